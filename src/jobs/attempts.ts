@@ -14,19 +14,18 @@ import { isDeepStrictEqual } from "node:util";
 import type { z } from "zod";
 
 /*
- * What an attempt at a job takes over from the ones before it. A job may have begun on another head: a push that comes
- * while it waits becomes its task, and its trajectory stays.
+ * What an attempt at a job takes over from earlier attempts. They may have worked on another head: a push that arrives while a job
+ * waits changes its task and keeps its trajectory.
  */
 
 /**
- * What a review is made once for, beside its head. An event's is the branch as well that the pull request is to be merged
- * into: another one means another diff, of which nobody may have read a line.
+ * What a review is unique for, beside its head. An event's trigger includes the base branch: another one means another diff.
  */
 export function triggerOf(
   { trigger, requestedBy }: Pick<ReviewTask, "trigger" | "requestedBy">,
   { baseRef }: Pick<PullRequest, "baseRef">,
 ): string {
-  // A person may have an event's check run made again, also one of the time when it was for another branch: that one has to stay.
+  // A person may ask again for an event's check run that was for another branch.
   const isOfEvent = requestedBy === null || trigger.startsWith("event#");
   return isOfEvent ? `${trigger.split("@")[0]}@${baseRef}` : trigger;
 }
@@ -48,9 +47,9 @@ export async function triggerFor(
   return base === undefined || base === pull.baseRef ? trigger : `event#${pull.number}@${pull.baseRef}`;
 }
 
-/** A pull request as an attempt meets it. */
+/** A pull request as an attempt finds it. */
 export interface Met {
-  /** Without a base where GitHub refuses to show it. */
+  /** Without a base if GitHub refuses to show the pull request. */
   pull: PullState & Partial<Pick<PullRequest, "baseSha">>;
   trigger: string;
 }
@@ -90,19 +89,19 @@ function whyLeft(head: string, { headSha, state }: PullState): string {
 
 const refusals = new Set<ErrorCode>(["github_forbidden", "github_not_found", "github_invalid"]);
 
-/** GitHub's no to one request, which will stay one. */
+/** Whether GitHub refused one request for good. */
 export function isRefusal(error: unknown): boolean {
   return error instanceof AppError && !error.retryable && refusals.has(error.code);
 }
 
-/** GitHub has no answer to one question. It may have one to the next, and to this one some time later. */
+/** Whether GitHub failed to answer one request. It may answer the next, and this one later. */
 export function isUnanswered(error: unknown): boolean {
   return error instanceof AppError && error.code === "github_failed";
 }
 
 /**
- * Whether the summary comment says that the review of this head and trigger was published. Asked where no check run can say
- * it: without the permission, every further event would have the head reviewed and paid for again.
+ * Whether the summary comment says that the review of this head and trigger was published. Used if we may not have check runs, else
+ * each further event would review and pay for the head again.
  */
 export function wasPublished(
   { head, trigger }: { head: string; trigger: string },
@@ -111,13 +110,13 @@ export function wasPublished(
   return publishedReview({ sticky }) === reviewName({ head, trigger });
 }
 
-/** Which review the summary comment speaks of; null where there is none. */
+/** The review of the summary comment; null if there is none. */
 export function publishedReview({ sticky }: Pick<Ledger, "sticky">): string | null {
   const marker = sticky === null ? undefined : parseMarker(sticky.body);
   return marker?.kind === "summary" ? reviewName(marker) : null;
 }
 
-/** Which head the summary comment speaks of; null where there is none. */
+/** The head of the summary comment; null if there is none. */
 export function publishedHead({ sticky }: Pick<Ledger, "sticky">): string | null {
   const marker = sticky === null ? undefined : parseMarker(sticky.body);
   return marker?.kind === "summary" ? marker.head : null;
@@ -126,8 +125,8 @@ export function publishedHead({ sticky }: Pick<Ledger, "sticky">): string | null
 const reviewName = ({ head, trigger }: { head: string; trigger: string }) => `${head} ${trigger}`;
 
 /**
- * What the review of this very change came to in an attempt that could not publish it; undefined when there was none, and where
- * another job has published since: that one's word is the newer, and this one knows nothing of it.
+ * The recorded result of this change that an earlier attempt could not publish. Undefined if there is none, or if another job has
+ * published since: its result is newer.
  */
 export function recordedResult(
   recorded: readonly TrajectoryEntry[],
@@ -147,8 +146,8 @@ interface ReviewOf {
 }
 
 /**
- * The turns and tool results of earlier attempts at this head: those of another one are neither played again nor counted. What
- * is of another conversation all the same is told apart by its first messages.
+ * The turns and tool results of earlier attempts at this head; those of other heads are neither replayed nor counted. A different
+ * conversation at the same head is recognised by its first messages.
  */
 export function recordedTurns(recorded: readonly TrajectoryEntry[], head: string): LoopEntry[] {
   // Older versions did not say of which head their turns were.
@@ -159,11 +158,11 @@ export function recordedTurns(recorded: readonly TrajectoryEntry[], head: string
   });
 }
 
-/** Which numbers the masks of secrets have in this run, of each of its heads. */
+/** The numbers of the masks of secrets in this run, for all of its heads. */
 export const recordedMasks = (recorded: readonly TrajectoryEntry[]): MasksEntry[] =>
   recorded.filter((entry) => entry.kind === "masks");
 
-/** Puts on record what work for a model begins with: once for all attempts that begin in the same way. */
+/** Records the input of a model's run, once for all attempts with the same input. */
 export async function recordStart(
   start: StartEntry,
   recorded: readonly TrajectoryEntry[],
@@ -174,8 +173,8 @@ export async function recordStart(
     await record(start);
 }
 
-interface Telling<T> {
-  /** The change, and all that would make what was told of it wrong. */
+interface PromptSource<T> {
+  /** Identifies the change: pinned context is only used again if all of it is equal. */
   about: ToldEntry["about"];
   shape: z.ZodType<T>;
   recorded: readonly TrajectoryEntry[];
@@ -184,12 +183,11 @@ interface Telling<T> {
 }
 
 /**
- * What the model is told of a change beside its code, and what may be spent on it: as long as turns are on record that were asked
- * for with it, each attempt goes on with the same. Checks end, titles change and others spend while a job waits; with other
- * words every turn would be paid for a second time.
+ * Pins what the prompt says beside the code, and the limits. If recorded turns were made with them, each further attempt uses the
+ * same: checks end, titles change and budgets shrink while a job waits, and with another prompt every turn would be paid twice.
  */
-export async function toldOnce<T>(
-  { about, shape, recorded, turns }: Telling<T>,
+export async function pinPromptContext<T>(
+  { about, shape, recorded, turns }: PromptSource<T>,
   { record }: Pick<JobTools, "record">,
   tell: () => Promise<T>,
 ): Promise<T> {

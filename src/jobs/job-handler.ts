@@ -11,8 +11,8 @@ import { concludeAtOnce, concludeQueued } from "../publish/check-run.ts";
 import { failedConclusion, type Held, passedConclusion } from "../publish/conclusions.ts";
 import { currentLedger } from "../publish/existing.ts";
 import { closeEarlierChecks, isRefusal, type Met, triggerFor } from "./attempts.ts";
-import { dryRun, dryRunIn } from "./commands/dry-run.ts";
-import { askedIn, runCommand, runReply, tellFailure } from "./commands/run-command.ts";
+import { dryRun, dryRunContext } from "./commands/dry-run.ts";
+import { commandContext, runCommand, runReply, tellFailure } from "./commands/run-command.ts";
 import { withFence } from "./fenced.ts";
 import { loadConfig, orRefused } from "./load-config.ts";
 import { openFindings } from "./review-and-publish.ts";
@@ -107,10 +107,10 @@ async function giveUp(
 /** A command is answered, whatever came of it; nobody waits for an answer to a reply. */
 async function tellWhoAsked(job: ClaimedJob, reason: string, tools: JobTools, deps: JobDependencies) {
   const { task } = job;
-  if (task.kind === "command") await tellFailure(await askedIn({ ...job, task }, tools, deps), reason);
+  if (task.kind === "command") await tellFailure(await commandContext({ ...job, task }, tools, deps), reason);
   if (task.kind !== "review") return;
-  const asked = await dryRunIn({ ...job, task }, tools, deps);
-  if (asked) await tellFailure(asked, reason);
+  const context = await dryRunContext({ ...job, task }, tools, deps);
+  if (context) await tellFailure(context, reason);
 }
 
 interface GivenUp {
@@ -152,15 +152,15 @@ async function meet(
   opened: Opened,
   api: PullRequestApi,
 ): Promise<Met> {
-  const asked = task.kind === "review" ? task.trigger : "";
+  const context = task.kind === "review" ? task.trigger : "";
   try {
     const pull = await api.pull();
-    const trigger = task.kind === "review" ? await triggerFor(task, pull, api) : (opened?.trigger ?? asked);
+    const trigger = task.kind === "review" ? await triggerFor(task, pull, api) : (opened?.trigger ?? context);
     return { pull, trigger };
   } catch (error) {
     const headSha = task.headSha ?? opened?.head ?? null;
     if (!isRefusal(error) || headSha === null) throw error;
-    const trigger = opened?.head === headSha ? opened.trigger : asked;
+    const trigger = opened?.head === headSha ? opened.trigger : context;
     const baseRef = trigger.split("@")[1] ?? "";
     return { pull: { number: task.pull, state: "open", headSha, baseRef }, trigger };
   }

@@ -5,7 +5,7 @@ import { AppError, errorLine } from "../errors.ts";
 import { Finding } from "../finding.ts";
 import { issueReferences, type ReferenceBase } from "../github/issue-references.ts";
 import type * as github from "../github/pull-request-api.ts";
-import type { Ledger, LedgerEntry } from "../ledger/entry.ts";
+import type { Ledger, PostedFinding } from "../ledger/entry.ts";
 import type { CarriedFinding, LedgerState, Reviewed } from "../ledger/state.ts";
 import type { ReviewTask } from "../queue/job.ts";
 import { lookAgain, markOf } from "../review/known/content-hash.ts";
@@ -39,7 +39,7 @@ export function earlierFindings(
   return shown.slice(-most.earlier).map((entry) => earlierFinding(entry, isPrivate));
 }
 
-function earlierFinding(entry: LedgerEntry, isPrivate: (path: string) => boolean): EarlierFinding {
+function earlierFinding(entry: PostedFinding, isPrivate: (path: string) => boolean): EarlierFinding {
   const { comment, id, path, side, line, severity, category, symbol, code, source, state } = entry;
   return {
     ...{ comment, id, path, side, line, severity, category, symbol, code, source, state },

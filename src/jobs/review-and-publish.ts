@@ -8,7 +8,7 @@ import { AppError, type ErrorCode, errorLine } from "../errors.ts";
 import type { Severity } from "../finding.ts";
 import type { CheckoutPlace } from "../git/checkout-place.ts";
 import { createJournal } from "../journal/journal.ts";
-import { isStanding, type Ledger } from "../ledger/entry.ts";
+import { isOpenFinding, type Ledger } from "../ledger/entry.ts";
 import { eachRole, factsOf } from "../llm/model.ts";
 import { runReviewProcess } from "../process/run-review-process.ts";
 import { type ClaimedJob, maxAttempts, type Outcome, type ReviewTask } from "../queue/job.ts";
@@ -18,7 +18,7 @@ import { failedConclusion, limitConclusion, withheldConclusion } from "../publis
 import { type PublishOptions, publishReview } from "../publish/publish-review.ts";
 import { limitsOf } from "../review/limits.ts";
 import { type History, Limits, PullText, type ReviewInput } from "../review/review-input.ts";
-import { publishedReview, recordedMasks, recordedResult, recordedTurns, recordStart, toldOnce } from "./attempts.ts";
+import { publishedReview, recordedMasks, recordedResult, recordedTurns, recordStart, pinPromptContext } from "./attempts.ts";
 import { type DayBudget, withinDay } from "./budgets.ts";
 import { earlierFindings, historyOf, pullTextOf } from "./prompt-context.ts";
 import type { JobDependencies, Phase } from "./job-dependencies.ts";
@@ -28,14 +28,14 @@ import { dayBudgetOf, logProgress, modelOutage, watchModels } from "./model-run.
 
 export type ReviewJob = ClaimedJob & { task: ReviewTask };
 
-/** What is known once GitHub was asked: the pull request as it is now, what its base branch configures, and what was said. */
+/** What a review begins with: the pull request, the configuration of its base branch, and the ledger. */
 export interface Subject {
   job: ReviewJob;
   api: PullRequestApi;
   pull: PullRequest;
   trigger: string;
   loaded: ReviewConfig;
-  /** As it was when the job began. */
+  /** As it was when the job began. Publishing reads it again, because people and other reviews may have changed it meanwhile. */
   ledger: Ledger;
   recorded: readonly TrajectoryEntry[];
 }
@@ -45,7 +45,7 @@ interface OpenSubject extends Subject {
   check: CheckRun;
 }
 
-/** Reviews, or takes over what an attempt before came to, and publishes it. Rejects with the check run concluded as failed, or left open. */
+/** Reviews (or takes over the recorded result of an earlier attempt) and publishes. If it rejects, the check run is concluded as failed, or left open for the next attempt. */
 export async function reviewAndPublish(
   subject: OpenSubject,
   tools: JobTools,
@@ -58,7 +58,7 @@ export async function reviewAndPublish(
     return outcome;
   } catch (error) {
     if (error instanceof AppError && error.code === "budget_spent") return withhold(subject, error, deps);
-    // Where the job is tried again the check is opened again; where it is not, nobody else would close it.
+    // A retry opens the check again; without a retry nothing else would close it.
     const isOpen = error instanceof AppError && leftOpen.has(error.code);
     if (!tools.signal.aborted && !isOpen) {
       const { check, ledger, loaded } = subject;
@@ -71,15 +71,13 @@ export async function reviewAndPublish(
 }
 
 /**
- * Where the check run is another worker's by now, or was called off already; and where the job only waits for its turn, which may
- * take an hour.
+ * The check run belongs to another worker now or was called off, or the job only waits, which may take an hour.
  */
 const leftOpen = new Set<ErrorCode>(["lease_lost", "superseded", "github_rate_limited", "model_unavailable"]);
 
 /**
- * What a review of the subject comes to, without anything on GitHub that shows it: a dry run is this, and whatever is made of the
- * result. It goes on record, so that another attempt takes it over instead of paying for it again; what was thought on the way
- * is replayed. Rejects with `budget_spent` where nothing may be spent on it.
+ * Reviews without publishing, for a dry run. The result is recorded, so that another attempt does not pay for it again, and the
+ * recorded turns are replayed. Rejects with `budget_spent` if nothing may be spent.
  */
 export async function reviewUnseen(
   subject: Subject,
@@ -91,17 +89,17 @@ export async function reviewUnseen(
   return result;
 }
 
-/** `tidy` is for the end, and never rejects: what was published stays published, whatever becomes of the mirror. */
+/** `tidy` is called at the end and never rejects: cleaning the mirror must not fail a published review. */
 async function resultOf(subject: Subject, tools: JobTools, deps: JobDependencies) {
   const { job, pull, recorded, ledger } = subject;
   const known = recordedResult(recorded, subject);
-  // What a model read before the configuration was refused is not concluded under the default policy.
+  // A recorded result of a model is not concluded under the default policy if the configuration is refused now.
   const isOfNow = subject.loaded.refused === null || known?.refused !== null;
   if (known && isOfNow) return { result: known, tidy: async () => {} };
   const { headSha: head, baseSha: base } = pull;
   await tools.record({ kind: "began", head });
   const { result, tidy } = await review(subject, tools, deps);
-  // What a dry run comes to is shown beside whatever was published meanwhile.
+  // A dry run is shown whatever was published meanwhile.
   const after = job.task.mode === "dry_run" ? {} : { after: publishedReview(ledger) };
   await tools.record({ kind: "result", head, base, result, ...after });
   const tidyOrTell = () =>
@@ -111,14 +109,14 @@ async function resultOf(subject: Subject, tools: JobTools, deps: JobDependencies
   return { result, tidy: tidyOrTell };
 }
 
-/** Nothing may be spent any more: that is no failure, and the check run says so. */
+/** The budget is spent: that is no failure, and the check run says so. */
 async function withhold(
   { job, check, ledger, loaded }: OpenSubject,
   { message }: AppError,
   { log }: JobDependencies,
 ) {
   const { check: policy } = loaded.config;
-  // What this head came to for this very branch stands, and nobody has to be kept from merging it.
+  // An earlier review passed this head for this branch: do not block it.
   const isPassed = check.before !== null && check.before.conclusion !== "failure";
   const otherwise = isPassed ? "neutral" : limitConclusion(policy);
   await check.conclude(
@@ -128,10 +126,10 @@ async function withhold(
   return { kind: "skipped", reason: message } as const;
 }
 
-/** What earlier reviews found and nobody has settled, as far as it was published. */
+/** Published findings of earlier reviews that are still open. */
 export function openFindings({ entries, state }: Ledger): { severity: Severity }[] {
   const listed = state.carried.filter(({ standing }) => standing !== "unpublished");
-  return [...entries.filter(isStanding), ...listed.map(({ finding }) => finding)];
+  return [...entries.filter(isOpenFinding), ...listed.map(({ finding }) => finding)];
 }
 
 async function review(subject: Subject, tools: JobTools, deps: JobDependencies) {
@@ -159,11 +157,11 @@ async function review(subject: Subject, tools: JobTools, deps: JobDependencies) 
   }
 }
 
-/** Without the models if the configuration is refused: it may keep anything from them. */
+/** No models if the configuration is refused: it may have kept any file private. */
 const modelsOf = ({ refused }: ReviewConfig, deps: JobDependencies): JobDependencies =>
   refused === null ? deps : { ...deps, models: null };
 
-/** Never rejects. Without a model nobody would read what stands around the change. */
+/** Never rejects. Issues and checks are only read if there is a model. */
 async function pullText(
   { job, api, pull, loaded, ledger }: Subject,
   { models, webUrl, log }: JobDependencies,
@@ -203,12 +201,12 @@ async function requireBudget(
   if (models && recordedTurns(recorded, pull.headSha).length === 0) await budget.require();
 }
 
-/** How long after a review the queue may take to settle its job. */
+/** How long the queue may take to end the job after a review. */
 const settlingMs = 30_000;
 
 const Told = z.strictObject({ text: PullText, limits: Limits });
 
-/** Its configuration says what the folders keep from a model. */
+/** `loaded` includes the private paths of the folders' configuration files. */
 async function reviewIn(
   place: CheckoutPlace,
   subject: Subject & { budget: DayBudget },
@@ -228,7 +226,7 @@ async function reviewIn(
     limits: withinDay(limitsOf(loaded.config), await budget.left(), turns),
   });
   const telling = { about, shape: Told, recorded, turns };
-  const { text, limits } = await (watched ? toldOnce(telling, tools, tell) : tell());
+  const { text, limits } = await (watched ? pinPromptContext(telling, tools, tell) : tell());
   const graphIndex = deps.models && deps.indexes ? reviewIndex(place, recorded, turns.length > 0) : null;
   const input: ReviewInput = {
     targetBranch: pull.baseRef,
@@ -251,14 +249,14 @@ async function reviewIn(
       onProgress: (event) => logProgress(event, job, deps.log),
     }),
   );
-  // The queue decides a moment later than this: what it may not try again by then is published now.
+  // The queue decides a moment later: if it would not retry then, publish now.
   const clock = { now: () => deps.now() + settlingMs, random: () => 0 };
   const outage = modelOutage(watched?.lastFault(), (error) => nextTry(job, error, clock) !== undefined);
   if (outage) throw outage;
   return result;
 }
 
-/** Undefined where no notes are taken: then the record of the run has all there is. */
+/** Undefined without a vault. */
 function journalFor({ job, recorded }: Subject, { record }: JobTools, { vault, log }: JobDependencies) {
   if (!vault) return undefined;
   const { repository, pull } = job.task;
@@ -269,7 +267,7 @@ function journalFor({ job, recorded }: Subject, { record }: JobTools, { vault, l
   });
 }
 
-/** Events lag behind GitHub's copies by seconds at times: what they bring is joined with this job while it waits. */
+/** The push event may arrive seconds later than GitHub shows the push; it coalesces with this job while it waits. */
 const headLagMs = 5_000;
 
 async function publish(
@@ -291,7 +289,7 @@ async function publish(
   };
   const outcome = await timed("publish", deps, () => publishReview(options));
   const { kind } = outcome;
-  // Taken up by the same job, which has the record of what was read; whoever else is told of the new head finds it reviewed.
+  // The same job reviews the new head, because it has the record of what was read.
   if (kind === "stale_head" && job.attempt < maxAttempts)
     throw new AppError("superseded", outcome.reason, { retryable: true, retryAfterMs: headLagMs });
   if (kind !== "published") return { kind: "superseded", reason: outcome.reason };
@@ -299,7 +297,7 @@ async function publish(
   const { posted, annotated, listed, standing, dismissed, fixed } = outcome;
   if (posted > 0) {
     await recordPosted(api, result, recorded, tools).catch((err: unknown) => {
-      // It stands: nothing may be done as if it did not.
+      // It is posted: the job must not fail because of the record.
       log.warn({ ...jobFields(job), err }, `Posted, and not on record where: ${errorLine(err)}`);
     });
   }
@@ -309,8 +307,8 @@ async function publish(
 }
 
 /**
- * Puts on record which comment holds which finding: GitHub answers a review with the review's id alone. Those of an attempt that died
- * before it could note them down are found as well.
+ * Records which comment holds which finding; GitHub returns only the review's id, so the comments are read once more. Finds also the
+ * comments of an attempt that died before it recorded them.
  */
 export async function recordPosted(
   api: Pick<PullRequestApi, "ownReviewComments">,

@@ -12,16 +12,16 @@ import {
   commentText,
   commentTitle,
   type Dismissal,
-  isStanding,
+  isOpenFinding,
   type Ledger,
-  type LedgerEntry,
+  type PostedFinding,
 } from "./entry.ts";
 import { type Marker, parseMarker } from "./marker.ts";
 import { type Decision, emptyState, type LedgerState } from "./state.ts";
 import { acknowledges, dismisses } from "./words.ts";
 
 type MayDecide = Deciders["mayDecide"];
-type Standing = Pick<LedgerEntry, "state" | "dismissal">;
+type Standing = Pick<PostedFinding, "state" | "dismissal">;
 
 const open: Standing = { state: "open", dismissal: null };
 const outdated: Standing = { state: "outdated", dismissal: null };
@@ -33,10 +33,10 @@ const dismissed = (how: Dismissal["how"], by: string | null, at: string | null):
 });
 
 /**
- * What became of the finding in a thread. Our own last word in it counts first, unless somebody who may decide contradicts it. Then
- * what people who may decide have decided: they resolved the thread, or said so by a reaction or a reply. Nobody else's acts count.
+ * The state of the finding in a thread. Our own last answer counts first, unless a person with write access contradicts it. Then the
+ * decisions of people with write access: a resolved thread, a reaction or a reply. Acts of other people do not count.
  *
- * @param decided what earlier readings of this thread came to
+ * @param decided decisions from earlier readings of this thread
  */
 async function standingOf(
   thread: OwnThread,
@@ -51,7 +51,7 @@ async function standingOf(
   );
 }
 
-/** Somebody who may decide takes part in a thread, or may do so: it is theirs to resolve. */
+/** Whether a person with write access takes part in the thread (or may have): then they resolve it. */
 async function isTheirs({ replies, resolvedBy }: OwnThread, mayDecide: MayDecide): Promise<boolean> {
   if (resolvedBy?.kind === "person") return true;
   for (const { author } of replies) {
@@ -62,9 +62,8 @@ async function isTheirs({ replies, resolvedBy }: OwnThread, mayDecide: MayDecide
 }
 
 /**
- * GitHub lets people with write access resolve threads, and the author of the pull request, who may not decide and may also undo
- * what others decided. So a decision that was read once holds, until somebody who may decide writes in the thread while it is
- * not resolved.
+ * People with write access can resolve threads, but so can the pull request's author, who may not decide and can undo what others
+ * decided. So a decision that was read once holds until a person with write access writes in the unresolved thread.
  */
 async function resolvedByPerson(
   { resolved, resolvedBy, replies }: OwnThread,
@@ -79,7 +78,7 @@ async function resolvedByPerson(
   return isTakenBack ? undefined : dismissed("resolved", before.by, null);
 }
 
-/** Whether somebody who may decide wrote a reply of this kind. */
+/** Whether a person with write access wrote such a reply. */
 async function somebodySaid(
   replies: readonly ThreadComment[],
   mayDecide: MayDecide,
@@ -93,8 +92,8 @@ async function somebodySaid(
 }
 
 /**
- * Our last word on the finding. That it is fixed holds until somebody who may decide answers more than thanks, and for good if we
- * resolved the thread.
+ * Our last answer on the finding. "Fixed" holds until a person with write access replies with more than thanks, and permanently if
+ * we resolved the thread.
  */
 async function ourWord(
   { replies, resolved, resolvedBy }: OwnThread,
@@ -114,13 +113,13 @@ function wordIn({ author, body }: ThreadComment): Word | undefined {
   return author.kind === "us" ? wordOn(body) : undefined;
 }
 
-/** What we said of a finding as a whole. */
+/** Our marked answer on a finding. */
 type Word = Extract<Marker, { kind: "fixed" | "dismissed" }>;
 
 const standingByWord = (word: Word, at: string | null): Standing =>
   word.kind === "fixed" ? fixed : dismissed("command", word.by, at);
 
-/** Our word on a finding in a text of ours. */
+/** The answer on a finding that our text holds. */
 function wordOn(body: string): Word | undefined {
   const marker = parseMarker(body);
   return marker?.kind === "fixed" || marker?.kind === "dismissed" ? marker : undefined;
@@ -130,8 +129,8 @@ function wordOn(body: string): Word | undefined {
 const longReply = 1_000;
 
 /**
- * The newest thumb down or dismissing reply of somebody who may decide. Those of people whose decision was read before come first, and
- * need no question: however many others speak after them, they are found.
+ * The newest thumbs down or dismissing reply by a person with write access. People whose decision was read before come first and need
+ * no permission check, so later replies of others cannot hide them.
  */
 async function saidDismissal(
   { replies, downvotes }: OwnThread,
@@ -143,7 +142,7 @@ async function saidDismissal(
   });
   for (const { author, body, createdAt } of replies) {
     if (author.kind !== "person" || author.login === null) continue;
-    // Anybody may write thousands of them, and what is served beside the ledger must not wait for all.
+    // Anyone can write thousands of long replies; the event loop must not be blocked by them.
     if (body.length > longReply) await nextTurn();
     if (dismisses(body)) said.push({ how: "reply", by: author.login, at: createdAt });
   }
@@ -164,8 +163,8 @@ export type LedgerSource = Pick<
 >;
 
 /**
- * Reads from our own texts on a pull request what was found, what became of it and what was read. Entries come in the order of
- * their comments, deleted ones last. Rejects with an AppError if GitHub cannot be asked; only of threads it goes without.
+ * Reads from our own comments on a pull request the posted findings, their states and what was reviewed. Entries are in the order of
+ * their comments, deleted ones last. Rejects with an AppError if GitHub cannot be reached; it works without threads.
  */
 export async function readLedger(api: LedgerSource): Promise<Ledger> {
   const comments = await api.ownComments();
@@ -176,7 +175,7 @@ export async function readLedger(api: LedgerSource): Promise<Ledger> {
   return { state, sticky, entries: [...entries, ...deleted], notice };
 }
 
-/** Where two were posted, by a crash or a race, the oldest is the one that is kept up. */
+/** If a crash or a race posted two, the oldest one counts. */
 function stickyAmong(comments: readonly OwnText[]): Pick<Ledger, "sticky" | "state"> {
   for (const sticky of comments.toSorted((a, b) => a.id - b.id)) {
     const marker = parseMarker(sticky.body);
@@ -195,7 +194,7 @@ async function entriesOf(
   if (threads === undefined)
     return { entries: withoutThreads(await api.ownReviewComments(), words, decided), notice };
   const deciders = writersDecide(api);
-  const entries: LedgerEntry[] = [];
+  const entries: PostedFinding[] = [];
   for (const thread of threads.toSorted((a, b) => a.comment - b.comment)) {
     const before = decided.filter(({ comment }) => comment === thread.comment);
     const entry = await entryOfThread(thread, deciders, before);
@@ -203,7 +202,7 @@ async function entriesOf(
   }
   const known = new Set(entries.map(({ id }) => id));
   if (posted.every((id) => known.has(id))) return { entries, notice: deciders.notice() };
-  // GraphQL leaves out threads that it could not show. A comment of which REST knows was deleted by nobody.
+  // GraphQL omits threads that it cannot show. A comment that REST shows was not deleted.
   const seen = new Set(entries.map(({ comment }) => comment));
   const unseen = (await api.ownReviewComments()).filter(({ id }) => !seen.has(id));
   const all = [...entries, ...withoutThreads(unseen, words, decided)];
@@ -217,7 +216,7 @@ const passing = new Set<ErrorCode>([
   "github_failed",
 ]);
 
-/** GraphQL, which alone knows of threads, may be closed to us, and fails by itself at times: what was found shall not wait for it. */
+/** Only GraphQL shows threads. It may be closed to us or fail; posting the findings must not depend on it. */
 async function threadsOrNotice(
   api: LedgerSource,
 ): Promise<{ threads: readonly OwnThread[] | undefined; notice: string | null }> {
@@ -233,7 +232,7 @@ async function entryOfThread(
   thread: OwnThread,
   { mayDecide }: Deciders,
   decided: readonly Decision[],
-): Promise<LedgerEntry | undefined> {
+): Promise<PostedFinding | undefined> {
   const marker = findingIn(thread.body);
   if (marker === undefined) return undefined;
   const { path, side, line, startLine, originalLine, resolved, url, body } = thread;
@@ -257,19 +256,19 @@ async function entryOfThread(
   };
 }
 
-/** What REST knows of our comments, our own answers, which say whose finding they speak of, and what was decided before. */
+/** From REST's comments, our own answers (their markers name the finding) and earlier decisions. */
 function withoutThreads(
   comments: readonly OwnComment[],
   elsewhere: readonly Word[],
   decided: readonly Decision[],
-): LedgerEntry[] {
+): PostedFinding[] {
   const words = [...elsewhere, ...comments.flatMap(({ body }) => wordOn(body) ?? [])];
   return comments
     .toSorted((a, b) => a.id - b.id)
     .flatMap(({ id, path, side, line, url, body, ...rest }) => {
       const marker = findingIn(body);
       if (marker === undefined) return [];
-      const entry: LedgerEntry = {
+      const entry: PostedFinding = {
         ...{ comment: id, path, side, line, startLine: null, originalLine: line, url, ...said(marker, body) },
         ...{ thread: null, resolved: false, isTheirs: true, newestReply: id, replies: [] },
         ...decidedOr(rest.outdated ? outdated : open, id, decided),
@@ -283,9 +282,9 @@ function decidedOr(standing: Standing, id: number, decided: readonly Decision[])
   return last ? dismissed(last.how, last.by, null) : standing;
 }
 
-/** Takes our word for what became of a finding, where its thread has not told it. */
-function withWord(entry: LedgerEntry, words: readonly Word[]): LedgerEntry {
-  const word = isStanding(entry) ? words.findLast(({ comment }) => comment === entry.comment) : undefined;
+/** Uses our own answer for the state of a finding that is open by its thread. */
+function withWord(entry: PostedFinding, words: readonly Word[]): PostedFinding {
+  const word = isOpenFinding(entry) ? words.findLast(({ comment }) => comment === entry.comment) : undefined;
   return word ? { ...entry, ...standingByWord(word, null) } : entry;
 }
 
@@ -301,8 +300,8 @@ const said = ({ id, severity, category, symbol, code, source, files }: FindingMa
   ...{ title: commentTitle(body), text: commentText(body) },
 });
 
-/** Of a deleted comment its finding's id is all that is left; only who may write to the repository can have deleted it. */
-const deletedEntry = (id: string): LedgerEntry => ({
+/** Only the finding's id is left of a deleted comment. Deleting it takes write access. */
+const deletedEntry = (id: string): PostedFinding => ({
   ...{ id, comment: null, path: "", side: "RIGHT", line: null, startLine: null, originalLine: null },
   ...{
     severity: "low",

@@ -1,5 +1,5 @@
 import { AppError } from "../errors.ts";
-import type { LedgerEntry } from "../ledger/entry.ts";
+import type { PostedFinding } from "../ledger/entry.ts";
 import { formatMarker, parseMarker } from "../ledger/marker.ts";
 import { untrustedLine } from "../reporters/safe-markdown.ts";
 import type { PostContext } from "./channels.ts";
@@ -7,28 +7,28 @@ import { isInvalid, postOnce, refusalNotice, requireHead } from "./post-once.ts"
 import { publicText } from "./public-text.ts";
 import type { FixedFinding } from "./pull-status.ts";
 
-/** A sentence that was asked for; more would be a lecture. */
+/** The reason is one sentence. */
 const mostReasonBytes = 600;
 
-/** The head in which they are fixed, and where that is to be said. */
+/** The head in which they are fixed, and the API to answer with. */
 export type FixedIn = Pick<PostContext, "api" | "headSha" | "sleep">;
 
 export interface Answered {
-  /** What the maintainer should know, once for all threads: GitHub lets only Apps resolve that may write contents. */
+  /** Notices for the maintainer, one for all threads: GitHub lets an App resolve threads only if it may write contents. */
   notices: string[];
-  /** Those in whose threads it was said now. */
-  told: ReadonlySet<LedgerEntry>;
+  /** Findings that were answered now. */
+  told: ReadonlySet<PostedFinding>;
 }
 
 /**
- * Says in the threads of fixed findings that they are fixed, and resolves those that are not people's. What was said before a crash is
- * not said again.
+ * Answers in the threads of fixed findings, and resolves those that no person takes part in. An answer from before a crash is not
+ * repeated.
  *
- * Rejects with `stale_head` when the pull request has moved on: what was seen to be fixed in its old head may be back.
+ * Rejects with `stale_head` if the pull request has moved on: the fault may be back in the new head.
  */
 export async function answerFixed(fixed: readonly FixedFinding[], context: FixedIn): Promise<Answered> {
   const waiting = fixed.filter(({ entry }) => entry.state !== "fixed" || !(entry.resolved || entry.isTheirs));
-  const told = new Set<LedgerEntry>();
+  const told = new Set<PostedFinding>();
   if (waiting.length === 0) return { notices: [], told };
   await requireHead(context);
   const closed = new Map<"reply" | "resolve", string>();
@@ -48,7 +48,7 @@ const channels = {
   resolve: "resolving of the threads of fixed findings",
 };
 
-/** Whether it was done. A channel that is closed is asked once; a thread that is gone says nothing of the others. */
+/** Whether it was done. A channel that GitHub refuses is tried once; a thread that is gone does not close it. */
 async function attempt(
   what: keyof typeof channels,
   action: () => Promise<void>,

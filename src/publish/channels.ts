@@ -7,30 +7,30 @@ import type { CheckRun } from "./check-run.ts";
 import { hasFinding, hasReview, readAnnotated } from "./existing.ts";
 import { isInvalid, postOnce, refusalNotice, requireHead, type Sleep } from "./post-once.ts";
 import { publicText } from "./public-text.ts";
-import { listed, type Outcome, type Place, type Routed, type Settled, type Waiting } from "./publication.ts";
+import { listed, type ChannelResult, type FindingState, type PublishedFinding, type FinalState, type PendingState } from "./publication.ts";
 import { renderAnnotation } from "./render-annotation.ts";
 import { type CommentContext, renderComment } from "./render-comment.ts";
 
 export interface PostContext extends CommentContext {
   api: PullRequestApi;
-  /** Of its check run; that of its comments is another one where the check run was asked for again. */
+  /** Of its check run; its comments have another one if the check run was asked for again. */
   checkTrigger: string;
   sleep?: Sleep | undefined;
 }
 
-/** On a line that GitHub took, in the summary, or left for an annotation. */
-type ReviewPlace = Extract<Place, { kind: "posted" | "listed" | "annotation" }>;
+/** On a line that GitHub accepted, in the summary, or waiting for an annotation. */
+type ReviewPlace = Extract<FindingState, { kind: "posted" | "listed" | "annotation" }>;
 
-type OnFile = Extract<Waiting, { kind: "file" }>;
+type OnFile = Extract<PendingState, { kind: "file" }>;
 
-/** Questions to GitHub about which comment of a refused review is wrong; each is two writes at most. */
+/** Most attempts to find the bad comment of a refused review; each takes two writes at most. */
 const mostQuestions = 30;
 
-/** Posts one review with all these comments. What GitHub refuses comes back with the reason; nothing else is lost to it. */
+/** Posts one review with all these comments. Comments that GitHub refuses are listed with the reason; the others are posted. */
 export async function postReview(
-  waiting: readonly Routed[],
+  waiting: readonly PublishedFinding[],
   context: PostContext,
-): Promise<Outcome<ReviewPlace>> {
+): Promise<ChannelResult<ReviewPlace>> {
   const findings = waiting.map(({ finding }) => finding);
   try {
     await createReview(findings, context);
@@ -42,14 +42,13 @@ export async function postReview(
 }
 
 /**
- * GitHub refuses a review as a whole and does not say for which comment. Halving finds the culprits; the rest is posted
- * as one review.
+ * GitHub refuses a review as a whole and does not name the comment. Bisecting finds the bad ones; the rest is posted as one review.
  */
 async function postWithoutRefused(
   findings: readonly Finding[],
   context: PostContext,
   why: string,
-): Promise<Outcome<ReviewPlace>> {
+): Promise<ChannelResult<ReviewPlace>> {
   await requireHead(context);
   const refused = listed(`GitHub refused its place (${why})`);
   try {
@@ -62,8 +61,8 @@ async function postWithoutRefused(
   }
 }
 
-/** An annotation is the next best place for lines of the head. It knows no other ones. */
-function closedToLines(error: unknown): Outcome<ReviewPlace> {
+/** The next best channel for lines of the head is an annotation. Annotations cannot be on removed lines. */
+function closedToLines(error: unknown): ChannelResult<ReviewPlace> {
   const removed = listed(
     "comments on lines are not possible here, and no annotation can stand on a removed line",
   );
@@ -73,7 +72,7 @@ function closedToLines(error: unknown): Outcome<ReviewPlace> {
   };
 }
 
-/** Those of the findings that GitHub takes, in their order; beyond the bound a group in doubt counts as refused. */
+/** The findings that GitHub accepts, in their order. Beyond the bound an untested group counts as refused. */
 async function acceptable(findings: readonly Finding[], context: PostContext): Promise<Finding[]> {
   let questions = 0;
   const groups = [findings];
@@ -114,14 +113,14 @@ function inlineComment(finding: Finding, context: CommentContext): InlineComment
   };
 }
 
-/** Posts each finding on its file. A refusal of one says nothing of the others, a missing permission does. */
+/** Posts each finding on its file. If GitHub refuses one, the others are still tried; a missing permission ends it. */
 export async function postFileComments(
-  waiting: readonly Routed<OnFile>[],
+  waiting: readonly PublishedFinding<OnFile>[],
   context: PostContext,
-): Promise<Outcome<Settled, OnFile>> {
+): Promise<ChannelResult<FinalState, OnFile>> {
   const { api, headSha, trigger, sleep } = context;
-  const settled = new Map<Finding, Settled>();
-  const placeOf = ({ finding, place }: Routed<OnFile>) =>
+  const settled = new Map<Finding, FinalState>();
+  const placeOf = ({ finding, place }: PublishedFinding<OnFile>) =>
     settled.get(finding) ?? listed(`${place.reason}; comments on files are not possible here`);
   for (const { finding, place } of waiting) {
     try {
@@ -142,22 +141,22 @@ export async function postFileComments(
   return { placeOf };
 }
 
-/** GitHub takes no more in one request. */
+/** GitHub's limit for one request. */
 const mostAtOnce = 50;
 
 /**
- * Puts findings on lines of the head as annotations of the check run, where comments on lines are closed to us. GitHub adds
- * to the annotations that stand and takes none away, so those that stand are looked up first and never sent again.
+ * Posts findings on lines of the head as annotations of the check run, if comments on lines are not allowed. GitHub only adds
+ * annotations and never removes any, so the existing ones are read first and not sent again.
  */
 export async function postAnnotations(
-  waiting: readonly Routed[],
+  waiting: readonly PublishedFinding[],
   context: PostContext,
   check: CheckRun,
-): Promise<Outcome<Settled>> {
-  const settled = new Map<Finding, Settled>();
-  const placeOf = ({ finding }: Routed): Settled =>
+): Promise<ChannelResult<FinalState>> {
+  const settled = new Map<Finding, FinalState>();
+  const placeOf = ({ finding }: PublishedFinding): FinalState =>
     settled.get(finding) ?? listed("neither comments on lines nor annotations are possible here");
-  // Why there is no check run is told by the check run itself.
+  // The check run's own notice says why it is missing.
   if (check.id === undefined) return { placeOf };
   try {
     const standing = await readAnnotated(context.api, keyOf(context));
@@ -182,7 +181,7 @@ async function annotate(
   context: PostContext,
   checkId: number,
   goingOn: CheckRunUpdate,
-): Promise<Settled> {
+): Promise<FinalState> {
   const { api, sleep } = context;
   let missing = batch;
   try {

@@ -9,15 +9,15 @@ import { annotatedFinding } from "./render-annotation.ts";
 type LedgerApi = Pick<PullRequestApi, "ownComments" | "ownThreads" | "ownReviewComments" | "permissionOf">;
 
 /**
- * The ledger as it stands now. Where GitHub refuses to show our comments in the conversation there is no state, and the
- * comments on lines count all the same.
+ * The ledger as it is now. If GitHub refuses to show our comments in the conversation, there is no state, and the comments on lines
+ * still count.
  */
 export function currentLedger(api: LedgerApi): Promise<Ledger> {
   const ownComments = async () => {
     try {
       return await api.ownComments();
     } catch (error) {
-      // That it is closed is told when the summary is to be written.
+      // Writing the summary will report the refusal.
       refusalNotice(error, "summary comment");
       return [];
     }
@@ -31,9 +31,8 @@ export function currentLedger(api: LedgerApi): Promise<Ledger> {
 }
 
 /**
- * Those of our texts that say once more what an older one says. Each is written once, so a second one of the same marker was
- * written by a worker that did not know of the first, or is what became of a request that was given up for lost. The oldest
- * stays. Texts without a marker are nobody's double.
+ * Our texts that repeat an older one. Each marker is written once, so a second text with the same one comes from a worker that did
+ * not know the first, or from a request that was thought lost. The oldest stays. Texts without a marker are no duplicates.
  */
 export function doublesAmong<T extends OwnText>(texts: readonly T[]): T[] {
   const seen = new Set<string>();
@@ -48,7 +47,7 @@ export function doublesAmong<T extends OwnText>(texts: readonly T[]): T[] {
     });
 }
 
-/** What a text of ours is the only one for, by its marker. */
+/** What a text must be unique for, by its marker. */
 function identityOf(body: string): string | undefined {
   const marker = parseMarker(body);
   if (marker === undefined) return undefined;
@@ -74,26 +73,25 @@ function identityOf(body: string): string | undefined {
 }
 
 /*
- * Two workers may write the same where one of them was frozen between asking whether the job is still its own and writing: it
- * writes when it wakes. GitHub knows no condition for a write, so what stands twice is taken away again, the later one, by
- * whoever meets it. What a person has answered, reacted to or resolved stays: it is theirs as well.
+ * Two workers can write the same if one was frozen between checking its lease and writing: it writes when it wakes. GitHub has no
+ * conditional writes, so whoever meets a duplicate removes the later one. What a person answered, reacted to or resolved stays.
  */
 
-/** The text of a review that was posted twice; it has no marker, so that nobody takes it for a review again. */
+/** The text of a review that was posted twice. Without a marker it no longer counts as a review. */
 const doubledReview = publicText(
   "Posted a second time by accident: the earlier review of this commit is the one that counts.",
 );
 
 type LinesApi = Pick<PullRequestApi, "deleteReviewComment" | "editReview" | "ownThreads">;
 
-/** Takes away later doubles among our reviews and their comments, and answers what stays of them. */
+/** Removes later duplicates among our reviews and their comments, and returns what is left. */
 async function removeDoubledLines<T extends OwnComment>(
   api: LinesApi,
   reviews: readonly OwnReview[],
   comments: readonly T[],
 ): Promise<{ reviews: readonly OwnReview[]; comments: readonly T[] }> {
   const doubledReviews = doublesAmong(reviews.filter(({ pending }) => !pending));
-  // All of it, also what the earlier review does not say: that one is what the review came to.
+  // All of its comments, also those that the earlier review lacks: the earlier review is the result.
   const isOfDoubled = ({ review }: T) => doubledReviews.some(({ id }) => id === review);
   const doubled = [
     ...comments.filter(isOfDoubled),
@@ -109,7 +107,7 @@ async function removeDoubledLines<T extends OwnComment>(
   };
 }
 
-/** The same among our comments in the conversation. */
+/** The same for our comments in the conversation. */
 export async function removeDoubledComments(
   api: Pick<PullRequestApi, "deleteComment">,
   comments: readonly OwnText[],
@@ -119,7 +117,7 @@ export async function removeDoubledComments(
   return comments.filter((one) => !removed.has(one));
 }
 
-/** Looks for doubles anew, and takes them away. Rejects where GitHub cannot be asked. */
+/** Finds duplicates again and removes them. Rejects if GitHub cannot be reached. */
 export async function removeDoubles(
   api: LinesApi & Pick<PullRequestApi, "ownReviews" | "ownReviewComments" | "ownComments" | "deleteComment">,
 ): Promise<void> {
@@ -127,7 +125,7 @@ export async function removeDoubles(
   await removeDoubledComments(api, await api.ownComments());
 }
 
-/** Where GitHub does not tell of threads, answers and reactions have to do. */
+/** Without threads from GitHub, only answers and reactions protect a duplicate. */
 async function resolvedThreads(api: Pick<PullRequestApi, "ownThreads">): Promise<Set<number>> {
   try {
     const threads = await api.ownThreads();
@@ -138,7 +136,7 @@ async function resolvedThreads(api: Pick<PullRequestApi, "ownThreads">): Promise
   }
 }
 
-/** Those for which it was done. A double that GitHub does not let us take away hurts nobody: the next review tries again. */
+/** The texts for which it was done. If GitHub refuses, the next review tries again. */
 async function whereAllowed<T extends OwnText>(
   texts: readonly T[],
   action: (text: T) => Promise<void>,
@@ -161,22 +159,23 @@ interface ReviewKey {
   trigger: string;
 }
 
-/** What one head and trigger's check run is found by. */
+/** The external id of the check run of a head and trigger. */
 export const checkRunKey = ({ head, trigger }: ReviewKey) => `${head}:${trigger}`;
 
-/** What already stands on the pull request, read from the markers of our own texts. */
-export interface Standing {
+/** What exists on the pull request already, read from the markers of our own texts. */
+export interface Existing {
   /** The review of this head and trigger was posted. */
   review: boolean;
-  /** A question to GitHub was interrupted: a pending review of ours is in the way of every comment. */
+  /** An earlier attempt left a pending review of ours, which blocks every comment. */
   pending: boolean;
-  /** Findings that this very review posted, before it was interrupted: by id, the comments. */
+  /** Comments that an interrupted attempt of this review posted, by id of the finding. */
   mine: ReadonlyMap<string, number>;
   ledger: Ledger;
 }
 
-/** Reads what stands, and takes away what stands twice. */
-export async function readStanding(api: PullRequestApi, key: ReviewKey): Promise<Standing> {
+/** Reads what exists, and removes duplicates. The ledger is read here a second time: since the review began, people and other reviews
+ * may have changed it. */
+export async function readExisting(api: PullRequestApi, key: ReviewKey): Promise<Existing> {
   const all = [await api.ownReviews(), await api.ownReviewComments()] as const;
   const { reviews, comments } = await removeDoubledLines(api, ...all);
   const mine = new Map<string, number>();
@@ -209,7 +208,7 @@ export function hasFinding(comments: readonly OwnText[], id: string, key: Review
 const isOf = (marker: ReviewKey, key: ReviewKey) =>
   marker.head === key.head && marker.trigger === key.trigger;
 
-/** Ids of findings that stand as annotations on this head. */
+/** Ids of findings that annotations of this head show. */
 interface Annotated {
   /** Of this very review's check run. */
   mine: ReadonlySet<string>;

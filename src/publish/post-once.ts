@@ -4,18 +4,18 @@ import type { PullRequestApi } from "../github/pull-request-api.ts";
 
 export type Sleep = (milliseconds: number) => Promise<unknown>;
 
-/** How long GitHub may take to show what it has stored, before each look. */
+/** Waits before each check, because GitHub shows what it has stored with a delay. */
 const looksAfterMs = [1_000, 4_000];
 const mostTries = 3;
 
-/** The request may have been carried out or not: a time-out, a lost connection, a fault on GitHub's side. */
+/** Whether GitHub may or may not have carried out the request: a timeout, a lost connection, a fault of GitHub. */
 export function isAmbiguous(error: unknown): boolean {
   return error instanceof AppError && error.code === "github_failed" && error.retryable;
 }
 
 /**
- * Creates something that must not stand twice. After an ambiguous failure it looks whether the thing stands, and creates
- * again only when it does not; rejects with the last failure when that does not help.
+ * Creates something that must not exist twice. After an ambiguous failure it checks whether the thing exists, and creates it again
+ * only if it does not. Rejects with the last failure if that does not help.
  */
 export async function postOnce(
   create: () => Promise<unknown>,
@@ -42,24 +42,28 @@ async function standsSoon(stands: () => Promise<boolean>, sleep: Sleep): Promise
   return false;
 }
 
-/** "No comments on lines: ..."; throws what is no refusal, or one that concerns all channels alike. */
+/** "No comments on lines: ...". Rethrows whatever is not a refusal, and a refusal that concerns all channels. */
 export function refusalNotice(error: unknown, channel: string): string {
   const isFinal = error instanceof AppError && error.code.startsWith("github_") && !error.retryable;
   if (!isFinal || error.code === "github_unauthorized") throw error;
   return `No ${channel}: ${errorLine(error)}`;
 }
 
-/** GitHub understood, and refuses what it was given. */
+/** Whether GitHub refused the content of a request. */
 export const isInvalid = (error: unknown) => error instanceof AppError && error.code === "github_invalid";
 
-/** What was reviewed, and where it is to be said. */
-interface Reviewed {
+/**
+ * Rejects with `stale_head` if the pull request has another head now. GitHub is asked again, because time has passed, at three points
+ * of a publication: after all existing comments were read, after GitHub refused a review (a new head is one reason for that), and
+ * before fixed findings are answered, when the comments were posted.
+ */
+export async function requireHead({
+  api,
+  headSha,
+}: {
   api: Pick<PullRequestApi, "pull">;
   headSha: string;
-}
-
-/** Rejects with `stale_head` when the pull request has moved on. */
-export async function requireHead({ api, headSha }: Reviewed): Promise<void> {
+}): Promise<void> {
   const pull = await api.pull();
   if (pull.headSha !== headSha) throw new AppError("stale_head", `The head moved on to ${pull.headSha}`);
 }

@@ -1,101 +1,91 @@
 import { bySeverity, type Finding, isCertain } from "../finding.ts";
-import type { LedgerEntry } from "../ledger/entry.ts";
+import type { PostedFinding } from "../ledger/entry.ts";
 import { fingerprintIn } from "../review/fingerprint.ts";
 import type { Placement, ReviewResult } from "../review/review-result.ts";
-import type { Standing } from "./existing.ts";
+import type { Existing } from "./existing.ts";
 
-/** What a finding still waits for. `reason` says why it is not on its line. */
-export type Waiting = { kind: "line" } | { kind: "file"; reason: string } | { kind: "annotation" };
+/** A finding that still waits for a channel. `reason`: why it is not on its line. */
+export type PendingState = { kind: "line" } | { kind: "file"; reason: string } | { kind: "annotation" };
 
-/** Where a finding stands in the end. */
-export type Settled =
-  /** A comment of this review, on its lines or its file. */
+/** Where a finding is in the end. */
+export type FinalState =
+  /** In a comment of this review, on its lines or its file. */
   | { kind: "posted" }
-  /** An annotation of this review's check run. */
+  /** In an annotation of this review's check run. */
   | { kind: "annotated" }
-  /** Said by an earlier review: in a comment, or, with null, in an annotation of the same commit. */
-  | { kind: "standing"; entry: LedgerEntry | null }
-  /** Said by an earlier review, and dismissed by a person: nothing more is said of it. */
-  | { kind: "dismissed"; entry: LedgerEntry }
-  /** In the summary alone. */
+  /** An earlier review said it: in a comment, or (null) in an annotation of the same commit. */
+  | { kind: "standing"; entry: PostedFinding | null }
+  /** An earlier review said it, and a person dismissed it: it is not repeated. */
+  | { kind: "dismissed"; entry: PostedFinding }
+  /** Only in the summary. */
   | { kind: "listed"; reason: string };
 
-export type Place = Waiting | Settled;
+export type FindingState = PendingState | FinalState;
 
 /**
- * A finding and its one place. A publication is an array of these with exactly one for each finding of the result, and
- * every step of it maps that array: nothing can get lost or be said twice. It ends as `Routed<Settled>[]`, so that the
- * compiler refuses a finding that still waits.
+ * A finding on its way to people, and its one state. A publication is an array of these with exactly one for each finding of the
+ * result, and each step maps that array, so no finding can get lost or be posted twice. It ends as
+ * `PublishedFinding<FinalState>[]`: the compiler refuses a finding that still waits.
  */
-export interface Routed<P extends Place = Place> {
+export interface PublishedFinding<S extends FindingState = FindingState> {
   readonly finding: Finding;
-  readonly place: P;
+  readonly place: S;
 }
 
-/** What became of the findings that were handed to a channel. */
-export interface Outcome<S extends Place, W extends Waiting = Waiting> {
-  /** Asked for each of them. */
-  placeOf(one: Routed<W>): S;
-  /** A sentence for the maintainer when the channel as a whole is closed to us. */
+/** What a channel did with the findings that it got. */
+export interface ChannelResult<S extends FindingState, W extends PendingState = PendingState> {
+  /** The new state of one of them; asked once for each. */
+  placeOf(one: PublishedFinding<W>): S;
+  /** A sentence for the maintainer if the channel is closed to us. */
   notice?: string | undefined;
 }
 
 export const listed = (reason: string) => ({ kind: "listed", reason }) as const;
 
-/** Hands the findings that wait for a channel to it; all others stay where they are. */
-export async function through<P extends Place, const C extends Waiting["kind"], S extends Place>(
-  routes: readonly Routed<P>[],
+/** Posts the findings that wait for a channel; all others keep their state. */
+export async function through<S extends FindingState, const C extends PendingState["kind"], N extends FindingState>(
+  findings: readonly PublishedFinding<S>[],
   channel: C,
-  post: (waiting: Routed<For<P, C>>[]) => Promise<Outcome<S, For<P, C>>>,
-): Promise<{ routes: Routed<Exclude<P, { kind: C }> | S>[]; notice: string | undefined }> {
-  const isWaiting = (one: Routed<P>): one is Routed<For<P, C>> => one.place.kind === channel;
-  const isElsewhere = (one: Routed<P>): one is Routed<Exclude<P, { kind: C }>> => !isWaiting(one);
-  const waiting = routes.filter(isWaiting);
-  if (waiting.length === 0) return { routes: routes.filter(isElsewhere), notice: undefined };
-  const outcome = await post(waiting);
-  const settled = routes.map((one) => {
+  post: (waiting: PublishedFinding<For<S, C>>[]) => Promise<ChannelResult<N, For<S, C>>>,
+): Promise<{ routes: PublishedFinding<Exclude<S, { kind: C }> | N>[]; notice: string | undefined }> {
+  const isWaiting = (one: PublishedFinding<S>): one is PublishedFinding<For<S, C>> => one.place.kind === channel;
+  const isElsewhere = (one: PublishedFinding<S>): one is PublishedFinding<Exclude<S, { kind: C }>> => !isWaiting(one);
+  const waiting = findings.filter(isWaiting);
+  if (waiting.length === 0) return { routes: findings.filter(isElsewhere), notice: undefined };
+  const result = await post(waiting);
+  const routes = findings.map((one) => {
     if (isElsewhere(one)) return one;
-    return { finding: one.finding, place: outcome.placeOf(one as Routed<For<P, C>>) };
+    return { finding: one.finding, place: result.placeOf(one as PublishedFinding<For<S, C>>) };
   });
-  return { routes: settled, notice: outcome.notice };
+  return { routes, notice: result.notice };
 }
 
-type For<P extends Place, C extends Waiting["kind"]> = Extract<P, { kind: C }> & Waiting;
+type For<S extends FindingState, C extends PendingState["kind"]> = Extract<S, { kind: C }> & PendingState;
 
-/** A finding that has no comment and no annotation, and why. */
-export interface ListedFinding {
-  finding: Finding;
-  reason: string;
-}
+/** A finding with what its final state says of it. */
+type In<K extends FinalState["kind"]> = { finding: Finding } & Omit<Extract<FinalState, { kind: K }>, "kind">;
 
-/** A finding that an earlier review has said, and where. */
-interface StandingFinding {
-  finding: Finding;
-  /** Null in an annotation of the same commit. */
-  entry: LedgerEntry | null;
-}
-
-/** All findings of a result by where they stand, each in one of the lists. */
-export interface Places {
+/** All findings of a result, each in exactly one list. */
+export interface FindingsByState {
   posted: readonly Finding[];
   annotated: readonly Finding[];
-  standing: readonly StandingFinding[];
-  listed: readonly ListedFinding[];
-  /** Of which people do not want to hear any more. */
+  standing: readonly In<"standing">[];
+  listed: readonly In<"listed">[];
+  /** Dismissed by people. */
   silent: readonly Finding[];
 }
 
-export function byPlace(routes: readonly Routed<Settled>[]): Places {
-  const at = (kind: Settled["kind"]) =>
-    routes.filter(({ place }) => place.kind === kind).map(({ finding }) => finding);
+export function byState(findings: readonly PublishedFinding<FinalState>[]): FindingsByState {
+  const at = (kind: FinalState["kind"]) =>
+    findings.filter(({ place }) => place.kind === kind).map(({ finding }) => finding);
   return {
     posted: at("posted"),
     annotated: at("annotated"),
     silent: at("dismissed"),
-    standing: routes.flatMap(({ finding, place }) =>
+    standing: findings.flatMap(({ finding, place }) =>
       place.kind === "standing" ? [{ finding, entry: place.entry }] : [],
     ),
-    listed: routes.flatMap(({ finding, place }) =>
+    listed: findings.flatMap(({ finding, place }) =>
       place.kind === "listed" ? [{ finding, reason: place.reason }] : [],
     ),
   };
@@ -108,16 +98,16 @@ export function byPlace(routes: readonly Routed<Settled>[]): Places {
  */
 function entriesSaying(
   { findings, ledger: update }: Pick<ReviewResult, "findings" | "ledger">,
-  { mine, ledger }: Pick<Standing, "mine" | "ledger">,
-): ReadonlyMap<Finding, LedgerEntry> {
+  { mine, ledger }: Pick<Existing, "mine" | "ledger">,
+): ReadonlyMap<Finding, PostedFinding> {
   const own = new Set(mine.values());
   const free = new Set(
     ledger.entries.filter(
       ({ comment, state }) => state !== "fixed" && (comment === null || !own.has(comment)),
     ),
   );
-  const said = new Map<Finding, LedgerEntry>();
-  const take = (says: (finding: Finding, entry: LedgerEntry) => boolean) => {
+  const said = new Map<Finding, PostedFinding>();
+  const take = (says: (finding: Finding, entry: PostedFinding) => boolean) => {
     for (const { finding } of bySeverity(findings)) {
       if (said.has(finding) || mine.has(finding.id)) continue;
       const entry = [...free].find((one) => says(finding, one));
@@ -135,10 +125,10 @@ function entriesSaying(
   return said;
 }
 
-const isDeletedOf = (id: string, entry: LedgerEntry) =>
+const isDeletedOf = (id: string, entry: PostedFinding) =>
   entry.comment === null && fingerprintIn(entry.id) === fingerprintIn(id);
 
-function standsAt({ id, path, side, line, source }: Finding, entry: LedgerEntry): boolean {
+function standsAt({ id, path, side, line, source }: Finding, entry: PostedFinding): boolean {
   const isSame = entry.comment !== null && fingerprintIn(entry.id) === fingerprintIn(id);
   // A comment that a model was talked into must not stand for what is certain.
   const isOther = isCertain({ source }) && entry.source !== null && entry.source !== source;
@@ -152,7 +142,7 @@ const mostFileComments = 5;
 
 interface PlanInput {
   result: Pick<ReviewResult, "findings" | "ledger">;
-  standing: Standing;
+  standing: Existing;
   /** Ids of findings that an earlier attempt at this review annotated. */
   annotated: ReadonlySet<string>;
   /** Most comments on lines. */
@@ -163,7 +153,7 @@ interface PlanInput {
  * Divides findings among the channels: certain ones first, which no model may crowd out by calling other things worse, then the
  * most severe.
  */
-export function planPublication({ result, standing, annotated, maxComments }: PlanInput): Routed[] {
+export function planPublication({ result, standing, annotated, maxComments }: PlanInput): PublishedFinding[] {
   const seen = new Set<string>();
   const used = { line: 0, file: 0 };
   const said = entriesSaying(result, standing);
@@ -191,18 +181,18 @@ export function planPublication({ result, standing, annotated, maxComments }: Pl
 }
 
 /** Of what a model says twice, the second is no comment. */
-function againPlace(placement: Placement): Settled {
+function againPlace(placement: Placement): FinalState {
   const isListed = placement.kind === "summary";
   return listed(isListed ? placement.reason : "the same problem has a comment at another place");
 }
 
 /** A comment of this review was posted before a crash, and a person may have been quick. */
-function ownPlace(comment: number, { ledger }: Standing): Settled {
+function ownPlace(comment: number, { ledger }: Existing): FinalState {
   const entry = ledger.entries.find((one) => one.comment === comment);
   return entry?.state === "dismissed" ? placeIn(entry) : { kind: "posted" };
 }
 
-const placeIn = (entry: LedgerEntry): Settled => ({
+const placeIn = (entry: PostedFinding): FinalState => ({
   kind: entry.state === "dismissed" ? "dismissed" : "standing",
   entry,
 });
@@ -211,9 +201,9 @@ const placeIn = (entry: LedgerEntry): Settled => ({
 function placeOf(
   placement: Placement,
   used: { line: number; file: number },
-  standing: Standing,
+  standing: Existing,
   maxComments: number,
-): Place {
+): FindingState {
   if (placement.kind === "summary") return listed(placement.reason);
   if (placement.kind === "file") {
     const isFull = used.file >= Math.min(mostFileComments, maxComments);

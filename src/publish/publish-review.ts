@@ -6,38 +6,38 @@ import { answerFixed } from "./answer-fixed.ts";
 import { type PostContext, postAnnotations, postFileComments, postReview } from "./channels.ts";
 import type { CheckRun } from "./check-run.ts";
 import { type CheckPolicy, cancelledConclusion, reviewConclusion } from "./conclusions.ts";
-import { readAnnotated, readStanding, type Standing } from "./existing.ts";
+import { readAnnotated, readExisting, type Existing } from "./existing.ts";
 import { refusalNotice, requireHead, type Sleep } from "./post-once.ts";
-import { byPlace, planPublication, type Routed, through } from "./publication.ts";
-import { type Account, accountOf, stateAfter } from "./pull-status.ts";
+import { byState, planPublication, type PublishedFinding, through } from "./publication.ts";
+import { type PullStatus, pullStatus, nextState } from "./pull-status.ts";
 import { postSummary } from "./sticky-comment.ts";
 import { heldFindings, renderSummary, renderSummaryComment, type SummaryInput } from "./summary.ts";
 
 export interface PublishOptions {
   result: ReviewResult;
   api: PullRequestApi;
-  /** Why the review was made: "event#<pull>@<base branch>", or "comment:<id>". One review a head and trigger. */
+  /** Why the review was made: "event#<pull>@<base branch>", or "comment:<id>". There is one review for each head and trigger. */
   trigger: string;
   /**
-   * Something that tells this review from the one that ended with this check run before, where somebody asked for the check run
-   * once more: what that one posted is an earlier review's. Null where nobody did.
+   * If a person asked for the check run again: distinguishes this review from the one before, whose comments are an earlier review's.
+   * Else null.
    */
   again?: string | null;
   /** Name of the branch that the reviewed change was to be merged into. */
   baseRef: string;
-  /** The repository's page, without a slash at the end; what links lead to. */
+  /** The repository's page, without a slash at the end, for links. */
   repositoryUrl: string;
   /** Version of Hunkwise. */
   version: string;
   /** Most comments on lines. */
   maxComments: number;
   checkPolicy: CheckPolicy;
-  /** Opened when the review began; concluded here in every case but a rejection. */
+  /** Opened when the review began; concluded here unless this rejects. */
   check: CheckRun;
   sleep?: Sleep;
 }
 
-/** What was made of a result. `stale_head`, `other_base` and `closed` posted nothing. */
+/** How publishing ended. `stale_head`, `other_base` and `closed` posted nothing. */
 export type PublishOutcome =
   | { kind: "stale_head" | "other_base" | "closed"; reason: string }
   | {
@@ -46,11 +46,11 @@ export type PublishOutcome =
       posted: number;
       /** Findings in annotations of the check run, because comments on lines are closed to us. */
       annotated: number;
-      /** Findings in the summary alone. */
+      /** Findings only in the summary. */
       listed: number;
       /** Findings that an earlier review had posted. */
       standing: number;
-      /** Findings that an earlier review had posted and people have dismissed: they are not said again. */
+      /** Findings that an earlier review had posted and people dismissed: they are not repeated. */
       dismissed: number;
       /** Findings of earlier reviews that this one found to be fixed. */
       fixed: number;
@@ -59,8 +59,8 @@ export type PublishOutcome =
     };
 
 /**
- * Puts a result onto its pull request: one review with the comments on lines, comments on files, the summary comment, the
- * check run. May be called again after a crash or a rejection: what stands is recognised, only the rest is posted.
+ * Publishes a result on its pull request: one review with the comments on lines, comments on files, the summary comment, the check
+ * run. May be called again after a crash or a rejection: it recognises what exists and posts only the rest.
  *
  * Rejects with an AppError that is `retryable` when GitHub is not available or its limits are used up, and with
  * `github_forbidden` when every channel is closed to us.
@@ -83,14 +83,13 @@ async function publish(options: PublishOptions): Promise<PublishOutcome> {
   const { api, result, trigger, sleep } = options;
   const context = contextOf(options);
   const { routes, standing } = await plan(options, context);
-  // What stands was read in many requests, each of which may have waited for a limit.
   await requireHead(context);
   const posted = await postFindings(routes, context, options);
-  const account = accountOf(result, posted, standing.ledger, new Set(standing.mine.values()));
+  const account = pullStatus(result, posted, standing.ledger, new Set(standing.mine.values()));
   const answered = await answerFixed(account.fixed, context);
   const notices = told(posted.notices, answered.notices, standing.ledger.notice ?? undefined);
   const input: SummaryInput = { ...posted, ...account, notices };
-  const memory = { trigger, state: stateAfter(result, posted, standing.ledger, answered.told) };
+  const memory = { trigger, state: nextState(result, posted, standing.ledger, answered.told) };
   const summarise = async (notices: readonly string[]) =>
     tryChannel("summary comment", () =>
       postSummary(api, renderSummaryComment({ ...input, notices }, context, memory), sleep),
@@ -114,7 +113,7 @@ function contextOf({ api, result, trigger, again, repositoryUrl, sleep }: Publis
   };
 }
 
-/** Writes summary and check run, of which each takes what the other cannot show. Resolves to all that was not possible. */
+/** Writes summary and check run; each shows what the other cannot. Resolves to notices about what was not possible. */
 async function conclude(
   input: SummaryInput,
   context: PostContext,
@@ -123,7 +122,7 @@ async function conclude(
 ): Promise<string[]> {
   const before = check.problem;
   const closed = await summarise(told(input.notices, before));
-  // The last channel takes what the summary would have said.
+  // The check run shows what the summary would have said.
   const text =
     closed === undefined ? "" : renderSummary({ ...input, notices: told(input.notices, closed) }, context);
   const { open, fixedCount, dismissed } = input;
@@ -132,7 +131,7 @@ async function conclude(
   const notices = told(input.notices, closed, check.problem);
   if (check.problem !== undefined) {
     if (closed !== undefined) throw nowhere(input, closed, check.problem);
-    // The check was closed to us only now, when the summary had been written without a word of it.
+    // The check run was refused only now, after the summary was written without mentioning it.
     if (check.problem !== before) await summarise(notices);
   }
   return notices;
@@ -150,12 +149,12 @@ function nowhere({ posted, annotated }: SummaryInput, ...refusals: string[]): Ap
   return new AppError("github_forbidden", [what, ...refusals].join(". "));
 }
 
-/** Divides the findings among the channels. Takes away first what an interrupted question to GitHub left in their way. */
+/** Divides the findings among the channels. First removes a pending review that an interrupted attempt left. */
 async function plan(
   { api, check, result, maxComments }: PublishOptions,
   { headSha: head, trigger, checkTrigger }: PostContext,
-): Promise<{ routes: Routed[]; standing: Standing }> {
-  const standing = onlyFound(await readStanding(api, { head, trigger }), result);
+): Promise<{ routes: PublishedFinding[]; standing: Existing }> {
+  const standing = onlyFound(await readExisting(api, { head, trigger }), result);
   if (standing.pending) await tryChannel("comments", () => api.discardPendingReviews());
   const annotated = new Set<string>();
   if (check.takenUp) {
@@ -166,18 +165,18 @@ async function plan(
   return { routes: planPublication({ result, standing, annotated, maxComments }), standing };
 }
 
-/** What an attempt before posted and this result does not have is an earlier comment like any other, and holds the check run. */
-function onlyFound(standing: Standing, { findings }: ReviewResult): Standing {
+/** A finding that an earlier attempt posted and this result lacks counts as an earlier comment, and holds the check run. */
+function onlyFound(standing: Existing, { findings }: ReviewResult): Existing {
   const found = new Set(findings.map(({ finding }) => finding.id));
   return { ...standing, mine: new Map([...standing.mine].filter(([id]) => found.has(id))) };
 }
 
-/** Takes the findings down the ladder: lines and files, then annotations; what no channel took is for the summary. */
+/** Tries the channels in turn: lines and files, then annotations; the summary lists what no channel took. */
 async function postFindings(
-  planned: readonly Routed[],
+  planned: readonly PublishedFinding[],
   context: PostContext,
   { result, version, check, repositoryUrl }: PublishOptions,
-): Promise<Omit<SummaryInput, keyof Account>> {
+): Promise<Omit<SummaryInput, keyof PullStatus>> {
   const lines = await through(planned, "line", (waiting) => postReview(waiting, context));
   const files = await through(lines.routes, "file", (waiting) => postFileComments(waiting, context));
   const notes = await through(files.routes, "annotation", (waiting) =>
@@ -187,7 +186,7 @@ async function postFindings(
     result,
     version,
     checkUrl: check.id === undefined ? undefined : `${repositoryUrl}/runs/${check.id}`,
-    ...byPlace(notes.routes),
+    ...byState(notes.routes),
     notices: told(lines.notice, files.notice, notes.notice),
   };
 }

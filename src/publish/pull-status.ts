@@ -1,43 +1,43 @@
-import { isStanding, type Ledger, type LedgerEntry } from "../ledger/entry.ts";
+import { isOpenFinding, type Ledger, type PostedFinding } from "../ledger/entry.ts";
 import { Decision, type LedgerState } from "../ledger/state.ts";
 import { summaryOf } from "../reporters/outcome.ts";
 import { fileMark, lookAgain } from "../review/known/content-hash.ts";
 import type { LedgerUpdate, ReviewResult } from "../review/review-result.ts";
 import { unfinishedSummary } from "../review/stop-reasons.ts";
-import type { Places } from "./publication.ts";
+import type { FindingsByState } from "./publication.ts";
 
-/** An earlier finding that is held against nobody any more: it is fixed, or it is not reported any more. */
+/** An earlier finding that no longer counts: it is fixed, or it is no longer reported. */
 export interface FixedFinding {
-  entry: LedgerEntry;
+  entry: PostedFinding;
   state: "fixed" | "withdrawn";
   /** What shows it, in one sentence of a model. */
   reason: string;
 }
 
-/** How the findings of a pull request stand after a review, beside those that the review itself found. */
-export interface Account {
-  /** Held against the change, and neither found again nor settled. */
-  open: readonly LedgerEntry[];
-  /** Found to be fixed in this round. */
+/** The earlier findings of a pull request after a review. */
+export interface PullStatus {
+  /** Still open, and not found again by this review. */
+  open: readonly PostedFinding[];
+  /** Found to be fixed by this review. */
   fixed: readonly FixedFinding[];
   /** The same for findings without a comment. */
   settled: LedgerUpdate["settled"];
-  dismissed: readonly LedgerEntry[];
+  dismissed: readonly PostedFinding[];
   /** How many were fixed in all rounds. */
   fixedCount: number;
 }
 
 /**
- * Counts up the ledger.
+ * Sorts the findings of the ledger by what this review found out about them.
  *
- * @param own ids of the comments that this very review posted before it was interrupted
+ * @param own ids of the comments that an interrupted attempt of this review posted
  */
-export function accountOf(
+export function pullStatus(
   { ledger: update }: Pick<ReviewResult, "ledger">,
-  { standing }: Pick<Places, "standing">,
+  { standing }: Pick<FindingsByState, "standing">,
   { entries }: Pick<Ledger, "entries">,
   own: ReadonlySet<number>,
-): Account {
+): PullStatus {
   const repeated = new Set(standing.map(({ entry }) => entry));
   const fixed = (update?.resolutions ?? []).flatMap(({ comment, state, reason }) => {
     if (!isSettled(state)) return [];
@@ -45,12 +45,12 @@ export function accountOf(
     return entry && !repeated.has(entry) && mayBeFixed(entry) ? [{ entry, state, reason }] : [];
   });
   const seenFixed = new Set(fixed.map(({ entry }) => entry));
-  const isOwn = ({ comment }: LedgerEntry) => comment !== null && own.has(comment);
+  const isOwn = ({ comment }: PostedFinding) => comment !== null && own.has(comment);
   const settled = update?.settled ?? [];
   const fixedBefore = entries.filter((entry) => entry.state === "fixed" && !seenFixed.has(entry));
   return {
     open: entries.filter(
-      (entry) => isStanding(entry) && !isOwn(entry) && !repeated.has(entry) && !seenFixed.has(entry),
+      (entry) => isOpenFinding(entry) && !isOwn(entry) && !repeated.has(entry) && !seenFixed.has(entry),
     ),
     fixed,
     settled,
@@ -62,21 +62,21 @@ export function accountOf(
 const isSettled = (state: LedgerUpdate["resolutions"][number]["state"]): state is FixedFinding["state"] =>
   state === "fixed" || state === "withdrawn";
 
-/** Whether our word that it is fixed counts. If GitHub does not tell what people decided in its thread, the finding stays open. */
-function mayBeFixed(entry: LedgerEntry): boolean {
-  return entry.state === "fixed" || (isStanding(entry) && entry.thread !== null);
+/** Whether it may be called fixed. If GitHub does not show its thread, what people decided is not known, and it stays open. */
+function mayBeFixed(entry: PostedFinding): boolean {
+  return entry.state === "fixed" || (isOpenFinding(entry) && entry.thread !== null);
 }
 
 /**
- * What the next review has to know of this one. Without an update of the ledger what was known stays.
+ * The state for the next review. It stays as it was if this review does not update the ledger.
  *
- * @param told fixed findings in whose threads that was said now
+ * @param told fixed findings that this review answered
  */
-export function stateAfter(
+export function nextState(
   result: ReviewResult,
-  { posted, annotated, standing, listed }: Places,
+  { posted, annotated, standing, listed }: FindingsByState,
   { state, entries }: Pick<Ledger, "state" | "entries">,
-  told: ReadonlySet<LedgerEntry> = new Set(),
+  told: ReadonlySet<PostedFinding> = new Set(),
 ): LedgerState {
   if (result.ledger === null) return state;
   const said = summaryOf(result);
@@ -101,8 +101,8 @@ export function stateAfter(
 /** More are read from their threads again at each review. */
 const mostDecisions = 100;
 
-/** Dismissals that are told nowhere in our own words. */
-function decisionsIn(entries: readonly LedgerEntry[]): Decision[] {
+/** Dismissals that no answer of ours records. */
+function decisionsIn(entries: readonly PostedFinding[]): Decision[] {
   return entries
     .flatMap(({ comment, dismissal, newestReply: after }) => {
       const how = Decision.shape.how.safeParse(dismissal?.how).data;
@@ -112,29 +112,29 @@ function decisionsIn(entries: readonly LedgerEntry[]): Decision[] {
     .slice(-mostDecisions);
 }
 
-/** Ids whose comment has to be there. Not those of what is fixed: whoever deletes such a comment has dismissed nothing. */
+/** Ids whose comment must exist. Not those of fixed findings: deleting their comment dismisses nothing. */
 function postedBy(
   { posted }: LedgerState,
-  entries: readonly LedgerEntry[],
-  told: ReadonlySet<LedgerEntry>,
-  now: Places["posted"],
+  entries: readonly PostedFinding[],
+  told: ReadonlySet<PostedFinding>,
+  now: FindingsByState["posted"],
 ): string[] {
-  const isFixed = (entry: LedgerEntry) => entry.state === "fixed" || told.has(entry);
+  const isFixed = (entry: PostedFinding) => entry.state === "fixed" || told.has(entry);
   const commented = entries.filter(({ comment }) => comment !== null);
   const fixed = new Set(commented.filter(isFixed).map(({ id }) => id));
   const others = commented.filter((entry) => !isFixed(entry)).map(({ id }) => id);
   return [...new Set([...posted.filter((id) => !fixed.has(id)), ...others, ...now.map(({ id }) => id)])];
 }
 
-/** Files with findings that are fixed, which could not be said: nobody else remembers it, so the next review has to look again. */
+/** Files with fixed findings whose answer could not be posted: nothing else remembers it, so the next review must check again. */
 function untoldFiles(
   { resolutions }: LedgerUpdate,
-  entries: readonly LedgerEntry[],
-  told: ReadonlySet<LedgerEntry>,
+  entries: readonly PostedFinding[],
+  told: ReadonlySet<PostedFinding>,
 ): string[] {
   const fixed = new Set(resolutions.filter(({ state }) => isSettled(state)).map(({ comment }) => comment));
   const untold = entries.filter(
-    (entry) => entry.comment !== null && fixed.has(entry.comment) && isStanding(entry) && !told.has(entry),
+    (entry) => entry.comment !== null && fixed.has(entry.comment) && isOpenFinding(entry) && !told.has(entry),
   );
   return [...new Set(untold.map(({ path }) => path))];
 }

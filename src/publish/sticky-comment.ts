@@ -12,22 +12,22 @@ import { mostBodyBytes, publicText } from "./public-text.ts";
 type StickyApi = Pick<PullRequestApi, "ownComments" | "createComment" | "updateComment" | "deleteComment">;
 
 /**
- * Writes the one summary comment of a pull request: created once, then edited in place, and left alone while its text is
- * the same. An edit notifies nobody. Of our comments in the conversation, what stands twice is taken away.
+ * Writes the summary comment of a pull request: created once, then edited in place, and not touched while its text is the same. An
+ * edit notifies nobody. Duplicates of our comments in the conversation are removed.
  */
 export async function postSummary(api: StickyApi, body: PublicText, sleep?: Sleep): Promise<void> {
   const sticky = oldestSummary(await removeDoubledComments(api, await api.ownComments()));
   if (sticky === undefined) return createSticky(api, body, sleep);
   if (sticky.body.trimEnd() === body.trimEnd()) return;
   try {
-    // Sent again after a fault: an edit says the same however often it arrives.
+    // Repeated after a fault: an edit is idempotent.
     await postOnce(
       () => api.updateComment(sticky.id, body),
       async () => false,
       sleep,
     );
   } catch (error) {
-    // Somebody deleted it since we looked, unless it is there and only closed to us.
+    // It was deleted meanwhile, unless it exists and we may not edit it.
     const isGone = error instanceof AppError && error.code === "github_not_found";
     if (!isGone || (await findSticky(api)) !== undefined) throw error;
     await createSticky(api, body, sleep);
@@ -50,18 +50,18 @@ async function findSticky(api: Pick<PullRequestApi, "ownComments">): Promise<Own
 const oldestSummary = (comments: readonly OwnText[]) =>
   comments.filter(({ body }) => parseMarker(body)?.kind === "summary").toSorted((a, b) => a.id - b.id)[0];
 
-/** What is remembered takes at most so much of a comment; the rest is for people. */
+/** The most that the state takes of a comment; the rest is for people. */
 export const mostStateBytes = 34_000;
 
-/** What the sticky summary remembers beside its text: of which review it speaks, and what the next one has to know. */
+/** The hidden part of the sticky summary: its review, and the state for the next one. */
 interface Memory {
-  /** Both empty where nothing was reviewed yet. */
+  /** Both empty before the first review. */
   head: string;
   trigger: string;
   state: LedgerState;
 }
 
-/** The first words of the line that says that reviews are paused; no other text of ours begins with them. */
+/** The first words of the line about a pause; no other text of ours begins with them. */
 const pauseWords = "⏸️ **Reviews of pushes are paused**";
 
 function pauseLine({ by, at }: Pause): string {
@@ -83,7 +83,7 @@ export function renderSticky(
   return publicText([...before, text(mostBodyBytes - taken), marker].join("\n\n"));
 }
 
-/** What stands between the line on a pause and the memory. */
+/** The text between the line about a pause and the marker. */
 function textOf(body: string): string {
   const text = body.trimEnd();
   const visible = text.slice(0, Math.max(0, text.lastIndexOf("\n"))).trimEnd();
@@ -95,8 +95,8 @@ function textOf(body: string): string {
 const nothingYet = "Hunkwise has not reviewed this pull request yet.";
 
 /**
- * Changes what is remembered of a pull request without a review, such as that it is paused. The text of the summary comment
- * stays; where there is none yet, a small one is made. May be called again after a fault.
+ * Changes the state of a pull request without a review, such as a pause. The text of the summary comment stays; if there is none, a
+ * small one is created. May be called again after a fault.
  */
 export async function updateState(
   api: StickyApi,

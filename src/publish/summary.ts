@@ -1,5 +1,5 @@
 import type { Finding } from "../finding.ts";
-import type { Dismissal, LedgerEntry } from "../ledger/entry.ts";
+import type { Dismissal, PostedFinding } from "../ledger/entry.ts";
 import { fitState, type LedgerState } from "../ledger/state.ts";
 import {
   countBySeverity,
@@ -26,8 +26,8 @@ import {
   severityBadge,
 } from "./markdown-parts.ts";
 import { mostBodyBytes } from "./public-text.ts";
-import type { ListedFinding, Places } from "./publication.ts";
-import type { Account } from "./pull-status.ts";
+import type { FindingsByState } from "./publication.ts";
+import type { PullStatus } from "./pull-status.ts";
 import { renderFinding } from "./render-comment.ts";
 import {
   droppedSections,
@@ -48,7 +48,7 @@ const mostReasonBytes = 300;
 
 /** Earlier findings that hold: those that this review met again, and those that nobody has settled. Each list has `maxBytes`. */
 function standingSections(
-  { standing, open }: Pick<Places, "standing"> & Pick<Account, "open">,
+  { standing, open }: Pick<FindingsByState, "standing"> & Pick<PullStatus, "open">,
   base: LinkBase,
   maxBytes: number,
 ): string[] {
@@ -65,7 +65,7 @@ function standingSections(
 
 /** What was settled, and how. Each list has `maxBytes`. */
 function settledSections(
-  { fixed, settled, dismissed }: Pick<Account, "fixed" | "settled" | "dismissed">,
+  { fixed, settled, dismissed }: Pick<PullStatus, "fixed" | "settled" | "dismissed">,
   maxBytes: number,
 ): string[] {
   const fixedLines = [
@@ -90,13 +90,13 @@ function configSection({ config_changes }: ReviewResult, maxBytes: number): stri
   );
 }
 
-function openLine(entry: LedgerEntry): string {
+function openLine(entry: PostedFinding): string {
   const changed = entry.state === "outdated" ? "; its code has changed since" : "";
   return `- ${severityBadge(entry.severity)}: ${entryLink(entry)}${changed}`;
 }
 
 /** Title as a link to its comment, and where that stands. */
-function entryLink({ title, url, path, line, startLine }: LedgerEntry): string {
+function entryLink({ title, url, path, line, startLine }: PostedFinding): string {
   const name = untrustedLine(title === "" ? "our comment" : title);
   const place = line === null ? untrustedCode(path) : placeLabel(path, startLine ?? line, line);
   return `${linked(name, url === "" ? undefined : url)} in ${place}`;
@@ -112,7 +112,7 @@ const dismissedBy: Record<Dismissal["how"], string> = {
   deleted: "by deleting its comment",
 };
 
-function dismissedLine(entry: LedgerEntry): string {
+function dismissedLine(entry: PostedFinding): string {
   const { by = null, at = null, how = "resolved" } = entry.dismissal ?? {};
   // Of a deleted comment, its id is all that is left.
   const what = entry.comment === null ? "A finding" : entryLink(entry);
@@ -121,7 +121,7 @@ function dismissedLine(entry: LedgerEntry): string {
   return `- ${what}: dismissed${who}${when}, ${dismissedBy[how]}`;
 }
 
-export interface SummaryInput extends Places, Account {
+export interface SummaryInput extends FindingsByState, PullStatus {
   result: ReviewResult;
   /** Version of Hunkwise. */
   version: string;
@@ -261,18 +261,18 @@ function annotatedSection({ annotated, checkUrl }: SummaryInput, base: LinkBase,
 }
 
 /** In full while there is room, then by title, then by number: what is left out is said to be. */
-function listedSection(listed: readonly ListedFinding[], base: LinkBase, maxBytes: number): string[] {
+function listedSection(listed: FindingsByState["listed"], base: LinkBase, maxBytes: number): string[] {
   if (listed.length === 0) return [];
   const titlesRoom = Math.min(6_000, maxBytes / 4);
   const whole = fitting(inFull(listed, base), maxBytes - 100);
   const full = whole.length === listed.length ? whole : fitting(whole, maxBytes - titlesRoom - 100);
   const rest = listed.slice(full.length);
-  const titleOf = ({ finding }: ListedFinding) => findingLine(finding, base);
+  const titleOf = ({ finding }: FindingsByState["listed"][number]) => findingLine(finding, base);
   return [full.join("\n\n---\n\n"), ...section("**And, in short**", rest, titleOf, titlesRoom)];
 }
 
 /** One by one, because of hundreds only the first have room. */
-function* inFull(listed: readonly ListedFinding[], base: LinkBase): Generator<string> {
+function* inFull(listed: FindingsByState["listed"], base: LinkBase): Generator<string> {
   for (const { finding, reason } of listed) {
     yield renderFinding(finding, { kind: "list", reason }, base, 6_000);
   }

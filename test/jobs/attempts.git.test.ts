@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { LoopEntry, ToldEntry, TrajectoryEntry } from "../../src/agent/trajectory.ts";
-import { toldOnce } from "../../src/jobs/attempts.ts";
+import { pinPromptContext } from "../../src/jobs/attempts.ts";
 import type { ModelRequest } from "../../src/llm/model.ts";
 import { type ScriptedTurn, scriptedModel } from "../../src/llm/scripted.ts";
 import { fault, WorkedQueue } from "./job-fixture.ts";
@@ -62,7 +62,7 @@ describe("what is told of a change", () => {
     const entries: TrajectoryEntry[] = [known];
     const telling = { about: { ...about, ...over }, shape: z.string(), recorded: [known], turns: paid };
     const record = async (entry: TrajectoryEntry) => void entries.push(entry);
-    return { said: await toldOnce(telling, { record }, async () => "now"), entries };
+    return { said: await pinPromptContext(telling, { record }, async () => "now"), entries };
   }
 
   it("stays the same while there are turns on record that were asked for with it", async () => {
@@ -81,6 +81,6 @@ describe("what is told of a change", () => {
   it("is told anew where nothing was paid for yet, and where the record is of another version", async () => {
     expect(await told({}, [asked])).toMatchObject({ said: "now" });
     const telling = { about, shape: z.number(), recorded: [known], turns };
-    expect(await toldOnce(telling, { record: async () => {} }, async () => 1)).toBe(1);
+    expect(await pinPromptContext(telling, { record: async () => {} }, async () => 1)).toBe(1);
   });
 });

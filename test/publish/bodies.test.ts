@@ -7,7 +7,7 @@ import { parseMarker } from "../../src/ledger/marker.ts";
 import type { LedgerState } from "../../src/ledger/state.ts";
 import { reviewConclusion } from "../../src/publish/conclusions.ts";
 import { mostBodyBytes } from "../../src/publish/public-text.ts";
-import { byPlace, listed, type Routed, type Settled } from "../../src/publish/publication.ts";
+import { byState, listed, type PublishedFinding, type FinalState } from "../../src/publish/publication.ts";
 import { renderComment, renderFinding, type Spot } from "../../src/publish/render-comment.ts";
 import { renderSummaryComment } from "../../src/publish/summary.ts";
 import { untrustedBlock } from "../../src/reporters/safe-markdown.ts";
@@ -184,7 +184,7 @@ describe("the body of a comment", () => {
 });
 
 describe("the body of the summary", () => {
-  const place = fc.constantFrom<Settled[]>(
+  const place = fc.constantFrom<FinalState[]>(
     { kind: "posted" },
     { kind: "annotated" },
     { kind: "standing", entry: null },
@@ -193,7 +193,7 @@ describe("the body of the summary", () => {
     listed("its lines are not in the diff"),
     listed(`\`\`\` <details> | ${"long ".repeat(200)}`),
   );
-  const routed = fc.record({ finding, place }) satisfies fc.Arbitrary<Routed<Settled>>;
+  const routed = fc.record({ finding, place }) satisfies fc.Arbitrary<PublishedFinding<FinalState>>;
   const files = fc.array(fc.record({ path, reason: text }), { maxLength: 20 });
 
   const dismissal = fc.record({
@@ -243,7 +243,7 @@ describe("the body of the summary", () => {
       coverage: { ...sampleResult().coverage, files_total: 99, files_skipped },
     });
     const account = { ...noAccount, open, dismissed, fixed, settled };
-    const input = { result, version: "1", checkUrl: undefined, notices, ...account, ...byPlace(routes) };
+    const input = { result, version: "1", checkUrl: undefined, notices, ...account, ...byState(routes) };
     const { summary: figures } = reviewConclusion(result, { threshold: "high", fail: false });
     return { body: renderSummaryComment(input, base, { trigger: "event", state }), figures };
   };
@@ -263,7 +263,7 @@ describe("the body of the summary", () => {
   it("fits, however much was found", () => {
     fc.assert(
       fc.property(anything, fc.constantFrom(1, 5, 100), (one, times) => {
-        const routes = Array(times).fill(one.routes).flat() as Routed<Settled>[];
+        const routes = Array(times).fill(one.routes).flat() as PublishedFinding<FinalState>[];
         const open = Array(times).fill(one.open).flat();
         const { body, figures } = rendered({ ...one, routes, open });
         for (const text of [body, figures])

@@ -12,11 +12,11 @@ import { untrustedLine } from "../../reporters/safe-markdown.ts";
 import { AnswerInput, AnswerResult, type AskedThread } from "../../review/answer/answer-input.ts";
 import { publicFault } from "../../review/model-fault.ts";
 import type { Limits } from "../../review/review-input.ts";
-import { recordedMasks, recordedTurns, recordStart, toldOnce } from "../attempts.ts";
+import { recordedMasks, recordedTurns, recordStart, pinPromptContext } from "../attempts.ts";
 import { withinDay } from "../budgets.ts";
 import { loadConfig, withFolders } from "../load-config.ts";
 import { watchModels, dayBudgetOf, limitsWithin, logProgress } from "../model-run.ts";
-import { type Asked, answered, react, say, whySilent, askedThread, ownThreads } from "./command-context.ts";
+import { type CommandContext, answered, react, say, whySilent, askedThread, ownThreads } from "./command-context.ts";
 
 /** Of one answer, within what the repository allows for a review. */
 const most = { turns: 20, tokens: 300_000, milliseconds: 5 * 60_000 };
@@ -25,36 +25,36 @@ const most = { turns: 20, tokens: 300_000, milliseconds: 5 * 60_000 };
  * Answers a question about the change by a model that reads the head with tools, below the question. What the model said is
  * recorded before it is posted, so that another attempt pays for nothing.
  */
-export async function answerQuestion(asked: Asked, question: string): Promise<Outcome> {
-  const { deps, tools } = asked;
-  const silent = await whySilent(asked);
+export async function answerQuestion(context: CommandContext, question: string): Promise<Outcome> {
+  const { deps, tools } = context;
+  const silent = await whySilent(context);
   if (silent !== null) return { kind: "done", reason: silent };
-  await react(asked);
-  if (deps.models === null) return answered(asked, NO_MODEL, "there is no model to ask");
+  await react(context);
+  if (deps.models === null) return answered(context, NO_MODEL, "there is no model to ask");
   const recorded = await tools.recorded();
   const known = recordedAnswer(recorded);
-  if (known) return post(asked, known.answer, known.head);
+  if (known) return post(context, known.answer, known.head);
   try {
-    return await askModel({ asked, question, recorded, models: deps.models });
+    return await askModel({ context, question, recorded, models: deps.models });
   } catch (error) {
     const isTold =
       error instanceof AppError && (error.code === "budget_spent" || error.code === "config_invalid");
     if (!isTold) throw error;
-    return answered(asked, `I cannot answer this: ${untrustedLine(publicLine(error), 600)}.`, error.message);
+    return answered(context, `I cannot answer this: ${untrustedLine(publicLine(error), 600)}.`, error.message);
   }
 }
 
 const NO_MODEL = "I cannot answer this: no model is configured here, only the built-in analyzers.";
 
 interface Question {
-  asked: Asked;
+  context: CommandContext;
   question: string;
   recorded: readonly TrajectoryEntry[];
   models: Models;
 }
 
-async function askModel({ asked, question, recorded, models }: Question): Promise<Outcome> {
-  const { api, deps, tools, job } = asked;
+async function askModel({ context, question, recorded, models }: Question): Promise<Outcome> {
+  const { api, deps, tools, job } = context;
   const pull = await api.pull();
   const config = await loadConfig({ api, pull, repository: job.task.repository }, deps, tools.signal);
   const budget = dayBudgetOf(job.task, config, deps);
@@ -65,15 +65,15 @@ async function askModel({ asked, question, recorded, models }: Question): Promis
   const watched = watchModels(eachRole(models, (model) => budget.meter(model)));
   const limits = async () => withinDay(limitsWithin(most, config), await budget.left(), turns);
   const prepared = { pull, question, rootConfig: config, limits, models: watched.models, recorded, turns };
-  const answer = await readAndAnswer(asked, prepared);
-  if (answer === null) return answered(asked, WITHHELD, "it is about a private file");
+  const answer = await readAndAnswer(context, prepared);
+  if (answer === null) return answered(context, WITHHELD, "it is about a private file");
   if (answer.text !== null) {
     await tools.record({ kind: "result", head: pull.headSha, base: pull.baseSha, result: answer });
-    return post(asked, answer, pull.headSha);
+    return post(context, answer, pull.headSha);
   }
   const fault = watched.lastFault();
   if (fault?.retryable && job.attempt < maxAttempts) throw fault;
-  return answered(asked, noAnswer(answer.stop_reason, fault), "there is no answer");
+  return answered(context, noAnswer(answer.stop_reason, fault), "there is no answer");
 }
 
 const WITHHELD =
@@ -93,10 +93,10 @@ const Told = AnswerInput.pick({ pull: true, thread: true, limits: true });
 
 /** Null where what was asked about is withheld from every model. */
 async function readAndAnswer(
-  asked: Asked,
+  context: CommandContext,
   { pull, question, rootConfig, limits, models, recorded, turns }: Prepared,
 ): Promise<AnswerResult | null> {
-  const { job, deps, by, tools } = asked;
+  const { job, deps, by, tools } = context;
   const { signal, record } = tools;
   const { number, title, body, headSha: head, baseSha: base, baseRef } = pull;
   const { repository } = job.task;
@@ -104,8 +104,8 @@ async function readAndAnswer(
   try {
     const config = await withFolders(rootConfig, checkout.place);
     const about = { head, base, after: null, private: [...config.paths.private] };
-    const told = await toldOnce({ about, shape: Told, recorded, turns }, tools, async () => ({
-      ...{ pull: { number, title, body }, thread: await threadOf(asked), limits: await limits() },
+    const told = await pinPromptContext({ about, shape: Told, recorded, turns }, tools, async () => ({
+      ...{ pull: { number, title, body }, thread: await threadOf(context), limits: await limits() },
     }));
     if (told.thread && createPrivacy(config.paths.private)(told.thread.path)) return null;
     const input: AnswerInput = {
@@ -127,8 +127,8 @@ async function readAndAnswer(
   }
 }
 
-async function threadOf(asked: Asked): Promise<AskedThread | null> {
-  return asked.comment.thread === null ? null : askedThread(await ownThreads(asked), asked);
+async function threadOf(context: CommandContext): Promise<AskedThread | null> {
+  return context.comment.thread === null ? null : askedThread(await ownThreads(context), context);
 }
 
 const limits: Partial<Record<StopReason, string>> = {
@@ -152,7 +152,7 @@ function recordedAnswer(
   return last && data ? { answer: data, head: last.head } : undefined;
 }
 
-async function post(asked: Asked, answer: AnswerResult, head: string): Promise<Outcome> {
-  if (answer.text !== null) await say(asked, modelAnswer(answer, answer.text, head));
+async function post(context: CommandContext, answer: AnswerResult, head: string): Promise<Outcome> {
+  if (answer.text !== null) await say(context, modelAnswer(answer, answer.text, head));
   return { kind: "done", reason: "answered" };
 }

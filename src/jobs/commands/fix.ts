@@ -4,7 +4,7 @@ import { severities } from "../../finding.ts";
 import type { CheckoutPlace } from "../../git/checkout-place.ts";
 import { openWorkspace } from "../../git/object-workspace.ts";
 import type { PullRequest, SourceBranch } from "../../github/pull-request-api.ts";
-import { isStanding, type Ledger, type LedgerEntry } from "../../ledger/entry.ts";
+import { isOpenFinding, type Ledger, type PostedFinding } from "../../ledger/entry.ts";
 import { parseMarker } from "../../ledger/marker.ts";
 import type { Models } from "../../llm/model.ts";
 import { answerFixed } from "../../publish/answer-fixed.ts";
@@ -18,90 +18,182 @@ import { suggestionsFor } from "../../review/fix/suggestions.ts";
 import { splitLines } from "../../text/cut.ts";
 import { isRefusal } from "../attempts.ts";
 import {
-  type Asked,
+  type CommandContext,
   answered,
-  isAnswered,
   mayWrite,
   requireOurs,
   reviewAfter,
   say,
-  whySilent,
 } from "./command-context.ts";
 import { type CommittedFix, changesTo, commitFix, patchTo } from "./commit-fix.ts";
 import { type MadeFix, makeFix, recordedFix } from "./make-fix.ts";
 
-/** Commits of a pull request among which ours is looked for; it is one of the newest. */
-const MOST_COMMITS = 1_000;
-
-/** What is clear of a repair before it is pushed. */
-type Clear =
-  | { kind: "pushed"; commit: string }
-  /** Its findings were settled meanwhile. */
-  | { kind: "settled" }
-  /** The pull request was. */
-  | { kind: "closed" };
-
-interface BeforePush {
-  asked: Asked;
-  /** What was to be repaired. */
-  entries: readonly LedgerEntry[];
-  made: MadeFix;
-}
+/** Most findings of one fix; nobody reads a larger commit. */
+const MOST = 10;
 
 /**
- * What of a repair is clear before it is pushed; null where nothing stands against it. A repair takes minutes, in which people settle
- * its findings or close the pull request. And an attempt that ended between push and answer has pushed it, whoever pushed since.
+ * Repairs the finding of the thread, or all open ones, and pushes the repair to the pull request's branch. Then an ordinary review
+ * reads what was pushed, and answers and resolves what is fixed.
  */
-async function lookBeforePush({ asked, entries, made }: BeforePush, commit: string): Promise<Clear | null> {
-  const now = await asked.api.pull();
-  if (made.isRecorded && (await isIn(asked, now, commit))) return { kind: "pushed", commit };
-  if (now.state === "closed") return { kind: "closed" };
-  const ledger = await currentLedger(asked.api);
-  const standing = new Set(ledger.entries.filter(isStanding).map(({ id }) => id));
-  const repaired = entries.filter(({ id }) => made.fix.repairs.some((one) => one.repaired && one.id === id));
-  return repaired.some(({ id }) => standing.has(id)) ? null : { kind: "settled" };
+export async function fix(context: CommandContext, all: boolean): Promise<Outcome> {
+  const { api, deps, tools, comment } = context;
+  if (!all && comment.thread === null) return answered(context, WHERE, "it names no finding");
+  if (deps.models === null) return answered(context, NO_MODEL, "there is no model to ask");
+  const recorded = await tools.recorded();
+  const known = recordedFix(recorded);
+  // A recorded repair of an earlier head is only pushed on top of that head.
+  const pull = atHead(await api.pull(), known?.head);
+  if (pull.state === "closed" && !known) return { kind: "skipped", reason: "the pull request is closed" };
+  const ledger = await currentLedger(api);
+  const entries = known ? repairedBy(known.fix, ledger) : wanted(ledger, all ? null : comment.thread);
+  if (entries.length === 0) return answered(context, nothingToDo(all, ledger), "there is nothing to repair");
+  try {
+    return await repair({ context, pull, entries, models: deps.models, recorded });
+  } catch (error) {
+    const isTold =
+      error instanceof AppError && (error.code === "budget_spent" || error.code === "config_invalid");
+    if (!isTold) throw error;
+    return answered(context, `I cannot repair this: ${untrustedLine(publicLine(error), 600)}.`, error.message);
+  }
 }
 
-async function isIn({ job, deps, tools }: Asked, pull: PullRequest, commit: string): Promise<boolean> {
+const WHERE = "Which one? Write `/fix` in the thread of a finding, or `/fix all` for all that are open.";
+const NO_MODEL = "I cannot repair this: no model is configured here, only the built-in analyzers.";
+
+const atHead = (pull: PullRequest, head: string | undefined): PullRequest =>
+  head === undefined ? pull : { ...pull, headSha: head };
+
+/** The worst first. */
+function wanted({ entries }: Ledger, thread: number | null): PostedFinding[] {
+  const standing = entries.filter(
+    (one) => one.comment !== null && isOpenFinding(one) && (thread === null || one.comment === thread),
+  );
+  return standing
+    .toSorted((a, b) => severities.indexOf(a.severity) - severities.indexOf(b.severity))
+    .slice(0, MOST);
+}
+
+/** The findings of a recorded repair, in any state: it may have been pushed. */
+const repairedBy = ({ repairs }: FixResult, { entries }: Ledger) =>
+  entries.filter((entry) => repairs.some(({ id }) => id === entry.id));
+
+function nothingToDo(all: boolean, { state }: Ledger): string {
+  if (!all) return "No open finding of mine began this thread.";
+  return state.carried.length > 0
+    ? "No finding with a thread of its own is open; those in the summary are left to people."
+    : "No finding is open.";
+}
+
+interface Repairing {
+  context: CommandContext;
+  pull: PullRequest;
+  entries: readonly PostedFinding[];
+  models: Models;
+  recorded: Awaited<ReturnType<CommandContext["tools"]["recorded"]>>;
+}
+
+async function repair({ context, pull, entries, models, recorded }: Repairing): Promise<Outcome> {
+  const { deps, tools, job } = context;
   const { number, headSha: head, baseSha: base, baseRef } = pull;
-  if (head === commit) return true;
   const { repository } = job.task;
   const checkout = await deps.checkout({
     ...{ repository, pull: number, head, base, baseRef, signal: tools.signal },
   });
+  const place: CheckoutPlace = checkout.place;
   try {
-    await using workspace = openWorkspace(checkout.place);
-    return (await workspace.commits(MOST_COMMITS)).some(({ sha }) => sha === commit);
+    const made = await makeFix({ context, pull, entries, place, models, recorded });
+    const landed: Landed = { context, pull, place, entries, made };
+    const landing = await landFix(landed);
+    const titles = new Map(entries.map(({ id, title }) => [id, title]));
+    await say(context, renderFix({ fix: made.fix, titles, head, end: await endOf(landed, landing) }));
+    if (landing.kind !== "pushed") return { kind: "done", reason: landing.kind };
+    await settle(landed, landing.commit);
   } finally {
     await checkout.release();
   }
+  return reviewAfter(context);
 }
 
-/** What became of a repair. */
+/** Asking for a repair allows us to resolve its thread, also if people wrote in it. */
+async function settle({ context, entries, made }: Landed, headSha: string): Promise<void> {
+  const fixed = entries.flatMap((entry) => {
+    const check = made.fix.repairs.find(({ id }) => id === entry.id)?.check;
+    if (check?.state !== "fixed") return [];
+    return [{ entry: { ...entry, isTheirs: false }, state: "fixed" as const, reason: check.reason }];
+  });
+  try {
+    await answerFixed(fixed, { api: context.api, headSha });
+  } catch (error) {
+    // GitHub does not show the push yet, or there is a newer one: the next review checks.
+    if (!(error instanceof AppError) || error.code !== "stale_head") throw error;
+  }
+}
+
+/** A repair that may not be pushed is offered as suggestions if all of it can be, else as a patch. */
+async function endOf(landed: Landed, landing: Landing): Promise<ToldFix["end"]> {
+  if (landing.kind === "moved") return { ...landing, mayHaveStood: landed.made.isRecorded };
+  if (landing.kind !== "offered") return landing;
+  const { why, commit } = landing;
+  if (await suggest(landed, commit)) return { kind: "suggested", why };
+  const { place, context } = landed;
+  return { kind: "patch", why, patch: await patchTo(commit, { place, signal: context.tools.signal }) };
+}
+
+async function suggest(landed: Landed, commit: string): Promise<boolean> {
+  const { context, place } = landed;
+  const changes = await changesTo(commit, { place, signal: context.tools.signal });
+  const files = changes.map(({ path, fix: fixed, change, text }) => ({
+    path,
+    fix: parseFilePatch(fixed, path, null),
+    change: change === "" ? undefined : parseFilePatch(change, path, null),
+    lines: splitLines(text),
+  }));
+  const suggestions = suggestionsFor(files);
+  const comments = suggestions && suggestionComments(suggestions, context.comment.id);
+  if (!comments) return false;
+  await requireOurs(context);
+  const { api, comment } = context;
+  const isOurs = ({ body }: { body: string }) => {
+    const marker = parseMarker(body);
+    return marker?.kind === "suggested" && marker.comment === comment.id;
+  };
+  const stands = async () => (await api.ownReviews()).some(isOurs);
+  try {
+    if (await stands()) return true;
+    await postOnce(() => api.createReview(place.shas.head, suggestionsBody(comment.id), comments), stands);
+    return true;
+  } catch (error) {
+    // GitHub refuses comments on one of these lines, or all comments.
+    if (!isRefusal(error)) throw error;
+    return false;
+  }
+}
+
+/** How a repair ended. */
 type Landing =
   | Exclude<CommittedFix, { kind: "committed" }>
-  /** The branch has moved on meanwhile. */
+  /** The branch moved on meanwhile. */
   | { kind: "moved" }
   | Clear
-  /** It is right as far as we can tell, and we may not push it; in words why. */
+  /** It is complete, and we may not push it; `why` says so in words. */
   | { kind: "offered"; commit: string; why: string };
 
 interface Landed {
-  asked: Asked;
+  context: CommandContext;
   pull: PullRequest;
   /** Of the head that was repaired. */
   place: CheckoutPlace;
-  entries: readonly LedgerEntry[];
+  entries: readonly PostedFinding[];
   made: MadeFix;
 }
 
 /**
- * Pushes a repair to the pull request's branch, if the branch still is what was repaired. Done again it makes the same commit, and
- * finds it pushed.
+ * Pushes a repair to the pull request's branch if the branch has not changed. Another attempt makes the same commit and finds it
+ * pushed.
  */
 async function landFix(landed: Landed): Promise<Landing> {
-  const { asked, pull, place, entries, made } = landed;
-  const { deps, job, tools } = asked;
+  const { context, pull, place, entries, made } = landed;
+  const { deps, job, tools } = context;
   const github = await deps.github.pushing(job.task.repository, tools.signal);
   const committed = await commitFix({
     ...{ ...made, place, author: github.author, at: job.createdAt, signal: tools.signal },
@@ -113,8 +205,8 @@ async function landFix(landed: Landed): Promise<Landing> {
   if (clear) return clear;
   const target = targetOf(pull.source);
   if ("why" in target) return { kind: "offered", commit, why: target.why };
-  if (!(await mayWrite(asked))) return { kind: "offered", commit, why: NO_LONGER };
-  await requireOurs(asked);
+  if (!(await mayWrite(context))) return { kind: "offered", commit, why: NO_LONGER };
+  await requireOurs(context);
   try {
     const { owner, repo: name, branch } = target;
     const end = await deps.push({
@@ -133,7 +225,7 @@ async function landFix(landed: Landed): Promise<Landing> {
 
 const NO_LONGER = "the person who asked for it may no longer write here";
 
-/** The branch to push to, or in words why there is none. */
+/** The branch to push to, or why there is none. */
 function targetOf(source: SourceBranch | null): SourceBranch | { why: string } {
   if (source === null) return { why: "the repository that it comes from is not there any more" };
   if (source.isDefault)
@@ -143,146 +235,50 @@ function targetOf(source: SourceBranch | null): SourceBranch | { why: string } {
   return source;
 }
 
-/** Findings of one fix. A larger commit is none that anybody reads. */
-const MOST = 10;
+/** How many commits of a pull request are searched for ours; it is one of the newest. */
+const MOST_COMMITS = 1_000;
+
+/** Why a repair needs no push any more. */
+type Clear =
+  | { kind: "pushed"; commit: string }
+  /** People settled its findings meanwhile. */
+  | { kind: "settled" }
+  /** The pull request was closed. */
+  | { kind: "closed" };
+
+interface BeforePush {
+  context: CommandContext;
+  /** What was to be repaired. */
+  entries: readonly PostedFinding[];
+  made: MadeFix;
+}
 
 /**
- * Repairs the finding in whose thread it was asked for, or all that stand, and pushes the repair to the pull request's branch. Then an
- * ordinary review looks at what was pushed: what it finds fixed is answered and resolved.
+ * Checks right before the push whether it is still wanted; null if it is. A repair takes minutes, in which people settle its findings
+ * or close the pull request. So the pull request and the ledger are read again. An earlier attempt may have pushed it and ended
+ * before its answer.
  */
-export async function fix(asked: Asked, all: boolean): Promise<Outcome> {
-  const { api, deps, tools, comment } = asked;
-  if (await isAnswered(asked)) return reviewAfter(asked);
-  const silent = await whySilent(asked);
-  if (silent !== null) return { kind: "done", reason: silent };
-  if (!all && comment.thread === null) return answered(asked, WHERE, "it names no finding");
-  if (deps.models === null) return answered(asked, NO_MODEL, "there is no model to ask");
-  const recorded = await tools.recorded();
-  const known = recordedFix(recorded);
-  // What was made of an earlier head is landed there, or not at all.
-  const pull = atHead(await api.pull(), known?.head);
-  if (pull.state === "closed" && !known) return { kind: "skipped", reason: "the pull request is closed" };
-  const ledger = await currentLedger(api);
-  const entries = known ? repairedBy(known.fix, ledger) : wanted(ledger, all ? null : comment.thread);
-  if (entries.length === 0) return answered(asked, nothingToDo(all, ledger), "there is nothing to repair");
-  try {
-    return await repair({ asked, pull, entries, models: deps.models, recorded });
-  } catch (error) {
-    const isTold =
-      error instanceof AppError && (error.code === "budget_spent" || error.code === "config_invalid");
-    if (!isTold) throw error;
-    return answered(asked, `I cannot repair this: ${untrustedLine(publicLine(error), 600)}.`, error.message);
-  }
+async function lookBeforePush({ context, entries, made }: BeforePush, commit: string): Promise<Clear | null> {
+  const now = await context.api.pull();
+  if (made.isRecorded && (await isIn(context, now, commit))) return { kind: "pushed", commit };
+  if (now.state === "closed") return { kind: "closed" };
+  const ledger = await currentLedger(context.api);
+  const standing = new Set(ledger.entries.filter(isOpenFinding).map(({ id }) => id));
+  const repaired = entries.filter(({ id }) => made.fix.repairs.some((one) => one.repaired && one.id === id));
+  return repaired.some(({ id }) => standing.has(id)) ? null : { kind: "settled" };
 }
 
-const WHERE = "Which one? Write `/fix` in the thread of a finding, or `/fix all` for all that are open.";
-const NO_MODEL = "I cannot repair this: no model is configured here, only the built-in analyzers.";
-
-const atHead = (pull: PullRequest, head: string | undefined): PullRequest =>
-  head === undefined ? pull : { ...pull, headSha: head };
-
-/** The worst first. */
-function wanted({ entries }: Ledger, thread: number | null): LedgerEntry[] {
-  const standing = entries.filter(
-    (one) => one.comment !== null && isStanding(one) && (thread === null || one.comment === thread),
-  );
-  return standing
-    .toSorted((a, b) => severities.indexOf(a.severity) - severities.indexOf(b.severity))
-    .slice(0, MOST);
-}
-
-/** What a repair on record is about, whatever became of it since: it may have been pushed. */
-const repairedBy = ({ repairs }: FixResult, { entries }: Ledger) =>
-  entries.filter((entry) => repairs.some(({ id }) => id === entry.id));
-
-function nothingToDo(all: boolean, { state }: Ledger): string {
-  if (!all) return "No open finding of mine began this thread.";
-  return state.carried.length > 0
-    ? "No finding with a thread of its own is open; those in the summary are left to people."
-    : "No finding is open.";
-}
-
-interface Repairing {
-  asked: Asked;
-  pull: PullRequest;
-  entries: readonly LedgerEntry[];
-  models: Models;
-  recorded: Awaited<ReturnType<Asked["tools"]["recorded"]>>;
-}
-
-async function repair({ asked, pull, entries, models, recorded }: Repairing): Promise<Outcome> {
-  const { deps, tools, job } = asked;
+async function isIn({ job, deps, tools }: CommandContext, pull: PullRequest, commit: string): Promise<boolean> {
   const { number, headSha: head, baseSha: base, baseRef } = pull;
+  if (head === commit) return true;
   const { repository } = job.task;
   const checkout = await deps.checkout({
     ...{ repository, pull: number, head, base, baseRef, signal: tools.signal },
   });
-  const place: CheckoutPlace = checkout.place;
   try {
-    const made = await makeFix({ asked, pull, entries, place, models, recorded });
-    const landed: Landed = { asked, pull, place, entries, made };
-    const landing = await landFix(landed);
-    const titles = new Map(entries.map(({ id, title }) => [id, title]));
-    await say(asked, renderFix({ fix: made.fix, titles, head, end: await endOf(landed, landing) }));
-    if (landing.kind !== "pushed") return { kind: "done", reason: landing.kind };
-    await settle(landed, landing.commit);
+    await using workspace = openWorkspace(checkout.place);
+    return (await workspace.commits(MOST_COMMITS)).some(({ sha }) => sha === commit);
   } finally {
     await checkout.release();
-  }
-  return reviewAfter(asked);
-}
-
-/** Whoever asks for a repair lets us resolve its thread, also if people wrote in it. */
-async function settle({ asked, entries, made }: Landed, headSha: string): Promise<void> {
-  const fixed = entries.flatMap((entry) => {
-    const check = made.fix.repairs.find(({ id }) => id === entry.id)?.check;
-    if (check?.state !== "fixed") return [];
-    return [{ entry: { ...entry, isTheirs: false }, state: "fixed" as const, reason: check.reason }];
-  });
-  try {
-    await answerFixed(fixed, { api: asked.api, headSha });
-  } catch (error) {
-    // GitHub does not show what was pushed yet, or somebody pushed since: the next review looks.
-    if (!(error instanceof AppError) || error.code !== "stale_head") throw error;
-  }
-}
-
-/** What may not be pushed stands as suggestions where all of it can, and else as a patch. */
-async function endOf(landed: Landed, landing: Landing): Promise<ToldFix["end"]> {
-  if (landing.kind === "moved") return { ...landing, mayHaveStood: landed.made.isRecorded };
-  if (landing.kind !== "offered") return landing;
-  const { why, commit } = landing;
-  if (await suggest(landed, commit)) return { kind: "suggested", why };
-  const { place, asked } = landed;
-  return { kind: "patch", why, patch: await patchTo(commit, { place, signal: asked.tools.signal }) };
-}
-
-async function suggest(landed: Landed, commit: string): Promise<boolean> {
-  const { asked, place } = landed;
-  const changes = await changesTo(commit, { place, signal: asked.tools.signal });
-  const files = changes.map(({ path, fix: fixed, change, text }) => ({
-    path,
-    fix: parseFilePatch(fixed, path, null),
-    change: change === "" ? undefined : parseFilePatch(change, path, null),
-    lines: splitLines(text),
-  }));
-  const suggestions = suggestionsFor(files);
-  const comments = suggestions && suggestionComments(suggestions, asked.comment.id);
-  if (!comments) return false;
-  await requireOurs(asked);
-  const { api, comment } = asked;
-  const isOurs = ({ body }: { body: string }) => {
-    const marker = parseMarker(body);
-    return marker?.kind === "suggested" && marker.comment === comment.id;
-  };
-  const stands = async () => (await api.ownReviews()).some(isOurs);
-  try {
-    if (await stands()) return true;
-    await postOnce(() => api.createReview(place.shas.head, suggestionsBody(comment.id), comments), stands);
-    return true;
-  } catch (error) {
-    // GitHub takes no comment on one of these lines, or none at all.
-    if (!isRefusal(error)) throw error;
-    return false;
   }
 }

@@ -4,26 +4,26 @@ import { createPrivacy } from "../../diff/filter.ts";
 import { AppError } from "../../errors.ts";
 import type { CheckoutPlace } from "../../git/checkout-place.ts";
 import type { PullRequest } from "../../github/pull-request-api.ts";
-import type { LedgerEntry } from "../../ledger/entry.ts";
+import type { PostedFinding } from "../../ledger/entry.ts";
 import { eachRole, factsOf, type Models } from "../../llm/model.ts";
 import { runFixProcess } from "../../process/run-fix-process.ts";
 import { maxAttempts } from "../../queue/job.ts";
 import { FixInput, FixResult, type FixTarget } from "../../review/fix/fix-input.ts";
-import { recordedMasks, recordedTurns, recordStart, toldOnce } from "../attempts.ts";
+import { recordedMasks, recordedTurns, recordStart, pinPromptContext } from "../attempts.ts";
 import { withinDay } from "../budgets.ts";
 import { loadConfig, withFolders } from "../load-config.ts";
 import { dayBudgetOf, limitsWithin, logProgress, watchModels } from "../model-run.ts";
-import { type Asked, askedThread, ownThreads } from "./command-context.ts";
+import { type CommandContext, askedThread, ownThreads } from "./command-context.ts";
 
 /** Of one fix, within what the repository allows for a review. */
 const mostOfFix = { turns: 60, tokens: 1_500_000, milliseconds: 30 * 60_000 };
 
 /** What is to be repaired, and where. */
 export interface FixOrder {
-  asked: Asked;
+  context: CommandContext;
   pull: PullRequest;
   /** Findings of ours that stand. */
-  entries: readonly LedgerEntry[];
+  entries: readonly PostedFinding[];
   /** Of `pull`'s head. */
   place: CheckoutPlace;
   models: Models;
@@ -52,8 +52,8 @@ export function recordedFix(
  * with `budget_spent`, `config_invalid`, and with the model's fault where another attempt may end otherwise.
  */
 export async function makeFix(order: FixOrder): Promise<MadeFix> {
-  const { asked, pull, place, models, recorded } = order;
-  const { api, deps, tools, job } = asked;
+  const { context, pull, place, models, recorded } = order;
+  const { api, deps, tools, job } = context;
   const root = await loadConfig({ api, pull, repository: job.task.repository }, deps, tools.signal);
   const config = await withFolders(root, place);
   const isPrivate = createPrivacy(config.paths.private);
@@ -89,7 +89,7 @@ export async function makeFix(order: FixOrder): Promise<MadeFix> {
 const Told = FixInput.pick({ pull: true, targets: true, limits: true });
 
 async function inputOf(
-  { asked, pull, entries, models, recorded }: FixOrder,
+  { context, pull, entries, models, recorded }: FixOrder,
   config: EffectiveConfig,
   limits: FixInput["limits"],
   turns: ReturnType<typeof recordedTurns>,
@@ -97,10 +97,10 @@ async function inputOf(
   const { number, title, body, headSha: head, baseSha: base, baseRef } = pull;
   const isPrivate = createPrivacy(config.paths.private);
   const about = { head, base, after: null, private: [...config.paths.private] };
-  const told = await toldOnce({ about, shape: Told, recorded, turns }, asked.tools, async () => ({
+  const told = await pinPromptContext({ about, shape: Told, recorded, turns }, context.tools, async () => ({
     pull: { number, title, body },
     targets: await targetsOf(
-      asked,
+      context,
       entries.filter(({ path }) => !isPrivate(path)),
     ),
     limits,
@@ -108,10 +108,10 @@ async function inputOf(
   return { targetBranch: baseRef, config, models: eachRole(models, factsOf), ...told };
 }
 
-async function targetsOf(asked: Asked, entries: readonly LedgerEntry[]): Promise<FixTarget[]> {
-  const threads = await ownThreads(asked);
+async function targetsOf(context: CommandContext, entries: readonly PostedFinding[]): Promise<FixTarget[]> {
+  const threads = await ownThreads(context);
   const targets = entries.flatMap(({ comment, id, title, symbol, source, files }): FixTarget[] => {
-    const thread = askedThread(threads, { comment: { id: asked.comment.id, thread: comment } });
+    const thread = askedThread(threads, { comment: { id: context.comment.id, thread: comment } });
     return thread ? [{ ...thread, id, title, symbol, source, files: [...files] }] : [];
   });
   if (targets.length > 0) return targets;

@@ -11,7 +11,7 @@ import { plural } from "../../reporters/outcome.ts";
 import { untrustedCode, untrustedFence, untrustedLine } from "../../reporters/safe-markdown.ts";
 import { cutAtLine } from "../../text/cut.ts";
 import { inertMessage } from "../../text/inert-message.ts";
-import { type Asked, answered, isAnswered, pageOf, requireOurs } from "./command-context.ts";
+import { type CommandContext, answered, pageOf, requireOurs } from "./command-context.ts";
 
 /** What became of a rule: a new text of the file, or why there is none, in words for whoever asked. */
 type AddedRule = { ok: true; text: string } | { ok: false; reason: string };
@@ -124,20 +124,19 @@ const NEW_FILE = ".github/hunkwise.yml";
  * Proposes a rule for later reviews by a pull request to the configuration, or shows the patch where we may not write. Nothing
  * holds before somebody has merged it.
  */
-export async function remember(asked: Asked, text: string): Promise<Outcome> {
-  const { api } = asked;
-  if (await isAnswered(asked)) return { kind: "done", reason: "it was answered already" };
+export async function remember(context: CommandContext, text: string): Promise<Outcome> {
+  const { api } = context;
   const rule = text.replace(/\r\n?/g, "\n").trim();
   if (rule.length > LONGEST)
     return answered(
-      asked,
+      context,
       `A rule has at most ${LONGEST} characters, and this one has ${rule.length}.`,
       "it is too long",
     );
   const pull = await api.pull();
-  const proposal = await proposalFor(asked, pull, rule);
-  if ("refused" in proposal) return answered(asked, proposal.refused, "it cannot be added");
-  return propose(asked, pull, proposal);
+  const proposal = await proposalFor(context, pull, rule);
+  if ("refused" in proposal) return answered(context, proposal.refused, "it cannot be added");
+  return propose(context, pull, proposal);
 }
 
 interface Proposal {
@@ -149,7 +148,7 @@ interface Proposal {
 
 /** The file of the branch that the pull request is to be merged into: that one's configuration holds for it. */
 async function proposalFor(
-  { api, deps, job, tools }: Asked,
+  { api, deps, job, tools }: CommandContext,
   { baseRef }: PullRequest,
   rule: string,
 ): Promise<Proposal | { refused: string }> {
@@ -178,10 +177,10 @@ async function proposalFor(
 const INHERITED =
   "Not added: the configuration of this repository is its organisation's, which a file here would take the place of. Add the rule there, below `instructions`, or begin a file here with what is to hold from it.";
 
-async function propose(asked: Asked, { baseRef }: PullRequest, proposal: Proposal): Promise<Outcome> {
-  const { deps, job, tools, comment, by } = asked;
+async function propose(context: CommandContext, { baseRef }: PullRequest, proposal: Proposal): Promise<Outcome> {
+  const { deps, job, tools, comment, by } = context;
   const { path, after, rule } = proposal;
-  await requireOurs(asked);
+  await requireOurs(context);
   // The ids of the two kinds of comments may coincide.
   const asking = comment.thread === null ? `${comment.id}` : `review-${comment.id}`;
   try {
@@ -193,15 +192,15 @@ async function propose(asked: Asked, { baseRef }: PullRequest, proposal: Proposa
       title: publicPlain("Remember a rule for reviews"),
       body: publicText(
         [
-          `${untrustedCode(by)} asked for this rule in [a comment](${linkOf(asked)}). Once this is merged, reviews of pull requests into ${inertMessage(untrustedCode(baseRef))} are told of it:`,
+          `${untrustedCode(by)} asked for this rule in [a comment](${linkOf(context)}). Once this is merged, reviews of pull requests into ${inertMessage(untrustedCode(baseRef))} are told of it:`,
           inertMessage(untrustedFence(rule)),
         ].join("\n\n"),
       ),
     });
-    return answered(asked, `Proposed in ${page}. The rule holds once that is merged.`, "proposed");
+    return answered(context, `Proposed in ${page}. The rule holds once that is merged.`, "proposed");
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== "github_forbidden") throw error;
-    return answered(asked, patchAnswer(proposal), "shown as a patch: it may not write");
+    return answered(context, patchAnswer(proposal), "shown as a patch: it may not write");
   }
 }
 
@@ -215,7 +214,7 @@ function patchAnswer({ path, before, after }: Proposal): string {
 }
 
 /** Comments on lines have a page of another name. */
-function linkOf(asked: Asked): string {
-  const page = pageOf(asked);
-  return asked.comment.thread === null ? page : page.replace("#issuecomment-", "#discussion_r");
+function linkOf(context: CommandContext): string {
+  const page = pageOf(context);
+  return context.comment.thread === null ? page : page.replace("#issuecomment-", "#discussion_r");
 }
