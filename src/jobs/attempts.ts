@@ -1,17 +1,24 @@
-import { isLoopEntry, type LoopEntry, type MasksEntry, type TrajectoryEntry, type StartEntry, type ToldEntry } from "../agent/trajectory.ts";
+import { isDeepStrictEqual } from "node:util";
+import type { z } from "zod";
+import {
+  isLoopEntry,
+  type LoopEntry,
+  type MasksEntry,
+  type StartEntry,
+  type ToldEntry,
+  type TrajectoryEntry,
+} from "../agent/trajectory.ts";
 import { AppError, type ErrorCode, errorLine } from "../errors.ts";
 import type { PullRequest, PullState, RepositoryApi } from "../github/pull-request-api.ts";
 import type { Ledger } from "../ledger/entry.ts";
 import { parseMarker } from "../ledger/marker.ts";
-import type { ReviewTask } from "../queue/job.ts";
 import { closeCheckRun } from "../publish/check-run.ts";
 import { baseOf } from "../publish/commit-check.ts";
 import { cancelledConclusion } from "../publish/conclusions.ts";
 import { checkRunKey } from "../publish/existing.ts";
-import { ReviewResult } from "../review/review-result.ts";
+import type { ReviewTask } from "../queue/job.ts";
 import type { JobTools } from "../queue/run-job.ts";
-import { isDeepStrictEqual } from "node:util";
-import type { z } from "zod";
+import { ReviewResult } from "../review/review-result.ts";
 
 /*
  * What an attempt at a job takes over from earlier attempts. They may have worked on another head: a push that arrives while a job

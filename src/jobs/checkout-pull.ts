@@ -5,10 +5,10 @@ import { isMirrored, removeRepository } from "../git/disk/places.ts";
 import { DISK_FULL_REMEDY } from "../git/git-error.ts";
 import { Mirror } from "../git/mirror.ts";
 import type { RepositoryName } from "../git/mirror-folder.ts";
+import { type PushEnd, pushCommit } from "../git/remote.ts";
 import type { Network } from "../git/run-git.ts";
 import type { RepositoryRef } from "../queue/job.ts";
 import type { BranchPush, CheckoutRequest } from "./job-dependencies.ts";
-import { type PushEnd, pushCommit } from "../git/remote.ts";
 
 interface CheckoutPullOptions {
   /** Absolute path of git. */

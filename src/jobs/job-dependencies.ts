@@ -1,18 +1,23 @@
-import type { NewJob, RepositoryRef } from "../queue/job.ts";
-import type { Notes } from "../queue/notes.ts";
-import type { Queue } from "../queue/queue.ts";
-import type { AppAccess } from "./app-access.ts";
 import type { Checkout } from "../git/checkout.ts";
 import type { CheckoutPlace } from "../git/checkout-place.ts";
 import type { PushEnd, PushRequest } from "../git/remote.ts";
 import type { BeforeWrite } from "../github/client.ts";
-import type { PullRequestApi, ReadFile, RepositoryApi, RepositoryWriter } from "../github/pull-request-api.ts";
+import type {
+  PullRequestApi,
+  ReadFile,
+  RepositoryApi,
+  RepositoryWriter,
+} from "../github/pull-request-api.ts";
 import type { LogseqVault } from "../journal/logseq-vault.ts";
 import type { Models } from "../llm/model.ts";
 import type { FindFixSandbox } from "../process/fix-sandbox.ts";
 import type { IndexTask } from "../process/index-messages.ts";
 import type { StartedReviewProcess } from "../process/start-review-process.ts";
+import type { NewJob, RepositoryRef } from "../queue/job.ts";
+import type { Notes } from "../queue/notes.ts";
+import type { Queue } from "../queue/queue.ts";
 import type { Spending } from "../queue/spending.ts";
+import type { AppAccess } from "./app-access.ts";
 import type { DayLimits, UsageLimits } from "./budgets.ts";
 
 /** What jobs work with that are about no pull request: looking for what was missed, and deleting what is kept. */

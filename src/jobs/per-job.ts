@@ -1,5 +1,5 @@
-import type { JobHandler } from "./job-handler.ts";
 import type { GitHubAccess } from "./job-dependencies.ts";
+import type { JobHandler } from "./job-handler.ts";
 
 /** GitHub for one job. */
 export interface JobGitHub extends GitHubAccess {

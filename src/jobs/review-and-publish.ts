@@ -1,30 +1,37 @@
-import type { TrajectoryEntry } from "../agent/trajectory.ts";
-import type { PullRequestApi, PullRequest } from "../github/pull-request-api.ts";
-import { parseMarker } from "../ledger/marker.ts";
-import { type JobTools, jobFields } from "../queue/run-job.ts";
-import type { ReviewResult } from "../review/review-result.ts";
 import { z } from "zod";
+import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import { AppError, type ErrorCode, errorLine } from "../errors.ts";
 import type { Severity } from "../finding.ts";
 import type { CheckoutPlace } from "../git/checkout-place.ts";
+import type { PullRequest, PullRequestApi } from "../github/pull-request-api.ts";
 import { createJournal } from "../journal/journal.ts";
 import { isOpenFinding, type Ledger } from "../ledger/entry.ts";
+import { parseMarker } from "../ledger/marker.ts";
 import { eachRole, factsOf } from "../llm/model.ts";
 import { runReviewProcess } from "../process/run-review-process.ts";
-import { type ClaimedJob, maxAttempts, type Outcome, type ReviewTask } from "../queue/job.ts";
-import { nextTry } from "../queue/next-try.ts";
 import type { CheckRun } from "../publish/check-run.ts";
 import { failedConclusion, limitConclusion, withheldConclusion } from "../publish/conclusions.ts";
 import { type PublishOptions, publishReview } from "../publish/publish-review.ts";
+import { type ClaimedJob, maxAttempts, type Outcome, type ReviewTask } from "../queue/job.ts";
+import { nextTry } from "../queue/next-try.ts";
+import { type JobTools, jobFields } from "../queue/run-job.ts";
 import { limitsOf } from "../review/limits.ts";
 import { type History, Limits, PullText, type ReviewInput } from "../review/review-input.ts";
-import { publishedReview, recordedMasks, recordedResult, recordedTurns, recordStart, pinPromptContext } from "./attempts.ts";
+import type { ReviewResult } from "../review/review-result.ts";
+import {
+  pinPromptContext,
+  publishedReview,
+  recordedMasks,
+  recordedResult,
+  recordedTurns,
+  recordStart,
+} from "./attempts.ts";
 import { type DayBudget, withinDay } from "./budgets.ts";
-import { earlierFindings, historyOf, pullTextOf } from "./prompt-context.ts";
+import { indexTask, reviewIndex } from "./graph-index.ts";
 import type { JobDependencies, Phase } from "./job-dependencies.ts";
 import { orRefused, type ReviewConfig, withFolders } from "./load-config.ts";
-import { indexTask, reviewIndex } from "./graph-index.ts";
 import { dayBudgetOf, logProgress, modelOutage, watchModels } from "./model-run.ts";
+import { earlierFindings, historyOf, pullTextOf } from "./prompt-context.ts";
 
 export type ReviewJob = ClaimedJob & { task: ReviewTask };
 

@@ -1,6 +1,6 @@
+import { bySeverity } from "../finding.ts";
 import { formatMarker } from "../ledger/marker.ts";
 import { renderMarkdown } from "../reporters/markdown.ts";
-import { bySeverity } from "../finding.ts";
 import { plural } from "../reporters/outcome.ts";
 import { untrustedBlock, untrustedCode } from "../reporters/safe-markdown.ts";
 import type { AnswerResult } from "../review/answer/answer-input.ts";

@@ -7,7 +7,14 @@ import type { CheckRun } from "./check-run.ts";
 import { hasFinding, hasReview, readAnnotated } from "./existing.ts";
 import { isInvalid, postOnce, refusalNotice, requireHead, type Sleep } from "./post-once.ts";
 import { publicText } from "./public-text.ts";
-import { listed, type ChannelResult, type FindingState, type PublishedFinding, type FinalState, type PendingState } from "./publication.ts";
+import {
+  type ChannelResult,
+  type FinalState,
+  type FindingState,
+  listed,
+  type PendingState,
+  type PublishedFinding,
+} from "./publication.ts";
 import { renderAnnotation } from "./render-annotation.ts";
 import { type CommentContext, renderComment } from "./render-comment.ts";
 

@@ -43,13 +43,19 @@ export interface ChannelResult<S extends FindingState, W extends PendingState = 
 export const listed = (reason: string) => ({ kind: "listed", reason }) as const;
 
 /** Posts the findings that wait for a channel; all others keep their state. */
-export async function through<S extends FindingState, const C extends PendingState["kind"], N extends FindingState>(
+export async function through<
+  S extends FindingState,
+  const C extends PendingState["kind"],
+  N extends FindingState,
+>(
   findings: readonly PublishedFinding<S>[],
   channel: C,
   post: (waiting: PublishedFinding<For<S, C>>[]) => Promise<ChannelResult<N, For<S, C>>>,
 ): Promise<{ routes: PublishedFinding<Exclude<S, { kind: C }> | N>[]; notice: string | undefined }> {
-  const isWaiting = (one: PublishedFinding<S>): one is PublishedFinding<For<S, C>> => one.place.kind === channel;
-  const isElsewhere = (one: PublishedFinding<S>): one is PublishedFinding<Exclude<S, { kind: C }>> => !isWaiting(one);
+  const isWaiting = (one: PublishedFinding<S>): one is PublishedFinding<For<S, C>> =>
+    one.place.kind === channel;
+  const isElsewhere = (one: PublishedFinding<S>): one is PublishedFinding<Exclude<S, { kind: C }>> =>
+    !isWaiting(one);
   const waiting = findings.filter(isWaiting);
   if (waiting.length === 0) return { routes: findings.filter(isElsewhere), notice: undefined };
   const result = await post(waiting);

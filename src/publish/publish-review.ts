@@ -6,10 +6,10 @@ import { answerFixed } from "./answer-fixed.ts";
 import { type PostContext, postAnnotations, postFileComments, postReview } from "./channels.ts";
 import type { CheckRun } from "./check-run.ts";
 import { type CheckPolicy, cancelledConclusion, reviewConclusion } from "./conclusions.ts";
-import { readAnnotated, readExisting, type Existing } from "./existing.ts";
+import { type Existing, readAnnotated, readExisting } from "./existing.ts";
 import { refusalNotice, requireHead, type Sleep } from "./post-once.ts";
-import { byState, planPublication, type PublishedFinding, through } from "./publication.ts";
-import { type PullStatus, pullStatus, nextState } from "./pull-status.ts";
+import { byState, type PublishedFinding, planPublication, through } from "./publication.ts";
+import { nextState, type PullStatus, pullStatus } from "./pull-status.ts";
 import { postSummary } from "./sticky-comment.ts";
 import { heldFindings, renderSummary, renderSummaryComment, type SummaryInput } from "./summary.ts";
 

@@ -1,6 +1,6 @@
 import type { Coverage as CoverageCounter } from "../agent/coverage.ts";
 import { minimumSeverityAt } from "../config/repo-config.ts";
-import { atLeast, type Finding, isCertain, bySeverity } from "../finding.ts";
+import { atLeast, bySeverity, type Finding, isCertain } from "../finding.ts";
 import type { ChangedFile } from "../tools/tool.ts";
 import type { AnchorFile } from "./anchor.ts";
 import { createAnchorFiles } from "./anchor-files.ts";

@@ -1,8 +1,8 @@
 import { AppError } from "../../src/errors.ts";
 import type { Checkout } from "../../src/git/checkout.ts";
-import { createJobHandler } from "../../src/jobs/job-handler.ts";
-import { type DayLimits, createUsageLimits, type MostUsage } from "../../src/jobs/budgets.ts";
+import { createUsageLimits, type DayLimits, type MostUsage } from "../../src/jobs/budgets.ts";
 import type { CheckoutRequest } from "../../src/jobs/job-dependencies.ts";
+import { createJobHandler } from "../../src/jobs/job-handler.ts";
 import { forAllRoles, type Model } from "../../src/llm/model.ts";
 import type { NewJob } from "../../src/queue/job.ts";
 import { openSqliteStores } from "../../src/queue/open-stores.ts";

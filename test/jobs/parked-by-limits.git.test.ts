@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { createGitHubAccess } from "../../src/jobs/github-access.ts";
 import { createPacings } from "../../src/jobs/pacings.ts";
+import { publicText } from "../../src/publish/public-text.ts";
 import type { ClaimedJob } from "../../src/queue/job.ts";
 import { openSqliteStores } from "../../src/queue/open-stores.ts";
 import type { Stores } from "../../src/queue/stores.ts";
 import { startWorker } from "../../src/queue/worker.ts";
-import { publicText } from "../../src/publish/public-text.ts";
 import { commandJob } from "../contract/jobs.ts";
 import { TempFolder } from "../support/git-repo.ts";
 import type { Installation, Pull } from "../support/github-double/model.ts";

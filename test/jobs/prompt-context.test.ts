@@ -1,17 +1,17 @@
 import { describe, expect, it } from "vitest";
 import type { TrajectoryEntry } from "../../src/agent/trajectory.ts";
+import { RepoConfig } from "../../src/config/repo-config.ts";
+import { AppError } from "../../src/errors.ts";
+import type { FailedCheck } from "../../src/github/pull-request-api.ts";
 import { earlierFindings, type HistorySource, historyOf, pullTextOf } from "../../src/jobs/prompt-context.ts";
 import { emptyState, type LedgerState } from "../../src/ledger/state.ts";
 import { contentHashBy } from "../../src/review/known/content-hash.ts";
 import { allHunks, createKnown, unreadHashes } from "../../src/review/known/known-change.ts";
 import { EarlierFinding, History } from "../../src/review/review-input.ts";
 import type { ChangedFile } from "../../src/tools/tool.ts";
+import { ambiguous, MemoryGitHub, refusal } from "../publish/memory-github.ts";
 import { sampleEntry, sampleFinding } from "../reporters/sample-result.ts";
 import { changedFile } from "../review/plan/changed-file.ts";
-import { RepoConfig } from "../../src/config/repo-config.ts";
-import { AppError } from "../../src/errors.ts";
-import type { FailedCheck } from "../../src/github/pull-request-api.ts";
-import { ambiguous, MemoryGitHub, refusal } from "../publish/memory-github.ts";
 
 const [present, before] = ["b".repeat(40), "a".repeat(40)];
 const hash = (letter: string) => letter.repeat(15);

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { maxAttempts } from "../../src/queue/job.ts";
 import { publicText } from "../../src/publish/public-text.ts";
 import { updateState } from "../../src/publish/sticky-comment.ts";
+import { maxAttempts } from "../../src/queue/job.ts";
 import { commandJob } from "../contract/queue.ts";
 import { refusal } from "../publish/memory-github.ts";
 import { fault, WorkedQueue } from "./job-fixture.ts";

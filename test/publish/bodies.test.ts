@@ -7,7 +7,7 @@ import { parseMarker } from "../../src/ledger/marker.ts";
 import type { LedgerState } from "../../src/ledger/state.ts";
 import { reviewConclusion } from "../../src/publish/conclusions.ts";
 import { mostBodyBytes } from "../../src/publish/public-text.ts";
-import { byState, listed, type PublishedFinding, type FinalState } from "../../src/publish/publication.ts";
+import { byState, type FinalState, listed, type PublishedFinding } from "../../src/publish/publication.ts";
 import { renderComment, renderFinding, type Spot } from "../../src/publish/render-comment.ts";
 import { renderSummaryComment } from "../../src/publish/summary.ts";
 import { untrustedBlock } from "../../src/reporters/safe-markdown.ts";

@@ -6,17 +6,25 @@ import { AppError, publicLine } from "../../errors.ts";
 import type { PullRequest } from "../../github/pull-request-api.ts";
 import { eachRole, factsOf, type Models } from "../../llm/model.ts";
 import { runAnswerProcess } from "../../process/run-answer-process.ts";
-import { maxAttempts, type Outcome } from "../../queue/job.ts";
 import { modelAnswer } from "../../publish/answers.ts";
+import { maxAttempts, type Outcome } from "../../queue/job.ts";
 import { untrustedLine } from "../../reporters/safe-markdown.ts";
 import { AnswerInput, AnswerResult, type AskedThread } from "../../review/answer/answer-input.ts";
 import { publicFault } from "../../review/model-fault.ts";
 import type { Limits } from "../../review/review-input.ts";
-import { recordedMasks, recordedTurns, recordStart, pinPromptContext } from "../attempts.ts";
+import { pinPromptContext, recordedMasks, recordedTurns, recordStart } from "../attempts.ts";
 import { withinDay } from "../budgets.ts";
 import { loadConfig, withFolders } from "../load-config.ts";
-import { watchModels, dayBudgetOf, limitsWithin, logProgress } from "../model-run.ts";
-import { type CommandContext, answered, react, say, whySilent, askedThread, ownThreads } from "./command-context.ts";
+import { dayBudgetOf, limitsWithin, logProgress, watchModels } from "../model-run.ts";
+import {
+  answered,
+  askedThread,
+  type CommandContext,
+  ownThreads,
+  react,
+  say,
+  whySilent,
+} from "./command-context.ts";
 
 /** Of one answer, within what the repository allows for a review. */
 const most = { turns: 20, tokens: 300_000, milliseconds: 5 * 60_000 };
@@ -40,7 +48,11 @@ export async function answerQuestion(context: CommandContext, question: string):
     const isTold =
       error instanceof AppError && (error.code === "budget_spent" || error.code === "config_invalid");
     if (!isTold) throw error;
-    return answered(context, `I cannot answer this: ${untrustedLine(publicLine(error), 600)}.`, error.message);
+    return answered(
+      context,
+      `I cannot answer this: ${untrustedLine(publicLine(error), 600)}.`,
+      error.message,
+    );
   }
 }
 

@@ -75,7 +75,10 @@ export async function requireOurs({ tools }: Pick<CommandContext, "tools">): Pro
  *
  * @param text our own Markdown, for at most this many bytes
  */
-export async function say(context: CommandContext, text: string | ((maxBytes: number) => string)): Promise<void> {
+export async function say(
+  context: CommandContext,
+  text: string | ((maxBytes: number) => string),
+): Promise<void> {
   const { api, comment, job, deps } = context;
   const silent = await whySilent(context);
   if (silent !== null) return deps.log.info(jobFields(job), `Not answered: ${silent}`);
@@ -153,7 +156,8 @@ function withoutMarker(body: string): string {
 }
 
 /** The threads of our comments; none if GitHub refuses to show them. */
-export const ownThreads = ({ api }: Pick<CommandContext, "api">): Promise<OwnThread[]> => orNone(api.ownThreads());
+export const ownThreads = ({ api }: Pick<CommandContext, "api">): Promise<OwnThread[]> =>
+  orNone(api.ownThreads());
 
 /** What we have answered on a pull request. */
 export interface Answers {

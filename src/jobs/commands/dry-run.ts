@@ -1,13 +1,13 @@
 import { AppError, publicLine } from "../../errors.ts";
+import { renderDryRun } from "../../publish/answers.ts";
+import { currentLedger } from "../../publish/existing.ts";
 import type { Outcome, ReviewTask } from "../../queue/job.ts";
 import type { JobTools } from "../../queue/run-job.ts";
-import { currentLedger } from "../../publish/existing.ts";
-import { renderDryRun } from "../../publish/answers.ts";
 import { untrustedLine } from "../../reporters/safe-markdown.ts";
 import type { JobDependencies } from "../job-dependencies.ts";
 import { loadConfig, orRefused } from "../load-config.ts";
 import { type ReviewJob, reviewUnseen } from "../review-and-publish.ts";
-import { type CommandContext, answered, isAnswered, mayWrite, react, say } from "./command-context.ts";
+import { answered, type CommandContext, isAnswered, mayWrite, react, say } from "./command-context.ts";
 
 /** Reviews the whole change and shows in one comment what that would have posted: no review, no summary, no check run. */
 export async function dryRun(job: ReviewJob, tools: JobTools, deps: JobDependencies): Promise<Outcome> {

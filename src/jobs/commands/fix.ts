@@ -17,14 +17,7 @@ import type { FixResult } from "../../review/fix/fix-input.ts";
 import { suggestionsFor } from "../../review/fix/suggestions.ts";
 import { splitLines } from "../../text/cut.ts";
 import { isRefusal } from "../attempts.ts";
-import {
-  type CommandContext,
-  answered,
-  mayWrite,
-  requireOurs,
-  reviewAfter,
-  say,
-} from "./command-context.ts";
+import { answered, type CommandContext, mayWrite, requireOurs, reviewAfter, say } from "./command-context.ts";
 import { type CommittedFix, changesTo, commitFix, patchTo } from "./commit-fix.ts";
 import { type MadeFix, makeFix, recordedFix } from "./make-fix.ts";
 
@@ -53,7 +46,11 @@ export async function fix(context: CommandContext, all: boolean): Promise<Outcom
     const isTold =
       error instanceof AppError && (error.code === "budget_spent" || error.code === "config_invalid");
     if (!isTold) throw error;
-    return answered(context, `I cannot repair this: ${untrustedLine(publicLine(error), 600)}.`, error.message);
+    return answered(
+      context,
+      `I cannot repair this: ${untrustedLine(publicLine(error), 600)}.`,
+      error.message,
+    );
   }
 }
 
@@ -268,7 +265,11 @@ async function lookBeforePush({ context, entries, made }: BeforePush, commit: st
   return repaired.some(({ id }) => standing.has(id)) ? null : { kind: "settled" };
 }
 
-async function isIn({ job, deps, tools }: CommandContext, pull: PullRequest, commit: string): Promise<boolean> {
+async function isIn(
+  { job, deps, tools }: CommandContext,
+  pull: PullRequest,
+  commit: string,
+): Promise<boolean> {
   const { number, headSha: head, baseSha: base, baseRef } = pull;
   if (head === commit) return true;
   const { repository } = job.task;

@@ -9,11 +9,11 @@ import { eachRole, factsOf, type Models } from "../../llm/model.ts";
 import { runFixProcess } from "../../process/run-fix-process.ts";
 import { maxAttempts } from "../../queue/job.ts";
 import { FixInput, FixResult, type FixTarget } from "../../review/fix/fix-input.ts";
-import { recordedMasks, recordedTurns, recordStart, pinPromptContext } from "../attempts.ts";
+import { pinPromptContext, recordedMasks, recordedTurns, recordStart } from "../attempts.ts";
 import { withinDay } from "../budgets.ts";
 import { loadConfig, withFolders } from "../load-config.ts";
 import { dayBudgetOf, limitsWithin, logProgress, watchModels } from "../model-run.ts";
-import { type CommandContext, askedThread, ownThreads } from "./command-context.ts";
+import { askedThread, type CommandContext, ownThreads } from "./command-context.ts";
 
 /** Of one fix, within what the repository allows for a review. */
 const mostOfFix = { turns: 60, tokens: 1_500_000, milliseconds: 30 * 60_000 };

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { isMap, isScalar, isSeq, LineCounter, type ParsedNode, parseDocument, stringify } from "yaml";
+import { loadRepoConfig } from "../../config/load-config.ts";
 import { parseRepoConfig } from "../../config/parse-config.ts";
 import type { RepoConfig } from "../../config/repo-config.ts";
-import { loadRepoConfig } from "../../config/load-config.ts";
 import { AppError, publicLine } from "../../errors.ts";
 import type { PullRequest } from "../../github/pull-request-api.ts";
 import { publicPlain, publicText } from "../../publish/public-text.ts";
@@ -11,7 +11,7 @@ import { plural } from "../../reporters/outcome.ts";
 import { untrustedCode, untrustedFence, untrustedLine } from "../../reporters/safe-markdown.ts";
 import { cutAtLine } from "../../text/cut.ts";
 import { inertMessage } from "../../text/inert-message.ts";
-import { type CommandContext, answered, pageOf, requireOurs } from "./command-context.ts";
+import { answered, type CommandContext, pageOf, requireOurs } from "./command-context.ts";
 
 /** What became of a rule: a new text of the file, or why there is none, in words for whoever asked. */
 type AddedRule = { ok: true; text: string } | { ok: false; reason: string };
@@ -177,7 +177,11 @@ async function proposalFor(
 const INHERITED =
   "Not added: the configuration of this repository is its organisation's, which a file here would take the place of. Add the rule there, below `instructions`, or begin a file here with what is to hold from it.";
 
-async function propose(context: CommandContext, { baseRef }: PullRequest, proposal: Proposal): Promise<Outcome> {
+async function propose(
+  context: CommandContext,
+  { baseRef }: PullRequest,
+  proposal: Proposal,
+): Promise<Outcome> {
   const { deps, job, tools, comment, by } = context;
   const { path, after, rule } = proposal;
   await requireOurs(context);

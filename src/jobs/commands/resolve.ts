@@ -1,15 +1,15 @@
 import { errorLine } from "../../errors.ts";
 import { isOpenFinding, type Ledger, type PostedFinding } from "../../ledger/entry.ts";
 import { formatMarker, parseMarker } from "../../ledger/marker.ts";
-import type { Outcome } from "../../queue/job.ts";
-import { jobFields } from "../../queue/run-job.ts";
 import { currentLedger } from "../../publish/existing.ts";
-import { plural } from "../../reporters/outcome.ts";
 import { postOnce } from "../../publish/post-once.ts";
 import { publicText } from "../../publish/public-text.ts";
+import type { Outcome } from "../../queue/job.ts";
+import { jobFields } from "../../queue/run-job.ts";
+import { plural } from "../../reporters/outcome.ts";
 import { untrustedCode } from "../../reporters/safe-markdown.ts";
 import { isRefusal } from "../attempts.ts";
-import { type CommandContext, answered, requireOurs, reviewAfter, say } from "./command-context.ts";
+import { answered, type CommandContext, requireOurs, reviewAfter, say } from "./command-context.ts";
 
 /** GitHub takes about one comment a second: more would hold up everything else of the repository for minutes. */
 const MOST = 100;

@@ -1,16 +1,29 @@
-import type { Outcome, ClaimedJob, CommandTask, ReplyTask } from "../../queue/job.ts";
-import { commandRules, renderCommandTable } from "../../publish/answers.ts";
-import { ANSWERED, answered, type CommandContext, isBot, isTooOften, mayWrite, react, readAnswers, requireOurs, reviewAfter, say, TOO_OFTEN } from "./command-context.ts";
-import type { Pause } from "../../ledger/state.ts";
-import { untrustedCode, untrustedLine } from "../../reporters/safe-markdown.ts";
-import { updateState } from "../../publish/sticky-comment.ts";
 import type { RepoConfig } from "../../config/repo-config.ts";
 import type { PullRequest } from "../../github/pull-request-api.ts";
+import type { Pause } from "../../ledger/state.ts";
 import { asks, dismisses } from "../../ledger/words.ts";
+import { commandRules, renderCommandTable } from "../../publish/answers.ts";
+import { updateState } from "../../publish/sticky-comment.ts";
+import type { ClaimedJob, CommandTask, Outcome, ReplyTask } from "../../queue/job.ts";
 import type { JobTools } from "../../queue/run-job.ts";
+import { untrustedCode, untrustedLine } from "../../reporters/safe-markdown.ts";
 import type { JobDependencies } from "../job-dependencies.ts";
 import { loadConfig } from "../load-config.ts";
 import { answerQuestion } from "./answer-question.ts";
+import {
+  ANSWERED,
+  answered,
+  type CommandContext,
+  isBot,
+  isTooOften,
+  mayWrite,
+  react,
+  readAnswers,
+  requireOurs,
+  reviewAfter,
+  say,
+  TOO_OFTEN,
+} from "./command-context.ts";
 import { fix } from "./fix.ts";
 import { remember } from "./remember.ts";
 import { resolve } from "./resolve.ts";
@@ -108,7 +121,14 @@ export async function runReply(job: ReplyJob, tools: JobTools, deps: JobDependen
   const { repository, pull: number, commentId, thread, author: by, body } = job.task;
   if (isBot(by)) return { kind: "skipped", reason: `${by} is a bot` };
   const api = await deps.github.pull(repository, number, tools.signal);
-  const context: CommandContext<ReplyTask> = { job, comment: { id: commentId, thread }, by, api, tools, deps };
+  const context: CommandContext<ReplyTask> = {
+    job,
+    comment: { id: commentId, thread },
+    by,
+    api,
+    tools,
+    deps,
+  };
   if ((await api.isOwnReviewComment(thread)) !== true)
     return { kind: "done", reason: "the thread is not ours" };
   const pull = await api.pull();

@@ -1,8 +1,8 @@
 import { AppError } from "../../errors.ts";
 import type { Outcome, PurgeTask } from "../../queue/job.ts";
+import type { Upkeep } from "../job-dependencies.ts";
 import { trafficNotes } from "../pacings.ts";
 import { installationNote, readInstallationMemory, writeInstallationMemory } from "./memory.ts";
-import type { Upkeep } from "../job-dependencies.ts";
 
 type Named = NonNullable<PurgeTask["repositories"]>;
 

@@ -1,13 +1,13 @@
 import { AppError, errorLine } from "../../errors.ts";
-import type { AppApi, DeliveryAttempt, KnownPage, Installation } from "../../github/app-client.ts";
-import type { NewJob, RepositoryRef, Outcome } from "../../queue/job.ts";
-import { isRefusal, isUnanswered } from "../attempts.ts";
-import type { JobLog, Upkeep } from "../job-dependencies.ts";
-import { type AppMemory, type DeliveryMemory, lastRunNote, readAppMemory, writeAppMemory } from "./memory.ts";
+import type { AppApi, DeliveryAttempt, Installation, KnownPage } from "../../github/app-client.ts";
+import type { NewJob, Outcome, RepositoryRef } from "../../queue/job.ts";
 import type { Notes } from "../../queue/notes.ts";
-import { purgeJob, reconcileJob } from "../new-jobs.ts";
 import type { Queue } from "../../queue/queue.ts";
 import { sleepUnlessAborted } from "../../queue/sleep.ts";
+import { isRefusal, isUnanswered } from "../attempts.ts";
+import type { JobLog, Upkeep } from "../job-dependencies.ts";
+import { purgeJob, reconcileJob } from "../new-jobs.ts";
+import { type AppMemory, type DeliveryMemory, lastRunNote, readAppMemory, writeAppMemory } from "./memory.ts";
 
 interface DeliveryOptions {
   api: AppApi;

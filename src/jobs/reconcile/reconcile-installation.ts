@@ -1,14 +1,28 @@
-import type { InstallationApi, KnownPage, OpenPull, Pages, Installation, InstalledRepository } from "../../github/app-client.ts";
+import { errorLine } from "../../errors.ts";
+import type {
+  Installation,
+  InstallationApi,
+  InstalledRepository,
+  KnownPage,
+  OpenPull,
+  Pages,
+} from "../../github/app-client.ts";
 import type { OwnCheckRun } from "../../github/pull-request-api.ts";
 import { isReview, ownOf } from "../../publish/commit-check.ts";
 import { isNoReview } from "../../publish/conclusions.ts";
 import { checkRunKey } from "../../publish/existing.ts";
-import type { RepositoryRef, Outcome } from "../../queue/job.ts";
+import type { Outcome, RepositoryRef } from "../../queue/job.ts";
 import type { Queue } from "../../queue/queue.ts";
-import { isRefusal, triggerOf, isUnanswered } from "../attempts.ts";
+import { isRefusal, isUnanswered, triggerOf } from "../attempts.ts";
 import { eventReview, keyOf, missedPriority, purgeJob } from "../new-jobs.ts";
-import { type Look, type SeenPull, type InstallationMemory, readAppMemory, readInstallationMemory, writeInstallationMemory } from "./memory.ts";
-import { errorLine } from "../../errors.ts";
+import {
+  type InstallationMemory,
+  type Look,
+  readAppMemory,
+  readInstallationMemory,
+  type SeenPull,
+  writeInstallationMemory,
+} from "./memory.ts";
 import type { ReconcileOptions } from "./reconcile-app.ts";
 
 /** What one run for an installation may still do. Counted down. */

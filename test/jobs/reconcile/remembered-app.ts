@@ -8,9 +8,9 @@ import type {
   Pages,
 } from "../../../src/github/app-client.ts";
 import type { OwnCheckRun, RepositoryApi } from "../../../src/github/pull-request-api.ts";
+import type { Upkeep } from "../../../src/jobs/job-dependencies.ts";
 import { keepUp } from "../../../src/jobs/job-handler.ts";
 import { reconcileJob } from "../../../src/jobs/new-jobs.ts";
-import type { Upkeep } from "../../../src/jobs/job-dependencies.ts";
 import type { ClaimedJob, NewJob, Outcome, PurgeTask, ReconcileTask, Task } from "../../../src/queue/job.ts";
 import { openSqliteStores } from "../../../src/queue/open-stores.ts";
 import type { Stores } from "../../../src/queue/stores.ts";
