@@ -11,10 +11,9 @@ import type { GitHubAccess, JobDependencies } from "./job-dependencies.ts";
 type Fenced = Pick<JobDependencies, "github" | "log"> & Partial<Pick<JobDependencies, "push" | "webUrl">>;
 
 /**
- * Does a job's work with a GitHub on which nothing is written before the queue has said that the job is still this worker's, and
- * where what was written goes on record, pushes too. A
- * worker that was frozen meanwhile writes nothing more; where it was frozen between that answer and the write, GitHub gets
- * the write when it wakes, after another worker has written the same. It finds that out in the end, and takes its own away.
+ * Runs a job with a GitHub API that asks the queue before each write whether the job is still this worker's, and records each write,
+ * pushes too. A worker that was frozen writes nothing more. If it was frozen between that check and the write, the write happens when
+ * it wakes, after another worker has written the same; this is detected at the end, and the duplicate removed.
  */
 export async function withFence<Deps extends Fenced, T>(
   job: ClaimedJob,
@@ -25,7 +24,7 @@ export async function withFence<Deps extends Fenced, T>(
 ): Promise<T> {
   const record = (written: Written) =>
     tools.record({ kind: "wrote", ...written }).catch((err: unknown) => {
-      // It stands, and another worker finds it by its marker: nothing may be done as if it did not.
+      // It is written, and another worker finds it by its marker: the job must not fail because of the record.
       deps.log.warn({ ...jobFields(job), err, ...written }, `Written, and not on record: ${errorLine(err)}`);
     });
   const fence = new Fence(tools, record);
@@ -38,7 +37,7 @@ export async function withFence<Deps extends Fenced, T>(
   }
 }
 
-/** Asked right before each write, when every wait for a limit is over. */
+/** Checks the lease right before each write, after any wait for a rate limit. */
 class Fence {
   readonly #tools: Pick<JobTools, "isHeld" | "signal">;
   readonly #record: AfterWrite;
@@ -61,7 +60,7 @@ class Fence {
     return this.#record;
   };
 
-  /** Whether the last write may have come after the job was another worker's. Never rejects. */
+  /** Whether the last write may have happened after another worker took the job. Never rejects. */
   async isLate(): Promise<boolean> {
     const { isHeld, signal } = this.#tools;
     return this.#hasWritten && !(await isHeld().catch(() => false)) && isLeaseLost(signal.reason);
@@ -77,7 +76,7 @@ class Fence {
 
 const isLeaseLost = (why: unknown) => why instanceof AppError && why.code === "lease_lost";
 
-/** The client would take any other error for an answer of GitHub that got lost. */
+/** The client would treat any other error as a lost answer of GitHub. */
 const unknownHolder = (cause: unknown) =>
   cause instanceof AppError
     ? cause
@@ -86,7 +85,7 @@ const unknownHolder = (cause: unknown) =>
         cause,
       });
 
-/** Who may push asks the fence itself: it is asked for the token that a push takes. */
+/** The lease is checked when the token for the push is requested. */
 function recordedPush(
   { push, webUrl = "" }: Pick<JobDependencies, "push"> & Partial<Pick<JobDependencies, "webUrl">>,
   record: AfterWrite,

@@ -9,7 +9,7 @@ import type { Limits } from "../review/review-input.ts";
 import { DayBudget } from "./budgets.ts";
 import type { JobDependencies, JobLog } from "./job-dependencies.ts";
 
-/** The models of a review, and the fault because of which something of it is missing. */
+/** The models of a run, and the fault that made it incomplete. */
 interface WatchedModels {
   models: Models;
   /** A loop ends with its fault, whatever is answered to others after it. Of several, the one that decides what is to be done. */
@@ -33,7 +33,7 @@ export function watchModels(models: Models): WatchedModels {
   return { lastFault: () => fault, models: eachRole(models, watch) };
 }
 
-/** Nothing helps against a budget that is spent, and another try against what passes. */
+/** A spent budget is final; a passing fault is worth a retry. */
 function weightOf(fault: AppError | undefined): number {
   if (fault === undefined) return 0;
   return fault.code === "budget_spent" ? 3 : fault.retryable ? 2 : 1;
@@ -60,7 +60,7 @@ export function modelOutage(
   return isTriedAgain(outage) ? outage : undefined;
 }
 
-/** Faults of ours and of the model's provider are for whoever operates this, in full. */
+/** Faults of ours and of the model's provider are logged in full. */
 export function logProgress(event: ProgressEvent, job: ClaimedJob, log: JobLog): void {
   if (event.type === "crash") log.error({ ...jobFields(job), ...event }, `Fault in ${event.where}`);
   if (event.type === "model_failed") log.warn(jobFields(job), `The model failed: ${event.error}`);

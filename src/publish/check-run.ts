@@ -19,31 +19,31 @@ type CheckApi = Pick<RepositoryApi, "checkRuns" | "createCheckRun" | "updateChec
 
 /** The check run of one review. */
 export interface CheckRun {
-  /** Undefined where GitHub lets us have none. */
+  /** Undefined if GitHub refuses us check runs. */
   readonly id: number | undefined;
-  /** An earlier attempt opened it, and may have left something in it. */
+  /** An earlier attempt opened it, and may have added annotations. */
   readonly takenUp: boolean;
-  /** Why GitHub shows none, as a sentence for people; undefined while all is well. */
+  /** Why there is no check run, as a sentence for people; undefined if there is one. */
   readonly problem: string | undefined;
-  /** A review of this head and trigger ended with a conclusion before: there is nothing left to do. */
+  /** A review of this head and trigger has ended with a conclusion: there is nothing to do. */
   readonly reviewed: boolean;
-  /** What the newest review of this head for this branch had come to when this one began; null where there was none. */
+  /** The conclusion of the newest review of this head and branch when this one began; null if there was none. */
   readonly before: Own | null;
-  /** What it says while the review goes on. */
+  /** Its content while the review runs. */
   readonly goingOn: CheckRunUpdate;
-  /** May be called again: the last one counts. */
+  /** May be called again; the last call counts. */
   conclude(update: CheckRunUpdate): Promise<void>;
 }
 
 export interface OpenOptions {
-  /** Somebody asked for this check run once more: it is taken up although it says how a review ended. */
+  /** A person asked for this check run again: it is reopened although a review has concluded it. */
   again?: boolean;
   sleep?: Sleep | undefined;
 }
 
 /**
- * Opens the check run of a head and trigger, or takes up the one that an earlier attempt opened. Without the permission
- * the review goes on without a check, and `problem` says so.
+ * Opens the check run of a head and trigger, or takes over the one that an earlier attempt opened. Without the permission the review
+ * goes on without a check, and `problem` says so.
  */
 export async function openCheckRun(
   api: CheckApi,
@@ -57,7 +57,7 @@ export async function openCheckRun(
   const keep = again ? () => false : isReviewed;
   const opened = await upsert(api, { headSha, trigger }, async () => begun, sleep, keep);
   let problem = opened.problem;
-  // One that is taken up is not the newest: another one is shown, which shall not pass what is being read.
+  // A check run that is taken over is not the newest: GitHub shows another one, which must not be green during the review.
   if (opened.found && !opened.kept && problem === undefined)
     problem = await withoutPermission(() => settle(api, headSha, pull, sleep));
   return {
@@ -81,20 +81,20 @@ export async function openCheckRun(
   };
 }
 
-/** Has all check runs of a commit say what they have to, once a pull request is there or gone. */
+/** Updates all check runs of a commit after a pull request got or left it. */
 const settle = (api: CheckApi, headSha: string, pull: PullState, sleep?: Sleep) =>
   settleCommit(api, headSha, pull, (id, update) => repeatUpdate(api, id, update, sleep));
 
-/** The same where GitHub may refuse. Resolves to what went wrong. */
+/** The same, but a refusal of GitHub resolves to a notice. */
 export const settleChecks = (api: CheckApi, headSha: string, pull: PullState): Promise<string | undefined> =>
   withoutPermission(() => settle(api, headSha, pull));
 
-/** Whether a check run says how a review ended, whatever it shows. */
+/** Whether a check run holds the conclusion of a review, whatever it shows. */
 export const isReviewed = (run: OwnCheckRun): boolean => isReview(ownOf(run));
 
 /**
- * Concludes a check run that nobody waited in: of a skipped pull request. One that says how a review ended stays as it is. Resolves
- * to what went wrong.
+ * Creates a concluded check run, for a skipped pull request. One with the conclusion of a review stays as it is. Resolves to a notice
+ * if GitHub refused.
  */
 export async function concludeAtOnce(
   api: CheckApi,
@@ -110,7 +110,7 @@ export async function concludeAtOnce(
   return problem ?? (await withoutPermission(() => settle(api, headSha, pull, sleep)));
 }
 
-/** The same for a commit of a merge queue, which is the head of no pull request. */
+/** The same for a commit of a merge queue, which is no pull request's head. */
 export async function concludeQueued(
   api: CheckApi,
   headSha: string,
@@ -121,7 +121,7 @@ export async function concludeQueued(
   return (await upsert(api, key, async () => update, sleep, isReviewed)).problem;
 }
 
-/** Concludes a check run that an earlier attempt left open; does nothing where there is none. */
+/** Concludes a check run that an earlier attempt left open, if there is one. */
 export async function closeCheckRun(
   api: CheckApi,
   { headSha, trigger }: CheckKey,
@@ -142,13 +142,12 @@ interface CheckKey {
   trigger: string;
 }
 
-/** The check runs of one review, the oldest first: workers that could not know of each other made the others. */
+/** The check runs of one review, oldest first; more than one if workers did not know of each other. */
 const standingRun = (runs: readonly OwnCheckRun[], externalId: string) =>
   runs.filter((run) => run.externalId === externalId);
 
 /**
- * Closes check runs that were made beside the one of a review. They say what that one says, or that they were called off, until
- * it is concluded and they with it.
+ * Closes duplicates of a review's check run. They show its conclusion, or "Called off" until it has one.
  */
 export async function closeDoubledChecks(api: CheckApi, headSha: string, externalId: string): Promise<void> {
   const [standing, ...doubles] = standingRun(await api.checkRuns(headSha), externalId);
@@ -163,7 +162,7 @@ export async function closeDoubledChecks(api: CheckApi, headSha: string, externa
 const calledOff = { conclusion: "cancelled", title: publicPlain("Called off") } as const;
 const doubled = publicText("Another worker of Hunkwise reviews this: its check run tells more.");
 
-/** What it says while the review goes on. */
+/** Its content while the review runs. */
 export const inProgress: CheckRunUpdate = {
   status: "in_progress",
   title: publicPlain("Reviewing"),
@@ -200,7 +199,7 @@ async function upsert(
     id = standing?.id;
     found = standing !== undefined;
     kept = standing !== undefined && keep(standing);
-    // A worker that is late must not open again what was concluded meanwhile.
+    // A late worker must not reopen what was concluded meanwhile.
     isSaid =
       kept || (standing?.completed === false && update?.status === "in_progress" && ownOf(standing) === null);
     if (kept && doubles.some(({ completed }) => !completed))
@@ -219,7 +218,7 @@ async function upsert(
   return { id, found, kept, before: before ?? [], problem };
 }
 
-/** An update says the same however often it is sent, so it only has to arrive. */
+/** An update is idempotent, so it is repeated until it arrives. */
 async function repeatUpdate(
   api: CheckApi,
   id: number | undefined,
@@ -234,10 +233,10 @@ async function repeatUpdate(
     );
 }
 
-/** What ends the job, whatever it was about to write. */
+/** Errors that end the whole job. */
 const ofTheJob = new Set<ErrorCode>(["aborted", "lease_lost", "superseded", "github_unauthorized"]);
 
-/** The sentence on a refusal that will stay one; other failures are the job's. */
+/** Resolves to a notice if GitHub refuses for good; other failures reject. */
 async function withoutPermission(action: () => Promise<void>): Promise<string | undefined> {
   try {
     await action();

@@ -4,34 +4,34 @@ import { isNoReview } from "./conclusions.ts";
 import { publicPlain, publicText } from "./public-text.ts";
 
 /*
- * One conclusion for a commit. GitHub shows the newest check run of a name on a commit, whichever pull request it is of, and takes
- * "skipped" and "neutral" for passed (https://docs.github.com/en/pull-requests/collaborating-with-pull-requests/collaborating-on-repositories-with-code-quality-features/troubleshooting-required-status-checks).
- * So each check run keeps in its marker what its own review came to, and shows the worst of that and what the other open pull
- * requests with this head came to: a stranger's draft of a commit is never better than the commit.
+ * One conclusion for a commit. GitHub shows the newest check run of a name on a commit, of whichever pull request, and counts
+ * "skipped" and "neutral" as passed (https://docs.github.com/en/pull-requests/collaborating-with-pull-requests/collaborating-on-repositories-with-code-quality-features/troubleshooting-required-status-checks).
+ * So each check run keeps its own review's conclusion in its marker, and shows the worst of that and of the other open pull requests
+ * with this head: a stranger's draft of the same commit cannot hide a failure.
  */
 
 type CheckApi = Pick<RepositoryApi, "checkRuns" | "updateCheckRun" | "pullState">;
 type Conclusion = NonNullable<CheckRunUpdate["conclusion"]>;
 export type Own = NonNullable<CheckMark["own"]>;
 
-/** From what people want to what stops them. */
+/** From best to worst. */
 const ranks: Record<Conclusion, number> = { success: 0, skipped: 1, neutral: 2, cancelled: 3, failure: 4 };
 
-/** A check run and what its own review came to. */
+/** A check run and its own review's conclusion. */
 interface Judged extends OwnCheckRun {
   mark: CheckMark;
 }
 
-/** The check runs of a commit, and the open pull requests among theirs that have it as their head. */
+/** The check runs of a commit, and those of their pull requests that are open and have it as head. */
 export interface Commit {
   runs: readonly Judged[];
   pulls: readonly PullState[];
 }
 
-/** Check runs of pull requests that are asked about. Of any more it is assumed that they are open. */
+/** How many pull requests are looked up; any others are assumed to be open. */
 const mostPulls = 50;
 
-/** `pull` is known already, whether it has this head or not. */
+/** `pull` is not looked up; it may have another head. */
 export async function readCommit(api: CheckApi, headSha: string, pull: PullState): Promise<Commit> {
   const runs = judged(await api.checkRuns(headSha));
   const known = new Map<number, PullState | undefined>([[pull.number, pull]]);
@@ -44,7 +44,7 @@ export async function readCommit(api: CheckApi, headSha: string, pull: PullState
   return { runs, pulls: [...known.values()].filter((one) => one !== undefined).filter(isHere) };
 }
 
-/** Doubles of one review came to what one of them came to, whoever closed the others. */
+/** Duplicates of one review all have the conclusion of the one that has one. */
 function judged(runs: readonly OwnCheckRun[]): Judged[] {
   const ofReviews = [...Map.groupBy(runs, ({ externalId }) => externalId).values()];
   const all = ofReviews.flatMap((doubles) => {
@@ -75,7 +75,7 @@ function markOf({ externalId, completed, conclusion, title, summary }: OwnCheckR
   return { pull: Number(pull), base, own, turn: 0 };
 }
 
-/** What the review of a check run came to by itself, whatever it shows; null while it goes on. */
+/** The conclusion of the check run's own review, whatever it shows; null while it runs. */
 export function ownOf(run: OwnCheckRun): Own | null {
   const mark = markOf(run);
   if (mark) return mark.own;
@@ -84,20 +84,20 @@ export function ownOf(run: OwnCheckRun): Own | null {
     : null;
 }
 
-/** The branch that the pull request of a check run was to be merged into; undefined where it does not tell. */
+/** The base branch of a check run's pull request; undefined if not known. */
 export const baseOf = (run: OwnCheckRun): string | undefined => markOf(run)?.base;
 
 const reviewConclusions = new Set<Conclusion>(["success", "neutral", "failure"]);
 
-/** Whether it says how a review ended; a withheld, skipped, called off or failed one does not, and may be made good. */
+/** Whether this is a review's conclusion. A withheld, skipped, called off or failed review has none and may be repeated. */
 export const isReview = (own: Own | null): boolean =>
   own !== null && reviewConclusions.has(own.conclusion) && !isNoReview(own.title);
 
 const worse = <One extends Own>(a: One, b: One) => (ranks[b.conclusion] > ranks[a.conclusion] ? b : a);
 
 /**
- * The newest review of a pull request for the branch that it is to be merged into. A check run that is asked for again keeps its id, so
- * that ids do not tell which one is the newest.
+ * The newest review of a pull request for its base branch. A check run that is asked for again keeps its id, so ids do not tell
+ * which one is the newest.
  */
 function reviewOf({ number, baseRef }: PullState, runs: readonly Judged[]): Judged | undefined {
   const isMeant = ({ mark }: Judged) => mark.pull === number && mark.base === baseRef && isReview(mark.own);
@@ -107,13 +107,13 @@ function reviewOf({ number, baseRef }: PullState, runs: readonly Judged[]): Judg
     .at(-1);
 }
 
-/** What it came to; null if none of the check runs is of such a review. */
+/** Its conclusion; null if there is no such review. */
 export const reviewedAs = (pull: PullState, runs: readonly OwnCheckRun[]): Own | null =>
   reviewOf(pull, judged(runs))?.mark.own ?? null;
 
 /**
- * What an open pull request came to on this commit: its newest review for the branch that it is to be merged into. If there is
- * none, the worst of all else that was not called off: what was red stays so while it is for a branch that is not reviewed.
+ * The verdict of an open pull request on this commit: its newest review for its base branch. If there is none, the worst of its other
+ * conclusions that were not called off: red stays red while the base branch is one that is not reviewed.
  */
 function verdictOf(pull: PullState, runs: readonly Judged[]): Own | null {
   const review = reviewOf(pull, runs);
@@ -124,7 +124,7 @@ function verdictOf(pull: PullState, runs: readonly Judged[]): Own | null {
   return others.length === 0 ? null : others.reduce(worse);
 }
 
-/** What a check run shows. `from`: the pull request that it comes from, if this check run does not say it by itself. */
+/** What a check run shows. `from`: the pull request it comes from, if it is not the check run's own conclusion. */
 interface Shown {
   /** Null: it waits for another review. */
   conclusion: Conclusion | null;
@@ -133,9 +133,8 @@ interface Shown {
 }
 
 /**
- * What nobody reviewed says nothing of others. What a pull request came to that is gone says nothing at all. Of two reviews of one pull
- * request the newer one counts, whichever check run GitHub shows. A review that goes on is waited for, unless a finished one of the
- * same pull request says as much.
+ * A skipped pull request does not affect others. A closed one counts for nothing. Of two reviews of one pull request the newer one
+ * counts, whichever check run GitHub shows. A running review is waited for, unless the same pull request has a finished one.
  */
 function shownBy(run: Judged, own: Own, { runs, pulls }: Commit): Shown {
   const { mark } = run;
@@ -158,16 +157,16 @@ function shownBy(run: Judged, own: Own, { runs, pulls }: Commit): Shown {
   return { conclusion: null, title: own.title, from: awaited.number };
 }
 
-/** Ends what a review came to by itself, in the summary of a check run. Nothing quoted can hold it: it begins as markers do. */
+/** Ends the review's own part of a check run's summary. Quoted text cannot contain it, because it begins like a marker. */
 const ownEnd = "\n\n<!-- hunkwise:commit -->\n";
 
-/** What a review that goes on shows. */
+/** The content while a review runs. */
 export function goingOn(update: CheckRunUpdate, { number, baseRef }: PullState): CheckRunUpdate {
   const marker = formatMarker({ kind: "check", pull: number, base: baseRef, own: null, turn: 0 });
   return { ...update, summary: publicText(`${update.summary}\n\n${marker}`) };
 }
 
-/** What a review that came to `update` shows in its check run, which has this name of ours. Comes to the same however often it is asked. */
+/** The content of the check run `externalId` for a review that concluded with `update`. Repeated calls give the same. */
 export function concluded(
   update: CheckRunUpdate,
   pull: PullState,
@@ -179,7 +178,7 @@ export function concluded(
   const turn = 1 + Math.max(0, ...before.map((one) => one.mark.turn));
   const mark = { pull: pull.number, base: pull.baseRef, own: { conclusion, title }, turn };
   const run = { id: 0, externalId, completed: true, conclusion, title, summary, text, mark };
-  // Its own newest word comes first, whatever it said before.
+  // Its new conclusion replaces its earlier one.
   const others = before.filter((one) => one.mark.own !== null || one.mark.pull !== pull.number);
   return rendered(run, mark.own, { ...commit, runs: [...others, run] });
 }
@@ -228,13 +227,13 @@ const comesFrom = (other: Other, conclusion: Conclusion, own: Own) =>
     ? `The conclusion "${conclusion}" comes from a newer review of this pull request, which has a check run of its own. By itself, this one concluded with "${own.conclusion}".`
     : `The conclusion "${conclusion}" comes from pull request #${other}, which has the same head commit. GitHub shows one check for a commit, so it shows the worst of its open pull requests. By itself, this review concluded with "${own.conclusion}".`;
 
-/** Rounds of settling; other workers seldom change a commit meanwhile, and each of them settles it in turn. */
+/** Most rounds; other workers rarely change a commit meanwhile, and each of them does this too. */
 const mostRounds = 3;
 
 /**
- * Has every check run of a commit show what it has to. To be called whenever a review ends, or takes up a check run, and when a pull
- * request leaves the commit, by a push, by closing or for another branch; any number of workers may, since each of them writes what it
- * came to first. What was read may be old by the time it is written, so that who wrote looks again.
+ * Updates every check run of a commit. To be called when a review ends or takes over a check run, and when a pull request leaves the
+ * commit: by a push, by closing, or for another branch. Workers may do this at the same time, since each writes its own conclusion
+ * first. What was read may be old when it is written, so after writing it is read again.
  */
 export async function settleCommit(
   api: CheckApi,

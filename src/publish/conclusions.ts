@@ -20,24 +20,24 @@ import { droppedSections, figures, skippedSection, unreadSection } from "./rende
  * What a check run concludes with.
  */
 
-/** When findings keep the check from being green, and whether they turn it red. */
+/** From which severity findings hold the check, and whether they turn it red. */
 export interface CheckPolicy {
   threshold: Severity | "never";
   fail: boolean;
-  /** What an unread change, or a part of one, concludes with; left out: what findings at the threshold do. */
+  /** The conclusion of a change that was not (or only partly) read; left out: as for findings at the threshold. */
   limit?: "failure" | "neutral" | undefined;
 }
 
 export const limitConclusion = ({ limit, fail }: CheckPolicy): "failure" | "neutral" =>
   limit ?? (fail ? "failure" : "neutral");
 
-/** Faults of ours and of the model's endpoint, which must not block a merge. Whatever else ends a review early, its author can cause. */
+/** Faults of ours and of the model's endpoint, which must not block a merge. The change's author can cause all others. */
 const ourFaults: ReadonlySet<StopReason> = new Set(["aborted", "model_error", "no_model"]);
 
-/** Failures that the size or the shape of a change can cause, so that they count as a limit: a file too many, a git that works for too long, a process that runs out of memory. */
+/** Failures that the size or shape of a change can cause, so they count as a limit. */
 const ofTheChange: ReadonlySet<ErrorCode> = new Set(["too_large", "git_timeout", "child_died"]);
 
-/** What a check concludes with that no review was made for, if nothing is open. */
+/** The conclusion of a check without a review, if nothing is open. */
 type Unreviewed = "failure" | "neutral" | "skipped";
 
 const nothingToReview = "Nothing to review";
@@ -54,11 +54,11 @@ type HeldFinding = Pick<Finding, "severity"> & Partial<Pick<Finding, "verificati
 
 /** What a conclusion takes into account besides the result. */
 export interface AroundConclusion {
-  /** Stands below the figures: the summary, where it has no other place. */
+  /** Shown below the figures: the summary, if it could not be posted as a comment. */
   text?: string;
-  /** The findings of this review that are held against the change; left out: all of them. */
+  /** The findings of this review that count; left out: all. */
   found?: readonly HeldFinding[];
-  /** Findings of earlier reviews that this one does not repeat and nobody has settled. */
+  /** Open findings of earlier reviews that this one does not repeat. */
   open?: readonly { severity: Severity }[];
   /** How many of the pull request's findings are fixed by now. */
   fixed?: number;
@@ -75,7 +75,7 @@ export function reviewConclusion(
   const { text = "", open: earlier = [] } = around;
   const found = around.found ?? result.findings.map(({ finding }) => finding);
   const { threshold } = policy;
-  // What no model judged keeps the check from being green, and never turns it red.
+  // A finding that no model judged keeps the check from green (`outcomeOf`), and never turns it red.
   const counts = ({ severity, verification }: HeldFinding) =>
     threshold !== "never" && verification !== "not_judged" && atLeast(severity, threshold);
   const open = [...found, ...earlier].filter(counts);
@@ -109,8 +109,8 @@ export function passedConclusion(reason: string): CheckRunUpdate {
 }
 
 /**
- * No review is made: it is not wanted, or a limit is reached. What is open from earlier reviews is red all the same if the
- * configuration asks for it: whoever uses a budget up, or makes a pull request a draft, shall not turn a check by that.
+ * No review is made: it is not wanted, or a limit is reached. Open findings of earlier reviews keep the check red if the
+ * configuration says so: using up a budget, or making a pull request a draft, must not turn a check green.
  */
 export function withheldConclusion(
   reason: string,
@@ -125,7 +125,7 @@ export function withheldConclusion(
   return completed(conclusion, notReviewedTitle, `${said(reason)}\n\n${still}`);
 }
 
-/** What is open, and when it is held against the change. */
+/** Open findings, and the policy for them. */
 export interface Held {
   open: readonly { severity: Severity }[];
   policy: CheckPolicy;
@@ -134,8 +134,8 @@ export interface Held {
 const nothingHeld: Held = { open: [], policy: { threshold: "never", fail: false } };
 
 /**
- * The review could not be made. A fault of ours must not block a merge, so that it is never red by itself; a failure that the
- * change can cause is a limit. What is open stays red.
+ * The review failed. A fault of ours never turns the check red; a failure that the change can cause counts as a limit. Open findings
+ * keep it red.
  */
 export function failedConclusion(error: unknown, { open, policy }: Held = nothingHeld): CheckRunUpdate {
   const isLimit = error instanceof AppError && ofTheChange.has(error.code);
@@ -176,7 +176,7 @@ function foundWords(result: ReviewResult, found: readonly HeldFinding[], earlier
   return earlier > 0 ? `Nothing new, ${words.at(-1)}` : nothingFound(result);
 }
 
-/** "2 fixed", "1 dismissed": what is held against nobody any more. */
+/** "2 fixed", "1 dismissed". */
 function settledWords({ fixed = 0, dismissed = 0 }: AroundConclusion): string[] {
   const counts: [number, string][] = [
     [fixed, "fixed"],
@@ -190,7 +190,7 @@ function settledSentence(around: AroundConclusion): string {
   return words.length === 0 ? "" : `Settled in this pull request: ${words.join(", ")}.`;
 }
 
-/** Only a complete review may say that nothing is there. */
+/** Only a complete review may say "No problems found". */
 function nothingFound(result: ReviewResult): string {
   if (outcomeOf(result) !== "complete") return "nothing found in what was read";
   return result.coverage.hunks_total === 0 ? nothingToReview : "No problems found";

@@ -10,9 +10,8 @@ export const mostBodyBytes = 60_000;
 const leftOut = "Left out: there was a secret in this text.";
 
 /**
- * Markdown that the renderers of this room wrote, as text that may stand in public: it is looked at last for secrets. Where one is
- * found, what surrounded it may mean something else without it (a fence may have lost its end), so that all of the text is
- * treated as if others had written it.
+ * Our Markdown as text that may be published, after a last check for secrets. If one is found, removing it may change the meaning of
+ * the rest (a fence may lose its end), so the whole text is then treated as untrusted.
  */
 export function publicText(written: string): PublicText {
   if (isClean(written)) return written as PublicText;
@@ -22,7 +21,7 @@ export function publicText(written: string): PublicText {
   return `${cleanText(text, mostBodyBytes - byteLength(end))}${end}` as PublicText;
 }
 
-/** The same for a place where GitHub shows text as it is: a title, an annotation. Nothing means anything there. */
+/** The same for places that GitHub shows as plain text: a title, an annotation. */
 export function publicPlain(written: string): PublicText {
   return withoutSecrets(written) as PublicText;
 }
@@ -35,7 +34,7 @@ function apart(written: string): { text: string; marker?: Marker } {
   return marker ? { text: body.slice(0, Math.max(0, body.lastIndexOf("\n"))), marker } : { text: written };
 }
 
-/** To write a text anew may show what was hidden by how it was written. */
+/** Rendering a text again may reveal a secret that its notation hid. */
 function cleanText(text: string, maxBytes: number): string {
   let clean = text;
   for (let round = 0; round < 3; round++) {
@@ -45,7 +44,7 @@ function cleanText(text: string, maxBytes: number): string {
   return leftOut;
 }
 
-/** Undefined where the secret goes beyond one of its values: a text that is not recognised is better than one that tells. */
+/** Undefined if the secret is not within one value: an unrecognised text is better than a leak. */
 function cleanMarker(marker: Marker): Marker | undefined {
   const text = JSON.stringify(marker, (_, value) =>
     typeof value === "string" ? withoutSecrets(value) : value,

@@ -20,7 +20,7 @@ import {
 } from "./markdown-parts.ts";
 import { mostBodyBytes, publicText } from "./public-text.ts";
 
-/** Of a comment, these parts may be evidence, a suggestion, other places and a note; the rest is the text's. */
+/** The most of a comment that each part may take; the rest is for the text. */
 const evidenceShare = 1 / 4;
 const suggestionShare = 1 / 3;
 const placesShare = 1 / 8;
@@ -28,7 +28,7 @@ const noteShare = 1 / 12;
 const mostNoteBytes = 1_000;
 const mostEvidence = 12;
 
-/** Where a finding is shown: on its line, on its file, or among others in the summary; and why not on its line. */
+/** Where a finding is shown: on its line, on its file, or in the summary, with the reason why it is not on its line. */
 export type Spot = { kind: "line" } | { kind: "file" | "list"; reason: string };
 
 export interface CommentContext extends LinkBase {
@@ -42,10 +42,10 @@ export function renderComment(finding: Finding, spot: Spot, context: CommentCont
   return publicText(`${text}\n\n${marker}`);
 }
 
-/** A marker holds names and paths as they are, or not at all: those cut short would match nothing. */
+/** A marker holds names and paths whole or not at all: shortened ones would match nothing. */
 const mostMarked = { files: 5, characters: 200 };
 
-/** What later reviews know the finding by. */
+/** The marker by which later reviews recognise the finding. */
 function markerOf(finding: Finding, { headSha, trigger }: CommentContext): string {
   const { id, severity, category, symbol, quote, source, path, evidence } = finding;
   const isShort = (name: string) => name.length <= mostMarked.characters;
@@ -81,18 +81,18 @@ function doubtLine(finding: Finding, maxBytes: number): string {
   return `⚠️ **${doubt}**${open === "" ? "" : ` ${open}`}`;
 }
 
-/** With the empty lines between and around the parts. */
+/** Including the empty lines between and around the parts. */
 const bytesOf = (parts: readonly string[]) => parts.reduce((sum, part) => sum + byteLength(part) + 2, 2);
 
 interface Suggestion {
   text: string;
-  /** Why the proposed lines are not there; empty when they are, or when there are none. */
+  /** Why the proposed lines are left out; empty if they are shown or there are none. */
   missing: string;
 }
 
 /**
- * A button to commit it exists on the line alone, and only for a version of the file that the pull request still has. What
- * is committed by a click is what was checked and what is seen, to the letter, or there is no button.
+ * GitHub's button to commit it exists only on the line, for the head's version of the file. A click commits exactly what was checked
+ * and is shown, or there is no button.
  */
 function suggestionBlock(finding: Finding, spot: Spot, maxBytes: number): Suggestion {
   const { suggestion, side, line, start_line } = finding;
@@ -109,7 +109,7 @@ function suggestionBlock(finding: Finding, spot: Spot, maxBytes: number): Sugges
   return { text: `Instead of ${lines}:\n\n${fence(suggestion)}`, missing: "" };
 }
 
-/** Characters that do not show or turn the direction of writing, but those of the code as it is, of emoji and of line ends. */
+/** Invisible or direction-changing characters that the code does not have already, except those of emoji and line ends. */
 function holdsHidden({ quote }: Finding, suggestion: string): boolean {
   const added = [...new Set(suggestion)].filter(
     (sign) => !"\r\u200d\ufe0f".includes(sign) && !quote.includes(sign),

@@ -4,17 +4,16 @@ import { cutBytes } from "../text/cut.ts";
 import { plural, thousands } from "./outcome.ts";
 
 /*
- * What the sceptic made of findings, in the words that all reports share. Notes are a model's text: whoever shows them makes
- * them harmless first.
+ * The words of all reports for the verification of findings. Notes are a model's text: callers must escape them.
  */
 
-/** What a second look adds to its verdict; null where there is nothing, and of a secret, which the note may repeat. */
+/** The verification's note; null if there is none, and for a secret, which the note may repeat. */
 export function noteOf(finding: Finding): string | null {
   const note = finding.verification_note?.trim() ?? "";
   return note === "" || holdsSecret(finding) ? null : note;
 }
 
-/** For a reader to see before the claim, which is not settled; null for a claim that is. */
+/** A caveat to show before the claim; null if it is verified. */
 export function doubtOf({ verification }: Finding): string | null {
   if (verification === "not_judged") return "Matched by a rule, not judged by a model.";
   return verification === "uncertain"
@@ -92,7 +91,7 @@ const droppedWords: Record<DroppedFinding["verdict"], string> = {
   rejected: "Rejected",
 };
 
-/** Why a finding is not reported after all: a model's text, behind what it amounts to. */
+/** Why a finding was suppressed: the verdict, and a model's reason. */
 export function whyDropped({ verdict, reason }: DroppedFinding): string {
   return reason === "" ? droppedWords[verdict] : `${droppedWords[verdict]}: ${reason}`;
 }
