@@ -9,7 +9,7 @@ import {
   type TrajectoryEntry,
 } from "../agent/trajectory.ts";
 import { AppError, type ErrorCode, errorLine } from "../errors.ts";
-import type { PullRequest, PullState, RepositoryApi } from "../github/pull-request-api.ts";
+import type { PullRequest, PullRequestApi, PullState, RepositoryApi } from "../github/pull-request-api.ts";
 import type { Ledger } from "../ledger/entry.ts";
 import { parseMarker } from "../ledger/marker.ts";
 import { closeCheckRun } from "../publish/check-run.ts";
@@ -205,4 +205,26 @@ export async function pinPromptContext<T>(
   const told = await tell();
   await record({ kind: "told", about, told });
   return told;
+}
+
+/**
+ * Records which comment holds which finding; GitHub returns only the review's id, so the comments are read once more. Finds also the
+ * comments of an attempt that died before it recorded them.
+ */
+export async function recordPosted(
+  api: Pick<PullRequestApi, "ownReviewComments">,
+  { head_sha: head, findings }: ReviewResult,
+  recorded: readonly TrajectoryEntry[],
+  { record }: Pick<JobTools, "record">,
+): Promise<void> {
+  const known = new Set(
+    recorded.flatMap((entry) => (entry.kind === "posted" ? entry.comments.map(({ id }) => id) : [])),
+  );
+  const found = new Set(findings.map(({ finding }) => finding.id));
+  const comments = (await api.ownReviewComments()).flatMap(({ id, url, body }) => {
+    const marker = parseMarker(body);
+    const isOfIt = marker?.kind === "finding" && marker.head === head && found.has(marker.id);
+    return isOfIt && !known.has(id) ? [{ finding: marker.id, id, url }] : [];
+  });
+  if (comments.length > 0) await record({ kind: "posted", comments });
 }

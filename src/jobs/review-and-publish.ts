@@ -6,7 +6,6 @@ import type { CheckoutPlace } from "../git/checkout-place.ts";
 import type { PullRequest, PullRequestApi } from "../github/pull-request-api.ts";
 import { createJournal } from "../journal/journal.ts";
 import { isOpenFinding, type Ledger } from "../ledger/entry.ts";
-import { parseMarker } from "../ledger/marker.ts";
 import { eachRole, factsOf } from "../llm/model.ts";
 import { runReviewProcess } from "../process/run-review-process.ts";
 import type { CheckRun } from "../publish/check-run.ts";
@@ -24,6 +23,7 @@ import {
   recordedMasks,
   recordedResult,
   recordedTurns,
+  recordPosted,
   recordStart,
 } from "./attempts.ts";
 import { type DayBudget, withinDay } from "./budgets.ts";
@@ -311,28 +311,6 @@ async function publish(
   const places = [`${posted} posted`, `${annotated} annotated`, `${listed} in the summary`];
   const others = [`${standing} standing`, `${dismissed} dismissed`, `${fixed} fixed`];
   return { kind: "done", reason: [...places, ...others].join(", ") };
-}
-
-/**
- * Records which comment holds which finding; GitHub returns only the review's id, so the comments are read once more. Finds also the
- * comments of an attempt that died before it recorded them.
- */
-export async function recordPosted(
-  api: Pick<PullRequestApi, "ownReviewComments">,
-  { head_sha: head, findings }: ReviewResult,
-  recorded: readonly TrajectoryEntry[],
-  { record }: Pick<JobTools, "record">,
-): Promise<void> {
-  const known = new Set(
-    recorded.flatMap((entry) => (entry.kind === "posted" ? entry.comments.map(({ id }) => id) : [])),
-  );
-  const found = new Set(findings.map(({ finding }) => finding.id));
-  const comments = (await api.ownReviewComments()).flatMap(({ id, url, body }) => {
-    const marker = parseMarker(body);
-    const isOfIt = marker?.kind === "finding" && marker.head === head && found.has(marker.id);
-    return isOfIt && !known.has(id) ? [{ finding: marker.id, id, url }] : [];
-  });
-  if (comments.length > 0) await record({ kind: "posted", comments });
 }
 
 /** Does the work of a phase and reports how long it took. A failed phase is not reported: the time of a failure says nothing. */

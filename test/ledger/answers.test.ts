@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { answersTo } from "../../../src/jobs/commands/command-context.ts";
-import { bot, marked, person, reply, thread, us } from "../../ledger/ledger-source.ts";
+import { answersTo } from "../../src/ledger/answers.ts";
+import { bot, marked, person, reply, thread, us } from "./ledger-source.ts";
 
 const answer = (comment: number) => marked("Because.", { kind: "answer", comment });
 const none = { conversation: [], lines: [], threads: [] };

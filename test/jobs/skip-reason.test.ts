@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { RepoConfig } from "../../src/config/repo-config.ts";
 import type { PullRequest, SourceBranch } from "../../src/github/pull-request-api.ts";
-import { skipReason } from "../../src/jobs/review-pull.ts";
+import { skipReason } from "../../src/jobs/skip-reason.ts";
 
 const branch: SourceBranch = {
   owner: "octo-org",

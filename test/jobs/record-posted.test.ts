@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { TrajectoryEntry } from "../../src/agent/trajectory.ts";
-import { recordPosted } from "../../src/jobs/review-and-publish.ts";
+import { recordPosted } from "../../src/jobs/attempts.ts";
 import { MemoryGitHub } from "../publish/memory-github.ts";
 import { many, onFile, publish } from "../publish/publish-to-memory.ts";
 import { sampleResult } from "../reporters/sample-result.ts";

@@ -1,0 +1,62 @@
+import type { RepoConfig } from "../config/repo-config.ts";
+import { createPathMatcher } from "../diff/path-matcher.ts";
+import type { PullRequest, RepositoryApi } from "../github/pull-request-api.ts";
+import { isSamePerson } from "../ledger/authority.ts";
+import type { Ledger } from "../ledger/entry.ts";
+
+/**
+ * Why an event starts no review of this pull request, in words that people read; undefined if it does. GitHub is asked only
+ * about the pull request of an author who is ignored; rejects if it cannot be asked.
+ */
+export async function skipReason(
+  { review }: RepoConfig,
+  pull: PullRequest,
+  api: Pick<RepositoryApi, "pushers">,
+): Promise<string | undefined> {
+  if (!review.enabled) return "reviews by themselves are switched off in this repository";
+  if (pull.draft && !review.drafts) return "it is a draft";
+  if (review.base_branches.length > 0 && !createPathMatcher(review.base_branches)(pull.baseRef).matched) {
+    return `its base branch ${pull.baseRef} is not among the configured ones`;
+  }
+  if (await isOfIgnored(review.ignore_authors, pull, api))
+    return `pull requests of ${pull.author} are not reviewed`;
+  const has = (name: string) => pull.labels.some((one) => sameWord(one, name));
+  if (review.labels.length > 0 && !review.labels.some(has))
+    return `it has none of the labels ${review.labels.join(", ")}`;
+  const label = review.ignore_labels.find(has);
+  if (label) return `it has the label ${label}`;
+  const word = review.ignore_titles.find((one) => hasWords(pull.title, one));
+  return word === undefined ? undefined : `its title contains "${word}"`;
+}
+
+/** The same for a pull request whose reviews somebody has paused. */
+export function pauseReason({ state: { paused } }: Pick<Ledger, "state">): string | undefined {
+  return paused === null ? undefined : `paused by ${paused.by}`;
+}
+
+/**
+ * Whether ignored people opened it and pushed all of it. A branch of a bot is open to everybody with write access, and what they
+ * push there is reviewed. Who pushed to a fork is not known here.
+ */
+async function isOfIgnored(
+  ignored: readonly string[],
+  { author, source, headSha }: PullRequest,
+  api: Pick<RepositoryApi, "pushers">,
+): Promise<boolean> {
+  const isIgnored = (login: string) => ignored.some((one) => isSamePerson(one, login));
+  if (!isIgnored(author) || source === null || source.isFork) return false;
+  const pushers = await api.pushers(source.branch, headSha);
+  return pushers?.every(isIgnored) ?? false;
+}
+
+const sameWord = (a: string, b: string) => a.toLowerCase() === b.toLowerCase();
+
+/** Whether a text has these words as whole words, in any case: "wip" is in "[WIP] Pay" and not in "Add swipe". */
+function hasWords(text: string, words: string): boolean {
+  const wanted = words.trim();
+  if (wanted === "") return false;
+  const before = /^[\p{L}\p{M}\p{N}_]/u.test(wanted) ? "(?<![\\p{L}\\p{M}\\p{N}_])" : "";
+  const after = /[\p{L}\p{M}\p{N}_]$/u.test(wanted) ? "(?![\\p{L}\\p{M}\\p{N}_])" : "";
+  const literal = wanted.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
+  return new RegExp(before + literal + after, "iu").test(text);
+}
