@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { readLocalEnv } from "../config/env.ts";
-import { plainLine, clip } from "../reporters/terminal-style.ts";
+import { clip, plainLine } from "../reporters/terminal-style.ts";
 import { type CommandIo, defineCommand, exitCodes } from "./command.ts";
 import { write } from "./output.ts";
 import { rangeOptions } from "./range-options.ts";

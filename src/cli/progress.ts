@@ -1,6 +1,6 @@
 import type { Usage } from "../llm/model.ts";
 import { dollars, plural, thousands } from "../reporters/outcome.ts";
-import { plainLine, clip } from "../reporters/terminal-style.ts";
+import { clip, plainLine } from "../reporters/terminal-style.ts";
 import type { ProgressEvent } from "../review/progress.ts";
 
 /** Between two lines of progress where nobody watches a terminal, in milliseconds. */

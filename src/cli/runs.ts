@@ -1,6 +1,6 @@
 import { AppError } from "../errors.ts";
 import { dollars, duration, plural, thousands } from "../reporters/outcome.ts";
-import { createStyle, plainLine, type Style, clip, columns, wrap } from "../reporters/terminal-style.ts";
+import { clip, columns, createStyle, plainLine, type Style, wrap } from "../reporters/terminal-style.ts";
 import { escapeUnseen } from "../text/escape-unseen.ts";
 import { type CommandIo, defineCommand, exitCodes } from "./command.ts";
 import { requireWritable, wantsColour, widthsOf, write, writePrivate } from "./output.ts";

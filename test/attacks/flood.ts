@@ -1,9 +1,9 @@
 import type { TrajectoryEntry } from "../../src/agent/trajectory.ts";
 import { AppError } from "../../src/errors.ts";
 import type { FileProposal, Permission } from "../../src/github/pull-request-api.ts";
-import { createJobHandler } from "../../src/jobs/job-handler.ts";
-import type { CheckoutRequest, JobDependencies } from "../../src/jobs/job-dependencies.ts";
 import { createUsageLimits, type MostUsage } from "../../src/jobs/budgets.ts";
+import type { CheckoutRequest, JobDependencies } from "../../src/jobs/job-dependencies.ts";
+import { createJobHandler } from "../../src/jobs/job-handler.ts";
 import { forAllRoles } from "../../src/llm/model.ts";
 import { scriptedModel } from "../../src/llm/scripted.ts";
 import type { ClaimedJob } from "../../src/queue/job.ts";
