@@ -1,9 +1,9 @@
 import { type EffectiveConfig, mildestMinimum } from "../config/repo-config.ts";
 import { errorLine } from "../errors.ts";
 import type { ToolDefinition } from "../llm/model.ts";
-import { createAnchorFiles } from "../review/anchor-files.ts";
-import { createCoverageGate, createReviewCoverage } from "../review/coverage-gate.ts";
-import { createFindingCollector } from "../review/finding-collector.ts";
+import { createAnchorFiles } from "../review/find/anchor-files.ts";
+import { createCoverageGate, createReviewCoverage } from "../review/find/coverage-gate.ts";
+import { createFindingCollector } from "../review/find/finding-collector.ts";
 import { createDiffSource } from "../tools/diff-source.ts";
 import { graphTools, readingTools, reportingTools } from "../tools/index.ts";
 import { privacyOf } from "../tools/private-text.ts";

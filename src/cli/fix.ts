@@ -145,7 +145,7 @@ async function repair(
   io: CommandIo,
 ): Promise<FixResult> {
   const { eachRole, factsOf } = await import("../llm/model.ts");
-  const { limitsOf } = await import("../review/limits.ts");
+  const { limitsOf } = await import("../review/review-input.ts");
   const { runFixProcess } = await import("../process/run-fix-process.ts");
   const input: FixInput = {
     ...{ targetBranch: range.names.base, pull: null, targets: [...targets], config },

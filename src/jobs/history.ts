@@ -5,7 +5,7 @@ import type { Ledger, LedgerEntry } from "../ledger/entry.ts";
 import type { Reviewed } from "../ledger/reviewed.ts";
 import type { CarriedFinding, LedgerState } from "../ledger/state.ts";
 import type { ReviewTask } from "../queue/job.ts";
-import { lookAgain, markOf } from "../review/known/content-hash.ts";
+import { lookAgain, markOf } from "../review/followup/content-hash.ts";
 import type { EarlierFinding, History } from "../review/review-input.ts";
 import { shorten } from "./shorten.ts";
 

@@ -8,7 +8,7 @@ import type {
   Workspace,
 } from "../git/workspace.ts";
 import type { FixCommands } from "../review/fix/tried-commands.ts";
-import type { KnownGraph } from "../review/known-graph.ts";
+import type { KnownGraph } from "../review/review-run.ts";
 import type { Masks } from "../secrets/masks.ts";
 import { decodeText } from "../text/decode.ts";
 

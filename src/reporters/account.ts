@@ -1,8 +1,7 @@
 import { isStanding, type Ledger, type LedgerEntry } from "../ledger/entry.ts";
 import { Decision, type LedgerState } from "../ledger/state.ts";
-import { fileMark, lookAgain } from "../review/known/content-hash.ts";
-import type { LedgerUpdate, ReviewResult } from "../review/review-result.ts";
-import { unfinishedSummary } from "../review/stop-reasons.ts";
+import { fileMark, lookAgain } from "../review/followup/content-hash.ts";
+import { type LedgerUpdate, type ReviewResult, unfinishedSummary } from "../review/review-result.ts";
 import { summaryOf } from "./outcome.ts";
 import type { Places } from "./publication.ts";
 

@@ -1,6 +1,6 @@
 import { type Finding, isCertain } from "../finding.ts";
 import type { LedgerEntry } from "../ledger/entry.ts";
-import { fingerprintIn } from "../review/fingerprint.ts";
+import { fingerprintIn } from "../review/find/fingerprint.ts";
 import type { ReviewResult } from "../review/review-result.ts";
 import { bySeverity } from "./order.ts";
 import type { Standing } from "./standing.ts";

@@ -1,24 +1,24 @@
 import type { StopReason } from "../agent/events.ts";
 import { type Finding, isUndisputed } from "../finding.ts";
-import { collectFindings } from "./collect-findings.ts";
-import { titlesAlike } from "./compare/titles.ts";
-import { createUniqueIds } from "./fingerprint.ts";
-import { asOne, type Group, gather, joinEqual, MAX_PLACES } from "./merge/join.ts";
-import { mergePass } from "./merge/merge-pass.ts";
-import { overlap, placeOf } from "./merge/same-fault.ts";
-import { publicFault } from "./model-fault.ts";
+import { collectFindings } from "./find/finding-collector.ts";
+import { createUniqueIds, overlap, placeOf, titlesAlike } from "./find/fingerprint.ts";
+import { candidatesIn, type Passes, reviewUnits } from "./find/review-units.ts";
+import { readEarlier } from "./followup/earlier.ts";
+import { type FindingsLedger, type JudgedMatch, laterFindings } from "./followup/later-findings.ts";
 import type { Unit } from "./plan/plan-units.ts";
-import { readEarlier } from "./recheck/earlier.ts";
-import { type FindingsLedger, laterFindings } from "./recheck/later-findings.ts";
-import type { JudgedMatch } from "./recheck/settle-earlier.ts";
-import type { DroppedFinding, Prediction, TotalUsage } from "./review-result.ts";
+import {
+  type DroppedFinding,
+  type Prediction,
+  publicFault,
+  type TotalUsage,
+  unfinishedSummary,
+  whyUnfinished,
+  worstStop,
+} from "./review-result.ts";
 import type { ReviewRun } from "./review-run.ts";
-import { candidatesIn } from "./review-unit.ts";
-import { type Passes, reviewUnits } from "./review-units.ts";
-import { unfinishedSummary, whyUnfinished, worstStop } from "./stop-reasons.ts";
-import { totalUsage } from "./total-usage.ts";
+import { standInWarning, totalUsage, whoAnswered } from "./run-loop.ts";
+import { asOne, type Group, gather, joinEqual, MAX_PLACES, mergePass } from "./verify/merge.ts";
 import { unchecked, type Verified, verifyFindings } from "./verify/verify-findings.ts";
-import { standInWarning, whoAnswered } from "./who-answered.ts";
 
 /** What a review found, whoever made it, before findings are placed. */
 export interface ModelReview {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { EffectiveConfig } from "../config/repo-config.ts";
+import { EffectiveConfig, type RepoConfig } from "../config/repo-config.ts";
 import { Category, Severity, Side } from "../finding.ts";
 import { Reviewed } from "../ledger/reviewed.ts";
 import { CarriedFinding } from "../ledger/state.ts";
@@ -117,3 +117,9 @@ export const ReviewInput = z.strictObject({
   models: z.strictObject({ review: ModelFacts, verify: ModelFacts, summarize: ModelFacts }).nullable(),
 });
 export type ReviewInput = z.infer<typeof ReviewInput>;
+
+/** The budget of a repository as the limits of one review. */
+export function limitsOf({ budget }: RepoConfig): Limits {
+  const { turns, tokens, cost_usd, minutes } = budget;
+  return { turns, tokens, costUsd: cost_usd, milliseconds: Math.ceil(minutes * 60_000) };
+}

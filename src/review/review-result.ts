@@ -2,6 +2,7 @@ import { z } from "zod";
 import { stopReasons } from "../agent/events.ts";
 import { Effort } from "../config/repo-config.ts";
 import { isUnreadable } from "../diff/filter.ts";
+import type { AppError, ErrorCode } from "../errors.ts";
 import { Finding } from "../finding.ts";
 import { Reviewed } from "../ledger/reviewed.ts";
 
@@ -162,4 +163,63 @@ export function isComplete(result: ReviewResult): boolean {
     result.merge_bases === 1 &&
     unreadableFiles(result).length === 0
   );
+}
+
+/** What outweighs what when several loops ended differently: the review as a whole ended for the gravest reason. */
+const gravestFirst: readonly StopReason[] = [
+  "aborted",
+  "model_error",
+  "cost_limit",
+  "token_limit",
+  "time_limit",
+  "turn_limit",
+  "repeated_calls",
+  "no_tool_calls",
+  "no_model",
+  "finished",
+];
+
+export const worstStop = (reasons: readonly StopReason[]): StopReason =>
+  gravestFirst.find((reason) => reasons.includes(reason)) ?? "finished";
+
+const words: Partial<Record<StopReason, string>> = {
+  no_tool_calls: "the model stopped without finishing it",
+  repeated_calls: "the model made the same calls over and over",
+  turn_limit: "the limit of model turns was reached",
+  token_limit: "the limit of tokens was reached",
+  cost_limit: "the limit of costs was reached",
+  time_limit: "the time limit was reached",
+  aborted: "it was aborted",
+  model_error: "the model failed",
+};
+
+/** The summary of a review that has none of its own. */
+export const unfinishedSummary = (reason: StopReason): string =>
+  `The review was not finished: ${whyUnfinished(reason)}. What was found until then is reported.`;
+
+/** As the end of a sentence: "The review was not finished: ...". */
+export const whyUnfinished = (reason: StopReason): string => words[reason] ?? reason;
+
+const sentences: Partial<Record<ErrorCode, string>> = {
+  model_unauthorized: "its provider refused the key",
+  model_rate_limited: "its provider limits the rate or the quota is used up",
+  model_refused: "its provider refused the request",
+  model_failed: "its provider could not be reached or gave no usable answer",
+  model_unavailable: "its provider keeps failing, so requests to it are paused for a while",
+  too_large: "the conversation is too large for it",
+};
+
+const FAILED = "The model failed: ";
+
+/** Whether a warning of a review tells of a fault of the model. */
+export const isPublicFault = (warning: string): boolean => warning.startsWith(FAILED);
+
+/**
+ * What everybody may read of a fault of the model. The error's own text names the operator's endpoint and repeats what the
+ * provider said; it goes to whoever operates this, as progress.
+ */
+export function publicFault({ code }: AppError): string {
+  if (code === "budget_spent")
+    return "The model was not asked any more: today's budget of the pull request or its installation is used up.";
+  return `${FAILED}${sentences[code] ?? "the log of its operator says why"}.`;
 }

@@ -1,15 +1,71 @@
 import { type Account, createAccount } from "../agent/account.ts";
 import type { Coverage } from "../agent/coverage.ts";
-import type { LoopEntry } from "../agent/trajectory.ts";
-import type { Commit } from "../git/workspace.ts";
+import type { LoopEntry, Trajectory } from "../agent/trajectory.ts";
+import type { Analyzer } from "../analyzers/analyzer.ts";
+import type { Commit, Workspace } from "../git/workspace.ts";
+import type { Masking } from "../llm/masked-request.ts";
 import type { Models } from "../llm/model.ts";
-import type { ChangedFile } from "../tools/tool.ts";
-import type { AnchorFile } from "./anchor.ts";
-import type { Candidates, RuleMatches } from "./candidates.ts";
-import type { ReviewDependencies } from "./dependencies.ts";
-import type { KnownChange } from "./known/known-change.ts";
-import type { OpenedGraph } from "./known-graph.ts";
+import type { ChangedFile, DiffSource, GraphPort, JournalPort } from "../tools/tool.ts";
+import type { AnchorFile } from "./find/anchor.ts";
+import type { Candidates, RuleMatches } from "./find/rule-matches.ts";
+import type { KnownChange } from "./followup/known-change.ts";
+import type { ProgressEvent } from "./progress.ts";
 import type { ReviewInput } from "./review-input.ts";
+
+/** A commit before the change, with the paths that it changed. */
+export interface EarlierCommit extends Commit {
+  paths: readonly string[];
+}
+
+/** A place where something is called, as the graph understands it. */
+export interface KnownCall {
+  path: string;
+  line: number;
+  /** 0 to 1: how sure it is that this very thing is meant. */
+  certainty: number;
+}
+
+/** What the repository's graph knows at the head. */
+export interface OpenedGraph extends GraphPort {
+  /** Calls under the names of a definition, surest first; those below a certainty are left out. */
+  callers(of: { path: string; name: string; line: number }, least: number): readonly KnownCall[];
+  /** Commits up to the merge base, newest first; none where history was cut off. */
+  readonly commits: readonly EarlierCommit[];
+}
+
+/** The graph, opened when it is first asked for. */
+export interface KnownGraph {
+  /** Null where there is no index and none is made in a moment: then everything works without. Rejects only when aborted. */
+  open(): Promise<OpenedGraph | null>;
+}
+
+/** What a review works with; the process it runs in composes them. */
+export interface ReviewDependencies {
+  workspace: Workspace;
+  diffs: DiffSource;
+  /** Null reviews with the analyzers alone. */
+  models: Models | null;
+  trajectory: Trajectory;
+  /** What an earlier run of this review recorded. */
+  replay: readonly LoopEntry[];
+  /** That run is played back: its turns are taken as they are, and no model is asked. */
+  isPlayback?: boolean;
+  /** Reads the masks of secrets in what a model calls for; left out where nothing was masked. */
+  masking?: Masking;
+  /** Left out where no notes are taken. */
+  journal?: JournalPort;
+  /** What is known of the repository; left out, nothing is. */
+  graph?: KnownGraph;
+  /** Injected by tests; left out, all of this process. */
+  analyzers?: readonly Analyzer[];
+  isPrivate(path: string): boolean;
+  progress(event: ProgressEvent): void;
+  signal: AbortSignal;
+  /** Milliseconds. */
+  now(): number;
+  /** When the review began, by `now`. Its time limit counts from there. */
+  startedAt: number;
+}
 
 /** What a review by a model has before its first loop. */
 export interface ReadChange {

@@ -1,12 +1,13 @@
 import type { Account } from "../agent/account.ts";
 import type { AgentEvent } from "../agent/events.ts";
 import { type AgentInput, type AgentResult, runAgent } from "../agent/run-agent.ts";
-import type { Message, ModelRole, Usage } from "../llm/model.ts";
+import type { Totals } from "../agent/totals.ts";
+import type { Message, ModelFacts, ModelRole, Usage } from "../llm/model.ts";
 import { readingTools } from "../tools/index.ts";
 import type { AnyTool, CoverageSink, ToolContext } from "../tools/tool.ts";
-import type { ReviewDependencies } from "./dependencies.ts";
 import type { ReviewInput } from "./review-input.ts";
-import type { ReviewRun } from "./review-run.ts";
+import type { TotalUsage } from "./review-result.ts";
+import type { ReviewDependencies, ReviewRun } from "./review-run.ts";
 
 /** What a loop needs of the run that it is part of. */
 export interface LoopRun extends Pick<ReviewRun, "models" | "account" | "replayOf"> {
@@ -17,7 +18,7 @@ export interface LoopRun extends Pick<ReviewRun, "models" | "account" | "replayO
 /** The same for a loop about one place of the change, that has read which files there are. */
 export interface PlaceRun extends LoopRun, Pick<ReviewRun, "files" | "anchorFile" | "timeLeft"> {}
 
-export interface LoopTask {
+interface LoopTask {
   /** Names the loop within the run: its turns are found again by it. */
   loop: string;
   role: ModelRole;
@@ -127,4 +128,88 @@ function target(text: string): string | null {
   } catch {
     return null;
   }
+}
+
+/** How a model's context window is divided for one loop, in bytes. */
+export interface Window {
+  /** Of the diff in the first message. */
+  diffBytes: number;
+  /** Of the code around it in the first message. */
+  contextBytes: number;
+  /** Of what each later message may show of what was not read. */
+  portionBytes: number;
+}
+
+/** A token of code is about four characters; three leave room for text that is dense in tokens. */
+const BYTES_PER_TOKEN = 3;
+/** Parts of the window; the rest is for instructions, for reading around and for answers. */
+const DIFF_SHARE = 0.4;
+const CONTEXT_SHARE = 0.2;
+const PORTION_SHARE = 0.2;
+
+/** A longer diff is read less carefully, however large the window is. */
+const MAX_DIFF_BYTES = 160_000;
+
+/** A small change may bring this much of the code around it, whatever its own size. */
+const SMALL_CHANGE_CONTEXT = 40_000;
+/** Context for each byte of diff in a large one: what it costs stays in proportion. */
+const CONTEXT_A_DIFF_BYTE = 0.5;
+
+const bytesOf = (tokens: number) => Math.floor(tokens * BYTES_PER_TOKEN);
+
+/** The most that the diff of one unit may have. */
+export function unitBytes({ contextTokens }: Pick<ModelFacts, "contextTokens">): number {
+  return Math.min(MAX_DIFF_BYTES, bytesOf(contextTokens * DIFF_SHARE));
+}
+
+/** The window of a loop over a diff of so many bytes; `isWhole` where that is the whole change. */
+export function windowFor(model: ModelFacts, diffBytes: number, isWhole: boolean): Window {
+  const proportional = diffBytes * CONTEXT_A_DIFF_BYTE;
+  const wanted = isWhole ? Math.max(SMALL_CHANGE_CONTEXT, proportional) : proportional;
+  return {
+    diffBytes: unitBytes(model),
+    contextBytes: Math.floor(Math.min(bytesOf(model.contextTokens * CONTEXT_SHARE), wanted)),
+    portionBytes: bytesOf(model.contextTokens * PORTION_SHARE),
+  };
+}
+
+/** So many bytes of a text as a window has room for, where `share` of it is this text's. */
+export function roomFor(
+  { contextTokens }: Pick<ModelFacts, "contextTokens">,
+  bytes: number,
+  share: number,
+): number {
+  return Math.min(bytes, bytesOf(contextTokens * share));
+}
+
+type Answers = Pick<Totals, "requests" | "standIns">;
+
+/** The models that answered, as reports name them: `asked` itself, unless another one stood in every time. */
+export function whoAnswered(asked: string, { requests, standIns = {} }: Answers): string {
+  const others = Object.keys(standIns).filter((name) => name !== asked);
+  return [...(countOf(standIns) < requests || others.length === 0 ? [asked] : []), ...others].join(" and ");
+}
+
+/** What readers of a review should know of whose it is; nothing where the models that are configured answered. */
+export function standInWarning({ requests, standIns = {} }: Answers): string[] {
+  const count = countOf(standIns);
+  if (count === 0) return [];
+  const names = Object.keys(standIns).join(" and ");
+  return [
+    `${names} answered ${count} of ${requests} requests, because the model that is configured for them was overloaded or could not be reached`,
+  ];
+}
+
+const countOf = (standIns: Readonly<Record<string, number>>) =>
+  Object.values(standIns).reduce((sum, count) => sum + count, 0);
+
+/** What all loops of a run have used, as it leaves the process. */
+export function totalUsage(usage: Totals): TotalUsage {
+  return {
+    requests: usage.requests,
+    prompt_tokens: usage.promptTokens,
+    cached_tokens: usage.cachedTokens,
+    completion_tokens: usage.completionTokens,
+    cost_usd: usage.costUsd,
+  };
 }

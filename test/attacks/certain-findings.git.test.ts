@@ -4,8 +4,8 @@ import { forAllRoles, type Model, type ModelRequest, type Protocol } from "../..
 import { type ScriptedTurn, scriptedModel } from "../../src/llm/scripted.ts";
 import { withTextProtocol } from "../../src/llm/text-fallback.ts";
 import { reviewConclusion } from "../../src/reporters/conclusions.ts";
+import { runReview } from "../../src/review/review-change.ts";
 import type { EarlierFinding } from "../../src/review/review-input.ts";
-import { runReview } from "../../src/review/run-review.ts";
 import { createDiffSource } from "../../src/tools/diff-source.ts";
 import { pullText } from "../review/context/first-message.ts";
 import { candidateIds } from "../support/answer-candidates.ts";

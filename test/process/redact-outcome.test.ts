@@ -3,7 +3,7 @@ import { codeHash } from "../../src/ledger/code-hash.ts";
 import { parseMarker } from "../../src/ledger/marker.ts";
 import { redactAnswer, redactFailure, redactReview } from "../../src/process/redact-outcome.ts";
 import { renderComment } from "../../src/reporters/render-comment.ts";
-import { certainPairs } from "../../src/review/compare/certain-pairs.ts";
+import { certainPairs } from "../../src/review/followup/certain-pairs.ts";
 import { registerSecret } from "../../src/secrets/live-secrets.ts";
 import { sampleFinding, sampleResult } from "../reporters/sample-result.ts";
 import { earlierFinding, facts } from "../review/compare/earlier-finding.ts";

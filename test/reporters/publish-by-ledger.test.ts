@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { updateState } from "../../src/reporters/sticky.ts";
-import { fileMark, lookAgain } from "../../src/review/known/content-hash.ts";
-import { unfinishedSummary } from "../../src/review/stop-reasons.ts";
+import { fileMark, lookAgain } from "../../src/review/followup/content-hash.ts";
+import { unfinishedSummary } from "../../src/review/review-result.ts";
 import { again, firstComment, fixed, last, repeats, reworded, stateOf, withOne } from "./ledger-rounds.ts";
 import { ambiguous, MemoryGitHub, refusal } from "./memory-github.ts";
 import { conclusion, inlineIds, many, onFile, placed, publish, summary } from "./publish-to-memory.ts";

@@ -1,4 +1,4 @@
-import type { KnownCall, OpenedGraph } from "../known-graph.ts";
+import type { KnownCall, OpenedGraph } from "../review-run.ts";
 import type { Changed } from "./changed.ts";
 import { isRun, isType } from "./code-file.ts";
 import type { RepositoryFiles } from "./repository-files.ts";

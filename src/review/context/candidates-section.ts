@@ -1,8 +1,7 @@
 import type { Finding } from "../../finding.ts";
 import { wrapUntrusted } from "../../text/fence.ts";
 import { showPath } from "../../tools/show.ts";
-import { candidateLine } from "../candidate-answers.ts";
-import type { LikelyCandidate } from "../candidates.ts";
+import { candidateLine, type LikelyCandidate } from "../find/rule-matches.ts";
 
 /** What the first message says of rule matches. */
 export interface ShownCandidates {

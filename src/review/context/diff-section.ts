@@ -4,7 +4,7 @@ import { byteLength } from "../../text/cut.ts";
 import { wrapUntrusted } from "../../text/fence.ts";
 import { showPath } from "../../tools/show.ts";
 import type { ChangedFile, DiffSource } from "../../tools/tool.ts";
-import { headingNote, newHunks } from "../known/files-to-read.ts";
+import { headingNote, newHunks } from "../followup/known-change.ts";
 import type { MessageParts } from "./parts.ts";
 
 export interface DiffSection {

@@ -2,7 +2,7 @@ import { shownBytes } from "../../diff/render.ts";
 import { cutLine } from "../../text/cut.ts";
 import { wrapUntrusted } from "../../text/fence.ts";
 import { showPath } from "../../tools/show.ts";
-import type { EarlierCommit } from "../known-graph.ts";
+import type { EarlierCommit } from "../review-run.ts";
 import type { ContextParts } from "./parts.ts";
 
 /** Commits of one file: what is older seldom says why the code is as it is. */

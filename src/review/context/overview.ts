@@ -3,7 +3,7 @@ import { wrapUntrusted } from "../../text/fence.ts";
 import { changeLetters } from "../../tools/changed-files.ts";
 import { count, showPath } from "../../tools/show.ts";
 import type { ChangedFile } from "../../tools/tool.ts";
-import type { KnownChange } from "../known/known-change.ts";
+import type { KnownChange } from "../followup/known-change.ts";
 import { isReadBefore, isWhole, type MessageParts } from "./parts.ts";
 
 /** For one loop that reads everything. */

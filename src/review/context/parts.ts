@@ -1,8 +1,8 @@
 import type { Commit, Shas, Workspace } from "../../git/workspace.ts";
 import type { ChangedFile, CoverageSink, DiffSource } from "../../tools/tool.ts";
-import type { KnownChange } from "../known/known-change.ts";
-import type { OpenedGraph } from "../known-graph.ts";
+import type { KnownChange } from "../followup/known-change.ts";
 import type { ReviewInput } from "../review-input.ts";
+import type { OpenedGraph } from "../review-run.ts";
 import type { ShownCandidates } from "./candidates-section.ts";
 
 /** What messages about a change are made of. */

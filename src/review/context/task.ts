@@ -4,7 +4,7 @@ import { cutAtLine } from "../../text/cut.ts";
 import { wrapUntrusted } from "../../text/fence.ts";
 import { count } from "../../tools/show.ts";
 import type { ChangedFile } from "../../tools/tool.ts";
-import { countKnown } from "../known/files-to-read.ts";
+import { countKnown } from "../followup/known-change.ts";
 import type { ContextParts, MessageParts } from "./parts.ts";
 
 const MAX_SUMMARY_BYTES = 4_000;

@@ -3,12 +3,11 @@ import type { Message } from "../../llm/model.ts";
 import { cutAtLine } from "../../text/cut.ts";
 import { inlineCode, wrapUntrusted } from "../../text/fence.ts";
 import { showPath } from "../../tools/show.ts";
-import type { AnchorFile } from "../anchor.ts";
+import type { AnchorFile } from "../find/anchor.ts";
+import { codeNow } from "../followup/recheck.ts";
 import { fixPrompt } from "../prompts/prompts.ts";
-import { codeNow } from "../recheck/code-now.ts";
-import type { PlaceRun } from "../run-loop.ts";
+import { type PlaceRun, roomFor } from "../run-loop.ts";
 import { changeAround } from "../verify/claim.ts";
-import { roomFor } from "../window.ts";
 import type { FixInput, FixTarget } from "./fix-input.ts";
 
 const MAX_BODY_BYTES = 4_000;

@@ -1,22 +1,256 @@
 import { createAccount } from "../../agent/account.ts";
 import type { StopReason } from "../../agent/events.ts";
+import { AppError } from "../../errors.ts";
+import { isCertain } from "../../finding.ts";
 import type { Edit } from "../../git/workspace.ts";
+import { wrapUntrusted } from "../../text/fence.ts";
 import { changingTools, commandTools, fixingTools } from "../../tools/index.ts";
-import type { CommandPort, EditPort } from "../../tools/tool.ts";
-import { createAnchorFiles } from "../anchor-files.ts";
-import type { ReviewDependencies } from "../dependencies.ts";
-import { runLoop } from "../run-loop.ts";
-import { totalUsage } from "../total-usage.ts";
-import { whoAnswered } from "../who-answered.ts";
-import type { FixScope, Refusal } from "./check-edits.ts";
-import { createFinish, type Finished } from "./finish.ts";
-import type { EditedFile, FixInput, FixResult, Repair } from "./fix-input.ts";
-import { type FixRun, fixMessages, type NamedTarget } from "./fix-messages.ts";
-import { notingRefusals } from "./refused-edits.ts";
-import { scopedEdits } from "./scoped-edits.ts";
-import { createTriedCommands, type FixCommands } from "./tried-commands.ts";
+import { showPath } from "../../tools/show.ts";
+import type { CommandPort, EditPort, FixPort, FixReport } from "../../tools/tool.ts";
+import { createAnchorFiles } from "../find/anchor-files.ts";
+import { findCandidates, mayLackCertain } from "../find/rule-matches.ts";
+import { checkClaim } from "../followup/recheck.ts";
+import type { ReviewDependencies } from "../review-run.ts";
+import { runLoop, totalUsage, whoAnswered } from "../run-loop.ts";
+import { type FixScope, type Refusal, reasonByPath, reasonToKeep } from "./check-edits.ts";
+import type { EditedFile, FixInput, FixResult, FixTarget, Repair, TriedOut } from "./fix-input.ts";
+import { type FixRun, fixMessages, type NamedTarget, spotOf } from "./fix-messages.ts";
+import { createTriedCommands, type FixCommands, stateOf, type TriedCommands } from "./tried-commands.ts";
 
-export interface FixDependencies extends ReviewDependencies {
+type Check = NonNullable<Repair["check"]>;
+
+/** What a second look found at the repairs of findings, by the names of these. */
+type Checks = ReadonlyMap<string, Check>;
+
+/**
+ * A second look at each finding that counts as repaired, in the code as it is now: the same as at findings whose code a push has
+ * changed, by somebody who does not know who changed it. Certain findings are looked at by their analyzer.
+ *
+ * @param round from 1; each has loops of its own
+ */
+async function lookAtFix(
+  run: FixRun,
+  targets: readonly NamedTarget[],
+  report: FixReport,
+  round: number,
+): Promise<Checks> {
+  const { workspace, diffs } = run.deps;
+  const now: FixRun = {
+    ...run,
+    anchorFile: createAnchorFiles(workspace, diffs),
+    files: await diffs.files(),
+  };
+  const checks = new Map<string, Check>();
+  const repaired = targets.filter(({ name }) =>
+    report.repairs.some((one) => one.repaired && one.finding === name),
+  );
+  for (const { name, target } of repaired) {
+    if (isCertain(target)) {
+      checks.set(name, await ruleCheck(run, now, target, repaired));
+      continue;
+    }
+    const { title, finding: text, files } = target;
+    const loop = round === 1 ? `fix:check:${name}` : `fix:check:${name}:${round}`;
+    const spot = { ...spotOf(target), place: null };
+    const { state, reason } = await checkClaim(now, { ...spot, title, text, files, loop });
+    checks.set(name, { state, reason });
+  }
+  return checks;
+}
+
+/**
+ * Whether the analyzer of a certain finding matches less often than it did, in the files of its findings and in those that were
+ * edited: what it found may have moved. Its findings are fixed together or not at all, for nothing tells which match is left.
+ */
+async function ruleCheck(
+  before: FixRun,
+  now: FixRun,
+  { source }: FixTarget,
+  repaired: readonly NamedTarget[],
+): Promise<Check> {
+  const isOfAnalyzer = (one: { source: string | null }) => analyzerOf(one) === analyzerOf({ source });
+  const wanted = repaired.map(({ target }) => target).filter(isOfAnalyzer);
+  const paths = new Set([...wanted.map(({ path }) => path), ...editedPaths(before, now)]);
+  const matches = async ({ files, deps }: FixRun) => {
+    const { findings, unfinished } = await findCandidates(
+      files.filter(({ change }) => paths.has(change.path)),
+      deps,
+    );
+    return unfinished.some(mayLackCertain) ? null : findings.filter(isOfAnalyzer);
+  };
+  const [old, left] = [await matches(before), await matches(now)];
+  if (old === null || left === null)
+    return {
+      state: "unsure",
+      reason: `The analyzer did not finish on ${[...paths].map(showPath).join(", ")}.`,
+    };
+  if (left.length <= old.length - wanted.length)
+    return { state: "fixed", reason: "The rule does not match any more." };
+  const places = left.map(({ path, line }) => `${showPath(path)}:${line}`).join(", ");
+  return { state: "present", reason: `The rule ${source} still matches ${places}.` };
+}
+
+const analyzerOf = ({ source }: { source: string | null }) => source?.split("/")[0];
+
+function editedPaths(before: FixRun, now: FixRun): string[] {
+  const known = new Map(before.files.map(({ change }) => [change.path, change.newOid]));
+  const paths = now.files
+    .map(({ change }) => change)
+    .filter(({ path, newOid }) => known.get(path) !== newOid);
+  return paths.map(({ path }) => path);
+}
+
+/** What a fix came to when its model said that it was done. */
+interface Finished {
+  report: FixReport;
+  edits: readonly Edit[];
+  tried: TriedOut;
+  checks: Checks;
+  /** How many times it was said. */
+  rounds: number;
+}
+
+interface Finish extends FixPort {
+  /** The last time; null where it was never said. What is edited later and never told of counts for nothing. */
+  last(): Finished | null;
+}
+
+interface FinishOptions {
+  run: FixRun;
+  targets: readonly NamedTarget[];
+  files: EditPort;
+  tried: TriedCommands;
+}
+
+/** A repair that a second look finds not to be one is sent back once. */
+const ROUNDS = 2;
+
+const none: Checks = new Map();
+
+/** Where a fix ends: what is told has to be whole, what can be tried out is to be tried, and a second look judges it. */
+function createFinish({ run, targets, files, tried }: FinishOptions): Finish {
+  let last: Finished | null = null;
+  let askedInRound = 0;
+
+  async function whyUntried(round: number): Promise<string | null> {
+    if (!tried.port || askedInRound === round) return null;
+    if ((await files.edits()).length === 0 || (await tried.now()).commands.length > 0) return null;
+    askedInRound = round;
+    const names = Object.keys(tried.port.allowed).join(", ");
+    return `no command was run on the files as they are now: call run_command (${names}), or finish again where none of them says anything`;
+  }
+
+  return {
+    last: () => last,
+    async finish(report) {
+      const round = (last?.rounds ?? 0) + 1;
+      const reason = (await whyUnfinished(report, targets, files)) ?? (await whyUntried(round));
+      if (reason !== null) return { ok: false, reason };
+      const edits = await files.edits();
+      const known = last && isJudged(last, edits, report) ? last.checks : null;
+      // Where the time is up in the middle of the looks, what was done is known all the same.
+      last = { report, edits, tried: await tried.now(), checks: known ?? none, rounds: round };
+      last.checks = known ?? (await lookAtFix(run, targets, report, round));
+      const wrong = round < ROUNDS ? stillPresent(last) : [];
+      return wrong.length === 0 ? { ok: true } : { ok: false, reason: sentBack(wrong) };
+    },
+  };
+}
+
+/** Whether a second look at the same files has said all that it could say. */
+const isJudged = (last: Finished, edits: readonly Edit[], { repairs }: FixReport) =>
+  stateOf(last.edits) === stateOf(edits) &&
+  repairs.every(({ finding, repaired }) => !repaired || last.checks.has(finding));
+
+function stillPresent({ report, checks }: Finished): string[] {
+  return report.repairs.flatMap(({ finding, repaired }) => {
+    const check = checks.get(finding);
+    return repaired && check?.state === "present" ? [`${finding}: ${check.reason}`] : [];
+  });
+}
+
+const sentBack = (wrong: readonly string[]) =>
+  [
+    "somebody who looked at the code as it is now, and does not know of you, finds this still there:",
+    wrapUntrusted("second look", wrong.join("\n")),
+    "Read that code again and repair it; where it cannot be done here, take back what you changed for it and leave it to a person. Then call finish_fix again, for all findings.",
+  ].join("\n");
+
+async function whyUnfinished(
+  { summary, repairs }: FixReport,
+  targets: readonly NamedTarget[],
+  files: EditPort,
+): Promise<string | null> {
+  const names = targets.map(({ name }) => name);
+  const told = repairs.map(({ finding }) => finding);
+  const unknown = told.find((name, at) => !names.includes(name) || told.indexOf(name) !== at);
+  if (unknown !== undefined) return `'${unknown}' is none of ${names.join(", ")}, or was told twice`;
+  const missing = names.filter((name) => !told.includes(name));
+  if (missing.length > 0) return `say what became of ${missing.join(", ")}`;
+  const isEdited = (await files.edits()).length > 0;
+  const isRepaired = repairs.some(({ repaired }) => repaired);
+  if (isRepaired && !isEdited) return "nothing was changed, so nothing can be repaired: edit, or say why not";
+  if (isEdited && !isRepaired)
+    return "files were changed, but nothing is repaired: undo that, or say what it repairs";
+  return isEdited && summary.trim() === "" ? "say in `summary` what the edits do" : null;
+}
+
+/** More tell nothing new. */
+const MOST = 20;
+
+/** The door for a model's own edits, beside what it was kept from: people are to know what a fix has tried. */
+function notingRefusals(edit: EditPort, scope: FixScope): { edit: EditPort; refused(): Refusal[] } {
+  const reasons = new Map<string, string>();
+  async function noting(path: string, work: Promise<void>): Promise<void> {
+    try {
+      await work;
+    } catch (error) {
+      const reason = error instanceof AppError && error.code === "not_allowed" && reasonByPath(path, scope);
+      if (reason && reasons.size < MOST) reasons.set(path, reason);
+      throw error;
+    }
+  }
+  return {
+    edit: {
+      read: (path) => edit.read(path),
+      edits: () => edit.edits(),
+      write: (path, bytes, options) => noting(path, edit.write(path, bytes, options)),
+      remove: (path) => noting(path, edit.remove(path)),
+    },
+    refused: () => [...reasons].map(([path, reason]) => ({ path, reason })),
+  };
+}
+
+/**
+ * The files as a fix may change them: what would be refused in the end is refused at once, in words that the model can act on.
+ * This saves turns and guards nothing; what leaves the process is judged anew.
+ */
+export function scopedEdits(files: EditPort, scope: FixScope): EditPort {
+  const require = (path: string, reason = reasonByPath(path, scope)) => {
+    if (reason === null) return;
+    throw new AppError("not_allowed", `'${path}' cannot be changed by a fix: ${reason}`, {
+      remedy: "Repair it in the files of the pull request, or leave it to a person and say so in finish_fix",
+    });
+  };
+  return {
+    read: (path) => files.read(path),
+    edits: () => files.edits(),
+    async write(path, bytes, options) {
+      require(path);
+      await files.write(path, bytes, options);
+    },
+    async remove(path) {
+      require(path);
+      const own = (await files.edits()).some(
+        ({ path: edited, before }) => edited === path && before === null,
+      );
+      if (!own) require(path, reasonToKeep(path, scope));
+      await files.remove(path);
+    },
+  };
+}
+
+interface FixDependencies extends ReviewDependencies {
   models: NonNullable<ReviewDependencies["models"]>;
   /** The files that the fix changes; `workspace` and `diffs` see them as they stand. */
   files: EditPort;

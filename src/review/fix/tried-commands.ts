@@ -1,6 +1,17 @@
+import { createHash } from "node:crypto";
+import type { Edit } from "../../git/workspace.ts";
 import type { CommandEnd, CommandPort, CommandRequest, EditPort } from "../../tools/tool.ts";
-import { stateOf } from "./edits-state.ts";
 import type { CommandRun, TriedOut } from "./fix-input.ts";
+
+/** A name for files as edits leave them: equal names mean equal files. */
+export function stateOf(edits: readonly Edit[]): string {
+  const hash = createHash("sha256");
+  for (const { path, after } of edits) {
+    const content = after && createHash("sha256").update(after.bytes).digest("hex");
+    hash.update(JSON.stringify([path, after?.mode ?? null, content]));
+  }
+  return hash.digest("hex");
+}
 
 /** What runs commands on the files of a fix, which a command changes through `edit` alone; or why nothing does, for people. */
 export type FixCommands = { open(edit: EditPort): CommandPort } | { why: string };

@@ -1,7 +1,7 @@
 import type { Finding } from "../../finding.ts";
 import { isWorthParsing } from "../../syntax/worth-parsing.ts";
 import { fence } from "../../text/fence.ts";
-import type { AnchorFile } from "../anchor.ts";
+import type { AnchorFile } from "../find/anchor.ts";
 import { reasonToRefuse } from "./reason-to-refuse.ts";
 import { type Anchored, isBlank, repair } from "./repair.ts";
 

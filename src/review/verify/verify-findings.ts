@@ -5,15 +5,13 @@ import { atLeast, type Evidence, type Finding, type Place, severities } from "..
 import { judgingTools } from "../../tools/index.ts";
 import { showPath } from "../../tools/show.ts";
 import type { Verdict } from "../../tools/tool.ts";
-import { resolveAnchor } from "../anchor.ts";
-import { asOne, type Group } from "../merge/join.ts";
-import { isSameFault, overlap, placeOf } from "../merge/same-fault.ts";
-import { publicFault } from "../model-fault.ts";
-import type { DroppedFinding } from "../review-result.ts";
+import { resolveAnchor } from "../find/anchor.ts";
+import { isSameFault, overlap, placeOf } from "../find/fingerprint.ts";
+import { type DroppedFinding, publicFault } from "../review-result.ts";
 import type { ReviewRun } from "../review-run.ts";
 import { runLoop } from "../run-loop.ts";
-import { claimMessages } from "./claim.ts";
-import { createSiblingSearch, type SiblingSearch } from "./siblings.ts";
+import { claimMessages, createSiblingSearch, type SiblingSearch } from "./claim.ts";
+import { asOne, type Group } from "./merge.ts";
 
 export interface Verified {
   findings: Finding[];

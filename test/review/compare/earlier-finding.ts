@@ -1,5 +1,5 @@
 import { codeHash } from "../../../src/ledger/code-hash.ts";
-import type { LineRange } from "../../../src/review/quote.ts";
+import type { LineRange } from "../../../src/review/find/quote.ts";
 import type { EarlierFinding } from "../../../src/review/review-input.ts";
 
 /** A comment of an earlier review on line 12 of `a.ts`. */

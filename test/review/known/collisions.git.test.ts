@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { FileDiff } from "../../../src/diff/file-diff.ts";
-import { reviewedNow } from "../../../src/review/known/reviewed-now.ts";
-import { inSurroundings } from "../../../src/review/known/surroundings.ts";
+import { reviewedNow } from "../../../src/review/followup/known-change.ts";
+import { inSurroundings } from "../../../src/review/followup/surroundings.ts";
 import { createDiffSource } from "../../../src/tools/diff-source.ts";
 import type { ChangedFile } from "../../../src/tools/tool.ts";
 import { GitRepo } from "../../support/git-repo.ts";

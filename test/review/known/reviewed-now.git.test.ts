@@ -1,8 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { HASH_CHARACTERS, PATH_CHARACTERS } from "../../../src/ledger/reviewed.ts";
-import { contentHashBy } from "../../../src/review/known/content-hash.ts";
-import { createKnown } from "../../../src/review/known/known-change.ts";
-import { MAX_CHANGES, readHashes, reviewedNow } from "../../../src/review/known/reviewed-now.ts";
+import { contentHashBy } from "../../../src/review/followup/content-hash.ts";
+import {
+  createKnown,
+  MAX_CHANGES,
+  readHashes,
+  reviewedNow,
+} from "../../../src/review/followup/known-change.ts";
 import type { ChangedFile } from "../../../src/tools/tool.ts";
 import { changedFile } from "../plan/changed-file.ts";
 import { contentHash, coverageWithout } from "./rounds.ts";

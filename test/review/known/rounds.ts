@@ -1,7 +1,6 @@
 import type { Reviewed } from "../../../src/ledger/reviewed.ts";
-import { contentHashBy } from "../../../src/review/known/content-hash.ts";
-import { createKnown, type KnownChange } from "../../../src/review/known/known-change.ts";
-import { reviewedNow } from "../../../src/review/known/reviewed-now.ts";
+import { contentHashBy } from "../../../src/review/followup/content-hash.ts";
+import { createKnown, type KnownChange, reviewedNow } from "../../../src/review/followup/known-change.ts";
 import { createDiffSource } from "../../../src/tools/diff-source.ts";
 import type { ChangedFile, DiffSource } from "../../../src/tools/tool.ts";
 import { GitRepo } from "../../support/git-repo.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { FileDiff } from "../../../src/diff/file-diff.ts";
-import { type CheckedChange, needsCheck } from "../../../src/review/recheck/needs-check.ts";
+import { type CheckedChange, needsCheck } from "../../../src/review/followup/earlier.ts";
 import type { EarlierFinding } from "../../../src/review/review-input.ts";
 import { changedFile } from "../plan/changed-file.ts";
 import { comment } from "./later-round.ts";

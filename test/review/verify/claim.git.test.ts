@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { forAllRoles } from "../../../src/llm/model.ts";
 import { scriptedModel } from "../../../src/llm/scripted.ts";
-import { createAnchorFiles } from "../../../src/review/anchor-files.ts";
-import { ruleMatches } from "../../../src/review/candidates.ts";
-import { createReviewCoverage } from "../../../src/review/coverage-gate.ts";
-import { createKnown } from "../../../src/review/known/known-change.ts";
+import { createAnchorFiles } from "../../../src/review/find/anchor-files.ts";
+import { createReviewCoverage } from "../../../src/review/find/coverage-gate.ts";
+import { ruleMatches } from "../../../src/review/find/rule-matches.ts";
+import { createKnown } from "../../../src/review/followup/known-change.ts";
 import { type ReviewRun, startRun } from "../../../src/review/review-run.ts";
 import { claimMessages } from "../../../src/review/verify/claim.ts";
 import { createDiffSource } from "../../../src/tools/diff-source.ts";

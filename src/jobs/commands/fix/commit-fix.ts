@@ -2,9 +2,14 @@ import { AppError } from "../../../errors.ts";
 import type { CheckoutPlace } from "../../../git/checkout-place.ts";
 import { changedPaths, commitDiff, commitFiles, filesAt } from "../../../git/commits.ts";
 import { commitMessage } from "../../../reporters/render-fix.ts";
-import { type FileEdit, most, type Refusal, refusalsOf } from "../../../review/fix/check-edits.ts";
+import {
+  type FileEdit,
+  isPlainPath,
+  most,
+  type Refusal,
+  refusalsOf,
+} from "../../../review/fix/check-edits.ts";
 import type { FixResult } from "../../../review/fix/fix-input.ts";
-import { isPlainPath } from "../../../review/fix/plain-path.ts";
 
 /** A repair as it came out of the process that read hostile text. */
 export interface UncheckedFix {

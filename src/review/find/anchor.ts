@@ -1,0 +1,252 @@
+import type { Hunk } from "../../diff/file-diff.ts";
+import { lineAtHead } from "../../diff/line-index.ts";
+import type { Side } from "../../finding.ts";
+import { cutBytes } from "../../text/cut.ts";
+import { showPath } from "../../tools/show.ts";
+import type { ReportedFinding } from "../../tools/tool.ts";
+import {
+  confirms,
+  findQuote,
+  findShownQuote,
+  type LineRange,
+  quoteLines,
+  showNearLines,
+  undecorated,
+  within,
+} from "./quote.ts";
+
+/** A file as quotes are looked for in it. */
+interface SearchedFile {
+  /** `null` where the file does not exist on that side, or is no text. */
+  lines: Record<Side, readonly string[] | null>;
+  /** Its `-U3` hunks; none where they could not be read. */
+  hunks: readonly Hunk[];
+  /** Number of the hunk that shows a line, undefined outside every hunk and where GitHub shows none. */
+  hunkAt(side: Side, line: number): number | undefined;
+  /** True for lines that the change removed. */
+  isRemoved(oldLine: number): boolean;
+}
+
+/** Where a quote stands, and which lines were stated, by their numbers on that side. */
+interface Found {
+  side: Side;
+  place: LineRange;
+  stated: LineRange;
+}
+
+const otherSide = (side: Side): Side => (side === "RIGHT" ? "LEFT" : "RIGHT");
+
+/**
+ * Where a quote stands: as it was given; without the numbers and signs of our own renderings; or as the diff shows both
+ * sides together. On the other side than the given one where it does not stand on that.
+ */
+function locateQuote(
+  file: SearchedFile,
+  quote: readonly string[],
+  side: Side,
+  stated: LineRange,
+): Found | undefined {
+  const plain = undecorated(quote);
+  return (
+    onEitherSide(file, quote, side, stated) ??
+    onEitherSide(file, plain.lines, plain.side ?? side, stated) ??
+    amongShown(file, quote, side, stated) ??
+    amongShown(file, plain.lines, side, stated) ??
+    betweenAdded(file, quote, stated) ??
+    betweenAdded(file, plain.lines, stated)
+  );
+}
+
+function onEitherSide(
+  file: SearchedFile,
+  quote: readonly string[],
+  side: Side,
+  stated: LineRange,
+): Found | undefined {
+  const place = findPlace(file, side, quote, stated);
+  if (place) return { side, place, stated };
+  const there = side === "LEFT" ? atHead(file, quote, stated) : stated;
+  const elsewhere = findPlace(file, otherSide(side), quote, there);
+  return elsewhere && { side: otherSide(side), place: elsewhere, stated: there };
+}
+
+function findPlace(
+  file: SearchedFile,
+  side: Side,
+  quote: readonly string[],
+  stated: LineRange,
+): LineRange | undefined {
+  return findQuote(file.lines[side] ?? [], quote, {
+    stated,
+    // A line that both sides show belongs on RIGHT, where people read; LEFT is for what the change removed.
+    ...(side === "LEFT" ? { allowed: createRemovalCheck(file) } : {}),
+    preferred: (place) => file.hunkAt(side, place.end) !== undefined,
+  });
+}
+
+/** Whether a place holds a removed line; places come in file order, so that each line is looked at once. */
+function createRemovalCheck(file: SearchedFile): (place: LineRange) => boolean {
+  let next = 1;
+  return ({ start, end }) => {
+    next = Math.max(next, start);
+    while (next <= end && !file.isRemoved(next)) next++;
+    return next <= end;
+  };
+}
+
+/** Lines that were stated by their numbers at the merge base, by those at head: as they are where the quote agrees with them. */
+function atHead(file: SearchedFile, quote: readonly string[], stated: LineRange): LineRange {
+  const allowed = (place: LineRange) => confirms(place, stated);
+  const { end } = findQuote(file.lines.LEFT ?? [], quote, { stated, allowed }) ?? stated;
+  const shift = lineAtHead(file.hunks, end) - end;
+  return { start: Math.max(1, stated.start + shift), end: Math.max(1, stated.end + shift) };
+}
+
+function amongShown(
+  file: SearchedFile,
+  quote: readonly string[],
+  side: Side,
+  stated: LineRange,
+): Found | undefined {
+  for (const one of [side, otherSide(side)]) {
+    const place = findShownQuote(file.hunks, quote, one, stated);
+    if (place) return { side: one, place, stated };
+  }
+  return undefined;
+}
+
+/** Unchanged lines between which the change added some: only at the merge base do they follow each other. */
+function betweenAdded(file: SearchedFile, quote: readonly string[], stated: LineRange): Found | undefined {
+  const place = findQuote(file.lines.LEFT ?? [], quote, { stated });
+  return place && { side: "LEFT", place, stated };
+}
+
+/** A file as both sides of the change show it. */
+export interface AnchorFile extends SearchedFile {
+  path: string;
+  /** Every path that `lines` come from: a renamed file has two. */
+  paths: readonly string[];
+  /** False for a file that the change leaves alone: nothing of it can carry a comment. */
+  inChange: boolean;
+  /** Why no line can carry a comment although the change has the file; null where those of its hunks can. */
+  hidden: string | null;
+}
+
+export interface Anchor {
+  side: Side;
+  line: number;
+  start_line: number | null;
+  /** The anchored lines as they really stand in the file; of very long ones the beginning. */
+  quote: string;
+  /** Says how the anchor differs from what was asked for; null when it does not. */
+  note: string | null;
+  /** False when a suggestion may have been written for other lines than the anchored ones: it must not replace these. */
+  asStated: boolean;
+}
+
+type Wanted = Pick<ReportedFinding, "side" | "line" | "start_line" | "quote">;
+
+/** A longer range points at nothing: its quote does. */
+const MAX_RANGE_LINES = 500;
+/** Findings travel between processes, and a file may be a single line. */
+const MAX_QUOTE_BYTES = 32 * 1024;
+
+/**
+ * Finds the lines a finding means. The quote decides, the stated lines choose among several places that match, and stand
+ * where the quote agrees with them; the other side is tried where the quote does not stand on the given one. A range lies
+ * in one hunk, or outside of all: it is clipped to the part of it that holds the quote. Rejects in words that help to
+ * correct the call.
+ */
+export function resolveAnchor(
+  file: AnchorFile,
+  wanted: Wanted,
+): { ok: true; anchor: Anchor } | { ok: false; reason: string } {
+  const quote = quoteLines(wanted.quote);
+  if (quote.length === 0)
+    return { ok: false, reason: "`quote` is empty: give the exact code of the line the finding is about" };
+  const found = locateQuote(file, quote, wanted.side, statedRange(wanted));
+  if (!found) return { ok: false, reason: notFound(file, wanted, quote) };
+  return { ok: true, anchor: anchorAt(file, found, wanted) };
+}
+
+const statedRange = ({ start_line, line }: Wanted): LineRange => ({ start: start_line ?? line, end: line });
+
+function anchorAt(file: AnchorFile, { side, place, stated }: Found, wanted: Wanted): Anchor {
+  const lines = file.lines[side] ?? [];
+  const anchored = withinOneHunk(file, side, shortened(meantBy(place, stated, lines), place), place);
+  const asked = statedRange(wanted);
+  const unmoved = side === wanted.side && within(anchored, asked) && within(asked, anchored);
+  return {
+    side,
+    line: anchored.end,
+    start_line: anchored.start < anchored.end ? anchored.start : null,
+    quote: cutBytes(lines.slice(anchored.start - 1, anchored.end).join("\n"), MAX_QUOTE_BYTES),
+    note: unmoved ? null : difference(anchored, { side, place, stated }, wanted, lines),
+    // A single line moves with its quote, which then is all that a suggestion was written for.
+    asStated: stated.start === stated.end ? within(place, anchored) : unmoved,
+  };
+}
+
+/** The stated lines where the quote agrees with them, else as many lines, ending with the quote. */
+function meantBy(place: LineRange, stated: LineRange, lines: readonly string[]): LineRange {
+  if (confirms(place, stated) && !isBlank(stated, lines))
+    return { start: stated.start, end: Math.min(stated.end, lines.length) };
+  return { start: Math.max(1, place.end - (stated.end - stated.start)), end: place.end };
+}
+
+/** Of lines with nothing on them nothing can be said; what was meant is another line of the quote. */
+const isBlank = ({ start, end }: LineRange, lines: readonly string[]) =>
+  lines.slice(start - 1, end).every((line) => line.trim() === "");
+
+/** What two ranges that overlap have in common. */
+const overlap = (one: LineRange, two: LineRange): LineRange => ({
+  start: Math.max(one.start, two.start),
+  end: Math.min(one.end, two.end),
+});
+
+function shortened(range: LineRange, place: LineRange): LineRange {
+  return range.end - range.start < MAX_RANGE_LINES ? range : overlap(range, place);
+}
+
+/** The part of a range around the quote that lies in one hunk; outside of all where no line of the quote is in one. */
+function withinOneHunk(file: AnchorFile, side: Side, range: LineRange, place: LineRange): LineRange {
+  const lines = file.lines[side] ?? [];
+  const { start: first, end: last } = overlap(range, place);
+  const quoted = Array.from({ length: last - first + 1 }, (_, index) => last - index);
+  const says = (line: number) => !isBlank({ start: line, end: line }, lines);
+  const isShown = (line: number) => file.hunkAt(side, line) !== undefined;
+  const kept = quoted.find((line) => says(line) && isShown(line)) ?? quoted.find(says) ?? last;
+  const hunk = file.hunkAt(side, kept);
+  let [start, end] = [kept, kept];
+  while (start > range.start && file.hunkAt(side, start - 1) === hunk) start--;
+  while (end < range.end && file.hunkAt(side, end + 1) === hunk) end++;
+  return { start, end };
+}
+
+function difference(
+  anchored: LineRange,
+  { side, place, stated }: Found,
+  wanted: Wanted,
+  lines: readonly string[],
+): string {
+  const there = `anchored at ${inWords(anchored)}`;
+  if (side !== wanted.side) return `the quote stands on side ${side}, ${inWords(place)}; ${there}`;
+  if (!confirms(place, stated))
+    return `the quote stands on ${inWords(place)}, not on ${inWords(stated)}; ${there}`;
+  if (isBlank(stated, lines)) return `line ${stated.end} is blank; ${there}`;
+  if (anchored.start === stated.start && anchored.end === lines.length)
+    return `the file ends at line ${anchored.end}; ${there}`;
+  return `a range lies in one hunk and has ${MAX_RANGE_LINES} lines at most; ${there}`;
+}
+
+const inWords = ({ start, end }: LineRange) => (start < end ? `lines ${start}-${end}` : `line ${end}`);
+
+function notFound(file: AnchorFile, wanted: Wanted, quote: readonly string[]): string {
+  const path = showPath(file.path);
+  const side = file.lines[wanted.side] ? wanted.side : otherSide(wanted.side);
+  const lines = file.lines[side];
+  if (!lines) return `${path} is binary or too large: no line of it can be quoted`;
+  if (lines.length === 0 && !file.lines[otherSide(side)]?.length)
+    return `${path} is empty: no line of it can be quoted`;
+  return `the quote does not stand in ${path} on either side of the change. Quote one line exactly. ${showNearLines(file, side, wanted.line, quote)}`;
+}

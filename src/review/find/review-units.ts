@@ -1,0 +1,416 @@
+import pMap from "p-map";
+import type { Account } from "../../agent/account.ts";
+import type { StopReason } from "../../agent/events.ts";
+import type { AgentResult } from "../../agent/run-agent.ts";
+import { type Finding, severities } from "../../finding.ts";
+import type { Message } from "../../llm/model.ts";
+import { byteLength } from "../../text/cut.ts";
+import { graphTools, journalTools, reportingTools } from "../../tools/index.ts";
+import type { ChangedFile } from "../../tools/tool.ts";
+import { firstMessages } from "../context/first-messages.ts";
+import {
+  allHunks,
+  countKnown,
+  filesToRead,
+  MAX_CHANGES,
+  readHashes,
+  unreadHashes,
+} from "../followup/known-change.ts";
+import { type Plan, planUnits, type Unit } from "../plan/plan-units.ts";
+import type { Prediction } from "../review-result.ts";
+import type { ReviewRun } from "../review-run.ts";
+import { roomFor, runLoop, unitBytes, type Window, windowFor } from "../run-loop.ts";
+import { createCoverageGate, createReviewCoverage } from "./coverage-gate.ts";
+import { collectFindings } from "./finding-collector.ts";
+import { type Focus, focusesOf } from "./focus.ts";
+import { firstRequestTokens, predictReview } from "./predict.ts";
+import {
+  type CandidateAnswers,
+  candidateLine,
+  createCandidateAnswers,
+  type LikelyCandidate,
+} from "./rule-matches.ts";
+
+interface UnitTask {
+  loop: string;
+  files: readonly ChangedFile[];
+  /** Null looks for everything. */
+  focus: string | null;
+  /** Of several loops over one unit only the first has to answer the rule matches. */
+  answersCandidates: boolean;
+  window: Window;
+  account: Account;
+  /** Tokens that this loop may use. */
+  tokens: number;
+  /** Wall time that this loop may take. */
+  milliseconds: number;
+}
+
+/** What one loop came to. */
+interface UnitReview {
+  findings: readonly Finding[];
+  /** Reported of code that an earlier review has read; not kept. */
+  readBefore: readonly Finding[];
+  /** What it says of the rule matches that it was shown. */
+  answers: Pick<CandidateAnswers, "reported" | "rejected">;
+  /** Null when the model did not finish. */
+  summary: string | null;
+  stopReason: StopReason;
+  modelError: AgentResult["modelError"];
+}
+
+/** How every loop over a unit begins, whatever it looks for. */
+interface UnitStart {
+  messages: readonly Message[];
+  /** Hunks that the messages show. */
+  shown: readonly { path: string; hunk: number }[];
+  /** The rule matches that the messages show and that are to be answered. */
+  likely: readonly LikelyCandidate[];
+  /** Ids of the others in these files, for which there was no room. */
+  overflow: readonly string[];
+}
+
+/** Reads what the loops over a unit begin with. */
+export async function startUnit(
+  run: ReviewRun,
+  { files, window }: Pick<UnitTask, "files" | "window">,
+): Promise<UnitStart> {
+  const { workspace, diffs, isPrivate, signal, now } = run.deps;
+  const shown: { path: string; hunk: number }[] = [];
+  const paths = new Set(files.map(({ change }) => change.path));
+  const likely = await candidatesIn(run, files);
+  const shownLikely = worstThatFit(likely, roomFor(run.models.review, MAX_LIKELY_BYTES, LIKELY_SHARE));
+  const messages = await firstMessages({
+    ...{ workspace, diffs, isPrivate, signal, now, files },
+    input: run.input,
+    shas: workspace.shas,
+    allFiles: run.files,
+    graph: run.graph,
+    known: countKnown(run.files, run.known) > 0 ? run.known : null,
+    commits: run.commits,
+    candidates: { certain: run.matches.certain.filter(({ path }) => paths.has(path)), likely: shownLikely },
+    coverage: { serve: (path, hunk) => void shown.push({ path, hunk }) },
+    diffBytes: window.diffBytes,
+    contextBytes: window.contextBytes,
+  });
+  const overflow = likely.filter((one) => !shownLikely.includes(one)).map(({ id }) => id);
+  return { messages, shown, likely: shownLikely, overflow };
+}
+
+/** Rule matches that a model is asked to answer in one loop. */
+const MOST_LIKELY = 60;
+const MAX_LIKELY_BYTES = 12_000;
+const LIKELY_SHARE = 0.06;
+
+/** The worst candidates, as many as fit, in their order. */
+function worstThatFit(candidates: readonly LikelyCandidate[], maxBytes: number): LikelyCandidate[] {
+  const rank = ({ finding }: LikelyCandidate) => severities.indexOf(finding.severity);
+  let left = maxBytes;
+  const fitting = candidates
+    .toSorted((a, b) => rank(a) - rank(b))
+    .slice(0, MOST_LIKELY)
+    .filter((one) => {
+      left -= byteLength(candidateLine(one)) + 1;
+      return left >= 0;
+    });
+  const kept = new Set(fitting);
+  return candidates.filter((one) => kept.has(one));
+}
+
+/** The likely rule matches in these files, outside of what an earlier review has read: it has answered the others. */
+export async function candidatesIn(
+  { known, matches }: Pick<ReviewRun, "known" | "matches">,
+  files: readonly ChangedFile[],
+): Promise<LikelyCandidate[]> {
+  const paths = new Set(files.map(({ change }) => change.path));
+  const all: LikelyCandidate[] = [];
+  for (const one of matches.likely) {
+    const { path, line } = one.finding;
+    if (paths.has(path) && !(await known.isKnownLine(path, "RIGHT", line))) all.push(one);
+  }
+  return all;
+}
+
+/** Lets the model review a part of the change in one loop. Its findings stand whatever stopped the loop. */
+async function reviewUnit(run: ReviewRun, unit: UnitTask, start: UnitStart): Promise<UnitReview> {
+  const { input, deps, graph, coverage: whole } = run;
+  const { diffs, progress, journal } = deps;
+  const { files, window, account } = unit;
+  const more = [...(graph ? graphTools : []), ...(journal ? journalTools : [])];
+  const coverage = createReviewCoverage(files, whole, run.known);
+  for (const { path, hunk } of start.shown) coverage.serve(path, hunk);
+  const answers = createCandidateAnswers(start.likely);
+  const unanswered = unit.answersCandidates ? answers.unanswered : () => [];
+  const gate = createCoverageGate({ files, diffs, coverage, unanswered, portionBytes: window.portionBytes });
+  const collector = collectFindings(run, answers, gate.refuseToFinish);
+  const tell = () => {
+    const { served, total } = whole.counts();
+    progress({ type: "coverage", served, total });
+  };
+  tell();
+  const { stopReason, modelError } = await runLoop(run, {
+    loop: unit.loop,
+    role: "review",
+    messages: withFocus(start, unit),
+    outlets: [...reportingTools, ...more],
+    ports: { report: collector, ...(journal && { journal }), ...(graph && { graph }) },
+    ...{ coverage, account },
+    turns: input.limits.turns,
+    tokens: unit.tokens,
+    milliseconds: unit.milliseconds,
+    interject: gate.interject,
+    answered() {
+      coverage.delivered();
+      tell();
+    },
+  });
+  // The conversation is left behind: those of all loops together would fill the memory.
+  return {
+    findings: collector.findings(),
+    readBefore: collector.readBefore(),
+    answers,
+    summary: collector.summary(),
+    stopReason,
+    modelError,
+  };
+}
+
+/** What a loop looks for stands last: what stands before it is the same for all loops over a unit, and cached. */
+function withFocus(
+  { messages, likely }: UnitStart,
+  { focus, answersCandidates }: Pick<UnitTask, "focus" | "answersCandidates">,
+): Message[] {
+  const last = messages.at(-1);
+  if (focus === null || last?.role !== "user") return [...messages];
+  const candidates = answersCandidates || likely.length === 0 ? "" : `${ANSWERED_ELSEWHERE}\n`;
+  return [
+    ...messages.slice(0, -1),
+    { role: "user", content: `${last.content}\n\n# This pass\n${candidates}${focus}` },
+  ];
+}
+
+const ANSWERED_ELSEWHERE =
+  "Another pass answers the rule matches: report one only if it is a fault of the kind that you look for, and reject none.";
+
+/** One loop over one unit, as the merging pass knows it. */
+interface Pass extends UnitReview {
+  /** "2", "2 contracts" or "contracts". */
+  name: string;
+  files: readonly ChangedFile[];
+}
+
+/** What all passes over all units came to. */
+export interface Passes {
+  units: readonly Unit[];
+  /** How many loops look at each unit. */
+  loopsAUnit: number;
+  reviews: readonly Pass[];
+  /** Ids of the rule matches that the first message of their unit had no room for. */
+  overflow: ReadonlySet<string>;
+  /** Why units were not begun at all. */
+  stops: readonly StopReason[];
+  /** Files for which the budget had no room. */
+  unplanned: number;
+  /** What it was expected to take. */
+  predicted: Omit<Prediction, "cost_usd"> | null;
+}
+
+/** Loops at the same time; so many that fail in a row tell that the model cannot be asked at all. */
+const CONCURRENCY = 4;
+/** At most this part of tokens and time is kept for looking at each finding again and for merging. */
+const LOOKING_SHARE = 0.25;
+/** What one second look may well take; so many are kept room for before anything was found. */
+const LOOK_TOKENS = 30_000;
+const MIN_LOOKS = 2;
+/** A unit may use this many times its part of what is left: most need less than theirs. */
+const UNIT_SLACK = 3;
+/** A loop that has less than this is over before it has read anything. */
+const MIN_UNIT_TOKENS = 20_000;
+/** Instructions and tools alone are more. */
+const LEAST_REQUEST_TOKENS = 2_000;
+const FIRST_BYTES = 4_096;
+/** Tokens of a request are about a third of its bytes at worst; the rest of the budget is for the turns after the first. */
+const BYTES_PER_TOKEN = 3;
+
+/** Divides the change and has each part read, the riskiest first, several at once. */
+export async function reviewUnits(run: ReviewRun): Promise<Passes> {
+  const plan = await planReview(run);
+  const { units, left } = plan;
+  const { effort } = run.input.config;
+  let found = 0;
+  // What is kept for second looks grows with what there is to look at.
+  const kept = () => Math.min(LOOKING_SHARE, (MIN_LOOKS + found) * (LOOK_TOKENS / run.input.limits.tokens));
+  const account = effort === "low" ? run.account : run.account.part(() => 1 - kept());
+  const tasks = units.flatMap((unit) => focusesOf(effort).map((lens) => ({ unit, lens })));
+  const reserved = effort === "low" ? 0 : run.timeLeft() * LOOKING_SHARE;
+  const timeLeft = () => run.timeLeft() - reserved;
+  const taskOf = (index: number) => unitTask(run, { tasks, index, units: units.length, account, timeLeft });
+
+  const starts = createStarts(run);
+  const loopsAUnit = focusesOf(effort).length;
+  const note = createUnitNotes(run, loopsAUnit);
+  const first = tasks.length > 0 ? await starts.of(taskOf(0)) : null;
+  const predicted =
+    first &&
+    predictReview({
+      ...{ plan, effort, known: run.known },
+      firstTokens: firstRequestTokens(first.messages),
+      limitTokens: run.input.limits.tokens,
+    });
+  run.deps.progress({ type: "phase", phase: "review" });
+  let done = 0;
+  const ended = () => {
+    done += 1;
+    if (tasks.length > 1) run.deps.progress({ type: "unit", done, total: tasks.length });
+  };
+  let failures = 0;
+  const overflow = new Set<string>();
+  const stops: StopReason[] = left.length > 0 ? ["token_limit"] : [];
+  const passes = await pMap(
+    tasks,
+    async ({ unit, lens }, index): Promise<Pass | null> => {
+      const task = taskOf(index);
+      const stop = whyNoMore(run, task, failures);
+      if (stop) {
+        stops.push(stop);
+        ended();
+        return null;
+      }
+      const start = await starts.of(task);
+      for (const id of start.overflow) overflow.add(id);
+      if (tasks[index + 1]?.unit !== unit) starts.forget(task);
+      const review = await reviewUnit(run, task, start);
+      found += review.findings.length;
+      await note(unit, loopOf(unit, null, units.length), review);
+      ended();
+      failures = review.stopReason === "model_error" ? failures + 1 : 0;
+      return { ...review, name: nameOf(unit, lens, units.length) || "1", files: unit.files };
+    },
+    { concurrency: CONCURRENCY },
+  );
+  const reviews = passes.filter((pass) => pass !== null);
+  return { units, loopsAUnit, reviews, overflow, stops, unplanned: left.length, predicted };
+}
+
+/** Why no further loop is begun; null when one may be. What one begins with takes seconds to read, also where it would end at once. */
+function whyNoMore(
+  { deps, replayOf }: ReviewRun,
+  { loop, account, milliseconds }: UnitTask,
+  failures: number,
+): StopReason | null {
+  if (deps.signal.aborted) return "aborted";
+  if (failures >= CONCURRENCY) return "model_error";
+  if (milliseconds <= 1) return "time_limit";
+  // One that an earlier run has begun is paid for as far as it came.
+  if (replayOf(loop).length > 0) return null;
+  const hold = account.hold(LEAST_REQUEST_TOKENS);
+  if (typeof hold === "string") return hold;
+  hold.settle(null);
+  return null;
+}
+
+/** Told of each loop over a unit that has ended; `name` names the unit in the record. */
+type NoteUnit = (unit: Unit, name: string, review: UnitReview) => Promise<void>;
+
+/**
+ * Notes down the units that are done with: all of their loops have finished, every hunk was served, and every rule match was
+ * judged. Where a push calls the review off, the next one need not read them again. Only what this review has read itself is
+ * noted.
+ */
+function createUnitNotes(run: ReviewRun, loopsAUnit: number): NoteUnit {
+  const { input, deps, coverage, known } = run;
+  const ended = new Map<Unit, UnitReview[]>();
+  const besides = (unit: Unit) => {
+    const own = new Set(unit.files.map(({ change }) => change.path));
+    return run.files
+      .filter(({ change }) => !own.has(change.path))
+      .flatMap((file) => unreadHashes(file, allHunks(file), known.contentHash))
+      .slice(0, MAX_CHANGES);
+  };
+  return async (unit, name, review) => {
+    const reviews = [...(ended.get(unit) ?? []), review];
+    ended.set(unit, reviews);
+    if (input.history === null || reviews.length < loopsAUnit) return;
+    if (reviews.some(({ stopReason }) => stopReason !== "finished")) return;
+    if (unit.files.some(({ change }) => coverage.unshown(change.path).length > 0)) return;
+    const judged = new Set(
+      reviews.flatMap(({ answers }) => [...answers.reported, ...answers.rejected.keys()]),
+    );
+    if ((await candidatesIn(run, unit.files)).some(({ id }) => !judged.has(id))) return;
+    await deps.trajectory.append({
+      kind: "unit",
+      head: deps.workspace.shas.head,
+      loop: name,
+      hashes: unit.files.flatMap((file) =>
+        readHashes(file, coverage, known.contentHash, known.known(file.change.path)),
+      ),
+      beside: besides(unit),
+      findings: reviews.flatMap(({ findings }) => findings),
+      summary: reviews.find((one) => one.summary !== null)?.summary ?? "",
+    });
+  };
+}
+
+/** What loops over a unit begin with is read once, and forgotten when the last of them has it. */
+function createStarts(run: ReviewRun) {
+  const made = new Map<readonly ChangedFile[], Promise<UnitStart>>();
+  return {
+    of(task: UnitTask): Promise<UnitStart> {
+      const start = made.get(task.files) ?? startUnit(run, task);
+      made.set(task.files, start);
+      return start;
+    },
+    forget: ({ files }: Pick<UnitTask, "files">) => made.delete(files),
+  };
+}
+
+interface Tasks {
+  tasks: readonly { unit: Unit; lens: Focus | null }[];
+  index: number;
+  units: number;
+  account: Account;
+  /** Milliseconds for reading. */
+  timeLeft(): number;
+}
+
+function unitTask(run: ReviewRun, { tasks, index, units, account, timeLeft }: Tasks): UnitTask {
+  const { unit, lens } = tasks[index] as (typeof tasks)[number];
+  const weight = tasks.slice(index).reduce((sum, task) => sum + task.unit.diffBytes, 0);
+  const part = Math.min(1, (UNIT_SLACK * unit.diffBytes) / Math.max(1, weight));
+  return {
+    loop: loopOf(unit, lens, units),
+    files: unit.files,
+    focus: lens?.focus ?? null,
+    answersCandidates: lens === null || lens === focusesOf(run.input.config.effort)[0],
+    window: windowFor(run.models.review, unit.diffBytes, units === 1),
+    account,
+    tokens:
+      tasks.length === 1
+        ? run.input.limits.tokens
+        : Math.max(MIN_UNIT_TOKENS, Math.ceil(account.tokensLeft() * part)),
+    milliseconds: timeLeft(),
+  };
+}
+
+/** What is new of the change in units as large as the model's window allows, as far as the budget reaches. */
+export async function planReview({ files, matches, models, input, deps, known }: ReviewRun): Promise<Plan> {
+  const counts = new Map<string, number>();
+  for (const { path } of [...matches.certain, ...matches.likely.map(({ finding }) => finding)])
+    counts.set(path, (counts.get(path) ?? 0) + 1);
+  return planUnits({
+    files: await filesToRead(files, known, deps.diffs),
+    unitBytes: unitBytes(models.review),
+    totalBytes: (input.limits.tokens * BYTES_PER_TOKEN) / focusesOf(input.config.effort).length,
+    headStart: async (path) => (await deps.workspace.headStart(path, FIRST_BYTES)).text,
+    candidates: counts,
+  });
+}
+
+/** "2", "contracts", "2 contracts", or nothing for the one pass over everything. */
+function nameOf(unit: Unit, lens: Focus | null, units: number): string {
+  return [...(units > 1 ? [unit.id] : []), ...(lens ? [lens.name] : [])].join(" ");
+}
+
+/** A review of one pass has one loop, "review"; others say which unit and which lens. */
+const loopOf = (unit: Unit, lens: Focus | null, units: number) =>
+  ["review", nameOf(unit, lens, units).replace(" ", ":")].filter((name) => name !== "").join(":");

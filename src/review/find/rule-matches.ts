@@ -1,0 +1,275 @@
+import { createHmac } from "node:crypto";
+import { sharedAnalyzers } from "../../analyzers/all-analyzers.ts";
+import { analyzeChange, type UnfinishedFile } from "../../analyzers/analyze-change.ts";
+import type { AnalyzedFile, Analyzer, Candidate } from "../../analyzers/analyzer.ts";
+import type { RepoConfig } from "../../config/repo-config.ts";
+import { createPathMatcher } from "../../diff/path-matcher.ts";
+import { AppError, errorLine } from "../../errors.ts";
+import { type Finding, holdsSecret, isCertain } from "../../finding.ts";
+import type { Workspace } from "../../git/workspace.ts";
+import { splitLines } from "../../text/cut.ts";
+import { showPath } from "../../tools/show.ts";
+import type { ChangedFile, DiffSource, Rejection } from "../../tools/tool.ts";
+import type { ProgressEvent } from "../progress.ts";
+import { createIdentities, overlap, placeOf } from "./fingerprint.ts";
+import type { LineRange } from "./quote.ts";
+import { symbolAt } from "./symbols.ts";
+
+/** A rule states no confidence of its own; docs/analyzers.md has the precision measured over all rules. */
+const RULE_CONFIDENCE = 0.9;
+
+/** Files analyzed at a time: their whole texts are held in memory. */
+const BATCH = 16;
+
+/** Files that a warning names. */
+const NAMED = 10;
+
+/** For all analyzers on all files. A change that takes longer is not worth the wait: it is large, or made to be slow. */
+const MILLISECONDS = 60_000;
+
+export interface CandidateDependencies {
+  workspace: Workspace;
+  diffs: DiffSource;
+  progress(event: ProgressEvent): void;
+  signal: AbortSignal;
+  /** Fires when the analyzers have had their time; a minute from the start by default. */
+  timeLimit?: AbortSignal;
+  analyzers?: readonly Analyzer[];
+  /** Whether the configuration switches the rule of a finding off; no rule is off by default. */
+  isOff?(finding: Finding): boolean;
+  /** With it the code of a secret goes into an id: without it nobody can check by the id what he guesses. */
+  key?: string | undefined;
+}
+
+export interface Candidates {
+  /** By path and line. */
+  findings: Finding[];
+  /** Those that the configuration switches off. */
+  silenced: Finding[];
+  /** Files that some analyzer did not look at, or not until the end: for want of time, for their size, or by a fault. */
+  unfinished: UnfinishedFile[];
+}
+
+/** What the analyzers find in the reviewable files. An analyzer that throws is reported as progress. */
+export async function findCandidates(
+  files: readonly ChangedFile[],
+  deps: CandidateDependencies,
+): Promise<Candidates> {
+  const { signal, timeLimit = AbortSignal.timeout(MILLISECONDS), analyzers = sharedAnalyzers() } = deps;
+  const identify = createIdentities();
+  const idOf = (found: Identifiable) =>
+    identify(holdsSecret(found) ? { ...found, quote: keyed(found.quote, deps.key ?? "") } : found);
+  const onCrash = (name: string, path: string, error: unknown) =>
+    deps.progress({ type: "crash", where: `${name} on ${path}`, error: errorLine(error) });
+  const { isOff = () => false } = deps;
+  const all: Candidates = { findings: [], silenced: [], unfinished: [] };
+  const present = files.filter((file) => file.reviewable && file.change.type !== "deleted");
+  for (let at = 0; at < present.length; at += BATCH) {
+    const batch = present.slice(at, at + BATCH);
+    const readable = timeLimit.aborted ? [] : await analyzedFiles(batch, deps.workspace, deps.diffs);
+    const found = await analyzeChange(readable, { signal, timeLimit, analyzers, onCrash });
+    for (const finding of await findingsOf(found.candidates, readable, idOf))
+      (isOff(finding) ? all.silenced : all.findings).push(finding);
+    all.unfinished.push(...inOrder(batch, [...unread(batch, readable), ...found.unfinished]));
+  }
+  return all;
+}
+
+/** A finding that a model has to answer, under a short name for the conversation with it. */
+export interface LikelyCandidate {
+  /** "c1"; unique in the review and the same whenever the same change is reviewed. */
+  id: string;
+  finding: Finding;
+}
+
+/** What rules found, by whether a model has a say in it. */
+export interface RuleMatches {
+  certain: readonly Finding[];
+  likely: readonly LikelyCandidate[];
+}
+
+/** Divides findings of analyzers; likely ones are numbered in their order. */
+export function ruleMatches(findings: readonly Finding[]): RuleMatches {
+  const likely = findings.filter((finding) => !isCertain(finding));
+  return {
+    certain: findings.filter(isCertain),
+    likely: likely.map((finding, at) => ({ id: `c${at + 1}`, finding })),
+  };
+}
+
+/** Whether an analyzer of certain findings did not look at a file, or not to the end. */
+export const mayLackCertain = ({ analyzers }: UnfinishedFile): boolean =>
+  analyzers.length === 0 || analyzers.some((name) => isCertain({ source: `${name}/` }));
+
+/** One sentence, or none when every analyzer saw every file to its end. */
+export function unfinishedWarning(unfinished: readonly UnfinishedFile[]): string[] {
+  if (unfinished.length === 0) return [];
+  const count = unfinished.length === 1 ? "1 file" : `${unfinished.length} files`;
+  const named = unfinished.slice(0, NAMED).map(({ path }) => path);
+  const others = unfinished.length - named.length;
+  const rest = others > 0 ? ` and ${others} more` : "";
+  return [`The analyzers did not finish on ${count}: ${named.join(", ")}${rest}.`];
+}
+
+const unread = (batch: readonly ChangedFile[], readable: readonly AnalyzedFile[]): UnfinishedFile[] =>
+  batch
+    .map(({ change }) => change.path)
+    .filter((path) => !readable.some((file) => file.path === path))
+    .map((path) => ({ path, analyzers: [] }));
+
+function inOrder(batch: readonly ChangedFile[], unfinished: readonly UnfinishedFile[]): UnfinishedFile[] {
+  return batch.flatMap(({ change }) => unfinished.filter(({ path }) => path === change.path));
+}
+
+/** Those that can be read: without one that is too large the others still count. */
+async function analyzedFiles(
+  files: readonly ChangedFile[],
+  workspace: Workspace,
+  diffs: DiffSource,
+): Promise<AnalyzedFile[]> {
+  const read = files.map(async ({ change }) => {
+    const [blob, diff] = await Promise.all([workspace.readBlob(change.newOid), diffs.fileDiff(change, 3)]);
+    const added = diff.hunks.flatMap((hunk) =>
+      hunk.lines.flatMap((line) => (line.kind === "added" ? [line.newLine] : [])),
+    );
+    return { path: change.path, text: blob.text, addedLines: new Set(added), diff };
+  });
+  const all = await Promise.all(read.map((file) => file.catch(nullIfTooLarge)));
+  return all.filter((file) => file !== null);
+}
+
+function nullIfTooLarge(error: unknown): null {
+  if (error instanceof AppError && error.code === "too_large") return null;
+  throw error;
+}
+
+type Identifiable = Parameters<ReturnType<typeof createIdentities>>[0] & Pick<Finding, "source">;
+
+const keyed = (code: string, key: string) =>
+  createHmac("sha256", key).update(code.replace(/\s+/g, "")).digest("base64url");
+
+async function findingsOf(
+  candidates: readonly Candidate[],
+  files: readonly AnalyzedFile[],
+  idOf: (found: Identifiable) => string,
+): Promise<Finding[]> {
+  const texts = new Map(files.map((file) => [file.path, splitLines(file.text)]));
+  const firstNames = new Map(files.map(({ path, diff }) => [path, diff.oldPath ?? path]));
+  const findings: Finding[] = [];
+  for (const { startLine, extent, ...candidate } of candidates) {
+    const lines = texts.get(candidate.path) ?? [];
+    const textOf = ({ start, end }: LineRange) => lines.slice(start - 1, end).join("\n");
+    const told = { start: startLine ?? candidate.line, end: candidate.line };
+    const quote = textOf(told);
+    const symbol = await symbolAt(candidate.path, lines, candidate.line);
+    const anchored = { ...candidate, side: "RIGHT" as const, start_line: startLine, quote, symbol };
+    findings.push({
+      ...anchored,
+      id: idOf({
+        ...anchored,
+        quote: textOf(extent ?? told),
+        path: firstNames.get(candidate.path) ?? candidate.path,
+      }),
+      quote: holdsSecret(candidate) ? "" : quote,
+      confidence: RULE_CONFIDENCE,
+      evidence: [],
+      verification: "unverified",
+      verification_note: null,
+      places: [],
+    });
+  }
+  return findings;
+}
+
+/** What one loop says of the likely candidates that it was shown. */
+export interface CandidateAnswers {
+  /** Ids of candidates that a finding was reported for. */
+  readonly reported: ReadonlySet<string>;
+  /** Reasons by the ids of rejected candidates; one that was reported as well counts as reported. */
+  readonly rejected: ReadonlyMap<string, string>;
+  /** Why a finding in `path` cannot be for these candidates, for the model; null when it can. */
+  whyNot(ids: readonly string[], path: string): string | null;
+  /** Takes a finding as the answer to these candidates, and to those of its category on its lines: they need not be named. */
+  report(ids: readonly string[], finding: Finding): void;
+  /** Takes the rejections that are right. Returns what is wrong with the others, for the model, while a candidate has no answer. */
+  reject(rejections: readonly Rejection[]): string | null;
+  unanswered(): readonly LikelyCandidate[];
+}
+
+/** Named in one refusal. */
+const MOST_NAMED = 20;
+
+export function createCandidateAnswers(shown: readonly LikelyCandidate[]): CandidateAnswers {
+  const byId = new Map(shown.map((one) => [one.id, one]));
+  const reported = new Set<string>();
+  const rejected = new Map<string, string>();
+  const unknown = (ids: readonly string[]) => {
+    const wrong = ids.filter((id) => !byId.has(id));
+    if (wrong.length === 0) return null;
+    const known = shown.length === 0 ? "there is none" : `they are ${shown.map(({ id }) => id).join(", ")}`;
+    return `no rule match has the id ${wrong.map((id) => `'${id.slice(0, 40)}'`).join(", ")}; ${known}`;
+  };
+  const unanswered = () => shown.filter(({ id }) => !reported.has(id) && !rejected.has(id));
+  return {
+    reported,
+    rejected,
+    unanswered,
+    whyNot(ids, path) {
+      const other = ids.map((id) => byId.get(id)).find((one) => one && one.finding.path !== path);
+      return (
+        unknown(ids) ??
+        (other
+          ? `${other.id} is in ${showPath(other.finding.path)}, not in ${showPath(path)}; report it there, or reject it in finish_review`
+          : null)
+      );
+    },
+    report(ids, finding) {
+      const here = shown.filter(
+        (one) => one.finding.category === finding.category && overlap(placeOf(one.finding), placeOf(finding)),
+      );
+      for (const id of [...ids, ...here.map((one) => one.id)]) reported.add(id);
+    },
+    reject(rejections) {
+      for (const { candidate, reason } of rejections)
+        if (byId.has(candidate) && reason.trim() !== "") rejected.set(candidate, reason.trim());
+      if (unanswered().length === 0) return null;
+      const empty = rejections.find(({ reason }) => reason.trim() === "");
+      return (
+        unknown(rejections.map(({ candidate }) => candidate)) ??
+        (empty ? `the rejection of ${empty.candidate} has no reason` : null)
+      );
+    },
+  };
+}
+
+/** Why a review may not end while these are unanswered, for the model. */
+export function unansweredRefusal(unanswered: readonly LikelyCandidate[]): string {
+  const named = unanswered.slice(0, MOST_NAMED).map(candidateLine);
+  const more = unanswered.length > MOST_NAMED ? `\nand ${unanswered.length - MOST_NAMED} more` : "";
+  const count = unanswered.length === 1 ? "1 rule match has" : `${unanswered.length} rule matches have`;
+  return `${count} no answer yet. Report each with report_finding and its id in \`candidates\`, or name it in \`rejected\` of finish_review with the reason:\n${named.join("\n")}${more}`;
+}
+
+/** A candidate as the model sees it. */
+export const candidateLine = ({ id, finding }: LikelyCandidate): string =>
+  `${id} ${showPath(finding.path)}:${finding.line} ${finding.title} (${finding.source})`;
+
+/**
+ * Whether the configuration switches off the rule of a finding, everywhere or in the finding's file. A key of `rules` names a rule
+ * ("secrets/github", "ast-grep/py-eval"), a rule without its analyzer ("py-eval"), or a whole analyzer ("focused-tests").
+ */
+export function createRuleSwitch({ rules }: Pick<RepoConfig, "rules">): (finding: Finding) => boolean {
+  const off = new Map(
+    Object.entries(rules).map(([id, value]) => [
+      id,
+      value === "off" ? () => true : matching(createPathMatcher(value.off)),
+    ]),
+  );
+  if (off.size === 0) return () => false;
+  return ({ source, path }) => {
+    const [analyzer = "", ...rest] = source.split("/");
+    return [source, rest.join("/"), analyzer].some((id) => off.get(id)?.(path) === true);
+  };
+}
+
+const matching = (match: ReturnType<typeof createPathMatcher>) => (path: string) => match(path).matched;

@@ -1,0 +1,56 @@
+import { parseSource } from "../../syntax/parse-source.ts";
+import { definitionsAt } from "../../syntax/ranges.ts";
+import type { Definition } from "../../syntax/source.ts";
+import { fullName } from "../../tools/definition-name.ts";
+import { isProse, isRun } from "../context/code-file.ts";
+
+/** What a file defines, by its lines: as long as these are held. */
+const known = new WeakMap<readonly string[], Promise<readonly Definition[]>>();
+
+/** What a file defines, in the order of lines; nothing for text that is no code, or that is too large or too dense to be parsed. */
+export function definitionsIn(path: string, lines: readonly string[]): Promise<readonly Definition[]> {
+  const found = known.get(lines) ?? define(path, lines);
+  known.set(lines, found);
+  return found;
+}
+
+async function define(path: string, lines: readonly string[]): Promise<readonly Definition[]> {
+  if (isProse(path)) return [];
+  const source = await parseSource(path, lines.join("\n"));
+  return source?.definitions ?? [];
+}
+
+/** The definition that a line stands in: the innermost one that runs, or else the innermost of any other kind. */
+export async function definitionOf(
+  path: string,
+  lines: readonly string[] | null,
+  line: number,
+): Promise<Definition | null> {
+  if (lines === null) return null;
+  const around = definitionsAt(await definitionsIn(path, lines), line);
+  return around.findLast(isRun) ?? around.findLast(({ kind }) => kind !== "module") ?? null;
+}
+
+/** Its name, with what it is a member of: "Cart.total". Null outside of any. */
+export async function symbolAt(
+  path: string,
+  lines: readonly string[] | null,
+  line: number,
+): Promise<string | null> {
+  const definition = await definitionOf(path, lines, line);
+  return definition && fullName(definition);
+}
+
+/** The definition of that name, of several the one nearest to a line. */
+export async function definitionNamed(
+  path: string,
+  lines: readonly string[] | null,
+  symbol: string,
+  near: number | null,
+): Promise<Definition | null> {
+  const all = lines === null ? [] : await definitionsIn(path, lines);
+  const named = all.filter((one) => fullName(one) === symbol);
+  const distance = ({ start, end }: Definition) =>
+    near === null ? 0 : Math.max(0, start - near, near - end);
+  return named.toSorted((a, b) => distance(a) - distance(b))[0] ?? null;
+}

@@ -1,0 +1,223 @@
+import type { Finding } from "../../finding.ts";
+import { codeHash } from "../../ledger/code-hash.ts";
+import type { CarriedFinding } from "../../ledger/state.ts";
+import type { DiffSource } from "../../tools/tool.ts";
+import { resolveAnchor } from "../find/anchor.ts";
+import type { LineRange } from "../find/quote.ts";
+import type { Candidates } from "../find/rule-matches.ts";
+import { definitionNamed, definitionOf } from "../find/symbols.ts";
+import type { EarlierFinding } from "../review-input.ts";
+import type { ReadChange, ReviewRun } from "../review-run.ts";
+import { withCheckedSuggestion } from "../suggestion/check-suggestion.ts";
+import type { EarlierFacts } from "./certain-pairs.ts";
+import { compareFindings, readFacts } from "./compare-findings.ts";
+import type { KnownChange } from "./known-change.ts";
+
+/** What of a run decides whether an earlier finding is looked at again. */
+export interface CheckedChange extends Pick<ReadChange, "files" | "anchorFile"> {
+  known: Pick<KnownChange, "known" | "hasNew" | "hasLost" | "isKnownLine">;
+  isFirst: boolean;
+  deps: { diffs: Pick<DiffSource, "fileDiff"> };
+}
+
+/** A change so close to the lines of a finding may settle it. */
+const NEAR_LINES = 15;
+
+/**
+ * Whether what an earlier finding is about has changed since the last review: something that was read of its file is gone;
+ * something new stands in its definition or close to it, or, once its own code is gone, anywhere in its file; or a file that it
+ * named as evidence has changed. Where nothing is remembered: whether its code is gone.
+ *
+ * @param place where its code stands now; null where it is gone
+ */
+export async function needsCheck(
+  run: CheckedChange,
+  earlier: EarlierFinding,
+  place: LineRange | null,
+): Promise<boolean> {
+  const { known, isFirst } = run;
+  if (isFirst) return earlier.state === "outdated" || (place === null && earlier.code !== null);
+  const [path = earlier.path, ...files] = [earlier.path, ...earlier.files].map((one) => headPath(run, one));
+  if (known.hasLost(path) || files.some((file) => known.hasNew(file) || known.hasLost(file))) return true;
+  if (!known.hasNew(path)) return false;
+  return place === null || hasNewNear(run, path, earlier, place);
+}
+
+/** A file's name at head, whichever of its names is given. */
+export function headPath({ files }: Pick<ReadChange, "files">, path: string): string {
+  const file =
+    files.find(({ change }) => change.path === path) ?? files.find(({ change }) => change.oldPath === path);
+  return file?.change.path ?? path;
+}
+
+async function hasNewNear(
+  run: CheckedChange,
+  path: string,
+  earlier: EarlierFinding,
+  place: LineRange,
+): Promise<boolean> {
+  const file = run.files.find(({ change }) => change.path === path);
+  if (!file) return false;
+  const around = await aroundOf(run, earlier, place);
+  const known = run.known.known(path);
+  const { hunks } = await run.deps.diffs.fileDiff(file.change, 3);
+  return hunks.some((hunk, at) => {
+    const [start, lines] =
+      earlier.side === "RIGHT" ? [hunk.newStart, hunk.newLines] : [hunk.oldStart, hunk.oldLines];
+    return !known.has(at + 1) && start <= around.end && around.start <= start + Math.max(1, lines) - 1;
+  });
+}
+
+/** The lines near a finding, and those of its definition. */
+async function aroundOf(
+  { anchorFile }: CheckedChange,
+  { path, side, symbol }: EarlierFinding,
+  { start, end }: LineRange,
+): Promise<LineRange> {
+  const near = { start: start - NEAR_LINES, end: end + NEAR_LINES };
+  const file = await anchorFile(path);
+  const lines = file?.lines[side] ?? null;
+  const definition =
+    file && symbol !== null
+      ? await definitionNamed(file.path, lines, symbol, end)
+      : file && (await definitionOf(file.path, lines, end));
+  if (!definition) return near;
+  return { start: Math.min(near.start, definition.start), end: Math.max(near.end, definition.end) };
+}
+
+/** A finding that has no comment of its own and goes on from review to review. */
+export interface Carried {
+  /** On the lines that its code has now, or as it was where that is gone. */
+  finding: Finding;
+  standing: "listed" | "annotated";
+  reason: string;
+  /** Whether its code is still there. */
+  stands: boolean;
+}
+
+/** What the state of a pull request holds, as the change is now. */
+interface CarriedOver {
+  /** What a review found that was called off before it was published, as far as its code is still there. */
+  unpublished: Finding[];
+  carried: Carried[];
+}
+
+type Reading = Pick<CheckedChange, "anchorFile" | "known">;
+
+/** Finds the lines again that carried findings stand on. */
+async function bringOver(
+  run: Reading & { deps: { isPrivate(path: string): boolean } },
+  all: readonly CarriedFinding[],
+): Promise<CarriedOver> {
+  const over: CarriedOver = { unpublished: [], carried: [] };
+  const seen = new Set<string>();
+  for (const { finding, standing, reason } of all) {
+    if (run.deps.isPrivate(finding.path)) continue;
+    const now = await anchoredNow(run, finding);
+    if (standing === "unpublished") {
+      if (now) over.unpublished.push({ ...now, verification: "unverified", verification_note: null });
+    } else if (!seen.has(finding.id)) {
+      seen.add(finding.id);
+      over.carried.push({ finding: now ?? finding, standing, reason, stands: now !== null });
+    }
+  }
+  return over;
+}
+
+/** The finding on the lines that its quote has now; null where that is gone. */
+async function anchoredNow({ anchorFile, known }: Reading, finding: Finding): Promise<Finding | null> {
+  const file = await anchorFile(finding.path);
+  if (!file) return null;
+  // Of a secret no code is kept. In a file of which everything was read, nothing has changed.
+  if (finding.quote === "") return known.hasNew(file.path) || known.hasLost(file.path) ? null : finding;
+  const resolved = resolveAnchor(file, finding);
+  if (!resolved.ok || resolved.anchor.side !== finding.side) return null;
+  const { line, start_line, quote } = resolved.anchor;
+  if (codeHash(quote) !== codeHash(finding.quote)) return null;
+  const moved = { ...finding, path: file.path, line, start_line, quote };
+  if (moved.suggestion === null) return moved;
+  return { ...moved, ...(await withCheckedSuggestion(moved, file)).finding };
+}
+
+/** What of a run earlier findings are compared with. */
+export interface LaterChange extends CheckedChange {
+  input: Pick<ReviewRun["input"], "pull" | "history">;
+  deps: CheckedChange["deps"] & { isPrivate(path: string): boolean };
+  candidates: Candidates;
+}
+
+/** What earlier reviews of a pull request left, as this one finds it. */
+export interface Earlier {
+  /** Posted as comments. */
+  entries: readonly EarlierFinding[];
+  carried: readonly Carried[];
+  /** Found by a review that was called off; they are findings of this one. */
+  unpublished: readonly Finding[];
+  facts: EarlierFacts;
+  /** Carried findings as if they had been posted, for comparing. */
+  asPosted: ReadonlyMap<EarlierFinding, Carried>;
+}
+
+/** Reads what earlier reviews left; nothing for a change that has none. Of private files nothing is read. */
+export async function readEarlier(run: LaterChange): Promise<Earlier> {
+  const { pull, history } = run.input;
+  const entries = (pull?.earlier ?? []).filter(({ path }) => !run.deps.isPrivate(path));
+  const { unpublished, carried } = await bringOver(run, history?.carried ?? []);
+  const asPosted = new Map(carried.map((one) => [postedLike(one), one]));
+  return {
+    ...{ entries, carried, unpublished, asPosted },
+    facts: await readFacts(run, [...entries, ...asPosted.keys()]),
+  };
+}
+
+function postedLike({ finding, stands }: Carried): EarlierFinding {
+  const { id, path, side, line, start_line, quote, severity, category, symbol, source, title, body } =
+    finding;
+  return {
+    ...{ id, path, side, severity, category, symbol, source, title },
+    comment: null,
+    line: stands ? line : null,
+    start_line: stands ? start_line : null,
+    original_line: line,
+    code: quote === "" ? null : codeHash(quote),
+    files: [],
+    text: body,
+    state: stands ? "open" : "outdated",
+    replies: [],
+  };
+}
+
+/** What this run's findings say again. */
+export interface Repeats {
+  /** Of comments, each finding with the one that tells of it; no comment stands twice. */
+  posted: ReadonlyMap<Finding, EarlierFinding>;
+  /** Of carried findings that stand: these go on in their stead. */
+  carried: ReadonlyMap<Finding, Carried>;
+  /** Further restatements of what a person dismissed: the first of them stands for all. */
+  restated: ReadonlySet<Finding>;
+  /** Carried findings whose code is gone: what was found now takes their place. */
+  replaced: ReadonlySet<Carried>;
+}
+
+/** @param run null where no model can be asked */
+export async function findRepeats(
+  run: ReviewRun | null,
+  findings: readonly Finding[],
+  { entries, asPosted, facts }: Earlier,
+): Promise<Repeats> {
+  const all = await compareFindings(run, findings, [...entries, ...asPosted.keys()], facts);
+  const posted = new Map<Finding, EarlierFinding>();
+  const carried = new Map<Finding, Carried>();
+  const replaced = new Set<Carried>();
+  const restated = new Set<Finding>();
+  const told = new Set<EarlierFinding>();
+  for (const [finding, earlier] of all) {
+    const kept = asPosted.get(earlier);
+    if (told.has(earlier)) restated.add(finding);
+    else if (kept?.stands) carried.set(finding, kept);
+    else if (kept) replaced.add(kept);
+    else posted.set(finding, earlier);
+    told.add(earlier);
+  }
+  return { posted, carried, restated, replaced };
+}

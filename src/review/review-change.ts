@@ -1,0 +1,272 @@
+import type { Coverage as CoverageCounter } from "../agent/coverage.ts";
+import { minimumSeverityAt } from "../config/repo-config.ts";
+import { atLeast, type Finding, isCertain, severities } from "../finding.ts";
+import type { Range } from "../secrets/ranges.ts";
+import type { ChangedFile } from "../tools/tool.ts";
+import { findConfigChanges } from "./config-changes.ts";
+import type { AnchorFile } from "./find/anchor.ts";
+import { createAnchorFiles } from "./find/anchor-files.ts";
+import { createReviewCoverage } from "./find/coverage-gate.ts";
+import { placeFinding } from "./find/placement.ts";
+import {
+  type Candidates,
+  createRuleSwitch,
+  findCandidates,
+  mayLackCertain,
+  ruleMatches,
+  unfinishedWarning,
+} from "./find/rule-matches.ts";
+import { fileMark, keyUnder, lookAgain } from "./followup/content-hash.ts";
+import { countKnown, createKnown, type KnownChange, reviewedNow } from "./followup/known-change.ts";
+import { laterFindingsOffline } from "./followup/later-findings.ts";
+import { inSurroundings } from "./followup/surroundings.ts";
+import { type ModelReview, reviewWithModel } from "./model-review.ts";
+import type { History, ReviewInput } from "./review-input.ts";
+import type { Coverage, LedgerUpdate, MaskedLine, PlacedFinding, ReviewResult } from "./review-result.ts";
+import { type ReviewDependencies, startRun } from "./review-run.ts";
+import { withCheckedSuggestion } from "./suggestion/check-suggestion.ts";
+
+/**
+ * Where the change adds a value that the model was shown as a mask and that no finding of the secrets analyzer tells of: the first line of
+ * each. What a model cannot read nobody may take for reviewed.
+ */
+async function maskedLines(
+  files: readonly ChangedFile[],
+  findings: readonly Pick<Finding, "path" | "line" | "source">[],
+  deps: Pick<ReviewDependencies, "workspace" | "diffs" | "masking">,
+): Promise<MaskedLine[]> {
+  const all: MaskedLine[] = [];
+  for (const { change, reviewable } of files) {
+    if (!reviewable || change.type === "deleted") continue;
+    const told = findings.filter(({ path, source }) => path === change.path && source.startsWith("secrets/"));
+    const lines = await maskedIn(change, new Set(told.map(({ line }) => line)), deps);
+    all.push(...lines.map((line) => ({ path: change.path, line })));
+  }
+  return all;
+}
+
+async function maskedIn(
+  change: ChangedFile["change"],
+  told: ReadonlySet<number>,
+  { workspace, diffs, masking }: Pick<ReviewDependencies, "workspace" | "diffs" | "masking">,
+): Promise<number[]> {
+  const file = await workspace.readBlob(change.newOid).catch(() => null);
+  if (!masking || file === null || file.binary || !masking.masks.holdsSecret(file.text)) return [];
+  const { hunks } = await diffs.fileDiff(change, 0);
+  const added = new Set(
+    hunks.flatMap(({ lines }) => lines.flatMap((line) => (line.kind === "added" ? [line.newLine] : []))),
+  );
+  const firsts = (await masking.masks.secretsIn(file.text)).flatMap((range) => {
+    const lines = linesOf(file.text, range);
+    const first = lines.find((line) => added.has(line));
+    return first === undefined || lines.some((line) => told.has(line)) ? [] : [first];
+  });
+  return [...new Set(firsts)];
+}
+
+function linesOf(text: string, { start, end }: Range): number[] {
+  const first = text.slice(0, start).split("\n").length;
+  const count = text.slice(start, end).split("\n").length;
+  return Array.from({ length: count }, (_, at) => first + at);
+}
+
+/** One review from a checkout to placed findings: the pipeline both edges share. */
+export async function runReview(input: ReviewInput, deps: ReviewDependencies): Promise<ReviewResult> {
+  deps.progress({ type: "phase", phase: "context" });
+  // Others read what changed meanwhile; whoever asks is told what went wrong.
+  if (deps.models) deps.graph?.open().catch(() => {});
+  const changed = await deps.diffs.files();
+  const files = input.history ? await inSurroundings(changed, deps) : changed;
+  deps.progress({ type: "phase", phase: "analyzers" });
+  const isOff = createRuleSwitch(input.config);
+  const found = await findCandidates(files, { ...deps, isOff, key: input.history?.key });
+  const { history, config, refused = null } = input;
+  const candidates = refused === null ? found : { ...found, findings: found.findings.filter(isCertain) };
+  const known = createKnown(files, history && { ...history, key: keyUnder(config, history.key) }, deps.diffs);
+  // Without a model nothing is read, now or ever.
+  const coverage = createReviewCoverage(files, null, deps.models && known);
+  const anchorFile = createAnchorFiles(deps.workspace, deps.diffs);
+  const review = await reviewFiles({ input, deps, files, coverage, known, candidates, anchorFile });
+
+  deps.progress({ type: "phase", phase: "placing" });
+  const { head, base, mergeBase, mergeBases = 1 } = deps.workspace.shas;
+  return {
+    head_sha: head,
+    base_sha: base,
+    merge_base_sha: mergeBase,
+    merge_bases: mergeBases,
+    mode: deps.models ? "model" : "offline",
+    model: review.model ?? deps.models?.review.name ?? null,
+    summary: review.summary,
+    findings: await place(review.findings, input, anchorFile),
+    coverage: coverageOf(files, coverage),
+    usage: review.usage,
+    stop_reason: review.stopReason,
+    duration_ms: deps.now() - deps.startedAt,
+    warnings: [
+      ...deps.diffs.warnings(),
+      ...review.warnings,
+      ...unfinishedWarning(candidates.unfinished),
+      ...milderWarning(review.findings, input),
+    ],
+    effort: input.config.effort,
+    dropped: [...review.dropped],
+    masked: deps.models ? await maskedLines(files, review.findings, deps) : [],
+    predicted: review.predicted && { ...review.predicted, cost_usd: null },
+    ledger: history && ledgerOf({ deps, files, coverage, known }, review, refused === null ? null : history),
+    config_changes: await findConfigChanges(deps.workspace),
+    refused,
+    unanalyzed: candidates.unfinished.filter(mayLackCertain).map(({ path }) => path),
+  };
+}
+
+interface ReviewParts {
+  input: ReviewInput;
+  deps: ReviewDependencies;
+  files: readonly ChangedFile[];
+  coverage: CoverageCounter;
+  known: KnownChange;
+  candidates: Candidates;
+  anchorFile: AnchorFileOf;
+}
+
+type AnchorFileOf = (path: string) => Promise<AnchorFile | undefined>;
+
+async function reviewFiles(parts: ReviewParts): Promise<ModelReview> {
+  const { input, deps, files, coverage, known, anchorFile } = parts;
+  const { history } = input;
+  const isEmpty = coverage.counts().total === 0;
+  if (isEmpty && history === null) return nothingToReview;
+  const candidates = { ...parts.candidates, findings: await checked(parts.candidates.findings, anchorFile) };
+  if (!deps.models) {
+    // Without the configuration nobody knows whether there was nothing to review.
+    const isNothing = isEmpty && input.refused === undefined;
+    const review = isNothing ? nothingToReview : offlineReview(candidates.findings);
+    if (history === null) return review;
+    const change = { input, deps, files, known, anchorFile, candidates, isFirst: history.reviewed === null };
+    return { ...review, ...(await laterFindingsOffline(change, review.findings)) };
+  }
+  const matches = ruleMatches(candidates.findings);
+  const change = { files, candidates, matches, coverage, known, anchorFile };
+  const run = await startRun(input, deps.models, deps, change);
+  const review = await reviewWithModel(run);
+  // Nobody has read anything that could change what was said of the whole.
+  if (isEmpty || !files.some(({ change }) => known.hasNew(change.path)))
+    return { ...review, summary: isEmpty ? "" : (history?.summary ?? "") };
+  return review;
+}
+
+type ReadParts = Pick<ReviewParts, "deps" | "files" | "coverage" | "known">;
+
+/**
+ * What the next review has to know of this one.
+ *
+ * @param kept of a review without its configuration: what was read before is remembered under rules that it does not know, and stays
+ */
+function ledgerOf(
+  { deps, files, coverage, known }: ReadParts,
+  review: ModelReview,
+  kept: Pick<History, "reviewed"> | null,
+): LedgerUpdate {
+  // What was read stays read where this review could not add to it.
+  const before = createReviewCoverage(files, null, known);
+  const isRead = (path: string) => deps.models !== null && !review.unfinished?.has(path);
+  const read = { unshown: (path: string) => (isRead(path) ? coverage : before).unshown(path) };
+  const { due = [], ...ledger } = review.ledger ?? { repeats: [], resolutions: [], carried: [], settled: [] };
+  const nothing = { unit: "change" as const, hashes: [] as string[] };
+  const { unit, hashes } = kept ? (kept.reviewed ?? nothing) : reviewedNow(files, read, known.contentHash);
+  // Equal runs count as often as they were read; a file is looked at again once.
+  const looks = [...due].map((path) => lookAgain(fileMark(path))).filter((look) => !hashes.includes(look));
+  return {
+    known_hunks: deps.models ? countKnown(files, known) : 0,
+    reviewed: { unit, hashes: [...hashes, ...looks] },
+    ...ledger,
+  };
+}
+
+const noUsage = { requests: 0, prompt_tokens: 0, cached_tokens: 0, completion_tokens: 0, cost_usd: 0 };
+
+/** No model is asked about a change without a hunk that is to be reviewed: there is nothing that it could say. */
+const nothingToReview: ModelReview = {
+  findings: [],
+  dropped: [],
+  predicted: null,
+  summary: "",
+  usage: noUsage,
+  stopReason: "finished",
+  warnings: [],
+};
+
+/** What rules suggest is tried on the file as what a model suggests is. */
+async function checked(findings: readonly Finding[], anchorFile: AnchorFileOf): Promise<Finding[]> {
+  const all: Finding[] = [];
+  for (const finding of findings) {
+    const file = finding.suggestion === null ? undefined : await anchorFile(finding.path);
+    all.push(file ? (await withCheckedSuggestion(finding, file)).finding : finding);
+  }
+  return all;
+}
+
+function offlineReview(findings: readonly Finding[]): ModelReview {
+  const count = findings.length === 1 ? "1 line" : `${findings.length} lines`;
+  return {
+    findings,
+    dropped: [],
+    predicted: null,
+    summary: `No model read this change: only the built-in analyzers looked at it, and they matched ${count}.`,
+    usage: noUsage,
+    stopReason: "no_model",
+    warnings: [],
+  };
+}
+
+async function place(
+  findings: readonly Finding[],
+  { config }: ReviewInput,
+  anchorFile: AnchorFileOf,
+): Promise<PlacedFinding[]> {
+  const rank = (finding: Finding) => severities.indexOf(finding.severity);
+  const placed = await Promise.all(
+    findings.filter(wantedBy(config)).map(async (finding) => {
+      const file = await anchorFile(finding.path);
+      return file
+        ? placeFinding(finding, file)
+        : { finding, placement: { kind: "summary" as const, reason: "the file could not be read" } };
+    }),
+  );
+  return placed.toSorted(
+    (a, b) =>
+      rank(a.finding) - rank(b.finding) ||
+      (a.finding.path < b.finding.path ? -1 : Number(a.finding.path > b.finding.path)) ||
+      a.finding.line - b.finding.line,
+  );
+}
+
+const wantedBy =
+  (config: ReviewInput["config"]) =>
+  ({ severity, path }: Finding) =>
+    atLeast(severity, minimumSeverityAt(config, path));
+
+/** What the configuration leaves out is counted: nothing that was found goes away without a word. */
+function milderWarning(findings: readonly Finding[], { config }: ReviewInput): string[] {
+  const milder = findings.filter((finding) => !wantedBy(config)(finding)).length;
+  if (milder === 0) return [];
+  const count = milder === 1 ? "1 finding is" : `${milder} findings are`;
+  const minimum = config.severity_by_path
+    ? `minimum severity of ${milder === 1 ? "its folder" : "their folders"}`
+    : `configured minimum severity "${config.minimum_severity}"`;
+  return [`${count} milder than the ${minimum} and not reported.`];
+}
+
+function coverageOf(files: readonly ChangedFile[], counter: CoverageCounter): Coverage {
+  const { total, served, unserved } = counter.counts();
+  return {
+    hunks_total: total,
+    hunks_served: served,
+    unserved,
+    files_total: files.length,
+    files_skipped: files.flatMap((file) =>
+      file.skipReason === null ? [] : [{ path: file.change.path, reason: file.skipReason }],
+    ),
+  };
+}
