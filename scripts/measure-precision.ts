@@ -9,8 +9,7 @@
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { createAnalyzers } from "../src/analyzers/all-analyzers.ts";
-import { analyzeChange } from "../src/analyzers/analyze-change.ts";
+import { analyzeChange, createAnalyzers } from "../src/analyzers/analyze-change.ts";
 import type { AnalyzedFile } from "../src/analyzers/analyzer.ts";
 import { ruleGrammarOf } from "../src/analyzers/languages.ts";
 import { isWorthParsing } from "../src/syntax/worth-parsing.ts";
@@ -58,8 +57,12 @@ async function measure(folder: string, path: string): Promise<void> {
   const rows = text.split("\n");
   lines.set(language, (lines.get(language) ?? 0) + rows.length);
   const onCrash = (analyzer: string, _: string, error: unknown) => console.error(analyzer, full, error);
-  const { candidates } = await analyzeChange([asAdded(path, text)], { signal, analyzers, onCrash });
-  for (const one of candidates) {
+  const { diagnostics } = await analyzeChange([asAdded(path, text)], {
+    signal,
+    analyzers,
+    onCrash,
+  });
+  for (const one of diagnostics) {
     const row = rows[one.line - 1]?.trim() ?? "";
     findings.push({ folder: resolve(folder), path, line: one.line, rule: one.source, text: row });
   }

@@ -2,12 +2,12 @@ import { join } from "node:path";
 import { openLocalRange } from "../../src/git/local-range.ts";
 import { openWorkspace } from "../../src/git/object-workspace.ts";
 import { forAllRoles, type Model, type ModelRequest } from "../../src/llm/model.ts";
-import { scriptedModel } from "../../src/llm/scripted.ts";
 import { runReview } from "../../src/review/review-change.ts";
 import { isComplete, type ReviewResult } from "../../src/review/review-result.ts";
 import { createDiffSource } from "../../src/tools/diff-source.ts";
 import { gitPath } from "../../test/support/git-repo.ts";
 import { reviewInput } from "../../test/support/review-input.ts";
+import { scriptedModel } from "../../test/support/scripted.ts";
 import type { Bench } from "./row.ts";
 import { syntheticPull } from "./synthetic-pull.ts";
 

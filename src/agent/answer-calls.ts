@@ -1,21 +1,98 @@
 import type { FinishReason, ToolCall } from "../llm/model.ts";
 import type { AnyTool, ToolResult } from "../tools/tool.ts";
-import { notExecuted, REPEATED_NOTE } from "./nudges.ts";
-import { callKey } from "./repeats.ts";
+
+/** At this many turns left, by whatever limit, the model is told to come to an end. */
+export const WRAP_UP_TURNS = 3;
+
+/** For a turn without tool calls. */
+export function noCallsNudge(finishReason: FinishReason, tools: readonly AnyTool[]): string {
+  const cut = finishReason === "length" ? "Your answer was cut off at the output limit. " : "";
+  return `${cut}Text outside of tool calls reaches nobody. Go on with tool calls; ${ending(tools)}.`;
+}
+
+/** For the last turns under a limit. */
+export function wrapUpNudge(turnsLeft: number, tools: readonly AnyTool[]): string {
+  const left = turnsLeft <= 1 ? "1 turn is" : `${turnsLeft} turns are`;
+  return `About ${left} left before a limit ends this run. Report what you have found and finish; ${ending(tools)}.`;
+}
+
+function ending(tools: readonly AnyTool[]): string {
+  const names = tools.filter((tool) => tool.kind === "report").map((tool) => tool.name);
+  return names.length > 0
+    ? `report and finish through ${names.join(", ")}`
+    : "there is nothing to report through";
+}
+
+/** Appended to the answers of a turn that made the same calls as the turn before. */
+const REPEATED_NOTE =
+  "Note: the turn before made the same call. The same call a third time in a row ends this run.";
+
+const notExecuted = {
+  repeated: "Not executed: this is the third turn in a row with the same call, which ends the run.",
+  duplicate: "Not executed: this turn makes the same call already; see its answer.",
+  tooMany: (limit: number) =>
+    `Not executed: only the first ${limit} calls of a turn are. Make this call again if you need it.`,
+  noRoom:
+    "Not executed: the answers of this turn are long enough already. Make this call again in the next turn.",
+  reportRefused: "Not executed: a report of this turn was refused; correct it or finish in the next turn.",
+  cutOff:
+    "Not executed: your answer was cut off at the output limit in the middle of this call. Make it again, with shorter arguments.",
+} as const;
+
+/** What makes two calls the same: name and arguments as values, whatever the spacing and the order of keys. */
+function callKey(call: ToolCall): string {
+  return `${call.name} ${canonical(call.arguments)}`;
+}
+
+/** Counts how many turns in a row made the same calls. */
+interface RepeatCounter {
+  /** The turns in a row up to the one with these calls. A call that a turn makes several times counts once, in any order. */
+  count(calls: readonly ToolCall[]): number;
+  /** Something has changed, so that the same call is another one from now on. */
+  reset(): void;
+}
+
+export function createRepeatCounter(): RepeatCounter {
+  let last = "";
+  let count = 0;
+  return {
+    count(calls) {
+      const key = [...new Set(calls.map(callKey))].sort().join("\n");
+      count = key === last ? count + 1 : 1;
+      last = key;
+      return count;
+    },
+    reset() {
+      count = 0;
+    },
+  };
+}
+
+function canonical(json: string): string {
+  try {
+    return JSON.stringify(JSON.parse(json), (_, value: unknown) =>
+      typeof value === "object" && value !== null && !Array.isArray(value)
+        ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+        : value,
+    );
+  } catch {
+    return json;
+  }
+}
 
 /** More calls than this in one turn are answered without being executed. */
-export const MAX_CALLS_A_TURN = 64;
+const MAX_CALLS_A_TURN = 64;
 /** A turn that made the same calls this many times in a row ends the loop. */
 export const MAX_REPEATS = 3;
 
-export interface CallAnswer {
+interface CallAnswer {
   callId: string;
   tool: string;
   text: string;
   endsLoop: boolean;
 }
 
-export interface Executed {
+interface Executed {
   result: ToolResult;
   text: string;
   endsLoop: boolean;

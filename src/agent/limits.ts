@@ -1,5 +1,5 @@
-import type { Usage } from "../llm/model.ts";
-import type { StopReason } from "./events.ts";
+import type { Message, ToolDefinition, Usage } from "../llm/model.ts";
+import type { StopReason } from "./trajectory.ts";
 
 /** Hard limits of a loop. */
 export interface Limits {
@@ -57,4 +57,195 @@ export function turnsLeft(limits: Limits, spent: Spent, nextPromptTokens: number
       : Number.POSITIVE_INFINITY;
   const byTokens = (limits.tokens - usedTokens(spent)) / (nextPromptTokens + answerTokens + 1);
   return Math.max(0, Math.floor(Math.min(limits.turns - spent.turns, byTokens, byCost, byTime)));
+}
+
+/** What all requests of a loop used together. */
+export interface Totals extends Omit<Usage, "answeredBy"> {
+  requests: number;
+  /** Of those, how many another model than was asked has answered, by its name; left out where none has. */
+  standIns?: Readonly<Record<string, number>>;
+}
+
+export const noUsage: Totals = {
+  requests: 0,
+  promptTokens: 0,
+  cachedTokens: 0,
+  completionTokens: 0,
+  costUsd: 0,
+};
+
+/** With one more request. Its cost unknown, so is that of all. */
+export function addUsage(totals: Totals, usage: Usage): Totals {
+  return {
+    requests: totals.requests + 1,
+    promptTokens: totals.promptTokens + usage.promptTokens,
+    cachedTokens: totals.cachedTokens + usage.cachedTokens,
+    completionTokens: totals.completionTokens + usage.completionTokens,
+    costUsd: totals.costUsd === null || usage.costUsd === null ? null : totals.costUsd + usage.costUsd,
+    ...standIns(totals, usage),
+  };
+}
+
+function standIns({ standIns: before }: Totals, { answeredBy }: Usage): Pick<Totals, "standIns"> {
+  if (answeredBy === undefined) return before ? { standIns: before } : {};
+  return { standIns: { ...before, [answeredBy]: (before?.[answeredBy] ?? 0) + 1 } };
+}
+
+/** The rule of thumb for English and code. Other text needs more: the provider's own count corrects it. */
+const CHARACTERS_PER_TOKEN = 4;
+/** Roles, ids and separators around each message. */
+const MESSAGE_OVERHEAD = 16;
+/** A report outside of these is no correction but a server that counts something else. */
+const MIN_FACTOR = 0.5;
+const MAX_FACTOR = 4;
+
+/** Estimates how many tokens text is for this model, ever better with each request. */
+export interface TokenEstimator {
+  /** Tokens of a request with these messages, tool definitions included. */
+  request(messages: readonly Message[]): number;
+  /** Tokens of one message. */
+  message(message: Message): number;
+  /** Tokens of the tool definitions, which every request carries. */
+  readonly tools: number;
+  /** Corrects the estimate by what the provider counted for a request with these messages. */
+  learn(messages: readonly Message[], promptTokens: number): void;
+}
+
+/** How many tokens a model makes of what we guess to be one; loops of one run share it, so that each begins with what others learned. */
+interface Calibration {
+  factor: number;
+}
+
+export function createTokenEstimator(
+  tools: readonly ToolDefinition[],
+  calibration: Calibration = { factor: 1 },
+): TokenEstimator {
+  const toolCharacters = tools.length === 0 ? 0 : JSON.stringify(tools).length;
+  const tokens = (characters: number) => Math.ceil((characters / CHARACTERS_PER_TOKEN) * calibration.factor);
+  return {
+    request: (messages) => tokens(toolCharacters + charactersOf(messages)),
+    message: (message) => tokens(characters(message)),
+    get tools() {
+      return tokens(toolCharacters);
+    },
+    learn(messages, promptTokens) {
+      if (promptTokens <= 0) return;
+      const guess = (toolCharacters + charactersOf(messages)) / CHARACTERS_PER_TOKEN;
+      calibration.factor = Math.min(MAX_FACTOR, Math.max(MIN_FACTOR, promptTokens / guess));
+    },
+  };
+}
+
+const charactersOf = (messages: readonly Message[]) =>
+  messages.reduce((sum, message) => sum + characters(message), 0);
+
+function characters(message: Message): number {
+  const calls = message.role === "assistant" ? message.toolCalls : [];
+  const inCalls = calls.reduce(
+    (sum, call) => sum + call.name.length + call.arguments.length + MESSAGE_OVERHEAD,
+    0,
+  );
+  return message.content.length + inCalls + MESSAGE_OVERHEAD;
+}
+
+/** What several loops of one run may use together. Turns are each loop's own matter. */
+type SharedLimits = Pick<Limits, "tokens" | "costUsd">;
+
+/** Tokens of a request that is under way: nobody else may spend them. */
+export interface Hold {
+  /** What its answer may have. */
+  readonly answerTokens: number;
+  /** The request has ended, with this usage, or null when it failed. */
+  settle(usage: Usage | null): void;
+}
+
+/**
+ * Keeps several loops within limits that they share. A request's tokens are held while it is under way, so that requests made
+ * at the same time do not break a limit together that each of them keeps.
+ */
+export interface Account {
+  readonly usage: Totals;
+  /**
+   * Holds what the next request may take, or says which limit it would break. Of the room for its answer, `answerTokens` at
+   * most, others get their part as well.
+   */
+  hold(promptTokens: number, answerTokens?: number): Hold | StopReason;
+  /** Counts a request that an earlier run has made: it is paid for, whatever the limits say now. */
+  count(usage: Usage): void;
+  /** Tokens that nobody has used or holds. */
+  tokensLeft(): number;
+  readonly calibration: Calibration;
+  /**
+   * A part of what is left now, to be spent by some of the loops alone; it counts here as well. The share may change while
+   * they run.
+   */
+  part(share: () => number): Account;
+}
+
+/** One answer may take this part of what is left: as many loops as run at the same time find room for theirs. */
+const ANSWER_SHARE = 1 / 4;
+
+export const createAccount = (limits: SharedLimits): Account => openAccount(() => limits, null);
+
+function openAccount(limitsNow: () => SharedLimits, parent: Account | null): Account {
+  const calibration = parent?.calibration ?? { factor: 1 };
+  let usage = noUsage;
+  let held = 0;
+  let dearest = 0;
+  let underWay = 0;
+  const tokensLeft = () => {
+    const own = limitsNow().tokens - usage.promptTokens - usage.completionTokens - held;
+    return Math.min(own, parent?.tokensLeft() ?? own);
+  };
+
+  /** What is under way costs about as much as the dearest request so far. */
+  function isTooDear(): boolean {
+    const { costUsd } = limitsNow();
+    if (costUsd === null || usage.costUsd === null) return false;
+    return usage.costUsd + dearest * (underWay + 1) > costUsd || usage.costUsd >= costUsd;
+  }
+
+  return {
+    get usage() {
+      return usage;
+    },
+    calibration,
+    tokensLeft,
+    hold(promptTokens, wanted = MIN_ANSWER_TOKENS) {
+      const left = tokensLeft() - promptTokens;
+      if (left < MIN_ANSWER_TOKENS) return "token_limit";
+      if (isTooDear()) return "cost_limit";
+      const answerTokens = Math.floor(Math.max(MIN_ANSWER_TOKENS, Math.min(wanted, left * ANSWER_SHARE)));
+      const above = parent?.hold(promptTokens, answerTokens);
+      if (typeof above === "string") return above;
+      const tokens = promptTokens + answerTokens;
+      held += tokens;
+      underWay += 1;
+      return {
+        answerTokens,
+        settle(used) {
+          held -= tokens;
+          underWay -= 1;
+          if (used) usage = addUsage(usage, used);
+          dearest = Math.max(dearest, used?.costUsd ?? 0);
+          above?.settle(used);
+        },
+      };
+    },
+    count(paid) {
+      usage = addUsage(usage, paid);
+      dearest = Math.max(dearest, paid.costUsd ?? 0);
+      parent?.count(paid);
+    },
+    part(share) {
+      const { costUsd } = limitsNow();
+      const costLeft = costUsd === null ? null : costUsd - (usage.costUsd ?? 0);
+      const left = Math.max(0, tokensLeft());
+      const limits = () => ({
+        tokens: Math.floor(left * share()),
+        costUsd: costLeft === null ? null : costLeft * share(),
+      });
+      return openAccount(limits, this);
+    },
+  };
 }

@@ -1,12 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
-import { AppError } from "../errors.ts";
+import { AppError, type ErrorCode } from "../errors.ts";
 import type { Message, ModelTurn } from "../llm/model.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
-import type { StopReason } from "./events.ts";
-import { WRAP_UP_TURNS } from "./nudges.ts";
-import type { LoopEntry, Trajectory } from "./trajectory.ts";
+import { WRAP_UP_TURNS } from "./answer-calls.ts";
+import type { LoopEntry, StopReason, Trajectory } from "./trajectory.ts";
 
-export type ToolResults = Extract<LoopEntry, { kind: "tool_results" }>["results"];
+type ToolResults = Extract<LoopEntry, { kind: "tool_results" }>["results"];
 
 /** Writes a loop's trajectory, and goes along an earlier one of the same loop as long as the conversation is the same. */
 export interface Recorder {
@@ -84,18 +83,18 @@ export function createRecorder(
   };
 }
 
-export function resultsEntry(loop: string, turn: number, results: ToolResults, turnsLeft: number): LoopEntry {
+function resultsEntry(loop: string, turn: number, results: ToolResults, turnsLeft: number): LoopEntry {
   const near = turnsLeft <= WRAP_UP_TURNS ? { limitNear: turnsLeft } : {};
   return { kind: "tool_results", loop, turn, results, ...near };
 }
 
-export function stoppedEntry(loop: string, reason: string, fault?: AppError | null): LoopEntry {
+function stoppedEntry(loop: string, reason: string, fault?: AppError | null): LoopEntry {
   const why = fault ? { fault: { code: fault.code, message: withoutSecrets(fault.message) } } : {};
   return { kind: "stopped", loop, reason, ...why };
 }
 
 /** How near a limit is hangs on the clock, and says nothing of whether two runs went the same way. */
-export function isSameStep(one: LoopEntry, other: LoopEntry): boolean {
+function isSameStep(one: LoopEntry, other: LoopEntry): boolean {
   return isDeepStrictEqual(withoutLimit(one), withoutLimit(other));
 }
 
@@ -109,7 +108,7 @@ function withoutLimit(entry: LoopEntry): LoopEntry {
  * A run that left an earlier one's course wrote its own steps behind it: a step written again replaces all from there on, and
  * a new task everything, for no turn before is an answer to it.
  */
-export function newestCourse(entries: readonly LoopEntry[]): LoopEntry[] {
+function newestCourse(entries: readonly LoopEntry[]): LoopEntry[] {
   const course: LoopEntry[] = [];
   for (const entry of entries) {
     if (isTask(entry)) course.length = 0;
@@ -125,4 +124,84 @@ export function newestCourse(entries: readonly LoopEntry[]): LoopEntry[] {
 /** Only the task has a system prompt; what is said on the way has none. */
 function isTask(entry: LoopEntry): boolean {
   return entry.kind === "messages" && entry.messages.some(({ role }) => role === "system");
+}
+
+/**
+ * Plays an earlier run's turns back, whatever the conversation is by now: the tools are asked again, and what they answer today goes
+ * into the trajectory, to be compared with what they answered then. No model is asked. What hung on the clock is as it was: what
+ * was said on the way, how near a limit was, and where a limit ended the loop.
+ *
+ * @param earlier all that is on record of the run
+ */
+export function createPlayback(
+  trajectory: Trajectory,
+  loop: string,
+  earlier: readonly LoopEntry[],
+): Recorder {
+  const own = earlier.filter((entry) => entry.loop === loop);
+  const { turns, said, near } = stepsOf(newestCourse(own.filter(({ kind }) => kind !== "stopped")));
+  const end = own.findLast((entry) => entry.kind === "stopped");
+  let at = 0;
+  let first = true;
+
+  return {
+    async say(messages) {
+      const isTask = first;
+      first = false;
+      const before = said.get(at) ?? (turns.has(at + 1) ? [] : messages);
+      const taken = isTask ? messages : before;
+      if (taken.length > 0) await trajectory.append({ kind: "messages", loop, messages: taken });
+      return taken;
+    },
+    has: (turn) => turns.has(turn),
+    async turn(turn) {
+      at = turn;
+      const model = turns.get(turn);
+      if (!model) return missing(loop, turn, end);
+      await trajectory.append({ kind: "turn", loop, turn, model });
+      return model;
+    },
+    async results(turn, results) {
+      const turnsLeft = near.get(turn) ?? Number.POSITIVE_INFINITY;
+      await trajectory.append(resultsEntry(loop, turn, results, turnsLeft));
+      return turnsLeft;
+    },
+    stopped: (reason, fault) => trajectory.append(stoppedEntry(loop, reason, fault)),
+    endedBefore(turn) {
+      if (turns.has(turn) || end?.kind !== "stopped") return undefined;
+      return fromOutside.find((reason) => reason === end.reason);
+    },
+  };
+}
+
+/** Ends that no turn brings about. Where a turn did, and is not on record, the record is not whole. */
+const fromOutside = [
+  "turn_limit",
+  "token_limit",
+  "cost_limit",
+  "time_limit",
+  "aborted",
+] as const satisfies readonly StopReason[];
+
+/** A loop's steps by their turns. */
+function stepsOf(course: readonly LoopEntry[]) {
+  const turns = new Map<number, Extract<LoopEntry, { kind: "turn" }>["model"]>();
+  const said = new Map<number, Message[]>();
+  const near = new Map<number, number>();
+  let at = 0;
+  for (const entry of course) {
+    if (entry.kind === "turn") {
+      at = entry.turn;
+      turns.set(at, entry.model);
+    }
+    if (entry.kind === "messages" && at > 0) said.set(at, entry.messages);
+    if (entry.kind === "tool_results" && entry.limitNear !== undefined) near.set(entry.turn, entry.limitNear);
+  }
+  return { turns, said, near };
+}
+
+function missing(loop: string, turn: number, end: LoopEntry | undefined): AppError {
+  if (end?.kind === "stopped" && end.fault)
+    return new AppError(end.fault.code as ErrorCode, end.fault.message);
+  return new AppError("model_failed", `The record has no turn ${turn} of ${loop}`);
 }

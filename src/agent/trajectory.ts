@@ -1,4 +1,5 @@
-import type { Message, ModelTurn } from "../llm/model.ts";
+import type { Message, ModelTurn, Usage } from "../llm/model.ts";
+import type { ToolResult } from "../tools/tool.ts";
 
 /**
  * One line of a run's record, in the order in which things happened. `loop` names the loop within a run ("review"), `turn`
@@ -90,14 +91,14 @@ export interface NoteEntry {
 }
 
 /** Which comments of a review, on lines and files, hold which findings. */
-export interface PostedEntry {
+interface PostedEntry {
   kind: "posted";
   /** Ids and pages are GitHub's, of the comments. */
   comments: { finding: string; id: number; url: string }[];
 }
 
 /** Something that GitHub took from a job: posted, changed, removed or pushed. */
-export interface WroteEntry {
+interface WroteEntry {
   kind: "wrote";
   /** "POST /repos/octo/shop/pulls/1/reviews", "resolveReviewThread PRRT_1", "push octo/shop topic" */
   request: string;
@@ -108,7 +109,7 @@ export interface WroteEntry {
 }
 
 /** How a run ended: the last entry of a record that stands by itself. Of a job the queue knows it. */
-export interface EndedEntry {
+interface EndedEntry {
   kind: "ended";
   outcome: string;
   reason: string;
@@ -120,7 +121,7 @@ export interface EndedEntry {
  * does not pay for the review again; `after` names the summary comment that the review knew of, and is left out where none
  * will follow from it, and by older versions.
  */
-export type JobEntry =
+type JobEntry =
   | ToldEntry
   | StartEntry
   | NoteEntry
@@ -141,3 +142,28 @@ export const isLoopEntry = (entry: TrajectoryEntry): entry is LoopEntry =>
 export interface Trajectory {
   append(entry: RunEntry): Promise<void>;
 }
+
+/** Why a loop ended. Limits are values, never exceptions. */
+export const stopReasons = [
+  "finished",
+  "no_tool_calls",
+  "repeated_calls",
+  "turn_limit",
+  "token_limit",
+  "cost_limit",
+  "time_limit",
+  "aborted",
+  "model_error",
+  "no_model",
+] as const;
+export type StopReason = (typeof stopReasons)[number];
+
+/** Everything that happens in a loop, for progress displays, logs and tests alike. */
+export type AgentEvent =
+  | { type: "turn_started"; turn: number }
+  | { type: "turn_finished"; turn: number; model: ModelTurn; total: Usage }
+  | { type: "tool_started"; turn: number; callId: string; tool: string; arguments: string }
+  | { type: "tool_finished"; turn: number; callId: string; tool: string; result: ToolResult }
+  /** A tool threw something that is no ToolError: a fault of ours that the model is answered neutrally. */
+  | { type: "tool_crashed"; turn: number; tool: string; error: string }
+  | { type: "stopped"; reason: StopReason };

@@ -1,15 +1,54 @@
+import { join } from "node:path";
 import { setImmediate as nextTick } from "node:timers/promises";
 import { severities } from "../finding.ts";
-import { createAnalyzers } from "./all-analyzers.ts";
-import type { AnalyzedFile, Analyzer, Candidate } from "./analyzer.ts";
-import { seamLines } from "./base-text.ts";
+import { type AnalyzedFile, type Analyzer, type Diagnostic, seamLines } from "./analyzer.ts";
+import { createAstGrepAnalyzer } from "./ast-grep.ts";
+import { createBrokenDataAnalyzer } from "./data-formats.ts";
+import { createHiddenCharactersAnalyzer } from "./hidden-characters.ts";
+import { createHidingAttributesAnalyzer } from "./hiding-attributes.ts";
+import { createDebuggerLeftoversAnalyzer, createFocusedTestsAnalyzer } from "./leftovers.ts";
+import { createMergeMarkersAnalyzer } from "./merge-markers.ts";
+import { createMovedIntoEffectAnalyzer } from "./moved-into-effect.ts";
+import { loadRules } from "./rule-file.ts";
+import { createSecretsAnalyzer } from "./secrets.ts";
+
+/** `rules/` lies beside `src/` and, in the package, beside `dist/`. */
+export const rulesFolder = join(import.meta.dirname, "../../rules");
+
+let shared: Analyzer[] | undefined;
+
+/** The analyzers of this process, each with what it has loaded so far. */
+export function sharedAnalyzers(): readonly Analyzer[] {
+  shared ??= createAnalyzers();
+  return shared;
+}
+
+/** Uses the time in which a process waits for its work. What cannot be loaded says so when it is needed. */
+export async function prepareAnalyzers(): Promise<void> {
+  await Promise.allSettled(sharedAnalyzers().map((analyzer) => analyzer.prepare?.()));
+}
+
+/** Every analyzer, the cheap ones first. Each keeps what it loaded. */
+export function createAnalyzers(): Analyzer[] {
+  return [
+    createMergeMarkersAnalyzer(),
+    createHiddenCharactersAnalyzer(),
+    createHidingAttributesAnalyzer(),
+    createMovedIntoEffectAnalyzer(),
+    createDebuggerLeftoversAnalyzer(),
+    createFocusedTestsAnalyzer(),
+    createBrokenDataAnalyzer(),
+    createSecretsAnalyzer(),
+    createAstGrepAnalyzer((language) => loadRules(rulesFolder, language)),
+  ];
+}
 
 /** Characters; what is larger is data or generated, and costs more than it can tell. */
 const maximumCharacters = 1_000_000;
 /** For all analyzers of one file together. */
 const millisecondsPerFile = 5_000;
 
-export interface AnalysisOptions {
+interface AnalysisOptions {
   /** Ends the whole run. */
   signal: AbortSignal;
   /** Fires when the analyzers have had their time: the rest is skipped, and what was found until then is handed over. */
@@ -19,9 +58,9 @@ export interface AnalysisOptions {
   onCrash?(analyzer: string, path: string, error: unknown): void;
 }
 
-export interface Analysis {
+interface Analysis {
   /** Sorted by path and line. */
-  candidates: Candidate[];
+  diagnostics: Diagnostic[];
   /** Files about which there may be more to say, in their order. */
   unfinished: UnfinishedFile[];
 }
@@ -44,7 +83,7 @@ export async function analyzeChange(
 ): Promise<Analysis> {
   const { signal, timeLimit, analyzers = createAnalyzers(), onCrash = () => {} } = options;
   const all = { signal, timeLimit, analyzers, onCrash };
-  const candidates: Candidate[][] = [];
+  const candidates: Diagnostic[][] = [];
   const unfinished: UnfinishedFile[] = [];
   for (const file of files) {
     signal.throwIfAborted();
@@ -57,7 +96,7 @@ export async function analyzeChange(
     if (one.missing.length > 0) unfinished.push({ path: file.path, analyzers: one.missing });
   }
   signal.throwIfAborted();
-  return { candidates: withoutRepetitions(candidates.flat()).sort(byPlace), unfinished };
+  return { diagnostics: withoutRepetitions(candidates.flat()).sort(byPlace), unfinished };
 }
 
 type AllOptions = Required<Omit<AnalysisOptions, "timeLimit">> & { timeLimit: AbortSignal | undefined };
@@ -66,7 +105,7 @@ async function analyzeFile(file: AnalyzedFile, { signal, timeLimit, analyzers, o
   const limits = [signal, timeLimit, AbortSignal.timeout(millisecondsPerFile)];
   const limited = AbortSignal.any(limits.filter((one) => one !== undefined));
   const changed = new Set([...file.addedLines, ...seamLines(file)]);
-  const candidates: Candidate[][] = [];
+  const candidates: Diagnostic[][] = [];
   const missing: string[] = [];
   for (const analyzer of analyzers) {
     await nextTick();
@@ -87,18 +126,18 @@ async function analyzeFile(file: AnalyzedFile, { signal, timeLimit, analyzers, o
 
 const isReadable = (file: AnalyzedFile) => file.text.length <= maximumCharacters && !file.text.includes("\0");
 
-function linesOf({ startLine, line }: Candidate): number[] {
+function linesOf({ startLine, line }: Diagnostic): number[] {
   const first = startLine ?? line;
   return Array.from({ length: line - first + 1 }, (_, index) => first + index);
 }
 
 /** The same rule at the same place says the same twice. */
-function withoutRepetitions(candidates: Candidate[]): Candidate[] {
+function withoutRepetitions(candidates: Diagnostic[]): Diagnostic[] {
   const seen = new Map(candidates.map((one) => [JSON.stringify([one.path, one.line, one.source]), one]));
   return [...seen.values()];
 }
 
-function byPlace(a: Candidate, b: Candidate): number {
+function byPlace(a: Diagnostic, b: Diagnostic): number {
   if (a.path !== b.path) return a.path < b.path ? -1 : 1;
   return a.line - b.line || severities.indexOf(a.severity) - severities.indexOf(b.severity);
 }

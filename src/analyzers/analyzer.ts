@@ -1,5 +1,6 @@
 import type { FileDiff } from "../diff/file-diff.ts";
 import type { Category, Severity } from "../finding.ts";
+import { firstIndex } from "../syntax/first-index.ts";
 
 /** A changed file as an analyzer sees it: the whole text at head and which of its lines the change added. */
 export interface AnalyzedFile {
@@ -11,7 +12,7 @@ export interface AnalyzedFile {
 }
 
 /** A possible finding: posted as it is offline, given to the model as evidence otherwise. */
-export interface Candidate {
+export interface Diagnostic {
   path: string;
   line: number;
   /** First line of a range, smaller than `line`; null for a single line. */
@@ -33,5 +34,68 @@ export interface Analyzer {
   name: string;
   /** Loads what the first file would have to wait for. */
   prepare?(): Promise<unknown>;
-  analyze(file: AnalyzedFile, signal: AbortSignal): Promise<Candidate[]>;
+  analyze(file: AnalyzedFile, signal: AbortSignal): Promise<Diagnostic[]>;
+}
+
+/** The file before the change, made from its text at head and its diff; null for a file that is new. */
+export function baseText(file: AnalyzedFile): string | null {
+  if (isNew(file)) return null;
+  const head = file.text.split("\n");
+  const base: (string | string[])[] = [];
+  let next = 1;
+  for (const hunk of file.diff.hunks) {
+    // git numbers a hunk that leaves no line by the line before it.
+    const start = hunk.newLines === 0 ? hunk.newStart + 1 : hunk.newStart;
+    base.push(head.slice(next - 1, start - 1));
+    for (const line of hunk.lines) if (line.kind !== "added") base.push(line.text);
+    next = start + hunk.newLines;
+  }
+  base.push(head.slice(next - 1));
+  return base.flat().join("\n");
+}
+
+const isNew = (file: AnalyzedFile) =>
+  file.diff.hunks.length === 0 || file.diff.hunks.every((hunk) => hunk.oldStart === 0 && hunk.oldLines === 0);
+
+/**
+ * Lines next to which the change removed some and put nothing in their place. What a removal breaks shows there; they
+ * stand in the diff, so that a comment can too.
+ */
+export function seamLines(file: AnalyzedFile): Set<number> {
+  const seams = new Set<number>();
+  for (const { lines } of file.diff.hunks) {
+    for (const [index, line] of lines.entries()) {
+      if (line.kind !== "context") continue;
+      if (lines[index - 1]?.kind === "removed" || lines[index + 1]?.kind === "removed")
+        seams.add(line.newLine);
+    }
+  }
+  return seams;
+}
+
+export interface AddedLine {
+  /** 1-indexed. */
+  line: number;
+  /** Without its line end, also when that is `\r\n`. */
+  text: string;
+}
+
+/** The lines that the change added, in order, without those beyond the text's end. */
+export function addedLinesOf(file: AnalyzedFile): AddedLine[] {
+  return file.text
+    .split("\n")
+    .map((text, index) => ({ line: index + 1, text: text.replace(/\r$/, "") }))
+    .filter((one) => file.addedLines.has(one.line));
+}
+
+/** The place of every line feed, to look lines up in without reading the text again. */
+export function lineEnds(text: string): number[] {
+  const ends: number[] = [];
+  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) ends.push(at);
+  return ends;
+}
+
+/** The 1-indexed line of a place in the text. */
+export function lineAt(ends: readonly number[], place: number): number {
+  return firstIndex(ends, (end) => end >= place) + 1;
 }

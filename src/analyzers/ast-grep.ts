@@ -1,11 +1,109 @@
-import { loadAstGrep, type SgNode } from "../syntax/grammars.ts";
+import { setImmediate as nextTick } from "node:timers/promises";
+import { firstIndex } from "../syntax/first-index.ts";
+import { loadAstGrep, type NapiConfig, type SgNode } from "../syntax/grammars.ts";
 import { isTooDeep, isWorthParsing } from "../syntax/worth-parsing.ts";
-import type { AnalyzedFile, Analyzer, Candidate } from "./analyzer.ts";
+import type { AnalyzedFile, Analyzer, Diagnostic } from "./analyzer.ts";
 import { type RuleLanguage, ruleGrammarOf, ruleLanguages } from "./languages.ts";
-import { type RuleFile, refused } from "./rule-file.ts";
-import { matchesOf } from "./rule-matches.ts";
-import { createGuessCheck } from "./syntax-tree.ts";
+import { configOf, type RuleFile, refused } from "./rule-file.ts";
 import { isTestFile } from "./test-file.ts";
+
+/** Possible matches times characters: a rule can search the whole file for each. About half a second of work. */
+const maximumUninterrupted = 10_000_000;
+/** Possible matches between two looks at the clock. */
+const stride = 50;
+
+/**
+ * Where a rule matches. Matching is native and cannot be interrupted, so that a file on which it could take long is
+ * searched one possible match at a time; what was found when `signal` fires is handed over.
+ */
+export async function* matchesOf(
+  root: SgNode,
+  characters: number,
+  rule: RuleFile,
+  signal: AbortSignal,
+): AsyncGenerator<SgNode> {
+  const config = configOf(rule);
+  const isQuick = !searches(config) || characters ** 2 / shortestMatch <= maximumUninterrupted;
+  const possible = isQuick ? [] : root.findAll(shapeOf(config));
+  const isStepwise = possible.length * characters > maximumUninterrupted;
+  const nodes = isStepwise ? possible : root.findAll(config);
+  for (const [index, node] of nodes.entries()) {
+    if (index % stride === 0) await nextTick();
+    if (signal.aborted) return;
+    const match = isStepwise ? matchAt(node, config) : node;
+    if (match) yield match;
+  }
+}
+
+/** Characters. */
+const shortestMatch = 4;
+
+/** Whether the rule looks further than at the nodes next to a match: only `stopBy` lets it. */
+const searches = (config: NapiConfig) => JSON.stringify(config).includes('"stopBy"');
+
+/** Only a match knows its metavariables, and only a search gives one: it begins with the node itself. */
+const matchAt = (node: SgNode, config: NapiConfig) => (node.matches(config) ? node.find(config) : null);
+
+/**
+ * The rule without what it asks about other nodes: fits wherever the rule does and at more places, and is found in one
+ * walk over the tree.
+ */
+function shapeOf({ rule, constraints }: NapiConfig): NapiConfig {
+  const shape = shapeOfRule(rule as Rule) ?? { regex: "" };
+  const text = JSON.stringify(shape);
+  // Of variables that only the rest of the rule binds the shape must not speak.
+  const bound = Object.entries((constraints ?? {}) as Record<string, Rule>).filter(([name]) =>
+    text.includes(`$${name}`),
+  );
+  const limits = bound.map(([name, constraint]) => [name, shapeOfRule(constraint) ?? { regex: "" }]);
+  return { rule: shape, constraints: Object.fromEntries(limits) } as NapiConfig;
+}
+
+type Rule = Readonly<Record<string, unknown>>;
+
+/** Null when it fits every node. */
+function shapeOfRule(rule: Rule): Rule | null {
+  const shape: Record<string, unknown> = {};
+  for (const key of ["pattern", "kind", "regex"]) if (key in rule) shape[key] = rule[key];
+  const all = rulesOf(rule, "all").flatMap((one) => shapeOfRule(one) ?? []);
+  if (all.length > 0) shape.all = all;
+  const any = rulesOf(rule, "any").map(shapeOfRule);
+  if (any.length > 0 && !any.includes(null)) shape.any = any;
+  return Object.keys(shape).length === 0 ? null : shape;
+}
+
+const rulesOf = (rule: Rule, key: string) => (rule[key] ?? []) as readonly Rule[];
+
+/**
+ * Tells whether a node is inside of, or holds, what the parser could not read: the shape of the tree is its guess there.
+ * The tree is searched once for all nodes.
+ */
+export function createGuessCheck(root: SgNode): (node: SgNode) => boolean {
+  const errors = outermost(root.findAll({ rule: { kind: "ERROR" } }).map(spanOf));
+  return (node) => {
+    const { start, end } = spanOf(node);
+    const error = errors[firstIndex(errors, (one) => one.end > start)];
+    return error !== undefined && error.start < end;
+  };
+}
+
+interface Span {
+  start: number;
+  /** The first character behind it. */
+  end: number;
+}
+
+function spanOf(node: SgNode): Span {
+  const { start, end } = node.range();
+  return { start: start.index, end: end.index };
+}
+
+/** Nodes come in the order of their beginnings, and each before what it holds. */
+function outermost(spans: readonly Span[]): Span[] {
+  const kept: Span[] = [];
+  for (const span of spans) if (span.start >= (kept.at(-1)?.end ?? 0)) kept.push(span);
+  return kept;
+}
 
 /** Finds the bugs that the rules describe. Those of a language are loaded once. */
 export function createAstGrepAnalyzer(load: (language: RuleLanguage) => Promise<RuleFile[]>): Analyzer {
@@ -25,24 +123,24 @@ export function createAstGrepAnalyzer(load: (language: RuleLanguage) => Promise<
       if (rules.length === 0) return [];
       const astGrep = await loadAstGrep();
       const root = astGrep.parse(grammar.dialect, file.text).root();
-      return isTooDeep(root) ? [] : candidatesIn(root, file, rules, signal);
+      return isTooDeep(root) ? [] : diagnosticsIn(root, file, rules, signal);
     },
   };
 }
 
-async function candidatesIn(
+async function diagnosticsIn(
   root: SgNode,
   file: AnalyzedFile,
   rules: readonly RuleFile[],
   signal: AbortSignal,
-): Promise<Candidate[]> {
+): Promise<Diagnostic[]> {
   const rows = file.text.split("\n");
   const source: Source = { file, rows, isGuess: createGuessCheck(root), isMeant: createMeantCheck(rows) };
-  const candidates: Candidate[] = [];
+  const candidates: Diagnostic[] = [];
   for (const rule of rules) {
     try {
       for await (const match of matchesOf(root, file.text.length, rule, signal)) {
-        const candidate = toCandidate(source, rule, match);
+        const candidate = toDiagnostic(source, rule, match);
         if (candidate) candidates.push(candidate);
       }
     } catch (error) {
@@ -73,7 +171,7 @@ const suppression =
  * Null where the anchor holds no added line, where a person has said that the line is meant as it is, or where the
  * parser did not understand the code around it.
  */
-function toCandidate(source: Source, rule: RuleFile, match: SgNode): Candidate | null {
+function toDiagnostic(source: Source, rule: RuleFile, match: SgNode): Diagnostic | null {
   const { file, isGuess, isMeant } = source;
   const anchor = (rule.anchor && match.getMatch(rule.anchor)) || match;
   const line = firstLine(anchor, (one) => file.addedLines.has(one));

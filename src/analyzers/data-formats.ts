@@ -1,11 +1,13 @@
 import type { ParseError } from "jsonc-parser";
 import type * as Yaml from "yaml";
 import { extensionOf } from "../syntax/grammars.ts";
+import { type AnalyzedFile, type Analyzer, baseText, type Diagnostic, seamLines } from "./analyzer.ts";
+import { isTestFile } from "./test-file.ts";
 
-export type DataFormat = "JSON" | "YAML";
+type DataFormat = "JSON" | "YAML";
 
 /** The first place where a parser gives up. `message` holds none of the file's text. */
-export interface DataError {
+interface DataError {
   format: DataFormat;
   /** 1-indexed. */
   line: number;
@@ -26,20 +28,20 @@ const strict = /(?:^|\/)(?:package|package-lock|composer|manifest|vercel|lerna|b
 const templated = /\{\{|\{%|<%|^[ \t]*#[ \t]*(?:if|for)\b.*:[ \t]*$|\$\{\{?\s*#|__[A-Z_]+__/m;
 
 /** Null for files that are none of ours. JSON5 and JSON lines have their own rules and are left alone. */
-export function dataFormatOf(path: string): DataFormat | null {
+function dataFormatOf(path: string): DataFormat | null {
   const extension = extensionOf(path);
   if (["json", "jsonc", "webmanifest", "code-workspace"].includes(extension)) return "JSON";
   return ["yml", "yaml"].includes(extension) ? "YAML" : null;
 }
 
 /** Null when the text parses, or when there is no telling: templates, very large and very deep files. */
-export async function firstError(format: DataFormat, path: string, text: string): Promise<DataError | null> {
+async function firstError(format: DataFormat, path: string, text: string): Promise<DataError | null> {
   const reading = await readData(format, path, text);
   return reading?.error && !templated.test(text) ? reading.error : null;
 }
 
 /** The first error of a text as it stands, template or not; null where there is no telling: very large and very deep files. */
-export async function readData(
+async function readData(
   format: DataFormat,
   path: string,
   text: string,
@@ -197,4 +199,49 @@ export function isPlainJson(text: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** Names by which tests call data that is broken on purpose. */
+const onPurpose = /broken|invalid|malformed|corrupt|bad|wrong|error|fail/i;
+
+/** Markers of a merge conflict break every format, and another analyzer names them. */
+const conflict = /^(?:<{7}|>{7})(?: |$)/m;
+
+/** Finds JSON and YAML files that can no longer be parsed, if this change broke them. */
+export function createBrokenDataAnalyzer(): Analyzer {
+  return {
+    name: "broken-data",
+    async analyze(file) {
+      const format = dataFormatOf(file.path);
+      if (!format || file.text.trim() === "" || conflict.test(file.text)) return [];
+      if (isTestFile(file.path) && onPurpose.test(file.path)) return [];
+      const error = await firstError(format, file.path, file.text);
+      if (!error) return [];
+      const before = baseText(file);
+      const wasBroken = before !== null && (await firstError(format, file.path, before)) !== null;
+      const line = wasBroken ? error.line : lineOfChange(file, error.line);
+      return file.addedLines.has(line) || !wasBroken ? [brokenDataDiagnostic(file, line, error)] : [];
+    },
+  };
+}
+
+/** The changed line that is nearest to the place where the parser gave up, those before it first. */
+function lineOfChange(file: AnalyzedFile, line: number): number {
+  const changed = [...new Set([...file.addedLines, ...seamLines(file)])].sort((a, b) => a - b);
+  return changed.findLast((one) => one <= line) ?? changed[0] ?? line;
+}
+
+function brokenDataDiagnostic(file: AnalyzedFile, line: number, error: DataError): Diagnostic {
+  const place = line === error.line ? "here" : `on line ${error.line}, because of what changed here`;
+  return {
+    path: file.path,
+    line,
+    startLine: null,
+    severity: "high",
+    category: "data",
+    title: `The file is not valid ${error.format}`,
+    body: `Parsing fails ${place}: ${error.message}. Whatever reads this file will refuse it as a whole.`,
+    suggestion: null,
+    source: `broken-data/${error.format.toLowerCase()}`,
+  };
 }

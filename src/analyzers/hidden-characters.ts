@@ -1,11 +1,9 @@
 import type { Severity } from "../finding.ts";
 import { escapeInvisible } from "../text/escape-invisible.ts";
 import { fence } from "../text/fence.ts";
-import { addedLinesOf } from "./added-lines.ts";
-import type { AnalyzedFile, Analyzer, Candidate } from "./analyzer.ts";
-import { hiddenIn, type LineContext, type HiddenKind as WithinLine } from "./hidden-in-line.ts";
+import { type AnalyzedFile, type Analyzer, addedLinesOf, type Diagnostic } from "./analyzer.ts";
+import { hiddenIn, type LineContext, mixedWord, type HiddenKind as WithinLine } from "./hidden-in-line.ts";
 import { hiddenLineEnds } from "./hidden-line-ends.ts";
-import { mixedWord } from "./look-alikes.ts";
 import { isTestFile } from "./test-file.ts";
 
 type HiddenKind = WithinLine | "comment-ends" | "line-ends";
@@ -97,7 +95,7 @@ export function createHiddenCharactersAnalyzer(): Analyzer {
       const texts = new Map(lines.map(({ line, text }) => [line, text]));
       for (const { ends, line, at } of await hiddenLineEnds(file, lines))
         add(ends === "comment" ? "comment-ends" : "line-ends", { line, text: texts.get(line) ?? "", at });
-      return [...byKind].flatMap(([kind, lines]) => toCandidate(file, kind, lines));
+      return [...byKind].flatMap(([kind, lines]) => toDiagnostic(file, kind, lines));
     },
   };
 }
@@ -113,7 +111,7 @@ interface FoundLine {
   at: number;
 }
 
-function toCandidate(file: AnalyzedFile, kind: HiddenKind, [first, ...others]: FoundLine[]): Candidate[] {
+function toDiagnostic(file: AnalyzedFile, kind: HiddenKind, [first, ...others]: FoundLine[]): Diagnostic[] {
   if (!first) return [];
   const { severity, title, body } = wordings[kind];
   const more = others.length === 0 ? "" : `\n\nThe same holds for ${named(others)}.`;

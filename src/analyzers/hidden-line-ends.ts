@@ -1,14 +1,59 @@
 import { extentOf } from "../syntax/extent.ts";
 import { firstIndex } from "../syntax/first-index.ts";
-import { grammarOf, loadAstGrep, type SgNode } from "../syntax/grammars.ts";
+import { extensionOf, grammarOf, loadAstGrep, type SgNode } from "../syntax/grammars.ts";
 import { isNestedTooDeep, isWorthParsing } from "../syntax/worth-parsing.ts";
-import type { AddedLine } from "./added-lines.ts";
-import type { AnalyzedFile } from "./analyzer.ts";
-import { lineEnds } from "./line-ends.ts";
-import { type LineTerminators, lineTerminatorsOf } from "./line-terminators.ts";
+import { type AddedLine, type AnalyzedFile, lineEnds } from "./analyzer.ts";
+
+/** What ends a line of a language besides a line feed. */
+interface LineTerminators {
+  /** The characters, for a class of a regular expression. */
+  characters: string;
+  /** How a comment begins that ends with its line. */
+  comment: RegExp;
+  /** Whether a text may hold these characters outside of comments and strings: then only the end of a comment tells anything. */
+  isData: boolean;
+}
+
+const slashes = /\/\//y;
+const hash = /#/y;
+
+/**
+ * Only languages whose definition, or whose compiler, says so; all of them take a line feed, and a carriage return before it, for one
+ * line end. In Go, Rust, Ruby and shells a lone carriage return is white space, and nothing else but a line feed ends a line.
+ *
+ * - ECMAScript, and TypeScript's scanner: ECMA-262, 12.3 "Line Terminators". Since ES2019 strings may hold U+2028 and U+2029.
+ * - C#: ECMA-334, 6.3.2 "Line terminators".
+ * - Java: JLS 3.4. Kotlin: language specification 1.2.1, `NL`. Swift: reference, "Lexical structure", `line-break`. Dart:
+ *   specification, `NEWLINE`.
+ * - Python: language reference 2.1.2 "Physical lines".
+ * - PHP: `NEWLINE` of Zend's scanner.
+ * - C, C++: left to the implementation. Clang: `isVerticalWhitespace`, which ends its line comments.
+ * - YAML: 1.2, 5.4 "Line Break Characters", has the carriage return; 1.1 and the libraries that follow libyaml have the others too.
+ */
+const languages: readonly (LineTerminators & { extensions: string })[] = [
+  {
+    extensions: "js jsx mjs cjs ts mts cts tsx",
+    ...{ characters: "\\r\\u2028\\u2029", comment: slashes, isData: false },
+  },
+  { extensions: "cs csx", characters: "\\r\\x85\\u2028\\u2029", comment: slashes, isData: false },
+  {
+    extensions: "java kt kts swift dart c h cc cpp cxx hh hpp hxx ipp m mm cu",
+    ...{ characters: "\\r", comment: slashes, isData: false },
+  },
+  { extensions: "py pyi", characters: "\\r", comment: hash, isData: false },
+  // `#[` begins an attribute.
+  { extensions: "php", characters: "\\r", comment: /\/\/|#(?!\[)/y, isData: false },
+  { extensions: "yml yaml", characters: "\\r\\x85\\u2028\\u2029", comment: /(?<!\S)#/y, isData: true },
+];
+
+/** Undefined for files of languages in which only a line feed ends a line, or of which nobody knows. */
+function lineTerminatorsOf(path: string): LineTerminators | undefined {
+  const extension = extensionOf(path);
+  return languages.find(({ extensions }) => extensions.split(" ").includes(extension));
+}
 
 /** A character that ends a line for a compiler, and not for those who look at the line. */
-export interface HiddenLineEnd {
+interface HiddenLineEnd {
   /** A comment, so that what follows looks like a part of it and is run, or a line of code. */
   ends: "comment" | "code";
   line: number;
@@ -20,7 +65,7 @@ export interface HiddenLineEnd {
 type Place = "code" | "comment" | "other";
 
 /** A line end with the blanks behind it. */
-interface Candidate extends Omit<HiddenLineEnd, "ends"> {
+interface LineEnd extends Omit<HiddenLineEnd, "ends"> {
   text: string;
   /** Index in the line of what follows. */
   next: number;
@@ -40,7 +85,7 @@ export async function hiddenLineEnds(
   const terminators = lineTerminatorsOf(file.path);
   if (!terminators) return [];
   const characters = isOldMac(file.text) ? terminators.characters.replace("\\r", "") : terminators.characters;
-  const candidates = characters === "" ? [] : candidatesIn(file.text, lines, characters);
+  const candidates = characters === "" ? [] : lineEndsIn(file.text, lines, characters);
   if (candidates.length === 0) return [];
   const placeAt = await placesIn(file, candidates);
   const found = new Map<number, HiddenLineEnd>();
@@ -59,7 +104,7 @@ export async function hiddenLineEnds(
 const isOldMac = (text: string) => !/\n./s.test(text) && text.split("\r", 4).length > 3;
 
 /** Line ends between two things in a line, in order. Linear in the length of the lines. */
-function candidatesIn(text: string, lines: readonly AddedLine[], characters: string): Candidate[] {
+function lineEndsIn(text: string, lines: readonly AddedLine[], characters: string): LineEnd[] {
   const pattern = new RegExp(`[${characters}][\\s\\x85]*`, "g");
   const ends = lineEnds(text);
   return lines.flatMap(({ line, text: row }) => {
@@ -72,7 +117,7 @@ function candidatesIn(text: string, lines: readonly AddedLine[], characters: str
 }
 
 function endedAt(
-  { text, next, place }: Candidate,
+  { text, next, place }: LineEnd,
   placeAt: (index: number) => Place,
   { comment, isData }: LineTerminators,
 ): HiddenLineEnd["ends"] | undefined {
@@ -84,7 +129,7 @@ function endedAt(
 
 /** Without a syntax tree: only the end of a comment can be told, by the line alone. */
 function endedInLine(
-  { text, at, next }: Candidate,
+  { text, at, next }: LineEnd,
   start: number,
   { comment }: LineTerminators,
 ): "comment" | undefined {
@@ -113,7 +158,7 @@ const mostInTree = 1_000;
 /** What stands where, by the syntax tree; null where there is none, or too much to ask it. */
 async function placesIn(
   { path, text }: Pick<AnalyzedFile, "path" | "text">,
-  candidates: readonly Candidate[],
+  candidates: readonly LineEnd[],
 ): Promise<((index: number) => Place) | null> {
   const grammar = grammarOf(path);
   if (!grammar || candidates.length > mostInTree || !isWorthParsing(text) || isNestedTooDeep(text))

@@ -2,8 +2,7 @@ import { reasonByName } from "../diff/skipped-names.ts";
 import { extensionOf } from "../syntax/grammars.ts";
 import { escapeInvisible } from "../text/escape-invisible.ts";
 import { fence } from "../text/fence.ts";
-import { addedLinesOf } from "./added-lines.ts";
-import type { AnalyzedFile, Analyzer, Candidate } from "./analyzer.ts";
+import { type AnalyzedFile, type Analyzer, addedLinesOf, type Diagnostic } from "./analyzer.ts";
 
 /** Files that people write by hand and machines execute. */
 const codeExtensions = new Set(
@@ -44,7 +43,7 @@ export function createHidingAttributesAnalyzer(): Analyzer {
       const macros = hidingMacros(file.text);
       return addedLinesOf(file).flatMap(({ line, text }) => {
         const effect = hiddenBy(text, macros);
-        return effect === undefined ? [] : [toCandidate(file, line, text, effect)];
+        return effect === undefined ? [] : [toDiagnostic(file, line, text, effect)];
       });
     },
   };
@@ -131,7 +130,7 @@ function isNotWritten(pattern: string): boolean {
   return notWritten.test(path) || reasonByName(path) !== null || reasonByName(`${path}/x`) !== null;
 }
 
-function toCandidate(file: AnalyzedFile, line: number, text: string, effect: Effect): Candidate {
+function toDiagnostic(file: AnalyzedFile, line: number, text: string, effect: Effect): Diagnostic {
   return {
     path: file.path,
     line,

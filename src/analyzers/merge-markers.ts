@@ -1,5 +1,4 @@
-import { addedLinesOf } from "./added-lines.ts";
-import type { AnalyzedFile, Analyzer, Candidate } from "./analyzer.ts";
+import { type AnalyzedFile, type Analyzer, addedLinesOf, type Diagnostic } from "./analyzer.ts";
 
 const opening = /^<{7}(?: |$)/;
 const middle = /^={7}$/;
@@ -19,7 +18,7 @@ export function createMergeMarkersAnalyzer(): Analyzer {
       return conflictsOf(file)
         .map((conflict) => conflict.find((line) => file.addedLines.has(line)))
         .filter((line) => line !== undefined)
-        .map((line) => toCandidate(file, line));
+        .map((line) => toDiagnostic(file, line));
     },
   };
 }
@@ -55,7 +54,7 @@ function conflictsOf(file: AnalyzedFile): number[][] {
   return conflicts;
 }
 
-function toCandidate(file: AnalyzedFile, line: number): Candidate {
+function toDiagnostic(file: AnalyzedFile, line: number): Diagnostic {
   return {
     path: file.path,
     line,

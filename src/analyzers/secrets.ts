@@ -1,7 +1,6 @@
 import { isMadeUpAddress, type LintMatch, lintSecrets, loadSecretlint } from "../secrets/secretlint.ts";
 import { extensionOf } from "../syntax/grammars.ts";
-import type { AnalyzedFile, Analyzer, Candidate } from "./analyzer.ts";
-import { lineAt, lineEnds } from "./line-ends.ts";
+import { type AnalyzedFile, type Analyzer, type Diagnostic, lineAt, lineEnds } from "./analyzer.ts";
 import { isExample, isTestFile } from "./test-file.ts";
 
 interface Secret {
@@ -57,7 +56,7 @@ export function createSecretsAnalyzer(): Analyzer {
         found.flatMap((match) => {
           const extent = extentOf(text, match, ends);
           const line = addedLineIn(extent, file);
-          return line === undefined ? [] : [{ ...toCandidate(file, match.rule, line), extent }];
+          return line === undefined ? [] : [{ ...toDiagnostic(file, match.rule, line), extent }];
         }),
       );
     },
@@ -78,11 +77,11 @@ function addedLineIn({ start, end }: { start: number; end: number }, { addedLine
 }
 
 /** One credential can fit several rules. */
-function onePerLine(candidates: Candidate[]): Candidate[] {
+function onePerLine(candidates: Diagnostic[]): Diagnostic[] {
   return [...new Map(candidates.toReversed().map((one) => [one.line, one])).values()].reverse();
 }
 
-function toCandidate(file: AnalyzedFile, rule: string, line: number): Candidate {
+function toDiagnostic(file: AnalyzedFile, rule: string, line: number): Diagnostic {
   const what = secrets[rule]?.what ?? "A credential";
   return {
     path: file.path,

@@ -5,8 +5,14 @@ import type { EmbeddingEnv, ModelEnv } from "../config/model-env.ts";
 import { leastContextTokens } from "../config/variables.ts";
 import { canFindByMeaning } from "../graph/vectors-extension.ts";
 import { ModelAbsent } from "../llm/model.ts";
-import { abilityOf, type ModelProbe, openKnownModels, probeModel, protocolFor } from "../llm/probe.ts";
-import { windowTooSmall } from "../llm/window.ts";
+import {
+  abilityOf,
+  type ModelProbe,
+  openKnownModels,
+  probeModel,
+  protocolFor,
+  windowTooSmall,
+} from "../llm/probe.ts";
 import { duration, thousands } from "../reporters/outcome.ts";
 import { createEmbedder } from "./create-embedder.ts";
 import { createModel, keyOf } from "./create-model.ts";

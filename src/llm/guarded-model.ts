@@ -1,12 +1,166 @@
 import { AppError, type ErrorCode } from "../errors.ts";
-import { CircuitBreaker, type CircuitOptions, judgeEndpoint, judgeModel } from "./circuit-breaker.ts";
 import { isObject } from "./lenient-json.ts";
-import type { EndpointModel, Extras, Message, ModelRequest, ModelTurn, Usage } from "./model.ts";
+import {
+  type EndpointModel,
+  EndpointUnreachable,
+  type Extras,
+  isAborted,
+  type Message,
+  type ModelRequest,
+  type ModelTurn,
+  ModelUnavailable,
+  type Usage,
+} from "./model.ts";
+
+/** As many outages in a row open a circuit. Each of them had its retries. */
+const OUTAGES = 3;
+/** How long a circuit is open at first. Doubles each time that its trial request fails as well. */
+const FIRST_OPEN_MS = 15_000;
+const MAX_OPEN_MS = 300_000;
+/** Shortest and longest pause that a provider gets; after an hour a trial request asks whether it still holds. */
+const LEAST_ASKED_MS = 1_000;
+const MAX_ASKED_MS = 3_600_000;
+/** After this time a second trial is let through: the first may hang for minutes. */
+const TRIAL_MS = 15_000;
+
+/**
+ * What a failed request says about the thing that a circuit guards: it is down, it is there (whatever it refused), or nothing, for
+ * example because the request was aborted.
+ */
+type Verdict = "down" | "there" | "unknown";
+
+interface CircuitOptions {
+  /** The guarded thing, as messages name it. */
+  name: string;
+  judge(error: unknown): Verdict;
+  /** Milliseconds of a clock that only goes forward. */
+  now(): number;
+  /** 0 to 1, for the jitter. */
+  random(): number;
+  /** Takes one line for the operator. */
+  warn(text: string): void;
+}
+
+type State =
+  | { kind: "closed"; outages: number }
+  | { kind: "open"; until: number }
+  /** A trial request is under way and decides. From `until` on, one more may start. */
+  | { kind: "half_open"; until: number };
+
+/**
+ * Keeps requests away from a model or endpoint that does not answer. Closed, it lets all requests through and counts outages in a
+ * row. Open, it lets none through, for a time that grows. Half open, it lets one trial through, and another one while that hangs: the
+ * first success closes the circuit, the first failure opens it again. Requests that began before a change of state decide nothing
+ * after it.
+ *
+ * Not a library: of cockatiel 4.0.0 an aborted trial closes the circuit, all other callers wait for a trial however long it hangs and
+ * even if they are aborted, and the pause that a provider asks for cannot open it. opossum 10.0.0 has one fixed pause.
+ */
+export class CircuitBreaker {
+  readonly #options: CircuitOptions;
+  #state: State = { kind: "closed", outages: 0 };
+  /** Openings in a row without an answer in between. */
+  #openings = 0;
+
+  constructor(options: CircuitOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Sends a request, unless the circuit is open. Rejects with what `send` rejects with, or with `ModelUnavailable` if the circuit is
+   * open, or opens because of it.
+   */
+  async run<T>(send: () => Promise<T>): Promise<T> {
+    const admitted = this.#admit();
+    try {
+      const answer = await send();
+      this.#settle(admitted, "there");
+      return answer;
+    } catch (error) {
+      const verdict = this.#options.judge(error);
+      this.#settle(admitted, verdict, error instanceof AppError ? error : undefined);
+      if (verdict !== "down" || this.#state.kind === "closed" || !(error instanceof AppError)) throw error;
+      throw new ModelUnavailable(error.message, this.#leftMs(this.#state), error);
+    }
+  }
+
+  #admit(): State {
+    const state = this.#state;
+    if (state.kind === "closed") return state;
+    const leftMs = this.#leftMs(state);
+    if (leftMs > 0)
+      throw new ModelUnavailable(`${this.#options.name} is paused after repeated failures`, leftMs);
+    const until = this.#options.now() + TRIAL_MS;
+    if (state.kind === "half_open") state.until = until;
+    else this.#state = { kind: "half_open", until };
+    return this.#state;
+  }
+
+  #leftMs({ until }: Exclude<State, { kind: "closed" }>): number {
+    return Math.max(0, until - this.#options.now());
+  }
+
+  #settle(admitted: State, verdict: Verdict, error?: AppError): void {
+    if (this.#state !== admitted || admitted.kind === "open") return;
+    if (verdict === "there") this.#close(admitted);
+    else if (verdict === "down") this.#count(admitted, error);
+    // Nothing was learned: the next request is the trial.
+    else if (admitted.kind === "half_open") this.#state = { kind: "open", until: this.#options.now() };
+  }
+
+  #close(admitted: Exclude<State, { kind: "open" }>): void {
+    this.#openings = 0;
+    if (admitted.kind === "closed") {
+      admitted.outages = 0;
+      return;
+    }
+    this.#options.warn(`${this.#options.name} answers again`);
+    this.#state = { kind: "closed", outages: 0 };
+  }
+
+  #count(admitted: State, error: AppError | undefined): void {
+    const asked = (error?.retryAfterMs ?? 0) >= LEAST_ASKED_MS ? error?.retryAfterMs : undefined;
+    if (admitted.kind === "closed") {
+      admitted.outages += 1;
+      if (admitted.outages < OUTAGES && asked === undefined) return;
+    }
+    const openMs = asked === undefined ? this.#grownMs() : Math.min(asked, MAX_ASKED_MS);
+    this.#openings += 1;
+    this.#state = { kind: "open", until: this.#options.now() + openMs };
+    const seconds = Math.ceil(openMs / 1_000);
+    this.#options.warn(`${this.#options.name} is paused for ${seconds} s: ${error?.line ?? "it failed"}`);
+  }
+
+  /** Jitter of a quarter: several processes should not come back in the same moment. */
+  #grownMs(): number {
+    const full = Math.min(FIRST_OPEN_MS * 2 ** this.#openings, MAX_OPEN_MS);
+    return Math.round(full * (0.75 + this.#options.random() / 4));
+  }
+}
+
+/** For the circuit of an endpoint: only requests that never got there count. One that hung says nothing about others. */
+export function judgeEndpoint(error: unknown): Verdict {
+  if (error instanceof EndpointUnreachable) return "down";
+  return isAnswer(error) ? "there" : "unknown";
+}
+
+/**
+ * For the circuit of one model at its endpoint: it is overloaded, limited, broken or too slow. Refusals that waiting does not change
+ * (a bad key, a bad request) are answers.
+ */
+export function judgeModel(error: unknown): Verdict {
+  if (error instanceof EndpointUnreachable || !isAnswer(error)) return "unknown";
+  return error instanceof AppError && error.retryable ? "down" : "there";
+}
+
+/** False for an abort, for a request that was never sent, and for errors of ours. */
+const isAnswer = (error: unknown): boolean =>
+  error instanceof AppError && !isAborted(error) && !(error instanceof ModelUnavailable);
 
 /** How a request ended: what it used, or the code it failed with. */
 export type RequestEnd = { usage: Usage } | { failed: ErrorCode };
 
-export interface GuardOptions extends Pick<CircuitOptions, "now" | "random" | "warn"> {
+interface GuardOptions extends Pick<CircuitOptions, "now" | "random" | "warn"> {
   /** Called at the end of each request, probes included. Errors of ours count as `model_failed`. */
   onRequest(model: string, end: RequestEnd): void;
 }

@@ -4,9 +4,16 @@ import type { AnswerLimits } from "../egress.ts";
 import { AppError } from "../errors.ts";
 import { failedProxy } from "../proxies.ts";
 import { holdsPlainSecret, withoutLiveSecrets } from "../secrets/live-secrets.ts";
-import { createClient, type EndpointOptions, endpointUrl } from "./openai-endpoint.ts";
-import { type Endpoint, keyHider, toAppError } from "./openai-errors.ts";
-import { type RetryOptions, withRetries } from "./retry.ts";
+import {
+  createClient,
+  type Endpoint,
+  type EndpointOptions,
+  endpointUrl,
+  keyHider,
+  type RetryOptions,
+  toAppError,
+  withRetries,
+} from "./openai-endpoint.ts";
 
 export interface EmbeddingsOptions extends EndpointOptions, RetryOptions {
   /** Of Azure the deployment's name, unless `azure` names it. */

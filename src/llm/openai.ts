@@ -8,26 +8,25 @@ import {
   accessHeaders,
   chatAnswer,
   createClient,
+  type Endpoint,
   type EndpointOptions,
   endpointFetch,
   endpointUrl,
-  modelList,
-} from "./openai-endpoint.ts";
-import {
-  type Endpoint,
   factsOf,
   type HideKey,
   inReason,
   isContextTooLong,
   keyHider,
+  modelList,
   type Refusal,
+  type RetryOptions,
   statusError,
   toAppError,
   toolsRefused,
-} from "./openai-errors.ts";
+  withRetries,
+} from "./openai-endpoint.ts";
 import { costOf, type PriceTable, priceOf } from "./prices.ts";
-import { type RetryOptions, withRetries } from "./retry.ts";
-import { findContextTokens } from "./window.ts";
+import { findContextTokens } from "./probe.ts";
 
 export const reasoningEfforts = ["minimal", "low", "medium", "high"] as const;
 export type ReasoningEffort = (typeof reasoningEfforts)[number];

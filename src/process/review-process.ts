@@ -1,5 +1,5 @@
 /** The review process: waits for its start message, reviews or answers a question, and hands back what came of it. */
-import { prepareAnalyzers } from "../analyzers/all-analyzers.ts";
+import { prepareAnalyzers } from "../analyzers/analyze-change.ts";
 import { carryOut, failureOf } from "./carry-out.ts";
 import { keepCompiledCodeNow } from "./compile-cache.ts";
 import { liveForParent } from "./live-for-parent.ts";

@@ -1,4 +1,4 @@
-import type { StopReason } from "../agent/events.ts";
+import type { StopReason } from "../agent/trajectory.ts";
 import { type Finding, isUndisputed } from "../finding.ts";
 import { collectFindings } from "./find/finding-collector.ts";
 import { createUniqueIds, overlap, placeOf, titlesAlike } from "./find/fingerprint.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { stopReasons } from "../agent/events.ts";
+import { stopReasons } from "../agent/trajectory.ts";
 import { Effort } from "../config/repo-config.ts";
 import { isUnreadable } from "../diff/filter.ts";
 import type { AppError, ErrorCode } from "../errors.ts";

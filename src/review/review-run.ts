@@ -1,5 +1,5 @@
-import { type Account, createAccount } from "../agent/account.ts";
 import type { Coverage } from "../agent/coverage.ts";
+import { type Account, createAccount } from "../agent/limits.ts";
 import type { LoopEntry, Trajectory } from "../agent/trajectory.ts";
 import type { Analyzer } from "../analyzers/analyzer.ts";
 import type { Commit, Workspace } from "../git/workspace.ts";

@@ -1,7 +1,6 @@
-import type { Account } from "../agent/account.ts";
-import type { AgentEvent } from "../agent/events.ts";
+import type { Account, Totals } from "../agent/limits.ts";
 import { type AgentInput, type AgentResult, runAgent } from "../agent/run-agent.ts";
-import type { Totals } from "../agent/totals.ts";
+import type { AgentEvent } from "../agent/trajectory.ts";
 import type { Message, ModelFacts, ModelRole, Usage } from "../llm/model.ts";
 import { readingTools } from "../tools/index.ts";
 import type { AnyTool, CoverageSink, ToolContext } from "../tools/tool.ts";

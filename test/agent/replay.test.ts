@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createAccount } from "../../src/agent/account.ts";
+import { createAccount } from "../../src/agent/limits.ts";
 import { AppError } from "../../src/errors.ts";
-import type { ScriptedTurn } from "../../src/llm/scripted.ts";
+import type { ScriptedTurn } from "../support/scripted.ts";
 import { calls, finish, look, runLoop } from "./loop-fixture.ts";
 
 /** With ids of their own: a model that is asked again goes on with ids, it does not begin anew. */

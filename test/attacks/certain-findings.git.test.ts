@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
 import { forAllRoles, type Model, type ModelRequest, type Protocol } from "../../src/llm/model.ts";
-import { type ScriptedTurn, scriptedModel } from "../../src/llm/scripted.ts";
 import { withTextProtocol } from "../../src/llm/text-fallback.ts";
 import { reviewConclusion } from "../../src/reporters/conclusions.ts";
 import { runReview } from "../../src/review/review-change.ts";
@@ -11,6 +10,7 @@ import { pullText } from "../review/context/first-message.ts";
 import { candidateIds } from "../support/answer-candidates.ts";
 import { GitRepo } from "../support/git-repo.ts";
 import { reviewInput } from "../support/review-input.ts";
+import { type ScriptedTurn, scriptedModel } from "../support/scripted.ts";
 import { openRepository } from "../tools/context.ts";
 import { fiveSecrets } from "./five-secrets.ts";
 

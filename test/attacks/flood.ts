@@ -5,7 +5,6 @@ import { createJobHandler } from "../../src/jobs/create-job-handler.ts";
 import type { CheckoutRequest, JobDependencies } from "../../src/jobs/job-dependencies.ts";
 import { createUsageLimits, type MostUsage } from "../../src/jobs/usage-limits.ts";
 import { forAllRoles } from "../../src/llm/model.ts";
-import { scriptedModel } from "../../src/llm/scripted.ts";
 import type { ClaimedJob } from "../../src/queue/job.ts";
 import { openSqliteStores } from "../../src/queue/open-stores.ts";
 import type { JobTools } from "../../src/queue/run-job.ts";
@@ -13,6 +12,7 @@ import type { Stores } from "../../src/queue/stores.ts";
 import { decide } from "../../src/webhooks/decide.ts";
 import { MemoryGitHub } from "../reporters/memory-github.ts";
 import { TempFolder } from "../support/git-repo.ts";
+import { scriptedModel } from "../support/scripted.ts";
 
 export const head = (n: number) => String(n).padStart(40, "0");
 const silent = { info: () => {}, warn: () => {}, error: () => {} };

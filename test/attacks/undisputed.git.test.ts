@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
-import type { ScriptedTurn } from "../../src/llm/scripted.ts";
 import type { EarlierFinding } from "../../src/review/review-input.ts";
 import {
   comment,
@@ -13,6 +12,7 @@ import {
   textOf,
 } from "../review/recheck/later-round.ts";
 import { GitRepo } from "../support/git-repo.ts";
+import type { ScriptedTurn } from "../support/scripted.ts";
 import { openRepository } from "../tools/context.ts";
 
 /** Turns the order of what follows around, so that code looks like a comment; and says something that nobody sees. */

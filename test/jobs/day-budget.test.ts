@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { LoopEntry } from "../../src/agent/trajectory.ts";
 import { DayBudget, type DayLimits, withinDay } from "../../src/jobs/day-budget.ts";
-import { type ScriptedTurn, scriptedModel } from "../../src/llm/scripted.ts";
 import { dayOf, type Spender, type Spending, type Spent } from "../../src/queue/spending.ts";
+import { type ScriptedTurn, scriptedModel } from "../support/scripted.ts";
 
 /** Accounts in memory. */
 class MemorySpending implements Spending {

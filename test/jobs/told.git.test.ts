@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { LoopEntry, ToldEntry, TrajectoryEntry } from "../../src/agent/trajectory.ts";
 import { toldOnce } from "../../src/jobs/told.ts";
 import type { ModelRequest } from "../../src/llm/model.ts";
-import { type ScriptedTurn, scriptedModel } from "../../src/llm/scripted.ts";
+import { type ScriptedTurn, scriptedModel } from "../support/scripted.ts";
 import { fault, WorkedQueue } from "./job-fixture.ts";
 
 const usage = { promptTokens: 900, completionTokens: 100, costUsd: 0.5 };

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
 import { modelOutage, watchModels } from "../../src/jobs/watched-model.ts";
 import { forAllRoles, ModelUnavailable } from "../../src/llm/model.ts";
-import { scriptedModel } from "../../src/llm/scripted.ts";
+import { scriptedModel } from "../support/scripted.ts";
 
 const passing = new AppError("model_rate_limited", "organization org-1 is limited", {
   retryable: true,

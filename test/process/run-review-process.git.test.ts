@@ -6,7 +6,6 @@ import { isLoopEntry, type LoopEntry, type UnitEntry } from "../../src/agent/tra
 import { AppError } from "../../src/errors.ts";
 import type { CheckoutPlace } from "../../src/git/checkout-place.ts";
 import { forAllRoles, type Model } from "../../src/llm/model.ts";
-import { type ScriptedTurn, scriptedModel } from "../../src/llm/scripted.ts";
 import type { ProgressEvent } from "../../src/process/messages.ts";
 import { type ReviewProcessOptions, runReviewProcess } from "../../src/process/run-review-process.ts";
 import { startReviewProcess } from "../../src/process/start-review-process.ts";
@@ -16,6 +15,7 @@ import { placeOf } from "../support/checkout-place.ts";
 import { GitRepo, TempFolder } from "../support/git-repo.ts";
 import { startProcessHere } from "../support/process-here.ts";
 import { reviewInput } from "../support/review-input.ts";
+import { type ScriptedTurn, scriptedModel } from "../support/scripted.ts";
 
 const before = "export function total(items) {\n  return items.reduce((sum, one) => sum + one, 0);\n}\n";
 const after =

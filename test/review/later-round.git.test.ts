@@ -4,7 +4,6 @@ import { AppError } from "../../src/errors.ts";
 import type { Reviewed } from "../../src/ledger/reviewed.ts";
 import { emptyState } from "../../src/ledger/state.ts";
 import { forAllRoles, type ModelRequest } from "../../src/llm/model.ts";
-import { type ScriptedTurn, scriptedModel } from "../../src/llm/scripted.ts";
 import { createCoverageGate, createReviewCoverage } from "../../src/review/find/coverage-gate.ts";
 import { createKnown } from "../../src/review/followup/known-change.ts";
 import { inSurroundings } from "../../src/review/followup/surroundings.ts";
@@ -15,6 +14,7 @@ import { createDiffSource } from "../../src/tools/diff-source.ts";
 import { rejectingOthers } from "../support/answer-candidates.ts";
 import { GitRepo } from "../support/git-repo.ts";
 import { reviewInput } from "../support/review-input.ts";
+import { type ScriptedTurn, scriptedModel } from "../support/scripted.ts";
 import { openRepository } from "../tools/context.ts";
 
 /** Three files of sixty functions; `calls` says what those do that the change touches. */

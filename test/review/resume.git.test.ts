@@ -3,8 +3,8 @@ import { isLoopEntry, type LoopEntry, type RunEntry } from "../../src/agent/traj
 import { AppError } from "../../src/errors.ts";
 import { codeHash } from "../../src/ledger/code-hash.ts";
 import type { ModelRequest } from "../../src/llm/model.ts";
-import type { ScriptedTurn } from "../../src/llm/scripted.ts";
 import type { ReviewResult } from "../../src/review/review-result.ts";
+import type { ScriptedTurn } from "../support/scripted.ts";
 import {
   COUNT,
   comment,

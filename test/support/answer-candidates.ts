@@ -1,5 +1,5 @@
 import type { ModelRequest } from "../../src/llm/model.ts";
-import type { ScriptedTurn } from "../../src/llm/scripted.ts";
+import type { ScriptedTurn } from "./scripted.ts";
 
 /** Ids of the rule matches that a request asks the model to answer. */
 export function candidateIds({ messages }: { messages: readonly { content: string }[] }): string[] {

@@ -1,5 +1,4 @@
-import type { StopReason } from "../../agent/events.ts";
-import type { TrajectoryEntry } from "../../agent/trajectory.ts";
+import type { StopReason, TrajectoryEntry } from "../../agent/trajectory.ts";
 import type { RepoConfig } from "../../config/repo-config.ts";
 import { createPrivacy } from "../../diff/filter.ts";
 import { AppError, publicLine } from "../../errors.ts";

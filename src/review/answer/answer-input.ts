@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { stopReasons } from "../../agent/events.ts";
+import { stopReasons } from "../../agent/trajectory.ts";
 import { EffectiveConfig } from "../../config/repo-config.ts";
 import { Side } from "../../finding.ts";
 import { Limits, ReviewInput } from "../review-input.ts";

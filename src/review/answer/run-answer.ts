@@ -1,4 +1,4 @@
-import { createAccount } from "../../agent/account.ts";
+import { createAccount } from "../../agent/limits.ts";
 import type { AgentResult } from "../../agent/run-agent.ts";
 import { renderHunk, renderHunks, shorten, shownBytes } from "../../diff/render.ts";
 import type { Message } from "../../llm/model.ts";

@@ -1,4 +1,4 @@
-import { createTokenEstimator } from "../../agent/tokens.ts";
+import { createTokenEstimator } from "../../agent/limits.ts";
 import type { Effort } from "../../config/repo-config.ts";
 import type { Message } from "../../llm/model.ts";
 import { readingTools, reportingTools } from "../../tools/index.ts";

@@ -1,7 +1,7 @@
 import pMap from "p-map";
-import type { Account } from "../../agent/account.ts";
-import type { StopReason } from "../../agent/events.ts";
+import type { Account } from "../../agent/limits.ts";
 import type { AgentResult } from "../../agent/run-agent.ts";
+import type { StopReason } from "../../agent/trajectory.ts";
 import { type Finding, severities } from "../../finding.ts";
 import type { Message } from "../../llm/model.ts";
 import { byteLength } from "../../text/cut.ts";

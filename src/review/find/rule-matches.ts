@@ -1,7 +1,6 @@
 import { createHmac } from "node:crypto";
-import { sharedAnalyzers } from "../../analyzers/all-analyzers.ts";
-import { analyzeChange, type UnfinishedFile } from "../../analyzers/analyze-change.ts";
-import type { AnalyzedFile, Analyzer, Candidate } from "../../analyzers/analyzer.ts";
+import { analyzeChange, sharedAnalyzers, type UnfinishedFile } from "../../analyzers/analyze-change.ts";
+import type { AnalyzedFile, Analyzer, Diagnostic } from "../../analyzers/analyzer.ts";
 import type { RepoConfig } from "../../config/repo-config.ts";
 import { createPathMatcher } from "../../diff/path-matcher.ts";
 import { AppError, errorLine } from "../../errors.ts";
@@ -68,7 +67,7 @@ export async function findCandidates(
     const batch = present.slice(at, at + BATCH);
     const readable = timeLimit.aborted ? [] : await analyzedFiles(batch, deps.workspace, deps.diffs);
     const found = await analyzeChange(readable, { signal, timeLimit, analyzers, onCrash });
-    for (const finding of await findingsOf(found.candidates, readable, idOf))
+    for (const finding of await findingsOf(found.diagnostics, readable, idOf))
       (isOff(finding) ? all.silenced : all.findings).push(finding);
     all.unfinished.push(...inOrder(batch, [...unread(batch, readable), ...found.unfinished]));
   }
@@ -149,7 +148,7 @@ const keyed = (code: string, key: string) =>
   createHmac("sha256", key).update(code.replace(/\s+/g, "")).digest("base64url");
 
 async function findingsOf(
-  candidates: readonly Candidate[],
+  candidates: readonly Diagnostic[],
   files: readonly AnalyzedFile[],
   idOf: (found: Identifiable) => string,
 ): Promise<Finding[]> {

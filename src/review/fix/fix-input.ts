@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { stopReasons } from "../../agent/events.ts";
+import { stopReasons } from "../../agent/trajectory.ts";
 import { EffectiveConfig } from "../../config/repo-config.ts";
 import { AskedThread } from "../answer/answer-input.ts";
 import { Limits, ReviewInput } from "../review-input.ts";

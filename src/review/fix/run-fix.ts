@@ -1,5 +1,5 @@
-import { createAccount } from "../../agent/account.ts";
-import type { StopReason } from "../../agent/events.ts";
+import { createAccount } from "../../agent/limits.ts";
+import type { StopReason } from "../../agent/trajectory.ts";
 import { AppError } from "../../errors.ts";
 import { isCertain } from "../../finding.ts";
 import type { Edit } from "../../git/workspace.ts";

@@ -1,5 +1,4 @@
 import { faultInData, isData, isPlainJson } from "../../analyzers/data-formats.ts";
-import { hasGrammar, readSyntax, type SyntaxFault } from "../../analyzers/syntax-faults.ts";
 import { isWorthParsing } from "../../syntax/worth-parsing.ts";
 import { escapeInvisible } from "../../text/escape-invisible.ts";
 import {
@@ -15,6 +14,7 @@ import {
   stepOf,
   unitOf,
 } from "./repair.ts";
+import { hasGrammar, readSyntax, type SyntaxFault } from "./syntax-faults.ts";
 
 /** Why lines must not replace the anchored ones: a clause, or null if nothing is wrong. What takes long comes last. */
 export async function reasonToRefuse(

@@ -1,5 +1,5 @@
 import pMap from "p-map";
-import type { StopReason } from "../../agent/events.ts";
+import type { StopReason } from "../../agent/trajectory.ts";
 import { AppError, publicLine } from "../../errors.ts";
 import { atLeast, type Evidence, type Finding, type Place, severities } from "../../finding.ts";
 import { judgingTools } from "../../tools/index.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { compact } from "../../../src/agent/compact.ts";
+import { compact } from "../../../src/agent/loop-state.ts";
 import type { Message } from "../../../src/llm/model.ts";
 import { readingTools } from "../../../src/tools/index.ts";
 import type { FileContent } from "../../../src/tools/read-file-part.ts";

@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { forAllRoles, type Message } from "../../../src/llm/model.ts";
-import { type ScriptedTurn, scriptedModel } from "../../../src/llm/scripted.ts";
 import { runReview } from "../../../src/review/review-change.ts";
 import type { Limits } from "../../../src/review/review-input.ts";
 import { isComplete, type ReviewResult } from "../../../src/review/review-result.ts";
 import { createDiffSource } from "../../../src/tools/diff-source.ts";
 import { GitRepo } from "../../support/git-repo.ts";
 import { reviewInput } from "../../support/review-input.ts";
+import { type ScriptedTurn, scriptedModel } from "../../support/scripted.ts";
 import { openRepository } from "../../tools/context.ts";
 
 const long = process.env.HUNKWISE_LONG === "1";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Analyzer } from "../../../src/analyzers/analyzer.ts";
 import type { ModelRequest } from "../../../src/llm/model.ts";
-import type { ScriptedTurn } from "../../../src/llm/scripted.ts";
+import type { ScriptedTurn } from "../../support/scripted.ts";
 import { createRounds, NAN, type Rounds, reports, round } from "../recheck/later-round.ts";
 
 let rounds: Rounds;

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Analyzer, Candidate } from "../../../src/analyzers/analyzer.ts";
+import type { Analyzer, Diagnostic } from "../../../src/analyzers/analyzer.ts";
 import { AppError } from "../../../src/errors.ts";
 import { openWorkspace } from "../../../src/git/object-workspace.ts";
 import type { Workspace } from "../../../src/git/workspace.ts";
@@ -19,7 +19,7 @@ const talker: Analyzer = {
   analyze: async ({ path }) => [said(path)],
 };
 
-const said = (path: string): Candidate => ({
+const said = (path: string): Diagnostic => ({
   path,
   line: 1,
   startLine: null,

@@ -5,13 +5,13 @@ import type { Analyzer } from "../../../src/analyzers/analyzer.ts";
 import { AppError } from "../../../src/errors.ts";
 import { type Severity, severities } from "../../../src/finding.ts";
 import { forAllRoles, type ModelRequest } from "../../../src/llm/model.ts";
-import { type ScriptedTurn, scriptedModel } from "../../../src/llm/scripted.ts";
 import { runReview } from "../../../src/review/review-change.ts";
 import { isComplete, type ReviewResult } from "../../../src/review/review-result.ts";
 import { createDiffSource } from "../../../src/tools/diff-source.ts";
 import { candidateIds } from "../../support/answer-candidates.ts";
 import { GitRepo } from "../../support/git-repo.ts";
 import { reviewInput } from "../../support/review-input.ts";
+import { type ScriptedTurn, scriptedModel } from "../../support/scripted.ts";
 import { openRepository } from "../../tools/context.ts";
 
 /*

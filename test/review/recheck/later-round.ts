@@ -2,7 +2,6 @@ import type { LoopEntry, Trajectory } from "../../../src/agent/trajectory.ts";
 import type { Analyzer } from "../../../src/analyzers/analyzer.ts";
 import { codeHash } from "../../../src/ledger/code-hash.ts";
 import type { Model, ModelRequest, Protocol } from "../../../src/llm/model.ts";
-import { type ScriptedTurn, scriptedModel } from "../../../src/llm/scripted.ts";
 import { withTextProtocol } from "../../../src/llm/text-fallback.ts";
 import { runReview } from "../../../src/review/review-change.ts";
 import type { EarlierFinding, History, ReviewInput } from "../../../src/review/review-input.ts";
@@ -10,6 +9,7 @@ import { createDiffSource } from "../../../src/tools/diff-source.ts";
 import { rejectingOthers } from "../../support/answer-candidates.ts";
 import { GitRepo } from "../../support/git-repo.ts";
 import { reviewInput } from "../../support/review-input.ts";
+import { type ScriptedTurn, scriptedModel } from "../../support/scripted.ts";
 import { openRepository } from "../../tools/context.ts";
 import { pullText } from "../context/first-message.ts";
 

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { forAllRoles } from "../../../src/llm/model.ts";
-import { scriptedModel } from "../../../src/llm/scripted.ts";
 import { createAnchorFiles } from "../../../src/review/find/anchor-files.ts";
 import { createReviewCoverage } from "../../../src/review/find/coverage-gate.ts";
 import { ruleMatches } from "../../../src/review/find/rule-matches.ts";
@@ -11,6 +10,7 @@ import { createDiffSource } from "../../../src/tools/diff-source.ts";
 import { sampleFinding } from "../../reporters/sample-result.ts";
 import { GitRepo } from "../../support/git-repo.ts";
 import { reviewInput } from "../../support/review-input.ts";
+import { scriptedModel } from "../../support/scripted.ts";
 import { openRepository } from "../../tools/context.ts";
 
 const cart = (limit: string) => `import { rate } from "./rate.ts";

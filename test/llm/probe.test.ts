@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { findContextTokens } from "../../src/llm/window.ts";
+import { findContextTokens } from "../../src/llm/probe.ts";
 
 const never = new AbortController().signal;
 

@@ -1,5 +1,5 @@
-import { AppError } from "../errors.ts";
-import type { Model, ModelRequest, ModelTurn, Protocol, ToolCall, Usage } from "./model.ts";
+import { AppError } from "../../src/errors.ts";
+import type { Model, ModelRequest, ModelTurn, Protocol, ToolCall, Usage } from "../../src/llm/model.ts";
 
 /** A turn with what matters to a script; the rest gets sensible values. Arguments may be given as a value. */
 export interface ScriptedTurn {

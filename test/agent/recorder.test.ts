@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
-import type { ScriptedTurn } from "../../src/llm/scripted.ts";
+import type { ScriptedTurn } from "../support/scripted.ts";
 import { calls, finish, type LoopRun, look, runLoop, task } from "./loop-fixture.ts";
 
 const turns: ScriptedTurn[] = [

@@ -2,8 +2,8 @@ import { readdir, readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { parse } from "yaml";
 import { z } from "zod";
-import type { RuleLanguage } from "./languages.ts";
-import { broken, parsed, RuleFile } from "./rule-file.ts";
+import type { RuleLanguage } from "../src/analyzers/languages.ts";
+import { broken, parsed, RuleFile } from "../src/analyzers/rule-file.ts";
 
 /** Rules as people write them. Reviews read the lists that are made of them. */
 

@@ -1,5 +1,11 @@
-import { grammarOf, type Language, loadAstGrep, type NapiConfig, type SgNode } from "../syntax/grammars.ts";
-import { isTooDeep } from "../syntax/worth-parsing.ts";
+import {
+  grammarOf,
+  type Language,
+  loadAstGrep,
+  type NapiConfig,
+  type SgNode,
+} from "../../syntax/grammars.ts";
+import { isTooDeep } from "../../syntax/worth-parsing.ts";
 
 /** Something that a compiler would refuse, as far as a syntax tree shows it. Lines are 1-indexed and inclusive. */
 export interface SyntaxFault {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { compact } from "../../src/agent/compact.ts";
+import { compact } from "../../src/agent/loop-state.ts";
 import type { Message } from "../../src/llm/model.ts";
 import { assertLegal, finish, look, runLoop } from "./loop-fixture.ts";
 
