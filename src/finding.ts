@@ -78,6 +78,17 @@ export const Finding = z.strictObject({
 });
 export type Finding = z.infer<typeof Finding>;
 
+/** Orders the worst severity first, for `toSorted`. */
+export function worstFirst(one: Pick<Finding, "severity">, other: Pick<Finding, "severity">): number {
+  return severities.indexOf(one.severity) - severities.indexOf(other.severity);
+}
+
+/** Orders findings as every report lists them: the worst first, then by path and line. */
+export function inReportOrder(one: Finding, other: Finding): number {
+  const byPath = one.path < other.path ? -1 : Number(one.path > other.path);
+  return worstFirst(one, other) || byPath || one.line - other.line;
+}
+
 /** True when `severity` is as bad as `threshold` or worse. */
 export function atLeast(severity: Severity, threshold: Severity): boolean {
   return severities.indexOf(severity) <= severities.indexOf(threshold);

@@ -107,7 +107,8 @@ const typesOnly: Record<string, string[]> = {
 const valueExceptions: Record<string, string> = {
   "agent -> tools/run-tool.ts": "the one wrapper through which the loop calls tools",
   "agent -> tools/to-openai.ts": "the one place that describes a tool to a model",
-  "review -> llm/model.ts": "names of roles and protocols, parsed where a review begins",
+  "review -> llm/model.ts":
+    "names of roles and protocols, parsed where a review begins; what a model says without its thinking",
 };
 
 /** Each third-party package has one owner. */

@@ -6,7 +6,8 @@ import { surveyPatch } from "../../src/diff/survey.ts";
 import { commentText, commentTitle } from "../../src/ledger/comment-title.ts";
 import { parseMarker, stripMarkers } from "../../src/ledger/marker.ts";
 import { readLenient } from "../../src/llm/lenient-json.ts";
-import { callsIn, withoutThinking } from "../../src/llm/text-fallback.ts";
+import { withoutThinking } from "../../src/llm/model.ts";
+import { callsIn } from "../../src/llm/text-fallback.ts";
 import { publicText } from "../../src/reporters/public-text.ts";
 import {
   untrustedBlock,

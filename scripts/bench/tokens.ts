@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { openLocalRange } from "../../src/git/local-range.ts";
 import { openWorkspace } from "../../src/git/object-workspace.ts";
 import { forAllRoles, type Model, type ModelRequest } from "../../src/llm/model.ts";
-import { runReview } from "../../src/review/review-change.ts";
+import { reviewChange } from "../../src/review/review-change.ts";
 import { isComplete, type ReviewResult } from "../../src/review/review-result.ts";
 import { createDiffSource } from "../../src/tools/diff-source.ts";
 import { gitPath } from "../../test/support/git-repo.ts";
@@ -140,7 +140,7 @@ type Place = Parameters<typeof openWorkspace>[0];
 async function review(place: Place, tokens: number, model: Model): Promise<ReviewResult> {
   await using workspace = openWorkspace(place);
   const input = reviewInput({ config: { effort: "low" } });
-  return await runReview(
+  return await reviewChange(
     { ...input, limits: { turns: 20, tokens, costUsd: null, milliseconds: 1_200_000 } },
     {
       workspace,

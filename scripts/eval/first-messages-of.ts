@@ -11,8 +11,8 @@ import { ReviewGraph } from "../../src/process/review-graph.ts";
 import { createAnchorFiles } from "../../src/review/find/anchor-files.ts";
 import { createReviewCoverage } from "../../src/review/find/coverage-gate.ts";
 import { planReview, startUnit } from "../../src/review/find/review-units.ts";
-import { findCandidates, ruleMatches } from "../../src/review/find/rule-matches.ts";
-import { createKnown } from "../../src/review/followup/known-change.ts";
+import { ruleMatches, runAnalyzers } from "../../src/review/find/rule-matches.ts";
+import { findReviewedHunks } from "../../src/review/followup/known-change.ts";
 import { type ReviewDependencies, startRun } from "../../src/review/review-run.ts";
 import { windowFor } from "../../src/review/run-loop.ts";
 import { createDiffSource } from "../../src/tools/diff-source.ts";
@@ -84,11 +84,11 @@ export async function firstMessagesOf(
     startedAt: Date.now(),
   };
   await using graph = await graphOf(one, { ...range, isPrivate: deps.isPrivate, graphs, signal });
-  const candidates = await findCandidates(files, deps);
+  const candidates = await runAnalyzers(files, deps);
   const coverage = createReviewCoverage(files);
   const anchorFile = createAnchorFiles(workspace, diffs);
   const began = performance.now();
-  const known = createKnown(files, null, diffs);
+  const known = findReviewedHunks(files, null, diffs);
   const run = await startRun(
     input,
     models,

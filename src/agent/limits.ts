@@ -60,13 +60,13 @@ export function turnsLeft(limits: Limits, spent: Spent, nextPromptTokens: number
 }
 
 /** What all requests of a loop used together. */
-export interface Totals extends Omit<Usage, "answeredBy"> {
+export interface UsageTotals extends Omit<Usage, "answeredBy"> {
   requests: number;
   /** Of those, how many another model than was asked has answered, by its name; left out where none has. */
   standIns?: Readonly<Record<string, number>>;
 }
 
-export const noUsage: Totals = {
+export const noUsage: UsageTotals = {
   requests: 0,
   promptTokens: 0,
   cachedTokens: 0,
@@ -75,7 +75,7 @@ export const noUsage: Totals = {
 };
 
 /** With one more request. Its cost unknown, so is that of all. */
-export function addUsage(totals: Totals, usage: Usage): Totals {
+export function addUsage(totals: UsageTotals, usage: Usage): UsageTotals {
   return {
     requests: totals.requests + 1,
     promptTokens: totals.promptTokens + usage.promptTokens,
@@ -86,7 +86,7 @@ export function addUsage(totals: Totals, usage: Usage): Totals {
   };
 }
 
-function standIns({ standIns: before }: Totals, { answeredBy }: Usage): Pick<Totals, "standIns"> {
+function standIns({ standIns: before }: UsageTotals, { answeredBy }: Usage): Pick<UsageTotals, "standIns"> {
   if (answeredBy === undefined) return before ? { standIns: before } : {};
   return { standIns: { ...before, [answeredBy]: (before?.[answeredBy] ?? 0) + 1 } };
 }
@@ -152,7 +152,7 @@ function characters(message: Message): number {
 type SharedLimits = Pick<Limits, "tokens" | "costUsd">;
 
 /** Tokens of a request that is under way: nobody else may spend them. */
-export interface Hold {
+export interface Reservation {
   /** What its answer may have. */
   readonly answerTokens: number;
   /** The request has ended, with this usage, or null when it failed. */
@@ -163,13 +163,13 @@ export interface Hold {
  * Keeps several loops within limits that they share. A request's tokens are held while it is under way, so that requests made
  * at the same time do not break a limit together that each of them keeps.
  */
-export interface Account {
-  readonly usage: Totals;
+export interface TokenBudget {
+  readonly usage: UsageTotals;
   /**
    * Holds what the next request may take, or says which limit it would break. Of the room for its answer, `answerTokens` at
    * most, others get their part as well.
    */
-  hold(promptTokens: number, answerTokens?: number): Hold | StopReason;
+  reserve(promptTokens: number, answerTokens?: number): Reservation | StopReason;
   /** Counts a request that an earlier run has made: it is paid for, whatever the limits say now. */
   count(usage: Usage): void;
   /** Tokens that nobody has used or holds. */
@@ -179,15 +179,15 @@ export interface Account {
    * A part of what is left now, to be spent by some of the loops alone; it counts here as well. The share may change while
    * they run.
    */
-  part(share: () => number): Account;
+  part(share: () => number): TokenBudget;
 }
 
 /** One answer may take this part of what is left: as many loops as run at the same time find room for theirs. */
 const ANSWER_SHARE = 1 / 4;
 
-export const createAccount = (limits: SharedLimits): Account => openAccount(() => limits, null);
+export const createTokenBudget = (limits: SharedLimits): TokenBudget => openBudget(() => limits, null);
 
-function openAccount(limitsNow: () => SharedLimits, parent: Account | null): Account {
+function openBudget(limitsNow: () => SharedLimits, parent: TokenBudget | null): TokenBudget {
   const calibration = parent?.calibration ?? { factor: 1 };
   let usage = noUsage;
   let held = 0;
@@ -211,12 +211,12 @@ function openAccount(limitsNow: () => SharedLimits, parent: Account | null): Acc
     },
     calibration,
     tokensLeft,
-    hold(promptTokens, wanted = MIN_ANSWER_TOKENS) {
+    reserve(promptTokens, wanted = MIN_ANSWER_TOKENS) {
       const left = tokensLeft() - promptTokens;
       if (left < MIN_ANSWER_TOKENS) return "token_limit";
       if (isTooDear()) return "cost_limit";
       const answerTokens = Math.floor(Math.max(MIN_ANSWER_TOKENS, Math.min(wanted, left * ANSWER_SHARE)));
-      const above = parent?.hold(promptTokens, answerTokens);
+      const above = parent?.reserve(promptTokens, answerTokens);
       if (typeof above === "string") return above;
       const tokens = promptTokens + answerTokens;
       held += tokens;
@@ -245,7 +245,7 @@ function openAccount(limitsNow: () => SharedLimits, parent: Account | null): Acc
         tokens: Math.floor(left * share()),
         costUsd: costLeft === null ? null : costLeft * share(),
       });
-      return openAccount(limits, this);
+      return openBudget(limits, this);
     },
   };
 }

@@ -3,19 +3,19 @@ import { toDefinition } from "../tools/to-openai.ts";
 import type { AnyTool } from "../tools/tool.ts";
 import { createRepeatCounter } from "./answer-calls.ts";
 import {
-  type Account,
   addUsage,
   answerTokensLeft,
   createTokenEstimator,
   exceeded,
-  type Hold,
   type Limits,
   MIN_ANSWER_TOKENS,
   noUsage,
+  type Reservation,
   type Spent,
+  type TokenBudget,
   type TokenEstimator,
-  type Totals,
   turnsLeft,
+  type UsageTotals,
 } from "./limits.ts";
 import { createPlayback, createRecorder, type Recorder } from "./recorder.ts";
 import type { LoopEntry, StopReason, Trajectory } from "./trajectory.ts";
@@ -113,7 +113,7 @@ export interface LoopOptions {
   tools: readonly AnyTool[];
   limits: Limits;
   /** What this loop shares with others of its run. */
-  account?: Account;
+  budget?: TokenBudget;
   trajectory: Trajectory;
   signal: AbortSignal;
   /** Milliseconds. */
@@ -144,7 +144,7 @@ export class LoopState {
   /** Reading calls that run together, and what they may add: never more than the window has room for. */
   readonly room: { concurrency: number; roomCharacters: number };
   messages: readonly Message[] = [];
-  usage: Totals = noUsage;
+  usage: UsageTotals = noUsage;
   /** Turns so far. */
   turn = 0;
   /** Turns in a row without a tool call. */
@@ -157,7 +157,7 @@ export class LoopState {
   readonly #deadline: AbortSignal;
   readonly #started: number;
   #lastCostUsd: number | null = null;
-  #hold: Hold | null = null;
+  #hold: Reservation | null = null;
 
   constructor(options: LoopOptions) {
     const { contextTokens } = options.model;
@@ -171,7 +171,7 @@ export class LoopState {
       roomCharacters: contextTokens,
     };
     this.#options = options;
-    this.#tokens = createTokenEstimator(this.definitions, options.account?.calibration);
+    this.#tokens = createTokenEstimator(this.definitions, options.budget?.calibration);
     this.#deadline = AbortSignal.timeout(Math.ceil(options.limits.milliseconds));
     this.signal = AbortSignal.any([options.signal, this.#deadline]);
     this.#started = options.now();
@@ -199,7 +199,7 @@ export class LoopState {
     this.usage = addUsage(this.usage, usage);
     this.#lastCostUsd = usage.costUsd;
     if (this.#hold) this.settle(usage);
-    else this.#options.account?.count(usage);
+    else this.#options.budget?.count(usage);
     this.#tokens.learn(this.messages, usage.promptTokens);
   }
 
@@ -227,7 +227,7 @@ export class LoopState {
     const stop = exceeded(limits, this.#spent(), next);
     if (stop) return stop;
     if (next + MIN_ANSWER_TOKENS > model.contextTokens) return "token_limit";
-    const hold = this.#options.account?.hold(next, this.#wantedAnswer(next));
+    const hold = this.#options.budget?.reserve(next, this.#wantedAnswer(next));
     if (typeof hold === "string") return hold;
     this.#hold = hold ?? null;
     return undefined;
@@ -255,8 +255,8 @@ export class LoopState {
   turnsLeft(): number {
     const next = this.#nextPromptTokens();
     const own = turnsLeft(this.#options.limits, this.#spent(), next);
-    const { account } = this.#options;
-    return account ? Math.min(own, Math.max(0, Math.floor(account.tokensLeft() / (next + 1)))) : own;
+    const { budget } = this.#options;
+    return budget ? Math.min(own, Math.max(0, Math.floor(budget.tokensLeft() / (next + 1)))) : own;
   }
 
   #nextPromptTokens(): number {

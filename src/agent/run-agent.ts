@@ -12,7 +12,7 @@ import {
   WRAP_UP_TURNS,
   wrapUpNudge,
 } from "./answer-calls.ts";
-import type { Totals } from "./limits.ts";
+import type { UsageTotals } from "./limits.ts";
 import { type LoopOptions, LoopState } from "./loop-state.ts";
 import type { AgentEvent, StopReason } from "./trajectory.ts";
 
@@ -108,7 +108,7 @@ export interface AgentResult {
   stopReason: StopReason;
   /** The conversation as the model saw it last, and what came after. */
   messages: readonly Message[];
-  usage: Totals;
+  usage: UsageTotals;
   turns: number;
   /** Why, when the stop reason is `model_error`. */
   modelError: AppError | null;

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { setImmediate as nextTick } from "node:timers/promises";
-import { severities } from "../finding.ts";
+import { worstFirst } from "../finding.ts";
 import { type AnalyzedFile, type Analyzer, type Diagnostic, seamLines } from "./analyzer.ts";
 import { createAstGrepAnalyzer } from "./ast-grep.ts";
 import { createBrokenDataAnalyzer } from "./data-formats.ts";
@@ -139,5 +139,5 @@ function withoutRepetitions(candidates: Diagnostic[]): Diagnostic[] {
 
 function byPlace(a: Diagnostic, b: Diagnostic): number {
   if (a.path !== b.path) return a.path < b.path ? -1 : 1;
-  return a.line - b.line || severities.indexOf(a.severity) - severities.indexOf(b.severity);
+  return a.line - b.line || worstFirst(a, b);
 }

@@ -12,7 +12,7 @@ import { createReviewCoverage } from "../review/find/coverage-gate.ts";
 import { firstRequestTokens, predictReview } from "../review/find/predict.ts";
 import { planReview, startUnit } from "../review/find/review-units.ts";
 import { ruleMatches } from "../review/find/rule-matches.ts";
-import { createKnown } from "../review/followup/known-change.ts";
+import { findReviewedHunks } from "../review/followup/known-change.ts";
 import type { Prediction } from "../review/review-result.ts";
 import { type ReviewDependencies, type ReviewRun, startRun } from "../review/review-run.ts";
 import { windowFor } from "../review/run-loop.ts";
@@ -116,7 +116,7 @@ async function openRun(range: OpenRange, config: EffectiveConfig, env: LocalEnv)
     candidates: { findings: [], silenced: [], unfinished: [] },
     matches: ruleMatches([]),
     coverage: createReviewCoverage(files),
-    known: createKnown(files, null, diffs),
+    known: findReviewedHunks(files, null, diffs),
     anchorFile: createAnchorFiles(workspace, diffs),
   });
 }

@@ -4,7 +4,7 @@ import { atLeast, type Severity, severities } from "../finding.ts";
 import type { StartedReviewProcess } from "../process/start-review-process.ts";
 import { outcomeOf } from "../reporters/outcome.ts";
 import { PIPED_WIDTH, plainLine } from "../reporters/terminal-style.ts";
-import { isPublicFault, type ReviewResult } from "../review/review-result.ts";
+import { isModelErrorWarning, type ReviewResult } from "../review/review-result.ts";
 import { type CommandIo, defineCommand, exitCodes } from "./command.ts";
 import { complaint } from "./complaint.ts";
 import { presentIndex } from "./local-index.ts";
@@ -139,7 +139,7 @@ async function runReview(
   if (modelFault !== null) await warn(io, `The model failed: ${modelFault}`);
   // Said once: what a report for anybody says of the fault is less than what was just said.
   const isSaid = (warning: string) =>
-    modelFault !== null && values.format === "pretty" && isPublicFault(warning);
+    modelFault !== null && values.format === "pretty" && isModelErrorWarning(warning);
   const warnings = reviewed.warnings.filter((warning) => !isSaid(warning));
   const result = { ...reviewed, warnings };
   const threshold = values["fail-on"] ?? config.check.threshold;

@@ -6,7 +6,7 @@ import type { Reviewed } from "../ledger/reviewed.ts";
 import type { CarriedFinding, LedgerState } from "../ledger/state.ts";
 import type { ReviewTask } from "../queue/job.ts";
 import { lookAgain, markOf } from "../review/followup/content-hash.ts";
-import type { EarlierFinding, History } from "../review/review-input.ts";
+import type { History, PriorFinding } from "../review/review-input.ts";
 import { shorten } from "./shorten.ts";
 
 /*
@@ -24,14 +24,14 @@ const longest = { title: 300, text: 4_000, reply: 500 };
 export function earlierFindings(
   { entries }: Pick<Ledger, "entries">,
   privatePaths: readonly string[],
-): EarlierFinding[] {
+): PriorFinding[] {
   const isPrivate = createPrivacy(privatePaths);
   // Of a deleted comment nobody knows where it stood.
   const shown = entries.filter(({ path }) => path === "" || !isPrivate(path));
   return shown.slice(-most.earlier).map((entry) => earlierFinding(entry, isPrivate));
 }
 
-function earlierFinding(entry: LedgerEntry, isPrivate: (path: string) => boolean): EarlierFinding {
+function earlierFinding(entry: LedgerEntry, isPrivate: (path: string) => boolean): PriorFinding {
   const { comment, id, path, side, line, severity, category, symbol, code, source, state } = entry;
   return {
     ...{ comment, id, path, side, line, severity, category, symbol, code, source, state },

@@ -140,3 +140,21 @@ export class ModelUnavailable extends AppError {
 export const isAborted = (error: unknown): boolean => error instanceof AppError && error.code === "aborted";
 
 export const abortedError = () => new AppError("aborted", "The model call was aborted");
+
+/** Names of the tags in which models think aloud. */
+const TAG = "(?:think|thinking|thought|reasoning)";
+const THOUGHT = new RegExp(`^\\s*<${TAG}>[\\s\\S]*?</${TAG}>`, "i");
+const START_OF_THOUGHT = new RegExp(`^\\s*<${TAG}>`, "i");
+const END_OF_THOUGHT = new RegExp(`</${TAG}>`, "i");
+
+/**
+ * An answer without the thinking before it. Where the server's template opened the tag itself, the answer has only the closing one;
+ * within JSON such a tag is ordinary text.
+ */
+export function withoutThinking(text: string): string {
+  if (THOUGHT.test(text)) return text.replace(THOUGHT, "").trim();
+  if (START_OF_THOUGHT.test(text)) return "";
+  const end = END_OF_THOUGHT.exec(text);
+  if (!end || /^\s*(?:[{[]|```)/.test(text)) return text.trim();
+  return text.slice(end.index + end[0].length).trim();
+}

@@ -1,5 +1,13 @@
 import { isObject, type LenientOptions, readAt, readLenientObject } from "./lenient-json.ts";
-import type { Message, Model, ModelRequest, ModelTurn, ToolCall, ToolDefinition } from "./model.ts";
+import {
+  type Message,
+  type Model,
+  type ModelRequest,
+  type ModelTurn,
+  type ToolCall,
+  type ToolDefinition,
+  withoutThinking,
+} from "./model.ts";
 
 /**
  * A model that calls tools with JSON in its text, for an API that takes no tools: requests carry no `tools`, and JSON in the answer
@@ -205,21 +213,3 @@ export function jsonIn(text: string, options: LenientOptions): JsonInText {
 const WRAPPER = /^\{\s*["']?(calls|tool_calls)\b/;
 
 const withoutFences = (text: string) => text.replaceAll(/^```\w*\s*$/gm, "").trim();
-
-/** Names of the tags in which models think aloud. */
-const TAG = "(?:think|thinking|thought|reasoning)";
-const THOUGHT = new RegExp(`^\\s*<${TAG}>[\\s\\S]*?</${TAG}>`, "i");
-const START_OF_THOUGHT = new RegExp(`^\\s*<${TAG}>`, "i");
-const END_OF_THOUGHT = new RegExp(`</${TAG}>`, "i");
-
-/**
- * An answer without the thinking before it. Where the server's template opened the tag itself, the answer has only the closing one;
- * within JSON such a tag is ordinary text.
- */
-export function withoutThinking(text: string): string {
-  if (THOUGHT.test(text)) return text.replace(THOUGHT, "").trim();
-  if (START_OF_THOUGHT.test(text)) return "";
-  const end = END_OF_THOUGHT.exec(text);
-  if (!end || /^\s*(?:[{[]|```)/.test(text)) return text.trim();
-  return text.slice(end.index + end[0].length).trim();
-}

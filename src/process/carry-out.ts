@@ -5,7 +5,7 @@ import { openOverlay } from "../git/overlay-workspace.ts";
 import { createMasking } from "../llm/masked-request.ts";
 import { runAnswer } from "../review/answer/run-answer.ts";
 import { runFix } from "../review/fix/run-fix.ts";
-import { runReview } from "../review/review-change.ts";
+import { reviewChange } from "../review/review-change.ts";
 import type { ReviewInput } from "../review/review-input.ts";
 import type { ReviewDependencies } from "../review/review-run.ts";
 import { Masks } from "../secrets/masks.ts";
@@ -71,7 +71,7 @@ export async function carryOut(
   await using graph =
     graphIndex === null ? null : openReviewGraph(graphIndex, input, { ...deps, workspace: checkout, place });
   const models = input.models && parent.models(input.models, masking, record);
-  const result = await runReview(input, {
+  const result = await reviewChange(input, {
     ...deps,
     models,
     ...(graph && { graph: learningGraph(graph, workspace) }),

@@ -2,7 +2,7 @@ import { AppError, errorLine } from "../errors.ts";
 import type { CheckoutPlace } from "../git/checkout-place.ts";
 import type { Workspace } from "../git/workspace.ts";
 import type { Graph, GraphCommit, EarlierFinding as KnownFinding } from "../graph/graph.ts";
-import type { EarlierFinding } from "../review/review-input.ts";
+import type { PriorFinding } from "../review/review-input.ts";
 import type { KnownGraph, OpenedGraph } from "../review/review-run.ts";
 
 export interface ReviewGraphOptions {
@@ -12,7 +12,7 @@ export interface ReviewGraphOptions {
   file: string;
   isPrivate(path: string): boolean;
   /** What earlier reviews of the same pull request found. */
-  earlier: readonly EarlierFinding[];
+  earlier: readonly PriorFinding[];
   /** Told of a fault of ours that there is no graph for. */
   onCrash(error: string): void;
   signal: AbortSignal;
@@ -93,7 +93,7 @@ function opened(graph: Graph, commits: readonly GraphCommit[]): Opened {
   };
 }
 
-const fates: Record<EarlierFinding["state"], string> = {
+const fates: Record<PriorFinding["state"], string> = {
   open: "open",
   fixed: "fixed",
   dismissed: "dismissed",
@@ -101,7 +101,7 @@ const fates: Record<EarlierFinding["state"], string> = {
 };
 
 /** What people answered says why it became so. */
-function asKnown({ id, path, line, title, text, state, replies }: EarlierFinding): KnownFinding {
+function asKnown({ id, path, line, title, text, state, replies }: PriorFinding): KnownFinding {
   const fate = [fates[state], ...replies.slice(0, 1)].join(": ");
   return { id, path, line, title, body: text, fate };
 }

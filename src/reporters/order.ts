@@ -1,14 +1,9 @@
-import { type Severity, severities } from "../finding.ts";
+import { inReportOrder } from "../finding.ts";
 import type { PlacedFinding } from "../review/review-result.ts";
-
-const rank = (severity: Severity) => severities.indexOf(severity);
 
 /** Worst first, then by path and line. */
 export function bySeverity(findings: readonly PlacedFinding[]): PlacedFinding[] {
-  return findings.toSorted(
-    ({ finding: a }, { finding: b }) =>
-      rank(a.severity) - rank(b.severity) || compare(a.path, b.path) || a.line - b.line,
-  );
+  return findings.toSorted((a, b) => inReportOrder(a.finding, b.finding));
 }
 
 /** Files by their worst finding, then by path; findings of a file by line. */
@@ -19,5 +14,3 @@ export function byFile(findings: readonly PlacedFinding[]): [string, PlacedFindi
     group.toSorted((a, b) => a.finding.line - b.finding.line),
   ]);
 }
-
-const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);

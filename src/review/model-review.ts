@@ -1,15 +1,15 @@
 import type { StopReason } from "../agent/trajectory.ts";
 import { type Finding, isUndisputed } from "../finding.ts";
 import { collectFindings } from "./find/finding-collector.ts";
-import { createUniqueIds, overlap, placeOf, titlesAlike } from "./find/fingerprint.ts";
-import { candidatesIn, type Passes, reviewUnits } from "./find/review-units.ts";
-import { readEarlier } from "./followup/earlier.ts";
-import { type FindingsLedger, type JudgedMatch, laterFindings } from "./followup/later-findings.ts";
+import { createUniqueIds, locationOf, locationsOverlap, titlesAlike } from "./find/fingerprint.ts";
+import { newRuleMatches, type Passes, reviewUnits } from "./find/review-units.ts";
+import { readPriorFindings } from "./followup/earlier.ts";
+import { type FollowUp, type JudgedMatch, laterFindings } from "./followup/later-findings.ts";
 import type { Unit } from "./plan/plan-units.ts";
 import {
   type DroppedFinding,
   type Prediction,
-  publicFault,
+  publicModelError,
   type TotalUsage,
   unfinishedSummary,
   whyUnfinished,
@@ -17,8 +17,15 @@ import {
 } from "./review-result.ts";
 import type { ReviewRun } from "./review-run.ts";
 import { standInWarning, totalUsage, whoAnswered } from "./run-loop.ts";
-import { asOne, type Group, gather, joinEqual, MAX_PLACES, mergePass } from "./verify/merge.ts";
-import { unchecked, type Verified, verifyFindings } from "./verify/verify-findings.ts";
+import {
+  type FindingGroup,
+  groupEqual,
+  groupFindings,
+  MAX_PLACES,
+  mergedFinding,
+  mergePass,
+} from "./verify/merge.ts";
+import { asUnverified, type VerifiedFindings, verifyFindings } from "./verify/verify-findings.ts";
 
 /** What a review found, whoever made it, before findings are placed. */
 export interface ModelReview {
@@ -33,7 +40,7 @@ export interface ModelReview {
   stopReason: StopReason;
   warnings: string[];
   /** What became of earlier findings; left out where nobody looked. */
-  ledger?: FindingsLedger;
+  ledger?: FollowUp;
   /** Files of parts that were not read to their end: what was served of them was judged by nobody. */
   unfinished?: ReadonlySet<string>;
 }
@@ -46,18 +53,21 @@ export interface ModelReview {
 export async function reviewWithModel(run: ReviewRun): Promise<ModelReview> {
   run.deps.progress({ type: "phase", phase: "planning" });
   const passes = await reviewUnits(run);
-  const earlier = await readEarlier(run);
+  const earlier = await readPriorFindings(run);
   const identify = createUniqueIds(new Set(earlier.carried.map(({ finding }) => finding.id)));
   const withId = (finding: Finding) => ({ ...finding, id: identify(finding) });
   const certain = run.matches.certain.map(withId);
-  const found = gather([...passes.reviews.map(({ findings }) => findings), earlier.unpublished], identify);
+  const found = groupFindings(
+    [...passes.reviews.map(({ findings }) => findings), earlier.unpublished],
+    identify,
+  );
   const candidates = await answered(run, passes);
   const stopReason = worstStop(passes.reviews.map((review) => review.stopReason).concat(passes.stops));
   const isOver = isModelLost(run, passes);
   const merged = isOver ? unmerged(passes, found) : await merge(run, passes, found, identify);
   const { kept, groups } = withoutRestated(certain, merged.groups);
   const { findings, dropped, ledger } = await laterFindings(run, {
-    groups: [...kept, ...candidates.notJudged.map(withId)].map((one): Group => [one]).concat(groups),
+    groups: [...kept, ...candidates.notJudged.map(withId)].map((one): FindingGroup => [one]).concat(groups),
     readBefore: [...passes.reviews.flatMap(({ readBefore }) => readBefore), ...merged.readBefore].map(withId),
     judged: [...candidates.rejected, ...candidates.reported],
     unpublished: new Set(earlier.unpublished.map(identify)),
@@ -72,10 +82,10 @@ export async function reviewWithModel(run: ReviewRun): Promise<ModelReview> {
     unfinished: new Set([...unfinishedFiles(passes), ...candidates.notJudged.flatMap(pathsOf)]),
     // The last review's word on the whole says more than that this one has none.
     summary: merged.summary ?? (run.input.history?.summary || unfinishedSummary(stopReason)),
-    usage: totalUsage(run.account.usage),
-    model: whoAnswered(run.models.review.name, run.account.usage),
+    usage: totalUsage(run.budget.usage),
+    model: whoAnswered(run.models.review.name, run.budget.usage),
     stopReason,
-    warnings: [...standInWarning(run.account.usage), ...warningsOf(run, passes), ...merged.warnings],
+    warnings: [...standInWarning(run.budget.usage), ...warningsOf(run, passes), ...merged.warnings],
   };
 }
 
@@ -94,7 +104,7 @@ async function answered(run: ReviewRun, { reviews, overflow }: Passes): Promise<
   const told: JudgedMatch[] = [];
   const single: Finding[] = [];
   const unshown: Finding[] = [];
-  for (const { id, finding } of await candidatesIn(run, run.files)) {
+  for (const { id, finding } of await newRuleMatches(run, run.files)) {
     const reason = reasons.get(id);
     if (reported.has(id)) told.push({ finding, reason: REPORTED });
     else if (reason !== undefined) rejected.push({ finding, reason });
@@ -111,7 +121,7 @@ function groupedByRule(findings: readonly Finding[]): Finding[] {
     const groups: Finding[] = [];
     for (let at = 0; at < ofRule.length; at += MAX_PLACES + 1) {
       const [first, ...others] = ofRule.slice(at, at + MAX_PLACES + 1);
-      if (first) groups.push({ ...first, places: others.map(placeOf) });
+      if (first) groups.push({ ...first, places: others.map(locationOf) });
     }
     return groups;
   });
@@ -135,10 +145,10 @@ const asRejected = ({ finding: { id, path, line, title, source }, reason }: Judg
  * Takes away what a model reported of a certain finding in its own words: the finding gets the model's evidence and stays as it
  * is. What is left are the groups that say something else.
  */
-function withoutRestated(certain: readonly Finding[], groups: readonly Group[]) {
+function withoutRestated(certain: readonly Finding[], groups: readonly FindingGroup[]) {
   const kept = [...certain];
   const others = groups.filter((group) => {
-    const one = asOne(group);
+    const one = mergedFinding(group);
     const at = kept.findIndex((known) => isRestated(known, one));
     const known = kept[at];
     if (!known) return true;
@@ -151,7 +161,7 @@ function withoutRestated(certain: readonly Finding[], groups: readonly Group[]) 
 const isRestated = (known: Finding, one: Finding) =>
   known.category === one.category &&
   one.places.length === 0 &&
-  overlap(placeOf(known), placeOf(one)) &&
+  locationsOverlap(locationOf(known), locationOf(one)) &&
   titlesAlike(known.title, one.title);
 
 type Identify = ReturnType<typeof createUniqueIds>;
@@ -163,8 +173,12 @@ function isModelLost({ deps }: ReviewRun, { reviews, stops }: Passes): boolean {
 }
 
 /** @param whyNot why nobody can be asked; null when somebody can */
-async function verify(run: ReviewRun, fresh: readonly Group[], whyNot: string | null): Promise<Verified> {
-  const settled = fresh.filter(([first]) => isUndisputed(first)).map(asOne);
+async function verify(
+  run: ReviewRun,
+  fresh: readonly FindingGroup[],
+  whyNot: string | null,
+): Promise<VerifiedFindings> {
+  const settled = fresh.filter(([first]) => isUndisputed(first)).map(mergedFinding);
   const groups = fresh.filter(([first]) => !isUndisputed(first));
   const { findings, dropped } = await verifyDisputed(run, groups, whyNot);
   return { findings: [...settled, ...findings], dropped };
@@ -172,18 +186,18 @@ async function verify(run: ReviewRun, fresh: readonly Group[], whyNot: string | 
 
 async function verifyDisputed(
   run: ReviewRun,
-  groups: readonly Group[],
+  groups: readonly FindingGroup[],
   whyNot: string | null,
-): Promise<Verified> {
-  if (run.input.config.effort === "low") return { findings: groups.map(asOne), dropped: [] };
+): Promise<VerifiedFindings> {
+  if (run.input.config.effort === "low") return { findings: groups.map(mergedFinding), dropped: [] };
   if (whyNot !== null)
-    return { findings: groups.map((group) => unchecked(asOne(group), whyNot)), dropped: [] };
+    return { findings: groups.map((group) => asUnverified(mergedFinding(group), whyNot)), dropped: [] };
   if (groups.length > 0) run.deps.progress({ type: "phase", phase: "verifying" });
   return verifyFindings(run, groups);
 }
 
 interface Merged {
-  groups: readonly Group[];
+  groups: readonly FindingGroup[];
   /** Null when no loop finished. */
   summary: string | null;
   /** Reported of code that an earlier review has read. */
@@ -195,7 +209,7 @@ interface Merged {
 async function merge(
   run: ReviewRun,
   passes: Passes,
-  groups: readonly Group[],
+  groups: readonly FindingGroup[],
   identify: Identify,
 ): Promise<Merged> {
   const { reviews, units } = passes;
@@ -213,7 +227,7 @@ async function merge(
   const merged = await mergePass(run, groups, isApart ? parts : [], collector.report);
   return {
     // It may report what is listed already, and what it finds has ids of a loop that knows no other.
-    groups: joinEqual([...merged.groups, ...gather([collector.findings()], identify)]),
+    groups: groupEqual([...merged.groups, ...groupFindings([collector.findings()], identify)]),
     summary: (isApart ? merged.summary : null) ?? apart.summary,
     readBefore: collector.readBefore(),
     warnings: isApart && merged.summary === null ? [NOT_CROSSED] : [],
@@ -223,7 +237,7 @@ async function merge(
 /** Whoever read everything alone seldom says one thing twice, unless of lines that lie together. */
 const NEAR_LINES = 20;
 
-function anyNear(groups: readonly Group[]): boolean {
+function anyNear(groups: readonly FindingGroup[]): boolean {
   const firsts = groups.map(([first]) => first);
   return firsts.some((one, at) =>
     firsts
@@ -236,7 +250,7 @@ const NOT_CROSSED =
   "The change was read in parts, and what crosses them was not looked at to the end: the pass that merges did not finish.";
 
 /** Without a pass that merges: parts keep their summaries, and several looks at the same have one. */
-function unmerged({ reviews, units }: Passes, groups: readonly Group[]): Merged {
+function unmerged({ reviews, units }: Passes, groups: readonly FindingGroup[]): Merged {
   const summaries = reviews.flatMap(({ summary }) => (summary === null ? [] : [summary]));
   const shown = units.length > 1 ? summaries : summaries.slice(0, 1);
   return { groups, summary: shown.length > 0 ? shown.join("\n\n") : null, readBefore: [], warnings: [] };
@@ -249,9 +263,9 @@ function unfinishedFiles({ units, reviews, loopsAUnit }: Passes): Set<string> {
   return new Set(units.filter(isOpen).flatMap(({ files }) => files.map(({ change }) => change.path)));
 }
 
-function warningsOf({ account, input }: ReviewRun, { reviews, unplanned }: Passes): string[] {
-  const { usage } = account;
-  const faults = reviews.flatMap(({ modelError }) => (modelError ? [publicFault(modelError)] : []));
+function warningsOf({ budget, input }: ReviewRun, { reviews, unplanned }: Passes): string[] {
+  const { usage } = budget;
+  const faults = reviews.flatMap(({ modelError }) => (modelError ? [publicModelError(modelError)] : []));
   const unpriced = input.limits.costUsd !== null && usage.requests > 0 && usage.costUsd === null;
   return [
     ...new Set(faults),

@@ -1,28 +1,32 @@
 import type { Coverage as CoverageCounter } from "../agent/coverage.ts";
-import { minimumSeverityAt } from "../config/repo-config.ts";
-import { atLeast, type Finding, isCertain, severities } from "../finding.ts";
+import { type Finding, isCertain } from "../finding.ts";
 import type { Range } from "../secrets/ranges.ts";
 import type { ChangedFile } from "../tools/tool.ts";
 import { findConfigChanges } from "./config-changes.ts";
 import type { AnchorFile } from "./find/anchor.ts";
 import { createAnchorFiles } from "./find/anchor-files.ts";
 import { createReviewCoverage } from "./find/coverage-gate.ts";
-import { placeFinding } from "./find/placement.ts";
+import { milderWarning, placeFindings } from "./find/placement.ts";
 import {
-  type Candidates,
+  type AnalyzerFindings,
   createRuleSwitch,
-  findCandidates,
   mayLackCertain,
   ruleMatches,
+  runAnalyzers,
   unfinishedWarning,
 } from "./find/rule-matches.ts";
 import { fileMark, keyUnder, lookAgain } from "./followup/content-hash.ts";
-import { countKnown, createKnown, type KnownChange, reviewedNow } from "./followup/known-change.ts";
+import {
+  countReviewed,
+  findReviewedHunks,
+  type ReviewedHunks,
+  reviewedNow,
+} from "./followup/known-change.ts";
 import { laterFindingsOffline } from "./followup/later-findings.ts";
-import { inSurroundings } from "./followup/surroundings.ts";
+import { withSurroundings } from "./followup/surroundings.ts";
 import { type ModelReview, reviewWithModel } from "./model-review.ts";
 import type { History, ReviewInput } from "./review-input.ts";
-import type { Coverage, LedgerUpdate, MaskedLine, PlacedFinding, ReviewResult } from "./review-result.ts";
+import type { Coverage, LedgerUpdate, MaskedLine, ReviewResult } from "./review-result.ts";
 import { type ReviewDependencies, startRun } from "./review-run.ts";
 import { withCheckedSuggestion } from "./suggestion/check-suggestion.ts";
 
@@ -71,18 +75,22 @@ function linesOf(text: string, { start, end }: Range): number[] {
 }
 
 /** One review from a checkout to placed findings: the pipeline both edges share. */
-export async function runReview(input: ReviewInput, deps: ReviewDependencies): Promise<ReviewResult> {
+export async function reviewChange(input: ReviewInput, deps: ReviewDependencies): Promise<ReviewResult> {
   deps.progress({ type: "phase", phase: "context" });
   // Others read what changed meanwhile; whoever asks is told what went wrong.
   if (deps.models) deps.graph?.open().catch(() => {});
   const changed = await deps.diffs.files();
-  const files = input.history ? await inSurroundings(changed, deps) : changed;
+  const files = input.history ? await withSurroundings(changed, deps) : changed;
   deps.progress({ type: "phase", phase: "analyzers" });
   const isOff = createRuleSwitch(input.config);
-  const found = await findCandidates(files, { ...deps, isOff, key: input.history?.key });
+  const found = await runAnalyzers(files, { ...deps, isOff, key: input.history?.key });
   const { history, config, refused = null } = input;
   const candidates = refused === null ? found : { ...found, findings: found.findings.filter(isCertain) };
-  const known = createKnown(files, history && { ...history, key: keyUnder(config, history.key) }, deps.diffs);
+  const known = findReviewedHunks(
+    files,
+    history && { ...history, key: keyUnder(config, history.key) },
+    deps.diffs,
+  );
   // Without a model nothing is read, now or ever.
   const coverage = createReviewCoverage(files, null, deps.models && known);
   const anchorFile = createAnchorFiles(deps.workspace, deps.diffs);
@@ -98,7 +106,7 @@ export async function runReview(input: ReviewInput, deps: ReviewDependencies): P
     mode: deps.models ? "model" : "offline",
     model: review.model ?? deps.models?.review.name ?? null,
     summary: review.summary,
-    findings: await place(review.findings, input, anchorFile),
+    findings: await placeFindings(review.findings, input.config, anchorFile),
     coverage: coverageOf(files, coverage),
     usage: review.usage,
     stop_reason: review.stopReason,
@@ -107,7 +115,7 @@ export async function runReview(input: ReviewInput, deps: ReviewDependencies): P
       ...deps.diffs.warnings(),
       ...review.warnings,
       ...unfinishedWarning(candidates.unfinished),
-      ...milderWarning(review.findings, input),
+      ...milderWarning(review.findings, input.config),
     ],
     effort: input.config.effort,
     dropped: [...review.dropped],
@@ -125,12 +133,12 @@ interface ReviewParts {
   deps: ReviewDependencies;
   files: readonly ChangedFile[];
   coverage: CoverageCounter;
-  known: KnownChange;
-  candidates: Candidates;
-  anchorFile: AnchorFileOf;
+  known: ReviewedHunks;
+  candidates: AnalyzerFindings;
+  anchorFile: ReadAnchorFile;
 }
 
-type AnchorFileOf = (path: string) => Promise<AnchorFile | undefined>;
+type ReadAnchorFile = (path: string) => Promise<AnchorFile | undefined>;
 
 async function reviewFiles(parts: ReviewParts): Promise<ModelReview> {
   const { input, deps, files, coverage, known, anchorFile } = parts;
@@ -178,7 +186,7 @@ function ledgerOf(
   // Equal runs count as often as they were read; a file is looked at again once.
   const looks = [...due].map((path) => lookAgain(fileMark(path))).filter((look) => !hashes.includes(look));
   return {
-    known_hunks: deps.models ? countKnown(files, known) : 0,
+    known_hunks: deps.models ? countReviewed(files, known) : 0,
     reviewed: { unit, hashes: [...hashes, ...looks] },
     ...ledger,
   };
@@ -198,7 +206,7 @@ const nothingToReview: ModelReview = {
 };
 
 /** What rules suggest is tried on the file as what a model suggests is. */
-async function checked(findings: readonly Finding[], anchorFile: AnchorFileOf): Promise<Finding[]> {
+async function checked(findings: readonly Finding[], anchorFile: ReadAnchorFile): Promise<Finding[]> {
   const all: Finding[] = [];
   for (const finding of findings) {
     const file = finding.suggestion === null ? undefined : await anchorFile(finding.path);
@@ -218,44 +226,6 @@ function offlineReview(findings: readonly Finding[]): ModelReview {
     stopReason: "no_model",
     warnings: [],
   };
-}
-
-async function place(
-  findings: readonly Finding[],
-  { config }: ReviewInput,
-  anchorFile: AnchorFileOf,
-): Promise<PlacedFinding[]> {
-  const rank = (finding: Finding) => severities.indexOf(finding.severity);
-  const placed = await Promise.all(
-    findings.filter(wantedBy(config)).map(async (finding) => {
-      const file = await anchorFile(finding.path);
-      return file
-        ? placeFinding(finding, file)
-        : { finding, placement: { kind: "summary" as const, reason: "the file could not be read" } };
-    }),
-  );
-  return placed.toSorted(
-    (a, b) =>
-      rank(a.finding) - rank(b.finding) ||
-      (a.finding.path < b.finding.path ? -1 : Number(a.finding.path > b.finding.path)) ||
-      a.finding.line - b.finding.line,
-  );
-}
-
-const wantedBy =
-  (config: ReviewInput["config"]) =>
-  ({ severity, path }: Finding) =>
-    atLeast(severity, minimumSeverityAt(config, path));
-
-/** What the configuration leaves out is counted: nothing that was found goes away without a word. */
-function milderWarning(findings: readonly Finding[], { config }: ReviewInput): string[] {
-  const milder = findings.filter((finding) => !wantedBy(config)(finding)).length;
-  if (milder === 0) return [];
-  const count = milder === 1 ? "1 finding is" : `${milder} findings are`;
-  const minimum = config.severity_by_path
-    ? `minimum severity of ${milder === 1 ? "its folder" : "their folders"}`
-    : `configured minimum severity "${config.minimum_severity}"`;
-  return [`${count} milder than the ${minimum} and not reported.`];
 }
 
 function coverageOf(files: readonly ChangedFile[], counter: CoverageCounter): Coverage {

@@ -26,7 +26,7 @@ export const FailedCheck = z.strictObject({
 export type FailedCheck = z.infer<typeof FailedCheck>;
 
 /** A finding that an earlier review posted, as the ledger has it. */
-export const EarlierFinding = z.strictObject({
+export const PriorFinding = z.strictObject({
   /** Id of its comment; null for one that was deleted. */
   comment: z.int().nullable(),
   /** Of the finding. */
@@ -54,7 +54,7 @@ export const EarlierFinding = z.strictObject({
   /** What people answered. */
   replies: z.array(z.string()),
 });
-export type EarlierFinding = z.infer<typeof EarlierFinding>;
+export type PriorFinding = z.infer<typeof PriorFinding>;
 
 /** What people wrote about the change. All of it is untrusted text. Null for a local range. */
 export const PullText = z.strictObject({
@@ -67,7 +67,7 @@ export const PullText = z.strictObject({
   /** Checks of the head that have ended without success. */
   checks: z.array(FailedCheck),
   /** What earlier reviews of this pull request found, and what became of it. */
-  earlier: z.array(EarlierFinding),
+  earlier: z.array(PriorFinding),
 });
 export type PullText = z.infer<typeof PullText>;
 

@@ -212,13 +212,13 @@ const sentences: Partial<Record<ErrorCode, string>> = {
 const FAILED = "The model failed: ";
 
 /** Whether a warning of a review tells of a fault of the model. */
-export const isPublicFault = (warning: string): boolean => warning.startsWith(FAILED);
+export const isModelErrorWarning = (warning: string): boolean => warning.startsWith(FAILED);
 
 /**
  * What everybody may read of a fault of the model. The error's own text names the operator's endpoint and repeats what the
  * provider said; it goes to whoever operates this, as progress.
  */
-export function publicFault({ code }: AppError): string {
+export function publicModelError({ code }: AppError): string {
   if (code === "budget_spent")
     return "The model was not asked any more: today's budget of the pull request or its installation is used up.";
   return `${FAILED}${sentences[code] ?? "the log of its operator says why"}.`;

@@ -1,5 +1,5 @@
 import type { Coverage } from "../agent/coverage.ts";
-import { type Account, createAccount } from "../agent/limits.ts";
+import { createTokenBudget, type TokenBudget } from "../agent/limits.ts";
 import type { LoopEntry, Trajectory } from "../agent/trajectory.ts";
 import type { Analyzer } from "../analyzers/analyzer.ts";
 import type { Commit, Workspace } from "../git/workspace.ts";
@@ -7,8 +7,8 @@ import type { Masking } from "../llm/masked-request.ts";
 import type { Models } from "../llm/model.ts";
 import type { ChangedFile, DiffSource, GraphPort, JournalPort } from "../tools/tool.ts";
 import type { AnchorFile } from "./find/anchor.ts";
-import type { Candidates, RuleMatches } from "./find/rule-matches.ts";
-import type { KnownChange } from "./followup/known-change.ts";
+import type { AnalyzerFindings, RuleMatches } from "./find/rule-matches.ts";
+import type { ReviewedHunks } from "./followup/known-change.ts";
 import type { ProgressEvent } from "./progress.ts";
 import type { ReviewInput } from "./review-input.ts";
 
@@ -68,21 +68,21 @@ export interface ReviewDependencies {
 }
 
 /** What a review by a model has before its first loop. */
-export interface ReadChange {
+export interface ChangeUnderReview {
   files: readonly ChangedFile[];
   /** What the analyzers found, and in which files they did not finish. */
-  candidates: Candidates;
+  candidates: AnalyzerFindings;
   /** The same findings as the review goes on with them. */
   matches: RuleMatches;
   /** Of the whole change; loops that read parts of it report here. */
   coverage: Coverage;
   /** What of it earlier reviews have read. */
-  known: KnownChange;
+  known: ReviewedHunks;
   anchorFile(path: string): Promise<AnchorFile | undefined>;
 }
 
 /** What all loops of one review share. */
-export interface ReviewRun extends ReadChange {
+export interface ReviewRun extends ChangeUnderReview {
   input: ReviewInput;
   deps: ReviewDependencies;
   models: Models;
@@ -92,7 +92,7 @@ export interface ReviewRun extends ReadChange {
   /** Nothing that was read is remembered: everything is new. */
   isFirst: boolean;
   /** Tokens and money of all loops together. */
-  account: Account;
+  budget: TokenBudget;
   /** What an earlier run recorded of this loop. */
   replayOf(loop: string): readonly LoopEntry[];
   /** Milliseconds; at least one, so that a loop ends by itself. */
@@ -106,7 +106,7 @@ export async function startRun(
   input: ReviewInput,
   models: Models,
   deps: ReviewDependencies,
-  change: ReadChange,
+  change: ChangeUnderReview,
 ): Promise<ReviewRun> {
   const recorded = Map.groupBy(deps.replay, ({ loop }) => loop);
   return {
@@ -115,7 +115,7 @@ export async function startRun(
     graph: (await deps.graph?.open()) ?? null,
     commits: await deps.workspace.commits(COMMITS),
     isFirst: !input.history?.reviewed,
-    account: createAccount(input.limits),
+    budget: createTokenBudget(input.limits),
     replayOf: (loop) => recorded.get(loop) ?? [],
     timeLeft: () => Math.max(1, input.limits.milliseconds - (deps.now() - deps.startedAt)),
   };

@@ -1,4 +1,4 @@
-import type { Account, Totals } from "../agent/limits.ts";
+import type { TokenBudget, UsageTotals } from "../agent/limits.ts";
 import { type AgentInput, type AgentResult, runAgent } from "../agent/run-agent.ts";
 import type { AgentEvent } from "../agent/trajectory.ts";
 import type { Message, ModelFacts, ModelRole, Usage } from "../llm/model.ts";
@@ -9,7 +9,7 @@ import type { TotalUsage } from "./review-result.ts";
 import type { ReviewDependencies, ReviewRun } from "./review-run.ts";
 
 /** What a loop needs of the run that it is part of. */
-export interface LoopRun extends Pick<ReviewRun, "models" | "account" | "replayOf"> {
+export interface LoopRun extends Pick<ReviewRun, "models" | "budget" | "replayOf"> {
   input: Pick<ReviewInput, "limits" | "targetBranch">;
   deps: Omit<ReviewDependencies, "models" | "startedAt">;
 }
@@ -23,9 +23,9 @@ interface LoopTask {
   role: ModelRole;
   messages: readonly Message[];
   /** The tools through which it reports and ends. A model that can read between its turns has the reading tools as well. */
-  outlets: readonly AnyTool[];
+  outputTools: readonly AnyTool[];
   /** True where all that it needs is in its messages: then there is nothing to read with. */
-  isTold?: boolean;
+  hasNoReadingTools?: boolean;
   /** The ports through which this loop reports. */
   ports: Pick<
     ToolContext,
@@ -44,7 +44,7 @@ interface LoopTask {
   /** Told what the model is shown of the change. */
   coverage: CoverageSink;
   /** Pays for it; what all loops share, or a part of that. */
-  account: Account;
+  budget: TokenBudget;
   turns: number;
   tokens: number;
   /** Wall time that this loop may take. */
@@ -64,7 +64,7 @@ export async function runLoop(run: LoopRun, task: LoopTask): Promise<AgentResult
     loop: task.loop,
     model,
     messages: task.messages,
-    tools: task.isTold ? task.outlets : [...readingTools, ...task.outlets],
+    tools: task.hasNoReadingTools ? task.outputTools : [...readingTools, ...task.outputTools],
     context: {
       targetBranch: input.targetBranch,
       ...{ workspace, diffs, isPrivate },
@@ -77,7 +77,7 @@ export async function runLoop(run: LoopRun, task: LoopTask): Promise<AgentResult
       costUsd: limits.costUsd,
       milliseconds: Math.max(1, Math.floor(task.milliseconds)),
     },
-    account: task.account,
+    budget: task.budget,
     trajectory: deps.trajectory,
     replay: replayOf(task.loop),
     isPlayback: deps.isPlayback,
@@ -88,7 +88,7 @@ export async function runLoop(run: LoopRun, task: LoopTask): Promise<AgentResult
     emit(event) {
       if (event.type === "turn_finished") {
         task.answered?.();
-        const { usage } = run.account;
+        const { usage } = run.budget;
         progress({ type: "turn", turn: usage.requests, total: usageOf(usage) });
       }
       forward(event, progress);
@@ -181,7 +181,7 @@ export function roomFor(
   return Math.min(bytes, bytesOf(contextTokens * share));
 }
 
-type Answers = Pick<Totals, "requests" | "standIns">;
+type Answers = Pick<UsageTotals, "requests" | "standIns">;
 
 /** The models that answered, as reports name them: `asked` itself, unless another one stood in every time. */
 export function whoAnswered(asked: string, { requests, standIns = {} }: Answers): string {
@@ -203,7 +203,7 @@ const countOf = (standIns: Readonly<Record<string, number>>) =>
   Object.values(standIns).reduce((sum, count) => sum + count, 0);
 
 /** What all loops of a run have used, as it leaves the process. */
-export function totalUsage(usage: Totals): TotalUsage {
+export function totalUsage(usage: UsageTotals): TotalUsage {
   return {
     requests: usage.requests,
     prompt_tokens: usage.promptTokens,

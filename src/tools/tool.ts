@@ -80,18 +80,18 @@ export interface Verdict {
 }
 
 /** Where a verdict leaves the loop of a second look. */
-export interface JudgePort {
+export interface VerdictSink {
   /** Keeps the verdict. Answers what was left out of it, for the model. */
   judge(verdict: Verdict): Promise<string | null>;
 }
 
 /** Makes one finding of several. */
-export interface JoinPort {
+export interface MergeSink {
   join(keep: string, others: readonly string[]): { ok: true; note: string } | { ok: false; reason: string };
 }
 
 /** Where the answer to a person's question leaves the loop. */
-export interface ConversePort {
+export interface ReplySink {
   reply(text: string): void;
 }
 
@@ -103,7 +103,7 @@ export interface Settlement {
 }
 
 /** Where the check of an earlier finding leaves its loop. */
-export interface SettlePort {
+export interface RecheckSink {
   settle(settlement: Settlement): void;
 }
 
@@ -114,7 +114,7 @@ export interface SamePair {
 }
 
 /** Where the comparison of new findings with earlier comments leaves its loop. */
-export interface ComparePort {
+export interface DuplicateSink {
   /** Takes the pairs that tell of one problem, or names the first that was not asked for. */
   same(pairs: readonly SamePair[]): { ok: true } | { ok: false; reason: string };
 }
@@ -229,15 +229,15 @@ export interface ToolContext {
   coverage: CoverageSink;
   report: ReportPort;
   /** Only where a finding is judged. */
-  judge?: JudgePort;
+  judge?: VerdictSink;
   /** Only where findings are merged. */
-  join?: JoinPort;
+  join?: MergeSink;
   /** Only where an earlier finding is checked. */
-  settle?: SettlePort;
+  settle?: RecheckSink;
   /** Only where findings are compared with earlier comments. */
-  compare?: ComparePort;
+  compare?: DuplicateSink;
   /** Only where a question is answered. */
-  converse?: ConversePort;
+  converse?: ReplySink;
   /** Only where a fix is made: the files that may be changed. The reading tools see them as they stand. */
   edit?: EditPort;
   /** Only where a fix is made: how it ends. */

@@ -3,8 +3,8 @@ import { AppError } from "../../src/errors.ts";
 import { forAllRoles, type Model, type ModelRequest, type Protocol } from "../../src/llm/model.ts";
 import { withTextProtocol } from "../../src/llm/text-fallback.ts";
 import { reviewConclusion } from "../../src/reporters/conclusions.ts";
-import { runReview } from "../../src/review/review-change.ts";
-import type { EarlierFinding } from "../../src/review/review-input.ts";
+import { reviewChange } from "../../src/review/review-change.ts";
+import type { PriorFinding } from "../../src/review/review-input.ts";
 import { createDiffSource } from "../../src/tools/diff-source.ts";
 import { pullText } from "../review/context/first-message.ts";
 import { candidateIds } from "../support/answer-candidates.ts";
@@ -132,11 +132,11 @@ async function review(
   say: Say,
   effort: "low" | "medium" | "high",
   protocol: Protocol,
-  earlier: EarlierFinding[] = [],
+  earlier: PriorFinding[] = [],
 ) {
   const { workspace } = opened;
   const input = reviewInput({ config: { effort }, pull: pullText({ earlier }) });
-  return runReview(
+  return reviewChange(
     { ...input, history: { key: "k", reviewed: null, carried: [], summary: "" } },
     {
       ...{ workspace, diffs: createDiffSource(workspace, { ignore: [], private: [] }) },
@@ -148,7 +148,7 @@ async function review(
 }
 
 /** A comment that an earlier review posted on a secret, still open. */
-const told = (line: number): EarlierFinding => ({
+const told = (line: number): PriorFinding => ({
   ...{ comment: line, id: `${line}`.repeat(12).slice(0, 12), path: secrets.path, side: "RIGHT", line },
   ...{
     start_line: null,

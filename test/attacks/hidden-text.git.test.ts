@@ -5,7 +5,7 @@ import { runAnswer } from "../../src/review/answer/run-answer.ts";
 import { escapeInvisible } from "../../src/text/escape-invisible.ts";
 import { createDiffSource } from "../../src/tools/diff-source.ts";
 import { earlierFinding, firstMessageIn } from "../review/context/first-message.ts";
-import { comment, createRounds, round } from "../review/recheck/later-round.ts";
+import { comment, createRounds, round } from "../review/followup/later-round.ts";
 import { GitRepo } from "../support/git-repo.ts";
 import { scriptedModel } from "../support/scripted.ts";
 import { openRepository } from "../tools/context.ts";

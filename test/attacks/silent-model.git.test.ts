@@ -3,7 +3,7 @@ import { openCheckRun } from "../../src/reporters/check-run.ts";
 import { publishReview } from "../../src/reporters/github-review.ts";
 import { head, MemoryGitHub } from "../reporters/memory-github.ts";
 import { summary } from "../reporters/publish-to-memory.ts";
-import { createRounds, type Rounds, round } from "../review/recheck/later-round.ts";
+import { createRounds, type Rounds, round } from "../review/followup/later-round.ts";
 import type { ScriptedTurn } from "../support/scripted.ts";
 
 let rounds: Rounds;

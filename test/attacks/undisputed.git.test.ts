@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
-import type { EarlierFinding } from "../../src/review/review-input.ts";
+import type { PriorFinding } from "../../src/review/review-input.ts";
 import {
   comment,
   confirms,
@@ -10,7 +10,7 @@ import {
   reports,
   round,
   textOf,
-} from "../review/recheck/later-round.ts";
+} from "../review/followup/later-round.ts";
 import { GitRepo } from "../support/git-repo.ts";
 import type { ScriptedTurn } from "../support/scripted.ts";
 import { openRepository } from "../tools/context.ts";
@@ -40,7 +40,7 @@ afterAll(async () => {
 });
 
 /** Of something else, on the first of the lines. */
-const dismissed: EarlierFinding = comment({
+const dismissed: PriorFinding = comment({
   ...{ path: "a.ts", line: 3, original_line: 3, symbol: null, code: null, state: "dismissed" },
   ...{
     severity: "critical",

@@ -3,8 +3,8 @@ import type { TrajectoryEntry } from "../../src/agent/trajectory.ts";
 import { earlierFindings, type HistorySource, historyOf } from "../../src/jobs/history.ts";
 import { emptyState, type LedgerState } from "../../src/ledger/state.ts";
 import { contentHashBy } from "../../src/review/followup/content-hash.ts";
-import { allHunks, createKnown, unreadHashes } from "../../src/review/followup/known-change.ts";
-import { EarlierFinding, History } from "../../src/review/review-input.ts";
+import { allHunks, findReviewedHunks, unreadHashes } from "../../src/review/followup/known-change.ts";
+import { History, PriorFinding } from "../../src/review/review-input.ts";
 import type { ChangedFile } from "../../src/tools/tool.ts";
 import { sampleEntry, sampleFinding } from "../reporters/sample-result.ts";
 import { changedFile } from "../review/plan/changed-file.ts";
@@ -83,7 +83,9 @@ describe("units that a job finished before a push called it off", () => {
   it("leave it to this review to look at earlier findings in the files that they have read", () => {
     const files = ["a.ts", "b.ts"].map((path) => ({ ...changedFile({ path }), changes: [["x"]] }));
     const recorded = [unit([contentHashBy("key")("a.ts", ["x"])])];
-    const known = createKnown(files, history({ recorded }), { fileDiff: () => Promise.reject(new Error()) });
+    const known = findReviewedHunks(files, history({ recorded }), {
+      fileDiff: () => Promise.reject(new Error()),
+    });
     expect(files.map(({ change }) => known.hasLost(change.path))).toEqual([true, false]);
   });
 
@@ -95,7 +97,7 @@ describe("units that a job finished before a push called it off", () => {
       unit([contentHash("a.ts", ["handler"])], { beside: unreadHashes(guard, allHunks(guard), contentHash) }),
     ];
     const knownOf = (files: readonly ChangedFile[]) =>
-      createKnown(files, history({ recorded }), { fileDiff: () => Promise.reject(new Error()) }).known(
+      findReviewedHunks(files, history({ recorded }), { fileDiff: () => Promise.reject(new Error()) }).known(
         "a.ts",
       );
     expect(knownOf([handler, guard])).toEqual(new Set([1]));
@@ -138,7 +140,7 @@ describe("units that a job finished before a push called it off", () => {
 
 describe("earlier findings", () => {
   const told = (entries = [sampleEntry()], privatePaths: string[] = []) =>
-    earlierFindings({ entries }, privatePaths).map((one) => EarlierFinding.parse(one));
+    earlierFindings({ entries }, privatePaths).map((one) => PriorFinding.parse(one));
 
   it("come with what is known of them, their texts cut", () => {
     const entry = sampleEntry({

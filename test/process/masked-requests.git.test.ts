@@ -10,7 +10,7 @@ import { runAnswerProcess } from "../../src/process/run-answer-process.ts";
 import { runFixProcess } from "../../src/process/run-fix-process.ts";
 import type { ProcessOptions } from "../../src/process/run-in-process.ts";
 import { runReviewProcess } from "../../src/process/run-review-process.ts";
-import type { EarlierFinding, ReviewInput } from "../../src/review/review-input.ts";
+import type { PriorFinding, ReviewInput } from "../../src/review/review-input.ts";
 import { placeOf } from "../support/checkout-place.ts";
 import {
   type ChatRequestBody,
@@ -211,7 +211,7 @@ async function serve(script: Script): Promise<Served> {
   return { endpoint, model, [Symbol.asyncDispose]: endpoint.close };
 }
 
-const earlier: EarlierFinding = {
+const earlier: PriorFinding = {
   ...{ comment: 5, id: "e1", path: "src/app.js", side: "RIGHT", line: null, start_line: null },
   ...{ original_line: 2, severity: "high", category: "correctness", symbol: "open", code: null, files: [] },
   source: "model",

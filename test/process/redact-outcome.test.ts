@@ -6,7 +6,7 @@ import { renderComment } from "../../src/reporters/render-comment.ts";
 import { certainPairs } from "../../src/review/followup/certain-pairs.ts";
 import { registerSecret } from "../../src/secrets/live-secrets.ts";
 import { sampleFinding, sampleResult } from "../reporters/sample-result.ts";
-import { earlierFinding, facts } from "../review/compare/earlier-finding.ts";
+import { earlierFinding, facts } from "../review/followup/earlier-finding.ts";
 import { writeOut } from "../support/secret-corpus.ts";
 import { seeded } from "../support/seeded.ts";
 

@@ -5,7 +5,7 @@ import { type OpenRange, openRange } from "../../src/cli/open-range.ts";
 import { openGraph } from "../../src/graph/open-graph.ts";
 import { sourceOfWorkspace } from "../../src/graph/source.ts";
 import { ReviewGraph } from "../../src/process/review-graph.ts";
-import type { EarlierFinding } from "../../src/review/review-input.ts";
+import type { PriorFinding } from "../../src/review/review-input.ts";
 import { GitRepo, TempFolder } from "../support/git-repo.ts";
 
 const never = new AbortController().signal;
@@ -38,7 +38,7 @@ afterAll(async () => {
   folder.dispose();
 });
 
-const finding: EarlierFinding = {
+const finding: PriorFinding = {
   ...{
     comment: 1,
     id: "f1",

@@ -13,7 +13,7 @@ import {
   type Rounds,
   reports,
   round,
-} from "./recheck/later-round.ts";
+} from "./followup/later-round.ts";
 
 /*
  * Likely matches over several reviews of one pull request: what one of them did not get an answer to, the next one asks again.

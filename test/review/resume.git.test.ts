@@ -17,7 +17,7 @@ import {
   reports,
   resolves,
   round,
-} from "./recheck/later-round.ts";
+} from "./followup/later-round.ts";
 
 /*
  * A review whose process dies after any entry of its record, and is taken up from that record. Loops of all kinds take part:

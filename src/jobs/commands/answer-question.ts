@@ -10,7 +10,7 @@ import { modelAnswer } from "../../reporters/render-answer.ts";
 import { untrustedLine } from "../../reporters/render-untrusted.ts";
 import { AnswerInput, AnswerResult, type AskedThread } from "../../review/answer/answer-input.ts";
 import type { Limits } from "../../review/review-input.ts";
-import { publicFault } from "../../review/review-result.ts";
+import { publicModelError } from "../../review/review-result.ts";
 import { recordedMasks, recordedTurns } from "../attempts.ts";
 import { withinDay } from "../day-budget.ts";
 import { loadConfig, withFolders } from "../load-config.ts";
@@ -142,7 +142,7 @@ const limits: Partial<Record<StopReason, string>> = {
 };
 
 function noAnswer(reason: StopReason, fault: AppError | undefined): string {
-  if (fault) return `I cannot answer this. ${publicFault(fault)}`;
+  if (fault) return `I cannot answer this. ${publicModelError(fault)}`;
   return `I cannot answer this: ${limits[reason] ?? "the model gave no answer"}.`;
 }
 

@@ -1,6 +1,6 @@
 import type { OwnThread, ThreadComment } from "../../github/pull-request-api.ts";
 import { parseMarker } from "../../ledger/marker.ts";
-import type { AskedThread, Said } from "../../review/answer/answer-input.ts";
+import type { AskedThread, ThreadMessage } from "../../review/answer/answer-input.ts";
 import { shorten } from "../shorten.ts";
 import type { Asked } from "./asked.ts";
 
@@ -27,7 +27,7 @@ export function askedThread(
   };
 }
 
-function said({ author, body }: ThreadComment): Said {
+function said({ author, body }: ThreadComment): ThreadMessage {
   const by = author.kind === "us" ? "Hunkwise" : (author.login ?? "somebody");
   return { by, body: shorten(author.kind === "us" ? withoutMarker(body) : body, longest.said) };
 }

@@ -6,8 +6,8 @@ import { Limits, ReviewInput } from "../review-input.ts";
 import { TotalUsage } from "../review-result.ts";
 
 /** Somebody's words in a thread. All of it is untrusted text, also what we said: a model wrote it. */
-export const Said = z.strictObject({ by: z.string(), body: z.string() });
-export type Said = z.infer<typeof Said>;
+export const ThreadMessage = z.strictObject({ by: z.string(), body: z.string() });
+export type ThreadMessage = z.infer<typeof ThreadMessage>;
 
 /** The thread of a finding of ours in which a question was asked. */
 export const AskedThread = z.strictObject({
@@ -20,7 +20,7 @@ export const AskedThread = z.strictObject({
   /** What our comment says. */
   finding: z.string(),
   /** What was said since, oldest first, without the question. */
-  conversation: z.array(Said),
+  conversation: z.array(ThreadMessage),
 });
 export type AskedThread = z.infer<typeof AskedThread>;
 
@@ -28,7 +28,7 @@ export type AskedThread = z.infer<typeof AskedThread>;
 export const AnswerInput = z.strictObject({
   targetBranch: z.string(),
   pull: z.strictObject({ number: z.int(), title: z.string(), body: z.string() }),
-  question: Said,
+  question: ThreadMessage,
   /** Null where it was asked in the conversation. */
   thread: AskedThread.nullable(),
   config: EffectiveConfig,

@@ -1,7 +1,7 @@
-import { createAccount } from "../../agent/limits.ts";
+import { createTokenBudget } from "../../agent/limits.ts";
 import type { AgentResult } from "../../agent/run-agent.ts";
 import { renderHunk, renderHunks, shorten, shownBytes } from "../../diff/render.ts";
-import type { Message } from "../../llm/model.ts";
+import { type Message, withoutThinking } from "../../llm/model.ts";
 import { byteLength, cutAtLine } from "../../text/cut.ts";
 import { wrapUntrusted } from "../../text/fence.ts";
 import { answeringTools } from "../../tools/index.ts";
@@ -12,7 +12,7 @@ import { createAnchorFiles } from "../find/anchor-files.ts";
 import { answerPrompt } from "../prompts/prompts.ts";
 import type { ReviewDependencies } from "../review-run.ts";
 import { type LoopRun, roomFor, runLoop, totalUsage, whoAnswered } from "../run-loop.ts";
-import type { AnswerInput, AnswerResult, AskedThread, Said } from "./answer-input.ts";
+import type { AnswerInput, AnswerResult, AskedThread, ThreadMessage } from "./answer-input.ts";
 
 const most = { body: 8_000, question: 8_000, finding: 6_000, said: 2_000, conversation: 16_000 };
 const MAX_LIST_BYTES = 8_000;
@@ -160,7 +160,7 @@ function aroundWhat({ side, line }: AskedThread, place: number): string {
   return `The code around line ${place} now, at head; what the finding is about may stand elsewhere`;
 }
 
-const said = (run: AskedRun, { by, body }: Said, maxBytes: number) =>
+const said = (run: AskedRun, { by, body }: ThreadMessage, maxBytes: number) =>
   `${by} wrote:\n${cut(run, body, maxBytes)}`;
 
 function cut({ models }: AskedRun, text: string, maxBytes: number): string {
@@ -170,7 +170,7 @@ function cut({ models }: AskedRun, text: string, maxBytes: number): string {
 }
 
 /** The end of a conversation: what was said last is what is spoken of. */
-function latest(run: AskedRun, conversation: readonly Said[]): string {
+function latest(run: AskedRun, conversation: readonly ThreadMessage[]): string {
   let room = roomFor(run.models.review, most.conversation, SHORT_SHARE * 2);
   const kept: string[] = [];
   for (const one of conversation.toReversed()) {
@@ -200,7 +200,7 @@ export async function runAnswer(input: AnswerInput, deps: AnswerDependencies): P
     ...{ input, deps, models: deps.models },
     files: await deps.diffs.files(),
     anchorFile: createAnchorFiles(deps.workspace, deps.diffs),
-    account: createAccount(limits),
+    budget: createTokenBudget(limits),
     replayOf: (loop) => deps.replay.filter((entry) => entry.loop === loop),
   };
   let given: string | null = null;
@@ -208,7 +208,7 @@ export async function runAnswer(input: AnswerInput, deps: AnswerDependencies): P
     loop: LOOP,
     role: "review",
     messages: await questionMessages(run),
-    outlets: answeringTools,
+    outputTools: answeringTools,
     ports: {
       report: { report: refused, finish: refused },
       converse: {
@@ -218,16 +218,16 @@ export async function runAnswer(input: AnswerInput, deps: AnswerDependencies): P
       },
     },
     coverage: { serve: () => {} },
-    account: run.account,
+    budget: run.budget,
     turns: limits.turns,
     tokens: limits.tokens,
     milliseconds: limits.milliseconds - (deps.now() - deps.startedAt),
   });
   return {
     text: given ?? plainAnswer(loop),
-    model: whoAnswered(deps.models.review.name, run.account.usage),
+    model: whoAnswered(deps.models.review.name, run.budget.usage),
     stop_reason: loop.stopReason,
-    usage: totalUsage(run.account.usage),
+    usage: totalUsage(run.budget.usage),
   };
 }
 
@@ -242,6 +242,3 @@ function plainAnswer({ messages }: AgentResult): string | null {
     .flatMap((message) => (message.role === "assistant" ? [withoutThinking(message.content)] : []));
   return texts.findLast((text) => text !== "") ?? null;
 }
-
-/** Local models think aloud in front of their answer. */
-const withoutThinking = (text: string) => (text.split("</think>").at(-1) ?? "").trim();

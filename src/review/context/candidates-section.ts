@@ -1,14 +1,14 @@
 import type { Finding } from "../../finding.ts";
 import { wrapUntrusted } from "../../text/fence.ts";
 import { showPath } from "../../tools/show.ts";
-import { candidateLine, type LikelyCandidate } from "../find/rule-matches.ts";
+import { type RuleMatch, ruleMatchLine } from "../find/rule-matches.ts";
 
 /** What the first message says of rule matches. */
 export interface ShownCandidates {
   /** Published in any case. */
   certain: readonly Finding[];
   /** To be answered. */
-  likely: readonly LikelyCandidate[];
+  likely: readonly RuleMatch[];
 }
 
 const likelyIntro =
@@ -26,7 +26,7 @@ export function candidatesSection({ certain, likely }: ShownCandidates): string 
     .slice(0, MAX_CERTAIN)
     .map(({ path, line, title, source }) => `${showPath(path)}:${line} ${title} (${source})`);
   const parts = [
-    ...listed(likelyIntro, "rule matches", likely.map(candidateLine)),
+    ...listed(likelyIntro, "rule matches", likely.map(ruleMatchLine)),
     ...listed(certainIntro, "reported by analyzers", reported),
   ];
   return parts.length === 0 ? "" : ["# Rule matches", ...parts].join("\n");

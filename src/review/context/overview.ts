@@ -3,7 +3,7 @@ import { wrapUntrusted } from "../../text/fence.ts";
 import { changeLetters } from "../../tools/changed-files.ts";
 import { count, showPath } from "../../tools/show.ts";
 import type { ChangedFile } from "../../tools/tool.ts";
-import type { KnownChange } from "../followup/known-change.ts";
+import type { ReviewedHunks } from "../followup/known-change.ts";
 import { isReadBefore, isWhole, type MessageParts } from "./parts.ts";
 
 /** For one loop that reads everything. */
@@ -41,21 +41,21 @@ export function unitSection(parts: MessageParts): string {
   return isWhole(parts) ? "" : listOf("The files of your unit", parts.files, parts.known);
 }
 
-function listOf(title: string, files: readonly ChangedFile[], known: KnownChange | null): string {
+function listOf(title: string, files: readonly ChangedFile[], known: ReviewedHunks | null): string {
   const lines = files.map((file) => fileLine(file, known));
   const text = cutAtLine(lines.join("\n"), MAX_LIST_BYTES);
   const more = text.omittedLines > 0 ? `\n${text.omittedLines} more files: see changed_files.` : "";
   return `# ${title} (${files.length})\n${wrapUntrusted("changed files", text.text)}${more}`;
 }
 
-function fileLine(file: ChangedFile, known: KnownChange | null): string {
+function fileLine(file: ChangedFile, known: ReviewedHunks | null): string {
   const { change, skipReason } = file;
   const from = change.oldPath ? ` (was ${showPath(change.oldPath)})` : "";
   const state = skipReason ? `not reviewed: ${skipReason}` : hunksOf(file, known);
   return `${changeLetters[change.type]} ${showPath(change.path)}${from}  ${sizeOf(change)}  ${state}`;
 }
 
-function hunksOf(file: ChangedFile, known: KnownChange | null): string {
+function hunksOf(file: ChangedFile, known: ReviewedHunks | null): string {
   const all = count(file.totalHunks, "hunk");
   const read = known?.known(file.change.path).size ?? 0;
   if (read === 0) return all;

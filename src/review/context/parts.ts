@@ -1,6 +1,6 @@
 import type { Commit, Shas, Workspace } from "../../git/workspace.ts";
 import type { ChangedFile, CoverageSink, DiffSource } from "../../tools/tool.ts";
-import type { KnownChange } from "../followup/known-change.ts";
+import type { ReviewedHunks } from "../followup/known-change.ts";
 import type { ReviewInput } from "../review-input.ts";
 import type { OpenedGraph } from "../review-run.ts";
 import type { ShownCandidates } from "./candidates-section.ts";
@@ -32,7 +32,7 @@ export interface ContextParts {
 /** The same for a loop over a unit. */
 export interface MessageParts extends ContextParts {
   /** What earlier reviews have read of the change; null where they have read nothing of it. */
-  known: KnownChange | null;
+  known: ReviewedHunks | null;
   /** What rules matched in the files of this unit. */
   candidates: ShownCandidates;
 }
@@ -46,6 +46,6 @@ export function isWhole({ allFiles, files, known }: MessageParts): boolean {
 }
 
 /** Whether earlier reviews have read every hunk of a file. */
-export function isReadBefore({ change }: ChangedFile, known: KnownChange | null): boolean {
+export function isReadBefore({ change }: ChangedFile, known: ReviewedHunks | null): boolean {
   return known !== null && known.known(change.path).size > 0 && !known.hasNew(change.path);
 }

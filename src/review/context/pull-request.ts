@@ -3,7 +3,7 @@ import { cutAtLine, cutLine } from "../../text/cut.ts";
 import { wrapUntrusted } from "../../text/fence.ts";
 import { showPath } from "../../tools/show.ts";
 import type { ChangedFile } from "../../tools/tool.ts";
-import type { EarlierFinding, FailedCheck, LinkedIssue, ReviewInput } from "../review-input.ts";
+import type { FailedCheck, LinkedIssue, PriorFinding, ReviewInput } from "../review-input.ts";
 
 const MAX_BODY_BYTES = 12_000;
 const MAX_COMMITS_BYTES = 6_000;
@@ -76,7 +76,7 @@ function commitsSection(commits: readonly Commit[]): string {
   return `# Commits, newest first\n${wrapUntrusted("commit messages", cut(text, MAX_COMMITS_BYTES))}`;
 }
 
-const fates: Record<EarlierFinding["state"], string> = {
+const fates: Record<PriorFinding["state"], string> = {
   open: "still open",
   fixed: "fixed",
   dismissed: "dismissed by a person",
@@ -84,9 +84,9 @@ const fates: Record<EarlierFinding["state"], string> = {
 };
 
 /** What must not be said again comes first, for there is little room. */
-const states: readonly EarlierFinding["state"][] = ["open", "dismissed", "outdated", "fixed"];
+const states: readonly PriorFinding["state"][] = ["open", "dismissed", "outdated", "fixed"];
 
-function earlierSection(earlier: readonly EarlierFinding[]): string {
+function earlierSection(earlier: readonly PriorFinding[]): string {
   // Of a deleted comment nobody knows more than that there was one.
   const told = earlier
     .filter(({ path }) => path !== "")

@@ -4,7 +4,7 @@ import { cutAtLine } from "../../text/cut.ts";
 import { wrapUntrusted } from "../../text/fence.ts";
 import { count } from "../../tools/show.ts";
 import type { ChangedFile } from "../../tools/tool.ts";
-import { countKnown } from "../followup/known-change.ts";
+import { countReviewed } from "../followup/known-change.ts";
 import type { ContextParts, MessageParts } from "./parts.ts";
 
 const MAX_SUMMARY_BYTES = 4_000;
@@ -23,7 +23,7 @@ function laterRound({ known, allFiles, input }: MessageParts): string {
   const summary = cutAtLine(input.history?.summary ?? "", MAX_SUMMARY_BYTES).text;
   return [
     "# A later round",
-    `Earlier reviews have read ${countKnown(allFiles, known)} of the ${count(hunks, "hunk")} of this change; they are unchanged and need not be read again. Review what is new, together with what it touches: what it calls, who relies on it, and what it makes wrong or newly reachable in the rest of the change, which the tools still show. A fault that lies in hunks read before is raised only when it is critical.`,
+    `Earlier reviews have read ${countReviewed(allFiles, known)} of the ${count(hunks, "hunk")} of this change; they are unchanged and need not be read again. Review what is new, together with what it touches: what it calls, who relies on it, and what it makes wrong or newly reachable in the rest of the change, which the tools still show. A fault that lies in hunks read before is raised only when it is critical.`,
     summary === ""
       ? "The summary at the end is to be one of the change as a whole, not of this round."
       : `The summary at the end is to be one of the change as a whole, not of this round. The last review summed it up so:\n${wrapUntrusted("summary of the last review", summary)}`,

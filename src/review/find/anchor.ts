@@ -16,7 +16,7 @@ import {
 } from "./quote.ts";
 
 /** A file as quotes are looked for in it. */
-interface SearchedFile {
+interface QuotableFile {
   /** `null` where the file does not exist on that side, or is no text. */
   lines: Record<Side, readonly string[] | null>;
   /** Its `-U3` hunks; none where they could not be read. */
@@ -28,7 +28,7 @@ interface SearchedFile {
 }
 
 /** Where a quote stands, and which lines were stated, by their numbers on that side. */
-interface Found {
+interface QuoteMatch {
   side: Side;
   place: LineRange;
   stated: LineRange;
@@ -41,11 +41,11 @@ const otherSide = (side: Side): Side => (side === "RIGHT" ? "LEFT" : "RIGHT");
  * sides together. On the other side than the given one where it does not stand on that.
  */
 function locateQuote(
-  file: SearchedFile,
+  file: QuotableFile,
   quote: readonly string[],
   side: Side,
   stated: LineRange,
-): Found | undefined {
+): QuoteMatch | undefined {
   const plain = undecorated(quote);
   return (
     onEitherSide(file, quote, side, stated) ??
@@ -58,11 +58,11 @@ function locateQuote(
 }
 
 function onEitherSide(
-  file: SearchedFile,
+  file: QuotableFile,
   quote: readonly string[],
   side: Side,
   stated: LineRange,
-): Found | undefined {
+): QuoteMatch | undefined {
   const place = findPlace(file, side, quote, stated);
   if (place) return { side, place, stated };
   const there = side === "LEFT" ? atHead(file, quote, stated) : stated;
@@ -71,7 +71,7 @@ function onEitherSide(
 }
 
 function findPlace(
-  file: SearchedFile,
+  file: QuotableFile,
   side: Side,
   quote: readonly string[],
   stated: LineRange,
@@ -85,7 +85,7 @@ function findPlace(
 }
 
 /** Whether a place holds a removed line; places come in file order, so that each line is looked at once. */
-function createRemovalCheck(file: SearchedFile): (place: LineRange) => boolean {
+function createRemovalCheck(file: QuotableFile): (place: LineRange) => boolean {
   let next = 1;
   return ({ start, end }) => {
     next = Math.max(next, start);
@@ -95,7 +95,7 @@ function createRemovalCheck(file: SearchedFile): (place: LineRange) => boolean {
 }
 
 /** Lines that were stated by their numbers at the merge base, by those at head: as they are where the quote agrees with them. */
-function atHead(file: SearchedFile, quote: readonly string[], stated: LineRange): LineRange {
+function atHead(file: QuotableFile, quote: readonly string[], stated: LineRange): LineRange {
   const allowed = (place: LineRange) => confirms(place, stated);
   const { end } = findQuote(file.lines.LEFT ?? [], quote, { stated, allowed }) ?? stated;
   const shift = lineAtHead(file.hunks, end) - end;
@@ -103,11 +103,11 @@ function atHead(file: SearchedFile, quote: readonly string[], stated: LineRange)
 }
 
 function amongShown(
-  file: SearchedFile,
+  file: QuotableFile,
   quote: readonly string[],
   side: Side,
   stated: LineRange,
-): Found | undefined {
+): QuoteMatch | undefined {
   for (const one of [side, otherSide(side)]) {
     const place = findShownQuote(file.hunks, quote, one, stated);
     if (place) return { side: one, place, stated };
@@ -116,13 +116,17 @@ function amongShown(
 }
 
 /** Unchanged lines between which the change added some: only at the merge base do they follow each other. */
-function betweenAdded(file: SearchedFile, quote: readonly string[], stated: LineRange): Found | undefined {
+function betweenAdded(
+  file: QuotableFile,
+  quote: readonly string[],
+  stated: LineRange,
+): QuoteMatch | undefined {
   const place = findQuote(file.lines.LEFT ?? [], quote, { stated });
   return place && { side: "LEFT", place, stated };
 }
 
 /** A file as both sides of the change show it. */
-export interface AnchorFile extends SearchedFile {
+export interface AnchorFile extends QuotableFile {
   path: string;
   /** Every path that `lines` come from: a renamed file has two. */
   paths: readonly string[];
@@ -171,7 +175,7 @@ export function resolveAnchor(
 
 const statedRange = ({ start_line, line }: Wanted): LineRange => ({ start: start_line ?? line, end: line });
 
-function anchorAt(file: AnchorFile, { side, place, stated }: Found, wanted: Wanted): Anchor {
+function anchorAt(file: AnchorFile, { side, place, stated }: QuoteMatch, wanted: Wanted): Anchor {
   const lines = file.lines[side] ?? [];
   const anchored = withinOneHunk(file, side, shortened(meantBy(place, stated, lines), place), place);
   const asked = statedRange(wanted);
@@ -225,7 +229,7 @@ function withinOneHunk(file: AnchorFile, side: Side, range: LineRange, place: Li
 
 function difference(
   anchored: LineRange,
-  { side, place, stated }: Found,
+  { side, place, stated }: QuoteMatch,
   wanted: Wanted,
   lines: readonly string[],
 ): string {

@@ -7,8 +7,8 @@ import { wrapUntrusted } from "../../text/fence.ts";
 import { noteShown } from "../../tools/served-hunks.ts";
 import { showPath } from "../../tools/show.ts";
 import type { ChangedFile, DiffSource } from "../../tools/tool.ts";
-import type { KnownChange } from "../followup/known-change.ts";
-import { type LikelyCandidate, unansweredRefusal } from "./rule-matches.ts";
+import type { ReviewedHunks } from "../followup/known-change.ts";
+import { type RuleMatch, unansweredRefusal } from "./rule-matches.ts";
 
 /** Hunks that no model has been shown yet, as far as they fit. */
 interface Portion {
@@ -126,7 +126,7 @@ interface CoverageGate {
 export function createReviewCoverage(
   files: readonly ChangedFile[],
   whole: Coverage | null = null,
-  known: Pick<KnownChange, "known"> | null = null,
+  known: Pick<ReviewedHunks, "known"> | null = null,
 ): Coverage {
   const reviewable = files.filter((file) => file.reviewable);
   const coverage = createCoverage(
@@ -146,7 +146,7 @@ const NAMED_FILES = 20;
 
 interface GateOptions extends UnreadOptions {
   /** Rule matches that the loop has to answer; left out, there are none. */
-  unanswered?(): readonly LikelyCandidate[];
+  unanswered?(): readonly RuleMatch[];
 }
 
 export function createCoverageGate(options: GateOptions): CoverageGate {

@@ -7,8 +7,8 @@ import type { Rejection, ReportAnswer, ReportedFinding, ReportPort } from "../..
 import type { ReviewRun } from "../review-run.ts";
 import { withCheckedSuggestion, withoutSuggestion } from "../suggestion/check-suggestion.ts";
 import { type Anchor, type AnchorFile, resolveAnchor } from "./anchor.ts";
-import { createIdentities, isSameFault } from "./fingerprint.ts";
-import { type CandidateAnswers, createCandidateAnswers } from "./rule-matches.ts";
+import { createIdentities, isSameFinding } from "./fingerprint.ts";
+import { createRuleMatchAnswers, type RuleMatchAnswers } from "./rule-matches.ts";
 import { symbolAt } from "./symbols.ts";
 
 interface CollectorOptions {
@@ -17,7 +17,7 @@ interface CollectorOptions {
   /** Why the review may not end yet, for the model; null when it may. */
   refuseToFinish(): string | null;
   /** Takes the answers to rule matches; left out, there are none to answer. */
-  answers?: CandidateAnswers;
+  answers?: RuleMatchAnswers;
   minimumSeverity: Severity;
   isPrivate(path: string): boolean;
   /** Whether a line stands in code that an earlier review has read; nothing does by default. */
@@ -36,7 +36,7 @@ interface FindingCollector extends ReportPort {
 
 /** Anchors, checks and keeps what the model reports; nothing it accepts is ever dropped later without a reason. */
 export function createFindingCollector(options: CollectorOptions): FindingCollector {
-  const { answers = createCandidateAnswers([]) } = options;
+  const { answers = createRuleMatchAnswers([]) } = options;
   const findings: Finding[] = [];
   const readBefore: Finding[] = [];
   const identify = createIdentities();
@@ -94,7 +94,7 @@ export function createFindingCollector(options: CollectorOptions): FindingCollec
     // GitHub takes suggestions for lines that the diff shows at head, and for no other.
     const isOfferable = finding.side === "RIGHT" && !outside;
     const onSuggestion = [why, isProse && isOfferable && TRY_AGAIN];
-    const place = findings.findIndex((one) => one.id === id || isSameFault(one, finding));
+    const place = findings.findIndex((one) => one.id === id || isSameFinding(one, finding));
     if (place >= 0) return keptAlready(place, finding, isProse ? onSuggestion : []);
     findings.push(finding);
     options.onFinding(finding);
@@ -105,7 +105,7 @@ export function createFindingCollector(options: CollectorOptions): FindingCollec
     severity !== "critical" && (await options.isReadBefore?.(path, side, line)) === true;
 
   function notRaised(finding: Finding): ReportAnswer {
-    if (!readBefore.some((one) => one.id === finding.id || isSameFault(one, finding)))
+    if (!readBefore.some((one) => one.id === finding.id || isSameFinding(one, finding)))
       readBefore.push(finding);
     return { ok: true, finding: null, note: READ_BEFORE };
   }
@@ -170,7 +170,7 @@ function anchoredAt({ note: _, asStated, ...lines }: Anchor, reported: ReportedF
  */
 export function collectFindings(
   { anchorFile, input, deps, known, isFirst }: ReviewRun,
-  answers?: CandidateAnswers,
+  answers?: RuleMatchAnswers,
   refuseToFinish: () => string | null = () => null,
 ): FindingCollector {
   return createFindingCollector({

@@ -43,7 +43,7 @@ function createOrdinals(taken: ReadonlySet<string>): (base: string, fault: Fault
   return (base, { line, title }) => {
     const known = knownByFingerprint.get(base) ?? [];
     knownByFingerprint.set(base, known);
-    const fault = `${line} ${folded(title)}`;
+    const fault = `${line} ${normalizedTitle(title)}`;
     if (!known.includes(fault)) known.push(fault);
     return freeIds(base, taken, known.indexOf(fault));
   };
@@ -64,35 +64,35 @@ function freeIds(base: string, taken: ReadonlySet<string>, before: number): stri
 export const fingerprintIn = (id: string) => id.replace(/-\d+$/, "");
 
 /** Titles that read the same. */
-export const folded = (title: string) => title.replace(/\s+/g, " ").trim().toLowerCase();
+export const normalizedTitle = (title: string) => title.replace(/\s+/g, " ").trim().toLowerCase();
 
 const firstOf = ({ start_line, line }: Pick<Place, "line" | "start_line">) => start_line ?? line;
 
 /** Whether two places share a line. */
-export function overlap(one: Place, other: Place): boolean {
+export function locationsOverlap(one: Place, other: Place): boolean {
   if (one.path !== other.path || one.side !== other.side) return false;
   return firstOf(one) <= other.line && firstOf(other) <= one.line;
 }
 
 /** Whether two findings say the same of the same kind of fault, wherever it is. */
 function saysTheSame(one: Finding, other: Finding): boolean {
-  return one.category === other.category && folded(one.title) === folded(other.title);
+  return one.category === other.category && normalizedTitle(one.title) === normalizedTitle(other.title);
 }
 
 /** A title of fewer words ("Null dereference") names a kind of fault, not one that two places share. */
 const TELLING_WORDS = 4;
 
 /** Whether two findings elsewhere are one problem at several places: they say the same, and something of their own. */
-export function isSameProblem(one: Finding, other: Finding): boolean {
-  const isTelling = folded(one.title).split(" ").length >= TELLING_WORDS;
+export function isSameElsewhere(one: Finding, other: Finding): boolean {
+  const isTelling = normalizedTitle(one.title).split(" ").length >= TELLING_WORDS;
   return saysTheSame(one, other) && (isTelling || one.quote.trim() === other.quote.trim());
 }
 
 /** Told again of more or fewer lines, as a suggestion may need it, a fault is still one. */
-export const isSameFault = (one: Finding, other: Finding): boolean =>
-  saysTheSame(one, other) && overlap(one, other);
+export const isSameFinding = (one: Finding, other: Finding): boolean =>
+  saysTheSame(one, other) && locationsOverlap(one, other);
 
-export const placeOf = ({ path, side, line, start_line, quote }: Finding): Place => ({
+export const locationOf = ({ path, side, line, start_line, quote }: Finding): Place => ({
   ...{ path, side, line, start_line, quote },
 });
 

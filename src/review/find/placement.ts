@@ -1,7 +1,41 @@
-import type { Finding } from "../../finding.ts";
+import { type EffectiveConfig, minimumSeverityAt } from "../../config/repo-config.ts";
+import { atLeast, type Finding, inReportOrder } from "../../finding.ts";
 import type { PlacedFinding } from "../review-result.ts";
 import { withoutSuggestion } from "../suggestion/check-suggestion.ts";
 import type { AnchorFile } from "./anchor.ts";
+
+/** Places the findings that are as severe as the configuration wants, in the order of reports. */
+export async function placeFindings(
+  findings: readonly Finding[],
+  config: EffectiveConfig,
+  anchorFile: (path: string) => Promise<AnchorFile | undefined>,
+): Promise<PlacedFinding[]> {
+  const placed = await Promise.all(
+    findings.filter(wantedBy(config)).map(async (finding) => {
+      const file = await anchorFile(finding.path);
+      return file
+        ? placeFinding(finding, file)
+        : { finding, placement: { kind: "summary" as const, reason: "the file could not be read" } };
+    }),
+  );
+  return placed.toSorted((a, b) => inReportOrder(a.finding, b.finding));
+}
+
+const wantedBy =
+  (config: EffectiveConfig) =>
+  ({ severity, path }: Finding) =>
+    atLeast(severity, minimumSeverityAt(config, path));
+
+/** Says how many findings are below the minimum severity: none may disappear silently. */
+export function milderWarning(findings: readonly Finding[], config: EffectiveConfig): string[] {
+  const milder = findings.filter((finding) => !wantedBy(config)(finding)).length;
+  if (milder === 0) return [];
+  const count = milder === 1 ? "1 finding is" : `${milder} findings are`;
+  const minimum = config.severity_by_path
+    ? `minimum severity of ${milder === 1 ? "its folder" : "their folders"}`
+    : `configured minimum severity "${config.minimum_severity}"`;
+  return [`${count} milder than the ${minimum} and not reported.`];
+}
 
 /**
  * Decides where a finding is published. GitHub takes a review comment only on lines its own diff shows (`-U3 -M`), a range

@@ -3,7 +3,7 @@ import type { Effort } from "../../config/repo-config.ts";
 import type { Message } from "../../llm/model.ts";
 import { readingTools, reportingTools } from "../../tools/index.ts";
 import { toDefinition } from "../../tools/to-openai.ts";
-import { countKnown, type KnownChange } from "../followup/known-change.ts";
+import { countReviewed, type ReviewedHunks } from "../followup/known-change.ts";
 import type { Plan } from "../plan/plan-units.ts";
 import type { Prediction } from "../review-result.ts";
 import { focusesOf } from "./focus.ts";
@@ -36,7 +36,7 @@ export interface PredictionParts {
   /** What the review may take at most. */
   limitTokens: number;
   /** What is not read again. */
-  known?: Pick<KnownChange, "known">;
+  known?: Pick<ReviewedHunks, "known">;
 }
 
 /** Tokens of the first request of a loop, tool definitions included. */
@@ -58,7 +58,7 @@ export function predictReview({
   const growth = (REQUESTS_A_UNIT * (REQUESTS_A_UNIT - 1) * GROWTH_TOKENS) / 2;
   const files = plan.units.flatMap((unit) => unit.files);
   const hunks =
-    files.reduce((sum, { totalHunks }) => sum + totalHunks, 0) - (known ? countKnown(files, known) : 0);
+    files.reduce((sum, { totalHunks }) => sum + totalHunks, 0) - (known ? countReviewed(files, known) : 0);
   const looks = effort === "low" ? 0 : findingsOf(hunks);
   const merges = plan.units.length > 1 || lenses > 1 ? 1 : looks > 0 ? MERGES : 0;
   const passes = plan.units.map(({ diffBytes }) => {

@@ -1,8 +1,8 @@
 import pMap from "p-map";
-import type { Account } from "../../agent/limits.ts";
+import type { TokenBudget } from "../../agent/limits.ts";
 import type { AgentResult } from "../../agent/run-agent.ts";
 import type { StopReason } from "../../agent/trajectory.ts";
-import { type Finding, severities } from "../../finding.ts";
+import { type Finding, worstFirst } from "../../finding.ts";
 import type { Message } from "../../llm/model.ts";
 import { byteLength } from "../../text/cut.ts";
 import { graphTools, journalTools, reportingTools } from "../../tools/index.ts";
@@ -10,8 +10,8 @@ import type { ChangedFile } from "../../tools/tool.ts";
 import { firstMessages } from "../context/first-messages.ts";
 import {
   allHunks,
-  countKnown,
-  filesToRead,
+  countReviewed,
+  filesWithNewHunks,
   MAX_CHANGES,
   readHashes,
   unreadHashes,
@@ -25,10 +25,10 @@ import { collectFindings } from "./finding-collector.ts";
 import { type Focus, focusesOf } from "./focus.ts";
 import { firstRequestTokens, predictReview } from "./predict.ts";
 import {
-  type CandidateAnswers,
-  candidateLine,
-  createCandidateAnswers,
-  type LikelyCandidate,
+  createRuleMatchAnswers,
+  type RuleMatch,
+  type RuleMatchAnswers,
+  ruleMatchLine,
 } from "./rule-matches.ts";
 
 interface UnitTask {
@@ -39,7 +39,7 @@ interface UnitTask {
   /** Of several loops over one unit only the first has to answer the rule matches. */
   answersCandidates: boolean;
   window: Window;
-  account: Account;
+  budget: TokenBudget;
   /** Tokens that this loop may use. */
   tokens: number;
   /** Wall time that this loop may take. */
@@ -52,7 +52,7 @@ interface UnitReview {
   /** Reported of code that an earlier review has read; not kept. */
   readBefore: readonly Finding[];
   /** What it says of the rule matches that it was shown. */
-  answers: Pick<CandidateAnswers, "reported" | "rejected">;
+  answers: Pick<RuleMatchAnswers, "reported" | "rejected">;
   /** Null when the model did not finish. */
   summary: string | null;
   stopReason: StopReason;
@@ -65,7 +65,7 @@ interface UnitStart {
   /** Hunks that the messages show. */
   shown: readonly { path: string; hunk: number }[];
   /** The rule matches that the messages show and that are to be answered. */
-  likely: readonly LikelyCandidate[];
+  likely: readonly RuleMatch[];
   /** Ids of the others in these files, for which there was no room. */
   overflow: readonly string[];
 }
@@ -78,7 +78,7 @@ export async function startUnit(
   const { workspace, diffs, isPrivate, signal, now } = run.deps;
   const shown: { path: string; hunk: number }[] = [];
   const paths = new Set(files.map(({ change }) => change.path));
-  const likely = await candidatesIn(run, files);
+  const likely = await newRuleMatches(run, files);
   const shownLikely = worstThatFit(likely, roomFor(run.models.review, MAX_LIKELY_BYTES, LIKELY_SHARE));
   const messages = await firstMessages({
     ...{ workspace, diffs, isPrivate, signal, now, files },
@@ -86,7 +86,7 @@ export async function startUnit(
     shas: workspace.shas,
     allFiles: run.files,
     graph: run.graph,
-    known: countKnown(run.files, run.known) > 0 ? run.known : null,
+    known: countReviewed(run.files, run.known) > 0 ? run.known : null,
     commits: run.commits,
     candidates: { certain: run.matches.certain.filter(({ path }) => paths.has(path)), likely: shownLikely },
     coverage: { serve: (path, hunk) => void shown.push({ path, hunk }) },
@@ -103,14 +103,13 @@ const MAX_LIKELY_BYTES = 12_000;
 const LIKELY_SHARE = 0.06;
 
 /** The worst candidates, as many as fit, in their order. */
-function worstThatFit(candidates: readonly LikelyCandidate[], maxBytes: number): LikelyCandidate[] {
-  const rank = ({ finding }: LikelyCandidate) => severities.indexOf(finding.severity);
+function worstThatFit(candidates: readonly RuleMatch[], maxBytes: number): RuleMatch[] {
   let left = maxBytes;
   const fitting = candidates
-    .toSorted((a, b) => rank(a) - rank(b))
+    .toSorted((a, b) => worstFirst(a.finding, b.finding))
     .slice(0, MOST_LIKELY)
     .filter((one) => {
-      left -= byteLength(candidateLine(one)) + 1;
+      left -= byteLength(ruleMatchLine(one)) + 1;
       return left >= 0;
     });
   const kept = new Set(fitting);
@@ -118,12 +117,12 @@ function worstThatFit(candidates: readonly LikelyCandidate[], maxBytes: number):
 }
 
 /** The likely rule matches in these files, outside of what an earlier review has read: it has answered the others. */
-export async function candidatesIn(
+export async function newRuleMatches(
   { known, matches }: Pick<ReviewRun, "known" | "matches">,
   files: readonly ChangedFile[],
-): Promise<LikelyCandidate[]> {
+): Promise<RuleMatch[]> {
   const paths = new Set(files.map(({ change }) => change.path));
-  const all: LikelyCandidate[] = [];
+  const all: RuleMatch[] = [];
   for (const one of matches.likely) {
     const { path, line } = one.finding;
     if (paths.has(path) && !(await known.isKnownLine(path, "RIGHT", line))) all.push(one);
@@ -135,11 +134,11 @@ export async function candidatesIn(
 async function reviewUnit(run: ReviewRun, unit: UnitTask, start: UnitStart): Promise<UnitReview> {
   const { input, deps, graph, coverage: whole } = run;
   const { diffs, progress, journal } = deps;
-  const { files, window, account } = unit;
+  const { files, window, budget } = unit;
   const more = [...(graph ? graphTools : []), ...(journal ? journalTools : [])];
   const coverage = createReviewCoverage(files, whole, run.known);
   for (const { path, hunk } of start.shown) coverage.serve(path, hunk);
-  const answers = createCandidateAnswers(start.likely);
+  const answers = createRuleMatchAnswers(start.likely);
   const unanswered = unit.answersCandidates ? answers.unanswered : () => [];
   const gate = createCoverageGate({ files, diffs, coverage, unanswered, portionBytes: window.portionBytes });
   const collector = collectFindings(run, answers, gate.refuseToFinish);
@@ -152,9 +151,9 @@ async function reviewUnit(run: ReviewRun, unit: UnitTask, start: UnitStart): Pro
     loop: unit.loop,
     role: "review",
     messages: withFocus(start, unit),
-    outlets: [...reportingTools, ...more],
+    outputTools: [...reportingTools, ...more],
     ports: { report: collector, ...(journal && { journal }), ...(graph && { graph }) },
-    ...{ coverage, account },
+    ...{ coverage, budget },
     turns: input.limits.turns,
     tokens: unit.tokens,
     milliseconds: unit.milliseconds,
@@ -240,11 +239,11 @@ export async function reviewUnits(run: ReviewRun): Promise<Passes> {
   let found = 0;
   // What is kept for second looks grows with what there is to look at.
   const kept = () => Math.min(LOOKING_SHARE, (MIN_LOOKS + found) * (LOOK_TOKENS / run.input.limits.tokens));
-  const account = effort === "low" ? run.account : run.account.part(() => 1 - kept());
+  const budget = effort === "low" ? run.budget : run.budget.part(() => 1 - kept());
   const tasks = units.flatMap((unit) => focusesOf(effort).map((lens) => ({ unit, lens })));
   const reserved = effort === "low" ? 0 : run.timeLeft() * LOOKING_SHARE;
   const timeLeft = () => run.timeLeft() - reserved;
-  const taskOf = (index: number) => unitTask(run, { tasks, index, units: units.length, account, timeLeft });
+  const taskOf = (index: number) => unitTask(run, { tasks, index, units: units.length, budget, timeLeft });
 
   const starts = createStarts(run);
   const loopsAUnit = focusesOf(effort).length;
@@ -295,7 +294,7 @@ export async function reviewUnits(run: ReviewRun): Promise<Passes> {
 /** Why no further loop is begun; null when one may be. What one begins with takes seconds to read, also where it would end at once. */
 function whyNoMore(
   { deps, replayOf }: ReviewRun,
-  { loop, account, milliseconds }: UnitTask,
+  { loop, budget, milliseconds }: UnitTask,
   failures: number,
 ): StopReason | null {
   if (deps.signal.aborted) return "aborted";
@@ -303,7 +302,7 @@ function whyNoMore(
   if (milliseconds <= 1) return "time_limit";
   // One that an earlier run has begun is paid for as far as it came.
   if (replayOf(loop).length > 0) return null;
-  const hold = account.hold(LEAST_REQUEST_TOKENS);
+  const hold = budget.reserve(LEAST_REQUEST_TOKENS);
   if (typeof hold === "string") return hold;
   hold.settle(null);
   return null;
@@ -336,7 +335,7 @@ function createUnitNotes(run: ReviewRun, loopsAUnit: number): NoteUnit {
     const judged = new Set(
       reviews.flatMap(({ answers }) => [...answers.reported, ...answers.rejected.keys()]),
     );
-    if ((await candidatesIn(run, unit.files)).some(({ id }) => !judged.has(id))) return;
+    if ((await newRuleMatches(run, unit.files)).some(({ id }) => !judged.has(id))) return;
     await deps.trajectory.append({
       kind: "unit",
       head: deps.workspace.shas.head,
@@ -368,12 +367,12 @@ interface Tasks {
   tasks: readonly { unit: Unit; lens: Focus | null }[];
   index: number;
   units: number;
-  account: Account;
+  budget: TokenBudget;
   /** Milliseconds for reading. */
   timeLeft(): number;
 }
 
-function unitTask(run: ReviewRun, { tasks, index, units, account, timeLeft }: Tasks): UnitTask {
+function unitTask(run: ReviewRun, { tasks, index, units, budget, timeLeft }: Tasks): UnitTask {
   const { unit, lens } = tasks[index] as (typeof tasks)[number];
   const weight = tasks.slice(index).reduce((sum, task) => sum + task.unit.diffBytes, 0);
   const part = Math.min(1, (UNIT_SLACK * unit.diffBytes) / Math.max(1, weight));
@@ -383,11 +382,11 @@ function unitTask(run: ReviewRun, { tasks, index, units, account, timeLeft }: Ta
     focus: lens?.focus ?? null,
     answersCandidates: lens === null || lens === focusesOf(run.input.config.effort)[0],
     window: windowFor(run.models.review, unit.diffBytes, units === 1),
-    account,
+    budget,
     tokens:
       tasks.length === 1
         ? run.input.limits.tokens
-        : Math.max(MIN_UNIT_TOKENS, Math.ceil(account.tokensLeft() * part)),
+        : Math.max(MIN_UNIT_TOKENS, Math.ceil(budget.tokensLeft() * part)),
     milliseconds: timeLeft(),
   };
 }
@@ -398,7 +397,7 @@ export async function planReview({ files, matches, models, input, deps, known }:
   for (const { path } of [...matches.certain, ...matches.likely.map(({ finding }) => finding)])
     counts.set(path, (counts.get(path) ?? 0) + 1);
   return planUnits({
-    files: await filesToRead(files, known, deps.diffs),
+    files: await filesWithNewHunks(files, known, deps.diffs),
     unitBytes: unitBytes(models.review),
     totalBytes: (input.limits.tokens * BYTES_PER_TOKEN) / focusesOf(input.config.effort).length,
     headStart: async (path) => (await deps.workspace.headStart(path, FIRST_BYTES)).text,

@@ -10,7 +10,7 @@ import { splitLines } from "../../text/cut.ts";
 import { showPath } from "../../tools/show.ts";
 import type { ChangedFile, DiffSource, Rejection } from "../../tools/tool.ts";
 import type { ProgressEvent } from "../progress.ts";
-import { createIdentities, overlap, placeOf } from "./fingerprint.ts";
+import { createIdentities, locationOf, locationsOverlap } from "./fingerprint.ts";
 import type { LineRange } from "./quote.ts";
 import { symbolAt } from "./symbols.ts";
 
@@ -26,7 +26,7 @@ const NAMED = 10;
 /** For all analyzers on all files. A change that takes longer is not worth the wait: it is large, or made to be slow. */
 const MILLISECONDS = 60_000;
 
-export interface CandidateDependencies {
+export interface AnalyzerDependencies {
   workspace: Workspace;
   diffs: DiffSource;
   progress(event: ProgressEvent): void;
@@ -40,7 +40,7 @@ export interface CandidateDependencies {
   key?: string | undefined;
 }
 
-export interface Candidates {
+export interface AnalyzerFindings {
   /** By path and line. */
   findings: Finding[];
   /** Those that the configuration switches off. */
@@ -50,10 +50,10 @@ export interface Candidates {
 }
 
 /** What the analyzers find in the reviewable files. An analyzer that throws is reported as progress. */
-export async function findCandidates(
+export async function runAnalyzers(
   files: readonly ChangedFile[],
-  deps: CandidateDependencies,
-): Promise<Candidates> {
+  deps: AnalyzerDependencies,
+): Promise<AnalyzerFindings> {
   const { signal, timeLimit = AbortSignal.timeout(MILLISECONDS), analyzers = sharedAnalyzers() } = deps;
   const identify = createIdentities();
   const idOf = (found: Identifiable) =>
@@ -61,7 +61,7 @@ export async function findCandidates(
   const onCrash = (name: string, path: string, error: unknown) =>
     deps.progress({ type: "crash", where: `${name} on ${path}`, error: errorLine(error) });
   const { isOff = () => false } = deps;
-  const all: Candidates = { findings: [], silenced: [], unfinished: [] };
+  const all: AnalyzerFindings = { findings: [], silenced: [], unfinished: [] };
   const present = files.filter((file) => file.reviewable && file.change.type !== "deleted");
   for (let at = 0; at < present.length; at += BATCH) {
     const batch = present.slice(at, at + BATCH);
@@ -75,7 +75,7 @@ export async function findCandidates(
 }
 
 /** A finding that a model has to answer, under a short name for the conversation with it. */
-export interface LikelyCandidate {
+export interface RuleMatch {
   /** "c1"; unique in the review and the same whenever the same change is reviewed. */
   id: string;
   finding: Finding;
@@ -84,7 +84,7 @@ export interface LikelyCandidate {
 /** What rules found, by whether a model has a say in it. */
 export interface RuleMatches {
   certain: readonly Finding[];
-  likely: readonly LikelyCandidate[];
+  likely: readonly RuleMatch[];
 }
 
 /** Divides findings of analyzers; likely ones are numbered in their order. */
@@ -181,7 +181,7 @@ async function findingsOf(
 }
 
 /** What one loop says of the likely candidates that it was shown. */
-export interface CandidateAnswers {
+export interface RuleMatchAnswers {
   /** Ids of candidates that a finding was reported for. */
   readonly reported: ReadonlySet<string>;
   /** Reasons by the ids of rejected candidates; one that was reported as well counts as reported. */
@@ -192,13 +192,13 @@ export interface CandidateAnswers {
   report(ids: readonly string[], finding: Finding): void;
   /** Takes the rejections that are right. Returns what is wrong with the others, for the model, while a candidate has no answer. */
   reject(rejections: readonly Rejection[]): string | null;
-  unanswered(): readonly LikelyCandidate[];
+  unanswered(): readonly RuleMatch[];
 }
 
 /** Named in one refusal. */
 const MOST_NAMED = 20;
 
-export function createCandidateAnswers(shown: readonly LikelyCandidate[]): CandidateAnswers {
+export function createRuleMatchAnswers(shown: readonly RuleMatch[]): RuleMatchAnswers {
   const byId = new Map(shown.map((one) => [one.id, one]));
   const reported = new Set<string>();
   const rejected = new Map<string, string>();
@@ -224,7 +224,9 @@ export function createCandidateAnswers(shown: readonly LikelyCandidate[]): Candi
     },
     report(ids, finding) {
       const here = shown.filter(
-        (one) => one.finding.category === finding.category && overlap(placeOf(one.finding), placeOf(finding)),
+        (one) =>
+          one.finding.category === finding.category &&
+          locationsOverlap(locationOf(one.finding), locationOf(finding)),
       );
       for (const id of [...ids, ...here.map((one) => one.id)]) reported.add(id);
     },
@@ -242,15 +244,15 @@ export function createCandidateAnswers(shown: readonly LikelyCandidate[]): Candi
 }
 
 /** Why a review may not end while these are unanswered, for the model. */
-export function unansweredRefusal(unanswered: readonly LikelyCandidate[]): string {
-  const named = unanswered.slice(0, MOST_NAMED).map(candidateLine);
+export function unansweredRefusal(unanswered: readonly RuleMatch[]): string {
+  const named = unanswered.slice(0, MOST_NAMED).map(ruleMatchLine);
   const more = unanswered.length > MOST_NAMED ? `\nand ${unanswered.length - MOST_NAMED} more` : "";
   const count = unanswered.length === 1 ? "1 rule match has" : `${unanswered.length} rule matches have`;
   return `${count} no answer yet. Report each with report_finding and its id in \`candidates\`, or name it in \`rejected\` of finish_review with the reason:\n${named.join("\n")}${more}`;
 }
 
 /** A candidate as the model sees it. */
-export const candidateLine = ({ id, finding }: LikelyCandidate): string =>
+export const ruleMatchLine = ({ id, finding }: RuleMatch): string =>
   `${id} ${showPath(finding.path)}:${finding.line} ${finding.title} (${finding.source})`;
 
 /**

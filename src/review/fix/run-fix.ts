@@ -1,4 +1,4 @@
-import { createAccount } from "../../agent/limits.ts";
+import { createTokenBudget } from "../../agent/limits.ts";
 import type { StopReason } from "../../agent/trajectory.ts";
 import { AppError } from "../../errors.ts";
 import { isCertain } from "../../finding.ts";
@@ -8,8 +8,8 @@ import { changingTools, commandTools, fixingTools } from "../../tools/index.ts";
 import { showPath } from "../../tools/show.ts";
 import type { CommandPort, EditPort, FixPort, FixReport } from "../../tools/tool.ts";
 import { createAnchorFiles } from "../find/anchor-files.ts";
-import { findCandidates, mayLackCertain } from "../find/rule-matches.ts";
-import { checkClaim } from "../followup/recheck.ts";
+import { mayLackCertain, runAnalyzers } from "../find/rule-matches.ts";
+import { recheckFinding } from "../followup/recheck.ts";
 import type { ReviewDependencies } from "../review-run.ts";
 import { runLoop, totalUsage, whoAnswered } from "../run-loop.ts";
 import { type FixScope, type Refusal, reasonByPath, reasonToKeep } from "./check-edits.ts";
@@ -28,7 +28,7 @@ type Checks = ReadonlyMap<string, Check>;
  *
  * @param round from 1; each has loops of its own
  */
-async function lookAtFix(
+async function verifyRepairs(
   run: FixRun,
   targets: readonly NamedTarget[],
   report: FixReport,
@@ -52,7 +52,7 @@ async function lookAtFix(
     const { title, finding: text, files } = target;
     const loop = round === 1 ? `fix:check:${name}` : `fix:check:${name}:${round}`;
     const spot = { ...spotOf(target), place: null };
-    const { state, reason } = await checkClaim(now, { ...spot, title, text, files, loop });
+    const { state, reason } = await recheckFinding(now, { ...spot, title, text, files, loop });
     checks.set(name, { state, reason });
   }
   return checks;
@@ -72,7 +72,7 @@ async function ruleCheck(
   const wanted = repaired.map(({ target }) => target).filter(isOfAnalyzer);
   const paths = new Set([...wanted.map(({ path }) => path), ...editedPaths(before, now)]);
   const matches = async ({ files, deps }: FixRun) => {
-    const { findings, unfinished } = await findCandidates(
+    const { findings, unfinished } = await runAnalyzers(
       files.filter(({ change }) => paths.has(change.path)),
       deps,
     );
@@ -101,7 +101,7 @@ function editedPaths(before: FixRun, now: FixRun): string[] {
 }
 
 /** What a fix came to when its model said that it was done. */
-interface Finished {
+interface FinishedFix {
   report: FixReport;
   edits: readonly Edit[];
   tried: TriedOut;
@@ -112,7 +112,7 @@ interface Finished {
 
 interface Finish extends FixPort {
   /** The last time; null where it was never said. What is edited later and never told of counts for nothing. */
-  last(): Finished | null;
+  last(): FinishedFix | null;
 }
 
 interface FinishOptions {
@@ -129,7 +129,7 @@ const none: Checks = new Map();
 
 /** Where a fix ends: what is told has to be whole, what can be tried out is to be tried, and a second look judges it. */
 function createFinish({ run, targets, files, tried }: FinishOptions): Finish {
-  let last: Finished | null = null;
+  let last: FinishedFix | null = null;
   let askedInRound = 0;
 
   async function whyUntried(round: number): Promise<string | null> {
@@ -150,7 +150,7 @@ function createFinish({ run, targets, files, tried }: FinishOptions): Finish {
       const known = last && isJudged(last, edits, report) ? last.checks : null;
       // Where the time is up in the middle of the looks, what was done is known all the same.
       last = { report, edits, tried: await tried.now(), checks: known ?? none, rounds: round };
-      last.checks = known ?? (await lookAtFix(run, targets, report, round));
+      last.checks = known ?? (await verifyRepairs(run, targets, report, round));
       const wrong = round < ROUNDS ? stillPresent(last) : [];
       return wrong.length === 0 ? { ok: true } : { ok: false, reason: sentBack(wrong) };
     },
@@ -158,11 +158,11 @@ function createFinish({ run, targets, files, tried }: FinishOptions): Finish {
 }
 
 /** Whether a second look at the same files has said all that it could say. */
-const isJudged = (last: Finished, edits: readonly Edit[], { repairs }: FixReport) =>
+const isJudged = (last: FinishedFix, edits: readonly Edit[], { repairs }: FixReport) =>
   stateOf(last.edits) === stateOf(edits) &&
   repairs.every(({ finding, repaired }) => !repaired || last.checks.has(finding));
 
-function stillPresent({ report, checks }: Finished): string[] {
+function stillPresent({ report, checks }: FinishedFix): string[] {
   return report.repairs.flatMap(({ finding, repaired }) => {
     const check = checks.get(finding);
     return repaired && check?.state === "present" ? [`${finding}: ${check.reason}`] : [];
@@ -199,7 +199,7 @@ async function whyUnfinished(
 const MOST = 20;
 
 /** The door for a model's own edits, beside what it was kept from: people are to know what a fix has tried. */
-function notingRefusals(edit: EditPort, scope: FixScope): { edit: EditPort; refused(): Refusal[] } {
+function recordRefusals(edit: EditPort, scope: FixScope): { edit: EditPort; refused(): Refusal[] } {
   const reasons = new Map<string, string>();
   async function noting(path: string, work: Promise<void>): Promise<void> {
     try {
@@ -274,9 +274,9 @@ export async function runFix(input: FixInput, deps: FixDependencies): Promise<Fi
     repairs: targets.map((target) => repairOf(target, finished)),
     ...saidOf(finished),
     refused,
-    model: whoAnswered(deps.models.review.name, run.account.usage),
+    model: whoAnswered(deps.models.review.name, run.budget.usage),
     stop_reason: stopReason,
-    usage: totalUsage(run.account.usage),
+    usage: totalUsage(run.budget.usage),
   };
 }
 
@@ -286,7 +286,7 @@ async function startFix(input: FixInput, deps: FixDependencies): Promise<FixRun>
     ...{ input, deps, models: deps.models },
     files: await deps.diffs.files(),
     anchorFile: createAnchorFiles(deps.workspace, deps.diffs),
-    account: createAccount(limits),
+    budget: createTokenBudget(limits),
     replayOf: (loop) => deps.replay.filter((entry) => entry.loop === loop),
     timeLeft: () => Math.max(1, limits.milliseconds - (deps.now() - deps.startedAt)),
   };
@@ -301,7 +301,7 @@ async function nameTargets(run: FixRun, { targets }: FixInput): Promise<NamedTar
 
 interface Repaired {
   /** What the model said last of what it had done by then; null where it came to no end. */
-  finished: Finished | null;
+  finished: FinishedFix | null;
   refused: Refusal[];
   stopReason: StopReason;
 }
@@ -315,15 +315,15 @@ async function repair(
   const scope = scopeOf(run, targets);
   const scoped = scopedEdits(files, scope);
   const tried = createTriedCommands(commands, scoped);
-  const { edit, refused } = notingRefusals(scoped, scope);
+  const { edit, refused } = recordRefusals(scoped, scope);
   const fix = createFinish({ run, targets, files, tried });
   const { stopReason } = await runLoop(run, {
     ...{ loop: "fix", role: "review" },
     messages: await fixMessages(run, targets, tried.port?.allowed ?? {}),
-    outlets: [...changingTools, ...(tried.port ? commandTools : []), ...fixingTools],
+    outputTools: [...changingTools, ...(tried.port ? commandTools : []), ...fixingTools],
     ports: { report: nothingToReport, edit, fix, ...commandsOf(tried.port) },
     coverage: { serve: () => {} },
-    account: run.account,
+    budget: run.budget,
     turns: limits.turns,
     tokens: limits.tokens * (1 - KEPT_FOR_CHECKS),
     milliseconds: run.timeLeft() * (1 - KEPT_FOR_THE_END),
@@ -346,7 +346,7 @@ function scopeOf({ files, deps }: Pick<FixRun, "files" | "deps">, targets: reado
   return { files: new Set([...changed, ...named]), isPrivate: deps.isPrivate };
 }
 
-function repairOf({ name, target: { id } }: NamedTarget, finished: Finished | null): Repair {
+function repairOf({ name, target: { id } }: NamedTarget, finished: FinishedFix | null): Repair {
   const told = finished?.report.repairs.find(({ finding }) => finding === name);
   const { repaired = false, note = "" } = told ?? {};
   return { id, repaired, note, check: (repaired && finished?.checks.get(name)) || null };
@@ -354,7 +354,7 @@ function repairOf({ name, target: { id } }: NamedTarget, finished: Finished | nu
 
 const NO_END = "the repair did not finish";
 
-function saidOf(finished: Finished | null): Pick<FixResult, "summary" | "edits" | "tried_out" | "rounds"> {
+function saidOf(finished: FinishedFix | null): Pick<FixResult, "summary" | "edits" | "tried_out" | "rounds"> {
   if (!finished) return { summary: "", edits: [], tried_out: { commands: [], why_none: NO_END }, rounds: 0 };
   const { report, edits, tried, rounds } = finished;
   const summary = edits.length === 0 ? "" : report.summary;

@@ -2,14 +2,14 @@ import { type Finding, isCertain, type Side } from "../../finding.ts";
 import { codeHash } from "../../ledger/code-hash.ts";
 import { fingerprintIn, titlesAlike } from "../find/fingerprint.ts";
 import type { LineRange } from "../find/quote.ts";
-import type { EarlierFinding } from "../review-input.ts";
+import type { PriorFinding } from "../review-input.ts";
 
 /** What is known of earlier findings beside what they say. */
-export interface EarlierFacts {
+export interface PriorLocations {
   /** The name that a file had at the merge base, whichever of its names is given. */
   firstName(path: string): string;
   /** Where the code of an earlier finding stands now; null where it is gone. */
-  placeOf(earlier: EarlierFinding): LineRange | null;
+  locationOf(earlier: PriorFinding): LineRange | null;
 }
 
 /** Reworded code is looked for this many lines around the place that the old code had, where its definition is not known. */
@@ -20,7 +20,7 @@ const sureness = ["id", "place", "words", "moved"] as const;
 
 interface Pair {
   finding: Finding;
-  earlier: EarlierFinding;
+  earlier: PriorFinding;
   by: (typeof sureness)[number];
   distance: number;
 }
@@ -31,15 +31,15 @@ interface Pair {
  * of one, of several the nearest. Code that still stands at another place is another problem, whatever its words are; and what
  * was fixed tells of nothing: a problem that returns is new.
  */
-export function certainPairs<Earlier extends EarlierFinding>(
+export function certainPairs<Earlier extends PriorFinding>(
   findings: readonly Finding[],
   earlier: readonly Earlier[],
-  facts: EarlierFacts,
+  facts: PriorLocations,
 ): Map<Finding, Earlier> {
   const pairs = candidates(findings, earlier, facts);
   const rank = ({ by }: Pair) => sureness.indexOf(by);
   const told = new Map<Finding, Earlier>();
-  const taken = new Set<EarlierFinding>();
+  const taken = new Set<PriorFinding>();
   for (const pair of pairs.toSorted((a, b) => rank(a) - rank(b) || a.distance - b.distance)) {
     if (told.has(pair.finding) || taken.has(pair.earlier)) continue;
     told.set(pair.finding, pair.earlier as Earlier);
@@ -49,12 +49,12 @@ export function certainPairs<Earlier extends EarlierFinding>(
 }
 
 /** Of a deleted comment nothing but its id is known. */
-export const isBare = ({ comment, state }: EarlierFinding) => comment === null && state === "dismissed";
+export const isBare = ({ comment, state }: PriorFinding) => comment === null && state === "dismissed";
 
 function candidates(
   findings: readonly Finding[],
-  earlier: readonly EarlierFinding[],
-  facts: EarlierFacts,
+  earlier: readonly PriorFinding[],
+  facts: PriorLocations,
 ): Pair[] {
   const alive = earlier.filter(({ state }) => state !== "fixed");
   const byId = Map.groupBy(alive, ({ id }) => fingerprintIn(id));
@@ -72,16 +72,16 @@ function candidates(
   });
 }
 
-function pairOf(finding: Finding, earlier: EarlierFinding, facts: EarlierFacts): Pair | null {
+function pairOf(finding: Finding, earlier: PriorFinding, facts: PriorLocations): Pair | null {
   const by = howSure(finding, earlier, facts);
   return by && { finding, earlier, by, distance: distanceTo(finding, earlier, facts) };
 }
 
-function howSure(finding: Finding, earlier: EarlierFinding, facts: EarlierFacts): Pair["by"] | null {
+function howSure(finding: Finding, earlier: PriorFinding, facts: PriorLocations): Pair["by"] | null {
   if (!mayTellOf(finding, earlier)) return null;
   const isEqual = fingerprintIn(finding.id) === fingerprintIn(earlier.id);
   if (isBare(earlier)) return isEqual ? "id" : null;
-  const place = facts.placeOf(earlier);
+  const place = facts.locationOf(earlier);
   if (isEqual && (place === null || standsOn(finding, earlier, place, facts))) return "id";
   if (hasPlace(finding, earlier, place, facts)) return "place";
   if (!isSameFile(finding, earlier, facts)) return null;
@@ -95,7 +95,7 @@ function howSure(finding: Finding, earlier: EarlierFinding, facts: EarlierFacts)
  * was talked into, and that a person dismissed, would silence it. For the same reason a dismissal holds for the very code that
  * was dismissed. Comments of older versions do not tell their rule, and tell of the same code only.
  */
-function mayTellOf(finding: Finding, earlier: EarlierFinding): boolean {
+function mayTellOf(finding: Finding, earlier: PriorFinding): boolean {
   if (!isCertain(finding)) return !isCertain(earlier);
   if (isBare(earlier)) return finding.id === earlier.id;
   const isSameCode = fingerprintIn(finding.id) === fingerprintIn(earlier.id);
@@ -106,9 +106,9 @@ function mayTellOf(finding: Finding, earlier: EarlierFinding): boolean {
 /** A problem at several places goes by the first of them, and which one is first may change from push to push. */
 function hasPlace(
   { category, places }: Finding,
-  earlier: EarlierFinding,
+  earlier: PriorFinding,
   place: LineRange | null,
-  facts: EarlierFacts,
+  facts: PriorLocations,
 ): boolean {
   if (earlier.category !== category || earlier.code === null) return false;
   return places.some(
@@ -120,14 +120,14 @@ function hasPlace(
 }
 
 /** Whether the finding, at one of its places, stands where the earlier one does. */
-function standsOn(finding: Finding, earlier: EarlierFinding, place: LineRange, facts: EarlierFacts): boolean {
+function standsOn(finding: Finding, earlier: PriorFinding, place: LineRange, facts: PriorLocations): boolean {
   return [finding, ...finding.places].some((one) => isSameFile(one, earlier, facts) && overlaps(one, place));
 }
 
 export const isSameFile = (
   one: { path: string; side: Side },
   other: { path: string; side: Side },
-  { firstName }: EarlierFacts,
+  { firstName }: PriorLocations,
 ): boolean => one.side === other.side && firstName(one.path) === firstName(other.path);
 
 export function overlaps(
@@ -138,12 +138,12 @@ export function overlaps(
 }
 
 /** Whether it stands where the old code, now gone, has stood. */
-function isNearOld(finding: Finding, earlier: EarlierFinding): boolean {
+function isNearOld(finding: Finding, earlier: PriorFinding): boolean {
   const isKnown = finding.symbol !== null && earlier.symbol !== null;
   return isKnown ? finding.symbol === earlier.symbol : isNearOldLines(finding, earlier);
 }
 
-export function isNearOldLines({ line }: Finding, earlier: EarlierFinding): boolean {
+export function isNearOldLines({ line }: Finding, earlier: PriorFinding): boolean {
   const old = earlier.line ?? earlier.original_line;
   return old !== null && Math.abs(line - old) <= NEAR_LINES;
 }
@@ -151,9 +151,9 @@ export function isNearOldLines({ line }: Finding, earlier: EarlierFinding): bool
 const FAR = Number.MAX_SAFE_INTEGER;
 
 /** Lines to where the earlier one stands; one whose code is gone is farther than any that stands. */
-function distanceTo(finding: Finding, earlier: EarlierFinding, facts: EarlierFacts): number {
+function distanceTo(finding: Finding, earlier: PriorFinding, facts: PriorLocations): number {
   if (isBare(earlier) || !isSameFile(finding, earlier, facts)) return FAR;
-  const place = facts.placeOf(earlier);
+  const place = facts.locationOf(earlier);
   if (place) return Math.abs(place.end - finding.line);
   const old = earlier.line ?? earlier.original_line;
   return old === null ? FAR : FAR / 2 + Math.abs(old - finding.line);

@@ -1,4 +1,4 @@
-import { type Finding, isUndisputed, type Side, severities } from "../../finding.ts";
+import { type Finding, isUndisputed, type Side, worstFirst } from "../../finding.ts";
 import { codeHash } from "../../ledger/code-hash.ts";
 import { textBelowTitle } from "../../ledger/comment-title.ts";
 import type { Message, ModelFacts } from "../../llm/model.ts";
@@ -6,26 +6,26 @@ import { cutAtLine } from "../../text/cut.ts";
 import { wrapUntrusted } from "../../text/fence.ts";
 import { comparingTools } from "../../tools/index.ts";
 import { showPath } from "../../tools/show.ts";
-import type { ComparePort } from "../../tools/tool.ts";
+import type { DuplicateSink } from "../../tools/tool.ts";
 import type { AnchorFile } from "../find/anchor.ts";
 import { titlesAlike } from "../find/fingerprint.ts";
 import type { LineRange } from "../find/quote.ts";
 import { definitionNamed } from "../find/symbols.ts";
 import { comparePrompt } from "../prompts/prompts.ts";
-import type { EarlierFinding } from "../review-input.ts";
-import type { ReadChange, ReviewRun } from "../review-run.ts";
+import type { PriorFinding } from "../review-input.ts";
+import type { ChangeUnderReview, ReviewRun } from "../review-run.ts";
 import { roomFor, runLoop } from "../run-loop.ts";
 import {
   certainPairs,
-  type EarlierFacts,
   isBare,
   isNearOldLines,
   isSameFile,
   overlaps,
+  type PriorLocations,
 } from "./certain-pairs.ts";
 
 /** Two that may tell of one problem: who knows both texts can say. */
-interface NearCollision<Earlier extends EarlierFinding = EarlierFinding> {
+interface NearCollision<Earlier extends PriorFinding = PriorFinding> {
   finding: Finding;
   earlier: Earlier;
   /** Both stand on the same lines. */
@@ -39,11 +39,11 @@ const DISMISSED_LINES = 10;
  * Findings and earlier ones that no rule makes a pair of and that may be one all the same. An open one that has its pair is
  * left out, a dismissed one is not: whoever said that it stays as it is meant all ways to put it.
  */
-export function nearCollisions<Earlier extends EarlierFinding>(
+export function nearCollisions<Earlier extends PriorFinding>(
   findings: readonly Finding[],
   earlier: readonly Earlier[],
-  facts: EarlierFacts,
-  paired: ReadonlyMap<Finding, EarlierFinding>,
+  facts: PriorLocations,
+  paired: ReadonlyMap<Finding, PriorFinding>,
 ): NearCollision<Earlier>[] {
   const taken = new Set(paired.values());
   const left = earlier.filter(
@@ -58,15 +58,15 @@ export function nearCollisions<Earlier extends EarlierFinding>(
     });
 }
 
-function collision<Earlier extends EarlierFinding>(
+function collision<Earlier extends PriorFinding>(
   finding: Finding,
   earlier: Earlier,
-  facts: EarlierFacts,
+  facts: PriorLocations,
 ): NearCollision<Earlier> | null {
   if (facts.firstName(finding.path) !== facts.firstName(earlier.path)) {
     return isOtherEnd(finding, earlier, facts) ? { finding, earlier, isSamePlace: false } : null;
   }
-  const place = facts.placeOf(earlier);
+  const place = facts.locationOf(earlier);
   const isSamePlace = place !== null && isSameFile(finding, earlier, facts) && overlaps(finding, place);
   const isNear =
     isSamePlace ||
@@ -77,24 +77,24 @@ function collision<Earlier extends EarlierFinding>(
 }
 
 /** Two files that go wrong together: each of both names the other one as evidence, or both say the same. */
-const isOtherEnd = (finding: Finding, earlier: EarlierFinding, { firstName }: EarlierFacts) =>
+const isOtherEnd = (finding: Finding, earlier: PriorFinding, { firstName }: PriorLocations) =>
   finding.evidence.some(({ path }) => firstName(path) === firstName(earlier.path)) ||
   titlesAlike(finding.title, earlier.title);
 
 /** The same code under another category. */
-const isOfThatCode = (finding: Finding, earlier: EarlierFinding, facts: EarlierFacts) =>
+const isOfThatCode = (finding: Finding, earlier: PriorFinding, facts: PriorLocations) =>
   earlier.code !== null && isSameFile(finding, earlier, facts) && codeHash(finding.quote) === earlier.code;
 
 /** In a definition of another name, which may be the old one renamed. */
-const isSaidNear = (finding: Finding, earlier: EarlierFinding, facts: EarlierFacts) =>
+const isSaidNear = (finding: Finding, earlier: PriorFinding, facts: PriorLocations) =>
   isSameFile(finding, earlier, facts) &&
   isNearOldLines(finding, earlier) &&
   titlesAlike(finding.title, earlier.title);
 
-const hasSymbolOf = ({ symbol }: Finding, earlier: EarlierFinding) =>
+const hasSymbolOf = ({ symbol }: Finding, earlier: PriorFinding) =>
   symbol !== null && symbol === earlier.symbol;
 
-function isBeside(finding: Finding, earlier: EarlierFinding, now: number | null): boolean {
+function isBeside(finding: Finding, earlier: PriorFinding, now: number | null): boolean {
   const line = now ?? earlier.line ?? earlier.original_line;
   return hasSymbolOf(finding, earlier) || (line !== null && Math.abs(line - finding.line) <= DISMISSED_LINES);
 }
@@ -117,7 +117,7 @@ async function askSame<Collision extends NearCollision>(
 ): Promise<readonly Collision[] | null> {
   const question = putQuestion(collisions, run.models.summarize);
   let same: readonly Collision[] | null = null;
-  const compare: ComparePort = {
+  const compare: DuplicateSink = {
     same(pairs) {
       const found = pairs.map((pair) => question.collisionOf(pair.finding, pair.earlier));
       const unknown = pairs[found.indexOf(undefined)];
@@ -133,8 +133,8 @@ async function askSame<Collision extends NearCollision>(
     loop: "compare",
     role: "summarize",
     messages: question.messages,
-    outlets: comparingTools,
-    isTold: true,
+    outputTools: comparingTools,
+    hasNoReadingTools: true,
     ports: {
       report: {
         report: async () => ({ ok: false, reason: "nothing is reported here; name the pairs" }),
@@ -143,7 +143,7 @@ async function askSame<Collision extends NearCollision>(
       compare,
     },
     coverage: { serve: () => {} },
-    account: run.account,
+    budget: run.budget,
     turns: Math.min(TURNS, run.input.limits.turns),
     tokens: TOKENS,
     milliseconds: run.timeLeft() * TIME_SHARE,
@@ -180,7 +180,7 @@ function putQuestion<Collision extends NearCollision>(
 }
 
 /** The same whatever else is asked: an answer that was recorded is understood by it. */
-const nameOf = ({ comment, id }: EarlierFinding) => (comment === null ? id : String(comment));
+const nameOf = ({ comment, id }: PriorFinding) => (comment === null ? id : String(comment));
 
 /** Each has its part of the room, so that a long one leaves some to the others. */
 function list(source: string, texts: readonly string[], room: number): string {
@@ -193,7 +193,7 @@ function findingText({ id, path, side, line, symbol, severity, category, title, 
   return `${id} ${where} [${severity}, ${category}] ${oneLine(title)}\n  ${indented(body, MAX_SAID)}`;
 }
 
-function earlierText(earlier: EarlierFinding): string {
+function earlierText(earlier: PriorFinding): string {
   const { path, symbol, state, severity, category, title, text, replies } = earlier;
   const where = `${showPath(path)}${lineOf(earlier)}${inside(symbol)}`;
   const kind = [severity, category, state].filter((one) => one !== null).join(", ");
@@ -204,7 +204,7 @@ function earlierText(earlier: EarlierFinding): string {
 }
 
 /** The number that a line had when its comment was made says nothing of where it would be now. */
-function lineOf({ side, line, original_line }: EarlierFinding): string {
+function lineOf({ side, line, original_line }: PriorFinding): string {
   if (line !== null) return `:${line}${removed(side)}`;
   return original_line === null ? "" : ` (line ${original_line}${removed(side)} when it was posted)`;
 }
@@ -224,23 +224,23 @@ const indented = (text: string, most: number) =>
 
 /** Reads where the code of earlier findings stands now; renamed files go by the name that they had at the merge base. */
 export async function readFacts(
-  { files, anchorFile }: Pick<ReadChange, "files" | "anchorFile">,
-  earlier: readonly EarlierFinding[],
-): Promise<EarlierFacts> {
+  { files, anchorFile }: Pick<ChangeUnderReview, "files" | "anchorFile">,
+  earlier: readonly PriorFinding[],
+): Promise<PriorLocations> {
   const firstNames = new Map(files.map(({ change }) => [change.path, change.oldPath ?? change.path]));
-  const places = new Map<EarlierFinding, LineRange | null>();
+  const places = new Map<PriorFinding, LineRange | null>();
   for (const one of earlier) {
     const isGone = one.state === "fixed" || one.path === "";
     places.set(one, isGone ? null : await locate(await anchorFile(one.path), one));
   }
   return {
     firstName: (path) => firstNames.get(path) ?? path,
-    placeOf: (one) => places.get(one) ?? null,
+    locationOf: (one) => places.get(one) ?? null,
   };
 }
 
 /** Which of this run's findings an earlier one tells of already, each with that one. */
-type Repeats<Earlier extends EarlierFinding = EarlierFinding> = ReadonlyMap<Finding, Earlier>;
+type Repeats<Earlier extends PriorFinding = PriorFinding> = ReadonlyMap<Finding, Earlier>;
 
 /** The worst are asked about first. */
 const MOST_QUESTIONS = 60;
@@ -251,17 +251,16 @@ const MOST_QUESTIONS = 60;
  *
  * @param run null where no model can be asked
  */
-export async function compareFindings<Earlier extends EarlierFinding>(
+export async function compareFindings<Earlier extends PriorFinding>(
   run: ReviewRun | null,
   findings: readonly Finding[],
   earlier: readonly Earlier[],
-  facts: EarlierFacts,
+  facts: PriorLocations,
 ): Promise<Repeats<Earlier>> {
   const repeats = certainPairs(findings, earlier, facts);
-  const rank = (finding: Finding) => severities.indexOf(finding.severity);
   const disputed = findings.filter((one) => !isUndisputed(one));
-  const collisions = nearCollisions(disputed, earlier, facts, repeats).toSorted(
-    (a, b) => rank(a.finding) - rank(b.finding),
+  const collisions = nearCollisions(disputed, earlier, facts, repeats).toSorted((a, b) =>
+    worstFirst(a.finding, b.finding),
   );
   const asked = run ? collisions.slice(0, MOST_QUESTIONS) : [];
   const same = run && asked.length > 0 ? await askSame(run, asked) : null;
@@ -269,7 +268,7 @@ export async function compareFindings<Earlier extends EarlierFinding>(
   // Whoever dismissed something mild has not spoken of anything worse.
   const assumed = unanswered.filter(
     ({ isSamePlace, earlier: one, finding }) =>
-      isSamePlace && one.state === "dismissed" && rank(finding) >= severities.indexOf(one.severity),
+      isSamePlace && one.state === "dismissed" && worstFirst(finding, one) >= 0,
   );
   const taken = new Set<Earlier>(repeats.values());
   for (const { finding, earlier: one } of [...(same ?? []), ...assumed]) {
@@ -289,7 +288,7 @@ const MOST_LINES = 1_000;
 const WINDOW = 8;
 const MAX_LINE_LENGTH = 1_000;
 
-type Told = Pick<EarlierFinding, "side" | "line" | "start_line" | "original_line" | "symbol" | "code">;
+type Told = Pick<PriorFinding, "side" | "line" | "start_line" | "original_line" | "symbol" | "code">;
 
 /**
  * Where the code of an earlier finding stands now: where GitHub says, if it is still that code; else the nearest place in its

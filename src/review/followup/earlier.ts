@@ -4,18 +4,18 @@ import type { CarriedFinding } from "../../ledger/state.ts";
 import type { DiffSource } from "../../tools/tool.ts";
 import { resolveAnchor } from "../find/anchor.ts";
 import type { LineRange } from "../find/quote.ts";
-import type { Candidates } from "../find/rule-matches.ts";
+import type { AnalyzerFindings } from "../find/rule-matches.ts";
 import { definitionNamed, definitionOf } from "../find/symbols.ts";
-import type { EarlierFinding } from "../review-input.ts";
-import type { ReadChange, ReviewRun } from "../review-run.ts";
+import type { PriorFinding } from "../review-input.ts";
+import type { ChangeUnderReview, ReviewRun } from "../review-run.ts";
 import { withCheckedSuggestion } from "../suggestion/check-suggestion.ts";
-import type { EarlierFacts } from "./certain-pairs.ts";
+import type { PriorLocations } from "./certain-pairs.ts";
 import { compareFindings, readFacts } from "./compare-findings.ts";
-import type { KnownChange } from "./known-change.ts";
+import type { ReviewedHunks } from "./known-change.ts";
 
 /** What of a run decides whether an earlier finding is looked at again. */
-export interface CheckedChange extends Pick<ReadChange, "files" | "anchorFile"> {
-  known: Pick<KnownChange, "known" | "hasNew" | "hasLost" | "isKnownLine">;
+export interface CheckedChange extends Pick<ChangeUnderReview, "files" | "anchorFile"> {
+  known: Pick<ReviewedHunks, "known" | "hasNew" | "hasLost" | "isKnownLine">;
   isFirst: boolean;
   deps: { diffs: Pick<DiffSource, "fileDiff"> };
 }
@@ -32,7 +32,7 @@ const NEAR_LINES = 15;
  */
 export async function needsCheck(
   run: CheckedChange,
-  earlier: EarlierFinding,
+  earlier: PriorFinding,
   place: LineRange | null,
 ): Promise<boolean> {
   const { known, isFirst } = run;
@@ -44,7 +44,7 @@ export async function needsCheck(
 }
 
 /** A file's name at head, whichever of its names is given. */
-export function headPath({ files }: Pick<ReadChange, "files">, path: string): string {
+export function headPath({ files }: Pick<ChangeUnderReview, "files">, path: string): string {
   const file =
     files.find(({ change }) => change.path === path) ?? files.find(({ change }) => change.oldPath === path);
   return file?.change.path ?? path;
@@ -53,7 +53,7 @@ export function headPath({ files }: Pick<ReadChange, "files">, path: string): st
 async function hasNewNear(
   run: CheckedChange,
   path: string,
-  earlier: EarlierFinding,
+  earlier: PriorFinding,
   place: LineRange,
 ): Promise<boolean> {
   const file = run.files.find(({ change }) => change.path === path);
@@ -71,7 +71,7 @@ async function hasNewNear(
 /** The lines near a finding, and those of its definition. */
 async function aroundOf(
   { anchorFile }: CheckedChange,
-  { path, side, symbol }: EarlierFinding,
+  { path, side, symbol }: PriorFinding,
   { start, end }: LineRange,
 ): Promise<LineRange> {
   const near = { start: start - NEAR_LINES, end: end + NEAR_LINES };
@@ -86,7 +86,7 @@ async function aroundOf(
 }
 
 /** A finding that has no comment of its own and goes on from review to review. */
-export interface Carried {
+export interface RelocatedFinding {
   /** On the lines that its code has now, or as it was where that is gone. */
   finding: Finding;
   standing: "listed" | "annotated";
@@ -99,13 +99,13 @@ export interface Carried {
 interface CarriedOver {
   /** What a review found that was called off before it was published, as far as its code is still there. */
   unpublished: Finding[];
-  carried: Carried[];
+  carried: RelocatedFinding[];
 }
 
 type Reading = Pick<CheckedChange, "anchorFile" | "known">;
 
 /** Finds the lines again that carried findings stand on. */
-async function bringOver(
+async function relocateCarried(
   run: Reading & { deps: { isPrivate(path: string): boolean } },
   all: readonly CarriedFinding[],
 ): Promise<CarriedOver> {
@@ -140,37 +140,37 @@ async function anchoredNow({ anchorFile, known }: Reading, finding: Finding): Pr
 }
 
 /** What of a run earlier findings are compared with. */
-export interface LaterChange extends CheckedChange {
+export interface FollowedChange extends CheckedChange {
   input: Pick<ReviewRun["input"], "pull" | "history">;
   deps: CheckedChange["deps"] & { isPrivate(path: string): boolean };
-  candidates: Candidates;
+  candidates: AnalyzerFindings;
 }
 
 /** What earlier reviews of a pull request left, as this one finds it. */
-export interface Earlier {
+export interface PriorFindings {
   /** Posted as comments. */
-  entries: readonly EarlierFinding[];
-  carried: readonly Carried[];
+  entries: readonly PriorFinding[];
+  carried: readonly RelocatedFinding[];
   /** Found by a review that was called off; they are findings of this one. */
   unpublished: readonly Finding[];
-  facts: EarlierFacts;
+  facts: PriorLocations;
   /** Carried findings as if they had been posted, for comparing. */
-  asPosted: ReadonlyMap<EarlierFinding, Carried>;
+  asPosted: ReadonlyMap<PriorFinding, RelocatedFinding>;
 }
 
 /** Reads what earlier reviews left; nothing for a change that has none. Of private files nothing is read. */
-export async function readEarlier(run: LaterChange): Promise<Earlier> {
+export async function readPriorFindings(run: FollowedChange): Promise<PriorFindings> {
   const { pull, history } = run.input;
   const entries = (pull?.earlier ?? []).filter(({ path }) => !run.deps.isPrivate(path));
-  const { unpublished, carried } = await bringOver(run, history?.carried ?? []);
-  const asPosted = new Map(carried.map((one) => [postedLike(one), one]));
+  const { unpublished, carried } = await relocateCarried(run, history?.carried ?? []);
+  const asPosted = new Map(carried.map((one) => [asPriorFinding(one), one]));
   return {
     ...{ entries, carried, unpublished, asPosted },
     facts: await readFacts(run, [...entries, ...asPosted.keys()]),
   };
 }
 
-function postedLike({ finding, stands }: Carried): EarlierFinding {
+function asPriorFinding({ finding, stands }: RelocatedFinding): PriorFinding {
   const { id, path, side, line, start_line, quote, severity, category, symbol, source, title, body } =
     finding;
   return {
@@ -190,27 +190,27 @@ function postedLike({ finding, stands }: Carried): EarlierFinding {
 /** What this run's findings say again. */
 export interface Repeats {
   /** Of comments, each finding with the one that tells of it; no comment stands twice. */
-  posted: ReadonlyMap<Finding, EarlierFinding>;
+  posted: ReadonlyMap<Finding, PriorFinding>;
   /** Of carried findings that stand: these go on in their stead. */
-  carried: ReadonlyMap<Finding, Carried>;
+  carried: ReadonlyMap<Finding, RelocatedFinding>;
   /** Further restatements of what a person dismissed: the first of them stands for all. */
   restated: ReadonlySet<Finding>;
   /** Carried findings whose code is gone: what was found now takes their place. */
-  replaced: ReadonlySet<Carried>;
+  replaced: ReadonlySet<RelocatedFinding>;
 }
 
 /** @param run null where no model can be asked */
 export async function findRepeats(
   run: ReviewRun | null,
   findings: readonly Finding[],
-  { entries, asPosted, facts }: Earlier,
+  { entries, asPosted, facts }: PriorFindings,
 ): Promise<Repeats> {
   const all = await compareFindings(run, findings, [...entries, ...asPosted.keys()], facts);
-  const posted = new Map<Finding, EarlierFinding>();
-  const carried = new Map<Finding, Carried>();
-  const replaced = new Set<Carried>();
+  const posted = new Map<Finding, PriorFinding>();
+  const carried = new Map<Finding, RelocatedFinding>();
+  const replaced = new Set<RelocatedFinding>();
   const restated = new Set<Finding>();
-  const told = new Set<EarlierFinding>();
+  const told = new Set<PriorFinding>();
   for (const [finding, earlier] of all) {
     const kept = asPosted.get(earlier);
     if (told.has(earlier)) restated.add(finding);

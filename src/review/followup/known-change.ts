@@ -10,7 +10,7 @@ import type { History } from "../review-input.ts";
 import { type ContentHash, contentHashBy, fileMark, firstName, isDue, markOf } from "./content-hash.ts";
 
 /** What of a change earlier reviews have read, by content. Paths are those of the head. */
-export interface KnownChange {
+export interface ReviewedHunks {
   /** Numbers of the file's `-U3` hunks that were read, from 1. */
   known(path: string): ReadonlySet<number>;
   /** Whether the file has hunks that were not read. */
@@ -33,11 +33,11 @@ export interface KnownChange {
  * What was read and is taken away again may have made the rest harmless, and no hunk shows that it is gone. So if something is gone from
  * a file and nothing in it is new, all of the file is new; if a file is gone and nothing in the change is new, all of the change is.
  */
-export function createKnown(
+export function findReviewedHunks(
   files: readonly ChangedFile[],
   history: Pick<History, "reviewed" | "key"> | null,
   diffs: Pick<DiffSource, "fileDiff">,
-): KnownChange {
+): ReviewedHunks {
   const reviewed = history?.reviewed ?? null;
   const byPath = new Map(files.map((file) => [file.change.path, file]));
   const contentHash = contentHashBy(history?.key ?? "");
@@ -146,13 +146,13 @@ function countOf(hashes: readonly string[]): Map<string, number> {
 }
 
 /** How many hunks of these files earlier reviews have read. */
-export const countKnown = (files: readonly ChangedFile[], known: Pick<KnownChange, "known">): number =>
+export const countReviewed = (files: readonly ChangedFile[], known: Pick<ReviewedHunks, "known">): number =>
   files.reduce((sum, { change }) => sum + known.known(change.path).size, 0);
 
 /** The files without those in which nothing is new; `diffBytes` of the others are those of their new hunks. */
-export async function filesToRead(
+export async function filesWithNewHunks(
   files: readonly ChangedFile[],
-  known: KnownChange,
+  known: ReviewedHunks,
   diffs: Pick<DiffSource, "fileDiff">,
 ): Promise<ChangedFile[]> {
   const toRead: ChangedFile[] = [];

@@ -1,25 +1,25 @@
 import pMap from "p-map";
 import { AppError } from "../../errors.ts";
-import { type Finding, isCertain, isUndisputed, type Severity, severities } from "../../finding.ts";
+import { type Finding, isCertain, isUndisputed, type Severity, worstFirst } from "../../finding.ts";
 import type { ChangedFile } from "../../tools/tool.ts";
-import { fingerprintIn, isSameFault } from "../find/fingerprint.ts";
-import type { EarlierFinding } from "../review-input.ts";
+import { fingerprintIn, isSameFinding } from "../find/fingerprint.ts";
+import type { PriorFinding } from "../review-input.ts";
 import type { DroppedFinding, LedgerUpdate, Resolution } from "../review-result.ts";
 import type { ReviewRun } from "../review-run.ts";
-import { asOne, type Group, worse } from "../verify/merge.ts";
-import type { Verified } from "../verify/verify-findings.ts";
+import { type FindingGroup, mergedFinding, worseSeverity } from "../verify/merge.ts";
+import type { VerifiedFindings } from "../verify/verify-findings.ts";
 import { certainPairs } from "./certain-pairs.ts";
 import {
-  type Carried,
-  type Earlier,
+  type FollowedChange,
   findRepeats,
   headPath,
-  type LaterChange,
   needsCheck,
+  type PriorFindings,
+  type RelocatedFinding,
   type Repeats,
-  readEarlier,
+  readPriorFindings,
 } from "./earlier.ts";
-import { checkClaim, type OldClaim } from "./recheck.ts";
+import { type PriorClaim, recheckFinding } from "./recheck.ts";
 
 /** Checks at the same time. */
 const CONCURRENCY = 4;
@@ -32,9 +32,9 @@ export interface JudgedMatch {
 }
 
 /** What became of earlier findings. */
-interface Settled extends Pick<LedgerUpdate, "resolutions" | "settled"> {
+interface ResolvedFindings extends Pick<LedgerUpdate, "resolutions" | "settled"> {
   /** Carried findings that go on, with the standing that they have now. */
-  carried: readonly Carried[];
+  carried: readonly RelocatedFinding[];
   /** Files with findings that were to be looked at and were not, or not to the end. */
   due: ReadonlySet<string>;
 }
@@ -47,13 +47,13 @@ interface Settled extends Pick<LedgerUpdate, "resolutions" | "settled"> {
  * @param run null if no model can be asked
  * @param judged rule matches of this run that a model judged: what was published of them before is withdrawn
  */
-async function settleEarlier(
+async function resolvePriorFindings(
   run: ReviewRun | null,
-  change: LaterChange,
-  earlier: Earlier,
+  change: FollowedChange,
+  earlier: PriorFindings,
   repeats: Repeats,
   judged: readonly JudgedMatch[],
-): Promise<Settled> {
+): Promise<ResolvedFindings> {
   const left = earlier.carried.filter((one) => !repeats.replaced.has(one));
   const repeated = new Set(repeats.posted.values());
   const told = new Map(
@@ -65,7 +65,7 @@ async function settleEarlier(
   const resolutions: Resolution[] = [];
   const checks: Check[] = [];
   const due = new Set<string>();
-  for (const entry of earlier.entries.filter(isHeld)) {
+  for (const entry of earlier.entries.filter(isOpenComment)) {
     const state = told.get(entry);
     if (state) resolutions.push({ comment: entry.comment, ...state });
     if (state || isCertain(entry) || !(await isToBeChecked(change, earlier, entry, due))) continue;
@@ -73,7 +73,7 @@ async function settleEarlier(
       resolutions.push({ comment: entry.comment, state: "present", reason: FOUND_AGAIN });
     else checks.push(checkOfEntry(change, earlier, entry, resolutions));
   }
-  const settled = new Map<Carried, string>();
+  const settled = new Map<RelocatedFinding, string>();
   for (const [posted, one] of earlier.asPosted) {
     const state = told.get(posted);
     if (state) settled.set(one, state.reason);
@@ -94,20 +94,20 @@ async function settleEarlier(
 
 /** Earlier findings, with a comment of ours or carried, that this run does not find again. */
 function unrepeated(
-  { entries, asPosted }: Earlier,
+  { entries, asPosted }: PriorFindings,
   { posted, carried }: Repeats,
-  left: readonly Carried[],
-): EarlierFinding[] {
+  left: readonly RelocatedFinding[],
+): PriorFinding[] {
   const [repeated, goesOn] = [new Set(posted.values()), new Set(carried.values())];
   const open = [...asPosted].filter(([, one]) => left.includes(one) && !goesOn.has(one));
   return [
-    ...entries.filter((entry) => isHeld(entry) && !repeated.has(entry)),
+    ...entries.filter((entry) => isOpenComment(entry) && !repeated.has(entry)),
     ...open.map(([entry]) => entry),
   ];
 }
 
 /** Whether a carried finding's code is gone, and a model has to look whether the fault went with it. */
-const isGone = (one: Carried, left: readonly Carried[]) =>
+const isGone = (one: RelocatedFinding, left: readonly RelocatedFinding[]) =>
   left.includes(one) && !one.stands && !isCertain(one.finding);
 
 /**
@@ -115,9 +115,9 @@ const isGone = (one: Carried, left: readonly Carried[]) =>
  * cannot be told. What an analyzer did not look at to the end is not fixed.
  */
 function whatRulesTell(
-  one: EarlierFinding,
-  { files, candidates, ...change }: LaterChange,
-  { facts }: Earlier,
+  one: PriorFinding,
+  { files, candidates, ...change }: FollowedChange,
+  { facts }: PriorFindings,
   judged: readonly JudgedMatch[],
 ): Pick<Resolution, "state" | "reason"> | undefined {
   if (one.source === null || one.source === "model") return undefined;
@@ -151,13 +151,13 @@ const NOT_FOUND = "The rule does not match any more.";
 
 /** What cannot be read now settles nothing; the next review looks again. */
 async function isToBeChecked(
-  change: LaterChange,
-  { facts }: Earlier,
-  entry: EarlierFinding,
+  change: FollowedChange,
+  { facts }: PriorFindings,
+  entry: PriorFinding,
   due: Set<string>,
 ): Promise<boolean> {
   try {
-    return await needsCheck(change, entry, facts.placeOf(entry));
+    return await needsCheck(change, entry, facts.locationOf(entry));
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     due.add(entry.path);
@@ -167,11 +167,10 @@ async function isToBeChecked(
 
 /** The worst first. Without a model all of it waits for the next review. */
 async function checkAll(run: ReviewRun | null, checks: readonly Check[], due: Set<string>): Promise<void> {
-  const worstFirst = checks.toSorted((a, b) => rank(a) - rank(b));
   await pMap(
-    worstFirst,
+    checks.toSorted(worstFirst),
     async ({ claim, path, take, withoutModel }) => {
-      const checked = run && (await checkClaim(run, claim));
+      const checked = run && (await recheckFinding(run, claim));
       if (!checked?.ended) due.add(path);
       if (checked) take(checked);
       else withoutModel?.();
@@ -185,7 +184,7 @@ const NOT_LOOKED = "Its file is no longer part of the change, and no model has l
 const CODE_CHANGED = "the code that it was about has changed";
 
 interface Check {
-  claim: OldClaim;
+  claim: PriorClaim;
   /** As the finding names it. */
   path: string;
   severity: Severity;
@@ -194,22 +193,20 @@ interface Check {
   take(settlement: Pick<Resolution, "state" | "reason">): void;
 }
 
-const rank = ({ severity }: Check) => severities.indexOf(severity);
-
-type OwnEntry = EarlierFinding & { comment: number };
+type OwnEntry = PriorFinding & { comment: number };
 
 /** Whether it is held against the change, in a comment of ours. */
-const isHeld = (entry: EarlierFinding): entry is OwnEntry =>
+const isOpenComment = (entry: PriorFinding): entry is OwnEntry =>
   (entry.state === "open" || entry.state === "outdated") && entry.comment !== null;
 
-function isOutOfChange(change: LaterChange, { path }: EarlierFinding): boolean {
+function isOutOfChange(change: FollowedChange, { path }: PriorFinding): boolean {
   const name = headPath(change, path);
   return !change.files.some((file) => file.change.path === name);
 }
 
 function checkOfEntry(
-  change: LaterChange,
-  { facts }: Earlier,
+  change: FollowedChange,
+  { facts }: PriorFindings,
   entry: OwnEntry,
   resolutions: Resolution[],
 ): Check {
@@ -225,13 +222,13 @@ function checkOfEntry(
       path: headPath(change, path),
       line: original_line ?? line,
       files: files.map((file) => headPath(change, file)),
-      place: facts.placeOf(entry),
+      place: facts.locationOf(entry),
     },
     take: ({ state, reason }) => void resolutions.push({ comment, state, reason }),
   };
 }
 
-function checkOfCarried(one: Carried, settled: Map<Carried, string>): Check {
+function checkOfCarried(one: RelocatedFinding, settled: Map<RelocatedFinding, string>): Check {
   const { id, path, side, line, symbol, title, body, evidence, severity } = one.finding;
   const files = [...new Set(evidence.map((shown) => shown.path).filter((file) => file !== path))];
   return {
@@ -242,8 +239,7 @@ function checkOfCarried(one: Carried, settled: Map<Carried, string>): Check {
 }
 
 /** What a review says of earlier findings. */
-export interface FindingsLedger
-  extends Pick<LedgerUpdate, "repeats" | "resolutions" | "carried" | "settled"> {
+export interface FollowUp extends Pick<LedgerUpdate, "repeats" | "resolutions" | "carried" | "settled"> {
   /** Files with earlier findings that the next review has to look at, whatever becomes of the files. */
   due: ReadonlySet<string>;
 }
@@ -252,21 +248,21 @@ export interface FindingsLedger
 interface LaterFindings {
   findings: Finding[];
   dropped: DroppedFinding[];
-  ledger: FindingsLedger;
+  ledger: FollowUp;
 }
 
 interface Found {
-  groups: readonly Group[];
+  groups: readonly FindingGroup[];
   judged: readonly JudgedMatch[];
   /** Reported of code that an earlier review has read; not kept. */
   readBefore: readonly Finding[];
-  earlier: Earlier;
+  earlier: PriorFindings;
   /** Ids of findings of a review that was called off: what it read counts as read, what it found is told. */
   unpublished: ReadonlySet<string>;
   /** No model can be asked any more. */
   isOver: boolean;
   /** Gives second looks to what is told for the first time. */
-  verify(fresh: readonly Group[]): Promise<Verified>;
+  verify(fresh: readonly FindingGroup[]): Promise<VerifiedFindings>;
 }
 
 /**
@@ -276,15 +272,15 @@ interface Found {
 export async function laterFindings(run: ReviewRun, found: Found): Promise<LaterFindings> {
   const { earlier, isOver, readBefore } = found;
   const asked = isOver ? null : run;
-  const groups = new Map(found.groups.map((group) => [asOne(group), group]));
+  const groups = new Map(found.groups.map((group) => [mergedFinding(group), group]));
   const repeats = await findRepeats(asked, [...groups.keys()], earlier);
   const fresh = [...groups].flatMap(([one, group]) => (isRepeat(one, repeats) ? [] : [group]));
   const [verified, settled] = await Promise.all([
     found.verify(fresh),
-    settleEarlier(asked, run, earlier, repeats, found.judged),
+    resolvePriorFindings(asked, run, earlier, repeats, found.judged),
   ]);
   const { kept, old } = await divide(run, verified.findings, found.unpublished);
-  const isTold = (one: Finding) => found.groups.flat().some((told) => isSameFault(told, one));
+  const isTold = (one: Finding) => found.groups.flat().some((told) => isSameFinding(told, one));
   const untold = unsaid(readBefore, earlier).filter((one) => !isTold(one));
   return {
     findings: [...kept, ...[...repeats.posted].map(asJudgedByPeople), ...goingOn(settled, repeats)],
@@ -295,15 +291,15 @@ export async function laterFindings(run: ReviewRun, found: Found): Promise<Later
 
 /** The same for findings of the analyzers alone: no model compares or looks at anything. */
 export async function laterFindingsOffline(
-  change: LaterChange,
+  change: FollowedChange,
   findings: readonly Finding[],
 ): Promise<LaterFindings> {
-  const earlier = await readEarlier(change);
+  const earlier = await readPriorFindings(change);
   const taken = new Set(earlier.carried.map(({ finding }) => finding.id));
   const withFree = (all: readonly Finding[]) => all.map((one) => withFreeId(one, taken));
   const [own, unpublished] = [withFree(findings), withFree(earlier.unpublished)];
   const repeats = await findRepeats(null, [...own, ...unpublished], earlier);
-  const settled = await settleEarlier(null, change, earlier, repeats, []);
+  const settled = await resolvePriorFindings(null, change, earlier, repeats, []);
   const fresh = [...own, ...unpublished].filter((one) => !isRepeat(one, repeats));
   const { kept, old } = await divide(change, fresh, new Set(unpublished.map(({ id }) => id)));
   return {
@@ -314,7 +310,7 @@ export async function laterFindingsOffline(
 }
 
 /** What a person dismissed is judged, whatever no model said of it. */
-const asJudgedByPeople = ([finding, earlier]: [Finding, EarlierFinding]): Finding =>
+const asJudgedByPeople = ([finding, earlier]: [Finding, PriorFinding]): Finding =>
   earlier.state === "dismissed" && finding.verification === "not_judged"
     ? { ...finding, verification: "unverified" }
     : finding;
@@ -323,11 +319,11 @@ const isRepeat = (finding: Finding, { posted, carried, restated }: Repeats) =>
   posted.has(finding) || carried.has(finding) || restated.has(finding);
 
 /** Carried findings as they are told now: as bad as this run finds them, and no milder than they were. */
-function goingOn({ carried }: Settled, repeats: Repeats): Finding[] {
+function goingOn({ carried }: ResolvedFindings, repeats: Repeats): Finding[] {
   const again = new Map([...repeats.carried].map(([finding, one]) => [one.finding.id, finding]));
   return carried.map(({ finding }) => {
     const { severity } = finding;
-    return { ...finding, severity: worse(finding, again.get(finding.id) ?? { severity }) };
+    return { ...finding, severity: worseSeverity(finding, again.get(finding.id) ?? { severity }) };
   });
 }
 
@@ -336,7 +332,7 @@ function goingOn({ carried }: Settled, repeats: Repeats): Finding[] {
  * model has a say in are raised in any case.
  */
 async function divide(
-  { isFirst, known }: LaterChange,
+  { isFirst, known }: FollowedChange,
   findings: readonly Finding[],
   unpublished: ReadonlySet<string>,
 ): Promise<{ kept: Finding[]; old: Finding[] }> {
@@ -357,7 +353,7 @@ function notTold(error: unknown): false {
 }
 
 /** What neither an earlier comment nor a carried finding says: the rest has been told. */
-function unsaid(findings: readonly Finding[], { entries, asPosted, facts }: Earlier): Finding[] {
+function unsaid(findings: readonly Finding[], { entries, asPosted, facts }: PriorFindings): Finding[] {
   const said = certainPairs(findings, [...entries, ...asPosted.keys()], facts);
   const byId = new Map(findings.filter((one) => !said.has(one)).map((one) => [one.id, one]));
   return [...byId.values()];
@@ -370,7 +366,7 @@ const asReadBefore = ({ id, path, line, title }: Finding): DroppedFinding => ({
   rule: null,
 });
 
-function ledgerOf(repeats: Repeats, { resolutions, carried, settled, due }: Settled): FindingsLedger {
+function ledgerOf(repeats: Repeats, { resolutions, carried, settled, due }: ResolvedFindings): FollowUp {
   return {
     repeats: [...repeats.posted].map(([{ id }, { comment }]) => ({ finding: id, comment })),
     ...{ resolutions, due },

@@ -13,7 +13,7 @@ import type { AnchorFile } from "../find/anchor.ts";
 import type { LineRange } from "../find/quote.ts";
 import { definitionNamed, definitionOf } from "../find/symbols.ts";
 import { recheckPrompt } from "../prompts/prompts.ts";
-import { publicFault } from "../review-result.ts";
+import { publicModelError } from "../review-result.ts";
 import { type PlaceRun, roomFor, runLoop } from "../run-loop.ts";
 import { changeAround } from "../verify/claim.ts";
 
@@ -126,7 +126,7 @@ function changedFiles({ files, models, deps }: PlaceRun): string {
 }
 
 /** An earlier finding as it was told, and where its code is now. */
-export interface OldClaim extends ClaimedSpot {
+export interface PriorClaim extends ClaimedSpot {
   /** Name of the loop that checks it. */
   loop: string;
   title: string;
@@ -138,7 +138,7 @@ export interface OldClaim extends ClaimedSpot {
 const MAX_TEXT_BYTES = 4_000;
 
 /** What the check of an earlier finding begins with: the code as it is now, what the change does there, and what was said. */
-async function oldClaimMessages(run: PlaceRun, claim: OldClaim): Promise<Message[]> {
+async function recheckMessages(run: PlaceRun, claim: PriorClaim): Promise<Message[]> {
   const file = await run.anchorFile(claim.path);
   const sections = [
     ...(await codeNow(run, claim, file)),
@@ -151,12 +151,12 @@ async function oldClaimMessages(run: PlaceRun, claim: OldClaim): Promise<Message
   ];
 }
 
-async function changeOf(run: PlaceRun, { path, side, line, place }: OldClaim): Promise<string> {
+async function changeOf(run: PlaceRun, { path, side, line, place }: PriorClaim): Promise<string> {
   const { text } = await changeAround(run, { path, side, line: place?.end ?? line ?? 1 });
   return text;
 }
 
-function whatWasSaid(run: PlaceRun, claim: OldClaim, file: AnchorFile | undefined): string {
+function whatWasSaid(run: PlaceRun, claim: PriorClaim, file: AnchorFile | undefined): string {
   const { path, side, line, symbol, title, text, files } = claim;
   const room = roomFor(run.models.verify, MAX_TEXT_BYTES, 0.06);
   const at = line === null ? "" : `:${line}${side === "LEFT" ? " (removed)" : ""}`;
@@ -172,7 +172,7 @@ function whatWasSaid(run: PlaceRun, claim: OldClaim, file: AnchorFile | undefine
 }
 
 /** Where the code of a comment is now. Whether it moved is known within its definition, or close to where it was, alone. */
-function standing({ side, place }: OldClaim, file: AnchorFile | undefined): string {
+function standing({ side, place }: PriorClaim, file: AnchorFile | undefined): string {
   if (!file?.lines.RIGHT)
     return "Its file is not there any more, or cannot be read: it may go by another name.";
   const rest = file.inChange ? "" : " The change leaves this file alone now.";
@@ -201,7 +201,7 @@ interface Checked extends Settlement {
 }
 
 /** Lets a loop of its own find out whether an earlier finding is fixed. */
-export async function checkClaim(run: PlaceRun, claim: OldClaim): Promise<Checked> {
+export async function recheckFinding(run: PlaceRun, claim: PriorClaim): Promise<Checked> {
   const messages = await firstMessages(run, claim);
   if (messages instanceof AppError) return unsure(publicLine(messages));
   let settlement: Settlement | null = null;
@@ -209,7 +209,7 @@ export async function checkClaim(run: PlaceRun, claim: OldClaim): Promise<Checke
     loop: claim.loop,
     role: "verify",
     messages,
-    outlets: settlingTools,
+    outputTools: settlingTools,
     ports: {
       report: {
         report: async () => ({
@@ -228,13 +228,13 @@ export async function checkClaim(run: PlaceRun, claim: OldClaim): Promise<Checke
       },
     },
     coverage: { serve: () => {} },
-    account: run.account,
+    budget: run.budget,
     turns: Math.min(TURNS, run.input.limits.turns),
     tokens: TOKENS,
     milliseconds: run.timeLeft() * TIME_SHARE,
   });
   if (settlement) return { ...(settlement as Settlement), ended: true };
-  return unsure(modelError ? publicFault(modelError) : "the check gave no answer");
+  return unsure(modelError ? publicModelError(modelError) : "the check gave no answer");
 }
 
 const unsure = (reason: string): Checked => ({
@@ -244,9 +244,9 @@ const unsure = (reason: string): Checked => ({
 });
 
 /** What cannot be read settles nothing: the fault is a value. */
-async function firstMessages(run: PlaceRun, claim: OldClaim) {
+async function firstMessages(run: PlaceRun, claim: PriorClaim) {
   try {
-    return await oldClaimMessages(run, claim);
+    return await recheckMessages(run, claim);
   } catch (error) {
     if (error instanceof AppError) return error;
     throw error;

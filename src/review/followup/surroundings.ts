@@ -31,7 +31,7 @@ interface Reading {
 }
 
 /** The files, whose changes are told by lines and surroundings instead of lines. */
-export async function inSurroundings(
+export async function withSurroundings(
   files: readonly ChangedFile[],
   reading: Reading,
 ): Promise<ChangedFile[]> {

@@ -1,11 +1,17 @@
-import { type Evidence, type Finding, severities } from "../../finding.ts";
+import { type Evidence, type Finding, worstFirst } from "../../finding.ts";
 import type { Message, ModelFacts } from "../../llm/model.ts";
 import { cutAtLine } from "../../text/cut.ts";
 import { wrapUntrusted } from "../../text/fence.ts";
 import { mergingTools } from "../../tools/index.ts";
 import { showPath } from "../../tools/show.ts";
-import type { JoinPort, ReportPort } from "../../tools/tool.ts";
-import { type createUniqueIds, folded, isSameProblem, overlap, placeOf } from "../find/fingerprint.ts";
+import type { MergeSink, ReportPort } from "../../tools/tool.ts";
+import {
+  type createUniqueIds,
+  isSameElsewhere,
+  locationOf,
+  locationsOverlap,
+  normalizedTitle,
+} from "../find/fingerprint.ts";
 import { mergePrompt } from "../prompts/prompts.ts";
 import type { ReviewRun } from "../review-run.ts";
 import { roomFor, runLoop } from "../run-loop.ts";
@@ -14,10 +20,10 @@ import { roomFor, runLoop } from "../run-loop.ts";
  * Findings with one cause. The first speaks for all of them; the others are kept as they are, for a second look that does not
  * believe the first has said nothing of the others.
  */
-export type Group = readonly [Finding, ...Finding[]];
+export type FindingGroup = readonly [Finding, ...Finding[]];
 
 /** A group as people read it. */
-export const asOne = ([first, ...others]: Group): Finding => others.reduce(joined, first);
+export const mergedFinding = ([first, ...others]: FindingGroup): Finding => others.reduce(mergeTwo, first);
 
 /** Places of one finding that are kept; a problem that stands in more is told by the first of them. */
 export const MAX_PLACES = 50;
@@ -26,15 +32,15 @@ export const MAX_PLACES = 50;
  * One finding of two with the same cause: the lines of the second become a further place unless the first has them. The worse
  * severity and the higher confidence of both count, and a suggestion is kept only with the lines that it was written for.
  */
-export function joined(kept: Finding, other: Finding): Finding {
+export function mergeTwo(kept: Finding, other: Finding): Finding {
   const places = [...kept.places];
-  for (const place of [placeOf(other), ...other.places]) {
-    const isKnown = [placeOf(kept), ...places].some((one) => overlap(one, place));
+  for (const place of [locationOf(other), ...other.places]) {
+    const isKnown = [locationOf(kept), ...places].some((one) => locationsOverlap(one, place));
     if (!isKnown && places.length < MAX_PLACES) places.push(place);
   }
   return {
     ...kept,
-    severity: worse(kept, other),
+    severity: worseSeverity(kept, other),
     confidence: Math.max(kept.confidence, other.confidence),
     suggestion: kept.suggestion ?? sameLines(kept, other)?.suggestion ?? null,
     evidence: [...kept.evidence, ...inOtherWords(kept, other), ...other.evidence],
@@ -42,25 +48,25 @@ export function joined(kept: Finding, other: Finding): Finding {
   };
 }
 
-export const worse = (one: Pick<Finding, "severity">, other: Pick<Finding, "severity">) =>
-  severities.indexOf(one.severity) <= severities.indexOf(other.severity) ? one.severity : other.severity;
+export const worseSeverity = (one: Pick<Finding, "severity">, other: Pick<Finding, "severity">) =>
+  worstFirst(one, other) <= 0 ? one.severity : other.severity;
 
 function sameLines(kept: Finding, other: Finding): Finding | null {
-  const isSame = JSON.stringify(placeOf(kept)) === JSON.stringify(placeOf(other));
+  const isSame = JSON.stringify(locationOf(kept)) === JSON.stringify(locationOf(other));
   return isSame ? other : null;
 }
 
 /** What the second says of its lines at head where it says something else; evidence knows no other lines. */
 function inOtherWords(kept: Finding, { path, side, line, start_line, title }: Finding): Evidence[] {
-  if (side === "LEFT" || folded(kept.title) === folded(title)) return [];
+  if (side === "LEFT" || normalizedTitle(kept.title) === normalizedTitle(title)) return [];
   return [{ path, start_line: start_line ?? line, end_line: line, note: title }];
 }
 
 /** Groups that hold findings which say the same become one; the first of them is kept, and their order. */
-export function joinEqual(groups: readonly Group[]): Group[] {
-  const kept: Group[] = [];
+export function groupEqual(groups: readonly FindingGroup[]): FindingGroup[] {
+  const kept: FindingGroup[] = [];
   for (const group of groups) {
-    const at = kept.findIndex((known) => known.some((one) => isSameProblem(one, group[0])));
+    const at = kept.findIndex((known) => known.some((one) => isSameElsewhere(one, group[0])));
     const known = kept[at];
     if (known) kept[at] = [...known, ...group];
     else kept.push(group);
@@ -75,19 +81,19 @@ export function joinEqual(groups: readonly Group[]): Group[] {
  *
  * @param identify gives ids that are unique within the review
  */
-export function gather(
+export function groupFindings(
   loops: readonly (readonly Finding[])[],
   identify: ReturnType<typeof createUniqueIds>,
-): Group[] {
-  return joinEqual(loops.flat().map((finding) => [{ ...finding, id: identify(finding) }]));
+): FindingGroup[] {
+  return groupEqual(loops.flat().map((finding) => [{ ...finding, id: identify(finding) }]));
 }
 
 /** Lets a model join findings that say the same in other words. A group goes by the id of its first finding. */
-interface Joiner extends JoinPort {
-  groups(): readonly Group[];
+interface Joiner extends MergeSink {
+  groups(): readonly FindingGroup[];
 }
 
-export function createJoiner(groups: readonly Group[]): Joiner {
+export function createJoiner(groups: readonly FindingGroup[]): Joiner {
   let left = [...groups];
   const withId = (id: string) => left.find(([first]) => first.id === id);
   return {
@@ -100,9 +106,9 @@ export function createJoiner(groups: readonly Group[]): Joiner {
         return { ok: false, reason: `there is no finding '${unknown?.slice(0, 40)}'; the ids are ${known}` };
       }
       const gone = left.filter((group) => group !== kept && others.includes(group[0].id));
-      const all: Group = [...kept, ...gone.flat()];
+      const all: FindingGroup = [...kept, ...gone.flat()];
       left = left.flatMap((group) => (group === kept ? [all] : gone.includes(group) ? [] : [group]));
-      const added = asOne(all).places.length - asOne(kept).places.length;
+      const added = mergedFinding(all).places.length - mergedFinding(kept).places.length;
       return { ok: true, note: `${gone.length} joined, ${added} of them as further places` };
     },
   };
@@ -117,7 +123,7 @@ interface PartSummary {
 }
 
 interface Merged {
-  groups: readonly Group[];
+  groups: readonly FindingGroup[];
   /** Null when the pass did not finish. */
   summary: string | null;
 }
@@ -139,7 +145,7 @@ const SHARE = 0.4;
  */
 export async function mergePass(
   run: ReviewRun,
-  groups: readonly Group[],
+  groups: readonly FindingGroup[],
   parts: readonly PartSummary[],
   report: ReportPort["report"],
 ): Promise<Merged> {
@@ -148,8 +154,8 @@ export async function mergePass(
   await runLoop(run, {
     loop: "merge",
     role: "summarize",
-    messages: messagesFor(run.models.summarize, groups.map(asOne), parts),
-    outlets: mergingTools,
+    messages: messagesFor(run.models.summarize, groups.map(mergedFinding), parts),
+    outputTools: mergingTools,
     ports: {
       join: joiner,
       report: {
@@ -161,9 +167,9 @@ export async function mergePass(
       },
     },
     coverage: { serve: () => {} },
-    account: run.account,
+    budget: run.budget,
     turns: Math.min(TURNS, run.input.limits.turns),
-    tokens: Math.min(TOKENS, Math.ceil(run.account.tokensLeft() * SHARE)),
+    tokens: Math.min(TOKENS, Math.ceil(run.budget.tokensLeft() * SHARE)),
     milliseconds: run.timeLeft() * SHARE,
   });
   return { groups: joiner.groups(), summary };

@@ -1,19 +1,19 @@
 import pMap from "p-map";
 import type { StopReason } from "../../agent/trajectory.ts";
 import { AppError, publicLine } from "../../errors.ts";
-import { atLeast, type Evidence, type Finding, type Place, severities } from "../../finding.ts";
+import { atLeast, type Evidence, type Finding, type Place, worstFirst } from "../../finding.ts";
 import { judgingTools } from "../../tools/index.ts";
 import { showPath } from "../../tools/show.ts";
 import type { Verdict } from "../../tools/tool.ts";
 import { resolveAnchor } from "../find/anchor.ts";
-import { isSameFault, overlap, placeOf } from "../find/fingerprint.ts";
-import { type DroppedFinding, publicFault } from "../review-result.ts";
+import { isSameFinding, locationOf, locationsOverlap } from "../find/fingerprint.ts";
+import { type DroppedFinding, publicModelError } from "../review-result.ts";
 import type { ReviewRun } from "../review-run.ts";
 import { runLoop } from "../run-loop.ts";
 import { claimMessages, createSiblingSearch, type SiblingSearch } from "./claim.ts";
-import { asOne, type Group } from "./merge.ts";
+import { type FindingGroup, mergedFinding } from "./merge.ts";
 
-export interface Verified {
+export interface VerifiedFindings {
   findings: Finding[];
   /** What is not reported after all, each with the reason. */
   dropped: DroppedFinding[];
@@ -27,13 +27,14 @@ const CONCURRENCY = 4;
  * if it would be severe, and says so; one that could not be checked is kept and says that. The worst are looked at first, for
  * tokens and time may end.
  */
-export async function verifyFindings(run: ReviewRun, groups: readonly Group[]): Promise<Verified> {
+export async function verifyFindings(
+  run: ReviewRun,
+  groups: readonly FindingGroup[],
+): Promise<VerifiedFindings> {
   const siblings = createSiblingSearch(run.files, run.deps.diffs);
   let done = 0;
-  const rank = (group: Group) => severities.indexOf(asOne(group).severity);
-  const worstFirst = groups.toSorted((a, b) => rank(a) - rank(b));
   const all = await pMap(
-    worstFirst,
+    groups.toSorted((a, b) => worstFirst(mergedFinding(a), mergedFinding(b))),
     async (group) => {
       const judged = await verifyGroup(run, group, siblings);
       done += 1;
@@ -49,24 +50,28 @@ export async function verifyFindings(run: ReviewRun, groups: readonly Group[]): 
 }
 
 /** Where the first is dropped, the next speaks for the rest: whoever joined them may have been wrong, or deceived. */
-async function verifyGroup(run: ReviewRun, group: Group, siblings: SiblingSearch): Promise<Verified> {
-  const finding = asOne(group);
-  const kept = afterLook(finding, await tryToRefute(run, finding, siblings));
+async function verifyGroup(
+  run: ReviewRun,
+  group: FindingGroup,
+  siblings: SiblingSearch,
+): Promise<VerifiedFindings> {
+  const finding = mergedFinding(group);
+  const kept = afterVerification(finding, await tryToRefute(run, finding, siblings));
   if (!("reason" in kept)) return { findings: [kept], dropped: [] };
-  const [next, ...others] = group.filter((one) => one !== group[0] && !isSameFault(one, group[0]));
+  const [next, ...others] = group.filter((one) => one !== group[0] && !isSameFinding(one, group[0]));
   if (!next) return { findings: [], dropped: [kept] };
   const { findings, dropped } = await verifyGroup(run, [next, ...others], siblings);
   return { findings, dropped: [kept, ...dropped] };
 }
 
 /** Nobody is to take it for checked, and nobody is to miss it. */
-export function unchecked(finding: Finding, reason: string): Finding {
+export function asUnverified(finding: Finding, reason: string): Finding {
   return { ...finding, verification_note: `The second look did not finish: ${reason}.` };
 }
 
 /** The finding as it is reported after a second look, or as it is dropped. Its severity is the verifier's from here on. */
-export function afterLook(finding: Finding, outcome: VerificationOutcome): Finding | DroppedFinding {
-  if (outcome.verdict === null) return unchecked(finding, outcome.reason);
+export function afterVerification(finding: Finding, outcome: VerificationOutcome): Finding | DroppedFinding {
+  if (outcome.verdict === null) return asUnverified(finding, outcome.reason);
   const { verdict, failingInput, reason, evidence, places } = outcome.verdict;
   const severity = outcome.verdict.severity ?? finding.severity;
   if (verdict === "refuted") return dropped(finding, "refuted", reason);
@@ -102,7 +107,7 @@ function dropped(
 function withPlaces(finding: Finding, more: readonly Place[]): Place[] {
   const places = [...finding.places];
   for (const place of more) {
-    if (![placeOf(finding), ...places].some((one) => overlap(one, place))) places.push(place);
+    if (![locationOf(finding), ...places].some((one) => locationsOverlap(one, place))) places.push(place);
   }
   return places;
 }
@@ -132,7 +137,7 @@ async function tryToRefute(
     loop: `verify:${finding.id}`,
     role: "verify",
     messages,
-    outlets: judgingTools,
+    outputTools: judgingTools,
     ports: {
       report: {
         report: async () => ({ ok: false, reason: "nothing is reported here; give a verdict" }),
@@ -147,13 +152,16 @@ async function tryToRefute(
       },
     },
     coverage: { serve: () => {} },
-    account: run.account,
+    budget: run.budget,
     turns: Math.min(TURNS, run.input.limits.turns),
     tokens: TOKENS,
     milliseconds: run.timeLeft() * TIME_SHARE,
   });
   if (verdict) return { verdict };
-  return { verdict: null, reason: loop.modelError ? publicFault(loop.modelError) : whyNone(loop.stopReason) };
+  return {
+    verdict: null,
+    reason: loop.modelError ? publicModelError(loop.modelError) : whyNone(loop.stopReason),
+  };
 }
 
 /** What cannot be read keeps nobody from being told of the finding: the fault is a value. */

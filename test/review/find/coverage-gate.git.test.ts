@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { forAllRoles, type Message } from "../../../src/llm/model.ts";
-import { runReview } from "../../../src/review/review-change.ts";
+import { reviewChange } from "../../../src/review/review-change.ts";
 import type { Limits } from "../../../src/review/review-input.ts";
 import { isComplete, type ReviewResult } from "../../../src/review/review-result.ts";
 import { createDiffSource } from "../../../src/tools/diff-source.ts";
@@ -95,7 +95,7 @@ async function review(
   const { workspace } = opened;
   const model = scriptedModel((_, n) => turns[n] ?? finish, { contextTokens });
   const input = reviewInput();
-  const result = await runReview(
+  const result = await reviewChange(
     { ...input, limits: { ...input.limits, turns: 60, ...limits } },
     {
       workspace,

@@ -15,7 +15,7 @@ const Recorded = z.array(
     completion_tokens: z.int(),
   }),
 );
-const path = new URL("../../fixtures/trajectories/figures.json", import.meta.url);
+const path = new URL("../../../fixtures/trajectories/figures.json", import.meta.url);
 const recorded = Recorded.parse(JSON.parse(readFileSync(path, "utf8")));
 
 const unit = (id: string, hunks: number, diffBytes = 10_000) => ({

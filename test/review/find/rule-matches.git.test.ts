@@ -5,8 +5,8 @@ import { AppError } from "../../../src/errors.ts";
 import { openWorkspace } from "../../../src/git/object-workspace.ts";
 import type { Workspace } from "../../../src/git/workspace.ts";
 import {
-  type CandidateDependencies,
-  findCandidates,
+  type AnalyzerDependencies,
+  runAnalyzers,
   unfinishedWarning,
 } from "../../../src/review/find/rule-matches.ts";
 import { createDiffSource } from "../../../src/tools/diff-source.ts";
@@ -63,10 +63,10 @@ describe("the search for candidates", () => {
       },
     });
 
-  async function find(over: Partial<CandidateDependencies>) {
+  async function find(over: Partial<AnalyzerDependencies>) {
     const diffs = createDiffSource(over.workspace ?? workspace, { ignore: [], private: [] });
     const events: unknown[] = [];
-    const found = await findCandidates(await diffs.files(), {
+    const found = await runAnalyzers(await diffs.files(), {
       workspace,
       diffs,
       progress: (event) => events.push(event),
@@ -173,7 +173,7 @@ describe("the id of a secret", () => {
     await using workspace = openWorkspace(placed.place);
     const diffs = createDiffSource(workspace, { ignore: [], private: [] });
     const { signal } = new AbortController();
-    const found = await findCandidates(await diffs.files(), { workspace, diffs, key, signal, progress() {} });
+    const found = await runAnalyzers(await diffs.files(), { workspace, diffs, key, signal, progress() {} });
     expect(found.findings).toMatchObject([{ line: 1, quote: "", source: "secrets/privatekey" }]);
     return found.findings[0]?.id;
   }

@@ -5,7 +5,7 @@ import type { Analyzer } from "../../../src/analyzers/analyzer.ts";
 import { AppError } from "../../../src/errors.ts";
 import { type Severity, severities } from "../../../src/finding.ts";
 import { forAllRoles, type ModelRequest } from "../../../src/llm/model.ts";
-import { runReview } from "../../../src/review/review-change.ts";
+import { reviewChange } from "../../../src/review/review-change.ts";
 import { isComplete, type ReviewResult } from "../../../src/review/review-result.ts";
 import { createDiffSource } from "../../../src/tools/diff-source.ts";
 import { candidateIds } from "../../support/answer-candidates.ts";
@@ -152,7 +152,7 @@ async function review(one: Play): Promise<ReviewResult> {
       (entry): entry is LoopEntry => entry.kind !== "unit" && entry.kind !== "stopped",
     );
     const input = reviewInput({ config: { effort: one.effort, minimum_severity: "low" } });
-    const run = runReview(input, {
+    const run = reviewChange(input, {
       ...{ workspace, diffs: createDiffSource(workspace, { ignore: [], private: [] }), replay },
       ...{ models: forAllRoles(model), analyzers: [analyzerOf(one.matches)] },
       trajectory: {

@@ -3,9 +3,9 @@ import type { Finding } from "../../../src/finding.ts";
 import { codeHash } from "../../../src/ledger/code-hash.ts";
 import type { AnchorFile } from "../../../src/review/find/anchor.ts";
 import { locate, nearCollisions } from "../../../src/review/followup/compare-findings.ts";
-import type { EarlierFinding } from "../../../src/review/review-input.ts";
+import type { PriorFinding } from "../../../src/review/review-input.ts";
 import { sampleFinding } from "../../reporters/sample-result.ts";
-import { earlierFinding, facts } from "../compare/earlier-finding.ts";
+import { earlierFinding, facts } from "./earlier-finding.ts";
 
 const head = [
   ...["export function total(prices: number[]) {", "  let sum = 0;", "  for (const price of prices)"],
@@ -64,7 +64,7 @@ describe("the code of an earlier finding", () => {
 
 const found = (over: Partial<Finding> = {}) =>
   sampleFinding({ ...{ path: "a.ts", line: 12, symbol: "total", title: "It rounds down" }, ...over });
-const near = (finding: Finding, one: EarlierFinding, paired = new Map<Finding, EarlierFinding>()) =>
+const near = (finding: Finding, one: PriorFinding, paired = new Map<Finding, PriorFinding>()) =>
   nearCollisions([finding], [one], facts(), paired).map(({ isSamePlace }) => isSamePlace);
 
 describe("a finding may be what an earlier comment says", () => {

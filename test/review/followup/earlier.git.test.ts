@@ -15,7 +15,7 @@ import {
   resolves,
   round,
   TOTAL,
-} from "../recheck/later-round.ts";
+} from "./later-round.ts";
 
 let rounds: Rounds;
 let reviewed: Reviewed;

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { type KnownChange, reviewedNow } from "../../../src/review/followup/known-change.ts";
+import { type ReviewedHunks, reviewedNow } from "../../../src/review/followup/known-change.ts";
 import {
   allRead,
   contentHash,
@@ -8,7 +8,7 @@ import {
   newIn,
   type ReadRound,
   readRounds,
-} from "../known/rounds.ts";
+} from "./rounds.ts";
 
 /** So many lines, none of which stands anywhere else. */
 const lines = (name: string, count = 40) => Array.from({ length: count }, (_, at) => `${name} ${at}`);
@@ -194,7 +194,7 @@ const named = Object.entries(scenarios).map(([name, make], at) => ({
 }));
 const content = (all: readonly string[]) => text(all).replace("\0\n", "");
 let rounds: ReadRound[];
-let known: KnownChange;
+let known: ReviewedHunks;
 beforeAll(async () => {
   const round = (at: 0 | 1) => ({
     base: Object.fromEntries(

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Hunk } from "../../../src/diff/file-diff.ts";
 import { NO_NEWLINE, signs } from "../../../src/diff/render.ts";
 import { reviewedNow } from "../../../src/review/followup/known-change.ts";
-import { contentHash, coverageWithout, knownIn, newIn, type ReadRound, readRounds } from "../known/rounds.ts";
+import { contentHash, coverageWithout, knownIn, newIn, type ReadRound, readRounds } from "./rounds.ts";
 
 const long = process.env.HUNKWISE_LONG === "1";
 

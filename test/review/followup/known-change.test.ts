@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { FileDiff } from "../../../src/diff/file-diff.ts";
 import { parseFilePatch } from "../../../src/diff/parse.ts";
 import { renderHunks, shownBytes } from "../../../src/diff/render.ts";
-import { filesToRead, newHunks } from "../../../src/review/followup/known-change.ts";
+import { filesWithNewHunks, newHunks } from "../../../src/review/followup/known-change.ts";
 import { servedHunks } from "../../../src/tools/diff-pages.ts";
 import { randomHunk } from "../../diff/random-hunk.ts";
 import { changedFile } from "../plan/changed-file.ts";
@@ -60,8 +60,8 @@ describe("the files that are to be read", () => {
   it("are as they were where nothing of them was read, and left out where nothing is new", async () => {
     const files = [changedFile({ path: "a.ts" }), changedFile({ path: "b.ts" })];
     const noDiff = { fileDiff: () => Promise.reject(new Error("no diff is read")) };
-    expect(await filesToRead(files, known({}, 1), noDiff)).toEqual(files);
-    expect(await filesToRead(files, known({ "b.ts": [1] }, 1), noDiff)).toEqual(files.slice(0, 1));
+    expect(await filesWithNewHunks(files, known({}, 1), noDiff)).toEqual(files);
+    expect(await filesWithNewHunks(files, known({ "b.ts": [1] }, 1), noDiff)).toEqual(files.slice(0, 1));
   });
 
   it("take as many bytes as their new hunks and the words on them", async () => {
@@ -79,7 +79,9 @@ describe("the files that are to be read", () => {
             totalHunks: hunks.length,
           };
           const fileDiff = async () => diff;
-          const [left] = await filesToRead([file], known({ "a.ts": [read] }, hunks.length), { fileDiff });
+          const [left] = await filesWithNewHunks([file], known({ "a.ts": [read] }, hunks.length), {
+            fileDiff,
+          });
           const { note } = newHunks(diff, new Set([read]));
           const others = hunks.filter((_, at) => at + 1 !== read);
           expect(left?.diffBytes).toBe(shown(others, ` (${note})`));

@@ -1,16 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { codeHash } from "../../../src/ledger/code-hash.ts";
 import type { Reviewed } from "../../../src/ledger/reviewed.ts";
-import type { EarlierFinding } from "../../../src/review/review-input.ts";
-import {
-  comment,
-  createRounds,
-  finding,
-  type Head,
-  type Rounds,
-  reports,
-  round,
-} from "../recheck/later-round.ts";
+import type { PriorFinding } from "../../../src/review/review-input.ts";
+import { comment, createRounds, finding, type Head, type Rounds, reports, round } from "./later-round.ts";
 
 let repo: Rounds;
 /** All of the first head. */
@@ -22,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => repo?.dispose());
 
 /** What the check of one earlier comment begins with. */
-async function shown(head: Head, over: Partial<EarlierFinding>, read: Reviewed | null = reviewed) {
+async function shown(head: Head, over: Partial<PriorFinding>, read: Reviewed | null = reviewed) {
   const { asked } = await round(repo, { head, reviewed: read, earlier: [comment(over)] });
   return asked("recheck")[0]?.messages.at(-1)?.content ?? "";
 }

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { reviewedNow } from "../../../src/review/followup/known-change.ts";
-import { inSurroundings } from "../../../src/review/followup/surroundings.ts";
+import { withSurroundings } from "../../../src/review/followup/surroundings.ts";
 import { createDiffSource } from "../../../src/tools/diff-source.ts";
 import type { ChangedFile } from "../../../src/tools/tool.ts";
 import { GitRepo } from "../../support/git-repo.ts";
 import { openRepository } from "../../tools/context.ts";
-import { contentHash, coverageWithout, knownIn } from "../known/rounds.ts";
+import { contentHash, coverageWithout, knownIn } from "./rounds.ts";
 
 interface Texts {
   base: string;
@@ -34,7 +34,7 @@ async function roundsOf(rounds: readonly (readonly Texts[])[], path: string): Pr
   for (const round of rounds.keys()) {
     await using opened = await openRepository(repo, { base: `base${round}`, head: `head${round}` });
     const diffs = createDiffSource(opened.workspace, { ignore: [], private: [] });
-    all.push(await inSurroundings(await diffs.files(), { workspace: opened.workspace, diffs }));
+    all.push(await withSurroundings(await diffs.files(), { workspace: opened.workspace, diffs }));
   }
   return all;
 }

@@ -3,7 +3,7 @@ import { forAllRoles } from "../../../src/llm/model.ts";
 import { createAnchorFiles } from "../../../src/review/find/anchor-files.ts";
 import { createReviewCoverage } from "../../../src/review/find/coverage-gate.ts";
 import { ruleMatches } from "../../../src/review/find/rule-matches.ts";
-import { createKnown } from "../../../src/review/followup/known-change.ts";
+import { findReviewedHunks } from "../../../src/review/followup/known-change.ts";
 import { type ReviewRun, startRun } from "../../../src/review/review-run.ts";
 import { claimMessages } from "../../../src/review/verify/claim.ts";
 import { createDiffSource } from "../../../src/tools/diff-source.ts";
@@ -75,7 +75,7 @@ async function startedRun(contextTokens = 128_000): Promise<ReviewRun> {
   const change = {
     ...{ files, candidates: { findings: [], silenced: [], unfinished: [] }, matches: ruleMatches([]) },
     coverage: createReviewCoverage(files),
-    known: createKnown(files, null, diffs),
+    known: findReviewedHunks(files, null, diffs),
     anchorFile: createAnchorFiles(workspace, diffs),
   };
   return startRun(reviewInput(), models, deps, change);

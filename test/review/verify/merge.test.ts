@@ -1,6 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { createUniqueIds } from "../../../src/review/find/fingerprint.ts";
-import { asOne, createJoiner, gather, joinEqual, joined } from "../../../src/review/verify/merge.ts";
+import {
+  createJoiner,
+  groupEqual,
+  groupFindings,
+  mergedFinding,
+  mergeTwo,
+} from "../../../src/review/verify/merge.ts";
 import { sampleFinding } from "../../reporters/sample-result.ts";
 
 const finding = sampleFinding;
@@ -16,7 +22,7 @@ describe("findings with one cause", () => {
       confidence: 0.8,
       quote: "b",
     });
-    expect(joined(one, other)).toMatchObject({
+    expect(mergeTwo(one, other)).toMatchObject({
       id: "f1",
       path: "src/cart.ts",
       severity: "high",
@@ -27,21 +33,21 @@ describe("findings with one cause", () => {
 
   it("on the same lines have no further place", () => {
     const range = finding({ id: "f2", start_line: 5, line: 7 });
-    expect(joined(finding(), range).places).toEqual([]);
+    expect(mergeTwo(finding(), range).places).toEqual([]);
   });
 
   it("take over a suggestion only where it was written for the same lines", () => {
     const bare = finding({ suggestion: null });
-    expect(joined(bare, finding({ id: "f2" })).suggestion).toBe(finding().suggestion);
-    expect(joined(bare, finding({ id: "f2", line: 7 })).suggestion).toBeNull();
+    expect(mergeTwo(bare, finding({ id: "f2" })).suggestion).toBe(finding().suggestion);
+    expect(mergeTwo(bare, finding({ id: "f2", line: 7 })).suggestion).toBeNull();
   });
 
   it("keep what each says, where they say it in different words", () => {
     const other = finding({ id: "f2", path: "src/b.ts", line: 9, title: "The total is lost", evidence: [] });
-    expect(joined(finding({ evidence: [] }), other).evidence).toEqual([
+    expect(mergeTwo(finding({ evidence: [] }), other).evidence).toEqual([
       { path: "src/b.ts", start_line: 9, end_line: 9, note: "The total is lost" },
     ]);
-    expect(joined(finding({ evidence: [] }), finding({ path: "src/b.ts", evidence: [] })).evidence).toEqual(
+    expect(mergeTwo(finding({ evidence: [] }), finding({ path: "src/b.ts", evidence: [] })).evidence).toEqual(
       [],
     );
   });
@@ -53,7 +59,7 @@ describe("findings with one cause", () => {
       finding({ id: "c", title: "No limit", path: "src/c.ts", line: 3 }),
       finding({ id: "d", title: "No limit", category: "security", line: 9 }),
     ];
-    const [first, other, ...more] = joinEqual(all.map((one) => [one])).map(asOne);
+    const [first, other, ...more] = groupEqual(all.map((one) => [one])).map(mergedFinding);
     expect(first?.places.map(({ path }) => path)).toEqual(["src/b.ts", "src/c.ts"]);
     expect(other).toMatchObject({ id: "d", places: [] });
     expect(more).toEqual([]);
@@ -71,7 +77,7 @@ describe("a model that joins findings", () => {
     const joiner = createJoiner(three);
     expect(joiner.join("b", ["a", "c"])).toMatchObject({ ok: true });
     expect(joiner.groups().map((group) => group.map(({ id }) => id))).toEqual([["b", "a", "c"]]);
-    expect(joiner.groups().map(asOne)).toMatchObject([
+    expect(joiner.groups().map(mergedFinding)).toMatchObject([
       { id: "b", places: [{ path: "src/cart.ts" }, { path: "src/c.ts" }] },
     ]);
   });
@@ -93,7 +99,8 @@ describe("a model that joins findings", () => {
 });
 
 /** As they are reported where nothing is looked at again. */
-const gathered = (loops: Parameters<typeof gather>[0]) => gather(loops, createUniqueIds()).map(asOne);
+const gathered = (loops: Parameters<typeof groupFindings>[0]) =>
+  groupFindings(loops, createUniqueIds()).map(mergedFinding);
 
 describe("the findings of several loops", () => {
   it("are one where two loops found the same at one place", () => {

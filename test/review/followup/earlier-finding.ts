@@ -1,9 +1,9 @@
 import { codeHash } from "../../../src/ledger/code-hash.ts";
 import type { LineRange } from "../../../src/review/find/quote.ts";
-import type { EarlierFinding } from "../../../src/review/review-input.ts";
+import type { PriorFinding } from "../../../src/review/review-input.ts";
 
 /** A comment of an earlier review on line 12 of `a.ts`. */
-export const earlierFinding = (over: Partial<EarlierFinding> = {}): EarlierFinding => ({
+export const earlierFinding = (over: Partial<PriorFinding> = {}): PriorFinding => ({
   comment: 7,
   id: "aaaaaaaaaaaa",
   path: "a.ts",
@@ -25,8 +25,8 @@ export const earlierFinding = (over: Partial<EarlierFinding> = {}): EarlierFindi
 });
 
 /** Where their code stands: on the lines that they name, unless it is said to be gone. */
-export const facts = (gone: ReadonlySet<EarlierFinding> = new Set()) => ({
+export const facts = (gone: ReadonlySet<PriorFinding> = new Set()) => ({
   firstName: (path: string) => (path === "new-name.ts" ? "a.ts" : path),
-  placeOf: (one: EarlierFinding): LineRange | null =>
+  locationOf: (one: PriorFinding): LineRange | null =>
     one.line === null || gone.has(one) ? null : { start: one.start_line ?? one.line, end: one.line },
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { HASH_CHARACTERS, PATH_CHARACTERS } from "../../../src/ledger/reviewed.ts";
 import { contentHashBy } from "../../../src/review/followup/content-hash.ts";
 import {
-  createKnown,
+  findReviewedHunks,
   MAX_CHANGES,
   readHashes,
   reviewedNow,
@@ -24,7 +24,7 @@ describe("what is remembered of a review", () => {
     const others = reviewedNow([file], coverageWithout(), contentHashBy("another key"));
     expect(others.hashes).not.toEqual(reviewedNow([file], coverageWithout(), contentHash).hashes);
     expect(
-      createKnown([file], { reviewed: others, key: "of this pull request" }, noDiffs).hasNew("a.ts"),
+      findReviewedHunks([file], { reviewed: others, key: "of this pull request" }, noDiffs).hasNew("a.ts"),
     ).toBe(true);
   });
 
@@ -63,11 +63,11 @@ describe("what is remembered of a review", () => {
     const some = reviewedNow([large, small, bare], coverageWithout({ "large.ts": [7] }), contentHash);
     expect(some.hashes).toEqual(all.hashes.slice(1));
 
-    const known = createKnown([large, small], { reviewed: some, key: "of this pull request" }, noDiffs);
+    const known = findReviewedHunks([large, small], { reviewed: some, key: "of this pull request" }, noDiffs);
     expect(known.known("small.ts")).toEqual(new Set([1, 2]));
     expect(known.hasNew("large.ts")).toBe(true);
     expect(known.hasLost("small.ts")).toBe(false);
-    const less = createKnown(
+    const less = findReviewedHunks(
       [fileOf("small.ts", [["x"]])],
       { reviewed: some, key: "of this pull request" },
       noDiffs,
@@ -83,7 +83,7 @@ describe("what is remembered of a review", () => {
       contentHash,
     );
     const files = [fileOf("a.ts", [["x"], ["new"]])];
-    const known = createKnown(files, { reviewed: before, key: "of this pull request" }, noDiffs);
+    const known = findReviewedHunks(files, { reviewed: before, key: "of this pull request" }, noDiffs);
     const unread = { "a.ts": [2] };
     expect(known.known("a.ts")).toEqual(new Set([1]));
     const { hashes } = reviewedNow(files, coverageWithout(unread), contentHash);
@@ -100,15 +100,15 @@ describe("what is remembered of a review", () => {
     const moved = fileOf("to.ts", [["x"]], { oldPath: "from.ts", type: "renamed" });
     const before = reviewedNow([moved], coverageWithout(), contentHash);
     const files = [moved, fileOf("from.ts", [["x"]])];
-    const known = createKnown(files, { reviewed: before, key: "of this pull request" }, noDiffs);
+    const known = findReviewedHunks(files, { reviewed: before, key: "of this pull request" }, noDiffs);
     expect(files.map(({ change }) => known.hasNew(change.path))).toEqual([true, true]);
   });
 
   it("compares fifty thousand hunks of one file without looking at each for each", () => {
     const file = fileOf("a.ts", many(50_000));
     const reviewed = reviewedNow([file], coverageWithout(), contentHash);
-    expect(createKnown([file], { reviewed, key: "of this pull request" }, noDiffs).known("a.ts").size).toBe(
-      50_000,
-    );
+    expect(
+      findReviewedHunks([file], { reviewed, key: "of this pull request" }, noDiffs).known("a.ts").size,
+    ).toBe(50_000);
   });
 });

@@ -3,8 +3,8 @@ import type { Analyzer } from "../../../src/analyzers/analyzer.ts";
 import { codeHash } from "../../../src/ledger/code-hash.ts";
 import type { Model, ModelRequest, Protocol } from "../../../src/llm/model.ts";
 import { withTextProtocol } from "../../../src/llm/text-fallback.ts";
-import { runReview } from "../../../src/review/review-change.ts";
-import type { EarlierFinding, History, ReviewInput } from "../../../src/review/review-input.ts";
+import { reviewChange } from "../../../src/review/review-change.ts";
+import type { History, PriorFinding, ReviewInput } from "../../../src/review/review-input.ts";
 import { createDiffSource } from "../../../src/tools/diff-source.ts";
 import { rejectingOthers } from "../../support/answer-candidates.ts";
 import { GitRepo } from "../../support/git-repo.ts";
@@ -144,7 +144,7 @@ export interface RoundOptions {
   /** What was reviewed before; null is nothing. */
   reviewed?: History["reviewed"];
   carried?: History["carried"];
-  earlier?: EarlierFinding[];
+  earlier?: PriorFinding[];
   script?: Script;
   effort?: "low" | "medium";
   protocol?: Protocol;
@@ -178,7 +178,7 @@ export async function round(rounds: Rounds, options: RoundOptions) {
     pull: pullText({ earlier }),
     history: { key: "", reviewed, carried, summary: "Sums." },
   });
-  const result = await runReview(
+  const result = await reviewChange(
     { ...input, limits: { ...input.limits, ...options.limits } },
     {
       ...{ workspace, diffs: createDiffSource(workspace, { ignore: [], private: [] }) },
@@ -197,7 +197,7 @@ export async function round(rounds: Rounds, options: RoundOptions) {
 }
 
 /** The comment on the wrong line of `total`. */
-export const comment = (over: Partial<EarlierFinding> = {}): EarlierFinding => ({
+export const comment = (over: Partial<PriorFinding> = {}): PriorFinding => ({
   comment: 7,
   id: "aaaaaaaaaaaa",
   path: "cart.ts",

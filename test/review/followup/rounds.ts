@@ -1,6 +1,10 @@
 import type { Reviewed } from "../../../src/ledger/reviewed.ts";
 import { contentHashBy } from "../../../src/review/followup/content-hash.ts";
-import { createKnown, type KnownChange, reviewedNow } from "../../../src/review/followup/known-change.ts";
+import {
+  findReviewedHunks,
+  type ReviewedHunks,
+  reviewedNow,
+} from "../../../src/review/followup/known-change.ts";
 import { createDiffSource } from "../../../src/tools/diff-source.ts";
 import type { ChangedFile, DiffSource } from "../../../src/tools/tool.ts";
 import { GitRepo } from "../../support/git-repo.ts";
@@ -59,11 +63,11 @@ export const contentHash = contentHashBy(key);
 export const allRead = ({ files }: ReadRound, maxChanges?: number): Reviewed =>
   reviewedNow(files, coverageWithout(), contentHash, maxChanges);
 
-export const knownIn = ({ files, diffs }: ReadRound, reviewed: Reviewed | null): KnownChange =>
-  createKnown(files, { reviewed, key }, diffs);
+export const knownIn = ({ files, diffs }: ReadRound, reviewed: Reviewed | null): ReviewedHunks =>
+  findReviewedHunks(files, { reviewed, key }, diffs);
 
 /** Hunks of a file that nobody has read, from 1. */
-export function newIn({ files }: ReadRound, known: KnownChange, path: string): number[] {
+export function newIn({ files }: ReadRound, known: ReviewedHunks, path: string): number[] {
   const file = files.find(({ change }) => change.path === path);
   const hunks = Array.from({ length: file?.totalHunks ?? 0 }, (_, at) => at + 1);
   return hunks.filter((hunk) => !known.known(path).has(hunk));

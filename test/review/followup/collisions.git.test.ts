@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { FileDiff } from "../../../src/diff/file-diff.ts";
 import { reviewedNow } from "../../../src/review/followup/known-change.ts";
-import { inSurroundings } from "../../../src/review/followup/surroundings.ts";
+import { withSurroundings } from "../../../src/review/followup/surroundings.ts";
 import { createDiffSource } from "../../../src/tools/diff-source.ts";
 import type { ChangedFile } from "../../../src/tools/tool.ts";
 import { GitRepo } from "../../support/git-repo.ts";
@@ -233,7 +233,7 @@ async function lookAt(pairs: readonly Pair[], ending: string): Promise<[Looked, 
     await using opened = await openRepository(repo, { base: "base", head });
     const { workspace } = opened;
     const source = createDiffSource(workspace, { ignore: [], private: [] });
-    const files = await inSurroundings(await source.files(), { workspace, diffs: source });
+    const files = await withSurroundings(await source.files(), { workspace, diffs: source });
     const diffs = new Map<string, FileDiff>();
     for (const { change } of files) diffs.set(change.path, await source.fileDiff(change, 3));
     return { files, diffs };

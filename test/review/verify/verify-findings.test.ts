@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { afterLook } from "../../../src/review/verify/verify-findings.ts";
+import { afterVerification } from "../../../src/review/verify/verify-findings.ts";
 import type { Verdict } from "../../../src/tools/tool.ts";
 import { sampleFinding } from "../../reporters/sample-result.ts";
 
@@ -18,7 +18,7 @@ const verdict = (over: Partial<Verdict>): { verdict: Verdict } => ({
 
 describe("after the second look", () => {
   it("a confirmed finding has the severity and the failing input that the sceptic names", () => {
-    expect(afterLook(finding, verdict({}))).toMatchObject({
+    expect(afterVerification(finding, verdict({}))).toMatchObject({
       severity: "high",
       verification: "confirmed",
       verification_note: "an empty cart. src/cart.ts:6 assigns.",
@@ -27,7 +27,9 @@ describe("after the second look", () => {
 
   it("a refuted finding is dropped with the reason, however sure the reviewer was", () => {
     const sure = sampleFinding({ confidence: 1, severity: "critical" });
-    expect(afterLook(sure, verdict({ verdict: "refuted", reason: "No caller passes zero." }))).toEqual({
+    expect(
+      afterVerification(sure, verdict({ verdict: "refuted", reason: "No caller passes zero." })),
+    ).toEqual({
       ...{ id: "f1", path: "src/cart.ts", line: 6, title: sure.title },
       verdict: "refuted",
       reason: "No caller passes zero.",
@@ -37,17 +39,17 @@ describe("after the second look", () => {
 
   it("an uncertain finding stays when it would be severe, and says what stayed open", () => {
     const open = { verdict: "uncertain", reason: "It hangs on the driver's version." } as const;
-    expect(afterLook(finding, verdict({ ...open, severity: "high" }))).toMatchObject({
+    expect(afterVerification(finding, verdict({ ...open, severity: "high" }))).toMatchObject({
       verification: "uncertain",
       verification_note: "It hangs on the driver's version.",
     });
-    expect(afterLook(finding, verdict({ ...open, severity: "medium" }))).toMatchObject({
+    expect(afterVerification(finding, verdict({ ...open, severity: "medium" }))).toMatchObject({
       verdict: "uncertain",
     });
   });
 
   it("a finding whose check failed stays as it was and says so", () => {
-    expect(afterLook(finding, { verdict: null, reason: "the time was up" })).toEqual({
+    expect(afterVerification(finding, { verdict: null, reason: "the time was up" })).toEqual({
       ...finding,
       verification_note: "The second look did not finish: the time was up.",
     });
@@ -55,13 +57,16 @@ describe("after the second look", () => {
 
   it("low confidence alone drops nothing", () => {
     const unsure = sampleFinding({ confidence: 0.1 });
-    expect(afterLook(unsure, verdict({}))).toMatchObject({ verification: "confirmed", confidence: 0.1 });
+    expect(afterVerification(unsure, verdict({}))).toMatchObject({
+      verification: "confirmed",
+      confidence: 0.1,
+    });
   });
 
   it("places that the sceptic found are added once", () => {
     const place = { path: "src/b.ts", side: "RIGHT", line: 3, start_line: null, quote: "x" } as const;
     const own = { ...place, path: finding.path, line: finding.line };
-    const after = afterLook(
+    const after = afterVerification(
       { ...finding, places: [place] },
       verdict({ places: [place, own, { ...place, line: 8 }] }),
     );
