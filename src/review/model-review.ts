@@ -27,28 +27,28 @@ import {
 } from "./verify/merge.ts";
 import { asUnverified, type VerifiedFindings, verifyFindings } from "./verify/verify-findings.ts";
 
-/** What a review found, whoever made it, before findings are placed. */
+/** The result of a review, by a model or by analyzers, before its findings are placed. */
 export interface ModelReview {
   findings: readonly Finding[];
   dropped: readonly DroppedFinding[];
-  /** What it was expected to take; null when no model is asked. */
+  /** Predicted usage; null if no model is asked. */
   predicted: Omit<Prediction, "cost_usd"> | null;
   summary: string;
   usage: TotalUsage;
-  /** The models that answered; left out where none was asked. */
+  /** The models that answered; omitted if none was asked. */
   model?: string;
   stopReason: StopReason;
   warnings: string[];
-  /** What became of earlier findings; left out where nobody looked. */
+  /** What became of earlier findings; omitted if they were not checked. */
   ledger?: FollowUp;
-  /** Files of parts that were not read to their end: what was served of them was judged by nobody. */
+  /** Files of units whose loops did not finish: their served hunks do not count as reviewed. */
   unfinished?: ReadonlySet<string>;
 }
 
 /**
- * Lets the model review the change: part by part, then what the parts found as one list, compared with what was told before,
- * then each new finding once more by a verifier. What was found stands, whatever stopped any of the loops. Certain findings of the
- * analyzers pass all of this by, and so do likely ones that the model never answered.
+ * Lets the model review the change: reads it unit by unit, merges the findings, compares them with earlier findings, and verifies
+ * each new one. A loop that stops early keeps what it has found. Certain findings of analyzers skip all of these steps, and so do
+ * rule matches that the model never answered.
  */
 export async function reviewWithModel(run: ReviewRun): Promise<ModelReview> {
   run.deps.progress({ type: "phase", phase: "planning" });
@@ -80,7 +80,7 @@ export async function reviewWithModel(run: ReviewRun): Promise<ModelReview> {
     dropped: [...dropped, ...candidates.rejected.map(asRejected)],
     predicted: passes.predicted,
     unfinished: new Set([...unfinishedFiles(passes), ...candidates.notJudged.flatMap(pathsOf)]),
-    // The last review's word on the whole says more than that this one has none.
+    // The last review's summary says more than that this review has none.
     summary: merged.summary ?? (run.input.history?.summary || unfinishedSummary(stopReason)),
     usage: totalUsage(run.budget.usage),
     model: whoAnswered(run.models.review.name, run.budget.usage),
@@ -92,11 +92,11 @@ export async function reviewWithModel(run: ReviewRun): Promise<ModelReview> {
 interface Answered {
   rejected: readonly JudgedMatch[];
   reported: readonly JudgedMatch[];
-  /** As findings that say so; those that no prompt had room for are grouped by rule. */
+  /** Marked as not judged; those that did not fit into a prompt are grouped by rule. */
   notJudged: readonly Finding[];
 }
 
-/** What became of the likely candidates: each was reported by some loop, or else rejected by one, or else judged by nobody. */
+/** Divides the rule matches: reported by a loop, rejected by a loop, or not judged. */
 async function answered(run: ReviewRun, { reviews, overflow }: Passes): Promise<Answered> {
   const reported = new Set(reviews.flatMap(({ answers }) => [...answers.reported]));
   const reasons = new Map(reviews.flatMap(({ answers }) => [...answers.rejected]));
@@ -115,7 +115,7 @@ async function answered(run: ReviewRun, { reviews, overflow }: Passes): Promise<
 
 const REPORTED = "A model has judged this match since.";
 
-/** One finding for each rule, on its first line, with the others as further places; several where there are very many. */
+/** One finding for each rule, at its first match, with the others as further places; several if there are too many places. */
 function groupedByRule(findings: readonly Finding[]): Finding[] {
   return [...Map.groupBy(findings, ({ source }) => source).values()].flatMap((ofRule) => {
     const groups: Finding[] = [];
@@ -141,10 +141,7 @@ const asRejected = ({ finding: { id, path, line, title, source }, reason }: Judg
   rule: source,
 });
 
-/**
- * Takes away what a model reported of a certain finding in its own words: the finding gets the model's evidence and stays as it
- * is. What is left are the groups that say something else.
- */
+/** Removes groups in which a model repeats a certain finding in its own words. The finding only takes over their evidence. */
 function withoutRestated(certain: readonly Finding[], groups: readonly FindingGroup[]) {
   const kept = [...certain];
   const others = groups.filter((group) => {
@@ -166,13 +163,13 @@ const isRestated = (known: Finding, one: Finding) =>
 
 type Identify = ReturnType<typeof createUniqueIds>;
 
-/** A model that cannot be asked any more would fail each further loop after all its retries. */
+/** True if the model is gone: each further loop would fail after all of its retries. */
 function isModelLost({ deps }: ReviewRun, { reviews, stops }: Passes): boolean {
   const failed = reviews.every(({ stopReason }) => stopReason === "model_error");
   return deps.signal.aborted || stops.includes("model_error") || (reviews.length > 0 && failed);
 }
 
-/** @param whyNot why nobody can be asked; null when somebody can */
+/** @param whyNot why no model can verify; null if one can */
 async function verify(
   run: ReviewRun,
   fresh: readonly FindingGroup[],
@@ -198,14 +195,14 @@ async function verifyDisputed(
 
 interface Merged {
   groups: readonly FindingGroup[];
-  /** Null when no loop finished. */
+  /** Null if no loop finished. */
   summary: string | null;
-  /** Reported of code that an earlier review has read. */
+  /** Reported in code that an earlier review has read. */
   readBefore: readonly Finding[];
   warnings: string[];
 }
 
-/** One list and one summary; a model is asked where there is something to join, or where parts were read apart. */
+/** Makes one list and one summary. A model is asked if findings may be duplicates, or if units were read separately. */
 async function merge(
   run: ReviewRun,
   passes: Passes,
@@ -226,7 +223,7 @@ async function merge(
   const isApart = units.length > 1 && parts.length > 1;
   const merged = await mergePass(run, groups, isApart ? parts : [], collector.report);
   return {
-    // It may report what is listed already, and what it finds has ids of a loop that knows no other.
+    // It may report a listed finding again, and its ids do not know those of other loops.
     groups: groupEqual([...merged.groups, ...groupFindings([collector.findings()], identify)]),
     summary: (isApart ? merged.summary : null) ?? apart.summary,
     readBefore: collector.readBefore(),
@@ -234,7 +231,7 @@ async function merge(
   };
 }
 
-/** Whoever read everything alone seldom says one thing twice, unless of lines that lie together. */
+/** A single loop rarely reports one problem twice, except on neighbouring lines. */
 const NEAR_LINES = 20;
 
 function anyNear(groups: readonly FindingGroup[]): boolean {
@@ -249,14 +246,14 @@ function anyNear(groups: readonly FindingGroup[]): boolean {
 const NOT_CROSSED =
   "The change was read in parts, and what crosses them was not looked at to the end: the pass that merges did not finish.";
 
-/** Without a pass that merges: parts keep their summaries, and several looks at the same have one. */
+/** Without a merge loop: units keep their summaries; of several loops over one unit, the first is used. */
 function unmerged({ reviews, units }: Passes, groups: readonly FindingGroup[]): Merged {
   const summaries = reviews.flatMap(({ summary }) => (summary === null ? [] : [summary]));
   const shown = units.length > 1 ? summaries : summaries.slice(0, 1);
   return { groups, summary: shown.length > 0 ? shown.join("\n\n") : null, readBefore: [], warnings: [] };
 }
 
-/** All loops over a part have to finish, as each looks for something else. */
+/** A unit is finished if all of its loops are, because each has another focus. */
 function unfinishedFiles({ units, reviews, loopsAUnit }: Passes): Set<string> {
   const finished = reviews.filter(({ stopReason }) => stopReason === "finished");
   const isOpen = ({ files }: Unit) => finished.filter((one) => one.files === files).length < loopsAUnit;

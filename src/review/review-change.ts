@@ -31,8 +31,8 @@ import { type ReviewDependencies, startRun } from "./review-run.ts";
 import { withCheckedSuggestion } from "./suggestion/check-suggestion.ts";
 
 /**
- * Where the change adds a value that the model was shown as a mask and that no finding of the secrets analyzer tells of: the first line of
- * each. What a model cannot read nobody may take for reviewed.
+ * The first line of each added value that was masked for the model and that no finding of the secrets analyzer reports. The model
+ * could not read it, so it must not count as reviewed.
  */
 async function maskedLines(
   files: readonly ChangedFile[],
@@ -74,10 +74,10 @@ function linesOf(text: string, { start, end }: Range): number[] {
   return Array.from({ length: count }, (_, at) => first + at);
 }
 
-/** One review from a checkout to placed findings: the pipeline both edges share. */
+/** Reviews a change, from the checkout to placed findings. Shared by jobs and the command line. */
 export async function reviewChange(input: ReviewInput, deps: ReviewDependencies): Promise<ReviewResult> {
   deps.progress({ type: "phase", phase: "context" });
-  // Others read what changed meanwhile; whoever asks is told what went wrong.
+  // Started early, while the diff is read; the later call of `open` reports an error.
   if (deps.models) deps.graph?.open().catch(() => {});
   const changed = await deps.diffs.files();
   const files = input.history ? await withSurroundings(changed, deps) : changed;
@@ -91,7 +91,7 @@ export async function reviewChange(input: ReviewInput, deps: ReviewDependencies)
     history && { ...history, key: keyUnder(config, history.key) },
     deps.diffs,
   );
-  // Without a model nothing is read, now or ever.
+  // Without a model no hunk is read, and earlier reading does not count.
   const coverage = createReviewCoverage(files, null, deps.models && known);
   const anchorFile = createAnchorFiles(deps.workspace, deps.diffs);
   const review = await reviewFiles({ input, deps, files, coverage, known, candidates, anchorFile });
@@ -147,7 +147,7 @@ async function reviewFiles(parts: ReviewParts): Promise<ModelReview> {
   if (isEmpty && history === null) return nothingToReview;
   const candidates = { ...parts.candidates, findings: await checked(parts.candidates.findings, anchorFile) };
   if (!deps.models) {
-    // Without the configuration nobody knows whether there was nothing to review.
+    // If the configuration was refused, it is unknown whether there was something to review.
     const isNothing = isEmpty && input.refused === undefined;
     const review = isNothing ? nothingToReview : offlineReview(candidates.findings);
     if (history === null) return review;
@@ -158,7 +158,7 @@ async function reviewFiles(parts: ReviewParts): Promise<ModelReview> {
   const change = { files, candidates, matches, coverage, known, anchorFile };
   const run = await startRun(input, deps.models, deps, change);
   const review = await reviewWithModel(run);
-  // Nobody has read anything that could change what was said of the whole.
+  // No new code was read, so the last summary still holds.
   if (isEmpty || !files.some(({ change }) => known.hasNew(change.path)))
     return { ...review, summary: isEmpty ? "" : (history?.summary ?? "") };
   return review;
@@ -167,23 +167,23 @@ async function reviewFiles(parts: ReviewParts): Promise<ModelReview> {
 type ReadParts = Pick<ReviewParts, "deps" | "files" | "coverage" | "known">;
 
 /**
- * What the next review has to know of this one.
+ * What the next review must know about this one.
  *
- * @param kept of a review without its configuration: what was read before is remembered under rules that it does not know, and stays
+ * @param kept the earlier state, if the configuration was refused: it was recorded under other rules and stays as it is
  */
 function ledgerOf(
   { deps, files, coverage, known }: ReadParts,
   review: ModelReview,
   kept: Pick<History, "reviewed"> | null,
 ): LedgerUpdate {
-  // What was read stays read where this review could not add to it.
+  // A file that this review did not finish keeps what earlier reviews have read of it.
   const before = createReviewCoverage(files, null, known);
   const isRead = (path: string) => deps.models !== null && !review.unfinished?.has(path);
   const read = { unshown: (path: string) => (isRead(path) ? coverage : before).unshown(path) };
   const { due = [], ...ledger } = review.ledger ?? { repeats: [], resolutions: [], carried: [], settled: [] };
   const nothing = { unit: "change" as const, hashes: [] as string[] };
   const { unit, hashes } = kept ? (kept.reviewed ?? nothing) : reviewedNow(files, read, known.contentHash);
-  // Equal runs count as often as they were read; a file is looked at again once.
+  // Equal hashes count several times, but a due re-check of a file is recorded once.
   const looks = [...due].map((path) => lookAgain(fileMark(path))).filter((look) => !hashes.includes(look));
   return {
     known_hunks: deps.models ? countReviewed(files, known) : 0,
@@ -194,7 +194,7 @@ function ledgerOf(
 
 const noUsage = { requests: 0, prompt_tokens: 0, cached_tokens: 0, completion_tokens: 0, cost_usd: 0 };
 
-/** No model is asked about a change without a hunk that is to be reviewed: there is nothing that it could say. */
+/** A change without a reviewable hunk: no model is asked. */
 const nothingToReview: ModelReview = {
   findings: [],
   dropped: [],
@@ -205,7 +205,7 @@ const nothingToReview: ModelReview = {
   warnings: [],
 };
 
-/** What rules suggest is tried on the file as what a model suggests is. */
+/** Suggestions of rules are checked like those of a model. */
 async function checked(findings: readonly Finding[], anchorFile: ReadAnchorFile): Promise<Finding[]> {
   const all: Finding[] = [];
   for (const finding of findings) {

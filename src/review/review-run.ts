@@ -12,71 +12,70 @@ import type { ReviewedHunks } from "./followup/known-change.ts";
 import type { ProgressEvent } from "./progress.ts";
 import type { ReviewInput } from "./review-input.ts";
 
-/** A commit before the change, with the paths that it changed. */
+/** A commit before the change, with the paths it changed. */
 export interface EarlierCommit extends Commit {
   paths: readonly string[];
 }
 
-/** A place where something is called, as the graph understands it. */
+/** A call that the graph has resolved. */
 export interface KnownCall {
   path: string;
   line: number;
-  /** 0 to 1: how sure it is that this very thing is meant. */
+  /** 0 to 1: how certain the graph is about the callee. */
   certainty: number;
 }
 
-/** What the repository's graph knows at the head. */
+/** The repository's graph at the head commit. */
 export interface OpenedGraph extends GraphPort {
-  /** Calls under the names of a definition, surest first; those below a certainty are left out. */
+  /** Calls of a definition, the most certain first, without those below `least`. */
   callers(of: { path: string; name: string; line: number }, least: number): readonly KnownCall[];
-  /** Commits up to the merge base, newest first; none where history was cut off. */
+  /** Commits up to the merge base, newest first; empty in a shallow clone. */
   readonly commits: readonly EarlierCommit[];
 }
 
-/** The graph, opened when it is first asked for. */
+/** The graph, opened on first use. */
 export interface KnownGraph {
-  /** Null where there is no index and none is made in a moment: then everything works without. Rejects only when aborted. */
+  /** Null if there is no index and none can be built quickly; reviews work without one. Rejects only if aborted. */
   open(): Promise<OpenedGraph | null>;
 }
 
-/** What a review works with; the process it runs in composes them. */
+/** The ports of a review. The review process provides them. */
 export interface ReviewDependencies {
   workspace: Workspace;
   diffs: DiffSource;
-  /** Null reviews with the analyzers alone. */
+  /** If null, only the analyzers review. */
   models: Models | null;
   trajectory: Trajectory;
-  /** What an earlier run of this review recorded. */
+  /** The entries that an earlier run of this review recorded. */
   replay: readonly LoopEntry[];
-  /** That run is played back: its turns are taken as they are, and no model is asked. */
+  /** True to play that run back: its turns are used as recorded, and no model is asked. */
   isPlayback?: boolean;
-  /** Reads the masks of secrets in what a model calls for; left out where nothing was masked. */
+  /** Resolves the masks of secrets in the model's tool calls; omitted if nothing was masked. */
   masking?: Masking;
-  /** Left out where no notes are taken. */
+  /** Omitted if no notes are taken. */
   journal?: JournalPort;
-  /** What is known of the repository; left out, nothing is. */
+  /** The repository's graph; omitted if there is none. */
   graph?: KnownGraph;
-  /** Injected by tests; left out, all of this process. */
+  /** For tests; default: all analyzers of this process. */
   analyzers?: readonly Analyzer[];
   isPrivate(path: string): boolean;
   progress(event: ProgressEvent): void;
   signal: AbortSignal;
   /** Milliseconds. */
   now(): number;
-  /** When the review began, by `now`. Its time limit counts from there. */
+  /** Start of the review by `now`; its time limit counts from here. */
   startedAt: number;
 }
 
-/** What a review by a model has before its first loop. */
+/** The change under review, before the first agent loop runs. */
 export interface ChangeUnderReview {
   files: readonly ChangedFile[];
-  /** What the analyzers found, and in which files they did not finish. */
   candidates: AnalyzerFindings;
-  /** The same findings as the review goes on with them. */
+  /** The same findings, divided by whether a model judges them. */
   matches: RuleMatches;
-  /** Of the whole change; loops that read parts of it report here. */
+  /** Counts the hunks of the whole change; loops that read parts of it report here. */
   coverage: Coverage;
-  /** What of it earlier reviews have read. */
+  /** The hunks that earlier reviews have read. */
   known: ReviewedHunks;
   anchorFile(path: string): Promise<AnchorFile | undefined>;
 }
@@ -86,16 +85,16 @@ export interface ReviewRun extends ChangeUnderReview {
   input: ReviewInput;
   deps: ReviewDependencies;
   models: Models;
-  /** What is known of the repository; null where nothing is. */
+  /** The repository's graph; null if there is none. */
   graph: OpenedGraph | null;
   commits: readonly Commit[];
-  /** Nothing that was read is remembered: everything is new. */
+  /** True if no earlier review is remembered: every hunk is new. */
   isFirst: boolean;
-  /** Tokens and money of all loops together. */
+  /** Tokens and cost of all loops together. */
   budget: TokenBudget;
-  /** What an earlier run recorded of this loop. */
+  /** The entries that an earlier run of this job recorded for a loop. */
   replayOf(loop: string): readonly LoopEntry[];
-  /** Milliseconds; at least one, so that a loop ends by itself. */
+  /** Milliseconds, at least 1, so that a loop stops through its own limit. */
   timeLeft(): number;
 }
 

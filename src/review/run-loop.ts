@@ -8,25 +8,25 @@ import type { ReviewInput } from "./review-input.ts";
 import type { TotalUsage } from "./review-result.ts";
 import type { ReviewDependencies, ReviewRun } from "./review-run.ts";
 
-/** What a loop needs of the run that it is part of. */
+/** The parts of a run that every agent loop needs. */
 export interface LoopRun extends Pick<ReviewRun, "models" | "budget" | "replayOf"> {
   input: Pick<ReviewInput, "limits" | "targetBranch">;
   deps: Omit<ReviewDependencies, "models" | "startedAt">;
 }
 
-/** The same for a loop about one place of the change, that has read which files there are. */
+/** For a loop about one location, which also needs the files of the change. */
 export interface PlaceRun extends LoopRun, Pick<ReviewRun, "files" | "anchorFile" | "timeLeft"> {}
 
 interface LoopTask {
-  /** Names the loop within the run: its turns are found again by it. */
+  /** Identifies the loop within the run; a resumed run finds its recorded turns by it. */
   loop: string;
   role: ModelRole;
   messages: readonly Message[];
-  /** The tools through which it reports and ends. A model that can read between its turns has the reading tools as well. */
+  /** The tools through which the loop reports and finishes. */
   outputTools: readonly AnyTool[];
-  /** True where all that it needs is in its messages: then there is nothing to read with. */
+  /** True if the messages hold everything the loop needs: it gets no reading tools. */
   hasNoReadingTools?: boolean;
-  /** The ports through which this loop reports. */
+  /** Where the output tools put their results. */
   ports: Pick<
     ToolContext,
     | "report"
@@ -41,20 +41,20 @@ interface LoopTask {
     | "commands"
     | "graph"
   >;
-  /** Told what the model is shown of the change. */
+  /** Counts the hunks that the model is shown. */
   coverage: CoverageSink;
-  /** Pays for it; what all loops share, or a part of that. */
+  /** The budget that the loop spends: the run's, or a part of it. */
   budget: TokenBudget;
   turns: number;
   tokens: number;
-  /** Wall time that this loop may take. */
+  /** Limit of wall time. */
   milliseconds: number;
   interject?: AgentInput["interject"];
   /** Called when the model has answered, before its answer is acted on. */
   answered?(): void;
 }
 
-/** One loop of a review, with what all of them share. */
+/** Runs one agent loop of a review and reports its progress. */
 export async function runLoop(run: LoopRun, task: LoopTask): Promise<AgentResult> {
   const { input, deps, models, replayOf } = run;
   const { progress, workspace, diffs, isPrivate } = deps;
@@ -111,14 +111,14 @@ function forward(event: AgentEvent, progress: ReviewRun["deps"]["progress"]): vo
   }
 }
 
-/** The four figures of a usage, whatever else came with them: the far side refuses what it does not know. */
+/** Only these four figures: the strict schema of the parent process rejects unknown keys. */
 function usageOf({ promptTokens, cachedTokens, completionTokens, costUsd }: Usage): Usage {
   return { promptTokens, cachedTokens, completionTokens, costUsd };
 }
 
 const MAX_TARGET = 120;
 
-/** What a call is about, for people who watch: the path, pattern or command among its arguments. */
+/** The path, pattern or command among a call's arguments, for progress displays. */
 function target(text: string): string | null {
   try {
     const { file_path, path, pattern, directory, command } = JSON.parse(text);
@@ -129,39 +129,39 @@ function target(text: string): string | null {
   }
 }
 
-/** How a model's context window is divided for one loop, in bytes. */
+/** Sizes of the parts of one loop's context window, in bytes. */
 export interface Window {
-  /** Of the diff in the first message. */
+  /** The diff in the first message. */
   diffBytes: number;
-  /** Of the code around it in the first message. */
+  /** The surrounding code in the first message. */
   contextBytes: number;
-  /** Of what each later message may show of what was not read. */
+  /** Unread hunks in each later message. */
   portionBytes: number;
 }
 
-/** A token of code is about four characters; three leave room for text that is dense in tokens. */
+/** A token of code is about four characters; three leave a margin for text with shorter tokens. */
 const BYTES_PER_TOKEN = 3;
-/** Parts of the window; the rest is for instructions, for reading around and for answers. */
+/** Shares of the window; the rest is for instructions, tool results and answers. */
 const DIFF_SHARE = 0.4;
 const CONTEXT_SHARE = 0.2;
 const PORTION_SHARE = 0.2;
 
-/** A longer diff is read less carefully, however large the window is. */
+/** Models read longer diffs less carefully, even in a large window. */
 const MAX_DIFF_BYTES = 160_000;
 
-/** A small change may bring this much of the code around it, whatever its own size. */
+/** Least context of a small change. */
 const SMALL_CHANGE_CONTEXT = 40_000;
-/** Context for each byte of diff in a large one: what it costs stays in proportion. */
+/** Bytes of context for each byte of a large diff, which keeps the cost proportional. */
 const CONTEXT_A_DIFF_BYTE = 0.5;
 
 const bytesOf = (tokens: number) => Math.floor(tokens * BYTES_PER_TOKEN);
 
-/** The most that the diff of one unit may have. */
+/** Maximum size of the diff of one unit, in bytes. */
 export function unitBytes({ contextTokens }: Pick<ModelFacts, "contextTokens">): number {
   return Math.min(MAX_DIFF_BYTES, bytesOf(contextTokens * DIFF_SHARE));
 }
 
-/** The window of a loop over a diff of so many bytes; `isWhole` where that is the whole change. */
+/** The window of a loop over a diff of `diffBytes`; `isWhole` if that is the whole change. */
 export function windowFor(model: ModelFacts, diffBytes: number, isWhole: boolean): Window {
   const proportional = diffBytes * CONTEXT_A_DIFF_BYTE;
   const wanted = isWhole ? Math.max(SMALL_CHANGE_CONTEXT, proportional) : proportional;
@@ -172,7 +172,7 @@ export function windowFor(model: ModelFacts, diffBytes: number, isWhole: boolean
   };
 }
 
-/** So many bytes of a text as a window has room for, where `share` of it is this text's. */
+/** Limits `bytes` to a share of the context window. */
 export function roomFor(
   { contextTokens }: Pick<ModelFacts, "contextTokens">,
   bytes: number,
@@ -183,13 +183,13 @@ export function roomFor(
 
 type Answers = Pick<UsageTotals, "requests" | "standIns">;
 
-/** The models that answered, as reports name them: `asked` itself, unless another one stood in every time. */
+/** The names of the models that answered: `asked`, unless the fallback answered every request. */
 export function whoAnswered(asked: string, { requests, standIns = {} }: Answers): string {
   const others = Object.keys(standIns).filter((name) => name !== asked);
   return [...(countOf(standIns) < requests || others.length === 0 ? [asked] : []), ...others].join(" and ");
 }
 
-/** What readers of a review should know of whose it is; nothing where the models that are configured answered. */
+/** Tells readers that a fallback model answered; empty if it did not. */
 export function standInWarning({ requests, standIns = {} }: Answers): string[] {
   const count = countOf(standIns);
   if (count === 0) return [];
@@ -202,7 +202,7 @@ export function standInWarning({ requests, standIns = {} }: Answers): string[] {
 const countOf = (standIns: Readonly<Record<string, number>>) =>
   Object.values(standIns).reduce((sum, count) => sum + count, 0);
 
-/** What all loops of a run have used, as it leaves the process. */
+/** The usage of all loops in the shape of the JSON output. */
 export function totalUsage(usage: UsageTotals): TotalUsage {
   return {
     requests: usage.requests,

@@ -13,9 +13,9 @@ export type ThreadMessage = z.infer<typeof ThreadMessage>;
 export const AskedThread = z.strictObject({
   path: z.string(),
   side: Side,
-  /** Where its line is now; null on a file, and when its code has changed since. */
+  /** Its line now; null for a comment on a file, and if GitHub calls the comment outdated. */
   line: z.int().nullable(),
-  /** Where its line was when it was posted; null on a file. */
+  /** Its line when it was posted; null for a comment on a file. */
   original_line: z.int().nullable(),
   /** What our comment says. */
   finding: z.string(),

@@ -15,19 +15,19 @@ import {
   within,
 } from "./quote.ts";
 
-/** A file as quotes are looked for in it. */
+/** A file in which quotes are searched. */
 interface QuotableFile {
-  /** `null` where the file does not exist on that side, or is no text. */
+  /** `null` if the file does not exist on that side, or is not text. */
   lines: Record<Side, readonly string[] | null>;
-  /** Its `-U3` hunks; none where they could not be read. */
+  /** Its `-U3` hunks; empty if they could not be read. */
   hunks: readonly Hunk[];
-  /** Number of the hunk that shows a line, undefined outside every hunk and where GitHub shows none. */
+  /** Number of the hunk that shows a line; undefined outside of hunks, and if GitHub shows no diff. */
   hunkAt(side: Side, line: number): number | undefined;
   /** True for lines that the change removed. */
   isRemoved(oldLine: number): boolean;
 }
 
-/** Where a quote stands, and which lines were stated, by their numbers on that side. */
+/** Where a quote was found, and the stated lines by their numbers on that side. */
 interface QuoteMatch {
   side: Side;
   place: LineRange;
@@ -37,8 +37,8 @@ interface QuoteMatch {
 const otherSide = (side: Side): Side => (side === "RIGHT" ? "LEFT" : "RIGHT");
 
 /**
- * Where a quote stands: as it was given; without the numbers and signs of our own renderings; or as the diff shows both
- * sides together. On the other side than the given one where it does not stand on that.
+ * Finds a quote: as given; without the line numbers and signs of our renderings; or across both sides as the diff shows them.
+ * The given side is tried first, then the other one.
  */
 function locateQuote(
   file: QuotableFile,
@@ -78,13 +78,13 @@ function findPlace(
 ): LineRange | undefined {
   return findQuote(file.lines[side] ?? [], quote, {
     stated,
-    // A line that both sides show belongs on RIGHT, where people read; LEFT is for what the change removed.
+    // An unchanged line belongs on RIGHT, where people read; LEFT is for removed lines.
     ...(side === "LEFT" ? { allowed: createRemovalCheck(file) } : {}),
     preferred: (place) => file.hunkAt(side, place.end) !== undefined,
   });
 }
 
-/** Whether a place holds a removed line; places come in file order, so that each line is looked at once. */
+/** Whether a range holds a removed line. Ranges come in file order, so each line is checked once. */
 function createRemovalCheck(file: QuotableFile): (place: LineRange) => boolean {
   let next = 1;
   return ({ start, end }) => {
@@ -94,7 +94,7 @@ function createRemovalCheck(file: QuotableFile): (place: LineRange) => boolean {
   };
 }
 
-/** Lines that were stated by their numbers at the merge base, by those at head: as they are where the quote agrees with them. */
+/** Translates stated line numbers from the merge base to head. */
 function atHead(file: QuotableFile, quote: readonly string[], stated: LineRange): LineRange {
   const allowed = (place: LineRange) => confirms(place, stated);
   const { end } = findQuote(file.lines.LEFT ?? [], quote, { stated, allowed }) ?? stated;
@@ -115,7 +115,7 @@ function amongShown(
   return undefined;
 }
 
-/** Unchanged lines between which the change added some: only at the merge base do they follow each other. */
+/** Finds unchanged lines that the change has separated by added ones: they are adjacent only at the merge base. */
 function betweenAdded(
   file: QuotableFile,
   quote: readonly string[],
@@ -125,14 +125,14 @@ function betweenAdded(
   return place && { side: "LEFT", place, stated };
 }
 
-/** A file as both sides of the change show it. */
+/** A file with both sides of the change. */
 export interface AnchorFile extends QuotableFile {
   path: string;
-  /** Every path that `lines` come from: a renamed file has two. */
+  /** Every path of `lines`: a renamed file has two. */
   paths: readonly string[];
-  /** False for a file that the change leaves alone: nothing of it can carry a comment. */
+  /** False for an unchanged file: it cannot have a comment. */
   inChange: boolean;
-  /** Why no line can carry a comment although the change has the file; null where those of its hunks can. */
+  /** Why no line of a changed file can have a comment; null if the lines of its hunks can. */
   hidden: string | null;
 }
 
@@ -140,26 +140,25 @@ export interface Anchor {
   side: Side;
   line: number;
   start_line: number | null;
-  /** The anchored lines as they really stand in the file; of very long ones the beginning. */
+  /** The anchored lines as they are in the file, cut if very long. */
   quote: string;
-  /** Says how the anchor differs from what was asked for; null when it does not. */
+  /** How the anchor differs from the stated lines; null if it does not. */
   note: string | null;
-  /** False when a suggestion may have been written for other lines than the anchored ones: it must not replace these. */
+  /** False if a suggestion may be meant for other lines than the anchored ones: it must not replace these. */
   asStated: boolean;
 }
 
 type Wanted = Pick<ReportedFinding, "side" | "line" | "start_line" | "quote">;
 
-/** A longer range points at nothing: its quote does. */
+/** A longer range is not a useful anchor; its quote is. */
 const MAX_RANGE_LINES = 500;
-/** Findings travel between processes, and a file may be a single line. */
+/** Findings are sent between processes, and a file may be a single line. */
 const MAX_QUOTE_BYTES = 32 * 1024;
 
 /**
- * Finds the lines a finding means. The quote decides, the stated lines choose among several places that match, and stand
- * where the quote agrees with them; the other side is tried where the quote does not stand on the given one. A range lies
- * in one hunk, or outside of all: it is clipped to the part of it that holds the quote. Rejects in words that help to
- * correct the call.
+ * Finds the lines a finding means. The quote decides; the stated lines choose among several matches, and are kept if the quote
+ * agrees with them. If the quote is not on the given side, the other side is searched. A range must be in one hunk, or outside of
+ * all: it is clipped to the part with the quote. A refusal helps the model to correct the call.
  */
 export function resolveAnchor(
   file: AnchorFile,
@@ -191,18 +190,18 @@ function anchorAt(file: AnchorFile, { side, place, stated }: QuoteMatch, wanted:
   };
 }
 
-/** The stated lines where the quote agrees with them, else as many lines, ending with the quote. */
+/** The stated lines if the quote agrees with them, else the same number of lines, ending with the quote. */
 function meantBy(place: LineRange, stated: LineRange, lines: readonly string[]): LineRange {
   if (confirms(place, stated) && !isBlank(stated, lines))
     return { start: stated.start, end: Math.min(stated.end, lines.length) };
   return { start: Math.max(1, place.end - (stated.end - stated.start)), end: place.end };
 }
 
-/** Of lines with nothing on them nothing can be said; what was meant is another line of the quote. */
+/** A blank line cannot be meant; another line of the quote is. */
 const isBlank = ({ start, end }: LineRange, lines: readonly string[]) =>
   lines.slice(start - 1, end).every((line) => line.trim() === "");
 
-/** What two ranges that overlap have in common. */
+/** The intersection of two ranges that overlap. */
 const overlap = (one: LineRange, two: LineRange): LineRange => ({
   start: Math.max(one.start, two.start),
   end: Math.min(one.end, two.end),
@@ -212,7 +211,7 @@ function shortened(range: LineRange, place: LineRange): LineRange {
   return range.end - range.start < MAX_RANGE_LINES ? range : overlap(range, place);
 }
 
-/** The part of a range around the quote that lies in one hunk; outside of all where no line of the quote is in one. */
+/** The part of a range around the quote that is in one hunk, or outside of all hunks if no line of the quote is in one. */
 function withinOneHunk(file: AnchorFile, side: Side, range: LineRange, place: LineRange): LineRange {
   const lines = file.lines[side] ?? [];
   const { start: first, end: last } = overlap(range, place);

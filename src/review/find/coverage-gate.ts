@@ -10,16 +10,16 @@ import type { ChangedFile, DiffSource } from "../../tools/tool.ts";
 import type { ReviewedHunks } from "../followup/known-change.ts";
 import { type RuleMatch, unansweredRefusal } from "./rule-matches.ts";
 
-/** Hunks that no model has been shown yet, as far as they fit. */
+/** Uncovered hunks that fit into one message. */
 interface Portion {
   text: string;
   /** Counts them as served. */
   shown(): void;
 }
 
-/** Takes what was not served yet, in order, a portion at a time. */
+/** The uncovered hunks in order, one portion at a time. */
 interface UnreadHunks {
-  /** Null when nothing is left, or nothing that fits. */
+  /** Null if nothing is left, or nothing fits. */
   next(): Promise<Portion | null>;
 }
 
@@ -27,25 +27,25 @@ interface UnreadOptions {
   files: readonly ChangedFile[];
   diffs: DiffSource;
   coverage: Coverage;
-  /** Bytes that a portion may have. */
+  /** Maximum bytes of a portion. */
   portionBytes: number;
 }
 
-/** What of one file goes into a portion. */
+/** The hunks of one file in a portion. */
 interface Slice {
   diff: FileDiff;
   hunks: Hunk[];
-  /** Of each hunk that is divided, how many parts were shown once this slice was. */
+  /** For each divided hunk, the number of parts shown including this slice. */
   partsShown: Map<string, number>;
 }
 
-/** The numbers in the header of a part may be longer than those of the whole hunk. */
+/** The header of a part may have longer numbers than that of the whole hunk. */
 const HEADER_MARGIN = 32;
 
 export function createUnreadHunks({ files, diffs, coverage, portionBytes }: UnreadOptions): UnreadHunks {
   const partsShown = new Map<string, number>();
 
-  /** As many unread hunks, or parts of them, as `room` holds. */
+  /** As many uncovered hunks, or parts of them, as fit into `room` bytes. */
   function sliceOf(diff: FileDiff, room: number): Slice {
     const slice: Slice = { diff, hunks: [], partsShown: new Map() };
     const most = portionBytes - headingBytes(diff.path);
@@ -54,12 +54,12 @@ export function createUnreadHunks({ files, diffs, coverage, portionBytes }: Unre
       const hunk = diff.hunks[number - 1];
       if (!hunk) continue;
       const key = `${number} ${diff.path}`;
-      // Always divided for a portion of its own, so that parts keep their numbers from one portion to the next.
+      // Divided as if alone in a portion, so that parts keep their numbers in the next portion.
       const parts = partsOf(hunk, most);
       for (let at = partsShown.get(key) ?? 0; at < parts.length; at++) {
         const part = parts[at] as Hunk;
         const bytes = bytesOf(part);
-        // A line that is too long for any portion holds nothing up but the rest of its hunk.
+        // A line that is too long for any portion blocks only the rest of its hunk.
         if (bytes > most) break;
         left -= bytes;
         if (left < 0) return slice;
@@ -76,7 +76,7 @@ export function createUnreadHunks({ files, diffs, coverage, portionBytes }: Unre
       let room = portionBytes;
       for (const { change } of files.filter((file) => coverage.unshown(file.change.path).length > 0)) {
         const slice = sliceOf(await diffs.fileDiff(change, 3), room);
-        // What does not fit behind others comes first the next time; what never fits holds nothing else up.
+        // What does not fit behind others comes first next time; what never fits is skipped.
         if (slice.hunks.length === 0 && slices.length > 0) break;
         if (slice.hunks.length === 0) continue;
         slices.push(slice);
@@ -107,22 +107,18 @@ function partsOf(hunk: Hunk, maxBytes: number): Hunk[] {
 }
 
 /**
- * Sees to it that a review has read everything and answered every rule match: it may not end while a reviewable hunk was never
- * served or a rule match has no answer. A model that tries twice with hunks unread is shown the rest without having asked. Only
- * if a limit is near, or if nothing more can be shown, may it end with hunks unread; only if a limit is near, with rule matches
- * unanswered. The review is partial then.
+ * Refuses to let a review finish while a reviewable hunk was never served or a rule match has no answer. A model that tries twice
+ * with hunks unread is shown the rest unasked. If a limit is near, or nothing more can be shown, it may finish with hunks unread;
+ * if a limit is near, also with rule matches unanswered. The review is partial then.
  */
 interface CoverageGate {
-  /** Why the review may not end yet, for the model; null when it may. */
+  /** Why the review may not finish yet, for the model; null if it may. */
   refuseToFinish(): string | null;
-  /** What the model is shown after a turn. */
+  /** What to show the model after a turn, if anything. */
   interject(state: { isLimitNear: boolean }): Promise<Interjection | null>;
 }
 
-/**
- * Counts the hunks of the files that are to be reviewed; `whole` is that of the change they are a part of. What earlier
- * reviews have read counts as served.
- */
+/** Counts the hunks of the reviewable files; `whole` counts those of the whole change. Hunks read by earlier reviews count as served. */
 export function createReviewCoverage(
   files: readonly ChangedFile[],
   whole: Coverage | null = null,
@@ -139,13 +135,13 @@ export function createReviewCoverage(
   return coverage;
 }
 
-/** So often the model is asked to read by itself. */
+/** How often the model is asked to read the rest itself. */
 const MOST_REQUESTS = 2;
-/** How many unread files a refusal names; the rest is counted. */
+/** Maximum number of files that a refusal names. */
 const NAMED_FILES = 20;
 
 interface GateOptions extends UnreadOptions {
-  /** Rule matches that the loop has to answer; left out, there are none. */
+  /** Rule matches without an answer; omitted if there are none. */
   unanswered?(): readonly RuleMatch[];
 }
 
@@ -160,7 +156,7 @@ export function createCoverageGate(options: GateOptions): CoverageGate {
   const isAllShown = (unserved: readonly { path: string }[]) =>
     unserved.every(({ path }) => coverage.unshown(path).length === 0);
 
-  /** From now on the review may end as a partial one. */
+  /** Lets the review finish as a partial one. */
   function giveUp(why: string): Interjection {
     mayEndUnread = true;
     const { total, served } = coverage.counts();

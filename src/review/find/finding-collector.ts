@@ -12,29 +12,28 @@ import { createRuleMatchAnswers, type RuleMatchAnswers } from "./rule-matches.ts
 import { symbolAt } from "./symbols.ts";
 
 interface CollectorOptions {
-  /** The file as both sides show it; undefined when there is no such file on either side. */
+  /** Reads a file; undefined if neither side has it. */
   anchorFile(path: string): Promise<AnchorFile | undefined>;
-  /** Why the review may not end yet, for the model; null when it may. */
+  /** Why the review may not finish yet, for the model; null if it may. */
   refuseToFinish(): string | null;
-  /** Takes the answers to rule matches; left out, there are none to answer. */
+  /** Records the answers to rule matches; omitted if there are none to answer. */
   answers?: RuleMatchAnswers;
   minimumSeverity: Severity;
   isPrivate(path: string): boolean;
-  /** Whether a line stands in code that an earlier review has read; nothing does by default. */
+  /** Whether an earlier review has read a line; default: no. */
   isReadBefore?(path: string, side: Side, line: number): Promise<boolean>;
   onFinding(finding: Finding): void;
 }
 
-/** The report port of a review, and what it has collected. */
 interface FindingCollector extends ReportPort {
   findings(): readonly Finding[];
-  /** What was reported of code that an earlier review has read, and is not kept for it. */
+  /** Findings that were not kept, because an earlier review has read their code. */
   readBefore(): readonly Finding[];
-  /** The model's summary once it finished the review, else null. */
+  /** The model's summary; null until it finishes the review. */
   summary(): string | null;
 }
 
-/** Anchors, checks and keeps what the model reports; nothing it accepts is ever dropped later without a reason. */
+/** Anchors, checks and keeps the findings that the model reports. Nothing accepted here is dropped later without a reason. */
 export function createFindingCollector(options: CollectorOptions): FindingCollector {
   const { answers = createRuleMatchAnswers([]) } = options;
   const findings: Finding[] = [];
@@ -48,7 +47,7 @@ export function createFindingCollector(options: CollectorOptions): FindingCollec
   ): Promise<ReportAnswer> {
     const given = showPath(reported.path);
     const file = await options.anchorFile(reported.path);
-    // An answer quotes lines of both sides: either path of a renamed file withholds them.
+    // An answer quotes lines of both sides, so both paths of a renamed file must be public.
     if ([reported.path, ...(file?.paths ?? [])].some(options.isPrivate))
       return { ok: false, reason: `'${given}' is ${WITHHELD}` };
     if (!file)
@@ -91,7 +90,7 @@ export function createFindingCollector(options: CollectorOptions): FindingCollec
     const why = reported.suggestion && (anchor.asStated ? checked.note : FOR_OTHER_LINES);
     const isProse = reported.suggestion !== null && finding.suggestion === null;
     const outside = file.hunkAt(finding.side, finding.line) === undefined;
-    // GitHub takes suggestions for lines that the diff shows at head, and for no other.
+    // GitHub only accepts suggestions on lines that the diff shows at head.
     const isOfferable = finding.side === "RIGHT" && !outside;
     const onSuggestion = [why, isProse && isOfferable && TRY_AGAIN];
     const place = findings.findIndex((one) => one.id === id || isSameFinding(one, finding));
@@ -110,7 +109,7 @@ export function createFindingCollector(options: CollectorOptions): FindingCollec
     return { ok: true, finding: null, note: READ_BEFORE };
   }
 
-  /** The same finding again is kept once; with a suggestion that it lacked it takes the place of the first. */
+  /** A repeated finding replaces the first one only if it adds a suggestion. */
   function keptAlready(place: number, again: Finding, notes: readonly Note[]): ReportAnswer {
     const kept = findings[place];
     if (!kept || kept.suggestion !== null || again.suggestion === null) {
@@ -138,7 +137,7 @@ export function createFindingCollector(options: CollectorOptions): FindingCollec
 const READ_BEFORE =
   "read by an earlier review; only critical problems are raised there. Do not report it again";
 
-/** The name at the merge base: a later push that renames the file makes no other finding of it. */
+/** The name at the merge base: if a later push renames the file, the finding keeps its fingerprint. */
 const firstName = ({ path, paths }: AnchorFile) => paths.at(-1) ?? path;
 
 const MEANT_OTHERWISE = "it may be meant for other lines";
@@ -150,23 +149,23 @@ const outsideNote = ({ hidden }: AnchorFile) =>
 type Note = string | null | false;
 const joined = (notes: readonly Note[]) => notes.filter((note) => note).join("; ") || null;
 
-/** The finding on its lines; what was written for other lines must not replace these. */
+/** The finding on its real lines. A suggestion for other lines becomes prose. */
 function anchoredAt({ note: _, asStated, ...lines }: Anchor, reported: ReportedFinding): ReportedFinding {
   const { suggestion } = reported;
   const finding = {
     ...reported,
     ...lines,
-    // What is shown escaped comes back escaped; the code that is posted is the code itself.
+    // The model sees invisible characters escaped; the suggestion must hold the characters themselves.
     suggestion: suggestion === null ? null : unescapeAsIn(suggestion, lines.quote),
   };
   return asStated ? finding : withoutSuggestion(finding, MEANT_OTHERWISE);
 }
 
 /**
- * Takes what one loop of a review reports.
+ * The finding collector of one loop.
  *
- * @param answers takes the answers to rule matches; left out, the loop has none to answer
- * @param refuseToFinish why the loop may not end yet, for the model; null when it may
+ * @param answers records the answers to rule matches; omitted if the loop has none to answer
+ * @param refuseToFinish why the loop may not finish yet, for the model; null if it may
  */
 export function collectFindings(
   { anchorFile, input, deps, known, isFirst }: ReviewRun,
@@ -176,7 +175,7 @@ export function collectFindings(
   return createFindingCollector({
     ...{ anchorFile, refuseToFinish },
     ...(answers && { answers }),
-    // The second look sets the severity: what seems mild now may turn out not to be.
+    // Verification may raise the severity of a mild finding.
     minimumSeverity: input.config.effort === "low" ? mildestMinimum(input.config) : "low",
     isPrivate: deps.isPrivate,
     ...(isFirst ? {} : { isReadBefore: known.isKnownLine }),

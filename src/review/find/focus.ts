@@ -1,6 +1,6 @@
 import type { Effort } from "../../config/repo-config.ts";
 
-/** What one pass looks for; the words stand at the end of its first message. */
+/** What one loop looks for. The text is at the end of its first message. */
 export interface Focus {
   /** Names the loop: "contracts". */
   name: string;
@@ -8,8 +8,8 @@ export interface Focus {
 }
 
 /**
- * Passes that look at the same change independently. Several of them find more than one does, and what they find twice is
- * merged (see "Aggregation" in docs/quality.md).
+ * The loops of a review with high effort, which read the same change independently. Together they find more than one does;
+ * duplicates are merged (see "Aggregation" in docs/quality.md).
  */
 const focuses: readonly Focus[] = [
   {
@@ -34,7 +34,7 @@ const focuses: readonly Focus[] = [
   },
 ];
 
-/** One pass that looks for everything. */
+/** One loop that looks for everything. */
 const everything: readonly (Focus | null)[] = [null];
 
 export const focusesOf = (effort: Effort): readonly (Focus | null)[] =>

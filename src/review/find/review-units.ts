@@ -34,43 +34,42 @@ import {
 interface UnitTask {
   loop: string;
   files: readonly ChangedFile[];
-  /** Null looks for everything. */
+  /** Null to look for everything. */
   focus: string | null;
-  /** Of several loops over one unit only the first has to answer the rule matches. */
+  /** Only the first of several loops over one unit must answer the rule matches. */
   answersCandidates: boolean;
   window: Window;
   budget: TokenBudget;
-  /** Tokens that this loop may use. */
+  /** Limit of tokens. */
   tokens: number;
-  /** Wall time that this loop may take. */
+  /** Limit of wall time. */
   milliseconds: number;
 }
 
-/** What one loop came to. */
+/** The result of one loop. */
 interface UnitReview {
   findings: readonly Finding[];
-  /** Reported of code that an earlier review has read; not kept. */
+  /** Reported in code that an earlier review has read; not kept. */
   readBefore: readonly Finding[];
-  /** What it says of the rule matches that it was shown. */
+  /** Its answers to the rule matches that it was shown. */
   answers: Pick<RuleMatchAnswers, "reported" | "rejected">;
-  /** Null when the model did not finish. */
+  /** Null if the model did not finish. */
   summary: string | null;
   stopReason: StopReason;
   modelError: AgentResult["modelError"];
 }
 
-/** How every loop over a unit begins, whatever it looks for. */
+/** The first messages of every loop over a unit. */
 interface UnitStart {
   messages: readonly Message[];
-  /** Hunks that the messages show. */
+  /** Hunks in the messages. */
   shown: readonly { path: string; hunk: number }[];
-  /** The rule matches that the messages show and that are to be answered. */
+  /** Rule matches in the messages, which must be answered. */
   likely: readonly RuleMatch[];
-  /** Ids of the others in these files, for which there was no room. */
+  /** Ids of rule matches in these files that did not fit. */
   overflow: readonly string[];
 }
 
-/** Reads what the loops over a unit begin with. */
 export async function startUnit(
   run: ReviewRun,
   { files, window }: Pick<UnitTask, "files" | "window">,
@@ -97,12 +96,12 @@ export async function startUnit(
   return { messages, shown, likely: shownLikely, overflow };
 }
 
-/** Rule matches that a model is asked to answer in one loop. */
+/** Maximum number of rule matches in one loop. */
 const MOST_LIKELY = 60;
 const MAX_LIKELY_BYTES = 12_000;
 const LIKELY_SHARE = 0.06;
 
-/** The worst candidates, as many as fit, in their order. */
+/** As many of the worst rule matches as fit, in their original order. */
 function worstThatFit(candidates: readonly RuleMatch[], maxBytes: number): RuleMatch[] {
   let left = maxBytes;
   const fitting = candidates
@@ -116,7 +115,7 @@ function worstThatFit(candidates: readonly RuleMatch[], maxBytes: number): RuleM
   return candidates.filter((one) => kept.has(one));
 }
 
-/** The likely rule matches in these files, outside of what an earlier review has read: it has answered the others. */
+/** The rule matches in these files, without those in hunks that an earlier review has read and answered. */
 export async function newRuleMatches(
   { known, matches }: Pick<ReviewRun, "known" | "matches">,
   files: readonly ChangedFile[],
@@ -130,7 +129,7 @@ export async function newRuleMatches(
   return all;
 }
 
-/** Lets the model review a part of the change in one loop. Its findings stand whatever stopped the loop. */
+/** Reviews one unit in one loop. Findings are kept if the loop stops early. */
 async function reviewUnit(run: ReviewRun, unit: UnitTask, start: UnitStart): Promise<UnitReview> {
   const { input, deps, graph, coverage: whole } = run;
   const { diffs, progress, journal } = deps;
@@ -163,7 +162,7 @@ async function reviewUnit(run: ReviewRun, unit: UnitTask, start: UnitStart): Pro
       tell();
     },
   });
-  // The conversation is left behind: those of all loops together would fill the memory.
+  // Without the conversation: those of all loops together would fill the memory.
   return {
     findings: collector.findings(),
     readBefore: collector.readBefore(),
@@ -174,7 +173,7 @@ async function reviewUnit(run: ReviewRun, unit: UnitTask, start: UnitStart): Pro
   };
 }
 
-/** What a loop looks for stands last: what stands before it is the same for all loops over a unit, and cached. */
+/** The focus comes last: everything before it is the same for all loops over a unit, so the provider can cache it. */
 function withFocus(
   { messages, likely }: UnitStart,
   { focus, answersCandidates }: Pick<UnitTask, "focus" | "answersCandidates">,
@@ -191,53 +190,53 @@ function withFocus(
 const ANSWERED_ELSEWHERE =
   "Another pass answers the rule matches: report one only if it is a fault of the kind that you look for, and reject none.";
 
-/** One loop over one unit, as the merging pass knows it. */
+/** One loop over one unit, as the merge loop knows it. */
 interface Pass extends UnitReview {
   /** "2", "2 contracts" or "contracts". */
   name: string;
   files: readonly ChangedFile[];
 }
 
-/** What all passes over all units came to. */
+/** The results of all loops over all units. */
 export interface Passes {
   units: readonly Unit[];
-  /** How many loops look at each unit. */
+  /** Number of loops over each unit. */
   loopsAUnit: number;
   reviews: readonly Pass[];
-  /** Ids of the rule matches that the first message of their unit had no room for. */
+  /** Ids of the rule matches that did not fit into the first message of their unit. */
   overflow: ReadonlySet<string>;
-  /** Why units were not begun at all. */
+  /** Why some units were not started. */
   stops: readonly StopReason[];
-  /** Files for which the budget had no room. */
+  /** Number of files for which the budget was too small. */
   unplanned: number;
-  /** What it was expected to take. */
+  /** Predicted usage. */
   predicted: Omit<Prediction, "cost_usd"> | null;
 }
 
-/** Loops at the same time; so many that fail in a row tell that the model cannot be asked at all. */
+/** Concurrent loops. If this many fail in a row, the model is considered gone. */
 const CONCURRENCY = 4;
-/** At most this part of tokens and time is kept for looking at each finding again and for merging. */
+/** Maximum share of tokens and time that is reserved for verification and merging. */
 const LOOKING_SHARE = 0.25;
-/** What one second look may well take; so many are kept room for before anything was found. */
+/** Usual tokens of one verification, and the number reserved before the first finding. */
 const LOOK_TOKENS = 30_000;
 const MIN_LOOKS = 2;
-/** A unit may use this many times its part of what is left: most need less than theirs. */
+/** A unit may use this many times its share of the remaining tokens: most units need less than theirs. */
 const UNIT_SLACK = 3;
-/** A loop that has less than this is over before it has read anything. */
+/** With fewer tokens a loop ends before it has read anything. */
 const MIN_UNIT_TOKENS = 20_000;
-/** Instructions and tools alone are more. */
+/** Less than the instructions and tool definitions need. */
 const LEAST_REQUEST_TOKENS = 2_000;
 const FIRST_BYTES = 4_096;
-/** Tokens of a request are about a third of its bytes at worst; the rest of the budget is for the turns after the first. */
+/** Worst case. The rest of the budget is for the turns after the first. */
 const BYTES_PER_TOKEN = 3;
 
-/** Divides the change and has each part read, the riskiest first, several at once. */
+/** Divides the change into units and reviews them concurrently, the riskiest first. */
 export async function reviewUnits(run: ReviewRun): Promise<Passes> {
   const plan = await planReview(run);
   const { units, left } = plan;
   const { effort } = run.input.config;
   let found = 0;
-  // What is kept for second looks grows with what there is to look at.
+  // The reserve for verification grows with the number of findings.
   const kept = () => Math.min(LOOKING_SHARE, (MIN_LOOKS + found) * (LOOK_TOKENS / run.input.limits.tokens));
   const budget = effort === "low" ? run.budget : run.budget.part(() => 1 - kept());
   const tasks = units.flatMap((unit) => focusesOf(effort).map((lens) => ({ unit, lens })));
@@ -291,7 +290,7 @@ export async function reviewUnits(run: ReviewRun): Promise<Passes> {
   return { units, loopsAUnit, reviews, overflow, stops, unplanned: left.length, predicted };
 }
 
-/** Why no further loop is begun; null when one may be. What one begins with takes seconds to read, also where it would end at once. */
+/** Why no further loop may start; null if one may. Checked first, because reading the first messages takes seconds. */
 function whyNoMore(
   { deps, replayOf }: ReviewRun,
   { loop, budget, milliseconds }: UnitTask,
@@ -300,7 +299,7 @@ function whyNoMore(
   if (deps.signal.aborted) return "aborted";
   if (failures >= CONCURRENCY) return "model_error";
   if (milliseconds <= 1) return "time_limit";
-  // One that an earlier run has begun is paid for as far as it came.
+  // The recorded turns of an earlier run are paid for.
   if (replayOf(loop).length > 0) return null;
   const hold = budget.reserve(LEAST_REQUEST_TOKENS);
   if (typeof hold === "string") return hold;
@@ -308,13 +307,12 @@ function whyNoMore(
   return null;
 }
 
-/** Told of each loop over a unit that has ended; `name` names the unit in the record. */
+/** Called at the end of each loop over a unit; `name` identifies the unit in the record. */
 type NoteUnit = (unit: Unit, name: string, review: UnitReview) => Promise<void>;
 
 /**
- * Notes down the units that are done with: all of their loops have finished, every hunk was served, and every rule match was
- * judged. Where a push calls the review off, the next one need not read them again. Only what this review has read itself is
- * noted.
+ * Records the units that are complete: all of their loops have finished, every hunk was served, and every rule match was judged.
+ * If a push cancels this review, the next one does not read them again. Only hunks that this review has read are recorded.
  */
 function createUnitNotes(run: ReviewRun, loopsAUnit: number): NoteUnit {
   const { input, deps, coverage, known } = run;
@@ -350,7 +348,7 @@ function createUnitNotes(run: ReviewRun, loopsAUnit: number): NoteUnit {
   };
 }
 
-/** What loops over a unit begin with is read once, and forgotten when the last of them has it. */
+/** Caches the first messages of a unit until its last loop has started. */
 function createStarts(run: ReviewRun) {
   const made = new Map<readonly ChangedFile[], Promise<UnitStart>>();
   return {
@@ -391,7 +389,7 @@ function unitTask(run: ReviewRun, { tasks, index, units, budget, timeLeft }: Tas
   };
 }
 
-/** What is new of the change in units as large as the model's window allows, as far as the budget reaches. */
+/** Plans the new hunks as units that fit into the model's window, as far as the budget allows. */
 export async function planReview({ files, matches, models, input, deps, known }: ReviewRun): Promise<Plan> {
   const counts = new Map<string, number>();
   for (const { path } of [...matches.certain, ...matches.likely.map(({ finding }) => finding)])
@@ -405,11 +403,11 @@ export async function planReview({ files, matches, models, input, deps, known }:
   });
 }
 
-/** "2", "contracts", "2 contracts", or nothing for the one pass over everything. */
+/** "2", "contracts", "2 contracts", or "" if there is only one loop. */
 function nameOf(unit: Unit, lens: Focus | null, units: number): string {
   return [...(units > 1 ? [unit.id] : []), ...(lens ? [lens.name] : [])].join(" ");
 }
 
-/** A review of one pass has one loop, "review"; others say which unit and which lens. */
+/** "review" if there is only one loop, else with the unit and focus. */
 const loopOf = (unit: Unit, lens: Focus | null, units: number) =>
   ["review", nameOf(unit, lens, units).replace(" ", ":")].filter((name) => name !== "").join(":");

@@ -14,16 +14,16 @@ import { createIdentities, locationOf, locationsOverlap } from "./fingerprint.ts
 import type { LineRange } from "./quote.ts";
 import { symbolAt } from "./symbols.ts";
 
-/** A rule states no confidence of its own; docs/analyzers.md has the precision measured over all rules. */
+/** The precision measured over all rules (docs/analyzers.md). */
 const RULE_CONFIDENCE = 0.9;
 
-/** Files analyzed at a time: their whole texts are held in memory. */
+/** Files analyzed at a time; their whole texts are in memory. */
 const BATCH = 16;
 
-/** Files that a warning names. */
+/** Maximum number of files that a warning names. */
 const NAMED = 10;
 
-/** For all analyzers on all files. A change that takes longer is not worth the wait: it is large, or made to be slow. */
+/** Time limit for all analyzers on all files. A change that takes longer is very large, or built to be slow. */
 const MILLISECONDS = 60_000;
 
 export interface AnalyzerDependencies {
@@ -31,25 +31,25 @@ export interface AnalyzerDependencies {
   diffs: DiffSource;
   progress(event: ProgressEvent): void;
   signal: AbortSignal;
-  /** Fires when the analyzers have had their time; a minute from the start by default. */
+  /** Fires when the analyzers' time is up; default: after one minute. */
   timeLimit?: AbortSignal;
   analyzers?: readonly Analyzer[];
-  /** Whether the configuration switches the rule of a finding off; no rule is off by default. */
+  /** Whether the configuration switches the finding's rule off; default: no. */
   isOff?(finding: Finding): boolean;
-  /** With it the code of a secret goes into an id: without it nobody can check by the id what he guesses. */
+  /** Key for hashing a secret into its id, so that no one can test a guess against the id. */
   key?: string | undefined;
 }
 
 export interface AnalyzerFindings {
   /** By path and line. */
   findings: Finding[];
-  /** Those that the configuration switches off. */
+  /** Findings of rules that the configuration switches off. */
   silenced: Finding[];
-  /** Files that some analyzer did not look at, or not until the end: for want of time, for their size, or by a fault. */
+  /** Files on which some analyzer did not run or finish, because of time, size or a crash. */
   unfinished: UnfinishedFile[];
 }
 
-/** What the analyzers find in the reviewable files. An analyzer that throws is reported as progress. */
+/** Runs the analyzers on the reviewable files. A crash of an analyzer is reported as progress. */
 export async function runAnalyzers(
   files: readonly ChangedFile[],
   deps: AnalyzerDependencies,
@@ -74,20 +74,19 @@ export async function runAnalyzers(
   return all;
 }
 
-/** A finding that a model has to answer, under a short name for the conversation with it. */
+/** A finding of a rule that a model must answer, with a short id for the conversation. */
 export interface RuleMatch {
-  /** "c1"; unique in the review and the same whenever the same change is reviewed. */
+  /** "c1": unique in the review, and the same in every review of the same change. */
   id: string;
   finding: Finding;
 }
 
-/** What rules found, by whether a model has a say in it. */
+/** The findings of rules, divided by whether a model judges them. */
 export interface RuleMatches {
   certain: readonly Finding[];
   likely: readonly RuleMatch[];
 }
 
-/** Divides findings of analyzers; likely ones are numbered in their order. */
 export function ruleMatches(findings: readonly Finding[]): RuleMatches {
   const likely = findings.filter((finding) => !isCertain(finding));
   return {
@@ -96,11 +95,11 @@ export function ruleMatches(findings: readonly Finding[]): RuleMatches {
   };
 }
 
-/** Whether an analyzer of certain findings did not look at a file, or not to the end. */
+/** Whether an analyzer of certain findings did not finish on a file. */
 export const mayLackCertain = ({ analyzers }: UnfinishedFile): boolean =>
   analyzers.length === 0 || analyzers.some((name) => isCertain({ source: `${name}/` }));
 
-/** One sentence, or none when every analyzer saw every file to its end. */
+/** One sentence; none if all analyzers finished on all files. */
 export function unfinishedWarning(unfinished: readonly UnfinishedFile[]): string[] {
   if (unfinished.length === 0) return [];
   const count = unfinished.length === 1 ? "1 file" : `${unfinished.length} files`;
@@ -120,7 +119,7 @@ function inOrder(batch: readonly ChangedFile[], unfinished: readonly UnfinishedF
   return batch.flatMap(({ change }) => unfinished.filter(({ path }) => path === change.path));
 }
 
-/** Those that can be read: without one that is too large the others still count. */
+/** The files that can be read, without those that are too large. */
 async function analyzedFiles(
   files: readonly ChangedFile[],
   workspace: Workspace,
@@ -180,22 +179,22 @@ async function findingsOf(
   return findings;
 }
 
-/** What one loop says of the likely candidates that it was shown. */
+/** One loop's answers to the rule matches that it was shown. */
 export interface RuleMatchAnswers {
-  /** Ids of candidates that a finding was reported for. */
+  /** Ids of rule matches with a reported finding. */
   readonly reported: ReadonlySet<string>;
-  /** Reasons by the ids of rejected candidates; one that was reported as well counts as reported. */
+  /** Reasons by id of the rejected rule matches. One that was also reported counts as reported. */
   readonly rejected: ReadonlyMap<string, string>;
-  /** Why a finding in `path` cannot be for these candidates, for the model; null when it can. */
+  /** Why a finding in `path` cannot answer these rule matches, for the model; null if it can. */
   whyNot(ids: readonly string[], path: string): string | null;
-  /** Takes a finding as the answer to these candidates, and to those of its category on its lines: they need not be named. */
+  /** Takes a finding as the answer to these rule matches, and to those of its category on its lines. */
   report(ids: readonly string[], finding: Finding): void;
-  /** Takes the rejections that are right. Returns what is wrong with the others, for the model, while a candidate has no answer. */
+  /** Records the valid rejections. Returns what is wrong with the others, for the model, while a rule match has no answer. */
   reject(rejections: readonly Rejection[]): string | null;
   unanswered(): readonly RuleMatch[];
 }
 
-/** Named in one refusal. */
+/** Maximum number of rule matches that a refusal names. */
 const MOST_NAMED = 20;
 
 export function createRuleMatchAnswers(shown: readonly RuleMatch[]): RuleMatchAnswers {
@@ -243,7 +242,7 @@ export function createRuleMatchAnswers(shown: readonly RuleMatch[]): RuleMatchAn
   };
 }
 
-/** Why a review may not end while these are unanswered, for the model. */
+/** Why a review may not finish while these are unanswered, for the model. */
 export function unansweredRefusal(unanswered: readonly RuleMatch[]): string {
   const named = unanswered.slice(0, MOST_NAMED).map(ruleMatchLine);
   const more = unanswered.length > MOST_NAMED ? `\nand ${unanswered.length - MOST_NAMED} more` : "";
@@ -251,13 +250,13 @@ export function unansweredRefusal(unanswered: readonly RuleMatch[]): string {
   return `${count} no answer yet. Report each with report_finding and its id in \`candidates\`, or name it in \`rejected\` of finish_review with the reason:\n${named.join("\n")}${more}`;
 }
 
-/** A candidate as the model sees it. */
+/** A rule match as the model sees it. */
 export const ruleMatchLine = ({ id, finding }: RuleMatch): string =>
   `${id} ${showPath(finding.path)}:${finding.line} ${finding.title} (${finding.source})`;
 
 /**
- * Whether the configuration switches off the rule of a finding, everywhere or in the finding's file. A key of `rules` names a rule
- * ("secrets/github", "ast-grep/py-eval"), a rule without its analyzer ("py-eval"), or a whole analyzer ("focused-tests").
+ * Returns a check whether the configuration switches off a finding's rule, everywhere or in its file. A key of `rules` is a rule
+ * ("secrets/github", "ast-grep/py-eval"), a rule without its analyzer ("py-eval"), or an analyzer ("focused-tests").
  */
 export function createRuleSwitch({ rules }: Pick<RepoConfig, "rules">): (finding: Finding) => boolean {
   const off = new Map(

@@ -254,7 +254,7 @@ interface LaterFindings {
 interface Found {
   groups: readonly FindingGroup[];
   judged: readonly JudgedMatch[];
-  /** Reported of code that an earlier review has read; not kept. */
+  /** Reported in code that an earlier review has read; not kept. */
   readBefore: readonly Finding[];
   earlier: PriorFindings;
   /** Ids of findings of a review that was called off: what it read counts as read, what it found is told. */
