@@ -8,7 +8,7 @@ import { splitLines } from "../../text/cut.ts";
 import type { DiffSource } from "../../tools/tool.ts";
 import type { AnchorFile } from "./anchor.ts";
 
-/** Lines of files that are kept; what was asked for longest ago is read again when it is asked for. */
+/** Size of the cache, in lines of files. */
 const KEPT_LINES = 400_000;
 /** Longer lines count as several. */
 const CHARACTERS_A_LINE = 100;
@@ -17,8 +17,8 @@ const TOO_LARGE = "GitHub shows no diff of this file, it is too large";
 const UNREADABLE = "the diff of this file could not be read";
 
 /**
- * Reads files as anchors need them. Paths may be those of the head or, for renamed files, of the merge base. The last ones
- * are kept, as are those that are being read; what failed is tried again at the next call.
+ * Reads files for anchoring. A path may be that of the head or, for a renamed file, of the merge base. Recent files are cached;
+ * a failed read is tried again at the next call.
  */
 export function createAnchorFiles(
   workspace: Pick<Workspace, "changes" | "tree" | "readBlob">,
@@ -73,7 +73,7 @@ export function createAnchorFiles(
 
 const linesOf = (file: FileText | null) => file && splitLines(file.text);
 
-/** In lines: those of both sides and of the diff. */
+/** Size in lines: both sides and the diff. */
 function sizeOf({ lines, hunks }: AnchorFile): number {
   const cost = (all: readonly string[]) =>
     Math.max(all.length, all.reduce((sum, line) => sum + line.length, 0) / CHARACTERS_A_LINE);
@@ -89,7 +89,7 @@ type Places = Pick<AnchorFile, "hidden" | "hunks" | "hunkAt" | "isRemoved">;
 const nowhere: Places = { hidden: null, hunks: [], hunkAt: () => undefined, isRemoved: () => false };
 
 function placesIn(diff: FileDiff | string, encoding: FileText["encoding"]): Places {
-  // Which lines were removed nobody knows without the diff: a quote may then mean any line of the merge base.
+  // Without the diff the removed lines are unknown: a quote may mean any line of the merge base.
   if (typeof diff === "string") return { ...nowhere, hidden: diff, isRemoved: () => true };
   const index = createLineIndex(diff);
   const hidden = isHiddenForSize(diff, encoding) ? TOO_LARGE : null;

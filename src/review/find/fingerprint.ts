@@ -4,9 +4,8 @@ import type { Finding, Place } from "../../finding.ts";
 type Identified = Pick<Finding, "path" | "side" | "symbol" | "category" | "quote">;
 
 /**
- * The identity of a problem: the same code in the same definition of the same file with the same kind of fault, wherever its
- * lines have moved to. White space does not count, so that re-indenting and wrapping change nothing; nor does a rename, if
- * `path` is the merge base's name.
+ * Identifies a problem by its code, definition, file and category, wherever its lines move. White space is ignored, so re-indenting
+ * and wrapping change nothing; a rename changes nothing if `path` is the name at the merge base.
  */
 export function fingerprint({ path, side, symbol, category, quote }: Identified): string {
   const code = quote.replace(/\s+/g, "");
@@ -14,22 +13,19 @@ export function fingerprint({ path, side, symbol, category, quote }: Identified)
   return createHash("sha256").update(text).digest("hex").slice(0, 12);
 }
 
-/** What tells two faults apart that share a fingerprint. */
+/** Distinguishes findings with the same fingerprint. */
 type Fault = Pick<Finding, "line" | "title">;
 
-/**
- * Gives ids within one run. Equal pieces of code with the same kind of fault are told apart by an ordinal: by their line,
- * and on one line by their title, for two faults may meet there.
- */
+/** Creates ids within one run. Findings with the same fingerprint get an ordinal by line and, on one line, by title. */
 export function createIdentities(): (finding: Identified & Fault) => string {
   const ordinal = createOrdinals(new Set());
   return (finding) => ordinal(fingerprint(finding), finding);
 }
 
 /**
- * Makes ids unique that several runs gave: each keeps its fingerprint, which cannot be found out again for a secret.
+ * Makes the ids of several loops unique. Each keeps its fingerprint, which cannot be computed again for a secret.
  *
- * @param taken ids of findings that came over from an earlier review: they are given to no other
+ * @param taken ids of findings that were carried over from an earlier review
  */
 export function createUniqueIds(
   taken: ReadonlySet<string> = new Set(),
@@ -49,7 +45,7 @@ function createOrdinals(taken: ReadonlySet<string>): (base: string, fault: Fault
   };
 }
 
-/** The id with this many free ones before it. */
+/** The free id with this many free ids before it. */
 function freeIds(base: string, taken: ReadonlySet<string>, before: number): string {
   let left = before;
   for (let ordinal = 1; ; ordinal++) {
@@ -60,35 +56,35 @@ function freeIds(base: string, taken: ReadonlySet<string>, before: number): stri
   }
 }
 
-/** The fingerprint in an id: equal pieces of code with the same kind of fault share it. */
+/** The fingerprint in an id, without its ordinal. */
 export const fingerprintIn = (id: string) => id.replace(/-\d+$/, "");
 
-/** Titles that read the same. */
+/** A title for comparison: without case and extra white space. */
 export const normalizedTitle = (title: string) => title.replace(/\s+/g, " ").trim().toLowerCase();
 
 const firstOf = ({ start_line, line }: Pick<Place, "line" | "start_line">) => start_line ?? line;
 
-/** Whether two places share a line. */
+/** Whether two locations share a line. */
 export function locationsOverlap(one: Place, other: Place): boolean {
   if (one.path !== other.path || one.side !== other.side) return false;
   return firstOf(one) <= other.line && firstOf(other) <= one.line;
 }
 
-/** Whether two findings say the same of the same kind of fault, wherever it is. */
+/** Whether two findings have the same category and title, wherever they are. */
 function saysTheSame(one: Finding, other: Finding): boolean {
   return one.category === other.category && normalizedTitle(one.title) === normalizedTitle(other.title);
 }
 
-/** A title of fewer words ("Null dereference") names a kind of fault, not one that two places share. */
+/** A shorter title ("Null dereference") names a kind of problem, not one problem at two locations. */
 const TELLING_WORDS = 4;
 
-/** Whether two findings elsewhere are one problem at several places: they say the same, and something of their own. */
+/** Whether two findings are one problem at several locations: same category and title, with a specific title or the same code. */
 export function isSameElsewhere(one: Finding, other: Finding): boolean {
   const isTelling = normalizedTitle(one.title).split(" ").length >= TELLING_WORDS;
   return saysTheSame(one, other) && (isTelling || one.quote.trim() === other.quote.trim());
 }
 
-/** Told again of more or fewer lines, as a suggestion may need it, a fault is still one. */
+/** Whether two findings are duplicates: same category and title on lines that overlap. */
 export const isSameFinding = (one: Finding, other: Finding): boolean =>
   saysTheSame(one, other) && locationsOverlap(one, other);
 
@@ -96,25 +92,24 @@ export const locationOf = ({ path, side, line, start_line, quote }: Finding): Pl
   ...{ path, side, line, start_line, quote },
 });
 
-/** What is said of nearly everything tells nothing apart. */
+/** Words that distinguish nothing. */
 const common = new Set(
   "a an and any are as at be been but by can does for from has have if in into is it its not of on or than that the then this to was when where which while will with".split(
     " ",
   ),
 );
 
-/** Parts of all words of two titles that they must share to say the same. */
+/** Share of words that two titles must have in common. */
 const SHARED = 0.6;
 
 interface Words {
   plain: ReadonlySet<string>;
-  /** Names of code and numbers. */
+  /** Identifiers and numbers. */
   exact: ReadonlySet<string>;
 }
 
 /**
- * Whether two titles say the same: most of their words are in both, and neither has a number or a name of the code where the
- * other has a different one. One that only leaves some out may still say it.
+ * Whether two titles say the same: most words are in both, and the identifiers and numbers of one are a subset of the other's.
  */
 export function titlesAlike(one: string, other: string): boolean {
   const [a, b] = [wordsOf(one), wordsOf(other)];
@@ -137,5 +132,5 @@ function wordsOf(title: string): Words {
   return { plain, exact };
 }
 
-/** `maxItems`, `max_items`, `HTTP2`, `404`: spelled as nobody spells a word. */
+/** `maxItems`, `max_items`, `HTTP2`, `404`: not spelled like a word. */
 const isExact = (word: string) => /[\p{N}_$]|\p{Ll}\p{Lu}/u.test(word);

@@ -38,10 +38,10 @@ export function milderWarning(findings: readonly Finding[], config: EffectiveCon
 }
 
 /**
- * Decides where a finding is published. GitHub takes a review comment only on lines its own diff shows (`-U3 -M`), a range
- * only within one hunk and side (https://docs.github.com/rest/pulls/reviews#create-a-review-for-a-pull-request answers 422
- * otherwise). A range that leaves its hunk is clipped; then its suggestion would replace other lines than it was written for
- * and becomes prose.
+ * Decides where a finding is published. GitHub accepts review comments only on lines that its diff shows (`-U3 -M`), and ranges
+ * only within one hunk and side; otherwise it answers 422
+ * (https://docs.github.com/rest/pulls/reviews#create-a-review-for-a-pull-request). A range that leaves its hunk is clipped, and its
+ * suggestion becomes prose, because it was written for other lines.
  */
 export function placeFinding(finding: Finding, file: AnchorFile): PlacedFinding {
   if (!file.inChange)

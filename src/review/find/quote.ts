@@ -14,14 +14,14 @@ export interface LineRange {
 export const within = (inner: LineRange, outer: LineRange) =>
   outer.start <= inner.start && inner.end <= outer.end;
 
-/** Whether a place where the quote stands agrees with the lines that were stated: one holds the other. */
+/** Whether a match agrees with the stated lines: one range contains the other. */
 export const confirms = (place: LineRange, stated: LineRange) =>
   within(place, stated) || within(stated, place);
 
-/** A longer quote is known by its first lines. */
+/** Of a longer quote only the first lines are compared. */
 const MAX_QUOTE_LINES = 200;
 
-/** The quote as lines, without the empty ones around it. */
+/** The quote as lines, without blank lines at its ends. */
 export function quoteLines(quote: string): string[] {
   return withoutBlankEnds(quote.split(/\r?\n/));
 }
@@ -38,10 +38,7 @@ const decoration = /^\s*(?:\d+(?:[|:-]|\s([+\- ])?)|([+-]))\s?/;
 const diffSign = /^([+\- ])/;
 const notOfTheFile = /^(?:@@ -\d.*|\\ No newline at end of file)$/;
 
-/**
- * The quote without the decoration of a diff or a numbered listing, and the side on which its signs say that it stands:
- * null where there are none or of both kinds.
- */
+/** The quote without the decoration of a diff or listing, and the side that its signs name; null if there are none, or both. */
 export function undecorated(quote: readonly string[]): { lines: string[]; side: Side | null } {
   const lines = quote.filter((line) => !notOfTheFile.test(line));
   const isDiff = lines.every((line) => line === "" || diffSign.test(line)) && lines.some(isSigned);
@@ -54,16 +51,16 @@ export function undecorated(quote: readonly string[]): { lines: string[]; side: 
 
 const isSigned = (line: string) => line.startsWith("+") || line.startsWith("-");
 
-/** How an answer of ours ends a line that is too long to be shown: the quote then holds the beginning of that line. */
+/** The note at the end of a line that a tool has cut: the quote then holds only the line's beginning. */
 const cutNote = /(?:… \[\d+ more characters of this line\]| \[\.\.\. \d+ more characters\])$/;
 
-/** A line of a quote with its white space squeezed; of a `cut` one there is more in the file. */
+/** A line of a quote with normalized white space; if `cut`, the line in the file is longer. */
 interface QuotedLine {
   text: string;
   cut: boolean;
 }
 
-/** A longer line is squeezed in pieces: every space found takes memory, and a line of millions more than there is. */
+/** Longer lines are normalized in pieces, because each match of a pattern takes memory. */
 const PIECE = 64 * 1024;
 
 /** White space of any kind and length as one space, and none at the ends. */
@@ -86,16 +83,15 @@ function quotedLine(line: string): QuotedLine {
 
 export interface QuoteSearch {
   stated: LineRange;
-  /** Asked in file order. Default: every place is. */
+  /** Called in file order. Default: all matches are. */
   allowed?(place: LineRange): boolean;
-  /** Which one of two that are equally near. Default: the first. */
+  /** Decides between two matches at the same distance. Default: the first. */
   preferred?(place: LineRange): boolean;
 }
 
 /**
- * Where the quote stands in `lines`: at the place that agrees with the stated lines, or else at the nearest one. Lines match
- * whole but for white space. A single line may also match in part: where no line matches whole, and on a stated line before
- * whole matches elsewhere, for quote and number agree there.
+ * Finds the quote in `lines`: the match that agrees with the stated lines, or else the nearest one. White space is ignored. A
+ * single line may match a part of a line: if no line matches as a whole, and on a stated line before whole matches elsewhere.
  */
 export function findQuote(
   lines: readonly string[],
@@ -114,7 +110,7 @@ interface Match extends LineRange {
 }
 
 function* linesWith(lines: readonly string[], { text, cut }: QuotedLine): Generator<Match> {
-  // White space aside, a line that holds the text holds its longest word: most lines need not be squeezed.
+  // A matching line contains the text's longest word, so most lines need no normalization.
   const word = text.split(" ").reduce((longest, one) => (one.length > longest.length ? one : longest));
   for (const [index, line] of lines.entries()) {
     if (!line.includes(word)) continue;
@@ -124,7 +120,7 @@ function* linesWith(lines: readonly string[], { text, cut }: QuotedLine): Genera
   }
 }
 
-/** Every run of lines that are the quote's, by Knuth, Morris and Pratt: files may repeat one line a million times. */
+/** All matches of several lines, by Knuth-Morris-Pratt: a file may repeat one line a million times. */
 function* runsOf(lines: readonly string[], wanted: readonly QuotedLine[]): Generator<Match> {
   const idOf = recognizer(wanted);
   const ids = wanted.map(({ text }) => wanted.findIndex((one) => one.text === text));
@@ -140,7 +136,7 @@ function* runsOf(lines: readonly string[], wanted: readonly QuotedLine[]): Gener
   }
 }
 
-/** Tells which line of the quote a line of the file is: the number of the first one with its text, -1 for none. */
+/** Maps a line of the file to the first line of the quote with the same text, -1 if there is none. */
 function recognizer(wanted: readonly QuotedLine[]): (line: string) => number {
   const whole = new Map<string, number>();
   const beginnings = new Set<string>();
@@ -159,7 +155,7 @@ function recognizer(wanted: readonly QuotedLine[]): (line: string) => number {
   };
 }
 
-/** For each beginning of the pattern, how long the longest other beginning is with which it ends. */
+/** The failure function of Knuth-Morris-Pratt. */
 function fallbacks(pattern: readonly number[]): number[] {
   const lengths = [0];
   for (let at = 1, length = 0; at < pattern.length; at++) {
@@ -170,7 +166,7 @@ function fallbacks(pattern: readonly number[]): number[] {
   return lengths;
 }
 
-/** The first of the best matches. One that only reaches into the stated lines comes after those that agree with them. */
+/** The first of the best matches. Partial overlap with the stated lines ranks below agreement. */
 function nearest(matches: Iterable<Match>, { stated, allowed, preferred }: QuoteSearch): Match | undefined {
   let best: { match: Match; rank: number[] } | undefined;
   for (const match of matches) {
@@ -190,9 +186,8 @@ function isBetter(rank: readonly number[], than: readonly number[]): boolean {
 }
 
 /**
- * Where a quote stands that was copied as the diff shows it, removed and added lines below each other: on neither side do
- * they follow each other. The lines of the quote that are on the given side are its place, from the first to the last with
- * anything on it.
+ * Finds a quote that was copied from the diff with removed and added lines, which are adjacent on neither side. Returns the
+ * range of the quoted lines on the given side, without blank lines at its ends.
  */
 export function findShownQuote(
   hunks: readonly Hunk[],
@@ -210,7 +205,7 @@ export function findShownQuote(
     quote,
     {
       stated: { start: rowOf(stated.start), end: rowOf(stated.end) },
-      // Hunks do not follow each other in the file.
+      // Hunks are not adjacent in the file.
       allowed: ({ start, end }) => rows[start - 1]?.number === rows[end - 1]?.number,
     },
   );
@@ -227,37 +222,34 @@ function numberOn(side: Side, line: DiffLine): number | undefined {
   return line.kind === "added" ? undefined : line.oldLine;
 }
 
-/** Most lines that are looked at: those around the stated one. */
+/** Maximum number of lines searched, around the stated one. */
 const MAX_SEARCHED_LINES = 200_000;
-/** How much of a line is compared. */
+/** Characters of a line that are compared. */
 const MAX_CHARACTERS = 240;
-/** Lines that share most pairs of characters with the text, whose edit distance is then counted. */
+/** Lines with the most character pairs in common, for which the edit distance is computed. */
 const SHORTLIST = 32;
-/** Lines that differ more are no help, nor are those that differ by so much more than the nearest. */
+/** Lines that differ more are not shown, nor those that differ this much more than the nearest. */
 const MOST_DIFFERENT = 0.6;
 const MUCH_MORE = 0.2;
-/** How many lines an answer shows, and how much of each. */
+/** Lines in an answer, and bytes of each. */
 const SHOWN = 5;
 const MAX_LINE_BYTES = 300;
 
-/** A line that may be the one that was meant. */
+/** A line that may be meant by a quote. */
 interface NearLine {
   /** 1-indexed. */
   number: number;
-  /** 0 for the same text, 1 for one that has nothing of it. White space does not count. */
+  /** 0 for the same text, 1 for nothing in common. White space is ignored. */
   difference: number;
 }
 
-/** Both sides of a file, of which LEFT counts where lines were removed. */
+/** Both sides of a file. On LEFT only removed lines count. */
 interface Sides {
   lines: Record<Side, readonly string[] | null>;
   isRemoved(oldLine: number): boolean;
 }
 
-/**
- * For an answer that helps to correct a quote that stands nowhere: the lines that are most like it, with their sides and
- * numbers, or those around the stated line where none is.
- */
+/** Helps the model to correct a quote that was not found: the most similar lines, or those around the stated line if there are none. */
 export function showNearLines(file: Sides, side: Side, line: number, quote: readonly string[]): string {
   const text = missingLine(file.lines[side] ?? [], quote) ?? quote.at(-1) ?? "";
   const near = (["RIGHT", "LEFT"] as const)
@@ -276,7 +268,7 @@ export function showNearLines(file: Sides, side: Side, line: number, quote: read
     .join("\n");
 }
 
-/** The first of several lines of the quote that no line of the file is. */
+/** The first line of a longer quote that the file does not have. */
 function missingLine(lines: readonly string[], quote: readonly string[]): string | undefined {
   if (quote.length < 2) return undefined;
   const missing = new Set(quote.map(squeeze));
@@ -294,10 +286,9 @@ function around(line: number, count: number, side: Side): { number: number; side
 const compared = (line: string) => squeeze(line.slice(0, MAX_CHARACTERS));
 
 /**
- * The lines whose text is nearest to `text`, the nearest first; of equally near ones those nearer to `line`. Comparing is
- * bounded: in a file of any size it takes a moment.
+ * The most similar lines, best first; at equal similarity the one nearer to `line`. The work is bounded for files of any size.
  *
- * @param accepts which line numbers count; all when left out
+ * @param accepts filters line numbers; default: all
  */
 export function nearLines(
   lines: readonly string[],
@@ -339,7 +330,7 @@ const away = ({ number }: { number: number }, line: number) => Math.abs(number -
 const differenceOf = (one: string, other: string) =>
   distance(one, other) / Math.max(one.length, other.length, 1);
 
-/** How many neighbouring characters a text has in common with this one, 0 to 1: quick, and seldom too low. */
+/** The share of character pairs that another text has in common with this one, 0 to 1: a fast estimate, rarely too low. */
 function createPairs(text: string): { sharedWith(other: string): number } {
   const known = new Set<number>();
   for (let at = 1; at < text.length; at++) known.add(pairAt(text, at));

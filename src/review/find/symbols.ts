@@ -4,10 +4,10 @@ import type { Definition } from "../../syntax/source.ts";
 import { fullName } from "../../tools/definition-name.ts";
 import { isProse, isRun } from "../context/code-file.ts";
 
-/** What a file defines, by its lines: as long as these are held. */
+/** Definitions of a file, by its array of lines. */
 const known = new WeakMap<readonly string[], Promise<readonly Definition[]>>();
 
-/** What a file defines, in the order of lines; nothing for text that is no code, or that is too large or too dense to be parsed. */
+/** The definitions of a file in line order; empty for prose, and for text that is too large or too dense to parse. */
 export function definitionsIn(path: string, lines: readonly string[]): Promise<readonly Definition[]> {
   const found = known.get(lines) ?? define(path, lines);
   known.set(lines, found);
@@ -20,7 +20,7 @@ async function define(path: string, lines: readonly string[]): Promise<readonly 
   return source?.definitions ?? [];
 }
 
-/** The definition that a line stands in: the innermost one that runs, or else the innermost of any other kind. */
+/** The definition around a line: the innermost one with code that runs, else the innermost of any kind but a module. */
 export async function definitionOf(
   path: string,
   lines: readonly string[] | null,
@@ -31,7 +31,7 @@ export async function definitionOf(
   return around.findLast(isRun) ?? around.findLast(({ kind }) => kind !== "module") ?? null;
 }
 
-/** Its name, with what it is a member of: "Cart.total". Null outside of any. */
+/** The qualified name of the definition around a line, "Cart.total"; null if there is none. */
 export async function symbolAt(
   path: string,
   lines: readonly string[] | null,
@@ -41,7 +41,7 @@ export async function symbolAt(
   return definition && fullName(definition);
 }
 
-/** The definition of that name, of several the one nearest to a line. */
+/** The definition with a qualified name; of several, the one nearest to a line. */
 export async function definitionNamed(
   path: string,
   lines: readonly string[] | null,

@@ -4,18 +4,18 @@ import { fingerprintIn, titlesAlike } from "../find/fingerprint.ts";
 import type { LineRange } from "../find/quote.ts";
 import type { PriorFinding } from "../review-input.ts";
 
-/** What is known of earlier findings beside what they say. */
+/** Where the code of earlier findings is now. */
 export interface PriorLocations {
-  /** The name that a file had at the merge base, whichever of its names is given. */
+  /** The name of a file at the merge base, for either of its names. */
   firstName(path: string): string;
-  /** Where the code of an earlier finding stands now; null where it is gone. */
+  /** Where the code of an earlier finding is now; null if it is gone. */
   locationOf(earlier: PriorFinding): LineRange | null;
 }
 
-/** Reworded code is looked for this many lines around the place that the old code had, where its definition is not known. */
+/** Changed code is searched within this distance of the old line, if its definition is unknown. */
 const NEAR_LINES = 30;
 
-/** How sure it is that both tell of one problem; the surest pairs are made first. */
+/** Kinds of evidence that both are one problem, the strongest first. */
 const sureness = ["id", "place", "words", "moved"] as const;
 
 interface Pair {
@@ -26,10 +26,10 @@ interface Pair {
 }
 
 /**
- * Which findings an earlier one tells of already, as far as that is certain: by the fingerprint; by the code of a further
- * place; by lines that both stand on, or that the old code has left, with titles that say the same. Each earlier finding tells
- * of one, of several the nearest. Code that still stands at another place is another problem, whatever its words are; and what
- * was fixed tells of nothing: a problem that returns is new.
+ * Pairs new findings with earlier ones if rules can decide: by fingerprint; by the code of a further location; or by the same lines,
+ * or lines that the old code has left, with similar titles. Each earlier finding gets one partner, the nearest of several. If its
+ * code is still at another location, it is another problem, whatever the titles say. A fixed finding gets no partner: a problem
+ * that returns is new.
  */
 export function certainPairs<Earlier extends PriorFinding>(
   findings: readonly Finding[],
@@ -48,7 +48,7 @@ export function certainPairs<Earlier extends PriorFinding>(
   return told;
 }
 
-/** Of a deleted comment nothing but its id is known. */
+/** True for a deleted comment, of which only the id is known. */
 export const isBare = ({ comment, state }: PriorFinding) => comment === null && state === "dismissed";
 
 function candidates(
@@ -91,9 +91,9 @@ function howSure(finding: Finding, earlier: PriorFinding, facts: PriorLocations)
 }
 
 /**
- * Whether an earlier finding can tell of this one at all. A certain finding is told by the same rule only: a comment that a model
- * was talked into, and that a person dismissed, would silence it. For the same reason a dismissal holds for the very code that
- * was dismissed. Comments of older versions do not tell their rule, and tell of the same code only.
+ * Whether an earlier finding can match this one at all. A certain finding matches only the same rule: otherwise an injected text
+ * could make a model post a comment that, once dismissed, suppresses it. For the same reason a dismissal of a certain finding holds
+ * only for the same code. Comments of older versions do not name their rule, and match only the same code.
  */
 function mayTellOf(finding: Finding, earlier: PriorFinding): boolean {
   if (!isCertain(finding)) return !isCertain(earlier);
@@ -103,7 +103,7 @@ function mayTellOf(finding: Finding, earlier: PriorFinding): boolean {
   return earlier.source === finding.source && (earlier.state !== "dismissed" || isSameCode);
 }
 
-/** A problem at several places goes by the first of them, and which one is first may change from push to push. */
+/** A problem at several locations is listed at the first one, which may change from push to push. */
 function hasPlace(
   { category, places }: Finding,
   earlier: PriorFinding,
@@ -119,7 +119,7 @@ function hasPlace(
   );
 }
 
-/** Whether the finding, at one of its places, stands where the earlier one does. */
+/** Whether one of the finding's locations is where the earlier finding is. */
 function standsOn(finding: Finding, earlier: PriorFinding, place: LineRange, facts: PriorLocations): boolean {
   return [finding, ...finding.places].some((one) => isSameFile(one, earlier, facts) && overlaps(one, place));
 }
@@ -137,7 +137,7 @@ export function overlaps(
   return (start_line ?? line) <= end && start <= line;
 }
 
-/** Whether it stands where the old code, now gone, has stood. */
+/** Whether it is where the old code was, which is gone. */
 function isNearOld(finding: Finding, earlier: PriorFinding): boolean {
   const isKnown = finding.symbol !== null && earlier.symbol !== null;
   return isKnown ? finding.symbol === earlier.symbol : isNearOldLines(finding, earlier);
@@ -150,7 +150,7 @@ export function isNearOldLines({ line }: Finding, earlier: PriorFinding): boolea
 
 const FAR = Number.MAX_SAFE_INTEGER;
 
-/** Lines to where the earlier one stands; one whose code is gone is farther than any that stands. */
+/** Distance in lines; an earlier finding whose code is gone is farther than any other. */
 function distanceTo(finding: Finding, earlier: PriorFinding, facts: PriorLocations): number {
   if (isBare(earlier) || !isSameFile(finding, earlier, facts)) return FAR;
   const place = facts.locationOf(earlier);

@@ -24,20 +24,20 @@ import {
   type PriorLocations,
 } from "./certain-pairs.ts";
 
-/** Two that may tell of one problem: who knows both texts can say. */
+/** A pair that may be one problem; a model must compare the texts. */
 interface NearCollision<Earlier extends PriorFinding = PriorFinding> {
   finding: Finding;
   earlier: Earlier;
-  /** Both stand on the same lines. */
+  /** True if both are on the same lines. */
   isSamePlace: boolean;
 }
 
-/** What a person dismissed is not told again in other words of the lines beside. */
+/** A dismissed problem must not return in other words within this distance. */
 const DISMISSED_LINES = 10;
 
 /**
- * Findings and earlier ones that no rule makes a pair of and that may be one all the same. An open one that has its pair is
- * left out, a dismissed one is not: whoever said that it stays as it is meant all ways to put it.
+ * Pairs that rules do not match and that may still be one problem. An open earlier finding with a partner is left out; a dismissed
+ * one is not, because a dismissal covers all restatements.
  */
 export function nearCollisions<Earlier extends PriorFinding>(
   findings: readonly Finding[],
@@ -76,7 +76,7 @@ function collision<Earlier extends PriorFinding>(
   return isNear ? { finding, earlier, isSamePlace } : null;
 }
 
-/** Two files that go wrong together: each of both names the other one as evidence, or both say the same. */
+/** A problem between two files: the finding names the other file as evidence, or the titles are similar. */
 const isOtherEnd = (finding: Finding, earlier: PriorFinding, { firstName }: PriorLocations) =>
   finding.evidence.some(({ path }) => firstName(path) === firstName(earlier.path)) ||
   titlesAlike(finding.title, earlier.title);
@@ -107,10 +107,7 @@ const MAX_SAID = 500;
 const MAX_REPLY = 300;
 const MAX_REPLIES = 3;
 
-/**
- * Asks a model, once for all of them, which near-collisions tell of one problem. Null where there is no answer: the model
- * failed, or there is nothing left to ask it with.
- */
+/** Asks a model, in one question, which near collisions are one problem. Null if it failed or the budget is spent. */
 async function askSame<Collision extends NearCollision>(
   run: ReviewRun,
   collisions: readonly Collision[],
@@ -153,7 +150,7 @@ async function askSame<Collision extends NearCollision>(
 
 interface Question<Collision> {
   messages: Message[];
-  /** The collision of two names; undefined where they were not asked for together. */
+  /** The pair with two names; undefined if it was not asked for. */
   collisionOf(finding: string, earlier: string): Collision | undefined;
 }
 
@@ -179,10 +176,10 @@ function putQuestion<Collision extends NearCollision>(
   };
 }
 
-/** The same whatever else is asked: an answer that was recorded is understood by it. */
+/** A stable name, so that a recorded answer can be replayed. */
 const nameOf = ({ comment, id }: PriorFinding) => (comment === null ? id : String(comment));
 
-/** Each has its part of the room, so that a long one leaves some to the others. */
+/** Each text gets an equal share of the bytes. */
 function list(source: string, texts: readonly string[], room: number): string {
   const each = Math.floor(room / texts.length);
   return wrapUntrusted(source, texts.map((text) => cutAtLine(text, each).text).join("\n\n"));
@@ -203,7 +200,7 @@ function earlierText(earlier: PriorFinding): string {
   return `${nameOf(earlier)} ${where} [${kind}] ${oneLine(title)}\n  ${indented(textBelowTitle(text), MAX_SAID)}${answers.join("")}`;
 }
 
-/** The number that a line had when its comment was made says nothing of where it would be now. */
+/** An old line number says nothing about the current position, and is marked as old. */
 function lineOf({ side, line, original_line }: PriorFinding): string {
   if (line !== null) return `:${line}${removed(side)}`;
   return original_line === null ? "" : ` (line ${original_line}${removed(side)} when it was posted)`;
@@ -214,7 +211,7 @@ const inside = (symbol: string | null) => (symbol === null ? "" : ` in ${oneLine
 
 const oneLine = (text: string) => text.replaceAll(/\s+/g, " ").trim().slice(0, MAX_SAID);
 
-/** Only what begins a line is an entry, whatever its text quotes. */
+/** Indented, because only the start of a line begins an entry: a text cannot forge one. */
 const indented = (text: string, most: number) =>
   text
     .slice(0, most)
@@ -222,7 +219,7 @@ const indented = (text: string, most: number) =>
     .trim()
     .replaceAll(/\s*[\n\r\u2028\u2029]\s*/g, "\n  ");
 
-/** Reads where the code of earlier findings stands now; renamed files go by the name that they had at the merge base. */
+/** Locates the code of earlier findings in the current files. */
 export async function readFacts(
   { files, anchorFile }: Pick<ChangeUnderReview, "files" | "anchorFile">,
   earlier: readonly PriorFinding[],
@@ -239,17 +236,17 @@ export async function readFacts(
   };
 }
 
-/** Which of this run's findings an earlier one tells of already, each with that one. */
+/** This run's findings that repeat an earlier one, with the earlier one. */
 type Repeats<Earlier extends PriorFinding = PriorFinding> = ReadonlyMap<Finding, Earlier>;
 
-/** The worst are asked about first. */
+/** Maximum number of pairs in one question, the worst findings first. */
 const MOST_QUESTIONS = 60;
 
 /**
- * Compares the findings of a run with those of earlier ones: what is certain by rules, what stands close together by one
- * question to a model. What no model decides about is compared by rules alone: it would be silenced by whoever says that it was told.
+ * Compares the findings of a run with earlier ones: by rules if they can decide, else with one question to a model. Certain
+ * findings are matched only by rules; otherwise an injected text could suppress them as duplicates.
  *
- * @param run null where no model can be asked
+ * @param run null if no model can be asked
  */
 export async function compareFindings<Earlier extends PriorFinding>(
   run: ReviewRun | null,
@@ -265,14 +262,14 @@ export async function compareFindings<Earlier extends PriorFinding>(
   const asked = run ? collisions.slice(0, MOST_QUESTIONS) : [];
   const same = run && asked.length > 0 ? await askSame(run, asked) : null;
   const unanswered = same === null ? collisions : collisions.slice(asked.length);
-  // Whoever dismissed something mild has not spoken of anything worse.
+  // The dismissal of a mild finding does not cover a worse one.
   const assumed = unanswered.filter(
     ({ isSamePlace, earlier: one, finding }) =>
       isSamePlace && one.state === "dismissed" && worstFirst(finding, one) >= 0,
   );
   const taken = new Set<Earlier>(repeats.values());
   for (const { finding, earlier: one } of [...(same ?? []), ...assumed]) {
-    // A dismissed one stands for all restatements of it, an open one for a single finding.
+    // A dismissed finding matches all restatements, an open one only one finding.
     if (repeats.has(finding) || (one.state !== "dismissed" && taken.has(one))) continue;
     repeats.set(finding, one);
     taken.add(one);
@@ -280,19 +277,19 @@ export async function compareFindings<Earlier extends PriorFinding>(
   return repeats;
 }
 
-/** Lines around the old place in which moved code is looked for, where the definition that it stood in is not known. */
+/** Moved code is searched within this distance of the old line, if its definition is unknown. */
 const AROUND = 150;
-/** Of a file whose place was never known, or of a long definition, the first lines alone are looked at. */
+/** Maximum number of lines searched. */
 const MOST_LINES = 1_000;
-/** A finding of more lines is not looked for elsewhere. */
+/** Findings of more lines are not searched elsewhere. */
 const WINDOW = 8;
 const MAX_LINE_LENGTH = 1_000;
 
 type Told = Pick<PriorFinding, "side" | "line" | "start_line" | "original_line" | "symbol" | "code">;
 
 /**
- * Where the code of an earlier finding stands now: where GitHub says, if it is still that code; else the nearest place in its
- * definition, or around the old lines, that has it. Null where it is gone, and where nobody can tell.
+ * Locates the code of an earlier finding: at GitHub's line if it is still the same code, else at the nearest match in its
+ * definition or around the old line. Null if it is gone or unknown.
  */
 export async function locate(file: AnchorFile | undefined, told: Told): Promise<LineRange | null> {
   const { side, line, start_line, code } = told;
@@ -320,7 +317,7 @@ async function searched(
   return { start: first, end: Math.min(end, lines.length, first + MOST_LINES) };
 }
 
-/** Of all places that have the code the one nearest to a line. */
+/** The match that is nearest to a line. */
 function nearest(
   lines: readonly string[],
   code: string,

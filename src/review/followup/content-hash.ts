@@ -5,28 +5,28 @@ import type { ChangedFile } from "../../tools/tool.ts";
 
 const sha256 = (text: string) => hash("sha256", text, "base64url");
 
-/** Renaming a file makes nothing in it new. */
+/** The name at the merge base: renaming a file makes nothing in it new. */
 export const firstName = ({ change }: Pick<ChangedFile, "change">) => change.oldPath ?? change.path;
 
-/** What every hash of a file begins with. */
+/** The prefix of every hash of a file. */
 export const fileMark = (path: string) => sha256(path).slice(0, PATH_CHARACTERS);
 
-/** The beginning of a hash that tells of which file it is. */
+/** The prefix of a hash, which identifies the file. */
 export const markOf = (hash: string) => hash.slice(0, PATH_CHARACTERS);
 
 /**
- * Stands among the hashes of a file with this mark where a look at an earlier finding is still due. No content has it, so that
- * something that was read seems to be gone from the file until somebody has looked.
+ * A pseudo hash that records that a file has an earlier finding with a due re-check. No content has this hash, so the file counts
+ * as changed until the re-check is done.
  */
 export const lookAgain = (mark: string) => mark + "-".repeat(HASH_CHARACTERS - PATH_CHARACTERS);
 
-/** Whether a hash stands for such a look. */
+/** Whether a hash records a due re-check. */
 export const isDue = (hash: string) => hash === lookAgain(markOf(hash));
 
-/** How a state remembers contents of a file, by the digests of its changes: one, or all in order. */
+/** Hashes the changes of a file for the state: one digest, or all in order. */
 export type ContentHash = (path: string, digests: readonly string[]) => string;
 
-/** What of the configuration decides what is looked for and reported. */
+/** The part of the configuration that decides what is searched and reported. */
 const reportingRules = (config: EffectiveConfig) => {
   const { instructions, minimum_severity, severity_by_path = [], rules } = config;
   return JSON.stringify([instructions, minimum_severity, severity_by_path, rules]);
@@ -34,7 +34,7 @@ const reportingRules = (config: EffectiveConfig) => {
 const defaultRules = reportingRules(defaultRepoConfig);
 
 /**
- * The key of what was read under these rules. Under other rules all of it is new: the author of a pull request chooses its base branch,
+ * The key for hashes under these rules. Under other rules everything is new: the author of a pull request chooses the base branch,
  * and with an old branch the rules of that time.
  */
 export function keyUnder(config: EffectiveConfig, key: string): string {
@@ -43,8 +43,8 @@ export function keyUnder(config: EffectiveConfig, key: string): string {
 }
 
 /**
- * Who opens a pull request chooses what is hashed, and with so few characters two contents with one hash can be found: without
- * the key nobody can look for them.
+ * Hashes with a secret key. The author of a pull request chooses the content, and hashes this short have findable collisions; without
+ * the key, no one can search for them.
  */
 export function contentHashBy(key: string): ContentHash {
   return (path, digests) => {

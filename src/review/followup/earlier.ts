@@ -13,22 +13,22 @@ import type { PriorLocations } from "./certain-pairs.ts";
 import { compareFindings, readFacts } from "./compare-findings.ts";
 import type { ReviewedHunks } from "./known-change.ts";
 
-/** What of a run decides whether an earlier finding is looked at again. */
+/** The parts of a run that decide whether an earlier finding is re-checked. */
 export interface CheckedChange extends Pick<ChangeUnderReview, "files" | "anchorFile"> {
   known: Pick<ReviewedHunks, "known" | "hasNew" | "hasLost" | "isKnownLine">;
   isFirst: boolean;
   deps: { diffs: Pick<DiffSource, "fileDiff"> };
 }
 
-/** A change so close to the lines of a finding may settle it. */
+/** A change within this distance may fix a finding. */
 const NEAR_LINES = 15;
 
 /**
- * Whether what an earlier finding is about has changed since the last review: something that was read of its file is gone;
- * something new stands in its definition or close to it, or, once its own code is gone, anywhere in its file; or a file that it
- * named as evidence has changed. Where nothing is remembered: whether its code is gone.
+ * Whether an earlier finding must be re-checked, because since the last review: its file lost a reviewed change; its definition or
+ * the lines near it have new code (anywhere in the file, if its own code is gone); or a file in its evidence has changed. If no
+ * earlier review is remembered: whether its code is gone.
  *
- * @param place where its code stands now; null where it is gone
+ * @param place where its code is now; null if it is gone
  */
 export async function needsCheck(
   run: CheckedChange,
@@ -43,7 +43,7 @@ export async function needsCheck(
   return place === null || hasNewNear(run, path, earlier, place);
 }
 
-/** A file's name at head, whichever of its names is given. */
+/** The name of a file at head, for either of its names. */
 export function headPath({ files }: Pick<ChangeUnderReview, "files">, path: string): string {
   const file =
     files.find(({ change }) => change.path === path) ?? files.find(({ change }) => change.oldPath === path);
@@ -68,7 +68,7 @@ async function hasNewNear(
   });
 }
 
-/** The lines near a finding, and those of its definition. */
+/** The lines near a finding and of its definition. */
 async function aroundOf(
   { anchorFile }: CheckedChange,
   { path, side, symbol }: PriorFinding,
@@ -85,9 +85,9 @@ async function aroundOf(
   return { start: Math.min(near.start, definition.start), end: Math.max(near.end, definition.end) };
 }
 
-/** A finding that has no comment of its own and goes on from review to review. */
+/** A finding without a comment, which the state carries from review to review. */
 export interface RelocatedFinding {
-  /** On the lines that its code has now, or as it was where that is gone. */
+  /** At the current lines of its code, or unchanged if the code is gone. */
   finding: Finding;
   standing: "listed" | "annotated";
   reason: string;
@@ -95,16 +95,16 @@ export interface RelocatedFinding {
   stands: boolean;
 }
 
-/** What the state of a pull request holds, as the change is now. */
+/** The findings in the state of a pull request, located in the current change. */
 interface CarriedOver {
-  /** What a review found that was called off before it was published, as far as its code is still there. */
+  /** Findings of a cancelled review that were never published and whose code is still there. */
   unpublished: Finding[];
   carried: RelocatedFinding[];
 }
 
 type Reading = Pick<CheckedChange, "anchorFile" | "known">;
 
-/** Finds the lines again that carried findings stand on. */
+/** Locates carried findings in the current change. Findings in private files are left out. */
 async function relocateCarried(
   run: Reading & { deps: { isPrivate(path: string): boolean } },
   all: readonly CarriedFinding[],
@@ -124,11 +124,11 @@ async function relocateCarried(
   return over;
 }
 
-/** The finding on the lines that its quote has now; null where that is gone. */
+/** The finding at the current lines of its quote; null if the quote is gone. */
 async function anchoredNow({ anchorFile, known }: Reading, finding: Finding): Promise<Finding | null> {
   const file = await anchorFile(finding.path);
   if (!file) return null;
-  // Of a secret no code is kept. In a file of which everything was read, nothing has changed.
+  // The code of a secret is not kept. If everything in its file was reviewed, nothing has changed.
   if (finding.quote === "") return known.hasNew(file.path) || known.hasLost(file.path) ? null : finding;
   const resolved = resolveAnchor(file, finding);
   if (!resolved.ok || resolved.anchor.side !== finding.side) return null;
@@ -139,26 +139,26 @@ async function anchoredNow({ anchorFile, known }: Reading, finding: Finding): Pr
   return { ...moved, ...(await withCheckedSuggestion(moved, file)).finding };
 }
 
-/** What of a run earlier findings are compared with. */
+/** The parts of a run that earlier findings are compared with. */
 export interface FollowedChange extends CheckedChange {
   input: Pick<ReviewRun["input"], "pull" | "history">;
   deps: CheckedChange["deps"] & { isPrivate(path: string): boolean };
   candidates: AnalyzerFindings;
 }
 
-/** What earlier reviews of a pull request left, as this one finds it. */
+/** The findings of earlier reviews of a pull request. */
 export interface PriorFindings {
-  /** Posted as comments. */
+  /** Findings with a comment. */
   entries: readonly PriorFinding[];
   carried: readonly RelocatedFinding[];
-  /** Found by a review that was called off; they are findings of this one. */
+  /** Findings of a cancelled review, which count as this one's. */
   unpublished: readonly Finding[];
   facts: PriorLocations;
-  /** Carried findings as if they had been posted, for comparing. */
+  /** Carried findings in the shape of posted ones, for comparison. */
   asPosted: ReadonlyMap<PriorFinding, RelocatedFinding>;
 }
 
-/** Reads what earlier reviews left; nothing for a change that has none. Of private files nothing is read. */
+/** Reads the findings of earlier reviews, without those in private files. */
 export async function readPriorFindings(run: FollowedChange): Promise<PriorFindings> {
   const { pull, history } = run.input;
   const entries = (pull?.earlier ?? []).filter(({ path }) => !run.deps.isPrivate(path));
@@ -187,15 +187,15 @@ function asPriorFinding({ finding, stands }: RelocatedFinding): PriorFinding {
   };
 }
 
-/** What this run's findings say again. */
+/** Findings of this run that repeat earlier ones. */
 export interface Repeats {
-  /** Of comments, each finding with the one that tells of it; no comment stands twice. */
+  /** Each finding with the comment that it repeats; no comment occurs twice. */
   posted: ReadonlyMap<Finding, PriorFinding>;
-  /** Of carried findings that stand: these go on in their stead. */
+  /** Each finding with the carried finding that replaces it, if that one's code is still there. */
   carried: ReadonlyMap<Finding, RelocatedFinding>;
-  /** Further restatements of what a person dismissed: the first of them stands for all. */
+  /** Further restatements of a dismissed finding, after the first. */
   restated: ReadonlySet<Finding>;
-  /** Carried findings whose code is gone: what was found now takes their place. */
+  /** Carried findings whose code is gone, replaced by findings of this run. */
   replaced: ReadonlySet<RelocatedFinding>;
 }
 

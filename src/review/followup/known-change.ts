@@ -9,29 +9,29 @@ import type { ChangedFile, DiffSource } from "../../tools/tool.ts";
 import type { History } from "../review-input.ts";
 import { type ContentHash, contentHashBy, fileMark, firstName, isDue, markOf } from "./content-hash.ts";
 
-/** What of a change earlier reviews have read, by content. Paths are those of the head. */
+/** The hunks of a change that earlier reviews have read, recognized by content. Paths are those of the head. */
 export interface ReviewedHunks {
-  /** Numbers of the file's `-U3` hunks that were read, from 1. */
+  /** Numbers of the file's reviewed `-U3` hunks, from 1. */
   known(path: string): ReadonlySet<number>;
-  /** Whether the file has hunks that were not read. */
+  /** Whether the file has hunks that were not reviewed. */
   hasNew(path: string): boolean;
   /**
-   * Whether something that was read of the file is not part of the change any more, or a look at an earlier finding in it is
-   * still due; also of a file that the change left.
+   * Whether a reviewed change of the file is no longer part of the pull request, or a re-check of an earlier finding in it is due.
+   * The file need not be part of the change any more.
    */
   hasLost(path: string): boolean;
-  /** Whether the line stands in a hunk that was read. */
+  /** Whether the line is in a reviewed hunk. */
   isKnownLine(path: string, side: Side, line: number): Promise<boolean>;
-  /** By which contents of this pull request are remembered. */
+  /** The hash function of this pull request. */
   contentHash: ContentHash;
 }
 
 /**
- * Compares the change as it is with what was read. A hunk is known when all of its changes are. Equal changes of a file count
- * as often as they were read: where there are more of them now nobody can tell which is the new one, and all of them are.
+ * Compares the current change with what was reviewed. A hunk is known if all of its changes are. Equal changes are counted: if there
+ * are more of them now, all of them are new, because the new one cannot be told from the others.
  *
- * What was read and is taken away again may have made the rest harmless, and no hunk shows that it is gone. So if something is gone from
- * a file and nothing in it is new, all of the file is new; if a file is gone and nothing in the change is new, all of the change is.
+ * A reviewed change that was taken back may have made the rest harmless, and no hunk shows that it is gone. So if a file lost a
+ * reviewed change and nothing in it is new, the whole file is new; if a whole file is gone and nothing is new, the whole change is.
  */
 export function findReviewedHunks(
   files: readonly ChangedFile[],
@@ -63,7 +63,7 @@ export function findReviewedHunks(
   };
 }
 
-/** Its header alone is looked at: analyzers may match thousands of lines of one file. */
+/** By the hunk header only, because analyzers may match thousands of lines of one file. */
 function holds(hunk: Hunk, side: Side, line: number): boolean {
   const [start, lines] = side === "RIGHT" ? [hunk.newStart, hunk.newLines] : [hunk.oldStart, hunk.oldLines];
   return start <= line && line < start + lines;
@@ -79,8 +79,7 @@ function changeHashes(file: ChangedFile, contentHash: ContentHash): string[][] {
 }
 
 /**
- * Hashes that say of changes that they were there and not read, of those in the hunks with these numbers: nothing is known by them,
- * but they are missed when they go.
+ * Hashes of the unread changes in these hunks. They make nothing known, but they show later that a change is gone.
  */
 export function unreadHashes(
   file: ChangedFile,
@@ -99,7 +98,7 @@ export const allHunks = ({ changes }: ChangedFile) => new Set(changes.map((_, at
 interface Compared {
   /** Numbers of known hunks, by path. */
   known: ReadonlyMap<string, ReadonlySet<number>>;
-  /** Beginnings of hashes of files that had more of a content when it was read. */
+  /** Prefixes of files that lost a reviewed change. */
   lost: ReadonlySet<string>;
 }
 
@@ -109,7 +108,7 @@ function compare(
   contentHash: ContentHash,
 ): Compared {
   const hunks = new Map(files.map((file) => [file.change.path, hunkHashes(file, unit, contentHash)]));
-  // A file that is remembered as a whole counts once, however many hunks it has.
+  // A file that was recorded as a whole counts once.
   const now = countOf([...hunks.values()].flatMap((of) => (unit === "change" ? of.flat() : (of[0] ?? []))));
   const read = countOf(hashes);
   const isRead = (hash: string) => (now.get(hash) ?? 0) <= (read.get(hash) ?? 0);
@@ -122,7 +121,7 @@ function compare(
   const gone = new Set(lost.filter((hash) => !isDue(hash)).map(markOf));
   const hasNew = ({ change, reviewable, totalHunks }: ChangedFile) =>
     reviewable && totalHunks > (known.get(change.path)?.size ?? 0);
-  // A file that is in the change without a line that is read is as good as gone from it.
+  // A file without a readable line counts as gone.
   const withLines = files.filter(({ reviewable, totalHunks }) => reviewable && totalHunks > 0);
   const marks = new Set(withLines.map((file) => fileMark(firstName(file))));
   const isFileGone = [...gone].some((mark) => !marks.has(mark)) && !files.some(hasNew);
@@ -131,25 +130,25 @@ function compare(
   return { known, lost: new Set(lost.map(markOf)) };
 }
 
-/** For each hunk of a file the hashes that have to be known for it to be known. */
+/** For each hunk of a file, the hashes that must all be known. */
 function hunkHashes(file: ChangedFile, unit: Reviewed["unit"], contentHash: ContentHash): string[][] {
   if (unit === "change") return changeHashes(file, contentHash);
   const whole = [contentHash(firstName(file), file.changes.flat())];
   return file.changes.map(() => whole);
 }
 
-/** How often each of the hashes is there. */
+/** Counts equal hashes. */
 function countOf(hashes: readonly string[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const hash of hashes) counts.set(hash, (counts.get(hash) ?? 0) + 1);
   return counts;
 }
 
-/** How many hunks of these files earlier reviews have read. */
+/** The number of hunks in these files that earlier reviews have read. */
 export const countReviewed = (files: readonly ChangedFile[], known: Pick<ReviewedHunks, "known">): number =>
   files.reduce((sum, { change }) => sum + known.known(change.path).size, 0);
 
-/** The files without those in which nothing is new; `diffBytes` of the others are those of their new hunks. */
+/** The files with new hunks; `diffBytes` only counts these hunks. */
 export async function filesWithNewHunks(
   files: readonly ChangedFile[],
   known: ReviewedHunks,
@@ -176,7 +175,7 @@ async function withoutHunks(
   return { ...file, diffBytes: around + shownBytes(headingNote(note) + renderHunks(hunks)) };
 }
 
-/** What a file's heading says beside its path. */
+/** The note beside the path in a file's heading. */
 export const headingNote = (note: string) => (note === "" ? "" : ` (${note})`);
 
 function nullIfTooLarge(error: unknown): null {
@@ -184,14 +183,14 @@ function nullIfTooLarge(error: unknown): null {
   throw error;
 }
 
-/** The hunks of a file that no earlier review has read. */
+/** The new hunks of a file. */
 interface NewHunks {
   hunks: Hunk[];
-  /** Which they are, in words; empty where all of them are new. */
+  /** Which hunks are new, in words; empty if all are. */
   note: string;
 }
 
-/** Runs of numbers that a note names. */
+/** Maximum number of ranges in a note. */
 const MAX_RUNS = 20;
 
 /** @param read numbers of the `-U3` hunks that were read */
@@ -204,7 +203,7 @@ export function newHunks(diff: FileDiff, read: ReadonlySet<number>): NewHunks {
   return { hunks, note: `new: ${which}; an earlier review has read the rest` };
 }
 
-/** The numbers that `diff_file` gives to each hunk: several to one that it divides. */
+/** The numbers that `diff_file` gives to each hunk; a divided hunk has several. */
 function numbersOf(diff: FileDiff): number[][] {
   const parts = servedHunks(diff);
   let next = 0;
@@ -233,13 +232,10 @@ function runsOf(numbers: readonly number[]): string {
   return `${named.join(", ")}${more}`;
 }
 
-/** Of a change with more of them whole files are remembered: what is remembered has to fit into a comment. */
+/** A larger change is recorded by whole files, because the state must fit into a comment. */
 export const MAX_CHANGES = 2_000;
 
-/**
- * All that was read and is still part of the change: what the coverage counts as served, now or by earlier reviews. What was not
- * read stood beside it all the same, and is remembered as that.
- */
+/** Everything that counts as reviewed now: the served hunks of this and earlier reviews. Unread changes are recorded as unread. */
 export function reviewedNow(
   files: readonly ChangedFile[],
   coverage: Pick<Coverage, "unshown">,
@@ -261,7 +257,7 @@ export function reviewedNow(
   return { unit: "file", hashes: read.map((file) => contentHash(firstName(file), file.changes.flat())) };
 }
 
-/** Hashes of the changes in a file's hunks that were read, without those in hunks that are left out. */
+/** Hashes of the changes in a file's reviewed hunks, except for some hunks. */
 export function readHashes(
   file: ChangedFile,
   coverage: Pick<Coverage, "unshown">,

@@ -24,28 +24,28 @@ import { type PriorClaim, recheckFinding } from "./recheck.ts";
 /** Checks at the same time. */
 const CONCURRENCY = 4;
 
-/** A rule match that a model judged: it rejected it, or reported it in its own words. */
+/** A rule match that a model rejected, or reported in its own words. */
 export interface JudgedMatch {
   finding: Finding;
-  /** What people are told of an earlier comment about it. */
+  /** The reason given on an earlier comment about it. */
   reason: string;
 }
 
-/** What became of earlier findings. */
+/** The new state of earlier findings. */
 interface ResolvedFindings extends Pick<LedgerUpdate, "resolutions" | "settled"> {
-  /** Carried findings that go on, with the standing that they have now. */
+  /** Carried findings that are still open, with their current standing. */
   carried: readonly RelocatedFinding[];
-  /** Files with findings that were to be looked at and were not, or not to the end. */
+  /** Files with findings whose re-check did not run or finish. */
   due: ReadonlySet<string>;
 }
 
 /**
- * Looks at earlier findings whose code has changed since the last review, the worst first. What a finding of this run says
- * again is still there. Certain findings are fixed if their analyzer does not find them any more, and no model is asked about them;
- * the others are found fixed by a model only.
+ * Re-checks earlier findings whose code has changed since the last review, the worst first. A finding that this run repeats is still
+ * present. Certain findings are fixed if their analyzer no longer finds them, and no model is asked; only a model can find the others
+ * fixed.
  *
  * @param run null if no model can be asked
- * @param judged rule matches of this run that a model judged: what was published of them before is withdrawn
+ * @param judged rule matches of this run that a model judged: their earlier comments are withdrawn
  */
 async function resolvePriorFindings(
   run: ReviewRun | null,
@@ -92,7 +92,7 @@ async function resolvePriorFindings(
   };
 }
 
-/** Earlier findings, with a comment of ours or carried, that this run does not find again. */
+/** Open earlier findings, posted or carried, that this run does not repeat. */
 function unrepeated(
   { entries, asPosted }: PriorFindings,
   { posted, carried }: Repeats,
@@ -106,13 +106,13 @@ function unrepeated(
   ];
 }
 
-/** Whether a carried finding's code is gone, and a model has to look whether the fault went with it. */
+/** Whether a carried finding's code is gone, so that a model must check whether the problem is gone as well. */
 const isGone = (one: RelocatedFinding, left: readonly RelocatedFinding[]) =>
   left.includes(one) && !one.stands && !isCertain(one.finding);
 
 /**
- * What becomes of an earlier finding that this run does not repeat, as far as no model has to look for it; undefined if that
- * cannot be told. What an analyzer did not look at to the end is not fixed.
+ * The new state of an earlier finding that this run does not repeat, if rules can tell; else undefined. If the analyzer did not finish
+ * on the file, the finding is not fixed.
  */
 function whatRulesTell(
   one: PriorFinding,
@@ -141,7 +141,7 @@ function whatRulesTell(
   return file.reviewable && !isUnknown ? { state: "fixed", reason: NOT_FOUND } : undefined;
 }
 
-/** No analyzer looks at it: the code of a file that left the change may stand there now. */
+/** A new file that no analyzer reads: it may hold the code of a file that left the change. */
 const isNewAndSkipped = ({ change, reviewable }: ChangedFile) =>
   !reviewable && (change.type === "added" || change.type === "renamed") && (change.additions ?? 0) > 0;
 
@@ -149,7 +149,7 @@ const SWITCHED_OFF = "The configuration of the base branch switches this rule of
 const OUT_OF_CHANGE = "The file is not part of the change any more.";
 const NOT_FOUND = "The rule does not match any more.";
 
-/** What cannot be read now settles nothing; the next review looks again. */
+/** If something cannot be read, the next review re-checks. */
 async function isToBeChecked(
   change: FollowedChange,
   { facts }: PriorFindings,
@@ -165,7 +165,7 @@ async function isToBeChecked(
   }
 }
 
-/** The worst first. Without a model all of it waits for the next review. */
+/** Runs the checks, the worst first. Without a model, they are due in the next review. */
 async function checkAll(run: ReviewRun | null, checks: readonly Check[], due: Set<string>): Promise<void> {
   await pMap(
     checks.toSorted(worstFirst),
@@ -185,17 +185,17 @@ const CODE_CHANGED = "the code that it was about has changed";
 
 interface Check {
   claim: PriorClaim;
-  /** As the finding names it. */
+  /** The path in the finding. */
   path: string;
   severity: Severity;
-  /** Said in its stead. */
+  /** Called if no model can check. */
   withoutModel?(): void;
   take(settlement: Pick<Resolution, "state" | "reason">): void;
 }
 
 type OwnEntry = PriorFinding & { comment: number };
 
-/** Whether it is held against the change, in a comment of ours. */
+/** Whether a finding is open in a comment of ours. */
 const isOpenComment = (entry: PriorFinding): entry is OwnEntry =>
   (entry.state === "open" || entry.state === "outdated") && entry.comment !== null;
 
@@ -238,13 +238,13 @@ function checkOfCarried(one: RelocatedFinding, settled: Map<RelocatedFinding, st
   };
 }
 
-/** What a review says of earlier findings. */
+/** The result of the follow-up on earlier findings. */
 export interface FollowUp extends Pick<LedgerUpdate, "repeats" | "resolutions" | "carried" | "settled"> {
-  /** Files with earlier findings that the next review has to look at, whatever becomes of the files. */
+  /** Files with earlier findings that the next review must re-check. */
   due: ReadonlySet<string>;
 }
 
-/** The findings of a run together with what earlier ones left. */
+/** The findings of a run together with those of earlier runs. */
 interface LaterFindings {
   findings: Finding[];
   dropped: DroppedFinding[];
@@ -257,18 +257,15 @@ interface Found {
   /** Reported in code that an earlier review has read; not kept. */
   readBefore: readonly Finding[];
   earlier: PriorFindings;
-  /** Ids of findings of a review that was called off: what it read counts as read, what it found is told. */
+  /** Ids of findings of a cancelled review, which are reported although their code counts as reviewed. */
   unpublished: ReadonlySet<string>;
-  /** No model can be asked any more. */
+  /** True if no model can be asked any more. */
   isOver: boolean;
-  /** Gives second looks to what is told for the first time. */
+  /** Verifies new findings. */
   verify(fresh: readonly FindingGroup[]): Promise<VerifiedFindings>;
 }
 
-/**
- * Compares what a run has found with what was told before: only what is new gets a second look, and beside that earlier
- * findings are looked at whose code has changed.
- */
+/** Compares a run's findings with earlier ones, verifies only the new ones, and re-checks earlier findings whose code has changed. */
 export async function laterFindings(run: ReviewRun, found: Found): Promise<LaterFindings> {
   const { earlier, isOver, readBefore } = found;
   const asked = isOver ? null : run;
@@ -289,7 +286,7 @@ export async function laterFindings(run: ReviewRun, found: Found): Promise<Later
   };
 }
 
-/** The same for findings of the analyzers alone: no model compares or looks at anything. */
+/** The same without a model: rules compare, and nothing is verified or re-checked. */
 export async function laterFindingsOffline(
   change: FollowedChange,
   findings: readonly Finding[],
@@ -309,7 +306,7 @@ export async function laterFindingsOffline(
   };
 }
 
-/** What a person dismissed is judged, whatever no model said of it. */
+/** A finding that a person dismissed counts as judged. */
 const asJudgedByPeople = ([finding, earlier]: [Finding, PriorFinding]): Finding =>
   earlier.state === "dismissed" && finding.verification === "not_judged"
     ? { ...finding, verification: "unverified" }
@@ -318,7 +315,7 @@ const asJudgedByPeople = ([finding, earlier]: [Finding, PriorFinding]): Finding 
 const isRepeat = (finding: Finding, { posted, carried, restated }: Repeats) =>
   posted.has(finding) || carried.has(finding) || restated.has(finding);
 
-/** Carried findings as they are told now: as bad as this run finds them, and no milder than they were. */
+/** Carried findings with the worse of their old severity and this run's. */
 function goingOn({ carried }: ResolvedFindings, repeats: Repeats): Finding[] {
   const again = new Map([...repeats.carried].map(([finding, one]) => [one.finding.id, finding]));
   return carried.map(({ finding }) => {
@@ -327,10 +324,7 @@ function goingOn({ carried }: ResolvedFindings, repeats: Repeats): Finding[] {
   });
 }
 
-/**
- * Findings in code that an earlier review has read are raised only if they are critical, also after the second look. Those that no
- * model has a say in are raised in any case.
- */
+/** Findings in reviewed code are only reported if they are critical after verification. Undisputed findings are always reported. */
 async function divide(
   { isFirst, known }: FollowedChange,
   findings: readonly Finding[],
@@ -346,13 +340,13 @@ async function divide(
   return { kept, old };
 }
 
-/** Where the diff cannot be read, nobody is to miss a finding. */
+/** If the diff cannot be read, the finding is reported. */
 function notTold(error: unknown): false {
   if (error instanceof AppError) return false;
   throw error;
 }
 
-/** What neither an earlier comment nor a carried finding says: the rest has been told. */
+/** The findings that neither a comment nor a carried finding reports already. */
 function unsaid(findings: readonly Finding[], { entries, asPosted, facts }: PriorFindings): Finding[] {
   const said = certainPairs(findings, [...entries, ...asPosted.keys()], facts);
   const byId = new Map(findings.filter((one) => !said.has(one)).map((one) => [one.id, one]));
@@ -375,7 +369,7 @@ function ledgerOf(repeats: Repeats, { resolutions, carried, settled, due }: Reso
   };
 }
 
-/** Ids are unique in a result. */
+/** Makes the id unique within the result. */
 function withFreeId(finding: Finding, taken: Set<string>): Finding {
   const base = fingerprintIn(finding.id);
   let id = finding.id;

@@ -19,30 +19,30 @@ import { changeAround } from "../verify/claim.ts";
 
 const MAX_CODE_BYTES = 16_000;
 const MAX_LIST_BYTES = 3_000;
-/** Lines before and behind a place that has no definition around it. */
+/** Lines shown before and after a location outside of any definition. */
 const AROUND = 40;
-/** A longer definition is shown around the place alone. */
+/** A longer definition is only shown around the location. */
 const MAX_LINES = 250;
-/** Changed files in which a definition is looked for that has left its own. */
+/** Maximum number of changed files in which a moved definition is searched. */
 const MOST_FILES = 30;
 
-/** What a comment is about, and where its code is now. */
+/** The location of a comment, and where its code is now. */
 interface ClaimedSpot {
-  /** At head, or as it was told where the change knows no such file. */
+  /** The path at head, or the old one if the change has no such file. */
   path: string;
   side: Side;
-  /** Where it was told to be; null on a file. */
+  /** The line when it was posted; null for a comment on a file. */
   line: number | null;
   symbol: string | null;
-  /** Where its code stands now; null where it is gone. */
+  /** Where its code is now; null if it is gone. */
   place: LineRange | null;
 }
 
 /**
- * Sections with the code that a comment is about as it is now, at head: its definition, or else the lines around the place.
- * Where neither is in its file any more: what goes by the same name in another changed file, and which files there are.
+ * Sections with the current code of a comment: its definition, or else the lines around the location. If neither is in the file any
+ * more: a definition of the same name in another changed file, and the list of files.
  *
- * @param file undefined where there is none at head
+ * @param file undefined if it does not exist at head
  */
 export async function codeNow(
   run: PlaceRun,
@@ -65,14 +65,14 @@ export async function codeNow(
   return [...here, await elsewhere(run, spot), changedFiles(run)];
 }
 
-/** The line at head, which may have been one of a longer file. */
+/** The nearest line at head; the file may be shorter now. */
 function nearestLine({ side, line, place }: ClaimedSpot, file: AnchorFile | undefined): number {
   const old = place?.end ?? line ?? 1;
   const stated = side === "LEFT" && file ? lineAtHead(file.hunks, old) : old;
   return Math.max(1, Math.min(stated, file?.lines.RIGHT?.length ?? stated));
 }
 
-/** A whole definition that can be read, or else the lines around the place, or around its beginning where it has moved. */
+/** The whole definition if it is short enough, else the lines around the location, or around its start if it has moved. */
 function shownLines(definition: LineRange | null, place: LineRange): LineRange {
   if (definition && definition.end - definition.start < MAX_LINES) return definition;
   const isInside = !definition || (definition.start <= place.end && place.start <= definition.end);
@@ -94,11 +94,11 @@ function codeSection(
   return `# ${title}\n${wrapUntrusted("code", `## ${showPath(path)}\n${text}`)}`;
 }
 
-/** A line alone may be the promise of what another file holds. */
+/** A definition of one line may only declare what another file defines. */
 const isMoreThanDeclared = (definition: LineRange | null) =>
   definition !== null && definition.end > definition.start;
 
-/** A definition of the same name in another changed file: the comment's code may have moved there. */
+/** A definition of the same name in another changed file, to which the code may have moved. */
 async function elsewhere(run: PlaceRun, { path, symbol }: ClaimedSpot): Promise<string> {
   if (symbol === null) return "";
   const others = run.files.filter(({ change, reviewable }) => reviewable && change.path !== path);
@@ -125,19 +125,19 @@ function changedFiles({ files, models, deps }: PlaceRun): string {
   return `# Changed files\n${wrapUntrusted("changed files", text)}${more}`;
 }
 
-/** An earlier finding as it was told, and where its code is now. */
+/** An earlier finding as it was posted, and where its code is now. */
 export interface PriorClaim extends ClaimedSpot {
-  /** Name of the loop that checks it. */
+  /** Name of its loop. */
   loop: string;
   title: string;
   text: string;
-  /** Other files that were named as evidence, as `path`. */
+  /** Other files that the evidence names. */
   files: readonly string[];
 }
 
 const MAX_TEXT_BYTES = 4_000;
 
-/** What the check of an earlier finding begins with: the code as it is now, what the change does there, and what was said. */
+/** The first messages of a re-check: the current code, the diff around it, and the earlier comment. */
 async function recheckMessages(run: PlaceRun, claim: PriorClaim): Promise<Message[]> {
   const file = await run.anchorFile(claim.path);
   const sections = [
@@ -171,7 +171,7 @@ function whatWasSaid(run: PlaceRun, claim: PriorClaim, file: AnchorFile | undefi
   ].join("\n");
 }
 
-/** Where the code of a comment is now. Whether it moved is known within its definition, or close to where it was, alone. */
+/** Where the code of a comment is now. A move is only detected within its definition, or near the old line. */
 function standing({ side, place }: PriorClaim, file: AnchorFile | undefined): string {
   if (!file?.lines.RIGHT)
     return "Its file is not there any more, or cannot be read: it may go by another name.";
@@ -190,17 +190,17 @@ function removedNow(place: LineRange | null, file: AnchorFile): string {
 }
 
 const TURNS = 12;
-/** Of one check; one that reads more than this has lost its way. */
+/** Maximum tokens of one check. */
 const TOKENS = 300_000;
-/** Of the time left. */
+/** Share of the remaining time. */
 const TIME_SHARE = 0.6;
 
-/** What a check came to. One that came to no end settles nothing, and is still to be made. */
+/** The result of a re-check. One that did not finish decides nothing and stays due. */
 interface Checked extends Settlement {
   ended: boolean;
 }
 
-/** Lets a loop of its own find out whether an earlier finding is fixed. */
+/** Lets a model check, in a loop of its own, whether an earlier finding is fixed. */
 export async function recheckFinding(run: PlaceRun, claim: PriorClaim): Promise<Checked> {
   const messages = await firstMessages(run, claim);
   if (messages instanceof AppError) return unsure(publicLine(messages));
@@ -243,7 +243,7 @@ const unsure = (reason: string): Checked => ({
   reason: `The check did not finish: ${reason.replace(/\.$/, "")}.`,
 });
 
-/** What cannot be read settles nothing: the fault is a value. */
+/** Returns a read error as a value: the check then decides nothing. */
 async function firstMessages(run: PlaceRun, claim: PriorClaim) {
   try {
     return await recheckMessages(run, claim);

@@ -9,9 +9,9 @@ import type { Definition } from "../../syntax/source.ts";
 import type { ChangedFile, DiffSource } from "../../tools/tool.ts";
 
 /*
- * The same lines mean another thing in another place. So what is remembered of a run of changed lines is the lines and their
- * surroundings, which say all that the author of the pull request can change around them in that file, and where the file lies and
- * whether it can be run, as CI, frameworks and builds go by a file's place:
+ * The same lines can mean something else elsewhere. So the hash of a run of changed lines covers the lines, everything around them
+ * that the pull request's author can change in that file, and the file's path and mode, because CI, frameworks and builds go by
+ * them:
  *
  * - In the body of a function: its whole text, the place of the run in it, what is around the function up to the top of the file
  *   without the bodies of others, and which of several equal ones it is.
@@ -30,7 +30,7 @@ interface Reading {
   diffs: Pick<DiffSource, "fileDiff">;
 }
 
-/** The files, whose changes are told by lines and surroundings instead of lines. */
+/** The files with digests of changes that include the surroundings. */
 export async function withSurroundings(
   files: readonly ChangedFile[],
   reading: Reading,
@@ -48,10 +48,10 @@ export async function withSurroundings(
   );
 }
 
-/** What runs a file goes by this. A rename has a diff of its edits alone, and a mode has none. */
+/** Path and mode decide whether and how a file is run. The diff shows neither. */
 const placeOf = ({ change: { path, newMode } }: ChangedFile) => [path, newMode];
 
-/** Also sound where several parts have the same text: what was joined can be told apart. */
+/** As JSON, so that the parts stay separable. */
 const digestOf = (...parts: unknown[]) => hash("sha256", JSON.stringify(parts), "base64url");
 
 function inWholeFile(file: ChangedFile): string[][] {
@@ -61,10 +61,10 @@ function inWholeFile(file: ChangedFile): string[][] {
   );
 }
 
-/** Not by the name alone: `README.py` is code, and so is what `.mdx` and some `.txt` hold. */
+/** By extension: `README.py` is code, and so are `.mdx` and some `.txt` files. */
 const isProse = (path: string) => /\.(?:md|markdown|rst|adoc|asciidoc)$/i.test(path);
 
-/** Null where there is no diff to be had. */
+/** Null if the diff cannot be read. */
 async function inHunks({ change, changes }: ChangedFile, { diffs }: Reading): Promise<string[][] | null> {
   const diff = await diffs.fileDiff(change, 3).catch(() => null);
   if (diff?.hunks.length !== changes.length) return null;
@@ -74,7 +74,7 @@ async function inHunks({ change, changes }: ChangedFile, { diffs }: Reading): Pr
   });
 }
 
-/** Null where no parser tells what the file consists of. */
+/** Null if no parser understands the file. */
 async function inParsedFile(file: ChangedFile, { workspace, diffs }: Reading): Promise<string[][] | null> {
   const { change } = file;
   if (change.type !== "modified" && change.type !== "renamed") return null;
@@ -93,7 +93,7 @@ async function inParsedFile(file: ChangedFile, { workspace, diffs }: Reading): P
 
 /** A run of changed lines. */
 interface Run {
-  /** The line of the head that it begins with or, if it only removes lines, that follows it. */
+  /** The first line at head or, if it only removes lines, the line after it. */
   at: number;
   added: number;
   lines: readonly DiffLine[];
@@ -147,7 +147,7 @@ function identify(file: ChangedFile, hunks: readonly (readonly Run[])[], places:
   );
 }
 
-/** For each place between the parts a digest of those before it; parts without a text do not count. */
+/** For each position, a digest of the non-empty parts before it. */
 function accumulated(parts: readonly string[]): string[] {
   let sum = "";
   return ["", ...parts.map((part) => (sum = part === "" ? sum : digestOf(sum, part)))];
@@ -159,18 +159,18 @@ interface Lines {
   end: number;
 }
 
-/** A function that lies in no other one. */
+/** A function that is not inside another one. */
 interface Body extends Lines {
-  /** The first and the last line of what it does: they hold nothing of what is around it. */
+  /** First and last line that hold nothing but the body. */
   from: number;
   to: number;
 }
 
 interface Places {
   dialect: string;
-  /** The function in whose body a run stands as a whole. */
+  /** The function whose body contains the whole run. */
   bodyOf(run: Run): Body | null;
-  /** What a run changes outside of bodies. */
+  /** Digest of the lines that a run changes outside of bodies. */
   outsideOf(run: Run): string;
   around(body: Body): unknown;
   beside(run: Run): unknown;
@@ -183,7 +183,7 @@ function createPlaces(text: string, { source }: ParsedText, tree: NonNullable<Pa
   for (const body of bodies) for (let at = body.from; at <= body.to; at++) bodyAt.set(at, body);
   const groups = joined([...tree.statements(), ...bodies]);
   const textOf = ({ start, end }: Lines) => digestOf(lines.slice(start - 1, end));
-  /** Of each group its text without bodies, which of those with that text it is, and how many there are. */
+  /** For each group: its text without bodies, its index among groups with that text, and their number. */
   const groupMarks = numbered(
     groups.map(({ start, end }) => {
       const own: string[] = [];
@@ -234,7 +234,7 @@ function createPlaces(text: string, { source }: ParsedText, tree: NonNullable<Pa
       return aroundBody.get(body);
     },
     beside({ at, added }) {
-      // The lines beside the run belong to what it touches.
+      // The neighbouring lines count as touched.
       const first = Math.max(0, endedBefore(at) - 1);
       const last = Math.min(
         groups.length - 1,
@@ -254,7 +254,7 @@ function createPlaces(text: string, { source }: ParsedText, tree: NonNullable<Pa
   };
 }
 
-/** Only what runs later, if at all, has a body: values and fields are computed with what is around them. */
+/** Only functions have a body: values and fields are computed together with the code around them. */
 const isFunction = ({ kind }: Definition) => kind === "function" || kind === "method";
 const closers = /^\s*(end|[)}\];,]+)\s*$/;
 
@@ -271,7 +271,7 @@ function bodiesIn(definitions: readonly Definition[], lines: readonly string[], 
   return bodies;
 }
 
-/** Parts of a file that share no line. */
+/** Joins parts that share a line. */
 function joined(parts: readonly Lines[]): Lines[] {
   const all: Lines[] = [];
   for (const { start, end } of parts.toSorted((a, b) => a.start - b.start)) {

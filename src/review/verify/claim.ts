@@ -19,7 +19,7 @@ interface AddedLine {
   text: string;
 }
 
-/** Finds lines of the change that are built like the one a finding is about. */
+/** Searches the change for lines with the same structure as a finding's. */
 export interface SiblingSearch {
   of(finding: Pick<Finding, "path" | "side" | "line" | "start_line" | "quote">): Promise<AddedLine[]>;
 }
@@ -27,11 +27,11 @@ export interface SiblingSearch {
 const MAX_FILES = 500;
 const MAX_LINES = 60_000;
 const MAX_SIBLINGS = 8;
-/** Lines of fewer words and signs look alike without being alike. */
+/** Shorter lines look alike by accident. */
 const MIN_PARTS = 6;
 const MAX_LINE_LENGTH = 400;
 
-/** Reads the added lines of the change once, at the first question. */
+/** Indexes the added lines of the change at the first call. */
 export function createSiblingSearch(
   files: readonly ChangedFile[],
   diffs: Pick<DiffSource, "fileDiff">,
@@ -84,10 +84,7 @@ async function addedLines(
 type Added = Extract<DiffLine, { kind: "added" }>;
 const isAdded = (line: DiffLine): line is Added => line.kind === "added";
 
-/**
- * How a line is built: what is called and every sign stay, other names and all literals are alike. Null for lines of too few
- * parts to tell anything.
- */
+/** The structure of a line: called names and punctuation stay, other names and literals are replaced. Null for short lines. */
 export function shapeOf(line: string): string | null {
   if (line.length > MAX_LINE_LENGTH) return null;
   const parts = line.match(/"[^"]*"|'[^']*'|`[^`]*`|[\p{L}_$][\p{L}\p{N}_$]*|\d[\w.]*|[^\s\w]/gu) ?? [];
@@ -110,14 +107,14 @@ const MAX_HUNKS_BYTES = 16_000;
 const MAX_CONTEXT_BYTES = 20_000;
 const MAX_LIST_BYTES = 6_000;
 const MAX_EVIDENCE_LINES = 40;
-/** Hunks farther away belong to something else most of the time. */
+/** Hunks farther away are rarely related. */
 const NEAR_LINES = 60;
-/** Each of the short sections may take this part of a small window. */
+/** Maximum share of the window for each short section. */
 const SHORT_SHARE = 0.04;
 
 /**
- * What a second look begins with: the claim in one sentence, its place, and the change around it. Of what the reviewer wrote
- * only the title is in it: reasons that sound good make others agree.
+ * The first messages of a verification: the claim in one sentence, its location, and the change around it. Of the reviewer's text
+ * only the title is shown, because a convincing explanation would bias the verifier.
  */
 export async function claimMessages(
   run: ReviewRun,
@@ -126,7 +123,7 @@ export async function claimMessages(
 ): Promise<Message[]> {
   const { text, near } = await changeAround(run, finding);
   const listBytes = roomFor(run.models.verify, MAX_LIST_BYTES, SHORT_SHARE);
-  // The claim stands last: claims about one place begin alike, and a provider's cache holds what they share.
+  // The claim comes last: claims about one location then share a prefix, which the provider caches.
   const sections = [
     await codeAround(run, finding, near),
     text,
@@ -160,14 +157,14 @@ function claim(
 
 interface ChangeAround {
   text: string;
-  /** The file's diff as far as it is near the place. */
+  /** The file's diff near the location. */
   near: readonly FileDiff[];
 }
 
 /** A line of a changed file, by its path at head. */
 type Spot = Pick<Finding, "path" | "side" | "line">;
 
-/** Hunks of the file, or parts of long ones, those nearest to the place first, as far as there is room; shown in their order. */
+/** The nearest hunks of the file, or parts of long ones, as many as fit, in file order. */
 export async function changeAround(run: PlaceRun, finding: Spot): Promise<ChangeAround> {
   const { files, deps, models } = run;
   const file = files.find(({ change }) => change.path === finding.path);
@@ -191,13 +188,13 @@ export async function changeAround(run: PlaceRun, finding: Spot): Promise<Change
 
 const lineBytes = (line: DiffLine) => shownBytes(renderLine(line)) + 1;
 
-/** Lines between a hunk and a finding; 0 where the finding stands in it. */
+/** Lines between a hunk and a finding; 0 inside of the hunk. */
 function distance(hunk: Hunk, { side, line }: Spot): number {
   const [start, lines] = side === "RIGHT" ? [hunk.newStart, hunk.newLines] : [hunk.oldStart, hunk.oldLines];
   return Math.max(0, start - line, line - (start + lines - 1));
 }
 
-/** The code around what the change does near the place, as the reviewer was shown it around the whole. */
+/** The code around the nearby hunks, selected as for the reviewer. */
 function codeAround(run: ReviewRun, { path }: Finding, near: readonly FileDiff[]): Promise<string> {
   const { workspace, diffs, isPrivate, signal, now } = run.deps;
   return codeContext(
@@ -217,7 +214,7 @@ function codeAround(run: ReviewRun, { path }: Finding, near: readonly FileDiff[]
   );
 }
 
-/** The code that was named as evidence, without what was said of it. */
+/** The code that the evidence names, without the reviewer's notes. */
 async function evidenceCode(run: ReviewRun, finding: Finding, maxBytes: number): Promise<string> {
   const blocks: string[] = [];
   for (const { path, start_line, end_line } of finding.evidence) {

@@ -16,21 +16,18 @@ import { mergePrompt } from "../prompts/prompts.ts";
 import type { ReviewRun } from "../review-run.ts";
 import { roomFor, runLoop } from "../run-loop.ts";
 
-/**
- * Findings with one cause. The first speaks for all of them; the others are kept as they are, for a second look that does not
- * believe the first has said nothing of the others.
- */
+/** Findings with one cause, the main one first. The others are kept: if verification refutes the first, the next takes its place. */
 export type FindingGroup = readonly [Finding, ...Finding[]];
 
-/** A group as people read it. */
+/** A group as the one finding that is reported. */
 export const mergedFinding = ([first, ...others]: FindingGroup): Finding => others.reduce(mergeTwo, first);
 
-/** Places of one finding that are kept; a problem that stands in more is told by the first of them. */
+/** Maximum number of further locations of one finding. */
 export const MAX_PLACES = 50;
 
 /**
- * One finding of two with the same cause: the lines of the second become a further place unless the first has them. The worse
- * severity and the higher confidence of both count, and a suggestion is kept only with the lines that it was written for.
+ * Merges two findings with the same cause. The second one's lines become a further location unless the first has them. The worse
+ * severity and the higher confidence are kept, and a suggestion only with the lines that it was written for.
  */
 export function mergeTwo(kept: Finding, other: Finding): Finding {
   const places = [...kept.places];
@@ -56,13 +53,13 @@ function sameLines(kept: Finding, other: Finding): Finding | null {
   return isSame ? other : null;
 }
 
-/** What the second says of its lines at head where it says something else; evidence knows no other lines. */
+/** The second title as evidence, if it differs. Evidence can only name lines at head. */
 function inOtherWords(kept: Finding, { path, side, line, start_line, title }: Finding): Evidence[] {
   if (side === "LEFT" || normalizedTitle(kept.title) === normalizedTitle(title)) return [];
   return [{ path, start_line: start_line ?? line, end_line: line, note: title }];
 }
 
-/** Groups that hold findings which say the same become one; the first of them is kept, and their order. */
+/** Joins groups that report the same problem. Keeps their order. */
 export function groupEqual(groups: readonly FindingGroup[]): FindingGroup[] {
   const kept: FindingGroup[] = [];
   for (const group of groups) {
@@ -75,11 +72,10 @@ export function groupEqual(groups: readonly FindingGroup[]): FindingGroup[] {
 }
 
 /**
- * The findings of several loops as those of one review, in their order: what two loops found at one place is one group, and so
- * is what says the same of several places. Ids are given anew, for loops that ran beside each other gave them without knowing
- * of each other.
+ * Groups the findings of several loops, in order: duplicates, and one problem at several locations, become one group. All ids are
+ * replaced, because each loop has numbered its own.
  *
- * @param identify gives ids that are unique within the review
+ * @param identify creates ids that are unique within the review
  */
 export function groupFindings(
   loops: readonly (readonly Finding[])[],
@@ -88,7 +84,7 @@ export function groupFindings(
   return groupEqual(loops.flat().map((finding) => [{ ...finding, id: identify(finding) }]));
 }
 
-/** Lets a model join findings that say the same in other words. A group goes by the id of its first finding. */
+/** Lets a model join groups. A group is named by the id of its first finding. */
 interface Joiner extends MergeSink {
   groups(): readonly FindingGroup[];
 }
@@ -114,9 +110,9 @@ export function createJoiner(groups: readonly FindingGroup[]): Joiner {
   };
 }
 
-/** What one part of the review says of itself. */
+/** The summary of one unit. */
 interface PartSummary {
-  /** "2", or the name of a lens. */
+  /** "2", or the name of a focus. */
   name: string;
   paths: readonly string[];
   summary: string;
@@ -124,7 +120,7 @@ interface PartSummary {
 
 interface Merged {
   groups: readonly FindingGroup[];
-  /** Null when the pass did not finish. */
+  /** Null if the loop did not finish. */
   summary: string | null;
 }
 
@@ -134,14 +130,14 @@ const MAX_BODY = 600;
 const MAX_FINDINGS_BYTES = 60_000;
 const MAX_PARTS_BYTES = 30_000;
 const NAMED_PATHS = 12;
-/** Of the tokens and the time that are left: each finding is still to be looked at again. */
+/** Share of the remaining tokens and time: verification follows. */
 const SHARE = 0.4;
 
 /**
- * Lets a model join findings with one cause and look at what crosses the parts that were reviewed apart. What it does not
- * get to stays as it is: a pass that fails loses nothing.
+ * Lets a model join findings with one cause, and look for problems between units that were reviewed separately. If it fails or
+ * stops early, the remaining findings stay as they are.
  *
- * @param report takes what the pass itself finds
+ * @param report takes the findings of this loop
  */
 export async function mergePass(
   run: ReviewRun,
@@ -204,7 +200,7 @@ function findingsSection(findings: readonly Finding[], maxBytes: number): string
   const text = findings.map(({ id, path, line, side, severity, category, title, body, places }) => {
     const also = places.map((place) => `, ${showPath(place.path)}:${place.line}`).join("");
     const where = `${showPath(path)}:${line}${side === "LEFT" ? " (removed)" : ""}${also}`;
-    // Only what begins a line is a finding, whatever its text quotes.
+    // Indented, because only the start of a line begins a finding: a text cannot forge one.
     const said = body.slice(0, MAX_BODY).replaceAll(/\s*[\n\r\u2028\u2029]\s*/g, "\n  ");
     return `${id} ${where} [${severity}, ${category}] ${title.replaceAll(/\s+/g, " ")}\n  ${said}`;
   });

@@ -15,17 +15,16 @@ import { type FindingGroup, mergedFinding } from "./merge.ts";
 
 export interface VerifiedFindings {
   findings: Finding[];
-  /** What is not reported after all, each with the reason. */
+  /** Findings that are not reported, each with the reason. */
   dropped: DroppedFinding[];
 }
 
-/** Second looks at the same time. */
+/** Concurrent verifications. */
 const CONCURRENCY = 4;
 
 /**
- * Has a verifier try to refute each finding. A refuted finding is dropped and reported as dropped; an uncertain one is kept only
- * if it would be severe, and says so; one that could not be checked is kept and says that. The worst are looked at first, for
- * tokens and time may end.
+ * Lets a verifier try to refute each finding, the worst first. A refuted finding is dropped and recorded as dropped; an uncertain one
+ * is kept only if it would be severe; one that could not be verified is kept and says so.
  */
 export async function verifyFindings(
   run: ReviewRun,
@@ -49,7 +48,7 @@ export async function verifyFindings(
   };
 }
 
-/** Where the first is dropped, the next speaks for the rest: whoever joined them may have been wrong, or deceived. */
+/** If the first finding is dropped, the next one is verified: the model that joined them may have been wrong, or deceived. */
 async function verifyGroup(
   run: ReviewRun,
   group: FindingGroup,
@@ -64,12 +63,12 @@ async function verifyGroup(
   return { findings, dropped: [kept, ...dropped] };
 }
 
-/** Nobody is to take it for checked, and nobody is to miss it. */
+/** The finding with a note that it was not verified. */
 export function asUnverified(finding: Finding, reason: string): Finding {
   return { ...finding, verification_note: `The second look did not finish: ${reason}.` };
 }
 
-/** The finding as it is reported after a second look, or as it is dropped. Its severity is the verifier's from here on. */
+/** The finding after verification, with the verifier's severity, or the dropped finding. */
 export function afterVerification(finding: Finding, outcome: VerificationOutcome): Finding | DroppedFinding {
   if (outcome.verdict === null) return asUnverified(finding, outcome.reason);
   const { verdict, failingInput, reason, evidence, places } = outcome.verdict;
@@ -86,7 +85,7 @@ export function afterVerification(finding: Finding, outcome: VerificationOutcome
   };
 }
 
-/** The input first: with it people can see for themselves. */
+/** The failing input first, so that people can reproduce it. */
 const confirmation = (failingInput: string, reason: string) =>
   `${failingInput.trim().replace(/\.$/, "")}. ${reason.trim()}`;
 
@@ -112,19 +111,16 @@ function withPlaces(finding: Finding, more: readonly Place[]): Place[] {
   return places;
 }
 
-/** What became of one second look: a verdict, with its places found in the code, or why there is none. */
+/** The result of one verification: a verdict with located places, or why there is none. */
 export type VerificationOutcome = { verdict: Verdict } | { verdict: null; reason: string };
 
 const TURNS = 12;
-/** Of one second look; a check that reads more than this has lost its way. */
+/** Maximum tokens of one verification. */
 const TOKENS = 400_000;
-/** Of the time left. */
+/** Share of the remaining time. */
 const TIME_SHARE = 0.6;
 
-/**
- * Lets a fresh loop try to refute a finding. It is told what is claimed and where, never what made the reviewer think so. Its
- * turns are recorded under the finding's id.
- */
+/** Lets a fresh loop try to refute a finding. It sees the claim and the location, never the reviewer's reasons. */
 async function tryToRefute(
   run: ReviewRun,
   finding: Finding,
@@ -164,7 +160,7 @@ async function tryToRefute(
   };
 }
 
-/** What cannot be read keeps nobody from being told of the finding: the fault is a value. */
+/** Returns a read error as a value: the finding is then reported unverified. */
 async function firstMessages(run: ReviewRun, finding: Finding, siblings: SiblingSearch) {
   try {
     return await claimMessages(run, finding, await siblings.of(finding));
@@ -184,7 +180,7 @@ const limits: Partial<Record<StopReason, string>> = {
 
 const whyNone = (reason: StopReason) => limits[reason] ?? "the model gave no verdict";
 
-/** The places that stand in the change as they were quoted, and where the others were said to be. */
+/** The locations whose quotes are in the change, and the stated positions of the others. */
 async function locatePlaces(
   { anchorFile, deps: { isPrivate } }: ReviewRun,
   places: readonly Place[],
