@@ -1,7 +1,7 @@
 import type { FinishReason, ToolCall } from "../llm/model.ts";
 import type { AnyTool, ToolResult } from "../tools/tool.ts";
 
-/** At this many turns left, by whatever limit, the model is told to come to an end. */
+/** With this many turns left, the model is told to finish. */
 export const WRAP_UP_TURNS = 3;
 
 /** For a turn without tool calls. */
@@ -39,16 +39,16 @@ const notExecuted = {
     "Not executed: your answer was cut off at the output limit in the middle of this call. Make it again, with shorter arguments.",
 } as const;
 
-/** What makes two calls the same: name and arguments as values, whatever the spacing and the order of keys. */
+/** Identifies a call by its name and the values of its arguments, independent of spacing and key order. */
 function callKey(call: ToolCall): string {
   return `${call.name} ${canonical(call.arguments)}`;
 }
 
-/** Counts how many turns in a row made the same calls. */
+/** Counts turns in a row with the same calls. */
 interface RepeatCounter {
-  /** The turns in a row up to the one with these calls. A call that a turn makes several times counts once, in any order. */
+  /** Counts a turn. Order and duplicates of its calls do not matter. */
   count(calls: readonly ToolCall[]): number;
-  /** Something has changed, so that the same call is another one from now on. */
+  /** Starts over, because new input makes the same call meaningful again. */
   reset(): void;
 }
 
@@ -80,9 +80,9 @@ function canonical(json: string): string {
   }
 }
 
-/** More calls than this in one turn are answered without being executed. */
+/** Further calls in one turn are answered without being executed. */
 const MAX_CALLS_A_TURN = 64;
-/** A turn that made the same calls this many times in a row ends the loop. */
+/** The same calls this many turns in a row end the loop. */
 export const MAX_REPEATS = 3;
 
 interface CallAnswer {
@@ -101,22 +101,22 @@ interface Executed {
 export interface AnswerOptions {
   finishReason: FinishReason;
   tools: ReadonlyMap<string, AnyTool>;
-  /** How many turns in a row made these calls, this one included. */
+  /** Number of turns in a row with these calls, including this one. */
   repeats: number;
-  /** Reading calls that run at the same time. */
+  /** Maximum number of concurrent reading calls. */
   concurrency: number;
-  /** Characters that the answers of a turn may have before further reading calls wait for the next one. */
+  /** If the answers of a turn have more characters, further reading calls are refused until the next turn. */
   roomCharacters: number;
-  /** Never rejects: every fault is a result. */
+  /** Never rejects: every error is a result. */
   execute(call: ToolCall): Promise<Executed>;
   started(call: ToolCall): void;
   finished(call: ToolCall, result: ToolResult): void;
 }
 
 /**
- * Answers every call of a turn, in the order of the calls. Reading calls run together; then those that report or change, one after
- * the other; then those that finish, so that a finish sees what the same turn read and did. Where one of these failed nothing
- * finishes: the model has yet to read why, and the finding would be lost.
+ * Answers every call of a turn, in the order of the calls. Reading calls run concurrently; then reports and changes, one after the
+ * other; then the call that finishes, so that it sees what the same turn read and did. If a report or change failed, the finish is
+ * refused: the model must first read why, or the finding would be lost.
  */
 export async function answerCalls(calls: readonly ToolCall[], options: AnswerOptions): Promise<CallAnswer[]> {
   const answers = new Map<ToolCall, CallAnswer>();
@@ -133,7 +133,7 @@ export async function answerCalls(calls: readonly ToolCall[], options: AnswerOpt
     const refused = refusals.get(call) ?? null;
     const { result, text, endsLoop } = refused === null ? await options.execute(call) : notRun(refused);
     options.finished(call, result);
-    // A duplicate has failed when the call that it repeats has.
+    // A duplicate fails if the call that it repeats fails.
     deedFailed ||= isDeed(call) && result.status !== "success" && refused !== notExecuted.duplicate;
     const noted =
       refused === null && options.repeats === MAX_REPEATS - 1 ? `${text}\n\n${REPEATED_NOTE}` : text;

@@ -6,27 +6,27 @@ export interface Limits {
   turns: number;
   /** Prompt and completion tokens of all requests together. */
   tokens: number;
-  /** US dollars; null for none. Cannot hold for a model whose price is not known. */
+  /** US dollars; null for no limit. Has no effect if the model's price is unknown. */
   costUsd: number | null;
   /** Wall time. */
   milliseconds: number;
 }
 
-/** What a loop has used so far. */
+/** The usage of a loop so far. */
 export interface Spent {
   turns: number;
   usage: Usage;
-  /** Cost of the last turn: the best guess at the next one's. Null when not known, or before the first. */
+  /** Cost of the last turn, as the estimate for the next one; null if unknown, or before the first. */
   lastCostUsd: number | null;
   elapsedMs: number;
 }
 
-/** With less room than this for its answer a request is not worth its price. */
+/** A request with less room for its answer is not worth its cost. */
 export const MIN_ANSWER_TOKENS = 256;
 
 const usedTokens = ({ usage }: Spent) => usage.promptTokens + usage.completionTokens;
 
-/** The limit that the next request would break; undefined when it may be made. */
+/** The limit that the next request would exceed; undefined if it may be made. */
 export function exceeded(limits: Limits, spent: Spent, nextPromptTokens: number): StopReason | undefined {
   if (spent.turns >= limits.turns) return "turn_limit";
   if (spent.elapsedMs >= limits.milliseconds) return "time_limit";
@@ -37,12 +37,11 @@ export function exceeded(limits: Limits, spent: Spent, nextPromptTokens: number)
   return undefined;
 }
 
-/** Tokens the next answer may have under the limit. */
 export function answerTokensLeft(limits: Limits, spent: Spent, nextPromptTokens: number): number {
   return limits.tokens - usedTokens(spent) - nextPromptTokens;
 }
 
-/** How many turns the limits leave, guessing that the next ones are like those before. Infinite before the first. */
+/** Estimates the number of turns left from the turns so far. Infinite before the first. */
 export function turnsLeft(limits: Limits, spent: Spent, nextPromptTokens: number): number {
   if (spent.turns === 0) return Number.POSITIVE_INFINITY;
   const answerTokens = spent.usage.completionTokens / spent.turns;
@@ -59,10 +58,10 @@ export function turnsLeft(limits: Limits, spent: Spent, nextPromptTokens: number
   return Math.max(0, Math.floor(Math.min(limits.turns - spent.turns, byTokens, byCost, byTime)));
 }
 
-/** What all requests of a loop used together. */
+/** The total usage of a loop. */
 export interface UsageTotals extends Omit<Usage, "answeredBy"> {
   requests: number;
-  /** Of those, how many another model than was asked has answered, by its name; left out where none has. */
+  /** Requests that a fallback model answered, by its name; omitted if there are none. */
   standIns?: Readonly<Record<string, number>>;
 }
 
@@ -74,7 +73,7 @@ export const noUsage: UsageTotals = {
   costUsd: 0,
 };
 
-/** With one more request. Its cost unknown, so is that of all. */
+/** Adds one request. If its cost is unknown, so is the total. */
 export function addUsage(totals: UsageTotals, usage: Usage): UsageTotals {
   return {
     requests: totals.requests + 1,
@@ -91,15 +90,15 @@ function standIns({ standIns: before }: UsageTotals, { answeredBy }: Usage): Pic
   return { standIns: { ...before, [answeredBy]: (before?.[answeredBy] ?? 0) + 1 } };
 }
 
-/** The rule of thumb for English and code. Other text needs more: the provider's own count corrects it. */
+/** A rule of thumb for English and code, corrected by the provider's own count. */
 const CHARACTERS_PER_TOKEN = 4;
 /** Roles, ids and separators around each message. */
 const MESSAGE_OVERHEAD = 16;
-/** A report outside of these is no correction but a server that counts something else. */
+/** A count outside of these bounds is not a correction: the server counts something else. */
 const MIN_FACTOR = 0.5;
 const MAX_FACTOR = 4;
 
-/** Estimates how many tokens text is for this model, ever better with each request. */
+/** Estimates token counts for one model, and improves with each request. */
 export interface TokenEstimator {
   /** Tokens of a request with these messages, tool definitions included. */
   request(messages: readonly Message[]): number;
@@ -111,7 +110,7 @@ export interface TokenEstimator {
   learn(messages: readonly Message[], promptTokens: number): void;
 }
 
-/** How many tokens a model makes of what we guess to be one; loops of one run share it, so that each begins with what others learned. */
+/** Factor between the estimate and the provider's count. Loops of one run share it. */
 interface Calibration {
   factor: number;
 }
@@ -148,41 +147,40 @@ function characters(message: Message): number {
   return message.content.length + inCalls + MESSAGE_OVERHEAD;
 }
 
-/** What several loops of one run may use together. Turns are each loop's own matter. */
+/** Limits that several loops of one run share. Turns are limited for each loop. */
 type SharedLimits = Pick<Limits, "tokens" | "costUsd">;
 
-/** Tokens of a request that is under way: nobody else may spend them. */
+/** Tokens that are reserved for a request in flight. */
 export interface Reservation {
-  /** What its answer may have. */
+  /** Maximum tokens of the answer. */
   readonly answerTokens: number;
-  /** The request has ended, with this usage, or null when it failed. */
+  /** Ends the reservation with the request's usage, or null if it failed. */
   settle(usage: Usage | null): void;
 }
 
 /**
- * Keeps several loops within limits that they share. A request's tokens are held while it is under way, so that requests made
- * at the same time do not break a limit together that each of them keeps.
+ * The token and cost budget that several loops share. A request's tokens are reserved while it is in flight, so that concurrent
+ * requests cannot exceed a limit together.
  */
 export interface TokenBudget {
   readonly usage: UsageTotals;
   /**
-   * Holds what the next request may take, or says which limit it would break. Of the room for its answer, `answerTokens` at
-   * most, others get their part as well.
+   * Reserves tokens for the next request, or names the limit it would exceed. The answer gets at most `answerTokens`, and less if
+   * other loops need their part.
    */
   reserve(promptTokens: number, answerTokens?: number): Reservation | StopReason;
-  /** Counts a request that an earlier run has made: it is paid for, whatever the limits say now. */
+  /** Counts a request of an earlier run, which is already paid for, whatever the limits are now. */
   count(usage: Usage): void;
-  /** Tokens that nobody has used or holds. */
+  /** Tokens that are neither used nor reserved. */
   tokensLeft(): number;
   readonly calibration: Calibration;
   /**
-   * A part of what is left now, to be spent by some of the loops alone; it counts here as well. The share may change while
-   * they run.
+   * A part of what is left now, for some of the loops; it counts here as well. The share may change while they run.
    */
   part(share: () => number): TokenBudget;
 }
 
-/** One answer may take this part of what is left: as many loops as run at the same time find room for theirs. */
+/** Maximum share of the remaining tokens for one answer, so that concurrent loops can all answer. */
 const ANSWER_SHARE = 1 / 4;
 
 export const createTokenBudget = (limits: SharedLimits): TokenBudget => openBudget(() => limits, null);
@@ -198,7 +196,7 @@ function openBudget(limitsNow: () => SharedLimits, parent: TokenBudget | null): 
     return Math.min(own, parent?.tokensLeft() ?? own);
   };
 
-  /** What is under way costs about as much as the dearest request so far. */
+  /** Requests in flight are assumed to cost as much as the most expensive one so far. */
   function isTooDear(): boolean {
     const { costUsd } = limitsNow();
     if (costUsd === null || usage.costUsd === null) return false;

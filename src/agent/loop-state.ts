@@ -21,29 +21,28 @@ import { createPlayback, createRecorder, type Recorder } from "./recorder.ts";
 import type { LoopEntry, StopReason, Trajectory } from "./trajectory.ts";
 
 interface CompactOptions {
-  /** Tokens that all messages together may have. */
+  /** Maximum tokens of all messages. */
   limitTokens: number;
   tokensOf(message: Message): number;
-  /** True for tools whose answers are never shortened: what was reported must stay in sight. */
+  /** True for tools whose answers are never removed, such as reports. */
   isKept(tool: string): boolean;
 }
 
-/** Once something must go, this share of the limit is what stays: room for several turns, so that caches hit again. */
+/** Target size after compaction, as a share of the limit: several turns fit before the next one, so that caches hit again. */
 const TARGET_SHARE = 0.6;
 /**
- * How many of the newest turns stay whole: fewer to reach the target, one alone only to fit at all. That one is never
- * touched, for the model has not read it yet.
+ * Number of newest turns that stay whole: fewer to reach the target, one only to fit at all. The last one is never touched, because
+ * the model has not read it yet.
  */
 const WHOLE_TURNS = [4, 2, 1];
 
-/** A message of ours that is longer shows the model something, as an answer does; a shorter one tells it what to do. */
+/** A longer message of ours shows content and may be removed; a shorter one is an instruction and stays. */
 const MAX_INSTRUCTION = 2_000;
 
 /**
- * The conversation within the limit: old tool results, and what else we have shown on the way, give way to a line that
- * says so, oldest first. System prompt, task, instructions, the model's own words and calls, and answers of kept tools stay
- * as they are; no message is added, removed or moved, so every answer still follows its call. Returns the same list when it
- * fits, and what could be done when it cannot fit.
+ * Fits the conversation into the limit: old tool results and other shown content are replaced by a line that says so, oldest first.
+ * System prompt, task, instructions, the model's text and calls, and answers of kept tools stay. No message is added, removed or
+ * moved, so every answer still follows its call. Returns the same list if it fits, and the best effort if it cannot fit.
  */
 export function compact(messages: readonly Message[], options: CompactOptions): readonly Message[] {
   let size = messages.reduce((sum, message) => sum + options.tokensOf(message), 0);
@@ -65,7 +64,7 @@ export function compact(messages: readonly Message[], options: CompactOptions): 
   return compacted;
 }
 
-/** What could stand in place of each message that may be shortened, and the tokens it would save; oldest first. */
+/** The replacement of each message that may be shortened, and the tokens it saves; oldest first. */
 function shortenedMessages(messages: readonly Message[], { tokensOf, isKept }: CompactOptions) {
   const toolOf = toolsByCall(messages);
   const firstTurn = messages.findIndex(({ role }) => role === "assistant");
@@ -86,7 +85,7 @@ function shortenedMessages(messages: readonly Message[], { tokensOf, isKept }: C
   });
 }
 
-/** Nothing of the answer stays: a part of fenced text could pass for ours, and the call beside it says what it was. */
+/** Nothing of the answer stays: a part of delimited text could pass for ours. */
 const shortenedAnswer = (tool: string, content: string) =>
   `[This answer of ${tool} (${content.length} characters) was taken out to save room. Make the call again if you need it.]`;
 
@@ -98,7 +97,7 @@ function toolsByCall(messages: readonly Message[]): Map<string, string> {
   return new Map(calls.map((call) => [call.id, call.name]));
 }
 
-/** Index of the message with which the newest `turns` turns begin. */
+/** Index of the first message of the newest `turns` turns. */
 function startOfNewest(messages: readonly Message[], turns: number): number {
   const starts = messages.flatMap((message, index) => (message.role === "assistant" ? [index] : []));
   return starts.at(-turns) ?? 0;
@@ -108,40 +107,40 @@ export interface LoopOptions {
   /** Names the loop within its run: "review". */
   loop: string;
   model: Model;
-  /** System prompt and task. Neither is ever shortened. */
+  /** System prompt and task; never shortened. */
   messages: readonly Message[];
   tools: readonly AnyTool[];
   limits: Limits;
-  /** What this loop shares with others of its run. */
+  /** The budget that this loop shares with others of its run. */
   budget?: TokenBudget;
   trajectory: Trajectory;
   signal: AbortSignal;
   /** Milliseconds. */
   now(): number;
-  /** What an earlier run of the same task recorded: its turns are not paid again. */
+  /** The record of an earlier run of the same task: its turns are not paid again. */
   replay?: readonly LoopEntry[];
-  /** Its turns are all there is: no model is asked, and they are taken whatever the conversation is by now. */
+  /** True to play the record back: no model is asked, and its turns are used even if the conversation differs. */
   isPlayback?: boolean | undefined;
 }
 
-/** Longest answer asked for; what a reasoning model thinks counts as answer. */
+/** Maximum tokens of an answer, including reasoning. */
 const MAX_ANSWER_TOKENS = 16_000;
-/** About the longest answer of one tool: it bounds what calls that run together add to a conversation. */
+/** About the longest answer of one tool; limits what concurrent calls add to a conversation. */
 const TOOL_ANSWER_TOKENS = 8_000;
 const MAX_CONCURRENCY = 8;
-/** The estimate of tokens may be off by the rest. */
+/** The rest is a margin for the error of the estimate. */
 const USABLE_SHARE = 0.95;
 
-/** What changes while a loop runs, and what follows from it. */
+/** The mutable state of a loop. */
 export class LoopState {
   readonly recorder: Recorder;
   readonly tools: ReadonlyMap<string, AnyTool>;
-  /** The tools as the model is told of them. */
+  /** The tool definitions for the model. */
   readonly definitions: readonly ToolDefinition[];
-  /** Fires when the caller aborts or the time is up. */
+  /** Fires if the caller aborts, or the time is up. */
   readonly signal: AbortSignal;
   readonly repeats = createRepeatCounter();
-  /** Reading calls that run together, and what they may add: never more than the window has room for. */
+  /** Limits for concurrent reading calls, which depend on the window. */
   readonly room: { concurrency: number; roomCharacters: number };
   messages: readonly Message[] = [];
   usage: UsageTotals = noUsage;
@@ -177,7 +176,7 @@ export class LoopState {
     this.#started = options.now();
   }
 
-  /** Puts the task on record. */
+  /** Records the task. */
   async begin(): Promise<void> {
     this.messages = await this.recorder.say([...this.#options.messages]);
   }
@@ -186,7 +185,7 @@ export class LoopState {
     this.messages = [...this.messages, ...messages];
   }
 
-  /** Adds and records a message of ours, or what an earlier run said at this point; null when nothing was said. */
+  /** Adds and records a message of ours, or that of an earlier run at this point; null if there is none. */
   async say(text: string | null): Promise<string | null> {
     const said = await this.recorder.say(text === null ? [] : [{ role: "user", content: text }]);
     this.add(said);
@@ -203,13 +202,13 @@ export class LoopState {
     this.#tokens.learn(this.messages, usage.promptTokens);
   }
 
-  /** The request has ended: what it did not use is free for other loops. */
+  /** Ends the reservation of a request: unused tokens are free for other loops. */
   settle(usage: Usage | null): void {
     this.#hold?.settle(usage);
     this.#hold = null;
   }
 
-  /** Makes the conversation fit the window; the limit that forbids another turn, if one does. */
+  /** Fits the conversation into the window. Returns the limit that forbids another turn, if one does. */
   beforeTurn(): StopReason | undefined {
     const { model, limits } = this.#options;
     const window = model.contextTokens * USABLE_SHARE;
@@ -219,7 +218,7 @@ export class LoopState {
       isKept: (tool) => this.tools.get(tool)?.kind === "report",
     });
     const interrupted = this.interrupted();
-    // What an earlier run has paid for is no matter of limits.
+    // Recorded turns are paid for, so no limit applies.
     if (interrupted || this.recorder.has(this.turn + 1)) return interrupted;
     const ended = this.recorder.endedBefore(this.turn + 1);
     if (ended) return ended;
@@ -233,7 +232,7 @@ export class LoopState {
     return undefined;
   }
 
-  /** Why `signal` fired, if it did. */
+  /** Why `signal` has fired, if it has. */
   interrupted(): "aborted" | "time_limit" | undefined {
     if (this.#options.signal.aborted) return "aborted";
     return this.#deadline.aborted ? "time_limit" : undefined;

@@ -7,24 +7,24 @@ import type { LoopEntry, StopReason, Trajectory } from "./trajectory.ts";
 
 type ToolResults = Extract<LoopEntry, { kind: "tool_results" }>["results"];
 
-/** Writes a loop's trajectory, and goes along an earlier one of the same loop as long as the conversation is the same. */
+/** Writes a loop's trajectory, and follows an earlier one of the same loop as long as the conversation is the same. */
 export interface Recorder {
-  /** Notes messages that are ours. Those of the earlier run are taken instead of `messages` while going along it. */
+  /** Records messages of ours. While it follows an earlier run, that run's messages are returned instead. */
   say(messages: Message[]): Promise<Message[]>;
-  /** Whether an earlier run has made this turn: it costs nothing. */
+  /** Whether this turn is recorded: it costs nothing. */
   has(turn: number): boolean;
-  /** The earlier run's turn, or the answer to `ask`, which is durable before it is handed on. A fault is not recorded. */
+  /** The recorded turn, or the answer to `ask`, which is durable before it is returned. An error is not recorded. */
   turn(turn: number, ask: () => Promise<ModelTurn | AppError>): Promise<ModelTurn | AppError>;
-  /** Notes answers. Of the turns that are left it resolves to what the loop goes by: the guess, or what an earlier run went by. */
+  /** Records answers. Resolves to the number of turns left: the given estimate, or that of the earlier run. */
   results(turn: number, results: ToolResults, turnsLeft: number): Promise<number>;
   stopped(reason: string, fault?: AppError | null): Promise<void>;
-  /** Why the loop ends before this turn, where the record says so; only a run that is played back goes by it. */
+  /** Why the loop ends before this turn according to the record; only for playback. */
   endedBefore(turn: number): StopReason | undefined;
 }
 
 /**
- * `earlier` are all entries of a run that was cut short; its turns are paid for and are not asked for again. What the tools
- * answer is compared, not trusted: where it differs, the rest of the earlier run is about something else and left alone.
+ * Resumes a run: the turns in `earlier` are paid for and not requested again. Tool results are compared: if they differ, the rest of
+ * the earlier run is ignored.
  */
 export function createRecorder(
   trajectory: Trajectory,
@@ -48,7 +48,7 @@ export function createRecorder(
   return {
     async say(messages) {
       const [next] = ahead;
-      // The first messages are the task itself: when they differ, so does everything.
+      // The first messages are the task: if they differ, nothing of the record applies.
       if (!first && next?.kind === "messages") {
         ahead = ahead.slice(1);
         return next.messages;
@@ -93,7 +93,7 @@ function stoppedEntry(loop: string, reason: string, fault?: AppError | null): Lo
   return { kind: "stopped", loop, reason, ...why };
 }
 
-/** How near a limit is hangs on the clock, and says nothing of whether two runs went the same way. */
+/** Compares two steps without the distance to a limit, which depends on the clock. */
 function isSameStep(one: LoopEntry, other: LoopEntry): boolean {
   return isDeepStrictEqual(withoutLimit(one), withoutLimit(other));
 }
@@ -105,8 +105,8 @@ function withoutLimit(entry: LoopEntry): LoopEntry {
 }
 
 /**
- * A run that left an earlier one's course wrote its own steps behind it: a step written again replaces all from there on, and
- * a new task everything, for no turn before is an answer to it.
+ * The newest course of a loop. A run that diverged from an earlier one has appended its own steps: a step that is recorded again
+ * replaces everything from there on, and a new task replaces everything.
  */
 function newestCourse(entries: readonly LoopEntry[]): LoopEntry[] {
   const course: LoopEntry[] = [];
@@ -121,17 +121,17 @@ function newestCourse(entries: readonly LoopEntry[]): LoopEntry[] {
   return course;
 }
 
-/** Only the task has a system prompt; what is said on the way has none. */
+/** Only the task has a system prompt; later messages have none. */
 function isTask(entry: LoopEntry): boolean {
   return entry.kind === "messages" && entry.messages.some(({ role }) => role === "system");
 }
 
 /**
- * Plays an earlier run's turns back, whatever the conversation is by now: the tools are asked again, and what they answer today goes
- * into the trajectory, to be compared with what they answered then. No model is asked. What hung on the clock is as it was: what
- * was said on the way, how near a limit was, and where a limit ended the loop.
+ * Plays an earlier run's turns back, even if the conversation differs. Tools run again, and their results are recorded for comparison
+ * with the earlier ones. No model is asked. Everything that depended on the clock is as recorded: messages of ours, the distance to a
+ * limit, and a stop by a limit.
  *
- * @param earlier all that is on record of the run
+ * @param earlier all entries of the run
  */
 export function createPlayback(
   trajectory: Trajectory,
@@ -174,7 +174,7 @@ export function createPlayback(
   };
 }
 
-/** Ends that no turn brings about. Where a turn did, and is not on record, the record is not whole. */
+/** Stop reasons that no turn causes. If a turn caused the stop and is not recorded, the record is incomplete. */
 const fromOutside = [
   "turn_limit",
   "token_limit",

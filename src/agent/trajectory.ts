@@ -164,6 +164,6 @@ export type AgentEvent =
   | { type: "turn_finished"; turn: number; model: ModelTurn; total: Usage }
   | { type: "tool_started"; turn: number; callId: string; tool: string; arguments: string }
   | { type: "tool_finished"; turn: number; callId: string; tool: string; result: ToolResult }
-  /** A tool threw something that is no ToolError: a fault of ours that the model is answered neutrally. */
+  /** A tool threw something other than a ToolError: a bug of ours. The model gets a neutral answer. */
   | { type: "tool_crashed"; turn: number; tool: string; error: string }
   | { type: "stopped"; reason: StopReason };

@@ -17,18 +17,18 @@ export const rulesFolder = join(import.meta.dirname, "../../rules");
 
 let shared: Analyzer[] | undefined;
 
-/** The analyzers of this process, each with what it has loaded so far. */
+/** The analyzers of this process, which keep what they have loaded. */
 export function sharedAnalyzers(): readonly Analyzer[] {
   shared ??= createAnalyzers();
   return shared;
 }
 
-/** Uses the time in which a process waits for its work. What cannot be loaded says so when it is needed. */
+/** Loads the analyzers while the process waits for work. A load error is reported on first use. */
 export async function prepareAnalyzers(): Promise<void> {
   await Promise.allSettled(sharedAnalyzers().map((analyzer) => analyzer.prepare?.()));
 }
 
-/** Every analyzer, the cheap ones first. Each keeps what it loaded. */
+/** All analyzers, the cheap ones first. */
 export function createAnalyzers(): Analyzer[] {
   return [
     createMergeMarkersAnalyzer(),
@@ -43,7 +43,7 @@ export function createAnalyzers(): Analyzer[] {
   ];
 }
 
-/** Characters; what is larger is data or generated, and costs more than it can tell. */
+/** Characters. Larger files are data or generated. */
 const maximumCharacters = 1_000_000;
 /** For all analyzers of one file together. */
 const millisecondsPerFile = 5_000;
@@ -51,31 +51,30 @@ const millisecondsPerFile = 5_000;
 interface AnalysisOptions {
   /** Ends the whole run. */
   signal: AbortSignal;
-  /** Fires when the analyzers have had their time: the rest is skipped, and what was found until then is handed over. */
+  /** Fires when the analyzers' time is up: the rest is skipped, and the results so far are returned. */
   timeLimit?: AbortSignal;
   analyzers?: readonly Analyzer[];
-  /** An analyzer that threw, or a file whose time was up. The review goes on without what it would have said. */
+  /** Called if an analyzer throws, or the time for a file is up. The review goes on without its results. */
   onCrash?(analyzer: string, path: string, error: unknown): void;
 }
 
 interface Analysis {
   /** Sorted by path and line. */
   diagnostics: Diagnostic[];
-  /** Files about which there may be more to say, in their order. */
+  /** Files on which not all analyzers finished, in order. */
   unfinished: UnfinishedFile[];
 }
 
-/** A file that not every analyzer could look at, or not until its end. */
+/** A file on which not all analyzers finished. */
 export interface UnfinishedFile {
   path: string;
-  /** Names of the analyzers that were skipped or stopped, or that threw; empty when the file was never given to any. */
+  /** Names of the analyzers that were skipped or stopped, or that threw; empty if none was started. */
   analyzers: string[];
 }
 
 /**
- * What the analyzers say about the change. Candidates stand on lines that the change added or, where it only removed, next
- * to the removal.
- * @throws the signal's reason when the whole run is aborted.
+ * Runs the analyzers on the changed files. Diagnostics are on lines that the change added or, if it only removed, next to the removal.
+ * @throws the signal's reason if the run is aborted.
  */
 export async function analyzeChange(
   files: readonly AnalyzedFile[],
@@ -112,11 +111,11 @@ async function analyzeFile(file: AnalyzedFile, { signal, timeLimit, analyzers, o
     try {
       limited.throwIfAborted();
       candidates.push(await analyzer.analyze(file, limited));
-      // One that stopped early hands over what it has, and whoever asked must know that there may be more.
+      // An analyzer that stopped early returns what it has, and counts as unfinished.
       limited.throwIfAborted();
     } catch (error) {
       missing.push(analyzer.name);
-      // Nothing is wrong with an analyzer that did not get its turn.
+      // An analyzer that was not started has not crashed.
       if (!timeLimit?.aborted) onCrash(analyzer.name, file.path, error);
     }
   }
@@ -131,7 +130,7 @@ function linesOf({ startLine, line }: Diagnostic): number[] {
   return Array.from({ length: line - first + 1 }, (_, index) => first + index);
 }
 
-/** The same rule at the same place says the same twice. */
+/** Keeps one diagnostic of each rule on a line. */
 function withoutRepetitions(candidates: Diagnostic[]): Diagnostic[] {
   const seen = new Map(candidates.map((one) => [JSON.stringify([one.path, one.line, one.source]), one]));
   return [...seen.values()];

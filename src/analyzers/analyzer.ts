@@ -11,7 +11,7 @@ export interface AnalyzedFile {
   diff: FileDiff;
 }
 
-/** A possible finding: posted as it is offline, given to the model as evidence otherwise. */
+/** What an analyzer reports: posted as it is offline, and judged by a model otherwise unless it is certain. */
 export interface Diagnostic {
   path: string;
   line: number;
@@ -23,16 +23,16 @@ export interface Diagnostic {
   /** Markdown: what happens and when, and what to do instead. */
   body: string;
   suggestion: string | null;
-  /** "ast-grep/py-mutable-default": the analyzer and its rule. */
+  /** Analyzer and rule: "ast-grep/py-mutable-default". */
   source: string;
-  /** All lines of what was found, if there are more than it is told at: its id depends on their text. */
+  /** All lines of the match, if there are more than reported: the id depends on their text. */
   extent?: { start: number; end: number };
 }
 
-/** Pure: no network, no repository code, no file system but its own rules. */
+/** No network, no repository code, no file system except its own rules. */
 export interface Analyzer {
   name: string;
-  /** Loads what the first file would have to wait for. */
+  /** Loads what the first file needs. */
   prepare?(): Promise<unknown>;
   analyze(file: AnalyzedFile, signal: AbortSignal): Promise<Diagnostic[]>;
 }
@@ -57,10 +57,7 @@ export function baseText(file: AnalyzedFile): string | null {
 const isNew = (file: AnalyzedFile) =>
   file.diff.hunks.length === 0 || file.diff.hunks.every((hunk) => hunk.oldStart === 0 && hunk.oldLines === 0);
 
-/**
- * Lines next to which the change removed some and put nothing in their place. What a removal breaks shows there; they
- * stand in the diff, so that a comment can too.
- */
+/** Context lines next to a removal. They show what a removal breaks, and can have a comment because they are in the diff. */
 export function seamLines(file: AnalyzedFile): Set<number> {
   const seams = new Set<number>();
   for (const { lines } of file.diff.hunks) {
@@ -88,14 +85,14 @@ export function addedLinesOf(file: AnalyzedFile): AddedLine[] {
     .filter((one) => file.addedLines.has(one.line));
 }
 
-/** The place of every line feed, to look lines up in without reading the text again. */
+/** The index of every line feed, for looking up lines. */
 export function lineEnds(text: string): number[] {
   const ends: number[] = [];
   for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) ends.push(at);
   return ends;
 }
 
-/** The 1-indexed line of a place in the text. */
+/** The 1-indexed line of an index in the text. */
 export function lineAt(ends: readonly number[], place: number): number {
   return firstIndex(ends, (end) => end >= place) + 1;
 }

@@ -5,11 +5,11 @@ import { Side } from "../../finding.ts";
 import { Limits, ReviewInput } from "../review-input.ts";
 import { TotalUsage } from "../review-result.ts";
 
-/** Somebody's words in a thread. All of it is untrusted text, also what we said: a model wrote it. */
+/** A message in a thread: untrusted text, also ours, because a model wrote it. */
 export const ThreadMessage = z.strictObject({ by: z.string(), body: z.string() });
 export type ThreadMessage = z.infer<typeof ThreadMessage>;
 
-/** The thread of a finding of ours in which a question was asked. */
+/** The thread of one of our findings in which a question was asked. */
 export const AskedThread = z.strictObject({
   path: z.string(),
   side: Side,
@@ -17,9 +17,9 @@ export const AskedThread = z.strictObject({
   line: z.int().nullable(),
   /** Its line when it was posted; null for a comment on a file. */
   original_line: z.int().nullable(),
-  /** What our comment says. */
+  /** Text of our comment. */
   finding: z.string(),
-  /** What was said since, oldest first, without the question. */
+  /** Later messages, oldest first, without the question. */
   conversation: z.array(ThreadMessage),
 });
 export type AskedThread = z.infer<typeof AskedThread>;
@@ -29,7 +29,7 @@ export const AnswerInput = z.strictObject({
   targetBranch: z.string(),
   pull: z.strictObject({ number: z.int(), title: z.string(), body: z.string() }),
   question: ThreadMessage,
-  /** Null where it was asked in the conversation. */
+  /** Null if it was asked in the conversation. */
   thread: AskedThread.nullable(),
   config: EffectiveConfig,
   limits: Limits,
@@ -38,7 +38,7 @@ export const AnswerInput = z.strictObject({
 export type AnswerInput = z.infer<typeof AnswerInput>;
 
 export const AnswerResult = z.strictObject({
-  /** Markdown as the model wrote it: untrusted. Null when there is none; then `stop_reason` says why. */
+  /** Markdown as the model wrote it: untrusted. Null if there is none; `stop_reason` says why. */
   text: z.string().nullable(),
   model: z.string(),
   stop_reason: z.enum(stopReasons),

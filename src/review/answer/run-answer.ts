@@ -18,10 +18,10 @@ const most = { body: 8_000, question: 8_000, finding: 6_000, said: 2_000, conver
 const MAX_LIST_BYTES = 8_000;
 const MAX_DIFF_BYTES = 40_000;
 const MAX_CODE_BYTES = 12_000;
-/** Each of the short texts may take this part of a small window, and the diff that one. */
+/** Maximum shares of the window for each short text, and for the diff. */
 const SHORT_SHARE = 0.05;
 const DIFF_SHARE = 0.25;
-/** Lines that are shown on either side of the place of a finding. */
+/** Lines shown before and after a finding. */
 const AROUND = 40;
 
 const WITHHELD =
@@ -33,7 +33,7 @@ interface AskedRun extends LoopRun {
   anchorFile(path: string): Promise<AnchorFile | undefined>;
 }
 
-/** What the answer to a question begins with. What was asked stands last: questions about one pull request begin alike. */
+/** The first messages of an answer. The question comes last: questions about one pull request then share a prefix for the cache. */
 async function questionMessages(run: AskedRun): Promise<Message[]> {
   const { pull, thread, targetBranch, config } = run.input;
   const { head, mergeBase } = run.deps.workspace.shas;
@@ -72,7 +72,7 @@ function changedFiles({ files, models, deps }: AskedRun): string {
   return `# Changed files (${shown.length})\n${wrapUntrusted("changed files", text)}${more}`;
 }
 
-/** Diffs of whole files, of as many as there is room for, in the order of the change. */
+/** Diffs of as many whole files as fit, in the order of the change. */
 async function wholeDiff({ files, models, deps }: AskedRun): Promise<string> {
   let room = roomFor(models.review, MAX_DIFF_BYTES, DIFF_SHARE);
   const readable = files.filter(({ reviewable, totalHunks }) => reviewable && totalHunks > 0);
@@ -98,7 +98,7 @@ async function wholeDiff({ files, models, deps }: AskedRun): Promise<string> {
 async function threadSections(run: AskedRun, thread: AskedThread): Promise<string[]> {
   const { path, side, line, original_line, finding, conversation } = thread;
   const file = await run.anchorFile(path);
-  // Either path of a renamed file withholds the lines of both, and what was said of them quotes them.
+  // Both paths of a renamed file must be public; the conversation quotes its lines.
   if ([path, ...(file?.paths ?? [])].some(run.deps.isPrivate)) return [WITHHELD];
   const place = line ?? original_line;
   const where = `${showPath(path)}${place === null ? "" : `:${place}${side === "LEFT" ? " (removed)" : ""}`}`;
@@ -121,7 +121,7 @@ function fateOf({ line, original_line }: AskedThread, file: AnchorFile | undefin
     : "Posted on code that stands as it was.";
 }
 
-/** The file's hunks that are nearest to the place, as far as there is room, in their order. */
+/** As many of the file's hunks near the location as fit, in file order. */
 function diffNear({ models }: AskedRun, { hunks }: AnchorFile, thread: AskedThread): string {
   const at = thread.line ?? thread.original_line ?? 1;
   const startOf = (hunk: (typeof hunks)[number]) => (thread.side === "RIGHT" ? hunk.newStart : hunk.oldStart);
@@ -169,12 +169,12 @@ function cut({ models }: AskedRun, text: string, maxBytes: number): string {
   return omittedLines > 0 ? `${kept}\n[${count(omittedLines, "more line")}]` : kept;
 }
 
-/** The end of a conversation: what was said last is what is spoken of. */
+/** The end of a conversation, as much as fits. */
 function latest(run: AskedRun, conversation: readonly ThreadMessage[]): string {
   let room = roomFor(run.models.review, most.conversation, SHORT_SHARE * 2);
   const kept: string[] = [];
   for (const one of conversation.toReversed()) {
-    // A comment that quotes or forges others stays one comment.
+    // Indented, so that a comment cannot forge another one.
     const text = said(run, one, most.said).replaceAll("\n", "\n  ");
     room -= byteLength(text);
     if (room < 0) break;
@@ -193,7 +193,7 @@ interface AnswerDependencies extends ReviewDependencies {
   models: NonNullable<ReviewDependencies["models"]>;
 }
 
-/** Lets a model answer one question with the reading tools at hand. It can do nothing else. Faults of the model are values. */
+/** Lets a model answer one question with the reading tools. It can do nothing else. Model errors are values. */
 export async function runAnswer(input: AnswerInput, deps: AnswerDependencies): Promise<AnswerResult> {
   const { limits } = input;
   const run: AskedRun = {
@@ -231,10 +231,7 @@ export async function runAnswer(input: AnswerInput, deps: AnswerDependencies): P
   };
 }
 
-/**
- * Some models answer in plain text, whatever they are told of a tool: the last of it is their answer. What they said before
- * they went on reading is none.
- */
+/** Some models answer in plain text instead of calling the tool: the last text after the last tool call is the answer. */
 function plainAnswer({ messages }: AgentResult): string | null {
   const read = messages.findLastIndex((one) => one.role === "assistant" && one.toolCalls.length > 0);
   const texts = messages

@@ -6,16 +6,16 @@ import { pathFault } from "../../diff/path-fault.ts";
 import { isLockFile } from "../../diff/skipped-names.ts";
 import { redactText } from "../../secrets/redact.ts";
 
-/** Letters and signs of which each system makes the same name, on which nothing is put on top, and that can all be seen. */
+/** Characters that may be invisible, or that file systems treat differently. */
 const unlike = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cn}\p{Co}\\:*?"<>|]/u;
-/** Windows leaves them out at the end of a name. */
+/** Windows removes them at the end of a name. */
 const dropped = /[. ]$/;
-/** How Windows calls a file of a longer name (`CODEOW~1`). */
+/** The short name that Windows gives a file with a long name (`CODEOW~1`). */
 const shortName = /^[^.]{1,7}~\d{1,6}(?:\.[^.]{0,3})?$/;
 
 /**
- * Whether a path means the same file wherever the repository is checked out. A new name that does not may stand there for one that
- * is protected; names that are no text are not plain either.
+ * Whether a path means the same file on every system. Otherwise it could mean a protected file somewhere. Names that are not text
+ * are not plain either.
  */
 export function isPlainPath(path: string): boolean {
   if (pathFault(path) !== undefined || unlike.test(path)) return false;
@@ -23,10 +23,10 @@ export function isPlainPath(path: string): boolean {
   return names.every((name) => name !== "" && !dropped.test(name) && !shortName.test(name));
 }
 
-/** A path as file systems compare it that tell neither upper from lower case nor one way to write a letter from another. */
+/** A path as file systems compare it that ignore case and Unicode normalization. */
 const foldedPath = (path: string): string => path.normalize("NFKC").toUpperCase().toLowerCase();
 
-/** Reasons, and names of files by what they have in common: what takes effect before anybody has looked at it. */
+/** Files that take effect before anyone has reviewed them: the reason, and a pattern of names. */
 const rules: readonly (readonly [reason: string, names: RegExp])[] = [
   ["it says who has to approve what", /^codeowners$/],
   ["it changes what git does", /^\.(?:gitattributes|gitmodules|gitconfig|lfsconfig)$/],
@@ -52,7 +52,7 @@ const rules: readonly (readonly [reason: string, names: RegExp])[] = [
   ],
 ];
 
-/** The same for folders with all that is in them: of the root where their pattern has no other place. */
+/** The same for folders with everything in them. */
 const folders: readonly (readonly [reason: string, path: RegExp])[] = [
   ["it decides what runs in CI, with the rights of the repository", /^\.github\/(?:workflows|actions)\//],
   ["it configures the repository on GitHub", /^\.github\//],
@@ -73,8 +73,8 @@ const folders: readonly (readonly [reason: string, path: RegExp])[] = [
 ];
 
 /**
- * Why nobody but a person changes the file at this path; null for one that a fix may change. Upper and lower case are one: on some
- * machines they are one file. A name is looked at as one of a folder too, which would take the place of the file.
+ * Why only a person may change the file at this path; null if a fix may. Case is ignored, because some file systems ignore it. Each
+ * segment is checked as a file name too, because a folder of that name would replace the file.
  */
 export function protectionOf(path: string): string | null {
   if (pathFault(path) !== undefined) return "it is no path of a file in the repository";
@@ -89,41 +89,41 @@ export function protectionOf(path: string): string | null {
   return folders.find(([, pattern]) => pattern.test(folded))?.[0] ?? null;
 }
 
-/** A file on one side of a fix. */
+/** A file before or after a fix. */
 interface FileState {
-  /** "100644" or "100755"; of what stood there before also that of a link or a submodule. */
+  /** "100644" or "100755"; before the fix also that of a link or a submodule. */
   mode: string;
   bytes: Buffer;
 }
 
-/** A file that a fix changes, with what stood there before. */
+/** A file that a fix changes. */
 export interface FileEdit {
   path: string;
-  /** Null for a file that is new. */
+  /** Null for a new file. */
   before: FileState | null;
-  /** Null for a file that goes. */
+  /** Null for a deleted file. */
   after: FileState | null;
 }
 
-/** What a fix was asked for. */
+/** The files that a fix may change. */
 export interface FixScope {
-  /** The files of the pull request, and those that its findings are about. */
+  /** The files of the pull request, of the findings, and of their evidence. */
   files: ReadonlySet<string>;
   isPrivate(path: string): boolean;
 }
 
-/** Why an edit is not taken; `path` is null where it is about all of them. */
+/** Why an edit is refused; `path` is null if the reason concerns all of them. */
 export interface Refusal {
   path: string | null;
   reason: string;
 }
 
-/** A repair is small. What is larger was not asked for, and nobody reads it. */
+/** A repair is small. Larger edits were not requested, and no one would review them. */
 export const most = { files: 20, lines: 1_000, bytes: 400_000, bytesOfFile: 1_000_000 } as const;
 
 /**
- * Why the edits of a fix may not become a commit; empty where they may. A model made them that read hostile text, so all is judged
- * by what is there: paths, modes, sizes and the text that is new.
+ * Why the edits of a fix may not become a commit; empty if they may. The model that made them has read hostile text, so everything is
+ * checked: paths, modes, sizes and added text.
  */
 export async function refusalsOf(edits: readonly FileEdit[], scope: FixScope): Promise<Refusal[]> {
   if (edits.length > most.files) {
@@ -153,7 +153,7 @@ export async function refusalsOf(edits: readonly FileEdit[], scope: FixScope): P
   return refusals;
 }
 
-/** Why no edit of this file is taken; null where some may be. */
+/** Why no edit of this file is allowed; null if edits may be. */
 export function reasonByPath(path: string, { files, isPrivate }: FixScope): string | null {
   const protection = protectionOf(path);
   if (protection !== null) return protection;
@@ -162,7 +162,7 @@ export function reasonByPath(path: string, { files, isPrivate }: FixScope): stri
   return "it is neither a file of the pull request nor a test";
 }
 
-/** Only the last of several edits of a file would stand, and of a file and its folder the last one as well. */
+/** If a file occurs twice, or as a file and as a folder, only the last edit would take effect. */
 function reasonByOthers(edit: FileEdit, edits: readonly FileEdit[]): string | null {
   const isSame = (other: FileEdit) => other !== edit && other.path === edit.path;
   const isBelow = (other: FileEdit) => edit.after !== null && other.path.startsWith(`${edit.path}/`);
@@ -171,12 +171,12 @@ function reasonByOthers(edit: FileEdit, edits: readonly FileEdit[]): string | nu
     : null;
 }
 
-/** Why a file may not be taken away; null where it may. A test that nobody asked about is not repaired by that. */
+/** Why a file may not be deleted; null if it may. Deleting an unrelated test repairs nothing. */
 export function reasonToKeep(path: string, { files }: FixScope): string | null {
   return files.has(path) ? null : "it is a test that the pull request leaves alone, and may not go";
 }
 
-/** A file of which nothing is left is gone as well. */
+/** An emptied file counts as deleted. */
 const isTakenAway = ({ before, after }: FileEdit) =>
   before !== null &&
   before.bytes.length > 0 &&
@@ -192,7 +192,7 @@ function reasonByState({ before, after }: FileEdit): string | null {
   return after.bytes.includes(0) ? "it is binary" : null;
 }
 
-/** What moves the pen of a terminal, so that a line reads otherwise; but for tabs, pages, and the end of a line. */
+/** Control characters, which can make a terminal show another text; except tab, form feed and line ends. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const controls = /[\0-\x08\x0b\x0e-\x1f\x7f-\x9f]|\r(?!$)/;
 
@@ -210,7 +210,7 @@ async function reasonByText(
   return (await addsSecret(path, added, after)) ? "it adds what looks like a secret" : null;
 }
 
-/** A secret may have several lines, of which some stand there already: it is looked for in what is new, and in all of the file. */
+/** A secret may span added and old lines, so the added lines and the whole file are searched. */
 async function addsSecret(path: string, added: readonly string[], after: FileState): Promise<boolean> {
   const text = [path, ...added].join("\n");
   if ((await redactText(text)) !== text) return true;
@@ -221,9 +221,9 @@ async function addsSecret(path: string, added: readonly string[], after: FileSta
 }
 
 interface Changed {
-  /** Lines that are in the new text more often than in the old one, wherever they stand. */
+  /** Lines that the new text has more often than the old one, at any position. */
   added: string[];
-  /** How many lines came and went, and how long they are together. */
+  /** Number of added and removed lines, and their total size. */
   lines: number;
   bytes: number;
 }
@@ -247,7 +247,7 @@ function changedLines({ before, after }: FileEdit): Changed {
 
 const linesOf = (state: FileState | null) => (state === null ? [] : state.bytes.toString("utf8").split("\n"));
 
-/** What of a package.json programs neither run nor fetch. */
+/** Keys of package.json that neither run nor fetch anything. */
 const harmless = new Set([
   ...[
     "description",
@@ -271,7 +271,7 @@ function sameScripts(before: FileState | null, after: FileState): boolean {
   return [...keys].every((key) => harmless.has(key) || isDeepStrictEqual(old?.[key], now[key]));
 }
 
-/** Undefined for what is no JSON object, or says one thing twice: not all programs take the last word. */
+/** Undefined if it is not a JSON object, or has a duplicate key: parsers differ on which one counts. */
 function packageOf(state: FileState | null): Record<string, unknown> | undefined {
   try {
     const text = state?.bytes.toString("utf8") ?? "";
@@ -283,10 +283,10 @@ function packageOf(state: FileState | null): Record<string, unknown> | undefined
   }
 }
 
-/** How many keys are written in JSON text. */
+/** The number of keys in JSON text. */
 const keysIn = (text: string) => text.match(/"(?:[^"\\]|\\.)*"\s*:/g)?.length ?? 0;
 
-/** How many keys a value has, with those of all that is in it. */
+/** The number of keys in a value, including nested ones. */
 function keysOf(value: unknown): number {
   if (typeof value !== "object" || value === null) return 0;
   const own = Array.isArray(value) ? 0 : Object.keys(value).length;

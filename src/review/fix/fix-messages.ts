@@ -19,7 +19,7 @@ export interface FixRun extends PlaceRun {
   input: FixInput;
 }
 
-/** A finding under the name by which the model speaks of it, with where its code is. */
+/** A finding with its name in the conversation ("F1") and its file. */
 export interface NamedTarget {
   name: string;
   target: FixTarget;
@@ -27,9 +27,9 @@ export interface NamedTarget {
 }
 
 /**
- * What a fix begins with: of each finding what was said, and its code as it is now.
+ * The first messages of a fix: the text of each finding and its current code.
  *
- * @param commands what may be run, by name; empty where nothing can be
+ * @param commands the allowed commands, by name; empty if none
  */
 export async function fixMessages(
   run: FixRun,
@@ -52,7 +52,7 @@ export async function fixMessages(
   ];
 }
 
-/** They stand in the configuration of the base. */
+/** The commands come from the configuration of the base branch. */
 function commandsSection(commands: Readonly<Record<string, string>>): string {
   const lines = Object.entries(commands).map(([name, line]) => `- ${name}: ${inlineCode(line)}`);
   return lines.length === 0 ? "" : ["# What run_command runs", ...lines].join("\n");
@@ -71,7 +71,7 @@ async function targetSections(run: FixRun, { name, target, file }: NamedTarget):
   ];
 }
 
-/** Where a finding's code is, as far as it is known without reading. */
+/** The location of a finding, as far as it is known without reading files. */
 export function spotOf({ path, side, line, original_line, symbol }: FixTarget) {
   const place = line === null ? null : { start: line, end: line };
   return { path, side, symbol, place, line: line ?? original_line };

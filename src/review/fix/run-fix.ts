@@ -19,14 +19,14 @@ import { createTriedCommands, type FixCommands, stateOf, type TriedCommands } fr
 
 type Check = NonNullable<Repair["check"]>;
 
-/** What a second look found at the repairs of findings, by the names of these. */
+/** The results of verifying repairs, by the names of their findings. */
 type Checks = ReadonlyMap<string, Check>;
 
 /**
- * A second look at each finding that counts as repaired, in the code as it is now: the same as at findings whose code a push has
- * changed, by somebody who does not know who changed it. Certain findings are looked at by their analyzer.
+ * Verifies each repaired finding in the edited code, like a finding whose code a push has changed: by a loop that does not know who
+ * edited it. Certain findings are verified by their analyzer.
  *
- * @param round from 1; each has loops of its own
+ * @param round from 1; each round has loops of its own
  */
 async function verifyRepairs(
   run: FixRun,
@@ -59,8 +59,8 @@ async function verifyRepairs(
 }
 
 /**
- * Whether the analyzer of a certain finding matches less often than it did, in the files of its findings and in those that were
- * edited: what it found may have moved. Its findings are fixed together or not at all, for nothing tells which match is left.
+ * Whether an analyzer finds fewer matches than before, in the files of its findings and in the edited files, because a match may have
+ * moved. Its findings are fixed together or not at all, because it is unknown which matches are left.
  */
 async function ruleCheck(
   before: FixRun,
@@ -100,18 +100,18 @@ function editedPaths(before: FixRun, now: FixRun): string[] {
   return paths.map(({ path }) => path);
 }
 
-/** What a fix came to when its model said that it was done. */
+/** The state of a fix when its model finished. */
 interface FinishedFix {
   report: FixReport;
   edits: readonly Edit[];
   tried: TriedOut;
   checks: Checks;
-  /** How many times it was said. */
+  /** How often the model has finished. */
   rounds: number;
 }
 
 interface Finish extends FixPort {
-  /** The last time; null where it was never said. What is edited later and never told of counts for nothing. */
+  /** The last finish; null if there was none. Later edits do not count. */
   last(): FinishedFix | null;
 }
 
@@ -122,12 +122,12 @@ interface FinishOptions {
   tried: TriedCommands;
 }
 
-/** A repair that a second look finds not to be one is sent back once. */
+/** A repair that verification rejects is sent back once. */
 const ROUNDS = 2;
 
 const none: Checks = new Map();
 
-/** Where a fix ends: what is told has to be whole, what can be tried out is to be tried, and a second look judges it. */
+/** The finish of a fix: the report must be complete, available commands must have run, and each repair is verified. */
 function createFinish({ run, targets, files, tried }: FinishOptions): Finish {
   let last: FinishedFix | null = null;
   let askedInRound = 0;
@@ -148,7 +148,7 @@ function createFinish({ run, targets, files, tried }: FinishOptions): Finish {
       if (reason !== null) return { ok: false, reason };
       const edits = await files.edits();
       const known = last && isJudged(last, edits, report) ? last.checks : null;
-      // Where the time is up in the middle of the looks, what was done is known all the same.
+      // Kept before verification, so that the edits survive if the time is up during it.
       last = { report, edits, tried: await tried.now(), checks: known ?? none, rounds: round };
       last.checks = known ?? (await verifyRepairs(run, targets, report, round));
       const wrong = round < ROUNDS ? stillPresent(last) : [];
@@ -157,7 +157,7 @@ function createFinish({ run, targets, files, tried }: FinishOptions): Finish {
   };
 }
 
-/** Whether a second look at the same files has said all that it could say. */
+/** Whether the same files and repairs were verified before. */
 const isJudged = (last: FinishedFix, edits: readonly Edit[], { repairs }: FixReport) =>
   stateOf(last.edits) === stateOf(edits) &&
   repairs.every(({ finding, repaired }) => !repaired || last.checks.has(finding));
@@ -195,10 +195,10 @@ async function whyUnfinished(
   return isEdited && summary.trim() === "" ? "say in `summary` what the edits do" : null;
 }
 
-/** More tell nothing new. */
+/** Maximum number of refused paths on record. */
 const MOST = 20;
 
-/** The door for a model's own edits, beside what it was kept from: people are to know what a fix has tried. */
+/** Records which of the model's edits were refused, so that people see what a fix has tried. */
 function recordRefusals(edit: EditPort, scope: FixScope): { edit: EditPort; refused(): Refusal[] } {
   const reasons = new Map<string, string>();
   async function noting(path: string, work: Promise<void>): Promise<void> {
@@ -222,8 +222,8 @@ function recordRefusals(edit: EditPort, scope: FixScope): { edit: EditPort; refu
 }
 
 /**
- * The files as a fix may change them: what would be refused in the end is refused at once, in words that the model can act on.
- * This saves turns and guards nothing; what leaves the process is judged anew.
+ * Refuses edits at once that would be refused at the end, with an error that the model can act on. This only saves turns; it is not
+ * the protection: the parent process checks the final edits again.
  */
 export function scopedEdits(files: EditPort, scope: FixScope): EditPort {
   const require = (path: string, reason = reasonByPath(path, scope)) => {
@@ -252,19 +252,19 @@ export function scopedEdits(files: EditPort, scope: FixScope): EditPort {
 
 interface FixDependencies extends ReviewDependencies {
   models: NonNullable<ReviewDependencies["models"]>;
-  /** The files that the fix changes; `workspace` and `diffs` see them as they stand. */
+  /** The files that the fix edits; `workspace` and `diffs` see the edits. */
   files: EditPort;
   commands: FixCommands;
 }
 
-/** Of the tokens, what is kept for looking at what was done. */
+/** Share of the tokens that is reserved for verification. */
 const KEPT_FOR_CHECKS = 0.3;
-/** Of the time, what is kept for ending in order. */
+/** Share of the time that is reserved for a regular end. */
 const KEPT_FOR_THE_END = 0.05;
 
 /**
- * Lets a model repair findings, try that out where commands can be run, and has a second look at each that it says it repaired; what
- * that finds still there goes back to it once. Writes nothing: what comes of it are the files as they should be.
+ * Lets a model repair findings, test the edits if commands are available, and verifies each repair; a rejected repair goes back to the
+ * model once. Writes nothing: the result holds the edited files.
  */
 export async function runFix(input: FixInput, deps: FixDependencies): Promise<FixResult> {
   const run = await startFix(input, deps);
@@ -300,7 +300,7 @@ async function nameTargets(run: FixRun, { targets }: FixInput): Promise<NamedTar
 }
 
 interface Repaired {
-  /** What the model said last of what it had done by then; null where it came to no end. */
+  /** The last finish of the model; null if it never finished. */
   finished: FinishedFix | null;
   refused: Refusal[];
   stopReason: StopReason;
@@ -339,7 +339,7 @@ const refuse = async () => ({
 });
 const nothingToReport = { report: refuse, finish: refuse };
 
-/** The files of the change, those that findings are about, and those that they name. */
+/** A fix may edit the files of the change, of the findings, and of their evidence. */
 function scopeOf({ files, deps }: Pick<FixRun, "files" | "deps">, targets: readonly NamedTarget[]): FixScope {
   const changed = files.map(({ change }) => change.path);
   const named = targets.flatMap(({ target }) => [target.path, ...target.files]);

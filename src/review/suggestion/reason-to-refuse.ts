@@ -16,7 +16,7 @@ import {
 } from "./repair.ts";
 import { hasGrammar, readSyntax, type SyntaxFault } from "./syntax-faults.ts";
 
-/** Why lines must not replace the anchored ones: a clause, or null if nothing is wrong. What takes long comes last. */
+/** Why lines must not replace the anchored ones, as a clause; null if they may. Slow checks come last. */
 export async function reasonToRefuse(
   { lines: now, hadCopies }: Repaired,
   around: Anchored,
@@ -57,7 +57,7 @@ function noCode(now: readonly string[], { old }: Anchored): string | null {
   return added.some((line) => omission.test(line)) ? "it leaves code out and says so" : null;
 }
 
-/** The words of some lines; short ones where there are no longer ones. */
+/** The words of some lines; short ones only if there are no longer ones. */
 const wordsOf = (lines: readonly string[]) => {
   const text = lines.join("\n");
   return new Set(text.match(/[A-Za-z_]\w{2,}/g) ?? text.match(/[A-Za-z_]\w?/g) ?? []);
@@ -65,7 +65,7 @@ const wordsOf = (lines: readonly string[]) => {
 const keywords =
   /^(?:and|const|def|do|done|elif|else|end|esac|false|fi|for|if|in|let|new|nil|none|not|null|or|return|then|this|self|true|undefined|var|while)$/i;
 
-/** Whether at least half of the words of some lines are in others, and a name among them; where there are no names, all words. */
+/** Whether the new lines keep at least half of the old words, including a name; if there are no names, all words. */
 function isVersion(now: readonly string[], old: readonly string[]): boolean {
   const own = [...wordsOf(now)];
   const words = [...wordsOf(old)];
@@ -78,8 +78,8 @@ function isVersion(now: readonly string[], old: readonly string[]): boolean {
 }
 
 /**
- * Why a suggestion is no version of the lines it replaces: it loses lines or words of them, or repeats what is around. A line
- * less may be meant, but not if the suggestion was about the lines around as well.
+ * Why a suggestion is not a version of the lines it replaces: it loses lines or words, or repeats lines around them. One missing
+ * line may be intended, but not if the suggestion also covered the lines around.
  */
 function otherLines(now: readonly string[], around: Anchored, mostLost: number): string | null {
   const { before, old, after } = around;
@@ -130,12 +130,12 @@ function lostLines(old: readonly string[], now: readonly string[]): number {
 }
 
 const widthOf = (line: string) => indentOf(line).replaceAll("\t", " ".repeat(8)).length;
-/** Why lines are not indented as those they replace. */
+/** Why the indentation does not match the replaced lines. */
 function misplaced(now: readonly string[], { path, before, old, after }: Anchored): string | null {
   const file = [...before, ...old, ...after];
   const unit = unitOf(file, old);
   if (breaksStyle(now, unit) && !breaksStyle(old, unit)) return "it is not indented as the file is";
-  // What a preprocessor reads begins at the margin.
+  // Preprocessor directives start at the margin.
   const widths = (lines: readonly string[]) =>
     filled(lines)
       .filter((line) => !/^#/.test(line))
@@ -151,7 +151,7 @@ function misplaced(now: readonly string[], { path, before, old, after }: Anchore
   return isIndented(path) ? brokenLayout(filled(now), filled(old), { path, before, old, after }) : null;
 }
 
-/** Where indentation makes blocks, what is deeper than the line above belongs to it. */
+/** In languages with significant indentation, a deeper line belongs to the line above. */
 function brokenLayout(own: string[], was: string[], { before, old, after }: Anchored): string | null {
   if (leavesBlock(own, was, stepOf([...before, ...old, ...after])))
     return "a line would move out of its block";
@@ -164,7 +164,7 @@ function brokenLayout(own: string[], was: string[], { before, old, after }: Anch
   return below > widthOf(last) || isEmptied || isHead ? "a block would get other lines, or none" : null;
 }
 
-/** Whether a line is no level of its block, or one that stays moves without the head of a new block above it. */
+/** Whether a line has an impossible indentation, or an old line moves without a new block head above it. */
 function leavesBlock(own: string[], was: string[], step: number): boolean {
   const base = widthOf(was[0] ?? "");
   const shifts = own.map((line) => {
@@ -183,7 +183,7 @@ function leavesBlock(own: string[], was: string[], step: number): boolean {
   });
 }
 
-/** Why the file with the lines would be worse than without: what a parser says, or else brackets, quotes and words. */
+/** Why the file would be worse with the lines: by a parser, or else by brackets, quotes and keywords. */
 async function worseFile(now: readonly string[], around: Anchored): Promise<string | null> {
   const { path, before, old, after } = around;
   const whole = (lines: readonly string[]) => [...before, ...lines, ...after].join("\n");
@@ -196,7 +196,7 @@ async function worseFile(now: readonly string[], around: Anchored): Promise<stri
   return isSame ? null : "no parser here reads its language, and it does more than change words of the lines";
 }
 
-/** What makes blocks in a line of a language without a parser. */
+/** The characters and keywords of a line that may form blocks, for languages without a parser. */
 const shapeOf = (line: string) =>
   indentOf(line) +
   (
@@ -220,7 +220,7 @@ async function worseSyntax(
   const was = await readSyntax(path, text.old, { start, end: before.length + old.length });
   const is = await readSyntax(path, text.now, { start, end: before.length + now.length });
   if (!was || !is) return "the file is too deep or too dense to check it";
-  // A fault outside of the lines is the same fault at the same place.
+  // A fault outside of the lines must match at its shifted line.
   const placeOf = (count: number) => (fault: SyntaxFault) => {
     if (fault.endLine < start) return `${fault.what} ${fault.line}`;
     return fault.line >= start + count ? `${fault.what} ${fault.line - count}` : fault.what;
@@ -254,7 +254,7 @@ async function worseData(
     : null;
 }
 
-/** The brackets of a text that close, or open, something outside of it. */
+/** The unmatched brackets of a text. */
 function unpaired(text: string): string {
   const left: string[] = [];
   for (const bracket of text.replace(/"(?:\\.|[^"\\])*"|'[^'\n]*'/g, "").match(/[()[\]{}]/g) ?? [])

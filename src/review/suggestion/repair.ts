@@ -14,13 +14,13 @@ export interface Repaired {
   lines: string[];
   /** What was done to the lines, in words. */
   repairs: string[];
-  /** Whether copied neighbours were taken off. */
+  /** Whether copied neighbouring lines were removed. */
   hadCopies: boolean;
 }
 
 /**
- * Takes off what models write around code, and indents the rest as the anchored lines are. Null for what only repeats the
- * lines around; no lines for an empty block, which deletes on GitHub.
+ * Removes what models write around code, and indents the rest like the anchored lines. Null if only lines around are repeated. An
+ * empty block yields no lines, which deletes the anchored ones on GitHub.
  */
 export function repair(suggestion: string, around: Anchored): Repaired | null {
   const written = suggestion.split("\n").map((line) => line.replace(/[\r\u240D]+$/, ""));

@@ -7,10 +7,10 @@ import {
 } from "../../syntax/grammars.ts";
 import { isTooDeep } from "../../syntax/worth-parsing.ts";
 
-/** Something that a compiler would refuse, as far as a syntax tree shows it. Lines are 1-indexed and inclusive. */
+/** A compile error that the syntax tree shows. Lines are 1-indexed and inclusive. */
 export interface SyntaxFault {
   what: string;
-  /** Whether the parser could not read it, so that the tree around it is a guess. */
+  /** True for a parse error: the tree around it is a guess. */
   isGuess: boolean;
   line: number;
   endLine: number;
@@ -19,8 +19,8 @@ export interface SyntaxFault {
 export interface SyntaxReading {
   faults: SyntaxFault[];
   /**
-   * The nodes that reach over the upper end of the lines that were asked for, and over the lower one: kind, and the line they
-   * begin at where that is above the lines. Equal when what stands around belongs to the same blocks.
+   * The nodes that span the upper end of the requested lines, and the lower end: kind, and the start line if it is above. If equal
+   * before and after an edit, the lines around belong to the same blocks.
    */
   above: string;
   below: string;
@@ -33,8 +33,8 @@ type Rule = NapiConfig["rule"];
 export const hasGrammar = (path: string) => grammarOf(path) !== null;
 
 /**
- * What the parser could not read, and what the grammars let pass although no compiler does. Null where there is no telling:
- * without a grammar, and on trees that are too deep or too wide to be searched. Only for texts that are worth parsing.
+ * Parse errors, and errors that the grammars accept and compilers do not. Null without a grammar, and for trees that are too deep or
+ * too wide to search. Only for texts that are worth parsing.
  */
 export async function readSyntax(path: string, text: string, lines: Lines): Promise<SyntaxReading | null> {
   const grammar = grammarOf(path);
@@ -61,7 +61,7 @@ function faultAt(node: SgNode, what: string): SyntaxFault {
 
 const unreadable: readonly { what: string; rule: Rule }[] = [
   { what: "the file would not parse", rule: { kind: "ERROR" } },
-  // A token that the parser made up to go on, and a block that holds nothing where its language wants something.
+  // A token that the parser inserted, or an empty block that its language does not allow.
   { what: "something would be missing", rule: { regex: "^$" } },
 ];
 
@@ -85,7 +85,7 @@ const functions = {
 const returned = "a return would stand outside of every function";
 const broken = "a break or continue would stand outside of every loop";
 
-/** What grammars allow everywhere and compilers in places. */
+/** Statements that grammars allow everywhere and compilers only in some places. */
 const misplaced: Partial<Record<Language, readonly { what: string; rule: Rule }[]>> = {
   javascript: [
     { what: returned, rule: outside("return_statement", [...functions.javascript, "class_static_block"]) },
@@ -133,7 +133,7 @@ const misplaced: Partial<Record<Language, readonly { what: string; rule: Rule }[
   ],
 };
 
-/** Grammars that take statements where their languages take declarations. */
+/** Languages that allow only declarations at the top, where their grammars allow statements. */
 const declarations: Partial<Record<Language, RegExp>> = {
   go: /^(?:package_clause|(?:import|function|method|type|var|const)_declaration|comment|ERROR|\W+)$/,
   java: /^(?:(?:package|import|class|interface|enum|record|annotation_type|module)_declaration|(?:line_|block_)?comment|ERROR|\W+)$/,
@@ -146,7 +146,7 @@ function strangersAtTop(root: SgNode, language: Language): SyntaxFault[] {
   return strangers.map((node) => faultAt(node, "a statement would stand outside of every function"));
 }
 
-/** The grammar takes any end tag for any element. */
+/** The grammar accepts any end tag for any element. */
 function wrongEndTags(root: SgNode): SyntaxFault[] {
   const nameOf = (node: SgNode, kind: string) =>
     node
@@ -190,7 +190,7 @@ function scopeOf(statement: SgNode | null): SgNode | null {
   return parent?.is("export_statement") ? parent.parent() : parent;
 }
 
-/** What holds the lines together with those around. Null on trees that are too wide. */
+/** The nodes that connect the lines with those around. Null for trees that are too wide. */
 function readLines(root: SgNode, lines: Lines): Pick<SyntaxReading, "above" | "below"> | null {
   const above = new Set<string>();
   const below = new Set<string>();
@@ -208,17 +208,17 @@ function readLines(root: SgNode, lines: Lines): Pick<SyntaxReading, "above" | "b
   return { above: [...above].toSorted().join(), below: [...below].toSorted().join() };
 }
 
-/** Each child that is looked at takes memory until the next collection; nobody writes as many. */
+/** Each visited child takes memory until the next garbage collection; real code has fewer. */
 const mostChildren = 20_000;
 
 const isTooWide = (node: SgNode) => node.child(mostChildren) !== null;
 
-/** Nodes that begin with the first of the statements they hold. */
+/** Nodes that start at their first statement. */
 const lists = new Set(["block", "statement_list", "body_statement", "then"]);
 
 function reachOf(node: SgNode, { start, end }: Lines) {
   const { start: first, end: last } = node.range();
-  // A node that ends with its line's end may count the line feed.
+  // The range of a node may include the line feed.
   const lastLine = last.column === 0 ? last.line : last.line + 1;
   const firstLine = first.line + 1;
   return {
