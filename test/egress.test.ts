@@ -246,9 +246,9 @@ describe("in the whole of the source", () => {
     expect(files.length).toBeGreaterThan(100);
     expect(withSuch(/\bglobalThis\b|(?:=|\?\?|\|\|)\s*fetch\s*[;,)}]/)).toEqual(["egress.ts"]);
     const calling = withSuch(/(?<![.\w#]|function )fetch\((?!\))/).filter((file) => file !== "egress.ts");
-    expect(calling).toEqual(["llm/window.ts"]);
+    expect(calling).toEqual(["llm/probe.ts"]);
     // It calls what it was handed.
-    expect(code(join(src, "llm/window.ts"))).toContain("{ headers, model, fetch }: Place");
+    expect(code(join(src, "llm/probe.ts"))).toContain("{ headers, model, fetch }: Place");
   });
 
   it("nothing opens a connection by other means, but for the command that delivers to this machine itself", () => {

@@ -148,7 +148,7 @@ export class LoopState {
   turn = 0;
   /** Turns in a row without a tool call. */
   idleTurns = 0;
-  /** True once the model was told that a limit is near. */
+  /** True once the model knows that a limit is near. */
   wrappingUp = false;
 
   readonly #options: LoopOptions;

@@ -9,7 +9,7 @@ import { isTestFile } from "./test-file.ts";
 
 /** Possible matches times characters: a rule can search the whole file for each. About half a second of work. */
 const maximumUninterrupted = 10_000_000;
-/** Possible matches between two looks at the clock. */
+/** Possible matches between two checks of the time. */
 const stride = 50;
 
 /**
@@ -38,7 +38,7 @@ export async function* matchesOf(
 /** Characters. */
 const shortestMatch = 4;
 
-/** Whether the rule looks further than at the nodes next to a match: only `stopBy` lets it. */
+/** Whether the rule searches beyond the neighbours of a node, which only `stopBy` allows. */
 const searches = (config: NapiConfig) => JSON.stringify(config).includes('"stopBy"');
 
 /** Only a match knows its metavariables, and only a search gives one: it begins with the node itself. */
@@ -190,7 +190,7 @@ function toDiagnostic(source: Source, rule: RuleFile, match: SgNode): Diagnostic
   };
 }
 
-/** Whether such a comment stands on a line or on the one above. Each line is read once, however much matches on it. */
+/** Whether such a comment is on a line or the one above. Each line is read once. */
 function createMeantCheck(rows: readonly string[]): (line: number) => boolean {
   const known = new Map<number, boolean>();
   const isComment = (line: number) => {
@@ -230,7 +230,7 @@ function suggestionFor({ file, rows }: Source, rule: RuleFile, match: SgNode): S
   return { line: last, startLine: first === last ? null : first, text };
 }
 
-/** `$NAME` and `$$$NAME` of a fix, replaced by what they matched; several nodes keep what stands between them. */
+/** Replaces `$NAME` and `$$$NAME` of a fix by what they matched; several nodes keep the text between them. */
 function fillIn(fix: string, match: SgNode, source: string): string {
   return fix.replaceAll(/(\$\$\$|\$)([A-Z][A-Z0-9_]*)/g, (_, sign: string, name: string) => {
     if (sign === "$") return match.getMatch(name)?.text() ?? "";

@@ -27,20 +27,20 @@ const strict = /(?:^|\/)(?:package|package-lock|composer|manifest|vercel|lerna|b
 /** Marks of text that becomes YAML or JSON only after a template engine has run. */
 const templated = /\{\{|\{%|<%|^[ \t]*#[ \t]*(?:if|for)\b.*:[ \t]*$|\$\{\{?\s*#|__[A-Z_]+__/m;
 
-/** Null for files that are none of ours. JSON5 and JSON lines have their own rules and are left alone. */
+/** Null for other files, also for JSON5 and JSON lines, which have their own rules. */
 function dataFormatOf(path: string): DataFormat | null {
   const extension = extensionOf(path);
   if (["json", "jsonc", "webmanifest", "code-workspace"].includes(extension)) return "JSON";
   return ["yml", "yaml"].includes(extension) ? "YAML" : null;
 }
 
-/** Null when the text parses, or when there is no telling: templates, very large and very deep files. */
+/** Null if the text parses, and for templates and very large or deep files. */
 async function firstError(format: DataFormat, path: string, text: string): Promise<DataError | null> {
   const reading = await readData(format, path, text);
   return reading?.error && !templated.test(text) ? reading.error : null;
 }
 
-/** The first error of a text as it stands, template or not; null where there is no telling: very large and very deep files. */
+/** The first error of a text, also of a template; null for very large and very deep files. */
 async function readData(
   format: DataFormat,
   path: string,
@@ -105,7 +105,7 @@ async function yamlError(text: string): Promise<DataError | null> {
   return { format: "YAML", line: lineCounter.linePos(offset).line, message };
 }
 
-/** Where a key stands that its mapping already has. */
+/** The index of the first duplicate key. */
 function firstRepeatedKey(yaml: typeof Yaml, documents: readonly Yaml.Document.Parsed[]): number | null {
   let first: number | null = null;
   const inMapping = (_: unknown, { items }: Yaml.YAMLMap) => {

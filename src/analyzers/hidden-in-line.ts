@@ -27,7 +27,7 @@ const word = /[\p{L}\p{N}\p{M}_$]+/gu;
 const foreignWord = /(?<![\p{L}\p{N}_$])[\p{Script=Cyrillic}\p{Script=Greek}]{3}/u;
 const bentAbbreviation = /^[A-Z\d]{2,}[^\w$]{1,3}$/;
 
-/** A word that is another one than it looks like. */
+/** A word with letters that look Latin and are not. */
 interface MixedWord {
   /** Where it begins in the line. */
   at: number;
@@ -63,7 +63,7 @@ export type HiddenKind =
   | "zero-width"
   | "look-alikes";
 
-/** What kind of file a line stands in, which decides what is ordinary there. */
+/** The kind of file, which decides what is ordinary in a line. */
 export interface LineContext {
   /** Prose, or texts in several languages. */
   isText: boolean;
@@ -89,7 +89,7 @@ const flag = /\u{1f3f4}[\u{e0030}-\u{e0039}\u{e0061}-\u{e007a}]{1,6}\u{e007f}/gu
 const ideographVariant = /(?<=\p{Ideographic})[\u{e0100}-\u{e01ef}]/gu;
 const selector = /[\u{e0100}-\u{e01ef}]|[\ufe00-\ufe0f]{2}|(?<=[A-Za-z0-9_$])[\ufe00-\ufe0f](?=[A-Za-z_$])/u;
 
-/** Letters without ink: names may consist of them. Two of them stand for what a syllable in old Hangul lacks. */
+/** Invisible letters, which may form names. Two of them are fillers in old Hangul syllables. */
 const blankLetter =
   /[\u3164\uffa0]|(?<![\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7ff])[\u115f\u1160](?![\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7ff])/u;
 

@@ -46,7 +46,7 @@ const languages: readonly (LineTerminators & { extensions: string })[] = [
   { extensions: "yml yaml", characters: "\\r\\x85\\u2028\\u2029", comment: /(?<!\S)#/y, isData: true },
 ];
 
-/** Undefined for files of languages in which only a line feed ends a line, or of which nobody knows. */
+/** Undefined for languages in which only a line feed ends a line, and for unknown ones. */
 function lineTerminatorsOf(path: string): LineTerminators | undefined {
   const extension = extensionOf(path);
   return languages.find(({ extensions }) => extensions.split(" ").includes(extension));
@@ -54,14 +54,14 @@ function lineTerminatorsOf(path: string): LineTerminators | undefined {
 
 /** A character that ends a line for a compiler, and not for those who look at the line. */
 interface HiddenLineEnd {
-  /** A comment, so that what follows looks like a part of it and is run, or a line of code. */
+  /** What it ends: a comment, whose apparent rest is code that runs, or a line of code. */
   ends: "comment" | "code";
   line: number;
   /** Its index in the line. */
   at: number;
 }
 
-/** What stands at a place of a text; a comment is one that ends with its line. */
+/** The kind of text at an index. "comment" is only a comment that ends with its line. */
 type Place = "code" | "comment" | "other";
 
 /** A line end with the blanks behind it. */
@@ -127,7 +127,7 @@ function endedAt(
   return beginsAt(comment, text, next) ? undefined : "comment";
 }
 
-/** Without a syntax tree: only the end of a comment can be told, by the line alone. */
+/** Without a syntax tree: only the end of a comment can be detected, from the line itself. */
 function endedInLine(
   { text, at, next }: LineEnd,
   start: number,
@@ -155,7 +155,7 @@ function commentIn(line: string, comment: RegExp): number {
 /** Nodes have to be asked one by one: tens of thousands take seconds in which nothing else runs. */
 const mostInTree = 1_000;
 
-/** What stands where, by the syntax tree; null where there is none, or too much to ask it. */
+/** Looks up kinds of text in the syntax tree; null if there is no tree, or there are too many candidates. */
 async function placesIn(
   { path, text }: Pick<AnalyzedFile, "path" | "text">,
   candidates: readonly LineEnd[],

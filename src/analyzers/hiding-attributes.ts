@@ -16,7 +16,7 @@ const codeNames = new Set(["makefile", "dockerfile", "jenkinsfile", "rakefile", 
 /** Windows has them in UTF-16 where people work on them. */
 const wideExtensions = new Set(["ps1", "psm1", "psd1", "bat", "cmd", "vb", "sql"]);
 
-/** Words of a path that say that nobody wrote what lies there; the second kind says so only to those who count languages. */
+/** Words in paths of files that are not written by hand; the second pattern only counts for linguist attributes. */
 const notWritten =
   /(?:^|[/._-])(?:auto|gen|generated?|autogen(?:erated)?|vendor(?:ed)?|third[_-]?party|external|extern|dist|build|out|min|bundle[ds]?|fixtures?|testdata|snapshots?|mocks?|stubs?|protos?|pb|openapi|swagger|i18n|locales?|lock|docs?)(?=[/._-]|$)|\.d\.[cm]?ts$/i;
 const notOurs = /(?:^|[/._-])(?:assets|public|static|data|sdk|migrations?|examples?|samples?)(?=[/._-]|$)/i;
@@ -111,7 +111,7 @@ function effectOfOne(attribute: string, kind: string): Effect | undefined {
 const isUsualEncoding = (encoding: string, kind: string) =>
   /^utf-?8$/i.test(encoding) || (wideExtensions.has(kind) && /^utf-?16/i.test(encoding));
 
-/** Of a pattern that matches everything, and of one that matches whatever lies in some place. */
+/** Kinds of a pattern that matches everything, and of one that matches all files of a folder. */
 const [ALL, SOME] = ["every file", "files of some place"];
 
 /** The extension, or name, of the code that a pattern matches, or one of the above; undefined for a pattern of other files. */

@@ -8,7 +8,7 @@ import { isTestFile } from "./test-file.ts";
 /** Something that a single line shows. */
 interface LinePattern {
   id: string;
-  /** Extensions of the files it is looked for in. */
+  /** File extensions. */
   extensions: readonly string[];
   pattern: RegExp;
   severity: Severity;

@@ -8,7 +8,7 @@ const base = /^\|{7}(?: |$)/;
 const prose = /\.(?:md|mdx|markdown|rst|adoc|txt|tex|org|html?|eml|patch|diff)$/i;
 const fence = /^\s*(?:```|~~~)/;
 
-/** Finds conflict markers that git left and nobody resolved: one finding for each conflict. */
+/** Finds unresolved merge conflict markers: one finding for each conflict. */
 export function createMergeMarkersAnalyzer(): Analyzer {
   return {
     name: "merge-markers",

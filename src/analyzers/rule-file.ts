@@ -8,7 +8,7 @@ import { type RuleLanguage, ruleLanguages } from "./languages.ts";
 
 const AstGrepRule = z.record(z.string(), z.unknown());
 
-/** Text of an ECMAScript regular expression; `^` and `$` stand for the ends of lines. */
+/** Text of an ECMAScript regular expression; `^` and `$` match at line ends. */
 const RegularExpression = z.string().transform((text, context) => {
   try {
     return new RegExp(text, "m");
@@ -43,7 +43,7 @@ export const RuleFile = z.strictObject({
   message: z.string().min(1).transform(unwrapped),
   /** False: the rule is silent in test files, where the pattern is common and harmless. */
   in_tests: z.boolean().default(true),
-  /** Expression that a file matches wherever the rule can find something: most files need no parser then. */
+  /** Expression that every file with a possible match matches: other files are not parsed. */
   file_has: RegularExpression,
   /** Expression of files in which the rule is silent: what a search of the whole tree would find slowly. */
   file_lacks: RegularExpression.optional(),

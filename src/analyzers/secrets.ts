@@ -34,8 +34,8 @@ const secrets: Record<string, Secret> = {
 };
 
 /**
- * Finds credentials that an added line is a part of: the whole text is looked at, because a change may put the body of a key between
- * lines that were there before. Their text never becomes part of a finding.
+ * Finds credentials that include an added line. The whole text is searched, because a change may insert the body of a key between old
+ * lines. The text of a secret never becomes part of a finding.
  */
 export function createSecretsAnalyzer(): Analyzer {
   return {

@@ -37,7 +37,7 @@ const kinds = {
 /** Of a list, problems of a file, and bytes of a value. */
 const mostShown = { items: 8, problems: 5, valueBytes: 100 };
 
-/** The sentences on one file; undefined stands for a revision without it. */
+/** One sentence for each change of one file; undefined if a revision does not have it. */
 export function describeConfigChange(
   kind: keyof typeof kinds,
   before: ConfigVersion | undefined,
@@ -70,7 +70,7 @@ function existence(kind: keyof typeof kinds, name: string, was: boolean, is: boo
   ];
 }
 
-/** That no model would read anything with such a file, and what is wrong with it. */
+/** Says that reviews would be refused with this file, and what is wrong with it. */
 function wouldBeRefused(name: string, problems: readonly ConfigProblem[]): string {
   const shown = problems.slice(0, mostShown.problems).map(({ line, key, message }) => {
     const place = [line === null ? "" : `line ${line}`, key === null ? "" : inlineCode(cutBytes(key, 100))];
@@ -88,7 +88,7 @@ function changedKeys(before: object, after: object): string[] {
   return keys.flatMap((key) => changeOf(key, old.get(key), now.get(key)) ?? []);
 }
 
-/** Every value of a configuration that is no group of keys, by its dotted key. */
+/** The values of a configuration by dotted key. */
 function leavesOf(config: object, path = ""): Map<string, unknown> {
   const leaves = Object.entries(config).flatMap(([name, value]): [string, unknown][] => {
     const key = path === "" ? name : `${path}.${name}`;
@@ -135,12 +135,12 @@ function shown(value: unknown): string {
 /** The one kind of list that holds more than texts. */
 const instruction = (value: { path?: unknown; text?: unknown }) => `${value.path}: ${value.text}`;
 
-/** A pull request may change any number of files; people read a few sentences. Parsing each may take a while. */
+/** A pull request may change any number of files; people read a few sentences, and parsing takes time. */
 const most = { sentences: 20, places: 10 };
 
 /**
  * What a change would change in the configuration of reviews once it is merged, a sentence each: by key from old to new values,
- * and what is wrong with the files at the head. The texts are whatever the pull request holds.
+ * and what is wrong with the files at the head. The texts come from the pull request, so they are untrusted.
  */
 export async function findConfigChanges(
   workspace: Pick<Workspace, "changes" | "tree" | "readBlob">,
@@ -157,7 +157,7 @@ export async function findConfigChanges(
   return [...sentences.slice(0, most.sentences - 1), `${count(beyond + 1, "more change")} of this kind.`];
 }
 
-/** Where one file counts, by the names it may have: the first one that exists. */
+/** A folder with a configuration file, which may have several names: the first existing one counts. */
 type ConfigFolder = string;
 const root: ConfigFolder = "";
 

@@ -9,33 +9,33 @@ import type { Prediction } from "../review-result.ts";
 import { focusesOf } from "./focus.ts";
 
 /*
- * What reviews took on average, measured on recorded ones (docs/quality.md says which). A model decides itself how much it
- * reads, so that a single review may well take half or twice of what is predicted.
+ * Averages of recorded reviews (listed in docs/quality.md). The model decides how much it reads, so a single review may need half or
+ * twice as much as predicted.
  */
 
 /** Requests of a loop over one unit. */
 const REQUESTS_A_UNIT = 2.2;
-/** Tokens that answers of tools, and the model's own words, add from one request to the next. */
+/** Tokens that tool results and the model's answer add to the next request. */
 const GROWTH_TOKENS = 3_000;
 const ANSWER_TOKENS = 350;
-/** Findings of a change of so many hunks: small ones have one or two, large ones not in proportion. */
+/** Expected findings by number of hunks; not proportional for large changes. */
 const findingsOf = (hunks: number) => Math.min(12, 1.3 + hunks / 40);
-/** A second look. Its requests hold the change and the code around one place, so they grow with those of the review. */
+/** Requests of a verification. They hold the change and the code around one location, so they grow with those of the review. */
 const REQUESTS_A_LOOK = 1.7;
 const lookRequestTokens = (firstTokens: number) => Math.min(12_000, 2_500 + 0.4 * firstTokens);
 const LOOK_ANSWER_TOKENS = 250;
-/** The pass that merges: one request in most cases; it is left out where one loop found little. */
+/** Requests of the merge loop: usually one, and none if one loop found little. */
 const MERGES = 0.4;
 const MERGE_TOKENS = 3_200;
 
 export interface PredictionParts {
   plan: Plan;
   effort: Effort;
-  /** Of the first request over the first unit. */
+  /** Tokens of the first request over the first unit. */
   firstTokens: number;
-  /** What the review may take at most. */
+  /** Token limit of the review. */
   limitTokens: number;
-  /** What is not read again. */
+  /** Hunks that are not read again. */
   known?: Pick<ReviewedHunks, "known">;
 }
 
@@ -44,7 +44,7 @@ export function firstRequestTokens(messages: readonly Message[]): number {
   return createTokenEstimator([...readingTools, ...reportingTools].map(toDefinition)).request(messages);
 }
 
-/** What a review is expected to take. Prices are the business of whoever makes the requests. */
+/** Predicts the usage of a review, without its cost. */
 export function predictReview({
   plan,
   effort,
@@ -62,7 +62,7 @@ export function predictReview({
   const looks = effort === "low" ? 0 : findingsOf(hunks);
   const merges = plan.units.length > 1 || lenses > 1 ? 1 : looks > 0 ? MERGES : 0;
   const passes = plan.units.map(({ diffBytes }) => {
-    // What does not grow with the diff is in every unit: instructions, tools, the pull request's own words.
+    // A constant part is in every unit: instructions, tools, the pull request's description.
     const scale = 0.3 + 0.7 * (diffBytes / Math.max(1, first.diffBytes));
     return firstTokens * Math.min(1.5, scale) * REQUESTS_A_UNIT + growth;
   });
@@ -71,7 +71,7 @@ export function predictReview({
   const looking = looks * REQUESTS_A_LOOK * lookRequestTokens(firstTokens);
   const promptTokens = reading + looking + merges * MERGE_TOKENS;
   const answerTokens = (requests + merges) * ANSWER_TOKENS + looks * REQUESTS_A_LOOK * LOOK_ANSWER_TOKENS;
-  // The limit ends it there.
+  // The limit stops the review there.
   const share = Math.min(1, limitTokens / (promptTokens + answerTokens));
   return {
     requests: Math.round((requests + looks * REQUESTS_A_LOOK + merges) * share),

@@ -3,7 +3,7 @@ import type { DiffLine, Hunk } from "../../diff/file-diff.ts";
 import type { Side } from "../../finding.ts";
 import { cutLine } from "../../text/cut.ts";
 
-/** Finding a quoted piece of code in a file's lines. Pure, and linear in the file whatever the quote is. */
+/** Finds quoted code in the lines of a file. Pure, and linear in the size of the file for any quote. */
 
 /** Lines of a file: 1-indexed, inclusive. */
 export interface LineRange {

@@ -40,7 +40,7 @@ const omission =
   /^\W*(?:\.{3}|\u2026)\W*$|^\s*(?:\/\/|#|--|;|%|\/\*|<!--|\{\/\*|\*)\W*(?:\.{3}|\u2026|(?:the )?rest of the (?:code|file|class|function|method)|existing code|(?:code )?(?:remains )?(?:unchanged|omitted)|same as (?:before|above))/i;
 const emojiParts = /(?<=\p{Extended_Pictographic}\p{Emoji_Modifier}?)(?:\uFE0F|\u200D)/gu;
 
-/** Why lines cannot be meant as code, whatever the file. */
+/** Why the lines cannot be code, in any file. */
 function noCode(now: readonly string[], { old }: Anchored): string | null {
   const known = new Set(old.join(""));
   const isHidden = (one: string) => !known.has(one) && escapeInvisible(one) !== one;
