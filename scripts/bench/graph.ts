@@ -1,6 +1,6 @@
 import { rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { openLocalRange } from "../../src/git/local-range.ts";
+import { openLocalRange } from "../../src/git/range.ts";
 import { openWorkspace } from "../../src/git/object-workspace.ts";
 import type { Graph } from "../../src/graph/graph.ts";
 import { openGraph } from "../../src/graph/open-graph.ts";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { createPrivacy } from "../../src/diff/filter.ts";
 import type { CheckoutPlace } from "../../src/git/checkout-place.ts";
-import { openLocalRange } from "../../src/git/local-range.ts";
+import { openLocalRange } from "../../src/git/range.ts";
 import { openWorkspace } from "../../src/git/object-workspace.ts";
 import { createDiffSource } from "../../src/tools/diff-source.ts";
 import { readingTools } from "../../src/tools/index.ts";

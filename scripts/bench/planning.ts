@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { openLocalRange } from "../../src/git/local-range.ts";
+import { openLocalRange } from "../../src/git/range.ts";
 import { gitPath, testGitEnvironment } from "../../test/support/git-repo.ts";
 import { timeOf } from "./bare-process.ts";
 import { compare } from "./measure.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { openLocalRange } from "../../src/git/local-range.ts";
+import { openLocalRange } from "../../src/git/range.ts";
 import { factsOf, forAllRoles } from "../../src/llm/model.ts";
 import { createOpenAiModel } from "../../src/llm/openai.ts";
 import { readPrices } from "../../src/llm/prices.ts";

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { openLocalRange } from "../../src/git/local-range.ts";
+import { openLocalRange } from "../../src/git/range.ts";
 import { openWorkspace } from "../../src/git/object-workspace.ts";
 import { forAllRoles, type Model, type ModelRequest } from "../../src/llm/model.ts";
 import { scriptedModel } from "../../src/llm/scripted.ts";

@@ -118,7 +118,7 @@ async function checkRepository(repo: string, signal: AbortSignal): Promise<Check
   const { checkNested } = await import("../config/load-config.ts");
   const { parseRepoConfig } = await import("../config/parse-config.ts");
   const { requireGit } = await import("../git/git-version.ts");
-  const { listWorkingFiles } = await import("../git/local-repository.ts");
+  const { listWorkingFiles } = await import("../git/range.ts");
   const { path: gitPath } = await requireGit({ searchPath: programPath() });
   const { workTree, paths } = await listWorkingFiles(repo, { gitPath, signal });
   const shown = (file: string) => relative(process.cwd(), join(workTree, file));

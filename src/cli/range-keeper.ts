@@ -6,13 +6,7 @@ import { programPath } from "../config/env.ts";
 import type { EffectiveConfig } from "../config/repo-config.ts";
 import { AppError } from "../errors.ts";
 import { requireGit } from "../git/git-version.ts";
-import {
-  createGit,
-  discoverRepository,
-  hasUncommittedChanges,
-  type LocalRepository,
-} from "../git/local-repository.ts";
-import { resolveEnds } from "../git/resolve-revision.ts";
+import { createGit, discoverRepository, hasUncommittedChanges, type LocalRepository, resolveEnds } from "../git/range.ts";
 import type { Git } from "../git/run-git.ts";
 import { makeTempFolder, removeFolder } from "../git/temp-folder.ts";
 import type { ToolContext } from "../tools/tool.ts";

@@ -1,4 +1,4 @@
-import { SHALLOW_REMEDY } from "../git/resolve-revision.ts";
+import { SHALLOW_REMEDY } from "../git/range.ts";
 import { plural } from "../reporters/outcome.ts";
 import { plainLine } from "../reporters/terminal-style.ts";
 import type { OpenRange } from "./open-range.ts";

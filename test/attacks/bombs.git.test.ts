@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { checkout } from "../../src/git/checkout.ts";
-import { openLocalRange } from "../../src/git/local-range.ts";
+import { openLocalRange } from "../../src/git/range.ts";
 import { openWorkspace } from "../../src/git/object-workspace.ts";
 import { Patches } from "../../src/git/patches.ts";
 import { createDiffSource } from "../../src/tools/diff-source.ts";

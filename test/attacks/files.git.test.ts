@@ -16,7 +16,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { pathFault } from "../../src/diff/path-fault.ts";
 import { fileStart, openConfined } from "../../src/git/confined-file.ts";
-import { openLocalRange } from "../../src/git/local-range.ts";
+import { openLocalRange } from "../../src/git/range.ts";
 import { openWorkspace } from "../../src/git/object-workspace.ts";
 import { GitRepo, gitPath, TempFolder } from "../support/git-repo.ts";
 

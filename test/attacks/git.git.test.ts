@@ -2,7 +2,7 @@ import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileS
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { checkout } from "../../src/git/checkout.ts";
-import { openLocalRange } from "../../src/git/local-range.ts";
+import { openLocalRange } from "../../src/git/range.ts";
 import { openWorkspace } from "../../src/git/object-workspace.ts";
 import { runGit } from "../../src/git/run-git.ts";
 import { ripgrepArguments } from "../../src/git/search.ts";

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { attributeValue, type LinguistAttributes } from "../../src/diff/origin.ts";
 import { baseAttributes, MAX_ATTRIBUTES_DEPTH } from "../../src/git/base-attributes.ts";
 import { checkout } from "../../src/git/checkout.ts";
-import { openLocalRange } from "../../src/git/local-range.ts";
+import { openLocalRange } from "../../src/git/range.ts";
 import { decodeName, nameBytes } from "../../src/git/names.ts";
 import { openWorkspace } from "../../src/git/object-workspace.ts";
 import { HARDENED_ATTRIBUTES } from "../../src/git/scratch-repository.ts";

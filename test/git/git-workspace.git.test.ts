@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AppError } from "../../src/errors.ts";
-import { type LocalRange, openLocalRange } from "../../src/git/local-range.ts";
+import { type LocalRange, openLocalRange } from "../../src/git/range.ts";
 import { CatFile, MAX_BLOB_BYTES, openWorkspace } from "../../src/git/object-workspace.ts";
 import { Patches } from "../../src/git/patches.ts";
 import type { TreeEntry, Workspace } from "../../src/git/workspace.ts";

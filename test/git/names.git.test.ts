@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type LocalRange, openLocalRange } from "../../src/git/local-range.ts";
+import { type LocalRange, openLocalRange } from "../../src/git/range.ts";
 import { decodeName, nameBytes, quotePath } from "../../src/git/names.ts";
 import { openWorkspace } from "../../src/git/object-workspace.ts";
 import type { SearchQuery, Workspace } from "../../src/git/workspace.ts";

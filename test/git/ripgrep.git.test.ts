@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type LocalRange, openLocalRange } from "../../src/git/local-range.ts";
+import { type LocalRange, openLocalRange } from "../../src/git/range.ts";
 import { openWorkspace } from "../../src/git/object-workspace.ts";
 import type { SearchHits, SearchQuery, Workspace } from "../../src/git/workspace.ts";
 import { GitRepo, gitPath } from "../support/git-repo.ts";

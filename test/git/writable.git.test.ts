@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { openLocalRange } from "../../src/git/local-range.ts";
+import { openLocalRange } from "../../src/git/range.ts";
 import { isWritable } from "../../src/git/names.ts";
 import { openWorkspace } from "../../src/git/object-workspace.ts";
 import { GitRepo, gitPath } from "../support/git-repo.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect } from "vitest";
 import { checkout } from "../../src/git/checkout.ts";
 import type { CheckoutPlace } from "../../src/git/checkout-place.ts";
-import { openLocalRange } from "../../src/git/local-range.ts";
+import { openLocalRange } from "../../src/git/range.ts";
 import { openWorkspace } from "../../src/git/object-workspace.ts";
 import type { SearchQuery } from "../../src/git/workspace.ts";
 import { type Content, GitRepo, gitPath, TempFolder } from "./git-repo.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { openLocalRange } from "../../../src/git/local-range.ts";
+import { openLocalRange } from "../../../src/git/range.ts";
 import { nameBytes } from "../../../src/git/names.ts";
 import { openObjects, openWorkspace } from "../../../src/git/object-workspace.ts";
 import { openOverlay } from "../../../src/git/overlay-workspace.ts";

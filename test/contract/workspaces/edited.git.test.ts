@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { openLocalRange } from "../../../src/git/local-range.ts";
+import { openLocalRange } from "../../../src/git/range.ts";
 import { openObjects } from "../../../src/git/object-workspace.ts";
 import { openOverlay } from "../../../src/git/overlay-workspace.ts";
 import type { Change, TreeEntry } from "../../../src/git/workspace.ts";

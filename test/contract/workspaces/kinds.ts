@@ -1,4 +1,4 @@
-import { type LocalRange, openLocalRange } from "../../../src/git/local-range.ts";
+import { type LocalRange, openLocalRange } from "../../../src/git/range.ts";
 import { openObjects, openWorkspace } from "../../../src/git/object-workspace.ts";
 import { openOverlay } from "../../../src/git/overlay-workspace.ts";
 import type { Workspace } from "../../../src/git/workspace.ts";
