@@ -5,8 +5,8 @@ import { checkoutBytes, mirrorBytes, noteUse } from "./disk/kept.ts";
 import { diskError, isDiskFull } from "./git-error.ts";
 import type { Mirror, WantedCommit } from "./mirror.ts";
 import { blobSizes, listOldSide } from "./object-listing.ts";
-import type { FetchAccess } from "./remote.ts";
 import { findMergeBase } from "./range.ts";
+import type { FetchAccess } from "./remote.ts";
 import { Slot } from "./slot.ts";
 import { type CheckoutLimits, defaultLimits, planCheckout, plannedBytes, writeTree } from "./write-tree.ts";
 

@@ -34,7 +34,7 @@ export async function listTree(
   place: ListingPlace,
   sha: string,
   onEntry: (record: Buffer) => void,
-  maxEntries = MAX_ENTRIES,
+  { maxEntries = MAX_ENTRIES, sizes = false }: { maxEntries?: number; sizes?: boolean } = {},
 ): Promise<void> {
   let entries = 0;
   const records = new LineSplitter((record) => {
@@ -42,7 +42,8 @@ export async function listTree(
     if (entries > maxEntries) throw tooManyEntries(maxEntries);
     onEntry(record);
   }, byNul);
-  await streamListing(place, "list the tree", ["ls-tree", "-r", "-z", "--full-tree", sha], records);
+  const long = sizes ? ["--long"] : [];
+  await streamListing(place, "list the tree", ["ls-tree", "-r", "-z", ...long, "--full-tree", sha], records);
 }
 
 /**
@@ -60,8 +61,30 @@ export async function listBlobs(
     // "MODE blob OID<tab>PATH"
     if (kind !== SUBMODULE) oids.push(record.toString("latin1", 12, record.indexOf(TAB)));
   };
-  await listTree(place, sha, take, maxEntries);
+  await listTree(place, sha, take, { maxEntries });
   return oids;
+}
+
+/**
+ * `listBlobs` with their sizes in bytes, by one process: for a repository that is whole, because git looks twice for each blob
+ * that is missing. Such a blob has no size.
+ */
+export async function listBlobsWithSizes(
+  place: ListingPlace,
+  sha: string,
+  maxEntries = MAX_ENTRIES,
+): Promise<{ oids: string[]; sizes: Map<string, number> }> {
+  const oids: string[] = [];
+  const sizes = new Map<string, number>();
+  // "MODE blob OID SIZE<tab>PATH"; the size is padded, and "BAD" if the blob is missing
+  const take = (record: Buffer) => {
+    const [mode, , oid = "", size] = record.toString("latin1", 0, record.indexOf(TAB)).split(/ +/);
+    if (mode === SUBMODULE) return;
+    oids.push(oid);
+    if (size !== undefined && /^\d+$/.test(size)) sizes.set(oid, Number(size));
+  };
+  await listTree(place, sha, take, { maxEntries, sizes: true });
+  return { oids, sizes };
 }
 
 export function tooManyEntries(maxEntries: number): AppError {

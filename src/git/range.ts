@@ -1,16 +1,16 @@
-import { copyFile, mkdir, readdir, stat, utimes } from "node:fs/promises";
+import { copyFile, mkdir, readdir, readFile, realpath, stat, utimes } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { distance } from "fastest-levenshtein";
 import { type SimpleGit, simpleGit } from "simple-git";
 import { AppError } from "../errors.ts";
-import { type Git, gitEnvironment, hardenedConfig, runGit, isObjectName } from "./run-git.ts";
+import type { CheckoutPlace } from "./checkout-place.ts";
+import { blobSizes, listBlobsWithSizes, listOldSide } from "./object-listing.ts";
+import { type Git, gitEnvironment, hardenedConfig, isObjectName, runGit } from "./run-git.ts";
 import { createScratchRepository, type ObjectSource } from "./scratch-repository.ts";
 import { makeTempFolder, removeFolder } from "./temp-folder.ts";
-import { distance } from "fastest-levenshtein";
 import type { Shas } from "./workspace.ts";
-import type { CheckoutPlace } from "./checkout-place.ts";
-import { blobSizes, listOldSide } from "./object-listing.ts";
-import { defaultLimits, planCheckout, plannedBytes, writeTree } from "./write-tree.ts";
+import { defaultLimits, plannedBytes, writeTree } from "./write-tree.ts";
 
 /** A repository of the machine, looked at without writing to it and without running what it configures. */
 export interface LocalRepository extends ObjectSource {
@@ -31,22 +31,23 @@ export async function discoverRepository(git: Git, folder: string): Promise<Loca
   if (!stats.isDirectory()) throw noRepository(`'${folder}' is a file, not a folder`);
   const gitDir = (await looksBare(baseDir)) ? baseDir : undefined;
   const client = createGit({ git, baseDir, gitDir, config: anyOwner });
-  const asked = [
+  const facts = [
     "--git-common-dir",
     "--absolute-git-dir",
     "--is-inside-work-tree",
     "--is-shallow-repository",
   ];
   const answer = await client
-    .raw(["rev-parse", "--path-format=absolute", ...asked, "--show-object-format"])
+    .raw(["rev-parse", "--path-format=absolute", ...facts, "--show-object-format", "--show-cdup"])
     .catch(() => {
       throw noRepository(`There is no git repository at '${folder}'`);
     });
-  const [commonDir = "", ownDir = "", inWorkTree, shallow, objectFormat] = answer.split("\n");
+  const [commonDir = "", ownDir = "", inWorkTree, shallow, objectFormat, upwards = ""] = answer.split("\n");
   return {
     commonDir,
     gitDir: ownDir,
-    workTree: inWorkTree === "true" ? await client.raw(["rev-parse", "--show-toplevel"]) : null,
+    // `--show-toplevel` would fail in a bare repository, and take a process of its own.
+    workTree: inWorkTree === "true" ? join(await realpath(baseDir), upwards) : null,
     shallow: shallow === "true",
     objectFormat: objectFormat === "sha256" ? "sha256" : "sha1",
   };
@@ -141,29 +142,23 @@ export async function listWorkingFiles(
   }
 }
 
-/** Keys of the repository's configuration that decide how files compare and can run nothing. */
-const harmless = "^core\\.(filemode|autocrlf|eol|ignorecase)$";
-
 /**
  * Whether tracked files of the work tree differ from its HEAD, staged or not. Runs on a copy of the index in `folder` and
  * without the repository's configuration, so it writes nothing there and starts nothing that is configured there.
+ *
+ * @param headSha the commit that is checked out, if it is known
  */
 export async function hasUncommittedChanges(
   git: Git,
   source: LocalRepository,
   folder: string,
+  headSha?: string | null,
 ): Promise<boolean> {
   if (source.workTree === null) return false;
-  const client = createGit({
-    git,
-    baseDir: source.gitDir,
-    gitDir: source.gitDir,
-    config: [["safe.directory", "*"]],
-  });
-  const headSha = await client.raw(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]).catch(() => "");
-  const index = join(source.gitDir, "index");
-  const indexStats = await stat(index).catch(() => undefined);
-  if (headSha === "" || indexStats === undefined) return false;
+  const indexStats = await stat(join(source.gitDir, "index")).catch(() => undefined);
+  if (indexStats === undefined) return false;
+  headSha ??= (await findCommits(git, source, ["HEAD"]))[0];
+  if (!headSha) return false;
 
   await createScratchRepository(folder, source, { headSha, attributes: false });
   const copies = (await readdir(source.gitDir)).filter((name) => name.startsWith("sharedindex."));
@@ -192,9 +187,15 @@ export async function hasUncommittedChanges(
   return stdout.length > 0;
 }
 
+/** Keys of the repository's configuration that decide how files compare and can run nothing. */
+const harmless = "^core\\.(filemode|autocrlf|eol|ignorecase)$";
+/** Whether a configuration may hold one of them with a value that is not git's default. */
+const mayMatter = /autocrlf|eol|ignorecase|filemode(?!\s*=\s*true\s*$)/im;
+
 async function harmlessConfig(git: Git, source: LocalRepository): Promise<(readonly [string, string])[]> {
-  const client = createGit({ git, baseDir: source.commonDir, gitDir: source.gitDir });
   const file = join(source.commonDir, "config");
+  if (!mayMatter.test(await readFile(file, "latin1").catch(() => ""))) return [];
+  const client = createGit({ git, baseDir: source.commonDir, gitDir: source.gitDir });
   const text = await client.raw(["config", "--file", file, "--get-regexp", harmless]).catch(() => "");
   const pairs = text.split("\n").map((line) => line.split(" "));
   return pairs.flatMap(([key, value]) =>
@@ -219,83 +220,130 @@ export interface BaseChoice {
 export const SHALLOW_REMEDY =
   "The clone is shallow: run git fetch --unshallow, or in CI check out with fetch-depth: 0 (GitLab: GIT_DEPTH: 0)";
 
+/** The two ends of a range. */
+export interface RangeEnds {
+  /** With the text that was chosen for it. */
+  base: Revision & { asked: string };
+  head: Revision;
+  /** The commit that HEAD names; null if there is none. */
+  checkedOut: string | null;
+}
+
 /**
- * Resolves whatever git takes for a commit. Rejects with `revision_unknown`, saying why there is none: branches that are spelt
- * alike, a range, history that was cut off, no commits at all.
+ * Resolves both ends of a range, each by whatever git takes for a commit. Rejects with `revision_unknown`, saying why there is
+ * none: branches that are spelt alike, a range, history that was cut off, no commits at all. An unknown head is reported first.
  */
-async function resolveRevision(
-  git: Git,
-  repository: LocalRepository,
-  text: string,
-): Promise<Revision> {
-  const client = clientOf(git, repository);
-  const found = await find(client, text);
-  if (found !== null) return found;
-  const [message, remedy] = await whyUnknown(client, repository, text);
-  throw new AppError("revision_unknown", message, { remedy });
-}
-
-/** The same for several to choose from, with the one that was chosen; null if there is none of them. */
-async function resolveFirst(
-  git: Git,
-  repository: LocalRepository,
-  texts: readonly string[],
-): Promise<(Revision & { asked: string }) | null> {
-  const client = clientOf(git, repository);
-  for (const asked of texts) {
-    const found = await find(client, asked);
-    if (found !== null) return { ...found, asked };
-  }
-  return null;
-}
-
-/** Both ends of a range. Rejects as `resolveRevision` does; an unknown head is reported before a missing base. */
 export async function resolveEnds(
   git: Git,
   repository: LocalRepository,
   ends: { base: string | BaseChoice; head: string },
-): Promise<{ base: Revision & { asked: string }; head: Revision }> {
-  const named = ends.base;
-  const [base, head] = await Promise.all([
-    typeof named === "string"
-      ? resolveRevision(git, repository, named).then((found) => ({ ...found, asked: named }))
-      : resolveFirst(git, repository, named.names),
-    resolveRevision(git, repository, ends.head),
+): Promise<RangeEnds> {
+  const bases = typeof ends.base === "string" ? [ends.base] : ends.base.names;
+  const [head, checkedOut = null, ...found] = await findCommits(git, repository, [
+    ends.head,
+    "HEAD",
+    ...bases,
   ]);
-  if (base !== null) return { base, head };
-  throw new AppError("revision_unknown", (named as BaseChoice).complaint, {
+  if (!head) throw await unknownRevision(git, repository, ends.head);
+  const chosen = found.findIndex((sha) => sha !== null);
+  const [base, asked] = [found[chosen], bases[chosen]];
+  if (base && asked !== undefined) {
+    const names = await namesOf(git, repository, [asked, ends.head]);
+    return {
+      base: { sha: base, name: names[0] ?? asked, asked },
+      head: { sha: head, name: names[1] ?? ends.head },
+      checkedOut,
+    };
+  }
+  if (typeof ends.base === "string") throw await unknownRevision(git, repository, ends.base);
+  throw new AppError("revision_unknown", ends.base.complaint, {
     remedy: repository.shallow
       ? SHALLOW_REMEDY
       : "Fetch it, or name what the change is to be merged into with --base",
   });
 }
 
+/** "OID TYPE", as `cat-file` is asked for here. Of what it does not find it repeats the text, and "missing". */
+const foundObject = /^([0-9a-f]{40}|[0-9a-f]{64}) (commit|tag)$/;
+
+/** The commits that texts name; null for a text that names none. The texts are data to git: it reads them from its input. */
+async function findCommits(
+  git: Git,
+  repository: LocalRepository,
+  texts: readonly string[],
+): Promise<(string | null)[]> {
+  const objects = await findObjects(git, repository, texts);
+  // Only now comes the way from a tag to its commit: behind `:/words` it would be taken for more words.
+  const tags = objects.flatMap((object) => (object?.type === "tag" ? [`${object.oid}^{commit}`] : []));
+  const targets = tags.length === 0 ? [] : await findObjects(git, repository, tags);
+  const peeled = objects.map((object) => (object?.type === "tag" ? targets.shift() : object));
+  return peeled.map((object) => (object?.type === "commit" ? object.oid : null));
+}
+
+type FoundObject = { oid: string; type: string } | null;
+
+async function findObjects(
+  git: Git,
+  repository: LocalRepository,
+  texts: readonly string[],
+): Promise<FoundObject[]> {
+  // No ref begins with a dash, and what does is an option to git. A line feed would be two questions.
+  const usable = texts.map((text) => (/^(?!-)[^\n\0]+$/.test(text) ? text : "-"));
+  const { stdout, exitCode } = await runGit({
+    git,
+    gitDir: repository.gitDir,
+    what: "look up revisions",
+    args: ["cat-file", "--batch-check=%(objectname) %(objecttype)"],
+    input: `${usable.join("\n")}\n`,
+    expectedExits: [0, FATAL_EXIT],
+  });
+  // git ends when a text asks for a branch's upstream that has none, or for more than a reflog holds.
+  if (exitCode === FATAL_EXIT) {
+    if (texts.length === 1) return [null];
+    return (await Promise.all(texts.map((text) => findObjects(git, repository, [text])))).flat();
+  }
+  const answers = stdout.toString("latin1").split("\n");
+  return texts.map((_, at) => {
+    const [, oid, type] = foundObject.exec(answers[at] ?? "") ?? [];
+    return oid && type ? { oid, type } : null;
+  });
+}
+
+const FATAL_EXIT = 128;
+
+/** The branch or tag that each text names, without `refs/heads/`; the text itself if it names another commit. */
+async function namesOf(git: Git, repository: LocalRepository, texts: readonly string[]): Promise<string[]> {
+  // git prints nothing for a text that is no ref, so that something has to stand between the answers.
+  const separated = texts.flatMap((text) => ["--is-shallow-repository", text]);
+  const printed = await clientOf(git, repository)
+    .raw(["rev-parse", "--symbolic-full-name", ...separated])
+    .catch(() => "");
+  const answers = printed.split(/^(?:true|false)$/m).slice(1);
+  return texts.map(
+    (text, at) => /^\nrefs\/(?:heads|tags|remotes)\/(.+)\n?$/.exec(answers[at] ?? "")?.[1] ?? text,
+  );
+}
+
 function clientOf(git: Git, { gitDir }: LocalRepository): SimpleGit {
   return createGit({ git, baseDir: gitDir, gitDir, config: [["safe.directory", "*"]] });
 }
 
-async function find(client: SimpleGit, text: string): Promise<Revision | null> {
-  const verify = (one: string) => client.raw(["rev-parse", "--verify", "--quiet", one]).catch(() => "");
-  // No ref begins with a dash, and what does is an option to git.
-  const usable = text !== "" && !text.startsWith("-") && !text.includes("\0");
-  const object = usable ? await verify(text) : "";
-  // Only now comes the way from a tag to its commit: behind `:/words` it would be taken for more words.
-  const sha = isObjectName(object) ? await verify(`${object}^{commit}`) : "";
-  if (!isObjectName(sha)) return null;
-  const full = await client.raw(["rev-parse", "--symbolic-full-name", text]).catch(() => "");
-  return { sha, name: full.replace(/^refs\/(?:heads|tags|remotes)\//, "") || text };
+async function unknownRevision(git: Git, repository: LocalRepository, text: string): Promise<AppError> {
+  const [message, remedy] = await whyUnknown(git, repository, text);
+  return new AppError("revision_unknown", message, { remedy });
 }
 
 /** What to say of a revision that is not there, and what to do about it. */
 async function whyUnknown(
-  client: SimpleGit,
-  { shallow }: LocalRepository,
+  git: Git,
+  repository: LocalRepository,
   text: string,
 ): Promise<[message: string, remedy: string]> {
-  const refs = await client
+  const isThere = async (one: string) => (await findCommits(git, repository, [one]))[0] !== null;
+  const refs = await clientOf(git, repository)
     .raw(["for-each-ref", "--format=%(refname:short)", "--count=5000"])
     .catch(() => "");
-  if (refs === "" && (await find(client, "HEAD")) === null) {
+  if (refs === "" && !(await isThere("HEAD"))) {
     return ["This repository has no commits yet", "Commit something first"];
   }
   if (text === "HEAD") {
@@ -304,13 +352,13 @@ async function whyUnknown(
   const message = `There is no commit '${text}' in this repository`;
   const near = nearest(text, refs.split("\n").filter(Boolean));
   const descendant = /^([^~^]+)[~^]/.exec(text)?.[1];
-  const isBeyond = descendant !== undefined && (await find(client, descendant)) !== null;
+  const isBeyond = descendant !== undefined && (await isThere(descendant));
   // A name that is right resembles itself.
   const isMisspelt = !isBeyond && near.length > 0;
   const remedy =
     rangeRemedy(text) ??
     (isMisspelt ? `Did you mean ${near.map((name) => `'${name}'`).join(" or ")}?` : null) ??
-    (shallow ? SHALLOW_REMEDY : null) ??
+    (repository.shallow ? SHALLOW_REMEDY : null) ??
     (isBeyond ? `The history of '${descendant}' does not go back that far` : "Fetch it first");
   return [message, remedy];
 }
@@ -429,24 +477,19 @@ async function open(options: LocalRangeOptions, folder: string) {
   const [gitDir, root] = [join(folder, "repository.git"), join(folder, "head")];
   await Promise.all([mkdir(git.emptyHome), mkdir(root)]);
   const source = await discoverRepository(git, options.repo);
-  const { base, head } = await resolveEnds(git, source, options);
+  const { base, head, checkedOut } = await resolveEnds(git, source, options);
   await createScratchRepository(gitDir, source, { headSha: head.sha, attributes: true });
-  const shas = {
-    head: head.sha,
-    base: base.sha,
-    ...(await findMergeBase({
-      git,
-      gitDir,
-      base: base.sha,
-      head: head.sha,
-      shallow: source.shallow,
-      signal,
-    })),
-  };
-  const place: CheckoutPlace = { ...git, gitDir, root, shas };
-  await requireReadable(place, source, signal);
+  const ends = { base: base.sha, head: head.sha };
+  const listing = { git, gitDir, signal };
+  const [ancestor, files] = await Promise.all([
+    findMergeBase({ ...listing, ...ends, shallow: source.shallow }),
+    listBlobsWithSizes(listing, head.sha, defaultLimits.maxFiles),
+  ]);
+  const place: CheckoutPlace = { ...git, gitDir, root, shas: { ...ends, ...ancestor } };
+  plannedBytes({ bytesBefore: 0, gone: [], come: files.oids }, files.sizes, defaultLimits);
+  await requireWhole(place, source, files.oids, signal);
   const [dirty, behind, parent] = await Promise.all([
-    hasUncommittedChanges(git, source, join(folder, "status.git")),
+    hasUncommittedChanges(git, source, join(folder, "status.git"), checkedOut),
     commitsBehind(place, signal),
     base.sha === head.sha ? parentOf(git, source, head.sha) : ("present" as const),
     writeTree({ git, gitDir, root, indexFile: join(folder, "index"), sha: head.sha, settled: false, signal }),
@@ -456,7 +499,7 @@ async function open(options: LocalRangeOptions, folder: string) {
 }
 
 async function parentOf(git: Git, source: LocalRepository, sha: string): Promise<Parent> {
-  if ((await resolveFirst(git, source, [`${sha}~1`])) !== null) return "present";
+  if ((await findCommits(git, source, [`${sha}~1`]))[0] !== null) return "present";
   return source.shallow ? "cut_off" : "none";
 }
 
@@ -473,26 +516,22 @@ async function commitsBehind(place: CheckoutPlace, signal: AbortSignal | undefin
   return Number(stdout.toString("latin1"));
 }
 
-/**
- * Refuses what would hurt the machine, before a file is written, and what cannot be read: a partial clone may lack content that
- * we must not fetch, for the way to its remote is the owner's.
- */
-async function requireReadable(
+/** Rejects if a partial clone lacks content of the range. We must not fetch it, because the way to its remote is the owner's. */
+async function requireWhole(
   place: CheckoutPlace,
   source: LocalRepository,
+  blobs: readonly string[],
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const listing = { git: place, gitDir: place.gitDir, signal };
-  const { head, base, mergeBase: ancestor } = place.shas;
-  const plan = await planCheckout(listing, undefined, head, defaultLimits);
-  plannedBytes(plan, await blobSizes(listing, plan.come), defaultLimits);
   const packs = await readdir(join(source.commonDir, "objects", "pack")).catch(() => []);
   if (!packs.some((name) => name.endsWith(".promisor"))) return;
+  const listing = { git: place, gitDir: place.gitDir, signal };
+  const { head, base, mergeBase: ancestor } = place.shas;
   const oldSides = await Promise.all([
     listOldSide(listing, base, head),
     listOldSide(listing, ancestor, head),
   ]);
-  const needed = new Set([...plan.come, ...oldSides.flat()]);
+  const needed = new Set([...blobs, ...oldSides.flat()]);
   const missing = needed.size - (await blobSizes(listing, needed)).size;
   if (missing === 0) return;
   throw new AppError(

@@ -157,7 +157,7 @@ export async function planCheckout(
 
 /** The bytes of the checkout when the plan is carried out. Rejects with `too_large`. */
 export function plannedBytes(
-  plan: CheckoutPlan,
+  plan: Omit<CheckoutPlan, "files">,
   sizes: ReadonlyMap<string, number>,
   limits: CheckoutLimits,
 ): number {
