@@ -35,6 +35,56 @@ describe("the repository builder", () => {
   });
 });
 
+/** Commits and branches of all kinds that are made without git, and what git says of them. */
+function historyOf(repo: GitRepo): string[] {
+  repo.commit("first\n\nWith a body.", {
+    "a.txt": "a\n",
+    "a/b-c/x.txt": "x",
+    "a/b.txt": "b\n",
+    "a-b": "",
+    run: { mode: "100755", data: "#!/bin/sh\n" },
+    link: { mode: "120000", data: "a/b.txt" },
+  });
+  repo.branch("feature/topic");
+  repo.commit("second", { "a/b.txt": null, "a/b-c": "now a file\n", "a.txt": "A\n" });
+  repo.commit("nothing new");
+  repo.checkout("main");
+  repo.commit("third", { "c/d e.txt": "d\n" });
+  const told = [
+    repo.git("log", "--all", "--format=raw", "--raw"),
+    repo.git("ls-files", "--stage"),
+    repo.git("reflog", "--all", "--format=%gd %h %gs"),
+    repo.git("status", "--porcelain", "--branch"),
+    repo.git("diff-files"),
+    repo.git("fsck", "--strict", "--no-progress"),
+  ];
+  expect(["HEAD", "main", "feature/topic", "refs/heads/main"].map((name) => repo.sha(name))).toEqual(
+    ["HEAD", "main", "feature/topic", "refs/heads/main"].map((name) => repo.git("rev-parse", name)),
+  );
+  return told;
+}
+
+describe("a commit without git", () => {
+  it("is the one that git makes: objects, index and logs", () => {
+    using own = GitRepo.create();
+    using byGit = GitRepo.create();
+    // A repository with any setting of its own is left to git.
+    byGit.git("config", "hunkwise.test", "true");
+    expect(historyOf(own)).toEqual(historyOf(byGit));
+  });
+
+  it("is left to git if a file or the index means more", () => {
+    using repo = GitRepo.create();
+    repo.commit("ignoring", { ".gitignore": "out\n", out: "no\n", in: "yes\n" });
+    expect(repo.git("ls-files")).toBe(".gitignore\nin");
+    using other = GitRepo.create();
+    other.commit("one", { "a.txt": "a\n" });
+    other.git("update-index", "--assume-unchanged", "a.txt");
+    other.commit("two", { "a.txt": "b\n" });
+    expect(other.git("show", "HEAD:a.txt")).toBe("a");
+  });
+});
+
 describe("the git server", () => {
   it("serves a partial clone to those with the right header alone", async () => {
     using root = new TempFolder();

@@ -1,8 +1,17 @@
-import { execFileSync, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { hasPackedRefs, initRepository, looseHead, looseRef } from "./git-files.ts";
+import {
+  commitWorkTree,
+  hasPackedRefs,
+  indexStamp,
+  initRepository,
+  looseHead,
+  looseRef,
+  plainRef,
+  startBranch,
+} from "./git-files.ts";
 import { noHome } from "./no-home.ts";
 
 /** What stands at a path: text or bytes of a plain file, or something that has a mode of its own. */
@@ -33,6 +42,9 @@ export const testGitEnvironment: Record<string, string> = {
   GIT_COMMITTER_EMAIL: "carl@example.com",
 };
 
+const author = (seconds: number) => `Ada Author <ada@example.com> ${seconds} +0000`;
+const committer = (seconds: number) => `Carl Committer <carl@example.com> ${seconds} +0000`;
+
 /** A folder of its own below the system's temporary folder; `dispose` (or `using`) removes it. */
 export class TempFolder implements Disposable {
   readonly path: string;
@@ -58,6 +70,8 @@ export class GitRepo implements Disposable {
   readonly dir: string;
   readonly #folder: TempFolder | undefined;
   #seconds = Date.UTC(2026, 0, 1) / 1000;
+  /** The index as a commit of ours left it. */
+  #index = "none";
 
   private constructor(dir: string, folder?: TempFolder) {
     this.dir = dir;
@@ -122,8 +136,18 @@ export class GitRepo implements Disposable {
   /** Writes the files, stages everything and commits. Returns the full SHA. */
   commit(message: string, files: Record<string, Content | null> = {}): string {
     this.write(files);
+    const isOwnIndex = this.#index === indexStamp(this.#gitDir);
+    const date = this.#seconds + 60;
+    const made = isOwnIndex
+      ? commitWorkTree(this.dir, { message, author: author(date), committer: committer(date) })
+      : undefined;
+    if (made !== undefined) {
+      this.#seconds = date;
+      this.#index = indexStamp(this.#gitDir);
+      return made;
+    }
     this.git("add", "--all");
-    this.#seconds += 60;
+    this.#seconds = date;
     // Nothing here grows so large that git should look whether to tidy up.
     const untidied = ["-c", "maintenance.auto=false"];
     this.git(...untidied, "commit", "--quiet", "--allow-empty", "--no-verify", "-m", message);
@@ -131,12 +155,19 @@ export class GitRepo implements Disposable {
   }
 
   branch(name: string, from = "HEAD"): this {
-    this.git("checkout", "--quiet", "-B", name, from);
-    return this;
+    if (from === "HEAD" && startBranch(this.#gitDir, name, committer(this.#seconds))) return this;
+    return this.#checkOut("-B", name, from);
   }
 
   checkout(revision: string): this {
-    this.git("checkout", "--quiet", revision);
+    return this.#checkOut(revision);
+  }
+
+  /** Leaves an index as the one before: the files of a commit and nothing else. */
+  #checkOut(...args: string[]): this {
+    const isOwnIndex = this.#index === indexStamp(this.#gitDir);
+    this.git("checkout", "--quiet", ...args);
+    if (isOwnIndex) this.#index = indexStamp(this.#gitDir);
     return this;
   }
 
@@ -144,10 +175,9 @@ export class GitRepo implements Disposable {
     return this.#plainSha(revision) ?? this.git("rev-parse", "--verify", `${revision}^{commit}`);
   }
 
-  /** Of HEAD and of whole names of branches: the others may stand for several things. */
+  /** Of HEAD and of branches; other names may stand for several things. */
   #plainSha(revision: string): string | undefined {
-    if (revision === "HEAD") return looseHead(this.#gitDir);
-    return /^refs\/heads\/[\w./-]+$/.test(revision) ? looseRef(this.#gitDir, revision) : undefined;
+    return revision === "HEAD" ? looseHead(this.#gitDir) : plainRef(this.#gitDir, revision);
   }
 
   get #gitDir(): string {
@@ -238,4 +268,8 @@ function quoted(path: string | Buffer): string {
 }
 
 /** Absolute path of the git of this machine. */
-export const gitPath: string = execFileSync("sh", ["-c", "command -v git"], { encoding: "utf8" }).trim();
+export const gitPath: string =
+  (process.env.PATH ?? "/usr/bin:/bin")
+    .split(":")
+    .map((folder) => join(folder, "git"))
+    .find((path) => existsSync(path)) ?? "git";
