@@ -1,7 +1,7 @@
 import { rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { openLocalRange } from "../../src/git/range.ts";
 import { openWorkspace } from "../../src/git/object-workspace.ts";
+import { openLocalRange } from "../../src/git/range.ts";
 import type { Graph } from "../../src/graph/graph.ts";
 import { openGraph } from "../../src/graph/open-graph.ts";
 import { sourceOfWorkspace } from "../../src/graph/source.ts";

@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import { createPrivacy } from "../../src/diff/filter.ts";
-import type { CheckoutPlace } from "../../src/git/checkout-place.ts";
-import { openLocalRange } from "../../src/git/range.ts";
 import { openWorkspace } from "../../src/git/object-workspace.ts";
+import { openLocalRange } from "../../src/git/range.ts";
+import type { CheckoutPlace } from "../../src/git/workspace.ts";
 import { createDiffSource } from "../../src/tools/diff-source.ts";
 import { readingTools } from "../../src/tools/index.ts";
-import { createRegistry } from "../../src/tools/registry.ts";
+import { createRegistry } from "../../src/tools/run-tool.ts";
 import type { ToolContext } from "../../src/tools/tool.ts";
 import { gitPath, testGitEnvironment } from "../../test/support/git-repo.ts";
 import { type BareProcess, timeOf } from "./bare-process.ts";

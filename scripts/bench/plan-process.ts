@@ -2,8 +2,9 @@
  * Plans the change of a checkout in a process of its own, whose memory is thus that of planning alone. Told the place as JSON
  * in its argument; tells what it took.
  */
-import { CheckoutPlace } from "../../src/git/checkout-place.ts";
+
 import { openWorkspace } from "../../src/git/object-workspace.ts";
+import { CheckoutPlace } from "../../src/git/workspace.ts";
 import { IMPORT_CHARACTERS } from "../../src/review/plan/links.ts";
 import { planUnits } from "../../src/review/plan/plan-units.ts";
 import { createDiffSource } from "../../src/tools/diff-source.ts";

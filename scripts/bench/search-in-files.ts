@@ -1,6 +1,6 @@
 import { rgPath } from "@vscode/ripgrep";
 import { ripgrepArguments } from "../../src/git/search.ts";
-import { MAX_RESULTS, SearchInput } from "../../src/tools/search-input.ts";
+import { MAX_RESULTS, SearchInput } from "../../src/tools/search-in-files.ts";
 import { timeOf } from "./bare-process.ts";
 import type { LargeChange, ToolSession } from "./large-change.ts";
 import { compare, timed } from "./measure.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { openLocalRange } from "../../src/git/range.ts";
 import { openWorkspace } from "../../src/git/object-workspace.ts";
+import { openLocalRange } from "../../src/git/range.ts";
 import { forAllRoles, type Model, type ModelRequest } from "../../src/llm/model.ts";
 import { scriptedModel } from "../../src/llm/scripted.ts";
 import { isComplete, type ReviewResult } from "../../src/review/review-result.ts";

@@ -4,8 +4,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { programPath } from "../../src/config/env.ts";
 import { AppError } from "../../src/errors.ts";
-import { requireGit } from "../../src/git/git-version.ts";
-import { runGit } from "../../src/git/run-git.ts";
+import { requireGit, runGit } from "../../src/git/run-git.ts";
 import type { EvalCase } from "./load-cases.ts";
 
 /** A repository in which `main` is what the case's pull request is to be merged into and `pull` its head. */

@@ -7,7 +7,7 @@ import { createFindingCollector } from "../review/finding-collector.ts";
 import { createDiffSource } from "../tools/diff-source.ts";
 import { graphTools, readingTools, reportingTools } from "../tools/index.ts";
 import { privacyOf } from "../tools/private-text.ts";
-import { createRegistry } from "../tools/registry.ts";
+import { createRegistry } from "../tools/run-tool.ts";
 import type { ToolContext, ToolResult } from "../tools/tool.ts";
 import { KeptGraph } from "./kept-graph.ts";
 import type { OpenRange } from "./open-range.ts";

@@ -117,7 +117,7 @@ async function checkFile(file: string, signal: AbortSignal): Promise<Checked> {
 async function checkRepository(repo: string, signal: AbortSignal): Promise<Checked> {
   const { checkNested } = await import("../config/load-config.ts");
   const { parseRepoConfig } = await import("../config/parse-config.ts");
-  const { requireGit } = await import("../git/git-version.ts");
+  const { requireGit } = await import("../git/run-git.ts");
   const { listWorkingFiles } = await import("../git/range.ts");
   const { path: gitPath } = await requireGit({ searchPath: programPath() });
   const { workTree, paths } = await listWorkingFiles(repo, { gitPath, signal });

@@ -101,7 +101,7 @@ async function checkEnvironment({ env, faults }: InspectedEnv): Promise<readonly
 }
 
 async function checkGit(): Promise<Diagnosis> {
-  const { requireGit } = await import("../git/git-version.ts");
+  const { requireGit } = await import("../git/run-git.ts");
   const { path, version } = await requireGit({ searchPath: programPath() });
   return ok(`${version} at ${path}`);
 }

@@ -7,7 +7,7 @@ import { ReviewJson } from "../reporters/json.ts";
 import { plainLine, WIDEST } from "../reporters/terminal-style.ts";
 import type { ProgressEvent } from "../review/progress.ts";
 import type { ReviewResult } from "../review/review-result.ts";
-import { parseArguments } from "../tools/parse-arguments.ts";
+import { parseArguments } from "../tools/run-tool.ts";
 import { toMcpArguments, toMcpError, toMcpOutput, withoutHidden } from "../tools/to-mcp.ts";
 import { ToolError } from "../tools/tool.ts";
 import type { ConnectedModels } from "./create-model.ts";

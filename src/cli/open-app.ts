@@ -1,9 +1,9 @@
 import { createHmac } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type AppCredentials, type Env, programPath, secretsOf } from "../config/env.ts";
-import { Disk, freeSpace } from "../git/disk/disk.ts";
-import { removeRepository } from "../git/disk/places.ts";
-import { requireGit } from "../git/git-version.ts";
+import { Disk, freeSpace } from "../git/disk.ts";
+import { removeRepository } from "../git/places.ts";
+import { requireGit } from "../git/run-git.ts";
 import type { AppIdentity } from "../github/own-text.ts";
 import { createAppAccess } from "../jobs/app-access.ts";
 import { createCheckoutPull } from "../jobs/checkout-pull.ts";

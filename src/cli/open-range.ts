@@ -1,11 +1,10 @@
 import { realpath } from "node:fs/promises";
 import { resolve } from "node:path";
 import { ciTargetBranch, programPath } from "../config/env.ts";
-import type { CheckoutPlace } from "../git/checkout-place.ts";
-import { requireGit } from "../git/git-version.ts";
-import { openLocalRange, type Parent, type BaseChoice } from "../git/range.ts";
 import { openWorkspace } from "../git/object-workspace.ts";
-import type { Workspace } from "../git/workspace.ts";
+import { type BaseChoice, openLocalRange, type Parent } from "../git/range.ts";
+import { requireGit } from "../git/run-git.ts";
+import type { CheckoutPlace, Workspace } from "../git/workspace.ts";
 import { plural } from "../reporters/outcome.ts";
 import type { RangeNames } from "../reporters/terminal.ts";
 

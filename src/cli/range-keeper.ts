@@ -5,10 +5,15 @@ import { join, resolve } from "node:path";
 import { programPath } from "../config/env.ts";
 import type { EffectiveConfig } from "../config/repo-config.ts";
 import { AppError } from "../errors.ts";
-import { requireGit } from "../git/git-version.ts";
-import { createGit, discoverRepository, hasUncommittedChanges, type LocalRepository, resolveEnds } from "../git/range.ts";
-import type { Git } from "../git/run-git.ts";
-import { makeTempFolder, removeFolder } from "../git/temp-folder.ts";
+import {
+  createGit,
+  discoverRepository,
+  hasUncommittedChanges,
+  type LocalRepository,
+  resolveEnds,
+} from "../git/range.ts";
+import { type Git, requireGit } from "../git/run-git.ts";
+import { makeTempFolder, removeFolder } from "../git/scratch.ts";
 import type { ToolContext } from "../tools/tool.ts";
 import { toolContext } from "./call-tool.ts";
 import { KeptGraph } from "./kept-graph.ts";

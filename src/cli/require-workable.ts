@@ -9,7 +9,7 @@ import { AppError, errorLine } from "../errors.ts";
 
 /** Tries what every process of the App works with, before it takes or begins anything. */
 export async function requireWorkable({ app, dataDir }: Env, signal: AbortSignal): Promise<void> {
-  const { requireGit } = await import("../git/git-version.ts");
+  const { requireGit } = await import("../git/run-git.ts");
   await requireGit({ searchPath: programPath() });
   try {
     await requireTempFolder();

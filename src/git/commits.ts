@@ -6,7 +6,7 @@ import { splitNul } from "../text/decode.ts";
 import { decodeName, nameBytes } from "./names.ts";
 import { parseTreeEntry } from "./object-listing.ts";
 import { type Git, requireObjectNames, runGit } from "./run-git.ts";
-import { makeTempFolder, removeFolder } from "./temp-folder.ts";
+import { makeTempFolder, removeFolder } from "./scratch.ts";
 
 /** A file of a commit to be made. */
 export interface CommittedFile {

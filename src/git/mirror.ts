@@ -2,14 +2,20 @@ import { createHash } from "node:crypto";
 import { mkdir, readdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { AppError } from "../errors.ts";
-import { mirrorLock, placesOf, type RepositoryPlaces, trashFolder } from "./disk/places.ts";
-import { diskError } from "./git-error.ts";
-import { mirrorId, type RepositoryName, removeLeftovers, writeMirror } from "./mirror-folder.ts";
 import { blobSizes } from "./object-listing.ts";
-import { endOrphans } from "./owner.ts";
-import { lock, tryLock } from "./pid-lock.ts";
+import { endOrphans, lock, tryLock } from "./owner.ts";
+import {
+  mirrorId,
+  mirrorLock,
+  placesOf,
+  type RepositoryName,
+  type RepositoryPlaces,
+  removeLeftovers,
+  trashFolder,
+  writeMirror,
+} from "./places.ts";
 import { type FetchAccess, type FetchRequest, fetchObjects, partialClone } from "./remote.ts";
-import { type Git, isObjectName, type Network, runGit } from "./run-git.ts";
+import { diskError, type Git, isObjectName, type Network, runGit } from "./run-git.ts";
 
 export interface MirrorOptions {
   /** Absolute path of git. */

@@ -1,10 +1,9 @@
 import { AppError } from "../errors.ts";
 import { splitNul } from "../text/decode.ts";
-import type { CheckoutPlace } from "./checkout-place.ts";
 import { decodeName, nameBytes } from "./names.ts";
 import { type Git, runGit, streamGit } from "./run-git.ts";
 import { byNul, LineSplitter } from "./run-process.ts";
-import type { Change, ChangeType, TreeEntry } from "./workspace.ts";
+import type { Change, ChangeType, CheckoutPlace, TreeEntry } from "./workspace.ts";
 
 const TAB = 9;
 

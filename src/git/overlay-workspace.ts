@@ -4,19 +4,18 @@ import { dirname, join } from "node:path";
 import pMap from "p-map";
 import type { LinguistAttributes } from "../diff/origin.ts";
 import { AppError } from "../errors.ts";
-import type { ObjectPlace } from "./checkout-place.ts";
 import { commitFiles, storeFile } from "./commits.ts";
 import { decodeName, isWritable, nameBytes } from "./names.ts";
 import { memo, ObjectWorkspace } from "./object-workspace.ts";
-import { createScratchRepository } from "./scratch-repository.ts";
+import { createScratchRepository, makeTempFolder, removeFolder } from "./scratch.ts";
 import { mergeHits, searchTarget, searchTree } from "./search.ts";
-import { makeTempFolder, removeFolder } from "./temp-folder.ts";
 import type {
   Change,
   Commit,
   Edit,
   EditableWorkspace,
   FileText,
+  ObjectPlace,
   Ref,
   SearchHits,
   SearchQuery,

@@ -3,11 +3,10 @@ import { deflateSync, inflateSync } from "node:zlib";
 import { LRUCache } from "lru-cache";
 import { AppError } from "../errors.ts";
 import { decodeText } from "../text/decode.ts";
-import type { ObjectPlace } from "./checkout-place.ts";
 import { markerPath, quotePath } from "./names.ts";
 import { parseChanges } from "./object-listing.ts";
 import { isObjectName, runGit, streamGit } from "./run-git.ts";
-import type { Change } from "./workspace.ts";
+import type { Change, ObjectPlace } from "./workspace.ts";
 
 const SUBMODULE_MODE = "160000";
 /** Hunks at other widths, of files that were asked for last. */

@@ -4,12 +4,10 @@ import { join, resolve } from "node:path";
 import { distance } from "fastest-levenshtein";
 import { type SimpleGit, simpleGit } from "simple-git";
 import { AppError } from "../errors.ts";
-import type { CheckoutPlace } from "./checkout-place.ts";
 import { blobSizes, listBlobsWithSizes, listOldSide } from "./object-listing.ts";
 import { type Git, gitEnvironment, hardenedConfig, isObjectName, runGit } from "./run-git.ts";
-import { createScratchRepository, type ObjectSource } from "./scratch-repository.ts";
-import { makeTempFolder, removeFolder } from "./temp-folder.ts";
-import type { Shas } from "./workspace.ts";
+import { createScratchRepository, makeTempFolder, type ObjectSource, removeFolder } from "./scratch.ts";
+import type { CheckoutPlace, Shas } from "./workspace.ts";
 import { defaultLimits, plannedBytes, writeTree } from "./write-tree.ts";
 
 /** A repository of the machine, looked at without writing to it and without running what it configures. */

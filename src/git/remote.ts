@@ -1,11 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { AppError } from "../errors.ts";
-import { mirrorBytes } from "./disk/kept.ts";
-import { gitError } from "./git-error.ts";
+import { mirrorBytes } from "./disk.ts";
 import {
   configVariables,
   type Git,
   gitEnvironment,
+  gitError,
   hardenedConfig,
   type Network,
   networkVariables,

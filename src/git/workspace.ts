@@ -1,3 +1,4 @@
+import { z } from "zod";
 import type { LinguistAttributes } from "../diff/origin.ts";
 
 /**
@@ -84,7 +85,7 @@ export interface LineMatch {
 }
 
 /** How a program ended that was run for a call. `returnCode` is null when it was stopped on purpose. */
-export interface ProgramEnd {
+interface ProgramEnd {
   command: string;
   returnCode: number | null;
   stderr: string;
@@ -159,3 +160,26 @@ export interface EditableWorkspace extends Workspace {
   /** All that differs from the head, in git's order. */
   edits(): Promise<readonly Edit[]>;
 }
+
+/** Everything that is needed to read a checkout, and nothing that may write to it or reach a remote. */
+export const CheckoutPlace = z.strictObject({
+  /** Absolute path of the git program. */
+  gitPath: z.string(),
+  /** Absolute path of the (bare) repository; git is always told by `--git-dir`. */
+  gitDir: z.string(),
+  /** Absolute path of the working tree of the head. */
+  root: z.string(),
+  /** An empty folder that serves as HOME of every git process. */
+  emptyHome: z.string(),
+  /** Full object names. */
+  shas: z.strictObject({
+    head: z.string(),
+    base: z.string(),
+    mergeBase: z.string(),
+    mergeBases: z.int().optional(),
+  }),
+});
+export type CheckoutPlace = z.infer<typeof CheckoutPlace>;
+
+/** What reading git's objects needs. Where nothing is checked out, `root` may name a folder under which people know the files. */
+export type ObjectPlace = Omit<CheckoutPlace, "root"> & { root?: string | undefined };

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import type { CheckoutPlace } from "../git/checkout-place.ts";
 import { runGit } from "../git/run-git.ts";
+import type { CheckoutPlace } from "../git/workspace.ts";
 import { decodeText, splitNul } from "../text/decode.ts";
 import type { GraphCommit } from "./graph.ts";
 

@@ -1,11 +1,9 @@
 import { AppError } from "../errors.ts";
 import { type Checkout, checkout } from "../git/checkout.ts";
-import { type Disk, OverLimit } from "../git/disk/disk.ts";
-import { isMirrored, removeRepository } from "../git/disk/places.ts";
-import { DISK_FULL_REMEDY } from "../git/git-error.ts";
+import { type Disk, OverLimit } from "../git/disk.ts";
 import { Mirror } from "../git/mirror.ts";
-import type { RepositoryName } from "../git/mirror-folder.ts";
-import type { Network } from "../git/run-git.ts";
+import { isMirrored, type RepositoryName, removeRepository } from "../git/places.ts";
+import { DISK_FULL_REMEDY, type Network } from "../git/run-git.ts";
 import type { RepositoryRef } from "../queue/job.ts";
 import type { CheckoutRequest } from "./job-dependencies.ts";
 

@@ -6,9 +6,9 @@ import {
   type RepoConfig,
 } from "../config/repo-config.ts";
 import { AppError } from "../errors.ts";
-import type { CheckoutPlace } from "../git/checkout-place.ts";
 import { listNamed } from "../git/object-listing.ts";
 import { openWorkspace } from "../git/object-workspace.ts";
+import type { CheckoutPlace } from "../git/workspace.ts";
 import type { PullRequest, RepositoryApi } from "../github/pull-request-api.ts";
 import type { RepositoryRef } from "../queue/job.ts";
 import type { JobDependencies } from "./job-dependencies.ts";

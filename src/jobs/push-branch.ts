@@ -1,6 +1,6 @@
-import type { CheckoutPlace } from "../git/checkout-place.ts";
 import { type PushEnd, type PushRequest, pushCommit } from "../git/remote.ts";
 import type { Network } from "../git/run-git.ts";
+import type { CheckoutPlace } from "../git/workspace.ts";
 
 /** A commit that a branch on GitHub is to go to. */
 export interface BranchPush extends Pick<PushRequest, "branch" | "from" | "to" | "authorization" | "signal"> {

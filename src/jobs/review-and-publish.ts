@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import { AppError, type ErrorCode, errorLine } from "../errors.ts";
 import type { Severity } from "../finding.ts";
-import type { CheckoutPlace } from "../git/checkout-place.ts";
+import type { CheckoutPlace } from "../git/workspace.ts";
 import type { PullRequest, PullRequestApi } from "../github/pull-request-api.ts";
 import { createJournal } from "../journal/journal.ts";
 import { isStanding, type Ledger } from "../ledger/entry.ts";

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
-import type { CheckoutPlace } from "../git/checkout-place.ts";
-import { graphIndex } from "../git/disk/places.ts";
+import { graphIndex } from "../git/places.ts";
+import type { CheckoutPlace } from "../git/workspace.ts";
 import type { IndexTask } from "../process/index-messages.ts";
 
 /**

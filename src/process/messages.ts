@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { CheckoutPlace } from "../git/checkout-place.ts";
+import { CheckoutPlace } from "../git/workspace.ts";
 import { HASH_CHARACTERS } from "../ledger/reviewed.ts";
 import { modelRoles } from "../llm/model.ts";
 import { AnswerInput, AnswerResult } from "../review/answer/answer-input.ts";

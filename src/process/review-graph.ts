@@ -1,6 +1,5 @@
 import { AppError, errorLine } from "../errors.ts";
-import type { CheckoutPlace } from "../git/checkout-place.ts";
-import type { Workspace } from "../git/workspace.ts";
+import type { CheckoutPlace, Workspace } from "../git/workspace.ts";
 import type { Graph, GraphCommit, EarlierFinding as KnownFinding } from "../graph/graph.ts";
 import type { KnownGraph, OpenedGraph } from "../review/known-graph.ts";
 import type { EarlierFinding } from "../review/review-input.ts";

@@ -2,7 +2,7 @@ import type { ChildProcess } from "node:child_process";
 import { z } from "zod";
 import type { LoopEntry, MasksEntry, Trajectory } from "../agent/trajectory.ts";
 import { AppError, type ErrorCode, errorLine } from "../errors.ts";
-import type { CheckoutPlace } from "../git/checkout-place.ts";
+import type { CheckoutPlace } from "../git/workspace.ts";
 import type { Models } from "../llm/model.ts";
 import type { JournalPort } from "../tools/tool.ts";
 import { type Assignment, FromChild, type Outcome, type ProgressEvent, type ToChild } from "./messages.ts";

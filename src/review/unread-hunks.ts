@@ -3,7 +3,7 @@ import { divideHunk } from "../diff/divide.ts";
 import type { DiffLine, FileDiff, Hunk } from "../diff/file-diff.ts";
 import { hunkHeader, renderHunks, renderLine, shownBytes } from "../diff/render.ts";
 import { wrapUntrusted } from "../text/fence.ts";
-import { noteShown } from "../tools/served-hunks.ts";
+import { noteShown } from "../tools/diff-pages.ts";
 import { showPath } from "../tools/show.ts";
 import type { ChangedFile, DiffSource } from "../tools/tool.ts";
 

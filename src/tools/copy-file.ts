@@ -1,4 +1,4 @@
-import { type Placed, type PlaceInput, placeFile, placeInput } from "./place-file.ts";
+import { type Placed, type PlaceInput, placeFile, placeInput } from "./editing.ts";
 import { showPath } from "./show.ts";
 import { defineTool } from "./tool.ts";
 

@@ -4,8 +4,8 @@ import { isMemberOf, type WantedName } from "./definition-name.ts";
 import { kindRank } from "./file-kind.ts";
 import { definesLikely, SURE } from "./likely-definition.ts";
 import { filesNaming, type NamingFile } from "./naming-files.ts";
-import { folderDistance } from "./near-misses.ts";
 import { parseEntry } from "./parsed-files.ts";
+import { folderDistance } from "./paths.ts";
 import type { ToolContext } from "./tool.ts";
 
 /** Files parsed for one call: those where it surely looks defined, then others; fewer of them once it was found. */

@@ -1,5 +1,4 @@
-import { editsOf } from "./edit-port.ts";
-import { type Placed, type PlaceInput, placeFile, placeInput } from "./place-file.ts";
+import { editsOf, type Placed, type PlaceInput, placeFile, placeInput } from "./editing.ts";
 import { showPath } from "./show.ts";
 import { defineTool, type ToolContext } from "./tool.ts";
 

@@ -4,9 +4,9 @@ import type { TreeEntry } from "../git/workspace.ts";
 import type { Definition, DefinitionKind } from "../syntax/source.ts";
 import { cutLine } from "../text/cut.ts";
 import { fullName, readWantedName } from "./definition-name.ts";
+import { type LineRange, takeLines, totalLines } from "./file-lines.ts";
 import { type DefinitionSearch, type FoundDefinition, findDefinition } from "./find-definition.ts";
-import { type LineRange, takeLines, totalLines } from "./numbered-lines.ts";
-import { resolveFile } from "./resolve-path.ts";
+import { resolveFile } from "./paths.ts";
 import { count, fitting, showPath } from "./show.ts";
 import { defineTool, type Executed, type ToolContext, ToolError } from "./tool.ts";
 

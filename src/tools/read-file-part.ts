@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { shorten, shownBytes } from "../diff/render.ts";
+import { type LineRange, takeLines, totalLines } from "./file-lines.ts";
 import { wholeNumber } from "./limits.ts";
-import { type LineRange, takeLines, totalLines } from "./numbered-lines.ts";
-import { resolveFile } from "./resolve-path.ts";
+import { resolveFile } from "./paths.ts";
 import { count, showPath } from "./show.ts";
 import { defineTool, MAX_RENDERED_BYTES, type ToolContext, ToolError } from "./tool.ts";
 

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { Category, Evidence, type Finding, Severity, Side } from "../finding.ts";
 import { unescapeInvisible } from "../text/escape-invisible.ts";
 import { wholeNumber } from "./limits.ts";
-import { pathOnAnySide } from "./path-on-any-side.ts";
+import { pathOnAnySide } from "./paths.ts";
 import { showPath } from "./show.ts";
 import { defineTool, type ToolContext, ToolError } from "./tool.ts";
 

@@ -1,8 +1,11 @@
+import { z } from "zod";
 import { AppError } from "../errors.ts";
+import { readLenient } from "../llm/lenient-json.ts";
+import type { ToolDefinition } from "../llm/model.ts";
 import { byteLength, cutAtLine } from "../text/cut.ts";
 import { escapeInvisible } from "../text/escape-invisible.ts";
 import { withinLimits } from "./limits.ts";
-import { parseArguments } from "./parse-arguments.ts";
+import { toDefinition } from "./to-openai.ts";
 import {
   type AnyTool,
   type Executed,
@@ -12,6 +15,51 @@ import {
   type ToolMetadata,
   type ToolResult,
 } from "./tool.ts";
+
+type Arguments = Record<string, unknown>;
+
+function toObject(name: string, raw: unknown): Arguments {
+  if (raw === null || raw === undefined) return {};
+  if (typeof raw === "object" && !Array.isArray(raw)) return raw as Arguments;
+  const kind = Array.isArray(raw) ? "an array" : `a ${typeof raw}`;
+  throw new ToolError(`the arguments of ${name} must be one JSON object, not ${kind}`);
+}
+
+function fromJson(name: string, text: string): unknown {
+  if (text.trim() === "") return {};
+  const mended = readLenient(text);
+  if (mended !== undefined) return mended;
+  throw new ToolError(`the arguments of ${name} are not valid JSON (${faultOf(text)}); send one JSON object`);
+}
+
+function faultOf(text: string): string {
+  try {
+    JSON.parse(text);
+    return "it cannot be read";
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+/** What of a tool its arguments depend on. */
+type Taking = Pick<AnyTool, "name" | "input">;
+
+/** What a caller sent as arguments, as the tool's input. Values that are null count as left out. */
+export function parseArguments(tool: Taking, sent: unknown): unknown {
+  const given = toObject(tool.name, typeof sent === "string" ? fromJson(tool.name, sent) : sent);
+  const present = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null));
+  const parsed = tool.input.safeParse(present);
+  if (parsed.success) return parsed.data;
+  throw new ToolError(
+    `invalid arguments for ${tool.name}:\n${z.prettifyError(parsed.error)}\n${usage(tool)}`,
+  );
+}
+
+function usage(tool: Taking): string {
+  const { properties = {}, required = [] } = z.toJSONSchema(tool.input, { io: "input" });
+  const names = Object.keys(properties).map((name) => (required.includes(name) ? name : `${name}?`));
+  return names.length === 0 ? "It takes no arguments." : `It takes: ${names.join(", ")}.`;
+}
 
 export interface RunToolOptions {
   /** Ends the call early; the result then says that it was stopped. */
@@ -146,3 +194,34 @@ export function unknownTool(name: string, known: readonly string[]): ToolRun {
 /** The answer to a call that is not made. */
 export const refusedCall = (why: string): ToolRun =>
   failure("error", why, { duration_ms: 0, truncated: false });
+
+/** The tools that one caller may use, by name. */
+interface ToolRegistry {
+  /** Adds a tool; a name that is taken is a programming error and throws. */
+  register(tool: AnyTool): void;
+  get(name: string): AnyTool | undefined;
+  names(): string[];
+  /** What a model is told about the tools, in the order in which they were registered. */
+  definitions(): ToolDefinition[];
+  /** Calls a tool by name; a name that is not there is answered, not thrown. */
+  execute(name: string, sent: unknown, context: ToolContext, options?: RunToolOptions): Promise<ToolRun>;
+}
+
+export function createRegistry(tools: readonly AnyTool[] = []): ToolRegistry {
+  const byName = new Map<string, AnyTool>();
+  const registry: ToolRegistry = {
+    register(tool) {
+      if (byName.has(tool.name)) throw new Error(`There is already a tool named '${tool.name}'`);
+      byName.set(tool.name, tool);
+    },
+    get: (name) => byName.get(name),
+    names: () => [...byName.keys()],
+    definitions: () => [...byName.values()].map(toDefinition),
+    async execute(name, sent, context, options) {
+      const tool = byName.get(name);
+      return tool ? runTool(tool, sent, context, options) : unknownTool(name, registry.names());
+    },
+  };
+  for (const tool of tools) registry.register(tool);
+  return registry;
+}

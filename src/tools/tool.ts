@@ -80,7 +80,7 @@ export interface Verdict {
 }
 
 /** Where a verdict leaves the loop of a second look. */
-export interface JudgePort {
+interface JudgePort {
   /** Keeps the verdict. Answers what was left out of it, for the model. */
   judge(verdict: Verdict): Promise<string | null>;
 }
@@ -91,7 +91,7 @@ export interface JoinPort {
 }
 
 /** Where the answer to a person's question leaves the loop. */
-export interface ConversePort {
+interface ConversePort {
   reply(text: string): void;
 }
 
@@ -103,7 +103,7 @@ export interface Settlement {
 }
 
 /** Where the check of an earlier finding leaves its loop. */
-export interface SettlePort {
+interface SettlePort {
   settle(settlement: Settlement): void;
 }
 
@@ -253,7 +253,7 @@ export interface ToolContext {
 }
 
 /** The review context of the tool contract, as data. */
-export interface ReviewContext {
+interface ReviewContext {
   repo_path: string;
   target_branch: string;
   changed_files: string[];
@@ -268,7 +268,7 @@ export const ProgramRun = z.strictObject({
   return_code: z.int().nullable(),
   stderr: z.string(),
 });
-export type ProgramRun = z.infer<typeof ProgramRun>;
+type ProgramRun = z.infer<typeof ProgramRun>;
 
 export interface ToolMetadata {
   duration_ms: number;
@@ -306,7 +306,7 @@ export interface Rendered {
   truncated?: boolean;
 }
 
-export interface Tool<Input = unknown, Output = unknown> {
+interface Tool<Input = unknown, Output = unknown> {
   name: string;
   title: string;
   /** For the model. Limits are interpolated from the constants that the code uses. */
@@ -339,7 +339,7 @@ export class ToolError extends Error {
   }
 }
 
-export const DEFAULT_TOOL_TIMEOUT_MS = 30_000;
+const DEFAULT_TOOL_TIMEOUT_MS = 30_000;
 
 /** Declares a tool once; OpenAI functions, MCP, docs and snapshots are made from the same object. */
 export function defineTool<Input, Output>(
@@ -350,3 +350,17 @@ export function defineTool<Input, Output>(
 
 // biome-ignore lint/suspicious/noExplicitAny: a registry holds tools of every input; each parses its own.
 export type AnyTool = Tool<any, any>;
+
+/** The review context of a run as data; private files stand in it by name, as they do in `changed_files`. */
+export async function reviewContext(context: ToolContext): Promise<ReviewContext> {
+  const { root, shas } = context.workspace;
+  const changes = await context.workspace.changes();
+  return {
+    repo_path: root,
+    target_branch: context.targetBranch,
+    changed_files: changes.map((change) => change.path),
+    head_sha: shas.head,
+    base_sha: shas.base,
+    merge_base_sha: shas.mergeBase,
+  };
+}

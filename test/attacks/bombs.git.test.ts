@@ -1,9 +1,9 @@
 import { readdirSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { checkout } from "../../src/git/checkout.ts";
-import { openLocalRange } from "../../src/git/range.ts";
 import { openWorkspace } from "../../src/git/object-workspace.ts";
 import { Patches } from "../../src/git/patches.ts";
+import { openLocalRange } from "../../src/git/range.ts";
 import { createDiffSource } from "../../src/tools/diff-source.ts";
 import { query } from "../support/both-ways.ts";
 import { type GitRepo, gitPath, TempFolder } from "../support/git-repo.ts";

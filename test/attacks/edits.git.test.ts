@@ -1,9 +1,9 @@
 import { globSync, lstatSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { openLocalRange } from "../../src/git/range.ts";
 import { openObjects } from "../../src/git/object-workspace.ts";
 import { openOverlay } from "../../src/git/overlay-workspace.ts";
+import { openLocalRange } from "../../src/git/range.ts";
 import type { EditableWorkspace, SearchHits, Workspace } from "../../src/git/workspace.ts";
 import { query, Sentinel } from "../support/both-ways.ts";
 import { type Content, GitRepo, gitPath, TempFolder } from "../support/git-repo.ts";

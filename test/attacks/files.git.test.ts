@@ -16,8 +16,8 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { pathFault } from "../../src/diff/path-fault.ts";
 import { fileStart, openConfined } from "../../src/git/confined-file.ts";
-import { openLocalRange } from "../../src/git/range.ts";
 import { openWorkspace } from "../../src/git/object-workspace.ts";
+import { openLocalRange } from "../../src/git/range.ts";
 import { GitRepo, gitPath, TempFolder } from "../support/git-repo.ts";
 
 const SECRET = "canary-of-a-neighbour";

@@ -12,7 +12,7 @@ import {
   readingTools,
   settlingTools,
 } from "../../src/tools/index.ts";
-import { parseArguments } from "../../src/tools/parse-arguments.ts";
+import { parseArguments } from "../../src/tools/run-tool.ts";
 import { type AnyTool, ToolError } from "../../src/tools/tool.ts";
 import { FUZZ_TIMEOUT_MS, fuzz, textOf } from "../support/fuzz.ts";
 

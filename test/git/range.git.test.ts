@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type LocalRangeOptions, openLocalRange } from "../../src/git/range.ts";
 import { openWorkspace } from "../../src/git/object-workspace.ts";
+import { type LocalRangeOptions, openLocalRange } from "../../src/git/range.ts";
 import { GitHttpServer } from "../support/git-http.ts";
 import { GitRepo, gitPath, TempFolder } from "../support/git-repo.ts";
 

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { programPath } from "../../src/config/env.ts";
-import { requireGit } from "../../src/git/git-version.ts";
+import { requireGit } from "../../src/git/run-git.ts";
 import { openGraph } from "../../src/graph/open-graph.ts";
 import type { IndexTask } from "../../src/process/index-messages.ts";
 import { runIndexProcess } from "../../src/process/run-index-process.ts";

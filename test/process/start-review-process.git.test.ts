@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { getPriority } from "node:os";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { CheckoutPlace } from "../../src/git/checkout-place.ts";
+import type { CheckoutPlace } from "../../src/git/workspace.ts";
 import { runReviewProcess } from "../../src/process/run-review-process.ts";
 import { type StartedReviewProcess, startReviewProcess } from "../../src/process/start-review-process.ts";
 import { placeOf } from "../support/checkout-place.ts";

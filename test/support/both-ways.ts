@@ -2,10 +2,9 @@ import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from "node
 import { join } from "node:path";
 import { expect } from "vitest";
 import { checkout } from "../../src/git/checkout.ts";
-import type { CheckoutPlace } from "../../src/git/checkout-place.ts";
 import { openWorkspace } from "../../src/git/object-workspace.ts";
 import { openLocalRange } from "../../src/git/range.ts";
-import type { SearchQuery } from "../../src/git/workspace.ts";
+import type { CheckoutPlace, SearchQuery } from "../../src/git/workspace.ts";
 import { type Content, GitRepo, gitPath, TempFolder } from "./git-repo.ts";
 import { baseRef, PullRequestServer, pullRef } from "./pull-request-server.ts";
 

@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import type { CheckoutPlace } from "../../src/git/checkout-place.ts";
-import { requireGit } from "../../src/git/git-version.ts";
+import { requireGit } from "../../src/git/run-git.ts";
+import type { CheckoutPlace } from "../../src/git/workspace.ts";
 import { type GitRepo, TempFolder } from "./git-repo.ts";
 
 /** A test repository as a review process takes it: the work tree itself serves as the checkout of its head. */

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { Mirror, type MirrorOptions } from "../../src/git/mirror.ts";
-import type { RepositoryName } from "../../src/git/mirror-folder.ts";
+import type { RepositoryName } from "../../src/git/places.ts";
 import { GitHttpServer } from "./git-http.ts";
 import { GitRepo, gitPath, type ImportedCommit, TempFolder } from "./git-repo.ts";
 

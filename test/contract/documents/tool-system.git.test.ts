@@ -4,8 +4,8 @@ import { compact } from "../../../src/agent/compact.ts";
 import type { Message } from "../../../src/llm/model.ts";
 import { readingTools } from "../../../src/tools/index.ts";
 import type { FileContent } from "../../../src/tools/read-file-part.ts";
-import { createRegistry } from "../../../src/tools/registry.ts";
-import type { SearchMatch } from "../../../src/tools/search-input.ts";
+import { createRegistry } from "../../../src/tools/run-tool.ts";
+import type { SearchMatch } from "../../../src/tools/search-in-files.ts";
 import { type AnyTool, defineTool, MAX_RENDERED_BYTES } from "../../../src/tools/tool.ts";
 import { type DocumentTools, openDocumentTools } from "./document-tools.ts";
 

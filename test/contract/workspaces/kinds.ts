@@ -1,6 +1,6 @@
-import { type LocalRange, openLocalRange } from "../../../src/git/range.ts";
 import { openObjects, openWorkspace } from "../../../src/git/object-workspace.ts";
 import { openOverlay } from "../../../src/git/overlay-workspace.ts";
+import { type LocalRange, openLocalRange } from "../../../src/git/range.ts";
 import type { Workspace } from "../../../src/git/workspace.ts";
 import { type GitRepo, gitPath } from "../../support/git-repo.ts";
 import { editToBe } from "./edit-to-be.ts";

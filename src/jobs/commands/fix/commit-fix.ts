@@ -1,6 +1,6 @@
 import { AppError } from "../../../errors.ts";
-import type { CheckoutPlace } from "../../../git/checkout-place.ts";
 import { changedPaths, commitDiff, commitFiles, filesAt } from "../../../git/commits.ts";
+import type { CheckoutPlace } from "../../../git/workspace.ts";
 import { commitMessage } from "../../../reporters/render-fix.ts";
 import { type FileEdit, most, type Refusal, refusalsOf } from "../../../review/fix/check-edits.ts";
 import type { FixResult } from "../../../review/fix/fix-input.ts";

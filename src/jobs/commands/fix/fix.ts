@@ -1,7 +1,7 @@
 import { parseFilePatch } from "../../../diff/parse.ts";
 import { AppError, publicLine } from "../../../errors.ts";
 import { severities } from "../../../finding.ts";
-import type { CheckoutPlace } from "../../../git/checkout-place.ts";
+import type { CheckoutPlace } from "../../../git/workspace.ts";
 import type { PullRequest } from "../../../github/pull-request-api.ts";
 import { isStanding, type Ledger, type LedgerEntry } from "../../../ledger/entry.ts";
 import { parseMarker } from "../../../ledger/marker.ts";

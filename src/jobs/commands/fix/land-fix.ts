@@ -1,5 +1,5 @@
 import { AppError } from "../../../errors.ts";
-import type { CheckoutPlace } from "../../../git/checkout-place.ts";
+import type { CheckoutPlace } from "../../../git/workspace.ts";
 import type { PullRequest, SourceBranch } from "../../../github/pull-request-api.ts";
 import type { LedgerEntry } from "../../../ledger/entry.ts";
 import { type Asked, mayWrite, requireOurs } from "../asked.ts";

@@ -2,7 +2,7 @@ import type { TrajectoryEntry } from "../../../agent/trajectory.ts";
 import type { EffectiveConfig } from "../../../config/repo-config.ts";
 import { createPrivacy } from "../../../diff/filter.ts";
 import { AppError } from "../../../errors.ts";
-import type { CheckoutPlace } from "../../../git/checkout-place.ts";
+import type { CheckoutPlace } from "../../../git/workspace.ts";
 import type { PullRequest } from "../../../github/pull-request-api.ts";
 import type { LedgerEntry } from "../../../ledger/entry.ts";
 import { eachRole, factsOf, type Models } from "../../../llm/model.ts";

@@ -1,0 +1,426 @@
+import { readdir, readFile, rm, stat, statfs, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { AppError } from "../errors.ts";
+import { endOrphans, tryLock } from "./owner.ts";
+import {
+  arranging,
+  emptyTrash,
+  graphFolder,
+  mirrorIdOf,
+  mirrorLock,
+  placesAt,
+  type RepositoryPlaces,
+  readState,
+  removeEmptyParents,
+  removeLeftovers,
+  repositoriesIn,
+  setAside,
+  setRepositoryAside,
+  slotLock,
+  slotsIn,
+  stateFile,
+  unlessGone,
+} from "./places.ts";
+import { DISK_FULL_REMEDY, isDiskFull } from "./run-git.ts";
+import { removeAbandoned } from "./scratch.ts";
+
+/** A mirror or a checkout, and what it costs to keep it. */
+interface Kept {
+  kind: "mirror" | "checkout";
+  /** `<host>/<owner>/<name>` */
+  repository: string;
+  folder: string;
+  bytes: number;
+  /** Milliseconds since 1970. */
+  usedAt: number;
+}
+
+/** A file takes whole blocks, and an entry in the index and in its folder. */
+const FILE_BYTES = 4096;
+
+/** What a checkout of so many files takes on the disk, at most. */
+export const checkoutBytes = ({ files, bytes }: { files: number; bytes: number }) =>
+  bytes + files * FILE_BYTES;
+
+/**
+ * Everything that may be evicted. Costs a few small files for each of them, however large they are: what a checkout takes was
+ * known before it was written, and a mirror was measured after it was used.
+ */
+export async function listKept(dataFolder: string): Promise<Kept[]> {
+  const kept: Kept[] = [];
+  for (const repository of await repositoriesIn(dataFolder)) {
+    const { gitDir, checkouts } = placesAt(dataFolder, repository);
+    const [mirror, slots] = await Promise.all([usedMirror(gitDir), slotsIn(checkouts)]);
+    const made = await Promise.all(slots.map(async (folder) => ({ folder, ...(await usedSlot(folder)) })));
+    for (const slot of made) kept.push({ kind: "checkout", repository, ...slot });
+    if (!mirror) continue;
+    // It was used whenever one of its checkouts was.
+    const usedAt = Math.max(mirror.usedAt, ...made.map((slot) => slot.usedAt));
+    kept.push({ kind: "mirror", repository, folder: gitDir, bytes: mirror.bytes, usedAt });
+  }
+  return kept;
+}
+
+async function usedSlot(folder: string): Promise<Pick<Kept, "bytes" | "usedAt">> {
+  const state = await readState(folder);
+  return {
+    bytes: state ? checkoutBytes(state) : 0,
+    usedAt: await changedAt(state ? stateFile(folder) : folder),
+  };
+}
+
+async function usedMirror(gitDir: string): Promise<Pick<Kept, "bytes" | "usedAt"> | undefined> {
+  const note = await readFile(useNote(gitDir), "utf8").catch(() => undefined);
+  if (note !== undefined && /^\d+$/.test(note))
+    return { bytes: Number(note), usedAt: await changedAt(useNote(gitDir)) };
+  // Whoever used it was killed before writing that down, or uses it now for the first time.
+  const usedAt = await changedAt(gitDir);
+  return usedAt === 0 ? undefined : { bytes: await mirrorBytes(gitDir), usedAt };
+}
+
+/** Milliseconds since 1970; 0 for what is not there. */
+async function changedAt(path: string): Promise<number> {
+  return await stat(path).then(
+    ({ mtimeMs }) => mtimeMs,
+    () => 0,
+  );
+}
+
+/** Holds the mirror's size; its time is that of the last use. */
+const useNote = (gitDir: string) => join(gitDir, "hunkwise-used");
+
+/** Writes down that a mirror was used until now, and what it takes. Never rejects: at worst it is measured once more. */
+export async function noteUse(gitDir: string): Promise<void> {
+  const bytes = await mirrorBytes(gitDir);
+  await writeFile(useNote(gitDir), String(bytes)).catch(() => {});
+}
+
+/** What a mirror takes on the disk. Its objects and its index are measured; the rest are small files, which are counted. */
+export async function mirrorBytes(gitDir: string): Promise<number> {
+  const names = await readdir(gitDir, { recursive: true }).catch(() => []);
+  // A server of the old protocol sends objects one by one, and none comes in a pack.
+  const large = [join("objects", ""), join(basename(graphFolder(gitDir)), "")];
+  const measured = names.filter((name) => large.some((folder) => name.startsWith(folder)));
+  const sizes = measured.map((name) =>
+    stat(join(gitDir, name)).then(
+      ({ size }) => size,
+      () => 0,
+    ),
+  );
+  const sum = (await Promise.all(sizes)).reduce((total, size) => total + size, 0);
+  return sum + names.length * FILE_BYTES;
+}
+
+export interface DiskOptions {
+  dataFolder: string;
+  /** Of all mirrors and checkouts together. */
+  limitBytes: number;
+  log: DiskLog;
+  /** Milliseconds since 1970. */
+  now?: () => number;
+  /** Of the disk that the data folder is on. */
+  freeSpace?: (folder: string) => Promise<FreeSpace>;
+}
+
+/** The part of a logger that is needed here. */
+interface DiskLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+/** What a checkout is going to take. */
+export interface Need {
+  /** With its mirror, when it is made. */
+  totalBytes: number;
+  /** What of that is still to be written. */
+  newBytes: number;
+}
+
+/** A checkout and its mirror take more than all may take together. */
+export class OverLimit extends AppError {}
+
+const HOUR_MS = 3_600_000;
+const UNUSED_MS = 30 * 24 * HOUR_MS;
+
+/**
+ * Keeps mirrors and checkouts within a limit, and the disk from running full because of them. Any number of processes may do
+ * so on one data folder.
+ */
+export class Disk {
+  readonly #options: Required<DiskOptions>;
+  readonly #ending = new AbortController();
+  #running: Promise<void> | undefined;
+  #isWanted = false;
+  #isSweepWanted = false;
+  /** What all took after the last pass, with what was written here since. */
+  #estimate = Number.POSITIVE_INFINITY;
+  #restsUntil = 0;
+  #rhythm: NodeJS.Timeout | undefined;
+
+  constructor(options: DiskOptions) {
+    this.#options = { now: Date.now, freeSpace, ...options };
+  }
+
+  /**
+   * Ends what killed processes left running; that has to be over before the first job. What they left on the disk is then
+   * removed beside the jobs, and again every hour.
+   */
+  async start(): Promise<void> {
+    await endOrphans();
+    void this.clean();
+    this.#rhythm = setInterval(() => void endOrphans().then(() => this.clean()), HOUR_MS).unref();
+  }
+
+  /** Resolves once nothing is being deleted any more, and nothing will be. */
+  async close(): Promise<void> {
+    clearInterval(this.#rhythm);
+    this.#ending.abort();
+    await this.#running;
+  }
+
+  /** Removes what killed processes left on the disk, and what there is no room for. Never rejects. */
+  clean(): Promise<void> {
+    this.#isSweepWanted = true;
+    return this.keep();
+  }
+
+  /** Evicts what there is no room for. Calls during a pass are answered by one more. Never rejects. */
+  async keep(): Promise<void> {
+    if (this.#ending.signal.aborted) return;
+    this.#isWanted = true;
+    this.#running ??= this.#keepWhileWanted().finally(() => {
+      this.#running = undefined;
+    });
+    await this.#running;
+  }
+
+  /**
+   * Like `keep`, for after each job: a pass looks at everything that is kept, so with thousands of repositories it only comes
+   * when the limit may be exceeded, or as often as takes a hundredth of the time.
+   */
+  async keepNowAndThen(): Promise<void> {
+    const { limitBytes, now } = this.#options;
+    if (this.#estimate > limitBytes || now() >= this.#restsUntil || (await this.#isLow())) await this.keep();
+  }
+
+  /** Runs something that fetches or writes a checkout; where the disk is full, there is room made for its next attempt. */
+  async using<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (await this.#isLow()) await this.keep();
+    try {
+      return await work();
+    } catch (error) {
+      // Also where the system does not say how much is left, as with quotas: one at least goes.
+      if (isDiskFull(error)) await this.#evict(firstNo(async () => !(await this.#isLow())));
+      throw error;
+    }
+  }
+
+  /**
+   * Sees to it that a checkout has room. Rejects with `too_large` when it never will have within the limit, with `disk_full`
+   * when it has none now.
+   */
+  async require({ totalBytes, newBytes }: Need): Promise<void> {
+    this.requireFits(totalBytes, "with one checkout");
+    this.#estimate += totalBytes;
+    const hasRoom = async () => (await this.#free()).freeBytes >= newBytes;
+    if (await hasRoom()) return;
+    await this.#evict(hasRoom);
+    if (await hasRoom()) return;
+    throw new AppError("disk_full", `The disk of the data folder has no room for ${inWords(newBytes)} more`, {
+      retryable: true,
+      remedy: DISK_FULL_REMEDY,
+    });
+  }
+
+  /** Throws `too_large` for a mirror that takes more than all may take together. Cheap enough for each look at a fetch. */
+  requireFits(bytes: number, what = "while it is fetched"): void {
+    const { limitBytes } = this.#options;
+    if (bytes <= limitBytes) return;
+    const message = `The repository takes ${inWords(bytes)} ${what}, more than all may take together`;
+    const remedy = `Set HUNKWISE_DISK_LIMIT_GB, which is ${limitBytes / 1e9} now, to more`;
+    throw new OverLimit("too_large", message, { remedy });
+  }
+
+  async #keepWhileWanted(): Promise<void> {
+    while (this.#isWanted && !this.#ending.signal.aborted) {
+      this.#isWanted = false;
+      if (this.#isSweepWanted) await this.#sweep();
+      await this.#evict(async () => !(await this.#isLow()));
+    }
+  }
+
+  async #sweep(): Promise<void> {
+    this.#isSweepWanted = false;
+    const { dataFolder, log } = this.#options;
+    await sweep(dataFolder, this.#ending.signal).catch((err: unknown) =>
+      log.warn({ err }, "What killed processes left was not removed"),
+    );
+  }
+
+  async #evict(hasRoom: Goal["hasRoom"]): Promise<void> {
+    const { dataFolder, limitBytes, now, log } = this.#options;
+    const begin = now();
+    try {
+      const { evicted, totalBytes } = await evict(dataFolder, {
+        limitBytes,
+        unusedSince: begin - UNUSED_MS,
+        hasRoom,
+        signal: this.#ending.signal,
+      });
+      this.#estimate = totalBytes;
+      for (const { kind, repository, bytes } of evicted)
+        log.info({ kind, repository, bytes }, `Evicted from the disk: a ${kind} of ${repository}`);
+    } catch (err) {
+      log.warn({ err }, "The disk could not be cleared");
+    } finally {
+      this.#restsUntil = now() + (now() - begin) * 100;
+    }
+  }
+
+  async #isLow(): Promise<boolean> {
+    return (await this.#free()).isLow;
+  }
+
+  /** Where the folder is not there yet, or the system does not say, whatever is written shows how much is left. */
+  async #free(): Promise<FreeSpace> {
+    const unknown = { freeBytes: Number.POSITIVE_INFINITY, isLow: false };
+    return await this.#options.freeSpace(this.#options.dataFolder).catch(() => unknown);
+  }
+}
+
+/** Answers no once, whatever is true. */
+function firstNo(ask: () => Promise<boolean>): () => Promise<boolean> {
+  let isFirst = true;
+  return async () => {
+    const was = isFirst;
+    isFirst = false;
+    return !was && (await ask());
+  };
+}
+
+function inWords(bytes: number): string {
+  return bytes < 1e9 ? `${Math.ceil(bytes / 1e6)} MB` : `${(bytes / 1e9).toFixed(1)} GB`;
+}
+
+interface Goal {
+  /** Of all mirrors and checkouts together. */
+  limitBytes: number;
+  /** What was not used since then goes in any case; milliseconds since 1970. */
+  unusedSince: number;
+  /** Whether the disk has room enough; asked after each that went. */
+  hasRoom(): Promise<boolean>;
+  /** Nothing more goes once it has fired. */
+  signal: AbortSignal;
+}
+
+/**
+ * Deletes mirrors and checkouts until the goal is met, those first that were not used for the longest time, and never what
+ * somebody alive uses. Returns what went, and how much is left.
+ */
+async function evict(dataFolder: string, goal: Goal): Promise<{ evicted: Kept[]; totalBytes: number }> {
+  const { limitBytes, unusedSince, hasRoom, signal } = goal;
+  const oldestFirst = (await listKept(dataFolder)).sort(byUse);
+  let total = oldestFirst.reduce((sum, { bytes }) => sum + bytes, 0);
+  const evicted: Kept[] = [];
+  for (const one of oldestFirst) {
+    if (signal.aborted) break;
+    if (one.usedAt >= unusedSince && total <= limitBytes && (await hasRoom())) break;
+    if (!(await discard(dataFolder, one))) continue;
+    await emptyTrash(dataFolder);
+    total -= one.bytes;
+    evicted.push(one);
+  }
+  return { evicted, totalBytes: total };
+}
+
+/** Checkouts before the mirror that was used with them: they are of no use without it. */
+function byUse(one: Kept, other: Kept): number {
+  return one.usedAt - other.usedAt || Number(one.kind === "mirror") - Number(other.kind === "mirror");
+}
+
+async function discard(dataFolder: string, { kind, repository, folder }: Kept): Promise<boolean> {
+  if (kind === "mirror") return await setRepositoryAside(dataFolder, placesAt(dataFolder, repository));
+  return await arranging(dataFolder, async () => {
+    const lock = await tryLock(slotLock(folder)).catch(unlessGone);
+    if (lock === undefined) return false;
+    await setAside(dataFolder, folder);
+    if (lock !== "gone") await lock.release();
+    await removeEmptyParents(folder, 3);
+    return true;
+  });
+}
+
+/**
+ * Removes what killed processes left on the disk: locks, drafts, packs and checkouts that were never finished, temporary
+ * folders. What somebody alive uses is left alone, and what is whole is kept. Once the signal has fired, the rest is left.
+ */
+export async function sweep(dataFolder: string, signal?: AbortSignal): Promise<void> {
+  await removeAbandoned(tmpdir());
+  for (const repository of await repositoriesIn(dataFolder)) {
+    if (signal?.aborted) return;
+    // One at a time, so that jobs get their turn in between.
+    await arranging(dataFolder, () => sweepRepository(dataFolder, placesAt(dataFolder, repository)));
+  }
+  await emptyTrash(dataFolder, signal);
+}
+
+async function sweepRepository(dataFolder: string, { gitDir, checkouts }: RepositoryPlaces): Promise<void> {
+  await releaseRights([gitDir, ...(await slotsIn(checkouts))]);
+  const id = await mirrorIdOf(gitDir);
+  for (const slot of await slotsIn(checkouts)) {
+    await ifFree(slotLock(slot), () => sweepSlot(dataFolder, slot, id));
+  }
+  await removeEmptyParents(join(checkouts, "0"), 3);
+  await ifFree(mirrorLock(gitDir), async () => {
+    // Asked again by the one who holds it: somebody may have made the mirror meanwhile.
+    if ((await mirrorIdOf(gitDir)) !== undefined) return await removeLeftovers(gitDir);
+    await setAside(dataFolder, gitDir);
+    await removeEmptyParents(gitDir, 2);
+  });
+}
+
+/** A checkout that was not finished, or was made from a mirror that is gone, would be written anew. */
+async function sweepSlot(dataFolder: string, slot: string, mirror: string | undefined): Promise<void> {
+  const state = await readState(slot);
+  if (mirror === undefined || state?.mirror !== mirror) return await setAside(dataFolder, slot);
+  for (const draft of ["state.json.new", "index.lock"]) await rm(join(slot, draft), { force: true });
+}
+
+/** Takes a lock if it is free or its holder died, and does something with it. */
+async function ifFree(path: string, work: () => Promise<void>): Promise<void> {
+  const lock = await tryLock(path).catch(() => undefined);
+  try {
+    if (lock) await work();
+  } finally {
+    await lock?.release();
+  }
+}
+
+/** The right to inherit a lock stays behind when its holder dies while another inherits. */
+async function releaseRights(folders: readonly string[]): Promise<void> {
+  for (const folder of folders) {
+    const names = await readdir(folder).catch(() => []);
+    for (const name of names.filter((one) => one.includes(".heir-of-"))) {
+      await ifFree(join(folder, name), async () => {});
+    }
+  }
+}
+
+interface FreeSpace {
+  /** What this process may still write to the disk. */
+  freeBytes: number;
+  /** Less than a gigabyte, or than a twentieth of a small disk: the next checkout may not fit. */
+  isLow: boolean;
+}
+
+const RESERVE_BYTES = 1_000_000_000;
+const RESERVE_SHARE = 0.05;
+
+/** Of the disk that a folder is on. Some file systems count no blocks: nobody knows when those are full. */
+export async function freeSpace(folder: string): Promise<FreeSpace> {
+  const { bavail, blocks, bsize } = await statfs(folder);
+  if (blocks === 0) return { freeBytes: Number.POSITIVE_INFINITY, isLow: false };
+  const freeBytes = bavail * bsize;
+  return { freeBytes, isLow: freeBytes < Math.min(RESERVE_BYTES, blocks * bsize * RESERVE_SHARE) };
+}

@@ -1,0 +1,345 @@
+import { randomUUID } from "node:crypto";
+import { mkdir, readdir, readFile, rename, rm, rmdir, utimes, writeFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { z } from "zod";
+import { AppError } from "../errors.ts";
+import { endOrphans, lock, type PidLock, tryLock } from "./owner.ts";
+import { HARDENED_ATTRIBUTES } from "./scratch.ts";
+
+/** A repository by the names its host knows it by. */
+export interface RepositoryName {
+  host: string;
+  owner: string;
+  name: string;
+}
+
+/** `<host>/<owner>/<name>`; GitHub does not tell upper from lower case, and neither may two mirrors. */
+function repositoryPath({ host, owner, name }: RepositoryName): string {
+  const parts = [host.replace(":", "_"), owner, name].map((part) => part.toLowerCase());
+  if (
+    parts.some((part) => !/^[a-z0-9_-][a-z0-9._-]*$/.test(part) && !/^\.[a-z0-9_-][a-z0-9._-]*$/.test(part))
+  ) {
+    throw new AppError("usage", `'${owner}/${name}' is not the name of a repository`);
+  }
+  return join(...(parts as [string, string, string]));
+}
+
+/** The mirror's id when all of its own files are as they should be; undefined when they have to be written. */
+export async function mirrorId(gitDir: string, url: string): Promise<string | undefined> {
+  const read = (path: string) => readFile(join(gitDir, path), "utf8").catch(() => undefined);
+  const [id, ...present] = await Promise.all([read(ID_FILE), ...ownFiles(url).map(([path]) => read(path))]);
+  return ownFiles(url).every(([, content], at) => present[at] === content) ? id : undefined;
+}
+
+/** Writes every file of a mirror that is ours, and returns its id. Only for the holder of the mirror's lock. */
+export async function writeMirror(gitDir: string, url: string): Promise<string> {
+  const folders = ["objects/pack", "objects/info", "refs", "info"];
+  await Promise.all(folders.map((folder) => mkdir(join(gitDir, folder), { recursive: true })));
+  for (const [path, content] of ownFiles(url)) await replaceFile(join(gitDir, path), content);
+  const present = await mirrorIdOf(gitDir);
+  if (present) return present;
+  const id = randomUUID();
+  await replaceFile(join(gitDir, ID_FILE), id);
+  return id;
+}
+
+/** The id of whatever mirror is in this folder; undefined when it was never finished. */
+export async function mirrorIdOf(gitDir: string): Promise<string | undefined> {
+  return (await readFile(join(gitDir, ID_FILE), "utf8").catch(() => "")) || undefined;
+}
+
+const ID_FILE = "hunkwise-id";
+
+/** The config is known to the last byte, so nothing else can get into it. */
+function ownFiles(url: string): [string, string][] {
+  return [
+    ["HEAD", "ref: refs/heads/none\n"],
+    ["config", configFile(url)],
+    ["info/attributes", HARDENED_ATTRIBUTES],
+  ];
+}
+
+/**
+ * Nothing here says that this is a partial clone; a fetch is told so by its environment. To every other process a missing
+ * object is simply missing, so that none can go and fetch it.
+ */
+function configFile(url: string): string {
+  const core = "[core]\n\trepositoryFormatVersion = 0\n\tbare = true";
+  return `${core}\n[remote "origin"]\n\turl = ${JSON.stringify(url)}\n`;
+}
+
+async function replaceFile(path: string, content: string): Promise<void> {
+  const draft = `${path}.new`;
+  await writeFile(draft, content);
+  await rename(draft, path);
+}
+
+/**
+ * Removes what a git that was killed or failed leaves behind, stumbles over afterwards or keeps for ever: lock files, drafts,
+ * and packs that were never finished. Only for the holder of the mirror's lock.
+ */
+export async function removeLeftovers(gitDir: string): Promise<void> {
+  const names = (
+    await Promise.all(["", "info", "refs", "objects"].map((name) => namesBelow(gitDir, name)))
+  ).flat();
+  const present = new Set(names);
+  const leftovers = names.filter((name) => isLeftover(name) || isUnfinishedPack(name, present));
+  await Promise.all(leftovers.map((name) => rm(join(gitDir, name), { force: true })));
+}
+
+/** Of the mirror's own folder without what is below it, of the others all. */
+async function namesBelow(gitDir: string, folder: string): Promise<string[]> {
+  const names = await readdir(join(gitDir, folder), { recursive: folder !== "" }).catch(() => []);
+  return names.map((name) => join(folder, name));
+}
+
+/** A pack is kept from being joined with others while its fetch runs, by a `.keep` file. */
+function isLeftover(name: string): boolean {
+  return /\.(?:lock|new|keep)$|(?:^|\/)\.?tmp[-_]/.test(name);
+}
+
+/** The index is put in its place last. */
+function isUnfinishedPack(name: string, present: ReadonlySet<string>): boolean {
+  const [, pack] = /^(objects\/pack\/pack-[0-9a-f]+)\.(?:pack|rev|promisor)$/.exec(name) ?? [];
+  return pack !== undefined && !present.has(`${pack}.idx`);
+}
+
+/** Where the data folder keeps what belongs to one repository. */
+export interface RepositoryPlaces {
+  /** The bare repository. */
+  gitDir: string;
+  /** Holds a folder for each checkout: `0`, `1` ... */
+  checkouts: string;
+}
+
+/** Rejects with `usage` what is no name of a repository, so that no name leads out of the data folder. */
+export function placesOf(dataFolder: string, repository: RepositoryName): RepositoryPlaces {
+  return placesAt(dataFolder, repositoryPath(repository));
+}
+
+/** For `<host>/<owner>/<name>` as it stands on the disk. */
+export function placesAt(dataFolder: string, path: string): RepositoryPlaces {
+  return {
+    gitDir: `${join(dataFolder, "mirrors", path)}.git`,
+    checkouts: join(dataFolder, "checkouts", path),
+  };
+}
+
+/** Holds the index of the repository's graph, and goes away with its mirror. */
+export const graphFolder = (gitDir: string) => join(gitDir, "hunkwise-graph");
+/** The index in it. */
+export const graphIndex = (gitDir: string) => join(graphFolder(gitDir), "index.db");
+
+/** The lock of whoever writes to a mirror. */
+export const mirrorLock = (gitDir: string) => join(gitDir, "hunkwise.pid");
+/** The lock of whoever uses a checkout, and the mirror it was made from. */
+export const slotLock = (slot: string) => join(slot, "pid");
+
+/** The folders of a repository's checkouts, whether in use or not. */
+export async function slotsIn(checkouts: string): Promise<string[]> {
+  const names = await readdir(checkouts).catch(() => []);
+  return names.filter((name) => /^\d+$/.test(name)).map((name) => join(checkouts, name));
+}
+
+/** `<host>/<owner>/<name>` of every repository of which a mirror or a checkout is here. */
+export async function repositoriesIn(dataFolder: string): Promise<string[]> {
+  const [mirrors, checkouts] = await Promise.all([
+    threeDeep(join(dataFolder, "mirrors")),
+    threeDeep(join(dataFolder, "checkouts")),
+  ]);
+  return [...new Set([...mirrors.map((path) => path.replace(/\.git$/, "")), ...checkouts])];
+}
+
+async function threeDeep(root: string): Promise<string[]> {
+  let paths = [""];
+  for (let depth = 0; depth < 3; depth++) {
+    const below = await Promise.all(
+      paths.map(async (path) => {
+        const entries = await readdir(join(root, path), { withFileTypes: true }).catch(() => []);
+        return entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(path, name));
+      }),
+    );
+    paths = below.flat();
+  }
+  return paths;
+}
+
+/**
+ * Runs something while no other process, and nobody else in this one, takes a place for a checkout or removes one: what is
+ * free then stays free. For milliseconds of work; large folders are set aside and deleted afterwards.
+ */
+export async function arranging<Result>(
+  dataFolder: string,
+  work: () => Promise<Result>,
+  signal?: AbortSignal,
+): Promise<Result> {
+  await mkdir(dataFolder, { recursive: true });
+  const held = await lock(join(dataFolder, "disk.pid"), signal, { evenFrozen: true });
+  try {
+    return await work();
+  } finally {
+    await held.release();
+  }
+}
+
+/**
+ * Deletes the mirror and the checkouts of one repository. False, with everything left as it is, while somebody alive uses one
+ * of them: ask again later. Rejects with `usage` for what is no name of a repository.
+ */
+export async function removeRepository(dataFolder: string, repository: RepositoryName): Promise<boolean> {
+  const folder = resolve(dataFolder);
+  const removed = await setRepositoryAside(folder, placesOf(folder, repository));
+  await emptyTrash(folder);
+  return removed;
+}
+
+/** Whether there is a mirror of a repository, of which it then holds something already. */
+export async function isMirrored(dataFolder: string, repository: RepositoryName): Promise<boolean> {
+  return (await mirrorIdOf(placesOf(dataFolder, repository).gitDir)) !== undefined;
+}
+
+/** Takes a repository's folders away in one go, unless they are used; the trash then holds them. */
+export function setRepositoryAside(dataFolder: string, places: RepositoryPlaces): Promise<boolean> {
+  return arranging(dataFolder, async () => {
+    const { gitDir, checkouts } = places;
+    const held: PidLock[] = [];
+    try {
+      for (const path of [...(await slotsIn(checkouts)).map(slotLock), mirrorLock(gitDir)]) {
+        const lock = await tryLock(path).catch(unlessGone);
+        if (lock === undefined) return false;
+        if (lock !== "gone") held.push(lock);
+      }
+      // Without its checkouts a mirror is of use; checkouts without their mirror are not.
+      await setAside(dataFolder, checkouts);
+      await setAside(dataFolder, gitDir);
+    } finally {
+      await Promise.all(held.map((lock) => lock.release()));
+    }
+    await Promise.all([gitDir, checkouts].map((folder) => removeEmptyParents(folder, 2)));
+    return true;
+  });
+}
+
+export function unlessGone(error: NodeJS.ErrnoException): "gone" {
+  if (error.code === "ENOENT") return "gone";
+  throw error;
+}
+
+/** Removes the folders around one as far as they are empty; whoever makes a folder there at the same time makes them anew. */
+export async function removeEmptyParents(folder: string, levels: number): Promise<void> {
+  for (let parent = dirname(folder), level = 0; level < levels; level++, parent = dirname(parent)) {
+    try {
+      await rmdir(parent);
+    } catch {
+      return;
+    }
+  }
+}
+
+export const trashFolder = (dataFolder: string) => join(dataFolder, "trash");
+
+/** Puts a folder where nobody looks for it, in one step: whoever is killed while deleting leaves nothing half there. */
+export async function setAside(dataFolder: string, folder: string): Promise<void> {
+  const trash = trashFolder(dataFolder);
+  await mkdir(trash, { recursive: true });
+  await rename(folder, join(trash, randomUUID())).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "ENOENT") throw error;
+  });
+}
+
+/** Deletes what was set aside, by whomever. Once the signal has fired, the rest is left to the next time. */
+export async function emptyTrash(dataFolder: string, signal?: AbortSignal): Promise<void> {
+  const trash = trashFolder(dataFolder);
+  for (const name of await readdir(trash).catch(() => [])) {
+    if (signal?.aborted) return;
+    // Another process may be deleting it as well; whoever comes last deletes what is left.
+    await rm(join(trash, name), { recursive: true, force: true, maxRetries: 3 }).catch(() => {});
+  }
+}
+
+/** A place for one checkout, in the hand of one job. */
+export class Slot {
+  readonly root: string;
+  readonly indexFile: string;
+  readonly #folder: string;
+  readonly #lock: PidLock;
+
+  private constructor(folder: string, lock: PidLock) {
+    this.#folder = folder;
+    this.#lock = lock;
+    this.root = join(folder, "tree");
+    this.indexFile = join(folder, "index");
+  }
+
+  /** Takes the first free slot of a pool; there are as many slots as there ever were jobs at the same time. */
+  static async take(dataFolder: string, pool: string, signal?: AbortSignal): Promise<Slot> {
+    const slot = await arranging(dataFolder, () => Slot.#takeFirst(pool), signal);
+    // A program of the one who died may still be writing to the slot.
+    if (slot.#lock.inherited) await endOrphans();
+    return slot;
+  }
+
+  static async #takeFirst(pool: string): Promise<Slot> {
+    for (let number = 0; ; number++) {
+      const folder = join(pool, String(number));
+      await mkdir(folder, { recursive: true });
+      const lock = await tryLock(slotLock(folder));
+      if (lock) return new Slot(folder, lock);
+    }
+  }
+
+  /** What the slot holds; undefined, and an empty folder, when that is not certain. */
+  async state(mirror: string): Promise<SlotState | undefined> {
+    const state = await readState(this.#folder);
+    if (state?.mirror === mirror) return state;
+    await this.empty();
+    return undefined;
+  }
+
+  async empty(): Promise<void> {
+    await rm(this.#stateFile, { force: true });
+    const remove = (path: string) => rm(path, { recursive: true, force: true, maxRetries: 3 });
+    await Promise.all([remove(this.root), remove(this.indexFile), remove(`${this.indexFile}.lock`)]);
+    await mkdir(this.root, { recursive: true });
+  }
+
+  /** From here on until `settle` nobody may rely on what the slot holds, but it counts as if it were there. */
+  unsettle(planned: Pick<SlotState, "files" | "bytes">): Promise<void> {
+    return this.settle({ ...planned, mirror: "", sha: "" });
+  }
+
+  async settle(state: SlotState): Promise<void> {
+    const draft = `${this.#stateFile}.new`;
+    await writeFile(draft, JSON.stringify(state));
+    await rename(draft, this.#stateFile);
+  }
+
+  /** Gives it back; from now on it counts how long it was not used. */
+  async release(): Promise<void> {
+    const now = new Date();
+    await utimes(this.#stateFile, now, now).catch(() => {});
+    await this.#lock.release();
+  }
+
+  get #stateFile(): string {
+    return stateFile(this.#folder);
+  }
+}
+
+/**
+ * What a slot's folder holds. `mirror` is the id of the mirror whose objects it was written from, and empty while it is not
+ * certain what stands there; then files and bytes are what will.
+ */
+const SlotState = z.object({ mirror: z.string(), sha: z.string(), files: z.number(), bytes: z.number() });
+type SlotState = z.infer<typeof SlotState>;
+
+export const stateFile = (slot: string) => join(slot, "state.json");
+
+/** What a slot's folder says of itself; undefined where it says nothing. */
+export async function readState(slot: string): Promise<SlotState | undefined> {
+  try {
+    return SlotState.parse(JSON.parse(await readFile(stateFile(slot), "utf8")));
+  } catch {
+    return undefined;
+  }
+}

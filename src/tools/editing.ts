@@ -1,0 +1,145 @@
+import { isUtf8 } from "node:buffer";
+import { z } from "zod";
+import { decodeText, looksBinary } from "../text/decode.ts";
+import { takeLines, totalLines } from "./file-lines.ts";
+import { resolveFile, resolveTarget } from "./paths.ts";
+import { type EditPort, type ToolContext, ToolError } from "./tool.ts";
+
+/** The files as they may be changed; a ToolError where nobody makes a fix. */
+export function editsOf(context: ToolContext): EditPort {
+  if (context.edit) return context.edit;
+  throw new ToolError("files can be changed only where a fix is made");
+}
+
+/** In UTF-8, a character for each byte. */
+const BYTE_ORDER_MARK = "\xef\xbb\xbf";
+
+/**
+ * A text file for changing. Its bytes stand in `raw`, one character each, so that what is not changed stays as it is in any
+ * encoding.
+ */
+export interface EditableText {
+  /** Without the byte order mark. */
+  raw: string;
+  /** The byte order mark with which the file begins, if it does. */
+  mark: "" | typeof BYTE_ORDER_MARK;
+  encoding: "utf8" | "latin1";
+  /** What ends its lines; of a file with both, what most of them end with. */
+  lineEnd: "\n" | "\r\n";
+}
+
+/** Throws a ToolError for a binary file. */
+export function toEditable(path: string, bytes: Buffer): EditableText {
+  if (looksBinary(bytes))
+    throw new ToolError(`'${path}' is a binary file; it can be copied, moved or deleted`);
+  const whole = bytes.toString("latin1");
+  const mark = whole.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK : "";
+  const raw = whole.slice(mark.length);
+  const all = raw.split("\n").length - 1;
+  const windows = raw.split("\r\n").length - 1;
+  return {
+    raw,
+    mark,
+    encoding: isUtf8(bytes) ? "utf8" : "latin1",
+    lineEnd: windows * 2 > all ? "\r\n" : "\n",
+  };
+}
+
+/** The bytes of a file whose text is `raw` now. */
+export const toBytes = ({ mark }: EditableText, raw: string): Buffer => Buffer.from(mark + raw, "latin1");
+
+/** A text as the bytes of a file's encoding. Throws a ToolError for what Latin-1 does not have. */
+export function encode(text: string, encoding: EditableText["encoding"]): string {
+  if (encoding === "utf8") return Buffer.from(text, "utf8").toString("latin1");
+  const beyond = /[^\0-\xff]/u.exec(text)?.[0];
+  if (beyond === undefined) return text;
+  throw new ToolError(`the file is not UTF-8 but Latin-1, which has no '${beyond}'; write it without`);
+}
+
+/**
+ * A text as it is meant: its lines end with line feeds, without the sign by which a carriage return is shown at the end of a line;
+ * and the file's byte order mark is none of it.
+ */
+export function plainText(text: string, { mark }: EditableText): string {
+  const meant = mark === "" ? text : text.replace(/^(?:\ufeff|\\u\{FEFF\})/, "");
+  return meant.replaceAll(/\u240d?\r?\n/g, "\n").replace(/\u240d$/, "");
+}
+
+/** A text as it is meant, with the line ends of a file. */
+export function withLineEnds(text: string, file: EditableText): string {
+  const plain = plainText(text, file);
+  return file.lineEnd === "\n" ? plain : plain.replaceAll("\n", "\r\n");
+}
+
+/** Throws a ToolError for text that cannot be the text of a file as it is. */
+export function requireText(text: string, name: string): void {
+  if (text.includes("\0")) throw new ToolError(`${name} holds a NUL character, which no text file has`);
+  if (!text.isWellFormed()) throw new ToolError(`${name} holds half of a character (a lone surrogate)`);
+}
+
+const MARGIN = 3;
+const MAX_BYTES = 4_096;
+
+/** The lines of a file in which it differs from what it was, with some around them, numbered as in `read_file_part`. */
+export function changedLines(before: string, after: string): string {
+  const text = decodeText(Buffer.from(after, "latin1")).text;
+  const total = totalLines(text);
+  if (total === 0) return "";
+  const start = Math.max(lineAt(after, commonStart(before, after)) - MARGIN, 1);
+  const tail = commonEnd(before, after);
+  const end = Math.min(lineAt(after, after.length - tail) + MARGIN, total);
+  return takeLines(text, { start: Math.min(start, total), end: Math.max(end, start) }, MAX_BYTES).join("\n");
+}
+
+/** The number of the line in which a place lies. */
+function lineAt(text: string, place: number): number {
+  let line = 1;
+  for (let at = text.indexOf("\n"); at >= 0 && at < place; at = text.indexOf("\n", at + 1)) line += 1;
+  return line;
+}
+
+function commonStart(one: string, other: string): number {
+  const length = Math.min(one.length, other.length);
+  let at = 0;
+  while (at < length && one.charCodeAt(at) === other.charCodeAt(at)) at += 1;
+  return at;
+}
+
+function commonEnd(one: string, other: string): number {
+  const length = Math.min(one.length, other.length) - commonStart(one, other);
+  let taken = 0;
+  while (
+    taken < length &&
+    one.charCodeAt(one.length - 1 - taken) === other.charCodeAt(other.length - 1 - taken)
+  )
+    taken += 1;
+  return taken;
+}
+
+/** What a tool takes that puts a file at another place; `destination` says for the model what becomes of it there. */
+export const placeInput = (destination: string) =>
+  z.strictObject({
+    source_path: z.string().describe("From the repository root."),
+    destination_path: z.string().describe(destination),
+    overwrite: z.boolean().default(false).describe("Replace a file that is there."),
+  });
+export type PlaceInput = z.infer<ReturnType<typeof placeInput>>;
+
+/** From where to where, as keys of the tree. */
+export interface Placed {
+  source_path: string;
+  destination_path: string;
+}
+
+/** Puts a file, its mode too, at another place as well. Throws a ToolError where it cannot be read or something stands there. */
+export async function placeFile(input: PlaceInput, context: ToolContext): Promise<Placed> {
+  const files = editsOf(context);
+  const from = await resolveFile(input.source_path, "head", context);
+  const { path: to, entry } = await resolveTarget(input.destination_path, context);
+  if (to === from.path) throw new ToolError(`'${to}' is where the file is`);
+  if (entry && !input.overwrite)
+    throw new ToolError(`there is a file '${to}' already; set overwrite to replace it`);
+  const mode = from.mode === "100755" ? "100755" : "100644";
+  await files.write(to, await files.read(from.path), { mode });
+  return { source_path: from.path, destination_path: to };
+}

@@ -1,0 +1,52 @@
+import { shorten, shownBytes } from "../diff/render.ts";
+import { countLines } from "../diff/survey.ts";
+import type { FileText, Workspace } from "../git/workspace.ts";
+
+/** Lines from `start` to `end`, counted from 1, both among them. */
+export interface LineRange {
+  start: number;
+  end: number;
+}
+
+/** A line feed ends a line, it does not begin one. */
+export const totalLines = (text: string) => countLines(text) + (text === "" || text.endsWith("\n") ? 0 : 1);
+
+/**
+ * The lines of a range as `12|text`, as many as `maxBytes` hold once they are shown, but one at least. Only those are made: a
+ * file may have more lines than fit into memory one by one.
+ */
+export function takeLines(text: string, { start, end }: LineRange, maxBytes: number): string[] {
+  let at = 0;
+  for (let line = 1; line < start; line += 1) at = text.indexOf("\n", at) + 1;
+  const taken: string[] = [];
+  let bytes = 0;
+  for (let line = start; line <= end; line += 1) {
+    const newline = text.indexOf("\n", at);
+    const entry = `${line}|${newline < 0 ? text.slice(at) : text.slice(at, newline)}`;
+    bytes += shownBytes(shorten(entry)) + 1;
+    if (bytes > maxBytes && taken.length > 0) break;
+    taken.push(entry);
+    at = newline + 1;
+  }
+  return taken;
+}
+
+/** Said of text of which lines were decoded as Latin-1 because their bytes are not UTF-8. */
+export const LATIN1_NOTE = "Not UTF-8; decoded as Latin-1, so characters beyond ASCII may be wrong.";
+
+/** A line that came out of Latin-1 has such characters, and none beyond. */
+const mayBeLatin1 = (line: string) => /[\x80-\xff]/.test(line) && !/[^\0-\xff]/.test(line);
+
+const isLatin1 = (file: FileText) => !file.binary && file.encoding === "latin1";
+
+/** The note for a diff of blobs of whose lines some were decoded as Latin-1. A file that cannot be read is no reason to fail. */
+export async function latin1Note(
+  text: string,
+  oids: readonly string[],
+  workspace: Workspace,
+): Promise<string | undefined> {
+  if (!text.split("\n").some(mayBeLatin1)) return undefined;
+  const present = oids.filter((oid) => !/^0+$/.test(oid));
+  const files = await Promise.allSettled(present.map((oid) => workspace.readBlob(oid)));
+  return files.some((file) => file.status === "fulfilled" && isLatin1(file.value)) ? LATIN1_NOTE : undefined;
+}
