@@ -1,7 +1,7 @@
 import { hiddenIn } from "../../src/analyzers/hidden-in-line.ts";
 import { parseRepoConfig } from "../../src/config/parse-config.ts";
-import { parseFilePatch } from "../../src/diff/parse.ts";
-import { createPathMatcher } from "../../src/diff/path-matcher.ts";
+import { parseFilePatch } from "../../src/diff/file-diff.ts";
+import { createPathMatcher } from "../../src/diff/paths.ts";
 import { surveyPatch } from "../../src/diff/survey.ts";
 import { commentText, commentTitle } from "../../src/ledger/comment-title.ts";
 import { parseMarker, stripMarkers } from "../../src/ledger/marker.ts";

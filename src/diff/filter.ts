@@ -1,7 +1,6 @@
 import { BINARY_LOCK, hasLockName, isRoutineLock, isUnreadLock } from "./lock-sources.ts";
 import { type BaseWord, reasonByOrigin } from "./origin.ts";
-import { isPathTooLong } from "./path-fault.ts";
-import { createPathMatcher } from "./path-matcher.ts";
+import { createPathMatcher, isPathTooLong } from "./paths.ts";
 import {
   EXECUTABLE,
   effectWithoutLines,

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { isOverlong, MAX_LINE_BYTES, shorten, shownBytes } from "./render.ts";
+import { isOverlong, MAX_LINE_BYTES, shorten, shownBytes } from "./file-diff.ts";
 
 /** What can be said of a patch without parsing it. */
 export interface PatchSurvey {

@@ -1,6 +1,6 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pathFault } from "../diff/path-fault.ts";
+import { pathFault } from "../diff/paths.ts";
 import { AppError } from "../errors.ts";
 import { splitNul } from "../text/decode.ts";
 import { decodeName, nameBytes } from "./names.ts";

@@ -9,7 +9,7 @@ import {
   type Stats,
   statSync,
 } from "node:fs";
-import { pathFault } from "../diff/path-fault.ts";
+import { pathFault } from "../diff/paths.ts";
 import { AppError } from "../errors.ts";
 import { nameBytes } from "./names.ts";
 

@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { pathFault } from "../diff/path-fault.ts";
+import { pathFault } from "../diff/paths.ts";
 
 /** What would read as an escape: `\134`, and `\200` to `\377`. */
 const escapes = /\\(134|[23][0-7]{2})/g;

@@ -1,5 +1,5 @@
 import type { RepoConfig } from "../config/repo-config.ts";
-import { createPathMatcher } from "../diff/path-matcher.ts";
+import { createPathMatcher } from "../diff/paths.ts";
 import type { PullRequest, RepositoryApi } from "../github/pull-request-api.ts";
 import { isSamePerson } from "../ledger/authority.ts";
 import type { Ledger } from "../ledger/entry.ts";

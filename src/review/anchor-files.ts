@@ -1,7 +1,5 @@
 import { LRUCache } from "lru-cache";
-import type { FileDiff } from "../diff/file-diff.ts";
-import { isHiddenForSize } from "../diff/github-limits.ts";
-import { createLineIndex } from "../diff/line-index.ts";
+import { createLineIndex, type FileDiff, isHiddenForSize } from "../diff/file-diff.ts";
 import { AppError } from "../errors.ts";
 import type { Change, FileText, Ref, Workspace } from "../git/workspace.ts";
 import { splitLines } from "../text/cut.ts";

@@ -1,5 +1,4 @@
-import type { Hunk } from "../diff/file-diff.ts";
-import { lineAtHead } from "../diff/line-index.ts";
+import { type Hunk, lineAtHead } from "../diff/file-diff.ts";
 import type { Side } from "../finding.ts";
 import { confirms, findQuote, type LineRange, undecorated } from "./quote.ts";
 import { findShownQuote } from "./shown-quote.ts";

@@ -1,5 +1,5 @@
 import type { RepoConfig } from "../config/repo-config.ts";
-import { createPathMatcher } from "../diff/path-matcher.ts";
+import { createPathMatcher } from "../diff/paths.ts";
 import type { Finding } from "../finding.ts";
 
 /**

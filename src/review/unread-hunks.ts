@@ -1,7 +1,14 @@
 import type { Coverage } from "../agent/coverage.ts";
-import { divideHunk } from "../diff/divide.ts";
-import type { DiffLine, FileDiff, Hunk } from "../diff/file-diff.ts";
-import { hunkHeader, renderHunks, renderLine, shownBytes } from "../diff/render.ts";
+import {
+  type DiffLine,
+  divideHunk,
+  type FileDiff,
+  type Hunk,
+  hunkHeader,
+  renderHunks,
+  renderLine,
+  shownBytes,
+} from "../diff/file-diff.ts";
 import { wrapUntrusted } from "../text/fence.ts";
 import { noteShown } from "../tools/diff-pages.ts";
 import { showPath } from "../tools/show.ts";

@@ -1,4 +1,4 @@
-import { createPathMatcher } from "../diff/path-matcher.ts";
+import { createPathMatcher } from "../diff/paths.ts";
 import type { CommandFiles } from "./workspace-files.ts";
 
 /** Files of rules that are looked at; those in the folders nearest to the root. */

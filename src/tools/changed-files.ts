@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { shorten } from "../diff/render.ts";
+import { shorten } from "../diff/file-diff.ts";
 import type { ChangeType } from "../git/workspace.ts";
 import { wholeNumber } from "./limits.ts";
 import { count, fitting, showPath } from "./show.ts";

@@ -1,8 +1,7 @@
 import { z } from "zod";
+import { headerFacts, parseFilePatch, printDiff, renderHunks } from "../diff/file-diff.ts";
 import { WITHHELD } from "../diff/filter.ts";
-import { parseFilePatch } from "../diff/parse.ts";
-import { isPathTooLong } from "../diff/path-fault.ts";
-import { headerFacts, printDiff, renderHunks } from "../diff/render.ts";
+import { isPathTooLong } from "../diff/paths.ts";
 import { MAX_DIFF_LINES } from "../diff/survey.ts";
 import type { Change, Workspace } from "../git/workspace.ts";
 import { noteShown, pageBudget, servedHunks, takePage } from "./diff-pages.ts";

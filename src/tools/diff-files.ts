@@ -1,7 +1,5 @@
 import { z } from "zod";
-import { divideHunk } from "../diff/divide.ts";
-import { parseFilePatch } from "../diff/parse.ts";
-import { renderHunk, renderLine, shownBytes } from "../diff/render.ts";
+import { divideHunk, parseFilePatch, renderHunk, renderLine, shownBytes } from "../diff/file-diff.ts";
 import { boundedPatch } from "./diff-source.ts";
 import { LATIN1_NOTE } from "./file-lines.ts";
 import { wholeNumber } from "./limits.ts";

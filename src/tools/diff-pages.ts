@@ -1,7 +1,14 @@
-import { divideHunk } from "../diff/divide.ts";
-import type { DiffLine, FileDiff, Hunk } from "../diff/file-diff.ts";
-import { MAX_PATH_BYTES } from "../diff/path-fault.ts";
-import { hunkHeader, isOverlong, renderLine, shownBytes } from "../diff/render.ts";
+import {
+  type DiffLine,
+  divideHunk,
+  type FileDiff,
+  type Hunk,
+  hunkHeader,
+  isOverlong,
+  renderLine,
+  shownBytes,
+} from "../diff/file-diff.ts";
+import { MAX_PATH_BYTES } from "../diff/paths.ts";
 import { type CoverageSink, MAX_RENDERED_BYTES } from "./tool.ts";
 
 /** Kept free in every answer for its heading and for the call that continues. */

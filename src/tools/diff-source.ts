@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 import pMap from "p-map";
-import type { FileDiff } from "../diff/file-diff.ts";
+import { type FileDiff, parseFilePatch, shownBytes } from "../diff/file-diff.ts";
 import {
   createFilter,
   createPrivacy,
@@ -12,11 +12,15 @@ import {
   TOO_LARGE_FOR_DIFF,
 } from "../diff/filter.ts";
 import { lockSourceReason, UNREADABLE_LOCK } from "../diff/lock-sources.ts";
-import { type BaseWord, HEADER_BYTES, type LinguistAttributes, saysGenerated } from "../diff/origin.ts";
-import { parseFilePatch } from "../diff/parse.ts";
-import { shownBytes } from "../diff/render.ts";
+import {
+  type BaseWord,
+  HEADER_BYTES,
+  type LinguistAttributes,
+  PROBED_BYTES,
+  readsAsText,
+  saysGenerated,
+} from "../diff/origin.ts";
 import { countLines, MAX_DIFF_LINES, surveyPatch } from "../diff/survey.ts";
-import { PROBED_BYTES, readsAsText } from "../diff/text-as-binary.ts";
 import { LINK, LINK_OUT, leadsOut } from "../diff/without-lines.ts";
 import { AppError, errorLine } from "../errors.ts";
 import type { Change, Workspace } from "../git/workspace.ts";

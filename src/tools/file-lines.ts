@@ -1,4 +1,4 @@
-import { shorten, shownBytes } from "../diff/render.ts";
+import { shorten, shownBytes } from "../diff/file-diff.ts";
 import { countLines } from "../diff/survey.ts";
 import type { FileText, Workspace } from "../git/workspace.ts";
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { createPathMatcher } from "../diff/path-matcher.ts";
+import { createPathMatcher } from "../diff/paths.ts";
 import type { TreeEntry } from "../git/workspace.ts";
 import { wholeNumber } from "./limits.ts";
 import { resolveFolder } from "./paths.ts";

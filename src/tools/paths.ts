@@ -1,6 +1,6 @@
 import { distance } from "fastest-levenshtein";
 import { WITHHELD } from "../diff/filter.ts";
-import { isPathTooLong, MAX_PATH_BYTES, pathFault } from "../diff/path-fault.ts";
+import { isPathTooLong, MAX_PATH_BYTES, pathFault } from "../diff/paths.ts";
 import type { Ref, TreeEntry } from "../git/workspace.ts";
 import { unescapeInvisible } from "../text/escape-invisible.ts";
 import { type ToolContext, ToolError } from "./tool.ts";

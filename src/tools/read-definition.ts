@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { shorten, shownBytes } from "../diff/render.ts";
+import { shorten, shownBytes } from "../diff/file-diff.ts";
 import type { TreeEntry } from "../git/workspace.ts";
 import type { Definition, DefinitionKind } from "../syntax/source.ts";
 import { cutLine } from "../text/cut.ts";

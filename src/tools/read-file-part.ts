@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { shorten, shownBytes } from "../diff/render.ts";
+import { shorten, shownBytes } from "../diff/file-diff.ts";
 import { type LineRange, takeLines, totalLines } from "./file-lines.ts";
 import { wholeNumber } from "./limits.ts";
 import { resolveFile } from "./paths.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { shownBytes } from "../diff/render.ts";
+import { shownBytes } from "../diff/file-diff.ts";
 import { cutLine } from "../text/cut.ts";
 import { headAndTail } from "../text/head-and-tail.ts";
 import { wholeNumber } from "./limits.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { shownBytes } from "../diff/render.ts";
+import { shownBytes } from "../diff/file-diff.ts";
 import { AppError } from "../errors.ts";
 import type { LineMatch, SearchHits, SearchQuery } from "../git/workspace.ts";
 import { definitionsAt } from "../syntax/ranges.ts";

@@ -1,4 +1,4 @@
-import { shownBytes } from "../diff/render.ts";
+import { shownBytes } from "../diff/file-diff.ts";
 
 /**
  * A path as the model reads and repeats it. Line feeds and tabs survive the escaping of renderings, so a path that holds

@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { pathFault } from "../../src/diff/path-fault.ts";
+import { pathFault } from "../../src/diff/paths.ts";
 import { fileStart, openConfined } from "../../src/git/confined-file.ts";
 import { openWorkspace } from "../../src/git/object-workspace.ts";
 import { openLocalRange } from "../../src/git/range.ts";

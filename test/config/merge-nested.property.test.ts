@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { mergeNested, rebasePattern } from "../../src/config/merge-nested.ts";
 import { NestedConfig, RepoConfig } from "../../src/config/repo-config.ts";
 import { createPrivacy } from "../../src/diff/filter.ts";
-import { createPathMatcher } from "../../src/diff/path-matcher.ts";
+import { createPathMatcher } from "../../src/diff/paths.ts";
 
 const folders = ["a", "a/b", "c", "a/#b"];
 const names = ["x", "y.md", "b", "z.key"];

@@ -1,7 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createLineIndex } from "../../src/diff/line-index.ts";
-import { parseFilePatch } from "../../src/diff/parse.ts";
-import { renderHunks } from "../../src/diff/render.ts";
+import { createLineIndex, parseFilePatch, renderHunks } from "../../src/diff/file-diff.ts";
 import { type AnchorFile, resolveAnchor } from "../../src/review/anchor.ts";
 
 const before = [

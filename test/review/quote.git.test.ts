@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { MAX_LINE_BYTES, renderLine } from "../../src/diff/render.ts";
+import { MAX_LINE_BYTES, renderLine } from "../../src/diff/file-diff.ts";
 import { findQuote, type QuoteSearch, quoteLines, squeeze, undecorated } from "../../src/review/quote.ts";
 import { cutLine } from "../../src/text/cut.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createCoverage } from "../../src/agent/coverage.ts";
-import { parseFilePatch } from "../../src/diff/parse.ts";
+import { parseFilePatch } from "../../src/diff/file-diff.ts";
 import { createUnreadHunks } from "../../src/review/unread-hunks.ts";
 import type { ChangedFile } from "../../src/tools/tool.ts";
 

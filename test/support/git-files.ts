@@ -149,7 +149,8 @@ export function startBranch(gitDir: string, name: string, who: string): boolean 
   return true;
 }
 
-function moveRef(gitDir: string, ref: string, sha: string): void {
+/** Writes a ref as a file of its own. */
+export function moveRef(gitDir: string, ref: string, sha: string): void {
   mkdirSync(dirname(join(gitDir, ref)), { recursive: true });
   writeFileSync(join(gitDir, ref), `${sha}\n`);
 }

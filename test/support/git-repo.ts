@@ -9,6 +9,7 @@ import {
   initRepository,
   looseHead,
   looseRef,
+  moveRef,
   plainRef,
   startBranch,
 } from "./git-files.ts";
@@ -157,6 +158,11 @@ export class GitRepo implements Disposable {
   branch(name: string, from = "HEAD"): this {
     if (from === "HEAD" && startBranch(this.#gitDir, name, committer(this.#seconds))) return this;
     return this.#checkOut("-B", name, from);
+  }
+
+  /** Lets a full ref name a commit that is here. */
+  setRef(ref: string, sha: string): void {
+    moveRef(this.#gitDir, ref, sha);
   }
 
   checkout(revision: string): this {

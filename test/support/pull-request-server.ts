@@ -38,7 +38,7 @@ export class PullRequestServer implements AsyncDisposable {
 
   /** A pull request that changes, removes and adds a file, while `main` went on in the meantime. */
   publish(): { base: string; head: string; mergeBase: string } {
-    const [mergeBase = "", base = ""] = this.repo.importCommits([
+    const [mergeBase = "", head = "", base = ""] = this.repo.importCommits([
       {
         branch: "main",
         files: [
@@ -47,18 +47,16 @@ export class PullRequestServer implements AsyncDisposable {
           ["gone.txt", "gone\n"],
         ],
       },
-      { branch: "main", files: [["old.txt", "one\ntwo\nthree, on main\n"]] },
-    ]);
-    const [head = ""] = this.repo.importCommits([
       {
         branch: "topic",
-        parents: [mergeBase],
+        parents: ["main"],
         files: [
           ["old.txt", "one\n2\nthree\n"],
           ["gone.txt", null],
           ["new/file.txt", "new\n"],
         ],
       },
+      { branch: "main", files: [["old.txt", "one\ntwo\nthree, on main\n"]] },
     ]);
     this.push(head);
     return { base, head, mergeBase };
@@ -73,7 +71,7 @@ export class PullRequestServer implements AsyncDisposable {
 
   /** Puts the head of pull request 1 where GitHub has it. */
   push(sha: string): void {
-    this.repo.git("update-ref", "refs/pull/1/head", sha);
+    this.repo.setRef("refs/pull/1/head", sha);
   }
 
   mirror(options: Partial<MirrorOptions> = {}): Promise<Mirror> {

@@ -1,4 +1,4 @@
-import { renderHunk, renderHunks, shorten, shownBytes } from "../../diff/render.ts";
+import { renderHunk, renderHunks, shorten, shownBytes } from "../../diff/file-diff.ts";
 import type { Message } from "../../llm/model.ts";
 import { byteLength, cutAtLine } from "../../text/cut.ts";
 import { wrapUntrusted } from "../../text/fence.ts";

@@ -1,6 +1,5 @@
 import { isTestFile } from "../../analyzers/test-file.ts";
-import type { FileDiff } from "../../diff/file-diff.ts";
-import { shownBytes } from "../../diff/render.ts";
+import { type FileDiff, shownBytes } from "../../diff/file-diff.ts";
 import { wrapUntrusted } from "../../text/fence.ts";
 import type { DiffSource } from "../../tools/tool.ts";
 import { beforePieces, bodyPieces } from "./bodies.ts";

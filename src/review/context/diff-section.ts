@@ -1,5 +1,4 @@
-import type { FileDiff } from "../../diff/file-diff.ts";
-import { renderHunks, shownBytes } from "../../diff/render.ts";
+import { type FileDiff, renderHunks, shownBytes } from "../../diff/file-diff.ts";
 import { byteLength } from "../../text/cut.ts";
 import { wrapUntrusted } from "../../text/fence.ts";
 import { showPath } from "../../tools/show.ts";

@@ -1,4 +1,4 @@
-import { shownBytes } from "../../diff/render.ts";
+import { shownBytes } from "../../diff/file-diff.ts";
 import { cutLine } from "../../text/cut.ts";
 import { wrapUntrusted } from "../../text/fence.ts";
 import { showPath } from "../../tools/show.ts";

@@ -1,4 +1,4 @@
-import { shownBytes } from "../../diff/render.ts";
+import { shownBytes } from "../../diff/file-diff.ts";
 import type { Message } from "../../llm/model.ts";
 import { systemPrompt } from "../prompts/prompts.ts";
 import { candidatesSection } from "./candidates-section.ts";

@@ -1,4 +1,4 @@
-import { createPathMatcher } from "../../diff/path-matcher.ts";
+import { createPathMatcher } from "../../diff/paths.ts";
 import type { TreeEntry, Workspace } from "../../git/workspace.ts";
 import { cutAtLine } from "../../text/cut.ts";
 import { wrapUntrusted } from "../../text/fence.ts";

@@ -1,4 +1,4 @@
-import { shownBytes } from "../../diff/render.ts";
+import { shownBytes } from "../../diff/file-diff.ts";
 import { showPath } from "../../tools/show.ts";
 import type { Piece, Selection } from "./pieces.ts";
 

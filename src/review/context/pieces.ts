@@ -1,4 +1,4 @@
-import { shownBytes } from "../../diff/render.ts";
+import { shownBytes } from "../../diff/file-diff.ts";
 import { numbered, type Range, type TextFile } from "./text-file.ts";
 
 /** What a piece of code is to the change, in the order in which a reader meets them. */

@@ -1,4 +1,4 @@
-import { shownBytes } from "../../diff/render.ts";
+import { shownBytes } from "../../diff/file-diff.ts";
 import { showPath } from "../../tools/show.ts";
 import { namedLines } from "./not-shown.ts";
 import { GAP, type Kind, kinds, type Piece, type Selection, type TakenPiece } from "./pieces.ts";

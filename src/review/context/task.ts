@@ -1,5 +1,5 @@
 import { mildestMinimum } from "../../config/repo-config.ts";
-import { createPathMatcher } from "../../diff/path-matcher.ts";
+import { createPathMatcher } from "../../diff/paths.ts";
 import { cutAtLine } from "../../text/cut.ts";
 import { wrapUntrusted } from "../../text/fence.ts";
 import { count } from "../../tools/show.ts";

@@ -1,4 +1,4 @@
-import { pathFault } from "../../diff/path-fault.ts";
+import { pathFault } from "../../diff/paths.ts";
 
 /** Letters and signs of which each system makes the same name, on which nothing is put on top, and that can all be seen. */
 const unlike = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cn}\p{Co}\\:*?"<>|]/u;

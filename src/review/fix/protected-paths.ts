@@ -1,5 +1,5 @@
 import { isNestedName } from "../../config/repo-config.ts";
-import { pathFault } from "../../diff/path-fault.ts";
+import { pathFault } from "../../diff/paths.ts";
 import { isLockFile } from "../../diff/skipped-names.ts";
 import { foldedPath, isPlainPath } from "./plain-path.ts";
 

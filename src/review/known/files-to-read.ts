@@ -1,5 +1,4 @@
-import type { FileDiff, Hunk } from "../../diff/file-diff.ts";
-import { renderHunks, shownBytes } from "../../diff/render.ts";
+import { type FileDiff, type Hunk, renderHunks, shownBytes } from "../../diff/file-diff.ts";
 import { AppError } from "../../errors.ts";
 import { servedHunks } from "../../tools/diff-pages.ts";
 import type { ChangedFile, DiffSource } from "../../tools/tool.ts";

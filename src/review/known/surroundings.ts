@@ -1,7 +1,6 @@
 import { hash } from "node:crypto";
 import pMap from "p-map";
-import type { DiffLine, Hunk } from "../../diff/file-diff.ts";
-import { signs } from "../../diff/render.ts";
+import { type DiffLine, type Hunk, signs } from "../../diff/file-diff.ts";
 import type { Workspace } from "../../git/workspace.ts";
 import { firstIndex } from "../../syntax/first-index.ts";
 import { type ParsedText, parseText } from "../../syntax/parse-source.ts";

@@ -1,5 +1,4 @@
-import { lineAtHead } from "../../diff/line-index.ts";
-import { shorten } from "../../diff/render.ts";
+import { lineAtHead, shorten } from "../../diff/file-diff.ts";
 import type { Side } from "../../finding.ts";
 import { cutAtLine } from "../../text/cut.ts";
 import { wrapUntrusted } from "../../text/fence.ts";

@@ -1,6 +1,13 @@
-import { divideHunk } from "../../diff/divide.ts";
-import type { DiffLine, FileDiff, Hunk } from "../../diff/file-diff.ts";
-import { renderHunk, renderLine, shorten, shownBytes } from "../../diff/render.ts";
+import {
+  type DiffLine,
+  divideHunk,
+  type FileDiff,
+  type Hunk,
+  renderHunk,
+  renderLine,
+  shorten,
+  shownBytes,
+} from "../../diff/file-diff.ts";
 import type { Finding } from "../../finding.ts";
 import type { Message } from "../../llm/model.ts";
 import { cutAtLine } from "../../text/cut.ts";

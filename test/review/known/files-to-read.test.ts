@@ -1,8 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { FileDiff } from "../../../src/diff/file-diff.ts";
-import { parseFilePatch } from "../../../src/diff/parse.ts";
-import { renderHunks, shownBytes } from "../../../src/diff/render.ts";
+import { type FileDiff, parseFilePatch, renderHunks, shownBytes } from "../../../src/diff/file-diff.ts";
 import { filesToRead, newHunks } from "../../../src/review/known/files-to-read.ts";
 import { servedHunks } from "../../../src/tools/diff-pages.ts";
 import { randomHunk } from "../../diff/random-hunk.ts";

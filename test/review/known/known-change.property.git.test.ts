@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Hunk } from "../../../src/diff/file-diff.ts";
-import { NO_NEWLINE, signs } from "../../../src/diff/render.ts";
+import { type Hunk, NO_NEWLINE, signs } from "../../../src/diff/file-diff.ts";
 import { reviewedNow } from "../../../src/review/known/reviewed-now.ts";
 import { contentHash, coverageWithout, knownIn, newIn, type ReadRound, readRounds } from "./rounds.ts";
 

@@ -1,4 +1,4 @@
-import { parseFilePatch } from "../../../diff/parse.ts";
+import { parseFilePatch } from "../../../diff/file-diff.ts";
 import { AppError, publicLine } from "../../../errors.ts";
 import { severities } from "../../../finding.ts";
 import type { CheckoutPlace } from "../../../git/workspace.ts";

@@ -1,7 +1,13 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
-import { parseFilePatch } from "../../src/diff/parse.ts";
-import { isOverlong, MAX_LINE_BYTES, renderHunks, renderLine, shownBytes } from "../../src/diff/render.ts";
+import {
+  isOverlong,
+  MAX_LINE_BYTES,
+  parseFilePatch,
+  renderHunks,
+  renderLine,
+  shownBytes,
+} from "../../src/diff/file-diff.ts";
 
 describe("renderLine", () => {
   it.each([

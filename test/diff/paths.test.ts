@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import ignore from "ignore";
 import { describe, expect, it } from "vitest";
-import { createPathMatcher } from "../../src/diff/path-matcher.ts";
+import { createPathMatcher } from "../../src/diff/paths.ts";
 import { anyPath, anyPattern } from "./any-pattern.ts";
 
 const long = process.env.HUNKWISE_LONG === "1";
