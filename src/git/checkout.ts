@@ -1,11 +1,11 @@
 import { AppError } from "../errors.ts";
 import { checkoutBytes, mirrorBytes, type Need, noteUse } from "./disk.ts";
+import { diskError, isDiskFull } from "./git-error.ts";
 import type { Mirror, WantedCommit } from "./mirror.ts";
 import { blobSizes, listOldSide } from "./object-listing.ts";
 import { Slot } from "./places.ts";
 import { findMergeBase } from "./range.ts";
 import type { FetchAccess } from "./remote.ts";
-import { diskError, isDiskFull } from "./run-git.ts";
 import type { CheckoutPlace } from "./workspace.ts";
 import { type CheckoutLimits, defaultLimits, planCheckout, plannedBytes, writeTree } from "./write-tree.ts";
 

@@ -2,6 +2,7 @@ import { readdir, readFile, rm, stat, statfs, writeFile } from "node:fs/promises
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { AppError } from "../errors.ts";
+import { DISK_FULL_REMEDY, isDiskFull } from "./git-error.ts";
 import { endOrphans, tryLock } from "./owner.ts";
 import {
   arranging,
@@ -22,7 +23,6 @@ import {
   stateFile,
   unlessGone,
 } from "./places.ts";
-import { DISK_FULL_REMEDY, isDiskFull } from "./run-git.ts";
 import { removeAbandoned } from "./scratch.ts";
 
 /** A mirror or a checkout, and what it costs to keep it. */

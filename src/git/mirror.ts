@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { mkdir, readdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { AppError } from "../errors.ts";
+import { diskError } from "./git-error.ts";
 import { blobSizes } from "./object-listing.ts";
 import { endOrphans, lock, tryLock } from "./owner.ts";
 import {
@@ -15,7 +16,7 @@ import {
   writeMirror,
 } from "./places.ts";
 import { type FetchAccess, type FetchRequest, fetchObjects, partialClone } from "./remote.ts";
-import { diskError, type Git, isObjectName, type Network, runGit } from "./run-git.ts";
+import { type Git, isObjectName, type Network, runGit } from "./run-git.ts";
 
 export interface MirrorOptions {
   /** Absolute path of git. */

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { AppError } from "../errors.ts";
 import { mirrorBytes } from "./disk.ts";
+import { gitError } from "./git-error.ts";
 import {
   configVariables,
   type Git,
   gitEnvironment,
-  gitError,
   hardenedConfig,
   type Network,
   networkVariables,

@@ -1,9 +1,10 @@
 import { AppError } from "../errors.ts";
 import { type Checkout, checkout } from "../git/checkout.ts";
 import { type Disk, OverLimit } from "../git/disk.ts";
+import { DISK_FULL_REMEDY } from "../git/git-error.ts";
 import { Mirror } from "../git/mirror.ts";
 import { isMirrored, type RepositoryName, removeRepository } from "../git/places.ts";
-import { DISK_FULL_REMEDY, type Network } from "../git/run-git.ts";
+import type { Network } from "../git/run-git.ts";
 import type { RepositoryRef } from "../queue/job.ts";
 import type { CheckoutRequest } from "./job-dependencies.ts";
 

@@ -1,0 +1,116 @@
+import { AppError, type ErrorCode } from "../errors.ts";
+
+export const DISK_FULL_REMEDY =
+  "Make room on the disk of the data folder, or set HUNKWISE_DISK_LIMIT_GB so that less of it is used";
+
+/**
+ * git's own words with everything that could be a credential taken out: user information of URLs, headers, and the given
+ * secrets themselves.
+ */
+export function cleanStderr(stderr: string, secrets: readonly string[] = []): string {
+  let text = stderr;
+  for (const secret of secrets) if (secret.length > 3) text = text.replaceAll(secret, "***");
+  // A scheme has an end: without one, each letter of a long word would be the beginning of a search to its end.
+  return text
+    .replace(/([a-z][a-z0-9+.-]{0,30}:\/\/)[^/\s@]*@/gi, "$1***@")
+    .replace(/(authorization\s*:).*/gi, "$1 ***")
+    .replace(/\b(bearer|basic)(\s+)\S+/gi, "$1$2***")
+    .replace(/\b(?:gh[a-z]_|github_pat_)[\w.-]+/g, "***");
+}
+
+interface Pattern {
+  match: RegExp;
+  code: ErrorCode;
+  retryable?: boolean;
+  remedy?: string;
+}
+
+/** What git says when something else than git is at fault. First match wins. */
+const known: readonly Pattern[] = [
+  {
+    // First: a helper that could not write makes git say more, of other reasons. Of a file of the work tree it says no reason.
+    match: /(?:No space left on device|Disk quota exceeded)\s*$|^error: unable to write file /im,
+    code: "disk_full",
+    retryable: true,
+    remedy: DISK_FULL_REMEDY,
+  },
+  {
+    match: /Authentication failed|could not read Username|HTTP 40[13]|returned error: 40[13]/i,
+    code: "repository_unavailable",
+    remedy: "Check that the app is installed on the repository and may read its contents",
+  },
+  {
+    match:
+      /repository .* not found|returned error: 404|does not appear to be a git repository|not a git repository/i,
+    code: "repository_unavailable",
+    remedy: "Check that the repository exists and that the app may read it",
+  },
+  {
+    match: /returned error: 30\d|unable to update url base from redirection/i,
+    code: "repository_unavailable",
+    remedy: "The repository has moved: use its present name",
+  },
+  {
+    match: /couldn't find remote ref|not our ref|no such remote ref|unadvertised object/i,
+    code: "revision_unknown",
+  },
+  {
+    match:
+      /could not resolve host|failed to connect|couldn't connect|connection (?:refused|reset|timed out)|early EOF|remote end hung up|returned error: (?:429|5\d\d)|RPC failed|SSL|TLS|invalid index-pack output/i,
+    code: "git_failed",
+    retryable: true,
+  },
+  {
+    match:
+      /corrupt|bad object|unable to read (?:tree|[0-9a-f]{40})|packfile .* (?:cannot be|is far too short)/i,
+    code: "git_failed",
+    remedy: "If this happens again, remove the repository's folder below mirrors: it is fetched anew",
+  },
+  {
+    match: /Permission denied|Read-only file system/i,
+    code: "data_folder_unusable",
+    remedy: "Check who may write to the data folder",
+  },
+];
+
+/** The AppError for a git command that failed. `what` names the command in words; argv never gets into the message. */
+export function gitError(
+  what: string,
+  end: { exitCode: number | null; stderr: string },
+  secrets?: readonly string[],
+) {
+  const lines = cleanStderr(end.stderr, secrets)
+    .split(/[\r\n]+/)
+    .filter((line) => /\S/.test(line));
+  const telling = lines.filter((line) => /^(fatal|error|remote):/.test(line)).slice(-3);
+  const words = (telling.length > 0 ? telling : lines.slice(-1)).join("; ").slice(0, 600);
+  const status = end.exitCode === null ? "was killed" : `exit code ${end.exitCode}`;
+  const found = known.find(({ match }) => match.test(end.stderr));
+  // Somebody killed it, or the machine was at its limits: the next one may end otherwise, if it was asked what git understands.
+  const passes = found ? (found.retryable ?? false) : end.exitCode !== USAGE_EXIT;
+  return new AppError(found?.code ?? "git_failed", `git ${what} failed: ${words || status}`, {
+    retryable: passes,
+    ...(found?.remedy ? { remedy: found.remedy } : {}),
+  });
+}
+
+/** With which git ends when it does not understand its arguments. */
+const USAGE_EXIT = 129;
+
+/** The AppError for what the system says of the data folder, whose disk is full or which cannot be used; else the error. */
+export function diskError(dataFolder: string, cause: unknown): unknown {
+  const { code, syscall } = cause as NodeJS.ErrnoException;
+  if (syscall === undefined) return cause;
+  if (code === "ENOSPC" || code === "EDQUOT")
+    return new AppError("disk_full", "The disk of the data folder is full", {
+      retryable: true,
+      remedy: DISK_FULL_REMEDY,
+      cause,
+    });
+  return new AppError("data_folder_unusable", `The data folder '${dataFolder}' cannot be used`, {
+    remedy: "Check that it exists and may be written to",
+    cause,
+  });
+}
+
+export const isDiskFull = (error: unknown) => error instanceof AppError && error.code === "disk_full";
