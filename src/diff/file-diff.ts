@@ -36,7 +36,7 @@ export interface FileDiff {
  */
 const NEUTRAL_HEADER = "diff --git a/file b/file\n--- a/file\n+++ b/file\n";
 
-/** `@@ -1,2 +3,4 @@ section`: what stands behind the second `@@`. */
+/** The text after the second `@@` of `@@ -1,2 +3,4 @@ section`. */
 const sectionOf = (header: string) => /^@@ [^@]*@@ ?(.*)$/s.exec(header)?.[1] ?? "";
 
 interface Body {
@@ -83,7 +83,7 @@ function parseHunks(lines: readonly string[]): Hunk[] {
 
 /**
  * Parses the patch of one file as git prints it. Paths are given, not read from the patch: git quotes them there. A
- * patch without hunks (binary, mode only, pure rename) gives the header alone.
+ * patch without hunks (binary, mode only, pure rename) gives only the header.
  */
 export function parseFilePatch(patch: string, path: string, oldPath: string | null): FileDiff {
   const lines = patch.split("\n");
@@ -93,7 +93,7 @@ export function parseFilePatch(patch: string, path: string, oldPath: string | nu
   return { path, oldPath, header: lines.slice(0, first), hunks: parseHunks(lines.slice(first)) };
 }
 
-/** Where a hunk's next line stands in both files. */
+/** The position of a hunk's next line in both files. */
 interface Cursor {
   old: number;
   new: number;
@@ -164,7 +164,7 @@ export function divideHunk(hunk: Hunk, maxSize: number, sizeOf: (line: DiffLine)
   return parts;
 }
 
-/** Where a line of a file stands in its diff. */
+/** The position of a file's line in its diff. */
 interface DiffPlace {
   /** 1-indexed. */
   hunk: number;
@@ -188,7 +188,7 @@ export function createLineIndex(diff: FileDiff): LineIndex {
   return { at: (side, line) => sides[side].get(line) };
 }
 
-/** The number at head of a line of the merge base that the change left alone, by the file's hunks. */
+/** The number at head of an unchanged line of the merge base, by the file's hunks. */
 export function lineAtHead(hunks: readonly Hunk[], oldLine: number): number {
   let shift = 0;
   for (const hunk of hunks) {

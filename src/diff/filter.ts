@@ -31,7 +31,7 @@ export function isSkippedForSize(reason: string): boolean {
 /** Of text that git takes for binary: code that no diff shows. */
 export const TEXT_AS_BINARY = "text with NUL bytes";
 
-/** Of text beyond 20 MB, of which git shows no diff. */
+/** For text beyond 20 MB, which git does not diff. */
 export const TOO_LARGE_FOR_DIFF = `${TOO_LARGE} (more than 20 MB)`;
 
 /**

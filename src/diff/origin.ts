@@ -4,7 +4,7 @@ import { takesEffect } from "./without-lines.ts";
 
 /** What the base branch says of a path of a changed file, since what the pull request says of itself may be a way to hide code. */
 export interface BaseWord {
-  /** Null where git could not tell: then the base may have taken the file back, and a name alone does not skip it. */
+  /** Null if git could not tell. The base may then have taken the file back, so its name is not enough to skip it. */
   attributes: LinguistAttributes | null;
   /** Whether the file's header calls it generated, at base at that path as at head. Asked when nothing before it decides. */
   headerSaysGenerated(): Promise<boolean>;
@@ -110,7 +110,7 @@ export function saysGenerated(text: string, path: string): boolean {
   return comments.some((_, at) => isClaim(comments.slice(at, at + SENTENCE_LINES).join("\n")));
 }
 
-/** How a kind of file writes comments, and which lines may stand among those at its beginning. */
+/** How a kind of file writes comments, and which other lines may be among those at its beginning. */
 interface CommentStyle {
   /** What begins a comment that ends with its line. */
   lines: readonly string[];
@@ -153,7 +153,7 @@ const styles = new Map<string, CommentStyle>([
   ["vim", vim],
 ]);
 
-/** What may stand in front of a file's first comment on the same line. */
+/** What may precede a file's first comment on the same line. */
 const opening = /^\ufeff?(?:#!.*|<\?(?:php|hh)\b|<\?xml[^>]*\?>)?\s*/;
 
 /**

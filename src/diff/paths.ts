@@ -14,7 +14,7 @@ type PathFault = "empty" | "nul" | "absolute" | "upwards" | "git";
 const isGitFolder = (name: string) => gitFolder.test(name.replace(ignoredInNames, ""));
 
 /**
- * What is wrong with a path below a repository's root, by its letters alone; undefined for one that leads neither out of the
+ * What is wrong with a path below a repository's root, judged only by its letters; undefined for one that leads neither out of the
  * repository nor into `.git`, wherever it is looked up.
  */
 export function pathFault(path: string): PathFault | undefined {
@@ -67,7 +67,7 @@ interface Rule {
   glob: Glob;
 }
 
-/** A rule, and the parts of its glob that may stand for the next name of a path. */
+/** A rule, and the parts of its glob that may match the next name of a path. */
 interface Candidate {
   rule: Rule;
   parts: readonly number[];
@@ -170,7 +170,7 @@ const isLast = ({ glob }: Rule, parts: readonly number[]) => parts.at(-1) === gl
 const isPart = (part: Glob[number] | undefined, name: string) =>
   part === ANY_NAMES || (part !== undefined && matchesName(part, name));
 
-/** The parts that may stand for what follows the name. */
+/** The parts that may match what follows the name. */
 function partsBehind({ rule: { glob }, parts }: Candidate, name: string): readonly number[] {
   const behind = new Set<number>();
   for (const part of parts) {
@@ -183,7 +183,7 @@ function partsBehind({ rule: { glob }, parts }: Candidate, name: string): readon
 
 const none: readonly number[] = [];
 
-/** `**` stands for no name too, but at the end of a pattern: `a/**` is not `a`. */
+/** `**` also matches no name, except at the end of a pattern: `a/**` is not `a`. */
 function reachable(glob: Glob, part: number): readonly number[] {
   return glob[part] === ANY_NAMES && part < glob.length - 1 ? [part, part + 1] : [part];
 }
@@ -332,7 +332,7 @@ function endsWith(piece: Piece, name: string, from: number): boolean {
   return false;
 }
 
-/** How many UTF-16 units at that place are what the sign stands for; 0 where they are not. */
+/** How many UTF-16 units the sign matches at that place; 0 if it does not match. */
 function lengthOf(sign: Sign, name: string, at: number): number {
   if (typeof sign === "string") return name.startsWith(sign, at) ? sign.length : 0;
   const code = name.codePointAt(at) ?? 0;

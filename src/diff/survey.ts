@@ -12,7 +12,7 @@ export interface PatchSurvey {
   changes: string[][];
 }
 
-/** Diffs of more lines are not parsed: every line becomes an object, and nobody reads so many. */
+/** Longer diffs are not parsed: every line becomes an object. */
 export const MAX_DIFF_LINES = 200_000;
 
 /** The line feeds of a text: of a patch as many as it has lines, its header's too. */
@@ -78,7 +78,7 @@ function createChanges(body: string) {
   };
 }
 
-/** What stands behind a patch's header, without the last line feed. */
+/** A patch without its header and its last line feed. */
 function hunksOf(patch: string): string {
   const first = patch.startsWith("@@ -") ? 0 : patch.indexOf("\n@@ -") + 1;
   if (first === 0 && !patch.startsWith("@@ -")) return "";

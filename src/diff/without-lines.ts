@@ -1,10 +1,10 @@
 import { posix } from "node:path";
 
 /*
- * Changes of which no diff shows a line, and which do something all the same. Their reasons are words that people read.
+ * Changes that no diff shows as lines and that take effect all the same. Their reasons are text for people.
  */
 
-/** A link that was set anew, or leads to another place. */
+/** A link that is new or leads to another place. */
 export const LINK = "symbolic link to another place";
 export const LINK_OUT = "symbolic link out of the repository";
 export const SUBMODULE = "submodule at another commit";
@@ -46,7 +46,7 @@ export interface ListedChange {
 /** git's mode of a file that may be run. */
 export const EXECUTABLE = "100755";
 
-/** What a change without lines does, in a few words; null for one that does nothing by itself. */
+/** What a change without lines does, in a few words; null if it does nothing. */
 export function effectWithoutLines(change: ListedChange): string | null {
   const { path, oldPath, oldMode, newMode, oldOid, newOid, additions } = change;
   if (newMode === "120000") return LINK;
@@ -92,13 +92,13 @@ const names: readonly RegExp[] = [
   // Packages: what is fetched, from where, and what they run.
   /^(?:package\.json|\.npmrc|\.yarnrc(?:\.ya?ml)?|\.pnpmfile\..*|pnpm-workspace\.yaml|\.?bunfig\.toml|deno\.jsonc?|composer\.json)$/,
   /^(?:setup\.(?:py|cfg)|pyproject\.toml|pip\.conf|requirements[^/]*\.(?:txt|in)|pipfile|gemfile|.*\.gemspec|podfile|cargo\.toml|go\.(?:mod|work)|package\.swift)$/,
-  // Programs of whoever opens the repository.
+  // Programs of anyone who opens the repository.
   /^(?:agents?\.md|claude\.md|gemini\.md|\.?mcp\.json|\.envrc|\.?mise\.toml|\.gitpod\.ya?ml|\.devcontainer\.json)$/,
 ];
 
 const workflow = /^\.(?:github|gitea|forgejo)\/workflows\/[^/]+\.ya?ml$/;
 
-/** Folders in which files of any name are run or obeyed. */
+/** Folders whose files are run or obeyed whatever their names are. */
 const folders: readonly RegExp[] = [
   /^\.(?:github|gitea|forgejo)\/(?:workflows|actions)\//,
   /^\.(?:circleci|buildkite|woodpecker|gitlab|gitlab-ci|semaphore|tekton|teamcity)\//,

@@ -22,7 +22,7 @@ export interface Checkout {
   readonly place: CheckoutPlace;
   /** Gives the place back to the pool; the files stay, so that the next checkout costs the difference. */
   release(): Promise<void>;
-  /** Keeps the mirror in shape. May take minutes and never fails: for when nobody waits any more. */
+  /** Keeps the mirror in shape. May take minutes and never fails. Call it after the job has ended. */
   tidy(signal?: AbortSignal): Promise<void>;
 }
 
@@ -49,12 +49,12 @@ async function checkoutInto(slot: Slot, options: CheckoutOptions): Promise<Check
     await slot.release();
   };
   try {
-    // From here on nobody removes it.
+    // While the slot is held, no other process removes the mirror.
     const mirror = await options.mirror.present(options.signal);
     const place = await fill(slot, { ...options, mirror });
     return { place, release, tidy: (signal) => mirror.tidy(signal) };
   } catch (error) {
-    // What stands there half written helps nobody.
+    // A half written checkout is of no use.
     if (isDiskFull(diskError("", error))) await slot.empty().catch(() => {});
     await release();
     throw error;

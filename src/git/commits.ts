@@ -30,7 +30,7 @@ export interface CommitFiles {
 }
 
 /**
- * Makes a commit that differs from its parent in these files alone, without a working tree and without a ref, and resolves to its
+ * Makes a commit that differs from its parent only in these files, without a working tree and without a ref, and resolves to its
  * name. The same files at the same time are the same commit.
  */
 export async function commitFiles(options: CommitFiles): Promise<string> {
@@ -118,7 +118,7 @@ export async function commitDiff({ from, to, contextLines, path, ...rest }: Comm
   return (await runGit({ ...rest, what: "compare commits", args })).stdout.toString("utf8");
 }
 
-/** The paths in which two commits differ; of a rename both. */
+/** The paths in which two commits differ; both paths of a rename. */
 export async function changedPaths({
   from,
   to,
@@ -141,7 +141,7 @@ export interface FilesAt {
   signal?: AbortSignal | undefined;
 }
 
-/** What a commit holds at a path. Of what is no file (a folder, a link, a submodule) the mode alone counts. */
+/** What a commit holds at a path. For a folder, link or submodule, only the mode counts. */
 export interface FileAt {
   mode: string;
   bytes: Buffer;

@@ -19,12 +19,12 @@ const SLASH = Buffer.from("/");
 export interface ConfinedOptions {
   /** Default "file": a regular one. */
   kind?: "file" | "file or folder";
-  /** The folder in which the system shows what a process holds open; where there is none, names are looked up once more. */
+  /** The folder in which the system shows a process's open files. If it is missing, names are looked up a second time. */
   descriptors?: string;
 }
 
 /**
- * Opens a file of a checkout for reading, and nothing else: whatever stands or is put there while we look (links at any
+ * Opens a file of a checkout for reading, and nothing else. Whatever is there, or is put there meanwhile (links at any
  * depth, pipes, devices, folders), no byte from elsewhere is read. What was opened is judged, not what its name says. The
  * caller closes the descriptor.
  *
@@ -39,7 +39,7 @@ export function openConfined(root: string, key: string, options: ConfinedOptions
   if (fault !== undefined) throw outside(key, fault);
   const [top, name] = [realpathSync.native(root, "buffer"), nameBytes(key)];
   const place = Buffer.concat([top, SLASH, name]);
-  // Without O_NONBLOCK, opening a pipe would wait for somebody who writes to it.
+  // Without O_NONBLOCK, opening a pipe would wait for a writer.
   const file = openSync(place, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
   try {
     const stats = fstatSync(file);
@@ -64,7 +64,7 @@ function realPlace(file: number, descriptors: string): Buffer | undefined {
   }
 }
 
-/** The name without links, if what stands there now is what was opened. */
+/** The name without links, if it still names the file that was opened. */
 function realName(place: Buffer, opened: Stats): Buffer | undefined {
   const real = realpathSync.native(place, "buffer");
   const stats = statSync(real);
@@ -77,10 +77,10 @@ function outside(key: string, why: string): AppError {
 
 /**
  * The first bytes of a file of a checkout, fewer when it has no more; they are those of its blob (`HARDENED_ATTRIBUTES`).
- * The one way in which our own code reads a checkout. Throws what {@link openConfined} throws.
+ * Our own code reads a checkout only in this way. Throws what {@link openConfined} throws.
  *
  * Not asynchronous: that takes several times as long as the 20 µs of a file that was written a moment ago, and a change may
- * have thousands. For the review process, which serves nobody meanwhile.
+ * have thousands. For the review process, which has nothing else to serve meanwhile.
  *
  * @param key of a regular file in the head's tree
  */

@@ -74,7 +74,7 @@ async function usedMirror(gitDir: string): Promise<Pick<Kept, "bytes" | "usedAt"
   const note = await readFile(useNote(gitDir), "utf8").catch(() => undefined);
   if (note !== undefined && /^\d+$/.test(note))
     return { bytes: Number(note), usedAt: await changedAt(useNote(gitDir)) };
-  // Whoever used it was killed before writing that down, or uses it now for the first time.
+  // Its user was killed before it noted that, or is the first one and still at work.
   const usedAt = await changedAt(gitDir);
   return usedAt === 0 ? undefined : { bytes: await mirrorBytes(gitDir), usedAt };
 }
@@ -282,14 +282,14 @@ export class Disk {
     return (await this.#free()).isLow;
   }
 
-  /** Where the folder is not there yet, or the system does not say, whatever is written shows how much is left. */
+  /** If the folder is missing or the system does not say, the next write shows how much is left. */
   async #free(): Promise<FreeSpace> {
     const unknown = { freeBytes: Number.POSITIVE_INFINITY, isLow: false };
     return await this.#options.freeSpace(this.#options.dataFolder).catch(() => unknown);
   }
 }
 
-/** Answers no once, whatever is true. */
+/** Answers no once, without asking. */
 function firstNo(ask: () => Promise<boolean>): () => Promise<boolean> {
   let isFirst = true;
   return async () => {
@@ -353,7 +353,7 @@ async function discard(dataFolder: string, { kind, repository, folder }: Kept): 
 
 /**
  * Removes what killed processes left on the disk: locks, drafts, packs and checkouts that were never finished, temporary
- * folders. What somebody alive uses is left alone, and what is whole is kept. Once the signal has fired, the rest is left.
+ * folders. What a live process uses and what is complete stays. Once the signal has fired, the rest is left.
  */
 export async function sweep(dataFolder: string, signal?: AbortSignal): Promise<void> {
   await removeAbandoned(tmpdir());
@@ -373,14 +373,14 @@ async function sweepRepository(dataFolder: string, { gitDir, checkouts }: Reposi
   }
   await removeEmptyParents(join(checkouts, "0"), 3);
   await ifFree(mirrorLock(gitDir), async () => {
-    // Asked again by the one who holds it: somebody may have made the mirror meanwhile.
+    // Checked again under the lock: another process may have made the mirror meanwhile.
     if ((await mirrorIdOf(gitDir)) !== undefined) return await removeLeftovers(gitDir);
     await setAside(dataFolder, gitDir);
     await removeEmptyParents(gitDir, 2);
   });
 }
 
-/** A checkout that was not finished, or was made from a mirror that is gone, would be written anew. */
+/** Sets a checkout aside that is unfinished or whose mirror is gone: it would be rewritten anyway. */
 async function sweepSlot(dataFolder: string, slot: string, mirror: string | undefined): Promise<void> {
   const state = await readState(slot);
   if (mirror === undefined || state?.mirror !== mirror) return await setAside(dataFolder, slot);
@@ -417,7 +417,7 @@ interface FreeSpace {
 const RESERVE_BYTES = 1_000_000_000;
 const RESERVE_SHARE = 0.05;
 
-/** Of the disk that a folder is on. Some file systems count no blocks: nobody knows when those are full. */
+/** The free space of a folder's disk. Some file systems report no blocks, so it is not known when they are full. */
 export async function freeSpace(folder: string): Promise<FreeSpace> {
   const { bavail, blocks, bsize } = await statfs(folder);
   if (blocks === 0) return { freeBytes: Number.POSITIVE_INFINITY, isLow: false };

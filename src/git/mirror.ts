@@ -47,14 +47,14 @@ const MAX_PACKS = 100;
 
 /**
  * A bare repository that follows one repository of a server. It has all commits and trees, and of the contents what was
- * asked for (a partial clone); a server that knows no filter simply sends everything.
+ * asked for (a partial clone); a server without filters sends everything.
  */
 export class Mirror {
   readonly git: Git;
   readonly gitDir: string;
   /** Where this repository's checkouts are. */
   readonly checkouts: string;
-  /** Changes when the mirror was made anew, so that nobody relies on what an earlier one held. */
+  /** Changes when the mirror is recreated, so that no checkout relies on objects of an earlier one. */
   readonly id: string;
   readonly options: Readonly<MirrorOptions>;
 
@@ -66,7 +66,7 @@ export class Mirror {
     this.id = id;
   }
 
-  /** Opens the mirror, making it if need be. Rejects with `data_folder_unusable`, `disk_full`. */
+  /** Opens the mirror and creates it if needed. Rejects with `data_folder_unusable`, `disk_full`. */
   static async open(given: MirrorOptions, signal?: AbortSignal): Promise<Mirror> {
     // git runs in a folder of its own, from which a relative path would lead elsewhere.
     const options = { ...given, dataFolder: resolve(given.dataFolder) };
@@ -90,7 +90,7 @@ export class Mirror {
   }
 
   /**
-   * Sees to it that the commits are here, with their histories and trees. Asks the server only for what is missing: by
+   * Makes sure that the commits are here with their histories and trees. Asks the server only for what is missing: by
    * its ref first, and by name where the ref has moved on. Rejects with `revision_unknown` when the server has lost it.
    */
   async fetchCommits(
@@ -131,7 +131,7 @@ export class Mirror {
 
   /**
    * Every fetch adds a pack, and every look-up searches all of them: makes one of many, now and then. Does nothing while
-   * somebody else writes to the mirror, and never fails, because the mirror is right without it.
+   * another process writes to the mirror, and never fails, because the mirror is correct without it.
    */
   async tidy(signal?: AbortSignal, maxPacks = MAX_PACKS): Promise<void> {
     const packs = await readdir(join(this.gitDir, "objects", "pack")).catch(() => []);
@@ -161,7 +161,7 @@ export class Mirror {
     const fetch = () =>
       fetchObjects({ ...access, ...request, git: this.git, gitDir: this.gitDir, network, url });
     await fetch().catch(async (error: unknown) => {
-      // We hold the lock, so nobody needs what git has left half done.
+      // We hold the lock, so nothing else needs git's leftovers.
       await removeLeftovers(this.gitDir);
       // Somebody killed a git of ours without us noticing.
       if (!(error instanceof AppError) || !/\.lock': File exists/.test(error.message)) throw error;
@@ -189,7 +189,7 @@ async function openFolder(
   return present ?? (await locked(gitDir, signal, () => writeMirror(gitDir, url)));
 }
 
-/** Nobody can hold what is not there yet: a folder just made may be removed again as one that nobody uses. */
+/** A folder that was just made has no holder yet, so another process may remove it as unused: try again. */
 function unlessRemovedMeanwhile(tries: number) {
   return (error: NodeJS.ErrnoException): undefined => {
     if (error.code !== "ENOENT" || tries >= 5) throw error;
@@ -209,7 +209,7 @@ async function repack(git: Git, gitDir: string, signal: AbortSignal | undefined)
   });
 }
 
-/** Where a ref of the server is kept: under a name that no other ref can stand in the way of. */
+/** Fetches a ref of the server to a local name that cannot conflict with another ref's name. */
 function refspec(ref: string): string {
   if (!/^refs\/[^\s:^~?*[\\]+$/.test(ref))
     throw new AppError("revision_unknown", `'${ref}' is not a full ref name`);

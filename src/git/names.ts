@@ -4,7 +4,7 @@ import { pathFault } from "../diff/paths.ts";
 /** What would read as an escape: `\134`, and `\200` to `\377`. */
 const escapes = /\\(134|[23][0-7]{2})/g;
 const lookalikes = /\\(?=134|[23][0-7]{2})/g;
-/** In bytes read as Latin-1: what may be one character of UTF-8, and whatever else is not ASCII. */
+/** In bytes read as Latin-1: a possible character of UTF-8, or any other byte that is not ASCII. */
 const beyondAscii = /[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}|[\x80-\xff]/g;
 
 const octal = (character: string) => `\\${character.charCodeAt(0).toString(8)}`;
@@ -40,7 +40,7 @@ const MAX_PATH_BYTES = 3_500;
 /** git walks folders by calling itself, and dies of some thousands (2.39 at 5,000; later ones refuse more than 2,048). */
 const MAX_DEPTH = 1_000;
 
-/** Whether a file with this key can be in a checkout. The others are read from their blobs alone. */
+/** Whether a file with this key can be in a checkout. Other files are read only from their blobs. */
 export function isWritable(key: string): boolean {
   if (pathFault(key) !== undefined) return false;
   // No character takes more than four bytes, so ordinary paths need not be looked at.

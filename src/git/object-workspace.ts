@@ -55,12 +55,12 @@ const segmentsOf = (path: string) => path.split("/", MAX_ATTRIBUTES_DEPTH + 2);
 const isTooDeep = (path: string) => segmentsOf(path).length > MAX_ATTRIBUTES_DEPTH + 1;
 
 /**
- * What the `.gitattributes` files of the base's tip say about paths, whatever the head made of those files. Where there are
+ * What the `.gitattributes` files of the base's tip say about paths. The head's are ignored. Where there are
  * some, paths that are too deep to be matched in reasonable time are left out. Rejects with `git_timeout` when patterns and
  * paths were made to be slow all the same.
  *
  * `git check-attr` has `--source` from 2.40 on and we take git from 2.39 on, so it reads an index that holds the
- * `.gitattributes` files alone. A symbolic link of that name is read as its target's path, which holds no rule.
+ * `.gitattributes` files alone. A symbolic link of that name is read as its target's path, which is no rule.
  */
 export async function baseAttributes(
   place: ObjectPlace,
@@ -305,7 +305,7 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
   }
 
   /**
-   * Writes what a search can find into a temporary folder: regular files alone, so there is no link in it, and none that a disk or a
+   * Writes what a search can find into a temporary folder: only regular files, so it has no link, and none that a disk or a
    * search takes for something else. Rejects with `too_large` before a file is written.
    */
   async #checkOut(tree: ReadonlyMap<string, TreeEntry>): Promise<string> {
@@ -352,7 +352,7 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
 }
 
 /**
- * Reading may be done again: a program that somebody killed, or that ended for no reason it knows, is started once more. Else a
+ * Reads are repeated once if their program was killed or ended for an unknown reason. Otherwise a
  * review would go on with less than it can read, and look like any other.
  */
 async function twice<Value>(read: () => Promise<Value>): Promise<Value> {

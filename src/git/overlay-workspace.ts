@@ -24,7 +24,7 @@ import type {
   Workspace,
 } from "./workspace.ts";
 
-/** A file that somebody writes: 5 MB. */
+/** One written file: 5 MB. */
 const MAX_WRITTEN_BYTES = 5 * 1024 * 1024;
 /** All edits together, which are kept in memory: 64 MB. */
 const MAX_OVERLAY_BYTES = 64 * 1024 * 1024;
@@ -38,7 +38,7 @@ const CONCURRENCY = 4;
 /**
  * Edits over any workspace. They are kept in memory. When something is asked about them, git makes a commit of them in a scratch
  * repository that borrows the objects of `place`, and ripgrep searches copies of the edited files; both are in a temporary folder,
- * and neither the repository nor the checkout is written to. Dispose of it; the workspace below has to be disposed of by itself.
+ * and neither the repository nor the checkout is written to. Dispose of it. The workspace below is disposed of separately.
  *
  * @param place where the objects of the workspace below are
  */
@@ -113,7 +113,7 @@ class OverlayWorkspace implements EditableWorkspace, AsyncDisposable {
     return this.#below.commits(max);
   }
 
-  /** Of the files that nobody edited the workspace below finds what there is. */
+  /** The workspace below searches the files that were not edited. */
   async search(query: SearchQuery, signal: AbortSignal): Promise<SearchHits> {
     if (this.#written.size === 0) return await this.#below.search(query, signal);
     const tree = await this.tree("head");
@@ -225,7 +225,7 @@ class OverlayWorkspace implements EditableWorkspace, AsyncDisposable {
     this.#requireRoom(path, below);
   }
 
-  /** Of a file and a folder of one name there is one alone. */
+  /** A file and a folder cannot have the same name. */
   #requireRoom(path: string, below: ReadonlyMap<string, TreeEntry>): void {
     const isThere = (at: string) => this.#modeAt(at, below) !== undefined;
     const standing = this.#modeAt(path, below);
@@ -282,9 +282,9 @@ class OverlayWorkspace implements EditableWorkspace, AsyncDisposable {
     return { gitDir, reader };
   }
 
-  /** Copies of the edited files in a folder that nobody else writes to, so no link is on the way to one of them. */
+  /** Copies of the edited files in a folder that only this process writes to, so no link is on the way to one of them. */
   async #writeFiles(): Promise<string> {
-    // Those of an earlier state; nobody searches them any more.
+    // Copies of an earlier state are no longer searched.
     if (this.#copies !== undefined) await removeFolder(this.#copies);
     const root = await this.#newFolder();
     this.#copies = root;

@@ -7,7 +7,7 @@ import { livenessOf, ownIdentity } from "../process-identity.ts";
 const scope = createHash("sha256").update(ownIdentity.scope).digest("base64url").slice(0, 12);
 
 /**
- * This process in some thirty characters without a space: what is written down wherever a later process has to find out
+ * Identifies this process in about thirty characters without a space. It is written wherever a later process has to find out
  * whether the one that began something still lives.
  */
 export const ownTag = [ownIdentity.pid, ownIdentity.started, scope].join(".");
@@ -28,7 +28,7 @@ const PATIENCE_MS = 5_000;
 const POLL_MS = 20;
 
 /**
- * Ends the programs of processes that were killed, and what those programs started: nobody reads what they say any more, but
+ * Ends the programs of processes that were killed, and what those programs started: nothing reads their output any more, but
  * they may still be writing to a mirror or a checkout. Resolves once they are gone. Only where the system shows the
  * environment of processes, in /proc; elsewhere they end by themselves when they want to say something.
  */
@@ -44,7 +44,7 @@ export async function endOrphans(): Promise<void> {
 async function listOrphans(): Promise<number[]> {
   const names = await readdir("/proc").catch(() => []);
   const owned = names
-    // Whoever started this process may have been started by one that is gone.
+    // The parent of this process may itself have had a parent that is gone.
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
     .map(async (name) => {
       // Unreadable for processes of other users, empty for what has ended.
@@ -88,7 +88,7 @@ const SILENCE_MS = 20_000;
 const LOCK_POLL_MS = 25;
 
 /**
- * Takes a lock if nobody alive holds it; undefined when somebody does. Works between processes and within one. A lock is a
+ * Takes a lock unless a live process holds it; then undefined. Works between processes and within one. A lock is a
  * symbolic link that leads nowhere and names its holder: it is made or not made, never half written, and so short that it
  * needs no room on the disk, so that a full one can be cleared.
  */
@@ -146,7 +146,7 @@ async function linked(holder: string, path: string): Promise<boolean> {
 
 /**
  * Takes the place of a dead holder. The right to do so is itself a lock, named after the holding that ended, and becomes the
- * lock: so two who find the holder dead cannot both get it. Whoever gets the right looks again, because another may have been
+ * lock: so two who find the holder dead cannot both get it. The holder of the right checks again, because another process may have been
  * through already.
  */
 async function takeOver(path: string, dead: string, options: LockOptions): Promise<Taken | undefined> {
@@ -161,10 +161,10 @@ async function takeOver(path: string, dead: string, options: LockOptions): Promi
   return undefined;
 }
 
-/** Stands for whatever is no lock of ours, such as the file that an earlier version made. */
+/** The holder of anything that is no lock of ours, such as the file that an earlier version made. */
 const STRANGER = "0.0.something-else";
 
-/** Undefined when nobody holds it. What a link of ours says becomes part of the name of another one. */
+/** Undefined if the lock is free. Our links' targets become part of the names of others. */
 async function holderOf(path: string): Promise<string | undefined> {
   return await readlink(path).then(
     (holder) => (/^[\w.-]{1,100}$/.test(holder) ? holder : STRANGER),

@@ -64,7 +64,7 @@ export class Patches {
     const sides = sidesOf(change, section);
     // Where a whole file comes or goes there are no unchanged lines to show, and a submodule has one line.
     const sameWidth = contextLines === PATCH_CONTEXT || !sides.from || !sides.to || sides.submodule;
-    // A section that printed no hunks has none at any width: binary, mode alone, a pure rename.
+    // A section without hunks has none at any width: binary, mode only, a pure rename.
     if (!section.hasHunks) return Buffer.alloc(0);
     const printed = sameWidth ? section.hunks() : undefined;
     if (printed !== undefined) return printed;
@@ -126,7 +126,7 @@ export class Patches {
     return assign(changes, sections.end(isCut), isCut);
   }
 
-  /** Ends a process that is still printing patches nobody will ask for. */
+  /** Ends a process that still prints patches. */
   [Symbol.dispose](): void {
     this.#disposed.abort();
   }
@@ -179,11 +179,11 @@ export const diffOptions = [
 /** Renames as GitHub finds them; `-C` would turn an added file into a copy that GitHub does not know. */
 export const renameOptions = ["-M", "-l1000"];
 
-/** Hunks beyond this size are for nobody, and several of them may be in memory. */
+/** Larger hunks are of no use to a reader, and several may be in memory. */
 const MAX_HUNKS_BYTES = 32 * 1024 * 1024;
 const NEWLINE = 10;
 
-/** What is compared; undefined stands for no file. */
+/** What is compared; undefined means no file. */
 export interface Sides {
   from?: string | undefined;
   to?: string | undefined;
@@ -275,10 +275,10 @@ export async function streamChange(
   splitter.end();
 }
 
-/** Records end with NUL and none is empty; an empty one stands between them and the patches. */
+/** Records end with NUL and none is empty; an empty one separates them from the patches. */
 const SEPARATOR = Buffer.from([0, 0]);
 
-/** Tells the listing from the patches behind it, in whatever pieces they come. */
+/** Separates the listing from the patches behind it, however the stream is cut. */
 export class ChangeSplitter {
   readonly #sink: ChangeSink;
   readonly #pieces: Buffer[] = [];
@@ -318,7 +318,7 @@ export class ChangeSplitter {
   }
 }
 
-/** What a stream of patches is told to, section by section. No bytes given to it outlive the call. */
+/** Receives a stream of patches section by section. The bytes it gets are only valid during the call. */
 export interface PatchSink {
   /** A section begins; `header` are its bytes up to the first hunk. */
   header(header: Buffer): void;
@@ -475,7 +475,7 @@ export const defaultPatchLimits: PatchLimits = {
   hunks: 200_000,
 };
 
-/** What git printed of one file: what stands before its hunks, and the hunks. */
+/** What git printed for one file: the lines before its hunks, and the hunks. */
 export interface Section {
   /** In Latin-1, one character a byte. */
   header: string;

@@ -43,7 +43,7 @@ export async function writeMirror(gitDir: string, url: string): Promise<string> 
   return id;
 }
 
-/** The id of whatever mirror is in this folder; undefined when it was never finished. */
+/** The id of the mirror in this folder; undefined if it was never finished. */
 export async function mirrorIdOf(gitDir: string): Promise<string | undefined> {
   return (await readFile(join(gitDir, ID_FILE), "utf8").catch(() => "")) || undefined;
 }
@@ -60,7 +60,7 @@ function ownFiles(url: string): [string, string][] {
 }
 
 /**
- * Nothing here says that this is a partial clone; a fetch is told so by its environment. To every other process a missing
+ * The file does not say that this is a partial clone; only a fetch gets that, from its environment. To every other process a missing
  * object is simply missing, so that none can go and fetch it.
  */
 function configFile(url: string): string {
@@ -117,7 +117,7 @@ export function placesOf(dataFolder: string, repository: RepositoryName): Reposi
   return placesAt(dataFolder, repositoryPath(repository));
 }
 
-/** For `<host>/<owner>/<name>` as it stands on the disk. */
+/** For `<host>/<owner>/<name>` as it is on the disk. */
 export function placesAt(dataFolder: string, path: string): RepositoryPlaces {
   return {
     gitDir: `${join(dataFolder, "mirrors", path)}.git`,
@@ -130,9 +130,9 @@ export const graphFolder = (gitDir: string) => join(gitDir, "hunkwise-graph");
 /** The index in it. */
 export const graphIndex = (gitDir: string) => join(graphFolder(gitDir), "index.db");
 
-/** The lock of whoever writes to a mirror. */
+/** Held while writing to a mirror. */
 export const mirrorLock = (gitDir: string) => join(gitDir, "hunkwise.pid");
-/** The lock of whoever uses a checkout, and the mirror it was made from. */
+/** Held while using a checkout and the mirror it was made from. */
 export const slotLock = (slot: string) => join(slot, "pid");
 
 /** The folders of a repository's checkouts, whether in use or not. */
@@ -141,7 +141,7 @@ export async function slotsIn(checkouts: string): Promise<string[]> {
   return names.filter((name) => /^\d+$/.test(name)).map((name) => join(checkouts, name));
 }
 
-/** `<host>/<owner>/<name>` of every repository of which a mirror or a checkout is here. */
+/** `<host>/<owner>/<name>` of every repository that has a mirror or a checkout here. */
 export async function repositoriesIn(dataFolder: string): Promise<string[]> {
   const [mirrors, checkouts] = await Promise.all([
     threeDeep(join(dataFolder, "mirrors")),
@@ -165,7 +165,7 @@ async function threeDeep(root: string): Promise<string[]> {
 }
 
 /**
- * Runs something while no other process, and nobody else in this one, takes a place for a checkout or removes one: what is
+ * Runs something while nothing else, in this process or another, takes a place for a checkout or removes one: what is
  * free then stays free. For milliseconds of work; large folders are set aside and deleted afterwards.
  */
 export async function arranging<Result>(
@@ -183,7 +183,7 @@ export async function arranging<Result>(
 }
 
 /**
- * Deletes the mirror and the checkouts of one repository. False, with everything left as it is, while somebody alive uses one
+ * Deletes the mirror and the checkouts of one repository. False, with everything left as it is, while a live process uses one
  * of them: ask again later. Rejects with `usage` for what is no name of a repository.
  */
 export async function removeRepository(dataFolder: string, repository: RepositoryName): Promise<boolean> {
@@ -193,7 +193,7 @@ export async function removeRepository(dataFolder: string, repository: Repositor
   return removed;
 }
 
-/** Whether there is a mirror of a repository, of which it then holds something already. */
+/** Whether a repository has a mirror. */
 export async function isMirrored(dataFolder: string, repository: RepositoryName): Promise<boolean> {
   return (await mirrorIdOf(placesOf(dataFolder, repository).gitDir)) !== undefined;
 }
@@ -225,7 +225,7 @@ export function unlessGone(error: NodeJS.ErrnoException): "gone" {
   throw error;
 }
 
-/** Removes the folders around one as far as they are empty; whoever makes a folder there at the same time makes them anew. */
+/** Removes the parent folders as far as they are empty. Who makes a folder there at the same time makes its parents too. */
 export async function removeEmptyParents(folder: string, levels: number): Promise<void> {
   for (let parent = dirname(folder), level = 0; level < levels; level++, parent = dirname(parent)) {
     try {
@@ -238,7 +238,7 @@ export async function removeEmptyParents(folder: string, levels: number): Promis
 
 export const trashFolder = (dataFolder: string) => join(dataFolder, "trash");
 
-/** Puts a folder where nobody looks for it, in one step: whoever is killed while deleting leaves nothing half there. */
+/** Moves a folder to the trash in one step, so that a kill during deletion leaves nothing half there. */
 export async function setAside(dataFolder: string, folder: string): Promise<void> {
   const trash = trashFolder(dataFolder);
   await mkdir(trash, { recursive: true });
@@ -252,7 +252,7 @@ export async function emptyTrash(dataFolder: string, signal?: AbortSignal): Prom
   const trash = trashFolder(dataFolder);
   for (const name of await readdir(trash).catch(() => [])) {
     if (signal?.aborted) return;
-    // Another process may be deleting it as well; whoever comes last deletes what is left.
+    // Another process may be deleting it too; the last one deletes the rest.
     await rm(join(trash, name), { recursive: true, force: true, maxRetries: 3 }).catch(() => {});
   }
 }
@@ -303,7 +303,7 @@ export class Slot {
     await mkdir(this.root, { recursive: true });
   }
 
-  /** From here on until `settle` nobody may rely on what the slot holds, but it counts as if it were there. */
+  /** Until `settle`, the slot's content is not to be relied on, but its planned size counts. */
   unsettle(planned: Pick<SlotState, "files" | "bytes">): Promise<void> {
     return this.settle({ ...planned, mirror: "", sha: "" });
   }
@@ -328,7 +328,7 @@ export class Slot {
 
 /**
  * What a slot's folder holds. `mirror` is the id of the mirror whose objects it was written from, and empty while it is not
- * certain what stands there; then files and bytes are what will.
+ * certain what the slot holds; then files and bytes are the planned ones.
  */
 const SlotState = z.object({ mirror: z.string(), sha: z.string(), files: z.number(), bytes: z.number() });
 type SlotState = z.infer<typeof SlotState>;

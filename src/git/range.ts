@@ -12,13 +12,13 @@ import { defaultLimits, plannedBytes, writeTree } from "./write-tree.ts";
 
 /** A repository of the machine, looked at without writing to it and without running what it configures. */
 export interface LocalRepository extends ObjectSource {
-  /** What holds index and HEAD; in a linked worktree not the same as `commonDir`. */
+  /** Holds index and HEAD; not `commonDir` in a linked worktree. */
   gitDir: string;
   /** Null when it is bare. */
   workTree: string | null;
 }
 
-/** Nobody but the caller of the command line decides which repository is read, so its owner does not matter. */
+/** Only the caller of the command line decides which repository is read, so its owner does not matter. */
 const anyOwner = [["safe.directory", "*"]] as const;
 
 /** Finds the repository that a folder belongs to. Rejects with `repository_unavailable` when there is none. */
@@ -51,7 +51,7 @@ export async function discoverRepository(git: Git, folder: string): Promise<Loca
   };
 }
 
-/** A bare repository is used when it is named itself, never when it lies around inside of something else. */
+/** A bare repository is used only if it is named itself, never if it merely lies in another folder. */
 async function looksBare(folder: string): Promise<boolean> {
   const parts = await Promise.all(
     ["HEAD", "objects", "refs"].map((name) => stat(join(folder, name)).catch(() => undefined)),
@@ -93,7 +93,7 @@ export function createGit(options: CreateGitOptions): SimpleGit {
   const { GIT_CONFIG_GLOBAL: _, ...own } = gitEnvironment(options.git);
   const environment = { ...own, ...(options.gitDir ? { GIT_DIR: options.gitDir } : {}) };
   const config = [...hardenedConfig().filter(([key]) => !guarded.test(key)), ...(options.config ?? [])];
-  // simple-git's own time-out starts anew with every byte; a signal does not.
+  // simple-git's own time-out restarts with every byte; a signal does not.
   const deadline = AbortSignal.timeout(options.timeoutMs ?? 60_000);
   return simpleGit({
     baseDir: options.baseDir,
@@ -207,14 +207,14 @@ interface Revision {
   name: string;
 }
 
-/** Bases to choose from when none was named: the first that exists counts. */
+/** Bases to choose from if none was named: the first that exists is taken. */
 export interface BaseChoice {
   names: readonly string[];
-  /** What to say if none of them exists. */
+  /** The message if none of them exists. */
   complaint: string;
 }
 
-/** What to do about history that was cut off. */
+/** The remedy for history that was cut off. */
 export const SHALLOW_REMEDY =
   "The clone is shallow: run git fetch --unshallow, or in CI check out with fetch-depth: 0 (GitLab: GIT_DEPTH: 0)";
 
@@ -392,7 +392,7 @@ interface MergeBaseOptions {
 
 /**
  * The commit that a pull request is compared with, and how many others would do as well. Branches that were merged into each other
- * crosswise have several, of which git picks one; an author can have it pick the one since which nothing changed. Rejects with
+ * crosswise have several. git picks one, and an author can make it pick one since which nothing changed. Rejects with
  * `revision_unknown` if the histories share no commit.
  */
 export async function findMergeBase(

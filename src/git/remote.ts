@@ -14,17 +14,17 @@ import {
 } from "./run-git.ts";
 import { runProcess } from "./run-process.ts";
 
-/** How far a fetch has come, for a person who waits. */
+/** The progress of a fetch, for display. */
 export interface FetchProgress {
   /** git's own words: "Receiving objects", "Resolving deltas" ... */
   stage: string;
   percent: number;
 }
 
-/** What lets one fetch in, and how long it may take. */
+/** The credentials and limits of one fetch. */
 export interface FetchAccess {
   /**
-   * Value of the Authorization header; null for a public repository. Reaches git through its environment alone. A function is
+   * Value of the Authorization header; null for a public repository. Reaches git only through its environment. A function is
    * asked before each fetch: what a repository takes may outlive a token.
    */
   authorization: string | null | (() => Promise<string>);
@@ -175,13 +175,13 @@ export interface PushRequest {
   from: string;
   /** The commit it goes to; a descendant of `from`. */
   to: string;
-  /** Value of the Authorization header. Reaches git through its environment alone. */
+  /** Value of the Authorization header. Reaches git only through its environment. */
   authorization: string;
   signal?: AbortSignal | undefined;
   timeoutMs?: number | undefined;
 }
 
-/** What the server made of a push. In words for people where it did not take it. */
+/** The result of a push; `reason` is for people. */
 export type PushEnd = { kind: "pushed" } | { kind: "moved" } | { kind: "refused"; reason: string };
 
 const DEFAULT_PUSH_MS = 120_000;
@@ -189,7 +189,7 @@ const DEFAULT_PUSH_MS = 120_000;
 /**
  * Moves a branch from one commit to another, or does nothing: the server compares where the branch is as it takes the push
  * (https://git-scm.com/docs/git-push#Documentation/git-push.txt---force-with-leaseltrefnamegtltexpectgt). A branch that is there
- * already counts as pushed, so that it may be asked again after a fault. Rejects where the server cannot be reached.
+ * already counts as pushed, so that a push may be repeated after a failure. Rejects if the server cannot be reached.
  */
 export async function pushCommit(request: PushRequest): Promise<PushEnd> {
   const { git, network, url, authorization, from, to } = request;
@@ -228,7 +228,7 @@ export async function pushCommit(request: PushRequest): Promise<PushEnd> {
   return refusal;
 }
 
-/** The lease says where the branch is, and lets it go anywhere: what stood on it has to stay. Rejects with `usage` where it would not. */
+/** The lease only checks where the branch is, so its commits must be checked separately. Rejects with `usage` if it would not. */
 async function requireDescendant({ git, gitDir, from, to, signal }: PushRequest): Promise<void> {
   const args = ["merge-base", "--is-ancestor", from, to];
   const { exitCode } = await runGit({
@@ -271,9 +271,9 @@ function refOf({ branch, from, to }: PushRequest): string {
   return `refs/heads/${branch}`;
 }
 
-/** How git speaks with a server: it follows no redirect, and does not wait for ever. */
+/** No redirects, and an end to slow connections. */
 export const httpConfig = [
-  // git would take the header along to wherever it is sent (tried: to another host, too).
+  // git would send the header along with a redirect (tried: to another host, too).
   ["http.followRedirects", "false"],
   ["http.lowSpeedLimit", "1000"],
   ["http.lowSpeedTime", "60"],
@@ -293,7 +293,7 @@ export function authorizationConfig(
   return [[`http.${new URL(url).origin}/.extraHeader`, `Authorization: ${authorization}`]];
 }
 
-/** Everything in which the credential could show: the header, what it is made of, and what that decodes to. */
+/** Every form of the credential that could show up: the header, its value, and what that decodes to. */
 export function secretsOf(authorization: string | null): string[] {
   if (authorization === null) return [];
   const value = authorization.split(" ").at(-1) ?? "";

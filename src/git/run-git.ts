@@ -13,7 +13,7 @@ export interface Git {
   emptyHome: string;
 }
 
-/** What only a fetch needs to know. */
+/** The network settings of a fetch. */
 export interface Network {
   /** Plain http is refused unless the operator asked for it. */
   allowHttp?: boolean;
@@ -25,7 +25,7 @@ export interface Network {
 }
 
 /**
- * Configuration that outranks whatever a repository brings. Each line stands against an attack that was reproduced, or
+ * Configuration that outranks a repository's own. Each line stops an attack that was reproduced, or
  * keeps the bytes on the disk equal to the blob.
  */
 const hardened: readonly (readonly [string, string])[] = [
@@ -48,7 +48,7 @@ const hardened: readonly (readonly [string, string])[] = [
   ["protocol.https.allow", "always"],
   ["transfer.bundleURI", "false"],
   ["fetch.writeCommitGraph", "false"],
-  // Beyond it git streams a file instead of holding it, and shows no diff of it: nobody reads so much.
+  // Beyond it git streams a file instead of holding it, and shows no diff of it.
   ["core.bigFileThreshold", "20m"],
   // Housekeeping in the background would outlive the job and its lock.
   ["gc.auto", "0"],
@@ -70,7 +70,7 @@ export function configVariables(config: readonly (readonly [string, string])[]):
   return variables;
 }
 
-/** The environment of a git process, made from nothing; it reaches no remote and asks nobody. */
+/** The environment of a git process, made from nothing. It reaches no remote and never prompts. */
 export function gitEnvironment(git: Git, network: Network = {}): Record<string, string> {
   return {
     PATH: `${dirname(git.gitPath)}:/usr/local/bin:/usr/bin:/bin`,
@@ -90,7 +90,7 @@ export function gitEnvironment(git: Git, network: Network = {}): Record<string, 
   };
 }
 
-/** What a fetch gets on top: the way out, and nothing else has it. */
+/** The variables that give a fetch its way out. No other command gets them. */
 export function networkVariables(network: Network): Record<string, string> {
   return {
     ...(network.proxy ? { HTTPS_PROXY: network.proxy, https_proxy: network.proxy } : {}),
@@ -102,7 +102,7 @@ export function networkVariables(network: Network): Record<string, string> {
 
 const fullName = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
 
-/** Whether this is a full object name; nothing else may stand where git expects a revision. */
+/** Whether this is a full object name. Nothing else is passed where git expects a revision. */
 export function isObjectName(text: string): boolean {
   return fullName.test(text);
 }
@@ -131,7 +131,7 @@ interface GitCommand {
   timeoutMs?: number | undefined;
   /** Default 512 MB of stdout; beyond it the process is killed and the call rejects with `too_large`. */
   maxBytes?: number | undefined;
-  /** Exit codes that are answers. Default 0 alone. */
+  /** Exit codes that are answers. Default only 0. */
   expectedExits?: readonly number[];
 }
 

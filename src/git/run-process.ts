@@ -13,7 +13,7 @@ export interface ProcessRequest {
   /** What it reads; pieces are taken as fast as it reads them, and what they are rejected with is this call's end. */
   input?: string | Buffer | AsyncIterable<Buffer> | undefined;
   signal?: AbortSignal | undefined;
-  /** The process is killed this many milliseconds after its start, whatever it is doing. */
+  /** The process is killed this many milliseconds after its start. */
   timeoutMs: number;
   /** Gets stdout as it comes; "stop" ends the process at once, which is no failure. */
   onStdout: (chunk: Buffer) => "stop" | undefined;
@@ -36,17 +36,17 @@ const STDERR_KEPT = 16_384;
 let inThisGroup = false;
 
 /**
- * From now on programs run in this process's own group, so that whoever kills the group ends them too. For a process that
+ * From now on programs run in this process's own group, so that killing the group ends them too. For a process that
  * leads a group made for it.
  */
 export function keepProgramsInThisGroup(): void {
   inThisGroup = true;
 }
 
-/** How every program is started: as the leader of a process group of its own, if nothing else was asked for. */
+/** How every program is started: by default as the leader of its own process group. */
 export const programGroup = () => ({ detached: !inThisGroup });
 
-/** Kills a program and everything it started; the program alone where it runs in this process's group. */
+/** Kills a program and everything it started, or only the program if it runs in this process's group. */
 export function killProgram(child: ChildProcess, signal: "SIGTERM" | "SIGKILL"): void {
   if (inThisGroup) child.kill(signal);
   else killGroup(child, signal);
@@ -158,7 +158,7 @@ const MAX_BYTES = 32 * 1024 * 1024;
 interface SplitterOptions {
   /** The byte that ends a line: newline, or NUL in git's `-z` output. Default newline. */
   end?: number;
-  /** A longer line is left out: nobody can use it and it must not fill the memory. Default 32 MB. */
+  /** Longer lines are left out, because they would fill the memory. Default 32 MB. */
   maxBytes?: number;
 }
 
@@ -166,7 +166,7 @@ interface SplitterOptions {
 export const byNul: SplitterOptions = { end: 0, maxBytes: Number.POSITIVE_INFINITY };
 
 /**
- * Cuts a stream into lines as it comes. A line is handed on as bytes of the piece it came in: whoever keeps a part of it makes a
+ * Cuts a stream into lines as it comes. A line is a view into the piece it came in: to keep a part of it, make a
  * copy, or the whole stream stays in memory for it.
  */
 export class LineSplitter {

@@ -17,7 +17,7 @@ export async function makeTempFolder(parent: string): Promise<string> {
   return folder;
 }
 
-/** All at once: asking for each file by itself takes twice as long, and whoever ends a range has nothing else to do. */
+/** Synchronous: file by file takes twice as long, and the caller has nothing else to do. */
 export async function removeFolder(folder: string): Promise<void> {
   rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
 }

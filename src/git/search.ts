@@ -19,7 +19,7 @@ const TIMEOUT_MS = 60_000;
 const [NEWLINE, SLASH] = [10, 47];
 /** Larger files are not searched: a line of 100 MB would be in memory twice. ripgrep reads "20M" as this number. */
 export const MAX_SEARCHED_BYTES = 20 * 1024 * 1024;
-/** Longer lines are cut for whoever reads the result; minified files have lines of megabytes. */
+/** Longer lines are cut; minified files have lines of megabytes. */
 const MAX_LINE_CHARS = 2000;
 
 /**
@@ -135,7 +135,7 @@ const obeysNoFile = [
 const target = (path: string | undefined) => (path === undefined ? "./" : `./${path}`);
 
 /**
- * ripgrep's arguments for a query. What the query says stands behind `=` or `--`, so it is never an option.
+ * ripgrep's arguments for a query. Values of the query come after `=` or `--`, so none is taken for an option.
  * @param path of the tree; undefined is the root
  */
 export function ripgrepArguments(query: SearchQuery, path: string | undefined): string[] {
@@ -347,7 +347,7 @@ class MatchCollector {
     }
   }
 
-  /** All that were found, those of a file in which the stream was stopped too. */
+  /** All matches found, including those of a file in which the stream was stopped. */
   get matches(): LineMatch[] {
     this.#endFile();
     return this.#matches;
@@ -370,7 +370,7 @@ function cutLine(line: string): string {
   return `${text.slice(0, MAX_LINE_CHARS)} [... ${text.length - MAX_LINE_CHARS} more characters]`;
 }
 
-/** Two answers to one query, of files of which none is in both, as one. */
+/** Joins two answers to one query about different files. */
 export function mergeHits(one: SearchHits, other: SearchHits, { maxResults }: SearchQuery): SearchHits {
   const join = <Hit>(a: readonly Hit[], b: readonly Hit[], pathOf: (hit: Hit) => string) => {
     const keyed = [...a, ...b].map((hit) => ({ hit, key: sortKey(pathOf(hit)) }));
@@ -393,7 +393,7 @@ function hitsOf(hits: SearchHits): readonly unknown[] {
   return hits.mode === "count" ? hits.counts : hits.paths;
 }
 
-/** What ripgrep sorts by: names of bytes, folder by folder. So `a/b` stands before `a-b`, otherwise than with git. */
+/** What ripgrep sorts by: names as bytes, folder by folder. Unlike in git, `a/b` comes before `a-b`. */
 function sortKey(path: string): Buffer {
   const bytes = nameBytes(path);
   for (let at = bytes.indexOf(SLASH); at >= 0; at = bytes.indexOf(SLASH, at + 1)) bytes[at] = 0;

@@ -141,18 +141,18 @@ export interface Workspace {
 /** One file that differs from the head with which an editable workspace began. */
 export interface Edit {
   path: string;
-  /** What stood there; null for a file that is new. */
+  /** The file before; null if it is new. */
   before: TreeEntry | null;
-  /** What stands there now; null for a file that is gone. Modes are "100644" and "100755". */
+  /** The file now; null if it is gone. Modes are "100644" and "100755". */
   after: { mode: string; bytes: Buffer } | null;
 }
 
 /**
  * A workspace whose head can be changed: what is read of "head" is what was written. The two other revisions stay. Paths are keys
- * as everywhere; regular files alone are written, and never `.git`.
+ * as everywhere. Only regular files are written, and never `.git`.
  */
 export interface EditableWorkspace extends Workspace {
-  /** The bytes of a file as it stands. Rejects with `usage` where there is none. */
+  /** The current bytes of a file. Rejects with `usage` if there is none. */
   read(path: string): Promise<Buffer>;
   /** Puts a file there, whole or not at all. Without `mode` it keeps the one it had, or is an ordinary file. */
   write(path: string, bytes: Buffer, options?: { mode?: "100644" | "100755" }): Promise<void>;
@@ -165,7 +165,7 @@ export interface EditableWorkspace extends Workspace {
 export const CheckoutPlace = z.strictObject({
   /** Absolute path of the git program. */
   gitPath: z.string(),
-  /** Absolute path of the (bare) repository; git is always told by `--git-dir`. */
+  /** Absolute path of the (bare) repository, always passed as `--git-dir`. */
   gitDir: z.string(),
   /** Absolute path of the working tree of the head. */
   root: z.string(),

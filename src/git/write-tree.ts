@@ -16,7 +16,7 @@ export interface WriteTreeOptions {
   gitDir: string;
   /** The folder whose files become those of the commit. */
   root: string;
-  /** Remembers what stands in the folder, so that the next call writes what differs. */
+  /** Remembers what the folder holds, so that the next call only writes what differs. */
   indexFile: string;
   sha: string;
   /** Whether folder and index are known to agree; then only what differs from the index is looked at. */
@@ -80,7 +80,7 @@ const TAB = 9;
  * The tree of a commit without the files that no checkout can hold (too long a name, too deep a folder); undefined when it
  * has none. Git would write nothing at all for a single one of them. Adds the tree to the repository's objects.
  *
- * @param draftIndex path of an index that nobody uses; it is removed again
+ * @param draftIndex path of an unused index; it is removed again
  */
 export async function writableTree(
   place: ListingPlace,

@@ -151,7 +151,7 @@ async function execute(input: Input, context: ToolContext, signal: AbortSignal) 
   };
   const note = await latin1Note(output.diff, [change.oldOid, change.newOid], context.workspace);
   const githubDiff = await context.diffs.fileDiff(change, GITHUB_CONTEXT);
-  // Nobody is shown an answer that comes too late.
+  // An answer that comes too late is not shown.
   if (!signal.aborted) noteShown(context.coverage, githubDiff, hunks);
   const answer = note === undefined ? { output } : { output, note };
   if (last === total) return answer;

@@ -20,7 +20,7 @@ interface ServedHunk {
   bytes: number;
 }
 
-/** What the hunks of one file may take in an answer: its path stands in the heading and in the ending, the old one once. */
+/** What the hunks of one file may take in an answer: its path is in the heading and in the ending, the old one once. */
 export function pageBudget({ path, oldPath }: Pick<FileDiff, "path" | "oldPath">): number {
   const bytes = (one: string) => Math.min(shownBytes(JSON.stringify(one)), MAX_PATH_BYTES);
   return MAX_RENDERED_BYTES - RESERVED_BYTES - 2 * bytes(path) - bytes(oldPath ?? "");

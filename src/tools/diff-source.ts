@@ -27,16 +27,16 @@ import type { Change, Workspace } from "../git/workspace.ts";
 import { count, showPath } from "./show.ts";
 import type { ChangedFile, DiffSource } from "./tool.ts";
 
-/** What the base branch says of changed files, of a renamed one at either path. */
+/** What the base branch says about changed files; about a renamed one at either path. */
 interface BaseWords {
   of(change: Change, path: string): BaseWord;
-  /** What people should hear of: attributes that could not be read. */
+  /** Warnings for people: attributes that could not be read. */
   warnings: readonly string[];
 }
 
 /**
- * Asks the base about a change. When its attributes cannot be told, whatever the reason, the review goes on without them and
- * with a warning: rather is something read that nobody has written than something left out that the base wants read.
+ * Asks the base about a change. If its attributes cannot be read, the review goes on without them and
+ * with a warning: better to review a generated file than to skip one that the base wants reviewed.
  */
 async function askBase(workspace: Workspace, changes: readonly Change[]): Promise<BaseWords> {
   const warnings: string[] = [];
@@ -120,7 +120,7 @@ function isTextual(change: Change): boolean {
   return change.additions !== null && lastMode(change).startsWith("100");
 }
 
-/** The patch of a textual change. Where a file takes the place of a link or submodule, that of the file alone. */
+/** The patch of a textual change. If a file replaces a link or submodule, only the file's. */
 async function textualPatch(workspace: Workspace, change: Change, contextLines: number): Promise<string> {
   const patch = await workspace.patch(change, contextLines);
   // Of the two halves the file is the second; lines of content have a sign in front.
@@ -222,13 +222,13 @@ interface Survey {
   bytes: number;
   /** Digests of its changes, by hunk. */
   changes: ChangedFile["changes"];
-  /** Why nobody can read it, where nobody can. */
+  /** Why it cannot be read, if it cannot. */
   unreadable: string | null;
 }
 
 const unseen: Survey = { hunks: 0, bytes: 0, changes: [], unreadable: null };
 
-/** What stands around a file's hunks: `## `, its path and two line feeds. */
+/** What surrounds a file's hunks: `## `, its path and two line feeds. */
 const headingBytes = (path: string) => shownBytes(showPath(path)) + 5;
 
 /**

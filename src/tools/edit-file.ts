@@ -27,7 +27,7 @@ const MAX_LINES = 20_000;
 
 const squeezed = (text: string) => text.replaceAll(/\s+/g, " ").trim();
 
-/** What to tell somebody who looks for a text that is not in a file: where something like it stands, and what it looks like. */
+/** The error for a text that is not in a file: where something like it is, and what that looks like. */
 function absentText(path: string, wanted: string, replacement: string, text: string): string {
   const lines = text.split("\n");
   const first = wanted.split("\n").find((line) => line.trim() !== "") ?? "";
@@ -69,7 +69,7 @@ const MAX_BYTES = 16 * 1024 * 1024;
 interface TextReplacement {
   old: string;
   now: string;
-  /** Every occurrence, not the first alone. */
+  /** Every occurrence, not only the first. */
   all: boolean;
 }
 
@@ -77,13 +77,13 @@ interface ReplacedText {
   /** The file's bytes. */
   raw: string;
   replaced: number;
-  /** Other occurrences that stand there still. */
+  /** Occurrences that are left. */
   left: number;
 }
 
 /**
- * A file with one text in place of another, found whatever its lines end with. Line ends stay as they were: of a line that comes
- * anew it is that of the one before. Throws a ToolError where the file would become too large. Undefined where the text is in the file in none of its spellings.
+ * A file with one text replaced by another, found whatever its lines end with. Line ends stay as they were; a new line gets
+ * that of the line before it. Throws a ToolError if the file would become too large. Undefined if the file has the text in none of its spellings.
  */
 function replaceText(file: EditableText, { old, now, all }: TextReplacement): ReplacedText | undefined {
   const plain = file.raw.replaceAll("\r\n", "\n");
@@ -100,7 +100,7 @@ function replaceText(file: EditableText, { old, now, all }: TextReplacement): Re
   return undefined;
 }
 
-/** A long text in place of a short one that stands there a million times takes more than any memory. */
+/** Replacing a short text that occurs a million times by a long one takes more than any memory. */
 function requireRoom(bytes: number): void {
   if (bytes > MAX_BYTES) throw new ToolError(`the file would have ${bytes} bytes, more than ${MAX_BYTES}`);
 }
@@ -167,7 +167,7 @@ type Input = z.infer<typeof Input>;
 interface EditedFile {
   file_path: string;
   replaced: number;
-  /** Other occurrences that stand there still. */
+  /** Occurrences that are left. */
   left: number;
   /** The lines that are other than they were, numbered, with some around them. */
   excerpt: string;

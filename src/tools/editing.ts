@@ -5,7 +5,7 @@ import { takeLines, totalLines } from "./file-lines.ts";
 import { resolveFile, resolveTarget } from "./paths.ts";
 import { type EditPort, type ToolContext, ToolError } from "./tool.ts";
 
-/** The files as they may be changed; a ToolError where nobody makes a fix. */
+/** The files of a fix; throws a ToolError elsewhere. */
 export function editsOf(context: ToolContext): EditPort {
   if (context.edit) return context.edit;
   throw new ToolError("files can be changed only where a fix is made");
@@ -15,7 +15,7 @@ export function editsOf(context: ToolContext): EditPort {
 const BYTE_ORDER_MARK = "\xef\xbb\xbf";
 
 /**
- * A text file for changing. Its bytes stand in `raw`, one character each, so that what is not changed stays as it is in any
+ * A text file to be edited. `raw` holds its bytes, one character each, so that unchanged parts stay the same in any
  * encoding.
  */
 export interface EditableText {
@@ -80,7 +80,7 @@ export function requireText(text: string, name: string): void {
 const MARGIN = 3;
 const MAX_BYTES = 4_096;
 
-/** The lines of a file in which it differs from what it was, with some around them, numbered as in `read_file_part`. */
+/** The changed lines of a file with some around them, numbered as in `read_file_part`. */
 export function changedLines(before: string, after: string): string {
   const text = decodeText(Buffer.from(after, "latin1")).text;
   const total = totalLines(text);
@@ -91,7 +91,7 @@ export function changedLines(before: string, after: string): string {
   return takeLines(text, { start: Math.min(start, total), end: Math.max(end, start) }, MAX_BYTES).join("\n");
 }
 
-/** The number of the line in which a place lies. */
+/** The number of the line at an offset. */
 function lineAt(text: string, place: number): number {
   let line = 1;
   for (let at = text.indexOf("\n"); at >= 0 && at < place; at = text.indexOf("\n", at + 1)) line += 1;
@@ -116,7 +116,7 @@ function commonEnd(one: string, other: string): number {
   return taken;
 }
 
-/** What a tool takes that puts a file at another place; `destination` says for the model what becomes of it there. */
+/** The input of the tools that copy or move a file. `destination` describes the second path for the model. */
 export const placeInput = (destination: string) =>
   z.strictObject({
     source_path: z.string().describe("From the repository root."),
@@ -125,13 +125,13 @@ export const placeInput = (destination: string) =>
   });
 export type PlaceInput = z.infer<ReturnType<typeof placeInput>>;
 
-/** From where to where, as keys of the tree. */
+/** Both paths, as keys of the tree. */
 export interface Placed {
   source_path: string;
   destination_path: string;
 }
 
-/** Puts a file, its mode too, at another place as well. Throws a ToolError where it cannot be read or something stands there. */
+/** Copies a file with its mode. Throws a ToolError if it cannot be read or the destination is taken. */
 export async function placeFile(input: PlaceInput, context: ToolContext): Promise<Placed> {
   const files = editsOf(context);
   const from = await resolveFile(input.source_path, "head", context);

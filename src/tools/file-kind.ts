@@ -1,16 +1,16 @@
 import { isExample, isTestFile } from "../analyzers/test-file.ts";
 import { reasonByName } from "../diff/skipped-names.ts";
 
-/** What a file is to somebody who reads the code, in the order in which they want it. */
+/** What a file is to a reader of the code, most wanted first. */
 export const fileKinds = ["product", "test", "prose", "foreign"] as const;
 export type FileKind = (typeof fileKinds)[number];
 
-/** By the name alone: tests and their data, documentation and examples, what is vendored, generated or locked, and the rest. */
+/** By name only: tests and their data, documentation and examples, what is vendored, generated or locked, and the rest. */
 export function fileKindOf(path: string): FileKind {
   if (reasonByName(path) !== null) return "foreign";
   if (isTestFile(path)) return "test";
   return isExample(path) ? "prose" : "product";
 }
 
-/** Smaller stands first. */
+/** Smaller comes first. */
 export const kindRank = (path: string): number => fileKinds.indexOf(fileKindOf(path));

@@ -31,15 +31,15 @@ export function takeLines(text: string, { start, end }: LineRange, maxBytes: num
   return taken;
 }
 
-/** Said of text of which lines were decoded as Latin-1 because their bytes are not UTF-8. */
+/** The note for text with lines that are not UTF-8 and were decoded as Latin-1. */
 export const LATIN1_NOTE = "Not UTF-8; decoded as Latin-1, so characters beyond ASCII may be wrong.";
 
-/** A line that came out of Latin-1 has such characters, and none beyond. */
+/** A line decoded as Latin-1 has such characters, and none beyond. */
 const mayBeLatin1 = (line: string) => /[\x80-\xff]/.test(line) && !/[^\0-\xff]/.test(line);
 
 const isLatin1 = (file: FileText) => !file.binary && file.encoding === "latin1";
 
-/** The note for a diff of blobs of whose lines some were decoded as Latin-1. A file that cannot be read is no reason to fail. */
+/** The note for a diff of blobs if some of their lines were decoded as Latin-1. Unreadable files are ignored. */
 export async function latin1Note(
   text: string,
   oids: readonly string[],

@@ -15,7 +15,7 @@ interface SizedEntry {
 /** What `list_files` answers. */
 type Listing = string[] | SizedEntry[];
 
-/** Entries under the folder they are in, so that a folder's name stands there once. */
+/** Entries below their folder, so that a folder's name is shown once. */
 function treeOf(output: Listing): string[] {
   const folders = new Map<string, string[]>();
   for (const one of output) {

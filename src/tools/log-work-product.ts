@@ -4,7 +4,7 @@ import { defineTool, ToolError } from "./tool.ts";
 
 export const MAX_NOTE = 8_000;
 export const MAX_PAGE_NAME = 200;
-/** The page for whatever is given no other. */
+/** The default page. */
 export const DEFAULT_PAGE = "hunkwise-audit";
 
 const Input = z.strictObject({

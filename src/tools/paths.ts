@@ -92,7 +92,7 @@ function unquoted(given: string): string[] {
 }
 
 /**
- * The keys a given path may stand for, most literal first: as it is, as a rendering shows it (escaped or quoted). Also
+ * The keys that a given path may mean, most literal first: as it is, or as a rendering shows it (escaped or quoted). Also
  * refuses what no key can be.
  */
 export function pathKeys(given: string, context: ToolContext): [string, ...string[]] {
@@ -171,7 +171,7 @@ export async function resolveFile(given: string, ref: Ref, context: ToolContext)
   throw await missing(keys[0], ref, context);
 }
 
-/** A folder in which everything is private is private itself, whatever the patterns say of its name. */
+/** A folder that holds only private files is private itself, whether or not a pattern names it. */
 function refuseIfAllPrivate(
   folder: string,
   tree: ReadonlyMap<string, TreeEntry>,
@@ -209,7 +209,7 @@ export async function resolveFileOrFolder(given: string, context: ToolContext): 
     : resolveFolder(given, context);
 }
 
-/** Where a file is written: its key, and the file that stands there now. */
+/** Where a file is written: its key, and the file that is there now. */
 interface Target {
   path: string;
   entry: TreeEntry | null;

@@ -41,7 +41,7 @@ function faultOf(text: string): string {
   }
 }
 
-/** What of a tool its arguments depend on. */
+/** The parts of a tool that its arguments depend on. */
 type Taking = Pick<AnyTool, "name" | "input">;
 
 /** What a caller sent as arguments, as the tool's input. Values that are null count as left out. */
@@ -64,7 +64,7 @@ function usage(tool: Taking): string {
 export interface RunToolOptions {
   /** Ends the call early; the result then says that it was stopped. */
   signal?: AbortSignal | undefined;
-  /** Told what a tool threw that is neither a ToolError nor an AppError: a fault of ours. */
+  /** Gets what a tool threw that is neither a ToolError nor an AppError: a bug of ours. */
   onCrash?: ((tool: string, error: unknown) => void) | undefined;
   /** Milliseconds; injected by tests. */
   now?: (() => number) | undefined;
@@ -141,12 +141,12 @@ function success(tool: AnyTool, executed: Executed<unknown>, input: unknown, dur
   };
 }
 
-/** Kept free for the note and the call that continues. */
+/** Reserved for the note and the call that continues. */
 const RESERVED_BYTES = 1_024;
 const CUT_NOTE = "\n(cut here; ask for less at a time)";
 
 /**
- * The one way a tool is called. Never rejects: broken arguments, faults of the tool and time-outs are results that the
+ * The only way a tool is called. Never rejects: broken arguments, faults of the tool and time-outs are results that the
  * caller can act on.
  *
  * @param sent the arguments, as JSON text (how models write them) or already as an object
@@ -201,7 +201,7 @@ interface ToolRegistry {
   register(tool: AnyTool): void;
   get(name: string): AnyTool | undefined;
   names(): string[];
-  /** What a model is told about the tools, in the order in which they were registered. */
+  /** The definitions for a model, in the order of registration. */
   definitions(): ToolDefinition[];
   /** Calls a tool by name; a name that is not there is answered, not thrown. */
   execute(name: string, sent: unknown, context: ToolContext, options?: RunToolOptions): Promise<ToolRun>;

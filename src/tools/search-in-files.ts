@@ -84,7 +84,7 @@ function keepFacts(output: SearchOutput, facts: SearchFacts): void {
 }
 const factsOf = (output: SearchOutput): SearchFacts | undefined => factsByOutput.get(output);
 
-/** Product code first, then tests, then what nobody wrote here; by path within each. */
+/** Product code first, then tests, then foreign files; by path within each. */
 const inReadingOrder = (paths: Iterable<string>): string[] =>
   [...paths].sort((left, right) => kindRank(left) - kindRank(right));
 
@@ -119,7 +119,7 @@ async function countAll(
 const MAX_PARSED_FILES = 20;
 const PARSING_MS = 1_000;
 
-/** What the first files of an answer define, as far as that is quickly told. */
+/** What the first files of an answer define, as far as parsing them is quick. */
 async function definitionsOf(
   paths: Iterable<string>,
   { workspace }: ToolContext,
@@ -238,13 +238,13 @@ function numberedLines(
 function plainLines(matches: readonly SearchMatch[], hasContext: boolean): ShownLine[] {
   return matches.flatMap(({ match_context }, at) => {
     const lines = match_context.split("\n").map((line) => cutLine(line, MAX_LINE_BYTES));
-    // Which of them matches is not told apart; the last one counts for it.
+    // It is not known which of them matches; the last one is counted.
     const shown = lines.map((text, index) => ({ text, matches: index === lines.length - 1 ? 1 : 0 }));
     return hasContext && at > 0 ? [headed("--"), ...shown] : shown;
   });
 }
 
-/** What an answer takes unless more results were asked for: whoever searches broadly learns more from counts. */
+/** The size of an answer unless more results were asked for: in a broad search, counts tell more. */
 const USUAL_BYTES = 8_000;
 /** What the files that are not shown may take in it. */
 const REST_BYTES = 1_500;
@@ -374,7 +374,7 @@ function queryOf(input: SearchInput, path: string | undefined, context: ToolCont
     fileType: input.file_type,
     contextLines: Math.max(before, after),
     maxResults: input.max_results,
-    // Those in private files take no place, and how many there are is not told.
+    // Matches in private files take no room and are not counted.
     wants: (file) => !context.isPrivate(file),
     fixedString: input.fixed_string,
     ignoreCase: input.ignore_case,

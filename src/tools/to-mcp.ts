@@ -19,7 +19,7 @@ export interface McpTool {
  */
 export const MAX_STRUCTURED_BYTES = 2 * MAX_RENDERED_BYTES;
 
-/** A tool that reads, or changes, this repository alone. */
+/** A tool that only reads or changes this repository. */
 export function toMcpTool(tool: AnyTool): McpTool {
   return {
     title: tool.title,

@@ -16,7 +16,7 @@ function orNull(schema: Schema): Schema {
   return schema.enum ? { ...nullable, enum: [...schema.enum, null] } : nullable;
 }
 
-/** Bounds of values. Numbers beyond them are brought back, and those that are met in practice stand in descriptions. */
+/** Bounds of values. Numbers beyond them are clamped, and descriptions name those that matter in practice. */
 const bounds = new Set(["minimum", "maximum", "minLength", "maxLength", "maxItems"]);
 
 /** What of a schema says nothing to a model. Every request pays for the definitions. */

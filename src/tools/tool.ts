@@ -25,7 +25,7 @@ export interface DiffSource {
   files(): Promise<readonly ChangedFile[]>;
   /** Parsed diff; `contextLines` 3 is the diff that GitHub shows. Rejects with `too_large` beyond MAX_DIFF_LINES. */
   fileDiff(change: Change, contextLines: number): Promise<FileDiff>;
-  /** What people should know of how the files were told apart; complete once `files` has answered. */
+  /** Warnings about how the files were classified; complete once `files` has answered. */
   warnings(): readonly string[];
 }
 
@@ -136,7 +136,7 @@ export interface CommandEnd {
   stderr: string;
   /** 128 + number where a signal ended it. */
   exitCode: number;
-  /** Which limit ended it before its time; null when it came to an end by itself. */
+  /** The limit that ended it early; null if it ended by itself. */
   ended: "timeout" | "memory" | "files" | "output" | null;
   /** Whether output was left out. */
   truncated: boolean;
@@ -223,7 +223,7 @@ export interface ToolContext {
   /** Branch or revision the change is to be merged into, as people call it. */
   targetBranch: string;
   workspace: Workspace;
-  /** Absolute paths under which whoever calls knows the repository, beside the workspace's own root. */
+  /** Further absolute paths by which the caller knows the repository, beside the workspace's root. */
   alsoRoots?: readonly string[];
   diffs: DiffSource;
   coverage: CoverageSink;
@@ -238,7 +238,7 @@ export interface ToolContext {
   compare?: ComparePort;
   /** Only where a question is answered. */
   converse?: ConversePort;
-  /** Only where a fix is made: the files that may be changed. The reading tools see them as they stand. */
+  /** Only in a fix: the files that may be changed. The reading tools see them as they are. */
   edit?: EditPort;
   /** Only where a fix is made: how it ends. */
   fix?: FixPort;
@@ -351,7 +351,7 @@ export function defineTool<Input, Output>(
 // biome-ignore lint/suspicious/noExplicitAny: a registry holds tools of every input; each parses its own.
 export type AnyTool = Tool<any, any>;
 
-/** The review context of a run as data; private files stand in it by name, as they do in `changed_files`. */
+/** The review context of a run as data. It names private files, as `changed_files` does. */
 export async function reviewContext(context: ToolContext): Promise<ReviewContext> {
   const { root, shas } = context.workspace;
   const changes = await context.workspace.changes();
