@@ -2,7 +2,7 @@ import { realpath } from "node:fs/promises";
 import { resolve } from "node:path";
 import { ciTargetBranch, programPath } from "../config/env.ts";
 import { openWorkspace } from "../git/object-workspace.ts";
-import { type BaseChoice, openLocalRange, type Parent } from "../git/range.ts";
+import { type BaseChoice, openLocalRange, type ParentState } from "../git/range.ts";
 import { requireGit } from "../git/run-git.ts";
 import type { CheckoutPlace, Workspace } from "../git/workspace.ts";
 import { plural } from "../reporters/outcome.ts";
@@ -20,7 +20,7 @@ export interface OpenRange extends AsyncDisposable {
   /** How many commits of the base the head lacks, where the head has none of its own; else 0. */
   behind: number;
   /** Whether the commit before the head is there, if both ends are one commit. */
-  parent: Parent;
+  parent: ParentState;
 }
 
 export interface RangeOptions {

@@ -292,7 +292,7 @@ export function printDiff(diff: Pick<FileDiff, "header" | "hunks">): string {
  *
  * The figures: https://docs.github.com/repositories/creating-and-managing-repositories/repository-limits#diff-limits.
  * The answer: https://github.com/octokit/octokit.rb/pull/1324, https://github.com/ReviewNB/support/issues/29. Whether
- * context lines count and what a kilobyte is nobody says; everything is taken so that what is called hidden is hidden.
+ * context lines count and what a kilobyte is, is not documented; the strictest reading is taken, so that what is called hidden is hidden.
  *
  * What is not known to be refused is not called hidden, and is left to the answer that a review gets: files beyond the
  * limits of a whole pull request (20,000 lines, 1 MB, 300 files), which GitHub counts for the view and not for one file's

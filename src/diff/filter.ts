@@ -23,7 +23,7 @@ export const OVERLONG_LINES = "overlong lines";
 export const TOO_LARGE = "too large";
 export const PATH_TOO_LONG = "path too long";
 
-/** Whether a file was skipped for its size alone, or its path's: somebody may have written it by hand, and nobody read it. */
+/** Whether a file was skipped only for its size, or its path's: it may be written by hand and was not read. */
 export function isSkippedForSize(reason: string): boolean {
   return reason === OVERLONG_LINES || reason === PATH_TOO_LONG || reason.startsWith(TOO_LARGE);
 }
@@ -35,7 +35,7 @@ export const TEXT_AS_BINARY = "text with NUL bytes";
 export const TOO_LARGE_FOR_DIFF = `${TOO_LARGE} (more than 20 MB)`;
 
 /**
- * Whether nobody could read a skipped file although somebody may have written it by hand, or what happened to it does something:
+ * Whether a skipped file may be written by hand and could not be read, or its change takes effect:
  * no review of it is complete.
  */
 export function isUnreadable(reason: string): boolean {
@@ -95,9 +95,9 @@ function reasonBySize({ additions, deletions }: FilteredChange, paths: readonly 
 
 /** What is asked about a file if its change or its name would let it pass unread. */
 export interface Unseen {
-  /** Of a file that git calls binary: why nobody can read the text in it, or null. */
+  /** For a file that git calls binary: why its text cannot be read, or null. */
   hiddenText(): Promise<string | null>;
-  /** Of a lock file: from where it takes packages that nobody has looked at, in words, or null. */
+  /** For a lock file: the unreviewed places it takes packages from, in words, or null. */
   lockSources(): Promise<string | null>;
 }
 
@@ -114,7 +114,7 @@ export type Filter = (
 /**
  * The first reason counts: private, ignored, kind of change, attributes at base, name, header, size. A negative pattern in
  * `paths.ignore` takes a file back that its attributes, its name or its header would skip. Of a renamed file both paths must
- * be skipped: moved to where nobody looks, code is still what somebody wrote.
+ * be skipped: code that is moved to a skipped folder is still code.
  */
 export function createFilter(patterns: PathPatterns): Filter {
   const byName = createPrivacy(patterns.private);
@@ -150,8 +150,8 @@ function withoutLines(change: FilteredChange, kind: string): string {
 
 /**
  * Whether a path, relative to the repository root, is withheld from every model. A comment (`# ...`) among the patterns begins a
- * list of its own: what any of the lists withholds is withheld, and an exception is one from its own list alone. A path is withheld
- * in every spelling that a file system of somebody may take for the same.
+ * list of its own: what any of the lists withholds is withheld, and an exception only counts in its own list. A path is withheld
+ * in every spelling that some file system may take for the same.
  */
 export function createPrivacy(patterns: readonly string[]): (path: string) => boolean {
   const asWritten = matcherOf(patterns);

@@ -3,11 +3,11 @@ import { z } from "zod";
 import { isLockFile, reasonByName } from "./skipped-names.ts";
 
 /*
- * Where a lock file has packages fetched from. Nobody reads its lines, and one of them is enough to have another program installed
+ * Where a lock file takes its packages from. Its lines are not reviewed, and one of them is enough to install another program
  * under the name of a known package.
  */
 
-/** Reasons of lock files, of which the first names the places behind it. */
+/** Reasons of lock files. The first is followed by the places. */
 export const NEW_SOURCE = "lock file with packages from a new place";
 export const OTHER_COMMIT = "lock file with a package at another commit";
 export const UNREADABLE_LOCK = "lock file that cannot be read";
@@ -16,7 +16,7 @@ export const BINARY_LOCK = "binary lock file";
 /** What happens with every other update, and is rarely an attack. */
 const routine: ReadonlySet<string> = new Set([OTHER_COMMIT, BINARY_LOCK]);
 
-/** Whether a lock file was skipped although it takes packages from where nobody has looked. */
+/** Whether a lock file was skipped although it takes packages from unreviewed places. */
 export const isUnreadLock = (reason: string): boolean =>
   reason.startsWith(NEW_SOURCE) || reason === UNREADABLE_LOCK || routine.has(reason);
 
@@ -75,7 +75,7 @@ interface Sources {
 const HERE = "this repository";
 
 /**
- * What a changed lock file does that nobody has read, as a reason in words; null if all packages come from where others came from
+ * What a changed lock file does unreviewed, as a reason in words; null if all packages come from where others came from
  * before. `before` is null for a new file. Every address counts if the format has no grammar here: one too many is better than
  * one too few.
  */
@@ -108,10 +108,10 @@ function takenOver(then: Sources, now: Sources, told: ReadonlySet<string>): stri
 
 const nameOf = (path: string) => posix.basename(path).toLowerCase();
 
-/** Whether `lockSourceReason` is to be asked about a path, whatever else says that nobody reads it. */
+/** Whether `lockSourceReason` is asked about a path even if it is skipped for another reason. */
 export const hasLockName = (path: string): boolean => isLockFile(nameOf(path));
 
-/** Names of hosts and folders have few signs; whatever else stands there is not shown. */
+/** Names of hosts and folders use few characters; anything else is not shown. */
 function shown(places: readonly string[]): string {
   const words = places.slice(0, mostNamed).map((place) => place.replace(/[^\w./:@ -]/g, "?").slice(0, 80));
   const more = places.length - words.length;
@@ -178,7 +178,7 @@ const localLike = /^(?:file|link|portal):(?!\/\/)/i;
 /** Files that package managers unpack. */
 const archive = /\.(?:tgz|tar(?:\.\w+)?|zip|whl|egg|gem|nupkg|crate|jar)$/i;
 
-/** Code in the repository is read, unless it lies in an archive or where nobody looks. */
+/** Code in the repository is reviewed, unless it lies in an archive or a skipped folder. */
 function localPlace(written: string): string {
   const path = decode((written.replace(localLike, "").split(/#|\?|::/)[0] ?? "").trim()).replaceAll(
     "\\",
@@ -264,7 +264,7 @@ function npmDependencies(json: unknown): [string, z.infer<typeof NpmEntry>][] {
   return found;
 }
 
-/** In a registry's addresses the name of the package stands before `/-/`: that of another one is a place of its own. */
+/** In a registry's addresses the package's name comes before `/-/`; another package's name is another place. */
 function npmLink(address: string, wanted: string, used = wanted): Link {
   const path = /^https?:\/\/[^/]+\/(.*)\/-\//i.exec(address)?.[1];
   if (path === undefined) return { address, wanted: used };

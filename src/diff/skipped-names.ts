@@ -1,11 +1,11 @@
 /**
- * Names of files that nobody reads line by line, and the word that people read for it. Tables, since every path of a change is
+ * Names of files that are not reviewed line by line, and the reason shown to people. Tables, because every path of a change is
  * looked up.
  *
- * The pull request chooses its names, so only those stand here that are a tool's own. What may as well hold code of the project
- * does not (`build/`, `out/`, `target/`, `bin/`, `lib/`, `deps/`, `external/`, `*.gen.ts`), nor do scripts that are short enough
- * to be read and are run by whoever builds (`gradlew`, `mvnw`). github-linguist (`generated.rb`, `vendor.yml`) knows more names,
- * as it counts languages; here the base's attributes and the files' headers tell the rest.
+ * The pull request chooses its names, so the tables only hold those that belong to a tool. They leave out folders that may also
+ * hold the project's code (`build/`, `out/`, `target/`, `bin/`, `lib/`, `deps/`, `external/`, `*.gen.ts`), and scripts that are
+ * short enough to be read and run in every build (`gradlew`, `mvnw`). github-linguist (`generated.rb`, `vendor.yml`) knows more
+ * names, because it counts languages; here the base's attributes and the files' headers decide the rest.
  */
 
 const lockFiles = new Set([

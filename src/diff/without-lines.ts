@@ -13,7 +13,7 @@ export const RENAMED_INTO_EFFECT = "renamed to where it takes effect";
 export const RENAMED_OUT_OF_EFFECT = "renamed from where it took effect";
 export const EXECUTABLE_IN_EFFECT = "made executable where it takes effect";
 
-/** What happens all the time and is rarely an attack. Nobody has read it, but nobody shall be stopped for it either. */
+/** Frequent, and rarely an attack: it is not reviewed, but does not stop anyone either. */
 const routine: ReadonlySet<string> = new Set([LINK, SUBMODULE]);
 
 const all: ReadonlySet<string> = new Set([
@@ -21,7 +21,7 @@ const all: ReadonlySet<string> = new Set([
   ...[RENAMED_INTO_EFFECT, RENAMED_OUT_OF_EFFECT, EXECUTABLE_IN_EFFECT],
 ]);
 
-/** Whether a file was skipped although its change, which has no lines, does something that nobody has looked at. */
+/** Whether a file was skipped although its change, which has no lines, takes effect unreviewed. */
 export const isUnreadWithoutLines = (reason: string): boolean => all.has(reason);
 
 /** Whether that is routine, so that it keeps a check from being green and never turns it red. */
@@ -65,7 +65,7 @@ function effectOfRename(path: string, oldPath: string): string | null {
   return takesEffect(oldPath) ? RENAMED_OUT_OF_EFFECT : null;
 }
 
-/** Whether a link at `path` leads out of the repository, into git's own folder, or nobody can say where. */
+/** Whether a link at `path` leads out of the repository, into git's own folder, or to an unknown place. */
 export function leadsOut(path: string, target: string): boolean {
   if (target === "" || /^[/\\~]|^[a-z]:|\0/i.test(target)) return true;
   const end = posix.normalize(posix.join(posix.dirname(path), target.replaceAll("\\", "/")));
@@ -109,7 +109,7 @@ const folders: readonly RegExp[] = [
 /** On some machines names that differ in case or in the form of a letter are one. */
 const folded = (path: string) => path.normalize("NFKC").toLowerCase();
 
-/** Whether a file at this path is run or obeyed by itself: by CI, by git, by a build, by an editor. */
+/** Whether a file at this path is run or obeyed automatically: by CI, git, a build or an editor. */
 export function takesEffect(path: string): boolean {
   const whole = folded(path);
   const name = posix.basename(whole);

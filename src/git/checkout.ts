@@ -1,5 +1,5 @@
 import { AppError } from "../errors.ts";
-import { checkoutBytes, mirrorBytes, type Need, noteUse } from "./disk.ts";
+import { checkoutBytes, type DiskNeed, mirrorBytes, noteUse } from "./disk.ts";
 import { diskError, isDiskFull } from "./git-error.ts";
 import type { Mirror, WantedCommit } from "./mirror.ts";
 import { blobSizes, listOldSide } from "./object-listing.ts";
@@ -15,7 +15,7 @@ export interface CheckoutOptions extends FetchAccess {
   base: WantedCommit;
   limits?: Partial<CheckoutLimits> | undefined;
   /** Asked before files are written; what it rejects with is the checkout's end. */
-  requireRoom?: ((need: Need) => Promise<void>) | undefined;
+  requireRoom?: ((need: DiskNeed) => Promise<void>) | undefined;
 }
 
 export interface Checkout {

@@ -26,7 +26,7 @@ import {
 import { removeAbandoned } from "./scratch.ts";
 
 /** A mirror or a checkout, and what it costs to keep it. */
-interface Kept {
+interface CacheEntry {
   kind: "mirror" | "checkout";
   /** `<host>/<owner>/<name>` */
   repository: string;
@@ -47,8 +47,8 @@ export const checkoutBytes = ({ files, bytes }: { files: number; bytes: number }
  * Everything that may be evicted. Costs a few small files for each of them, however large they are: what a checkout takes was
  * known before it was written, and a mirror was measured after it was used.
  */
-export async function listKept(dataFolder: string): Promise<Kept[]> {
-  const kept: Kept[] = [];
+export async function listKept(dataFolder: string): Promise<CacheEntry[]> {
+  const kept: CacheEntry[] = [];
   for (const repository of await repositoriesIn(dataFolder)) {
     const { gitDir, checkouts } = placesAt(dataFolder, repository);
     const [mirror, slots] = await Promise.all([usedMirror(gitDir), slotsIn(checkouts)]);
@@ -62,7 +62,7 @@ export async function listKept(dataFolder: string): Promise<Kept[]> {
   return kept;
 }
 
-async function usedSlot(folder: string): Promise<Pick<Kept, "bytes" | "usedAt">> {
+async function usedSlot(folder: string): Promise<Pick<CacheEntry, "bytes" | "usedAt">> {
   const state = await readState(folder);
   return {
     bytes: state ? checkoutBytes(state) : 0,
@@ -70,7 +70,7 @@ async function usedSlot(folder: string): Promise<Pick<Kept, "bytes" | "usedAt">>
   };
 }
 
-async function usedMirror(gitDir: string): Promise<Pick<Kept, "bytes" | "usedAt"> | undefined> {
+async function usedMirror(gitDir: string): Promise<Pick<CacheEntry, "bytes" | "usedAt"> | undefined> {
   const note = await readFile(useNote(gitDir), "utf8").catch(() => undefined);
   if (note !== undefined && /^\d+$/.test(note))
     return { bytes: Number(note), usedAt: await changedAt(useNote(gitDir)) };
@@ -130,7 +130,7 @@ interface DiskLog {
 }
 
 /** What a checkout is going to take. */
-export interface Need {
+export interface DiskNeed {
   /** With its mirror, when it is made. */
   totalBytes: number;
   /** What of that is still to be written. */
@@ -220,7 +220,7 @@ export class Disk {
    * Sees to it that a checkout has room. Rejects with `too_large` when it never will have within the limit, with `disk_full`
    * when it has none now.
    */
-  async require({ totalBytes, newBytes }: Need): Promise<void> {
+  async require({ totalBytes, newBytes }: DiskNeed): Promise<void> {
     this.requireFits(totalBytes, "with one checkout");
     this.#estimate += totalBytes;
     const hasRoom = async () => (await this.#free()).freeBytes >= newBytes;
@@ -316,13 +316,13 @@ interface Goal {
 
 /**
  * Deletes mirrors and checkouts until the goal is met, those first that were not used for the longest time, and never what
- * somebody alive uses. Returns what went, and how much is left.
+ * a live process uses. Returns what was evicted, and the size of the rest.
  */
-async function evict(dataFolder: string, goal: Goal): Promise<{ evicted: Kept[]; totalBytes: number }> {
+async function evict(dataFolder: string, goal: Goal): Promise<{ evicted: CacheEntry[]; totalBytes: number }> {
   const { limitBytes, unusedSince, hasRoom, signal } = goal;
   const oldestFirst = (await listKept(dataFolder)).sort(byUse);
   let total = oldestFirst.reduce((sum, { bytes }) => sum + bytes, 0);
-  const evicted: Kept[] = [];
+  const evicted: CacheEntry[] = [];
   for (const one of oldestFirst) {
     if (signal.aborted) break;
     if (one.usedAt >= unusedSince && total <= limitBytes && (await hasRoom())) break;
@@ -335,11 +335,11 @@ async function evict(dataFolder: string, goal: Goal): Promise<{ evicted: Kept[];
 }
 
 /** Checkouts before the mirror that was used with them: they are of no use without it. */
-function byUse(one: Kept, other: Kept): number {
+function byUse(one: CacheEntry, other: CacheEntry): number {
   return one.usedAt - other.usedAt || Number(one.kind === "mirror") - Number(other.kind === "mirror");
 }
 
-async function discard(dataFolder: string, { kind, repository, folder }: Kept): Promise<boolean> {
+async function discard(dataFolder: string, { kind, repository, folder }: CacheEntry): Promise<boolean> {
   if (kind === "mirror") return await setRepositoryAside(dataFolder, placesAt(dataFolder, repository));
   return await arranging(dataFolder, async () => {
     const lock = await tryLock(slotLock(folder)).catch(unlessGone);

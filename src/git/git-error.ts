@@ -86,7 +86,7 @@ export function gitError(
   const words = (telling.length > 0 ? telling : lines.slice(-1)).join("; ").slice(0, 600);
   const status = end.exitCode === null ? "was killed" : `exit code ${end.exitCode}`;
   const found = known.find(({ match }) => match.test(end.stderr));
-  // Somebody killed it, or the machine was at its limits: the next one may end otherwise, if it was asked what git understands.
+  // It was killed, or the machine was at its limits: a repetition may succeed, unless git did not understand its arguments.
   const passes = found ? (found.retryable ?? false) : end.exitCode !== USAGE_EXIT;
   return new AppError(found?.code ?? "git_failed", `git ${what} failed: ${words || status}`, {
     retryable: passes,

@@ -163,7 +163,7 @@ export class Mirror {
     await fetch().catch(async (error: unknown) => {
       // We hold the lock, so nothing else needs git's leftovers.
       await removeLeftovers(this.gitDir);
-      // Somebody killed a git of ours without us noticing.
+      // A git of ours was killed without us noticing.
       if (!(error instanceof AppError) || !/\.lock': File exists/.test(error.message)) throw error;
       await fetch();
     });

@@ -44,7 +44,7 @@ const MISSING = " missing\n";
 
 /**
  * Matching takes git time that grows with a path's depth to the power of a pattern's `**` (measured: seven of them and 60
- * folders take 20 s), and the pull request chooses its paths. Nobody's code lies deeper.
+ * folders take 20 s), and the pull request chooses its paths. Real code is never that deep.
  */
 export const MAX_ATTRIBUTES_DEPTH = 50;
 /** What is slow at that depth still ends. A thousand paths and everyday patterns take some hundredths of a second. */

@@ -20,7 +20,7 @@ export class Patches {
   readonly #bodies: LRUCache<string, Buffer>;
   readonly #disposed = new AbortController();
   #changes: Promise<readonly Change[]> | undefined;
-  #sections: Promise<Map<string, Section[] | "unread">> | undefined;
+  #sections: Promise<Map<string, PatchSection[] | "unread">> | undefined;
 
   /** @param readBlob gives a whole blob, more quickly than a git of its own would */
   constructor(
@@ -60,7 +60,7 @@ export class Patches {
     return patch;
   }
 
-  async #body(change: Change, section: Section, contextLines: number): Promise<Buffer> {
+  async #body(change: Change, section: PatchSection, contextLines: number): Promise<Buffer> {
     const sides = sidesOf(change, section);
     // Where a whole file comes or goes there are no unchanged lines to show, and a submodule has one line.
     const sameWidth = contextLines === PATCH_CONTEXT || !sides.from || !sides.to || sides.submodule;
@@ -84,9 +84,9 @@ export class Patches {
     return wholeFileHunk(content, from ? "-" : "+");
   }
 
-  #allSections(): Promise<Map<string, Section[] | "unread">> {
+  #allSections(): Promise<Map<string, PatchSection[] | "unread">> {
     if (this.#sections === undefined) this.#start();
-    return this.#sections as Promise<Map<string, Section[] | "unread">>;
+    return this.#sections as Promise<Map<string, PatchSection[] | "unread">>;
   }
 
   /** Reads everything in one go. What fails is forgotten: what timed out may be asked for again. */
@@ -103,7 +103,9 @@ export class Patches {
     });
   }
 
-  async #readAll(onListed: (changes: readonly Change[]) => void): Promise<Map<string, Section[] | "unread">> {
+  async #readAll(
+    onListed: (changes: readonly Change[]) => void,
+  ): Promise<Map<string, PatchSection[] | "unread">> {
     let changes: readonly Change[] = [];
     const sections = new SectionCollector(this.#limits);
     const splitter = new PatchSplitter(sections);
@@ -137,10 +139,10 @@ const isTimeout = (error: unknown) => error instanceof AppError && error.code ==
 /** Sections come in the order of the raw records, two for a change of type. */
 function assign(
   changes: readonly Change[],
-  sections: Section[],
+  sections: PatchSection[],
   isCut: boolean,
-): Map<string, Section[] | "unread"> {
-  const byPath = new Map<string, Section[] | "unread">();
+): Map<string, PatchSection[] | "unread"> {
+  const byPath = new Map<string, PatchSection[] | "unread">();
   let at = 0;
   for (const change of changes) {
     const count = change.type === "type_changed" ? 2 : 1;
@@ -154,7 +156,7 @@ function assign(
   return byPath;
 }
 
-function sidesOf(change: Change, section: Section): Sides & { submodule: boolean } {
+function sidesOf(change: Change, section: PatchSection): Sides & { submodule: boolean } {
   const [, whole, wholeMode] = /^(new|deleted) file mode (\d{6})$/m.exec(section.header) ?? [];
   return {
     from: whole === "new" ? undefined : change.oldOid,
@@ -476,30 +478,30 @@ export const defaultPatchLimits: PatchLimits = {
 };
 
 /** What git printed for one file: the lines before its hunks, and the hunks. */
-export interface Section {
+export interface PatchSection {
   /** In Latin-1, one character a byte. */
   header: string;
   /** Whether it printed any hunks. */
   hasHunks: boolean;
   /** Undefined when they did not fit. */
-  hunks: Kept;
+  hunks: KeptBytes;
 }
 
 /** Keeps as many bytes of hunks as it may, and of each section its header. */
 export class SectionCollector implements PatchSink {
   readonly #limits: PatchLimits;
-  readonly #sections: Section[] = [];
+  readonly #sections: PatchSection[] = [];
   #header: string | undefined;
   #open: Buffer[] = [];
   #openBytes = 0;
   #readBytes = 0;
   #hunks = 0;
   #plainBytes = 0;
-  readonly #folded: FoldedBytes;
+  readonly #folded: PackedBytes;
 
   constructor(limits: PatchLimits) {
     this.#limits = limits;
-    this.#folded = new FoldedBytes(limits.packedBytes);
+    this.#folded = new PackedBytes(limits.packedBytes);
   }
 
   /** Whether more came than is read. */
@@ -526,7 +528,7 @@ export class SectionCollector implements PatchSink {
   }
 
   /** @param isCut whether the stream ended before its time: the section that was open is left out */
-  end(isCut: boolean): Section[] {
+  end(isCut: boolean): PatchSection[] {
     if (!isCut) this.#close();
     return this.#sections;
   }
@@ -540,7 +542,7 @@ export class SectionCollector implements PatchSink {
     this.#openBytes = 0;
   }
 
-  #keep(): Kept {
+  #keep(): KeptBytes {
     const bytes = joined(this.#open);
     if (bytes.length < this.#openBytes) return () => undefined;
     if (this.#plainBytes + bytes.length <= this.#limits.plainBytes) {
@@ -555,7 +557,7 @@ export class SectionCollector implements PatchSink {
 const GROUP_BYTES = 1024 * 1024;
 
 /** Gives bytes back that were kept; undefined where there was no room for them. */
-export type Kept = () => Buffer | undefined;
+export type KeptBytes = () => Buffer | undefined;
 
 /** Pieces that are packed together. */
 interface Group {
@@ -565,7 +567,7 @@ interface Group {
 }
 
 /** Keeps pieces of bytes packed, as many as fit: what unfolded from little folds again. */
-export class FoldedBytes {
+export class PackedBytes {
   readonly #limitBytes: number;
   #packedBytes = 0;
   #open: Group = newGroup();
@@ -576,7 +578,7 @@ export class FoldedBytes {
     this.#limitBytes = limitBytes;
   }
 
-  keep(bytes: Buffer): Kept {
+  keep(bytes: Buffer): KeptBytes {
     if (this.#packedBytes >= this.#limitBytes) return () => undefined;
     const group = this.#open;
     const [start, end] = [group.length, group.length + bytes.length];
@@ -611,7 +613,7 @@ export function joined(pieces: readonly Buffer[]): Buffer {
 const newGroup = (): Group => ({ pieces: [], length: 0, packed: undefined });
 
 /**
- * The lines before the hunks as git printed them. Where a name is not UTF-8 the lines that hold one are written anew, with
+ * The lines before the hunks as git printed them. If a name is not UTF-8, the lines that hold one are rewritten with
  * its bytes escaped: text cannot hold them, and git applies a patch with either.
  */
 export function decodeHeader(header: Buffer, names: { path: string; oldPath: string | null }): string {

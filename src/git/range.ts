@@ -432,7 +432,7 @@ export interface LocalRangeOptions {
 }
 
 /** `none`: the head is the first commit; `cut_off`: the clone is shallow and lacks it. */
-export type Parent = "present" | "none" | "cut_off";
+export type ParentState = "present" | "none" | "cut_off";
 
 export interface LocalRange extends AsyncDisposable {
   readonly place: CheckoutPlace;
@@ -445,7 +445,7 @@ export interface LocalRange extends AsyncDisposable {
   /** How many commits of the base the head lacks, where the head has none of its own; else 0. */
   readonly behind: number;
   /** Whether the commit before the head is there, looked for only if both ends are one commit. */
-  readonly parent: Parent;
+  readonly parent: ParentState;
   /** Removes the temporary folder. */
   dispose(): Promise<void>;
 }
@@ -496,7 +496,7 @@ async function open(options: LocalRangeOptions, folder: string) {
   return { place, dirty, behind, parent, workTree: source.workTree, names };
 }
 
-async function parentOf(git: Git, source: LocalRepository, sha: string): Promise<Parent> {
+async function parentOf(git: Git, source: LocalRepository, sha: string): Promise<ParentState> {
   if ((await findCommits(git, source, [`${sha}~1`]))[0] !== null) return "present";
   return source.shallow ? "cut_off" : "none";
 }

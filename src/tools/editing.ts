@@ -117,22 +117,22 @@ function commonEnd(one: string, other: string): number {
 }
 
 /** The input of the tools that copy or move a file. `destination` describes the second path for the model. */
-export const placeInput = (destination: string) =>
+export const copyInput = (destination: string) =>
   z.strictObject({
     source_path: z.string().describe("From the repository root."),
     destination_path: z.string().describe(destination),
     overwrite: z.boolean().default(false).describe("Replace a file that is there."),
   });
-export type PlaceInput = z.infer<ReturnType<typeof placeInput>>;
+export type CopyInput = z.infer<ReturnType<typeof copyInput>>;
 
 /** Both paths, as keys of the tree. */
-export interface Placed {
+export interface PathPair {
   source_path: string;
   destination_path: string;
 }
 
 /** Copies a file with its mode. Throws a ToolError if it cannot be read or the destination is taken. */
-export async function placeFile(input: PlaceInput, context: ToolContext): Promise<Placed> {
+export async function copyFileTo(input: CopyInput, context: ToolContext): Promise<PathPair> {
   const files = editsOf(context);
   const from = await resolveFile(input.source_path, "head", context);
   const { path: to, entry } = await resolveTarget(input.destination_path, context);

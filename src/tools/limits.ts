@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { AnyTool } from "./tool.ts";
 
 /**
- * A whole number with limits that cost nobody a call: what lies beyond them is brought back by {@link withinLimits}. The limits
+ * A whole number whose limits fail no call: {@link withinLimits} clamps what is beyond them. The limits
  * stand in the schema for people; a number for which another one must not be put is declared with `min` and `max` instead.
  */
 export function wholeNumber(minimum: number, maximum?: number) {

@@ -2,7 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
-import { ChangeSplitter, FoldedBytes, PatchSplitter } from "../../src/git/patches.ts";
+import { ChangeSplitter, PackedBytes, PatchSplitter } from "../../src/git/patches.ts";
 
 /** The sections of patches that come in these pieces, each with its header and its hunks. */
 function split(...pieces: (string | Buffer)[]): { header: string; body: string }[] {
@@ -66,7 +66,7 @@ const MEGABYTE = 1024 * 1024;
 
 describe("bytes that are kept packed", () => {
   it("are given back as they were, in whatever order they are asked for", () => {
-    const folded = new FoldedBytes(MEGABYTE);
+    const folded = new PackedBytes(MEGABYTE);
     const pieces = Array.from({ length: 300 }, (_, at) => Buffer.from(`piece ${at} `.repeat(at * 5)));
     const kept = pieces.map((piece) => folded.keep(piece));
     for (const at of [299, 0, 150, 299, 1, 298]) expect(kept[at]?.()).toEqual(pieces[at]);
@@ -74,7 +74,7 @@ describe("bytes that are kept packed", () => {
   });
 
   it("are refused when there is no more room, and those from before are still there", () => {
-    const folded = new FoldedBytes(12_000);
+    const folded = new PackedBytes(12_000);
     const kept = Array.from({ length: 20 }, (_, at) => folded.keep(Buffer.alloc(MEGABYTE, at)));
     const there = kept.filter((give) => give() !== undefined).length;
     expect(there).toBeGreaterThan(1);
@@ -94,7 +94,7 @@ describe("bytes that are kept packed", () => {
       return process.memoryUsage().arrayBuffers;
     };
     const before = await used();
-    const folded = new FoldedBytes(MEGABYTE);
+    const folded = new PackedBytes(MEGABYTE);
     const kept = Array.from({ length: 100 }, () => folded.keep(Buffer.alloc(MEGABYTE)));
     expect((await used()) - before).toBeLessThan(3 * MEGABYTE);
     expect(kept.at(-1)?.()?.length).toBe(MEGABYTE);
