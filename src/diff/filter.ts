@@ -16,12 +16,12 @@ export const MAX_REVIEWABLE_LINES = 20_000;
 export const WITHHELD = "withheld by configuration";
 
 /** Of a file that is not private by its name: a pull request may have given it the text, or the history, of one that is. */
-export const PRIVATE_TEXT = "text of a private file";
+const PRIVATE_TEXT = "text of a private file";
 
 /** Reasons of files that were skipped for their size, here or when their diff was looked at. */
 export const OVERLONG_LINES = "overlong lines";
 export const TOO_LARGE = "too large";
-export const PATH_TOO_LONG = "path too long";
+const PATH_TOO_LONG = "path too long";
 
 /** Whether a file was skipped only for its size, or its path's: it may be written by hand and was not read. */
 export function isSkippedForSize(reason: string): boolean {

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { isOverlong, MAX_LINE_BYTES, shorten, shownBytes } from "./file-diff.ts";
 
 /** What can be said of a patch without parsing it. */
-export interface PatchSurvey {
+interface PatchSurvey {
   hunks: number;
   /** Whether an added or removed line is too long to be shown whole. */
   overlongChange: boolean;

@@ -8,10 +8,10 @@ import { posix } from "node:path";
 export const LINK = "symbolic link to another place";
 export const LINK_OUT = "symbolic link out of the repository";
 export const SUBMODULE = "submodule at another commit";
-export const BINARY_THAT_RUNS = "binary that runs";
+const BINARY_THAT_RUNS = "binary that runs";
 export const RENAMED_INTO_EFFECT = "renamed to where it takes effect";
-export const RENAMED_OUT_OF_EFFECT = "renamed from where it took effect";
-export const EXECUTABLE_IN_EFFECT = "made executable where it takes effect";
+const RENAMED_OUT_OF_EFFECT = "renamed from where it took effect";
+const EXECUTABLE_IN_EFFECT = "made executable where it takes effect";
 
 /** Frequent, and rarely an attack: it is not reviewed, but does not stop anyone either. */
 const routine: ReadonlySet<string> = new Set([LINK, SUBMODULE]);

@@ -9,14 +9,14 @@ import { type Git, requireObjectNames, runGit } from "./run-git.ts";
 import { makeTempFolder, removeFolder } from "./scratch.ts";
 
 /** A file of a commit to be made. */
-export interface CommittedFile {
+interface CommittedFile {
   /** A key, as everywhere in this room. */
   path: string;
   /** Null removes it. A file that is stored already has its object name instead of its bytes. */
   after: ({ mode: "100644" | "100755" } & ({ bytes: Buffer } | { oid: string })) | null;
 }
 
-export interface CommitFiles {
+interface CommitFiles {
   git: Git;
   gitDir: string;
   /** The commit to go on from; its trees have to be there, its blobs need not. */
@@ -81,7 +81,7 @@ function named({ name, email }: CommitFiles["author"]): string {
   return `${plain(name)} <${plain(email)}>`;
 }
 
-export interface CommitDiff {
+interface CommitDiff {
   git: Git;
   gitDir: string;
   /** Full object names. */
@@ -129,7 +129,7 @@ export async function changedPaths({
   return splitNul((await runGit({ ...rest, what: "compare commits", args })).stdout, decodeName);
 }
 
-export interface FilesAt {
+interface FilesAt {
   git: Git;
   gitDir: string;
   /** Full object name. */
@@ -142,7 +142,7 @@ export interface FilesAt {
 }
 
 /** What a commit holds at a path. For a folder, link or submodule, only the mode counts. */
-export interface FileAt {
+interface FileAt {
   mode: string;
   bytes: Buffer;
 }

@@ -16,7 +16,7 @@ import { nameBytes } from "./names.ts";
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK, O_NOCTTY } = constants;
 const SLASH = Buffer.from("/");
 
-export interface ConfinedOptions {
+interface ConfinedOptions {
   /** Default "file": a regular one. */
   kind?: "file" | "file or folder";
   /** The folder in which the system shows a process's open files. If it is missing, names are looked up a second time. */

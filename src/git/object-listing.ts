@@ -15,7 +15,7 @@ export interface ListingPlace {
 }
 
 /** One side of a difference; undefined where there is no file, or no blob (a submodule). */
-export interface BlobChange {
+interface BlobChange {
   from: string | undefined;
   to: string | undefined;
 }
@@ -150,7 +150,7 @@ export async function listOldSide(place: ListingPlace, older: string, head: stri
 }
 
 /** What is looked for in the tree of a commit. */
-export interface NamedQuery {
+interface NamedQuery {
   /** Full object name. */
   commit: string;
   /** Last parts of paths. */

@@ -179,7 +179,7 @@ export const diffOptions = [
 ];
 
 /** Renames as GitHub finds them; `-C` would turn an added file into a copy that GitHub does not know. */
-export const renameOptions = ["-M", "-l1000"];
+const renameOptions = ["-M", "-l1000"];
 
 /** Larger hunks are of no use to a reader, and several may be in memory. */
 const MAX_HUNKS_BYTES = 32 * 1024 * 1024;
@@ -194,7 +194,7 @@ export interface Sides {
 type Both = Record<keyof Sides, string>;
 
 /** git diffs a submodule as a file of one line. */
-export function submoduleHunk({ from, to }: Sides): Buffer {
+function submoduleHunk({ from, to }: Sides): Buffer {
   const line = (sign: string, oid: string | undefined) => (oid ? `${sign}Subproject commit ${oid}\n` : "");
   return Buffer.from(`@@ -${from ? "1" : "0,0"} +${to ? "1" : "0,0"} @@\n${line("-", from)}${line("+", to)}`);
 }
@@ -220,7 +220,7 @@ export async function blobHunks(
 }
 
 /** The hunk of a file that comes or goes as a whole. Made of bytes: as texts, many short lines take many times the room. */
-export function wholeFileHunk(content: Buffer, sign: "+" | "-"): Buffer {
+function wholeFileHunk(content: Buffer, sign: "+" | "-"): Buffer {
   if (content.length === 0) return content;
   const isEnded = content.at(-1) === NEWLINE;
   let lines = isEnded ? 0 : 1;
@@ -239,7 +239,7 @@ export function wholeFileHunk(content: Buffer, sign: "+" | "-"): Buffer {
   return Buffer.concat([Buffer.from(header), body, Buffer.from(end)]);
 }
 
-export interface ChangeSink {
+interface ChangeSink {
   /** All raw records and all numstat records, as `-z` prints them. Comes once, before any patch; empty without a change. */
   listing(bytes: Buffer): void;
   /** The patches of all files at `PATCH_CONTEXT`, in the pieces in which git prints them. "stop" ends git at once. */
@@ -247,7 +247,7 @@ export interface ChangeSink {
 }
 
 /** Unchanged lines around each change, as GitHub shows it. */
-export const PATCH_CONTEXT = 3;
+const PATCH_CONTEXT = 3;
 /** A listing of this size has about a hundred thousand changes; what is larger is an attack. */
 const MAX_LISTING_BYTES = 32 * 1024 * 1024;
 
@@ -255,7 +255,7 @@ const MAX_LISTING_BYTES = 32 * 1024 * 1024;
  * Compares merge base and head once for everything: what changed, how much, and the patches. To find renames and to count
  * lines git has to read every changed file; a second process would read them all again.
  */
-export async function streamChange(
+async function streamChange(
   place: ObjectPlace,
   sink: ChangeSink,
   signal?: AbortSignal | undefined,
@@ -321,7 +321,7 @@ export class ChangeSplitter {
 }
 
 /** Receives a stream of patches section by section. The bytes it gets are only valid during the call. */
-export interface PatchSink {
+interface PatchSink {
   /** A section begins; `header` are its bytes up to the first hunk. */
   header(header: Buffer): void;
   /** A hunk of this section begins, with its `@@` line. */
@@ -456,7 +456,7 @@ function broken(what: string): AppError {
 }
 
 /** What one pass over all patches may come to, and what is kept of it in memory. */
-export interface PatchLimits {
+interface PatchLimits {
   /** Bytes of hunks that are kept as they are; beyond them, they are packed. */
   plainBytes: number;
   /** Packed bytes that are kept. */
@@ -470,7 +470,7 @@ export interface PatchLimits {
  * What is larger than these takes seconds to look through and unfolded from very little: a change of thousands of everyday
  * files has a tenth of it.
  */
-export const defaultPatchLimits: PatchLimits = {
+const defaultPatchLimits: PatchLimits = {
   plainBytes: 8 * 1024 * 1024,
   packedBytes: 8 * 1024 * 1024,
   readBytes: 256 * 1024 * 1024,
@@ -478,7 +478,7 @@ export const defaultPatchLimits: PatchLimits = {
 };
 
 /** What git printed for one file: the lines before its hunks, and the hunks. */
-export interface PatchSection {
+interface PatchSection {
   /** In Latin-1, one character a byte. */
   header: string;
   /** Whether it printed any hunks. */
@@ -488,7 +488,7 @@ export interface PatchSection {
 }
 
 /** Keeps as many bytes of hunks as it may, and of each section its header. */
-export class SectionCollector implements PatchSink {
+class SectionCollector implements PatchSink {
   readonly #limits: PatchLimits;
   readonly #sections: PatchSection[] = [];
   #header: string | undefined;
@@ -557,7 +557,7 @@ export class SectionCollector implements PatchSink {
 const GROUP_BYTES = 1024 * 1024;
 
 /** Gives bytes back that were kept; undefined where there was no room for them. */
-export type KeptBytes = () => Buffer | undefined;
+type KeptBytes = () => Buffer | undefined;
 
 /** Pieces that are packed together. */
 interface Group {
@@ -616,7 +616,7 @@ const newGroup = (): Group => ({ pieces: [], length: 0, packed: undefined });
  * The lines before the hunks as git printed them. If a name is not UTF-8, the lines that hold one are rewritten with
  * its bytes escaped: text cannot hold them, and git applies a patch with either.
  */
-export function decodeHeader(header: Buffer, names: { path: string; oldPath: string | null }): string {
+function decodeHeader(header: Buffer, names: { path: string; oldPath: string | null }): string {
   if (isUtf8(header)) return header.toString("utf8");
   const [old, path] = [names.oldPath ?? names.path, names.path];
   const whole = header.toString("latin1");

@@ -219,7 +219,7 @@ export const SHALLOW_REMEDY =
   "The clone is shallow: run git fetch --unshallow, or in CI check out with fetch-depth: 0 (GitLab: GIT_DEPTH: 0)";
 
 /** The two ends of a range. */
-export interface RangeEnds {
+interface RangeEnds {
   /** With the text that was chosen for it. */
   base: Revision & { asked: string };
   head: Revision;

@@ -15,7 +15,7 @@ import {
 import { runProcess } from "./run-process.ts";
 
 /** The progress of a fetch, for display. */
-export interface FetchProgress {
+interface FetchProgress {
   /** git's own words: "Receiving objects", "Resolving deltas" ... */
   stage: string;
   percent: number;
@@ -272,7 +272,7 @@ function refOf({ branch, from, to }: PushRequest): string {
 }
 
 /** No redirects, and an end to slow connections. */
-export const httpConfig = [
+const httpConfig = [
   // git would send the header along with a redirect (tried: to another host, too).
   ["http.followRedirects", "false"],
   ["http.lowSpeedLimit", "1000"],
@@ -284,10 +284,7 @@ export const httpConfig = [
  *
  * @param authorization value of the Authorization header; null sends none
  */
-export function authorizationConfig(
-  url: string,
-  authorization: string | null,
-): (readonly [string, string])[] {
+function authorizationConfig(url: string, authorization: string | null): (readonly [string, string])[] {
   if (authorization === null) return [];
   if (/[\r\n]/.test(authorization)) throw new AppError("usage", "An Authorization header has one line");
   return [[`http.${new URL(url).origin}/.extraHeader`, `Authorization: ${authorization}`]];

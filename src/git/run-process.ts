@@ -3,7 +3,7 @@ import type { Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { AppError } from "../errors.ts";
 
-export interface ProcessRequest {
+interface ProcessRequest {
   /** Absolute path of the program. */
   program: string;
   args: readonly string[];
@@ -22,7 +22,7 @@ export interface ProcessRequest {
   killSignal?: "SIGTERM" | "SIGKILL";
 }
 
-export interface ProcessEnd {
+interface ProcessEnd {
   /** Null when a signal ended it. */
   exitCode: number | null;
   /** The last 16 KiB. */

@@ -10,7 +10,7 @@ import { LineSplitter, runProcess } from "./run-process.ts";
 import type { LineMatch, SearchHits, SearchQuery, TreeEntry } from "./workspace.ts";
 
 /** What is searched: a folder with files, and the tree that says which of them count. */
-export interface SearchPlace {
+interface SearchPlace {
   root: string;
   tree: ReadonlyMap<string, TreeEntry>;
 }
@@ -71,7 +71,7 @@ function isBinary(root: string, key: string): boolean {
 }
 
 /** Where a query looks: a file or a folder of the tree. */
-export interface SearchTarget {
+interface SearchTarget {
   /** The file or folder as a key, "" for the root. */
   key: string;
   isFile: boolean;

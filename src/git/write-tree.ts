@@ -11,7 +11,7 @@ import {
 } from "./object-listing.ts";
 import { type Git, runGit } from "./run-git.ts";
 
-export interface WriteTreeOptions {
+interface WriteTreeOptions {
   git: Git;
   gitDir: string;
   /** The folder whose files become those of the commit. */
@@ -82,7 +82,7 @@ const TAB = 9;
  *
  * @param draftIndex path of an unused index; it is removed again
  */
-export async function writableTree(
+async function writableTree(
   place: ListingPlace,
   sha: string,
   draftIndex: string,
@@ -126,7 +126,7 @@ export const defaultLimits: CheckoutLimits = {
 };
 
 /** The difference between what a slot holds and what it is to hold. */
-export interface CheckoutPlan {
+interface CheckoutPlan {
   /** Files of the head when the plan is carried out. */
   files: number;
   /** Bytes that stay or were there before, from which `gone` is to be taken away. */

@@ -3,7 +3,7 @@ import { unescapeInvisible } from "../text/escape-invisible.ts";
 import { defineTool, ToolError } from "./tool.ts";
 
 export const MAX_NOTE = 8_000;
-export const MAX_PAGE_NAME = 200;
+const MAX_PAGE_NAME = 200;
 /** The default page. */
 export const DEFAULT_PAGE = "hunkwise-audit";
 

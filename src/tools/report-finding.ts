@@ -66,7 +66,7 @@ interface NotKept {
   note: string;
 }
 
-export type ReportOutput = ReportedAnchor | NotKept;
+type ReportOutput = ReportedAnchor | NotKept;
 
 /** One line of bounded length: a title that is too long costs no report. */
 function titleOf(given: string): string {

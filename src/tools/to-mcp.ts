@@ -6,7 +6,7 @@ import type { ToolRun } from "./run-tool.ts";
 import { type AnyTool, MAX_RENDERED_BYTES } from "./tool.ts";
 
 /** A tool as an MCP server declares it. */
-export interface McpTool {
+interface McpTool {
   title: string;
   description: string;
   inputSchema: StandardSchemaWithJSON;

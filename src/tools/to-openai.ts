@@ -33,7 +33,7 @@ const isSwitch = ({ type }: Schema) => type === "boolean";
 const withoutNoise = (name: string, value: unknown) => (isNoise(name, value) ? undefined : value);
 
 /** JSON Schema of a tool's arguments: closed, and what is not required may be left out or null. */
-export function argumentsSchema(tool: AnyTool): Record<string, unknown> {
+function argumentsSchema(tool: AnyTool): Record<string, unknown> {
   const { $schema: _, ...schema } = z.toJSONSchema(tool.input, { io: "input" }) as Schema;
   const required = new Set(schema.required ?? []);
   const properties = Object.entries(schema.properties ?? {}).map(([name, { description, ...property }]) => {
