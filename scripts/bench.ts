@@ -1,6 +1,6 @@
 /**
- * Measures what the project promises about its own speed and size, each time against a reference that is measured in the
- * same run. `npm run bench -- search checkout` runs some of it alone. Exits with 1 when a limit is exceeded.
+ * Measures the project's targets for its own speed and size, each against a reference that is measured in the same run.
+ * `npm run bench -- search checkout` runs only these parts. Exits with 1 if a limit is exceeded.
  */
 import { execFileSync } from "node:child_process";
 import { availableParallelism, cpus, loadavg, release, totalmem, type } from "node:os";
@@ -53,7 +53,7 @@ function describeMachine(): string {
 
 const isBusy = () => (loadavg()[0] ?? 0) > availableParallelism() / 2;
 
-/** A bench that prints what happens as it happens. */
+/** A bench that prints its progress. */
 function createBench(temp: string, rows: Row[]): Bench {
   const start = performance.now();
   const say = (text: string) =>

@@ -1,4 +1,4 @@
-/** `npm run build`: the program as it is shipped, in `dist/`. */
+/** `npm run build`: builds the shipped program in `dist/`. */
 import { chmod, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { bundle } from "./bundle.ts";

@@ -5,18 +5,16 @@ import { type Plugin, rolldown } from "rolldown";
 const root = join(import.meta.dirname, "..");
 const source = join(root, "src");
 
-/** Files that are started by their name: the program itself, its other processes and its threads. */
+/** Files that are started by name: the program itself, its other processes and its threads. */
 const entries = ["cli", "process/review-process", "process/index-process", "graph/extract-worker"];
 
-/** What goes into a sandbox as the one file that it is. */
-const alone = "sandbox/warden/main";
+/** The only file that a sandbox gets; it must be self-contained. */
+const alone = "sandbox/supervisor/main";
 
-/** Data that lies beside the code that reads it. */
+/** Data beside the code that reads it. */
 const data = "review/prompts";
 
-/**
- * Packages that stay files of their own: those with binaries, and those that start threads or look for files beside themselves.
- */
+/** Packages that are not bundled: those with binaries, and those that start threads or look for files beside themselves. */
 const external = [
   /^@ast-grep\//,
   /^@vscode\/ripgrep/,
@@ -25,16 +23,16 @@ const external = [
   /^pino/,
   /^thread-stream/,
   /^probot/,
-  // What stands under "main" asks for its own files in a way that no bundler sees.
+  // Its "main" file loads other files in a way that bundlers do not detect.
   /^jsonc-parser/,
   /\.node$/,
 ];
 
 /**
- * Writes the program to a folder: the code of ours and of most packages in few files, since opening a thousand of them takes a
- * process longer than a small review.
+ * Writes the program to a folder: our code and most packages in few files, because opening a thousand files takes longer than a small
+ * review.
  *
- * @param folder stands for `src/`: what lies beside `src/` is looked for beside it
+ * @param folder takes the place of `src/`: files beside `src/` are expected beside it
  */
 export async function bundle(folder: string): Promise<void> {
   await write(folder, entries);
@@ -58,7 +56,7 @@ async function write(folder: string, names: readonly string[]): Promise<void> {
 
 const place = "__folderOfSource";
 
-/** Code that looks for files beside itself goes on to find them, in whichever file it ends. */
+/** Makes code find files beside its source, whichever bundle it is in. */
 const ownFolders: Plugin = {
   name: "own-folders",
   transform(code, id) {

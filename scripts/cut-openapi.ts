@@ -67,7 +67,7 @@ const endpoints = [
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 type JsonObject = { [key: string]: Json };
 
-/** Keywords that say something to people and nothing to a validator. */
+/** Keywords that are documentation, without a meaning to validators. */
 const prose = new Set([
   "description",
   "title",
@@ -86,7 +86,7 @@ const schemas: JsonObject = {};
 const isObject = (value: Json | undefined): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** What a `#/components/...` reference points to. */
+/** The target of a `#/components/...` reference. */
 function follow(reference: string): JsonObject {
   let found: Json | undefined = description;
   for (const step of reference.replace(/^#\//, "").split("/"))
@@ -100,7 +100,7 @@ const resolved = (value: Json | undefined): JsonObject => {
   return typeof value.$ref === "string" ? follow(value.$ref) : value;
 };
 
-/** OpenAPI 3.0 to JSON Schema: no prose, `nullable` as a type, references collected beneath `#/schemas/`. */
+/** Converts OpenAPI 3.0 to JSON Schema: no prose, `nullable` as a type, references collected below `#/schemas/`. */
 function schemaOf(value: Json): Json {
   if (Array.isArray(value)) return value.map(schemaOf);
   if (!isObject(value)) return value;
@@ -114,7 +114,7 @@ function schemaOf(value: Json): Json {
   return value.nullable === true ? orNull(out) : out;
 }
 
-/** Names of properties are data: one called "title" or "default" stays. */
+/** Property names are data: properties called "title" or "default" stay. */
 function propertiesOf(properties: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, schemaOf(schema)]));
 }
@@ -171,7 +171,7 @@ const version = resolved(description.info).version ?? "";
 const target = resolve(import.meta.dirname, "../fixtures/openapi/github.json");
 const sorted = Object.fromEntries(Object.entries(schemas).sort(([a], [b]) => (a < b ? -1 : 1)));
 const lines = (entries: string[]) => entries.join(",\n");
-// One line an operation and a schema: a diff shows what changed, and the file stays small.
+// One line per operation and schema: diffs show what changed, and the file stays small.
 writeFileSync(
   target,
   `{"source":"GitHub's OpenAPI description (MIT), version ${version}, cut by scripts/cut-openapi.ts",\n"operations":[\n${lines(

@@ -1,13 +1,13 @@
 export interface DemoEnd {
-  /** How many of the planted faults were found. */
+  /** Number of planted faults that were found. */
   found: number;
   planted: number;
   withModel: boolean;
-  /** What the check run says of the review. */
+  /** The check run's output. */
   check: { title: string; summary: string };
 }
 
-/** What to do about faults that the demo's review did not find, as whole lines. */
+/** Advice on faults that the demo's review did not find, as complete lines. */
 export function adviceOn({ found, planted, withModel, check }: DemoEnd): string[] {
   if (found === planted) return [];
   if (!withModel) return ["What no rule can see takes a model: set OPENAI_API_KEY and run this again."];

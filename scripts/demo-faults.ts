@@ -1,7 +1,7 @@
-/** A fault planted in `fixtures/demo`, and the lines at head on which a comment about it belongs. */
+/** A fault planted in `fixtures/demo`, and the lines at head where a comment about it belongs. */
 export interface PlantedFault {
   path: string;
-  /** Any of these is right: a comment may stand on the statement or on the call within it. */
+  /** Any of these is correct: a comment may be on the statement or on the call within it. */
   lines: number[];
   what: string;
 }

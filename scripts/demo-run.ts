@@ -8,17 +8,17 @@ import { type ServerProcess, startServerProcess } from "../test/support/server-p
 
 const fixtures = join(import.meta.dirname, "../fixtures/demo");
 
-/** A simulated GitHub with the demo's pull request on it, and the real App beside it as a process of its own. */
+/** A simulated GitHub with the demo's pull request, and the real App in a separate process. */
 export interface DemoRun extends AsyncDisposable {
   scenario: Scenario;
   server: ServerProcess;
-  /** Delivers the signed webhook on the opened pull request; resolves to the status it was answered with. */
+  /** Delivers the signed webhook about the opened pull request; resolves to the status of the answer. */
   deliverOpened(): Promise<number>;
-  /** Resolves when the review is posted as a whole: the conclusion of the check run is the last of it. */
+  /** Resolves when the review is completely posted: the conclusion of the check run comes last. */
   reviewed(): Promise<void>;
 }
 
-/** Starts both; `env` comes on top of what the App needs to find this GitHub, and names the model, if there is one. */
+/** Starts both; `env` adds to the variables for this GitHub, and names the model, if there is one. */
 export async function startDemo(env: Record<string, string> = {}): Promise<DemoRun> {
   await using stack = new AsyncDisposableStack();
   const scenario = stack.use(

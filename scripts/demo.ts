@@ -1,6 +1,6 @@
 /**
- * The whole line, end to end, on this machine: a simulated GitHub with one pull request, the real App as a process of its
- * own, one signed webhook. Prints the posted review as a person sees it and holds it against the faults that are planted.
+ * Runs everything end to end on this machine: a simulated GitHub with one pull request, the real App in a separate process, one signed
+ * webhook. Prints the posted review as a person sees it and compares it with the planted faults.
  */
 import pc from "picocolors";
 import { printPullRequest } from "../test/support/github-double/print-pull-request.ts";

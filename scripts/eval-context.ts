@@ -1,10 +1,10 @@
 /**
- * Tells without a model whether reviews begin with the lines that one has to see: `npm run eval:context -- --cases DIR --repos DIR`.
- * docs/quality.md has the formats and says what the figures mean.
+ * Checks without a model whether the first messages of reviews contain the lines that a reviewer needs:
+ * `npm run eval:context -- --cases DIR --repos DIR`. docs/quality.md describes the formats and the figures.
  */
 import { requireWritable, write, writeOutput } from "../src/cli/output.ts";
 import { loadCases } from "./eval/load-cases.ts";
-import { readNeededFile } from "./eval/needed-lines.ts";
+import { readCallersFile, readNeededFile } from "./eval/needed-lines.ts";
 import { contextUsage, parseContextOptions } from "./eval/options.ts";
 import { contextMarkdown, renderContext, wholeCases } from "./eval/render-context.ts";
 import { runContext } from "./eval/run-context.ts";
@@ -21,6 +21,7 @@ async function main(argv: readonly string[], signal: AbortSignal): Promise<numbe
   const result = await runContext({
     cases: await loadCases(options.cases, options.only),
     needed: await readNeededFile(options.needed),
+    callers: await readCallersFile(options.callers),
     say: (line) => void process.stderr.write(`${line}\n`),
     ...{ repos, graphs, signal },
   });

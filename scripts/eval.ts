@@ -1,6 +1,6 @@
 /**
- * Measures how good reviews are: `npm run eval -- --cases DIR` reviews a folder of pull requests with known issues and compares what
- * is found. docs/quality.md has the formats and says what the figures mean.
+ * Measures the quality of reviews: `npm run eval -- --cases DIR` reviews a folder of pull requests with known issues and compares the
+ * findings. docs/quality.md describes the formats and the figures.
  */
 import { createModels } from "../src/cli/create-model.ts";
 import { write } from "../src/cli/output.ts";
@@ -34,7 +34,7 @@ async function main(argv: readonly string[], signal: AbortSignal): Promise<numbe
   return evaluation.failed.length > 0 ? 2 : 0;
 }
 
-/** The models as a review connects them, and the judge, which is asked plain questions. */
+/** The models of a review, and the judge, which uses plain requests. */
 async function modelsOf({ isJudged, judge }: EvalOptions, env: LocalEnv, signal: AbortSignal) {
   const { model, pricesFile, modelFolder } = env;
   if (model === null) {

@@ -1,6 +1,6 @@
 /**
- * Prints what the code base consists of, so that two versions of it can be compared: `node scripts/measure-house.ts [DIR]`.
- * DIR is a checkout of any version; the default is this one.
+ * Prints statistics of the code base, to compare two versions: `node scripts/measure-house.ts [DIR]`. DIR is a checkout of any version; the
+ * default is this one.
  */
 import { globSync, readFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
@@ -13,7 +13,7 @@ interface SourceFile {
   text: string;
   lines: number;
   tree: SgNode;
-  /** Files of this code base that it imports, also only for their types, and also with `import()`. */
+  /** Imported files of this code base, including type imports and `import()`. */
   imports: string[];
 }
 
@@ -44,7 +44,7 @@ const tests = read("test/**/*.ts");
 const sum = (files: Iterable<SourceFile>) => [...files].reduce((all, { lines }) => all + lines, 0);
 const roomOf = (path: string) => path.split("/")[1] ?? "";
 
-/** How many files of `src` import each file of `src`. */
+/** Number of files in `src` that import each file of `src`. */
 function importers(): Map<string, number> {
   const counts = new Map<string, number>();
   for (const { imports } of src.values()) {
@@ -65,7 +65,7 @@ function closureOf(entries: readonly string[]): SourceFile[] {
   return [...files.values()];
 }
 
-/** Whether each function that a file exports consists of one call, and it exports nothing else that does anything. */
+/** Whether every function that a file exports is a single call, and the file exports no other code. */
 function isHandOn({ tree }: SourceFile): boolean {
   const exported = tree.findAll({ rule: { kind: "export_statement", inside: { kind: "program" } } });
   const kinds = exported.map((statement) => {
@@ -84,7 +84,7 @@ function isHandOn({ tree }: SourceFile): boolean {
   return kinds.includes("hands on") && !kinds.includes("does");
 }
 
-/** The files of `src` that are called so, wherever they are. */
+/** The files of `src` with these names, in any folder. */
 const named = (...names: string[]) => [...src.keys()].filter((path) => names.includes(basename(path)));
 
 const review = named("review-process.ts", "child.ts");
@@ -103,7 +103,7 @@ const journeys: Record<string, SourceFile[]> = {
   ]),
 };
 
-/** Names of types that more than one file declares. */
+/** Names of types that several files declare. */
 function duplicateTypes(): [name: string, files: number][] {
   const files = new Map<string, Set<string>>();
   for (const { path, text } of src.values()) {

@@ -1,19 +1,18 @@
 /**
- * Runs every analyzer over folders of sources, each file as if a change had added it, and prints what they say: one
- * line a finding, then findings for each rule and for each 10,000 lines of its language.
+ * Runs every analyzer over folders of sources, as if a change had added each file, and prints the findings: one line per finding, then the
+ * number of findings per rule and per 10,000 lines of its language.
  *
  *     node scripts/measure-precision.ts FOLDER... [--json FILE]
  *
- * `--json` writes the findings without the text of their lines, in the form of `fixtures/analyzers/precision.json`.
+ * `--json` writes the findings without the text of their lines, in the format of `fixtures/analyzers/precision.json`.
  */
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { createAnalyzers } from "../src/analyzers/all-analyzers.ts";
-import { analyzeChange } from "../src/analyzers/analyze-change.ts";
+import { analyzeChange, createAnalyzers } from "../src/analyzers/analyze-change.ts";
 import type { AnalyzedFile } from "../src/analyzers/analyzer.ts";
 import { ruleGrammarOf } from "../src/analyzers/languages.ts";
-import { isWorthParsing } from "../src/syntax/worth-parsing.ts";
+import { isWorthParsing } from "../src/code/parse.ts";
 
 interface Measured {
   folder: string;
@@ -22,7 +21,7 @@ interface Measured {
   rule: string;
 }
 
-/** Built output and copies of other packages are not what a reviewer sees. */
+/** Reviewers do not see build output and copies of other packages. */
 const leftOut = /(?:^|\/)(?:node_modules|\.git)\/|\.min\.[cm]?js$|\.(?:map|lock|class|png|woff2?)$/;
 
 const { values, positionals } = parseArgs({
@@ -58,8 +57,12 @@ async function measure(folder: string, path: string): Promise<void> {
   const rows = text.split("\n");
   lines.set(language, (lines.get(language) ?? 0) + rows.length);
   const onCrash = (analyzer: string, _: string, error: unknown) => console.error(analyzer, full, error);
-  const { candidates } = await analyzeChange([asAdded(path, text)], { signal, analyzers, onCrash });
-  for (const one of candidates) {
+  const { diagnostics } = await analyzeChange([asAdded(path, text)], {
+    signal,
+    analyzers,
+    onCrash,
+  });
+  for (const one of diagnostics) {
     const row = rows[one.line - 1]?.trim() ?? "";
     findings.push({ folder: resolve(folder), path, line: one.line, rule: one.source, text: row });
   }

@@ -1,12 +1,12 @@
 /**
- * Keeps what this version leaves when it is killed, for the test that another version goes on from there:
- * `node scripts/record-upgrade.ts FOLDER`, once before a release. Each database gets a folder of its own, with the data folder, the rows of
- * Postgres and what was written on GitHub (`test/e2e/upgrade-scene.ts`).
+ * Records what this version leaves behind when it is killed, for the test that another version continues from there:
+ * `node scripts/record-upgrade.ts FOLDER`, once before a release. Each database gets a separate folder with the data folder, the rows of
+ * Postgres and the texts on GitHub (`test/e2e/upgrade-scene.ts`).
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { postgresMigrations } from "../src/queue/postgres-migrations.ts";
+import { postgresMigrations } from "../src/queue/postgres-database.ts";
 import {
   checkOf,
   concluded,

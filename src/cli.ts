@@ -5,7 +5,7 @@ import { keepCompiledCode } from "./process/compile-cache.ts";
 const OLDEST_NODE = [22, 20] as const;
 const signals = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 
-/** Before anything is loaded that an old Node cannot load. */
+/** Checked before anything is loaded that an old Node cannot load. */
 function complaintAboutNode(): string | null {
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
   const [oldestMajor, oldestMinor] = OLDEST_NODE;
@@ -27,11 +27,11 @@ function abortOnSignals(): { signal: AbortSignal; exitCode: () => number | null 
   return { signal: controller.signal, exitCode: () => received };
 }
 
-// Nothing but the errors is imported statically: an old Node has to get as far as its complaint.
-const complaint = async (error: unknown) => (await import("./cli/complaint.ts")).complaint(error);
+// Only the errors are imported statically: an old Node must reach the message about its version.
+const complaint = async (error: unknown) => (await import("./cli/output.ts")).complaint(error);
 const output = () => import("./cli/output.ts");
 
-/** A fault nobody waited for. Node's own exit code 1 would read as "a finding". */
+/** Ends with 2 on an unhandled error. Node's own exit code 1 would mean "a finding". */
 function endOnStrayErrors(): void {
   const end = async (error: unknown) => {
     await (await output()).write(process.stderr, await complaint(error));

@@ -1,54 +1,54 @@
 import type { AppError } from "./errors.ts";
-import { type JsonLimits, JsonMeter } from "./text/json-limits.ts";
+import { type JsonLimits, JsonMeter } from "./text/json.ts";
 
-/** A request as it is about to leave. */
+/** A request before it is sent. */
 export interface Outgoing {
   method: string;
   url: URL;
-  /** As it is sent; null where there is none. */
+  /** As it is sent; null if there is none. */
   body: string | null;
 }
 
-/** How large an answer may be. */
+/** Size limits for an answer. */
 export interface AnswerLimits extends JsonLimits {
   /** After decompression. */
   bytes: number;
 }
 
 export interface EgressOptions {
-  /** The origins that may be reached, such as `https://api.github.com`. */
+  /** The allowed origins, such as `https://api.github.com`. */
   origins: readonly string[];
   /** For one request with its whole answer and all redirects before it. */
   timeoutMs: number;
-  /** How many redirects are followed, all of them to these origins. */
+  /** Maximum number of redirects, all of them to these origins. */
   mostRedirects: number;
-  /** An answer beyond these ends while it is read, with what `refuse` makes of it. */
+  /** An answer that exceeds these limits is cut off while it is read, with the error from `refuse`. */
   answer: AnswerLimits;
-  /** Throws where a request may not leave. Asked for each one right before it does, those of redirects too. */
+  /** Throws if a request may not be sent. Called right before each request, including redirects. */
   check?: ((request: Outgoing) => void) | undefined;
-  /** Whether a body holds a secret of this process, and so may not leave. */
+  /** Whether a body contains a secret of this process, and so may not be sent. */
   holdsSecret: (body: string) => boolean;
   /**
-   * The error for what is refused here; `what` goes on after the name of the far side: "redirected ...". A remedy is given where
-   * it is no fault of the far side's.
+   * The error for a refusal; `what` continues a sentence that begins with the name of the other side: "redirected ...". A remedy is given
+   * if the other side is not at fault.
    */
   refuse: (what: string, remedy?: string) => AppError;
-  /** Ends requests under way. */
+  /** Ends running requests. */
   signal?: AbortSignal | undefined;
-  /** Default: that of the machine. */
+  /** Default: the global `fetch`. */
   fetch?: typeof fetch | undefined;
 }
 
-/** Looked up at each call: a test may put its own in place later. */
+/** Looked up at each call, because a test may replace it later. */
 const machineFetch: typeof fetch = (input, init) => globalThis.fetch(input, init);
 
 /**
- * The only way out of this program but git's, the database's and the proxy's: a `fetch` that reaches named origins and no
- * other, wherever an answer sends it. Credentials go along with a redirect, and so would the code in a body: `fetch` itself
- * takes away `authorization` alone, and only on the way to another origin. The time-out also covers the answer's body. Nobody gets an
- * answer as a whole that is larger than it may be: a few hundred kilobytes unpack to gigabytes.
+ * Apart from git, the database and the proxy, this is the only way out of this program: a `fetch` that only reaches the named origins, also
+ * after redirects. A redirect carries credentials along, and also the code in a body: `fetch` itself only removes `authorization`, and only
+ * on the way to another origin. The time-out also covers the answer's body. An answer over the size limit never reaches the caller as a
+ * whole: a few hundred kilobytes can unpack to gigabytes.
  *
- * Nothing that has a body may hold a secret of this process in it: whoever writes one takes them out, and here is the last look.
+ * No body may contain a secret of this process: the code that writes a body removes secrets, and this is the last check.
  */
 export function createEgress(options: EgressOptions): typeof globalThis.fetch {
   const { timeoutMs, mostRedirects, answer, check, holdsSecret, refuse, fetch = machineFetch } = options;
@@ -80,7 +80,7 @@ export function createEgress(options: EgressOptions): typeof globalThis.fetch {
 
 const reportThis = "Report this: it is a fault of Hunkwise, or somebody tried to misuse it";
 
-/** The body; null where there is none. Throws for what could not be looked at before it is sent. */
+/** The body; null if there is none. Throws for a body that cannot be checked before it is sent. */
 function textOf(input: Parameters<typeof fetch>[0], { body = null }: RequestInit): string | null {
   if (input instanceof Request) throw new TypeError("An address and its options are wanted, and no Request");
   if (body === null || typeof body === "string") return body;
@@ -88,8 +88,8 @@ function textOf(input: Parameters<typeof fetch>[0], { body = null }: RequestInit
 }
 
 /**
- * The response with a body that ends in an error beyond a limit. It is counted as it comes: the pieces before a limit are never
- * more than the limit and one piece, which decompression makes of 16 KiB.
+ * The response with a body that ends in an error beyond a limit. It is counted as it arrives: at most the limit and one piece, which
+ * decompression makes of 16 KiB, are read.
  */
 function bounded(response: Response, limits: AnswerLimits, refuse: EgressOptions["refuse"]): Response {
   if (!response.body) return response;
@@ -117,7 +117,7 @@ const inMegabytes = (bytes: number) => `${(bytes / 1e6).toFixed(bytes < 1e6 ? 1 
 
 const isRedirect = new Set([301, 302, 303, 307, 308]);
 
-/** Where an answer sends us; null where that is nowhere, and where it would make another request of this one. */
+/** Target of a redirect; null if there is none, or if it would change the method of the request. */
 function locationOf({ status, headers }: Response, method: string, from: URL): URL | null {
   const keepsMethod = method === "GET" || method === "HEAD" || status >= 307;
   const location = headers.get("location");

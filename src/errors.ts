@@ -1,4 +1,4 @@
-/** What went wrong, as a value that callers may branch on. One list, so that two rooms never name the same fault twice. */
+/** The kind of an error, as a value that callers may branch on. One list, so that two rooms do not name the same fault twice. */
 export type ErrorCode =
   | "config_invalid"
   | "git_missing"
@@ -31,19 +31,19 @@ export type ErrorCode =
   | "aborted"
   | "usage";
 
-export interface AppErrorOptions {
-  /** Whether the same call may succeed later without anybody changing anything. Default false. */
+interface AppErrorOptions {
+  /** Whether the same call may succeed later without any change by a person. Default false. */
   retryable?: boolean;
-  /** What a person can do about it: one imperative sentence. */
+  /** What a person can do about it, as one imperative sentence. */
   remedy?: string;
-  /** When the far side said to come back, in milliseconds from now. */
+  /** When the other side said to come back, in milliseconds from now. */
   retryAfterMs?: number;
   cause?: unknown;
 }
 
 /**
- * The only base class of errors in this project. `message` says what failed and with which value; `remedy` says what to
- * do. Neither may hold a secret: both are printed and logged.
+ * The only base class of errors in this project. `message` says what failed and with which value; `remedy` says what to do. Neither may
+ * contain a secret: both are printed and logged.
  */
 export class AppError extends Error {
   override readonly name = "AppError";
@@ -60,19 +60,19 @@ export class AppError extends Error {
     this.retryAfterMs = options.retryAfterMs;
   }
 
-  /** The one line a person reads: what failed, then what to do. */
+  /** The one line for people: what failed, then what to do. */
   get line(): string {
     return this.remedy ? `${this.message}. ${this.remedy}` : this.message;
   }
 }
 
-/** The one line for any thrown value, also one that is not ours. */
+/** The one line for any thrown value, including those that are not ours. */
 export function errorLine(error: unknown): string {
   if (error instanceof AppError) return error.line;
   return error instanceof Error ? error.message : String(error);
 }
 
-/** git's own words name folders of the machine, and whose they are is no business of a pull request's readers. */
+/** Messages of git name folders of the machine, which do not concern a pull request's readers. */
 const saidInPublic: Partial<Record<ErrorCode, string>> = {
   git_failed: "git failed where Hunkwise runs",
   repository_unavailable: "git could not fetch the repository",
@@ -82,8 +82,8 @@ const saidInPublic: Partial<Record<ErrorCode, string>> = {
 };
 
 /**
- * The one line for people who do not run this: what is no AppError may speak of paths of the machine, or repeat what a
- * hostile file made a program say, and so may git. The log has every word.
+ * The one line for people who do not run this: an error that is no AppError may contain paths of the machine, or repeat what a hostile file
+ * made a program print, and so may git. The log has the full message.
  */
 export function publicLine(error: unknown): string {
   if (!(error instanceof AppError)) return "a fault in Hunkwise itself, which its log explains";

@@ -20,11 +20,11 @@ export const Category = z.enum([
 ]);
 export type Category = z.infer<typeof Category>;
 
-/** RIGHT is the head's version of a file, LEFT the merge base's: removed lines live on LEFT only. */
+/** RIGHT is the head's version of a file, LEFT the merge base's: removed lines are only on LEFT. */
 export const Side = z.enum(["RIGHT", "LEFT"]);
 export type Side = z.infer<typeof Side>;
 
-/** A place that was looked at to establish a finding; lines are 1-indexed and inclusive. */
+/** A place that was read to establish a finding; lines are 1-indexed and inclusive. */
 export const Evidence = z.strictObject({
   path: z.string(),
   start_line: z.int().min(1),
@@ -33,8 +33,8 @@ export const Evidence = z.strictObject({
 });
 export type Evidence = z.infer<typeof Evidence>;
 
-/** Lines of a file that are meant by their text; the line numbers are real. */
-export const Place = z.strictObject({
+/** Lines of a file, identified by their text; the line numbers are real. */
+export const CodeLocation = z.strictObject({
   path: z.string(),
   side: Side,
   line: z.int().min(1),
@@ -42,14 +42,14 @@ export const Place = z.strictObject({
   start_line: z.int().min(1).nullable(),
   quote: z.string(),
 });
-export type Place = z.infer<typeof Place>;
+export type CodeLocation = z.infer<typeof CodeLocation>;
 
 /**
  * One problem in the change, anchored: `line` (and `start_line` of a range) are real lines of `path` on `side` whose
  * text is `quote`. Names are snake_case because the shape leaves the process as it is (tools, JSON output).
  */
 export const Finding = z.strictObject({
-  /** Fingerprint: stable for the same problem in the same code, whatever its line number. */
+  /** Fingerprint: stable for the same problem in the same code, regardless of its line number. */
   id: z.string(),
   path: z.string(),
   side: Side,
@@ -57,7 +57,7 @@ export const Finding = z.strictObject({
   /** First line of a range that ends at `line`; null for a single line. Always smaller than `line`. */
   start_line: z.int().min(1).nullable(),
   quote: z.string(),
-  /** Name of the definition that the lines stand in, with what it is a member of: "Cart.total"; null outside of any. */
+  /** Name of the definition that contains the lines, with its parent: "Cart.total"; null outside of any. */
   symbol: z.string().nullable(),
   severity: Severity,
   category: Category,
@@ -69,26 +69,37 @@ export const Finding = z.strictObject({
   evidence: z.array(Evidence),
   /** "model", or the analyzer and rule that found it: "ast-grep/py-mutable-default". */
   source: z.string(),
-  /** `not_judged`: a rule matched, and the model that was to judge it never did. */
+  /** `not_judged`: a rule matched, and the model that should judge it never did. */
   verification: z.enum(["unverified", "confirmed", "uncertain", "not_judged"]),
-  /** What the second look says: the input on which it goes wrong, what stayed open, or why nobody looked. */
+  /** Result of the second look: the input on which the code goes wrong, what stayed open, or why there was no second look. */
   verification_note: z.string().nullable(),
-  /** Where else the change has the same problem. */
-  places: z.array(Place),
+  /** Other places in the change with the same problem. */
+  places: z.array(CodeLocation),
 });
 export type Finding = z.infer<typeof Finding>;
+
+/** Orders the worst severity first, for `toSorted`. */
+export function worstFirst(one: Pick<Finding, "severity">, other: Pick<Finding, "severity">): number {
+  return severities.indexOf(one.severity) - severities.indexOf(other.severity);
+}
+
+/** Orders findings as in every report: the worst first, then by path and line. */
+export function inReportOrder(one: Finding, other: Finding): number {
+  const byPath = one.path < other.path ? -1 : Number(one.path > other.path);
+  return worstFirst(one, other) || byPath || one.line - other.line;
+}
 
 /** True when `severity` is as bad as `threshold` or worse. */
 export function atLeast(severity: Severity, threshold: Severity): boolean {
   return severities.indexOf(severity) <= severities.indexOf(threshold);
 }
 
-/** Whether the anchored code holds a secret: then no report shows that code, and the finding itself quotes nothing. */
+/** Whether the anchored code contains a secret: then no report shows that code, and the finding itself quotes nothing. */
 export function holdsSecret({ source }: Pick<Finding, "source">): boolean {
   return source.startsWith("secrets/");
 }
 
-/** Analyzers whose findings are certain: a program knows these things better than any model. */
+/** Analyzers whose findings are certain: for these, a program is more reliable than any model. */
 const certainAnalyzers = [
   "secrets",
   "merge-markers",
@@ -99,16 +110,29 @@ const certainAnalyzers = [
 ] as const;
 
 /**
- * Whether a finding is certain. It is published whatever a model says, because a pull request can talk a model into anything: no
+ * Whether a finding is certain. It is published regardless of what a model says, because a pull request can talk a model into anything: no
  * model drops it, joins it to another one, lowers its severity or calls it fixed. Only people dismiss it or switch its rule off.
  *
- * @param source null for a comment of an older version, which does not tell what found it
+ * @param source null for a comment of an older version, which does not name its source
  */
 export function isCertain({ source }: { source: string | null }): boolean {
   return source !== null && certainAnalyzers.some((analyzer) => source.startsWith(`${analyzer}/`));
 }
 
-/** Whether no model has a say in a finding: it is certain, or the model that was to judge it never did. */
+/** Whether no model decides on a finding: it is certain, or the model that should judge it never did. */
 export function isUndisputed({ source, verification }: Pick<Finding, "source" | "verification">): boolean {
   return isCertain({ source }) || verification === "not_judged";
+}
+
+/** Worst first, then by path and line: the order of every report. */
+export function bySeverity<T extends { finding: Pick<Finding, "severity" | "path" | "line"> }>(
+  findings: readonly T[],
+): T[] {
+  const rank = (severity: Severity) => severities.indexOf(severity);
+  return findings.toSorted(
+    ({ finding: a }, { finding: b }) =>
+      rank(a.severity) - rank(b.severity) ||
+      (a.path < b.path ? -1 : Number(a.path > b.path)) ||
+      a.line - b.line,
+  );
 }

@@ -2,17 +2,17 @@ import pino from "pino";
 import { AppError } from "./errors.ts";
 import { censored } from "./secrets/ranges.ts";
 import { withoutSecrets } from "./secrets/redact.ts";
-import { escapeUnseen } from "./text/escape-unseen.ts";
+import { escapeUnseen } from "./text/escape-invisible.ts";
 
 export type Logger = pino.Logger;
 export type LogLevel = pino.LevelWithSilent;
 
-/** Where lines go; stderr by default, because stdout belongs to results. */
-export interface LogDestination {
+/** Target of log lines; stderr by default, because stdout belongs to results. */
+interface LogDestination {
   write(line: string): void;
 }
 
-/** Field names that never hold anything but a secret, wherever they stand. */
+/** Field names that always hold a secret, at any depth up to three. */
 const secretFields = [
   "authorization",
   "cookie",
@@ -47,8 +47,8 @@ export function createLogger(level: LogLevel, destination: LogDestination = pino
 }
 
 /**
- * An error by allowlist. Errors of clients carry their request with its headers, and those of simple-git the command line:
- * nothing of that is taken over.
+ * The allowed fields of an error. Errors of clients also carry the request with its headers, and those of simple-git the command
+ * line.
  */
 function errorFields(error: unknown): unknown {
   if (!(error instanceof Error)) return String(error);

@@ -1,12 +1,12 @@
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 
-/** Says which process it is in a way that outlives the reuse of its pid, a restart of the machine and of a container. */
+/** Identifies a process across reuse of its pid and restarts of the machine or container. */
 export interface ProcessIdentity {
   pid: number;
-  /** Where pids mean the same: this boot of this machine, and this container. */
+  /** Pids are unique within it: this boot of this machine, and this container. */
   scope: string;
-  /** When the process began, in ticks since the boot; empty where the system does not say. */
+  /** Start of the process in ticks since the boot; empty if the system does not say. */
   started: string;
 }
 
@@ -18,7 +18,7 @@ const scope = [
 
 export const ownIdentity: ProcessIdentity = { pid: process.pid, scope, started: startOf("self") ?? "" };
 
-/** Whether the process runs; "unknown" when it lives, or lived, where its pid means nothing to us. */
+/** Whether the process runs; "unknown" if its pid belongs to another scope. */
 export function livenessOf(other: ProcessIdentity): "alive" | "dead" | "unknown" {
   if (other.scope !== scope) return "unknown";
   const started = startOf(other.pid);
@@ -28,13 +28,13 @@ export function livenessOf(other: ProcessIdentity): "alive" | "dead" | "unknown"
     if ((error as NodeJS.ErrnoException).code === "ESRCH") return "dead";
   }
   if (started !== undefined) return started === other.started ? "alive" : "dead";
-  // It runs. Where the system shows processes, it may hide those of other users (hidepid, ProtectProc): then it may be any.
+  // It runs, but the system may hide processes of other users (hidepid, ProtectProc): then it may be any process.
   return other.started === "" ? "alive" : "unknown";
 }
 
 /**
- * The 22nd field of /proc/PID/stat; the second one, the program's name, may hold spaces and brackets. Empty for a process that
- * has ended and of which its parent has not taken notice yet; undefined where the system shows none.
+ * The 22nd field of /proc/PID/stat; the second one, the program's name, may hold spaces and brackets. Empty for a zombie;
+ * undefined if the system shows no such process.
  */
 function startOf(pid: number | "self"): string | undefined {
   const stat = read(() => readFileSync(`/proc/${pid}/stat`, "utf8"));

@@ -1,19 +1,19 @@
-/** The proxies of this process; null for none. An https address without one of its own goes through that for http. */
-export interface Proxies {
+/** The proxies of this process; null for none. An https address without its own proxy uses the one for http. */
+interface Proxies {
   https: string | null;
   http: string | null;
 }
 
 let inUse: Proxies = { https: null, http: null };
 
-/** Remembers what requests are sent through, so that a proxy that is down is not mistaken for what lies behind it. */
+/** Remembers the proxies of requests, so that a proxy that is down is not mistaken for the server behind it. */
 export function rememberProxies({ https, http }: Proxies): void {
   inUse = { https, http };
 }
 
 /**
- * The proxy to which the connection failed on the way to `target`, without its user and password; null if `error` is about
- * anything else. It is known by its host or port, because hosts in NO_PROXY are connected to directly.
+ * The proxy that refused the connection on the way to `target`, without its user and password; null if `error` is about anything else. It
+ * is recognised by its host or port, because hosts in NO_PROXY are connected to directly.
  */
 export function failedProxy(error: unknown, target: URL): { url: string; variable: string } | null {
   const isOwn = target.protocol === "http:" || inUse.https === null;
@@ -27,13 +27,13 @@ export function failedProxy(error: unknown, target: URL): { url: string; variabl
 
 const portOf = ({ port, protocol }: URL) => Number(port || (protocol === "https:" ? 443 : 80));
 
-/** Where a connection was to go that failed: a host whose address was not found, or a port. Neither if there was a connection. */
+/** Target of a failed connection: a host whose address was not found, or a port. Neither if there was a connection. */
 function peerOf(error: unknown, depth = 0): { hostname?: string; port?: number } {
   if (!(error instanceof Error) || depth > 4) return {};
   const { syscall, hostname, port } = error as { syscall?: string; hostname?: string; port?: number };
   if (syscall === "getaddrinfo" && hostname !== undefined) return { hostname };
   if (syscall === "connect" && port !== undefined) return { port };
-  // A time-out of undici tells it in words alone.
+  // A time-out of undici reports the port only in its message.
   const [, tried] = /^Connect Timeout Error .*:(\d+), timeout/.exec(error.message) ?? [];
   if (tried !== undefined) return { port: Number(tried) };
   return peerOf(error instanceof AggregateError ? error.errors[0] : error.cause, depth + 1);

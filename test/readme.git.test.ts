@@ -4,8 +4,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import packageJson from "../package.json" with { type: "json" };
 import { exitCodes } from "../src/cli/command.ts";
-import { commands } from "../src/cli/commands.ts";
-import { review } from "../src/cli/review.ts";
+import { review } from "../src/cli/commands/review.ts";
+import { commands } from "../src/cli/program.ts";
+import { capturedIo } from "./support/captured-io.ts";
 import { GitRepo, TempFolder } from "./support/git-repo.ts";
 import { installed, runInShell } from "./support/shell.ts";
 
@@ -30,7 +31,7 @@ describe("the README", () => {
   it("names the exit codes that there are, in the words of the help", () => {
     const rows = rowsBelow("In CI");
     expect(rows.map(([code]) => Number(code))).toEqual(Object.values(exitCodes));
-    const help = review.notes.join(" ");
+    const help = review({ ...capturedIo(), exitCode: 0 }).description();
     for (const [code, words] of rows) expect(help).toContain(`${code} ${words}`);
   });
 

@@ -1,12 +1,12 @@
 /**
- * Asks an endpoint once, in a process of its own, and tells what its answer took. Told the endpoint's address, and what is asked for,
- * in its arguments. Its answer as text is read as a call as well.
+ * Sends one request to an endpoint, in a separate process, and reports the cost of its answer. The arguments give the endpoint's address
+ * and the kind of request. A text answer is also parsed as a tool call.
  */
 import { readFileSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as delay } from "node:timers/promises";
 import { createGitHubClient } from "../../src/github/client.ts";
-import { createPacing } from "../../src/github/pacing.ts";
+import { createRateLimiter } from "../../src/github/rate-limit.ts";
 import type { ModelRequest } from "../../src/llm/model.ts";
 import { createOpenAiModel } from "../../src/llm/openai.ts";
 import { createOpenAiEmbeddings } from "../../src/llm/openai-embeddings.ts";
@@ -27,7 +27,7 @@ const request: ModelRequest = {
   maxOutputTokens: 100,
 };
 
-/** Of this process, in megabytes. */
+/** Memory of this process, in megabytes. */
 const memory = (what: "VmHWM" | "VmRSS") =>
   Number(new RegExp(`^${what}:\\s+(\\d+)`, "m").exec(readFileSync("/proc/self/status", "utf8"))?.[1]) / 1024;
 
@@ -36,7 +36,12 @@ const asks: Record<string, () => Promise<unknown>> = {
   embeddings: () => createOpenAiEmbeddings(endpoint).embed(Array<string>(96).fill("text"), signal),
   github: () =>
     createGitHubClient({
-      ...{ baseUrl, userAgent: "bench", pacing: createPacing(), token: async () => "token" },
+      ...{
+        baseUrl,
+        userAgent: "bench",
+        limits: createRateLimiter({ gapMs: 0 })(1),
+        token: async () => "token",
+      },
       reach: { check: () => {} },
     }).list("/list", 1),
 };
@@ -49,7 +54,7 @@ const end = await ask().then(
   () => "taken",
   (error: Error) => `refused: ${error.message.slice(-60)}`,
 );
-// What is under way when the answer is read counts as well.
+// Includes work that is still in progress when the answer has been read.
 await delay(20);
 pause.disable();
 const report: AnswersReport = {

@@ -6,13 +6,13 @@ import { promisify } from "node:util";
 import { brotliCompressSync, constants, gzipSync, zstdCompressSync } from "node:zlib";
 import { type Bench, plainRow } from "./row.ts";
 
-/** What the process of `answers-process.ts` tells. */
+/** The report of `answers-process.ts`. */
 export interface AnswersReport {
-  /** The longest time for which nothing else could run. */
+  /** The longest time in which nothing else could run. */
   milliseconds: number;
-  /** By how much the highest resident size was above the one before. */
+  /** Growth of the peak resident size. */
   megabytes: number;
-  /** What became of the answer. */
+  /** The result of the request. */
   end: string;
 }
 
@@ -22,13 +22,13 @@ const message = (content: string) =>
 const call = (text: string) =>
   `{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"x","arguments":${JSON.stringify(text)}}}]}}]}`;
 const keys = (count: number) => Array.from({ length: count }, (_, n) => `"key${n}":${n}`).join(",");
-/** A vector for each of 96 texts, of numbers that take long to read. */
+/** A vector for each of 96 texts, with numbers that are slow to parse. */
 const vectors = (size: number) => {
   const vector = `[${Array<string>(size).fill("9007199254740993.0000000000000001").join(",")}]`;
   return `{"data":[${Array<string>(96).fill(`{"embedding":${vector}}`).join(",")}]}`;
 };
 
-/** The largest of each kind that is parsed, and some that are not. */
+/** The largest parsed text of each kind, and some that are too large. */
 const texts: Record<string, () => string> = {
   "40 MB of brackets": () => "[".repeat(40 * MB),
   "lists, as many as are parsed": () => `{"choices":[],"x":[${"[],".repeat(9_990)}0]}`,
@@ -48,7 +48,7 @@ const texts: Record<string, () => string> = {
   "lists in a call": () => call("[],".repeat(320_000)),
   "a call that is cut": () => call(`{"a": '${"x".repeat(900_000)}`),
 };
-/** Errors, with their status: all that is looked for in one is looked for in all of it. */
+/** Errors with their status: every search in an error covers all of its text. */
 const errorOf = (message: string) => JSON.stringify({ error: { message, code: "x", param: "y" } });
 const errors: Record<string, [number, () => string]> = {
   "white space between letters": [400, () => errorOf(" a".repeat(950_000))],
@@ -56,7 +56,7 @@ const errors: Record<string, [number, () => string]> = {
   "what could be a model": [404, () => errorOf("mode ".repeat(390_000))],
   "a page": [500, () => "<a> ".repeat(485_000)],
 };
-/** How each is packed. */
+/** Encoded answers. */
 const packed: Record<string, [string, () => Buffer]> = {
   "400 MB of lists in 400 KB": [
     "gzip",
@@ -91,7 +91,7 @@ const embeddings: Record<string, () => string> = {
   "96 vectors of 40,000 numbers": () => vectors(40_000),
 };
 
-/** What any answer of a provider, or of GitHub, costs the process that asked: its memory, and the time in which it does nothing else. */
+/** The cost of any answer of a provider or of GitHub to the requesting process: its memory, and the time in which it is blocked. */
 export async function benchAnswers(bench: Bench): Promise<void> {
   let answer: (response: ServerResponse) => void = (response) => void response.end(message("Fine."));
   const server = createServer((request, response) => {
@@ -111,7 +111,7 @@ export async function benchAnswers(bench: Bench): Promise<void> {
         `answer of ${what}: time of the event loop (${report.end})`,
         report.milliseconds,
         "ms",
-        // Only the command line asks for vectors, and a process of it serves nobody else.
+        // Only the command line requests vectors, in a process that serves no other requests.
         kind === "embeddings" ? 1_000 : 100,
       ),
     );

@@ -7,13 +7,13 @@ export interface BareProcess {
   cwd: string;
   env: Readonly<Record<string, string>>;
   input?: Buffer;
-  /** Exit codes that are answers. Default 0 alone. */
+  /** Exit codes that count as success. Default: only 0. */
   exits?: readonly number[];
-  /** Looks at what comes; true ends the process, as somebody does who has seen enough. */
+  /** Inspects the output; true ends the process early. */
   enough?: (chunk: Buffer) => boolean;
 }
 
-/** Milliseconds that a program takes from its start until it ended and its output was read to the end. */
+/** Milliseconds from the start of a program until it has ended and its output has been read. */
 export function timeOf(request: BareProcess): Promise<number> {
   return timed(() => run(request));
 }

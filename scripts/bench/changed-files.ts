@@ -2,7 +2,7 @@ import type { LargeChange } from "./large-change.ts";
 import { compare, timed } from "./measure.ts";
 import { type Bench, ratioRow } from "./row.ts";
 
-/** `changed_files` against the two git commands that tell what it tells: which files, and how many lines of each. */
+/** `changed_files` against the two git commands with the same information: the files, and the number of lines of each. */
 export async function benchChangedFiles({ place, session, git }: LargeChange, bench: Bench): Promise<void> {
   bench.say("changed_files, each time on a workspace that was just opened");
   const { mergeBase, head } = place.shas;

@@ -14,7 +14,7 @@ const path = "octo-org/large";
 
 type Pull = ServedRepository["pulls"][number];
 
-/** The next checkout of a repository that was checked out before, against `git fetch` and `git checkout` in a clone. */
+/** A second checkout of a repository, against `git fetch` and `git checkout` in a clone. */
 export async function benchCheckout(bench: Bench): Promise<void> {
   bench.say("making a repository of 20,000 files and serving it over HTTP");
   const root = join(bench.temp, "served");
@@ -72,7 +72,7 @@ function checkoutOf(dataFolder: string, url: string): (pull: Pull) => Promise<nu
     });
 }
 
-/** What a person would type, in a clone of the same kind that has been used before. */
+/** The commands of a person, in a similar clone that has been used before. */
 async function cloneByHand(dir: string, url: string, first: Pull, options: readonly string[]) {
   const git = (cwd: string, ...args: string[]) =>
     timeOf({ program: gitPath, args, cwd, env: testGitEnvironment });

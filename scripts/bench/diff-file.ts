@@ -6,7 +6,7 @@ import { type Bench, ratioRow } from "./row.ts";
 
 const PAGE = 20;
 
-/** `diff_file` once a review has asked for its first diff, against a `git diff` of the same file. */
+/** `diff_file` after the first diff of a review, against a `git diff` of the same file. */
 export async function benchDiffFile({ place, session, git }: LargeChange, bench: Bench): Promise<void> {
   bench.say("diff_file after the first: other files, further pages, another width of context");
   const { mergeBase, head } = place.shas;

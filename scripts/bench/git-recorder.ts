@@ -1,15 +1,15 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
-import { openLocalRange } from "../../src/git/local-range.ts";
+import { openLocalRange } from "../../src/git/range.ts";
 import { gitPath } from "../../test/support/git-repo.ts";
 import { type BareProcess, timeOf } from "./bare-process.ts";
 
-/** The git processes of one review, as they were started. */
+/** The git processes of one review. */
 export type GitRecord = readonly BareProcess[];
 
 /**
- * Stands before git on PATH: writes down folder, arguments, environment and, where git reads it, input; then is git.
- * Commands that take no input must not have it read either: nobody closes it.
+ * Replaces git on PATH: records folder, arguments, environment and, if git reads it, input; then runs git. Commands that take no input must
+ * not read it: it is never closed.
  */
 const wrapper = (folder: string) => `#!/bin/sh
 file=$(mktemp "${folder}/$(date +%s%N)-XXXXXX")
@@ -21,7 +21,7 @@ case " $* " in
 esac
 `;
 
-/** Records the git processes of whatever \`run\` starts with the PATH it is given. */
+/** Records the git processes that `run` starts with the given PATH. */
 export async function recordGit(temp: string, run: (path: string) => Promise<unknown>): Promise<GitRecord> {
   const [programs, records] = [join(temp, "recording-git"), join(temp, "recorded-git")];
   mkdirSync(programs);
@@ -40,7 +40,7 @@ function readRecord(file: string): BareProcess {
     fields("env").map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]),
   );
   const input = readIfThere(`${file}.input`);
-  // Questions such as whether a ref is there are answered with 1; 137 is how a review ends its \`cat-file\`.
+  // Queries such as the existence of a ref exit with 1; 137 is the result of a review's kill of its `cat-file`.
   return { program: gitPath, cwd, args, env, exits: [0, 1], ...(input ? { input } : {}) };
 }
 
@@ -59,8 +59,8 @@ export interface ReplayOptions {
 }
 
 /**
- * Milliseconds that the recorded commands take one after the other, without a review around them. A review leaves its
- * temporary folder to nobody, so one like it is prepared, with nothing checked out yet.
+ * Milliseconds of the recorded commands in sequence, without a review around them. A review deletes its temporary folder, so a similar one
+ * is prepared, without a checkout.
  */
 export async function replayGit({ record, repo, temp }: ReplayOptions): Promise<number> {
   await using range = await openLocalRange({ repo, base: "main", head: "topic", gitPath, tempDir: temp });

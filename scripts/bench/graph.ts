@@ -1,10 +1,9 @@
 import { rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { openLocalRange } from "../../src/git/local-range.ts";
 import { openWorkspace } from "../../src/git/object-workspace.ts";
+import { openLocalRange } from "../../src/git/range.ts";
 import type { Graph } from "../../src/graph/graph.ts";
-import { openGraph } from "../../src/graph/open-graph.ts";
-import { sourceOfWorkspace } from "../../src/graph/source.ts";
+import { openGraph, sourceOfWorkspace } from "../../src/graph/open-graph.ts";
 import { keepCompiledCode } from "../../src/process/compile-cache.ts";
 import { GitRepo, gitPath } from "../../test/support/git-repo.ts";
 import { type Bench, plainRow } from "./row.ts";
@@ -13,15 +12,15 @@ import { Dice, edited, pathOf, textOf } from "./source-text.ts";
 const FILES = 10_000;
 const LINES = 100;
 const CHANGED = 50;
-/** As the promise is: on two cores. */
+/** The target is for two cores. */
 const THREADS = 2;
 
 /**
- * The index of a repository of 10,000 files, a new head that changes 50 of them, and questions to it. CPU seconds stand beside: on a
- * machine where something else runs they tell more than the clock.
+ * The index of a repository of 10,000 files, a new head that changes 50 of them, and queries. The table also shows CPU seconds: on a busy
+ * machine they are more reliable than wall time.
  */
 export async function benchGraph(bench: Bench): Promise<void> {
-  // As the program does.
+  // Like the program.
   keepCompiledCode();
   bench.say(`making a repository of ${FILES} files of about ${LINES} lines`);
   const repo = createRepository(join(bench.temp, "graph-repository"));
@@ -75,7 +74,7 @@ function createRepository(dir: string): GitRepo {
   return repo;
 }
 
-/** With calls of functions of other files, so that there is something to follow. */
+/** Adds calls to functions of other files, so that there are references to follow. */
 function linked(number: number, text: string): string {
   if (!pathOf(number).endsWith(".ts")) return text;
   const own = `shared_${number}`;
@@ -88,7 +87,7 @@ function linked(number: number, text: string): string {
 
 const QUESTIONS = 60;
 
-/** Questions of three kinds; the promise is about each, so the slowest of twenty counts. */
+/** Queries of three kinds; the target is for each query, so the slowest of twenty counts. */
 async function benchQueries(graph: Graph, bench: Bench): Promise<void> {
   const dice = new Dice(7);
   const { signal } = new AbortController();

@@ -2,10 +2,10 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 
-/** An OpenAI endpoint in a process of its own whose model answers at once. */
+/** An OpenAI endpoint in a separate process whose model answers at once. */
 export interface InstantModel extends Disposable {
   url: string;
-  /** The environment with which the command line asks it. */
+  /** The command line's environment for this endpoint. */
   env: Record<string, string>;
 }
 

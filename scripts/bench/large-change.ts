@@ -1,28 +1,28 @@
 import { join } from "node:path";
 import { createPrivacy } from "../../src/diff/filter.ts";
-import type { CheckoutPlace } from "../../src/git/checkout-place.ts";
-import { openLocalRange } from "../../src/git/local-range.ts";
 import { openWorkspace } from "../../src/git/object-workspace.ts";
+import { openLocalRange } from "../../src/git/range.ts";
+import type { CheckoutPlace } from "../../src/git/workspace.ts";
 import { createDiffSource } from "../../src/tools/diff-source.ts";
 import { readingTools } from "../../src/tools/index.ts";
-import { createRegistry } from "../../src/tools/registry.ts";
+import { createRegistry } from "../../src/tools/run-tool.ts";
 import type { ToolContext } from "../../src/tools/tool.ts";
 import { gitPath, testGitEnvironment } from "../../test/support/git-repo.ts";
 import { type BareProcess, timeOf } from "./bare-process.ts";
 import { createLargeChange } from "./repositories.ts";
 
-/** The change of a thousand files, checked out as the command line checks it out. */
+/** A change of a thousand files, checked out as by the command line. */
 export interface LargeChange extends AsyncDisposable {
   place: CheckoutPlace;
-  /** Opens it for one review, in which nothing was read before. */
+  /** Opens it for a new review, in which nothing was read before. */
   session(): ToolSession;
-  /** Milliseconds of a `git` by hand in that repository. */
+  /** Milliseconds of a git command in that repository. */
   git(...args: string[]): Promise<number>;
 }
 
-/** What tools know of a review. */
+/** The tools of one review. */
 export interface ToolSession extends AsyncDisposable {
-  /** Calls a tool as the loop does; throws when it fails. */
+  /** Calls a tool as the agent loop does; throws if it fails. */
   run(tool: string, args: Record<string, unknown>): Promise<unknown>;
 }
 

@@ -1,4 +1,4 @@
-/** How everything here is measured: ours and a reference by turns, so that whatever else the machine does hits both. */
+/** Every measurement alternates between ours and a reference, so that other load on the machine affects both. */
 
 export interface Comparison {
   /** Medians in milliseconds. */
@@ -8,9 +8,9 @@ export interface Comparison {
 
 export interface ComparisonOptions {
   repetitions: number;
-  /** Rounds that do not count: they fill the caches of the disk and warm the compiler up. Default 1. */
+  /** Warm-up rounds: they fill the disk caches and warm up the compiler. Default 1. */
   warmUps?: number;
-  /** One measured round each; both return what they took in milliseconds, without preparation and cleaning up. */
+  /** One measured round each; both return their duration in milliseconds, without setup and cleanup. */
   ours: (round: number) => Promise<number>;
   reference: (round: number) => Promise<number>;
 }
@@ -29,7 +29,7 @@ export async function compare(options: ComparisonOptions): Promise<Comparison> {
   return { ours: median(ours), reference: median(reference) };
 }
 
-/** Garbage of the round before is not this one's to collect. */
+/** Collects the garbage of the previous round first, so that this one does not pay for it. */
 async function fromRest(round: () => Promise<number>): Promise<number> {
   globalThis.gc?.();
   return await round();

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** Highest resident sizes in megabytes, as the kernel kept them. */
+/** Peak resident sizes in megabytes, as recorded by the kernel. */
 export interface Peaks {
   parent: number;
   child: number;
@@ -8,7 +8,7 @@ export interface Peaks {
 
 const INTERVAL_MS = 5;
 
-/** Watches a process and its review process until it is told to stop. The peaks need not have been at the same time. */
+/** Watches a process and its review process until the returned function is called. The two peaks may be at different times. */
 export function watchMemory(pid: number): () => Peaks {
   const peaks: Peaks = { parent: 0, child: 0 };
   const look = () => {

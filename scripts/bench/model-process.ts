@@ -1,6 +1,6 @@
 /**
- * A model that answers at once, as a process of its own: it must not take time from whoever is measured. It reads a
- * little, reports one finding and finishes.
+ * A model that answers at once, in a separate process, so that it takes no time from the measured one. It reads a little, reports one
+ * finding and finishes.
  */
 import { type FakeTurn, startFakeOpenAi } from "../../test/support/fake-openai.ts";
 import { reported } from "./repositories.ts";

@@ -1,9 +1,10 @@
 /**
- * Plans the change of a checkout in a process of its own, whose memory is thus that of planning alone. Told the place as JSON
- * in its argument; tells what it took.
+ * Plans the change of a checkout in a separate process, whose memory is thus only that of planning. Its argument is the place as JSON; it
+ * reports its cost.
  */
-import { CheckoutPlace } from "../../src/git/checkout-place.ts";
+
 import { openWorkspace } from "../../src/git/object-workspace.ts";
+import { CheckoutPlace } from "../../src/git/workspace.ts";
 import { IMPORT_CHARACTERS } from "../../src/review/plan/links.ts";
 import { planUnits } from "../../src/review/plan/plan-units.ts";
 import { createDiffSource } from "../../src/tools/diff-source.ts";

@@ -1,33 +1,33 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { openLocalRange } from "../../src/git/local-range.ts";
+import { openLocalRange } from "../../src/git/range.ts";
 import { gitPath, testGitEnvironment } from "../../test/support/git-repo.ts";
 import { timeOf } from "./bare-process.ts";
 import { compare } from "./measure.ts";
 import { type Bench, plainRow, ratioRow } from "./row.ts";
 import { syntheticPull } from "./synthetic-pull.ts";
 
-/** What the process of `plan-process.ts` tells. */
+/** The report of `plan-process.ts`. */
 export interface PlanReport {
   /** From opening the workspace to the finished plan. */
   milliseconds: number;
-  /** Of these, dividing the change once its files and their sizes are known. */
+  /** The part of it that divides the change, once its files and their sizes are known. */
   ofPlanning: number;
-  /** Highest resident size of the process. */
+  /** Peak resident size of the process. */
   megabytes: number;
   planned: number;
   left: number;
   units: number;
-  /** As many as the bytes of the diff would fill. */
+  /** The minimum number of units for the size of the diff. */
   leastUnits: number;
 }
 
 const CHANGED_FILES = 3_000;
-/** Of 8 changed lines each: 120,000 lines. */
+/** Hunks per file, of 8 changed lines each: 120,000 lines in total. */
 const HUNKS = 5;
 
-/** A change of 3,000 files and 120,000 lines: from opening the workspace to its units. */
+/** A change of 3,000 files and 120,000 lines, from opening the workspace to the planned units. */
 export async function benchPlanning(bench: Bench): Promise<void> {
   bench.say("making a repository of 4,000 files and a change of 3,000 files and 120,000 lines");
   const { repo, base, head } = syntheticPull(join(bench.temp, "huge-change"), {

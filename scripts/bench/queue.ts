@@ -1,21 +1,20 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { ClaimedJob } from "../../src/queue/job.ts";
-import { openSqliteStores } from "../../src/queue/open-stores.ts";
 import type { Queue } from "../../src/queue/queue.ts";
-import type { Stores } from "../../src/queue/stores.ts";
+import { openSqliteStores, type Stores } from "../../src/queue/stores.ts";
 import { delivery, reviewJob } from "../../test/contract/jobs.ts";
 import { compare, timed } from "./measure.ts";
 import { type Bench, ratioRow } from "./row.ts";
 
-/** Webhooks or claims that are timed together. */
+/** Webhooks or claims per timed round. */
 const A_ROUND = 200;
-/** Jobs that wait in a long queue and in a short one, and the installations that they belong to. */
+/** Waiting jobs in a long and a short queue. */
 const WAITING = 5_000;
 const A_FEW = 250;
 const INSTALLATIONS = 50;
 
-/** What storing a webhook costs, held against a row that is written in the same way, and what a long queue costs who takes jobs. */
+/** The cost of storing a webhook, against a plain row written in the same way, and the cost of claiming a job from a long queue. */
 export async function benchQueue({ temp, say, add }: Bench): Promise<void> {
   say(`storing webhooks, and taking jobs with ${WAITING} waiting`);
   const stores = openSqliteStores(join(temp, "queue"));
@@ -39,7 +38,7 @@ const accept = (queue: Queue, round: number) =>
     for (let n = 0; n < A_ROUND; n++) await queue.accept(delivery(`${round}-${n}`), [jobOf(n, round)]);
   });
 
-/** A long queue, held against a short one. */
+/** Claims from a long queue against a short one. */
 async function claim(longFolder: string, shortFolder: string) {
   const [long, short] = [openSqliteStores(longFolder), openSqliteStores(shortFolder)];
   try {
@@ -62,7 +61,7 @@ async function fill({ queue }: Stores, waiting: number): Promise<void> {
   }
 }
 
-/** Takes jobs, and gives all back for the next round without counting. */
+/** Claims jobs, and returns all of them for the next round outside the measurement. */
 async function claimSome(queue: Queue): Promise<number> {
   const claimed: (ClaimedJob | undefined)[] = [];
   const took = await timed(async () => {
@@ -72,9 +71,9 @@ async function claimSome(queue: Queue): Promise<number> {
   return took;
 }
 
-/** A review of a pull request of its own. */
+/** A review job of a different pull request each time. */
 function jobOf(n: number, round: number) {
-  const job = reviewJob(n, { serialKey: `${round}#${n}` });
+  const job = reviewJob(n, { concurrencyKey: `${round}#${n}` });
   const { task } = job;
   if (task.kind !== "review") throw new Error("a review was expected");
   return {
@@ -83,7 +82,7 @@ function jobOf(n: number, round: number) {
   };
 }
 
-/** Somebody else's program that does nothing but write. */
+/** A minimal program that only writes. */
 function openBare(file: string) {
   const database = new DatabaseSync(file);
   database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE row (text TEXT)");

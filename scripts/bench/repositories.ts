@@ -7,7 +7,7 @@ const numbers = (count: number, from = 0) => Array.from({ length: count }, (_, a
 
 /** A file with a hunk every twenty lines. */
 export const manyHunks = { path: "packages/many-hunks.ts", hunks: 200 };
-/** A text that stands in a few files of a large change alone. */
+/** A text in only a few files of a large change. */
 export const rareText = "needle_of_the_haystack";
 
 /**
@@ -43,7 +43,7 @@ export function createLargeChange(dir: string): GitRepo {
   return repo;
 }
 
-/** The line that the model of the bench reports, and where it stands. */
+/** The line that the benchmark's model reports, and its place. */
 export const reported = {
   path: "packages/reported.ts",
   line: 3,
@@ -72,9 +72,9 @@ export function createSmallChange(dir: string): GitRepo {
   return repo;
 }
 
-/** A repository on the server, and its pull requests in their order: each is made on top of the one before. */
+/** A repository on the server, and its pull requests in order, each on top of the previous one. */
 export interface ServedRepository {
-  /** What `main` is when the first pull request comes. */
+  /** Tip of `main` at the first pull request. */
   first: string;
   pulls: { number: number; head: string; base: string }[];
 }

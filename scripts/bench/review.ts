@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { openLocalRange } from "../../src/git/local-range.ts";
+import { openLocalRange } from "../../src/git/range.ts";
 import { factsOf, forAllRoles } from "../../src/llm/model.ts";
 import { createOpenAiModel } from "../../src/llm/openai.ts";
 import { readPrices } from "../../src/llm/prices.ts";
@@ -22,7 +22,7 @@ interface Subject {
   temp: string;
 }
 
-/** A whole `hunkwise review` of 50 files with a model that answers at once: what it takes besides git, and its memory. */
+/** A complete `hunkwise review` of 50 files with a model that answers at once: its time without git, and its memory. */
 export async function benchReview(bench: Bench): Promise<void> {
   bench.say("making a repository of 1,000 files and a change of 50");
   const repo = createSmallChange(join(bench.temp, "small-change")).dir;
@@ -55,7 +55,7 @@ export async function benchReview(bench: Bench): Promise<void> {
   );
 }
 
-/** Runs the command line as a person does. Throws when it did not do the whole of a review. */
+/** Runs the command line as a person does. Throws if the review is incomplete. */
 async function reviewOnce(
   { repo, model, temp }: Subject,
   env: Record<string, string> = {},
@@ -78,7 +78,7 @@ function requireWhole({ stop_reason, findings, coverage }: ReviewResult): void {
     );
 }
 
-/** The highest of three reviews, each process by itself. */
+/** The highest peaks of three reviews, for each process separately. */
 async function peaksOf(subject: Subject): Promise<Peaks> {
   const highest: Peaks = { parent: 0, child: 0 };
   for (let round = 0; round < 3; round++) {
@@ -94,7 +94,7 @@ async function peaksOf(subject: Subject): Promise<Peaks> {
   return highest;
 }
 
-/** Milliseconds; this process is the parent, as a worker of the server is. */
+/** The longest pause of the event loop, in milliseconds; this process is the parent, like a server's worker. */
 async function longestStop({ repo, model, temp }: Subject): Promise<number> {
   await using range = await openLocalRange({ repo, base: "main", head: "topic", gitPath, tempDir: temp });
   const contextTokens = 128_000;

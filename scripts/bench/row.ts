@@ -1,30 +1,30 @@
 import pc from "picocolors";
 import type { Comparison } from "./measure.ts";
 
-/** One line of the table at the end. */
+/** One row of the final table. */
 export interface Row {
   what: string;
   ours: string;
   reference: string;
   value: number;
   unit: "x" | "s" | "MB" | "ms";
-  /** Null where nothing was promised: for information. */
+  /** Null if there is no target: informational. */
   limit: number | null;
 }
 
-/** What a group of rows gets to work with. */
+/** The context of a group of rows. */
 export interface Bench {
   /** A folder that is removed at the end. */
   temp: string;
-  /** Tells people what is going on. */
+  /** Prints progress. */
   say(text: string): void;
-  /** Takes a result in. */
+  /** Adds a result. */
   add(row: Row): void;
 }
 
 const milliseconds = (value: number) => `${value.toFixed(value < 10 ? 2 : 0)} ms`;
 
-/** How many times as long as its reference something takes. */
+/** Duration as a multiple of the reference. */
 export function ratioRow(what: string, { ours, reference }: Comparison, limit: number | null): Row {
   return {
     what,
@@ -36,7 +36,7 @@ export function ratioRow(what: string, { ours, reference }: Comparison, limit: n
   };
 }
 
-/** How many seconds longer than its reference something takes. */
+/** Seconds more than the reference. */
 export function extraRow(what: string, { ours, reference }: Comparison, limit: number | null): Row {
   return {
     what,
@@ -48,7 +48,7 @@ export function extraRow(what: string, { ours, reference }: Comparison, limit: n
   };
 }
 
-/** Something that has no reference but its limit. */
+/** A value with no reference except its limit. */
 export function plainRow(what: string, value: number, unit: Row["unit"], limit: number | null): Row {
   return { what, ours: amount(value, unit), reference: "", value, unit, limit };
 }

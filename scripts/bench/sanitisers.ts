@@ -1,34 +1,34 @@
 import { hiddenIn } from "../../src/analyzers/hidden-in-line.ts";
 import { parseRepoConfig } from "../../src/config/parse-config.ts";
-import { parseFilePatch } from "../../src/diff/parse.ts";
-import { createPathMatcher } from "../../src/diff/path-matcher.ts";
+import { parseFilePatch } from "../../src/diff/file-diff.ts";
+import { createPathMatcher } from "../../src/diff/paths.ts";
 import { surveyPatch } from "../../src/diff/survey.ts";
-import { commentText, commentTitle } from "../../src/ledger/comment-title.ts";
+import { commentText, commentTitle } from "../../src/ledger/entry.ts";
 import { parseMarker, stripMarkers } from "../../src/ledger/marker.ts";
 import { readLenient } from "../../src/llm/lenient-json.ts";
-import { callsIn, withoutThinking } from "../../src/llm/text-fallback.ts";
-import { publicText } from "../../src/reporters/public-text.ts";
+import { withoutThinking } from "../../src/llm/model.ts";
+import { callsIn } from "../../src/llm/text-fallback.ts";
+import { publicText } from "../../src/publish/public-text.ts";
 import {
   untrustedBlock,
   untrustedCode,
   untrustedFence,
   untrustedLine,
-} from "../../src/reporters/render-untrusted.ts";
+} from "../../src/reporters/safe-markdown.ts";
 import { holdsLiveSecret } from "../../src/secrets/live-secrets.ts";
 import { withoutSecrets } from "../../src/secrets/redact.ts";
 import { escapeInvisible, showHidden, unescapeInvisible } from "../../src/text/escape-invisible.ts";
 import { fence, inlineCode, wrapUntrusted } from "../../src/text/fence.ts";
-import { inertMessage } from "../../src/text/inert-message.ts";
-import { withoutCommands } from "../../src/text/other-bots.ts";
+import { inertMessage, withoutCommands } from "../../src/text/inert-text.ts";
 import { writtenText } from "../../src/text/written-text.ts";
 import { parseCommand } from "../../src/webhooks/commands.ts";
 import type { Bench } from "./row.ts";
 
 /** Characters; the second text is twice as long as the first. */
 const LENGTH = 500_000;
-/** Of time(2n) over time(n): 2 is linear, 4 the square. */
+/** Limit of time(2n) / time(n): 2 is linear, 4 is quadratic. */
 const MAX_GROWTH = 3;
-/** A run that takes less says nothing about growth, in milliseconds. */
+/** Shorter runs, in milliseconds, show nothing about growth. */
 const TELLING = 5;
 const RUNS = 3;
 const MORE_ROUNDS = 5;
@@ -36,7 +36,7 @@ const MORE_ROUNDS = 5;
 const SLOW = 200;
 const NO_LIMIT = 10_000_000;
 
-/** What is repeated: what Markdown, HTML, JSON, diffs, secrets and Unicode have that may be read twice. */
+/** Repeated units: parts of Markdown, HTML, JSON, diffs, secrets and Unicode that a pattern might read twice. */
 const units = [
   ...[
     "a",
@@ -156,7 +156,7 @@ const sanitisers: Record<string, (text: string) => unknown> = {
   parseRepoConfig: (text) => parseRepoConfig(`paths:\n  private: ${text}`),
 };
 
-/** Whether what treats hostile text takes twice as long for twice as much of it, up to a megabyte of the worst we know. */
+/** Checks that the processing of hostile text takes linear time, up to a megabyte of the worst known text. */
 export async function benchSanitisers(bench: Bench): Promise<void> {
   bench.say(`treating ${units.length} kinds of hostile text of a megabyte`);
   for (const [name, treat] of Object.entries(sanitisers)) {
@@ -184,11 +184,11 @@ interface Growth {
 function growthOf(treat: (text: string) => unknown, unit: string): Growth {
   const text = unit.repeat(Math.ceil((2 * LENGTH) / unit.length));
   const [half, whole] = [text.slice(0, LENGTH), text.slice(0, 2 * LENGTH)];
-  // A letter behind it is what makes a pattern that is bound to an end begin again.
+  // A letter at the end makes a pattern anchored to an end restart.
   const treatHalf = () => treat(`${half}x`);
   const treatWhole = () => treat(`${whole}x`);
   let best = { unit, half: fastest(treatHalf), whole: fastest(treatWhole) };
-  // Garbage, or a compiler that gives up in between, costs one run and not all of them.
+  // Garbage collection or deoptimization affects only some of the runs.
   for (let round = 0; round < MORE_ROUNDS && best.whole > MAX_GROWTH * best.half; round++) {
     best = {
       unit,
@@ -199,7 +199,7 @@ function growthOf(treat: (text: string) => unknown, unit: string): Growth {
   return { ...best, growth: best.whole < TELLING ? 0 : best.whole / best.half };
 }
 
-/** The shortest of several runs, in milliseconds of the processor's time; of a slow one a single run tells enough. */
+/** The shortest of several runs, in milliseconds of processor time; a slow one needs only a single run. */
 function fastest(action: () => unknown): number {
   let best = Number.POSITIVE_INFINITY;
   for (let run = 0; run < RUNS && (run === 0 || best < SLOW); run++) {

@@ -1,6 +1,6 @@
 import { rgPath } from "@vscode/ripgrep";
 import { ripgrepArguments } from "../../src/git/search.ts";
-import { MAX_RESULTS, SearchInput } from "../../src/tools/search-input.ts";
+import { MAX_RESULTS, SearchInput } from "../../src/tools/search-in-files.ts";
 import { timeOf } from "./bare-process.ts";
 import type { LargeChange, ToolSession } from "./large-change.ts";
 import { compare, timed } from "./measure.ts";
@@ -10,7 +10,7 @@ import { type Bench, ratioRow } from "./row.ts";
 interface Search {
   what: string;
   input: { pattern: string; max_results?: number };
-  /** Whether it found as much as is meant to be measured. */
+  /** Whether the number of results is as intended. */
   isExpected: (results: number) => boolean;
 }
 
@@ -34,7 +34,7 @@ const searches = [rare, common, everywhere];
 /** `search_in_files` in 5,000 files against ripgrep with the same arguments in the same folder. */
 export async function benchSearch(change: LargeChange, bench: Bench): Promise<void> {
   await using tools = change.session();
-  // In a review the files of the tree have been listed by then; see the last row for a search that comes first.
+  // A review has listed the files of the tree by then; the last row shows a search that comes first.
   await tools.run("list_files", {});
   for (const search of searches) {
     bench.say(`search_in_files, ${search.what}`);
@@ -51,7 +51,7 @@ export async function benchSearch(change: LargeChange, bench: Bench): Promise<vo
   bench.add(ratioRow("search_in_files, first call of a review / rg --json", first, null));
 }
 
-/** `stopped`: the reference is killed at as many results as the tool stops at, instead of read to its end. */
+/** `stopped`: the reference is killed after the tool's maximum number of results, instead of read to its end. */
 function compareSearch(
   { place }: LargeChange,
   { input }: Search,
@@ -69,7 +69,7 @@ const timeOfSearch = (tools: ToolSession, { input, isExpected }: Search) =>
     if (!isExpected(length)) throw new Error(`${JSON.stringify(input)} has ${length} results`);
   });
 
-/** Says when so many matches have come. */
+/** Returns true after `maxResults` matches. */
 function counter(maxResults = Number.POSITIVE_INFINITY): (chunk: Buffer) => boolean {
   let count = 0;
   return (chunk) => {

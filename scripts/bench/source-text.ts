@@ -1,4 +1,4 @@
-/** Code that no person wrote but that parses: as long, as varied and as alike as files of a repository are. */
+/** Generated code that parses, and is as long, varied and repetitive as the files of a real repository. */
 
 interface Language {
   extension: string;
@@ -50,7 +50,7 @@ const words =
     " ",
   );
 
-/** Numbers that are the same in each run (mulberry32): each run measures the same repositories. */
+/** Pseudo-random numbers that are the same in each run (mulberry32), so that each run measures the same repositories. */
 export class Dice {
   #state: number;
 
@@ -73,14 +73,14 @@ export class Dice {
 
 const languageOf = (number: number) => languages[number % languages.length] ?? typescript;
 
-/** The path of the file with this number: about twenty files a folder. */
+/** The path of the file with this number: about twenty files per folder. */
 export function pathOf(number: number): string {
   const folder = Math.floor(number / 20);
   const area = words[folder % words.length];
   return `packages/${area}/part-${folder}/${words[(number * 7) % words.length]}-${number}.${languageOf(number).extension}`;
 }
 
-/** The text of the file with this number, of about so many lines. */
+/** The text of the file with this number, about `lines` lines long. */
 export function textOf(number: number, lines: number): string {
   const dice = new Dice(number + 1);
   const text: string[] = [];
@@ -99,7 +99,7 @@ function statement(number: number, dice: Dice): string {
   return statements[dice.below(statements.length)]?.(dice.word(), dice.word(), dice.below(1000)) ?? "";
 }
 
-/** The text with statements added, changed and removed in so many places. */
+/** The text with statements added, changed and removed at `places` places. */
 export function edited(number: number, text: string, places: number, seed: number): string {
   const dice = new Dice(seed);
   const lines = text.split("\n");

@@ -2,16 +2,15 @@ import { GitRepo } from "../../test/support/git-repo.ts";
 import { Dice } from "./source-text.ts";
 
 /**
- * Pull requests of one shape and any size, to tell what a review takes for each line of a diff: a TypeScript repository in
- * which every changed file has as many hunks as every other, each of 8 changed lines (3 removed, 5 added) with a token in one
- * of them that stands nowhere else.
+ * Pull requests of one shape and any size, to measure the cost of a review per diff line: a TypeScript repository in which all changed
+ * files have the same number of hunks, each of 8 changed lines (3 removed, 5 added) with a unique token in one of them.
  */
 export interface SyntheticPull {
   repo: GitRepo;
   /** Branches. */
   base: string;
   head: string;
-  /** What `git diff base...head` prints. */
+  /** Output of `git diff base...head`. */
   plainDiff: string;
   /** The token of each hunk, in the order of the diff. */
   tokens: readonly string[];
@@ -28,12 +27,12 @@ export interface PullShape {
 
 const REMOVED = 3;
 const ADDED = 5;
-/** Statements of a method; every second method has a hunk, so that none touches the next. */
+/** Statements of a method; every second method has a hunk, so that hunks never touch. */
 const STATEMENTS = 10;
-/** A method's lines: its head, its statements, what it returns, its end and an empty line. */
+/** Lines of a method: its head, its statements, its return, its end and an empty line. */
 const METHOD = STATEMENTS + 4;
 
-/** Makes the repository in `dir`, the same each time. Throws when git counts other changes than were made. */
+/** Makes the repository in `dir`, the same each time. Throws if git counts different changes. */
 export function syntheticPull(dir: string, { files = 2_000, changed, hunks = 3 }: PullShape): SyntheticPull {
   const repo = GitRepo.create({ dir });
   const numbers = Array.from({ length: files }, (_, number) => number);
@@ -61,14 +60,14 @@ const places = (hunks: number) => Array.from({ length: hunks }, (_, at) => at);
 const tokenOf = (number: number, hunk: number) => `token_${number}_${hunk}`;
 const tokensOf = (number: number, hunks: number) => places(hunks).map((hunk) => tokenOf(number, hunk));
 
-/** Twenty files a folder. */
+/** Twenty files per folder. */
 function pathOf(number: number): string {
   const folder = Math.floor(number / 20);
   const dice = new Dice(folder);
   return `src/${dice.word()}-${folder}/${new Dice(number + 7).word()}-${number}.ts`;
 }
 
-/** A class that uses two others, with a method before, between and behind those that may change. */
+/** A class that uses two others, with a method before, between and after those that may change. */
 function linesOf(number: number, files: number, hunks: number): string[] {
   const dice = new Dice(number + 1);
   const used = [(number + 1) % files, (number + 40) % files];
@@ -82,7 +81,7 @@ function linesOf(number: number, files: number, hunks: number): string[] {
   return [...lines, "}"];
 }
 
-/** Where the statements begin that a hunk takes out: in the middle of its method. */
+/** The first of the statements that a hunk removes: in the middle of its method. */
 const placeOf = (hunk: number) => 4 + (2 * hunk + 1) * METHOD + 1 + 4;
 
 const statements: readonly ((a: string, b: string, n: number) => string)[] = [
@@ -97,7 +96,7 @@ function statement(dice: Dice): string {
   return statements[dice.below(statements.length)]?.(dice.word(), dice.word(), dice.below(10_000)) ?? "";
 }
 
-/** Each hunk takes statements out and puts a condition with others in. */
+/** Each hunk removes statements and inserts a condition with others. */
 function edited(number: number, lines: readonly string[], hunks: number): string[] {
   const dice = new Dice(1_000_000 + number);
   const changed = [...lines];

@@ -1,17 +1,17 @@
 import { join } from "node:path";
-import { openLocalRange } from "../../src/git/local-range.ts";
 import { openWorkspace } from "../../src/git/object-workspace.ts";
+import { openLocalRange } from "../../src/git/range.ts";
 import { forAllRoles, type Model, type ModelRequest } from "../../src/llm/model.ts";
-import { scriptedModel } from "../../src/llm/scripted.ts";
+import { reviewChange } from "../../src/review/review-change.ts";
 import { isComplete, type ReviewResult } from "../../src/review/review-result.ts";
-import { runReview } from "../../src/review/run-review.ts";
 import { createDiffSource } from "../../src/tools/diff-source.ts";
 import { gitPath } from "../../test/support/git-repo.ts";
 import { reviewInput } from "../../test/support/review-input.ts";
+import { scriptedModel } from "../../test/support/scripted.ts";
 import type { Bench } from "./row.ts";
 import { syntheticPull } from "./synthetic-pull.ts";
 
-/** Changed files, and the requests that a review of them may take. */
+/** Number of changed files, and the maximum requests of their review. */
 const sizes = [
   { changed: 50, requests: 8 },
   { changed: 300, requests: 40 },
@@ -19,20 +19,20 @@ const sizes = [
 ];
 const MAX_REST = 1.6;
 const MAX_CONTEXT = 1;
-/** Roomy, so that no limit cuts the comparison short. */
+/** Generous, so that no limit cuts the comparison short. */
 const TOKENS = 50_000_000;
 
 /** Characters of all requests together. */
 interface Spent {
   /** Instructions, tool definitions, and the diff with its line numbers. */
   rest: number;
-  /** All that is beside the diff so that it can be understood. */
+  /** The context around the diff. */
   context: number;
 }
 
 /**
- * What a whole review sends for each token of the plain diff, when the model has nothing to say: the price of reading
- * everything once. Tokens are characters divided by four on both sides, so the ratios are those of characters.
+ * The tokens of a whole review per token of the plain diff, if the model reports nothing: the price of reading everything once. Tokens are
+ * characters divided by four on both sides, so the ratios are those of characters.
  */
 export async function benchTokens(bench: Bench): Promise<void> {
   for (const { changed, requests } of sizes) {
@@ -78,11 +78,11 @@ export async function benchTokens(bench: Bench): Promise<void> {
 
 /** The default budget of a repository. */
 const BUDGET_TOKENS = 2_000_000;
-/** Turns of a model that reads on before it finishes. */
+/** Reading turns of the model before it finishes. */
 const READING_TURNS = 4;
 
 /**
- * A pull request that no default budget can pay for when the model reads on: it has to end within the budget, with the
+ * A pull request that the default budget cannot pay for if the model keeps reading: the review must end within the budget, with the
  * riskiest part read and the rest named.
  */
 export async function benchBudget(bench: Bench): Promise<void> {
@@ -109,7 +109,7 @@ export async function benchBudget(bench: Bench): Promise<void> {
   });
 }
 
-/** Reads something in each of its first turns; its tokens are counted as a provider would. */
+/** Reads in each of its first turns; its tokens are counted as a provider would. */
 function readsOn() {
   return scriptedModel((request) => {
     const promptTokens = Math.ceil(JSON.stringify([request.messages, request.tools]).length / 4);
@@ -140,7 +140,7 @@ type Place = Parameters<typeof openWorkspace>[0];
 async function review(place: Place, tokens: number, model: Model): Promise<ReviewResult> {
   await using workspace = openWorkspace(place);
   const input = reviewInput({ config: { effort: "low" } });
-  return await runReview(
+  return await reviewChange(
     { ...input, limits: { turns: 20, tokens, costUsd: null, milliseconds: 1_200_000 } },
     {
       workspace,
@@ -176,7 +176,7 @@ function spentOn(requests: readonly ModelRequest[]): Spent {
   return spent;
 }
 
-/** What stands between the task, which is instructions, and the diff. Messages without a diff are instructions as a whole. */
+/** The text between the task, which is instructions, and the diff. A message without a diff consists of instructions only. */
 function contextOf(message: string): number {
   const diff = message.indexOf("\n# Diff\n");
   const task = message.indexOf("\n\n");

@@ -1,12 +1,12 @@
 import { z } from "zod";
 
-/** The formats of a case folder, as docs/quality.md describes them. Keys that are not named here are allowed and ignored. */
+/** The formats of a case folder, as in docs/quality.md. Other keys are allowed and ignored. */
 
 const ObjectName = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/, "must be a full object name");
 const Line = z.int().min(1);
 const RelativePath = z.string().min(1).refine(staysInside, "must be a path within the repository");
 
-/** Lines that a reader needs, at the head or, for what the change took away, at the merge base. */
+/** Lines that a reviewer needs: at the head, or at the merge base for removed code. */
 export const NeededLines = z.object({
   file: RelativePath,
   lines: z.array(Line).min(1),
@@ -14,7 +14,7 @@ export const NeededLines = z.object({
 });
 export type NeededLines = z.infer<typeof NeededLines>;
 
-/** What a reviewer should find. */
+/** An issue that a reviewer should find. */
 const KnownIssue = z
   .object({
     file: RelativePath,
@@ -24,7 +24,7 @@ const KnownIssue = z
     alt_locations: z.array(z.object({ file: RelativePath, line: Line })).default([]),
     summary: z.string().min(1).optional(),
     description: z.string().min(1).optional(),
-    /** A word for where the decisive code stands, or the lines themselves. */
+    /** A word for the place of the decisive code, or the lines themselves. */
     context: z.union([z.string(), z.array(NeededLines)]).default([]),
   })
   .transform((raw, context) => {
@@ -36,7 +36,7 @@ const KnownIssue = z
     if (description === undefined) context.addIssue("needs summary or description");
     return {
       file: raw.file,
-      /** At the head, in no order. */
+      /** At the head, unordered. */
       lines,
       alternatives: raw.alt_locations,
       description: description ?? "",
@@ -45,7 +45,7 @@ const KnownIssue = z
   });
 export type KnownIssue = z.infer<typeof KnownIssue>;
 
-/** What counts neither for a review nor against it: a true remark that is not what the case is about. */
+/** An issue that counts neither for nor against a review: correct, but not the subject of the case. */
 const AcceptableIssue = z
   .union([
     z.string().min(1),
@@ -64,7 +64,7 @@ const AcceptableIssue = z
   });
 export type AcceptableIssue = z.infer<typeof AcceptableIssue>;
 
-/** `known.json`: kept apart from the case, so that it can be reviewed by somebody who must not know. */
+/** `known.json`: separate from the case, so that someone who must not know it can review the case. */
 export const KnownFile = z.object({
   known: z.array(KnownIssue),
   acceptable: z.array(AcceptableIssue).default([]),
@@ -92,9 +92,22 @@ export const CaseFile = z
   });
 export type CaseFile = z.infer<typeof CaseFile>;
 
-/** What an outside file adds to the lines that cases need, by the name of the case. */
+/** Additional needed lines from a separate file, by the name of the case. */
 export const NeededFile = z.record(z.string(), z.array(NeededLines));
 export type NeededFile = z.infer<typeof NeededFile>;
+
+/** Whether the code at a place, which a first message may show as a caller, really uses the changed definition of this name. */
+export const JudgedCaller = z.object({
+  file: RelativePath,
+  line: Line,
+  name: z.string().min(1),
+  uses: z.boolean(),
+});
+export type JudgedCaller = z.infer<typeof JudgedCaller>;
+
+/** Callers judged by a person, by the name of the case. */
+export const CallersFile = z.record(z.string(), z.array(JudgedCaller));
+export type CallersFile = z.infer<typeof CallersFile>;
 
 function RepositoryName() {
   return z.string().regex(/^[\w-][\w.-]*\/[\w-][\w.-]*$/, "must be owner/name");

@@ -2,13 +2,12 @@ import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { programPath } from "../../src/config/env.ts";
+import { programPath } from "../../src/config/process-env.ts";
 import { AppError } from "../../src/errors.ts";
-import { requireGit } from "../../src/git/git-version.ts";
-import { runGit } from "../../src/git/run-git.ts";
+import { requireGit, runGit } from "../../src/git/run-git.ts";
 import type { EvalCase } from "./load-cases.ts";
 
-/** A repository in which `main` is what the case's pull request is to be merged into and `pull` its head. */
+/** A repository in which `main` is the base of the case's pull request and `pull` is its head. */
 export interface CaseRepository extends AsyncDisposable {
   repo: string;
   base: string;
@@ -16,10 +15,10 @@ export interface CaseRepository extends AsyncDisposable {
 }
 
 /**
- * The repository of a case: the prepared one in `repos`/NAME, or one that borrows the objects of `repos`/owner+name, or, for a
- * patch without a base, one that holds nothing but the patch. Nothing is written to what lies in `repos`.
+ * The repository of a case: the prepared one in `repos`/NAME, or one that borrows the objects of `repos`/owner+name, or, for a patch
+ * without a base, one that contains only the patch. Nothing in `repos` changes.
  *
- * Rejects with `repository_unavailable` and the places that were looked at.
+ * Rejects with `repository_unavailable` and the searched places.
  */
 export async function openCaseRepository(one: EvalCase, repos: string | null): Promise<CaseRepository> {
   const prepared = repos === null ? null : gitFolder(join(resolve(repos), one.name));
@@ -42,7 +41,7 @@ export async function openCaseRepository(one: EvalCase, repos: string | null): P
   }
 }
 
-/** Refuses a repository whose branches are not the commits of the case. */
+/** Refuses a repository whose branches differ from the commits of the case. */
 async function requirePrepared({ name, pull }: EvalCase, gitDir: string, git: RunGit): Promise<void> {
   const tips = [await tipOf("main", gitDir, git), await tipOf("pull", gitDir, git)];
   const wanted = [pull.base_sha, pull.head_sha];
@@ -56,7 +55,7 @@ async function requirePrepared({ name, pull }: EvalCase, gitDir: string, git: Ru
   );
 }
 
-/** The git directory that lies at a place, under one of the names that tools give it. */
+/** The git directory at a place, under one of its usual names. */
 function gitFolder(place: string): string | null {
   const candidates = [join(place, ".git"), place, join(place, "repo")];
   return candidates.find((one) => existsSync(join(one, "objects")) && existsSync(join(one, "HEAD"))) ?? null;
@@ -76,7 +75,7 @@ function cloneOf({ name, pull }: EvalCase, repos: string | null): string | null 
 
 type RunGit = (gitDir: string, args: readonly string[], input?: string) => Promise<string>;
 
-/** git as the reviews run it: no configuration of this machine, no hooks, no network. */
+/** git as in reviews: no configuration of this machine, no hooks, no network. */
 async function createGit(folder: string): Promise<RunGit> {
   const { path: gitPath } = await requireGit({ searchPath: programPath() });
   const emptyHome = join(folder, "home");
@@ -96,7 +95,7 @@ async function createGit(folder: string): Promise<RunGit> {
 interface Place {
   git: RunGit;
   gitDir: string;
-  /** Whose objects are borrowed. */
+  /** The repository whose objects are borrowed. */
   source: string | null;
 }
 
@@ -135,6 +134,6 @@ async function applied(one: EvalCase, patch: string, base: string, place: Place)
   return commit(place, await git(gitDir, ["write-tree"]), [base]);
 }
 
-/** The message says nothing: the case's title and body are what a reviewer is told. */
+/** The message is neutral: the reviewer gets the case's title and body. */
 const commit = ({ git, gitDir }: Place, tree: string, parents: readonly string[]) =>
   git(gitDir, ["commit-tree", ...parents.flatMap((sha) => ["-p", sha]), tree], "Change\n");

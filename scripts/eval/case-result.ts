@@ -5,21 +5,21 @@ import { StopReason, TotalUsage } from "../../src/review/review-result.ts";
 import { Verdict } from "./judge.ts";
 import { findingVerdicts, foundAt } from "./match-findings.ts";
 
-/** Under what a case was measured: only results of the same settings are compared or taken over. */
+/** Settings of a measurement: only results with the same settings are compared or reused. */
 export const Settings = z.strictObject({
-  /** Null: the built-in analyzers alone. */
+  /** Null: only the built-in analyzers. */
   model: z.string().nullable(),
-  /** Null: as each repository's configuration says. */
+  /** Null: the effort in each repository's configuration. */
   effort: Effort.nullable(),
-  /** Null: a finding counts by its place alone. */
+  /** Null: findings are matched only by place. */
   judge: z.string().nullable(),
 });
 export type Settings = z.infer<typeof Settings>;
 
-/** What the review of one case came to; one line of the results file. */
+/** The result of one case's review; one line of the results file. */
 export const CaseResult = z.strictObject({
   case: z.string(),
-  /** Of the case's own files. */
+  /** Digest of the case's own files. */
   digest: z.string(),
   settings: Settings,
   known: z.array(
@@ -29,7 +29,7 @@ export const CaseResult = z.strictObject({
       found: z.enum(foundAt),
       /** Index of the finding that counts for it. */
       finding: z.int().nullable(),
-      /** The judge's. */
+      /** The judge's confidence. */
       confidence: z.number().nullable(),
     }),
   ),
@@ -42,7 +42,7 @@ export const CaseResult = z.strictObject({
       verdict: z.enum(findingVerdicts),
     }),
   ),
-  /** What the judge said of known issues (`known` by index) and findings. */
+  /** The judge's verdicts on pairs of known issues (`known` by index) and findings. */
   judged: z.array(z.strictObject({ known: z.int(), finding: z.int(), ...Verdict.shape })),
   dropped: z.int(),
   stop_reason: StopReason,

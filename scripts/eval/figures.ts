@@ -1,31 +1,31 @@
 import type { TotalUsage } from "../../src/review/review-result.ts";
 import type { CaseResult } from "./case-result.ts";
 
-/** What is counted of one case or of several together. */
+/** Figures of one case or of several together. */
 export interface Figures {
   cases: number;
   known: number;
   found: number;
-  /** Of `found`, those that a finding names at another place. */
+  /** The part of `found` that a finding reports at another place. */
   elsewhere: number;
   findings: number;
   hits: number;
   duplicates: number;
   acceptable: number;
-  /** Null where nothing was to be found. */
+  /** Null if there was nothing to find. */
   recall: number | null;
-  /** Null where nothing that counts was reported. */
+  /** Null if no counted finding was reported. */
   precision: number | null;
   f1: number | null;
   findings_per_case: number;
   usage: TotalUsage;
   judge_usage: TotalUsage;
   unjudged: number;
-  /** Of the reviews, without the judge; those of several cases run side by side. */
+  /** Duration of the reviews, without the judge; reviews of several cases run concurrently. */
   duration_ms: number;
 }
 
-/** Counts over all cases together, so that a case with many findings weighs more than one with few. */
+/** Sums over all cases, so a case with many findings weighs more than one with few. */
 export function figuresOf(results: readonly CaseResult[]): Figures {
   const known = results.flatMap((one) => one.known);
   const findings = results.flatMap((one) => one.findings);
@@ -53,7 +53,7 @@ export function figuresOf(results: readonly CaseResult[]): Figures {
 
 const ratio = (part: number, whole: number) => (whole === 0 ? null : part / whole);
 
-/** Of a review that reported nothing there is no precision; what it found, nothing, is still a figure. */
+/** A review without findings has no precision, but finding nothing still gives a figure. */
 function harmonicMean(recall: number | null, precision: number | null): number | null {
   if (recall === null) return null;
   if (recall === 0 || precision === null) return 0;

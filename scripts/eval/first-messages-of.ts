@@ -1,39 +1,35 @@
 import { join, resolve } from "node:path";
-import { loadLocalConfig } from "../../src/cli/local-config.ts";
-import { type OpenRange, openRange } from "../../src/cli/open-range.ts";
-import { inputOf } from "../../src/cli/review-input.ts";
+import { loadLocalConfig, type OpenRange, openRange } from "../../src/cli/open-range.ts";
+import { inputOf } from "../../src/cli/review-range.ts";
 import { createPrivacy } from "../../src/diff/filter.ts";
 import { AppError } from "../../src/errors.ts";
-import { openGraph } from "../../src/graph/open-graph.ts";
-import { sourceOfWorkspace } from "../../src/graph/source.ts";
+import { openGraph, sourceOfWorkspace } from "../../src/graph/open-graph.ts";
 import { forAllRoles, type Message, type Model } from "../../src/llm/model.ts";
 import { ReviewGraph } from "../../src/process/review-graph.ts";
-import { createAnchorFiles } from "../../src/review/anchor-files.ts";
-import { findCandidates, ruleMatches } from "../../src/review/candidates.ts";
-import { createReviewCoverage } from "../../src/review/coverage-gate.ts";
-import type { ReviewDependencies } from "../../src/review/dependencies.ts";
-import { createKnown } from "../../src/review/known/known-change.ts";
-import { startRun } from "../../src/review/review-run.ts";
-import { startUnit } from "../../src/review/review-unit.ts";
-import { planReview } from "../../src/review/review-units.ts";
-import { windowFor } from "../../src/review/window.ts";
+import { createAnchorFiles } from "../../src/review/find/anchor-files.ts";
+import { createReviewCoverage } from "../../src/review/find/coverage-gate.ts";
+import { planReview, startUnit } from "../../src/review/find/review-units.ts";
+import { ruleMatches, runAnalyzers } from "../../src/review/find/rule-matches.ts";
+import { findReviewedHunks } from "../../src/review/followup/known-change.ts";
+import { type ReviewDependencies, startRun } from "../../src/review/review-run.ts";
+import { windowFor } from "../../src/review/run-loop.ts";
 import { createDiffSource } from "../../src/tools/diff-source.ts";
 import { openCaseRepository } from "./case-repository.ts";
 import type { EvalCase } from "./load-cases.ts";
 import { pullTextOf } from "./review-case.ts";
 
-/** What the reviews of a case begin with. */
+/** The first messages of a case's review. */
 export interface FirstMessages {
-  /** Of each unit that the change is divided into. */
+  /** The messages of each unit of the change. */
   units: Message[][];
-  /** For the plan and the messages: not the checkout, not the analyzers. */
+  /** Duration of the plan and the messages, without the checkout and the analyzers. */
   milliseconds: number;
 }
 
-/** The window for which the figures are told. */
+/** The context window on which the figures are based. */
 export const CONTEXT_TOKENS = 128_000;
 
-/** A model with a window of common size that calls tools; nobody asks it anything. */
+/** A model with a common window size and tool calls; it is never called. */
 const model: Model = {
   ...{ name: "none", contextTokens: CONTEXT_TOKENS, protocol: "native" },
   respond: () => Promise.reject(new AppError("model_failed", "no model is asked here")),
@@ -41,7 +37,7 @@ const model: Model = {
 
 export interface FirstMessagesOptions {
   repos: string | null;
-  /** Folder in which the indexes of the cases lie; one that is missing is made. Null: reviews without a graph. */
+  /** Folder of the cases' indexes; a missing index is built. Null: reviews without a graph. */
   graphs: string | null;
   signal: AbortSignal;
 }
@@ -52,7 +48,7 @@ interface GraphOptions extends Pick<OpenRange, "place" | "workspace"> {
   signal: AbortSignal;
 }
 
-/** As a server has it: an index of what the change is to be merged into, made beforehand. */
+/** As on a server: an index of the base branch, built beforehand. */
 async function graphOf(one: EvalCase, options: GraphOptions): Promise<ReviewGraph | null> {
   const { place, workspace, isPrivate, graphs, signal } = options;
   if (graphs === null) return null;
@@ -63,7 +59,7 @@ async function graphOf(one: EvalCase, options: GraphOptions): Promise<ReviewGrap
   return new ReviewGraph({ place, workspace, file, isPrivate, earlier: [], onCrash, signal });
 }
 
-/** Makes the first messages of all units of a case as a review would send them. */
+/** Builds the first messages of all units of a case, as in a review. */
 export async function firstMessagesOf(
   one: EvalCase,
   { repos, graphs, signal }: FirstMessagesOptions,
@@ -86,11 +82,11 @@ export async function firstMessagesOf(
     startedAt: Date.now(),
   };
   await using graph = await graphOf(one, { ...range, isPrivate: deps.isPrivate, graphs, signal });
-  const candidates = await findCandidates(files, deps);
+  const candidates = await runAnalyzers(files, deps);
   const coverage = createReviewCoverage(files);
   const anchorFile = createAnchorFiles(workspace, diffs);
   const began = performance.now();
-  const known = createKnown(files, null, diffs);
+  const known = findReviewedHunks(files, null, diffs);
   const run = await startRun(
     input,
     models,

@@ -6,21 +6,21 @@ import { z } from "zod";
 import { AppError, errorLine } from "../../src/errors.ts";
 import { CaseFile, KnownFile } from "./case-format.ts";
 
-/** A pull request with what is known of it. */
+/** A pull request with its known issues. */
 export interface EvalCase extends KnownFile {
-  /** The folder's. */
+  /** Name of the folder. */
   name: string;
   folder: string;
   pull: CaseFile;
-  /** The patch as text, where the case is one. */
+  /** The patch as text; null if the case is not a patch. */
   patch: string | null;
-  /** Of everything that the case consists of: equal digests are the same case. */
+  /** Digest of the whole case: equal digests mean equal cases. */
   digest: string;
 }
 
 /**
- * Reads the cases of a folder in the order of their names. Rejects with `usage` for a folder without cases and for names that
- * are not there, with `config_invalid` and the file's name for a file that is not as docs/quality.md says.
+ * Reads the cases of a folder in the order of their names. Rejects with `usage` for a folder without cases and for unknown names, and with
+ * `config_invalid` and the file's name for a file that does not match docs/quality.md.
  */
 export async function loadCases(folder: string, only: readonly string[] = []): Promise<EvalCase[]> {
   const names = await caseNames(folder);
@@ -52,7 +52,7 @@ async function loadCase(parent: string, name: string): Promise<EvalCase> {
   const caseText = await readFile(file, "utf8");
   const knownText = await readFile(knownFile, "utf8").catch(() => null);
   const pull = parseJson(CaseFile, caseText, file);
-  // Known issues may stand in case.json itself.
+  // case.json itself may contain the known issues.
   const { known, acceptable } =
     knownText === null ? parseJson(KnownFile, caseText, file) : parseJson(KnownFile, knownText, knownFile);
   const patch = pull.diff === undefined ? null : await patchOf(folder, pull.diff);
@@ -63,7 +63,7 @@ async function loadCase(parent: string, name: string): Promise<EvalCase> {
   return { name, folder, pull, known, acceptable, patch, digest };
 }
 
-/** A patch has lines; a name has none. */
+/** A patch has several lines; a file name has one. */
 async function patchOf(folder: string, diff: string): Promise<string> {
   if (diff.includes("\n")) return diff;
   if (!/^\w[\w.-]*$/.test(diff))
@@ -82,7 +82,7 @@ async function patchOf(folder: string, diff: string): Promise<string> {
   });
 }
 
-/** Parses `text`, which stands in `file`. Throws `config_invalid` with the first thing that is wrong. */
+/** Parses `text`, the content of `file`. Throws `config_invalid` with the first error. */
 export function parseJson<Schema extends z.ZodType>(
   schema: Schema,
   text: string,

@@ -3,22 +3,22 @@ import type { AcceptableIssue, KnownIssue } from "./case-format.ts";
 import type { DescribedIssue, Judge, JudgedFinding, Verdict } from "./judge.ts";
 import { isNear, type Located } from "./near.ts";
 
-/** Where a known issue was found: on its place or another one of the case, or not at all. */
+/** Where a known issue was found: at one of its places, elsewhere, or not at all. */
 export const foundAt = ["near", "elsewhere", "missed"] as const;
 export type FoundAt = (typeof foundAt)[number];
 
-/** What a finding counts as. One problem told twice is one hit; the second telling is a duplicate. */
+/** The classification of a finding. Two reports of one problem are one hit and one duplicate. */
 export const findingVerdicts = ["hit", "duplicate", "acceptable", "other"] as const;
 export type FindingVerdict = (typeof findingVerdicts)[number];
 
 export interface Matching {
-  /** As the known issues stand. */
+  /** In the order of the known issues. */
   known: { found: FoundAt; finding: number | null; confidence: number | null }[];
-  /** As the findings stand. */
+  /** In the order of the findings. */
   findings: FindingVerdict[];
-  /** What the judge said of each pair of a known issue and a finding, by their indices. */
+  /** The judge's verdict on each pair of a known issue and a finding, by their indices. */
   judged: JudgedPair[];
-  /** Answers of the judge that could not be read; such pairs count as different. */
+  /** Number of unreadable answers of the judge; such pairs count as different. */
   unjudged: number;
 }
 
@@ -31,7 +31,7 @@ export interface MatchInput {
   known: readonly KnownIssue[];
   acceptable: readonly AcceptableIssue[];
   findings: readonly (Located & JudgedFinding)[];
-  /** Null compares places alone. */
+  /** Null compares only places. */
   judge: Judge["judge"] | null;
 }
 
@@ -41,13 +41,10 @@ interface Match {
   confidence: number;
 }
 
-/** Questions to the judge at a time. */
+/** Concurrent requests to the judge. */
 const CONCURRENCY = 4;
 
-/**
- * Tells which findings name which known issues. With a judge its word decides, wherever the finding stands; without one the place
- * does.
- */
+/** Matches findings with known issues. With a judge, its verdict decides, regardless of the place; without one, the place decides. */
 export async function matchFindings(input: MatchInput): Promise<Matching> {
   const { known, acceptable, findings } = input;
   const asked = createAsking(input);
@@ -90,7 +87,7 @@ function createAsking({ judge }: MatchInput) {
   return {
     judged,
     unjudged: () => unjudged,
-    /** Null: two different things. What is said of `pair` is kept. */
+    /** Null if the two differ. The verdict on `pair` is kept. */
     async compare(
       issue: DescribedIssue,
       near: boolean,
@@ -107,8 +104,8 @@ function createAsking({ judge }: MatchInput) {
 }
 
 /**
- * The finding that counts for each issue: on its place before others, then one that counts for no other issue yet. One finding may
- * name several issues.
+ * The finding that counts for each issue: one at its place comes first, then one that counts for no other issue yet. One finding may match
+ * several issues.
  */
 function claim(matches: readonly Match[][]): (Match | null)[] {
   const claimed = new Set<number>();
@@ -130,7 +127,7 @@ function outcome(match: Match | null): Matching["known"][number] {
   return { found: match.near ? "near" : "elsewhere", finding: match.finding, confidence: match.confidence };
 }
 
-/** Without a judge, what names no place cannot be recognised. */
+/** Without a judge, an issue without a place cannot be matched. */
 function isNearAcceptable({ file, line }: AcceptableIssue, finding: Located): boolean {
   if (file === null || line === null) return false;
   return isNear({ file, lines: [line], alternatives: [] }, finding);

@@ -1,13 +1,13 @@
 import type { Finding } from "../../src/finding.ts";
 import type { KnownIssue } from "./case-format.ts";
 
-/** A finding as far as it is compared. */
+/** The compared fields of a finding. */
 export type Located = Pick<Finding, "path" | "line" | "start_line" | "places">;
 
-/** Lines between a known issue and a finding that still name the same place. */
+/** Maximum distance in lines between a known issue and a finding at the same place. */
 export const NEAR_LINES = 10;
 
-/** Whether the finding names the place of the issue or one of its alternatives, also among its further places. */
+/** Whether one of the finding's places is near the issue or one of its alternatives. */
 export function isNear(
   issue: Pick<KnownIssue, "file" | "lines" | "alternatives">,
   finding: Located,
@@ -20,7 +20,7 @@ export function isNear(
   );
 }
 
-/** Lines from `line` to the nearest one of a range. */
+/** Distance in lines from `line` to a range. */
 function distance(line: number, start: number, end: number): number {
   return Math.max(0, start - line, line - end);
 }

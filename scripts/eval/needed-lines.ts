@@ -1,19 +1,44 @@
 import { readFile } from "node:fs/promises";
 import { AppError, errorLine } from "../../src/errors.ts";
-import { NeededFile, type NeededLines } from "./case-format.ts";
+import { CallersFile, type JudgedCaller, NeededFile, type NeededLines } from "./case-format.ts";
 import { type EvalCase, parseJson } from "./load-cases.ts";
-import type { ShownLines } from "./shown-lines.ts";
+import type { ShownCaller, ShownLines } from "./shown-lines.ts";
 
-/** What a file of `--needed` adds; nothing without one. Rejects with `usage` or `config_invalid`. */
+/** The additional lines in the file of `--needed`; empty without one. Rejects with `usage` or `config_invalid`. */
 export async function readNeededFile(path: string | null): Promise<NeededFile> {
-  if (path === null) return {};
-  const text = await readFile(path, "utf8").catch((error: unknown) => {
-    throw new AppError("usage", `${path} cannot be read: ${errorLine(error)}`, { cause: error });
-  });
-  return parseJson(NeededFile, text, path);
+  return path === null ? {} : parseJson(NeededFile, await textOf(path), path);
 }
 
-/** The lines in which the known issues of a case lie, those that their context names, and `more`. */
+/** The judged callers in the file of `--callers`; empty without one. Rejects with `usage` or `config_invalid`. */
+export async function readCallersFile(path: string | null): Promise<CallersFile> {
+  return path === null ? {} : parseJson(CallersFile, await textOf(path), path);
+}
+
+async function textOf(path: string): Promise<string> {
+  return await readFile(path, "utf8").catch((error: unknown) => {
+    throw new AppError("usage", `${path} cannot be read: ${errorLine(error)}`, { cause: error });
+  });
+}
+
+/** Counts of the callers in messages: all, those that use nothing that changed, and those that no person has judged. */
+export interface CallerCount {
+  callers: number;
+  falseCallers: number;
+  unjudged: ShownCaller[];
+}
+
+export function judgeCallers(shown: readonly ShownCaller[], judged: readonly JudgedCaller[]): CallerCount {
+  const isAt = (one: ShownCaller, { file, line, name }: JudgedCaller) =>
+    one.file === file && one.name === name && line >= one.start && line <= one.end;
+  const verdicts = shown.map((one) => ({ one, verdict: judged.find((each) => isAt(one, each)) }));
+  return {
+    callers: shown.length,
+    falseCallers: verdicts.filter(({ verdict }) => verdict?.uses === false).length,
+    unjudged: verdicts.filter(({ verdict }) => verdict === undefined).map(({ one }) => one),
+  };
+}
+
+/** The lines of a case's known issues, those of their context, and `more`. */
 export function neededLinesOf(
   { known }: Pick<EvalCase, "known">,
   more: readonly NeededLines[] = [],
@@ -30,11 +55,11 @@ export function neededLinesOf(
 export interface Seen {
   needed: number;
   shown: number;
-  /** What is needed and not shown. */
+  /** Needed lines that are not shown. */
   missing: NeededLines[];
 }
 
-/** How much of what is needed stands in front of the model. */
+/** Compares the needed lines with those that the model sees. */
 export function compareLines(needed: readonly NeededLines[], shown: Pick<ShownLines, "has">): Seen {
   const missing = needed.flatMap((one) => {
     const lines = one.lines.filter((line) => !shown.has(one.file, line, one.at));

@@ -7,7 +7,7 @@ export interface EvalOptions {
   repos: string | null;
   only: string[];
   effort: Effort | null;
-  /** Name of the judging model; null: the reviewing one. */
+  /** Name of the judging model; null: the reviewing model. */
   judge: string | null;
   isJudged: boolean;
   output: string | null;
@@ -19,12 +19,14 @@ export interface ContextOptions {
   cases: string;
   repos: string | null;
   only: string[];
-  /** File that names more lines that cases need. */
+  /** File with additional lines that cases need. */
   needed: string | null;
-  /** Where the indexes of graphs lie; null: none are made use of. */
+  /** File with judgements on shown callers. */
+  callers: string | null;
+  /** Folder of the graph indexes; null: no graphs. */
   graphs: string | null;
   output: string | null;
-  /** Cases that must show all; null: for information. */
+  /** Minimum number of complete cases; null: informational. */
   atLeast: number | null;
 }
 
@@ -54,6 +56,7 @@ Tells for each case whether the lines that one has to see are in the first messa
   --graphs DIR        indexes of the repositories' graphs, made where they are missing; without, reviews have none
   --only NAME,...     these cases alone
   --needed FILE       JSON with more lines that cases need: {"NAME": [{"file", "lines", "at"}]}
+  --callers FILE      JSON that says which shown callers use what changed: {"NAME": [{"file", "line", "name", "uses"}]}
   --output FILE.md    the table as Markdown, without a line of the cases' code
   --at-least N        exit 1 when fewer cases than that show everything
 
@@ -68,7 +71,7 @@ const shared = {
   help: { type: "boolean", short: "h" },
 } as const;
 
-/** Null: help was asked for. Throws `usage`. */
+/** Null if help was requested. Throws `usage`. */
 export function parseEvalOptions(argv: readonly string[]): EvalOptions | null {
   const options = {
     ...shared,
@@ -98,11 +101,12 @@ export function parseEvalOptions(argv: readonly string[]): EvalOptions | null {
   };
 }
 
-/** Null: help was asked for. Throws `usage`. */
+/** Null if help was requested. Throws `usage`. */
 export function parseContextOptions(argv: readonly string[]): ContextOptions | null {
   const options = {
     ...shared,
     needed: { type: "string" },
+    callers: { type: "string" },
     graphs: { type: "string" },
     "at-least": { type: "string" },
   } as const;
@@ -112,6 +116,7 @@ export function parseContextOptions(argv: readonly string[]): ContextOptions | n
   return {
     ...commonOf(values),
     needed: values.needed ?? null,
+    callers: values.callers ?? null,
     graphs: values.graphs ?? null,
     atLeast: atLeast === undefined ? null : countOf("--at-least", atLeast),
   };

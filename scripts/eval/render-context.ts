@@ -1,13 +1,25 @@
 import { plural, thousands } from "../../src/reporters/outcome.ts";
 import { plainLine } from "../../src/reporters/terminal-style.ts";
+import type { CallerCount } from "./needed-lines.ts";
 import type { ContextResult, ContextRow } from "./run-context.ts";
 import { columnsOf, markdownTable, textTable } from "./table.ts";
 
 const columns = columnsOf(
-  ...["case", ">needed lines", "shown", ">units", ">characters", ">of them diff", ">code around it", ">ms"],
+  ...[
+    "case",
+    ">needed lines",
+    "shown",
+    ">units",
+    ">characters",
+    ">of them diff",
+    ">code around it",
+    ">callers",
+    ">false",
+    ">ms",
+  ],
 );
 
-/** Whether all that is needed is shown; "-" where nothing is. */
+/** Whether all needed lines are shown; "-" if none are needed. */
 export function shownWord({
   needed,
   shown,
@@ -17,29 +29,33 @@ export function shownWord({
   return shown > 0 ? "part" : "no";
 }
 
-/** Cases in which something is needed and all of it is shown. */
+/** Number of cases with needed lines that are all shown. */
 export function wholeCases(rows: readonly ContextRow[]): number {
   return rows.filter((row) => shownWord(row) === "yes").length;
 }
 
-/** For a terminal, with what is missing. */
+/** For a terminal, with the missing lines. */
 export function renderContext({ rows, failed }: ContextResult): string {
   const missing = rows.flatMap((row) =>
     row.missing.map(({ file, lines, at }) =>
       plainLine(`  ${row.case}  ${file}:${lines.join(",")}${at === "head" ? "" : " at merge_base"}`),
     ),
   );
+  const unjudged = rows.flatMap((row) =>
+    row.unjudged.map(({ file, start, name }) => plainLine(`  ${row.case}  ${file}:${start} uses ${name}`)),
+  );
   const faults = failed.map((one) => plainLine(`  ${one.case}  ${one.error}`));
   const sections = [
     textTable(columns, [...rows.map(cells), totalCells(rows)], [rows.length]),
     sentence(rows),
     missing.length === 0 ? "" : ["Not shown:", ...missing].join("\n"),
+    unjudged.length === 0 ? "" : ["Callers that nobody has judged:", ...unjudged].join("\n"),
     faults.length === 0 ? "" : ["Not measured:", ...faults].join("\n"),
   ];
   return `${sections.filter((section) => section !== "").join("\n\n")}\n`;
 }
 
-/** For a document: names and figures alone, nothing of the cases' code. */
+/** For a document: only names and figures, no code of the cases. */
 export function contextMarkdown({ rows, failed }: ContextResult): string {
   const table = markdownTable(columns, [...rows.map(cells), totalCells(rows)]);
   const unmeasured =
@@ -47,7 +63,7 @@ export function contextMarkdown({ rows, failed }: ContextResult): string {
   return `${table}\n\n${sentence(rows)}\n${unmeasured}`;
 }
 
-/** A star where only the lines of the issue itself are known. */
+/** A star if only the lines of the issue itself are known. */
 function cells(row: ContextRow): string[] {
   const unnamed = row.needed > 0 && !row.namesContext ? "*" : "";
   return [
@@ -55,11 +71,17 @@ function cells(row: ContextRow): string[] {
     row.needed === 0 ? "-" : `${row.shown} of ${row.needed}`,
     `${shownWord(row)}${unnamed}`,
     String(row.units),
-    ...[row.characters, row.diffCharacters, row.contextCharacters, Math.round(row.milliseconds)].map(
-      thousands,
-    ),
+    ...[row.characters, row.diffCharacters, row.contextCharacters].map(thousands),
+    ...callerCells(row),
+    thousands(Math.round(row.milliseconds)),
   ];
 }
+
+/** A question mark if some of them are not judged. */
+const callerCells = ({ callers, falseCallers, unjudged }: CallerCount) => [
+  String(callers),
+  `${falseCallers}${unjudged.length > 0 ? "?" : ""}`,
+];
 
 function totalCells(rows: readonly ContextRow[]): string[] {
   const sum = (pick: (row: ContextRow) => number) => rows.reduce((total, row) => total + pick(row), 0);
@@ -71,6 +93,11 @@ function totalCells(rows: readonly ContextRow[]): string[] {
     thousands(sum((row) => row.characters)),
     thousands(sum((row) => row.diffCharacters)),
     thousands(sum((row) => row.contextCharacters)),
+    ...callerCells({
+      callers: sum((row) => row.callers),
+      falseCallers: sum((row) => row.falseCallers),
+      unjudged: rows.flatMap((row) => row.unjudged),
+    }),
     thousands(Math.round(sum((row) => row.milliseconds))),
   ];
 }

@@ -4,7 +4,7 @@ import type { CaseResult, Settings } from "./case-result.ts";
 import { type Figures, figuresOf } from "./figures.ts";
 import { columnsOf, textTable } from "./table.ts";
 
-/** What a run came to. */
+/** The result of a run. */
 export interface Evaluation {
   settings: Settings;
   results: readonly CaseResult[];
@@ -17,7 +17,7 @@ const columns = columnsOf(
   ...[">requests", ">tokens", ">cost", ">time", "remarks"],
 );
 
-/** The table for people. */
+/** A readable table. */
 export function renderEvaluation(evaluation: Evaluation): string {
   const { settings, results, failed } = evaluation;
   const rows = results.map((one) => [...cells(plainLine(one.case), figuresOf([one])), remarks(one)]);
@@ -38,7 +38,7 @@ export function renderEvaluation(evaluation: Evaluation): string {
   return `${sections.filter((section) => section !== "").join("\n\n")}\n`;
 }
 
-/** The same for programs. */
+/** The same as JSON. */
 export function evaluationJson({ settings, results, failed }: Evaluation): string {
   const cases = results.map((one) => ({ ...one, figures: figuresOf([one]) }));
   return `${JSON.stringify({ settings, total: figuresOf(results), cases, failed }, null, 2)}\n`;

@@ -6,19 +6,19 @@ import { byteLength, splitLines } from "../../src/text/cut.ts";
 import { CaseResult, type Settings } from "./case-result.ts";
 import { type EvalCase, parseJson } from "./load-cases.ts";
 
-/** Results as they come, one JSON object a line, so that a run that was stopped goes on where it was. */
+/** Results in the order of completion, one JSON object per line, so that a stopped run can continue. */
 export interface ResultsFile {
-  /** What an earlier run with the same settings found out about the case as it is now. */
+  /** The result of an earlier run with the same settings for the unchanged case. */
   resultOf(one: EvalCase, settings: Settings): CaseResult | undefined;
   append(result: CaseResult): Promise<void>;
 }
 
-/** Without a path nothing is kept. */
+/** Without a path, nothing is stored. */
 export const noResultsFile: ResultsFile = { resultOf: () => undefined, append: async () => {} };
 
 /**
- * Opens a file of results, which need not be there. A last line without its end, which a killed run leaves, is taken away.
- * Rejects with `config_invalid` and the line for a file of anything else, with `usage` where nothing can be written.
+ * Opens a file of results, which may not exist yet. Removes an incomplete last line, which a killed run leaves. Rejects with
+ * `config_invalid` and the line number for any other file, and with `usage` if it is not writable.
  */
 export async function openResultsFile(path: string): Promise<ResultsFile> {
   await requireWritable(path);
@@ -35,7 +35,7 @@ export async function openResultsFile(path: string): Promise<ResultsFile> {
   };
 }
 
-/** Only of a file that is ours. */
+/** Changes only files that this script wrote. */
 async function takeAwayRest(path: string, text: string, whole: string): Promise<void> {
   if (!text.slice(whole.length).startsWith('{"case":'))
     throw new AppError("config_invalid", `${path} is no file of results`, {

@@ -1,6 +1,5 @@
-import { loadLocalConfig } from "../../src/cli/local-config.ts";
-import { openRange } from "../../src/cli/open-range.ts";
-import { inputOf } from "../../src/cli/review-input.ts";
+import { loadLocalConfig, openRange } from "../../src/cli/open-range.ts";
+import { inputOf } from "../../src/cli/review-range.ts";
 import type { Effort } from "../../src/config/repo-config.ts";
 import { AppError } from "../../src/errors.ts";
 import type { Models } from "../../src/llm/model.ts";
@@ -11,18 +10,18 @@ import { openCaseRepository } from "./case-repository.ts";
 import type { EvalCase } from "./load-cases.ts";
 
 export interface ReviewOptions {
-  /** Folder of repositories; null where every case is a patch by itself. */
+  /** Folder of repositories; null if every case is a patch. */
   repos: string | null;
-  /** Null: the analyzers alone. */
+  /** Null: only the analyzers. */
   models: Models | null;
-  /** Null: as the repository's configuration says. */
+  /** Null: the effort in the repository's configuration. */
   effort: Effort | null;
   signal: AbortSignal;
 }
 
 /**
- * Reviews the pull request of a case as the App does, with its title and its description. Rejects with `model_failed` where the
- * model failed, for what was found until then measures the endpoint and not the reviewer.
+ * Reviews the pull request of a case as the App does, with its title and its description. Rejects with `model_failed` if the model failed:
+ * partial findings would measure the endpoint and not the reviewer.
  */
 export async function reviewCase(one: EvalCase, options: ReviewOptions): Promise<ReviewResult> {
   const { models, signal } = options;
@@ -46,7 +45,7 @@ export async function reviewCase(one: EvalCase, options: ReviewOptions): Promise
   return result;
 }
 
-/** What people wrote, which is all that a case holds of a pull request. */
+/** The author's texts: a case has no others. */
 export function pullTextOf({ pull }: EvalCase): PullText {
   const { title, body } = pull;
   return { number: 1, title, body: body ?? "", author: "author", issues: [], checks: [], earlier: [] };

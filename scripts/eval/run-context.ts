@@ -1,18 +1,18 @@
 import { errorLine } from "../../src/errors.ts";
 import { plainLine } from "../../src/reporters/terminal-style.ts";
-import type { NeededFile, NeededLines } from "./case-format.ts";
+import type { CallersFile, NeededFile, NeededLines } from "./case-format.ts";
 import { firstMessagesOf } from "./first-messages-of.ts";
 import type { EvalCase } from "./load-cases.ts";
-import { compareLines, neededLinesOf } from "./needed-lines.ts";
+import { type CallerCount, compareLines, judgeCallers, neededLinesOf } from "./needed-lines.ts";
 import { readShownLines } from "./shown-lines.ts";
 
-/** What the first messages of one case show. */
-export interface ContextRow {
+/** The content of one case's first messages. */
+export interface ContextRow extends CallerCount {
   case: string;
   needed: number;
   shown: number;
   missing: NeededLines[];
-  /** Whether somebody named lines beyond those in which the issues lie. */
+  /** Whether the case names lines beyond those of its issues. */
   namesContext: boolean;
   units: number;
   characters: number;
@@ -26,6 +26,7 @@ export interface ContextRun {
   repos: string | null;
   graphs: string | null;
   needed: NeededFile;
+  callers?: CallersFile;
   say(line: string): void;
   signal: AbortSignal;
   messages?: typeof firstMessagesOf;
@@ -36,7 +37,7 @@ export interface ContextResult {
   failed: { case: string; error: string }[];
 }
 
-/** One case after the other, so that their times can be compared. */
+/** Runs the cases one at a time, so that their durations are comparable. */
 export async function runContext(run: ContextRun): Promise<ContextResult> {
   const result: ContextResult = { rows: [], failed: [] };
   for (const one of run.cases) {
@@ -64,6 +65,10 @@ async function rowOf(one: EvalCase, run: ContextRun): Promise<ContextRow> {
   return {
     case: one.name,
     ...compareLines(neededLinesOf(one, more), { has }),
+    ...judgeCallers(
+      all.flatMap(({ callers }) => callers),
+      run.callers?.[one.name] ?? [],
+    ),
     namesContext: more.length > 0 || one.known.some(({ context }) => context.length > 0),
     units: units.length,
     characters: sum((shown) => shown.characters),

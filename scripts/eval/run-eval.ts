@@ -14,23 +14,23 @@ import { scoreCase } from "./score-case.ts";
 export interface EvalRun {
   cases: readonly EvalCase[];
   repos: string | null;
-  /** Null: the analyzers alone. */
+  /** Null: only the analyzers. */
   models: Models | null;
-  /** Null: places alone. */
+  /** Null: compare only places. */
   judge: Model | null;
   effort: Effort | null;
   results: ResultsFile;
-  /** Cases at a time. */
+  /** Concurrent cases. */
   concurrency: number;
-  /** Told what happens, a line each. */
+  /** Prints one line of progress. */
   say(line: string): void;
   signal: AbortSignal;
   review?: typeof reviewCase;
 }
 
 /**
- * Reviews the cases that have no result yet and compares what was found. A case that fails is named and leaves the others alone;
- * it has no result and is tried again by the next run.
+ * Reviews the cases without a result and compares the findings. A failed case is named and does not affect the others; it has no result, so
+ * the next run retries it.
  */
 export async function runEval(run: EvalRun): Promise<Evaluation> {
   const { cases, signal } = run;
@@ -60,14 +60,14 @@ export async function runEval(run: EvalRun): Promise<Evaluation> {
   return { settings, results: results.filter((one) => one !== null), failed };
 }
 
-/** With the last words of a review process that died: whoever reads this runs it. */
+/** Includes the last output of a review process that died: the reader is the one who ran it. */
 function reasonOf(error: unknown): string {
   const line = errorLine(error);
   if (!(error instanceof AppError) || error.code !== "child_died") return line;
   return error.cause instanceof Error ? `${line}: ${error.cause.message}` : line;
 }
 
-/** Each name once, the reviewing model's first. */
+/** Distinct names, the reviewing model's first. */
 const namesOf = ({ review, verify, summarize }: Models) =>
   [...new Set([review.name, verify.name, summarize.name])].join(" + ");
 

@@ -2,7 +2,7 @@ import { ignoreClosedPipes, write } from "../../src/cli/output.ts";
 import { errorLine } from "../../src/errors.ts";
 import { escapeInvisible } from "../../src/text/escape-invisible.ts";
 
-/** Runs the main function of a script and ends the process with its exit code; a fault is one line and exit code 2. */
+/** Runs the main function of a script and exits with its code; an error prints one line and exits with 2. */
 export async function runScript(
   name: string,
   main: (argv: readonly string[], signal: AbortSignal) => Promise<number>,

@@ -12,7 +12,7 @@ const noUsage: TotalUsage = {
   cost_usd: 0,
 };
 
-/** Compares what a review found with what is known. Everything that it would have posted counts. */
+/** Compares a review's findings with the known issues. Every finding that would be posted counts. */
 export async function scoreCase(
   one: EvalCase,
   review: ReviewResult,

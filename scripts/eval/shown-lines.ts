@@ -4,22 +4,33 @@ import { unescapeInvisible } from "../../src/text/escape-invisible.ts";
 
 export type Revision = "head" | "merge_base";
 
-/** What the beginning of a conversation shows of the code, by the numbers that its lines carry. */
+/** The code in the first messages of a conversation, by its line numbers. */
 export interface ShownLines {
   has(file: string, line: number, at: Revision): boolean;
+  /** Places shown as callers of changed code. */
+  callers: readonly ShownCaller[];
   /** Of all messages together. */
   characters: number;
-  /** Of them, in the diff and in the code around it. */
+  /** The parts of it in the diff and in the code around it. */
   diffCharacters: number;
   contextCharacters: number;
 }
 
-/** Names of the fenced texts that hold lines of code; what people wrote may look like anything. */
+/** Lines of code under the heading "uses NAME". */
+export interface ShownCaller {
+  file: string;
+  start: number;
+  end: number;
+  name: string;
+}
+
+/** Sources of the fenced texts that contain lines of code; people's texts may look like anything. */
 const sources = { diff: "diff", context: "code" };
 
-/** Reads the numbered lines of the diff and of the code around it, file by file, out of messages as a model gets them. */
+/** Reads the numbered lines of the diff and of the code around it, per file, from messages to a model. */
 export function readShownLines(messages: readonly Message[]): ShownLines {
   const shown = new Set<string>();
+  const callers: ShownCaller[] = [];
   let [diffCharacters, contextCharacters] = [0, 0];
   for (const { source, text } of messages.flatMap(({ content }) => fencedTexts(content))) {
     if (source === sources.diff) {
@@ -28,10 +39,12 @@ export function readShownLines(messages: readonly Message[]): ShownLines {
     } else if (source === sources.context) {
       contextCharacters += text.length;
       for (const one of contextLines(text)) shown.add(keyOf(one));
+      for (const one of callersIn(text)) callers.push(one);
     }
   }
   return {
     has: (file, line, at) => shown.has(keyOf({ file, line, at })),
+    callers,
     characters: messages.reduce((sum, { content }) => sum + content.length, 0),
     ...{ diffCharacters, contextCharacters },
   };
@@ -45,7 +58,7 @@ interface Shown {
 
 const keyOf = ({ file, line, at }: Shown) => `${at} ${line} ${file}`;
 
-/** The texts within `wrapUntrusted`: one ends at the mark of its own beginning, whatever it holds. */
+/** The texts within `wrapUntrusted`: each ends at the closing mark with its own id, whatever the text contains. */
 function fencedTexts(content: string): { source: string; text: string }[] {
   const texts: { source: string; text: string }[] = [];
   const opening = /^<untrusted id="([0-9a-f]+)" source="([^"\n]*)">\n/gm;
@@ -93,7 +106,21 @@ function contextLines(text: string): Shown[] {
   return all;
 }
 
-/** What `showPath` and the escaping of the fence made of a path. */
+const callerSection = /^## What uses the changed code\n((?:(?!## ).*\n?)*)/m;
+const callerHeading = /^### ("(?:[^"\\]|\\.)*"|.+?):(\d+)(?:-(\d+))? uses (\S+?)(?=,? |,|$)/gm;
+
+/** Headings `### path:12-30 uses NAME in function f` in the section of callers. */
+function callersIn(text: string): ShownCaller[] {
+  const section = callerSection.exec(text)?.[1] ?? "";
+  return [...section.matchAll(callerHeading)].map(([, path = "", start, end, name = ""]) => ({
+    file: readPath(path),
+    start: Number(start),
+    end: Number(end ?? start),
+    name,
+  }));
+}
+
+/** Reverses `showPath` and the escaping of the fence. */
 function readPath(shown: string): string {
   const path = unescapeInvisible(shown);
   if (!path.startsWith('"')) return path;

@@ -1,4 +1,4 @@
-/** One column: its heading, and whether its cells are figures, which stand to the right. */
+/** One column: its heading, and whether its cells are figures, which are right-aligned. */
 export interface Column {
   title: string;
   isFigure: boolean;
@@ -9,7 +9,7 @@ export function columnsOf(...titles: readonly string[]): Column[] {
   return titles.map((title) => ({ title: title.replace(/^>/, ""), isFigure: title.startsWith(">") }));
 }
 
-/** A table for a terminal, with a rule below its heading and one above each row of `ruledRows` (counted from 0). */
+/** A table for a terminal, with a rule below its heading and above each row of `ruledRows` (counted from 0). */
 export function textTable(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],
@@ -22,7 +22,7 @@ export function textTable(
   return [line(columns.map(({ title }) => title)), rule, ...body].join("\n");
 }
 
-/** The same as Markdown that reads well as text too. */
+/** The same table in Markdown that is also readable as text. */
 export function markdownTable(columns: readonly Column[], rows: readonly (readonly string[])[]): string {
   const escaped = rows.map((row) => row.map((cell) => cell.replaceAll("|", "\\|")));
   const widths = widthsOf(columns, escaped).map((width) => Math.max(3, width));

@@ -15,7 +15,7 @@ export interface CodeFrame {
   commented: string[];
 }
 
-/** The piece of the diff that a comment stands on; undefined for a comment on a file. */
+/** The part of the diff around a comment; undefined for a file comment. */
 export async function codeFrame({
   anchor,
   pull,
@@ -45,7 +45,7 @@ export async function codeFrame({
   };
 }
 
-/** Empty for a file that does not exist there. */
+/** Empty if the file does not exist at the commit. */
 async function linesAt(gitDir: string, commit: string, path: string): Promise<Html[]> {
   const listed = await git(gitDir, "ls-tree", commit, "--", path);
   return listed === "" ? [] : highlightLines(path, await git(gitDir, "show", `${commit}:${path}`));

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Account } from "../../test/support/github-double/model.ts";
 import { Html, html } from "./html.ts";
 
-/** Strokes in a field of 16 by 16. */
+/** SVG strokes on a 16 by 16 grid. */
 const strokes = {
   pull: '<circle cx="4" cy="3.5" r="1.75"/><circle cx="4" cy="12.5" r="1.75"/><circle cx="12" cy="12.5" r="1.75"/><path d="M4 5.25v5.5M12 10.75V5.5a2 2 0 0 0-2-2H8M9.75 1.5l-2 2 2 2"/>',
   eye: '<path d="M1 8c1.8-3.2 4.1-4.8 7-4.8s5.2 1.6 7 4.8c-1.8 3.2-4.1 4.8-7 4.8S2.8 11.2 1 8Z"/><circle cx="8" cy="8" r="1.8"/>',
@@ -16,7 +16,7 @@ export function icon(name: keyof typeof strokes, size = 16): Html {
   return html`<svg class="icon" width="${size}" height="${size}" viewBox="0 0 16 16" aria-hidden="true">${new Html(strokes[name])}</svg>`;
 }
 
-/** The pattern that stands for an account without a picture: five by five fields, mirrored, from a hash of the name. */
+/** The default picture of an account: a mirrored pattern of five by five squares from a hash of the name. */
 export function avatar({ login, type }: Account, size: number): Html {
   const hash = createHash("sha256").update(login).digest();
   const fields = Array.from({ length: 25 }, (_, index) => {

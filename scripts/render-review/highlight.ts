@@ -1,5 +1,5 @@
 import type { SgNode } from "@ast-grep/napi";
-import { grammarOf, loadAstGrep } from "../../src/syntax/grammars.ts";
+import { grammarOf, loadAstGrep } from "../../src/code/languages.ts";
 import { escapeHtml, Html } from "./html.ts";
 
 interface Token {
@@ -8,7 +8,7 @@ interface Token {
   colour: string;
 }
 
-/** The lines of a source file as markup, with the classes that GitHub's style sheets colour code by. */
+/** The lines of a source file as HTML, with GitHub's classes for syntax colours. */
 export async function highlightLines(path: string, text: string): Promise<Html[]> {
   const grammar = grammarOf(path);
   const tokens: Token[] = [];
@@ -17,7 +17,7 @@ export async function highlightLines(path: string, text: string): Promise<Html[]
   const pieces = tokens.map(({ start, end, colour }) => {
     const before = escapeHtml(text.slice(at, start));
     at = end;
-    // A token of several lines is coloured line by line, so that the text can be cut at its ends of lines.
+    // Each line of a multi-line token gets its own element, so that the text can be split at line ends.
     const lines = text.slice(start, end).split("\n");
     return before + lines.map((line) => `<span class="${colour}">${escapeHtml(line)}</span>`).join("\n");
   });
@@ -49,7 +49,7 @@ const constants = new Set([
   "float",
 ]);
 
-/** Undefined for what has no colour of its own, and for what its children colour. */
+/** Undefined for nodes without a colour, or with coloured children. */
 function colourOf(node: SgNode): string | undefined {
   const kind = String(node.kind());
   if (/comment$/.test(kind)) return "pl-c";

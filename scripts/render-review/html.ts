@@ -1,4 +1,4 @@
-/** Markup that is ready to be written; any other text is escaped on its way into a template. */
+/** Finished markup; any other text is escaped in templates. */
 export class Html {
   readonly text: string;
 
@@ -12,7 +12,7 @@ type Value = string | number | Html | readonly Html[] | undefined;
 export const escapeHtml = (text: string) =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 
-/** A piece of a page. What is undefined is left out. */
+/** A part of a page. Omits undefined values. */
 export function html(strings: TemplateStringsArray, ...values: Value[]): Html {
   const pieces = strings.map((text, index) => text + written(values[index]));
   return new Html(pieces.join(""));

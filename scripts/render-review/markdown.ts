@@ -4,7 +4,7 @@ import { Html, html } from "./html.ts";
 
 type HtmlExtension = NonNullable<Options["htmlExtensions"]>[number];
 
-/** In comments, unlike in files, GitHub ends a line where the author did. */
+/** In comments, unlike in files, GitHub keeps the author's line breaks. */
 function lineBreaks(): HtmlExtension {
   let inProse = false;
   let isBroken = false;
@@ -18,7 +18,7 @@ function lineBreaks(): HtmlExtension {
       },
       hardBreakEscape: breaks,
       hardBreakTrailing: breaks,
-      // Comes before the line ending itself is written, which a code span turns into a space.
+      // Runs before the line ending itself is written; a code span turns it into a space.
       lineEnding(): undefined {
         if (inProse && !isBroken && !this.getData("inCodeText")) this.raw("<br />");
         isBroken = false;
@@ -32,7 +32,7 @@ function lineBreaks(): HtmlExtension {
   };
 }
 
-/** A comment's Markdown as GitHub shows it; `replaced` are the lines that a suggestion in it would replace. */
+/** A comment's Markdown as GitHub shows it; `replaced` are the lines that its suggestion would replace. */
 export function renderMarkdown(markdown: string, replaced: readonly string[] = []): Html {
   const written = micromark(markdown, {
     allowDangerousHtml: true,
@@ -47,7 +47,7 @@ export function renderMarkdown(markdown: string, replaced: readonly string[] = [
   return html`<div class="markdown-body">${new Html(shown)}</div>`;
 }
 
-/** `suggested` are lines of markup already. */
+/** `suggested` lines are already markup. */
 function suggestedChange(replaced: readonly string[], suggested: readonly string[]): Html {
   const removed = replaced.map((line) => html`<div class="row removed"><i>-</i><code>${line}</code></div>`);
   const added = suggested.map(

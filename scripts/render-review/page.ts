@@ -24,9 +24,9 @@ const markdownStyle = (theme: Theme) =>
 const pageStyle = join(import.meta.dirname, "page.css");
 
 /**
- * The conversation of a pull request as GitHub shows it to a visitor: a page that needs nothing but itself.
+ * The conversation of a pull request as GitHub shows it to a visitor: a self-contained page.
  *
- * @param unfolded how many of the texts that are folded away are shown, from the first, as after a click
+ * @param unfolded how many of the folded texts are open, from the first, as after a click
  */
 export async function renderPage(pull: Pull, theme: Theme, unfolded: number): Promise<string> {
   const items = [...pull.comments, ...pull.reviews.filter(isShown)].sort((a, b) => a.id - b.id);
@@ -55,7 +55,7 @@ ${checks.length > 0 ? checkList(checks) : undefined}
   return page.text.replace(/<details>/g, (tag) => (folds++ < unfolded ? "<details open>" : tag));
 }
 
-/** What holds nothing but an answer in a thread is seen there alone. */
+/** A review that contains only a reply appears only in the thread. */
 const isShown = (one: Review) =>
   one.body !== "" || one.pull.reviewComments.some(({ review: its, inReplyTo }) => its === one && !inReplyTo);
 
@@ -108,7 +108,7 @@ const said = (author: Account, verb: string, text: Html) =>
 const beside = (author: Account, content: Html) =>
   html`<article>${avatar(author, 40)}<div>${content}</div></article>`;
 
-/** GitHub shows an App by its name without the suffix of its account, and a label. */
+/** GitHub shows an App's name without the suffix of its account, and with a label. */
 const name = ({ login, type }: Account) =>
   html`<strong>${login.replace(/\[bot\]$/, "")}</strong>${type === "Bot" ? html` <span class="label">bot</span>` : undefined}`;
 
@@ -121,7 +121,7 @@ const marks: Record<string, Parameters<typeof icon>[0]> = {
 
 const outcomeOf = ({ conclusion, status }: CheckRun) => conclusion ?? status;
 
-/** In the words of GitHub's own list. */
+/** The words of GitHub's own list. */
 const adjectives: Record<string, string> = { success: "successful", failure: "failing" };
 
 function checkList(checks: readonly CheckRun[]): Html {

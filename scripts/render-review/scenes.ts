@@ -4,13 +4,13 @@ import type { Pull } from "../../test/support/github-double/model.ts";
 import { writePermissions } from "../../test/support/github-double/scenario.ts";
 import { startDemo } from "../demo-run.ts";
 
-/** A pull request that was reviewed, and how much of what is folded away a picture of it shows. */
+/** A reviewed pull request, and how many folded texts its picture shows open. */
 export interface Scene extends AsyncDisposable {
   pull: Pull;
   unfolded: number;
 }
 
-/** What `npm run demo` posts: the analyzers alone. */
+/** The posts of `npm run demo`: only the analyzers. */
 async function demo(): Promise<Scene> {
   const run = await startDemo();
   const status = await run.deliverOpened();
@@ -55,13 +55,13 @@ export function worth(lines: Line[], percent: number): number {
 const lockFile = (version: string) =>
   `{ "lockfileVersion": 3, "packages": { "": { "version": "${version}" } } }\n`;
 
-/** What a model reports in the review, and what it says of each when it is to refute it. */
+/** A finding of the model, and its answer when it must refute the finding. */
 interface Reported {
   finding: Record<string, unknown> & { title: string };
   verdict: Record<string, unknown>;
 }
 
-/** A model whose part is played by a script, so that the picture is the same every time; all else is the real App. */
+/** The real App with a scripted model, so that the picture is the same every time. */
 async function reviewed(reported: readonly Reported[]): Promise<AppUnderTest> {
   const app = await startApp({
     repository: "octo-org/shop",
@@ -74,7 +74,7 @@ async function reviewed(reported: readonly Reported[]): Promise<AppUnderTest> {
     body: "A discount in per cent on the total of a cart.",
     everyRole: (body) => answer(body, reported),
     env: { HUNKWISE_MODEL: "scripted-model" },
-    // With these the App may resolve threads.
+    // With these, the App may resolve threads.
     permissions: writePermissions,
   });
   await app.send("opened");
@@ -87,7 +87,7 @@ async function scripted(reported: readonly Reported[], unfolded: number): Promis
   return { pull: app.pull, unfolded, [Symbol.asyncDispose]: () => app[Symbol.asyncDispose]() };
 }
 
-/** A second round: a person has dismissed one finding, a push has fixed another one, and somebody asks something. */
+/** A second round: a person has dismissed one finding, a push has fixed another one, and someone asks a question. */
 async function again(): Promise<Scene> {
   const app = await reviewed([percent, twice, unknown, empty]);
   const threadOf = ({ finding }: Reported) => {
@@ -192,7 +192,7 @@ const empty: Reported = {
   },
 };
 
-/** Each by the name that the command line takes. */
+/** The scenes by their command-line name. */
 export const scenes: Record<string, () => Promise<Scene>> = {
   demo,
   review: () => scripted([percent, twice, unknown, empty], 1),

@@ -1,21 +1,98 @@
 import type { FinishReason, ToolCall } from "../llm/model.ts";
 import type { AnyTool, ToolResult } from "../tools/tool.ts";
-import { notExecuted, REPEATED_NOTE } from "./nudges.ts";
-import { callKey } from "./repeats.ts";
 
-/** More calls than this in one turn are answered without being executed. */
-export const MAX_CALLS_A_TURN = 64;
-/** A turn that made the same calls this many times in a row ends the loop. */
+/** With this many turns left, the model gets an instruction to finish. */
+export const WRAP_UP_TURNS = 3;
+
+/** For a turn without tool calls. */
+export function noCallsNudge(finishReason: FinishReason, tools: readonly AnyTool[]): string {
+  const cut = finishReason === "length" ? "Your answer was cut off at the output limit. " : "";
+  return `${cut}Text outside of tool calls reaches nobody. Go on with tool calls; ${ending(tools)}.`;
+}
+
+/** For the last turns under a limit. */
+export function wrapUpNudge(turnsLeft: number, tools: readonly AnyTool[]): string {
+  const left = turnsLeft <= 1 ? "1 turn is" : `${turnsLeft} turns are`;
+  return `About ${left} left before a limit ends this run. Report what you have found and finish; ${ending(tools)}.`;
+}
+
+function ending(tools: readonly AnyTool[]): string {
+  const names = tools.filter((tool) => tool.kind === "report").map((tool) => tool.name);
+  return names.length > 0
+    ? `report and finish through ${names.join(", ")}`
+    : "there is nothing to report through";
+}
+
+/** Appended to the answers of a turn that made the same calls as the turn before. */
+const REPEATED_NOTE =
+  "Note: the turn before made the same call. The same call a third time in a row ends this run.";
+
+const notExecuted = {
+  repeated: "Not executed: this is the third turn in a row with the same call, which ends the run.",
+  duplicate: "Not executed: this turn makes the same call already; see its answer.",
+  tooMany: (limit: number) =>
+    `Not executed: only the first ${limit} calls of a turn are. Make this call again if you need it.`,
+  noRoom:
+    "Not executed: the answers of this turn are long enough already. Make this call again in the next turn.",
+  reportRefused: "Not executed: a report of this turn was refused; correct it or finish in the next turn.",
+  cutOff:
+    "Not executed: your answer was cut off at the output limit in the middle of this call. Make it again, with shorter arguments.",
+} as const;
+
+/** Identifies a call by its name and the values of its arguments, independent of spacing and key order. */
+function callKey(call: ToolCall): string {
+  return `${call.name} ${canonical(call.arguments)}`;
+}
+
+/** Counts turns in a row with the same calls. */
+interface RepeatCounter {
+  /** Counts a turn. Order and duplicates of its calls do not matter. */
+  count(calls: readonly ToolCall[]): number;
+  /** Starts over, because new input makes the same call meaningful again. */
+  reset(): void;
+}
+
+export function createRepeatCounter(): RepeatCounter {
+  let last = "";
+  let count = 0;
+  return {
+    count(calls) {
+      const key = [...new Set(calls.map(callKey))].sort().join("\n");
+      count = key === last ? count + 1 : 1;
+      last = key;
+      return count;
+    },
+    reset() {
+      count = 0;
+    },
+  };
+}
+
+function canonical(json: string): string {
+  try {
+    return JSON.stringify(JSON.parse(json), (_, value: unknown) =>
+      typeof value === "object" && value !== null && !Array.isArray(value)
+        ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+        : value,
+    );
+  } catch {
+    return json;
+  }
+}
+
+/** Further calls in one turn are answered without being executed. */
+const MAX_CALLS_A_TURN = 64;
+/** The same calls this many turns in a row end the loop. */
 export const MAX_REPEATS = 3;
 
-export interface CallAnswer {
+interface CallAnswer {
   callId: string;
   tool: string;
   text: string;
   endsLoop: boolean;
 }
 
-export interface Executed {
+interface Executed {
   result: ToolResult;
   text: string;
   endsLoop: boolean;
@@ -24,22 +101,22 @@ export interface Executed {
 export interface AnswerOptions {
   finishReason: FinishReason;
   tools: ReadonlyMap<string, AnyTool>;
-  /** How many turns in a row made these calls, this one included. */
+  /** Number of turns in a row with these calls, including this one. */
   repeats: number;
-  /** Reading calls that run at the same time. */
+  /** Maximum number of concurrent reading calls. */
   concurrency: number;
-  /** Characters that the answers of a turn may have before further reading calls wait for the next one. */
+  /** If the answers of a turn have more characters, further reading calls are refused until the next turn. */
   roomCharacters: number;
-  /** Never rejects: every fault is a result. */
+  /** Never rejects: every error is a result. */
   execute(call: ToolCall): Promise<Executed>;
   started(call: ToolCall): void;
   finished(call: ToolCall, result: ToolResult): void;
 }
 
 /**
- * Answers every call of a turn, in the order of the calls. Reading calls run together; then those that report or change, one after
- * the other; then those that finish, so that a finish sees what the same turn read and did. Where one of these failed nothing
- * finishes: the model has yet to read why, and the finding would be lost.
+ * Answers every call of a turn, in the order of the calls. Reading calls run concurrently; then reports and changes, one after the
+ * other; then the call that finishes, so that it sees what the same turn read and did. If a report or change failed, the finish is
+ * refused: the model must first read why, or the finding would be lost.
  */
 export async function answerCalls(calls: readonly ToolCall[], options: AnswerOptions): Promise<CallAnswer[]> {
   const answers = new Map<ToolCall, CallAnswer>();
@@ -56,7 +133,7 @@ export async function answerCalls(calls: readonly ToolCall[], options: AnswerOpt
     const refused = refusals.get(call) ?? null;
     const { result, text, endsLoop } = refused === null ? await options.execute(call) : notRun(refused);
     options.finished(call, result);
-    // A duplicate has failed when the call that it repeats has.
+    // A duplicate fails if the call that it repeats fails.
     deedFailed ||= isDeed(call) && result.status !== "success" && refused !== notExecuted.duplicate;
     const noted =
       refused === null && options.repeats === MAX_REPEATS - 1 ? `${text}\n\n${REPEATED_NOTE}` : text;

@@ -1,6 +1,6 @@
 import type { CoverageSink } from "../tools/tool.ts";
 
-export interface CoverageCounts {
+interface CoverageCounts {
   /** `-U3` hunks of all files given. */
   total: number;
   served: number;
@@ -9,22 +9,21 @@ export interface CoverageCounts {
 }
 
 /**
- * Notes which hunks the model has seen. What is put into a conversation counts once the model has answered to it: an answer
- * to a call of the last turn, or of the turn that ends the review, was read by nobody.
+ * Records which hunks the model has seen. A hunk counts once the model has answered after it was shown: tool results of the last turn
+ * were never read.
  */
 export interface Coverage extends CoverageSink {
-  /** The model has answered: all that was shown until its turn was in front of it. */
+  /** Call when the model has answered: everything shown so far counts as seen. */
   delivered(): void;
   counts(): CoverageCounts;
-  /** Numbers of the file's hunks that were not shown yet, delivered or not; ascending. */
+  /** Numbers of the file's hunks that were not shown yet, ascending. */
   unshown(path: string): number[];
 }
 
 /**
- * Counts the hunks of these files. Serving a hunk twice counts once; paths and hunk numbers that were not given are
- * ignored, so that only what can be reviewed counts.
+ * Counts the hunks of these files. A hunk counts once; unknown paths and hunk numbers are ignored.
  *
- * @param whole counts as delivered what is delivered here: several loops read parts of one change
+ * @param whole the coverage of the whole change, which is updated as well
  */
 export function createCoverage(
   files: readonly { path: string; hunks: number }[],

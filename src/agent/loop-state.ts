@@ -1,70 +1,154 @@
 import type { Message, Model, ToolDefinition, Usage } from "../llm/model.ts";
 import { toDefinition } from "../tools/to-openai.ts";
 import type { AnyTool } from "../tools/tool.ts";
-import type { Account, Hold } from "./account.ts";
-import { compact } from "./compact.ts";
-import type { StopReason } from "./events.ts";
+import { createRepeatCounter } from "./answer-calls.ts";
 import {
+  addUsage,
   answerTokensLeft,
+  createTokenEstimator,
   exceeded,
   type Limits,
   MIN_ANSWER_TOKENS,
+  noUsage,
+  type Reservation,
   type Spent,
+  type TokenBudget,
+  type TokenEstimator,
   turnsLeft,
+  type UsageTotals,
 } from "./limits.ts";
-import { createPlayback } from "./playback.ts";
-import { createRecorder, type Recorder } from "./recorder.ts";
-import { createRepeatCounter } from "./repeats.ts";
-import { createTokenEstimator, type TokenEstimator } from "./tokens.ts";
-import { addUsage, noUsage, type Totals } from "./totals.ts";
-import type { LoopEntry, Trajectory } from "./trajectory.ts";
+import { createPlayback, createRecorder, type Recorder } from "./recorder.ts";
+import type { LoopEntry, StopReason, Trajectory } from "./trajectory.ts";
+
+interface CompactOptions {
+  /** Maximum tokens of all messages. */
+  limitTokens: number;
+  tokensOf(message: Message): number;
+  /** True for tools whose answers are never removed, such as reports. */
+  isKept(tool: string): boolean;
+}
+
+/** Target size after compaction, as a share of the limit: several turns fit before the next one, so that caches hit again. */
+const TARGET_SHARE = 0.6;
+/**
+ * Number of newest turns that stay whole: fewer to reach the target, one only to fit at all. The last one is never touched, because
+ * the model has not read it yet.
+ */
+const WHOLE_TURNS = [4, 2, 1];
+
+/** A longer message of ours shows content and may be removed; a shorter one is an instruction and stays. */
+const MAX_INSTRUCTION = 2_000;
+
+/**
+ * Fits the conversation into the limit: old tool results and other shown content are replaced by a line that says so, oldest first.
+ * System prompt, task, instructions, the model's text and calls, and answers of kept tools stay. No message is added, removed or
+ * moved, so every answer still follows its call. Returns the same list if it fits, and the best effort if it cannot fit.
+ */
+export function compact(messages: readonly Message[], options: CompactOptions): readonly Message[] {
+  let size = messages.reduce((sum, message) => sum + options.tokensOf(message), 0);
+  if (size <= options.limitTokens) return messages;
+
+  const shorter = shortenedMessages(messages, options);
+  const compacted = [...messages];
+  const target = options.limitTokens * TARGET_SHARE;
+  for (const wholeTurns of WHOLE_TURNS) {
+    if (size <= (wholeTurns > 1 ? target : options.limitTokens)) break;
+    const end = startOfNewest(messages, wholeTurns);
+    for (const { index, message, saved } of shorter) {
+      if (index >= end || size <= target) break;
+      if (compacted[index] === message) continue;
+      compacted[index] = message;
+      size -= saved;
+    }
+  }
+  return compacted;
+}
+
+/** The replacement of each message that may be shortened, and the tokens it saves; oldest first. */
+function shortenedMessages(messages: readonly Message[], { tokensOf, isKept }: CompactOptions) {
+  const toolOf = toolsByCall(messages);
+  const firstTurn = messages.findIndex(({ role }) => role === "assistant");
+  const shorterThan = (message: Message, index: number): string | null => {
+    if (message.role === "tool") {
+      const tool = toolOf.get(message.callId) ?? "a tool";
+      return isKept(tool) ? null : shortenedAnswer(tool, message.content);
+    }
+    const isShown = message.role === "user" && index > firstTurn && message.content.length > MAX_INSTRUCTION;
+    return isShown ? shortenedShow(message.content) : null;
+  };
+  return messages.flatMap((message, index) => {
+    const content = shorterThan(message, index);
+    if (content === null) return [];
+    const shorter: Message = { ...message, content };
+    const saved = tokensOf(message) - tokensOf(shorter);
+    return saved <= 0 ? [] : [{ index, message: shorter, saved }];
+  });
+}
+
+/** Nothing of the answer stays: a part of delimited text could pass for ours. */
+const shortenedAnswer = (tool: string, content: string) =>
+  `[This answer of ${tool} (${content.length} characters) was taken out to save room. Make the call again if you need it.]`;
+
+const shortenedShow = (content: string) =>
+  `[What was shown here (${content.length} characters) was taken out to save room. Read it with a tool if you need it again.]`;
+
+function toolsByCall(messages: readonly Message[]): Map<string, string> {
+  const calls = messages.flatMap((message) => (message.role === "assistant" ? message.toolCalls : []));
+  return new Map(calls.map((call) => [call.id, call.name]));
+}
+
+/** Index of the first message of the newest `turns` turns. */
+function startOfNewest(messages: readonly Message[], turns: number): number {
+  const starts = messages.flatMap((message, index) => (message.role === "assistant" ? [index] : []));
+  return starts.at(-turns) ?? 0;
+}
 
 export interface LoopOptions {
   /** Names the loop within its run: "review". */
   loop: string;
   model: Model;
-  /** System prompt and task. Neither is ever shortened. */
+  /** System prompt and task; never shortened. */
   messages: readonly Message[];
   tools: readonly AnyTool[];
   limits: Limits;
-  /** What this loop shares with others of its run. */
-  account?: Account;
+  /** The budget that this loop shares with others of its run. */
+  budget?: TokenBudget;
   trajectory: Trajectory;
   signal: AbortSignal;
   /** Milliseconds. */
   now(): number;
-  /** What an earlier run of the same task recorded: its turns are not paid again. */
+  /** The record of an earlier run of the same task: its turns are not paid again. */
   replay?: readonly LoopEntry[];
-  /** Its turns are all there is: no model is asked, and they are taken whatever the conversation is by now. */
+  /** True to play the record back: no model is asked, and its turns are used even if the conversation differs. */
   isPlayback?: boolean | undefined;
 }
 
-/** Longest answer asked for; what a reasoning model thinks counts as answer. */
+/** Maximum tokens of an answer, including reasoning. */
 const MAX_ANSWER_TOKENS = 16_000;
-/** About the longest answer of one tool: it bounds what calls that run together add to a conversation. */
+/** About the longest answer of one tool; limits what concurrent calls add to a conversation. */
 const TOOL_ANSWER_TOKENS = 8_000;
 const MAX_CONCURRENCY = 8;
-/** The estimate of tokens may be off by the rest. */
+/** The rest is a margin for the error of the estimate. */
 const USABLE_SHARE = 0.95;
 
-/** What changes while a loop runs, and what follows from it. */
+/** The mutable state of a loop. */
 export class LoopState {
   readonly recorder: Recorder;
   readonly tools: ReadonlyMap<string, AnyTool>;
-  /** The tools as the model is told of them. */
+  /** The tool definitions for the model. */
   readonly definitions: readonly ToolDefinition[];
-  /** Fires when the caller aborts or the time is up. */
+  /** Fires if the caller aborts, or the time is up. */
   readonly signal: AbortSignal;
   readonly repeats = createRepeatCounter();
-  /** Reading calls that run together, and what they may add: never more than the window has room for. */
+  /** Limits for concurrent reading calls, which depend on the window. */
   readonly room: { concurrency: number; roomCharacters: number };
   messages: readonly Message[] = [];
-  usage: Totals = noUsage;
+  usage: UsageTotals = noUsage;
   /** Turns so far. */
   turn = 0;
   /** Turns in a row without a tool call. */
   idleTurns = 0;
-  /** True once the model was told that a limit is near. */
+  /** True once the model knows that a limit is near. */
   wrappingUp = false;
 
   readonly #options: LoopOptions;
@@ -72,7 +156,7 @@ export class LoopState {
   readonly #deadline: AbortSignal;
   readonly #started: number;
   #lastCostUsd: number | null = null;
-  #hold: Hold | null = null;
+  #hold: Reservation | null = null;
 
   constructor(options: LoopOptions) {
     const { contextTokens } = options.model;
@@ -86,13 +170,13 @@ export class LoopState {
       roomCharacters: contextTokens,
     };
     this.#options = options;
-    this.#tokens = createTokenEstimator(this.definitions, options.account?.calibration);
+    this.#tokens = createTokenEstimator(this.definitions, options.budget?.calibration);
     this.#deadline = AbortSignal.timeout(Math.ceil(options.limits.milliseconds));
     this.signal = AbortSignal.any([options.signal, this.#deadline]);
     this.#started = options.now();
   }
 
-  /** Puts the task on record. */
+  /** Records the task. */
   async begin(): Promise<void> {
     this.messages = await this.recorder.say([...this.#options.messages]);
   }
@@ -101,7 +185,7 @@ export class LoopState {
     this.messages = [...this.messages, ...messages];
   }
 
-  /** Adds and records a message of ours, or what an earlier run said at this point; null when nothing was said. */
+  /** Adds and records a message of ours, or that of an earlier run at this point; null if there is none. */
   async say(text: string | null): Promise<string | null> {
     const said = await this.recorder.say(text === null ? [] : [{ role: "user", content: text }]);
     this.add(said);
@@ -114,17 +198,17 @@ export class LoopState {
     this.usage = addUsage(this.usage, usage);
     this.#lastCostUsd = usage.costUsd;
     if (this.#hold) this.settle(usage);
-    else this.#options.account?.count(usage);
+    else this.#options.budget?.count(usage);
     this.#tokens.learn(this.messages, usage.promptTokens);
   }
 
-  /** The request has ended: what it did not use is free for other loops. */
+  /** Ends the reservation of a request: unused tokens are free for other loops. */
   settle(usage: Usage | null): void {
     this.#hold?.settle(usage);
     this.#hold = null;
   }
 
-  /** Makes the conversation fit the window; the limit that forbids another turn, if one does. */
+  /** Fits the conversation into the window. Returns the limit that forbids another turn, if one does. */
   beforeTurn(): StopReason | undefined {
     const { model, limits } = this.#options;
     const window = model.contextTokens * USABLE_SHARE;
@@ -134,7 +218,7 @@ export class LoopState {
       isKept: (tool) => this.tools.get(tool)?.kind === "report",
     });
     const interrupted = this.interrupted();
-    // What an earlier run has paid for is no matter of limits.
+    // Recorded turns are paid for, so no limit applies.
     if (interrupted || this.recorder.has(this.turn + 1)) return interrupted;
     const ended = this.recorder.endedBefore(this.turn + 1);
     if (ended) return ended;
@@ -142,13 +226,13 @@ export class LoopState {
     const stop = exceeded(limits, this.#spent(), next);
     if (stop) return stop;
     if (next + MIN_ANSWER_TOKENS > model.contextTokens) return "token_limit";
-    const hold = this.#options.account?.hold(next, this.#wantedAnswer(next));
+    const hold = this.#options.budget?.reserve(next, this.#wantedAnswer(next));
     if (typeof hold === "string") return hold;
     this.#hold = hold ?? null;
     return undefined;
   }
 
-  /** Why `signal` fired, if it did. */
+  /** Why `signal` has fired, if it has. */
   interrupted(): "aborted" | "time_limit" | undefined {
     if (this.#options.signal.aborted) return "aborted";
     return this.#deadline.aborted ? "time_limit" : undefined;
@@ -170,8 +254,8 @@ export class LoopState {
   turnsLeft(): number {
     const next = this.#nextPromptTokens();
     const own = turnsLeft(this.#options.limits, this.#spent(), next);
-    const { account } = this.#options;
-    return account ? Math.min(own, Math.max(0, Math.floor(account.tokensLeft() / (next + 1)))) : own;
+    const { budget } = this.#options;
+    return budget ? Math.min(own, Math.max(0, Math.floor(budget.tokensLeft() / (next + 1)))) : own;
   }
 
   #nextPromptTokens(): number {

@@ -1,31 +1,30 @@
 import { isDeepStrictEqual } from "node:util";
-import { AppError } from "../errors.ts";
+import { AppError, type ErrorCode } from "../errors.ts";
 import type { Message, ModelTurn } from "../llm/model.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
-import type { StopReason } from "./events.ts";
-import { WRAP_UP_TURNS } from "./nudges.ts";
-import type { LoopEntry, Trajectory } from "./trajectory.ts";
+import { WRAP_UP_TURNS } from "./answer-calls.ts";
+import type { LoopEntry, StopReason, Trajectory } from "./trajectory.ts";
 
-export type ToolResults = Extract<LoopEntry, { kind: "tool_results" }>["results"];
+type ToolResults = Extract<LoopEntry, { kind: "tool_results" }>["results"];
 
-/** Writes a loop's trajectory, and goes along an earlier one of the same loop as long as the conversation is the same. */
+/** Writes a loop's trajectory, and follows an earlier one of the same loop as long as the conversation is the same. */
 export interface Recorder {
-  /** Notes messages that are ours. Those of the earlier run are taken instead of `messages` while going along it. */
+  /** Records messages of ours. While it follows an earlier run, that run's messages are returned instead. */
   say(messages: Message[]): Promise<Message[]>;
-  /** Whether an earlier run has made this turn: it costs nothing. */
+  /** Whether this turn is recorded: it costs nothing. */
   has(turn: number): boolean;
-  /** The earlier run's turn, or the answer to `ask`, which is durable before it is handed on. A fault is not recorded. */
+  /** The recorded turn, or the answer to `ask`, which is durable before it is returned. An error is not recorded. */
   turn(turn: number, ask: () => Promise<ModelTurn | AppError>): Promise<ModelTurn | AppError>;
-  /** Notes answers. Of the turns that are left it resolves to what the loop goes by: the guess, or what an earlier run went by. */
+  /** Records answers. Resolves to the number of turns left: the given estimate, or that of the earlier run. */
   results(turn: number, results: ToolResults, turnsLeft: number): Promise<number>;
   stopped(reason: string, fault?: AppError | null): Promise<void>;
-  /** Why the loop ends before this turn, where the record says so; only a run that is played back goes by it. */
+  /** Why the loop ends before this turn according to the record; only for playback. */
   endedBefore(turn: number): StopReason | undefined;
 }
 
 /**
- * `earlier` are all entries of a run that was cut short; its turns are paid for and are not asked for again. What the tools
- * answer is compared, not trusted: where it differs, the rest of the earlier run is about something else and left alone.
+ * Resumes a run: the turns in `earlier` are paid for and not requested again. Tool results are compared: if they differ, the rest of
+ * the earlier run is ignored.
  */
 export function createRecorder(
   trajectory: Trajectory,
@@ -49,7 +48,7 @@ export function createRecorder(
   return {
     async say(messages) {
       const [next] = ahead;
-      // The first messages are the task itself: when they differ, so does everything.
+      // The first messages are the task: if they differ, nothing of the record applies.
       if (!first && next?.kind === "messages") {
         ahead = ahead.slice(1);
         return next.messages;
@@ -84,18 +83,18 @@ export function createRecorder(
   };
 }
 
-export function resultsEntry(loop: string, turn: number, results: ToolResults, turnsLeft: number): LoopEntry {
+function resultsEntry(loop: string, turn: number, results: ToolResults, turnsLeft: number): LoopEntry {
   const near = turnsLeft <= WRAP_UP_TURNS ? { limitNear: turnsLeft } : {};
   return { kind: "tool_results", loop, turn, results, ...near };
 }
 
-export function stoppedEntry(loop: string, reason: string, fault?: AppError | null): LoopEntry {
+function stoppedEntry(loop: string, reason: string, fault?: AppError | null): LoopEntry {
   const why = fault ? { fault: { code: fault.code, message: withoutSecrets(fault.message) } } : {};
   return { kind: "stopped", loop, reason, ...why };
 }
 
-/** How near a limit is hangs on the clock, and says nothing of whether two runs went the same way. */
-export function isSameStep(one: LoopEntry, other: LoopEntry): boolean {
+/** Compares two steps without the distance to a limit, which depends on the clock. */
+function isSameStep(one: LoopEntry, other: LoopEntry): boolean {
   return isDeepStrictEqual(withoutLimit(one), withoutLimit(other));
 }
 
@@ -106,10 +105,10 @@ function withoutLimit(entry: LoopEntry): LoopEntry {
 }
 
 /**
- * A run that left an earlier one's course wrote its own steps behind it: a step written again replaces all from there on, and
- * a new task everything, for no turn before is an answer to it.
+ * The newest course of a loop. A run that diverged from an earlier one has appended its own steps: a step that is recorded again
+ * replaces everything from there on, and a new task replaces everything.
  */
-export function newestCourse(entries: readonly LoopEntry[]): LoopEntry[] {
+function newestCourse(entries: readonly LoopEntry[]): LoopEntry[] {
   const course: LoopEntry[] = [];
   for (const entry of entries) {
     if (isTask(entry)) course.length = 0;
@@ -122,7 +121,87 @@ export function newestCourse(entries: readonly LoopEntry[]): LoopEntry[] {
   return course;
 }
 
-/** Only the task has a system prompt; what is said on the way has none. */
+/** Only the task has a system prompt; later messages have none. */
 function isTask(entry: LoopEntry): boolean {
   return entry.kind === "messages" && entry.messages.some(({ role }) => role === "system");
+}
+
+/**
+ * Plays an earlier run's turns back, even if the conversation differs. Tools run again, and their results are recorded for comparison
+ * with the earlier ones. No model is asked. Everything that depended on the clock is as recorded: messages of ours, the distance to a
+ * limit, and a stop by a limit.
+ *
+ * @param earlier all entries of the run
+ */
+export function createPlayback(
+  trajectory: Trajectory,
+  loop: string,
+  earlier: readonly LoopEntry[],
+): Recorder {
+  const own = earlier.filter((entry) => entry.loop === loop);
+  const { turns, said, near } = stepsOf(newestCourse(own.filter(({ kind }) => kind !== "stopped")));
+  const end = own.findLast((entry) => entry.kind === "stopped");
+  let at = 0;
+  let first = true;
+
+  return {
+    async say(messages) {
+      const isTask = first;
+      first = false;
+      const before = said.get(at) ?? (turns.has(at + 1) ? [] : messages);
+      const taken = isTask ? messages : before;
+      if (taken.length > 0) await trajectory.append({ kind: "messages", loop, messages: taken });
+      return taken;
+    },
+    has: (turn) => turns.has(turn),
+    async turn(turn) {
+      at = turn;
+      const model = turns.get(turn);
+      if (!model) return missing(loop, turn, end);
+      await trajectory.append({ kind: "turn", loop, turn, model });
+      return model;
+    },
+    async results(turn, results) {
+      const turnsLeft = near.get(turn) ?? Number.POSITIVE_INFINITY;
+      await trajectory.append(resultsEntry(loop, turn, results, turnsLeft));
+      return turnsLeft;
+    },
+    stopped: (reason, fault) => trajectory.append(stoppedEntry(loop, reason, fault)),
+    endedBefore(turn) {
+      if (turns.has(turn) || end?.kind !== "stopped") return undefined;
+      return fromOutside.find((reason) => reason === end.reason);
+    },
+  };
+}
+
+/** Stop reasons that no turn causes. If a turn caused the stop and is not recorded, the record is incomplete. */
+const fromOutside = [
+  "turn_limit",
+  "token_limit",
+  "cost_limit",
+  "time_limit",
+  "aborted",
+] as const satisfies readonly StopReason[];
+
+/** A loop's steps by their turns. */
+function stepsOf(course: readonly LoopEntry[]) {
+  const turns = new Map<number, Extract<LoopEntry, { kind: "turn" }>["model"]>();
+  const said = new Map<number, Message[]>();
+  const near = new Map<number, number>();
+  let at = 0;
+  for (const entry of course) {
+    if (entry.kind === "turn") {
+      at = entry.turn;
+      turns.set(at, entry.model);
+    }
+    if (entry.kind === "messages" && at > 0) said.set(at, entry.messages);
+    if (entry.kind === "tool_results" && entry.limitNear !== undefined) near.set(entry.turn, entry.limitNear);
+  }
+  return { turns, said, near };
+}
+
+function missing(loop: string, turn: number, end: LoopEntry | undefined): AppError {
+  if (end?.kind === "stopped" && end.fault)
+    return new AppError(end.fault.code as ErrorCode, end.fault.message);
+  return new AppError("model_failed", `The record has no turn ${turn} of ${loop}`);
 }

@@ -1,48 +1,125 @@
 import { AppError } from "../errors.ts";
 import type { Masking } from "../llm/masked-request.ts";
-import type { Message, ModelTurn } from "../llm/model.ts";
+import type { Message, ModelTurn, ToolCall } from "../llm/model.ts";
+import type { Masks } from "../secrets/masks.ts";
 import { refusedCall, runTool, unknownTool } from "../tools/run-tool.ts";
-import type { ToolContext } from "../tools/tool.ts";
-import { type AnswerOptions, answerCalls, MAX_REPEATS } from "./answer-calls.ts";
-import type { AgentEvent, StopReason } from "./events.ts";
+import type { AnyTool, ToolContext } from "../tools/tool.ts";
+import {
+  type AnswerOptions,
+  answerCalls,
+  MAX_REPEATS,
+  noCallsNudge,
+  WRAP_UP_TURNS,
+  wrapUpNudge,
+} from "./answer-calls.ts";
+import type { UsageTotals } from "./limits.ts";
 import { type LoopOptions, LoopState } from "./loop-state.ts";
-import { unmaskCall } from "./masked-call.ts";
-import { noCallsNudge, WRAP_UP_TURNS, wrapUpNudge } from "./nudges.ts";
-import type { Totals } from "./totals.ts";
+import type { AgentEvent, StopReason } from "./trajectory.ts";
 
-/** Something that the task shows the model between two turns. */
+const WITHOUT_IT =
+  "Change the lines around it with edit_file and leave its line as it is, or have the program read the value from its environment.";
+
+/** Arguments that repeat text of the repository, which a tool looks up there. All others are the model's own text. */
+const quoted = new Set(["quote", "old_string", "path", "file_path", "directory"]);
+/** Arguments that are not looked up, and published as they are. */
+const notLookedUp = new Set(["evidence"]);
+
+/** Arguments that must not hold a mask, and what the model can do instead. */
+const refusals: Partial<Record<AnyTool["kind"], Record<string, string>>> = {
+  change: {
+    content: WITHOUT_IT,
+    new_string: WITHOUT_IT,
+    path: "Leave that file to a person.",
+    source_path: "Leave that file to a person.",
+    destination_path: "Leave that file to a person.",
+  },
+  // A pattern is a program argument, which every user of the machine can see.
+  read: { pattern: "Search for the name that the value is given to." },
+};
+
+type GivenCall = { arguments: unknown; note: string | null } | { refused: string };
+
+/** Replaces masks by values in arguments that a tool looks up, or says why the call is refused. */
+export async function unmaskCall(
+  call: ToolCall,
+  tool: AnyTool,
+  conversation: readonly Message[],
+  { masks, request }: Masking,
+): Promise<GivenCall> {
+  const asItIs = { arguments: call.arguments, note: null };
+  const given = parsed(call.arguments);
+  // JSON may escape any character.
+  const plain = given === undefined ? call.arguments : JSON.stringify(given);
+  if (!masks.looksMasked(plain)) return asItIs;
+  // A recorded turn was requested by another process: masking the conversation again restores the masks that it saw.
+  await request({ messages: conversation, tools: [], maxOutputTokens: 0 });
+  if (!masks.holdsMask(plain)) return asItIs;
+  if (given === undefined) return { refused: NOT_JSON };
+  for (const [argument, instead] of Object.entries(refusals[tool.kind] ?? {}))
+    if (holds(masks, given[argument])) return { refused: `${argument} holds a masked secret. ${instead}` };
+  const { suggestion, ...kept } = given;
+  if (!holds(masks, suggestion)) return { arguments: unmasked(given, masks), note: null };
+  return { arguments: unmasked(kept, masks), note: NO_SUGGESTION };
+}
+
+const NOT_JSON = "the arguments hold a masked secret and are not valid JSON; send one JSON object";
+
+const NO_SUGGESTION = "The suggestion was left out: it holds a masked secret.";
+
+const holds = (masks: Masks, value: unknown) => typeof value === "string" && masks.holdsMask(value);
+
+function unmasked(value: unknown, masks: Masks): unknown {
+  if (Array.isArray(value)) return value.map((item) => unmasked(item, masks));
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).map(([key, inner]) => {
+    if (notLookedUp.has(key)) return [key, inner];
+    if (typeof inner !== "string") return [key, unmasked(inner, masks)];
+    return [key, quoted.has(key) ? masks.unmask(inner) : inner];
+  });
+  return Object.fromEntries(entries);
+}
+
+function parsed(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A message that the task shows the model between two turns. */
 export interface Interjection {
   text: string;
-  /** Called once the model is really shown this text: a run that goes along an earlier one may show what that one did. */
+  /** Called if the model is shown this text: a resumed run may show the recorded text instead. */
   shown(): void;
 }
 
 export interface AgentInput extends LoopOptions {
   context: ToolContext;
-  /** How what the model is shown is masked; left out where it is not. */
+  /** The masking of secrets; omitted if there is none. */
   masking?: Masking;
   emit(event: AgentEvent): void;
-  /** Asked after every turn that did not end the loop. `turnsLeft` is a guess from what the turns before took. */
+  /** Called after every turn that did not end the loop. `turnsLeft` is an estimate. */
   interject?(state: { turnsLeft: number; isLimitNear: boolean }): Promise<Interjection | null>;
 }
 
 export interface AgentResult {
   stopReason: StopReason;
-  /** The conversation as the model saw it last, and what came after. */
+  /** The conversation at the end, after compaction. */
   messages: readonly Message[];
-  usage: Totals;
+  usage: UsageTotals;
   turns: number;
-  /** Why, when the stop reason is `model_error`. */
+  /** The error if the stop reason is `model_error`, else null. */
   modelError: AppError | null;
 }
 
-/** Turns in a row without a tool call before the loop ends; after each but the last the model is told. */
+/** Turns in a row without a tool call that end the loop. */
 const MAX_IDLE_TURNS = 3;
 
 /**
- * Lets a model work with tools until it finishes or a limit stops it. Limits, faults of the model and aborts end it with a
- * stop reason as a value; only faults of ours, and a trajectory that cannot be written, reject. What was reported until
- * then is with the context's report port.
+ * Lets a model work with tools until it finishes or a limit stops it. Limits, model errors and aborts are stop reasons; only bugs, and
+ * a trajectory that cannot be written, reject. Reports go to the ports of the context.
  */
 export async function runAgent(input: AgentInput): Promise<AgentResult> {
   const state = new LoopState(input);
@@ -57,7 +134,7 @@ export async function runAgent(input: AgentInput): Promise<AgentResult> {
   return { stopReason, messages: state.messages, usage: state.usage, turns: state.turn, modelError };
 }
 
-/** One request and everything it asks for. Returns why the loop ends, nothing when it goes on. */
+/** One request and its tool calls. Returns the stop reason; undefined if the loop goes on. */
 async function takeTurn(input: AgentInput, state: LoopState): Promise<StopReason | AppError | undefined> {
   const stop = state.beforeTurn();
   if (stop) return stop;
@@ -81,7 +158,7 @@ async function takeTurn(input: AgentInput, state: LoopState): Promise<StopReason
   const answers = await answerCalls(turn.toolCalls, answerOptions(input, state, turn, repeats));
   const finished = answers.some((answer) => answer.endsLoop);
   const interrupted = state.interrupted();
-  // Cut off in the middle, these are not the answers that the calls have: a run that goes on must not find them.
+  // Interrupted calls have incomplete answers, which a resumed run must not find.
   if (interrupted && !finished) return interrupted;
   state.add(answers.map(({ callId, text }) => ({ role: "tool", callId, content: text })));
   const turnsLeft = await state.recorder.results(
@@ -95,7 +172,7 @@ async function takeTurn(input: AgentInput, state: LoopState): Promise<StopReason
   return undefined;
 }
 
-/** The next turn, on record and charged before anything is done with it; or why there is none. */
+/** The next turn, recorded and charged before it is acted on, or the error. */
 async function askModel(input: AgentInput, state: LoopState): Promise<ModelTurn | AppError> {
   const { model, emit } = input;
   const turn = state.turn + 1;
@@ -112,7 +189,7 @@ async function askModel(input: AgentInput, state: LoopState): Promise<ModelTurn 
   return answer;
 }
 
-/** Faults of a model are AppErrors; anything else is a fault of ours and goes on as what it is. */
+/** Model errors are AppErrors; anything else is a bug and is thrown again. */
 function asValue(error: unknown): AppError {
   if (error instanceof AppError) return error;
   throw error;
@@ -150,7 +227,7 @@ function answerOptions(input: AgentInput, state: LoopState, turn: ModelTurn, rep
   };
 }
 
-/** One message, where there is something to say: once that a limit is near, and what the task has to show. */
+/** Sends one message, if needed: once that a limit is near, and the interjection of the task. */
 async function speak({ tools, interject }: AgentInput, state: LoopState, turnsLeft: number): Promise<void> {
   const isLimitNear = turnsLeft <= WRAP_UP_TURNS;
   const isTime = isLimitNear && turnsLeft > 0 && !state.wrappingUp;
@@ -159,7 +236,7 @@ async function speak({ tools, interject }: AgentInput, state: LoopState, turnsLe
   const text = parts.filter((part) => part !== null).join("\n\n");
   const said = await state.say(text === "" ? null : text);
   if (said === null) return;
-  // Whatever the model asks for again, it asks for after having read this.
+  // The same call is meaningful again after a new message.
   state.repeats.reset();
   if (isTime) state.wrappingUp = true;
   if (said === text) interjection?.shown();

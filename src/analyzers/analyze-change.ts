@@ -1,42 +1,80 @@
+import { join } from "node:path";
 import { setImmediate as nextTick } from "node:timers/promises";
-import { severities } from "../finding.ts";
-import { createAnalyzers } from "./all-analyzers.ts";
-import type { AnalyzedFile, Analyzer, Candidate } from "./analyzer.ts";
-import { seamLines } from "./base-text.ts";
+import { worstFirst } from "../finding.ts";
+import { type AnalyzedFile, type Analyzer, type Diagnostic, seamLines } from "./analyzer.ts";
+import { createAstGrepAnalyzer } from "./ast-grep.ts";
+import { createBrokenDataAnalyzer } from "./data-formats.ts";
+import { createHiddenCharactersAnalyzer } from "./hidden-characters.ts";
+import { createHidingAttributesAnalyzer } from "./hiding-attributes.ts";
+import { createDebuggerLeftoversAnalyzer, createFocusedTestsAnalyzer } from "./leftovers.ts";
+import { createMergeMarkersAnalyzer } from "./merge-markers.ts";
+import { createMovedIntoEffectAnalyzer } from "./moved-into-effect.ts";
+import { loadRules } from "./rule-file.ts";
+import { createSecretsAnalyzer } from "./secrets.ts";
 
-/** Characters; what is larger is data or generated, and costs more than it can tell. */
+/** `rules/` is next to `src/` and, in the package, next to `dist/`. */
+export const rulesFolder = join(import.meta.dirname, "../../rules");
+
+let shared: Analyzer[] | undefined;
+
+/** The analyzers of this process, which cache what they have loaded. */
+export function sharedAnalyzers(): readonly Analyzer[] {
+  shared ??= createAnalyzers();
+  return shared;
+}
+
+/** Loads the analyzers while the process waits for work. A load error is reported on first use. */
+export async function prepareAnalyzers(): Promise<void> {
+  await Promise.allSettled(sharedAnalyzers().map((analyzer) => analyzer.prepare?.()));
+}
+
+/** All analyzers, the cheap ones first. */
+export function createAnalyzers(): Analyzer[] {
+  return [
+    createMergeMarkersAnalyzer(),
+    createHiddenCharactersAnalyzer(),
+    createHidingAttributesAnalyzer(),
+    createMovedIntoEffectAnalyzer(),
+    createDebuggerLeftoversAnalyzer(),
+    createFocusedTestsAnalyzer(),
+    createBrokenDataAnalyzer(),
+    createSecretsAnalyzer(),
+    createAstGrepAnalyzer((language) => loadRules(rulesFolder, language)),
+  ];
+}
+
+/** Characters. Larger files are data or generated. */
 const maximumCharacters = 1_000_000;
-/** For all analyzers of one file together. */
+/** Time limit for all analyzers of one file together. */
 const millisecondsPerFile = 5_000;
 
-export interface AnalysisOptions {
+interface AnalysisOptions {
   /** Ends the whole run. */
   signal: AbortSignal;
-  /** Fires when the analyzers have had their time: the rest is skipped, and what was found until then is handed over. */
+  /** Fires when the analyzers' time is up: the rest is skipped, and the results so far are returned. */
   timeLimit?: AbortSignal;
   analyzers?: readonly Analyzer[];
-  /** An analyzer that threw, or a file whose time was up. The review goes on without what it would have said. */
+  /** Called if an analyzer throws, or the time for a file is up. The review goes on without its results. */
   onCrash?(analyzer: string, path: string, error: unknown): void;
 }
 
-export interface Analysis {
+interface Analysis {
   /** Sorted by path and line. */
-  candidates: Candidate[];
-  /** Files about which there may be more to say, in their order. */
+  diagnostics: Diagnostic[];
+  /** Files on which not all analyzers finished, in order. */
   unfinished: UnfinishedFile[];
 }
 
-/** A file that not every analyzer could look at, or not until its end. */
+/** A file on which not all analyzers finished. */
 export interface UnfinishedFile {
   path: string;
-  /** Names of the analyzers that were skipped or stopped, or that threw; empty when the file was never given to any. */
+  /** Names of the analyzers that were skipped or stopped, or that threw; empty if none was started. */
   analyzers: string[];
 }
 
 /**
- * What the analyzers say about the change. Candidates stand on lines that the change added or, where it only removed, next
- * to the removal.
- * @throws the signal's reason when the whole run is aborted.
+ * Runs the analyzers on the changed files. Diagnostics are on lines that the change added or, if it only removed, next to the removal.
+ * @throws the signal's reason if the run is aborted.
  */
 export async function analyzeChange(
   files: readonly AnalyzedFile[],
@@ -44,7 +82,7 @@ export async function analyzeChange(
 ): Promise<Analysis> {
   const { signal, timeLimit, analyzers = createAnalyzers(), onCrash = () => {} } = options;
   const all = { signal, timeLimit, analyzers, onCrash };
-  const candidates: Candidate[][] = [];
+  const candidates: Diagnostic[][] = [];
   const unfinished: UnfinishedFile[] = [];
   for (const file of files) {
     signal.throwIfAborted();
@@ -57,7 +95,7 @@ export async function analyzeChange(
     if (one.missing.length > 0) unfinished.push({ path: file.path, analyzers: one.missing });
   }
   signal.throwIfAborted();
-  return { candidates: withoutRepetitions(candidates.flat()).sort(byPlace), unfinished };
+  return { diagnostics: withoutRepetitions(candidates.flat()).sort(byPlace), unfinished };
 }
 
 type AllOptions = Required<Omit<AnalysisOptions, "timeLimit">> & { timeLimit: AbortSignal | undefined };
@@ -66,18 +104,18 @@ async function analyzeFile(file: AnalyzedFile, { signal, timeLimit, analyzers, o
   const limits = [signal, timeLimit, AbortSignal.timeout(millisecondsPerFile)];
   const limited = AbortSignal.any(limits.filter((one) => one !== undefined));
   const changed = new Set([...file.addedLines, ...seamLines(file)]);
-  const candidates: Candidate[][] = [];
+  const candidates: Diagnostic[][] = [];
   const missing: string[] = [];
   for (const analyzer of analyzers) {
     await nextTick();
     try {
       limited.throwIfAborted();
       candidates.push(await analyzer.analyze(file, limited));
-      // One that stopped early hands over what it has, and whoever asked must know that there may be more.
+      // An analyzer that stopped early returns what it has, and counts as unfinished.
       limited.throwIfAborted();
     } catch (error) {
       missing.push(analyzer.name);
-      // Nothing is wrong with an analyzer that did not get its turn.
+      // An analyzer that was not started has not crashed.
       if (!timeLimit?.aborted) onCrash(analyzer.name, file.path, error);
     }
   }
@@ -87,18 +125,18 @@ async function analyzeFile(file: AnalyzedFile, { signal, timeLimit, analyzers, o
 
 const isReadable = (file: AnalyzedFile) => file.text.length <= maximumCharacters && !file.text.includes("\0");
 
-function linesOf({ startLine, line }: Candidate): number[] {
+function linesOf({ startLine, line }: Diagnostic): number[] {
   const first = startLine ?? line;
   return Array.from({ length: line - first + 1 }, (_, index) => first + index);
 }
 
-/** The same rule at the same place says the same twice. */
-function withoutRepetitions(candidates: Candidate[]): Candidate[] {
+/** Keeps one diagnostic of each rule on a line. */
+function withoutRepetitions(candidates: Diagnostic[]): Diagnostic[] {
   const seen = new Map(candidates.map((one) => [JSON.stringify([one.path, one.line, one.source]), one]));
   return [...seen.values()];
 }
 
-function byPlace(a: Candidate, b: Candidate): number {
+function byPlace(a: Diagnostic, b: Diagnostic): number {
   if (a.path !== b.path) return a.path < b.path ? -1 : 1;
-  return a.line - b.line || severities.indexOf(a.severity) - severities.indexOf(b.severity);
+  return a.line - b.line || worstFirst(a, b);
 }

@@ -1,7 +1,8 @@
+import { firstIndex } from "../code/tree.ts";
 import type { FileDiff } from "../diff/file-diff.ts";
 import type { Category, Severity } from "../finding.ts";
 
-/** A changed file as an analyzer sees it: the whole text at head and which of its lines the change added. */
+/** A changed file for an analyzer: the whole text at head and the lines that the change added. */
 export interface AnalyzedFile {
   path: string;
   text: string;
@@ -10,8 +11,8 @@ export interface AnalyzedFile {
   diff: FileDiff;
 }
 
-/** A possible finding: posted as it is offline, given to the model as evidence otherwise. */
-export interface Candidate {
+/** An analyzer's report: posted unchanged offline; otherwise a model judges it unless it is certain. */
+export interface Diagnostic {
   path: string;
   line: number;
   /** First line of a range, smaller than `line`; null for a single line. */
@@ -22,16 +23,76 @@ export interface Candidate {
   /** Markdown: what happens and when, and what to do instead. */
   body: string;
   suggestion: string | null;
-  /** "ast-grep/py-mutable-default": the analyzer and its rule. */
+  /** Analyzer and rule: "ast-grep/py-mutable-default". */
   source: string;
-  /** All lines of what was found, if there are more than it is told at: its id depends on their text. */
+  /** All lines of the match, if there are more than reported: the id depends on their text. */
   extent?: { start: number; end: number };
 }
 
-/** Pure: no network, no repository code, no file system but its own rules. */
+/** No network, no repository code, no file system except its own rules. */
 export interface Analyzer {
   name: string;
-  /** Loads what the first file would have to wait for. */
+  /** Loads everything that the first file needs. */
   prepare?(): Promise<unknown>;
-  analyze(file: AnalyzedFile, signal: AbortSignal): Promise<Candidate[]>;
+  analyze(file: AnalyzedFile, signal: AbortSignal): Promise<Diagnostic[]>;
+}
+
+/** The file before the change, computed from its text at head and its diff; null for a new file. */
+export function baseText(file: AnalyzedFile): string | null {
+  if (isNew(file)) return null;
+  const head = file.text.split("\n");
+  const base: (string | string[])[] = [];
+  let next = 1;
+  for (const hunk of file.diff.hunks) {
+    // git numbers a hunk without lines on one side by the line before it.
+    const start = hunk.newLines === 0 ? hunk.newStart + 1 : hunk.newStart;
+    base.push(head.slice(next - 1, start - 1));
+    for (const line of hunk.lines) if (line.kind !== "added") base.push(line.text);
+    next = start + hunk.newLines;
+  }
+  base.push(head.slice(next - 1));
+  return base.flat().join("\n");
+}
+
+const isNew = (file: AnalyzedFile) =>
+  file.diff.hunks.length === 0 || file.diff.hunks.every((hunk) => hunk.oldStart === 0 && hunk.oldLines === 0);
+
+/** Context lines next to a removal. They show what a removal breaks, and can have a comment because they are in the diff. */
+export function seamLines(file: AnalyzedFile): Set<number> {
+  const seams = new Set<number>();
+  for (const { lines } of file.diff.hunks) {
+    for (const [index, line] of lines.entries()) {
+      if (line.kind !== "context") continue;
+      if (lines[index - 1]?.kind === "removed" || lines[index + 1]?.kind === "removed")
+        seams.add(line.newLine);
+    }
+  }
+  return seams;
+}
+
+export interface AddedLine {
+  /** 1-indexed. */
+  line: number;
+  /** Without its line end, even if that is `\r\n`. */
+  text: string;
+}
+
+/** The lines that the change added, in order, without lines after the text's end. */
+export function addedLinesOf(file: AnalyzedFile): AddedLine[] {
+  return file.text
+    .split("\n")
+    .map((text, index) => ({ line: index + 1, text: text.replace(/\r$/, "") }))
+    .filter((one) => file.addedLines.has(one.line));
+}
+
+/** The index of every line feed, for looking up lines. */
+export function lineEnds(text: string): number[] {
+  const ends: number[] = [];
+  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) ends.push(at);
+  return ends;
+}
+
+/** The 1-indexed line of an index in the text. */
+export function lineAt(ends: readonly number[], place: number): number {
+  return firstIndex(ends, (end) => end >= place) + 1;
 }

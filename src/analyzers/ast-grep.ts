@@ -1,13 +1,111 @@
-import { loadAstGrep, type SgNode } from "../syntax/grammars.ts";
-import { isTooDeep, isWorthParsing } from "../syntax/worth-parsing.ts";
-import type { AnalyzedFile, Analyzer, Candidate } from "./analyzer.ts";
+import { setImmediate as nextTick } from "node:timers/promises";
+import { loadAstGrep, type NapiConfig, type SgNode } from "../code/languages.ts";
+import { isTooDeep, isWorthParsing } from "../code/parse.ts";
+import { isTestFile } from "../code/test-file.ts";
+import { firstIndex } from "../code/tree.ts";
+import type { AnalyzedFile, Analyzer, Diagnostic } from "./analyzer.ts";
 import { type RuleLanguage, ruleGrammarOf, ruleLanguages } from "./languages.ts";
-import { type RuleFile, refused } from "./rule-file.ts";
-import { matchesOf } from "./rule-matches.ts";
-import { createGuessCheck } from "./syntax-tree.ts";
-import { isTestFile } from "./test-file.ts";
+import { configOf, type RuleFile, refused } from "./rule-file.ts";
 
-/** Finds the bugs that the rules describe. Those of a language are loaded once. */
+/** Possible matches times characters: a rule can search the whole file for each. About half a second of work. */
+const maximumUninterrupted = 10_000_000;
+/** Possible matches between two checks of the time. */
+const stride = 50;
+
+/**
+ * The matches of a rule. Matching is native and cannot be interrupted, so if it could take long on a file, possible matches are tested one
+ * at a time; when `signal` fires, the matches found so far are returned.
+ */
+export async function* matchesOf(
+  root: SgNode,
+  characters: number,
+  rule: RuleFile,
+  signal: AbortSignal,
+): AsyncGenerator<SgNode> {
+  const config = configOf(rule);
+  const isQuick = !searches(config) || characters ** 2 / shortestMatch <= maximumUninterrupted;
+  const possible = isQuick ? [] : root.findAll(shapeOf(config));
+  const isStepwise = possible.length * characters > maximumUninterrupted;
+  const nodes = isStepwise ? possible : root.findAll(config);
+  for (const [index, node] of nodes.entries()) {
+    if (index % stride === 0) await nextTick();
+    if (signal.aborted) return;
+    const match = isStepwise ? matchAt(node, config) : node;
+    if (match) yield match;
+  }
+}
+
+/** Characters. */
+const shortestMatch = 4;
+
+/** Whether the rule searches beyond the neighbours of a node, which only `stopBy` allows. */
+const searches = (config: NapiConfig) => JSON.stringify(config).includes('"stopBy"');
+
+/** Only a match has its metavariables, and only a search returns a match: it begins with the node itself. */
+const matchAt = (node: SgNode, config: NapiConfig) => (node.matches(config) ? node.find(config) : null);
+
+/**
+ * The rule without its conditions about other nodes: it matches everything that the rule matches and more, and needs one walk over the
+ * tree.
+ */
+function shapeOf({ rule, constraints }: NapiConfig): NapiConfig {
+  const shape = shapeOfRule(rule as AstRule) ?? { regex: "" };
+  const text = JSON.stringify(shape);
+  // The shape must not mention variables that only the rest of the rule binds.
+  const bound = Object.entries((constraints ?? {}) as Record<string, AstRule>).filter(([name]) =>
+    text.includes(`$${name}`),
+  );
+  const limits = bound.map(([name, constraint]) => [name, shapeOfRule(constraint) ?? { regex: "" }]);
+  return { rule: shape, constraints: Object.fromEntries(limits) } as NapiConfig;
+}
+
+type AstRule = Readonly<Record<string, unknown>>;
+
+/** Null if it matches every node. */
+function shapeOfRule(rule: AstRule): AstRule | null {
+  const shape: Record<string, unknown> = {};
+  for (const key of ["pattern", "kind", "regex"]) if (key in rule) shape[key] = rule[key];
+  const all = rulesOf(rule, "all").flatMap((one) => shapeOfRule(one) ?? []);
+  if (all.length > 0) shape.all = all;
+  const any = rulesOf(rule, "any").map(shapeOfRule);
+  if (any.length > 0 && !any.includes(null)) shape.any = any;
+  return Object.keys(shape).length === 0 ? null : shape;
+}
+
+const rulesOf = (rule: AstRule, key: string) => (rule[key] ?? []) as readonly AstRule[];
+
+/**
+ * Checks whether a node is inside, or contains, code that the parser could not read: there, the tree is a guess. The tree is searched once
+ * for all nodes.
+ */
+export function createGuessCheck(root: SgNode): (node: SgNode) => boolean {
+  const errors = outermost(root.findAll({ rule: { kind: "ERROR" } }).map(spanOf));
+  return (node) => {
+    const { start, end } = spanOf(node);
+    const error = errors[firstIndex(errors, (one) => one.end > start)];
+    return error !== undefined && error.start < end;
+  };
+}
+
+interface Span {
+  start: number;
+  /** The index after its last character. */
+  end: number;
+}
+
+function spanOf(node: SgNode): Span {
+  const { start, end } = node.range();
+  return { start: start.index, end: end.index };
+}
+
+/** Nodes are in order of their starts, each before the nodes within it. */
+function outermost(spans: readonly Span[]): Span[] {
+  const kept: Span[] = [];
+  for (const span of spans) if (span.start >= (kept.at(-1)?.end ?? 0)) kept.push(span);
+  return kept;
+}
+
+/** Finds the bugs that the rules describe. The rules of a language are loaded once. */
 export function createAstGrepAnalyzer(load: (language: RuleLanguage) => Promise<RuleFile[]>): Analyzer {
   const loaded = new Map<RuleLanguage, Promise<RuleFile[]>>();
   const rulesFor = (language: RuleLanguage) => {
@@ -25,24 +123,24 @@ export function createAstGrepAnalyzer(load: (language: RuleLanguage) => Promise<
       if (rules.length === 0) return [];
       const astGrep = await loadAstGrep();
       const root = astGrep.parse(grammar.dialect, file.text).root();
-      return isTooDeep(root) ? [] : candidatesIn(root, file, rules, signal);
+      return isTooDeep(root) ? [] : diagnosticsIn(root, file, rules, signal);
     },
   };
 }
 
-async function candidatesIn(
+async function diagnosticsIn(
   root: SgNode,
   file: AnalyzedFile,
   rules: readonly RuleFile[],
   signal: AbortSignal,
-): Promise<Candidate[]> {
+): Promise<Diagnostic[]> {
   const rows = file.text.split("\n");
   const source: Source = { file, rows, isGuess: createGuessCheck(root), isMeant: createMeantCheck(rows) };
-  const candidates: Candidate[] = [];
+  const candidates: Diagnostic[] = [];
   for (const rule of rules) {
     try {
       for await (const match of matchesOf(root, file.text.length, rule, signal)) {
-        const candidate = toCandidate(source, rule, match);
+        const candidate = toDiagnostic(source, rule, match);
         if (candidate) candidates.push(candidate);
       }
     } catch (error) {
@@ -65,15 +163,15 @@ function appliesTo(rule: RuleFile, file: AnalyzedFile): boolean {
   return rule.file_has.test(file.text) && !rule.file_lacks?.test(file.text);
 }
 
-/** Comments by which people tell linters that a line is meant as it is. They do not excuse what is unsafe. */
+/** Comments that tell linters that a line is intended. They do not excuse unsafe code. */
 const suppression =
   /\b(?:noqa|nolint|NOSONAR|noinspection|eslint-disable|biome-ignore|oxlint-disable)\b|\bpylint:\s*disable/;
 
 /**
- * Null where the anchor holds no added line, where a person has said that the line is meant as it is, or where the
- * parser did not understand the code around it.
+ * Null if the anchor contains no added line, if a person has marked the line as intended, or if the parser did not understand the code
+ * around it.
  */
-function toCandidate(source: Source, rule: RuleFile, match: SgNode): Candidate | null {
+function toDiagnostic(source: Source, rule: RuleFile, match: SgNode): Diagnostic | null {
   const { file, isGuess, isMeant } = source;
   const anchor = (rule.anchor && match.getMatch(rule.anchor)) || match;
   const line = firstLine(anchor, (one) => file.addedLines.has(one));
@@ -92,7 +190,7 @@ function toCandidate(source: Source, rule: RuleFile, match: SgNode): Candidate |
   };
 }
 
-/** Whether such a comment stands on a line or on the one above. Each line is read once, however much matches on it. */
+/** Whether such a comment is on a line or the line above. Each line is read once. */
 function createMeantCheck(rows: readonly string[]): (line: number) => boolean {
   const known = new Map<number, boolean>();
   const isComment = (line: number) => {
@@ -121,7 +219,7 @@ interface Suggestion {
   text: string;
 }
 
-/** Null unless the rule has a fix and the change added every line that it would replace. */
+/** Null unless the rule has a fix and the change added every line that it replaces. */
 function suggestionFor({ file, rows }: Source, rule: RuleFile, match: SgNode): Suggestion | null {
   if (rule.fix === undefined || firstLine(match, (line) => !file.addedLines.has(line))) return null;
   const { first, last } = linesOf(match);
@@ -132,7 +230,7 @@ function suggestionFor({ file, rows }: Source, rule: RuleFile, match: SgNode): S
   return { line: last, startLine: first === last ? null : first, text };
 }
 
-/** `$NAME` and `$$$NAME` of a fix, replaced by what they matched; several nodes keep what stands between them. */
+/** Replaces `$NAME` and `$$$NAME` of a fix by their matches; several nodes keep the text between them. */
 function fillIn(fix: string, match: SgNode, source: string): string {
   return fix.replaceAll(/(\$\$\$|\$)([A-Z][A-Z0-9_]*)/g, (_, sign: string, name: string) => {
     if (sign === "$") return match.getMatch(name)?.text() ?? "";

@@ -1,45 +1,47 @@
 import type { ParseError } from "jsonc-parser";
 import type * as Yaml from "yaml";
-import { extensionOf } from "../syntax/grammars.ts";
+import { extensionOf } from "../code/languages.ts";
+import { isTestFile } from "../code/test-file.ts";
+import { type AnalyzedFile, type Analyzer, baseText, type Diagnostic, seamLines } from "./analyzer.ts";
 
-export type DataFormat = "JSON" | "YAML";
+type DataFormat = "JSON" | "YAML";
 
-/** The first place where a parser gives up. `message` holds none of the file's text. */
-export interface DataError {
+/** The place of a parser's first error. `message` contains none of the file's text. */
+interface DataError {
   format: DataFormat;
   /** 1-indexed. */
   line: number;
   message: string;
 }
 
-/** Beyond this a document tree takes more memory than a review may have. */
+/** The document tree of a longer text takes more memory than a review may have. */
 const maximumYamlCharacters = 200_000;
-/** Deeper nesting is no data that anybody wrote, and parsers recurse. */
+/** No handwritten data is nested deeper, and parsers recurse. */
 const maximumDepth = 500;
 
-/** JSON by name that its tools read with comments and trailing commas. */
+/** JSON files, by name, whose tools accept comments and trailing commas. */
 const relaxed =
   /(?:^|\/)(?:[jt]sconfig[^/]*|\.?devcontainer|language-configuration|api-extractor[^/]*|typedoc|turbo|biome|deno|\.eslintrc|\.swcrc|\.babelrc|\.jshintrc|renovate|rush|version-policies|common-versions|oxlintrc|\.oxlintrc)\.?(?:json)?$|(?:^|\/)\.(?:vscode|devcontainer)\/|\.(?:jsonc|json5|code-workspace)$/i;
-/** JSON by name that is read by a strict parser. */
+/** JSON files, by name, that a strict parser reads. */
 const strict = /(?:^|\/)(?:package|package-lock|composer|manifest|vercel|lerna|bower)\.json$/;
-/** Marks of text that becomes YAML or JSON only after a template engine has run. */
+/** Signs of a template that only becomes YAML or JSON after an engine has run. */
 const templated = /\{\{|\{%|<%|^[ \t]*#[ \t]*(?:if|for)\b.*:[ \t]*$|\$\{\{?\s*#|__[A-Z_]+__/m;
 
-/** Null for files that are none of ours. JSON5 and JSON lines have their own rules and are left alone. */
-export function dataFormatOf(path: string): DataFormat | null {
+/** Null for other files, including JSON5 and JSON lines, which have their own rules. */
+function dataFormatOf(path: string): DataFormat | null {
   const extension = extensionOf(path);
   if (["json", "jsonc", "webmanifest", "code-workspace"].includes(extension)) return "JSON";
   return ["yml", "yaml"].includes(extension) ? "YAML" : null;
 }
 
-/** Null when the text parses, or when there is no telling: templates, very large and very deep files. */
-export async function firstError(format: DataFormat, path: string, text: string): Promise<DataError | null> {
+/** Null if the text parses, and for templates and very large or deep files. */
+async function firstError(format: DataFormat, path: string, text: string): Promise<DataError | null> {
   const reading = await readData(format, path, text);
   return reading?.error && !templated.test(text) ? reading.error : null;
 }
 
-/** The first error of a text as it stands, template or not; null where there is no telling: very large and very deep files. */
-export async function readData(
+/** The first error of a text, even of a template; null for very large and very deep files. */
+async function readData(
   format: DataFormat,
   path: string,
   text: string,
@@ -92,7 +94,7 @@ const jsonMessages: Record<string, string> = {
 async function yamlError(text: string): Promise<DataError | null> {
   const yaml = await import("yaml");
   const lineCounter = new yaml.LineCounter();
-  // The parser would compare every key with every other one of its mapping.
+  // Otherwise the parser would compare every key with every other one of its mapping.
   const options = { lineCounter, prettyErrors: false, logLevel: "silent", uniqueKeys: false } as const;
   const parsed = yaml.parseAllDocuments(text, options);
   const documents = Array.isArray(parsed) ? parsed : [];
@@ -103,7 +105,7 @@ async function yamlError(text: string): Promise<DataError | null> {
   return { format: "YAML", line: lineCounter.linePos(offset).line, message };
 }
 
-/** Where a key stands that its mapping already has. */
+/** The index of the first duplicate key. */
 function firstRepeatedKey(yaml: typeof Yaml, documents: readonly Yaml.Document.Parsed[]): number | null {
   let first: number | null = null;
   const inMapping = (_: unknown, { items }: Yaml.YAMLMap) => {
@@ -147,12 +149,12 @@ function isTooDeep(text: string): boolean {
   return false;
 }
 
-/** Whether {@link faultInData} can tell anything about a path. */
+/** Whether {@link faultInData} supports a path. */
 export const isData = (path: string) => dataFormatOf(path) !== null || extensionOf(path) === "toml";
 
 /**
- * Why a JSON, YAML or TOML file cannot be read as it is meant: its first error, or a key that is set twice. Null when it can.
- * What is too large or too deep has a fault, for nothing is known of it.
+ * Why a JSON, YAML or TOML file cannot be read as intended: its first error, or a duplicate key; null if it can. A file that is too large
+ * or too deep has a fault, because it cannot be checked.
  */
 export async function faultInData(path: string, text: string): Promise<string | null> {
   const format = dataFormatOf(path);
@@ -173,7 +175,7 @@ async function tomlFault(text: string): Promise<string | null> {
   }
 }
 
-/** Parsers of JSON take the last of two keys and say nothing. */
+/** JSON parsers silently use the last of two equal keys. */
 async function repeatedKey(text: string): Promise<string | null> {
   const { default: jsonc } = await import("jsonc-parser");
   const objects: Set<string>[] = [];
@@ -197,4 +199,49 @@ export function isPlainJson(text: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** Names that tests give to data that is broken on purpose. */
+const onPurpose = /broken|invalid|malformed|corrupt|bad|wrong|error|fail/i;
+
+/** Markers of a merge conflict break every format, and another analyzer reports them. */
+const conflict = /^(?:<{7}|>{7})(?: |$)/m;
+
+/** Finds JSON and YAML files that can no longer be parsed, if this change broke them. */
+export function createBrokenDataAnalyzer(): Analyzer {
+  return {
+    name: "broken-data",
+    async analyze(file) {
+      const format = dataFormatOf(file.path);
+      if (!format || file.text.trim() === "" || conflict.test(file.text)) return [];
+      if (isTestFile(file.path) && onPurpose.test(file.path)) return [];
+      const error = await firstError(format, file.path, file.text);
+      if (!error) return [];
+      const before = baseText(file);
+      const wasBroken = before !== null && (await firstError(format, file.path, before)) !== null;
+      const line = wasBroken ? error.line : lineOfChange(file, error.line);
+      return file.addedLines.has(line) || !wasBroken ? [brokenDataDiagnostic(file, line, error)] : [];
+    },
+  };
+}
+
+/** The changed line nearest to the parser's error; lines before it come first. */
+function lineOfChange(file: AnalyzedFile, line: number): number {
+  const changed = [...new Set([...file.addedLines, ...seamLines(file)])].sort((a, b) => a - b);
+  return changed.findLast((one) => one <= line) ?? changed[0] ?? line;
+}
+
+function brokenDataDiagnostic(file: AnalyzedFile, line: number, error: DataError): Diagnostic {
+  const place = line === error.line ? "here" : `on line ${error.line}, because of what changed here`;
+  return {
+    path: file.path,
+    line,
+    startLine: null,
+    severity: "high",
+    category: "data",
+    title: `The file is not valid ${error.format}`,
+    body: `Parsing fails ${place}: ${error.message}. Whatever reads this file will refuse it as a whole.`,
+    suggestion: null,
+    source: `broken-data/${error.format.toLowerCase()}`,
+  };
 }

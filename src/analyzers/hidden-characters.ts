@@ -1,19 +1,17 @@
+import { isTestFile } from "../code/test-file.ts";
 import type { Severity } from "../finding.ts";
 import { escapeInvisible } from "../text/escape-invisible.ts";
 import { fence } from "../text/fence.ts";
-import { addedLinesOf } from "./added-lines.ts";
-import type { AnalyzedFile, Analyzer, Candidate } from "./analyzer.ts";
-import { hiddenIn, type LineContext, type HiddenKind as WithinLine } from "./hidden-in-line.ts";
+import { type AnalyzedFile, type Analyzer, addedLinesOf, type Diagnostic } from "./analyzer.ts";
+import { hiddenIn, type LineContext, mixedWord, type HiddenKind as WithinLine } from "./hidden-in-line.ts";
 import { hiddenLineEnds } from "./hidden-line-ends.ts";
-import { mixedWord } from "./look-alikes.ts";
-import { isTestFile } from "./test-file.ts";
 
 type HiddenKind = WithinLine | "comment-ends" | "line-ends";
 
 interface Wording {
   severity: Severity;
   title: string;
-  /** What it does, and what to do instead. */
+  /** The effect, and what to do instead. */
   body: string;
 }
 
@@ -62,20 +60,20 @@ const wordings: Record<HiddenKind, Wording> = {
 
 const prose = /\.(?:md|mdx|markdown|rst|adoc|txt|html?|tex|org)$/i;
 const translated = /\.(?:po|pot|xlf|xliff|arb|strings|resx|ftl|srt|vtt|csv|tsv)$/i;
-/** Texts by language: `locales/fa.json`, `i18n/ar-EG.ts`, `values-iw/strings.xml`. */
+/** Paths of texts in one language: `locales/fa.json`, `i18n/ar-EG.ts`, `values-iw/strings.xml`. */
 const byLanguage =
   /(?:^|\/)(?:_?locales?|i18n|l10n|lang|translations?)\/(?:.*\.(?:json|ya?ml|properties|toml|xml|ini)|(?:.*\/)?[a-z]{2,3}(?:[-_][a-z]{2,4})*\.\w{1,4})$|\/values-[\w-]+\/[^/]*\.xml$/i;
 
-/** Characters of a line that are shown of it, and how many of them before what it hides. */
+/** Maximum characters shown of a line, and how many of them before the hidden ones. */
 const SHOWN = 160;
 const SHOWN_BEFORE = 40;
-/** Lines that are named besides the first. */
+/** Maximum further lines that are named. */
 const MORE = 10;
 
 /**
- * Finds what a reader of a diff cannot see: text that is shown in another order, characters without ink, letters that look like
- * others, ends of lines that no viewer shows. One finding for each kind and file. Emoji, languages from right to left, joiners of Indic and Arabic scripts and
- * variants of Chinese characters are ordinary.
+ * Finds characters that a reader of a diff cannot see: text that is shown in another order, characters without ink, letters that look like
+ * others, line ends that no viewer shows. One finding for each kind and file. Emoji, right-to-left languages, joiners of Indic and Arabic
+ * scripts and variants of Chinese characters are ordinary.
  */
 export function createHiddenCharactersAnalyzer(): Analyzer {
   return {
@@ -97,7 +95,7 @@ export function createHiddenCharactersAnalyzer(): Analyzer {
       const texts = new Map(lines.map(({ line, text }) => [line, text]));
       for (const { ends, line, at } of await hiddenLineEnds(file, lines))
         add(ends === "comment" ? "comment-ends" : "line-ends", { line, text: texts.get(line) ?? "", at });
-      return [...byKind].flatMap(([kind, lines]) => toCandidate(file, kind, lines));
+      return [...byKind].flatMap(([kind, lines]) => toDiagnostic(file, kind, lines));
     },
   };
 }
@@ -113,7 +111,7 @@ interface FoundLine {
   at: number;
 }
 
-function toCandidate(file: AnalyzedFile, kind: HiddenKind, [first, ...others]: FoundLine[]): Candidate[] {
+function toDiagnostic(file: AnalyzedFile, kind: HiddenKind, [first, ...others]: FoundLine[]): Diagnostic[] {
   if (!first) return [];
   const { severity, title, body } = wordings[kind];
   const more = others.length === 0 ? "" : `\n\nThe same holds for ${named(others)}.`;
@@ -138,7 +136,7 @@ function named(lines: readonly FoundLine[]): string {
   return `line${lines.length > 1 ? "s" : ""} ${numbers.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
 }
 
-/** The line around what it hides, with everything spelled out that has no ink. */
+/** The line around the hidden characters, with everything invisible escaped. */
 function shown({ text, at }: FoundLine): string {
   const start = Math.max(0, at - SHOWN_BEFORE);
   const part = text.slice(start, start + SHOWN).toWellFormed();

@@ -1,37 +1,81 @@
-import { extentOf } from "../syntax/extent.ts";
-import { firstIndex } from "../syntax/first-index.ts";
-import { grammarOf, loadAstGrep, type SgNode } from "../syntax/grammars.ts";
-import { isNestedTooDeep, isWorthParsing } from "../syntax/worth-parsing.ts";
-import type { AddedLine } from "./added-lines.ts";
-import type { AnalyzedFile } from "./analyzer.ts";
-import { lineEnds } from "./line-ends.ts";
-import { type LineTerminators, lineTerminatorsOf } from "./line-terminators.ts";
+import { extensionOf, grammarOf, loadAstGrep, type SgNode } from "../code/languages.ts";
+import { isNestedTooDeep, isWorthParsing } from "../code/parse.ts";
+import { extentOf, firstIndex } from "../code/tree.ts";
+import { type AddedLine, type AnalyzedFile, lineEnds } from "./analyzer.ts";
 
-/** A character that ends a line for a compiler, and not for those who look at the line. */
-export interface HiddenLineEnd {
-  /** A comment, so that what follows looks like a part of it and is run, or a line of code. */
+/** The characters that end a line in a language, besides a line feed. */
+interface LineTerminators {
+  /** The characters, for a regular expression class. */
+  characters: string;
+  /** The start of a comment that ends with its line. */
+  comment: RegExp;
+  /** Whether a text may contain these characters outside of comments and strings: then only the end of a comment is suspicious. */
+  isData: boolean;
+}
+
+const slashes = /\/\//y;
+const hash = /#/y;
+
+/**
+ * Only languages whose definition or compiler says so; all of them treat a line feed, with or without a carriage return before it, as one
+ * line end. In Go, Rust, Ruby and shells a carriage return without a line feed is white space, and only a line feed ends a line.
+ * line end. In Go, Rust, Ruby and shells a lone carriage return is white space, and nothing else but a line feed ends a line.
+ *
+ * - ECMAScript, and TypeScript's scanner: ECMA-262, 12.3 "Line Terminators". Since ES2019 strings may hold U+2028 and U+2029.
+ * - C#: ECMA-334, 6.3.2 "Line terminators".
+ * - Java: JLS 3.4. Kotlin: language specification 1.2.1, `NL`. Swift: reference, "Lexical structure", `line-break`. Dart:
+ *   specification, `NEWLINE`.
+ * - Python: language reference 2.1.2 "Physical lines".
+ * - PHP: `NEWLINE` of Zend's scanner.
+ * - C, C++: left to the implementation. Clang: `isVerticalWhitespace`, which ends its line comments.
+ * - YAML: 1.2, 5.4 "Line Break Characters", has the carriage return; 1.1 and the libraries that follow libyaml have the others too.
+ */
+const languages: readonly (LineTerminators & { extensions: string })[] = [
+  {
+    extensions: "js jsx mjs cjs ts mts cts tsx",
+    ...{ characters: "\\r\\u2028\\u2029", comment: slashes, isData: false },
+  },
+  { extensions: "cs csx", characters: "\\r\\x85\\u2028\\u2029", comment: slashes, isData: false },
+  {
+    extensions: "java kt kts swift dart c h cc cpp cxx hh hpp hxx ipp m mm cu",
+    ...{ characters: "\\r", comment: slashes, isData: false },
+  },
+  { extensions: "py pyi", characters: "\\r", comment: hash, isData: false },
+  // `#[` begins an attribute.
+  { extensions: "php", characters: "\\r", comment: /\/\/|#(?!\[)/y, isData: false },
+  { extensions: "yml yaml", characters: "\\r\\x85\\u2028\\u2029", comment: /(?<!\S)#/y, isData: true },
+];
+
+/** Undefined for languages in which only a line feed ends a line, and for unknown ones. */
+function lineTerminatorsOf(path: string): LineTerminators | undefined {
+  const extension = extensionOf(path);
+  return languages.find(({ extensions }) => extensions.split(" ").includes(extension));
+}
+
+/** A character that ends a line for a compiler, but not for a reader. */
+interface HiddenLineEnd {
+  /** What it ends: a comment, so the rest of the line is code that runs, or a line of code. */
   ends: "comment" | "code";
   line: number;
   /** Its index in the line. */
   at: number;
 }
 
-/** What stands at a place of a text; a comment is one that ends with its line. */
-type Place = "code" | "comment" | "other";
+/** The kind of text at an index. "comment" is only a comment that ends with its line. */
+type TextKind = "code" | "comment" | "other";
 
-/** A line end with the blanks behind it. */
-interface Candidate extends Omit<HiddenLineEnd, "ends"> {
+/** A line end with the blanks after it. */
+interface LineEnd extends Omit<HiddenLineEnd, "ends"> {
   text: string;
-  /** Index in the line of what follows. */
+  /** Index in the line of the text after it. */
   next: number;
   /** Index in the file's text. */
   place: number;
 }
 
 /**
- * Where in these lines a comment or code ends and something else follows in the same line, at most once in a line. Strings and
- * comments of several lines may hold the same characters and go on. A text that has no line feeds is one of an old Macintosh:
- * there carriage returns are the line ends, and hide nothing.
+ * Finds where a comment or code ends in the middle of one of these lines, at most once per line. Strings and comments of several lines may
+ * contain these characters. A text without line feeds comes from an old Macintosh: its carriage returns are ordinary line ends.
  */
 export async function hiddenLineEnds(
   file: Pick<AnalyzedFile, "path" | "text">,
@@ -40,7 +84,7 @@ export async function hiddenLineEnds(
   const terminators = lineTerminatorsOf(file.path);
   if (!terminators) return [];
   const characters = isOldMac(file.text) ? terminators.characters.replace("\\r", "") : terminators.characters;
-  const candidates = characters === "" ? [] : candidatesIn(file.text, lines, characters);
+  const candidates = characters === "" ? [] : lineEndsIn(file.text, lines, characters);
   if (candidates.length === 0) return [];
   const placeAt = await placesIn(file, candidates);
   const found = new Map<number, HiddenLineEnd>();
@@ -55,11 +99,11 @@ export async function hiddenLineEnds(
   return [...found.values()];
 }
 
-/** No line feed but at its end, and some lines. */
+/** No line feed except at its end, and several lines. */
 const isOldMac = (text: string) => !/\n./s.test(text) && text.split("\r", 4).length > 3;
 
 /** Line ends between two things in a line, in order. Linear in the length of the lines. */
-function candidatesIn(text: string, lines: readonly AddedLine[], characters: string): Candidate[] {
+function lineEndsIn(text: string, lines: readonly AddedLine[], characters: string): LineEnd[] {
   const pattern = new RegExp(`[${characters}][\\s\\x85]*`, "g");
   const ends = lineEnds(text);
   return lines.flatMap(({ line, text: row }) => {
@@ -72,8 +116,8 @@ function candidatesIn(text: string, lines: readonly AddedLine[], characters: str
 }
 
 function endedAt(
-  { text, next, place }: Candidate,
-  placeAt: (index: number) => Place,
+  { text, next, place }: LineEnd,
+  placeAt: (index: number) => TextKind,
   { comment, isData }: LineTerminators,
 ): HiddenLineEnd["ends"] | undefined {
   if (placeAt(place) === "other") return undefined;
@@ -82,9 +126,9 @@ function endedAt(
   return beginsAt(comment, text, next) ? undefined : "comment";
 }
 
-/** Without a syntax tree: only the end of a comment can be told, by the line alone. */
+/** Without a syntax tree: only the end of a comment can be detected, from the line itself. */
 function endedInLine(
-  { text, at, next }: Candidate,
+  { text, at, next }: LineEnd,
   start: number,
   { comment }: LineTerminators,
 ): "comment" | undefined {
@@ -96,7 +140,7 @@ function beginsAt(pattern: RegExp, text: string, index: number): boolean {
   return pattern.test(text);
 }
 
-/** Where the first comment of a line begins that ends with it; -1 without one. */
+/** The index of the first comment of a line that ends with it; -1 if there is none. */
 function commentIn(line: string, comment: RegExp): number {
   for (let at = 0; at < line.length; at++) {
     if (beginsAt(comment, line, at)) return at;
@@ -107,21 +151,21 @@ function commentIn(line: string, comment: RegExp): number {
   return -1;
 }
 
-/** Nodes have to be asked one by one: tens of thousands take seconds in which nothing else runs. */
+/** Nodes must be queried one by one: tens of thousands block the process for seconds. */
 const mostInTree = 1_000;
 
-/** What stands where, by the syntax tree; null where there is none, or too much to ask it. */
+/** Looks up kinds of text in the syntax tree; null if there is no tree, or there are too many candidates. */
 async function placesIn(
   { path, text }: Pick<AnalyzedFile, "path" | "text">,
-  candidates: readonly Candidate[],
-): Promise<((index: number) => Place) | null> {
+  candidates: readonly LineEnd[],
+): Promise<((index: number) => TextKind) | null> {
   const grammar = grammarOf(path);
   if (!grammar || candidates.length > mostInTree || !isWorthParsing(text) || isNestedTooDeep(text))
     return null;
   const root = (await loadAstGrep()).parse(grammar.dialect, text).root();
   const wanted = candidates.flatMap(({ place }) => [place - 1, place]);
-  const known = new Map<number, Place>();
-  const open: { node: SgNode; around: Place }[] = [{ node: root, around: "code" }];
+  const known = new Map<number, TextKind>();
+  const open: { node: SgNode; around: TextKind }[] = [{ node: root, around: "code" }];
   for (let next = open.pop(); next; next = open.pop()) {
     const { from, to } = extentOf(next.node);
     const first = firstIndex(wanted, (index) => index >= from);
@@ -129,7 +173,7 @@ async function placesIn(
     if (first >= end) continue;
     const here = placeOf(next.node, text, from) ?? next.around;
     for (const index of wanted.slice(first, end)) known.set(index, here);
-    // Those within are popped later, and know better.
+    // Nodes within are popped later, and are more precise.
     for (const node of next.node.children()) open.push({ node, around: here });
   }
   return (index) => known.get(index) ?? "code";
@@ -139,8 +183,8 @@ const literal = /string|heredoc|nowdoc|regex|char(?:acter)?_literal|template_lit
 /** Code within a string. */
 const inserted = /^(?:template_substitution|interpolation|interpolated_expression)$/;
 
-/** Undefined for a node that is what the one around it is. */
-function placeOf(node: SgNode, text: string, from: number): Place | undefined {
+/** Undefined for a node of the same kind of text as the one around it. */
+function placeOf(node: SgNode, text: string, from: number): TextKind | undefined {
   const kind = String(node.kind());
   if (inserted.test(kind)) return "code";
   if (/comment|^hash_bang/.test(kind)) return text.startsWith("/*", from) ? "other" : "comment";

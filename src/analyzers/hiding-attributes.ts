@@ -1,9 +1,8 @@
+import { extensionOf } from "../code/languages.ts";
 import { reasonByName } from "../diff/skipped-names.ts";
-import { extensionOf } from "../syntax/grammars.ts";
 import { escapeInvisible } from "../text/escape-invisible.ts";
 import { fence } from "../text/fence.ts";
-import { addedLinesOf } from "./added-lines.ts";
-import type { AnalyzedFile, Analyzer, Candidate } from "./analyzer.ts";
+import { type AnalyzedFile, type Analyzer, addedLinesOf, type Diagnostic } from "./analyzer.ts";
 
 /** Files that people write by hand and machines execute. */
 const codeExtensions = new Set(
@@ -14,16 +13,16 @@ const codeExtensions = new Set(
   ].flatMap((line) => line.split(" ")),
 );
 const codeNames = new Set(["makefile", "dockerfile", "jenkinsfile", "rakefile", "gemfile", "vagrantfile"]);
-/** Windows has them in UTF-16 where people work on them. */
+/** Windows tools save these in UTF-16. */
 const wideExtensions = new Set(["ps1", "psm1", "psd1", "bat", "cmd", "vb", "sql"]);
 
-/** Words of a path that say that nobody wrote what lies there; the second kind says so only to those who count languages. */
+/** Words in paths of files that are not written by hand; the second pattern only counts for linguist attributes. */
 const notWritten =
   /(?:^|[/._-])(?:auto|gen|generated?|autogen(?:erated)?|vendor(?:ed)?|third[_-]?party|external|extern|dist|build|out|min|bundle[ds]?|fixtures?|testdata|snapshots?|mocks?|stubs?|protos?|pb|openapi|swagger|i18n|locales?|lock|docs?)(?=[/._-]|$)|\.d\.[cm]?ts$/i;
 const notOurs = /(?:^|[/._-])(?:assets|public|static|data|sdk|migrations?|examples?|samples?)(?=[/._-]|$)/i;
-/** Programs that people give whole folders to: they keep large files or secrets elsewhere. */
+/** Programs that people use for whole folders: they store large files or secrets elsewhere. */
 const usualFilters = new Set(["lfs", "git-crypt", "transcrypt", "crypt", "sops", "agebox"]);
-/** git reads no longer one, in bytes. */
+/** git ignores longer lines, in bytes. */
 const LONGEST_LINE = 2_048;
 
 const effects = {
@@ -35,7 +34,7 @@ const effects = {
 } as const;
 type Effect = keyof typeof effects;
 
-/** Finds attributes that keep code from those who read the diff. They hide nothing from a review of ours. */
+/** Finds attributes that hide code from readers of the diff. They hide nothing from our reviews. */
 export function createHidingAttributesAnalyzer(): Analyzer {
   return {
     name: "hiding-attributes",
@@ -44,7 +43,7 @@ export function createHidingAttributesAnalyzer(): Analyzer {
       const macros = hidingMacros(file.text);
       return addedLinesOf(file).flatMap(({ line, text }) => {
         const effect = hiddenBy(text, macros);
-        return effect === undefined ? [] : [toCandidate(file, line, text, effect)];
+        return effect === undefined ? [] : [toDiagnostic(file, line, text, effect)];
       });
     },
   };
@@ -64,7 +63,7 @@ function partsOf(line: string): { pattern: string; attributes: string[] } | unde
   return { pattern, attributes };
 }
 
-/** Names of the file's own macros (`[attr]hide -diff`) that hide, and how. */
+/** Names of the file's own macros (`[attr]hide -diff`) that hide, with their effect. */
 function hidingMacros(text: string): ReadonlyMap<string, Effect> {
   const macros = new Map<string, Effect>([["binary", "diff"]]);
   for (const line of text.split("\n")) {
@@ -83,7 +82,7 @@ function hiddenBy(line: string, macros: ReadonlyMap<string, Effect>): Effect | u
   if (effect === "generated" || effect === "vendored") {
     return isNotWritten(pattern) || notOurs.test(pattern) ? undefined : effect;
   }
-  // A program that runs at the checkout, or other bytes than those in the repository, are no matter of who wrote it.
+  // A program that runs at the checkout, or different bytes than in the repository, matter for generated files, too.
   return effect === "diff" && isNotWritten(pattern) ? undefined : effect;
 }
 
@@ -112,10 +111,10 @@ function effectOfOne(attribute: string, kind: string): Effect | undefined {
 const isUsualEncoding = (encoding: string, kind: string) =>
   /^utf-?8$/i.test(encoding) || (wideExtensions.has(kind) && /^utf-?16/i.test(encoding));
 
-/** Of a pattern that matches everything, and of one that matches whatever lies in some place. */
+/** Kinds of a pattern that matches every file, and of one that matches all files of a folder. */
 const [ALL, SOME] = ["every file", "files of some place"];
 
-/** The extension, or name, of the code that a pattern matches, or one of the above; undefined for a pattern of other files. */
+/** The extension or name of the code that a pattern matches, or one of the constants above; undefined for a pattern of other files. */
 function codeKind(pattern: string): string | undefined {
   const path = pattern.replace(/\/$/, "");
   if (/^(?:\*|[/.])+$/.test(path)) return ALL;
@@ -131,7 +130,7 @@ function isNotWritten(pattern: string): boolean {
   return notWritten.test(path) || reasonByName(path) !== null || reasonByName(`${path}/x`) !== null;
 }
 
-function toCandidate(file: AnalyzedFile, line: number, text: string, effect: Effect): Candidate {
+function toDiagnostic(file: AnalyzedFile, line: number, text: string, effect: Effect): Diagnostic {
   return {
     path: file.path,
     line,

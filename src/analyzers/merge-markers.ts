@@ -1,5 +1,4 @@
-import { addedLinesOf } from "./added-lines.ts";
-import type { AnalyzedFile, Analyzer, Candidate } from "./analyzer.ts";
+import { type AnalyzedFile, type Analyzer, addedLinesOf, type Diagnostic } from "./analyzer.ts";
 
 const opening = /^<{7}(?: |$)/;
 const middle = /^={7}$/;
@@ -9,7 +8,7 @@ const base = /^\|{7}(?: |$)/;
 const prose = /\.(?:md|mdx|markdown|rst|adoc|txt|tex|org|html?|eml|patch|diff)$/i;
 const fence = /^\s*(?:```|~~~)/;
 
-/** Finds conflict markers that git left and nobody resolved: one finding for each conflict. */
+/** Finds unresolved merge conflict markers: one finding for each conflict. */
 export function createMergeMarkersAnalyzer(): Analyzer {
   return {
     name: "merge-markers",
@@ -19,14 +18,14 @@ export function createMergeMarkersAnalyzer(): Analyzer {
       return conflictsOf(file)
         .map((conflict) => conflict.find((line) => file.addedLines.has(line)))
         .filter((line) => line !== undefined)
-        .map((line) => toCandidate(file, line));
+        .map((line) => toDiagnostic(file, line));
     },
   };
 }
 
 /**
- * The lines of each conflict's markers. Complete conflicts count everywhere, fences of Markdown excepted; a lone opening
- * or closing marker counts outside of prose; a lone `=======` never.
+ * The lines of each conflict's markers. Complete conflicts count everywhere except in Markdown fences; a single opening or closing marker
+ * counts outside of prose; a single `=======` never.
  */
 function conflictsOf(file: AnalyzedFile): number[][] {
   const conflicts: number[][] = [];
@@ -55,7 +54,7 @@ function conflictsOf(file: AnalyzedFile): number[][] {
   return conflicts;
 }
 
-function toCandidate(file: AnalyzedFile, line: number): Candidate {
+function toDiagnostic(file: AnalyzedFile, line: number): Diagnostic {
   return {
     path: file.path,
     line,

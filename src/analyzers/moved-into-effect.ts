@@ -1,10 +1,9 @@
 import { keepsEffect, takesEffect } from "../diff/without-lines.ts";
-import type { AnalyzedFile, Analyzer, Candidate } from "./analyzer.ts";
-import { seamLines } from "./base-text.ts";
+import { type AnalyzedFile, type Analyzer, type Diagnostic, seamLines } from "./analyzer.ts";
 
 /**
- * Finds files that a change edits and renames to where they take effect by themselves, unless the diff shows all of their lines: the
- * others come into effect unread. A rename without an edit has no line for a finding; the review counts it as unread.
+ * Finds files that a change edits and renames to a path where they take effect automatically, unless the diff shows all of their lines: the
+ * other lines would take effect unread. A rename without an edit has no line for a finding; the review counts it as unread.
  */
 export function createMovedIntoEffectAnalyzer(): Analyzer {
   return {
@@ -15,12 +14,12 @@ export function createMovedIntoEffectAnalyzer(): Analyzer {
       const all = file.text.replace(/\n$/, "").split("\n").length;
       const shown = file.diff.hunks.reduce((sum, { newLines }) => sum + newLines, 0);
       const [line] = [...file.addedLines, ...seamLines(file)];
-      return shown < all && line !== undefined ? [toCandidate(file, line, all - shown)] : [];
+      return shown < all && line !== undefined ? [toDiagnostic(file, line, all - shown)] : [];
     },
   };
 }
 
-const toCandidate = ({ path }: AnalyzedFile, line: number, unseen: number): Candidate => ({
+const toDiagnostic = ({ path }: AnalyzedFile, line: number, unseen: number): Diagnostic => ({
   path,
   line,
   startLine: null,

@@ -1,14 +1,14 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
+import type { NapiConfig } from "../code/languages.ts";
 import { AppError } from "../errors.ts";
 import { Category, Severity } from "../finding.ts";
-import type { NapiConfig } from "../syntax/grammars.ts";
 import { type RuleLanguage, ruleLanguages } from "./languages.ts";
 
 const AstGrepRule = z.record(z.string(), z.unknown());
 
-/** Text of an ECMAScript regular expression; `^` and `$` stand for the ends of lines. */
+/** Text of an ECMAScript regular expression; `^` and `$` match at line ends. */
 const RegularExpression = z.string().transform((text, context) => {
   try {
     return new RegExp(text, "m");
@@ -18,7 +18,7 @@ const RegularExpression = z.string().transform((text, context) => {
   }
 });
 
-/** Each paragraph on one line: in comments GitHub shows every line feed as a line break. */
+/** Joins each paragraph into one line: in comments GitHub shows every line feed as a line break. */
 function unwrapped(text: string): string {
   return text
     .trim()
@@ -32,20 +32,20 @@ function unwrapped(text: string): string {
     .join("\n\n");
 }
 
-/** What to find, and what to say about it: the first document of a file of `rules/<language>/`, and an entry of its list. */
+/** What to find, and the message for it: the first document of a file of `rules/<language>/`, and an entry of its list. */
 export const RuleFile = z.strictObject({
   id: z.string().regex(/^[a-z]+(-[a-z0-9]+)+$/),
   language: z.enum(ruleLanguages),
   severity: Severity,
   category: Category,
   title: z.string().min(1).max(120),
-  /** Paragraphs of Markdown: what happens and when, what to do instead. Lines may be broken anywhere in the file. */
+  /** Paragraphs of Markdown: what happens and when, and what to do instead. Lines may be broken anywhere in the file. */
   message: z.string().min(1).transform(unwrapped),
   /** False: the rule is silent in test files, where the pattern is common and harmless. */
   in_tests: z.boolean().default(true),
-  /** Expression that a file matches wherever the rule can find something: most files need no parser then. */
+  /** Regular expression that matches every file with a possible match: other files are not parsed. */
   file_has: RegularExpression,
-  /** Expression of files in which the rule is silent: what a search of the whole tree would find slowly. */
+  /** Regular expression of files in which the rule is silent: for searches that are slow in the tree. */
   file_lacks: RegularExpression.optional(),
   rule: AstGrepRule,
   constraints: z.record(z.string(), AstGrepRule).optional(),
@@ -55,12 +55,12 @@ export const RuleFile = z.strictObject({
     .string()
     .regex(/^[A-Z][A-Z0-9_]*$/)
     .optional(),
-  /** Replacement for the whole match with its metavariables; only where it is certain to be right. */
+  /** Replacement for the whole match, with its metavariables; only if it is certainly right. */
   fix: z.string().optional(),
 });
 export type RuleFile = z.infer<typeof RuleFile>;
 
-/** The rule as ast-grep takes it. */
+/** The rule in ast-grep's format. */
 export function configOf(rule: RuleFile): NapiConfig {
   return {
     rule: rule.rule,
@@ -70,23 +70,24 @@ export function configOf(rule: RuleFile): NapiConfig {
 }
 
 /**
- * The rules of `<folder>/<language>.json`, in which `npm run docs` puts those of the folder together: reading each of them as
- * YAML took a review process longer than everything else that it loads.
- * @throws AppError `config_invalid` that names the rule and the key at fault.
+ * Loads the rules of `<folder>/<language>.json`, which `npm run docs` builds from the files of the folder: reading each of them as YAML
+ * took a review process longer than everything else that it loads.
+ *
+ * @throws AppError `config_invalid` that names the rule and the invalid key.
  */
 export async function loadRules(folder: string, language: RuleLanguage): Promise<RuleFile[]> {
   const rules: unknown[] = JSON.parse(await readFile(join(folder, `${language}.json`), "utf8"));
   return rules.map((rule, at) => parsed(`${language}.json, rule ${at + 1}`, RuleFile, rule));
 }
 
-/** @throws AppError `config_invalid` that names the file and the key at fault. */
+/** @throws AppError `config_invalid` that names the file and the invalid key. */
 export function parsed<Document>(file: string, schema: z.ZodType<Document>, value: unknown): Document {
   const result = schema.safeParse(value);
   if (!result.success) throw broken(file, z.prettifyError(result.error));
   return result.data;
 }
 
-/** What ast-grep had to say against a rule. */
+/** ast-grep's error about a rule. */
 export function refused({ language, id }: RuleFile, error: unknown): AppError {
   return broken(`${language}/${id}.yml`, `rule: ${(error as Error).message}`, error);
 }

@@ -1,18 +1,17 @@
+import { extensionOf } from "../code/languages.ts";
+import { isExample, isTestFile } from "../code/test-file.ts";
 import { isMadeUpAddress, type LintMatch, lintSecrets, loadSecretlint } from "../secrets/secretlint.ts";
-import { extensionOf } from "../syntax/grammars.ts";
-import type { AnalyzedFile, Analyzer, Candidate } from "./analyzer.ts";
-import { lineAt, lineEnds } from "./line-ends.ts";
-import { isExample, isTestFile } from "./test-file.ts";
+import { type AnalyzedFile, type Analyzer, type Diagnostic, lineAt, lineEnds } from "./analyzer.ts";
 
 interface Secret {
   what: string;
-  /** Kinds that tests, examples and documentation hold by the dozen, made up for them. */
+  /** Kinds that tests, examples and documentation often contain as made-up values. */
   expectedInSamples?: true;
-  /** Kinds that are often written with made-up passwords, which are no secret. */
+  /** Kinds that often contain made-up passwords, which are not secrets. */
   mayBePlaceholder?: true;
 }
 
-/** What secretlint's rules look for, in words; any other rule is "A credential". */
+/** Names of the credentials that secretlint's rules find; for any other rule, "A credential". */
 const secrets: Record<string, Secret> = {
   aws: { what: "An AWS secret access key" },
   gcp: { what: "A Google Cloud service account key", expectedInSamples: true },
@@ -35,8 +34,8 @@ const secrets: Record<string, Secret> = {
 };
 
 /**
- * Finds credentials that an added line is a part of: the whole text is looked at, because a change may put the body of a key between
- * lines that were there before. Their text never becomes part of a finding.
+ * Finds credentials that include an added line. The whole text is searched, because a change may insert the body of a key between old
+ * lines. The text of a secret never becomes part of a finding.
  */
 export function createSecretsAnalyzer(): Analyzer {
   return {
@@ -57,14 +56,14 @@ export function createSecretsAnalyzer(): Analyzer {
         found.flatMap((match) => {
           const extent = extentOf(text, match, ends);
           const line = addedLineIn(extent, file);
-          return line === undefined ? [] : [{ ...toCandidate(file, match.rule, line), extent }];
+          return line === undefined ? [] : [{ ...toDiagnostic(file, match.rule, line), extent }];
         }),
       );
     },
   };
 }
 
-/** The lines of a credential. A cloud's key file is found as a whole: its line is the one that holds the key. */
+/** The lines of a credential. A cloud key file is found as a whole: its line is the one with the key. */
 function extentOf(text: string, { rule, start, end }: LintMatch, ends: ReturnType<typeof lineEnds>) {
   const key = rule === "gcp" ? text.search(/"private_key"\s*:/) : -1;
   const [first, last] = key < 0 ? [start, end - 1] : [key, key];
@@ -78,11 +77,11 @@ function addedLineIn({ start, end }: { start: number; end: number }, { addedLine
 }
 
 /** One credential can fit several rules. */
-function onePerLine(candidates: Candidate[]): Candidate[] {
+function onePerLine(candidates: Diagnostic[]): Diagnostic[] {
   return [...new Map(candidates.toReversed().map((one) => [one.line, one])).values()].reverse();
 }
 
-function toCandidate(file: AnalyzedFile, rule: string, line: number): Candidate {
+function toDiagnostic(file: AnalyzedFile, rule: string, line: number): Diagnostic {
   const what = secrets[rule]?.what ?? "A credential";
   return {
     path: file.path,

@@ -1,82 +1,89 @@
-import type { StartedReviewProcess, StartOptions } from "../process/start-review-process.ts";
+import { Command, type CommandUnknownOpts, InvalidArgumentError } from "@commander-js/extra-typings";
+import { distance } from "fastest-levenshtein";
+import { z } from "zod";
+import type { StartedReviewProcess, StartOptions } from "../process/start-process.ts";
 
-/** A command declared as data: help, parsing and the types of its values come from the same object. */
-
-interface BooleanOption {
-  type: "boolean";
-  description: string;
-}
-
-interface StringOption {
-  type: "string";
-  /** What stands for the value in the help: "DIR". */
-  value: string;
-  description: string;
-  /** The only values that are accepted. */
-  choices?: readonly string[];
-  default?: string;
-}
-
-export type OptionSpec = BooleanOption | StringOption;
-export type OptionSpecs = Record<string, OptionSpec>;
-
-/** Every command answers `--help`; no command declares it. */
-export type ValuesOf<Options extends OptionSpecs> = {
-  [Name in keyof Options]: Options[Name] extends { type: "boolean" }
-    ? boolean
-    : Options[Name] extends { choices: readonly (infer Choice)[]; default: string }
-      ? Choice
-      : Options[Name] extends { choices: readonly (infer Choice)[] }
-        ? Choice | undefined
-        : Options[Name] extends { default: string }
-          ? string
-          : string | undefined;
-};
-
-export interface PositionalSpec {
-  name: string;
-  description: string;
-  required: boolean;
-}
-
-export interface Example {
-  command: string;
-  says: string;
-}
-
-/** What a command sees of the process. */
+/** The parts of the process that a command uses. */
 export interface CommandIo {
   stdout: NodeJS.WriteStream;
   stderr: NodeJS.WriteStream;
   /** Fires at the first SIGINT, SIGTERM or SIGHUP. */
   signal: AbortSignal;
-  /** Starts what reads the repository in a review; left out, a process of its own. */
+  /** Starts the review process that reads the repository; default: a real process. */
   startProcess?: (options?: StartOptions) => StartedReviewProcess;
 }
 
-export interface Command<Options extends OptionSpecs = OptionSpecs> {
-  positionals: readonly PositionalSpec[];
-  options: Options;
-  /** Exit codes and whatever else a reader of the help must know, as whole lines. */
-  notes: readonly string[];
-  examples: readonly Example[];
-  /** Resolves to the exit code. An AppError it rejects with is printed as one line. */
-  run(values: ValuesOf<Options>, positionals: readonly string[], io: CommandIo): Promise<number>;
-}
-
-/** Declares a command; only for the types. */
-export function defineCommand<const Options extends OptionSpecs>(
-  command: Command<Options>,
-): Command<Options> {
-  return command;
+export interface CommandContext extends CommandIo {
+  /** Set by the command, as `process.exitCode`. */
+  exitCode: number;
 }
 
 /**
  * Exit codes of the command line.
  *
- * - `clean`: nothing was found at or above the threshold
- * - `found`: something was
+ * - `clean`: no finding at or above the threshold
+ * - `found`: at least one
  * - `failed`: wrong usage, or something is not set up
  * - `incomplete`: the change was not reviewed, or only partly
  */
 export const exitCodes = { clean: 0, found: 1, failed: 2, incomplete: 3 } as const;
+
+/**
+ * Reads an option's value. Refuses an empty one, which an unset variable leaves, and another option: `--repo --base main` would
+ * take "--base" for a folder.
+ */
+export function optionText(value: string): string {
+  if (value === "") throw new InvalidArgumentError("It is empty: a variable may be unset.");
+  if (value.length > 1 && value.startsWith("-")) throw new InvalidArgumentError("The option needs a value.");
+  return value;
+}
+
+/** Reads an option's value as a whole number from 1. */
+export function wholeNumber(most = 999_999_999): (value: string) => number {
+  const range = most < 999_999_999 ? `from 1 to ${most}` : "from 1";
+  const schema = z.string().regex(/^\d+$/).transform(Number).pipe(z.int().min(1).max(most));
+  return (value) => {
+    const { data } = schema.safeParse(optionText(value));
+    if (data === undefined) throw new InvalidArgumentError(`It must be a whole number ${range}.`);
+    return data;
+  };
+}
+
+/** The values of the options that a command declares. */
+export type OptionsOf<Declare extends () => CommandUnknownOpts> = ReturnType<ReturnType<Declare>["opts"]>;
+
+/** A command about a range of commits. */
+export const rangeCommand = (name: string) =>
+  new Command(name)
+    .option("--repo <DIR>", "the repository", optionText, ".")
+    .option(
+      "--base <REF>",
+      "what the change is to be merged into; without it the pull request's target in GitHub Actions and " +
+        "GitLab CI, else origin's default branch, main or master",
+      optionText,
+    )
+    .option("--head <REF>", "the last commit of the change", optionText, "HEAD");
+
+/** Paragraphs of a description. Each is wrapped to the width of the help. */
+export const paragraphs = (...texts: readonly string[]): string => texts.join("\n\n");
+
+/** The end of a command's help: for each example, a description and the command line. */
+export const examples = (...all: readonly (readonly [shows: string, line: string])[]): string =>
+  `\nExamples:\n${all.map(([shows, line]) => `  # ${shows}\n  ${line}`).join("\n")}`;
+
+/** The candidate that `word` most likely means, if any is close: a typing error or a prefix of it. */
+export function nearest(word: string, candidates: readonly string[]): string | undefined {
+  const beginning = candidates.filter((one) => word.length >= 2 && one.startsWith(word));
+  if (beginning.length === 1) return beginning[0];
+  const ranked = candidates
+    .map((one) => ({ one, edits: distance(word.slice(0, 64), one) }))
+    .sort((a, b) => a.edits - b.edits);
+  const best = ranked[0];
+  return best && best.edits <= Math.ceil(best.one.length / 3) ? best.one : undefined;
+}
+
+/** "Did you mean 'review'?", or "" if no candidate is near. */
+export function didYouMean(word: string, candidates: readonly string[]): string {
+  const found = nearest(word, candidates);
+  return found === undefined ? "" : `Did you mean '${found}'?`;
+}

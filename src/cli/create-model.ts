@@ -1,49 +1,50 @@
 import { readFile } from "node:fs/promises";
-import type { ModelEnv } from "../config/model-env.ts";
+import type { EmbeddingEnv, ModelEnv } from "../config/env.ts";
 import { leastContextTokens } from "../config/variables.ts";
 import { AppError, errorLine } from "../errors.ts";
-import { type AdaptiveModel, createAdaptiveModel } from "../llm/adaptive-model.ts";
-import { withFallback } from "../llm/fallback-model.ts";
+import type { Embedder } from "../graph/vectors.ts";
+import { type AdaptiveModel, createAdaptiveModel, withFallback } from "../llm/adaptive-model.ts";
 import { createModelGuard, type ModelGuard, type RequestEnd } from "../llm/guarded-model.ts";
 import type { EndpointModel, Models, Usage } from "../llm/model.ts";
 import type { OpenAiModel } from "../llm/openai.ts";
 import type { PriceTable } from "../llm/prices.ts";
 import { type KnownModels, modelKey, openKnownModels } from "../llm/probe.ts";
+import { registerSecret } from "../secrets/live-secrets.ts";
 
-/** For one try of a request; a long answer of a reasoning model takes minutes. */
+/** Time limit of one attempt; a long answer of a reasoning model takes minutes. */
 const TIMEOUT_MS = 300_000;
 const MAX_RETRIES = 4;
 
 /** The models of the environment's roles. */
 export interface ConnectedModels {
   models: Models;
-  /** Resolves once it is known what the models can do, and their facts hold. Rejects only when aborted. */
+  /** Resolves when the abilities of the models are known and their facts are valid. Rejects only if aborted. */
   ready(signal: AbortSignal): Promise<void>;
-  /** Loads the client, which is otherwise done when a model is first asked. Rejects for a bad address. */
+  /** Loads the client, which otherwise happens at the first request. Rejects for an invalid address. */
   load(): Promise<void>;
 }
 
-export interface ModelOptions {
-  /** The operator's own price table; null where there is none. */
+interface ModelOptions {
+  /** The operator's own price table; null if there is none. */
   pricesFile: string | null;
-  /** Where it is kept what models can do; null keeps nothing. */
+  /** The folder in which the abilities of models are stored; null stores none. */
   folder: string | null;
-  /** For a command that ends with its review: see `AdaptiveOptions`. Circuits open and close in silence then. */
+  /** For a command that ends with its review: see `AdaptiveOptions`. Circuits then open and close silently. */
   forOneRun?: boolean;
-  /** Takes one line for whoever operates this. */
+  /** Takes one line for the operator. */
   warn(text: string): void;
   /**
-   * Told of each request that has ended: the model that was asked itself, be it one that stands in, and what it took or the code
-   * that it failed with. A refusal by an open circuit is one too. For metrics.
+   * Called for each request that has ended: with the model that was asked, which may be a fallback, and with its usage or error code. A
+   * refusal by an open circuit counts as a request. For metrics.
    */
   onRequest?: (model: string, end: RequestEnd) => void;
-  /** Told of each model that has to be asked what it can do, right before. */
+  /** Called right before a model is probed for its abilities. */
   onProbe?: ((model: string) => void) | undefined;
 }
 
 /**
- * The models that the environment names, each connected once, whatever it is asked for; the one that stands in, where there is
- * one, behind each of them. The client is loaded late: a command has better things to do first. Rejects for a bad price table.
+ * The models of the environment, each connected once even if it has several roles; behind each of them the fallback, if there is one. The
+ * client is loaded late, because a command has more urgent work first. Rejects for an invalid price table.
  */
 export async function createModels(env: ModelEnv, options: ModelOptions): Promise<ConnectedModels> {
   const parts = await partsFor(options);
@@ -74,7 +75,7 @@ export async function createModels(env: ModelEnv, options: ModelOptions): Promis
   };
 }
 
-/** Nobody stands in for oneself. */
+/** A model is not a fallback for itself. */
 const isFallback = ({ fallback, baseUrl, apiKey }: ModelEnv, name: string): boolean =>
   fallback?.name === name && fallback.baseUrl === baseUrl && fallback.apiKey === apiKey;
 
@@ -83,7 +84,7 @@ interface Connected {
   load(): Promise<unknown>;
 }
 
-/** What all models of a process share. */
+/** The parts that all models of a process share. */
 interface Parts {
   prices: Prices;
   known: KnownModels;
@@ -99,7 +100,7 @@ async function partsFor(options: ModelOptions): Promise<Parts> {
   const { guard } = createModelGuard({
     now: () => performance.now(),
     random: Math.random,
-    // A command reports the error itself, at its end; its circuits matter to nobody.
+    // A command reports the error itself, at its end; the state of its circuits does not matter.
     warn: forOneRun ? () => {} : warn,
     onRequest,
   });
@@ -124,10 +125,10 @@ function connectTo(env: ModelEnv, name: string, parts: Parts): Connected {
   return { model, load };
 }
 
-/** Enough to tell the few models of one record apart. */
+/** Enough to distinguish the few models of one record. */
 const EXTRAS_KEY_CHARACTERS = 12;
 
-/** One model as its API speaks, connected at once: that of the reviews, unless another is named. */
+/** Connects one model by its API: the review model, unless another is named. */
 export async function createModel(
   env: ModelEnv,
   pricesFile: string | null,
@@ -136,7 +137,7 @@ export async function createModel(
   return connect(env, name, (await pricesOf(pricesFile)).table, maxRetries);
 }
 
-/** Under which name it is kept what a model can do. */
+/** The key under which the abilities of a model are stored. */
 export const keyOf = ({ baseUrl, azure }: ModelEnv, name: string): string =>
   modelKey(JSON.stringify([baseUrl, azure]), name);
 
@@ -161,7 +162,7 @@ function lateModel(
   return { native, load };
 }
 
-/** The price table, and what follows from it for one model. */
+/** The price table, and the price of a request. */
 interface Prices {
   table: PriceTable;
   costOf(name: string, usage: Omit<Usage, "costUsd">): number | null;
@@ -180,7 +181,7 @@ async function connect(
   maxRetries: number,
 ): Promise<OpenAiModel> {
   const { createOpenAiModel } = await import("../llm/openai.ts");
-  // Of Azure's classic API, the model of another role is another deployment.
+  // In Azure's classic API, the model of another role is another deployment.
   const deployment = name === env.name ? env.azure?.deployment : name;
   return createOpenAiModel({
     apiKey: env.apiKey,
@@ -195,7 +196,7 @@ async function connect(
   });
 }
 
-/** The operator's price table as text; null where there is none. */
+/** The operator's price table as text; null if there is none. */
 export async function readPricesFile(path: string | null): Promise<string | null> {
   if (path === null) return null;
   return readFile(path, "utf8").catch((error: unknown) => {
@@ -204,4 +205,18 @@ export async function readPricesFile(path: string | null): Promise<string | null
       cause: error,
     });
   });
+}
+
+/** Time limit of one attempt. */
+const EMBEDDING_TIMEOUT_MS = 60_000;
+
+/** The embedding model for code. Loads its client. Rejects with `config_invalid` for an invalid address. */
+export async function createEmbedder(
+  { name, apiKey, baseUrl, azure }: EmbeddingEnv,
+  { maxRetries = MAX_RETRIES }: { maxRetries?: number } = {},
+): Promise<Embedder> {
+  if (apiKey) registerSecret(apiKey, { keep: true });
+  const { createOpenAiEmbeddings } = await import("../llm/openai-embeddings.ts");
+  const limits = { timeoutMs: EMBEDDING_TIMEOUT_MS, maxRetries };
+  return createOpenAiEmbeddings({ ...{ model: name, apiKey, baseUrl, azure }, ...limits });
 }

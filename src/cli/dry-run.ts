@@ -5,35 +5,32 @@ import { AppError } from "../errors.ts";
 import { forAllRoles, type Model } from "../llm/model.ts";
 import { costOf, priceOf, readPrices } from "../llm/prices.ts";
 import { dollars, plural, thousands } from "../reporters/outcome.ts";
-import { plainLine, WIDEST } from "../reporters/terminal-style.ts";
-import { wrap } from "../reporters/terminal-wrap.ts";
-import { createAnchorFiles } from "../review/anchor-files.ts";
-import { ruleMatches } from "../review/candidates.ts";
-import { createReviewCoverage } from "../review/coverage-gate.ts";
-import type { ReviewDependencies } from "../review/dependencies.ts";
-import { createKnown } from "../review/known/known-change.ts";
-import { firstRequestTokens, predictReview } from "../review/predict.ts";
+import { plainLine, WIDEST, wrap } from "../reporters/terminal-style.ts";
+import { createAnchorFiles } from "../review/find/anchor-files.ts";
+import { createReviewCoverage } from "../review/find/coverage-gate.ts";
+import { firstRequestTokens, predictReview } from "../review/find/predict.ts";
+import { planReview, startUnit } from "../review/find/review-units.ts";
+import { ruleMatches } from "../review/find/rule-matches.ts";
+import { findReviewedHunks } from "../review/followup/known-change.ts";
 import type { Prediction } from "../review/review-result.ts";
-import { type ReviewRun, startRun } from "../review/review-run.ts";
-import { startUnit } from "../review/review-unit.ts";
-import { planReview } from "../review/review-units.ts";
-import { windowFor } from "../review/window.ts";
-import { escapeUnseen } from "../text/escape-unseen.ts";
+import { type ReviewDependencies, type ReviewRun, startRun } from "../review/review-run.ts";
+import { windowFor } from "../review/run-loop.ts";
+import { escapeUnseen } from "../text/escape-invisible.ts";
 import { createDiffSource } from "../tools/diff-source.ts";
 import { privacyOf } from "../tools/private-text.ts";
 import { readPricesFile } from "./create-model.ts";
 import type { OpenRange } from "./open-range.ts";
-import { inputOf } from "./review-input.ts";
+import { inputOf } from "./review-range.ts";
 
-/** What a review would read and take. Snake case: `--format json` prints it as it is. */
+/** The predicted scope and usage of a review. Snake case: `--format json` prints it unchanged. */
 interface DryRun {
   model: string | null;
   effort: Effort;
   files: { path: string; hunks: number; skipped: string | null }[];
   hunks_total: number;
-  /** Parts that are read by loops of their own, the riskiest first. */
+  /** Units with loops of their own, the riskiest first. */
   units: { id: string; files: number; hunks: number }[];
-  /** Files for which the budget has no room. */
+  /** Files that exceed the budget. */
   left: string[];
   first_request: { prompt_tokens: number; hunks_shown: number };
   predicted: Prediction;
@@ -91,7 +88,7 @@ async function predict(range: OpenRange, config: EffectiveConfig, env: LocalEnv)
   };
 }
 
-/** A review as it would begin, with a model that cannot be asked. */
+/** The start of a review, with a model that cannot be asked. */
 async function openRun(range: OpenRange, config: EffectiveConfig, env: LocalEnv): Promise<ReviewRun> {
   const { workspace } = range;
   const isPrivate = await privacyOf(workspace, config.paths.private);
@@ -118,7 +115,7 @@ async function openRun(range: OpenRange, config: EffectiveConfig, env: LocalEnv)
     candidates: { findings: [], silenced: [], unfinished: [] },
     matches: ruleMatches([]),
     coverage: createReviewCoverage(files),
-    known: createKnown(files, null, diffs),
+    known: findReviewedHunks(files, null, diffs),
     anchorFile: createAnchorFiles(workspace, diffs),
   });
 }

@@ -1,44 +1,46 @@
 import { realpath } from "node:fs/promises";
 import { resolve } from "node:path";
-import { ciTargetBranch, programPath } from "../config/env.ts";
-import type { CheckoutPlace } from "../git/checkout-place.ts";
-import { requireGit } from "../git/git-version.ts";
-import { openLocalRange, type Parent } from "../git/local-range.ts";
+import { ciTargetBranch } from "../config/env.ts";
+import { configText, loadRepoConfig, refuseIrregular, withNested } from "../config/load-config.ts";
+import { programPath } from "../config/process-env.ts";
+import type { EffectiveConfig } from "../config/repo-config.ts";
 import { openWorkspace } from "../git/object-workspace.ts";
-import type { BaseChoice } from "../git/resolve-revision.ts";
-import type { Workspace } from "../git/workspace.ts";
+import { type BaseChoice, openLocalRange, type ParentState, SHALLOW_REMEDY } from "../git/range.ts";
+import { requireGit } from "../git/run-git.ts";
+import type { CheckoutPlace, Workspace } from "../git/workspace.ts";
 import { plural } from "../reporters/outcome.ts";
 import type { RangeNames } from "../reporters/terminal.ts";
+import { plainLine } from "../reporters/terminal-style.ts";
 
-/** A local range, checked out in a temporary folder that goes away with it. */
+/** A local range, checked out in a temporary folder that is removed with it. */
 export interface OpenRange extends AsyncDisposable {
   place: CheckoutPlace;
   workspace: Workspace;
   names: RangeNames;
-  /** Where the repository's own files lie, by all names that its owner may give them. */
+  /** Absolute paths of the work tree, with and without symbolic links. */
   roots: readonly string[];
-  /** The repository has changes that are not committed and therefore not part of the range. */
+  /** Whether the repository has uncommitted changes, which are not part of the range. */
   dirty: boolean;
-  /** How many commits of the base the head lacks, where the head has none of its own; else 0. */
+  /** How many commits of the base the head lacks, if the head has none of its own; else 0. */
   behind: number;
   /** Whether the commit before the head is there, if both ends are one commit. */
-  parent: Parent;
+  parent: ParentState;
 }
 
 export interface RangeOptions {
   repo: string;
-  /** Undefined: `usualBase`. */
-  base: string | undefined;
+  /** Default: `usualBase`. */
+  base?: string | undefined;
   head: string;
   signal: AbortSignal;
 }
 
-/** Where a change is usually merged into, best guess first. */
+/** Usual targets of a change, best guess first. */
 const usualBases = ["origin/HEAD", "origin/main", "origin/master", "main", "master"];
 
 /**
- * What a change is compared with if nobody names a base. In CI that is the target branch of the pull request and nothing else: a
- * review against another branch would be one of other commits.
+ * The default base. In CI it is only the target branch of the pull request: a review against another branch would cover other
+ * commits.
  */
 export function usualBase(): BaseChoice {
   const target = ciTargetBranch();
@@ -81,7 +83,7 @@ export async function openRange({ repo, base, head, signal }: RangeOptions): Pro
   }
 }
 
-/** git names the top folder without links; the folder that was named may lead there by one. */
+/** git names the top folder without links; the given folder may lead there through one. */
 async function rootsOf(workTree: string | null, repo: string): Promise<string[]> {
   if (workTree === null) return [];
   const named = resolve(repo);
@@ -89,9 +91,75 @@ async function rootsOf(workTree: string | null, repo: string): Promise<string[]>
   return isTop ? [...new Set([workTree, named])] : [workTree];
 }
 
-/** More are not counted: reading them all would cost more than the number is worth. */
+/** More are not counted: it takes too long. */
 const MOST_COMMITS = 1_000;
 
 function commitCount(found: number): string {
   return found > MOST_COMMITS ? `over ${plural(MOST_COMMITS, "commit")}` : plural(found, "commit");
+}
+
+type NoticedRange = Pick<OpenRange, "place" | "names" | "dirty" | "behind" | "parent">;
+
+/** Notices about a range, one line each: what is not part of it, or why it is empty. */
+export function rangeNotices(
+  range: NoticedRange,
+  repo: string,
+  done: "reviewed" | "read" = "reviewed",
+): string[] {
+  const empty = emptyNotice(range);
+  if (!range.dirty) return empty === null ? [] : [empty];
+  const unseen = `uncommitted changes in ${repo} are not ${done}`;
+  // On the base itself there is nothing after the commit to compare with either.
+  const way = isOneCommit(range)
+    ? `Commit them (git commit -am wip), then name the commit before as the base: --base ${lastOf(range)}~1`
+    : "Commit them first (git commit -am wip)";
+  const told = `${unseen}. ${way}; git reset HEAD~1 takes that commit back, and keeps the changes`;
+  return range.behind > 0 && empty !== null ? [told, empty] : [told];
+}
+
+/** Why a range holds no commit; null if it holds some. */
+export function emptyNotice(range: NoticedRange): string | null {
+  const { place, names, behind } = range;
+  const [base, head] = [plainLine(names.base), plainLine(names.head)];
+  if (isOneCommit(range)) {
+    const sha = place.shas.head.slice(0, 12);
+    return `${base}...${head} holds no commits, both ends are ${sha}. ${wayOn(range)}`;
+  }
+  if (behind === 0) return null;
+  return (
+    `${base} has ${plural(behind, "commit")} that ${head} lacks, and ${head} has none of its own. ` +
+    "Did you swap --base and --head?"
+  );
+}
+
+const isOneCommit = ({ place: { shas } }: NoticedRange) => shas.base === shas.head;
+
+const lastOf = ({ names }: NoticedRange) => plainLine(names.head);
+
+/** Names the previous commit only if it exists. */
+function wayOn(range: NoticedRange): string {
+  if (range.parent === "cut_off") return SHALLOW_REMEDY;
+  if (range.parent === "none") return "It is the first commit: commit a change on top of it to review that";
+  const head = lastOf(range);
+  return `To review the last commit: ${head === "HEAD" ? "--base HEAD~1" : `--base ${head}~1 --head ${head}`}`;
+}
+
+/** The configuration of a local range, from the base, because the author of the change controls the head. */
+export interface LocalConfig {
+  config: EffectiveConfig;
+  /** The repository's file at the base; null if there is none and the defaults hold. */
+  path: string | null;
+}
+
+/** Rejects with `config_invalid` if a file is refused: then it is unknown which files are private. */
+export async function loadLocalConfig(workspace: Workspace): Promise<LocalConfig> {
+  const { config, path } = await loadRepoConfig((file) => textAtBase(workspace, file));
+  return { config: await withNested(config, workspace), path };
+}
+
+async function textAtBase(workspace: Workspace, path: string): Promise<string | undefined> {
+  const entry = (await workspace.tree("base")).get(path);
+  if (!entry) return undefined;
+  if (!entry.mode.startsWith("100")) return refuseIrregular(path);
+  return configText(await workspace.readBlob(entry.oid));
 }

@@ -1,14 +1,15 @@
-import { constants } from "node:fs";
+import { constants, readFileSync } from "node:fs";
 import { access, open, stat, writeFile } from "node:fs/promises";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { styleText } from "node:util";
-import { givenColumns } from "../config/env.ts";
+import { givenColumns, wantsStackTraces } from "../config/process-env.ts";
 import { AppError, errorLine } from "../errors.ts";
 import { PIPED_WIDTH } from "../reporters/terminal-style.ts";
+import { escapeInvisible } from "../text/escape-invisible.ts";
 
 /**
- * Writes and waits until the text has left the process, so that ending it loses nothing. A reader that went away
- * (`hunkwise review | head`) is no failure; a full disk is.
+ * Writes and waits until the text has left the process, so that ending it loses nothing. A closed pipe (`hunkwise review | head`) is not a
+ * failure; a full disk is.
  */
 export function write(stream: NodeJS.WriteStream, text: string): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -28,17 +29,17 @@ export function ignoreClosedPipes(...streams: NodeJS.WriteStream[]): void {
   for (const stream of streams) stream.on("error", () => {});
 }
 
-/** Whether colours are wanted: on a terminal that has them, as NO_COLOR and FORCE_COLOR say. Node knows the rules. */
+/** Whether to use colours: on a terminal that supports them, and according to NO_COLOR and FORCE_COLOR, as Node defines it. */
 export function wantsColour(stream: NodeJS.WriteStream): boolean {
   return styleText("red", "x", { stream }) !== "x";
 }
 
-/** How wide a text may be: as wide as the terminal, else what COLUMNS says. Code is cut on a terminal only. */
+/** Maximum widths of text and code: the terminal's, else that of COLUMNS. Code is only cut on a terminal. */
 export function widthsOf({ columns }: NodeJS.WriteStream): { width: number; codeWidth: number | undefined } {
   return { width: columns || givenColumns() || PIPED_WIDTH, codeWidth: columns || undefined };
 }
 
-/** Rejects with `usage` when `path` cannot be written, before anything was spent on what shall stand there. */
+/** Rejects with `usage` if `path` cannot be written, before the work for it begins. */
 export async function requireWritable(path: string): Promise<void> {
   try {
     const existing = await stat(path).catch(() => null);
@@ -55,7 +56,7 @@ export async function writeOutput(path: string, text: string): Promise<void> {
   });
 }
 
-/** The same for what holds code: readable by this user alone, also where the file was there before. */
+/** The same for code: readable only by this user, also if the file existed before. */
 export async function writePrivate(path: string, text: string): Promise<void> {
   try {
     await using file = await open(path, "w", 0o600);
@@ -71,4 +72,29 @@ function unwritable(error: unknown): AppError {
     remedy: "Name a file in a folder that exists and that you may write to.",
     cause: error,
   });
+}
+
+/** The version in package.json, which lies two folders up in development and when built. */
+export function programVersion(): string {
+  const text = readFileSync(join(import.meta.dirname, "../../package.json"), "utf8");
+  return String(JSON.parse(text).version);
+}
+
+/** The line that is printed when a command fails. A message may quote a server or a repository, hence the escaping. */
+export function complaintLine(error: unknown): string {
+  const text = escapeInvisible(wholeLine(error).replaceAll(/\s*\n\s*/g, " "));
+  return `hunkwise: ${text}${/[.?!]$/.test(text) ? "" : "."}\n`;
+}
+
+/** The same, with a stack trace if LOG_LEVEL is debug or trace. */
+export function complaint(error: unknown): string {
+  const stack = wantsStackTraces() && error instanceof Error ? `${error.stack}\n` : "";
+  return complaintLine(error) + stack;
+}
+
+/** With the last output of a process that died: only its operator reads this. */
+function wholeLine(error: unknown): string {
+  const line = errorLine(error);
+  if (!(error instanceof AppError) || error.code !== "child_died") return line;
+  return error.cause instanceof Error ? `${line}: ${error.cause.message}` : line;
 }

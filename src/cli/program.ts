@@ -1,40 +1,133 @@
+import { Command, CommanderError, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { AppError } from "../errors.ts";
-import type { CommandIo } from "./command.ts";
-import { commands } from "./commands.ts";
-import { commandHelp, programHelp } from "./help.ts";
-import { didYouMean } from "./nearest.ts";
-import { write } from "./output.ts";
-import { parseCommand } from "./parse-command.ts";
-import { programVersion } from "./version.ts";
+import type { CommandContext, CommandIo } from "./command.ts";
+import { programVersion, write } from "./output.ts";
 
-/** Runs one command line and resolves to the exit code. Rejects with what the command rejects with. */
-export async function runProgram(argv: readonly string[], io: CommandIo): Promise<number> {
-  const [name, ...rest] = argv;
-  if (name === undefined) {
-    await write(io.stderr, programHelp());
-    return 2;
+interface Entry {
+  name: string;
+  summary: string;
+  /** Loads the command's file. */
+  load(): Promise<(io: CommandContext) => CommandUnknownOpts>;
+}
+
+/** All commands. Only the file of the requested one is loaded. */
+export const commands: readonly Entry[] = [
+  {
+    name: "review",
+    summary: "review the commits of a local range",
+    load: async () => (await import("./commands/review.ts")).review,
+  },
+  {
+    name: "runs",
+    summary: "list, show and export records of runs",
+    load: async () => (await import("./commands/runs.ts")).runs,
+  },
+  {
+    name: "replay",
+    summary: "repeat a recorded run without a model and name the findings that differ",
+    load: async () => (await import("./commands/replay.ts")).replay,
+  },
+  {
+    name: "tool",
+    summary: "run one of the reviewer's tools and print its result as JSON",
+    load: async () => (await import("./commands/tool.ts")).tool,
+  },
+  {
+    name: "mcp",
+    summary: "serve the reviewer's tools and the review to a coding agent, over the Model Context Protocol",
+    load: async () => (await import("./commands/mcp.ts")).mcp,
+  },
+  {
+    name: "fix",
+    summary: "repair findings of a review, and print the patch",
+    load: async () => (await import("./commands/fix.ts")).fix,
+  },
+  {
+    name: "graph",
+    summary: "ask what a repository knows: callers, tests, documents, commits",
+    load: async () => (await import("./commands/graph.ts")).graph,
+  },
+  {
+    name: "serve",
+    summary: "run the GitHub App: web server and worker in one process",
+    load: async () => (await import("./commands/serve.ts")).serve,
+  },
+  {
+    name: "worker",
+    summary: "run only a worker",
+    load: async () => (await import("./commands/serve.ts")).worker,
+  },
+  {
+    name: "webhook",
+    summary: "feed a stored webhook payload through the app",
+    load: async () => (await import("./commands/webhook.ts")).webhook,
+  },
+  {
+    name: "doctor",
+    summary: "check the installation and say what to do",
+    load: async () => (await import("./commands/doctor.ts")).doctor,
+  },
+  {
+    name: "config",
+    summary: "check, describe and show the repository configuration",
+    load: async () => (await import("./commands/config.ts")).config,
+  },
+];
+
+const HELP_WIDTH = 100;
+
+/** Runs one command line and resolves to the exit code. Rejects with `usage`, or as the command does. */
+export async function runProgram(argv: readonly string[], process: CommandIo): Promise<number> {
+  const io: CommandContext = { ...process, exitCode: 0 };
+  const asked = argv[0] === "help" ? argv[1] : argv[0];
+  let [help, helpAsError] = ["", ""];
+  const program = new Command("hunkwise")
+    .usage("COMMAND [options]")
+    .description("Reviews pull requests: few comments, on the right line.")
+    .version(programVersion(), "-V, --version", "print the version")
+    .helpOption("-h, --help", "print this help")
+    .helpCommand("help [COMMAND]", "print the help of a command")
+    .addHelpText(
+      "after",
+      "\nExamples:\n" +
+        "  hunkwise review --base main      review the checked-out branch against main\n" +
+        "  hunkwise doctor                  see what is missing\n\n" +
+        "Without OPENAI_API_KEY and OPENAI_BASE_URL reviews run offline, with only the built-in analyzers.",
+    )
+    .configureHelp({ helpWidth: HELP_WIDTH })
+    .configureOutput({
+      writeOut: (text) => {
+        help += text;
+      },
+      writeErr: (text) => {
+        helpAsError += text;
+      },
+      outputError: () => {},
+    })
+    .exitOverride();
+  for (const { name, summary, load } of commands) {
+    const command = name === asked ? (await load())(io) : new Command(name);
+    const description = `${summary.charAt(0).toUpperCase()}${summary.slice(1)}.\n\n${command.description()}`;
+    program.addCommand(command.summary(summary).description(description).copyInheritedSettings(program));
   }
-  if (name === "--help" || name === "-h") return say(io, programHelp());
-  if (name === "--version" || name === "-V") return say(io, `${programVersion()}\n`);
-  if (name === "help")
-    return rest.length === 0 ? say(io, programHelp()) : runProgram([...rest, "--help"], io);
-  const entry = commands.find((one) => one.name === name);
-  if (!entry) throw unknown(name);
-  const command = await entry.load();
-  const parsed = parseCommand(entry.name, command, rest);
-  if (parsed.help) return say(io, commandHelp(entry, command));
-  return command.run(parsed.values, parsed.positionals, io);
+  try {
+    await program.parseAsync(argv, { from: "user" });
+    return io.exitCode;
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.code !== "commander.help" && error.exitCode !== 0) throw usageError(error, asked);
+    await write(io.stdout, help);
+    await write(io.stderr, helpAsError);
+    return error.exitCode === 0 ? 0 : 2;
+  }
 }
 
-async function say(io: CommandIo, text: string): Promise<number> {
-  await write(io.stdout, text);
-  return 0;
-}
-
-function unknown(name: string): AppError {
-  const option = name.startsWith("-");
-  const known = option ? ["--help", "--version"] : commands.map((one) => one.name);
-  return new AppError("usage", `unknown ${option ? "option" : "command"} '${name}'`, {
-    remedy: didYouMean(name, known) || "See 'hunkwise --help'.",
+/** Commander's message ends with a line in brackets if it has a suggestion. */
+function usageError({ message }: CommanderError, asked: string | undefined): AppError {
+  const [, what = message, suggestion] =
+    /^error: ([\s\S]*?)(?:\n\((Did you mean [^\n]*)\))?$/.exec(message) ?? [];
+  const command = commands.some(({ name }) => name === asked) ? `${asked} ` : "";
+  return new AppError("usage", what.replace(/\.$/, ""), {
+    remedy: suggestion ?? `See 'hunkwise ${command}--help'.`,
   });
 }

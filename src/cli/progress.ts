@@ -1,10 +1,9 @@
 import type { Usage } from "../llm/model.ts";
 import { dollars, plural, thousands } from "../reporters/outcome.ts";
-import { plainLine } from "../reporters/terminal-style.ts";
-import { clip } from "../reporters/terminal-wrap.ts";
+import { clip, plainLine } from "../reporters/terminal-style.ts";
 import type { ProgressEvent } from "../review/progress.ts";
 
-/** Between two lines of progress where nobody watches a terminal, in milliseconds. */
+/** Milliseconds between two progress lines if the output is not a terminal. */
 const SPARSE_MS = 15_000;
 const REDRAW_MS = 200;
 const CLEAR_LINE = "\r\u001b[2K";
@@ -21,26 +20,26 @@ const phaseWords = {
 
 type Phase = keyof typeof phaseWords;
 
-/** What a run tells, and that before it a model is asked what it can do. */
+/** An event of a run, or the probe of a model before it. */
 type ShownEvent = ProgressEvent | { type: "probe"; model: string };
 
-/** How many of the parts of a phase are done. */
+/** The number of finished parts of a phase. */
 interface Share {
   done: number;
   total: number;
 }
 
-/** What is known about a run; folded from its events, so that display and meaning stay apart. */
-export interface ProgressState {
-  /** The model that is asked what it can do, before the first phase. */
+/** The state of a run, folded from its events. */
+interface ProgressState {
+  /** The model that is being probed, before the first phase. */
   probed: string | null;
   phase: Phase | null;
-  /** Of all loops together. */
+  /** Number of turns of all loops together. */
   turn: number;
-  /** Loops that read the change, and second looks; null as long as nothing is known of them. */
+  /** Agent runs on the change, and verifications; null until they are known. */
   units: Share | null;
   verdicts: Share | null;
-  /** The tool that runs or ran last, with its target; of several loops at once, that of any. */
+  /** The tool that ran last in any agent run, with its target. */
   activity: string;
   served: number;
   total: number;
@@ -87,7 +86,7 @@ export function advance(state: ProgressState, event: ShownEvent): ProgressState 
   }
 }
 
-/** One line about where a run stands. */
+/** The state of a run in one line. */
 export function statusLine(state: ProgressState, elapsedMs: number): string {
   const seconds = Math.floor(elapsedMs / 1000);
   const { usage } = state;
@@ -116,11 +115,11 @@ const isSeveral = (share: Share | null): share is Share => share !== null && sha
 
 export interface Progress {
   handle(event: ShownEvent): void;
-  /** Takes the live line away. Nothing is shown afterwards. */
+  /** Removes the live line. Nothing is shown afterwards. */
   end(): void;
 }
 
-/** One live line on a terminal; elsewhere a plain line for each phase and now and then one in between. */
+/** One live line on a terminal; else a line for each phase, and one every 15 s. */
 export function createProgress(stream: NodeJS.WriteStream, now: () => number = Date.now): Progress {
   return stream.isTTY ? liveProgress(stream, now) : plainProgress(stream, now);
 }

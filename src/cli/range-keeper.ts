@@ -2,84 +2,85 @@ import { existsSync } from "node:fs";
 import { mkdir, mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { programPath } from "../config/env.ts";
-import type { EffectiveConfig } from "../config/repo-config.ts";
+import { programPath } from "../config/process-env.ts";
+import { type EffectiveConfig, mildestMinimum } from "../config/repo-config.ts";
 import { AppError } from "../errors.ts";
-import { requireGit } from "../git/git-version.ts";
 import {
   createGit,
   discoverRepository,
   hasUncommittedChanges,
   type LocalRepository,
-} from "../git/local-repository.ts";
-import { resolveEnds } from "../git/resolve-revision.ts";
+  resolveEnds,
+} from "../git/range.ts";
 import type { Git } from "../git/run-git.ts";
-import { makeTempFolder, removeFolder } from "../git/temp-folder.ts";
+import { makeTempFolder, removeFolder } from "../git/scratch.ts";
+import { createAnchorFiles } from "../review/find/anchor-files.ts";
+import { createCoverageGate, createReviewCoverage } from "../review/find/coverage-gate.ts";
+import { createFindingCollector } from "../review/find/finding-collector.ts";
+import { createDiffSource } from "../tools/diff-source.ts";
+import { privacyOf } from "../tools/private-text.ts";
 import type { ToolContext } from "../tools/tool.ts";
-import { toolContext } from "./call-tool.ts";
-import { KeptGraph } from "./kept-graph.ts";
-import { loadLocalConfig } from "./local-config.ts";
-import { type OpenRange, openRange, type RangeOptions, usualBase } from "./open-range.ts";
+import { KeptGraph } from "./local-graph.ts";
+import { loadLocalConfig, type OpenRange, openRange, type RangeOptions, usualBase } from "./open-range.ts";
 
-/** What is said while the work tree has changes that no commit holds. */
 export const UNCOMMITTED =
-  "The work tree has uncommitted changes. They are not part of this: it shows only commits. Commit them to have them seen.";
+  "The work tree has uncommitted changes. They are not part of this result, which shows only commits. Commit them to include them.";
 
 /**
- * A range is kept for half a day. After a whole one, ranges that nobody is known to read are removed (`removeAbandoned`), and
- * systems tidy the folder for temporary files file by file.
+ * A range is kept for half a day. After a whole day, ranges without a known reader are removed (`removeAbandoned`), and systems delete
+ * single files from the folder for temporary files.
  */
 const KEPT_MS = 12 * 3_600_000;
 
-export interface KeeperOptions extends RangeOptions {
+interface KeeperOptions extends RangeOptions {
   /** Milliseconds; injected by tests. */
   now?: () => number;
-  /** Takes one line for whoever runs this. */
+  /** Takes one line for the user. */
   warn?(text: string): void;
 }
 
-/** A range with all that is made of it once. */
 export interface OpenedRange {
   range: OpenRange;
   config: EffectiveConfig;
   context: ToolContext;
-  /** What the context asks, opened when it is first asked. */
+  /** Opened by the first query. */
   graph: KeptGraph;
 }
 
 export interface CurrentRange extends OpenedRange {
-  /** Whether the work tree has changes that no commit holds, looked at anew; null when that cannot be told. */
+  /** Whether the work tree has uncommitted changes now; null if that is unknown. */
   dirty: Promise<boolean | null>;
 }
 
-/** Keeps a range open for calls that come one after the other while somebody goes on committing. */
+/** Keeps a range open for successive calls while the repository changes. */
 export interface RangeKeeper extends AsyncDisposable {
   /**
-   * Hands over the range as it is now; it stays as it is until `work` has ended. Opened anew only when one of its revisions has
+   * Gives the current range to `work`; it does not change until `work` has ended. Reopened only if one of its revisions has
    * moved, its files are gone, or it is old. Rejects as `openRange` does.
    */
   use<Result>(work: (current: CurrentRange) => Promise<Result>): Promise<Result>;
 }
 
-/** A range and how many are at work on it. */
+/** A range and the number of its users. */
 interface Held {
   shas: string;
   since: number;
   opened: Promise<OpenedRange>;
-  /** The folders that it is read from, once it is open. */
+  /** The folders of its files, after it is open. */
   folders: readonly string[];
   users: number;
-  /** Resolves when it was asked to end and its last user has. */
+  /** Resolves when its end was requested and its last user has finished. */
   unused: PromiseWithResolvers<void>;
   isOld: boolean;
 }
 
 /**
- * Rejects with `repository_unavailable` where there is no repository, and as `requireGit` does; revisions may still come.
+ * Rejects with `repository_unavailable` if there is no repository, and as `requireGit` does. The revisions need not exist yet.
  *
- * @param options the signal ends what is being opened; work that was begun has to end by itself
+ * @param options the signal stops ranges that are being opened; running work must end by itself
  */
 export async function createRangeKeeper(options: KeeperOptions): Promise<RangeKeeper> {
+  const { requireGit } = await import("../git/run-git.ts");
   const { path: gitPath } = await requireGit({ searchPath: programPath() });
   const folder = await makeTempFolder(resolve(tmpdir()));
   const emptyHome = join(folder, "home");
@@ -100,7 +101,7 @@ export async function createRangeKeeper(options: KeeperOptions): Promise<RangeKe
   };
   return {
     async use(work) {
-      // Somebody may have tidied it away.
+      // A cleaner of temporary files may have removed it.
       await mkdir(emptyHome, { recursive: true });
       const now = await lookUp();
       if (isClosed) throw new AppError("aborted", "the server is ending");
@@ -109,7 +110,7 @@ export async function createRangeKeeper(options: KeeperOptions): Promise<RangeKe
       try {
         return await work({ ...(await mine.opened), dirty });
       } finally {
-        // It writes to the folder that goes away with the last of them.
+        // The check writes to the folder that is removed with the last user.
         await dirty;
         held.release(mine);
       }
@@ -122,7 +123,7 @@ export async function createRangeKeeper(options: KeeperOptions): Promise<RangeKe
   };
 }
 
-/** Looks in a folder of its own, as several may look at once. */
+/** Uses a folder of its own, because several calls may run at once. */
 async function isDirty(git: Git, source: LocalRepository, folder: string): Promise<boolean | null> {
   try {
     const own = await mkdtemp(join(folder, "status-"));
@@ -130,7 +131,7 @@ async function isDirty(git: Git, source: LocalRepository, folder: string): Promi
     await removeFolder(own);
     return isChanged;
   } catch {
-    // Somebody may be writing the index at this moment.
+    // Another process may be writing the index.
     return null;
   }
 }
@@ -146,7 +147,7 @@ class HeldRanges {
     this.#now = options.now ?? Date.now;
   }
 
-  /** The range of these revisions. Whoever takes it has to release it. */
+  /** The range of these revisions. The caller must release it. */
   take(now: RangeNow): Held {
     const shas = `${now.baseSha}..${now.headSha}`;
     if (this.#current && !(this.#current.shas === shas && this.#isFresh(this.#current))) this.#retire();
@@ -164,7 +165,7 @@ class HeldRanges {
     if (held.isOld && held.users === 0) held.unused.resolve();
   }
 
-  /** Resolves when nobody is at work on any and all their files are gone. */
+  /** Resolves when no range is in use and all of their files are removed. */
   async end(): Promise<void> {
     this.#retire();
     await Promise.all(this.#ending);
@@ -181,7 +182,7 @@ class HeldRanges {
         held.folders = [place.root, place.gitDir, place.emptyHome];
       },
       () => {
-        // What could not be opened may be asked for again.
+        // A failed open may be tried again.
         if (this.#current === held) this.#current = undefined;
       },
     );
@@ -220,10 +221,10 @@ async function openWhole({ warn = () => {}, ...options }: KeeperOptions): Promis
   }
 }
 
-/** What the revisions of a range are at this moment. */
+/** The current commits of a range. */
 interface RangeNow {
   source: LocalRepository;
-  /** What the base was asked for by: anything git takes for a commit. */
+  /** The name of the base: anything that git resolves to a commit. */
   base: string;
   baseSha: string;
   headSha: string;
@@ -231,13 +232,13 @@ interface RangeNow {
 
 interface RangeToLookUp {
   repo: string;
-  /** Undefined: `usualBase`. */
-  base: string | undefined;
+  /** Default: `usualBase`. */
+  base?: string | undefined;
   head: string;
 }
 
 /**
- * Resolves both revisions without making a checkout: some runs of git. Rejects with `repository_unavailable` or
+ * Resolves both revisions without creating a checkout, with several runs of git. Rejects with `repository_unavailable` or
  * `revision_unknown`.
  */
 async function lookUpRange(git: Git, { repo, base, head }: RangeToLookUp): Promise<RangeNow> {
@@ -247,15 +248,15 @@ async function lookUpRange(git: Git, { repo, base, head }: RangeToLookUp): Promi
 }
 
 /**
- * Whether both revisions are still what they were: one run of git. False also where that takes more to tell, as for `:/words`, to
- * which nothing can be added.
+ * Whether both revisions are unchanged, with one run of git. Also false for a revision that does not accept a suffix `^{commit}`, such as
+ * `:/words`.
  */
 async function isStill(
   git: Git,
   { source, base, baseSha, headSha }: RangeNow,
   head: string,
 ): Promise<boolean> {
-  // What begins with a dash is an option to git.
+  // A text with a leading dash is an option for git.
   if ([base, head].some((text) => text.startsWith("-"))) return false;
   const { gitDir } = source;
   const commits = [base, head].map((text) => `${text}^{commit}`);
@@ -263,7 +264,34 @@ async function isStill(
     const client = createGit({ git, baseDir: gitDir, gitDir, config: [["safe.directory", "*"]] });
     return (await client.raw(["rev-parse", ...commits])) === `${baseSha}\n${headSha}`;
   } catch {
-    // One of them is no more, or the repository is not.
+    // One of them, or the repository, is gone.
     return false;
   }
+}
+
+/** The tools' context for a range, as at the start of a review. */
+export async function toolContext(
+  { workspace, names, roots }: OpenRange,
+  config: EffectiveConfig,
+): Promise<ToolContext> {
+  const isPrivate = await privacyOf(workspace, config.paths.private);
+  const diffs = createDiffSource(workspace, { ...config.paths, isPrivate });
+  const files = await diffs.files();
+  const coverage = createReviewCoverage(files);
+  const gate = createCoverageGate({ files, diffs, coverage, portionBytes: 0 });
+  return {
+    targetBranch: names.base,
+    workspace,
+    alsoRoots: roots,
+    diffs,
+    coverage,
+    report: createFindingCollector({
+      anchorFile: createAnchorFiles(workspace, diffs),
+      refuseToFinish: gate.refuseToFinish,
+      minimumSeverity: mildestMinimum(config),
+      isPrivate,
+      onFinding: () => {},
+    }),
+    isPrivate,
+  };
 }

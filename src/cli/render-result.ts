@@ -1,9 +1,13 @@
+import { AppError } from "../errors.ts";
+import type { Finding, Side } from "../finding.ts";
+import type { Workspace } from "../git/workspace.ts";
 import type { SourceLines } from "../reporters/code-frame.ts";
 import type { ReviewJson } from "../reporters/json.ts";
 import type { RangeNames } from "../reporters/terminal.ts";
 import type { ReviewResult } from "../review/review-result.ts";
-import { withoutSecrets } from "../secrets/redact.ts";
-import { programVersion } from "./version.ts";
+import { redactLines, withoutSecrets } from "../secrets/redact.ts";
+import { splitLines } from "../text/cut.ts";
+import { programVersion } from "./output.ts";
 
 export const formats = ["pretty", "json", "markdown", "sarif"] as const;
 export type Format = (typeof formats)[number];
@@ -16,7 +20,7 @@ const endings: readonly (readonly [ending: string, format: Format])[] = [
   [".markdown", "markdown"],
 ];
 
-/** The format that the name of a file stands for; null if it stands for none. */
+/** The format for a file name by its ending; null for an unknown one. */
 export function formatOfName(file: string): Format | null {
   return endings.find(([ending]) => file.toLowerCase().endsWith(ending))?.[1] ?? null;
 }
@@ -25,11 +29,11 @@ export interface RenderOptions {
   range: RangeNames;
   source: SourceLines;
   colour: boolean;
-  /** Of prose. */
+  /** Width of prose. */
   width: number;
-  /** Of code, on a terminal; left out, code is cut nowhere. */
+  /** Width of code, on a terminal; if omitted, code is not cut. */
   codeWidth?: number | undefined;
-  /** How the command ends; left out where none does. */
+  /** The exit of the command, for `--format json`. */
   exit?: ReviewJson["exit"] | undefined;
 }
 
@@ -42,7 +46,7 @@ export async function renderResult(
   return withoutSecrets(await rendered(format, result, options));
 }
 
-/** Only the reporter that is asked for is loaded. */
+/** Loads only the requested reporter. */
 async function rendered(format: Format, result: ReviewResult, options: RenderOptions): Promise<string> {
   const version = programVersion();
   switch (format) {
@@ -58,4 +62,35 @@ async function rendered(format: Format, result: ReviewResult, options: RenderOpt
     case "sarif":
       return (await import("../reporters/sarif.ts")).renderSarif(result, version);
   }
+}
+
+/**
+ * Reads the files of findings, so that a reporter can show code without reading anything. Whole files are redacted, because a
+ * single line of a key is not recognisable as a secret.
+ */
+export async function loadSources(workspace: Workspace, findings: readonly Finding[]): Promise<SourceLines> {
+  const key = (path: string, side: Side) => `${side}:${path}`;
+  const wanted = new Map(findings.map(({ path, side }) => [key(path, side), { path, side }]));
+  const loaded = new Map<string, readonly string[] | null>();
+  for (const [name, { path, side }] of wanted) loaded.set(name, await readLines(workspace, path, side));
+  return (path, side) => loaded.get(key(path, side)) ?? null;
+}
+
+async function readLines(workspace: Workspace, path: string, side: Side): Promise<string[] | null> {
+  const tree = await workspace.tree(side === "RIGHT" ? "head" : "merge_base");
+  const entry = tree.get(side === "RIGHT" ? path : await pathBefore(workspace, path));
+  if (!entry) return null;
+  try {
+    const { text, binary } = await workspace.readBlob(entry.oid);
+    return binary ? null : splitLines(await redactLines(text));
+  } catch (error) {
+    // A report without a frame is better than none.
+    if (error instanceof AppError && error.code === "too_large") return null;
+    throw error;
+  }
+}
+
+async function pathBefore(workspace: Workspace, path: string): Promise<string> {
+  const change = (await workspace.changes()).find((one) => one.path === path);
+  return change?.oldPath ?? path;
 }

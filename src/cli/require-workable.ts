@@ -2,37 +2,39 @@ import { randomUUID } from "node:crypto";
 import { mkdir, mkdtemp, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { type Env, programPath } from "../config/env.ts";
+import type { Env } from "../config/env.ts";
+import { programPath } from "../config/process-env.ts";
 import { AppError, errorLine } from "../errors.ts";
 
-/** What a process of the App needs, each tried as it will be used. All of these reject with one line and its remedy. */
+/*
+ * The requirements of an App process, each tested as it will be used. All functions reject with one line and its remedy.
+ */
 
-/** Tries what every process of the App works with, before it takes or begins anything. */
+/** Checks the requirements of every App process before it starts any work. */
 export async function requireWorkable({ app, dataDir }: Env, signal: AbortSignal): Promise<void> {
-  const { requireGit } = await import("../git/git-version.ts");
+  const { requireGit } = await import("../git/run-git.ts");
   await requireGit({ searchPath: programPath() });
   try {
     await requireTempFolder();
     await requireRipgrep(signal);
     await requireDataFolder(dataDir);
   } catch (error) {
-    // A process that has an App makes room again; until then it is not ready, and says so.
+    // A process with an App frees disk space again; until then it reports that it is not ready.
     if (app === null || !isFull(error)) throw error;
   }
 }
 
-/** Whether a disk had no room, or this user none on it. */
+/** Whether a disk has no room, or no room for this user. */
 export function isFull(error: unknown): boolean {
   const cause = error instanceof AppError ? error.cause : error;
   return ["ENOSPC", "EDQUOT"].includes((cause as NodeJS.ErrnoException | null | undefined)?.code ?? "");
 }
 
 /**
- * Tries what the server opens once there is an App: GitHub hands its key out only once, and a process that cannot go on then is no
- * place for it.
+ * Checks the requirements after an App exists: GitHub issues its key only once, so the process that receives it must be able to continue.
  */
 export async function requireNextStart(env: Env): Promise<void> {
-  const { openStores } = await import("../queue/open-stores.ts");
+  const { openStores } = await import("../queue/stores.ts");
   const { queue } = await openStores({ databaseUrl: env.databaseUrl, dataFolder: env.dataDir });
   try {
     await queue.check();
@@ -45,7 +47,7 @@ export async function requireNextStart(env: Env): Promise<void> {
   await (await createModels(env.model, options)).load();
 }
 
-/** Searches a file, because a program that is there need not run on this machine. */
+/** Searches a file, because an existing program may not run on this machine. */
 export async function requireRipgrep(signal: AbortSignal): Promise<void> {
   const { searchTree } = await import("../git/search.ts");
   const root = await mkdtemp(join(tmpdir(), "hunkwise-doctor-"));
@@ -64,7 +66,7 @@ export async function requireRipgrep(signal: AbortSignal): Promise<void> {
   }
 }
 
-/** The folders of the data folder that a process writes to, if an earlier one made them. */
+/** The folders of the data folder that a process writes to, if they already exist. */
 const kept = ["mirrors", "checkouts", "trash"];
 
 /**
@@ -85,7 +87,7 @@ export async function requireDataFolder(dataDir: string): Promise<string | undef
   return created;
 }
 
-/** Level by level: where a file system takes no folders (/proc), Node's own `recursive` tries for ever. */
+/** Level by level: on a file system without folders to create (/proc), Node's own `recursive` never ends. */
 async function makeFolder(folder: string): Promise<string | undefined> {
   if (await isThere(folder)) return undefined;
   const above = await makeFolder(dirname(folder));
@@ -95,12 +97,12 @@ async function makeFolder(folder: string): Promise<string | undefined> {
   return above ?? folder;
 }
 
-/** As `requireDataFolder`, and leaves no folder behind that was not there. */
+/** As `requireDataFolder`, but removes the folders that it created. */
 export async function tryDataFolder(dataDir: string): Promise<"there" | "to be created"> {
   const created = await requireDataFolder(dataDir);
   if (created === undefined) return "there";
   for (let folder = dataDir; folder.length >= created.length; folder = dirname(folder)) {
-    // Another process may have begun to use it.
+    // Another process may have started to use it.
     await rmdir(folder).catch(() => {});
   }
   return "to be created";
@@ -115,7 +117,7 @@ export async function requireTempFolder(): Promise<void> {
   });
 }
 
-/** For real: rights do not tell of a read-only or full disk, nor what root may do. */
+/** Writes a file: permissions do not show a read-only or full disk, nor root's rights. */
 async function writeTo(folder: string): Promise<void> {
   const file = join(folder, `hunkwise-probe-${randomUUID()}`);
   try {

@@ -1,30 +1,42 @@
 import { basename, resolve } from "node:path";
 import type { LocalEnv } from "../config/env.ts";
 import type { EffectiveConfig } from "../config/repo-config.ts";
-import { createJournal } from "../journal/journal.ts";
-import { openLogseqVault } from "../journal/logseq-vault.ts";
+import { createJournal, openLogseqVault } from "../journal/journal.ts";
+import { eachRole, factsOf, type Models } from "../llm/model.ts";
 import { runReviewProcess } from "../process/run-review-process.ts";
-import type { StartedReviewProcess } from "../process/start-review-process.ts";
+import type { StartedReviewProcess } from "../process/start-process.ts";
 import { plural } from "../reporters/outcome.ts";
 import type { ProgressEvent } from "../review/progress.ts";
+import { limitsOf, type ReviewInput } from "../review/review-input.ts";
 import type { ReviewResult } from "../review/review-result.ts";
 import { registerSecret } from "../secrets/live-secrets.ts";
 import { type ConnectedModels, createModels } from "./create-model.ts";
 import type { OpenRange } from "./open-range.ts";
-import { inputOf } from "./review-input.ts";
 import { onRecord, openRunRecord, type RecordPlaces, type RunRecord } from "./run-record.ts";
 
-export interface ConnectOptions {
-  /** Takes one line for whoever runs this. */
+/** The review input of a local range: without a description, and with the limits of the repository. */
+export function inputOf(targetBranch: string, config: EffectiveConfig, models: Models | null): ReviewInput {
+  return {
+    targetBranch,
+    pull: null,
+    history: null,
+    config,
+    limits: limitsOf(config),
+    models: models && eachRole(models, factsOf),
+  };
+}
+
+interface ConnectOptions {
+  /** Takes one line for the user. */
   warn(text: string): void;
-  /** Told of each model that has to be asked what it can do, right before. */
+  /** Called right before a model is probed. */
   onProbe?: (model: string) => void;
   signal: AbortSignal;
 }
 
 /**
- * The models of the environment, ready to be asked; null where there is none and the analyzers review alone. Of a model that was
- * asked before, nothing is loaded or asked here. One that cannot be asked fails the requests of this run at once, with that fault.
+ * The models of the environment, ready for requests; null if there is none and only the analyzers review. A model that was probed before is
+ * neither loaded nor asked here. If a model cannot be reached, the requests of this run fail at once with that error.
  */
 export async function connectModels(
   { model, pricesFile, modelFolder, notices }: LocalEnv,
@@ -42,27 +54,27 @@ export async function connectModels(
 export interface ReviewRangeOptions {
   range: OpenRange;
   config: EffectiveConfig;
-  /** Null for a review by the analyzers alone. */
+  /** Null for a review by the analyzers only. */
   connected: ConnectedModels | null;
   /** Absolute path of the index of the repository's graph, which is only read; left out or null, there is none. */
   graphIndex?: string | null;
-  /** Where it leaves its record; left out, it leaves none. */
+  /** The place of its record; if omitted, nothing is recorded. */
   records?: RecordPlaces;
-  /** Takes one line for whoever runs this. */
+  /** Takes one line for the user. */
   warn?(text: string): void;
   onProgress(event: ProgressEvent): void;
   signal: AbortSignal;
-  /** A process that has begun to load; it ends with the review. Without it one is started. */
+  /** A process that is already loading; it ends with the review. If omitted, one is started. */
   started?: StartedReviewProcess | undefined;
 }
 
 export interface ReviewedRange {
   reviewed: ReviewResult;
-  /** Why the model failed, in full: for whoever runs this, never for the public. Null when it did not. */
+  /** The full error of the model, only for the user and never for the public. Null if there was none. */
   modelFault: string | null;
 }
 
-/** Reviews a local range in a process of its own, on record from the first to the last. Rejects as `runReviewProcess` does. */
+/** Reviews a local range in a separate process, and records it from the first to the last step. Rejects as `runReviewProcess` does. */
 export async function reviewRange(options: ReviewRangeOptions): Promise<ReviewedRange> {
   const { range, records = none } = options;
   await using record = await openRunRecord(records, `${range.names.base}...${range.names.head}`, {
@@ -92,7 +104,7 @@ async function review(options: ReviewRangeOptions, record: RunRecord): Promise<R
   const { range, config, connected, graphIndex = null, signal, started } = options;
   let modelFault: string | null = null;
   const onProgress = (event: ProgressEvent) => {
-    // The review process is at work now, and this one has nothing to do until the first turn.
+    // The review process is working now, and this one is idle until the first turn.
     connected?.load().catch(() => {});
     if (event.type === "model_failed") modelFault = event.error;
     options.onProgress(event);

@@ -1,27 +1,185 @@
 import { randomBytes } from "node:crypto";
+import { createReadStream } from "node:fs";
 import { type FileHandle, mkdir, open, readdir, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
+import { z } from "zod";
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import { AppError, errorLine } from "../errors.ts";
+import { LoopEntry, MasksEntry } from "../process/messages.ts";
+import type { RecordedEntry } from "../queue/runs.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
-import { entryLine, headerLine, type RunHeader } from "./run-file.ts";
-import { programVersion } from "./version.ts";
+import { programVersion } from "./output.ts";
 
-/** Where a local review leaves its record. */
+/*
+ * The record of a run: a file with one JSON object a line, the first of which is a header. A local review, `--trajectory` and
+ * `runs --export` write the same format.
+ */
+
+/** The first line. Snake case: it leaves the process. */
+export const RunHeader = z.object({
+  kind: z.literal("record"),
+  format: z.literal(1),
+  /** Of Hunkwise. */
+  version: z.string(),
+  id: z.string(),
+  /** local: of a range on this machine. */
+  source: z.enum(["server", "local"]),
+  /** "review", or another request: "ask", "fix". */
+  task: z.string(),
+  /** Who requested it on GitHub; null for an event and for a local run. Omitted by older versions. */
+  requested_by: z.string().nullable().default(null),
+  /** "owner/name", or the folder of a local one. */
+  repository: z.string(),
+  pull: z.int().nullable(),
+  /** The local range as given: "main...topic". */
+  range: z.string().nullable(),
+  /** ISO 8601. */
+  began_at: z.iso.datetime(),
+});
+export type RunHeader = z.infer<typeof RunHeader>;
+
+export interface RunFile {
+  header: RunHeader;
+  entries: RecordedEntry[];
+}
+
+export const headerLine = (header: z.input<typeof RunHeader>): string => `${JSON.stringify(header)}\n`;
+
+/** `at` in milliseconds since 1970. */
+export function entryLine({ at, claim, entry }: RecordedEntry): string {
+  return `${JSON.stringify({ ...entry, at, claim })}\n`;
+}
+
+/** A larger file is not a record. */
+const MOST_BYTES = 256_000_000;
+
+/**
+ * Reads a record. An incomplete last line, of a killed run, is ignored.
+ * @throws AppError `usage`, naming the invalid line.
+ */
+export async function readRunFile(path: string, mostBytes = MOST_BYTES): Promise<RunFile> {
+  const text = await readText(path, mostBytes).catch((error: unknown) => {
+    throw new AppError("usage", `the record cannot be read: ${errorLine(error)}`, {
+      remedy: "Name a file that hunkwise runs export has written.",
+      cause: error,
+    });
+  });
+  return parseRunFile(text, path);
+}
+
+/** Also from a pipe, whose size is unknown. */
+async function readText(path: string, mostBytes: number): Promise<string> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of createReadStream(path)) {
+    pieces.push(piece);
+    bytes += piece.length;
+    if (bytes > mostBytes) throw new Error(`it is larger than ${mostBytes / 1_000_000} MB`);
+  }
+  return Buffer.concat(pieces).toString("utf8");
+}
+
+/** Reads only the header. Rejects if it is invalid. */
+export async function readRunHeader(path: string): Promise<RunHeader> {
+  let start = "";
+  for await (const piece of createReadStream(path, { encoding: "utf8", end: LONGEST_HEADER })) start += piece;
+  return headerIn(wholeLines(start)[0] ?? "", path);
+}
+
+const LONGEST_HEADER = 64 * 1024;
+
+function parseRunFile(text: string, path: string): RunFile {
+  const [first = "", ...rest] = wholeLines(text);
+  const entries = rest.map((line, index) => lineOf(line, path, index + 2, parseEntry));
+  return { header: headerIn(first, path), entries };
+}
+
+const headerIn = (line: string, path: string): RunHeader =>
+  lineOf(line, path, 1, (value) => RunHeader.parse(value));
+
+/** Every line ends with a line feed; text after the last one was cut off. */
+const wholeLines = (text: string): string[] => text.split("\n").slice(0, -1);
+
+function lineOf<T>(line: string, path: string, number: number, parse: (value: unknown) => T): T {
+  try {
+    return parse(shallow(JSON.parse(line)));
+  } catch (error) {
+    const why = error instanceof z.ZodError ? z.prettifyError(error).split("\n").join(" ") : errorLine(error);
+    throw new AppError("usage", `${path}:${number} is no line of a record: ${why}`, {
+      remedy: "Name a file that hunkwise runs export, or a review of this version, has written.",
+    });
+  }
+}
+
+/** Real records need a tenth of this; unlimited depth would overflow recursive readers. */
+const DEEPEST = 200;
+
+function shallow(value: unknown): unknown {
+  let level = [value];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > DEEPEST) throw new Error(`it is nested more than ${DEEPEST} deep`);
+    level = level.flatMap((one) => (typeof one === "object" && one !== null ? Object.values(one) : []));
+  }
+  return value;
+}
+
+/*
+ * The entries of a record. A file may have been manipulated: the fields that are read are checked here, and unknown fields of
+ * other versions are kept. The input and the result of a review are checked by their readers.
+ */
+
+const ObjectName = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/, "is no full object name");
+const kind = <Kind extends TrajectoryEntry["kind"]>(name: Kind) => ({ kind: z.literal(name) });
+const Comment = z.looseObject({ finding: z.string(), id: z.int(), url: z.string() });
+
+const JobEntry = z.discriminatedUnion("kind", [
+  z.looseObject({
+    ...kind("run"),
+    what: z.enum(["answer", "fix"]).optional(),
+    shas: z.looseObject({ head: ObjectName, base: ObjectName, mergeBase: ObjectName }),
+    input: z.unknown(),
+  }),
+  z.looseObject({ ...kind("unit"), head: z.string(), loop: z.string() }),
+  z.looseObject({ ...kind("told") }),
+  z.looseObject({ ...kind("note"), page: z.string(), content: z.string(), answer: z.string() }),
+  z.looseObject({
+    ...kind("wrote"),
+    ...{ request: z.string(), id: z.int().nullable(), url: z.string().nullable() },
+  }),
+  z.looseObject({ ...kind("posted"), comments: z.array(Comment) }),
+  z.looseObject({ ...kind("ended"), outcome: z.string(), reason: z.string() }),
+  z.looseObject({ ...kind("check_opened"), head: z.string(), trigger: z.string() }),
+  z.looseObject({ ...kind("began"), head: z.string() }),
+  z.looseObject({ ...kind("result"), head: z.string(), base: z.string(), result: z.unknown() }),
+]);
+
+const Entry = z.discriminatedUnion("kind", [LoopEntry, MasksEntry, JobEntry]);
+
+/** The last date of JavaScript. */
+const LATEST = 8.64e15;
+const Stamp = z.looseObject({ at: z.int().min(0).max(LATEST), claim: z.int() });
+
+/** @throws ZodError */
+function parseEntry(value: unknown): { at: number; claim: number; entry: TrajectoryEntry } {
+  const { at, claim, ...entry } = Stamp.parse(value);
+  return { at, claim, entry: Entry.parse(entry) as unknown as TrajectoryEntry };
+}
+
+/** The places for the record of a local review. */
 export interface RecordPlaces {
-  /** Of the repository, whose folder the record names. */
+  /** The repository, whose folder the record names. */
   repository: string;
-  /** The folder of all of them; null if there is no place for one, undefined if no record is wanted. */
+  /** The folder of all records; null if there is no place for them, undefined if no record is wanted. */
   folder: string | null | undefined;
-  /** How long they are kept there. */
+  /** How long records are kept there. */
   keepMs: number;
-  /** A Logseq graph that takes its notes; left out or null, none are taken. */
+  /** A Logseq graph that stores notes; if omitted or null, none are stored. */
   logseqDir?: string | null;
-  /** A file of its own, named by whoever runs this. */
+  /** A file named by the user. */
   file?: string | undefined;
 }
 
-/** Does something that is on record from the first to the last, with why it ended: what `ended` says of what it came to. */
+/** Runs `work` and records how it ended: `ended` describes the result. */
 export async function onRecord<Result>(
   record: RunRecord,
   work: () => Promise<Result>,
@@ -37,22 +195,22 @@ export async function onRecord<Result>(
   }
 }
 
-/** The record of a run under way, which ends with it. */
+/** The record of a running run, which ends with it. */
 export interface RunRecord extends AsyncDisposable {
-  /** Resolves when the entry is written: in a file that was named, for good. */
+  /** Resolves when the entry is written; in a file named by the user, durably. */
   append(entry: TrajectoryEntry): Promise<void>;
 }
 
-export interface RecordOptions {
+interface RecordOptions {
   task?: string;
   now?: () => Date;
-  /** Takes one line for whoever runs this. */
+  /** Takes one line for the user. */
   warn?: ((text: string) => void) | undefined;
 }
 
 /**
- * Begins a record. What cannot be left in the folder of all records is warned of: a review that was paid for is worth more.
- * @throws AppError `usage` where the named file cannot be written.
+ * Begins a record. If the records folder cannot be written, it only warns: the review itself is worth more.
+ * @throws AppError `usage` if the named file cannot be written.
  */
 export async function openRunRecord(
   { repository, folder, keepMs, file }: RecordPlaces,
@@ -108,7 +266,7 @@ async function keep(
     try {
       await work();
     } catch {
-      // A folder that is read-only or full. Half a record would pass for a whole one: nothing follows on a gap.
+      // The folder is read-only or full. A partial record could pass for a complete one, so nothing is written after a gap.
       await file?.close().catch(() => {});
       file = null;
       notKept(`${dirname(folder ?? "")} cannot be written`);
@@ -117,7 +275,7 @@ async function keep(
   await attempt(async () => {
     if (!folder) return;
     await prepareRunsFolder(folder, keepMs, new Date(header.began_at));
-    // Appending, so that nothing that stands there is ever written over.
+    // Appending never overwrites an existing record.
     file = await open(runPath(folder, header.id), "ax", 0o600);
     await file.appendFile(headerLine(header));
   });
@@ -127,11 +285,11 @@ async function keep(
   };
 }
 
-/** Readable by this user alone, because it holds code. */
+/** Readable only by this user, because it holds code. */
 async function openNamed(path: string): Promise<FileHandle> {
   try {
     const file = await open(path, "w", 0o600);
-    // A file that was there before keeps its mode.
+    // A file that already existed keeps its mode.
     await file.chmod(0o600);
     return file;
   } catch (error) {
@@ -142,7 +300,7 @@ async function openNamed(path: string): Promise<FileHandle> {
   }
 }
 
-/** So many records of local reviews stay at most: some hundred megabytes. */
+/** At most this many records of local reviews are kept: some hundred megabytes. */
 const MOST_RUNS = 500;
 
 const name = /^(\d{8}-\d{6}-[0-9a-f]{6})\.jsonl$/;
@@ -162,7 +320,7 @@ export function runBegan(id: string): number {
 
 export const runPath = (folder: string, id: string): string => join(folder, `${id}.jsonl`);
 
-/** Ids of the records in a folder, newest first; none where there is no such folder. */
+/** Ids of the records in a folder, newest first; none if there is no such folder. */
 export async function localRunIds(folder: string): Promise<string[]> {
   const names = await readdir(folder).catch(() => []);
   return names
@@ -172,8 +330,8 @@ export async function localRunIds(folder: string): Promise<string[]> {
 }
 
 /**
- * Makes the folder, which holds code and is this user's alone, and deletes the records in it that are older than `keepMs`, and
- * the oldest beyond the limit of their number.
+ * Makes the folder, which only this user may read because it holds code. Deletes records in it that are older than `keepMs`, and
+ * the oldest ones beyond the maximum number.
  */
 export async function prepareRunsFolder(folder: string, keepMs: number, now: Date): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });

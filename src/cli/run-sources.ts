@@ -4,15 +4,21 @@ import { readLocalEnv } from "../config/env.ts";
 import { readRunsPlace } from "../config/server-env.ts";
 import { AppError, errorLine } from "../errors.ts";
 import type { Task } from "../queue/job.ts";
-import { type OpenRuns, openRuns } from "../queue/open-runs.ts";
-import type { RecordedEntry, StoredRun } from "../queue/runs.ts";
-import { type RunFile, type RunHeader, readRunFile, readRunHeader } from "./run-file.ts";
-import { localRunIds, runBegan, runPath } from "./run-record.ts";
+import { type OpenRuns, openRuns, type RecordedEntry, type StoredRun } from "../queue/runs.ts";
+import { programVersion } from "./output.ts";
+import {
+  localRunIds,
+  type RunFile,
+  type RunHeader,
+  readRunFile,
+  readRunHeader,
+  runBegan,
+  runPath,
+} from "./run-record.ts";
 import { lastReview, paidFor } from "./run-summary.ts";
-import { programVersion } from "./version.ts";
 
 /** Figures of a run. Snake case: `--json` prints them. */
-export interface RunFigures {
+interface RunFigures {
   /** Of its last review; null if none has a result. */
   findings: number | null;
   /** Of all its model turns, also those of failed attempts; null if no model was asked. */
@@ -38,37 +44,37 @@ export interface RunRow extends RunFigures {
   source: "server" | "local";
   /** "review", "ask", "fix" ... */
   task: string;
-  /** Who asked for it on GitHub; null for an event and for a local one. */
+  /** Who requested it on GitHub; null for an event and for a local run. */
   requested_by: string | null;
   repository: string;
   pull: number | null;
   range: string | null;
-  /** ISO 8601; of a server's task, when it came. */
+  /** ISO 8601; for a server's task, its arrival. */
   began_at: string;
   ended_at: string | null;
   /**
-   * waiting, running, done, skipped, superseded, failed; unfinished: cut off, or under way on this machine; unreadable: its file is no
-   * record, or not any more.
+   * waiting, running, done, skipped, superseded, failed; unfinished: interrupted, or still running on this machine; unreadable: its file is
+   * not a valid record, or no longer one.
    */
   state: string;
   reason: string | null;
 }
 
 export interface RunFilter {
-  repository: string | undefined;
-  pull: number | undefined;
+  repository?: string | undefined;
+  pull?: number | undefined;
   limit: number;
 }
 
-/** Everything of one run. */
+/** A whole run. */
 export interface WholeRun extends RunFile {
   row: RunRow;
 }
 
-/** Where runs are on record: the folder of local ones, and a server's database where this environment is that of one. */
+/** The records of runs: the folder of local ones, and the database if this environment is that of a server. */
 export interface RunSources extends AsyncDisposable {
   list(filter: RunFilter): Promise<RunRow[]>;
-  /** @throws AppError `usage` where no run has such an id, or several have. */
+  /** @throws AppError `usage` if no run or several runs have such an id. */
   find(id: string): Promise<WholeRun>;
 }
 
@@ -120,7 +126,7 @@ async function localRows(folder: string | null, filter: RunFilter): Promise<RunR
   return rows;
 }
 
-/** None where it does not fit, or a review that began has deleted it meanwhile. */
+/** Empty if it does not match, or if a new review has deleted it meanwhile. */
 async function localRow(folder: string, id: string, filter: RunFilter): Promise<RunRow[]> {
   const path = runPath(folder, id);
   try {
@@ -131,7 +137,7 @@ async function localRow(folder: string, id: string, filter: RunFilter): Promise<
   }
 }
 
-/** That there is one is worth knowing: whoever damaged a record might like nobody to. */
+/** Listed, because damaging a record must not hide it. */
 const unreadableRow = (id: string, reason: string): RunRow => ({
   ...{ id, source: "local", task: "", requested_by: null, repository: "", pull: null, range: null },
   ...{ began_at: isoTime(runBegan(id)), ended_at: null, state: "unreadable", reason },
@@ -155,7 +161,7 @@ function rowOfLocal({ header, entries }: RunFile): RunRow {
   };
 }
 
-/** So many are asked for at a time where few of them may fit. */
+/** Rows to fetch at a time. */
 const PAGE = 100;
 
 async function serverRows(server: OpenRuns, filter: RunFilter): Promise<RunRow[]> {
@@ -179,7 +185,7 @@ async function wholeStored(server: OpenRuns, run: StoredRun): Promise<WholeRun> 
   return { row: rowOf(run, recorded), header: headerOf(run), entries: [...recorded, ...endOf(run)] };
 }
 
-/** Of an ended job the queue knows how it ended; a record that stands by itself says so at its end. */
+/** The queue knows how a job ended; an exported record has this in its last entry. */
 function endOf({ outcome, reason, endedAt, attempts }: StoredRun): RecordedEntry[] {
   if (outcome === null || endedAt === null) return [];
   return [{ at: endedAt, claim: attempts, entry: { kind: "ended", outcome, reason: reason ?? "" } }];

@@ -7,16 +7,16 @@ import { FixInput, FixResult } from "../review/fix/fix-input.ts";
 import { type PlacedFinding, ReviewResult } from "../review/review-result.ts";
 
 /*
- * What one run did, as data: made from its record, rendered elsewhere. Snake case, because it leaves the process. All text in it is
- * as a model, a repository or a pull request wrote it: what prints it escapes it and takes out secrets.
+ * A summary of one run as data: created from its record, rendered elsewhere. Snake case, because it leaves the process. All text in it is
+ * from a model, a repository or a pull request; the printing code escapes it and removes secrets.
  */
 
 export interface RunSummary {
-  /** How many attempts left entries on the record. */
+  /** Number of attempts with entries on the record. */
   attempts: number;
   /** Full object names; null if no review, answer or fix began. */
   commits: { head: string; base: string; merge_base: string } | null;
-  /** What people asked for in words; null for an event. */
+  /** The request in people's words; null for an event. */
   asked: Asked | null;
   totals: {
     files_read: number;
@@ -33,7 +33,7 @@ export interface RunSummary {
   /** At most one of each kind, the last: a fix is followed by a review. */
   results: ResultSummary[];
   written: { after_ms: number; request: string; id: number | null; url: string | null }[];
-  /** What was paid, by purpose: "review", "second looks at findings". */
+  /** The cost by purpose: "review", "second looks at findings". */
   paid_for: ({ purpose: string } & Paid)[];
 }
 
@@ -43,7 +43,7 @@ export type Asked =
   | { what: "fix"; targets: { id: string; path: string; line: number | null; title: string }[] };
 
 /** One agent loop. `after_ms` counts from the begin of the run. */
-export interface LoopSummary {
+interface LoopSummary {
   name: string;
   /** Of the finding that the loop is about; null if it is about none. */
   title: string | null;
@@ -51,17 +51,17 @@ export interface LoopSummary {
   steps: LoopStep[];
 }
 
-export type LoopStep =
+type LoopStep =
   | { kind: "turn"; after_ms: number; turn: number; text: string; calls: CallSummary[] }
-  /** What the model was told on the way; the task itself is left out. */
+  /** Messages to the model during the run, without the task itself. */
   | { kind: "messages"; after_ms: number; messages: string[] }
   | { kind: "stopped"; after_ms: number; reason: string; fault: string | null };
 
-export interface CallSummary {
+interface CallSummary {
   tool: string;
   /** As the model wrote them: JSON, if it wrote JSON. */
   arguments: string;
-  /** The values that say most, without their names: "src/cart.ts:6". */
+  /** The most informative values, without their names: "src/cart.ts:6". */
   about: string;
   /** First line of the result; null if there is none on record. */
   answer: string | null;
@@ -80,8 +80,8 @@ export type ResultSummary =
       "summary" | "repairs" | "tried_out" | "stop_reason" | "usage"
     >);
 
-/** What turns of a model took. */
-export interface Paid {
+/** The usage of model turns. */
+interface Paid {
   turns: number;
   tokens: number;
   cached_tokens: number;
@@ -124,7 +124,7 @@ export function summaryOf(recorded: readonly RecordedEntry[], began: number): Ru
   };
 }
 
-/** What a run paid for: every turn on record counts once, whichever attempts made use of it. */
+/** The usage that a run paid for: every turn on record counts once, even if several attempts used it. */
 export function paidFor(entries: readonly TrajectoryEntry[]): Paid {
   const usages = entries.flatMap((entry) => (entry.kind === "turn" ? [entry.model.usage] : []));
   const sum = (of: (usage: Usage) => number) => usages.reduce((total, usage) => total + of(usage), 0);
@@ -142,7 +142,7 @@ export function lastReview(entries: readonly TrajectoryEntry[]): ReviewResult | 
   return ReviewResult.safeParse(last?.result).data;
 }
 
-/** What loops are for, by how their names begin: the first that fits. */
+/** Purposes of loops, by the beginnings of their names: the first match counts. */
 const purposes: readonly (readonly [string, string])[] = [
   ["fix:check", "second looks at the repair"],
   ["verify", "second looks at findings"],
@@ -209,7 +209,7 @@ function askedIn(entries: readonly TrajectoryEntry[]): Asked | null {
   );
 }
 
-/** Titles of everything that reviews found, also of refuted findings, by the ids of findings. */
+/** Titles of all findings of reviews, including refuted ones, by id. */
 function titlesIn(entries: readonly TrajectoryEntry[]): ReadonlyMap<string, string> {
   const reviews = entries.flatMap((entry) =>
     entry.kind === "result" ? (ReviewResult.safeParse(entry.result).data ?? []) : [],
@@ -262,7 +262,7 @@ interface TimedEntry {
   entry: LoopEntry;
 }
 
-/** A second look is titled after its finding: "verify:FINDING". */
+/** A verification has the title of its finding: "verify:FINDING". */
 function loopOf(
   name: string,
   entries: readonly TimedEntry[],
@@ -311,7 +311,7 @@ function stepOf(entry: LoopEntry, after_ms: number, answers: ReadonlyMap<string,
   }
 }
 
-/** Arguments that say most about a call, in the order in which they are shown. */
+/** The most informative arguments of a call, in display order. */
 const telling = [
   ...["severity", "verdict", "state", "file_path", "path", "pattern", "query", "directory", "page_name"],
   ...["title", "reason", "summary", "content", "name"],

@@ -1,25 +1,221 @@
+import { createPrivateKey, type KeyObject } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { homedir } from "node:os";
-import { isAbsolute, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { parseEnv } from "node:util";
 import { z } from "zod";
-import { AppError } from "../errors.ts";
-import { dataFolder, ownFolder } from "./data-folder.ts";
-import { type EmbeddingEnv, type ModelEnv, readEmbedding, readModel } from "./model-env.ts";
-import { readPrivateKey, readPrivateKeyFile } from "./private-key.ts";
+import { AppError, errorLine } from "../errors.ts";
+import { cacheFolder, dataFolder, ownFolder } from "./folders.ts";
 import {
+  defaultContextTokens,
+  defaultModel,
+  type effortNames,
+  leastContextTokens,
   type logLevels,
   missing,
   namesWith,
   noticesOf,
   parseVariables,
+  type protocolNames,
   type RawEnv,
   requireNone,
   VariableFault,
   type Variables,
 } from "./variables.ts";
 
-/** What makes this process the App. */
+export interface ModelEnv {
+  /** Null for a local server that needs none. */
+  apiKey: string | null;
+  /** Null for OpenAI's own. */
+  baseUrl: string | null;
+  /** Azure's classic API at `baseUrl`, which names the deployment in its paths; null for any other. */
+  azure: { deployment: string; apiVersion: string } | null;
+  /** Names of the models by role; with Azure's classic API, all but the first are deployments. */
+  name: string;
+  verifyName: string;
+  summarizeName: string;
+  contextTokens: number;
+  /** False if `contextTokens` is assumed; the endpoint's value is then better. */
+  contextIsConfigured: boolean;
+  protocol: (typeof protocolNames)[number];
+  /** Null if the model decides. */
+  reasoningEffort: (typeof effortNames)[number] | null;
+  /** The fallback while the others are unavailable; it is probed separately. Null for none. */
+  fallback: ModelEnv | null;
+}
+
+/** The model of the environment; null if neither a key nor an endpoint is set. */
+function readModel(given: Variables): ModelEnv | null {
+  const endpoint = given.AZURE_OPENAI_ENDPOINT
+    ? atAzure(given, given.AZURE_OPENAI_ENDPOINT)
+    : atOpenAi(given);
+  if (endpoint === null) return null;
+  requireContext(given);
+  const model: ModelEnv = {
+    ...endpoint,
+    verifyName: given.HUNKWISE_VERIFY_MODEL ?? endpoint.name,
+    summarizeName: given.HUNKWISE_SUMMARIZE_MODEL ?? endpoint.name,
+    contextTokens: given.HUNKWISE_CONTEXT_TOKENS ?? defaultContextTokens,
+    contextIsConfigured: given.HUNKWISE_CONTEXT_TOKENS !== undefined,
+    protocol: given.HUNKWISE_PROTOCOL,
+    reasoningEffort: given.HUNKWISE_REASONING_EFFORT ?? null,
+    fallback: null,
+  };
+  return { ...model, fallback: readFallback(given, model) };
+}
+
+/** A person who names the protocol has a reason for a small window. */
+function requireContext({ HUNKWISE_CONTEXT_TOKENS: tokens, HUNKWISE_PROTOCOL: protocol }: Variables): void {
+  if (protocol !== "auto" || tokens === undefined || tokens >= leastContextTokens) return;
+  const variable = "HUNKWISE_CONTEXT_TOKENS";
+  throw new VariableFault(variable, `${variable} is ${tokens}, and a review needs ${leastContextTokens}`, {
+    remedy:
+      "Use a model with a larger window, or set HUNKWISE_PROTOCOL to native or text, with which reviews may fail.",
+  });
+}
+
+function readFallback(given: Variables, model: ModelEnv): ModelEnv | null {
+  const { HUNKWISE_FALLBACK_BASE_URL: baseUrl, HUNKWISE_FALLBACK_API_KEY: apiKey } = given;
+  const name = given.HUNKWISE_FALLBACK_MODEL;
+  if (!name) {
+    if (baseUrl || apiKey)
+      throw missing("HUNKWISE_FALLBACK_MODEL", "Name the model that shall stand in for the others");
+    return null;
+  }
+  const { azure } = model;
+  // The key of one provider must not go to another.
+  const place = baseUrl
+    ? { apiKey: apiKey ?? null, baseUrl: withoutSlash(baseUrl), azure: null }
+    : { apiKey: apiKey ?? model.apiKey, azure: azure && { ...azure, deployment: name } };
+  return {
+    ...{ ...model, ...place, name, verifyName: name, summarizeName: name },
+    // The configuration describes the other models.
+    contextTokens: Math.min(model.contextTokens, defaultContextTokens),
+    contextIsConfigured: false,
+    protocol: "auto",
+  };
+}
+
+type Endpoint = Pick<ModelEnv, "apiKey" | "baseUrl" | "azure" | "name">;
+
+function atOpenAi(given: Variables): Endpoint | null {
+  const { OPENAI_API_KEY: apiKey, OPENAI_BASE_URL: baseUrl, HUNKWISE_MODEL: name } = given;
+  if (!apiKey && !baseUrl) return null;
+  if (!name && baseUrl)
+    throw missing("HUNKWISE_MODEL", "Name the model that the server at OPENAI_BASE_URL shall use");
+  return {
+    apiKey: apiKey ?? null,
+    baseUrl: baseUrl ? withoutSlash(baseUrl) : null,
+    azure: null,
+    name: name ?? defaultModel,
+  };
+}
+
+function atAzure(given: Variables, address: string): Endpoint {
+  if (given.OPENAI_BASE_URL) {
+    throw new VariableFault("OPENAI_BASE_URL", "OPENAI_BASE_URL and AZURE_OPENAI_ENDPOINT are both set", {
+      remedy: "Unset the one that is not meant.",
+    });
+  }
+  // OpenAI's own key must not go to another server, and a missing key is a mistake there.
+  const apiKey = given.AZURE_OPENAI_API_KEY;
+  if (!apiKey) throw missing("AZURE_OPENAI_API_KEY", "Set a key of the resource at AZURE_OPENAI_ENDPOINT");
+  const deployment = given.AZURE_OPENAI_DEPLOYMENT ?? given.HUNKWISE_MODEL;
+  if (!deployment) throw missing("AZURE_OPENAI_DEPLOYMENT", "Name the deployment that shall be asked");
+  const baseUrl = withoutSlash(address);
+  // The newer API needs no version: there a deployment is named like a model.
+  if (/\/openai\/v1$/.test(baseUrl)) return { apiKey, baseUrl, azure: null, name: deployment };
+  const apiVersion = given.OPENAI_API_VERSION;
+  if (!apiVersion)
+    throw missing("OPENAI_API_VERSION", "Set the API version, or end AZURE_OPENAI_ENDPOINT in /openai/v1");
+  return { apiKey, baseUrl, azure: { deployment, apiVersion }, name: given.HUNKWISE_MODEL ?? deployment };
+}
+
+const withoutSlash = (address: string) => address.replace(/\/+$/, "");
+
+/** The embedding model and its endpoint. */
+export interface EmbeddingEnv {
+  name: string;
+  /** Null for a local server that needs none. */
+  apiKey: string | null;
+  /** Null for OpenAI's own. */
+  baseUrl: string | null;
+  azure: ModelEnv["azure"];
+  /** Maximum tokens for one update of a repository's index. */
+  maxTokens: number;
+}
+
+/** Null if no such model is named. It uses the endpoint of the review model, unless it has its own. */
+function readEmbedding(given: Variables, model: ModelEnv | null): EmbeddingEnv | null {
+  const { HUNKWISE_EMBEDDING_MODEL: name, HUNKWISE_EMBEDDING_TOKENS: maxTokens } = given;
+  const { HUNKWISE_EMBEDDING_BASE_URL: baseUrl, HUNKWISE_EMBEDDING_API_KEY: apiKey } = given;
+  if (!name) {
+    if (baseUrl || apiKey)
+      throw missing("HUNKWISE_EMBEDDING_MODEL", "Name the model that shall make vectors");
+    return null;
+  }
+  // The key of one provider must not go to another.
+  if (baseUrl)
+    return { name, apiKey: apiKey ?? null, baseUrl: withoutSlash(baseUrl), azure: null, maxTokens };
+  if (!model && !apiKey)
+    throw missing(
+      "HUNKWISE_EMBEDDING_API_KEY",
+      "Set it, or HUNKWISE_EMBEDDING_BASE_URL to a server without one",
+    );
+  const azure = model?.azure ? { ...model.azure, deployment: name } : null;
+  return { name, apiKey: apiKey ?? model?.apiKey ?? null, baseUrl: model?.baseUrl ?? null, azure, maxTokens };
+}
+
+const remedy = "Download a private key from the App's settings page and pass its PEM file unchanged.";
+
+/**
+ * The App's private key as PKCS #8 PEM. Accepts PEM with real or written-out line breaks, in quotes or not, and the base64 of a PEM file,
+ * because these are the forms that `.env` files and secret stores produce.
+ * @throws AppError `config_invalid`; the message never quotes the value.
+ */
+function readPrivateKey(text: string, source: string): string {
+  const key = parseKey(asPem(text), source);
+  if (key.asymmetricKeyType !== "rsa") {
+    throw new AppError("config_invalid", `${source} holds an ${key.asymmetricKeyType} key, GitHub uses RSA`, {
+      remedy,
+    });
+  }
+  return key.export({ type: "pkcs8", format: "pem" }).toString();
+}
+
+/** @throws AppError `config_invalid`. */
+function readPrivateKeyFile(path: string): string {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    throw new AppError("config_invalid", `PRIVATE_KEY_PATH cannot be read: ${errorLine(error)}`, {
+      remedy: "Name the PEM file that was downloaded from the App's settings page, readable by this user.",
+      cause: error,
+    });
+  }
+  return readPrivateKey(text, `PRIVATE_KEY_PATH (${path})`);
+}
+
+function asPem(text: string): string {
+  const bare = text.trim().replace(/^(["'])(.*)\1$/s, "$2");
+  const lines = bare.replaceAll("\\n", "\n");
+  return lines.includes("-----BEGIN") ? lines : Buffer.from(lines, "base64").toString("utf8");
+}
+
+function parseKey(pem: string, source: string): KeyObject {
+  if (!/-----BEGIN (RSA |EC |ENCRYPTED )?PRIVATE KEY-----/.test(pem)) {
+    throw new AppError("config_invalid", `${source} is not a private key in PEM format`, { remedy });
+  }
+  try {
+    return createPrivateKey(pem);
+  } catch {
+    // The error of OpenSSL is left out: a person cannot act on it.
+    const what = pem.includes("ENCRYPTED") ? "is protected by a passphrase" : "is damaged or cut off";
+    throw new AppError("config_invalid", `The private key in ${source} ${what}`, { remedy });
+  }
+}
+
+/** The credentials of the App. */
 export interface AppCredentials {
   id: number;
   /** PKCS #8 PEM. */
@@ -27,7 +223,7 @@ export interface AppCredentials {
   webhookSecret: string;
 }
 
-/** Where GitHub is. URLs have no slash at the end. */
+/** Addresses of GitHub. URLs have no slash at the end. */
 export interface GitHubPlace {
   host: string;
   protocol: "https" | "http";
@@ -37,25 +233,25 @@ export interface GitHubPlace {
 
 /** The environment, checked and typed. */
 export interface Env {
-  /** Null: `serve` shows the set-up page. */
+  /** Null if `serve` should show the set-up page. */
   app: AppCredentials | null;
   github: GitHubPlace;
-  /** Organisation in which the set-up page creates the App; null: the person's account. */
+  /** Organisation in which the set-up page creates the App; null for the user's account. */
   organization: string | null;
-  /** Address to listen on; null: all. */
+  /** Address to listen on; null for all. */
   host: string | null;
   port: number;
   webhookPath: string;
   webhookProxyUrl: string | null;
   logLevel: (typeof logLevels)[number];
-  /** Null: the analyzers review alone. */
+  /** Null if only the analyzers review. */
   model: ModelEnv | null;
-  /** Null: the knowledge graph is searched by words alone. */
+  /** Null if the knowledge graph is searched only by words. */
   embedding: EmbeddingEnv | null;
   pricesFile: string | null;
-  /** What the reviews of one installation may take on one calendar day (UTC); null: no limit. */
+  /** Limits for the reviews of one installation on one calendar day (UTC); null for no limit. */
   dailyBudget: { tokens: number | null; costUsd: number | null };
-  /** How much may be asked of us; 0: no limit. */
+  /** Limits for requests; 0 for no limit. */
   usageLimits: {
     /** Of one person. */
     commandsAnHour: number;
@@ -69,26 +265,26 @@ export interface Env {
   concurrency: number;
   /** How long a pull request has to be quiet after a push before it is reviewed, in whole milliseconds. */
   pushWindowMs: number;
-  /** Postgres; null: a file in the data folder. */
+  /** Postgres; null for a file in the data folder. */
   databaseUrl: string | null;
-  /** Jobs of one installation that run at a time. */
+  /** Maximum number of concurrent jobs of one installation. */
   installationConcurrency: number;
   leaseMs: number;
   graceMs: number;
   /** Between two writes for one installation. */
   writeGapMs: number;
-  /** 0: GitHub is never asked for what was missed. */
+  /** 0 if GitHub is never asked for missed events. */
   reconcileEveryMs: number;
   retentionMs: number;
-  /** The server indexes repositories, and their reviews ask the knowledge graph. */
+  /** The server indexes repositories, and their reviews use the knowledge graph. */
   usesGraph: boolean;
-  /** A Logseq graph that takes notes of reviews; absolute path. Null: none does. */
+  /** A Logseq graph that receives notes of reviews; absolute path. Null for none. */
   logseqDir: string | null;
   /** Of all mirrors and checkouts together. */
   diskLimitBytes: number;
-  /** Null: no metrics. */
+  /** Null for no metrics. */
   metricsPort: number | null;
-  /** Address on which they are served: by themselves for this machine alone. */
+  /** Address that serves the metrics; by default only this machine. */
   metricsHost: string;
   proxy: { https: string | null; http: string | null; no: string | null };
   caFile: string | null;
@@ -96,19 +292,19 @@ export interface Env {
   sandbox: {
     /** Absolute paths of folders that they may read. */
     readable: readonly string[];
-    /** Absolute paths that they must not see, wherever they lie. */
+    /** Absolute paths that they must not see, also inside readable folders. */
     hidden: readonly string[];
     memoryMb: number;
   };
-  /** What a person should know of the variables though they are valid, one line each: empty ones, and names that nobody reads. */
+  /** Notices about valid variables, one line each: empty ones, and unknown names. */
   notices: readonly string[];
 }
 
 /**
- * Reads the environment; without an argument that of the process, on top of the `.env` file beside Hunkwise's own
- * `package.json`. A `.env` of the working directory is never read: `hunkwise review` runs inside repositories of others,
- * who could send the key to an address of theirs with it.
- * @throws AppError `config_invalid`: one line with cause and remedy for all that is wrong.
+ * Reads the environment; without an argument, that of the process, on top of the `.env` file next to Hunkwise's own `package.json`. A
+ * `.env` of the working directory is never read: `hunkwise review` runs inside other people's repositories, and such a file could send the
+ * key to their address.
+ * @throws AppError `config_invalid`: one line with cause and remedy for all faults.
  */
 export function readEnv(raw: RawEnv = rawEnv()): Env {
   const { env, faults } = inspectEnv(raw);
@@ -116,17 +312,17 @@ export function readEnv(raw: RawEnv = rawEnv()): Env {
   return env;
 }
 
-/** What `read` gives; null where it throws, which counts as a fault of the variable. */
+/** The result of `read`; null if it throws, which becomes a fault of the variable. */
 type Attempt = <T>(variable: string, read: () => T) => T | null;
 
-/** The environment without what is wrong in it. */
+/** The environment without its invalid values. */
 export interface InspectedEnv {
   env: Env;
-  /** One for each variable at most. */
+  /** At most one for each variable. */
   faults: VariableFault[];
 }
 
-/** Reads the environment as `readEnv` does, and goes on beyond faults. */
+/** Reads the environment like `readEnv`, but continues after faults. */
 export function inspectEnv(raw: RawEnv = rawEnv()): InspectedEnv {
   const { given, faults } = parseVariables(raw);
   const attempt: Attempt = (variable, read) => {
@@ -134,7 +330,7 @@ export function inspectEnv(raw: RawEnv = rawEnv()): InspectedEnv {
       return read();
     } catch (error) {
       const fault = faultOf(variable, error);
-      // A wrong value was left out, and is missing now.
+      // An invalid value was left out, and is missing now.
       if (!faults.some((one) => one.variable === fault.variable)) faults.push(fault);
       return null;
     }
@@ -201,13 +397,13 @@ function settingsOf(given: Variables): Omit<Env, "app" | "model" | "embedding" |
   };
 }
 
-/** The data folder, the key file, and the folder of the program, in which a `.env` may lie. */
+/** The data folder, the key file, and the folder of the program, which may hold a `.env`. */
 function placesOfSecrets({ HUNKWISE_DATA_DIR, PRIVATE_KEY_PATH }: Variables): string[] {
   const key = PRIVATE_KEY_PATH === undefined ? [] : [resolve(PRIVATE_KEY_PATH)];
   return [dataFolder(HUNKWISE_DATA_DIR), ...key, ownFolder];
 }
 
-/** What the commands need that work on a repository of this machine. */
+/** The variables for commands that work on a repository of this machine. */
 export interface LocalEnv
   extends Pick<
     Env,
@@ -221,67 +417,39 @@ export interface LocalEnv
     | "sandbox"
     | "notices"
   > {
-  /** Where it is kept what models can do; null where there is no such folder. Never in the repository that is reviewed. */
+  /** The folder for abilities of models; null if there is none. Never in the repository under review. */
   modelFolder: string | null;
-  /** Where reviews leave their records; null where there is no such folder. */
+  /** The folder for records of reviews; null if there is none. */
   runsFolder: string | null;
 }
 
 const localNames = namesWith("local");
 
 /**
- * The environment of such a command. Variables of the server are not looked at: a developer's shell holds `PORT` and
- * `DATABASE_URL` for programs of its own.
+ * The environment of such a command. Variables of the server are ignored: a developer's shell sets `PORT` and `DATABASE_URL` for other
+ * programs.
  * @throws AppError `config_invalid`.
  */
 export function readLocalEnv(raw: RawEnv = rawEnv()): LocalEnv {
   const own = Object.fromEntries(Object.entries(raw).filter(([name]) => localNames.has(name.toUpperCase())));
   const { dataDir, ...env } = readEnv(own);
-  // The server's own folder need not be one in which whoever reviews may write.
+  // The user may not be allowed to write to the server's own folder.
   const modelFolder = own.HUNKWISE_DATA_DIR?.trim() ? dataDir : cacheFolder();
-  const runsFolder = modelFolder && runsIn(modelFolder);
+  const runsFolder = modelFolder && join(modelFolder, "runs");
   const { model, embedding, pricesFile, proxy, caFile, retentionMs, logseqDir, sandbox, notices } = env;
   const read = { model, embedding, pricesFile, proxy, caFile, retentionMs, logseqDir, sandbox, notices };
   return { ...read, modelFolder, runsFolder };
 }
 
-/** Where local reviews leave their records, in the folder that keeps what this user's commands find out. */
-export const runsIn = (folder: string): string => join(folder, "runs");
-
-/**
- * Where a person's commands keep what can be found out again; null without a home. An empty or relative HOME is none: it would lead
- * into the current folder, which is often the repository under review.
- */
-export function cacheFolder(): string | null {
-  try {
-    const home = homedir();
-    return isAbsolute(home) ? join(home, ".cache", "hunkwise") : null;
-  } catch {
-    return null;
-  }
-}
-
-/** PATH, on which git is looked for. */
-export function programPath(): string {
-  return process.env.PATH ?? "";
-}
-
-/** COLUMNS, where that is a width a text can have; null elsewhere. */
-export function givenColumns(raw: RawEnv = process.env): number | null {
-  const columns = Number(raw.COLUMNS);
-  return Number.isInteger(columns) && columns >= 20 ? columns : null;
-}
-
-/** What git takes for the name of a branch (git check-ref-format), and cannot read as anything else. */
+/** A branch name that git accepts (git check-ref-format), and cannot read as anything else. */
 const BranchName = z
   .string()
   .max(255)
   .regex(/^(?![-/.])(?!.*(?:\.\.|\/\/|\/\.|@\{))[^\s\p{C}~^:?*[\\]+(?<![/.])$/u);
 
 /**
- * The branch into which a CI system says that this change is to be merged, and the variable that says so; null outside of a pull
- * request.
- * @throws AppError `config_invalid` if that is no name of a branch.
+ * The target branch of this change according to a CI system, and the variable that names it; null outside of a pull request.
+ * @throws AppError `config_invalid` if the value is not a branch name.
  */
 export function ciTargetBranch(raw: RawEnv = process.env): { variable: string; branch: string } | null {
   for (const variable of ["GITHUB_BASE_REF", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME"]) {
@@ -299,7 +467,7 @@ export function ciTargetBranch(raw: RawEnv = process.env): { variable: string; b
   return null;
 }
 
-/** Values that must never stand in a log, a comment or a file. */
+/** Values that must never appear in a log, a comment or a file. */
 export function secretsOf(env: Env): string[] {
   const passwords = [env.databaseUrl, env.proxy.https, env.proxy.http].flatMap(passwordOf);
   const keys = [
@@ -312,7 +480,7 @@ export function secretsOf(env: Env): string[] {
   return [...keys, ...passwords].filter((value): value is string => Boolean(value));
 }
 
-/** The password of an address, as it stands there and as it is. */
+/** The password of an address, as written and decoded. */
 function passwordOf(address: string | null): string[] {
   const written = (address && URL.parse(address)?.password) || "";
   try {
@@ -322,14 +490,9 @@ function passwordOf(address: string | null): string[] {
   }
 }
 
-/** Whether whoever runs this asked for stack traces. Never throws: it is asked while reporting an error. */
-export function wantsStackTraces(): boolean {
-  return ["debug", "trace"].includes(process.env.LOG_LEVEL?.trim() ?? "");
-}
-
 /**
- * The environment as it was given, with the `.env` of a folder below it: that beside `package.json`. Paths in that file are relative to
- * its folder; those of the environment itself to the current one, as for every program.
+ * The given environment on top of a folder's `.env`, by default the one next to `package.json`. Paths in that file are relative to its
+ * folder; those of the environment itself are relative to the current one, as for every program.
  */
 export function rawEnv(folder = ownFolder): RawEnv {
   try {

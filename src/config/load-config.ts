@@ -1,6 +1,5 @@
 import { setImmediate } from "node:timers/promises";
 import { AppError, type ErrorCode } from "../errors.ts";
-import { type FileProblem, mergeNested, type NestedFile } from "./merge-nested.ts";
 import {
   type ConfigProblem,
   parseNestedConfig,
@@ -12,26 +11,146 @@ import {
   defaultRepoConfig,
   type EffectiveConfig,
   isNestedName,
+  type NestedConfig,
   nestedNames,
   type RepoConfig,
   rootPaths,
 } from "./repo-config.ts";
 
-/** Gives a file's text, undefined if there is none. Bound to one repository and one ref. */
-export type ReadFile = (path: string) => Promise<string | undefined>;
+/** A problem and its file. */
+export interface FileProblem extends ConfigProblem {
+  file: string;
+}
 
-export interface LoadedRepoConfig {
+/** A nested file that was read. */
+interface NestedFile {
+  path: string;
+  /** Its folder, without a slash at the end. */
+  folder: string;
+  config: NestedConfig;
+}
+
+interface MergedConfig {
+  config: EffectiveConfig;
+  /** For each limit, the first file with which all files together exceed it. If there are any, do not use `config`. */
+  problems: FileProblem[];
+}
+
+/** Limits for all nested files together: each path is matched against each pattern, and a model reads each instruction. */
+const most = { patterns: 2_000, instructionCharacters: 64_000 };
+
+/**
+ * Merges nested files into the configuration of the repository. Lists are concatenated, parent folders first: a later pattern in `ignore`
+ * may include a file again. Private paths are only added, and an exception applies only to its own file's list. For severities, the nearest
+ * file counts.
+ */
+export function mergeNested(root: RepoConfig, files: readonly NestedFile[]): MergedConfig {
+  if (files.length === 0) return { config: root, problems: [] };
+  const sorted = files.toSorted((a, b) => (a.folder < b.folder ? -1 : Number(a.folder > b.folder)));
+  const ignored = sorted.map(({ folder, config }) => rebased(config.paths.ignore, folder));
+  const kept = sorted.map(({ folder, config }) => rebased(config.paths.private, folder));
+  const asked = sorted.map(({ folder, config }) =>
+    config.instructions.flatMap(({ path, text }) => {
+      const pattern = rebasePattern(path, folder);
+      return pattern === null ? [] : [{ path: pattern, text }];
+    }),
+  );
+  const severities = sorted.flatMap(({ folder, config: { minimum_severity } }) =>
+    minimum_severity === undefined ? [] : [{ folder, minimum_severity }],
+  );
+  const patterns = (list: readonly string[]) => list.length;
+  const characters = (list: RepoConfig["instructions"]) =>
+    list.reduce((sum, { path, text }) => sum + path.length + text.length, 0);
+  const config: EffectiveConfig = {
+    ...root,
+    paths: {
+      ignore: [...root.paths.ignore, ...ignored.flat()],
+      private: [...root.paths.private, ...privateIn(sorted, kept)],
+    },
+    instructions: [...root.instructions, ...asked.flat()],
+    ...(severities.length > 0 && { severity_by_path: severities }),
+  };
+  const problems = [
+    ...beyond(sorted, "paths.ignore", ignored.map(patterns), most.patterns, "patterns"),
+    ...beyond(sorted, "paths.private", kept.map(patterns), most.patterns, "patterns"),
+    ...beyond(sorted, "instructions", asked.map(characters), most.instructionCharacters, "characters"),
+  ];
+  return { config, problems };
+}
+
+/** The first file with which the sum of sizes exceeds a limit, if any. */
+function beyond(
+  files: readonly NestedFile[],
+  key: string,
+  sizes: readonly number[],
+  limit: number,
+  unit: string,
+): FileProblem[] {
+  let sum = 0;
+  const at = sizes.findIndex((size) => {
+    sum += size;
+    return sum > limit;
+  });
+  const file = files[at]?.path;
+  if (file === undefined) return [];
+  return [{ file, line: null, key, message: `goes beyond the ${limit} ${unit} of all files in folders` }];
+}
+
+const rebased = (patterns: readonly string[], folder: string) =>
+  patterns.flatMap((pattern) => rebasePattern(pattern, folder) ?? []);
+
+/**
+ * Lists without exceptions may follow one another. A list with exceptions begins with a comment, at which the matcher of private paths
+ * starts over: its exceptions then apply to no other list.
+ */
+function privateIn(files: readonly NestedFile[], lists: readonly (readonly string[])[]): string[] {
+  const hasException = (patterns: readonly string[]) => patterns.some((pattern) => pattern.startsWith("!"));
+  const plain = lists.filter((patterns) => !hasException(patterns)).flat();
+  const others = lists.flatMap((patterns, at) =>
+    hasException(patterns) ? [`# ${oneLine(files[at]?.path ?? "")}`, ...patterns] : [],
+  );
+  return [...plain, ...others];
+}
+
+/** A line feed in a folder's name would end the comment. */
+const oneLine = (path: string) => (/[\r\n]/.test(path) ? JSON.stringify(path) : path);
+
+/**
+ * Converts a gitignore pattern of a file in `folder` ("" is the root) to one with the same meaning at the root of the repository; null for
+ * a line that is not a pattern. As in gitignore, a pattern without a slash, or with one only at its end, matches at any depth.
+ */
+export function rebasePattern(pattern: string, folder: string): string | null {
+  const isException = pattern.startsWith("!");
+  const bare = isException ? pattern.slice(1) : pattern;
+  if (isBlank(bare) || (!isException && bare.startsWith("#"))) return null;
+  const inner = bare.replace(/^\//, "");
+  // A single "/" matches nothing, but after the folder's name it would match the whole folder.
+  if (isBlank(inner)) return null;
+  const isAnchored = bare.trimEnd().slice(0, -1).includes("/");
+  const place = folder === "" ? "/" : `/${escapeFolder(folder)}/`;
+  return `${isException ? "!" : ""}${place}${isAnchored ? "" : "**/"}${inner}`;
+}
+
+const isBlank = (pattern: string) => /^ *$/.test(pattern);
+
+/** Escapes a folder's name, so that it matches only itself. */
+const escapeFolder = (folder: string) => folder.replaceAll(/[\\*?[\]]/g, "\\$&");
+
+/** Returns a file's text, undefined if there is none. Bound to one repository and one ref. */
+type ReadFile = (path: string) => Promise<string | undefined>;
+
+interface LoadedRepoConfig {
   config: RepoConfig;
-  /** The file that counts; null if there is none and the defaults hold. */
+  /** The file in use; null if there is none and the defaults apply. */
   path: string | null;
   /** Whether it is the organisation's. */
   inherited: boolean;
 }
 
 /**
- * Loads the configuration of a repository. `read` must be bound to the BASE ref: the head belongs to whoever opened the pull
- * request. `readOrganization` reads the default branch of the organisation's `.github` repository and is asked if the
- * repository has no file of its own. Rejects as the readers reject, because then nobody knows which paths are private.
+ * Loads the configuration of a repository. `read` must be bound to the BASE ref: the head belongs to the author of the pull request.
+ * `readOrganization` reads the default branch of the organisation's `.github` repository and is only called if the repository has no file
+ * of its own. Rejects if a reader rejects, because private paths are then unknown.
  * @throws AppError `config_invalid` for a file that does not parse or validate, and for an organisation's file that cannot be read.
  */
 export async function loadRepoConfig(read: ReadFile, readOrganization?: ReadFile): Promise<LoadedRepoConfig> {
@@ -56,7 +175,7 @@ export async function loadRepoConfig(read: ReadFile, readOrganization?: ReadFile
   return { config: defaultRepoConfig, path: null, inherited: false };
 }
 
-/** Refuses a file that is there and cannot be a configuration: it may keep anything private. */
+/** Refuses an existing file that cannot be a configuration: it may be meant to keep anything private. */
 function refuseUnread(file: string, error: unknown): never {
   const code = error instanceof AppError ? error.code : null;
   if (code === "too_large") throw refusal([{ file, ...tooLarge }]);
@@ -64,7 +183,7 @@ function refuseUnread(file: string, error: unknown): never {
   throw error;
 }
 
-/** What stays as it is however often the organisation's file is asked for. */
+/** Errors that do not change when the organisation's file is requested again. */
 const lasting: ReadonlySet<ErrorCode> = new Set(["github_forbidden", "github_invalid", "too_large"]);
 
 function refuseUnreadable(path: string, error: unknown): never {
@@ -73,7 +192,7 @@ function refuseUnreadable(path: string, error: unknown): never {
     : error;
 }
 
-/** Whoever sees this may not be one who may read the organisation's repository: only lines of the file are told. */
+/** Readers may lack access to the organisation's repository: the message names only lines of the file. */
 const organizationRefusal = (path: string, why: string, cause?: unknown) =>
   new AppError("config_invalid", `The configuration cannot be used: the organisation's ${path} ${why}`, {
     remedy:
@@ -81,10 +200,10 @@ const organizationRefusal = (path: string, why: string, cause?: unknown) =>
     cause,
   });
 
-/** Problems that one line names. */
+/** Maximum number of problems in one line. */
 const named = 5;
 
-/** Why a configuration is refused: what is wrong, by file, line and key, and what to do. */
+/** The error for a refused configuration: its problems by file, line and key, and the remedy. */
 function refusal(problems: readonly FileProblem[]): AppError {
   const lines = problems.slice(0, named).map(problemLine);
   const more = problems.length > named ? [`${problems.length - named} more`] : [];
@@ -98,23 +217,23 @@ function refusal(problems: readonly FileProblem[]): AppError {
   );
 }
 
-/** "FILE:3: review.drafts must be true or false", as editors and terminals jump to it. */
+/** "FILE:3: review.drafts must be true or false", a format that editors and terminals link. */
 export function problemLine({ file, line, key, message }: FileProblem): string {
   return `${shown(file)}${line === null ? "" : `:${line}`}: ${key === null ? "" : `${key} `}${message}`;
 }
 
-/** On one line, whatever a folder is called. */
+/** The path on one line, for any folder name. */
 const shown = (path: string) => (/\p{Cc}/u.test(path) ? JSON.stringify(path) : path);
 
-/** Refuses a file of a local checkout that is no regular one: the target of a link need not be of this revision. */
+/** Refuses a file of a local checkout that is not a regular file: the target of a link may be of another revision. */
 export const refuseIrregular = (file: string): never => {
   throw refusal([{ file, ...wholeFile(notRegular) }]);
 };
 
 const notRegular = "is not a regular file";
 
-/** The part of a workspace through which configuration files of the base are read. */
-export interface ConfigTree {
+/** The part of a workspace that reads configuration files of the base. */
+interface ConfigTree {
   tree(ref: "base"): Promise<ReadonlyMap<string, { mode: string; oid: string }>>;
   readBlob(oid: string): Promise<ConfigBlob>;
 }
@@ -124,16 +243,16 @@ interface ConfigBlob {
   encoding: "utf8" | "latin1";
 }
 
-/** As GitHub's contents API gives a file: of bytes that are no UTF-8 it leaves U+FFFD, which the parser refuses. */
+/** The same form as from GitHub's contents API: bytes that are not UTF-8 become U+FFFD, which the parser refuses. */
 export const configText = ({ text, encoding }: ConfigBlob): string => (encoding === "utf8" ? text : "\ufffd");
 
-/** More nested files are not read. */
+/** Maximum number of nested files to read. */
 export const mostFiles = 200;
 
 /**
- * Joins the nested files of the base to the configuration of the repository.
+ * Merges the nested files of the base into the configuration of the repository.
  *
- * @throws AppError `config_invalid` if anything is wrong with one of them
+ * @throws AppError `config_invalid` if any of them has a problem
  */
 export async function withNested(root: RepoConfig, workspace: ConfigTree): Promise<EffectiveConfig> {
   const tree = await workspace.tree("base");
@@ -150,7 +269,7 @@ export async function withNested(root: RepoConfig, workspace: ConfigTree): Promi
   return config;
 }
 
-/** Everything that is wrong with nested files, given by path; null stands for what is no regular file. */
+/** All problems of nested files, passed by path; null means that it is not a regular file. */
 export const checkNested = async (texts: ReadonlyMap<string, string | null>): Promise<FileProblem[]> =>
   (await joinNested(defaultRepoConfig, texts)).problems;
 
@@ -174,7 +293,7 @@ async function joinNested(
     if (parsed === null) add([wholeFile(notRegular)]);
     else if (parsed.ok) files.push({ path, folder: folderOf(path), config: parsed.config });
     else add(parsed.problems);
-    // Each may take a while to parse, and there are other reviews.
+    // Parsing each file may take time, and other reviews are running.
     await setImmediate();
   }
   const merged = mergeNested(root, files);
@@ -184,7 +303,7 @@ async function joinNested(
 /** The folder of a file, "" for the root. */
 const folderOf = (path: string) => path.slice(0, Math.max(0, path.lastIndexOf("/")));
 
-/** Why a nested file may not be where it is; undefined if it may. */
+/** Why a nested file may not be at its path; undefined if it may. */
 export function whyMisplaced(
   path: string,
   all: Pick<ReadonlyMap<string, unknown>, "has">,

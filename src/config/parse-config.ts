@@ -17,7 +17,7 @@ import { z } from "zod";
 import { errorLine } from "../errors.ts";
 import { NestedConfig, RepoConfig } from "./repo-config.ts";
 
-/** Something wrong in a configuration file. */
+/** A problem in a configuration file. */
 export interface ConfigProblem {
   /** 1-indexed; null if it concerns the whole file. */
   line: number | null;
@@ -30,7 +30,7 @@ export interface ConfigProblem {
 /** A problem with the whole file. */
 export const wholeFile = (message: string): ConfigProblem => ({ line: null, key: null, message });
 
-/** A file that parses and validates, or all that is wrong with it, by line. */
+/** The configuration of a valid file, or all problems of an invalid one, by line. */
 export type ParsedConfig<Config> =
   | { ok: true; config: Config }
   | { ok: false; problems: readonly ConfigProblem[] };
@@ -40,16 +40,16 @@ const largestFile = 64 * 1024;
 export const tooLarge = wholeFile(`is larger than ${largestFile / 1024} KB`);
 const mostProblems = 20;
 
-/** Reads the text of `.github/hunkwise.yml`, as `parseConfig` does. */
+/** Parses the text of `.github/hunkwise.yml` with `parseConfig`. */
 export const parseRepoConfig = (text: string): ParsedConfig<RepoConfig> => parseConfig(text, RepoConfig);
 
-/** Reads the text of `.hunkwise.yml` in a folder, as `parseConfig` does. */
+/** Parses the text of `.hunkwise.yml` in a folder with `parseConfig`. */
 export const parseNestedConfig = (text: string): ParsedConfig<NestedConfig> =>
   parseConfig(text, NestedConfig);
 
 /**
- * Reads a configuration file. A file with anything wrong in it gives no configuration: a wrong key or a slip in the YAML may be
- * what was to keep a file private. Never throws.
+ * Parses a configuration file. A file with any problem gives no configuration: the wrong key or the slip in the YAML may be the part that
+ * should keep a file private. Never throws.
  */
 function parseConfig<Config>(text: string, schema: z.ZodType<Config>): ParsedConfig<Config> {
   const problems = (found: readonly ConfigProblem[]) => {
@@ -58,11 +58,11 @@ function parseConfig<Config>(text: string, schema: z.ZodType<Config>): ParsedCon
     return { ok: false, problems: first.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0)) } as const;
   };
   if (Buffer.byteLength(text) > largestFile) return problems([tooLarge]);
-  // U+FFFD is what reading leaves of bytes that are no UTF-8.
+  // Bytes that are not UTF-8 are read as U+FFFD.
   if (/[\0\ufffd]/.test(text)) return problems([wholeFile("is not text in UTF-8")]);
   try {
     const file = parseYaml(text);
-    // A file with such faults is not turned into a value: that of nested keys takes minutes.
+    // A file with such faults is not converted to a value: for nested keys that takes minutes.
     const faults = faultsOf(file);
     if (faults.length > 0) return problems(faults);
     const value: unknown = file.document.toJS() ?? {};
@@ -86,21 +86,21 @@ interface YamlFile {
 
 function parseYaml(text: string): YamlFile {
   const lines = new LineCounter();
-  // The parser's own search for repeated keys takes the square of a map's size.
+  // The parser's own search for repeated keys is quadratic in a map's size.
   const options = { prettyErrors: false, uniqueKeys: false, stringKeys: true, logLevel: "error" } as const;
   return { document: parseDocument(text, { ...options, lineCounter: lines }), lines, text };
 }
 
 const oneLine = (message: string) => message.replaceAll(/\s+/g, " ").slice(0, 200);
 
-/** What the parser says in words of its own interface. */
+/** Replacements for parser messages that speak of its own interface. */
 const plainWords: Record<string, string> = {
   MULTIPLE_DOCS: "a file is one document, and here another one begins",
   NON_STRING_KEY: "a key must be one word",
   RESOURCE_EXHAUSTION: "is nested too deeply",
 };
 
-/** What is wrong with the YAML: errors, and what would be read as something else than was meant. */
+/** Faults of the YAML: errors, and text that would be read differently than intended. */
 function faultsOf({ document, lines, text }: YamlFile): ConfigProblem[] {
   const exhausted = document.errors.find(({ code }) => code === "RESOURCE_EXHAUSTION");
   if (exhausted) return [wholeFile(plainWords[exhausted.code] ?? exhausted.message)];
@@ -145,13 +145,13 @@ function repeatedKeys(pairs: readonly { key: unknown }[]): Scalar[] {
   });
 }
 
-/** Whether the nodes above one are within `paths`. */
+/** Whether an ancestor of a node is `paths`. */
 const isBelowPaths = ([, , pair]: readonly unknown[]): boolean =>
   isPair(pair) && isScalar(pair.key) && pair.key.value === "paths";
 
 /**
- * Why one entry of a list seems to be several, null if it does not: without a dash, a space, a comma or a quote YAML folds
- * patterns into one, which then matches nothing.
+ * Why one entry of a list seems to be several, null if it does not: without a dash, a space, a comma or a quote YAML folds patterns into
+ * one, which then matches nothing.
  */
 function whySeveral({ range, type, source = "" }: Scalar, text: string, isPattern: boolean): string | null {
   if (range && text.slice(range[0], range[1]).trimEnd().includes("\n")) return "must be text on one line";
@@ -160,7 +160,7 @@ function whySeveral({ range, type, source = "" }: Scalar, text: string, isPatter
     : null;
 }
 
-/** The path of keys and indexes that leads to a node, by the nodes above it. */
+/** The path of keys and indexes to a node, from its ancestors. */
 function pathTo(above: readonly unknown[], node: unknown): PropertyKey[] {
   return [...above, node].flatMap((one, at, all): PropertyKey[] => {
     const parent = all[at - 1];
@@ -170,7 +170,7 @@ function pathTo(above: readonly unknown[], node: unknown): PropertyKey[] {
   });
 }
 
-/** A path as it is written in a problem: `instructions[0].text`. */
+/** A path in the notation of problems: `instructions[0].text`. */
 function dotted(path: readonly PropertyKey[]): string {
   return path
     .map((part) => (typeof part === "number" ? `[${part}]` : `.${String(part)}`))
@@ -181,7 +181,7 @@ function dotted(path: readonly PropertyKey[]): string {
 const lineOf = (node: unknown, lines: LineCounter): number | null =>
   isNode(node) && node.range ? lines.linePos(node.range[0]).line : null;
 
-/** A problem for each key that a finding of the schema is about. */
+/** A problem for each key of a schema issue. */
 function describe(
   issue: z.core.$ZodIssue,
   { document, lines }: YamlFile,
@@ -197,7 +197,7 @@ function describe(
   }));
 }
 
-/** The line of the key, or of the nearest thing around it that is in the file. */
+/** The line of the key, or of its nearest ancestor in the file. */
 function lineAt(path: readonly PropertyKey[], document: Document, lines: LineCounter): number | null {
   for (let depth = path.length; depth > 0; depth--) {
     const parent = depth === 1 ? document.contents : document.getIn(path.slice(0, depth - 1), true);
@@ -252,13 +252,13 @@ const typeNames: Record<string, string> = {
 const unit = (origin: string) => (origin === "string" ? " characters" : "");
 const oneOf = (values: readonly unknown[]) => (values.length > 0 ? `one of ${values.join(", ")}` : undefined);
 
-/** The value, short and on one line: it is shown on GitHub. */
+/** The value, short and on one line, because it is shown on GitHub. */
 function shown(value: unknown): string {
   const text = JSON.stringify(value) ?? String(value);
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }
 
-/** Longer ones are no typing error of a key. */
+/** A longer key is not a typing error. */
 const longestKey = 40;
 
 function unknownKey(path: readonly PropertyKey[], schema: z.ZodType): string {
@@ -272,10 +272,10 @@ function unknownKey(path: readonly PropertyKey[], schema: z.ZodType): string {
   return known.length > 0 ? `is not known (known are ${known.join(", ")})` : "is not known";
 }
 
-/** Made once, as it takes longer than to check a file. */
+/** Cached, because creating one takes longer than checking a file. */
 const jsonSchemas = new WeakMap<z.ZodType, unknown>();
 
-/** The keys that the schema knows below `path`. */
+/** The keys that the schema allows below `path`. */
 function keysAt(path: readonly PropertyKey[], type: z.ZodType): string[] {
   let schema: unknown = jsonSchemas.get(type) ?? z.toJSONSchema(type, { io: "input" });
   jsonSchemas.set(type, schema);

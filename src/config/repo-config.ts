@@ -1,19 +1,19 @@
 import { z } from "zod";
 import { Severity, severities } from "../finding.ts";
 
-/** Tried in this order; the first one that exists counts. */
+/** Tried in this order; the first existing file is used. */
 export const rootPaths = [".github/hunkwise.yml", ".github/hunkwise.yaml"] as const;
 
-/** The names of the file of a folder, which has one of them. */
+/** Names of a folder's file; a folder has one of them. */
 export const nestedNames = [".hunkwise.yml", ".hunkwise.yaml"] as const;
 
-/** Whether a path is one of a file of a folder by its name. */
+/** Whether a path has the name of a folder's file. */
 export function isNestedName(path: string): boolean {
   const name = path.slice(path.lastIndexOf("/") + 1);
   return nestedNames.some((one) => one === name);
 }
 
-/** How much is spent on a review: one pass; one pass and a second look; several passes and a second look. */
+/** Cost of a review: one pass; one pass and a second look; several passes and a second look. */
 export const Effort = z.enum(["low", "medium", "high"]);
 export type Effort = z.infer<typeof Effort>;
 
@@ -25,7 +25,7 @@ const RuleSwitch = z.union([
 
 const commandLine = z.string().min(1).max(500).nullable().default(null);
 
-/** `.github/hunkwise.yml`. Only keys that are honoured stand here; documentation and JSON Schema are made from it. */
+/** `.github/hunkwise.yml`. Contains only keys that have an effect; documentation and JSON Schema are generated from it. */
 export const RepoConfig = z.strictObject({
   review: z
     .strictObject({
@@ -193,7 +193,7 @@ export const RepoConfig = z.strictObject({
 });
 export type RepoConfig = z.infer<typeof RepoConfig>;
 
-/** `.hunkwise.yml` in any folder but the root. Its patterns are relative to its folder. */
+/** `.hunkwise.yml` in any folder except the root. Its patterns are relative to its folder. */
 export const NestedConfig = z.strictObject({
   paths: z
     .strictObject({
@@ -221,40 +221,39 @@ export const NestedConfig = z.strictObject({
 });
 export type NestedConfig = z.infer<typeof NestedConfig>;
 
-/** The commands that are named, by their names. */
+/** The commands that are configured, by name. */
 export const namedCommands = ({ commands }: Pick<RepoConfig, "commands">): Record<string, string> =>
   Object.fromEntries(
     Object.entries(commands).filter((entry): entry is [string, string] => entry[1] !== null),
   );
 
 /** The mildest findings that are reported in a folder. */
-export const FolderSeverity = z.strictObject({
+const FolderSeverity = z.strictObject({
   /** Without a slash at either end. */
   folder: z.string(),
   minimum_severity: Severity,
 });
-export type FolderSeverity = z.infer<typeof FolderSeverity>;
 
-/** What holds once the files of folders have joined that of the repository, patterns relative to the root. */
+/** The configuration after the files of folders are merged into that of the repository, with patterns relative to the root. */
 export const EffectiveConfig = RepoConfig.extend({
-  /** Folders before those in them: the last one that holds a file counts. */
+  /** Parent folders first: the last folder that contains a file counts. */
   severity_by_path: z.array(FolderSeverity).optional(),
 });
 export type EffectiveConfig = z.infer<typeof EffectiveConfig>;
 
-/** How severe a finding has to be that is reported anywhere. */
+/** The lowest severity that is reported anywhere. */
 export function mildestMinimum({ minimum_severity, severity_by_path = [] }: EffectiveConfig): Severity {
   const all = [minimum_severity, ...severity_by_path.map((one) => one.minimum_severity)];
   return all.toSorted((a, b) => severities.indexOf(b) - severities.indexOf(a))[0] ?? minimum_severity;
 }
 
-/** How severe a finding in a file has to be for it to be reported. */
+/** The lowest severity that is reported for a file. */
 export function minimumSeverityAt(config: EffectiveConfig, path: string): Severity {
   const nearest = config.severity_by_path?.findLast(({ folder }) => path.startsWith(`${folder}/`));
   return nearest?.minimum_severity ?? config.minimum_severity;
 }
 
-/** What holds where a repository has no file. */
+/** The configuration of a repository without a file. */
 export const defaultRepoConfig: RepoConfig = RepoConfig.parse({});
 
 /** The JSON Schema of `.github/hunkwise.yml`, for editors. */
@@ -265,7 +264,7 @@ export const repoConfigSchema = () =>
 export const nestedConfigSchema = () =>
   schemaOf(NestedConfig, "Hunkwise, in a folder", "How Hunkwise reviews files of this folder.");
 
-/** In the draft that every editor knows. */
+/** In the draft that every editor supports. */
 function schemaOf(type: z.ZodType, title: string, description: string): Record<string, unknown> {
   const { $schema, ...schema } = z.toJSONSchema(type, { io: "input", target: "draft-7" });
   return { $schema, title, description, ...schema };

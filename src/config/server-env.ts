@@ -13,11 +13,11 @@ import {
 import { join } from "node:path";
 import { z } from "zod";
 import { AppError, errorLine } from "../errors.ts";
-import { dataFolder, leftBehind } from "./data-folder.ts";
 import { type Env, type InspectedEnv, inspectEnv, rawEnv } from "./env.ts";
+import { dataFolder, leftBehind } from "./folders.ts";
 import { type RawEnv, requireNone, VariableFault } from "./variables.ts";
 
-/** What the set-up page received from GitHub. */
+/** The credentials that the set-up page received from GitHub. */
 export const StoredApp = z.object({
   app_id: z.int().positive(),
   private_key: z.string().min(1),
@@ -29,8 +29,8 @@ export type StoredApp = z.infer<typeof StoredApp>;
 const fileIn = (dataDir: string) => join(dataDir, "app.json");
 
 /**
- * The environment of a server: where it names no App, the one that the set-up page stored below the data folder. Commands
- * that run inside repositories of others use `readEnv` and never meet that file.
+ * The environment of a server. If it names no App, the App is the one that the set-up page stored in the data folder. Commands that run
+ * inside other people's repositories use `readEnv` and never read that file.
  * @throws AppError `config_invalid`.
  */
 export function readServerEnv(raw?: RawEnv): Env {
@@ -39,7 +39,7 @@ export function readServerEnv(raw?: RawEnv): Env {
   return env;
 }
 
-/** Reads the environment as `readServerEnv` does, and goes on beyond faults. */
+/** Reads the environment like `readServerEnv`, but continues after faults. */
 export function inspectServerEnv(raw: RawEnv = rawEnv()): InspectedEnv {
   const { env, faults } = inspectEnv(raw);
   const lost = leftBehind(raw.HUNKWISE_DATA_DIR?.trim());
@@ -78,18 +78,18 @@ function readStoredApp(dataDir: string): StoredApp | undefined {
   try {
     return StoredApp.parse(JSON.parse(text));
   } catch {
-    // The cause would quote the file, and the file holds the key.
+    // The cause would quote the file, which contains the key.
     throw new AppError("config_invalid", `${file} does not hold the App's credentials`, {
       remedy: "Set APP_ID, PRIVATE_KEY and WEBHOOK_SECRET, or delete the file to set the App up again.",
     });
   }
 }
 
-/** Whether the App of this data folder is set up, by whichever process; its credentials are not looked at. */
+/** Whether any process has set up the App of this data folder; its credentials are not checked. */
 export const hasStoredApp = (dataDir: string): boolean => existsSync(fileIn(dataDir));
 
 /**
- * Stores the App for the next start, readable by this user alone.
+ * Stores the App for the next start, readable only by this user.
  * @throws AppError `data_folder_unusable`.
  */
 export function storeApp(dataDir: string, app: StoredApp): void {
@@ -108,7 +108,7 @@ export function storeApp(dataDir: string, app: StoredApp): void {
   }
 }
 
-/** A half-written file holds a part of the key. */
+/** Deletes a half-written file, which contains a part of the key. */
 function discard(file: string): void {
   try {
     rmSync(file, { force: true });
@@ -124,17 +124,16 @@ function unusable(file: string, error: unknown): AppError {
   });
 }
 
-/** Where a server keeps what its runs left. */
-export interface RunsPlace {
-  /** Postgres; null: `queue.db` in the data folder. */
+/** The location of a server's records of runs. */
+interface RunsPlace {
+  /** Postgres; null for `queue.db` in the data folder. */
   databaseUrl: string | null;
   dataFolder: string;
 }
 
 /**
- * The server whose environment this is; null where it is that of none. A developer's shell holds `DATABASE_URL` for programs of its
- * own, so that it counts only beside an App. Nothing else of the environment is looked at: a fault there must not keep anybody from
- * looking.
+ * The server of this environment; null if there is none. A developer's shell sets `DATABASE_URL` for other programs, so it counts only next
+ * to an App. Other variables are ignored: a fault in them must not keep a person from viewing the runs.
  * @throws AppError `config_invalid`.
  */
 export function readRunsPlace(raw: RawEnv = rawEnv()): RunsPlace | null {

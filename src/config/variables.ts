@@ -87,28 +87,28 @@ const bareKey = z
 const plainUrl = httpUrl("an http or https URL without user name and password", false);
 const proxyUrl = httpUrl("a URL like http://proxy.example.com:3128", true);
 
-/** The model that is asked if a key is given and no model is named. */
+/** The default model if a key is set and no model is named. */
 export const defaultModel = "gpt-6.1-sol";
-/** Context window assumed for a model, in tokens: what every current one has at least. */
+/** Context window assumed for a model, in tokens: every current model has at least this. */
 export const defaultContextTokens = 128_000;
 /** Instructions, tools and one file of code fill a smaller context window. */
 export const leastContextTokens = 16_000;
 /** Data folder without `HUNKWISE_DATA_DIR`. */
 export const defaultDataFolder = ".hunkwise";
 
-/** What is said and done about a variable besides its type. */
+/** Information about a variable besides its type. */
 interface About {
   /** For `docs/configuration.md` and `.env.example`. */
   description: string;
-  /** What is the default without one in the type. */
+  /** Text for the default if the type has none. */
   fallback?: string;
   /** Value that `.env.example` shows if there is no default. */
   example?: string;
   /** No message quotes the value: a key, or an address that may hold a password. */
   secret?: true;
-  /** Commands that work on a repository of this machine read it too. */
+  /** Also read by commands that work on a repository of this machine. */
   local?: true;
-  /** A relative path, which in `.env` starts at that file's folder. */
+  /** A relative path; in `.env`, relative to that file's folder. */
   path?: true;
 }
 
@@ -130,7 +130,7 @@ const [app, model, server, network] = [
   inSection("network"),
 ];
 
-/** Every variable that Hunkwise reads, in the order of the documents: the one source of its type, default and description. */
+/** Every variable that Hunkwise reads, in the order of the documents: the single source of its type, default and description. */
 const Variables = z.object({
   APP_ID: app(whole(1, Number.MAX_SAFE_INTEGER).optional(), {
     description: "Id of the GitHub App. Without it and a key, `serve` shows the set-up page.",
@@ -328,7 +328,7 @@ const Variables = z.object({
   }),
   HUNKWISE_WRITE_GAP_SECONDS: server(seconds(60).default(1), {
     description:
-      "Time between two writes for one installation. GitHub asks for a second; an Enterprise Server without rate limits bears `0`, which lifts the limits on what is created in a minute and an hour as well.",
+      "Time between two writes for one installation. GitHub asks for one second. `0` is for an Enterprise Server without rate limits.",
   }),
   HUNKWISE_RECONCILE_MINUTES: server(minutes(1_440).default(60), {
     description:
@@ -401,10 +401,10 @@ const Variables = z.object({
 });
 export type Variables = z.infer<typeof Variables>;
 
-/** One variable, as documents show it. */
-export interface EnvironmentVariable extends Omit<About, "fallback"> {
+/** One variable, as in the documents. */
+interface EnvironmentVariable extends Omit<About, "fallback"> {
   name: string;
-  /** Null: unset. */
+  /** Null if unset. */
   default: string | null;
   /** Title of the section that it belongs to. */
   section: string;
@@ -422,7 +422,7 @@ export const environmentDocs: readonly EnvironmentVariable[] = Object.entries(Va
   },
 );
 
-/** The names of the variables of which something is said. */
+/** The names of the variables with this property. */
 export const namesWith = (what: "secret" | "local" | "path"): ReadonlySet<string> =>
   new Set(environmentDocs.filter((one) => one[what]).map(({ name }) => name));
 
@@ -430,7 +430,7 @@ const secretNames = namesWith("secret");
 
 export type RawEnv = Readonly<Record<string, string | undefined>>;
 
-/** What is wrong with one variable of the environment. */
+/** A fault of one environment variable. */
 export class VariableFault extends AppError {
   readonly variable: string;
 
@@ -444,7 +444,7 @@ export function missing(name: string, remedy: string): VariableFault {
   return new VariableFault(name, `${name} is missing`, { remedy: `${remedy}.` });
 }
 
-/** @throws AppError `config_invalid`: one line that names every fault, so that nobody mends them one start at a time. */
+/** @throws AppError `config_invalid`: one line with all faults, so that a person can correct them at once. */
 export function requireNone(faults: readonly VariableFault[]): void {
   const [first, ...others] = faults;
   if (first === undefined) return;
@@ -456,19 +456,19 @@ export function requireNone(faults: readonly VariableFault[]): void {
   throw new AppError("config_invalid", lines.join(" "));
 }
 
-/** What of the variables is right, and what is wrong with the others. */
-export interface ParsedVariables {
+/** The valid variables, and the faults of the others. */
+interface ParsedVariables {
   given: Variables;
   faults: VariableFault[];
 }
 
 /**
- * The variables by themselves, each checked; a wrong one is left out. Blank values count as unset, because compose files pass unset
- * variables on as empty ones; surrounding white space is no part of a value.
+ * Checks each variable separately and leaves out invalid ones. Blank values count as unset, because compose files pass unset variables on
+ * as empty ones; surrounding white space is removed.
  */
 export function parseVariables(raw: RawEnv): ParsedVariables {
   const entries = Object.keys(Variables.shape).flatMap((name) => {
-    // Proxies are known in both spellings, and tools of all sorts set the small one.
+    // Both spellings of proxies are common, and many tools set the lower-case one.
     const value = (raw[name] ?? (name.endsWith("_PROXY") ? raw[name.toLowerCase()] : undefined))?.trim();
     return value ? [[name, value] as const] : [];
   });
@@ -488,13 +488,13 @@ export function parseVariables(raw: RawEnv): ParsedVariables {
 
 const known: ReadonlySet<string> = new Set(environmentDocs.map(({ name }) => name));
 
-/** Variables that programs of all sorts share: an empty one is usual, and one with a similar name is somebody else's. */
+/** Variables that many programs share: an empty one is usual, and one with a similar name belongs to another program. */
 const isShared = (name: string) => name.endsWith("_PROXY") || name.startsWith("NODE_");
 
-/** What a person should know of an environment that is valid, one line each. */
+/** Notices for a person about a valid environment, one line each. */
 export const noticesOf = (raw: RawEnv): string[] => [...emptyOf(raw), ...unknownOf(raw)];
 
-/** A secret that a CI does not have arrives as an empty variable. */
+/** CI systems pass a missing secret as an empty variable. */
 function emptyOf(raw: RawEnv): string[] {
   return Object.entries(raw)
     .filter(([name, value]) => known.has(name) && !isShared(name) && value?.trim() === "")
@@ -510,7 +510,7 @@ function unknownOf(raw: RawEnv): string[] {
   });
 }
 
-/** Shorter names are near to too many others. */
+/** Shorter names are similar to too many others. */
 const guessable = [...known].filter((name) => name.length > 8 && !isShared(name));
 
 function nearest(name: string): string | undefined {

@@ -1,7 +1,6 @@
 import { BINARY_LOCK, hasLockName, isRoutineLock, isUnreadLock } from "./lock-sources.ts";
 import { type BaseWord, reasonByOrigin } from "./origin.ts";
-import { isPathTooLong } from "./path-fault.ts";
-import { createPathMatcher } from "./path-matcher.ts";
+import { createPathMatcher, isPathTooLong } from "./paths.ts";
 import {
   EXECUTABLE,
   effectWithoutLines,
@@ -10,44 +9,41 @@ import {
   RENAMED_INTO_EFFECT,
 } from "./without-lines.ts";
 
-/** GitHub shows no diff of a file beyond this many lines, so no comment could be placed there. */
+/** GitHub shows no diff of a longer file, so no comment could be placed there. */
 export const MAX_REVIEWABLE_LINES = 20_000;
 
-/** Answer for everything under `paths.private`, in every tool. */
+/** The answer for every path under `paths.private`, in every tool. */
 export const WITHHELD = "withheld by configuration";
 
-/** Of a file that is not private by its name: a pull request may have given it the text, or the history, of one that is. */
-export const PRIVATE_TEXT = "text of a private file";
+/** For a file whose name is not private: a pull request may have given it the text or the history of a private one. */
+const PRIVATE_TEXT = "text of a private file";
 
-/** Reasons of files that were skipped for their size, here or when their diff was looked at. */
+/** Reasons of files that were skipped for their size, here or when their diff was read. */
 export const OVERLONG_LINES = "overlong lines";
 export const TOO_LARGE = "too large";
-export const PATH_TOO_LONG = "path too long";
+const PATH_TOO_LONG = "path too long";
 
-/** Whether a file was skipped for its size alone, or its path's: somebody may have written it by hand, and nobody read it. */
+/** Whether a file was skipped only for the size of the file or its path: it may be handwritten and was not read. */
 export function isSkippedForSize(reason: string): boolean {
   return reason === OVERLONG_LINES || reason === PATH_TOO_LONG || reason.startsWith(TOO_LARGE);
 }
 
-/** Of text that git takes for binary: code that no diff shows. */
+/** For text that git considers binary: code that no diff shows. */
 export const TEXT_AS_BINARY = "text with NUL bytes";
 
-/** Of text beyond 20 MB, of which git shows no diff. */
+/** For text beyond 20 MB, which git does not diff. */
 export const TOO_LARGE_FOR_DIFF = `${TOO_LARGE} (more than 20 MB)`;
 
-/**
- * Whether nobody could read a skipped file although somebody may have written it by hand, or what happened to it does something:
- * no review of it is complete.
- */
+/** Whether a skipped file may be handwritten and could not be read, or its change takes effect: no review with such a file is complete. */
 export function isUnreadable(reason: string): boolean {
   const isUnreadText = reason === TEXT_AS_BINARY || reason === PRIVATE_TEXT;
   return isSkippedForSize(reason) || isUnreadText || isUnreadWithoutLines(reason) || isUnreadLock(reason);
 }
 
-/** Whether that happens all the time, so that it keeps a check from being green and never turns it red. */
+/** Whether this is routine: it prevents a green check, but never makes the check red. */
 export const isRoutine = (reason: string): boolean => isRoutineWithoutLines(reason) || isRoutineLock(reason);
 
-/** What the filter needs to know of a changed file. Modes are git's six octal digits. */
+/** The filter's input for a changed file. Modes are git's six octal digits. */
 export interface FilteredChange {
   path: string;
   oldPath: string | null;
@@ -55,7 +51,7 @@ export interface FilteredChange {
   newMode: string;
   oldOid: string;
   newOid: string;
-  /** Null where git calls the file binary. */
+  /** Null if git considers the file binary. */
   additions: number | null;
   deletions: number | null;
 }
@@ -64,7 +60,7 @@ export interface FilteredChange {
 export interface PathPatterns {
   ignore: readonly string[];
   private: readonly string[];
-  /** What is private in this change, by its text as well (`privacyOf`). Default: what the patterns say. */
+  /** Whether a path is private in this change, also by its text (`privacyOf`). Default: by the patterns only. */
   isPrivate?: ((path: string) => boolean) | undefined;
 }
 
@@ -73,7 +69,7 @@ const kinds: Record<string, string> = { "120000": "symbolic link", "160000": "su
 const BINARY = "binary";
 const ABSENT = "000000";
 
-/** What the change leaves behind, or took away: where a link or a submodule was, there may be a file with code now. */
+/** The mode after the change, or before a deletion: if it was a link or a submodule, there may be a file with code now. */
 export function lastMode({ oldMode, newMode }: Pick<FilteredChange, "oldMode" | "newMode">): string {
   return newMode === ABSENT ? oldMode : newMode;
 }
@@ -94,28 +90,28 @@ function reasonBySize({ additions, deletions }: FilteredChange, paths: readonly 
   return lines > MAX_REVIEWABLE_LINES ? `${TOO_LARGE} (${lines} changed lines)` : null;
 }
 
-/** What is asked about a file if its change or its name would let it pass unread. */
-export interface Unseen {
-  /** Of a file that git calls binary: why nobody can read the text in it, or null. */
+/** Queries about a file whose change or name would let it pass unread. */
+interface Unseen {
+  /** For a file that git considers binary: why its text cannot be read, or null. */
   hiddenText(): Promise<string | null>;
-  /** Of a lock file: from where it takes packages that nobody has looked at, in words, or null. */
+  /** For a lock file: a description of the unreviewed places of its packages, or null. */
   lockSources(): Promise<string | null>;
 }
 
 /**
- * Why a changed file is not reviewed, in a few words that people read; null for a reviewable one. `base` says what the base
- * knows of one of its paths.
+ * Why a changed file is not reviewed, in a few words for people; null for a reviewable one. `base` contains the base's information about
+ * one of its paths.
  */
-export type Filter = (
+type Filter = (
   change: FilteredChange,
   base: (path: string) => BaseWord,
   unseen: Unseen,
 ) => Promise<string | null>;
 
 /**
- * The first reason counts: private, ignored, kind of change, attributes at base, name, header, size. A negative pattern in
- * `paths.ignore` takes a file back that its attributes, its name or its header would skip. Of a renamed file both paths must
- * be skipped: moved to where nobody looks, code is still what somebody wrote.
+ * The first reason counts: private, ignored, kind of change, attributes at base, name, header, size. A negative pattern in `paths.ignore`
+ * takes back a file that its attributes, its name or its header would skip. Both paths of a renamed file must be skipped: code that is
+ * moved to a skipped folder is still code.
  */
 export function createFilter(patterns: PathPatterns): Filter {
   const byName = createPrivacy(patterns.private);
@@ -137,22 +133,22 @@ export function createFilter(patterns: PathPatterns): Filter {
   };
 }
 
-/** A program is one, also under a name that is mostly that of a script. */
+/** An executable file counts as a program, even if its name is usually that of a script. */
 async function hiddenIn({ newMode }: FilteredChange, kind: string | null, { hiddenText }: Unseen) {
   return kind === BINARY && newMode !== EXECUTABLE ? hiddenText() : null;
 }
 
 function withoutLines(change: FilteredChange, kind: string): string {
   const { path, oldPath } = change;
-  // What was an ordinary file decides from now on what is installed.
+  // An ordinary file now decides which packages are installed.
   if (oldPath !== null && hasLockName(path) && !hasLockName(oldPath)) return RENAMED_INTO_EFFECT;
   return kind === BINARY && hasLockName(path) ? BINARY_LOCK : (effectWithoutLines(change) ?? kind);
 }
 
 /**
- * Whether a path, relative to the repository root, is withheld from every model. A comment (`# ...`) among the patterns begins a
- * list of its own: what any of the lists withholds is withheld, and an exception is one from its own list alone. A path is withheld
- * in every spelling that a file system of somebody may take for the same.
+ * Whether a path, relative to the repository root, is withheld from every model. A comment (`# ...`) among the patterns starts a new list:
+ * a path is withheld if any list withholds it, and an exception only counts in its own list. A path is withheld in every spelling that some
+ * file system may treat as the same.
  */
 export function createPrivacy(patterns: readonly string[]): (path: string) => boolean {
   const asWritten = matcherOf(patterns);
@@ -160,7 +156,7 @@ export function createPrivacy(patterns: readonly string[]): (path: string) => bo
   return (path) => path !== "" && (asWritten(path) || folded(fold(path)));
 }
 
-/** One text for all spellings that differ in case, in Unicode's form, or in characters that show nothing. */
+/** The same text for all spellings that differ in case, in Unicode form, or in invisible characters. */
 function fold(text: string): string {
   const lower = text.toLowerCase();
   // ASCII has only one form.
@@ -172,7 +168,7 @@ function fold(text: string): string {
 }
 
 function matcherOf(patterns: readonly string[]): (path: string) => boolean {
-  // What cannot be matched is withheld: a path made to be slow must not get past the patterns.
+  // A path that cannot be matched is withheld: a path that is built to be slow must not bypass the patterns.
   const lists = listsOf(patterns).map((list) => ({
     start: commonStart(list),
     match: createPathMatcher(list, true),
@@ -183,9 +179,9 @@ function matcherOf(patterns: readonly string[]): (path: string) => boolean {
   };
 }
 
-/** What each path begins with, behind a slash, that the patterns can match: those of a folder concern few paths. */
+/** The common beginning, after a slash, of the paths that the patterns can match: patterns for a folder concern few paths. */
 function commonStart(patterns: readonly string[]): string {
-  // A pattern that is not bound to the root matches anywhere; one that is, up to its first sign.
+  // A pattern without an anchor at the root matches anywhere; an anchored one has a fixed beginning up to its first special character.
   const starts = patterns.map((pattern) => /^!?(\/[^*?[\\]*\/)/.exec(pattern)?.[1] ?? "/");
   return starts.reduce((common, start) => {
     let end = 0;

@@ -3,30 +3,30 @@ import { z } from "zod";
 import { isLockFile, reasonByName } from "./skipped-names.ts";
 
 /*
- * Where a lock file has packages fetched from. Nobody reads its lines, and one of them is enough to have another program installed
- * under the name of a known package.
+ * The sources of the packages in a lock file. Its lines are not reviewed, and one of them is enough to install another program under the
+ * name of a known package.
  */
 
-/** Reasons of lock files, of which the first names the places behind it. */
+/** Reasons of lock files. The first one is followed by the places. */
 export const NEW_SOURCE = "lock file with packages from a new place";
 export const OTHER_COMMIT = "lock file with a package at another commit";
 export const UNREADABLE_LOCK = "lock file that cannot be read";
 export const BINARY_LOCK = "binary lock file";
 
-/** What happens with every other update, and is rarely an attack. */
+/** Also occurs in ordinary updates, and is rarely an attack. */
 const routine: ReadonlySet<string> = new Set([OTHER_COMMIT, BINARY_LOCK]);
 
-/** Whether a lock file was skipped although it takes packages from where nobody has looked. */
+/** Whether a lock file was skipped although it takes packages from unreviewed places. */
 export const isUnreadLock = (reason: string): boolean =>
   reason.startsWith(NEW_SOURCE) || reason === UNREADABLE_LOCK || routine.has(reason);
 
 /** Whether that is routine, so that it keeps a check from being green and never turns it red. */
 export const isRoutineLock = (reason: string): boolean => routine.has(reason);
 
-/** Places that a reason names. */
+/** Maximum places that a reason names. */
 const mostNamed = 3;
 
-/** Registries that a tool asks by default, so that a lock file that is new may name them. */
+/** Default registries of tools; a new lock file may name them. */
 const defaultPlaces = new Set([
   ...["registry.npmjs.org", "registry.yarnpkg.com", "npm.jsr.io", "jsr.io", "deno.land", "esm.sh"],
   ...["pypi.org", "files.pythonhosted.org", "conda.anaconda.org", "repo.anaconda.com"],
@@ -37,7 +37,7 @@ const defaultPlaces = new Set([
   ...["bcr.bazel.build", "registry.terraform.io", "registry.opentofu.org", "buf.build"],
 ]);
 
-/** Hosts that anybody may put something on: there the first segments of a path say whose it is. */
+/** Hosts with content from anyone: there the first segments of a path identify the owner. */
 const sharedHosts: readonly { host: RegExp; segments: number }[] = [
   { host: /^api\.github\.com$/, segments: 3 },
   {
@@ -56,34 +56,33 @@ const jsonLocks = new Set([
   "module.bazel.lock",
 ]);
 
-/** Each package of theirs has a repository of its own: only another host is news. */
+/** Each of their packages has a repository of its own: only a different host counts as new. */
 const decentralized = new Set([
   ...["package.resolved", "cartfile.resolved", "flake.lock", "shard.lock", "module.bazel.lock"],
 ]);
 
-/** What one state of a lock file takes packages from. */
+/** The package sources in one state of a lock file. */
 interface Sources {
   /** "npm.example", "github.com/octo/left-pad". */
   places: Set<string>;
-  /** Whole addresses on hosts of code, which name a commit. */
+  /** Whole addresses on code hosts, which name a commit. */
   addresses: Set<string>;
-  /** From where each package comes that has a name here. */
+  /** The places of each named package. */
   byPackage: Map<string, Set<string>>;
 }
 
-/** Of packages whose code is a part of the repository, and read like the rest of it. */
+/** The place of packages whose code is part of the repository, and reviewed like the rest of it. */
 const HERE = "this repository";
 
 /**
- * What a changed lock file does that nobody has read, as a reason in words; null if all packages come from where others came from
- * before. `before` is null for a new file. Every address counts if the format has no grammar here: one too many is better than
- * one too few.
+ * The unreviewed effect of a changed lock file, as a reason for people; null if all packages come from places that were already in use.
+ * `before` is null for a new file. If the format has no grammar here, every address counts: one too many is better than one too few.
  */
 export function lockSourceReason(path: string, before: string | null, after: string): string | null {
   const name = nameOf(path);
   const now = sourcesOf(name, after, before);
   if (now === null) return UNREADABLE_LOCK;
-  // What could not be read before had no place that is known.
+  // If the old state could not be read, none of its places are known.
   const then = before === null ? null : sourcesOf(name, before, after);
   const known = then?.places ?? (before === null ? defaultPlaces : new Set<string>());
   const fresh = [...now.places].filter((place) => !known.has(place) && place !== HERE);
@@ -93,12 +92,12 @@ export function lockSourceReason(path: string, before: string | null, after: str
   return then !== null && isOther ? OTHER_COMMIT : null;
 }
 
-/** Packages that come from somewhere else than before, although others came from there: that is how a name is taken over. */
+/** Packages that now come from another place that was already in use for others: an attacker can take over a name in this way. */
 function takenOver(then: Sources, now: Sources, told: ReadonlySet<string>): string[] {
   return [...now.byPackage].flatMap(([wanted, places]) => {
     const before = then.byPackage.get(wanted);
     if (before === undefined) return [];
-    // Which of these a tool writes depends on the machine that it runs on.
+    // Which of these a tool writes depends on the machine.
     const isPublic = [...before].every((place) => defaultPlaces.has(place));
     const isSame = (place: string) => before.has(place) || (isPublic && defaultPlaces.has(place));
     const other = [...places].filter((place) => !isSame(place) && !told.has(place));
@@ -108,17 +107,17 @@ function takenOver(then: Sources, now: Sources, told: ReadonlySet<string>): stri
 
 const nameOf = (path: string) => posix.basename(path).toLowerCase();
 
-/** Whether `lockSourceReason` is to be asked about a path, whatever else says that nobody reads it. */
+/** Whether `lockSourceReason` is called for a path even if it is skipped for another reason. */
 export const hasLockName = (path: string): boolean => isLockFile(nameOf(path));
 
-/** Names of hosts and folders have few signs; whatever else stands there is not shown. */
+/** Names of hosts and folders use few characters; other places are not shown. */
 function shown(places: readonly string[]): string {
   const words = places.slice(0, mostNamed).map((place) => place.replace(/[^\w./:@ -]/g, "?").slice(0, 80));
   const more = places.length - words.length;
   return `${words.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
-/** Null for what cannot be read. `other` is the other state of the file, if there is one. */
+/** Null if the text cannot be read. `other` is the other state of the file, if there is one. */
 function sourcesOf(name: string, text: string, other: string | null): Sources | null {
   if (name === "package-lock.json" || name === "npm-shrinkwrap.json") return fromJson(text, npmLinks);
   if (name === "composer.lock") {
@@ -130,19 +129,19 @@ function sourcesOf(name: string, text: string, other: string | null): Sources | 
   if (name.endsWith(".json") || jsonLocks.has(name)) {
     return fromJson(text, (json) => everyText(json).map((link) => ({ ...link, isCoarse })));
   }
-  // An address that is written with escapes is read by the package manager, and not here.
+  // The package manager reads an address with escapes, but we do not.
   if (/\\(?:[xuU/]|\r?\n)/.test(text)) return null;
   return collect(textLinks(name, text).map((link) => ({ ...link, isCoarse })));
 }
 
-/** An address, and a word for the package that it is for if its name does not say so. */
+/** An address, and the name of its package if the address does not contain it. */
 interface Link {
   address: string;
   mismatch?: string;
-  /** The name under which it is used, and its own if that is another one. */
+  /** The name under which it is used, and its own name if that differs. */
   wanted?: string;
   alias?: string | undefined;
-  /** Only its host counts, also of a host that many share. */
+  /** Only its host counts, even on a shared host. */
   isCoarse?: boolean;
 }
 
@@ -168,17 +167,17 @@ function collect(links: Iterable<Link>): Sources {
   return sources;
 }
 
-/** `git@host:owner/name`, as scp and git have it, and `github:owner/name`, as package managers do. */
+/** `git@host:owner/name` of scp and git, and `github:owner/name` of package managers. */
 const scpLike = /^(?:[\w.-]+@)?([\w.-]+\.[a-z]+):(?!\/\/)(.*)$/i;
 const shorthand = /^(github|gitlab|bitbucket|gist):(?!\/\/)(.*)$/i;
 
-/** What lies in the repository; `link` of pnpm and Yarn is a folder. */
+/** A place in the repository; `link` of pnpm and Yarn is a folder. */
 const localLike = /^(?:file|link|portal):(?!\/\/)/i;
 
 /** Files that package managers unpack. */
 const archive = /\.(?:tgz|tar(?:\.\w+)?|zip|whl|egg|gem|nupkg|crate|jar)$/i;
 
-/** Code in the repository is read, unless it lies in an archive or where nobody looks. */
+/** Code in the repository is reviewed, unless it is in an archive or a skipped folder. */
 function localPlace(written: string): string {
   const path = decode((written.replace(localLike, "").split(/#|\?|::/)[0] ?? "").trim()).replaceAll(
     "\\",
@@ -206,7 +205,7 @@ function placeOf(address: string, isCoarse: boolean): { place: string; isShared:
     );
     if (url.host === "") throw new TypeError("an address without a host");
     const { place, isShared } = ofHost(url.host, url.pathname, isCoarse);
-    // What is fetched without encryption can be anybody's.
+    // Anyone can replace content that is fetched without encryption.
     return { place: url.protocol === "http:" ? `http://${place}` : place, isShared };
   } catch {
     return { place: address.slice(0, 80), isShared: false };
@@ -238,7 +237,7 @@ function npmLinks(json: unknown): Link[] {
   return entries.flatMap(([key, { resolved, version, name, link }]) => {
     const used = key.replace(/^.*node_modules\//s, "");
     if (link === true) return [{ address: `file:${resolved ?? ""}`, wanted: used }];
-    // npm takes anything else that it can fetch, `owner/name` too.
+    // npm accepts every other address that it can fetch, including `owner/name`.
     const addresses = [resolved, version !== undefined && isAddress(version) ? version : undefined];
     return addresses
       .filter((one) => one !== undefined)
@@ -264,7 +263,7 @@ function npmDependencies(json: unknown): [string, z.infer<typeof NpmEntry>][] {
   return found;
 }
 
-/** In a registry's addresses the name of the package stands before `/-/`: that of another one is a place of its own. */
+/** In a registry's addresses the package's name comes before `/-/`; another package's name counts as another place. */
 function npmLink(address: string, wanted: string, used = wanted): Link {
   const path = /^https?:\/\/[^/]+\/(.*)\/-\//i.exec(address)?.[1];
   if (path === undefined) return { address, wanted: used };
@@ -306,7 +305,7 @@ function composerNames(text: string): Set<string> {
   }
 }
 
-/** Each package has a repository of its own, which is news only of a package that was there. */
+/** Each package has a repository of its own, so a new repository only counts for an existing package. */
 function composerLinks(json: unknown, both: ReadonlySet<string>): Link[] {
   return composerPackages(json).flatMap(({ name, source, dist }) =>
     [source?.url, dist?.url]
@@ -318,10 +317,10 @@ function composerLinks(json: unknown, both: ReadonlySet<string>): Link[] {
   );
 }
 
-/** Composer's archives of GitHub end in a commit, which changes with every version. */
+/** Composer's archive addresses of GitHub end with a commit, which changes with every version. */
 const withoutCommit = (address: string) => address.replace(/\/[0-9a-f]{40}$/, "");
 
-/** Of what it says of packages, most is for people. */
+/** Package entries contain mostly text for people, so only the repositories are read. */
 const RenvLock = z
   .looseObject({ R: z.looseObject({ Repositories: z.unknown() }) })
   .transform(({ R }) => R.Repositories);
@@ -351,11 +350,11 @@ function fieldLinks({ type, owner, repo, path }: Record<string, unknown>): Link[
   return [...local, { address: `https://${String(type)}.com/${owner}/${repo}` }];
 }
 
-/** Bounded, so that no text makes it slow. */
+/** Limited, so that no text makes it slow. */
 const address =
   /(?:(?<![a-z\d+.-])[a-z][a-z\d+.-]{1,20}:\/\/|(?<![\w.-])[\w.-]{1,40}@[\w.-]{1,100}\.[a-z]{2,20}:(?=[\w/])|\b(?:github|gitlab|bitbucket|gist):(?=[\w-])|\b(?:file|link|portal):(?=[\w.~/\\]))[^\s"'`<>,;)\]}]{1,2000}/gi;
 
-/** A place in the repository, as Python's and Ruby's tools and pnpm write it. */
+/** A place in the repository, in the syntax of Python's and Ruby's tools and pnpm. */
 const localValue =
   /\b(?:url|path|directory|editable|remote)\s?[:=]\s?["']?(?![a-z][a-z\d+.-]*:|[\w.-]+@)([^\s"',}]{1,2000})/gi;
 
@@ -365,7 +364,7 @@ const localsIn = (line: string): Link[] =>
 const addressesIn = (text: string): Link[] =>
   [...text.matchAll(address)].map(([found]) => ({ address: found }));
 
-/** What tells people about a package; pnpm's keys of sources are not on such a line. */
+/** Descriptions of a package for people; pnpm's keys of sources are never on such a line. */
 const isAbout = (line: string) =>
   /^\s*(?:deprecated: |description = |homepage: )/.test(line) &&
   !/\b(?:tarball|repo|registry|url)\b/.test(line);

@@ -1,11 +1,10 @@
 /**
- * Names of files that nobody reads line by line, and the word that people read for it. Tables, since every path of a change is
- * looked up.
+ * Names of files that are not reviewed line by line, with the reason for people. Tables, because every path of a change is looked up.
  *
- * The pull request chooses its names, so only those stand here that are a tool's own. What may as well hold code of the project
- * does not (`build/`, `out/`, `target/`, `bin/`, `lib/`, `deps/`, `external/`, `*.gen.ts`), nor do scripts that are short enough
- * to be read and are run by whoever builds (`gradlew`, `mvnw`). github-linguist (`generated.rb`, `vendor.yml`) knows more names,
- * as it counts languages; here the base's attributes and the files' headers tell the rest.
+ * The pull request chooses its names, so the tables only contain names that belong to a tool. They leave out folders that may also contain
+ * the project's code (`build/`, `out/`, `target/`, `bin/`, `lib/`, `deps/`, `external/`, `*.gen.ts`), and scripts that are short enough to
+ * read and that every build runs (`gradlew`, `mvnw`). github-linguist (`generated.rb`, `vendor.yml`) knows more names, because it counts
+ * languages; here the base's attributes and the files' headers decide the rest.
  */
 
 const lockFiles = new Set([
@@ -22,7 +21,7 @@ const lockFiles = new Set([
 
 const foldedLockFiles = new Set([...lockFiles].map((name) => name.toLowerCase()));
 
-/** Whether a name in lower case is that of a lock file on a machine that does not tell upper from lower case. */
+/** Whether a lower-case name is that of a lock file on a machine that ignores case. */
 export const isLockFile = (name: string): boolean => foldedLockFiles.has(name);
 
 const folders = new Map([
@@ -41,7 +40,7 @@ const folders = new Map([
 ]);
 
 const vendoredPaths = [
-  // Releases and plugins are run by each `yarn install`.
+  // Each `yarn install` runs releases and plugins.
   ...["sdks", "cache", "unplugged"].map((name) => `/.yarn/${name}/`),
   ...["/Carthage/Checkouts/", "/Carthage/Build/"],
 ];
@@ -49,7 +48,7 @@ const vendoredPaths = [
 const generatedEndings = [
   ...[".min.js", ".min.mjs", ".min.cjs", ".min.css", ".pnp.cjs", ".pnp.js", ".pnp.loader.mjs"],
   ...[".js.map", ".mjs.map", ".cjs.map", ".css.map", ".d.ts.map"],
-  // Protocol buffers and their services, in the languages whose compilers have an ending of their own.
+  // Protocol buffers and their services, in languages whose compilers use their own extension.
   ...[".pb.go", ".pb.gw.go", ".pb.validate.go", ".pb.cc", ".pb.h", ".pb.swift", ".grpc.swift"],
   ...[".pbobjc.h", ".pbobjc.m", "_pb2.py", "_pb2.pyi", "_pb2_grpc.py", "_pb2_grpc.pyi", "_pb.rb"],
   ...["_pb.js", "_pb.ts", "_pb.d.ts", ".pb.dart", ".pbenum.dart", ".pbjson.dart", ".pbgrpc.dart"],
@@ -63,7 +62,7 @@ const snapshotEndings = [".snap", ".ambr"];
 /** `types.generated.ts`, `schema.generated.graphql`. */
 const generatedInfix = /\.generated\.\w+$/;
 
-/** "lock file", "vendored", "generated" or "snapshot"; null for a path whose name says nothing of the kind. */
+/** "lock file", "vendored", "generated" or "snapshot"; null if the name shows none of these. */
 export function reasonByName(path: string): string | null {
   const segments = path.split("/");
   const name = segments.pop() ?? "";

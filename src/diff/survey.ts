@@ -1,21 +1,21 @@
 import { hash } from "node:crypto";
-import { isOverlong, MAX_LINE_BYTES, shorten, shownBytes } from "./render.ts";
+import { isOverlong, MAX_LINE_BYTES, shorten, shownBytes } from "./file-diff.ts";
 
-/** What can be said of a patch without parsing it. */
-export interface PatchSurvey {
+/** Facts about a patch that need no parsing. */
+interface PatchSurvey {
   hunks: number;
-  /** Whether an added or removed line is too long to be shown whole. */
+  /** Whether an added or removed line is too long to show whole. */
   overlongChange: boolean;
-  /** Bytes its hunks take in front of the model, line numbers included: what `renderHunks` of them takes there. */
+  /** Bytes of its hunks as the model sees them, line numbers included; the same as for the output of `renderHunks`. */
   shownBytes: number;
-  /** Of each hunk the digests of its changes, in order: runs of added and removed lines, without context and position. */
+  /** For each hunk the digests of its changes, in order: runs of added and removed lines, without context and position. */
   changes: string[][];
 }
 
-/** Diffs of more lines are not parsed: every line becomes an object, and nobody reads so many. */
+/** Longer diffs are not parsed, because every line becomes an object. */
 export const MAX_DIFF_LINES = 200_000;
 
-/** The line feeds of a text: of a patch as many as it has lines, its header's too. */
+/** The number of line feeds in a text; for a patch, the number of its lines, including the header. */
 export function countLines(text: string): number {
   let lines = 0;
   for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) lines += 1;
@@ -25,8 +25,8 @@ export function countLines(text: string): number {
 const [AT, PLUS, MINUS, BACKSLASH] = ["@", "+", "-", "\\"].map((sign) => sign.charCodeAt(0));
 
 /**
- * Looks at one file's patch line by line. For an overview of a thousand files: many times quicker than parsing them. A
- * line of the file always has a sign in front, so behind the header only a hunk's own line begins with `@`.
+ * Reads one file's patch line by line. For an overview of a thousand files: many times faster than parsing them. A line of the file always
+ * has a sign before it, so after the header only a hunk's own line begins with `@`.
  */
 export function surveyPatch(patch: string): PatchSurvey {
   const survey: PatchSurvey = { hunks: 0, overlongChange: false, shownBytes: 0, changes: [] };
@@ -54,10 +54,10 @@ export function surveyPatch(patch: string): PatchSurvey {
   return survey;
 }
 
-/** Takes the digests of changes while the lines of a patch go by. */
+/** Computes the digests of changes line by line. */
 function createChanges(body: string) {
   const hunks: string[][] = [];
-  /** Where the change began that the last line belongs to; -1 outside of one. */
+  /** The start of the change with the last line; -1 outside of a change. */
   let begin = -1;
   function endAt(end: number): void {
     if (begin >= 0) hunks.at(-1)?.push(hash("sha256", body.slice(begin, end), "base64url"));
@@ -78,7 +78,7 @@ function createChanges(body: string) {
   };
 }
 
-/** What stands behind a patch's header, without the last line feed. */
+/** A patch without its header and its last line feed. */
 function hunksOf(patch: string): string {
   const first = patch.startsWith("@@ -") ? 0 : patch.indexOf("\n@@ -") + 1;
   if (first === 0 && !patch.startsWith("@@ -")) return "";
@@ -90,16 +90,16 @@ function hunkStart(header: string): [oldLine: number, newLine: number] {
   return [Number(oldStart ?? 0), Number(newStart ?? 0)];
 }
 
-/** A line's number and the space behind it. */
+/** Bytes of a line's number and the space after it. */
 function numberBytes(number: number): number {
   let bytes = 2;
   for (let rest = number; rest >= 10; rest /= 10) bytes += 1;
   return bytes;
 }
 
-/** Of an overlong line only the beginning is shown, and one that the change adds or removes makes its file unreadable. */
+/** Only the beginning of an overlong line is shown; one that the change adds or removes makes its file unreadable. */
 function takeOverlong(survey: PatchSurvey, body: string, start: number, end: number): void {
-  // No character takes more than eight bytes once escaped, so ordinary lines need not be looked at.
+  // No character takes more than eight bytes after escaping, so ordinary lines need no check.
   if ((end - start) * 8 <= MAX_LINE_BYTES) return;
   const text = body.slice(start + 1, end);
   if (!isOverlong(text)) return;

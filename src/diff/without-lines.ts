@@ -1,19 +1,19 @@
 import { posix } from "node:path";
 
 /*
- * Changes of which no diff shows a line, and which do something all the same. Their reasons are words that people read.
+ * Changes that no diff shows as lines but that take effect. Their reasons are text for people.
  */
 
-/** A link that was set anew, or leads to another place. */
+/** A link that is new or has a new target. */
 export const LINK = "symbolic link to another place";
 export const LINK_OUT = "symbolic link out of the repository";
-export const SUBMODULE = "submodule at another commit";
-export const BINARY_THAT_RUNS = "binary that runs";
+const SUBMODULE = "submodule at another commit";
+const BINARY_THAT_RUNS = "binary that runs";
 export const RENAMED_INTO_EFFECT = "renamed to where it takes effect";
-export const RENAMED_OUT_OF_EFFECT = "renamed from where it took effect";
-export const EXECUTABLE_IN_EFFECT = "made executable where it takes effect";
+const RENAMED_OUT_OF_EFFECT = "renamed from where it took effect";
+const EXECUTABLE_IN_EFFECT = "made executable where it takes effect";
 
-/** What happens all the time and is rarely an attack. Nobody has read it, but nobody shall be stopped for it either. */
+/** Frequent, and rarely an attack: not reviewed, but does not block anyone either. */
 const routine: ReadonlySet<string> = new Set([LINK, SUBMODULE]);
 
 const all: ReadonlySet<string> = new Set([
@@ -21,13 +21,16 @@ const all: ReadonlySet<string> = new Set([
   ...[RENAMED_INTO_EFFECT, RENAMED_OUT_OF_EFFECT, EXECUTABLE_IN_EFFECT],
 ]);
 
-/** Whether a file was skipped although its change, which has no lines, does something that nobody has looked at. */
+/** Whether a skipped file's change has no lines but takes effect unreviewed. */
 export const isUnreadWithoutLines = (reason: string): boolean => all.has(reason);
 
-/** Whether that is routine, so that it keeps a check from being green and never turns it red. */
+/** Whether this is routine: it prevents a green check, but never makes the check red. */
 export const isRoutineWithoutLines = (reason: string): boolean => routine.has(reason);
 
-/** Files that are loaded or run as they are, or installed. Archives of data are not among them; npm's packages are the `.tgz` that a lock file may name. */
+/**
+ * Files that are loaded, run or installed unchanged. Data archives are not included; npm's packages are the `.tgz` files that a lock file
+ * may name.
+ */
 const runnable =
   /\.(?:jar|war|ear|aar|class|dex|apk|aab|exe|dll|com|scr|msi|sys|so(?:\.[\d.]+)?|dylib|ko|a|lib|o|elf|node|wasm|py[cdo]|whl|egg|gem|crate|tgz|nupkg|phar|deb|rpm|pkg|dmg|appimage|vsix|crx|xpi)$/i;
 
@@ -39,14 +42,14 @@ export interface ListedChange {
   newMode: string;
   oldOid: string;
   newOid: string;
-  /** Null where git calls the file binary. */
+  /** Null if git considers the file binary. */
   additions: number | null;
 }
 
-/** git's mode of a file that may be run. */
+/** git's mode of an executable file. */
 export const EXECUTABLE = "100755";
 
-/** What a change without lines does, in a few words; null for one that does nothing by itself. */
+/** The effect of a change without lines, in a few words; null if it has none. */
 export function effectWithoutLines(change: ListedChange): string | null {
   const { path, oldPath, oldMode, newMode, oldOid, newOid, additions } = change;
   if (newMode === "120000") return LINK;
@@ -65,20 +68,20 @@ function effectOfRename(path: string, oldPath: string): string | null {
   return takesEffect(oldPath) ? RENAMED_OUT_OF_EFFECT : null;
 }
 
-/** Whether a link at `path` leads out of the repository, into git's own folder, or nobody can say where. */
+/** Whether a link at `path` leads out of the repository, into git's own folder, or to an unknown place. */
 export function leadsOut(path: string, target: string): boolean {
   if (target === "" || /^[/\\~]|^[a-z]:|\0/i.test(target)) return true;
   const end = posix.normalize(posix.join(posix.dirname(path), target.replaceAll("\\", "/")));
   return end.split("/").some((name) => name === ".." || name.toLowerCase() === ".git");
 }
 
-/** Names of files, in lower case, that programs look for and obey: what such a file says happens without anybody calling it. */
+/** Names of files, in lower case, that programs look for and follow automatically. */
 const names: readonly RegExp[] = [
   // Continuous integration.
   /^(?:jenkinsfile(?:\..*)?|.*\.jenkinsfile|action\.ya?ml|dangerfile(?:\..*)?)$/,
   /^\.?(?:gitlab-ci|travis|appveyor|cirrus|drone|wercker|codefresh|semaphore)\.(?:ya?ml|star|jsonnet)$/,
   /^(?:azure-pipelines|bitbucket-pipelines|cloudbuild|buildspec)[^/]*\.ya?ml$/,
-  // Git, its hooks, and who has to approve.
+  // Git, its hooks, and required reviewers.
   /^(?:codeowners|\.gitattributes|\.gitmodules|\.lfsconfig)$/,
   /^(?:(?:pre|post)-(?:commit|merge-commit|push|merge|rebase|checkout|rewrite|receive|update|applypatch)|(?:prepare-)?commit-msg|applypatch-msg)$/,
   /^(?:\.pre-commit-(?:config|hooks)\.ya?ml|\.?lefthook(?:-local)?\.(?:ya?ml|toml|jsonc?)|\.?(?:lintstagedrc|simple-git-hooks|huskyrc)(?:\..*)?|\.overcommit\.yml)$/,
@@ -89,16 +92,16 @@ const names: readonly RegExp[] = [
   /^(?:(?:.*\.)?(?:docker|container)file(?:\..*)?|(?:docker-)?compose[^/]*\.ya?ml|procfile|vagrantfile)$/,
   /^(?:rakefile|justfile|taskfile\.ya?ml|fastfile|gulpfile\..*|gruntfile\..*|[\w.-]+\.config\.[cm]?[jt]s|\.[\w-]+rc\.[cm]?js)$/,
   /^(?:conftest\.py|noxfile\.py|tox\.ini|sitecustomize\.py|usercustomize\.py|.*\.pth)$/,
-  // Packages: what is fetched, from where, and what they run.
+  // Packages: what is fetched, from where, and what is run.
   /^(?:package\.json|\.npmrc|\.yarnrc(?:\.ya?ml)?|\.pnpmfile\..*|pnpm-workspace\.yaml|\.?bunfig\.toml|deno\.jsonc?|composer\.json)$/,
   /^(?:setup\.(?:py|cfg)|pyproject\.toml|pip\.conf|requirements[^/]*\.(?:txt|in)|pipfile|gemfile|.*\.gemspec|podfile|cargo\.toml|go\.(?:mod|work)|package\.swift)$/,
-  // Programs of whoever opens the repository.
+  // Programs of anyone who opens the repository.
   /^(?:agents?\.md|claude\.md|gemini\.md|\.?mcp\.json|\.envrc|\.?mise\.toml|\.gitpod\.ya?ml|\.devcontainer\.json)$/,
 ];
 
 const workflow = /^\.(?:github|gitea|forgejo)\/workflows\/[^/]+\.ya?ml$/;
 
-/** Folders in which files of any name are run or obeyed. */
+/** Folders whose files are run or followed, whatever their names are. */
 const folders: readonly RegExp[] = [
   /^\.(?:github|gitea|forgejo)\/(?:workflows|actions)\//,
   /^\.(?:circleci|buildkite|woodpecker|gitlab|gitlab-ci|semaphore|tekton|teamcity)\//,
@@ -106,10 +109,10 @@ const folders: readonly RegExp[] = [
   /(?:^|\/)\.(?:cargo|mvn|bundle|yarn|vscode|idea|devcontainer|cursor|claude)\//,
 ];
 
-/** On some machines names that differ in case or in the form of a letter are one. */
+/** Some machines treat names that differ in case or in the form of a letter as the same. */
 const folded = (path: string) => path.normalize("NFKC").toLowerCase();
 
-/** Whether a file at this path is run or obeyed by itself: by CI, by git, by a build, by an editor. */
+/** Whether CI, git, a build or an editor runs or follows a file at this path automatically. */
 export function takesEffect(path: string): boolean {
   const whole = folded(path);
   const name = posix.basename(whole);
@@ -120,7 +123,7 @@ export function takesEffect(path: string): boolean {
 export const staysWorkflow = (path: string, oldPath: string): boolean =>
   workflow.test(path) && workflow.test(oldPath);
 
-/** Whether a renamed file that took effect does so in the same way: CI of one kind does not become CI of another. */
+/** Whether a renamed file takes effect in the same way as before: CI of one kind does not become CI of another. */
 export function keepsEffect(path: string, oldPath: string): boolean {
   const [name, oldName] = [path, oldPath].map((one) => posix.basename(folded(one)));
   const isSame = name === oldName && workflow.test(path) === workflow.test(oldPath);

@@ -1,13 +1,12 @@
 import { AppError } from "../errors.ts";
-import type { CheckoutPlace } from "./checkout-place.ts";
-import type { Need } from "./disk/disk.ts";
-import { checkoutBytes, mirrorBytes, noteUse } from "./disk/kept.ts";
+import { checkoutBytes, type DiskNeed, mirrorBytes, noteUse } from "./disk.ts";
 import { diskError, isDiskFull } from "./git-error.ts";
 import type { Mirror, WantedCommit } from "./mirror.ts";
 import { blobSizes, listOldSide } from "./object-listing.ts";
+import { Slot } from "./places.ts";
+import { findMergeBase } from "./range.ts";
 import type { FetchAccess } from "./remote.ts";
-import { findMergeBase } from "./resolve-revision.ts";
-import { Slot } from "./slot.ts";
+import type { CheckoutPlace } from "./workspace.ts";
 import { type CheckoutLimits, defaultLimits, planCheckout, plannedBytes, writeTree } from "./write-tree.ts";
 
 export interface CheckoutOptions extends FetchAccess {
@@ -15,21 +14,21 @@ export interface CheckoutOptions extends FetchAccess {
   head: WantedCommit;
   base: WantedCommit;
   limits?: Partial<CheckoutLimits> | undefined;
-  /** Asked before files are written; what it rejects with is the checkout's end. */
-  requireRoom?: ((need: Need) => Promise<void>) | undefined;
+  /** Called before files are written; if it rejects, the checkout rejects with the same error. */
+  requireRoom?: ((need: DiskNeed) => Promise<void>) | undefined;
 }
 
 export interface Checkout {
   readonly place: CheckoutPlace;
-  /** Gives the place back to the pool; the files stay, so that the next checkout costs the difference. */
+  /** Returns the slot to the pool; the files stay, so the next checkout only writes the difference. */
   release(): Promise<void>;
-  /** Keeps the mirror in shape. May take minutes and never fails: for when nobody waits any more. */
+  /** Maintains the mirror. May take minutes and never fails. Call it after the job has ended. */
   tidy(signal?: AbortSignal): Promise<void>;
 }
 
 /**
- * Fetches both commits and every blob that reading them needs, and checks the head out into a slot of the mirror's pool.
- * Afterwards no process needs the authorization or the network.
+ * Fetches both commits and every blob needed to read them, and checks the head out into a slot of the mirror's pool. Afterwards no process
+ * needs the authorization or the network.
  *
  * Rejects with `revision_unknown` (no such commit, no common ancestor), `too_large` (before a file is written), `disk_full`,
  * `repository_unavailable`, `git_failed`, `git_timeout`, `aborted`.
@@ -50,12 +49,12 @@ async function checkoutInto(slot: Slot, options: CheckoutOptions): Promise<Check
     await slot.release();
   };
   try {
-    // From here on nobody removes it.
+    // While the slot is held, no other process removes the mirror.
     const mirror = await options.mirror.present(options.signal);
     const place = await fill(slot, { ...options, mirror });
     return { place, release, tidy: (signal) => mirror.tidy(signal) };
   } catch (error) {
-    // What stands there half written helps nobody.
+    // A partial checkout is useless.
     if (isDiskFull(diskError("", error))) await slot.empty().catch(() => {});
     await release();
     throw error;
@@ -108,7 +107,7 @@ async function requireRoom(
   await ask({ totalBytes: takes + (await mirrorBytes(mirror.gitDir)), newBytes });
 }
 
-/** Fetches those blobs that are not here, and returns the sizes of all. */
+/** Fetches the missing blobs, and returns the sizes of all. */
 async function fetchMissing(
   options: CheckoutOptions,
   needed: ReadonlySet<string>,

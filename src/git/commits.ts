@@ -1,25 +1,25 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pathFault } from "../diff/path-fault.ts";
+import { pathFault } from "../diff/paths.ts";
 import { AppError } from "../errors.ts";
 import { splitNul } from "../text/decode.ts";
 import { decodeName, nameBytes } from "./names.ts";
 import { parseTreeEntry } from "./object-listing.ts";
 import { type Git, requireObjectNames, runGit } from "./run-git.ts";
-import { makeTempFolder, removeFolder } from "./temp-folder.ts";
+import { makeTempFolder, removeFolder } from "./scratch.ts";
 
-/** A file of a commit to be made. */
-export interface CommittedFile {
-  /** A key, as everywhere in this room. */
+/** A file of a new commit. */
+interface CommittedFile {
+  /** A key, as everywhere in this folder. */
   path: string;
-  /** Null removes it. A file that is stored already has its object name instead of its bytes. */
+  /** Null deletes it. A file that is already stored has its object name instead of its bytes. */
   after: ({ mode: "100644" | "100755" } & ({ bytes: Buffer } | { oid: string })) | null;
 }
 
-export interface CommitFiles {
+interface CommitFiles {
   git: Git;
   gitDir: string;
-  /** The commit to go on from; its trees have to be there, its blobs need not. */
+  /** The parent commit; its trees must be present, its blobs need not be. */
   parent: string;
   files: readonly CommittedFile[];
   message: string;
@@ -30,8 +30,8 @@ export interface CommitFiles {
 }
 
 /**
- * Makes a commit that differs from its parent in these files alone, without a working tree and without a ref, and resolves to its
- * name. The same files at the same time are the same commit.
+ * Creates a commit that differs from its parent only in these files, without a working tree or a ref, and resolves to its name. The same
+ * files at the same time give the same commit.
  */
 export async function commitFiles(options: CommitFiles): Promise<string> {
   const { git, gitDir, parent, files, message, author, at, signal } = options;
@@ -75,13 +75,13 @@ export async function storeFile({
   return text(await runGit({ ...place, what: "store a file", args, input: bytes }));
 }
 
-/** Without what would end the field, or the line. */
+/** Without characters that would end the field or the line. */
 function named({ name, email }: CommitFiles["author"]): string {
   const plain = (value: string) => value.replace(/[<>\p{Cc}]/gu, "").trim();
   return `${plain(name)} <${plain(email)}>`;
 }
 
-export interface CommitDiff {
+interface CommitDiff {
   git: Git;
   gitDir: string;
   /** Full object names. */
@@ -89,12 +89,12 @@ export interface CommitDiff {
   to: string;
   contextLines: number;
   maxBytes: number;
-  /** The one file that is asked for, by its key; left out, all of them. */
+  /** The key of the only file to include; all files if omitted. */
   path?: string;
   signal?: AbortSignal | undefined;
 }
 
-/** What takes one commit to another, as a patch that `git apply` takes; renames are a file that goes and one that comes. */
+/** The difference between two commits as a patch for `git apply`; a rename is a deleted and an added file. */
 export async function commitDiff({ from, to, contextLines, path, ...rest }: CommitDiff): Promise<string> {
   requireObjectNames(from, to);
   const options = [
@@ -118,7 +118,7 @@ export async function commitDiff({ from, to, contextLines, path, ...rest }: Comm
   return (await runGit({ ...rest, what: "compare commits", args })).stdout.toString("utf8");
 }
 
-/** The paths in which two commits differ; of a rename both. */
+/** The paths that differ between two commits; both paths of a rename. */
 export async function changedPaths({
   from,
   to,
@@ -129,25 +129,25 @@ export async function changedPaths({
   return splitNul((await runGit({ ...rest, what: "compare commits", args })).stdout, decodeName);
 }
 
-export interface FilesAt {
+interface FilesAt {
   git: Git;
   gitDir: string;
   /** Full object name. */
   commit: string;
-  /** Keys, as everywhere in this room. */
+  /** Keys, as everywhere in this folder. */
   paths: readonly string[];
-  /** Of one file; a larger one rejects with `too_large`. */
+  /** Limit for one file; a larger one rejects with `too_large`. */
   maxBytes: number;
   signal?: AbortSignal | undefined;
 }
 
-/** What a commit holds at a path. Of what is no file (a folder, a link, a submodule) the mode alone counts. */
-export interface FileAt {
+/** The entry of a commit at a path. For a folder, link or submodule, only the mode counts. */
+interface FileAt {
   mode: string;
   bytes: Buffer;
 }
 
-/** A few files of a commit, byte for byte; those that are not there are left out. */
+/** Some files of a commit, byte for byte; missing ones are left out. */
 export async function filesAt(request: FilesAt): Promise<Map<string, FileAt>> {
   const { git, gitDir, commit, paths, maxBytes, signal } = request;
   requireObjectNames(commit);

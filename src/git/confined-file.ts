@@ -9,29 +9,29 @@ import {
   type Stats,
   statSync,
 } from "node:fs";
-import { pathFault } from "../diff/path-fault.ts";
+import { pathFault } from "../diff/paths.ts";
 import { AppError } from "../errors.ts";
 import { nameBytes } from "./names.ts";
 
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK, O_NOCTTY } = constants;
 const SLASH = Buffer.from("/");
 
-export interface ConfinedOptions {
-  /** Default "file": a regular one. */
+interface ConfinedOptions {
+  /** Default "file": only a regular file. */
   kind?: "file" | "file or folder";
-  /** The folder in which the system shows what a process holds open; where there is none, names are looked up once more. */
+  /** The folder in which the system lists a process's open files. If it is missing, names are resolved a second time. */
   descriptors?: string;
 }
 
 /**
- * Opens a file of a checkout for reading, and nothing else: whatever stands or is put there while we look (links at any
- * depth, pipes, devices, folders), no byte from elsewhere is read. What was opened is judged, not what its name says. The
- * caller closes the descriptor.
+ * Opens a file of a checkout for reading only. Reads no byte from elsewhere, even if the path is or becomes a link at any depth, a pipe, a
+ * device or a folder. Checks the opened file, not its name. The caller closes the descriptor.
  *
- * Throws `not_allowed` for what is no such file, and the operating system's error for what is not there.
+ * Throws `not_allowed` if it is not such a file, and the operating system's error if it does not exist.
  *
- * @param root absolute path of the checkout; it may be reached by links itself
- * @param key of the file in the tree, as `decodeName` has it
+ * @param root absolute path of the checkout, which may contain links
+ *
+ * @param key of the file in the tree, as `decodeName` returns it
  */
 export function openConfined(root: string, key: string, options: ConfinedOptions = {}): number {
   const { kind = "file", descriptors = "/proc/self/fd" } = options;
@@ -39,14 +39,14 @@ export function openConfined(root: string, key: string, options: ConfinedOptions
   if (fault !== undefined) throw outside(key, fault);
   const [top, name] = [realpathSync.native(root, "buffer"), nameBytes(key)];
   const place = Buffer.concat([top, SLASH, name]);
-  // Without O_NONBLOCK, opening a pipe would wait for somebody who writes to it.
+  // Without O_NONBLOCK, opening a pipe waits for a writer.
   const file = openSync(place, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
   try {
     const stats = fstatSync(file);
     const isWanted = stats.isFile() || (kind === "file or folder" && stats.isDirectory());
     if (!isWanted) throw outside(key, `no ${kind}`);
     const real = realPlace(file, descriptors) ?? realName(place, stats);
-    // A link may also lead to what is withheld within the checkout, so that only the very place will do.
+    // A link may also lead to withheld files within the checkout, so the place must match exactly.
     if (!real?.equals(place)) throw outside(key, "elsewhere");
     return file;
   } catch (error) {
@@ -55,7 +55,7 @@ export function openConfined(root: string, key: string, options: ConfinedOptions
   }
 }
 
-/** Where the system says that an open file is; undefined where it does not say. */
+/** The system's path of an open file; undefined if the system does not report it. */
 function realPlace(file: number, descriptors: string): Buffer | undefined {
   try {
     return readlinkSync(`${descriptors}/${file}`, "buffer");
@@ -64,7 +64,7 @@ function realPlace(file: number, descriptors: string): Buffer | undefined {
   }
 }
 
-/** The name without links, if what stands there now is what was opened. */
+/** The path without links, if it still names the opened file. */
 function realName(place: Buffer, opened: Stats): Buffer | undefined {
   const real = realpathSync.native(place, "buffer");
   const stats = statSync(real);
@@ -76,11 +76,11 @@ function outside(key: string, why: string): AppError {
 }
 
 /**
- * The first bytes of a file of a checkout, fewer when it has no more; they are those of its blob (`HARDENED_ATTRIBUTES`).
- * The one way in which our own code reads a checkout. Throws what {@link openConfined} throws.
+ * The first bytes of a file of a checkout, fewer if the file is shorter; they equal those of its blob (`HARDENED_ATTRIBUTES`). Our own code
+ * reads a checkout only in this way. Throws the same errors as {@link openConfined}.
  *
- * Not asynchronous: that takes several times as long as the 20 µs of a file that was written a moment ago, and a change may
- * have thousands. For the review process, which serves nobody meanwhile.
+ * Synchronous, because an asynchronous read takes several times as long as the 20 µs for a recently written file, and a change may have
+ * thousands of files. For the review process, which serves nothing else meanwhile.
  *
  * @param key of a regular file in the head's tree
  */

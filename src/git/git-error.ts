@@ -3,14 +3,11 @@ import { AppError, type ErrorCode } from "../errors.ts";
 export const DISK_FULL_REMEDY =
   "Make room on the disk of the data folder, or set HUNKWISE_DISK_LIMIT_GB so that less of it is used";
 
-/**
- * git's own words with everything that could be a credential taken out: user information of URLs, headers, and the given
- * secrets themselves.
- */
+/** git's own message without anything that could be a credential: user information of URLs, headers, and the given secrets. */
 export function cleanStderr(stderr: string, secrets: readonly string[] = []): string {
   let text = stderr;
   for (const secret of secrets) if (secret.length > 3) text = text.replaceAll(secret, "***");
-  // A scheme has an end: without one, each letter of a long word would be the beginning of a search to its end.
+  // The scheme has a maximum length: otherwise each letter of a long word would start a search to its end.
   return text
     .replace(/([a-z][a-z0-9+.-]{0,30}:\/\/)[^/\s@]*@/gi, "$1***@")
     .replace(/(authorization\s*:).*/gi, "$1 ***")
@@ -25,10 +22,10 @@ interface Pattern {
   remedy?: string;
 }
 
-/** What git says when something else than git is at fault. First match wins. */
+/** git's messages for causes outside of git. The first match wins. */
 const known: readonly Pattern[] = [
   {
-    // First: a helper that could not write makes git say more, of other reasons. Of a file of the work tree it says no reason.
+    // First: if a helper cannot write, git prints further messages with other reasons. For a file of the work tree it gives no reason.
     match: /(?:No space left on device|Disk quota exceeded)\s*$|^error: unable to write file /im,
     code: "disk_full",
     retryable: true,
@@ -73,7 +70,7 @@ const known: readonly Pattern[] = [
   },
 ];
 
-/** The AppError for a git command that failed. `what` names the command in words; argv never gets into the message. */
+/** The AppError for a failed git command. `what` describes the command; the message never contains argv. */
 export function gitError(
   what: string,
   end: { exitCode: number | null; stderr: string },
@@ -86,7 +83,7 @@ export function gitError(
   const words = (telling.length > 0 ? telling : lines.slice(-1)).join("; ").slice(0, 600);
   const status = end.exitCode === null ? "was killed" : `exit code ${end.exitCode}`;
   const found = known.find(({ match }) => match.test(end.stderr));
-  // Somebody killed it, or the machine was at its limits: the next one may end otherwise, if it was asked what git understands.
+  // git was killed, or the machine was at its limits: a retry may succeed, unless git did not understand its arguments.
   const passes = found ? (found.retryable ?? false) : end.exitCode !== USAGE_EXIT;
   return new AppError(found?.code ?? "git_failed", `git ${what} failed: ${words || status}`, {
     retryable: passes,
@@ -94,10 +91,10 @@ export function gitError(
   });
 }
 
-/** With which git ends when it does not understand its arguments. */
+/** git's exit code if it does not understand its arguments. */
 const USAGE_EXIT = 129;
 
-/** The AppError for what the system says of the data folder, whose disk is full or which cannot be used; else the error. */
+/** The AppError for a system error about the data folder, if its disk is full or it cannot be used; else the error itself. */
 export function diskError(dataFolder: string, cause: unknown): unknown {
   const { code, syscall } = cause as NodeJS.ErrnoException;
   if (syscall === undefined) return cause;

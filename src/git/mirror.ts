@@ -2,27 +2,34 @@ import { createHash } from "node:crypto";
 import { mkdir, readdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { AppError } from "../errors.ts";
-import { mirrorLock, placesOf, type RepositoryPlaces, trashFolder } from "./disk/places.ts";
 import { diskError } from "./git-error.ts";
-import { mirrorId, type RepositoryName, removeLeftovers, writeMirror } from "./mirror-folder.ts";
 import { blobSizes } from "./object-listing.ts";
-import { endOrphans } from "./owner.ts";
-import { lock, tryLock } from "./pid-lock.ts";
+import { endOrphans, lock, tryLock } from "./owner.ts";
+import {
+  mirrorId,
+  mirrorLock,
+  placesOf,
+  type RepositoryName,
+  type RepositoryPlaces,
+  removeLeftovers,
+  trashFolder,
+  writeMirror,
+} from "./places.ts";
 import { type FetchAccess, type FetchRequest, fetchObjects, partialClone } from "./remote.ts";
 import { type Git, isObjectName, type Network, runGit } from "./run-git.ts";
 
 export interface MirrorOptions {
   /** Absolute path of git. */
   gitPath: string;
-  /** Everything this room keeps is below it: `mirrors`, `checkouts` and an empty HOME. */
+  /** Contains everything that this folder's code stores: `mirrors`, `checkouts` and an empty HOME. */
   dataFolder: string;
   repository: RepositoryName;
-  /** Where to fetch from; it must not hold credentials. */
+  /** The URL to fetch from; it must not contain credentials. */
   url: string;
   network?: Network | undefined;
 }
 
-/** A commit that is needed, and the ref of the remote under which it is expected. */
+/** A required commit, and the ref of the remote that should contain it. */
 export interface WantedCommit {
   sha: string;
   /** `refs/pull/7/head`, `refs/heads/main` */
@@ -30,24 +37,24 @@ export interface WantedCommit {
 }
 
 /**
- * What comes along with commits. The first time everything that ever was in a file would come, so only trees do. After
- * that small files come too: they are the ones that changed since, and asking for them later is another round trip.
+ * Object filters for fetches of commits. The first fetch would include every past content of every file, so it only includes trees. Later
+ * fetches include small files too: these have changed since, and asking for them later is another round trip.
  */
 const filters = { no_files: "blob:none", small_files: "blob:limit=1m" };
-/** Blobs asked for at once: the request stays below three megabytes. */
+/** Maximum blobs in one request, which keeps it below three megabytes. */
 const BLOBS_A_FETCH = 50_000;
 const MAX_PACKS = 100;
 
 /**
- * A bare repository that follows one repository of a server. It has all commits and trees, and of the contents what was
- * asked for (a partial clone); a server that knows no filter simply sends everything.
+ * A bare repository that mirrors one repository of a server. It has all commits and trees, and of the contents only what was requested (a
+ * partial clone); a server without filters sends everything.
  */
 export class Mirror {
   readonly git: Git;
   readonly gitDir: string;
-  /** Where this repository's checkouts are. */
+  /** The folder of this repository's checkouts. */
   readonly checkouts: string;
-  /** Changes when the mirror was made anew, so that nobody relies on what an earlier one held. */
+  /** Changes if the mirror is recreated, so that no checkout relies on objects of an earlier one. */
   readonly id: string;
   readonly options: Readonly<MirrorOptions>;
 
@@ -59,9 +66,9 @@ export class Mirror {
     this.id = id;
   }
 
-  /** Opens the mirror, making it if need be. Rejects with `data_folder_unusable`, `disk_full`. */
+  /** Opens the mirror and creates it if needed. Rejects with `data_folder_unusable`, `disk_full`. */
   static async open(given: MirrorOptions, signal?: AbortSignal): Promise<Mirror> {
-    // git runs in a folder of its own, from which a relative path would lead elsewhere.
+    // git runs in a folder of its own, where a relative path would lead elsewhere.
     const options = { ...given, dataFolder: resolve(given.dataFolder) };
     checkUrl(options);
     const places = placesOf(options.dataFolder, options.repository);
@@ -76,15 +83,15 @@ export class Mirror {
     }
   }
 
-  /** This mirror, or the one that takes its place when it was removed. Held by a checkout, it stays. */
+  /** This mirror, or its replacement if it was removed. While a checkout holds it, it is not removed. */
   async present(signal?: AbortSignal): Promise<Mirror> {
     const isHere = (await mirrorId(this.gitDir, this.options.url)) === this.id;
     return isHere ? this : await Mirror.open(this.options, signal);
   }
 
   /**
-   * Sees to it that the commits are here, with their histories and trees. Asks the server only for what is missing: by
-   * its ref first, and by name where the ref has moved on. Rejects with `revision_unknown` when the server has lost it.
+   * Fetches the commits with their histories and trees if they are missing: by ref first, and by name if the ref has moved on. Rejects with
+   * `revision_unknown` if the server no longer has the commit.
    */
   async fetchCommits(
     commits: readonly WantedCommit[],
@@ -95,7 +102,7 @@ export class Mirror {
     const byRef = await this.#missing(commits, access);
     if (byRef.length === 0) return;
     await locked(this.gitDir, access.signal, async () => {
-      // A branch may have been deleted since; its commits may be had by name all the same.
+      // A branch may have been deleted since; its commits may still be available by name.
       await this.#fetch({ wanted: byRef.map(({ ref }) => refspec(ref)), filter }, access).catch(
         unlessUnknown,
       );
@@ -107,7 +114,7 @@ export class Mirror {
     });
   }
 
-  /** Fetches blobs that are missing. `refs` are fetched whole instead where the server refuses to give single objects. */
+  /** Fetches missing blobs. If the server refuses to send single objects, `refs` are fetched whole. */
   async fetchBlobs(oids: readonly string[], refs: readonly string[], access: FetchAccess): Promise<void> {
     await locked(this.gitDir, access.signal, async () => {
       try {
@@ -123,8 +130,8 @@ export class Mirror {
   }
 
   /**
-   * Every fetch adds a pack, and every look-up searches all of them: makes one of many, now and then. Does nothing while
-   * somebody else writes to the mirror, and never fails, because the mirror is right without it.
+   * Every fetch adds a pack, and every lookup searches all of them, so this occasionally joins them into one. Does nothing while another
+   * process writes to the mirror, and never fails, because the mirror is correct without it.
    */
   async tidy(signal?: AbortSignal, maxPacks = MAX_PACKS): Promise<void> {
     const packs = await readdir(join(this.gitDir, "objects", "pack")).catch(() => []);
@@ -154,16 +161,16 @@ export class Mirror {
     const fetch = () =>
       fetchObjects({ ...access, ...request, git: this.git, gitDir: this.gitDir, network, url });
     await fetch().catch(async (error: unknown) => {
-      // We hold the lock, so nobody needs what git has left half done.
+      // We hold the lock, so git's leftovers are not in use.
       await removeLeftovers(this.gitDir);
-      // Somebody killed a git of ours without us noticing.
+      // A git process of ours was killed unnoticed.
       if (!(error instanceof AppError) || !/\.lock': File exists/.test(error.message)) throw error;
       await fetch();
     });
   }
 }
 
-/** Lets errors about revisions that the server does not know pass, and throws all others. */
+/** Ignores errors about revisions that the server does not know, and throws all others. */
 function unlessUnknown(error: unknown): void {
   if (!(error instanceof AppError) || error.code !== "revision_unknown") throw error;
 }
@@ -174,7 +181,7 @@ async function openFolder(
   gitDir: string,
   signal: AbortSignal | undefined,
 ): Promise<string> {
-  // The trash is there before it is needed: on a full disk no folder can be made.
+  // The trash is created before it is needed: on a full disk no folder can be created.
   for (const folder of [join(dataFolder, "empty-home"), trashFolder(dataFolder)])
     await mkdir(folder, { recursive: true });
   await mkdir(gitDir, { recursive: true });
@@ -182,7 +189,7 @@ async function openFolder(
   return present ?? (await locked(gitDir, signal, () => writeMirror(gitDir, url)));
 }
 
-/** Nobody can hold what is not there yet: a folder just made may be removed again as one that nobody uses. */
+/** A folder that was just created has no holder yet, so another process may remove it as unused: try again. */
 function unlessRemovedMeanwhile(tries: number) {
   return (error: NodeJS.ErrnoException): undefined => {
     if (error.code !== "ENOENT" || tries >= 5) throw error;
@@ -195,21 +202,21 @@ async function repack(git: Git, gitDir: string, signal: AbortSignal | undefined)
     gitDir,
     what: "repack",
     args: ["repack", "-a", "-d", "-q"],
-    // Otherwise it would look for what was left out of the partial clone.
+    // Otherwise git would look for the objects that the partial clone left out.
     config: partialClone,
     timeoutMs: 900_000,
     signal,
   });
 }
 
-/** Where a ref of the server is kept: under a name that no other ref can stand in the way of. */
+/** Fetches a ref of the server to a local name that cannot conflict with another ref's name. */
 function refspec(ref: string): string {
   if (!/^refs\/[^\s:^~?*[\\]+$/.test(ref))
     throw new AppError("revision_unknown", `'${ref}' is not a full ref name`);
   return `+${ref}:refs/hunkwise/${createHash("sha256").update(ref).digest("hex").slice(0, 32)}`;
 }
 
-/** Runs something as the only one who writes to the mirror, after cleaning up behind a holder that died. */
+/** Runs `work` with the lock for writing to the mirror, after cleaning up behind a dead holder. */
 async function locked<Result>(
   gitDir: string,
   signal: AbortSignal | undefined,

@@ -1,22 +1,21 @@
 import { AppError } from "../errors.ts";
 import { splitNul } from "../text/decode.ts";
-import type { CheckoutPlace } from "./checkout-place.ts";
 import { decodeName, nameBytes } from "./names.ts";
 import { type Git, runGit, streamGit } from "./run-git.ts";
 import { byNul, LineSplitter } from "./run-process.ts";
-import type { Change, ChangeType, TreeEntry } from "./workspace.ts";
+import type { Change, ChangeType, CheckoutPlace, TreeEntry } from "./workspace.ts";
 
 const TAB = 9;
 
-/** Where to list, and how long that may take. */
+/** The repository to list, and the time limit. */
 export interface ListingPlace {
   git: Git;
   gitDir: string;
   signal?: AbortSignal | undefined;
 }
 
-/** One side of a difference; undefined where there is no file, or no blob (a submodule). */
-export interface BlobChange {
+/** One side of a difference; undefined if there is no file, or no blob (a submodule). */
+interface BlobChange {
   from: string | undefined;
   to: string | undefined;
 }
@@ -24,17 +23,17 @@ export interface BlobChange {
 const SUBMODULE = "160000";
 const MISSING_MODE = "000000";
 
-/** Half a million entries with long paths; a listing that is larger is an attack, and all of it would have to be kept. */
+/** Enough for half a million entries with long paths; a larger listing is an attack, and all of it would stay in memory. */
 export const MAX_LISTING_BYTES = 96 * 1024 * 1024;
-/** Files of a tree, and files that differ between two. */
+/** Maximum files of a tree, and files that differ between two trees. */
 export const MAX_ENTRIES = 500_000;
 
-/** Lists every entry of a commit's tree, as `ls-tree` prints it, without keeping one. Rejects with `too_large`. */
+/** Lists every entry of a commit's tree, as `ls-tree` prints it, without storing any. Rejects with `too_large`. */
 export async function listTree(
   place: ListingPlace,
   sha: string,
   onEntry: (record: Buffer) => void,
-  maxEntries = MAX_ENTRIES,
+  { maxEntries = MAX_ENTRIES, sizes = false }: { maxEntries?: number; sizes?: boolean } = {},
 ): Promise<void> {
   let entries = 0;
   const records = new LineSplitter((record) => {
@@ -42,12 +41,13 @@ export async function listTree(
     if (entries > maxEntries) throw tooManyEntries(maxEntries);
     onEntry(record);
   }, byNul);
-  await streamListing(place, "list the tree", ["ls-tree", "-r", "-z", "--full-tree", sha], records);
+  const long = sizes ? ["--long"] : [];
+  await streamListing(place, "list the tree", ["ls-tree", "-r", "-z", ...long, "--full-tree", sha], records);
 }
 
 /**
- * The blobs of a commit's tree, one for each path. Rejects with `too_large` beyond `maxEntries`, before the listing is
- * complete: a tree of a few hundred bytes may list ten thousand million files.
+ * The blobs of a commit's tree, one for each path. Rejects with `too_large` beyond `maxEntries`, before the listing is complete: a tree of
+ * a few hundred bytes may list ten billion files.
  */
 export async function listBlobs(
   place: ListingPlace,
@@ -60,20 +60,42 @@ export async function listBlobs(
     // "MODE blob OID<tab>PATH"
     if (kind !== SUBMODULE) oids.push(record.toString("latin1", 12, record.indexOf(TAB)));
   };
-  await listTree(place, sha, take, maxEntries);
+  await listTree(place, sha, take, { maxEntries });
   return oids;
+}
+
+/**
+ * `listBlobs` with sizes in bytes, in one process: for a complete repository, because git looks twice for each missing blob. A missing blob
+ * has no size.
+ */
+export async function listBlobsWithSizes(
+  place: ListingPlace,
+  sha: string,
+  maxEntries = MAX_ENTRIES,
+): Promise<{ oids: string[]; sizes: Map<string, number> }> {
+  const oids: string[] = [];
+  const sizes = new Map<string, number>();
+  // "MODE blob OID SIZE<tab>PATH"; the size is padded, and "BAD" if the blob is missing
+  const take = (record: Buffer) => {
+    const [mode, , oid = "", size] = record.toString("latin1", 0, record.indexOf(TAB)).split(/ +/);
+    if (mode === SUBMODULE) return;
+    oids.push(oid);
+    if (size !== undefined && /^\d+$/.test(size)) sizes.set(oid, Number(size));
+  };
+  await listTree(place, sha, take, { maxEntries, sizes: true });
+  return { oids, sizes };
 }
 
 export function tooManyEntries(maxEntries: number): AppError {
   return new AppError("too_large", `The tree has more than ${maxEntries} files`);
 }
 
-/** What differs between two commits, blob by blob, without renames. Rejects with `too_large`. */
+/** The differences between two commits, blob by blob, without renames. Rejects with `too_large`. */
 export async function listDifference(place: ListingPlace, from: string, to: string): Promise<BlobChange[]> {
   if (from === to) return [];
   const changes: BlobChange[] = [];
   let isPath = false;
-  // Of each change a record of modes and object names, and one of its path.
+  // Each change has a record of modes and object names, and one of its path.
   const records = new LineSplitter((record) => {
     isPath = !isPath;
     if (!isPath) return;
@@ -102,7 +124,7 @@ function blobOf(mode: string | undefined, oid: string | undefined): string | und
   return mode === MISSING_MODE || mode === SUBMODULE ? undefined : oid;
 }
 
-/** The sizes of blobs in bytes; what is not here is left out, and nothing is fetched. */
+/** The sizes of blobs in bytes; missing blobs are left out, and nothing is fetched. */
 export async function blobSizes(place: ListingPlace, oids: Iterable<string>): Promise<Map<string, number>> {
   const input = [...new Set(oids)].join("\n");
   const sizes = new Map<string, number>();
@@ -121,25 +143,25 @@ export async function blobSizes(place: ListingPlace, oids: Iterable<string>): Pr
   return sizes;
 }
 
-/** The blobs that a comparison of an older commit with the head reads and that the head itself does not have. */
+/** The blobs that a comparison of an older commit with the head reads and that the head does not have. */
 export async function listOldSide(place: ListingPlace, older: string, head: string): Promise<string[]> {
   const changes = await listDifference(place, older, head);
   return changes.flatMap(({ from }) => from ?? []);
 }
 
-/** What is looked for in the tree of a commit. */
-export interface NamedQuery {
+/** A search in the tree of a commit. */
+interface NamedQuery {
   /** Full object name. */
   commit: string;
   /** Last parts of paths. */
   names: readonly string[];
-  /** The listing ends behind so many entries. */
+  /** Maximum number of entries. */
   max: number;
 }
 
 /**
- * The entries of a commit's tree that have one of the names, in any folder, by path and in git's order. The listing goes by in
- * pieces: that of a large repository takes neither memory nor the time of others.
+ * The entries of a commit's tree with one of the names, in any folder, by path and in git's order. The listing is processed in pieces, so a
+ * large repository neither fills the memory nor blocks other work.
  */
 export async function listNamed(
   place: CheckoutPlace,
@@ -192,7 +214,7 @@ export function parseChanges(output: Buffer): Change[] {
   }
   return raw.map((entry) => {
     const [additions, deletions, path] = (fields[at] ?? "").split("\t", 2).concat(afterTabs(fields[at]));
-    // A rename has an empty path here and its two paths in fields of their own.
+    // A rename has an empty path here, followed by its two paths in separate fields.
     const names = path === "" ? [fields[at + 1], fields[at + 2]] : [entry.oldPath, path];
     if (names[0] !== entry.oldPath || names[1] !== entry.path) throw unreadable(fields[at]);
     at += path === "" ? 3 : 1;
@@ -200,7 +222,7 @@ export function parseChanges(output: Buffer): Change[] {
   });
 }
 
-/** The path of a numstat record; it may hold tabs itself. */
+/** The path of a numstat record, which may contain tabs. */
 function afterTabs(field = ""): string {
   const second = field.indexOf("\t", field.indexOf("\t") + 1);
   return second < 0 ? "" : field.slice(second + 1);
@@ -221,7 +243,7 @@ function lineCount(text: string | undefined): number | null {
   return Number(text);
 }
 
-/** Reads one record of `ls-tree -r -z`: "MODE TYPE OID<tab>PATH". Nothing of the record is kept. */
+/** Parses one record of `ls-tree -r -z`: "MODE TYPE OID<tab>PATH". The result does not reference the record. */
 export function parseTreeEntry(record: Buffer): TreeEntry {
   const tab = record.indexOf(TAB);
   return {

@@ -3,11 +3,9 @@ import { mkdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
-import type { LinguistAttributes } from "../diff/origin.ts";
+import { attributeValue, type LinguistAttributes } from "../diff/origin.ts";
 import { AppError } from "../errors.ts";
 import { decodeStart, decodeText, looksBinary, splitNul } from "../text/decode.ts";
-import { baseAttributes } from "./base-attributes.ts";
-import type { CheckoutPlace, ObjectPlace } from "./checkout-place.ts";
 import { fileStart } from "./confined-file.ts";
 import { isWritable, markerPath, nameBytes, quotePath } from "./names.ts";
 import { blobSizes, listTree, MAX_LISTING_BYTES, parseTreeEntry } from "./object-listing.ts";
@@ -22,12 +20,14 @@ import {
   streamGit,
 } from "./run-git.ts";
 import { killProgram, programGroup } from "./run-process.ts";
+import { makeTempFolder, removeFolder } from "./scratch.ts";
 import { MAX_SEARCHED_BYTES, searchTree } from "./search.ts";
-import { makeTempFolder, removeFolder } from "./temp-folder.ts";
 import type {
   Change,
+  CheckoutPlace,
   Commit,
   FileText,
+  ObjectPlace,
   Ref,
   SearchHits,
   SearchQuery,
@@ -36,21 +36,147 @@ import type {
   Workspace,
 } from "./workspace.ts";
 
+const FILE = ".gitattributes";
+const ATTRIBUTES = ["linguist-generated", "linguist-vendored"];
+const NUL = Buffer.from([0]);
+const NEWLINE = 10;
+const MISSING = " missing\n";
+
+/**
+ * git's matching time grows with a path's depth to the power of the number of `**` in a pattern (measured: seven of them and 60 folders
+ * take 20 s), and the pull request chooses its paths. Real code is never that deep.
+ */
+export const MAX_ATTRIBUTES_DEPTH = 50;
+/** Ends matching that is still slow at that depth. A thousand paths and usual patterns take some hundredths of a second. */
+const TIME_LIMIT_MS = 10_000;
+
+/** The folders above a path and its name, up to the maximum depth. */
+const segmentsOf = (path: string) => path.split("/", MAX_ATTRIBUTES_DEPTH + 2);
+const isTooDeep = (path: string) => segmentsOf(path).length > MAX_ATTRIBUTES_DEPTH + 1;
+
+/**
+ * What the `.gitattributes` files of the base's tip say about paths; the head's are ignored. If there are any, paths that are too deep to
+ * match in reasonable time are left out. Rejects with `git_timeout` if patterns and paths are still too slow, as an attacker may build
+ * them.
+ *
+ * `git check-attr` supports `--source` from 2.40 on, and we support git from 2.39 on, so it reads an index that contains only the
+ * `.gitattributes` files. A symbolic link with that name is read as its target's path, which is not a rule.
+ */
+export async function baseAttributes(
+  place: ObjectPlace,
+  paths: readonly string[],
+  timeoutMs = TIME_LIMIT_MS,
+): Promise<Map<string, LinguistAttributes>> {
+  const records = await attributeFiles(place, paths, timeoutMs);
+  if (records.length === 0) return new Map(paths.map((path) => [path, { generated: null, vendored: null }]));
+  const folder = await makeTempFolder(tmpdir());
+  try {
+    const indexFile = join(folder, "index");
+    const command = { git: place, gitDir: place.gitDir, indexFile, timeoutMs };
+    const input = Buffer.concat(records);
+    await runGit({
+      ...command,
+      what: "index attributes",
+      args: ["update-index", "-z", "--index-info"],
+      input,
+    });
+    return await checkAttributes(
+      command,
+      paths.filter((path) => !isTooDeep(path)),
+    );
+  } finally {
+    await removeFolder(folder);
+  }
+}
+
+/** The base's `.gitattributes` files in all folders above the paths, as records for `update-index --index-info`. */
+async function attributeFiles(
+  place: ObjectPlace,
+  paths: readonly string[],
+  timeoutMs: number,
+): Promise<Buffer[]> {
+  const names = [...foldersAbove(paths)].map((folder) => nameBytes(`${folder}${FILE}`));
+  const objects = names.map((name) => Buffer.concat([Buffer.from(`${place.shas.base}:`), name]));
+  const { stdout } = await runGit({
+    git: place,
+    gitDir: place.gitDir,
+    what: "cat-file",
+    args: ["cat-file", "--batch-check=%(objectname) %(objecttype)", "-z", "--buffer"],
+    input: Buffer.concat(objects.flatMap((object) => [object, NUL])),
+    timeoutMs,
+  });
+  const records: Buffer[] = [];
+  let at = 0;
+  for (const [index, object] of objects.entries()) {
+    // For a missing object, git repeats the name, including line feeds.
+    if (stdout.subarray(at, at + object.length).equals(object)) {
+      at += object.length + MISSING.length;
+      continue;
+    }
+    const end = stdout.indexOf(NEWLINE, at);
+    const [oid, type] = stdout.toString("latin1", at, end).split(" ");
+    at = end + 1;
+    const name = names[index] ?? NUL;
+    if (type === "blob") records.push(Buffer.from(`100644 ${oid}\t`), name, NUL);
+  }
+  return records;
+}
+
+/** Each with a trailing slash; the root is "". */
+function foldersAbove(paths: readonly string[]): Set<string> {
+  const folders = new Set([""]);
+  for (const path of paths) {
+    let folder = "";
+    for (const segment of segmentsOf(path).slice(0, -1)) {
+      folder += `${segment}/`;
+      folders.add(folder);
+    }
+  }
+  return folders;
+}
+
+interface IndexCommand {
+  git: ObjectPlace;
+  gitDir: string;
+  indexFile: string;
+  timeoutMs: number;
+}
+
+async function checkAttributes(
+  command: IndexCommand,
+  paths: readonly string[],
+): Promise<Map<string, LinguistAttributes>> {
+  const { stdout } = await runGit({
+    ...command,
+    what: "check-attr",
+    args: ["check-attr", "--cached", "--stdin", "-z", ...ATTRIBUTES],
+    input: Buffer.concat(paths.flatMap((path) => [nameBytes(path), NUL])),
+  });
+  // Three fields for each attribute of each path: the path, the attribute's name, its state.
+  const fields = splitNul(stdout, (field) => field.toString("latin1"));
+  return new Map(
+    paths.map((path, at) => {
+      const [generated = "", vendored = ""] = [fields[6 * at + 2], fields[6 * at + 5]];
+      return [path, { generated: attributeValue(generated), vendored: attributeValue(vendored) }];
+    }),
+  );
+}
+
 /** Files beyond this size are not read: 20 MB. */
 export const MAX_BLOB_BYTES = 20 * 1024 * 1024;
-/** All files together that are written to be searched: 2 GB. */
+/** Limit for all files together that are written for a search: 2 GB. */
 const MAX_SCRATCH_BYTES = 2 * 1024 ** 3;
 const CHECKOUT_MS = 600_000;
 
 /**
- * Opens revisions for reading where nothing is checked out. Dispose of it: it keeps one git process for reading blobs, and after a
- * search the head's files in a temporary folder.
+ * Opens revisions for reading without a checkout. Dispose of it: it keeps one git process for reading blobs and, after a search, the head's
+ * files in a temporary folder.
  */
 export function openObjects(place: ObjectPlace): Workspace & AsyncDisposable {
   return new ObjectWorkspace(place);
 }
 
-/** Everything comes out of git's objects, so any revision is read alike; a checkout may answer some of it sooner. */
+/** Reads everything from git's objects, so every revision is read in the same way; a checkout can answer some requests faster. */
 export class ObjectWorkspace implements Workspace, AsyncDisposable {
   readonly root: string;
   readonly shas: Shas;
@@ -60,7 +186,7 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
   readonly #once = memo();
   #scratch: string | undefined;
 
-  /** @param blobs reads the blobs of this repository; left out, the workspace has a reader of its own */
+  /** @param blobs reads the blobs of this repository; if omitted, the workspace has a reader of its own */
   constructor(place: ObjectPlace, blobs = new CatFile(place, place.gitDir, MAX_BLOB_BYTES)) {
     const { head, base, mergeBase } = place.shas;
     for (const sha of [head, base, mergeBase]) {
@@ -73,7 +199,7 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
     this.#patches = new Patches(place, (oid) => this.#blobs.read(oid));
   }
 
-  /** Other revisions of the same repository, read by the same process: this one is to be disposed of as well. */
+  /** Other revisions of the same repository, read by the same process. This workspace must be disposed of as well. */
   at(shas: Shas): ObjectWorkspace {
     return new ObjectWorkspace({ ...this.#place, root: this.root, shas }, this.#blobs);
   }
@@ -87,7 +213,7 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
     return twice(() => this.#once(sha, () => this.#listTree(sha)));
   }
 
-  /** Most entries of two revisions are the same, and are kept once. */
+  /** Two revisions share most entries; these are stored only once. */
   async #listTree(sha: string): Promise<Map<string, TreeEntry>> {
     const { head } = this.shas;
     const known = sha === head ? undefined : await this.tree("head").catch(() => undefined);
@@ -116,7 +242,7 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
     return decodeStart(await twice(() => this.#startOf(entry.oid, maxBytes)), maxBytes);
   }
 
-  /** Of a blob of any size, by a git of its own that is stopped when it has said enough. */
+  /** The start of a blob of any size, from a separate git process that is stopped after enough output. */
   async #startOf(oid: string, maxBytes: number): Promise<Buffer> {
     const chunks: Buffer[] = [];
     let missing = maxBytes;
@@ -179,8 +305,8 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
   }
 
   /**
-   * Writes what a search can find into a temporary folder: regular files alone, so there is no link in it, and none that a disk or a
-   * search takes for something else. Rejects with `too_large` before a file is written.
+   * Writes the searchable files to a temporary folder: only regular files, so it contains no link, and no names that a disk or a search
+   * would misinterpret. Rejects with `too_large` before a file is written.
    */
   async #checkOut(tree: ReadonlyMap<string, TreeEntry>): Promise<string> {
     const { gitDir } = this.#place;
@@ -196,7 +322,7 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
         "too_large",
         `The files of the head have ${bytes} bytes; no more than ${MAX_SCRATCH_BYTES} are searched`,
       );
-    // An attempt that was cut short may have left the lock of its index.
+    // An interrupted attempt may have left the lock of its index.
     if (this.#scratch !== undefined) await removeFolder(this.#scratch);
     this.#scratch = await makeTempFolder(tmpdir());
     const [root, indexFile] = [join(this.#scratch, "files"), join(this.#scratch, "index")];
@@ -225,13 +351,11 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
   }
 }
 
-const NUL = Buffer.from([0]);
-
 /**
- * Reading may be done again: a program that somebody killed, or that ended for no reason it knows, is started once more. Else a
- * review would go on with less than it can read, and look like any other.
+ * Repeats a read once if its program was killed or ended for an unknown reason. Otherwise the review would continue with incomplete data,
+ * and look like any other.
  */
-export async function twice<Value>(read: () => Promise<Value>): Promise<Value> {
+async function twice<Value>(read: () => Promise<Value>): Promise<Value> {
   try {
     return await read();
   } catch (error) {
@@ -245,7 +369,7 @@ function wholeNumber(value: number): number {
   throw new AppError("usage", `${value} is not a whole number`);
 }
 
-/** Computes each value once, but forgets failures: what timed out may be asked for again. */
+/** Computes each value once, but forgets failures, so that a timed-out read can be repeated. */
 export function memo() {
   const values = new Map<string, Promise<unknown>>();
   return <Value>(key: string, compute: () => Promise<Value>): Promise<Value> => {
@@ -262,10 +386,10 @@ export function openWorkspace(place: CheckoutPlace): Workspace & AsyncDisposable
   return new CheckoutWorkspace(place);
 }
 
-/** What lies on the disk is read there: it costs less than asking git. */
+/** Reads files from the disk, which costs less than git. */
 class CheckoutWorkspace extends ObjectWorkspace {
   override async headStart(path: string, maxBytes: number): ReturnType<Workspace["headStart"]> {
-    // What no disk has room for in a name is not in the checkout.
+    // The checkout does not contain names that are too long for any disk.
     if (!isWritable(path)) return await super.headStart(path, maxBytes);
     return decodeStart(fileStart(this.root, path, maxBytes), maxBytes);
   }
@@ -276,7 +400,7 @@ class CheckoutWorkspace extends ObjectWorkspace {
   }
 }
 
-/** Reads from a stream the next line, then the next N bytes, in whatever pieces they come. */
+/** Reads the next line, then the next N bytes, from a stream in pieces of any size. */
 class ByteReader {
   readonly #chunks: Buffer[] = [];
   #length = 0;
@@ -336,7 +460,7 @@ interface Running {
   reader: ByteReader;
 }
 
-/** One long-lived `git cat-file --batch-command` that answers one request after the other. */
+/** A long-lived `git cat-file --batch-command` process that answers one request after the other. */
 export class CatFile implements AsyncDisposable {
   readonly #git: Git;
   readonly #gitDir: string;
@@ -351,7 +475,7 @@ export class CatFile implements AsyncDisposable {
     this.#maxBytes = maxBytes;
   }
 
-  /** A blob's bytes. Rejects with `too_large` before any content is read, `revision_unknown` when there is no such blob. */
+  /** A blob's bytes. Rejects with `too_large` before any content is read, with `revision_unknown` if there is no such blob. */
   read(oid: string): Promise<Buffer> {
     const result = this.#queue.then(() => this.#read(oid));
     this.#queue = result.catch(() => {});

@@ -4,19 +4,18 @@ import { dirname, join } from "node:path";
 import pMap from "p-map";
 import type { LinguistAttributes } from "../diff/origin.ts";
 import { AppError } from "../errors.ts";
-import type { ObjectPlace } from "./checkout-place.ts";
 import { commitFiles, storeFile } from "./commits.ts";
 import { decodeName, isWritable, nameBytes } from "./names.ts";
 import { memo, ObjectWorkspace } from "./object-workspace.ts";
-import { createScratchRepository } from "./scratch-repository.ts";
+import { createScratchRepository, makeTempFolder, removeFolder } from "./scratch.ts";
 import { mergeHits, searchTarget, searchTree } from "./search.ts";
-import { makeTempFolder, removeFolder } from "./temp-folder.ts";
 import type {
   Change,
   Commit,
   Edit,
   EditableWorkspace,
   FileText,
+  ObjectPlace,
   Ref,
   SearchHits,
   SearchQuery,
@@ -25,23 +24,23 @@ import type {
   Workspace,
 } from "./workspace.ts";
 
-/** A file that somebody writes: 5 MB. */
+/** Maximum size of one written file: 5 MB. */
 const MAX_WRITTEN_BYTES = 5 * 1024 * 1024;
-/** All edits together, which are kept in memory: 64 MB. */
+/** Maximum size of all edits together, which are kept in memory: 64 MB. */
 const MAX_OVERLAY_BYTES = 64 * 1024 * 1024;
 
-/** What was put in a file's place; null where it was taken away. */
+/** The new content of a file; null if it was deleted. */
 type Written = { mode: "100644" | "100755"; bytes: Buffer } | null;
 
 /** Files that git stores at the same time. */
 const CONCURRENCY = 4;
 
 /**
- * Edits over any workspace. They are kept in memory. When something is asked about them, git makes a commit of them in a scratch
- * repository that borrows the objects of `place`, and ripgrep searches copies of the edited files; both are in a temporary folder,
- * and neither the repository nor the checkout is written to. Dispose of it; the workspace below has to be disposed of by itself.
+ * Edits on top of any workspace, kept in memory. If a request concerns them, git commits them to a scratch repository that borrows the
+ * objects of `place`, and ripgrep searches copies of the edited files; both are in a temporary folder, and neither the repository nor the
+ * checkout is written to. Dispose of it. The workspace below is disposed of separately.
  *
- * @param place where the objects of the workspace below are
+ * @param place the objects of the workspace below
  */
 export function openOverlay(
   below: Workspace,
@@ -56,11 +55,11 @@ class OverlayWorkspace implements EditableWorkspace, AsyncDisposable {
   readonly #below: Workspace;
   readonly #place: Omit<ObjectPlace, "shas">;
   readonly #written = new Map<string, Written>();
-  /** Which state of the files a change is of: the files may be edited again before its patch is asked for. */
+  /** The state of the files that a change belongs to: the files may be edited again before its patch is requested. */
   readonly #stateOf = new WeakMap<Change, Workspace>();
   readonly #oids = new WeakMap<Buffer, string>();
   readonly #once = memo();
-  /** The edits as a commit, and their files on the disk: made when they are asked for, and forgotten with each edit. */
+  /** The edits as a commit, and their files on the disk: created on request, and discarded with each edit. */
   #onceAState = memo();
   #folders = 0;
   #copies: string | undefined;
@@ -114,7 +113,7 @@ class OverlayWorkspace implements EditableWorkspace, AsyncDisposable {
     return this.#below.commits(max);
   }
 
-  /** Of the files that nobody edited the workspace below finds what there is. */
+  /** The workspace below searches the files that were not edited. */
   async search(query: SearchQuery, signal: AbortSignal): Promise<SearchHits> {
     if (this.#written.size === 0) return await this.#below.search(query, signal);
     const tree = await this.tree("head");
@@ -151,7 +150,7 @@ class OverlayWorkspace implements EditableWorkspace, AsyncDisposable {
     const standing = this.#modeAt(path, below);
     this.#requireWritable(path, copy, below);
     const mode = options.mode ?? (standing === "100755" ? "100755" : "100644");
-    // What is as it was before is no edit.
+    // A file that is unchanged is not an edit.
     if (isSame && before?.mode === mode) this.#forget(path);
     else this.#put(path, { mode, bytes: copy });
   }
@@ -178,7 +177,7 @@ class OverlayWorkspace implements EditableWorkspace, AsyncDisposable {
     for (const cleanUp of this.#cleanUps.toReversed()) await cleanUp();
   }
 
-  /** The mode of what is at a path now. */
+  /** The current mode of the entry at a path. */
   #modeAt(path: string, below: ReadonlyMap<string, TreeEntry>): string | undefined {
     const written = this.#written.get(path);
     return written === undefined ? below.get(path)?.mode : written?.mode;
@@ -208,9 +207,9 @@ class OverlayWorkspace implements EditableWorkspace, AsyncDisposable {
     this.#onceAState = memo();
   }
 
-  /** Throws `not_allowed` or `too_large` for what no edit may put there: each path is one of a regular file, or free. */
+  /** Throws `not_allowed` or `too_large` if an edit may not write this: each path must be that of a regular file, or free. */
   #requireWritable(path: string, bytes: Buffer, below: ReadonlyMap<string, TreeEntry>): void {
-    // Under a name that git tells otherwise, it would not be the file that was looked at.
+    // git would store a different name, so the checks would concern another file.
     const isKey = path.split("/").every((name) => name !== "" && name !== ".");
     if (!isKey || !isWritable(path) || decodeName(nameBytes(path)) !== path)
       throw new AppError("not_allowed", `No file can be written at '${path}'`);
@@ -226,7 +225,7 @@ class OverlayWorkspace implements EditableWorkspace, AsyncDisposable {
     this.#requireRoom(path, below);
   }
 
-  /** Of a file and a folder of one name there is one alone. */
+  /** A file and a folder cannot have the same name. */
   #requireRoom(path: string, below: ReadonlyMap<string, TreeEntry>): void {
     const isThere = (at: string) => this.#modeAt(at, below) !== undefined;
     const standing = this.#modeAt(path, below);
@@ -240,7 +239,7 @@ class OverlayWorkspace implements EditableWorkspace, AsyncDisposable {
     if ([...below.keys(), ...this.#written.keys()].some(isBelow)) throw inTheWay(path, `${path}/`);
   }
 
-  /** The files as they are now, as a workspace that git reads. */
+  /** The current files, as a workspace that git reads. */
   async #state(): Promise<Workspace> {
     if (this.#written.size === 0) return this.#below;
     return await this.#onceAState("commit", () => this.#commit());
@@ -262,7 +261,7 @@ class OverlayWorkspace implements EditableWorkspace, AsyncDisposable {
     return this.#latest;
   }
 
-  /** Each once: most edits stay as they are while others are made. */
+  /** Stores each content once: most edits stay the same while others are made. */
   async #store(gitDir: string, bytes: Buffer): Promise<string> {
     const oid = this.#oids.get(bytes) ?? (await storeFile({ git: this.#place, gitDir, bytes }));
     this.#oids.set(bytes, oid);
@@ -283,9 +282,9 @@ class OverlayWorkspace implements EditableWorkspace, AsyncDisposable {
     return { gitDir, reader };
   }
 
-  /** Copies of the edited files in a folder that nobody else writes to, so no link is on the way to one of them. */
+  /** Copies of the edited files in a folder that only this process writes to, so no link can be on the way to one of them. */
   async #writeFiles(): Promise<string> {
-    // Those of an earlier state; nobody searches them any more.
+    // Copies of an earlier state are no longer searched.
     if (this.#copies !== undefined) await removeFolder(this.#copies);
     const root = await this.#newFolder();
     this.#copies = root;
@@ -298,7 +297,7 @@ class OverlayWorkspace implements EditableWorkspace, AsyncDisposable {
     return root;
   }
 
-  /** An empty one that goes when this workspace does. */
+  /** An empty folder that is removed with this workspace. */
   async #newFolder(): Promise<string> {
     const scratch = await this.#once("folder", async () => {
       const made = await makeTempFolder(tmpdir());

@@ -3,17 +3,16 @@ import { deflateSync, inflateSync } from "node:zlib";
 import { LRUCache } from "lru-cache";
 import { AppError } from "../errors.ts";
 import { decodeText } from "../text/decode.ts";
-import type { ObjectPlace } from "./checkout-place.ts";
 import { markerPath, quotePath } from "./names.ts";
 import { parseChanges } from "./object-listing.ts";
 import { isObjectName, runGit, streamGit } from "./run-git.ts";
-import type { Change } from "./workspace.ts";
+import type { Change, ObjectPlace } from "./workspace.ts";
 
 const SUBMODULE_MODE = "160000";
-/** Hunks at other widths, of files that were asked for last. */
+/** Cache size for recent hunks at other widths. */
 const KEPT_BYTES = 32 * 1024 * 1024;
 
-/** The change's patches. One git process prints all of them; other widths of context come file by file. */
+/** The change's patches. One git process prints all of them; other context widths are read file by file. */
 export class Patches {
   readonly #place: ObjectPlace;
   readonly #limits: PatchLimits;
@@ -21,9 +20,9 @@ export class Patches {
   readonly #bodies: LRUCache<string, Buffer>;
   readonly #disposed = new AbortController();
   #changes: Promise<readonly Change[]> | undefined;
-  #sections: Promise<Map<string, Section[] | "unread">> | undefined;
+  #sections: Promise<Map<string, PatchSection[] | "unread">> | undefined;
 
-  /** @param readBlob gives a whole blob, more quickly than a git of its own would */
+  /** @param readBlob returns a whole blob, faster than a separate git process */
   constructor(
     place: ObjectPlace,
     readBlob: (oid: string) => Promise<Buffer>,
@@ -35,15 +34,15 @@ export class Patches {
     this.#bodies = new LRUCache({ maxSize: Math.max(1, Math.min(KEPT_BYTES, this.#limits.readBytes)) });
   }
 
-  /** What changed, in git's order. There before the patches are. */
+  /** The changes in git's order. Available before the patches are. */
   changes(): Promise<readonly Change[]> {
     if (this.#changes === undefined) this.#start();
     return this.#changes as Promise<readonly Change[]>;
   }
 
   /**
-   * The file's patch as git prints it. A change of type has two sections: the old file goes, the new one comes. Rejects with
-   * `too_large` for a file behind those that could be read.
+   * The file's patch as git prints it. A change of type has two sections: one deletes the old file, one adds the new one. Rejects with
+   * `too_large` for a file after those that could be read.
    */
   async patch(change: Change, contextLines: number): Promise<string> {
     const sections = (await this.#allSections()).get(change.path);
@@ -61,11 +60,11 @@ export class Patches {
     return patch;
   }
 
-  async #body(change: Change, section: Section, contextLines: number): Promise<Buffer> {
+  async #body(change: Change, section: PatchSection, contextLines: number): Promise<Buffer> {
     const sides = sidesOf(change, section);
-    // Where a whole file comes or goes there are no unchanged lines to show, and a submodule has one line.
+    // A whole added or deleted file has no unchanged lines, and a submodule has one line.
     const sameWidth = contextLines === PATCH_CONTEXT || !sides.from || !sides.to || sides.submodule;
-    // A section that printed no hunks has none at any width: binary, mode alone, a pure rename.
+    // A section without hunks has none at any width: binary, mode only, a pure rename.
     if (!section.hasHunks) return Buffer.alloc(0);
     const printed = sameWidth ? section.hunks() : undefined;
     if (printed !== undefined) return printed;
@@ -85,12 +84,12 @@ export class Patches {
     return wholeFileHunk(content, from ? "-" : "+");
   }
 
-  #allSections(): Promise<Map<string, Section[] | "unread">> {
+  #allSections(): Promise<Map<string, PatchSection[] | "unread">> {
     if (this.#sections === undefined) this.#start();
-    return this.#sections as Promise<Map<string, Section[] | "unread">>;
+    return this.#sections as Promise<Map<string, PatchSection[] | "unread">>;
   }
 
-  /** Reads everything in one go. What fails is forgotten: what timed out may be asked for again. */
+  /** Reads everything at once. Failures are forgotten, so that a timed-out read can be repeated. */
   #start(): void {
     const listed = Promise.withResolvers<readonly Change[]>();
     this.#changes ??= listed.promise;
@@ -104,7 +103,9 @@ export class Patches {
     });
   }
 
-  async #readAll(onListed: (changes: readonly Change[]) => void): Promise<Map<string, Section[] | "unread">> {
+  async #readAll(
+    onListed: (changes: readonly Change[]) => void,
+  ): Promise<Map<string, PatchSection[] | "unread">> {
     let changes: readonly Change[] = [];
     const sections = new SectionCollector(this.#limits);
     const splitter = new PatchSplitter(sections);
@@ -120,14 +121,14 @@ export class Patches {
     };
     const isCut = await streamChange(this.#place, sink, this.#disposed.signal).then(
       () => sections.isFull,
-      // What came in time is read.
+      // Patches that arrived in time are used.
       (error) => (changes.length > 0 && isTimeout(error)) || Promise.reject(error),
     );
     if (!isCut) splitter.end();
     return assign(changes, sections.end(isCut), isCut);
   }
 
-  /** Ends a process that is still printing patches nobody will ask for. */
+  /** Ends a process that is still printing patches. */
   [Symbol.dispose](): void {
     this.#disposed.abort();
   }
@@ -135,13 +136,13 @@ export class Patches {
 
 const isTimeout = (error: unknown) => error instanceof AppError && error.code === "git_timeout";
 
-/** Sections come in the order of the raw records, two for a change of type. */
+/** Sections are in the order of the raw records, two for a change of type. */
 function assign(
   changes: readonly Change[],
-  sections: Section[],
+  sections: PatchSection[],
   isCut: boolean,
-): Map<string, Section[] | "unread"> {
-  const byPath = new Map<string, Section[] | "unread">();
+): Map<string, PatchSection[] | "unread"> {
+  const byPath = new Map<string, PatchSection[] | "unread">();
   let at = 0;
   for (const change of changes) {
     const count = change.type === "type_changed" ? 2 : 1;
@@ -155,7 +156,7 @@ function assign(
   return byPath;
 }
 
-function sidesOf(change: Change, section: Section): Sides & { submodule: boolean } {
+function sidesOf(change: Change, section: PatchSection): Sides & { submodule: boolean } {
   const [, whole, wholeMode] = /^(new|deleted) file mode (\d{6})$/m.exec(section.header) ?? [];
   return {
     from: whole === "new" ? undefined : change.oldOid,
@@ -164,8 +165,8 @@ function sidesOf(change: Change, section: Section): Sides & { submodule: boolean
   };
 }
 
-/** What decides how git writes a diff, for every diff of this room. No driver, no program, no configuration. */
-export const diffOptions = [
+/** The options that fix git's format for every diff of this folder: no driver, no program, no configuration. */
+const diffOptions = [
   "--no-ext-diff",
   "--no-textconv",
   "--no-color",
@@ -177,28 +178,28 @@ export const diffOptions = [
   "--submodule=short",
 ];
 
-/** Renames as GitHub finds them; `-C` would turn an added file into a copy that GitHub does not know. */
-export const renameOptions = ["-M", "-l1000"];
+/** Renames as GitHub detects them; `-C` would report an added file as a copy, which GitHub does not. */
+const renameOptions = ["-M", "-l1000"];
 
-/** Hunks beyond this size are for nobody, and several of them may be in memory. */
+/** Larger hunks are useless to a reader, and several may be in memory. */
 const MAX_HUNKS_BYTES = 32 * 1024 * 1024;
 const NEWLINE = 10;
 
-/** What is compared; undefined stands for no file. */
-export interface Sides {
+/** The compared blobs; undefined means no file. */
+interface Sides {
   from?: string | undefined;
   to?: string | undefined;
 }
 
 type Both = Record<keyof Sides, string>;
 
-/** git diffs a submodule as a file of one line. */
-export function submoduleHunk({ from, to }: Sides): Buffer {
+/** git diffs a submodule as a file with one line. */
+function submoduleHunk({ from, to }: Sides): Buffer {
   const line = (sign: string, oid: string | undefined) => (oid ? `${sign}Subproject commit ${oid}\n` : "");
   return Buffer.from(`@@ -${from ? "1" : "0,0"} +${to ? "1" : "0,0"} @@\n${line("-", from)}${line("+", to)}`);
 }
 
-/** The hunks between two blobs, without a header. Empty when the blobs are equal or binary. Rejects with `too_large`. */
+/** The hunks between two blobs, without a header. Empty if the blobs are equal or binary. Rejects with `too_large`. */
 export async function blobHunks(
   place: ObjectPlace,
   { from, to }: Both,
@@ -218,8 +219,8 @@ export async function blobHunks(
   return start < 0 ? Buffer.alloc(0) : stdout.subarray(start + 1);
 }
 
-/** The hunk of a file that comes or goes as a whole. Made of bytes: as texts, many short lines take many times the room. */
-export function wholeFileHunk(content: Buffer, sign: "+" | "-"): Buffer {
+/** The hunk of a whole added or deleted file. Built from bytes: as strings, many short lines take many times the memory. */
+function wholeFileHunk(content: Buffer, sign: "+" | "-"): Buffer {
   if (content.length === 0) return content;
   const isEnded = content.at(-1) === NEWLINE;
   let lines = isEnded ? 0 : 1;
@@ -238,23 +239,23 @@ export function wholeFileHunk(content: Buffer, sign: "+" | "-"): Buffer {
   return Buffer.concat([Buffer.from(header), body, Buffer.from(end)]);
 }
 
-export interface ChangeSink {
-  /** All raw records and all numstat records, as `-z` prints them. Comes once, before any patch; empty without a change. */
+interface ChangeSink {
+  /** All raw records and all numstat records, as `-z` prints them. Called once, before any patch; empty without a change. */
   listing(bytes: Buffer): void;
-  /** The patches of all files at `PATCH_CONTEXT`, in the pieces in which git prints them. "stop" ends git at once. */
+  /** The patches of all files at `PATCH_CONTEXT`, in the pieces that git prints. "stop" ends git at once. */
   patch(chunk: Buffer): "stop" | undefined;
 }
 
 /** Unchanged lines around each change, as GitHub shows it. */
-export const PATCH_CONTEXT = 3;
-/** A listing of this size has about a hundred thousand changes; what is larger is an attack. */
+const PATCH_CONTEXT = 3;
+/** A listing of this size has about a hundred thousand changes; a larger one is an attack. */
 const MAX_LISTING_BYTES = 32 * 1024 * 1024;
 
 /**
- * Compares merge base and head once for everything: what changed, how much, and the patches. To find renames and to count
- * lines git has to read every changed file; a second process would read them all again.
+ * Compares merge base and head once for everything: the changes, their sizes, and the patches. git must read every changed file to find
+ * renames and count lines; a second process would read them all again.
  */
-export async function streamChange(
+async function streamChange(
   place: ObjectPlace,
   sink: ChangeSink,
   signal?: AbortSignal | undefined,
@@ -276,10 +277,10 @@ export async function streamChange(
   splitter.end();
 }
 
-/** Records end with NUL and none is empty; an empty one stands between them and the patches. */
+/** Records end with NUL and none is empty; an empty one separates them from the patches. */
 const SEPARATOR = Buffer.from([0, 0]);
 
-/** Tells the listing from the patches behind it, in whatever pieces they come. */
+/** Separates the listing from the patches after it, in pieces of any size. */
 export class ChangeSplitter {
   readonly #sink: ChangeSink;
   readonly #pieces: Buffer[] = [];
@@ -319,9 +320,9 @@ export class ChangeSplitter {
   }
 }
 
-/** What a stream of patches is told to, section by section. No bytes given to it outlive the call. */
-export interface PatchSink {
-  /** A section begins; `header` are its bytes up to the first hunk. */
+/** Receives a stream of patches section by section. The bytes it gets are only valid during the call. */
+interface PatchSink {
+  /** A section begins; `header` contains its bytes before the first hunk. */
   header(header: Buffer): void;
   /** A hunk of this section begins, with its `@@` line. */
   hunk(line: Buffer): void;
@@ -333,13 +334,12 @@ const [SPACE, PLUS, MINUS, AT, BACKSLASH] = [0x20, 0x2b, 0x2d, 0x40, 0x5c];
 const sectionStart = Buffer.from("diff --git ");
 
 /**
- * Splits a stream of patches at its sections. Inside a hunk the counts of its `@@` line decide what belongs to it, so
- * content that looks like a header cannot fool it. A line of content goes on in the pieces in which it comes, however long
- * it is; no byte is looked at twice.
+ * Splits a stream of patches at its sections. Inside a hunk the counts of its `@@` line decide which lines belong to it, so content that
+ * looks like a header cannot mislead it. A line of any length is passed on in pieces; no byte is read twice.
  */
 export class PatchSplitter {
   readonly #sink: PatchSink;
-  /** The beginning of a line between hunks, the rest of which has not come yet. */
+  /** The beginning of an incomplete line between hunks. */
   #open: Buffer[] = [];
   /** Whether the last piece ended within a line of a hunk. */
   #inLine = false;
@@ -368,7 +368,7 @@ export class PatchSplitter {
     this.#flushHeader();
   }
 
-  /** Takes the end of the line in which the last piece ended. Returns where the next one begins. */
+  /** Takes the rest of the line in which the last piece ended. Returns the start of the next one. */
   #finishOpenLine(chunk: Buffer): number {
     if (!this.#inLine && this.#open.length === 0) return 0;
     const end = endOfLine(chunk, 0);
@@ -384,7 +384,7 @@ export class PatchSplitter {
     return end;
   }
 
-  /** Where the lines of the open hunk end that begin here. */
+  /** The end of the lines from `start` that belong to the open hunk. */
   #contentFrom(chunk: Buffer, start: number): number {
     let at = start;
     while (at < chunk.length && this.#isHunkContent(chunk[at])) {
@@ -394,17 +394,17 @@ export class PatchSplitter {
     return at;
   }
 
-  /** Takes one line that is no hunk's. Returns where the next one begins. */
+  /** Takes one line outside of hunks. Returns the start of the next one. */
   #structuralFrom(chunk: Buffer, start: number): number {
     const end = endOfLine(chunk, start);
     const line = chunk.subarray(start, end);
     if (line.at(-1) === NEWLINE) this.#structural(line);
-    // A copy: this piece's own would keep the whole.
+    // A copy: a slice would keep the whole piece in memory.
     else this.#open.push(Buffer.from(line));
     return end;
   }
 
-  /** Counts the line off when it is one of a hunk. */
+  /** Counts a line that belongs to a hunk. */
   #isHunkContent(first: number | undefined): boolean {
     if (this.#oldLeft === 0 && this.#newLeft === 0) return this.#inBody && first === BACKSLASH;
     if (first === SPACE) {
@@ -444,7 +444,7 @@ export class PatchSplitter {
   }
 }
 
-/** The place behind the line feed, or behind the piece where there is none. */
+/** The index after the line feed, or after the piece if there is none. */
 function endOfLine(chunk: Buffer, from: number): number {
   const newline = chunk.indexOf(NEWLINE, from);
   return newline < 0 ? chunk.length : newline + 1;
@@ -454,63 +454,60 @@ function broken(what: string): AppError {
   return new AppError("git_failed", `The patch that git printed ${what}`);
 }
 
-/** What one pass over all patches may come to, and what is kept of it in memory. */
-export interface PatchLimits {
-  /** Bytes of hunks that are kept as they are; beyond them, they are packed. */
+/** Limits of one pass over all patches, and of what is kept in memory. */
+interface PatchLimits {
+  /** Maximum bytes of hunks that are kept uncompressed; beyond them, hunks are compressed. */
   plainBytes: number;
-  /** Packed bytes that are kept. */
+  /** Maximum compressed bytes. */
   packedBytes: number;
-  /** Bytes of hunks, and hunks, that are read at all. */
+  /** Maximum bytes of hunks, and maximum hunks, that are read. */
   readBytes: number;
   hunks: number;
 }
 
-/**
- * What is larger than these takes seconds to look through and unfolded from very little: a change of thousands of everyday
- * files has a tenth of it.
- */
-export const defaultPatchLimits: PatchLimits = {
+/** Larger patches take seconds to scan and come from very little data: a change of thousands of ordinary files has a tenth of this. */
+const defaultPatchLimits: PatchLimits = {
   plainBytes: 8 * 1024 * 1024,
   packedBytes: 8 * 1024 * 1024,
   readBytes: 256 * 1024 * 1024,
   hunks: 200_000,
 };
 
-/** What git printed of one file: what stands before its hunks, and the hunks. */
-export interface Section {
-  /** In Latin-1, one character a byte. */
+/** git's output for one file: the lines before its hunks, and the hunks. */
+interface PatchSection {
+  /** In Latin-1, one character per byte. */
   header: string;
-  /** Whether it printed any hunks. */
+  /** Whether git printed any hunks. */
   hasHunks: boolean;
-  /** Undefined when they did not fit. */
-  hunks: Kept;
+  /** Undefined if they did not fit. */
+  hunks: KeptBytes;
 }
 
-/** Keeps as many bytes of hunks as it may, and of each section its header. */
-export class SectionCollector implements PatchSink {
+/** Keeps as many bytes of hunks as allowed, and the header of every section. */
+class SectionCollector implements PatchSink {
   readonly #limits: PatchLimits;
-  readonly #sections: Section[] = [];
+  readonly #sections: PatchSection[] = [];
   #header: string | undefined;
   #open: Buffer[] = [];
   #openBytes = 0;
   #readBytes = 0;
   #hunks = 0;
   #plainBytes = 0;
-  readonly #folded: FoldedBytes;
+  readonly #folded: PackedBytes;
 
   constructor(limits: PatchLimits) {
     this.#limits = limits;
-    this.#folded = new FoldedBytes(limits.packedBytes);
+    this.#folded = new PackedBytes(limits.packedBytes);
   }
 
-  /** Whether more came than is read. */
+  /** Whether more arrived than is read. */
   get isFull(): boolean {
     return this.#readBytes > this.#limits.readBytes || this.#hunks > this.#limits.hunks;
   }
 
   header(header: Buffer): void {
     this.#close();
-    // Text: a small buffer keeps the larger one that it was cut from.
+    // As text, because a small buffer keeps the larger one that it was cut from.
     this.#header = header.toString("latin1");
   }
 
@@ -526,8 +523,8 @@ export class SectionCollector implements PatchSink {
     else this.#open = [];
   }
 
-  /** @param isCut whether the stream ended before its time: the section that was open is left out */
-  end(isCut: boolean): Section[] {
+  /** @param isCut whether the stream ended early: the open section is then left out */
+  end(isCut: boolean): PatchSection[] {
     if (!isCut) this.#close();
     return this.#sections;
   }
@@ -541,7 +538,7 @@ export class SectionCollector implements PatchSink {
     this.#openBytes = 0;
   }
 
-  #keep(): Kept {
+  #keep(): KeptBytes {
     const bytes = joined(this.#open);
     if (bytes.length < this.#openBytes) return () => undefined;
     if (this.#plainBytes + bytes.length <= this.#limits.plainBytes) {
@@ -552,32 +549,32 @@ export class SectionCollector implements PatchSink {
   }
 }
 
-/** So much is packed at a time: each packing has memory of its own, and pieces next to each other resemble each other. */
+/** Bytes compressed at a time: each compression has its own memory, and neighbouring pieces resemble each other. */
 const GROUP_BYTES = 1024 * 1024;
 
-/** Gives bytes back that were kept; undefined where there was no room for them. */
-export type Kept = () => Buffer | undefined;
+/** Returns bytes that were kept; undefined if there was no room for them. */
+type KeptBytes = () => Buffer | undefined;
 
-/** Pieces that are packed together. */
-interface Group {
+/** Pieces that are compressed together. */
+interface PackedGroup {
   pieces: Buffer[];
   length: number;
   packed: Buffer | undefined;
 }
 
-/** Keeps pieces of bytes packed, as many as fit: what unfolded from little folds again. */
-export class FoldedBytes {
+/** Keeps pieces of bytes compressed, as many as fit: patches that expand from little data compress well. */
+export class PackedBytes {
   readonly #limitBytes: number;
   #packedBytes = 0;
-  #open: Group = newGroup();
-  /** The group that was read last: neighbours are asked for one after the other. */
-  #read: { group: Group; bytes: Buffer } | undefined;
+  #open: PackedGroup = newGroup();
+  /** The group that was read last: neighbours are requested one after the other. */
+  #read: { group: PackedGroup; bytes: Buffer } | undefined;
 
   constructor(limitBytes: number) {
     this.#limitBytes = limitBytes;
   }
 
-  keep(bytes: Buffer): Kept {
+  keep(bytes: Buffer): KeptBytes {
     if (this.#packedBytes >= this.#limitBytes) return () => undefined;
     const group = this.#open;
     const [start, end] = [group.length, group.length + bytes.length];
@@ -587,13 +584,13 @@ export class FoldedBytes {
     return () => this.#unfolded(group).subarray(start, end);
   }
 
-  #pack(group: Group): void {
+  #pack(group: PackedGroup): void {
     group.packed = joined([deflateSync(Buffer.concat(group.pieces.splice(0)), { level: 1 })]);
     this.#packedBytes += group.packed.length;
     this.#open = newGroup();
   }
 
-  #unfolded(group: Group): Buffer {
+  #unfolded(group: PackedGroup): Buffer {
     if (this.#read?.group === group && this.#read.bytes.length === group.length) return this.#read.bytes;
     const bytes = group.packed ? inflateSync(group.packed) : Buffer.concat(group.pieces);
     this.#read = { group, bytes };
@@ -601,21 +598,21 @@ export class FoldedBytes {
   }
 }
 
-/** Pieces in memory of their own: other buffers share larger pieces, all of which each of them would keep. */
-export function joined(pieces: readonly Buffer[]): Buffer {
+/** Copies the pieces into memory of their own: other buffers share larger blocks, and each would keep its whole block. */
+function joined(pieces: readonly Buffer[]): Buffer {
   const whole = Buffer.allocUnsafeSlow(pieces.reduce((sum, piece) => sum + piece.length, 0));
   let at = 0;
   for (const piece of pieces) at += piece.copy(whole, at);
   return whole;
 }
 
-const newGroup = (): Group => ({ pieces: [], length: 0, packed: undefined });
+const newGroup = (): PackedGroup => ({ pieces: [], length: 0, packed: undefined });
 
 /**
- * The lines before the hunks as git printed them. Where a name is not UTF-8 the lines that hold one are written anew, with
- * its bytes escaped: text cannot hold them, and git applies a patch with either.
+ * The lines before the hunks as git printed them. If a name is not UTF-8, the lines with a name are rewritten with its bytes escaped: text
+ * cannot represent them, and git accepts a patch with either.
  */
-export function decodeHeader(header: Buffer, names: { path: string; oldPath: string | null }): string {
+function decodeHeader(header: Buffer, names: { path: string; oldPath: string | null }): string {
   if (isUtf8(header)) return header.toString("utf8");
   const [old, path] = [names.oldPath ?? names.path, names.path];
   const whole = header.toString("latin1");
@@ -629,7 +626,7 @@ export function decodeHeader(header: Buffer, names: { path: string; oldPath: str
     ["rename to ", quotePath(path)],
     ["Binary files ", `${isThere("new") ? from : ABSENT} and ${isThere("deleted") ? to : ABSENT} differ`],
   ] as const;
-  // Neither the marker of a missing file nor any other line holds a name.
+  // Neither the marker of a missing file nor any other line contains a name.
   return whole.replace(/[^\n]+/g, (line) => {
     const [start, rest] = written.find(([beginning]) => line.startsWith(beginning)) ?? [];
     return start === undefined || line.slice(start.length) === ABSENT ? line : start + rest;

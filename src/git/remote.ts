@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { AppError } from "../errors.ts";
-import { mirrorBytes } from "./disk/kept.ts";
+import { mirrorBytes } from "./disk.ts";
 import { gitError } from "./git-error.ts";
 import {
   configVariables,
@@ -14,25 +14,25 @@ import {
 } from "./run-git.ts";
 import { runProcess } from "./run-process.ts";
 
-/** How far a fetch has come, for a person who waits. */
-export interface FetchProgress {
+/** The progress of a fetch, for display. */
+interface FetchProgress {
   /** git's own words: "Receiving objects", "Resolving deltas" ... */
   stage: string;
   percent: number;
 }
 
-/** What lets one fetch in, and how long it may take. */
+/** The credentials and limits of one fetch. */
 export interface FetchAccess {
   /**
-   * Value of the Authorization header; null for a public repository. Reaches git through its environment alone. A function is
-   * asked before each fetch: what a repository takes may outlive a token.
+   * Value of the Authorization header; null for a public repository. Passed to git only through its environment. A function is called
+   * before each fetch, because the fetches of a repository may outlive a token.
    */
   authorization: string | null | (() => Promise<string>);
   signal?: AbortSignal | undefined;
   /** Default 10 minutes for each fetch. */
   timeoutMs?: number | undefined;
   onProgress?: ((progress: FetchProgress) => void) | undefined;
-  /** Gets what the mirror takes, in bytes, several times a second while git writes to it; what it throws ends the fetch. */
+  /** Receives the mirror's size in bytes, several times a second while git writes to it; if it throws, the fetch ends. */
   requireFits?: ((bytes: number) => void) | undefined;
 }
 
@@ -40,19 +40,19 @@ export interface FetchRequest extends FetchAccess {
   git: Git;
   network: Network;
   gitDir: string;
-  /** `https://host/owner/name.git`, as the repository's `origin` has it too. */
+  /** `https://host/owner/name.git`, the same as the repository's `origin`. */
   url: string;
   /** Refspecs or object names. */
   wanted: readonly string[];
-  /** What the server may leave out; null takes everything. */
+  /** Objects that the server may leave out; null fetches everything. */
   filter: string | null;
-  /** Objects are asked for by name, so the two sides need not find out what they have in common. */
+  /** Objects are requested by name, so both sides need not negotiate what they have in common. */
   byName?: boolean;
-  /** Fetch again what we seem to have: the repository turns from a partial into a full clone. */
+  /** Fetches existing objects again: the repository changes from a partial to a full clone. */
   refetch?: boolean;
 }
 
-/** Objects that were left out stay promised by this remote. With both values given, git writes none into the config. */
+/** Objects that were left out remain promised by this remote. With both values given, git writes none into the config. */
 export const partialClone = [
   ["remote.origin.promisor", "true"],
   ["remote.origin.partialCloneFilter", "blob:none"],
@@ -60,7 +60,7 @@ export const partialClone = [
 
 const DEFAULT_TIMEOUT_MS = 600_000;
 
-/** Runs one `git fetch` from `origin`. Rejects with AppErrors whose text holds no credential. */
+/** Runs one `git fetch` from `origin`. Rejects with AppErrors without credentials. */
 export async function fetchObjects(request: FetchRequest): Promise<void> {
   const { git, network } = request;
   const authorization =
@@ -74,7 +74,7 @@ export async function fetchObjects(request: FetchRequest): Promise<void> {
     env: {
       ...gitEnvironment(git, network),
       ...networkVariables(network),
-      // A delta may rest on an object that a partial clone does not have; git then fetches that one too.
+      // A delta may be based on an object that a partial clone lacks; git then fetches that one too.
       GIT_NO_LAZY_FETCH: "0",
       ...configVariables([...hardenedConfig(network), ...fetchConfig(request, authorization)]),
     },
@@ -93,7 +93,7 @@ export async function fetchObjects(request: FetchRequest): Promise<void> {
 const LOOK_MS = 100;
 
 interface Growth extends AsyncDisposable {
-  /** Fires when the fetch has to end. */
+  /** Fires when the fetch must end. */
   signal: AbortSignal | undefined;
   /** Why the mirror may not grow further. */
   fault(): unknown;
@@ -165,31 +165,31 @@ function progressReader(onProgress: FetchAccess["onProgress"]): ((text: string) 
 export interface PushRequest {
   git: Git;
   network: Network;
-  /** Where the commit is. */
+  /** The repository with the commit. */
   gitDir: string;
   /** `https://host/owner/name.git` */
   url: string;
   /** Name of the branch, without `refs/heads/`. */
   branch: string;
-  /** Where the branch has to be for the push to be taken. */
+  /** The commit that the branch must be at for the push to succeed. */
   from: string;
-  /** The commit it goes to; a descendant of `from`. */
+  /** The new commit of the branch; a descendant of `from`. */
   to: string;
-  /** Value of the Authorization header. Reaches git through its environment alone. */
+  /** Value of the Authorization header. Passed to git only through its environment. */
   authorization: string;
   signal?: AbortSignal | undefined;
   timeoutMs?: number | undefined;
 }
 
-/** What the server made of a push. In words for people where it did not take it. */
+/** The result of a push; `reason` is for people. */
 export type PushEnd = { kind: "pushed" } | { kind: "moved" } | { kind: "refused"; reason: string };
 
 const DEFAULT_PUSH_MS = 120_000;
 
 /**
- * Moves a branch from one commit to another, or does nothing: the server compares where the branch is as it takes the push
- * (https://git-scm.com/docs/git-push#Documentation/git-push.txt---force-with-leaseltrefnamegtltexpectgt). A branch that is there
- * already counts as pushed, so that it may be asked again after a fault. Rejects where the server cannot be reached.
+ * Moves a branch from one commit to another, or does nothing: the server compares the branch's position when it receives the push
+ * (https://git-scm.com/docs/git-push#Documentation/git-push.txt---force-with-leaseltrefnamegtltexpectgt). A branch that is already there
+ * counts as pushed, so a push may be repeated after a failure. Rejects if the server cannot be reached.
  */
 export async function pushCommit(request: PushRequest): Promise<PushEnd> {
   const { git, network, url, authorization, from, to } = request;
@@ -228,7 +228,9 @@ export async function pushCommit(request: PushRequest): Promise<PushEnd> {
   return refusal;
 }
 
-/** The lease says where the branch is, and lets it go anywhere: what stood on it has to stay. Rejects with `usage` where it would not. */
+/**
+ * The lease only checks the branch's position, so its commits must be checked separately. Rejects with `usage` if `to` is not a descendant.
+ */
 async function requireDescendant({ git, gitDir, from, to, signal }: PushRequest): Promise<void> {
   const args = ["merge-base", "--is-ancestor", from, to];
   const { exitCode } = await runGit({
@@ -242,14 +244,14 @@ async function requireDescendant({ git, gitDir, from, to, signal }: PushRequest)
   if (exitCode === 1) throw new AppError("usage", `${to} does not go on from ${from}`);
 }
 
-/** As GitHub says it of a repository that the token may read, or may not even see. */
+/** GitHub's answer for a repository that the token may only read, or cannot see. */
 const notAllowed = /returned error: 40[34]|repository .* not found|Permission to .* denied/i;
 
-/** What git says when the branch is elsewhere: found here, or by the server as it took the push. */
+/** git's message if the branch is elsewhere: detected here, or by the server during the push. */
 const elsewhere =
   /stale info|fetch first|non-fast-forward|failed to update ref|cannot lock ref|reference already exists/;
 
-/** `!\tFROM:TO\t[remote rejected] (REASON)`, a line for the ref. */
+/** `!\tFROM:TO\t[remote rejected] (REASON)`, one line per ref. */
 function refusalIn(report: string, ref: string): PushEnd | undefined {
   const line = report
     .split("\n")
@@ -260,7 +262,7 @@ function refusalIn(report: string, ref: string): PushEnd | undefined {
   return { kind: "refused", reason: /\((.+)\)\s*$/.exec(said)?.[1] ?? "the server did not say why" };
 }
 
-/** The full name of the branch, which neither git's options nor its refspecs can read as anything else. */
+/** The full name of the branch; git cannot misread it as an option or a refspec. */
 function refOf({ branch, from, to }: PushRequest): string {
   requireObjectNames(from, to);
   // https://git-scm.com/docs/git-check-ref-format
@@ -271,30 +273,27 @@ function refOf({ branch, from, to }: PushRequest): string {
   return `refs/heads/${branch}`;
 }
 
-/** How git speaks with a server: it follows no redirect, and does not wait for ever. */
-export const httpConfig = [
-  // git would take the header along to wherever it is sent (tried: to another host, too).
+/** No redirects, and a limit for slow connections. */
+const httpConfig = [
+  // git would send the header to the target of a redirect (tested: to another host, too).
   ["http.followRedirects", "false"],
   ["http.lowSpeedLimit", "1000"],
   ["http.lowSpeedTime", "60"],
 ] as const;
 
 /**
- * The configuration that has git send a header to the server of a URL, and to no other.
+ * The configuration that makes git send a header to the server of a URL, and to no other.
  *
  * @param authorization value of the Authorization header; null sends none
  */
-export function authorizationConfig(
-  url: string,
-  authorization: string | null,
-): (readonly [string, string])[] {
+function authorizationConfig(url: string, authorization: string | null): (readonly [string, string])[] {
   if (authorization === null) return [];
   if (/[\r\n]/.test(authorization)) throw new AppError("usage", "An Authorization header has one line");
   return [[`http.${new URL(url).origin}/.extraHeader`, `Authorization: ${authorization}`]];
 }
 
-/** Everything in which the credential could show: the header, what it is made of, and what that decodes to. */
-export function secretsOf(authorization: string | null): string[] {
+/** Every form of the credential that could appear: the header, its value, and the decoded value. */
+function secretsOf(authorization: string | null): string[] {
   if (authorization === null) return [];
   const value = authorization.split(" ").at(-1) ?? "";
   const decoded = Buffer.from(value, "base64").toString("utf8");

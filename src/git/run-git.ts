@@ -1,30 +1,32 @@
-import { dirname } from "node:path";
+import { constants } from "node:fs";
+import { access, stat } from "node:fs/promises";
+import { delimiter, dirname, isAbsolute, join } from "node:path";
 import { AppError } from "../errors.ts";
 import { gitError } from "./git-error.ts";
 import { ownerVariable } from "./owner.ts";
 import { runProcess } from "./run-process.ts";
 
-/** The git program and the empty folder that is its HOME. Every git process of this room is started with these two. */
+/** The git program and the empty folder that is its HOME. Every git process of this folder uses both. */
 export interface Git {
   /** Absolute path. */
   gitPath: string;
   emptyHome: string;
 }
 
-/** What only a fetch needs to know. */
+/** The network settings of a fetch. */
 export interface Network {
   /** Plain http is refused unless the operator asked for it. */
   allowHttp?: boolean;
   /** Values of HTTPS_PROXY (HTTP_PROXY for plain http) and NO_PROXY. */
   proxy?: string | undefined;
   noProxy?: string | undefined;
-  /** A PEM file with the certificates to trust; it replaces the system's list, as git does it. */
+  /** A PEM file with the certificates to trust; it replaces the system's list, as in git. */
   caFile?: string | undefined;
 }
 
 /**
- * Configuration that outranks whatever a repository brings. Each line stands against an attack that was reproduced, or
- * keeps the bytes on the disk equal to the blob.
+ * Configuration that overrides a repository's own. Each line stops an attack that was reproduced, or keeps the bytes on the disk equal to
+ * the blob.
  */
 const hardened: readonly (readonly [string, string])[] = [
   ["core.hooksPath", "/dev/null"],
@@ -46,9 +48,9 @@ const hardened: readonly (readonly [string, string])[] = [
   ["protocol.https.allow", "always"],
   ["transfer.bundleURI", "false"],
   ["fetch.writeCommitGraph", "false"],
-  // Beyond it git streams a file instead of holding it, and shows no diff of it: nobody reads so much.
+  // For a larger file, git streams the content and shows no diff.
   ["core.bigFileThreshold", "20m"],
-  // Housekeeping in the background would outlive the job and its lock.
+  // Background maintenance would outlive the job and its lock.
   ["gc.auto", "0"],
   ["maintenance.auto", "false"],
 ];
@@ -58,7 +60,7 @@ export function hardenedConfig(network: Network = {}): (readonly [string, string
   return network.allowHttp ? [...hardened, ["protocol.http.allow", "always"]] : [...hardened];
 }
 
-/** Configuration as the environment variables that git reads it from: no file holds it and no list of processes shows it. */
+/** Configuration as environment variables for git: no file contains it and no process list shows it. */
 export function configVariables(config: readonly (readonly [string, string])[]): Record<string, string> {
   const variables: Record<string, string> = { GIT_CONFIG_COUNT: String(config.length) };
   for (const [index, [key, value]] of config.entries()) {
@@ -68,7 +70,7 @@ export function configVariables(config: readonly (readonly [string, string])[]):
   return variables;
 }
 
-/** The environment of a git process, made from nothing; it reaches no remote and asks nobody. */
+/** The environment of a git process, built from scratch. It reaches no remote and never prompts. */
 export function gitEnvironment(git: Git, network: Network = {}): Record<string, string> {
   return {
     PATH: `${dirname(git.gitPath)}:/usr/local/bin:/usr/bin:/bin`,
@@ -88,7 +90,7 @@ export function gitEnvironment(git: Git, network: Network = {}): Record<string, 
   };
 }
 
-/** What a fetch gets on top: the way out, and nothing else has it. */
+/** The variables that give a fetch network access. No other command gets them. */
 export function networkVariables(network: Network): Record<string, string> {
   return {
     ...(network.proxy ? { HTTPS_PROXY: network.proxy, https_proxy: network.proxy } : {}),
@@ -100,7 +102,7 @@ export function networkVariables(network: Network): Record<string, string> {
 
 const fullName = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
 
-/** Whether this is a full object name; nothing else may stand where git expects a revision. */
+/** Whether this is a full object name. git receives no other text as a revision. */
 export function isObjectName(text: string): boolean {
   return fullName.test(text);
 }
@@ -111,14 +113,14 @@ export function requireObjectNames(...names: readonly string[]): void {
   if (bad !== undefined) throw new AppError("usage", `'${bad}' is not a full object name`);
 }
 
-export interface GitCommand {
+interface GitCommand {
   git: Git;
   /** The repository; always named, never discovered. */
   gitDir: string;
   /** For the few commands that write files or compare them. */
   workTree?: string | undefined;
   indexFile?: string | undefined;
-  /** More configuration, outranking the hardened one. */
+  /** More configuration, which overrides the hardened one. */
   config?: readonly (readonly [string, string])[];
   /** What the command does, for messages: "diff", "list the tree". */
   what: string;
@@ -129,14 +131,14 @@ export interface GitCommand {
   timeoutMs?: number | undefined;
   /** Default 512 MB of stdout; beyond it the process is killed and the call rejects with `too_large`. */
   maxBytes?: number | undefined;
-  /** Exit codes that are answers. Default 0 alone. */
+  /** Exit codes that do not count as errors. Default only 0. */
   expectedExits?: readonly number[];
 }
 
-export const DEFAULT_TIMEOUT_MS = 120_000;
+const DEFAULT_TIMEOUT_MS = 120_000;
 const DEFAULT_MAX_BYTES = 512 * 1024 * 1024;
 
-/** Runs git and hands its stdout on as it comes. No shell, no inherited environment, no configuration but ours. */
+/** Runs git and streams its stdout. No shell, no inherited environment, no configuration except ours. */
 export async function streamGit(
   command: GitCommand,
   onStdout: (chunk: Buffer) => "stop" | undefined,
@@ -178,4 +180,83 @@ export async function runGit(command: GitCommand): Promise<{ stdout: Buffer; exi
     return undefined;
   });
   return { stdout: Buffer.concat(chunks), exitCode };
+}
+
+/** The oldest git that supports GIT_NO_LAZY_FETCH and has the fixes of May 2024 against hostile repositories. */
+export const OLDEST_GIT = "2.39.5";
+
+interface GitProgram {
+  /** Absolute path. */
+  path: string;
+  /** "2.39.5" */
+  version: string;
+}
+
+/**
+ * Finds git on a PATH (or uses `program`, an absolute path) and checks its version. Rejects with `git_missing` or `git_too_old`, with what
+ * was found and the remedy.
+ */
+export async function requireGit(options: { searchPath?: string | undefined; program?: string | undefined }) {
+  const path = options.program ?? (await findOnPath(options.searchPath ?? ""));
+  if (path === undefined) {
+    throw new AppError("git_missing", "No git was found on PATH", {
+      remedy: `Install git ${OLDEST_GIT} or newer`,
+    });
+  }
+  const version = await versionOf(path);
+  if (compareVersions(version, OLDEST_GIT) < 0) {
+    throw new AppError("git_too_old", `git ${version} at ${path} is older than ${OLDEST_GIT}`, {
+      remedy: `Install git ${OLDEST_GIT} or newer`,
+    });
+  }
+  return { path, version } satisfies GitProgram;
+}
+
+async function findOnPath(searchPath: string): Promise<string | undefined> {
+  for (const folder of searchPath.split(delimiter)) {
+    // A relative folder would let the current directory decide which program runs.
+    if (isAbsolute(folder) && (await isProgram(join(folder, "git")))) return join(folder, "git");
+  }
+  return undefined;
+}
+
+async function isProgram(path: string): Promise<boolean> {
+  try {
+    await access(path, constants.X_OK);
+    return (await stat(path)).isFile();
+  } catch {
+    return false;
+  }
+}
+
+async function versionOf(path: string): Promise<string> {
+  let output = "";
+  const request = { program: path, args: ["--version"], cwd: "/", env: { LC_ALL: "C" }, timeoutMs: 10_000 };
+  const end = await runProcess({
+    ...request,
+    onStdout: (chunk) => {
+      output += chunk.toString("latin1");
+      return undefined;
+    },
+  }).catch((error: unknown) => {
+    throw new AppError("git_missing", `${path} could not be run`, {
+      remedy: `Install git ${OLDEST_GIT} or newer`,
+      cause: error,
+    });
+  });
+  const version = /^git version (\d+(?:\.\d+)+)/.exec(output)?.[1];
+  if (end.exitCode === 0 && version !== undefined) return version;
+  throw new AppError("git_missing", `${path} does not answer like git`, {
+    remedy: `Install git ${OLDEST_GIT} or newer`,
+  });
+}
+
+/** Negative if `left` is older. */
+function compareVersions(left: string, right: string): number {
+  const [a, b] = [left, right].map((version) => version.split(".").map(Number));
+  for (const [index, number] of (b ?? []).entries()) {
+    const difference = (a?.[index] ?? 0) - number;
+    if (difference !== 0) return difference;
+  }
+  return 0;
 }

@@ -3,27 +3,27 @@ import type { Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { AppError } from "../errors.ts";
 
-export interface ProcessRequest {
+interface ProcessRequest {
   /** Absolute path of the program. */
   program: string;
   args: readonly string[];
   cwd: string;
   /** The whole environment: nothing is inherited. */
   env: Readonly<Record<string, string>>;
-  /** What it reads; pieces are taken as fast as it reads them, and what they are rejected with is this call's end. */
+  /** Its input; pieces are read as fast as the program reads them, and an error of the iterable rejects this call. */
   input?: string | Buffer | AsyncIterable<Buffer> | undefined;
   signal?: AbortSignal | undefined;
-  /** The process is killed this many milliseconds after its start, whatever it is doing. */
+  /** The process is killed this many milliseconds after its start. */
   timeoutMs: number;
-  /** Gets stdout as it comes; "stop" ends the process at once, which is no failure. */
+  /** Receives stdout as it arrives; "stop" ends the process at once, which is not a failure. */
   onStdout: (chunk: Buffer) => "stop" | undefined;
   onStderr?: ((text: string) => void) | undefined;
-  /** SIGTERM lets git take its lock files away; SIGKILL follows two seconds later. Default SIGKILL. */
+  /** SIGTERM lets git remove its lock files; SIGKILL follows two seconds later. Default SIGKILL. */
   killSignal?: "SIGTERM" | "SIGKILL";
 }
 
-export interface ProcessEnd {
-  /** Null when a signal ended it. */
+interface ProcessEnd {
+  /** Null if a signal ended it. */
   exitCode: number | null;
   /** The last 16 KiB. */
   stderr: string;
@@ -36,17 +36,17 @@ const STDERR_KEPT = 16_384;
 let inThisGroup = false;
 
 /**
- * From now on programs run in this process's own group, so that whoever kills the group ends them too. For a process that
- * leads a group made for it.
+ * From now on programs run in this process's own group, so that killing the group ends them too. For a process that leads a group created
+ * for it.
  */
 export function keepProgramsInThisGroup(): void {
   inThisGroup = true;
 }
 
-/** How every program is started: as the leader of a process group of its own, if nothing else was asked for. */
+/** The options for starting every program: by default as the leader of its own process group. */
 export const programGroup = () => ({ detached: !inThisGroup });
 
-/** Kills a program and everything it started; the program alone where it runs in this process's group. */
+/** Kills a program and all of its children, or only the program if it runs in this process's group. */
 export function killProgram(child: ChildProcess, signal: "SIGTERM" | "SIGKILL"): void {
   if (inThisGroup) child.kill(signal);
   else killGroup(child, signal);
@@ -58,13 +58,13 @@ export function killGroup(leader: Pick<ChildProcess, "pid">, signal: "SIGTERM" |
   try {
     process.kill(-leader.pid, signal);
   } catch {
-    // Gone already.
+    // Already gone.
   }
 }
 
 /**
- * Runs a program without a shell and settles when it has really ended. Rejects with `aborted`, `git_timeout`, with what
- * `onStdout` threw, or with the operating system's error when the program cannot be started.
+ * Runs a program without a shell and settles when it has ended. Rejects with `aborted`, `git_timeout`, an error thrown by `onStdout`, or
+ * the operating system's error if the program cannot be started.
  */
 export function runProcess(request: ProcessRequest): Promise<ProcessEnd> {
   const { signal } = request;
@@ -105,7 +105,7 @@ export function runProcess(request: ProcessRequest): Promise<ProcessEnd> {
       stderr = (stderr + text).slice(-STDERR_KEPT);
       request.onStderr?.(text);
     });
-    // A program that ends before it read its input breaks the pipe; its exit code says why.
+    // A program that ends before it has read its input breaks the pipe; its exit code gives the reason.
     child.stdin?.on("error", () => {});
     if (child.stdin && request.input !== undefined) feed(child.stdin, request.input).catch(kill);
 
@@ -126,7 +126,7 @@ export function runProcess(request: ProcessRequest): Promise<ProcessEnd> {
   });
 }
 
-/** Rejects with what the input itself was rejected with; who breaks the pipe says why by its exit code. */
+/** Rejects with an error of the input; for a broken pipe, the program's exit code gives the reason. */
 async function feed(stdin: Writable, input: string | Buffer | AsyncIterable<Buffer>): Promise<void> {
   if (typeof input === "string" || Buffer.isBuffer(input)) {
     stdin.end(input);
@@ -158,16 +158,16 @@ const MAX_BYTES = 32 * 1024 * 1024;
 interface SplitterOptions {
   /** The byte that ends a line: newline, or NUL in git's `-z` output. Default newline. */
   end?: number;
-  /** A longer line is left out: nobody can use it and it must not fill the memory. Default 32 MB. */
+  /** Longer lines are left out, because they would fill the memory. Default 32 MB. */
   maxBytes?: number;
 }
 
-/** git's `-z` output, of whose records none is left out. */
+/** For git's `-z` output: no record is left out. */
 export const byNul: SplitterOptions = { end: 0, maxBytes: Number.POSITIVE_INFINITY };
 
 /**
- * Cuts a stream into lines as it comes. A line is handed on as bytes of the piece it came in: whoever keeps a part of it makes a
- * copy, or the whole stream stays in memory for it.
+ * Splits a stream into lines as it arrives. A line is a view into its piece: copy any part that is kept, or the whole piece stays in
+ * memory.
  */
 export class LineSplitter {
   readonly #onLine: (line: Buffer) => "stop" | undefined;

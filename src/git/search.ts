@@ -9,8 +9,8 @@ import { ownerVariable } from "./owner.ts";
 import { LineSplitter, runProcess } from "./run-process.ts";
 import type { LineMatch, SearchHits, SearchQuery, TreeEntry } from "./workspace.ts";
 
-/** What is searched: a folder with files, and the tree that says which of them count. */
-export interface SearchPlace {
+/** A folder with files, and the tree with the files that count. */
+interface SearchPlace {
   root: string;
   tree: ReadonlyMap<string, TreeEntry>;
 }
@@ -19,12 +19,12 @@ const TIMEOUT_MS = 60_000;
 const [NEWLINE, SLASH] = [10, 47];
 /** Larger files are not searched: a line of 100 MB would be in memory twice. ripgrep reads "20M" as this number. */
 export const MAX_SEARCHED_BYTES = 20 * 1024 * 1024;
-/** Longer lines are cut for whoever reads the result; minified files have lines of megabytes. */
+/** Longer lines are cut; minified files have lines of megabytes. */
 const MAX_LINE_CHARS = 2000;
 
 /**
- * Searches the regular files of a tree that lie in a folder. Rejects with `usage` for a path that is not in the tree, and when
- * ripgrep refuses the pattern, the glob or the type.
+ * Searches the regular files of a tree in a folder. Rejects with `usage` for a path that is not in the tree, and if ripgrep refuses the
+ * pattern, the glob or the type.
  */
 export async function searchTree(
   place: SearchPlace,
@@ -35,7 +35,7 @@ export async function searchTree(
   if (start !== undefined) requireNoLink(place.root, start);
   const { filePattern, fileType, wants: allows = () => true } = query;
   const depth = flat ? ["--max-depth=1"] : [];
-  // ripgrep forgets the type of a file whose name a glob matches.
+  // ripgrep ignores the type for a file whose name matches a glob.
   const ofType =
     filePattern === undefined || fileType === undefined
       ? undefined
@@ -52,7 +52,7 @@ export async function searchTree(
   return query.mode === "content" ? await searchLines(query, run) : await searchFiles(query, run);
 }
 
-/** Of what lies below a folder ripgrep follows no link, but it would follow one that it is sent to. */
+/** ripgrep follows no link below a folder, but it would follow one as its start. */
 function requireNoLink(root: string, start: string): void {
   try {
     closeSync(openConfined(root, decodeName(Buffer.from(start)), { kind: "file or folder" }));
@@ -61,7 +61,7 @@ function requireNoLink(root: string, start: string): void {
   }
 }
 
-/** What cannot be read is no text either. */
+/** An unreadable file counts as binary. */
 function isBinary(root: string, key: string): boolean {
   try {
     return looksBinary(fileStart(root, key, BINARY_PROBE_BYTES));
@@ -70,12 +70,12 @@ function isBinary(root: string, key: string): boolean {
   }
 }
 
-/** Where a query looks: a file or a folder of the tree. */
-export interface SearchTarget {
+/** The target of a query: a file or a folder of the tree. */
+interface SearchTarget {
   /** The file or folder as a key, "" for the root. */
   key: string;
   isFile: boolean;
-  /** Whether the file with this key is meant. */
+  /** Whether the file with this key is included. */
   covers: (key: string) => boolean;
 }
 
@@ -97,13 +97,13 @@ export function searchTarget(
 const isRegular = (entry: TreeEntry | undefined) => entry?.mode.startsWith("100") ?? false;
 
 /**
- * Where ripgrep is sent (undefined is the root), and which of the files there are meant. It would hold neither glob nor type
- * against a file that is named outright, so the file's folder is searched instead, and none below (`flat`).
+ * The start path for ripgrep (undefined is the root), and the files there that are included. ripgrep applies neither glob nor type to a
+ * file given as an argument, so its folder is searched instead, without subfolders (`flat`).
  */
 function whereToLook(tree: ReadonlyMap<string, TreeEntry>, query: SearchQuery) {
   const { key, isFile, covers } = searchTarget(tree, query);
   const hasFile = [...tree.values()].some((entry) => isRegular(entry) && covers(entry.path));
-  // A link or a submodule: ripgrep still says what is wrong with the query.
+  // A link or a submodule: ripgrep still reports problems of the query.
   if (!hasFile) return { start: undefined, covers, flat: true };
   const isFiltered = query.filePattern !== undefined || query.fileType !== undefined;
   const start = withUtf8Name(isFile && isFiltered ? folderOf(key) : key);
@@ -113,14 +113,14 @@ function whereToLook(tree: ReadonlyMap<string, TreeEntry>, query: SearchQuery) {
 
 const folderOf = (key: string) => key.slice(0, Math.max(key.lastIndexOf("/"), 0));
 
-/** The file or folder itself, or else the nearest folder around it, that has a name in UTF-8: arguments have no other. */
+/** The file or folder itself, or else the nearest folder around it, with a UTF-8 name: arguments cannot have others. */
 function withUtf8Name(key: string): string {
   let near = key;
   while (!isUtf8(nameBytes(near))) near = folderOf(near);
   return near;
 }
 
-/** Whatever a file of the repository says (`.ignore`, `.rgignore`, `.gitignore`, `.ripgreprc`) hides nothing and starts nothing. */
+/** No file of the repository (`.ignore`, `.rgignore`, `.gitignore`, `.ripgreprc`) can hide or start anything. */
 const obeysNoFile = [
   "--no-config",
   "--no-ignore",
@@ -135,19 +135,20 @@ const obeysNoFile = [
 const target = (path: string | undefined) => (path === undefined ? "./" : `./${path}`);
 
 /**
- * ripgrep's arguments for a query. What the query says stands behind `=` or `--`, so it is never an option.
+ * ripgrep's arguments for a query. Values of the query come after `=` or `--`, so none can be an option.
+ *
  * @param path of the tree; undefined is the root
  */
 export function ripgrepArguments(query: SearchQuery, path: string | undefined): string[] {
   const flags = [
     ...obeysNoFile,
     ...modeFlags(query),
-    // A pattern of a few characters may unfold into a hundred megabytes, ripgrep's own limit, and take half a minute.
+    // A pattern of a few characters may expand to a hundred megabytes, ripgrep's own limit, and take half a minute.
     "--regex-size-limit=10M",
     "--dfa-size-limit=30M",
-    // Bytes as they are: a byte order mark must not make ripgrep transcode or shift the first line.
+    // Raw bytes: a byte order mark must not make ripgrep transcode or shift the first line.
     "--encoding=none",
-    // What is binary we say ourselves, as git does: ripgrep would leave off at the first NUL of any text.
+    // We decide which files are binary, as git does: ripgrep would stop at the first NUL of any text.
     "--text",
     "--color=never",
   ];
@@ -165,7 +166,7 @@ function modeFlags(query: SearchQuery): string[] {
   return [query.mode === "count" ? "--count" : "--files-with-matches", "--null", "--with-filename"];
 }
 
-/** What ripgrep would search in a folder. */
+/** The files that ripgrep would search in a folder. */
 async function listFiles(root: string, args: readonly string[], signal: AbortSignal): Promise<Set<string>> {
   const paths = new Set<string>();
   const names = new LineSplitter(
@@ -183,7 +184,7 @@ async function listFiles(root: string, args: readonly string[], signal: AbortSig
 interface SearchRun {
   root: string;
   args: readonly string[];
-  /** Whether what is found in the file at this path counts. */
+  /** Whether matches in the file at this path count. */
   wants: (path: string) => boolean;
   signal: AbortSignal;
 }
@@ -215,7 +216,7 @@ async function searchFiles({ mode, maxResults }: SearchQuery, run: SearchRun): P
   return { mode: "files_with_matches", paths: found.map(({ path }) => path), ...ran };
 }
 
-/** Runs ripgrep in a folder; `limited` when it was stopped before its end. Exit code 1 means "nothing found". */
+/** Runs ripgrep in a folder; `limited` if it was stopped early. Exit code 1 means "nothing found". */
 async function runRipgrep(
   { root, args, signal }: Pick<SearchRun, "root" | "args" | "signal">,
   onStdout: (chunk: Buffer) => "stop" | undefined,
@@ -236,13 +237,13 @@ async function runRipgrep(
   const program = { command: ["rg", ...args].join(" "), returnCode, stderr: end.stderr };
   if (end.stopped || end.exitCode === 0 || end.exitCode === 1) return { limited: end.stopped, program };
   const message = end.stderr.replace(/^rg: /, "").trim();
-  // Files that cannot be read end with the same code, but are silent; what was found then still counts.
+  // Unreadable files cause the same code without a message; the results still count.
   if (end.exitCode === 2 && message === "") return { limited: false, program };
   if (end.exitCode === 2) throw new AppError("usage", message);
   throw new AppError("git_failed", message || "ripgrep ended unexpectedly", { retryable: true });
 }
 
-/** Text in ripgrep's JSON: bytes in base64 where it is not UTF-8. */
+/** Text in ripgrep's JSON: bytes in base64 if it is not UTF-8. */
 type Arbitrary = { text: string } | { bytes: string };
 
 interface LineEvent {
@@ -256,7 +257,7 @@ type RipgrepEvent =
   | { type: "end" }
   | { type: "summary" };
 
-/** A line as it is decoded everywhere: UTF-8 or Latin-1. */
+/** A line, decoded as everywhere: UTF-8 or Latin-1. */
 function lineOf(value: Arbitrary): string {
   return "text" in value ? value.text : Buffer.from(value.bytes, "base64").toString("latin1");
 }
@@ -265,7 +266,7 @@ function pathOf(value: Arbitrary): string {
   return keyOf("text" in value ? Buffer.from(value.text) : Buffer.from(value.bytes, "base64"));
 }
 
-/** The tree's key of a path that ripgrep was sent to with `./`. */
+/** The tree's key of a path that ripgrep received with `./`. */
 function keyOf(path: Buffer): string {
   const key = decodeName(path);
   return key.startsWith("./") ? key.slice(2) : key;
@@ -283,7 +284,7 @@ class FileMatches {
     this.#contextLines = contextLines;
   }
 
-  /** Takes a line in; as a match only when it is one and `wanted`, always as context of its neighbours. */
+  /** Adds a line; as a match only if it is one and `wanted`, always as context of its neighbours. */
   add({ type, data }: LineEvent, wanted: boolean): void {
     const line = data.line_number ?? 0;
     const text = cutLine(lineOf(data.lines));
@@ -304,7 +305,7 @@ class FileMatches {
     if (this.#recent.length > this.#contextLines) this.#recent.shift();
   }
 
-  /** Whether the last match has all the lines after it that a stream at `line` can still give it. */
+  /** Whether the last match already has all of its following lines that a stream at `line` can still add. */
   isCompleteAt(line: number): boolean {
     const last = this.matches.at(-1);
     return last === undefined || line >= last.line + this.#contextLines;
@@ -317,7 +318,7 @@ interface CollectorOptions {
   wants: (path: string) => boolean;
 }
 
-/** Turns ripgrep's events into matches and says when it has enough. */
+/** Converts ripgrep's events into matches and reports when there are enough. */
 class MatchCollector {
   readonly #matches: LineMatch[] = [];
   readonly #options: CollectorOptions;
@@ -347,7 +348,7 @@ class MatchCollector {
     }
   }
 
-  /** All that were found, those of a file in which the stream was stopped too. */
+  /** All matches found, including those of the file in which the stream was stopped. */
   get matches(): LineMatch[] {
     this.#endFile();
     return this.#matches;
@@ -370,7 +371,7 @@ function cutLine(line: string): string {
   return `${text.slice(0, MAX_LINE_CHARS)} [... ${text.length - MAX_LINE_CHARS} more characters]`;
 }
 
-/** Two answers to one query, of files of which none is in both, as one. */
+/** Joins the results of one query for different files. */
 export function mergeHits(one: SearchHits, other: SearchHits, { maxResults }: SearchQuery): SearchHits {
   const join = <Hit>(a: readonly Hit[], b: readonly Hit[], pathOf: (hit: Hit) => string) => {
     const keyed = [...a, ...b].map((hit) => ({ hit, key: sortKey(pathOf(hit)) }));
@@ -393,7 +394,7 @@ function hitsOf(hits: SearchHits): readonly unknown[] {
   return hits.mode === "count" ? hits.counts : hits.paths;
 }
 
-/** What ripgrep sorts by: names of bytes, folder by folder. So `a/b` stands before `a-b`, otherwise than with git. */
+/** ripgrep's sort key: names as bytes, folder by folder. Unlike in git, `a/b` comes before `a-b`. */
 function sortKey(path: string): Buffer {
   const bytes = nameBytes(path);
   for (let at = bytes.indexOf(SLASH); at >= 0; at = bytes.indexOf(SLASH, at + 1)) bytes[at] = 0;

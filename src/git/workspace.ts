@@ -1,9 +1,10 @@
+import { z } from "zod";
 import type { LinguistAttributes } from "../diff/origin.ts";
 
 /**
- * The read port through which tools, analyzers and the review see a repository. Everything is addressed by path *as a
- * key of a tree listing*, never as a file-system path, so no path can lead out of the tree. A name that is not UTF-8 has a key
- * all the same (`decodeName`), and no two names have one key.
+ * The read port through which tools, analyzers and the review see a repository. Everything is addressed by path *as a key of a tree
+ * listing*, never as a file-system path, so no path can lead out of the tree. A name that is not UTF-8 also has a key (`decodeName`), and
+ * no two names share one.
  */
 
 /** Which revision is read: the pull request's head, the tip of its target branch, or their merge base. */
@@ -20,7 +21,7 @@ export interface Change {
   newMode: string;
   oldOid: string;
   newOid: string;
-  /** Lines by numstat; null where git calls the file binary. */
+  /** Lines by numstat; null if git considers the file binary. */
   additions: number | null;
   deletions: number | null;
 }
@@ -33,8 +34,8 @@ export interface TreeEntry {
 }
 
 /**
- * A file's text: each line that is UTF-8 as such, any other as Latin-1. `encoding` is "latin1" when there is such a line;
- * `binary` when the file holds a NUL early on.
+ * A file's text, decoded line by line as UTF-8, or as Latin-1 if a line is not UTF-8. `encoding` is "latin1" if there is such a line;
+ * `binary` is true if the file has a NUL near its start.
  */
 export interface FileText {
   text: string;
@@ -61,9 +62,9 @@ export interface SearchQuery {
   /** ripgrep type name, "py", "ts" ... */
   fileType?: string | undefined;
   contextLines: number;
-  /** The search ends as soon as this many matching lines (files, for the other modes) were found. */
+  /** The search ends after this many matching lines (or files, in the other modes). */
   maxResults: number;
-  /** Whether matches in the file at this path count; left out, those in all files do. */
+  /** Whether matches in the file at this path count; by default, all do. */
   wants?: ((path: string) => boolean) | undefined;
   fixedString: boolean;
   ignoreCase: boolean;
@@ -79,18 +80,18 @@ export interface LineMatch {
   text: string;
   before: { line: number; text: string }[];
   after: { line: number; text: string }[];
-  /** Whether a line of these is not UTF-8 and was decoded as Latin-1. */
+  /** Whether one of these lines is not UTF-8 and was decoded as Latin-1. */
   hasLatin1: boolean;
 }
 
-/** How a program ended that was run for a call. `returnCode` is null when it was stopped on purpose. */
-export interface ProgramEnd {
+/** How a program that ran for a call ended. `returnCode` is null if it was stopped on purpose. */
+interface ProgramEnd {
   command: string;
   returnCode: number | null;
   stderr: string;
 }
 
-/** `limited`: the search was ended at `maxResults`. */
+/** `limited`: the search was stopped at `maxResults`. */
 export type SearchHits = { limited: boolean; program: ProgramEnd } & (
   | { mode: "content"; matches: LineMatch[] }
   | { mode: "files_with_matches"; paths: string[] }
@@ -101,12 +102,12 @@ export interface Shas {
   head: string;
   base: string;
   mergeBase: string;
-  /** How many commits are a merge base, if there are several: `mergeBase` is one of them. */
+  /** The number of merge bases, if there are several: `mergeBase` is one of them. */
   mergeBases?: number | undefined;
 }
 
 export interface Workspace {
-  /** Absolute path under which files may be named too: of the head's checkout, or of the repository where there is none. */
+  /** Absolute path that may also prefix file names: of the head's checkout, or of the repository without one. */
   readonly root: string;
   readonly shas: Shas;
   /** The change as git sees it, in git's order. Computed once. */
@@ -115,13 +116,13 @@ export interface Workspace {
   tree(ref: Ref): Promise<ReadonlyMap<string, TreeEntry>>;
   /** The content of a blob by object id; rejects with `too_large` beyond the size limit. */
   readBlob(oid: string): Promise<FileText>;
-  /** The same as it is stored: a text cannot tell its bytes once some of its lines were not UTF-8. */
+  /** The raw bytes: the text does not determine them if some of its lines were not UTF-8. */
   readBytes(oid: string): Promise<Buffer>;
-  /** How a regular file of the head begins: the text of at most so many bytes, of a file of any size. */
+  /** The beginning of a regular file of the head: the text of at most `maxBytes` bytes, of a file of any size. */
   headStart(path: string, maxBytes: number): Promise<Pick<FileText, "text" | "encoding">>;
   /**
-   * What the `.gitattributes` files of the base say about paths; the head's say nothing here. A path that is too deep to be
-   * matched has no entry. Rejects with `git_timeout` when matching takes too long.
+   * What the `.gitattributes` files of the base say about paths; the head's are ignored. A path that is too deep to match has no entry.
+   * Rejects with `git_timeout` if matching takes too long.
    */
   linguistAttributes(paths: readonly string[]): Promise<ReadonlyMap<string, LinguistAttributes>>;
   /**
@@ -129,33 +130,56 @@ export interface Workspace {
    * `readBlob`.
    */
   patch(change: Change, contextLines: number): Promise<string>;
-  /** Unified diff of two blobs, header included; empty when they are equal. */
+  /** Unified diff of two blobs, header included; empty if they are equal. */
   diffBlobs(from: TreeEntry, to: TreeEntry, contextLines: number): Promise<string>;
   /** Commits of `merge_base..head`, newest first. */
   commits(max: number): Promise<readonly Commit[]>;
-  /** Tracked files at head; rejects with `usage` and ripgrep's message when the pattern is broken. */
+  /** Searches tracked files at head; rejects with `usage` and ripgrep's message if the pattern is invalid. */
   search(query: SearchQuery, signal: AbortSignal): Promise<SearchHits>;
 }
 
-/** One file that differs from the head with which an editable workspace began. */
+/** A file that differs from the initial head of an editable workspace. */
 export interface Edit {
   path: string;
-  /** What stood there; null for a file that is new. */
+  /** The file before; null if it is new. */
   before: TreeEntry | null;
-  /** What stands there now; null for a file that is gone. Modes are "100644" and "100755". */
+  /** The file now; null if it was deleted. Modes are "100644" and "100755". */
   after: { mode: string; bytes: Buffer } | null;
 }
 
 /**
- * A workspace whose head can be changed: what is read of "head" is what was written. The two other revisions stay. Paths are keys
- * as everywhere; regular files alone are written, and never `.git`.
+ * A workspace with a writable head: reads of "head" return what was written. The two other revisions do not change. Paths are keys as
+ * everywhere. Only regular files are written, and never `.git`.
  */
 export interface EditableWorkspace extends Workspace {
-  /** The bytes of a file as it stands. Rejects with `usage` where there is none. */
+  /** The current bytes of a file. Rejects with `usage` if there is none. */
   read(path: string): Promise<Buffer>;
-  /** Puts a file there, whole or not at all. Without `mode` it keeps the one it had, or is an ordinary file. */
+  /** Writes a whole file or nothing. Without `mode` it keeps its mode, or a new file is not executable. */
   write(path: string, bytes: Buffer, options?: { mode?: "100644" | "100755" }): Promise<void>;
   remove(path: string): Promise<void>;
-  /** All that differs from the head, in git's order. */
+  /** All differences from the initial head, in git's order. */
   edits(): Promise<readonly Edit[]>;
 }
+
+/** Everything needed to read a checkout, and nothing to write to it or to reach a remote. */
+export const CheckoutPlace = z.strictObject({
+  /** Absolute path of the git program. */
+  gitPath: z.string(),
+  /** Absolute path of the (bare) repository, always passed as `--git-dir`. */
+  gitDir: z.string(),
+  /** Absolute path of the working tree of the head. */
+  root: z.string(),
+  /** An empty folder that is the HOME of every git process. */
+  emptyHome: z.string(),
+  /** Full object names. */
+  shas: z.strictObject({
+    head: z.string(),
+    base: z.string(),
+    mergeBase: z.string(),
+    mergeBases: z.int().optional(),
+  }),
+});
+export type CheckoutPlace = z.infer<typeof CheckoutPlace>;
+
+/** Everything needed to read git's objects. Without a checkout, `root` may name a folder that users know the files by. */
+export type ObjectPlace = Omit<CheckoutPlace, "root"> & { root?: string | undefined };

@@ -11,23 +11,23 @@ import {
 } from "./object-listing.ts";
 import { type Git, runGit } from "./run-git.ts";
 
-export interface WriteTreeOptions {
+interface WriteTreeOptions {
   git: Git;
   gitDir: string;
-  /** The folder whose files become those of the commit. */
+  /** The folder to write the commit's files to. */
   root: string;
-  /** Remembers what stands in the folder, so that the next call writes what differs. */
+  /** Records the folder's content, so that the next call only writes differences. */
   indexFile: string;
   sha: string;
-  /** Whether folder and index are known to agree; then only what differs from the index is looked at. */
+  /** Whether folder and index are known to agree; then only differences from the index are processed. */
   settled: boolean;
   signal?: AbortSignal | undefined;
   timeoutMs?: number | undefined;
 }
 
 /**
- * Makes a folder hold a commit's files: no `.git` in it, no symlink, no submodule, nothing executed. What stands in the
- * way is overwritten. Files that no disk takes (`isWritable`) are left out.
+ * Writes a commit's files to a folder: no `.git`, no symlink, no submodule, nothing executed. Overwrites files in the way. Leaves out files
+ * that no disk supports (`isWritable`).
  */
 export async function writeTree(options: WriteTreeOptions): Promise<void> {
   try {
@@ -35,7 +35,7 @@ export async function writeTree(options: WriteTreeOptions): Promise<void> {
   } catch (error) {
     const tree = isOfGit(error) ? await writablePart(options) : undefined;
     if (tree === undefined) throw error;
-    // Of too deep a folder git dies with its lock in its hand.
+    // In a folder that is too deep, git crashes while it holds its lock.
     await rm(`${options.indexFile}.lock`, { force: true });
     await readTree({ ...options, sha: tree }, ["--reset", "-u"]);
   }
@@ -43,7 +43,7 @@ export async function writeTree(options: WriteTreeOptions): Promise<void> {
 
 async function writeWhole(options: WriteTreeOptions): Promise<void> {
   const overwriting = () => readTree(options, ["--reset", "-u"]);
-  // A merge leaves unchanged files unlooked at, but refuses when a file to be changed is not as git left it.
+  // A merge does not check unchanged files, but refuses if a file to change differs from git's last write.
   if (options.settled) await readTree(options, ["-m", "-u"]).catch(retryUnlessAborted(options, overwriting));
   else await overwriting();
 }
@@ -77,12 +77,12 @@ const NUL = Buffer.from([0]);
 const TAB = 9;
 
 /**
- * The tree of a commit without the files that no checkout can hold (too long a name, too deep a folder); undefined when it
- * has none. Git would write nothing at all for a single one of them. Adds the tree to the repository's objects.
+ * The tree of a commit without the files that no checkout can contain (name too long, folder too deep); undefined if there are none. With a
+ * single one of them, git would write nothing at all. Adds the tree to the repository's objects.
  *
- * @param draftIndex path of an index that nobody uses; it is removed again
+ * @param draftIndex path of an unused index; it is removed afterwards
  */
-export async function writableTree(
+async function writableTree(
   place: ListingPlace,
   sha: string,
   draftIndex: string,
@@ -110,33 +110,33 @@ export async function writableTree(
 }
 
 export interface CheckoutLimits {
-  /** Files of the head's tree. */
+  /** Maximum files of the head's tree. */
   maxFiles: number;
-  /** All of them together. */
+  /** Maximum size of all files together. */
   maxBytes: number;
-  /** A single one. */
+  /** Maximum size of one file. */
   maxFileBytes: number;
 }
 
-/** Larger than any repository that people review in, smaller than what hurts a machine. */
+/** Larger than any repository that people review, smaller than what harms a machine. */
 export const defaultLimits: CheckoutLimits = {
   maxFiles: MAX_ENTRIES,
   maxBytes: 8 * 1024 ** 3,
   maxFileBytes: 200 * 1024 ** 2,
 };
 
-/** The difference between what a slot holds and what it is to hold. */
-export interface CheckoutPlan {
-  /** Files of the head when the plan is carried out. */
+/** The difference between a slot's current and its planned content. */
+interface CheckoutPlan {
+  /** Number of the head's files after the plan is carried out. */
   files: number;
-  /** Bytes that stay or were there before, from which `gone` is to be taken away. */
+  /** Bytes that stay or were there before; `gone` must be subtracted. */
   bytesBefore: number;
-  /** A blob for each file that goes, and for each that comes. */
+  /** One blob for each removed file, and for each added one. */
   gone: string[];
   come: string[];
 }
 
-/** Compares with what is there, or lists the whole tree when nothing is. Rejects with `too_large`. */
+/** Compares with the current content, or lists the whole tree if there is none. Rejects with `too_large`. */
 export async function planCheckout(
   place: ListingPlace,
   held: { sha: string; files: number; bytes: number } | undefined,
@@ -155,9 +155,9 @@ export async function planCheckout(
   return { files, bytesBefore: held.bytes, gone, come };
 }
 
-/** The bytes of the checkout when the plan is carried out. Rejects with `too_large`. */
+/** Bytes of the checkout after the plan is carried out. Rejects with `too_large`. */
 export function plannedBytes(
-  plan: CheckoutPlan,
+  plan: Omit<CheckoutPlan, "files">,
   sizes: ReadonlyMap<string, number>,
   limits: CheckoutLimits,
 ): number {

@@ -6,22 +6,21 @@ import type { CommentRef, RepositoryApi } from "./pull-request-api.ts";
 import { createRepositoryApi, read } from "./repository-client.ts";
 
 /*
- * What an App asks about itself, and an installation about all that it reaches. Lists are read page by page, newest first where
- * GitHub gives them so, and with what is known from the last time: GitHub answers 304 to an ETag while nothing has changed. Its
- * ETags are good with the token alone that got them (https://github.com/eclipse-csi/otterdog/issues/201), and tokens live an
- * hour: a whole answer is always to be expected as well.
+ * Requests of an App about itself, and of an installation about everything it can access. Lists are read page by page, newest first if
+ * GitHub sorts them so, and with the ETag of the last time: GitHub answers 304 while nothing has changed. An ETag is only valid with the
+ * token that got it (https://github.com/eclipse-csi/otterdog/issues/201), and tokens live an hour: always expect a full answer as well.
  */
 
-/** One page of a list, to be kept until it is read again. */
+/** One page of a list. Kept until it is read again. */
 export interface KnownPage<Item> {
   etag: string | null;
-  /** Where the next page is; null after the last. */
+  /** Address of the next page; null after the last. */
   next: string | null;
   items: Item[];
 }
 
-export interface ReadPage<Item> extends KnownPage<Item> {
-  /** Whether GitHub answered in full; otherwise the page is as it was. */
+interface ReadPage<Item> extends KnownPage<Item> {
+  /** Whether GitHub sent a full answer; otherwise the page has not changed. */
   isFresh: boolean;
 }
 
@@ -58,22 +57,22 @@ export interface DeliveryAttempt {
   at: number;
   event: string;
   action: string | null;
-  /** Somebody answered it with a success. */
+  /** The receiver answered with a success. */
   isDelivered: boolean;
 }
 
 /** GitHub as the App itself. Rejects with an AppError of a `github_*` code. */
 export interface AppApi {
   installations(known: Known<Installation>): Pages<Installation>;
-  /** Null where the App is not installed any more. */
+  /** Null if the App is no longer installed. */
   installation(id: number): Promise<Installation | null>;
   /** Newest first; GitHub keeps them for three days. */
   deliveries(known: Known<DeliveryAttempt>): Pages<DeliveryAttempt>;
-  /** What was sent. */
+  /** The payload that was sent. */
   payload(attempt: number): Promise<unknown>;
 }
 
-interface Place {
+interface RepositoryName {
   owner: string;
   name: string;
 }
@@ -81,14 +80,14 @@ interface Place {
 /** GitHub as an installation, for all of its repositories. */
 export interface InstallationApi {
   repositories(known: Known<InstalledRepository>): Pages<InstalledRepository>;
-  /** Open pull requests; those in which something happened last come first. */
-  pulls(repository: Place, known: Known<OpenPull>): Pages<OpenPull>;
-  /** Whether we have shown at a comment that it was seen; true as well where it is gone. */
-  wasSeen(repository: Place, comment: CommentRef): Promise<boolean>;
-  repository(repository: Place): RepositoryApi;
+  /** Open pull requests; those with the most recent activity come first. */
+  pulls(repository: RepositoryName, known: Known<OpenPull>): Pages<OpenPull>;
+  /** Whether our reaction shows that the comment was seen; also true if the comment is gone. */
+  wasSeen(repository: RepositoryName, comment: CommentRef): Promise<boolean>;
+  repository(repository: RepositoryName): RepositoryApi;
 }
 
-/** GitHub's alphabet: both become part of an address. */
+/** GitHub's alphabet: both names become part of an address. */
 const Name = z.string().regex(/^[\w.-]{1,100}$/);
 const Time = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
 const InstallationShape = z
@@ -103,7 +102,7 @@ const Repository = z
     owner: z.object({ login: Name }),
     archived: z.boolean().nullish(),
     disabled: z.boolean().nullish(),
-    // Pull requests are counted along.
+    // The count includes pull requests.
     open_issues_count: z.int().catch(1),
   })
   .transform(({ id, name, owner, archived, disabled, open_issues_count: open }) => ({
@@ -197,7 +196,7 @@ export function createInstallationApi(client: GitHubClient, app: AppIdentity): I
   };
 }
 
-/** A link to the next page may lead in a circle: a list of pages by a hundred items ends there. */
+/** A link to the next page may lead in a circle. After this many pages of a hundred items, the list ends. */
 const mostPages = 1_000;
 
 async function* pages<Item>(
@@ -223,7 +222,7 @@ async function* pages<Item>(
   }
 }
 
-/** Null where GitHub says that there is no such thing. */
+/** Null if GitHub says that the thing does not exist. */
 async function unlessGone<T>(asked: Promise<T>): Promise<T | null> {
   try {
     return await asked;

@@ -1,30 +1,71 @@
 import { z } from "zod";
 import { AppError, type ErrorCode } from "../errors.ts";
-import { permissionFor } from "./permissions.ts";
-import { type Headers, type Refusal, rateLimitOf, untoldWait } from "./rate-limit.ts";
+import { backoffMs, type Headers, type Refusal, rateLimitOf } from "./rate-limit.ts";
 
-/** What octokit's RequestError holds of interest. Its `request` carries the token and is never touched. */
+/** The words in GitHub's settings for the API's access levels. */
+const accesses: Record<string, string> = { read: "Read-only", write: "Read and write", admin: "Admin" };
+
+/** The permissions of our endpoints, for answers that do not name them: older enterprise servers, some refusals. */
+const needed: [path: RegExp, permission: string][] = [
+  [/\/check-runs\b/, "checks=write"],
+  [/\/contents\//, "contents=read"],
+  [/\/(pulls|issues)\//, "pull_requests=write"],
+];
+
+/** A call that is refused for reading will need writing next. */
+const neededInTheEnd = new Set(["checks=read", "pull_requests=read"]);
+
+/**
+ * The permission that a refused call needs, as the settings of a GitHub App name it: `"Pull requests: Read and write"`, with "and" and "or"
+ * between several. `header` is `x-accepted-github-permissions`: a comma joins permissions that are needed together, a semicolon separates
+ * alternatives. Undefined if the permission is not known.
+ *
+ * @param call method and path, such as `POST /repos/o/r/issues/1/comments`
+ */
+function permissionFor(call: string, header: string | undefined): string | undefined {
+  // An external header: only text that looks like permissions is repeated.
+  if (header !== undefined && /^\w+=\w+(\s*[,;]\s*\w+=\w+)*$/.test(header) && header.length <= 200) {
+    return header
+      .split(";")
+      .map((set) => set.split(",").map(settingOf).join(" and "))
+      .join(" or ");
+  }
+  const permission = needed.find(([path]) => path.test(call))?.[1];
+  return permission && settingOf(permission);
+}
+
+function settingOf(pair: string): string {
+  const asked = pair.trim();
+  const [name = "", access = ""] = (neededInTheEnd.has(asked) ? asked.replace("read", "write") : asked).split(
+    "=",
+  );
+  const words = name.replaceAll("_", " ");
+  return `"${words.charAt(0).toUpperCase()}${words.slice(1)}: ${accesses[access] ?? access}"`;
+}
+
+/** The fields of octokit's RequestError that we use. Its `request` carries the token and is never touched. */
 interface RequestFailure extends Error {
   status: number;
   response?: { status: number; headers: Headers; data: unknown };
 }
 
-/** GitHub's answer, when the error is one; undefined for a connection that failed before there was any. */
+/** GitHub's answer, if the error has one; undefined for a connection that failed before an answer. */
 export function refusalOf(error: unknown): Refusal | undefined {
   if (!isRequestFailure(error) || !error.response) return undefined;
-  const { status, headers, data } = error.response;
-  return { status, headers, message: messageOf(data) };
+  // Not the status of the answer: GraphQL reports faults with 200, for which the plugin sets 500.
+  const { headers, data } = error.response;
+  return { status: error.status, headers, message: messageOf(data) };
 }
 
-/** A refusal as octokit would throw it. */
+/** The error that octokit would throw for a refusal. */
 export function refusalError({ status, headers, message }: Refusal): Error {
   const response = { status, headers, data: { message } };
   return Object.assign(new Error(message), { status, response } satisfies Omit<RequestFailure, keyof Error>);
 }
 
 /**
- * The AppError for whatever a request threw. `call` is method and path, such as `POST /repos/o/r/issues/1/comments`.
- * Nothing of the request itself is kept: neither headers nor the original error, which hold the token.
+ * The AppError for any error of a request. `call` is method and path, such as `POST /repos/o/r/issues/1/comments`. Nothing of the request
+ * itself is kept: neither headers nor the original error, which hold the token.
  */
 export function toAppError(error: unknown, call: string): AppError {
   const carried = error instanceof Error && error.cause instanceof AppError ? error.cause : error;
@@ -40,7 +81,7 @@ export function toAppError(error: unknown, call: string): AppError {
   const message = `GitHub answered ${call} with ${refusal.status}${said}`;
   const limit = rateLimitOf(refusal, Date.now());
   if (limit) {
-    const retryAfterMs = limit.waitMs ?? untoldWait(0);
+    const retryAfterMs = limit.waitMs ?? backoffMs(0);
     return new AppError("github_rate_limited", message, { retryable: true, retryAfterMs });
   }
   return new AppError(codeFor(refusal), message, {
@@ -49,7 +90,7 @@ export function toAppError(error: unknown, call: string): AppError {
   });
 }
 
-/** The answer was a success, but what came is not what GitHub documents: cut off, or a proxy's page. */
+/** The answer was a success, but its content is not what GitHub documents: cut off, or a proxy's page. */
 export function unreadableAnswer(call: string, what: string): AppError {
   return new AppError("github_failed", `GitHub's answer to ${call} is unreadable: ${oneLine(what)}`, {
     retryable: true,
@@ -57,11 +98,11 @@ export function unreadableAnswer(call: string, what: string): AppError {
   });
 }
 
-/** The first of what is wrong with an answer: to word all of a hundred thousand faults takes a second. */
+/** The first three faults of an answer: to describe a hundred thousand faults takes a second. */
 export const firstFaults = ({ issues }: z.ZodError): string =>
   z.prettifyError(new z.ZodError(issues.slice(0, 3)));
 
-/** The AppError for something that takes permissions which the GitHub App was not granted, such as `contents=write`. */
+/** The AppError for an action that needs permissions which the GitHub App does not have, such as `contents=write`. */
 export function notGranted(what: string, permissions: string): AppError {
   const named = permissionFor("", permissions);
   return new AppError("github_forbidden", `${what} takes the permission ${named}, which was not granted`, {
@@ -89,7 +130,7 @@ function remedyFor(refusal: Refusal, call: string): { remedy?: string } {
   if (status === 401) return { remedy: "Check APP_ID and the private key" };
   if (isLocked(refusal)) return { remedy: "Unlock the conversation of the pull request" };
   if (status !== 403) return {};
-  // GitHub names the endpoint's permissions in other refusals too, such as those of a suspended or archived thing.
+  // GitHub also names the endpoint's permissions in other refusals, such as those of a suspended or archived thing.
   const isMissing = /\bnot accessible by integration\b/i.test(message);
   const header = headers["x-accepted-github-permissions"];
   const permission = isMissing
@@ -99,7 +140,7 @@ function remedyFor(refusal: Refusal, call: string): { remedy?: string } {
   return { remedy: `Give the GitHub App the permission ${permission}` };
 }
 
-/** What GitHub says beside its message is shown no further than that. */
+/** Maximum number of details that are shown besides GitHub's message. */
 const mostDetails = 20;
 
 function messageOf(data: unknown): string {
@@ -127,7 +168,7 @@ function connectionFault(error: unknown): string {
   return error instanceof Error ? oneLine(error.message) : "unknown reason";
 }
 
-/** Of a text of megabytes the beginning alone: white space takes seconds to be replaced. */
+/** Only uses the beginning of a very long text: replacing white space in megabytes takes seconds. */
 export function oneLine(text: string): string {
   const flat = text
     .slice(0, 3_000)

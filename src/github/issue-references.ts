@@ -1,4 +1,4 @@
-/** The repository whose issues are looked for. */
+/** The repository to find issues of. */
 export interface ReferenceBase {
   owner: string;
   name: string;
@@ -7,16 +7,16 @@ export interface ReferenceBase {
 }
 
 /**
- * What GitHub does not read references in: fenced blocks, HTML comments, code spans. What was begun first holds the others,
- * and an unclosed block or comment goes on to the end. A group that took no part matches nothing at all, hence the look
- * behind for the fence.
+ * Parts in which GitHub reads no references: fenced blocks, HTML comments, code spans. The part that begins first contains the others, and
+ * an unclosed block or comment continues to the end. A group that did not participate matches an empty string, hence the lookbehind for the
+ * fence.
  */
 const hidden =
   /^ {0,3}(?:(`{3,})[^`\n]*|(~{3,})[^\n]*)$(?:\n(?! {0,3}(?:\1|\2)(?<=[`~]))[^\n]*)*(?:\n[^\n]*)?|<!--[\s\S]*?(?:-->|(?![\s\S]))|(?<!`)(`+)(?!`)(?:(?!\n[ \t]*\n)[\s\S])*?(?<!`)\3(?!`)/gm;
 
 /**
- * Numbers of the issues and pull requests of this repository that a text names: `#12`, `GH-12`, `owner/name#12` or an
- * address, those behind a word that closes issues first, each once. Quotes, code and HTML comments name nothing.
+ * Numbers of the issues and pull requests of this repository that a text names: `#12`, `GH-12`, `owner/name#12` or an address. Those after
+ * a word that closes issues come first; each occurs once. Quotes, code and HTML comments are ignored.
  * https://docs.github.com/issues/tracking-your-work-with-issues/using-issues/linking-a-pull-request-to-an-issue
  */
 export function issueReferences(text: string, { owner, name, webUrl }: ReferenceBase): number[] {
@@ -36,7 +36,7 @@ export function issueReferences(text: string, { owner, name, webUrl }: Reference
   return [...new Set([...closing, ...found].map(({ number }) => number))].filter((number) => number > 0);
 }
 
-/** The text without what is hidden, and without quotes, which go on to the next empty line. */
+/** The text without hidden parts, and without quotes, which continue to the next empty line. */
 function readable(text: string): string {
   let isQuote = false;
   const lines = text.replaceAll("\r\n", "\n").replace(hidden, " ").split("\n");

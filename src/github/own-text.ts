@@ -19,8 +19,8 @@ const Text = z.object({
 type Text = z.infer<typeof Text>;
 
 /**
- * What we wrote ourselves among reviews or comments. Only a bot account counts: a person who acts through an App's user token is
- * also "performed via" that App, and could forge our markers. Brackets cannot occur in a person's login.
+ * Our own texts among reviews or comments. Only a bot account counts: GitHub also reports "performed via" an App for a person who uses an
+ * App's user token, and that person could forge our markers. A person's login cannot contain brackets.
  */
 export function ownAmong(items: readonly unknown[], app: AppIdentity): OwnReview[] {
   return items.flatMap((item) => {
@@ -30,7 +30,7 @@ export function ownAmong(items: readonly unknown[], app: AppIdentity): OwnReview
   });
 }
 
-/** The same among comments in the conversation, with what people made of them. */
+/** Our own texts among comments in the conversation, with people's reactions to them. */
 export function ownTextsAmong(items: readonly unknown[], app: AppIdentity): OwnText[] {
   return items.flatMap((item) => {
     const { success, data } = Text.safeParse(item);
@@ -58,7 +58,7 @@ const Comment = Text.extend({
 
 const Reply = z.object({ in_reply_to_id: z.int() });
 
-/** The same among comments on lines and files, with where they stand now and what people made of them. */
+/** Our own texts among comments on lines and files, with their current position and people's reactions to them. */
 export function ownCommentsAmong(items: readonly unknown[], app: AppIdentity): OwnComment[] {
   const answered = new Set(items.map((item) => Reply.safeParse(item).data?.in_reply_to_id));
   return items.flatMap((item) => {

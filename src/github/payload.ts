@@ -2,16 +2,15 @@ import { z } from "zod";
 import type { PullRequest, SourceBranch } from "./pull-request-api.ts";
 
 /*
- * The few fields of webhook payloads and answers that are read. The schemas ask for no more than that and hold no closed
- * list of values, so that an event GitHub extends tomorrow is still understood. Names that become part of an address are
- * held to GitHub's alphabet.
+ * The few fields of webhook payloads and answers that we read. The schemas require only these and accept unknown values, so that an event
+ * is still understood after GitHub extends it. Names that become part of an address must match GitHub's alphabet.
  */
 const Account = z.object({ login: z.string().min(1).max(100), type: z.string().catch("") });
 const Id = z.int().positive();
 const Name = z.string().regex(/^[\w.-]{1,100}$/);
 const Sha = z.string().regex(/^[0-9a-f]{40}([0-9a-f]{24})?$/);
 
-/** Null where it is gone; what reads otherwise is not known either. */
+/** Null if it is gone, or has an unexpected form. */
 const SourceRepository = z
   .object({
     ...{ id: Id, name: Name, owner: z.object({ login: Name }) },
@@ -20,14 +19,14 @@ const SourceRepository = z
   .nullish()
   .catch(null);
 
-/** A pull request as payloads and the REST API both describe it. A deleted author is "ghost", as on GitHub's pages. */
+/** A pull request as both payloads and the REST API describe it. A deleted author is "ghost", as on GitHub's pages. */
 export const PullRequestShape = z
   .object({
     number: z.int(),
     title: z.string(),
     body: z.string().nullish(),
     user: Account.nullish().catch(null),
-    // Only an open pull request is acted on, so an unknown state is none.
+    // Only open pull requests are processed, so an unknown state counts as closed.
     state: z.enum(["open", "closed"]).catch("closed"),
     draft: z.boolean().nullish(),
     labels: z.array(z.object({ name: z.string() })).catch([]),
@@ -86,14 +85,14 @@ const Comment = z.object({
   id: Id,
   body: z.string(),
   user: Account,
-  // The App through which it was written, also where a person's name stands above it.
+  // The App that wrote it, also if it shows a person's name.
   performed_via_github_app: z.unknown().optional(),
 });
 
 const IssueCommentPayload = Envelope.extend({
   issue: z.object({
     number: Id,
-    // Present, and holding links, exactly when the issue is a pull request.
+    // Present, and containing links, only if the issue is a pull request.
     pull_request: z.unknown().optional(),
   }),
   comment: Comment,
@@ -102,14 +101,14 @@ const IssueCommentPayload = Envelope.extend({
 
 const ReviewCommentPayload = Envelope.extend({
   pull_request: z.object({ number: Id }),
-  // The comment that opens the thread; without it, this one does.
+  // The comment that opens the thread; if absent, this one does.
   comment: Comment.extend({ in_reply_to_id: Id.nullish() }),
   sender: Account,
 });
 
 const OwnApp = z.object({ id: Id });
 
-/** Pull requests as checks name them; of forks, there are none here. What is not understood of the list is left out. */
+/** Pull requests in a check's payload. GitHub lists none for forks. Entries that we cannot read are skipped. */
 const CheckedPulls = z
   .array(
     z
@@ -136,14 +135,14 @@ const CheckSuitePayload = Envelope.extend({
 
 const MergeGroupPayload = Envelope.extend({ merge_group: z.object({ head_sha: Sha }) });
 
-export interface EventRepository {
+interface EventRepository {
   installation: number;
   id: number;
   owner: string;
   name: string;
 }
 
-export interface PullRequestEvent {
+interface PullRequestEvent {
   repository: EventRepository;
   pull: number;
   headSha: string;
@@ -160,30 +159,30 @@ export interface CommentEvent {
   thread: number | null;
   /** Whether it answers another comment of a review thread. */
   isReply: boolean;
-  /** Whether a person wrote it themselves: no bot, no App in their name, nobody else who set the event off. */
+  /** Whether a person wrote it themselves: not a bot, not an App in their name, and the sender is the author. */
   byPerson: boolean;
 }
 
-/** Somebody asks for a check run, or all of an App's on a commit, to be made again. */
+/** A request to run a check run, or all check runs of an App on a commit, again. */
 export interface RerunEvent {
   repository: EventRepository;
   headSha: string;
-  /** Id of the App whose check it is. */
+  /** Id of the App that owns the check. */
   app: number;
-  /** What the App called its check run; null for a suite, and where it has no name. */
+  /** The App's external id for its check run; null for a suite, or if it has none. */
   externalId: string | null;
-  /** Open pull requests of this very repository which GitHub knows to be at the commit; none for those of forks. */
+  /** Open pull requests of this repository that GitHub knows to be at the commit; empty for forks. */
   pulls: number[];
   sender: string;
   byPerson: boolean;
 }
 
-export interface MergeGroupEvent {
+interface MergeGroupEvent {
   repository: EventRepository;
   headSha: string;
 }
 
-/** An event, or the path of the first field that is missing or not as it should be. */
+/** An event, or the path of the first field that is missing or invalid. */
 export type Parsed<Event> = { event: Event } | { lacks: string };
 
 export const parsePullRequestEvent = parser(PullRequestPayload, (data): PullRequestEvent => {
@@ -218,14 +217,14 @@ export const parseMergeGroupEvent = parser(
   (data): MergeGroupEvent => ({ repository: repositoryOf(data), headSha: data.merge_group.head_sha }),
 );
 
-/** Whether an `edited` event changed what decides if a pull request is reviewed: its title or its base branch. */
+/** Whether an `edited` event changed something that decides if a pull request is reviewed: its title or its base branch. */
 export function changesReviewability(payload: unknown): boolean {
   const changes = EditedPayload.safeParse(payload).data?.changes;
   return changes?.title !== undefined || changes?.base !== undefined;
 }
 
-/** Reads the fields of a schema and makes them an event. */
-export function parser<Data, Event>(
+/** Parses a payload with a schema and converts it to an event. */
+function parser<Data, Event>(
   schema: z.ZodType<Data>,
   eventOf: (data: Data) => Event,
 ): (payload: unknown) => Parsed<Event> {
@@ -269,3 +268,40 @@ function rerunOf(
 }
 
 const isPerson = ({ type, login }: z.infer<typeof Account>) => type === "User" && !login.endsWith("[bot]");
+
+/** A repository in events about installations: its owner is only in its full name. */
+const NamedRepository = z
+  .object({ id: z.int().positive(), full_name: z.string().regex(/^[\w.-]{1,100}\/[\w.-]{1,100}$/) })
+  .transform(({ id, full_name }) => {
+    const [owner = "", name = ""] = full_name.split("/");
+    return { id, owner, name };
+  });
+
+const OfInstallation = z.object({ action: z.string(), installation: z.object({ id: z.int().positive() }) });
+const InstallationPayload = OfInstallation.extend({
+  // Absent if there are very many.
+  repositories: z.array(NamedRepository).nullish().catch(null),
+});
+const RepositoriesPayload = OfInstallation.extend({ repositories_removed: z.array(NamedRepository) });
+
+/** The App was installed, uninstalled, suspended or unsuspended; or removed from some repositories. */
+interface InstallationEvent {
+  action: string;
+  installation: number;
+  /** The repositories of the event that GitHub names. */
+  repositories: { id: number; owner: string; name: string }[];
+}
+
+export const parseInstallationEvent = parser(
+  InstallationPayload,
+  ({ action, installation, repositories }): InstallationEvent => ({
+    ...{ action, installation: installation.id, repositories: repositories ?? [] },
+  }),
+);
+
+export const parseRepositoriesRemovedEvent = parser(
+  RepositoriesPayload,
+  ({ action, installation, repositories_removed: repositories }): InstallationEvent => ({
+    ...{ action, installation: installation.id, repositories },
+  }),
+);

@@ -1,5 +1,5 @@
 import type { Side } from "../finding.ts";
-import type { PublicText } from "../text/public-text.ts";
+import type { PublicText } from "../text/inert-text.ts";
 
 /** A pull request as the bot needs it. */
 export interface PullRequest {
@@ -13,7 +13,7 @@ export interface PullRequest {
   headSha: string;
   baseSha: string;
   baseRef: string;
-  /** The branch that it comes from; null where its repository is gone, or GitHub does not say. */
+  /** The head branch; null if its repository is gone, or GitHub does not name it. */
   source: SourceBranch | null;
 }
 
@@ -21,11 +21,11 @@ export interface SourceBranch {
   owner: string;
   repo: string;
   branch: string;
-  /** It is another repository than the one that it is to be merged into. */
+  /** Its repository is not the one of the base branch. */
   isFork: boolean;
-  /** It is what others start from and what is released: the default branch of the repository that it is to be merged into. */
+  /** It is the default branch of the base repository, from which others branch off and release. */
   isDefault: boolean;
-  /** Of a fork: its owner lets maintainers push to the branch. */
+  /** For a fork: its owner lets maintainers push to the branch. */
   maintainersMayPush: boolean;
 }
 
@@ -44,13 +44,13 @@ export interface CheckRunUpdate {
   title: PublicText;
   /** Markdown, under 65,536 bytes. */
   summary: PublicText;
-  /** More Markdown below the summary, as long as that. */
+  /** More Markdown below the summary, with the same limit. */
   text?: PublicText;
-  /** At most 50. GitHub adds them to those that stand, and never takes one away. */
+  /** At most 50. GitHub adds them to the existing ones, and never removes one. */
   annotations?: readonly CheckAnnotation[];
 }
 
-/** A note of a check run on lines of its commit, which GitHub also shows among the changed files. All of it is plain text. */
+/** A note of a check run on lines of its commit, which GitHub also shows among the changed files. All texts are plain text. */
 export interface CheckAnnotation {
   path: string;
   startLine: number;
@@ -60,21 +60,21 @@ export interface CheckAnnotation {
   title: PublicText;
   /** At most 64 KB, and not empty. */
   message: PublicText;
-  /** At most 64 KB; GitHub shows them folded away. */
+  /** At most 64 KB; GitHub shows them collapsed. */
   details: PublicText;
 }
 
-/** An annotation of ours that stands on a commit. */
+/** An existing annotation of ours on a commit. */
 export interface OwnAnnotation {
   /** External id of its check run. */
   externalId: string;
   details: string;
 }
 
-/** A check run of ours as GitHub has it. */
+/** A check run of ours on GitHub. */
 export interface OwnCheckRun {
   id: number;
-  /** Which review it is of; empty where it does not say. */
+  /** Identifies its review; empty if there is none. */
   externalId: string;
   completed: boolean;
   /** Null while it runs. */
@@ -84,19 +84,19 @@ export interface OwnCheckRun {
   text: string | null;
 }
 
-/** What decides whether a pull request counts for a commit. */
+/** The fields that decide whether a pull request counts for a commit. */
 export type PullState = Pick<PullRequest, "number" | "state" | "headSha" | "baseRef">;
 
-/** Something of ours that already stands on GitHub. */
+/** An existing text of ours on GitHub. */
 export interface OwnText {
   id: number;
   body: string;
-  /** Somebody reacted to it or answered it. Left out where that is not known. */
+  /** A person reacted to it or answered it. Absent if not known. */
   touched?: boolean;
 }
 
 export interface OwnReview extends OwnText {
-  /** Seen by nobody else; GitHub takes neither a review nor a comment of ours while there is one. */
+  /** Only visible to us. While it exists, GitHub accepts neither a review nor a comment of ours. */
   pending: boolean;
 }
 
@@ -104,17 +104,17 @@ export interface OwnReview extends OwnText {
 export interface OwnComment extends OwnText {
   path: string;
   side: Side;
-  /** Where GitHub sees the line now; null on a file, and when it is outdated. */
+  /** Current line on GitHub; null on a file, and when it is outdated. */
   line: number | null;
-  /** Its line's code has changed since. */
+  /** The code of its line has changed since. */
   outdated: boolean;
   /** Its page. */
   url: string;
-  /** The review that it came with; null where GitHub does not say. */
+  /** The review that it belongs to; null if GitHub does not name it. */
   review: number | null;
 }
 
-/** An issue of the repository, or a pull request, which is one too. */
+/** An issue of the repository, or a pull request, which is also an issue. */
 export interface Issue {
   number: number;
   title: string;
@@ -125,15 +125,15 @@ export interface Issue {
 export interface FailedCheck {
   name: string;
   conclusion: string;
-  /** Of a status, what it says; of a check run, the title of its output. */
+  /** For a status, its description; for a check run, the title of its output. */
   title: string;
   summary: string;
   annotations: { path: string; startLine: number; endLine: number; level: string; message: string }[];
 }
 
-/** Who did something on GitHub: we ourselves, another bot, or a person. */
+/** The author of an action on GitHub: we ourselves, another bot, or a person. */
 export interface Actor {
-  /** Null when the account is gone. */
+  /** Null if the account is gone. */
   login: string | null;
   kind: "us" | "bot" | "person";
 }
@@ -146,7 +146,7 @@ export interface ThreadComment {
   createdAt: string;
 }
 
-/** A thread that a comment of ours began. */
+/** A thread that starts with a comment of ours. */
 export interface OwnThread {
   /** Node id. */
   id: string;
@@ -155,34 +155,34 @@ export interface OwnThread {
   body: string;
   path: string;
   side: Side;
-  /** Where GitHub sees the lines now; null on a file, and when they are outdated. `startLine` is null for a single line. */
+  /** Current lines on GitHub; null on a file, and when they are outdated. `startLine` is null for a single line. */
   line: number | null;
   startLine: number | null;
-  /** Where the line was when the comment was made; null on a file. */
+  /** The line at the time of the comment; null on a file. */
   originalLine: number | null;
   /** Page of its first comment. */
   url: string;
   resolved: boolean;
-  /** Null where it is not resolved, or GitHub does not say. */
+  /** Null if it is not resolved, or GitHub does not name anyone. */
   resolvedBy: Actor | null;
   outdated: boolean;
   /** All answers, oldest first. */
   replies: ThreadComment[];
-  /** All thumbs down of people on the first comment, oldest first; `at` is ISO 8601. */
+  /** All thumbs down from people on the first comment, oldest first; `at` is ISO 8601. */
   downvotes: { by: string; at: string }[];
 }
 
-/** A comment on a pull request: in the conversation, or with the id of the comment that opens its review thread. */
+/** A comment on a pull request: in the conversation, or in a review thread with the id of the comment that opens it. */
 export interface CommentRef {
   id: number;
   thread: number | null;
 }
 
-/** What stands around a pull request. All of it is text of others, uncut. */
+/** The context of a pull request. All of it is text of others, uncut. */
 export interface Surroundings {
-  /** Undefined where there is none, or none that we may see. */
+  /** Undefined if there is none, or we may not see it. */
   issue(number: number): Promise<Issue | undefined>;
-  /** Of other Apps and of nobody's. Empty where we may not see them. */
+  /** Checks of other Apps and those without an App. Empty if we may not see them. */
   failedChecks(headSha: string): Promise<FailedCheck[]>;
   /** All of them. */
   ownThreads(): Promise<OwnThread[]>;
@@ -191,29 +191,29 @@ export interface Surroundings {
 export type Permission = "admin" | "write" | "read" | "none";
 
 /**
- * GitHub as a job sees it that knows a repository and no pull request. Rejects with an AppError of a `github_*` code.
- * Creations are never retried blindly: a rejection that is `github_failed` and `retryable` is ambiguous, and the caller
- * reads back by marker (or external id) whether the thing stands.
+ * GitHub for a job that has a repository and no pull request. Rejects with an AppError of a `github_*` code. Creations are never retried
+ * blindly: a rejection that is `github_failed` and `retryable` is ambiguous, and the caller looks for the marker (or external id) to find
+ * out whether the thing exists.
  */
 export interface RepositoryApi {
-  /** "none" also where GitHub does not know the person or does not tell us. Rejects when GitHub cannot be asked. */
+  /** "none" also if GitHub does not know the person or does not tell us. Rejects when GitHub cannot be asked. */
   permissionOf(login: string): Promise<Permission>;
-  /** The file's text at a ref of the base repository; undefined when there is none. `too_large` beyond 1 MB. */
+  /** The file's text at a ref of the base repository; undefined if it does not exist. `too_large` beyond 1 MB. */
   fileAt(path: string, ref: string): Promise<string | undefined>;
   /**
-   * Numbers of the open pull requests whose head is this commit, among the 1,000 in which something happened last. Looked for
-   * in the list of all: GitHub's own list of a commit's pull requests is empty for a commit of a fork.
+   * Numbers of the open pull requests whose head is this commit, among the 1,000 with the most recent activity. Searches the list of all
+   * pull requests, because GitHub's own list for a commit is empty for a commit of a fork.
    */
   commitPulls(sha: string): Promise<number[]>;
-  /** Reacts to a comment, wherever it stands. */
+  /** Reacts to a comment in a conversation or a thread. */
   react(comment: CommentRef, reaction: "eyes" | "+1" | "confused"): Promise<void>;
   /**
-   * Logins of everybody who changed a branch of this repository, from its creation to a head of it: what GitHub's activity
-   * page shows (https://docs.github.com/rest/repos/repos#list-repository-activities). Null if GitHub does not tell all of
-   * them: the branch is older than its last 100 changes, something was merged into it, or it tells nothing of the head.
+   * Logins of everybody who changed a branch of this repository, from its creation to one of its heads, as on GitHub's activity page
+   * (https://docs.github.com/rest/repos/repos#list-repository-activities). Null if GitHub's list is incomplete: the branch is older than
+   * its last 100 changes, something was merged into it, or the head is not in the list.
    */
   pushers(branch: string, headSha: string): Promise<string[] | null>;
-  /** How any pull request of the repository is now; undefined where GitHub has none of this number. */
+  /** The current state of any pull request of the repository; undefined if the number does not exist. */
   pullState(number: number): Promise<PullState | undefined>;
   /** All our own check runs of this commit, oldest first. Rejects with `too_large` beyond 1,000. */
   checkRuns(headSha: string): Promise<OwnCheckRun[]>;
@@ -223,67 +223,66 @@ export interface RepositoryApi {
   ownAnnotations(headSha: string): Promise<OwnAnnotation[]>;
 }
 
-/** GitHub as one review sees it: one repository, one pull request, domain types. */
+/** GitHub for one review: one repository, one pull request, domain types. */
 export interface PullRequestApi extends RepositoryApi, Surroundings {
   pull(): Promise<PullRequest>;
-  /** Our own reviews, all pages, also a pending one that an interrupted question left behind. */
+  /** Our own reviews, all pages, including a pending one that remains from an interrupted `acceptsReview`. */
   ownReviews(): Promise<OwnReview[]>;
-  /** Takes away pending reviews of ours. */
+  /** Deletes pending reviews of ours. */
   discardPendingReviews(): Promise<void>;
   /** Our own inline and file comments on the pull request, all pages. */
   ownReviewComments(): Promise<OwnComment[]>;
   /** Our own comments in the conversation, all pages. */
   ownComments(): Promise<OwnText[]>;
-  /** Whether a comment on a line or file is ours; undefined where there is none. */
+  /** Whether a comment on a line or file is ours; undefined if it does not exist. */
   isOwnReviewComment(id: number): Promise<boolean | undefined>;
   /** Answers in the thread that this comment opens. */
   reply(comment: number, body: PublicText): Promise<void>;
   /**
-   * Resolves a thread, which takes `contents: write` however little it has to do with contents
-   * (https://github.com/orgs/community/discussions/44650): asked with a token of its own, and rejected with
-   * `github_forbidden` where that was not granted.
+   * Resolves a thread. GitHub requires `contents: write` for this (https://github.com/orgs/community/discussions/44650): uses a separate
+   * token, and rejects with `github_forbidden` if the App does not have that permission.
    */
   resolveThread(id: string): Promise<void>;
-  /** One review with event COMMENT. Rejects with `github_invalid` when GitHub refuses it (422), and posts nothing then. */
+  /** Creates one review with event COMMENT. If GitHub refuses it (422), rejects with `github_invalid` and posts nothing. */
   createReview(headSha: string, body: PublicText, comments: readonly InlineComment[]): Promise<void>;
   /**
-   * Whether GitHub would take these comments. Asked with a pending review, which nobody else sees and which is deleted at
-   * once: a refused review does not say which of its comments was wrong.
+   * Whether GitHub would accept these comments. Creates a pending review, which only we can see, and deletes it at once: the refusal of a
+   * review does not say which of its comments was wrong.
    */
   acceptsReview(headSha: string, comments: readonly InlineComment[]): Promise<boolean>;
   createFileComment(headSha: string, path: string, body: PublicText): Promise<void>;
   createComment(body: PublicText): Promise<void>;
   updateComment(id: number, body: PublicText): Promise<void>;
-  /** Takes a comment of ours out of the conversation. Done also where it is gone already. */
+  /** Deletes a comment of ours from the conversation. Succeeds also if it is already gone. */
   deleteComment(id: number): Promise<void>;
-  /** The same for one on a line or file, or an answer in a thread. Answers to it stay. */
+  /** Deletes a comment on a line or file, or an answer in a thread. Answers to it stay. */
   deleteReviewComment(id: number): Promise<void>;
-  /** Changes the text of a review, which stands for ever once it was submitted. */
+  /** Changes the text of a review, which cannot be deleted after it was submitted. */
   editReview(id: number, body: PublicText): Promise<void>;
 }
 
-/** A file to be changed on a branch of its own, and the pull request that proposes it. */
+/** A file to change on a new branch, and the pull request that proposes the change. */
 export interface FileProposal {
-  /** Name of the new branch. Where it has a pull request already, open or closed, that one is the answer. */
+  /** Name of the new branch. If it already has a pull request, open or closed, the result is that one. */
   branch: string;
-  /** The branch to start from and to be merged into. */
+  /** The branch to start from and to merge into. */
   base: string;
   path: string;
   /** The file's whole new text. */
   text: string;
-  /** Of the commit, and of the pull request. */
+  /** Title of the commit and of the pull request. */
   title: PublicText;
   body: PublicText;
 }
 
 /**
- * What may write to a repository; only for a command that asks for it, with the token that `resolveThread` takes too. Rejects
- * with `github_forbidden` where `contents: write` was not granted.
+ * Writes to a repository. Only for a command that asks for it, with the same token as `resolveThread`. Rejects with `github_forbidden` if
+ * the App does not have `contents: write`.
  */
 export interface RepositoryWriter {
-  /** Opens a pull request and resolves to its page. May be called again after a fault: nothing is opened twice. */
+  /** Opens a pull request and resolves to its page. Can be called again after a fault: nothing is opened twice. */
   propose(proposal: FileProposal): Promise<string>;
 }
 
-/** A file of another repository's default branch; undefined where there is none, or none that we may see. */
+/** A file of another repository's default branch; undefined if it does not exist, or we may not see it. */
 export type ReadFile = (path: string) => Promise<string | undefined>;

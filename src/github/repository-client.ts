@@ -1,11 +1,86 @@
 import { z } from "zod";
 import { AppError } from "../errors.ts";
 import type { GitHubClient } from "./client.ts";
-import { readFile } from "./contents.ts";
 import { unreadableAnswer } from "./errors.ts";
 import type { AppIdentity } from "./own-text.ts";
 import { PullRequestShape } from "./payload.ts";
-import type { CheckAnnotation, CheckRunUpdate, OwnCheckRun, RepositoryApi } from "./pull-request-api.ts";
+import type {
+  CheckAnnotation,
+  CheckRunUpdate,
+  FileProposal,
+  OwnCheckRun,
+  RepositoryApi,
+  RepositoryWriter,
+} from "./pull-request-api.ts";
+
+/** Largest file that we read through the contents API; GitHub returns no content for larger ones. */
+const largestFileBytes = 1_000_000;
+
+const FileContent = z.object({
+  type: z.literal("file"),
+  sha: z.string().nullish(),
+  size: z.number(),
+  encoding: z.string(),
+  content: z.string(),
+});
+
+/** A file in a commit. */
+interface StandingFile {
+  text: string;
+  /** Object name of its blob, which GitHub requires to change a file. */
+  blob: string | null;
+}
+
+/**
+ * A file at a ref, or at the tip of the default branch; undefined if there is none. Rejects with `too_large` beyond 1 MB, and
+ * with `github_invalid` for a submodule and a link out of the repository.
+ */
+export async function readFile(
+  client: GitHubClient,
+  here: { owner: string; repo: string },
+  path: string,
+  ref?: string,
+): Promise<StandingFile | undefined> {
+  const route = `GET ${contentsRoute(path)}`;
+  try {
+    const { data } = await client.request(route, { ...here, ...(ref !== undefined && { ref }) });
+    return decodeFile(data, path);
+  } catch (error) {
+    if (error instanceof AppError && error.code === "github_not_found") return undefined;
+    throw error;
+  }
+}
+
+/** The contents API's route for a file, in octokit's format. Rejects anything that is not a path of a repository. */
+function contentsRoute(path: string): string {
+  return `/repos/{owner}/{repo}/contents/${encodePath(path)}`;
+}
+
+/** Encodes a path. A segment with a meaning in URLs would lead to another endpoint. */
+function encodePath(path: string): string {
+  const segments = path.split("/");
+  if (segments.some((segment) => segment === "" || segment === "." || segment === "..")) {
+    throw new AppError("usage", `"${path}" is no path in a repository`);
+  }
+  return segments.map(encodeURIComponent).join("/");
+}
+
+/** For a symbolic link to a file of the repository GitHub returns that file; for any other link, the link. */
+function decodeFile(data: unknown, path: string): StandingFile | undefined {
+  // For a folder, GitHub returns its entries.
+  if (Array.isArray(data)) return undefined;
+  const { success, data: file } = FileContent.safeParse(data);
+  if (!success)
+    throw new AppError("github_invalid", `${path} is not a regular file`, {
+      remedy: "Replace it by the file itself.",
+    });
+  if (file.size > largestFileBytes || file.encoding !== "base64") {
+    throw new AppError("too_large", `${path} is too large to be read (${file.size} bytes)`, {
+      remedy: `Keep it under ${largestFileBytes} bytes`,
+    });
+  }
+  return { text: Buffer.from(file.content, "base64").toString("utf8"), blob: file.sha ?? null };
+}
 
 export interface RepositoryApiOptions {
   client: GitHubClient;
@@ -14,16 +89,16 @@ export interface RepositoryApiOptions {
   app: AppIdentity;
 }
 
-/** As it stands in the list of checks, and in branch protection rules that require it. */
+/** The name in the list of checks, and in branch protection rules that require it. */
 const checkName = "Hunkwise";
 
-/** 10,000 annotations: beyond it we would not know what already stands. */
+/** 10,000 annotations. Beyond that we do not know which exist. */
 const mostAnnotationPages = 100;
 
-/** 1,000 check runs of ours on one commit: beyond it we would not know what it comes to. */
+/** 1,000 check runs of ours on one commit. Beyond that we do not know their result. */
 const mostCheckPages = 10;
 
-/** The 1,000 open pull requests in which something happened last. */
+/** The 1,000 open pull requests with the most recent activity. */
 const mostPullPages = 10;
 
 const Id = z.object({ id: z.int() });
@@ -167,14 +242,14 @@ export function createRepositoryApi({ client, owner, repo, app }: RepositoryApiO
   };
 }
 
-/** GitHub's "there is none" and "you may not know" are answers; everything else is asked again later. */
+/** GitHub's "not found" and "forbidden" are answers; anything else is asked again later. */
 const isAnswer = (error: unknown): boolean =>
   error instanceof AppError && (error.code === "github_not_found" || error.code === "github_forbidden");
 
-/** Changes of a branch by which nothing comes into it but what their actor pushed. */
+/** Changes of a branch that only add what their actor pushed. */
 const pushes = new Set(["push", "force_push", "branch_creation"]);
 
-/** Of the changes of a branch, newest first, everybody who brought about its state at a head. */
+/** From the changes of a branch, newest first: everybody who contributed to its state at a head. */
 function pushersUpTo(headSha: string, all: z.infer<typeof Activities>, ref: string): string[] | null {
   const head = all.findIndex(({ after }) => after === headSha);
   const creation = all.findIndex((one, at) => at >= head && one.activity_type === "branch_creation");
@@ -195,7 +270,7 @@ function ownCheckRun({ id, external_id, status, conclusion, output }: CheckRunSh
   };
 }
 
-/** Parses an answer; what does not fit is a fault of the far side, not of ours. */
+/** Parses an answer. A mismatch is a fault of the other side, not of ours. */
 export function read<T>(schema: z.ZodType<T>, data: unknown, what: string): T {
   const parsed = schema.safeParse(data);
   if (parsed.success) return parsed.data;
@@ -216,4 +291,87 @@ function wireAnnotation({ path, startLine, endLine, level, title, message, detai
     ...{ path, title, message },
     ...{ start_line: startLine, end_line: endLine, annotation_level: level, raw_details: details },
   };
+}
+
+interface RepositoryWriterOptions {
+  /** Uses a token that may write contents and pull requests. */
+  client: GitHubClient;
+  owner: string;
+  repo: string;
+}
+
+const Ref = z.object({ object: z.object({ sha: z.string() }) });
+const Page = z.object({ html_url: z.string() });
+
+/**
+ * Writes step by step. Each step first checks whether it is done: a call after a fault continues where the last one ended. Nothing is
+ * deleted or overwritten except the one file on its own branch.
+ */
+export function createRepositoryWriter(options: RepositoryWriterOptions): RepositoryWriter {
+  return {
+    async propose(proposal) {
+      const standing = await proposedAt(options, proposal);
+      if (standing !== undefined) return standing;
+      await createBranch(options, proposal);
+      await writeFile(options, proposal);
+      return openPull(options, proposal);
+    },
+  };
+}
+
+/** The page of the branch's pull request, open or closed: a change that a person closed is not proposed again. */
+async function proposedAt(
+  { client, owner, repo }: RepositoryWriterOptions,
+  { branch }: FileProposal,
+): Promise<string | undefined> {
+  const head = `${owner}:${branch}`;
+  const { data } = await client.rest.pulls.list({ owner, repo, head, state: "all", per_page: 1 });
+  return read(z.array(Page), data, `the pull request of ${branch}`)[0]?.html_url;
+}
+
+async function createBranch(options: RepositoryWriterOptions, { branch, base }: FileProposal): Promise<void> {
+  if ((await tipOf(options, branch)) !== undefined) return;
+  const sha = await tipOf(options, base);
+  if (sha === undefined) throw new AppError("github_not_found", `There is no branch ${base}`);
+  const { client, owner, repo } = options;
+  await client.rest.git.createRef({ owner, repo, ref: `refs/heads/${branch}`, sha });
+}
+
+async function tipOf(
+  { client, owner, repo }: RepositoryWriterOptions,
+  branch: string,
+): Promise<string | undefined> {
+  try {
+    const { data } = await client.rest.git.getRef({ owner, repo, ref: `heads/${branch}` });
+    return read(Ref, data, `the branch ${branch}`).object.sha;
+  } catch (error) {
+    if (error instanceof AppError && error.code === "github_not_found") return undefined;
+    throw error;
+  }
+}
+
+async function writeFile(
+  { client, owner, repo }: RepositoryWriterOptions,
+  { branch, path, text, title }: FileProposal,
+): Promise<void> {
+  const here = { owner, repo };
+  const standing = await readFile(client, here, path, branch);
+  if (standing?.text === text) return;
+  const content = Buffer.from(text, "utf8").toString("base64");
+  const replaced = standing?.blob ? { sha: standing.blob } : {};
+  await client.request(`PUT ${contentsRoute(path)}`, {
+    ...here,
+    branch,
+    message: title,
+    content,
+    ...replaced,
+  });
+}
+
+async function openPull(
+  { client, owner, repo }: RepositoryWriterOptions,
+  { title, body, base, branch: head }: FileProposal,
+): Promise<string> {
+  const { data } = await client.rest.pulls.create({ owner, repo, title, body, base, head });
+  return read(Page, data, "the pull request").html_url;
 }

@@ -1,35 +1,35 @@
 import { type AnswerLimits, createEgress } from "../egress.ts";
 import { AppError } from "../errors.ts";
 import { holdsLiveSecret } from "../secrets/live-secrets.ts";
-import { callOf, type Reach } from "./reach.ts";
+import { callOf, endingReach, type Reach } from "./allowlist.ts";
 
-/** A renamed repository answers with one. */
+/** GitHub redirects requests for a renamed repository. */
 const mostRedirects = 5;
 const defaultTimeoutMs = 30_000;
-/** The largest that we ask for are pages of a hundred pull requests, files of 1 MB in Base64, and what a webhook held. */
+/** The largest answers that we request are pages of a hundred pull requests, files of 1 MB in Base64, and webhook payloads. */
 const answer: AnswerLimits = { bytes: 16_000_000, depth: 64, elements: 200_000, members: 100_000 };
 
-export interface TransportOptions {
-  /** Root of the API; no request ever leaves its origin. */
+interface TransportOptions {
+  /** Root of the API; no request leaves its origin. */
   baseUrl: string;
-  /** What may be sent there. */
+  /** The requests that may be sent there. */
   reach: Reach;
-  /** For one request with its whole answer. Default 30 s. */
+  /** For one request and its whole answer. Default 30 s. */
   timeoutMs?: number | undefined;
   fetch?: typeof fetch | undefined;
   signal?: AbortSignal | undefined;
 }
 
 /**
- * `fetch` as octokit shall use it: what its owner may not send does not leave, redirects are followed within GitHub's own
- * origin alone, because the token goes along, and the time-out also covers the body.
+ * The `fetch` for octokit. Requests that its owner may not send are refused. Redirects are only followed within GitHub's own origin,
+ * because they carry the token. The time-out also covers the body.
  */
 export function createTransport(options: TransportOptions): typeof globalThis.fetch {
   const { baseUrl, reach, timeoutMs = defaultTimeoutMs, fetch, signal } = options;
   const root = new URL(baseUrl);
   const send = createEgress({
     ...{ origins: [baseUrl], timeoutMs, mostRedirects, answer, fetch, signal },
-    // What leaves here becomes public: looked at for every spelling.
+    // Everything sent here becomes public: check every spelling.
     holdsSecret: holdsLiveSecret,
     check: (request) => reach.check(callOf(request, root.pathname)),
     refuse: (what, remedy) => new AppError("github_failed", `GitHub ${what}`, remedy ? { remedy } : {}),
@@ -37,10 +37,36 @@ export function createTransport(options: TransportOptions): typeof globalThis.fe
   return async (input, init) => wholeAnswer(await send(input, init));
 }
 
-/** octokit takes an aborted or cut-off body for an empty one, so it is read here, where a fault is still a fault. */
+/** octokit treats an aborted or cut-off body as empty, so we read it here, where a fault is still an error. */
 async function wholeAnswer(response: Response): Promise<Response> {
   const { status, statusText, headers } = response;
   const bodiless = status === 204 || status === 205 || status === 304;
   const body = bodiless ? null : await response.arrayBuffer();
   return new Response(body, { status, statusText, headers });
+}
+
+interface EndTokenOptions {
+  /** Root of the REST API. */
+  apiUrl: string;
+  userAgent: string;
+  /** For the request. Default 5 s. */
+  timeoutMs?: number;
+}
+
+/**
+ * Revokes a token of an installation before its hour is over. Sent once, without pacing: nothing should wait for it, and a token that stays
+ * expires by itself. Rejects if GitHub does not answer.
+ */
+export async function endToken(token: string, options: EndTokenOptions): Promise<void> {
+  const { apiUrl: baseUrl, userAgent, timeoutMs = 5_000 } = options;
+  const send = createTransport({ baseUrl, reach: endingReach, timeoutMs });
+  await send(`${baseUrl}/installation/token`, {
+    method: "DELETE",
+    headers: {
+      authorization: `Bearer ${token}`,
+      accept: "application/vnd.github+json",
+      "x-github-api-version": "2022-11-28",
+      "user-agent": userAgent,
+    },
+  });
 }

@@ -1,29 +1,27 @@
-import { type CallGround, CallNames, keyOf } from "./call-names.ts";
-import { Sites } from "./call-sites.ts";
-import { isCommonMember } from "./common-members.ts";
+import { familyOf, folderOf, isPython, isScript, type Modules } from "../code/imports.ts";
 import type { FactRole } from "./facts.ts";
-import type { CallSite, SymbolPlace } from "./graph.ts";
-import type { DefinitionAt, Head, ReferenceAt } from "./head.ts";
-import { familyOf, isPython, isScript, type Modules } from "./modules.ts";
-import type { Names } from "./names.ts";
-import type { Value, Values } from "./values.ts";
+import type { CallSite, SymbolLocation } from "./graph.ts";
+import type { Meaning, Names, Value, Values } from "./names.ts";
+import { type DefinitionAt, type HeadFacts, type ImportAt, type ReferenceAt, stemOf } from "./store.ts";
 
-/** How sure a call is of its callee, by what the code says. */
+/** The least certainty of an edge that is shown. */
+export const SHOWN_CERTAINTY = 0.5;
+
+/** How certain a call means its callee, by the kind of evidence. */
 const certainties = {
   /** The file itself defines it. */
   own: 1,
   imported: 0.97,
   /** The receiver's type is known. */
   typed: 0.92,
-  /** The type is known, but what runs may be another class's. */
+  /** The type is known, but another class may override the method. */
   dispatched: 0.6,
-  /** Nobody knows the receiver, but nothing else has a member of that name. */
+  /** The receiver is unknown, but nothing else has a member of that name. */
   only: 0.65,
-  /** Nor that, but the file imports the one that has it. */
+  /** Others have one, but the file imports the file of this one. */
   known: 0.5,
 } as const;
 
-/** What makes an object is called by the name of its class. */
 const constructors: ReadonlySet<string> = new Set([
   "constructor",
   "__init__",
@@ -32,30 +30,44 @@ const constructors: ReadonlySet<string> = new Set([
   "__construct",
 ]);
 
-/** Places of a name from which on some may have been left out. */
+/** If a name has this many places, some may have been left out (`HeadFacts`). */
 const MANY = 2_000;
 
-/** What makes an object in Python calls this of its class. */
-const setUp = "__init__";
+/** Maximum subclasses that are followed. */
+const MAX_SUBCLASSES = 200;
+
+interface Resolvers {
+  head: HeadFacts;
+  names: Names;
+  values: Values;
+  modules: Modules;
+}
+
+interface Target {
+  /** Keys of the intended definitions. */
+  keys: ReadonlySet<string>;
+  /** One of them. */
+  of: DefinitionAt;
+}
+
+const keyOf = ({ path, seq }: DefinitionAt): string => `${path}\0${seq}`;
 
 /** Finds out which calls mean which definition. */
 export class Callers {
-  readonly #head: Head;
+  readonly #head: HeadFacts;
   readonly #names: Names;
   readonly #values: Values;
   readonly #modules: Modules;
-  readonly #callNames: CallNames;
 
-  constructor({ head, names, values, modules }: CallGround) {
+  constructor({ head, names, values, modules }: Resolvers) {
     this.#head = head;
     this.#names = names;
     this.#values = values;
     this.#modules = modules;
-    this.#callNames = new CallNames({ head, names, values, modules });
   }
 
-  /** The definitions that a place names: one, or the signatures of one. */
-  at({ path, name, line }: SymbolPlace): DefinitionAt[] {
+  /** The definitions at a place: one, or the overloads of one. */
+  definitionsAt({ path, name, line }: SymbolLocation): DefinitionAt[] {
     const all = this.#head.definitionsIn(path).filter((one) => one.name === name && one.kind !== "section");
     const found = all.filter(({ end, docStart }) => docStart <= line && line <= end);
     const headed = found.filter(({ signatureEnd }) => line <= signatureEnd);
@@ -63,86 +75,49 @@ export class Callers {
     if (!one) return [];
     const isSame = (other: DefinitionAt) => other.container === one.container && other.outer === one.outer;
     return all.filter(
-      (other) => isSame(other) && (other === one || other.signatureEnd === other.end || isTwin(other, one)),
+      (other) => isSame(other) && (other === one || other.signatureEnd === other.end || isNextTo(other, one)),
     );
   }
 
-  /** Calls of a definition, surest first. */
-  of(wanted: readonly DefinitionAt[], least: number): CallSite[] {
-    const [one] = wanted;
-    if (!one) return [];
-    const target = this.#targetOf(one);
-    const targets = new Set([...wanted, ...target.more].map(keyOf));
-    const names = this.#callNames.of(target.name, one);
-    const sites = new Sites(least, this.#head);
-    sites.add(this.#named(names, "call", one), (each) =>
-      this.certaintyOf(each, { targets, one: target.one }),
-    );
-    // To set up the class above is to call it in JavaScript. In Python it is to call the method that is named there.
-    if (isScript(one.path) && target.one.kind === "class")
-      sites.add(this.#named(names, "super", one), (each) =>
-        this.certaintyOf(each, { targets, one: target.one }),
+  /** Calls of a definition, the most certain first. */
+  callsOf(definitions: readonly DefinitionAt[], least = SHOWN_CERTAINTY): CallSite[] {
+    const [method] = definitions;
+    if (!method) return [];
+    // A constructor is called by the name of its class.
+    const isConstructor = method.container !== null && constructors.has(method.name);
+    const owner = isConstructor ? this.#head.definitionsIn(method.path)[method.outer ?? -1] : undefined;
+    const of = owner ?? method;
+    const target = { keys: new Set([...definitions, of].map(keyOf)), of };
+    const names = this.#callNames(of);
+    const sites = new CallSites(least, this.#head);
+    const certaintyOf = (reference: ReferenceAt) => this.#certaintyOf(reference, target);
+    sites.add(this.#references(names, "call", of.path), certaintyOf);
+    // A base class's constructor is called as the class in JavaScript, and as the method in Python.
+    if (isScript(of.path) && of.kind === "class")
+      sites.add(this.#references(names, "super", of.path), certaintyOf);
+    if (isPython(of.path) && method.name === "__init__")
+      sites.add(this.#references(this.#subclassNames(of, method), "super", of.path), (reference) =>
+        this.#certaintyOfInit(reference, method),
       );
-    if (isPython(one.path) && one.name === setUp)
-      sites.add(this.#named(this.#callNames.heirs(target.one, one), "super", one), (each) =>
-        this.#ofSetUp(each, one),
-      );
-    return sites.all();
+    return sites.sorted();
   }
 
-  /** Where a definition is used and not called: as a value, as a type, as what a class extends. */
-  usesOf(wanted: readonly DefinitionAt[], least: number): CallSite[] {
-    const [one] = wanted;
-    if (!one) return [];
-    const targets = new Set(wanted.map(keyOf));
-    const names = this.#callNames.of(one.name, one);
-    const sites = new Sites(least, this.#head);
+  /** Uses of a definition other than calls: as a value, as a type, as a base class. */
+  usesOf(definitions: readonly DefinitionAt[], least = SHOWN_CERTAINTY): CallSite[] {
+    const [of] = definitions;
+    if (!of) return [];
+    const target = { keys: new Set(definitions.map(keyOf)), of };
+    const names = this.#callNames(of);
+    const sites = new CallSites(least, this.#head);
     for (const role of ["read", "type"] as const)
-      sites.add(this.#named(names, role, one), (each) => this.certaintyOf(each, { targets, one }));
-    return sites.all();
+      sites.add(this.#references(names, role, of.path), (reference) => this.#certaintyOf(reference, target));
+    return sites.sorted();
   }
 
-  #named(names: ReadonlySet<string>, role: FactRole, { path }: DefinitionAt): ReferenceAt[] {
-    const found = [...names].flatMap((name) => this.#head.referencesTo(name, role));
-    if (found.length < MANY) return found;
-    // Of a name that stands everywhere not every place is looked at: those in its own file are.
-    const own = this.#head.referencesIn(path).filter((one) => one.role === role && names.has(one.name));
-    return [...found, ...own];
-  }
-
-  #targetOf(one: DefinitionAt): { name: string; one: DefinitionAt; more: readonly DefinitionAt[] } {
-    if (one.container === null || !constructors.has(one.name)) return { name: one.name, one, more: [] };
-    const owner = this.#head.definitionsIn(one.path)[one.outer ?? -1];
-    return owner ? { name: owner.name, one: owner, more: [owner] } : { name: one.name, one, more: [] };
-  }
-
-  /** `super().__init__()`, `Base.__init__(self)`: under the name of the class whose method that is, or that inherits it. */
-  #ofSetUp(reference: ReferenceAt, one: DefinitionAt): number {
-    const meant = this.meantBy(reference);
-    if (meant?.of.kind !== "class") return 0;
-    const { found } = this.#values.membersOf(meant.of, setUp);
-    return found.some((each) => keyOf(each) === keyOf(one)) ? certainties.typed : 0;
-  }
-
-  /** How sure it is that a reference means one of the targets; 0 where it means something else. */
-  certaintyOf(reference: ReferenceAt, wanted: { targets: ReadonlySet<string>; one: DefinitionAt }): number {
-    const { path, name, via, hint } = reference;
-    const { targets, one } = wanted;
-    if (familyOf(path) !== familyOf(one.path)) return 0;
+  /** The definition that a call means, if the code shows it; null if it is unknown or not in the repository. */
+  calleeOf({ path, name, via, hint }: ReferenceAt): { of: DefinitionAt; certainty: number } | null {
     if (via === "own") {
-      const own = this.#head.definitionsIn(path)[Number(hint)];
-      return own && targets.has(keyOf(own)) ? certainties.own : 0;
-    }
-    if (via === "member") return this.#ofMember(reference, wanted);
-    const meaning = this.#names.meaningOf(path, name);
-    if (meaning.kind !== "definitions" || !meaning.found.some((found) => targets.has(keyOf(found)))) return 0;
-    return certainties.imported * meaning.certainty;
-  }
-
-  /** What a call means, where the code says so; null where it is nothing of the repository, or nobody knows. */
-  meantBy({ path, name, via, hint }: ReferenceAt): { of: DefinitionAt; certainty: number } | null {
-    if (via === "own") {
-      const of = this.#head.definitionAt(path, Number(hint));
+      const of = this.#head.definitionsIn(path)[Number(hint)];
       return of ? { of, certainty: certainties.own } : null;
     }
     if (via === "member") {
@@ -157,50 +132,141 @@ export class Callers {
     return { of, certainty: certainties.imported * meaning.certainty };
   }
 
-  #ofMember(
-    reference: ReferenceAt,
-    { targets, one }: { targets: ReadonlySet<string>; one: DefinitionAt },
-  ): number {
+  #references(names: ReadonlySet<string>, role: FactRole, path: string): ReferenceAt[] {
+    const found = [...names].flatMap((name) => this.#head.referencesTo(name, role));
+    if (found.length < MANY) return found;
+    // Some places of such a common name were left out. Those in its own file are always included.
+    const own = this.#head.referencesIn(path).filter((one) => one.role === role && names.has(one.name));
+    return [...found, ...own];
+  }
+
+  /** The name of a definition, and those that imports, exports and objects give it. */
+  #callNames({ name, path }: DefinitionAt): Set<string> {
+    const isMeant = (meaning: Meaning) =>
+      meaning.kind === "definitions" && meaning.found.some((one) => one.path === path && one.name === name);
+    const found = new Set([name]);
+    if (isMeant(this.#names.exportedOf([path], "default"))) found.add("default");
+    // The loop also visits the names that it adds.
+    for (const known of found)
+      for (const alias of this.#head.importedAs(known)) {
+        if (familyOf(alias.path) !== familyOf(path)) continue;
+        const all = alias.local === "export=" ? this.#importsOfModule(alias.path) : [alias];
+        for (const one of all) {
+          const local = one.local.slice(one.local.indexOf(".") + 1);
+          if (local !== "" && local !== "*" && !found.has(local) && isMeant(this.#importMeaning(one)))
+            found.add(local);
+        }
+      }
+    return found;
+  }
+
+  #importMeaning({ path, local, reexport }: ImportAt): Meaning {
+    if (!reexport) return this.#names.meaningOf(path, local);
+    const [object = "", member] = local.split(".");
+    if (member === undefined) return this.#names.exportedOf([path], local);
+    return this.#names.memberOf(this.#names.meaningOf(path, object), member);
+  }
+
+  /** Imports that take a whole module as one value. */
+  #importsOfModule(path: string): ImportAt[] {
+    return [...importersOf(path, this.#head, this.#modules)].flatMap((from) =>
+      this.#head
+        .importsIn(from)
+        .filter(
+          ({ specifier, imported }) =>
+            /^(?:\*|default)$/.test(imported) && this.#modules.resolve(from, specifier).includes(path),
+        ),
+    );
+  }
+
+  /** Names of a class, and of its subclasses that inherit this method. */
+  #subclassNames(owner: DefinitionAt, method: DefinitionAt): Set<string> {
+    const found = new Set<string>();
+    const open = [owner];
+    const seen = new Set([keyOf(owner)]);
+    for (let one = open.pop(); one && seen.size < MAX_SUBCLASSES; one = open.pop()) {
+      for (const name of this.#callNames(one)) {
+        found.add(name);
+        for (const subclass of this.#classesNaming(name)) {
+          if (seen.has(keyOf(subclass))) continue;
+          seen.add(keyOf(subclass));
+          const [own] = this.#values.membersOf(subclass, method.name).found;
+          if (own && keyOf(own) === keyOf(method)) open.push(subclass);
+        }
+      }
+    }
+    return found;
+  }
+
+  /** Classes that have a name in their head. */
+  #classesNaming(name: string): DefinitionAt[] {
+    return this.#head.referencesTo(name, "read").flatMap(({ path, line, within }) => {
+      const around = within === null ? undefined : this.#head.definitionsIn(path)[within];
+      return around?.kind === "class" && line <= around.signatureEnd ? [around] : [];
+    });
+  }
+
+  /** `super().__init__()`, `Base.__init__(self)`: recorded under the class that has or inherits the method. */
+  #certaintyOfInit(reference: ReferenceAt, method: DefinitionAt): number {
+    const callee = this.calleeOf(reference);
+    if (callee?.of.kind !== "class") return 0;
+    const { found } = this.#values.membersOf(callee.of, method.name);
+    return found.some((one) => keyOf(one) === keyOf(method)) ? certainties.typed : 0;
+  }
+
+  /** How certain a reference means the target; 0 if it means something else. */
+  #certaintyOf(reference: ReferenceAt, target: Target): number {
+    const { path, name, via, hint } = reference;
+    if (familyOf(path) !== familyOf(target.of.path)) return 0;
+    if (via === "own") {
+      const own = this.#head.definitionsIn(path)[Number(hint)];
+      return own && target.keys.has(keyOf(own)) ? certainties.own : 0;
+    }
+    if (via === "member") return this.#certaintyOfMember(reference, target);
+    const meaning = this.#names.meaningOf(path, name);
+    if (meaning.kind !== "definitions" || !meaning.found.some((one) => target.keys.has(keyOf(one)))) return 0;
+    return certainties.imported * meaning.certainty;
+  }
+
+  #certaintyOfMember(reference: ReferenceAt, { keys, of }: Target): number {
     const { path, name, hint } = reference;
     const object = this.#values.valueOf(path, hint ?? "?");
     if (object.kind === "foreign") return 0;
     const member = object.kind === "unknown" ? object : this.#memberOf(object, name);
     if (member.kind === "foreign") return 0;
-    if (member.kind !== "definition") return this.#guessed(reference, one);
-    if (targets.has(keyOf(member.of))) return certainties.typed;
-    return this.#overrides(one, member.of) ? certainties.dispatched : 0;
+    if (member.kind !== "definition") return this.#guess(reference, of);
+    if (keys.has(keyOf(member.of))) return certainties.typed;
+    return this.#overrides(of, member.of) ? certainties.dispatched : 0;
   }
 
   #memberOf(object: Value, name: string): Value {
-    const member = this.#values.memberOf(object, name);
-    if (name !== "constructor" || object.kind !== "instance") return member;
-    return { kind: "definition", of: object.of };
+    if (name === "constructor" && object.kind === "instance") return { kind: "definition", of: object.of };
+    return this.#values.memberOf(object, name);
   }
 
-  /** Whether a method does in its class what another one does in an interface or a class above. */
-  #overrides(one: DefinitionAt, other: DefinitionAt): boolean {
-    if (one.container === null || other.container === null || one.name !== other.name) return false;
+  /** Whether a method implements or overrides a method of a supertype. */
+  #overrides(method: DefinitionAt, other: DefinitionAt): boolean {
+    if (method.container === null || other.container === null || method.name !== other.name) return false;
     const owner = this.#head
-      .definitionsIn(one.path)
-      .find((each) => each.name === one.container && each.end >= one.end);
-    const parents = owner?.supers ?? [];
-    return parents.some((parent) => {
-      const value = this.#values.valueOf(one.path, `:${parent}`);
+      .definitionsIn(method.path)
+      .find((one) => one.name === method.container && one.end >= method.end);
+    return (owner?.supers ?? []).some((parent) => {
+      const value = this.#values.valueOf(method.path, `:${parent}`);
       if (value.kind !== "instance") return false;
-      const { found } = this.#values.membersOf(value.of, one.name);
-      return found.some((each) => keyOf(each) === keyOf(other));
+      const { found } = this.#values.membersOf(value.of, method.name);
+      return found.some((one) => keyOf(one) === keyOf(other));
     });
   }
 
-  /** Nobody knows what the receiver is: only a name that nothing else has tells something. */
-  #guessed({ path, name }: ReferenceAt, one: DefinitionAt): number {
-    if (one.container === null || isCommonMember(name)) return 0;
+  /** The receiver is unknown: the fewer members have the name, the likelier it is this one. */
+  #guess({ path, name }: ReferenceAt, of: DefinitionAt): number {
+    if (of.container === null || commonMembers.has(name)) return 0;
     const members = this.#head
       .named(name)
-      .filter((each) => each.container !== null && familyOf(each.path) === familyOf(one.path));
-    const owners = new Set(members.map((each) => `${each.path}\0${each.container}`));
+      .filter((one) => one.container !== null && familyOf(one.path) === familyOf(of.path));
+    const owners = new Set(members.map((one) => `${one.path}\0${one.container}`));
     if (owners.size === 1) return certainties.only;
-    return owners.size <= 3 && this.#imports(path, one.path)
+    return owners.size <= 3 && this.#imports(path, of.path)
       ? certainties.known
       : certainties.only / (owners.size + 1);
   }
@@ -212,6 +278,70 @@ export class Callers {
   }
 }
 
-/** Overloads stand directly beside what they are signatures of. */
-const isTwin = (a: DefinitionAt, b: DefinitionAt) =>
+/** Overloads are next to their implementation. */
+const isNextTo = (a: DefinitionAt, b: DefinitionAt) =>
   Math.abs(a.start - b.end) <= 2 || Math.abs(b.start - a.end) <= 2;
+
+/** Files that import a file. */
+export function importersOf(path: string, head: HeadFacts, modules: Modules): Set<string> {
+  const stems = new Set([stemOf(path), stemOf(folderOf(path))]);
+  const imports = [...stems].filter(Boolean).flatMap((stem) => head.importsNaming(stem));
+  const found = imports.filter((one) => modules.resolve(one.path, one.specifier).includes(path));
+  return new Set(found.map((one) => one.path));
+}
+
+/** Call sites, one for each line, with the certainty of its most certain call. */
+class CallSites {
+  readonly #least: number;
+  readonly #head: HeadFacts;
+  readonly #sites = new Map<string, CallSite>();
+
+  constructor(least: number, head: HeadFacts) {
+    this.#least = least;
+    this.#head = head;
+  }
+
+  add(references: readonly ReferenceAt[], certaintyOf: (reference: ReferenceAt) => number): void {
+    for (const reference of references) {
+      const certainty = certaintyOf(reference);
+      const key = `${reference.path}\0${reference.line}`;
+      if (certainty >= this.#least && (this.#sites.get(key)?.certainty ?? 0) < certainty)
+        this.#sites.set(key, this.#siteOf(reference, certainty));
+    }
+  }
+
+  /** The most certain first. */
+  sorted(): CallSite[] {
+    return [...this.#sites.values()].sort(
+      (a, b) =>
+        b.certainty - a.certainty || (a.path < b.path ? -1 : Number(a.path > b.path)) || a.line - b.line,
+    );
+  }
+
+  #siteOf({ path, line, within }: ReferenceAt, certainty: number): CallSite {
+    const around = within === null ? undefined : this.#head.definitionsIn(path)[within];
+    return {
+      ...{ path, line, certainty },
+      within: around
+        ? { name: around.name, container: around.container, startLine: around.start, endLine: around.end }
+        : null,
+    };
+  }
+}
+
+/** Members of the languages' own libraries. If the receiver is unknown, such a name says nothing. */
+const commonMembers = new Set(
+  `
+add all any append apply at bind call capitalize catch clear close concat connect constructor copy count create decode delete
+destroy dispatch emit encode end endsWith endswith entries error every exec exists extend fill filter finally find findIndex
+first flat flatMap flush forEach format from get getItem handle has hasOwnProperty includes indexOf index info init insert
+isEmpty items iterator join keys kill last length listen load lock log lower lstrip map match message min max name next next of off on
+once open parse pause pipe pop post process push put query read readline readlines receive reduce release remove render replace
+replaceAll request reset resolve reject resume reverse rstrip run save search seek send set setdefault shift size slice some
+sort splice split start startsWith startswith status stop strip sub substring sum test text then title toJSON toLowerCase
+toString toUpperCase trim type union unlock unshift unwrap update upper value valueOf values wait warn write debug string
+String Error Close Read Write Len Less Swap Add Done Wait Lock Unlock Get Set String Next Scan Print Printf Println
+`
+    .split(/\s+/)
+    .filter(Boolean),
+);

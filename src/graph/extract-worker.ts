@@ -1,10 +1,10 @@
 import { parentPort } from "node:worker_threads";
 import { extractFacts } from "./extract-facts.ts";
-import type { ExtractAnswer, ExtractRequest } from "./extract-pool.ts";
+import type { ExtractAnswer, ExtractRequest } from "./index-source.ts";
 
-/** The thread in which texts are parsed: one after the other, as they come. */
+// The thread that parses texts, in the order of the requests.
 parentPort?.on("message", async ({ id, path, text }: ExtractRequest) => {
-  // A text that the parser cannot stand is one of which nothing is known.
+  // If the parser fails on a text, nothing is known of it.
   const facts = await extractFacts(path, text).catch(() => null);
   parentPort?.postMessage({ id, facts } satisfies ExtractAnswer);
 });

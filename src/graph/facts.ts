@@ -1,4 +1,4 @@
-import type { DefinitionKind, ReferenceRole } from "../syntax/source.ts";
+import type { DefinitionKind, ReferenceRole } from "../code/source.ts";
 
 /** A definition of a blob, or a section of a document. Lines are 1-indexed and inclusive. */
 export interface DefinitionFact {
@@ -10,28 +10,28 @@ export interface DefinitionFact {
   signatureEnd: number;
   docStart: number;
   exported: boolean;
-  /** The number of the definition that it lies in. */
+  /** The number of the definition around it. */
   outer: number | null;
-  /** What a call of it, or its value, is: a type expression (`type-expression.ts`); null where nobody knows. */
+  /** What its value is, or what a call of it returns: a type expression (`type-expression.ts`); null if unknown. */
   type: string | null;
-  /** Types that it extends or implements, as this file names them, with commas. */
+  /** Types that it extends or implements, by their names in this file, separated by commas. */
   supers: string | null;
-  /** Its head and the comment above, as much as tells what it is. */
+  /** The beginning of its signature. */
   excerpt: string;
-  /** What words find it by, beside its name. */
+  /** The words that find it, besides its name. */
   text: string;
 }
 
 /**
- * What a name is bound to, as far as its file tells:
+ * What a name is bound to, as far as its file shows:
  * - `own`: a definition of this file; `hint` is its number.
- * - `import`: what an import of this file calls so.
- * - `free`: nothing here: a global name, or one of the package.
- * - `member`: it belongs to an object; `hint` is the type expression of that object, `?` where nobody knows.
+ * - `import`: a name that this file imports.
+ * - `free`: nothing in this file: a global name, or one of the package.
+ * - `member`: it belongs to an object; `hint` is the type expression of that object, `?` if unknown.
  */
 export type Via = "own" | "import" | "free" | "member";
 
-/** As a name is used; `super` where a class calls what sets up the one above it, under that one's name. */
+/** How a name is used. `super` is a class that calls the constructor of its base class, under the name of the base class. */
 export type FactRole = ReferenceRole | "super";
 
 export interface ReferenceFact {
@@ -40,24 +40,24 @@ export interface ReferenceFact {
   role: FactRole;
   via: Via;
   hint: string | null;
+  /** The number of the definition around it. */
   within: number | null;
 }
 
 export interface ImportFact {
   specifier: string;
-  /** The name there: "*" for all of it, "default", "" where none is taken. */
+  /** The name in that module: "*" for the whole module, "default", "" if no name is taken. */
   imported: string;
   /**
-   * The name here. Of what is exported again also `export=` for a module that is one value (CommonJS), and `object.name` or
-   * `object.*` for what an object of this file holds.
+   * The name in this file. For re-exports also `export=` for a module that is one value (CommonJS), and `object.name` or
+   * `object.*` for members of an object of this file.
    */
   local: string;
   line: number;
-  /** Whether it is exported again. */
-  again: boolean;
+  reexport: boolean;
 }
 
-/** All that is known of a blob by itself. */
+/** All facts about a blob without other files. */
 export interface BlobFacts {
   lines: number;
   /** The package or module that a manifest names: `package.json`, `go.mod`. */
@@ -67,15 +67,14 @@ export interface BlobFacts {
   imports: readonly ImportFact[];
 }
 
-/** What a language's walk of a tree finds; definitions are found by `syntax` and joined with it by name and line. */
-export interface Walked {
-  references: readonly (Omit<ReferenceFact, "within" | "hint"> & {
-    hint: string | null;
-    /** Of `own`: where the name is declared. */
+/** What a language's walk of a tree finds. It is joined with the definitions of `syntax` by name and line. */
+export interface WalkResult {
+  references: readonly (Omit<ReferenceFact, "within"> & {
+    /** For `own`: the line of the declaration. */
     declared: number | null;
   })[];
   imports: readonly ImportFact[];
-  /** Types of what is declared, by name and line. */
+  /** Types of declarations, by name and line. */
   types: readonly { name: string; line: number; type: string }[];
   supers: readonly { name: string; line: number; supers: readonly string[] }[];
   /** Fields that only assignments declare: `self.name = …`. */

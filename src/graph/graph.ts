@@ -1,23 +1,17 @@
 import type { Commit } from "../git/workspace.ts";
 import type { GraphPort } from "../tools/tool.ts";
 
-/** Extracted facts change with this: an index of another version is made anew. */
-export const EXTRACTOR_VERSION = 2;
-
-/** From which certainty on an edge is shown. */
-export const SHOWN_CERTAINTY = 0.5;
-
 /** A regular file of the head. */
 export interface GraphFile {
   path: string;
-  /** Names its content: two files with one oid have the same text. */
+  /** Identifies its content: two files with one oid have the same text. */
   oid: string;
 }
 
-/** What is indexed: the files of one revision, and their texts when they are asked for. */
+/** What is indexed: the files of one revision, and their texts on request. */
 export interface GraphSource {
   files: readonly GraphFile[];
-  /** Null for what is no text: binaries, and files beyond the size that anything is read of. */
+  /** Null for binaries, and for files beyond the size limit. */
   read(oid: string): Promise<string | null>;
 }
 
@@ -26,67 +20,69 @@ export interface GraphCommit extends Commit {
   paths: readonly string[];
 }
 
-/** What we found earlier, and what became of it. */
-export interface EarlierFinding {
+/** A finding of an earlier review. */
+export interface GraphFinding {
   id: string;
   path: string;
   line: number | null;
   title: string;
   body: string;
-  /** In words that people read: "fixed", "dismissed: intended". */
+  /** In words for people: "fixed", "dismissed: intended". */
   fate: string;
 }
 
-/** A part of a blob by its lines (1-indexed, inclusive); the nearer the smaller the distance. */
+/** A part of a blob by its lines (1-indexed, inclusive). */
 export interface RankedChunk {
   oid: string;
   startLine: number;
   endLine: number;
+  /** 0 for the same direction, 2 for the opposite one. */
   distance: number;
 }
 
-/** What finds texts by meaning. Where there is none, everything works by words alone. */
-export interface Nearest {
+/** Finds texts by meaning. Optional: without it, queries only use words. */
+export interface VectorSearch {
+  /** The nearest chunks first. */
   nearest(query: string, k: number, signal: AbortSignal): Promise<readonly RankedChunk[]>;
 }
 
-/** A definition as people point at it. */
-export interface SymbolPlace {
+/** A definition by its name and place. */
+export interface SymbolLocation {
   path: string;
   name: string;
-  /** Any line from the first of the definition to that of its name. */
+  /** Any line of the definition. If definitions of one name are nested, a line of its head says which one is meant. */
   line: number;
 }
 
-/** A place where a symbol is called or used. */
+/** A place that calls or uses a symbol. */
 export interface CallSite {
   path: string;
-  /** Where the symbol's name stands. */
+  /** The line of the symbol's name. */
   line: number;
-  /** 0 to 1: how certain it is that this very symbol is meant. */
+  /** 0 to 1: how certain it is that this symbol is meant. */
   certainty: number;
   /** The definition around the call; null on the top level of a file. */
   within: { name: string; container: string | null; startLine: number; endLine: number } | null;
 }
 
-/** How an index came about. */
+/** What building the index took. */
 export interface IndexReport {
   files: number;
   /** Blobs that were read for this head, and those whose facts were known. */
   parsed: number;
   known: number;
-  /** Files that nothing is known of but their paths. */
+  /** Files of which only the path is known. */
   skipped: number;
   milliseconds: number;
 }
 
-/** The knowledge graph of a repository as it is at one head. Dispose of it: it keeps a database open. */
+/** The knowledge graph of a repository at one head. Holds a database open until it is disposed. */
 export interface Graph extends GraphPort, Disposable {
   readonly report: IndexReport;
-  /** Calls of a symbol, surest first; empty where there is no such symbol. */
-  callers(symbol: SymbolPlace, leastCertainty?: number): readonly CallSite[];
-  /** Where a symbol is used without being called: as a value, as a type, by what extends it. Surest first. */
-  uses(symbol: SymbolPlace, leastCertainty?: number): readonly CallSite[];
+  /** Calls of a symbol, the most certain first; empty if there is no such symbol. */
+  callers(symbol: SymbolLocation, leastCertainty?: number): readonly CallSite[];
+  /** Uses of a symbol other than calls: as a value, as a type, as a base class. The most certain first. */
+  uses(symbol: SymbolLocation, leastCertainty?: number): readonly CallSite[];
   /** Every definition of a name at the head. */
-  symbols(name: string): readonly SymbolPlace[];
+  symbols(name: string): readonly SymbolLocation[];
 }

@@ -1,38 +1,32 @@
 import { randomUUID } from "node:crypto";
-import type { CheckoutPlace } from "../git/checkout-place.ts";
 import { runGit } from "../git/run-git.ts";
+import type { CheckoutPlace } from "../git/workspace.ts";
 import { decodeText, splitNul } from "../text/decode.ts";
 import type { GraphCommit } from "./graph.ts";
 
-/** Commits that are known of a head: what is older is seldom asked for, and git takes time for each. */
+/** Older commits are seldom needed, and git takes time for each. */
 const MAX_COMMITS = 500;
 const TIMEOUT_MS = 20_000;
-/** Paths of one commit; what changed more was about none of them. */
+/** Paths of one commit. A commit with more is about none of them in particular. */
 const MAX_PATHS = 100;
 const MAX_BYTES = 64 * 1024 * 1024;
 
-/** The last commits up to a head, newest first, each with the paths that it changed. Merges change nothing by themselves. */
+/** The last commits up to a head, newest first, each with the paths that it changed. Merges have no paths. */
 export async function readHistory(
-  place: Omit<CheckoutPlace, "shas" | "root">,
+  { gitPath, emptyHome, gitDir }: Omit<CheckoutPlace, "shas" | "root">,
   head: string,
   signal?: AbortSignal,
 ): Promise<GraphCommit[]> {
-  // Stands in front of each commit. Nobody can give a file this name beforehand.
+  // Starts each commit in the output. It is random, so no file can have this name.
   const mark = randomUUID();
   const args = [
     ...["log", "-z", "--name-only", "--no-renames", `--max-count=${MAX_COMMITS}`, "--encoding=UTF-8"],
-    ...[
-      "--no-show-signature",
-      "--no-color",
-      `--format=tformat:${mark}%x00%H%x00%an%x00%aI%x00%B%x00`,
-      head,
-      "--",
-    ],
+    ...["--no-show-signature", "--no-color"],
+    ...[`--format=tformat:${mark}%x00%H%x00%an%x00%aI%x00%B%x00`, head, "--"],
   ];
-  const git = { gitPath: place.gitPath, emptyHome: place.emptyHome };
   const { stdout } = await runGit({
-    ...{ git, gitDir: place.gitDir, what: "list commits", args, maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS },
-    signal,
+    ...{ git: { gitPath, emptyHome }, gitDir, what: "list commits", args },
+    ...{ maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS, signal },
   });
   const commits: (GraphCommit & { paths: string[] })[] = [];
   const fields = splitNul(stdout, (field) => decodeText(field).text);

@@ -1,57 +1,61 @@
+import nodeModule from "node:module";
+import { availableParallelism } from "node:os";
+import { dirname, extname, join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
+import { Worker } from "node:worker_threads";
+import { AppError } from "../errors.ts";
 import { extractFacts, kindOf } from "./extract-facts.ts";
-import { ExtractPool } from "./extract-pool.ts";
 import type { BlobFacts } from "./facts.ts";
-import type { GraphFile, GraphSource, IndexReport } from "./graph.ts";
-import { FactStore } from "./store.ts";
+import type { GraphSource, IndexReport } from "./graph.ts";
+import { blobKey, FactWriter } from "./store.ts";
 
-/** Blobs of one transaction: other connections wait no longer than one takes. */
-const BATCH = 250;
-
-interface Wanted extends GraphFile {
+interface MissingBlob {
+  path: string;
+  oid: string;
   kind: string;
 }
 
-interface Options {
+interface IndexOptions {
   source: GraphSource;
   readOnly?: boolean;
   threads?: number | undefined;
   signal?: AbortSignal | undefined;
 }
 
-/** Extracts what is not known yet and fills `temp.present`. */
+/** Extracts the facts that are not known yet and fills `temp.present`. */
 export async function indexSource(
   database: DatabaseSync,
-  { source, readOnly = false, threads, signal }: Options,
+  options: IndexOptions,
   start: number,
 ): Promise<IndexReport> {
-  const kinds = source.files.map((file) => ({ ...file, kind: kindOf(file.path) }));
-  const wanted = new Map<string, Wanted>();
-  for (const { path, oid, kind } of kinds)
-    if (kind !== null) wanted.set(`${oid} ${kind}`, { path, oid, kind });
-  const known = knownBlobs(database, wanted);
-  const missing = [...wanted].filter(([key]) => !known.has(key)).map(([, one]) => one);
-  const writer = new BatchWriter(database, readOnly ? "temp" : "main", known);
-  const knownBefore = known.size;
-  await extractAll(missing, { source, threads, signal }, (one, facts) => writer.add(one, facts));
+  const { source, readOnly = false } = options;
+  const files = source.files.map((file) => ({ ...file, kind: kindOf(file.path) }));
+  const wanted = new Map<string, MissingBlob>();
+  for (const { path, oid, kind } of files)
+    if (kind !== null) wanted.set(blobKey({ oid, kind }), { path, oid, kind });
+  const ids = knownBlobs(database, wanted);
+  const missing = [...wanted].filter(([key]) => !ids.has(key)).map(([, blob]) => blob);
+  const known = ids.size;
+  const writer = new FactWriter(database, readOnly ? "temp" : "main", ids);
+  await extractAll(missing, options, ({ oid, kind }, facts) => writer.add({ oid, kind, facts }));
   writer.flush();
-  const present = kinds.map(({ path, oid, kind }) => [path, oid, known.get(`${oid} ${kind}`) ?? null]);
+  const present = files.map((file) => [file.path, file.oid, ids.get(blobKey(file)) ?? null]);
   database
     .prepare(
       "INSERT INTO temp.present SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?) ORDER BY 1",
     )
     .run(JSON.stringify(present));
   return {
-    files: kinds.length,
+    files: files.length,
     parsed: missing.length,
-    known: knownBefore,
-    skipped: kinds.filter(({ kind }) => kind === null).length,
+    known,
+    skipped: files.filter(({ kind }) => kind === null).length,
     milliseconds: performance.now() - start,
   };
 }
 
-/** Numbers of the blobs among these whose facts are known: asked for at once, since ten thousand questions take half a second. */
-function knownBlobs(database: DatabaseSync, wanted: ReadonlyMap<string, Wanted>): Map<string, number> {
+/** Ids of the blobs whose facts are known. One query, because ten thousand take half a second. */
+function knownBlobs(database: DatabaseSync, wanted: ReadonlyMap<string, MissingBlob>): Map<string, number> {
   const oids = new Set([...wanted.values()].map(({ oid }) => oid));
   const found = database
     .prepare("SELECT oid, kind, blob.id FROM json_each(?) JOIN main.blob ON oid = value")
@@ -60,60 +64,156 @@ function knownBlobs(database: DatabaseSync, wanted: ReadonlyMap<string, Wanted>)
   return new Map(all.filter(([key]) => wanted.has(key)));
 }
 
-/** Texts that are read ahead of the threads. */
-const READING = 16;
+/** Requests to one thread at a time: enough that it never waits, few enough to hold in memory. */
+const AHEAD = 4;
 
 async function extractAll(
-  missing: readonly Wanted[],
-  { source, threads, signal }: Options,
-  take: (one: Wanted, facts: BlobFacts | null) => void,
+  missing: readonly MissingBlob[],
+  { source, threads, signal }: IndexOptions,
+  take: (blob: MissingBlob, facts: BlobFacts | null) => void,
 ): Promise<void> {
   if (missing.length === 0) return;
-  await using pool = threads === 0 ? null : new ExtractPool(missing.length, { threads, signal });
+  await using pool = threads === 0 ? null : new ExtractPool(missing.length, threads, signal);
   const left = missing.values();
-  const reader = async () => {
-    for (const one of left) {
+  const readAndExtract = async () => {
+    for (const blob of left) {
       signal?.throwIfAborted();
-      const text = await source.read(one.oid);
-      take(
-        one,
-        text === null ? null : await (pool ? pool.extract(one.path, text) : extractFacts(one.path, text)),
-      );
+      const text = await source.read(blob.oid);
+      const facts =
+        text === null ? null : await (pool?.extract(blob.path, text) ?? extractFacts(blob.path, text));
+      take(blob, facts);
     }
   };
-  await Promise.all(Array.from({ length: Math.min(READING, missing.length) }, reader));
+  await Promise.all(Array.from({ length: pool ? pool.size * AHEAD : 1 }, readAndExtract));
 }
 
-/** Gathers facts and writes many at once. */
-class BatchWriter {
-  readonly #database: DatabaseSync;
-  readonly #store: FactStore;
-  readonly #numbers: Map<string, number>;
-  readonly #pending: { oid: string; kind: string; facts: BlobFacts | null }[] = [];
+export interface ExtractRequest {
+  id: number;
+  path: string;
+  text: string;
+}
 
-  /** @param numbers told which number each blob got, by oid and kind */
-  constructor(database: DatabaseSync, schema: "main" | "temp", numbers: Map<string, number>) {
-    this.#database = database;
-    this.#store = new FactStore(database, schema);
-    this.#numbers = numbers;
+export interface ExtractAnswer {
+  id: number;
+  facts: BlobFacts | null;
+}
+
+/** Parsing this many files takes longer than starting a thread, which has to load the parser. */
+const FILES_PER_THREAD = 60;
+/** More threads are faster than the database can store their facts. */
+const MAX_THREADS = 4;
+/** No file should take this long. It is given up, together with its thread. */
+const FILE_TIMEOUT_MS = 20_000;
+
+/** Threads that extract facts. */
+class ExtractPool implements AsyncDisposable {
+  readonly #threads: ExtractThread[];
+
+  constructor(files: number, threads: number | undefined, signal: AbortSignal | undefined) {
+    const most = threads ?? Math.min(MAX_THREADS, availableParallelism());
+    const length = Math.max(1, Math.min(most, Math.ceil(files / FILES_PER_THREAD)));
+    this.#threads = Array.from({ length }, () => new ExtractThread());
+    signal?.addEventListener("abort", () => void this[Symbol.asyncDispose](), { once: true });
   }
 
-  add({ oid, kind }: Wanted, facts: BlobFacts | null): void {
-    this.#pending.push({ oid, kind, facts });
-    if (this.#pending.length >= BATCH) this.flush();
+  get size(): number {
+    return this.#threads.length;
   }
 
-  flush(): void {
-    if (this.#pending.length === 0) return;
-    this.#database.exec("BEGIN IMMEDIATE");
-    try {
-      this.#store.begin();
-      for (const { oid, kind, facts } of this.#pending.splice(0))
-        this.#numbers.set(`${oid} ${kind}`, this.#store.add(oid, kind, facts));
-      this.#database.exec("COMMIT");
-    } catch (error) {
-      this.#database.exec("ROLLBACK");
-      throw error;
-    }
+  /** The facts of a text; null if nothing is known of it or it took too long. */
+  extract(path: string, text: string): Promise<BlobFacts | null> {
+    const idlest = this.#threads.reduce((least, one) => (one.load < least.load ? one : least));
+    return idlest.extract(path, text);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#threads.map((thread) => thread.end()));
   }
 }
+
+/** `extract-worker.ts`, or the file that it was compiled to. */
+const script = join(import.meta.dirname, `extract-worker${extname(import.meta.filename)}`);
+
+/**
+ * The environment of a thread. It parses hostile texts, so it gets no variable but the folder of the compile cache: without it,
+ * compiling takes four times as long as everything else before its first file.
+ */
+function environment(): NodeJS.Dict<string> {
+  // Node reports the subfolder of its version; the variable names the folder above.
+  const folder = nodeModule.getCompileCacheDir?.();
+  return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) };
+}
+
+interface PendingRequest {
+  request: ExtractRequest;
+  resolve(facts: BlobFacts | null): void;
+  reject(error: Error): void;
+}
+
+/** One worker thread, started with its first request. */
+class ExtractThread {
+  /** In the order in which the worker answers. */
+  readonly #pending = new Map<number, PendingRequest>();
+  #worker: Worker | undefined;
+  #nextId = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #ended = false;
+
+  get load(): number {
+    return this.#pending.size;
+  }
+
+  extract(path: string, text: string): Promise<BlobFacts | null> {
+    if (this.#ended) return Promise.reject(stopped());
+    const request = { id: this.#nextId++, path, text };
+    return new Promise((resolve, reject) => {
+      this.#pending.set(request.id, { request, resolve, reject });
+      this.#start().postMessage(request);
+      if (this.#pending.size === 1) this.#startTimer();
+    });
+  }
+
+  #start(): Worker {
+    if (this.#worker) return this.#worker;
+    const worker = new Worker(script, { env: environment() });
+    worker.on("message", ({ id, facts }: ExtractAnswer) => this.#settle(id, facts));
+    worker.on("error", () => this.#restart(worker));
+    this.#worker = worker;
+    return worker;
+  }
+
+  #settle(id: number, facts: BlobFacts | null): void {
+    this.#pending.get(id)?.resolve(facts);
+    this.#pending.delete(id);
+    this.#startTimer();
+  }
+
+  /** Times the oldest request, which is the one that the worker is processing. */
+  #startTimer(): void {
+    clearTimeout(this.#timer);
+    const worker = this.#worker;
+    if (this.#pending.size > 0 && worker)
+      this.#timer = setTimeout(() => this.#restart(worker), FILE_TIMEOUT_MS);
+  }
+
+  /** Replaces a worker that crashed or hangs. The file it was processing is given up, the others are requested again. */
+  #restart(worker: Worker): void {
+    if (this.#worker !== worker || this.#ended) return;
+    this.#worker = undefined;
+    void worker.terminate();
+    const [first, ...rest] = this.#pending.values();
+    if (first) this.#settle(first.request.id, null);
+    for (const { request } of rest) this.#start().postMessage(request);
+    this.#startTimer();
+  }
+
+  async end(): Promise<void> {
+    this.#ended = true;
+    clearTimeout(this.#timer);
+    for (const { reject } of this.#pending.values()) reject(stopped());
+    this.#pending.clear();
+    await this.#worker?.terminate();
+  }
+}
+
+const stopped = () => new AppError("aborted", "Indexing was stopped");

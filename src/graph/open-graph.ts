@@ -1,29 +1,50 @@
 import { chmodSync, closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { folderOf, Modules, type Package } from "../code/imports.ts";
 import { AppError, errorLine } from "../errors.ts";
-import type { EarlierFinding, Graph, GraphCommit, GraphSource, IndexReport, Nearest } from "./graph.ts";
-import { EXTRACTOR_VERSION } from "./graph.ts";
+import type { Ref, Workspace } from "../git/workspace.ts";
+import type { GraphAnswer } from "../tools/tool.ts";
+import { Callers } from "./callers.ts";
+import type {
+  CallSite,
+  Graph,
+  GraphCommit,
+  GraphFinding,
+  GraphSource,
+  IndexReport,
+  SymbolLocation,
+  VectorSearch,
+} from "./graph.ts";
 import { indexSource } from "./index-source.ts";
-import { OpenedGraph } from "./opened-graph.ts";
-import { forgetOld } from "./retention.ts";
-import { createTables, createViews, dropTables } from "./schema.ts";
+import { Names, Values } from "./names.ts";
+import { findSeeds, intentOf } from "./search.ts";
+import { expandSeeds } from "./steps.ts";
+import {
+  createTables,
+  createViews,
+  dropTables,
+  EXTRACTOR_VERSION,
+  forgetOld,
+  HeadFacts,
+  inTransaction,
+} from "./store.ts";
 
 export interface GraphOptions {
-  /** Absolute path of the index, which is made where there is none. Null keeps all of it in memory. */
+  /** Absolute path of the index, which is created if missing. Null keeps all of it in memory. */
   file: string | null;
   source: GraphSource;
   /**
-   * The file is only read, and what this head adds is forgotten with the connection: nothing of a pull request that nobody
-   * has accepted stays for the review of another one.
+   * Opens the file for reading only. The facts that this head adds are forgotten with the connection, so a pull request leaves
+   * nothing behind for the review of another one.
    */
   readOnly?: boolean;
   /** History up to the head, newest first. */
   commits?: readonly GraphCommit[];
-  findings?: readonly EarlierFinding[];
-  /** What finds texts by meaning; asked for once the tables are there. */
-  openNearest?: (database: DatabaseSync, writable: boolean) => Nearest;
-  /** In which texts are parsed. 0: in this one, for texts that are trusted and few. Undefined: as many as there are cores. */
+  findings?: readonly GraphFinding[];
+  /** Opens the search by meaning, once the tables exist. */
+  openNearest?: (database: DatabaseSync, writable: boolean) => VectorSearch;
+  /** Threads that parse texts. 0 parses in this thread: for few and trusted texts. Undefined: as many as there are cores. */
   threads?: number | undefined;
   signal?: AbortSignal | undefined;
   /** Texts of other heads whose facts the file keeps in any case. */
@@ -31,16 +52,16 @@ export interface GraphOptions {
 }
 
 /** How long a connection waits for another one on the same file, in milliseconds. */
-const PATIENCE_MS = 10_000;
+const BUSY_TIMEOUT_MS = 10_000;
 
 /**
- * Brings the index up to date with one head and opens it. Costs the blobs that no one indexed before.
+ * Brings the index up to date with one head and opens it. Only reads blobs that were never indexed before.
  *
- * @throws AppError `data_folder_unusable` where the file cannot be used, `aborted`.
+ * @throws AppError `data_folder_unusable` if the file cannot be used, `aborted`
  */
 export async function openGraph(options: GraphOptions): Promise<Graph> {
   const { file, readOnly = false } = options;
-  // Where Node confines a process it allows no extension, and refuses a connection that might load one.
+  // A process confined by Node's permission model must not ask for extensions: Node refuses such a connection.
   const allowExtension = options.openNearest !== undefined;
   const database =
     file === null
@@ -54,7 +75,7 @@ export async function openGraph(options: GraphOptions): Promise<Graph> {
     const report: IndexReport = await indexSource(database, options, start);
     if (file !== null && !readOnly) forgetOld(database, options.leastKept);
     const nearest = options.openNearest?.(database, !readOnly);
-    return new OpenedGraph(database, { ...options, nearest, report });
+    return new OpenedGraph(database, report, nearest, options);
   } catch (error) {
     database.close();
     throw error;
@@ -62,24 +83,24 @@ export async function openGraph(options: GraphOptions): Promise<Graph> {
 }
 
 function openFile(file: string, readOnly: boolean, allowExtension: boolean): DatabaseSync {
-  if (!readOnly) makeFile(file);
+  if (!readOnly) createFile(file);
   let database: DatabaseSync | undefined;
   try {
-    database = new DatabaseSync(file, { readOnly, timeout: PATIENCE_MS, allowExtension });
+    database = new DatabaseSync(file, { readOnly, timeout: BUSY_TIMEOUT_MS, allowExtension });
     database.exec("PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536");
     if (!readOnly) prepareFile(database);
-    else if (versionOf(database) !== EXTRACTOR_VERSION) throw new Error("it was made by another version");
+    else if (versionOf(database) !== EXTRACTOR_VERSION) throw new Error("another version created it");
     return database;
   } catch (error) {
     database?.close();
     throw new AppError("data_folder_unusable", `Cannot use the index ${file}: ${errorLine(error)}`, {
-      remedy: "Delete the file: it is made again from the repository.",
+      remedy: "Delete the file. It is built again from the repository.",
       cause: error,
     });
   }
 }
 
-function makeFile(file: string): void {
+function createFile(file: string): void {
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     closeSync(openSync(file, "a", 0o600));
@@ -92,16 +113,103 @@ function makeFile(file: string): void {
   }
 }
 
-/** Facts that another version extracted are of no use. */
 function prepareFile(database: DatabaseSync): void {
-  // What is lost in a power cut is extracted again; with a journal of its own a reader never meets half a write.
+  // What a power cut loses is extracted again. Unlike WAL, a rollback journal lets a process read the file that may not write.
   database.exec("PRAGMA journal_mode = DELETE; PRAGMA synchronous = NORMAL");
-  database.exec("BEGIN IMMEDIATE");
-  const version = versionOf(database);
-  if (version !== 0 && version !== EXTRACTOR_VERSION) dropTables(database);
-  createTables(database, "main");
-  database.exec("COMMIT");
+  inTransaction(database, () => {
+    const version = versionOf(database);
+    if (version !== 0 && version !== EXTRACTOR_VERSION) dropTables(database);
+    createTables(database, "main");
+  });
 }
 
 const versionOf = (database: DatabaseSync) =>
   Number(database.prepare("PRAGMA user_version").get()?.user_version ?? 0);
+
+/** Answers queries from an index that is up to date. */
+class OpenedGraph implements Graph {
+  readonly report: IndexReport;
+  readonly #database: DatabaseSync;
+  readonly #nearest: VectorSearch | undefined;
+  readonly #commits: readonly GraphCommit[];
+  readonly #findings: readonly GraphFinding[];
+  readonly #head: HeadFacts;
+  readonly #modules: Modules;
+  readonly #callers: Callers;
+
+  constructor(
+    database: DatabaseSync,
+    report: IndexReport,
+    nearest: VectorSearch | undefined,
+    { commits = [], findings = [] }: GraphOptions,
+  ) {
+    this.#database = database;
+    this.report = report;
+    this.#nearest = nearest;
+    this.#commits = commits;
+    this.#findings = findings;
+    this.#head = new HeadFacts(database);
+    this.#modules = new Modules(this.#head.files.keys(), packagesOf(database));
+    const names = new Names(this.#head, this.#modules);
+    const values = new Values(this.#head, names, this.#modules);
+    this.#callers = new Callers({ head: this.#head, names, values, modules: this.#modules });
+  }
+
+  callers(symbol: SymbolLocation, leastCertainty?: number): readonly CallSite[] {
+    return this.#callers.callsOf(this.#callers.definitionsAt(symbol), leastCertainty);
+  }
+
+  uses(symbol: SymbolLocation, leastCertainty?: number): readonly CallSite[] {
+    return this.#callers.usesOf(this.#callers.definitionsAt(symbol), leastCertainty);
+  }
+
+  symbols(name: string): readonly SymbolLocation[] {
+    const found = this.#head.named(name).filter(({ kind }) => kind !== "section");
+    return found.map(({ path, signatureEnd }) => ({ path, name, line: signatureEnd }));
+  }
+
+  async query(query: string, k: number, signal: AbortSignal): Promise<GraphAnswer> {
+    signal.throwIfAborted();
+    const shared = { head: this.#head, commits: this.#commits, findings: this.#findings };
+    const sources = { ...shared, database: this.#database, nearest: this.#nearest };
+    const seeds = await findSeeds(sources, query, k, signal);
+    return expandSeeds(seeds, intentOf(query), { ...shared, modules: this.#modules, callers: this.#callers });
+  }
+
+  [Symbol.dispose](): void {
+    this.#database.close();
+  }
+}
+
+function packagesOf(database: DatabaseSync): Package[] {
+  const rows = database
+    .prepare("SELECT path, package FROM temp.present JOIN all_blob ON blob = id WHERE package IS NOT NULL")
+    .all();
+  return rows.map(({ path, package: name }) => ({ name: String(name), folder: folderOf(String(path)) }));
+}
+
+/**
+ * The regular files of a revision. Private files are left out: what is not read cannot leak.
+ *
+ * @param isPrivate true for paths that the configuration withholds
+ */
+export async function sourceOfWorkspace(
+  workspace: Workspace,
+  isPrivate: (path: string) => boolean,
+  ref: Ref = "head",
+): Promise<GraphSource> {
+  const tree = await workspace.tree(ref);
+  const files = [...tree.values()].filter(({ path, mode }) => mode.startsWith("100") && !isPrivate(path));
+  return {
+    files: files.map(({ path, oid }) => ({ path, oid })),
+    async read(oid) {
+      try {
+        const { text, binary } = await workspace.readBlob(oid);
+        return binary ? null : text;
+      } catch (error) {
+        if (error instanceof AppError && error.code === "too_large") return null;
+        throw error;
+      }
+    },
+  };
+}

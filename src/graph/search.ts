@@ -1,135 +1,117 @@
 import type { DatabaseSync } from "node:sqlite";
 import { kindRank } from "../tools/file-kind.ts";
-import { byWords, fileWorth } from "./by-words.ts";
-import type { EarlierFinding, GraphCommit, Nearest } from "./graph.ts";
-import type { DefinitionAt, Head } from "./head.ts";
+import type { GraphCommit, GraphFinding, VectorSearch } from "./graph.ts";
+import {
+  type DefinitionAt,
+  definitionOf,
+  type HeadFacts,
+  type Schema,
+  SEQ_BITS,
+  tablePrefix,
+} from "./store.ts";
 import { partsOf, queryWords, wordsOf } from "./words.ts";
 
-/** What a question is about, before any step through the graph. */
-export type Seed = { score: number } & (
+/** A result of a query before any step through the graph. */
+export type Seed = SeedNode & { score: number };
+
+type SeedNode =
   | { kind: "symbol"; of: DefinitionAt }
   | { kind: "file"; path: string }
   | { kind: "commit"; of: GraphCommit }
-  | { kind: "finding"; of: EarlierFinding }
-);
+  | { kind: "finding"; of: GraphFinding };
 
-type Found = Seed extends infer One ? (One extends Seed ? Omit<One, "score"> : never) : never;
-
-/** What is searched. */
-export interface Searched {
+interface SearchSources {
   database: DatabaseSync;
-  head: Head;
+  head: HeadFacts;
   commits: readonly GraphCommit[];
-  findings: readonly EarlierFinding[];
-  nearest: Nearest | undefined;
+  findings: readonly GraphFinding[];
+  nearest: VectorSearch | undefined;
 }
 
-/** What a question wants to know, by its words. */
+/** The intent of a query, by its words. */
 export interface Intent {
   callers: boolean;
   tests: boolean;
   history: boolean;
 }
 
-const intents = {
-  callers: /\b(?:call(?:s|er|ers|ed)?|uses?|used by|invoke[sd]?|who)\b/i,
-  tests: /\b(?:tests?|tested|testing|specs?|covered|coverage)\b/i,
-  history:
-    /\b(?:decided?|decision|before|earlier|why|history|fixed|dismiss(?:ed)?|rejected|agreed|introduced|changed)\b/i,
-};
-
 export const intentOf = (query: string): Intent => ({
-  callers: intents.callers.test(query),
-  tests: intents.tests.test(query),
-  history: intents.history.test(query),
+  callers: /\b(?:call(?:s|er|ers|ed)?|uses?|used by|invoke[sd]?|who)\b/i.test(query),
+  tests: /\b(?:tests?|tested|testing|specs?|covered|coverage)\b/i.test(query),
+  history:
+    /\b(?:decided?|decision|before|earlier|why|history|fixed|dismiss(?:ed)?|rejected|agreed|introduced|changed)\b/i.test(
+      query,
+    ),
 });
 
-/** Longest question that is looked at. */
+/** Maximum characters, and maximum words, of a query that are used. */
 const MAX_QUERY = 2_000;
 const MAX_WORDS = 24;
-/** Of each list. */
+/** Maximum candidates of each list. */
 const MAX_LISTED = 40;
-/** Reciprocal rank fusion: how much the first place of a list is worth more than the next ones (Cormack et al., 2009). */
+/** Reciprocal rank fusion: a larger offset reduces the advantage of the first places of a list (Cormack et al., 2009). */
 const RANK_OFFSET = 60;
 
-interface List {
-  weight: number;
-  found: readonly Found[];
-}
-
-/** Finds what a question is about: by names, words, paths, and by meaning where there is somebody who knows it. */
+/** Finds the k best matches for a query: by names, words and paths, and by meaning if there are vectors. */
 export async function findSeeds(
-  searched: Searched,
+  sources: SearchSources,
   query: string,
   k: number,
   signal: AbortSignal,
 ): Promise<Seed[]> {
+  const { database, head, commits, findings } = sources;
   const { names, words } = queryWords(query.slice(0, MAX_QUERY));
   const asked = words.slice(0, MAX_WORDS);
   const history = intentOf(query).history ? 2 : 1;
-  const lists: List[] = [
-    { weight: 5, found: byWholePath(searched, query) },
-    { weight: 4, found: byName(searched, names.filter(isTelling)) },
-    {
-      weight: 1,
-      found: byName(
-        searched,
-        names.filter((name) => !isTelling(name) && asked.includes(name.toLowerCase())),
-        MAX_PLAIN,
-      ),
-    },
-    {
-      weight: 1.5,
-      found: byWords(searched.database, searched.head, asked)
-        .slice(0, MAX_LISTED)
-        .map((of) => ({ kind: "symbol", of })),
-    },
-    { weight: 1, found: byPath(searched, names, asked) },
-    {
-      weight: 0.8 * history,
-      found: byText(searched.commits, asked, ({ message }) => message).map((of) => ({ kind: "commit", of })),
-    },
-    {
-      weight: history,
-      found: byText(searched.findings, asked, (one) => `${one.title} ${one.body} ${one.path}`).map((of) => ({
-        kind: "finding",
-        of,
-      })),
-    },
-    { weight: 1.5, found: await byMeaning(searched, query, k, signal) },
-  ];
-  return fuse(lists, k);
+  const plainNames = names.filter((name) => !looksLikeName(name) && asked.includes(name.toLowerCase()));
+  const inFindings = byText(findings, asked, (one) => `${one.title} ${one.body} ${one.path}`);
+  return fuse(
+    [
+      { weight: 5, found: byWholePath(head, query) },
+      { weight: 4, found: byName(head, names.filter(looksLikeName)) },
+      { weight: 1, found: byName(head, plainNames, MAX_PLAIN) },
+      { weight: 1.5, found: byWords(database, head, asked).slice(0, MAX_LISTED).map(symbol) },
+      { weight: 1, found: byPath(head, names, asked) },
+      {
+        weight: 0.8 * history,
+        found: byText(commits, asked, ({ message }) => message).map((of) => ({ kind: "commit", of })),
+      },
+      { weight: history, found: inFindings.map((of) => ({ kind: "finding", of })) },
+      { weight: 1.5, found: await byVectors(sources, query, k, signal) },
+    ],
+    k,
+  );
 }
 
-function fuse(lists: readonly List[], k: number): Seed[] {
-  const scores = new Map<string, { found: Found; score: number }>();
+const symbol = (of: DefinitionAt): SeedNode => ({ kind: "symbol", of });
+
+function fuse(lists: readonly { weight: number; found: readonly SeedNode[] }[], k: number): Seed[] {
+  const seeds = new Map<string, Seed>();
   for (const { weight, found } of lists)
-    for (const [rank, one] of found.entries()) {
-      const key = keyOf(one);
-      const known = scores.get(key) ?? { found: one, score: 0 };
-      known.score += weight / (RANK_OFFSET + rank);
-      scores.set(key, known);
+    for (const [rank, node] of found.entries()) {
+      const key = seedKey(node);
+      const score = (seeds.get(key)?.score ?? 0) + weight / (RANK_OFFSET + rank);
+      seeds.set(key, { ...(seeds.get(key) ?? node), score });
     }
-  const best = [...scores.values()].sort((a, b) => b.score - a.score).slice(0, k);
-  return best.map(({ found, score }) => ({ ...found, score }) as Seed);
+  return [...seeds.values()].sort((a, b) => b.score - a.score).slice(0, k);
 }
 
-function keyOf(found: Found): string {
-  if (found.kind === "symbol") return `symbol ${found.of.path} ${found.of.seq}`;
-  if (found.kind === "file") return `file ${found.path}`;
-  return `${found.kind} ${found.kind === "commit" ? found.of.sha : found.of.id}`;
+function seedKey(node: SeedNode): string {
+  if (node.kind === "symbol") return `symbol ${node.of.path} ${node.of.seq}`;
+  if (node.kind === "file") return `file ${node.path}`;
+  return `${node.kind} ${node.kind === "commit" ? node.of.sha : node.of.id}`;
 }
 
-/** Whether a word of a question is a name by the look of it: `runGit`, `run_git`, `Type.method`, `HTTP2`. */
-const isTelling = (name: string) => /[_.:#$]|\p{Ll}\p{Lu}|\p{Lu}.*\p{Ll}.*\p{Lu}|\p{N}/u.test(name);
-/** A plain word that more definitions have is no name that somebody asks for. */
+/** Whether a word of a query is a name by its form: `runGit`, `run_git`, `Type.method`, `HTTP2`. */
+const looksLikeName = (word: string) => /[_.:#$]|\p{Ll}\p{Lu}|\p{Lu}.*\p{Ll}.*\p{Lu}|\p{N}/u.test(word);
+/** If more definitions have a plain word as their name, the query does not mean one of them. */
 const MAX_PLAIN = 3;
 
-/** Kinds of definitions, the likeliest to be asked for first. */
+/** Kinds of definitions, the most likely target of a query first. */
 const kinds = ["class", "interface", "function", "method", "type", "constant", "macro", "module", "variable"];
 
-/** Definitions whose name stands in the question, `Type.method` before others. */
-function byName({ head }: Searched, names: readonly string[], most = Number.POSITIVE_INFINITY): Found[] {
+/** Definitions that the query names, `Type.method` before others. */
+function byName(head: HeadFacts, names: readonly string[], most = Number.POSITIVE_INFINITY): SeedNode[] {
   const found = names.flatMap((name) => {
     const [last = "", container] = name.split(/[.:#]+/).toReversed();
     const all = head.named(last);
@@ -139,19 +121,20 @@ function byName({ head }: Searched, names: readonly string[], most = Number.POSI
       return { of, rank: [isOf ? 0 : 1, kindRank(of.path), kind < 0 ? 20 : kind, of.exported ? 0 : 1] };
     });
   });
-  const sorted = found
+  return found
     .filter(({ of }) => of.kind !== "section" && of.kind !== "test")
-    .sort((a, b) => compare(a.rank, b.rank));
-  return sorted.slice(0, MAX_LISTED).map(({ of }) => ({ kind: "symbol", of }));
+    .sort((a, b) => compareRanks(a.rank, b.rank))
+    .slice(0, MAX_LISTED)
+    .map(({ of }) => symbol(of));
 }
 
-function compare(left: readonly number[], right: readonly number[]): number {
+function compareRanks(left: readonly number[], right: readonly number[]): number {
   const at = left.findIndex((value, index) => value !== right[index]);
   return at < 0 ? 0 : (left[at] ?? 0) - (right[at] ?? 0);
 }
 
-/** Files that the question names: by the whole path, or by how it ends. */
-function byWholePath({ head }: Searched, query: string): Found[] {
+/** Files that the query names: by the whole path, or by its end. */
+function byWholePath(head: HeadFacts, query: string): SeedNode[] {
   const asked = (query.slice(0, MAX_QUERY).match(/[^\s"'`,;()?!]+\.\w{1,10}/g) ?? []).slice(0, MAX_WORDS);
   const found = asked.flatMap((one) =>
     head.files.has(one) ? [one] : [...head.files.keys()].filter((path) => path.endsWith(`/${one}`)),
@@ -159,8 +142,8 @@ function byWholePath({ head }: Searched, query: string): Found[] {
   return found.slice(0, MAX_LISTED).map((path) => ({ kind: "file", path }));
 }
 
-/** Files whose path has words of the question. */
-function byPath({ head }: Searched, names: readonly string[], words: readonly string[]): Found[] {
+/** Files whose paths have words of the query. */
+function byPath(head: HeadFacts, names: readonly string[], words: readonly string[]): SeedNode[] {
   const wanted = new Set([...words, ...names.flatMap(partsOf)]);
   const hits = new Map<string, number>();
   for (const word of wanted)
@@ -175,42 +158,133 @@ function byPath({ head }: Searched, names: readonly string[], words: readonly st
   return scored.slice(0, MAX_LISTED).map(({ path }) => ({ kind: "file", path }));
 }
 
-/** Texts by their words, the rarer ones counting more. */
-function byText<One>(all: readonly One[], words: readonly string[], textOf: (one: One) => string): One[] {
-  if (all.length === 0 || words.length === 0) return [];
-  const texts = all.map((one) => ({ one, has: new Set(wordsOf(textOf(one)).split(" ")) }));
+/** Commits or findings by their words; rarer words count more. */
+function byText<Item>(
+  items: readonly Item[],
+  words: readonly string[],
+  textOf: (item: Item) => string,
+): Item[] {
+  if (items.length === 0 || words.length === 0) return [];
+  const texts = items.map((item) => ({ item, has: new Set(wordsOf(textOf(item)).split(" ")) }));
   const weights = words.map((word) => {
     const count = texts.filter(({ has }) => has.has(word)).length;
-    return count === 0 ? 0 : Math.log(1 + all.length / count);
+    return count === 0 ? 0 : Math.log(1 + items.length / count);
   });
-  const scored = texts.map(({ one, has }) => ({
-    one,
+  const scored = texts.map(({ item, has }) => ({
+    item,
     score: words.reduce((sum, word, at) => sum + (has.has(word) ? (weights[at] ?? 0) : 0), 0),
   }));
   const most = weights.reduce((sum, one) => sum + one, 0);
-  // One common word of a long question is no match.
+  // One common word of a long query is no match.
   return scored
     .filter(({ score }) => score > most / 4)
     .sort((a, b) => b.score - a.score)
     .slice(0, MAX_LISTED)
-    .map(({ one }) => one);
+    .map(({ item }) => item);
 }
 
-async function byMeaning(
-  { nearest, head }: Searched,
+async function byVectors(
+  { nearest, head }: SearchSources,
   query: string,
   k: number,
   signal: AbortSignal,
-): Promise<Found[]> {
+): Promise<SeedNode[]> {
   if (!nearest) return [];
   const chunks = await nearest.nearest(query, Math.max(2 * k, 10), signal);
   return chunks.flatMap(({ oid, startLine, endLine }) =>
-    head.pathsWith(oid).map((path): Found => {
-      const inside = head
+    head.pathsWith(oid).map((path): SeedNode => {
+      const first = head
         .definitionsIn(path)
-        .filter(({ start, end }) => start <= endLine && end >= startLine && start >= startLine - 2);
-      const [of] = inside;
-      return of ? { kind: "symbol", of } : { kind: "file", path };
+        .find(({ start, end }) => start <= endLine && end >= startLine && start >= startLine - 2);
+      return first ? symbol(first) : { kind: "file", path };
     }),
   );
+}
+
+/** Best rows of each schema that are ranked further. */
+const MAX_ROWS = 200;
+/** Rows that are enough to choose from. */
+const ENOUGH_ROWS = 100;
+
+/** Definitions and sections by their words, the best first: bm25, with words of the name weighing more than words of the text. */
+function byWords(database: DatabaseSync, head: HeadFacts, words: readonly string[]): DefinitionAt[] {
+  if (words.length === 0) return [];
+  const scored = (["main", "temp"] as const).flatMap((schema) =>
+    matchingRows(database, schema, words).flatMap((row) =>
+      head.pathsOf(Number(row.blob)).map((path) => {
+        const of = definitionOf(row, path);
+        return { of, score: Number(row.rank) * nameMatch(of, head, words) * worthOf(of) };
+      }),
+    ),
+  );
+  return scored.sort((a, b) => a.score - b.score).map(({ of }) => of);
+}
+
+function matchingRows(database: DatabaseSync, schema: Schema, words: readonly string[]) {
+  const prefix = tablePrefix(schema);
+  const table = `${prefix}words`;
+  const matches = `FROM ${schema}.${table} WHERE ${table} MATCH ?
+    AND EXISTS (SELECT 1 FROM temp.present WHERE blob = ${table}.rowid >> ${SEQ_BITS})`;
+  const counting = database.prepare(`SELECT count(*) AS rows FROM (SELECT 1 ${matches} LIMIT ?)`);
+  const count = (expression: string, most: number) => Number(counting.get(expression, most)?.rows ?? 0);
+  const found = `SELECT rowid AS id, bm25(${table}, 8.0, 1.0) AS rank ${matches} ORDER BY rank LIMIT ${MAX_ROWS}`;
+  return database
+    .prepare(
+      `SELECT definition.*, rank FROM (${found}) JOIN ${schema}.${prefix}definition AS definition
+        ON blob = id >> ${SEQ_BITS} AND seq = id & ${2 ** SEQ_BITS - 1} ORDER BY rank`,
+    )
+    .all(expressionFor(words, count, ENOUGH_ROWS));
+}
+
+/** 1 to 2, by the share of the words that are in the name or the path. */
+function nameMatch({ name, path }: DefinitionAt, head: HeadFacts, words: readonly string[]): number {
+  const parts = [...partsOf(name), ...head.pathParts(path)];
+  return 1 + words.filter((word) => parts.includes(word)).length / words.length;
+}
+
+const worthOf = ({ kind, path }: DefinitionAt) =>
+  fileWorth(path) * (kind === "test" ? 0.6 : kind === "section" ? 1.2 : kind === "field" ? 0.7 : 1);
+
+const fileWorth = (path: string): number => [1, 0.8, 1, 0.3][kindRank(path)] ?? 1;
+
+/** Words in more rows than this are slow: every match is ranked. */
+const FREQUENT = 1_500;
+/** Frequent words that are used, the rarest first. */
+const MAX_FREQUENT = 4;
+
+/**
+ * The FTS5 expression for some words. If none is frequent, it matches every row with any of them. Of frequent words it only matches
+ * the rows that rank first: with one of the words in the name and the others anywhere. It becomes wider while fewer than `wanted`
+ * rows match.
+ *
+ * @param count how many rows match an expression, counted up to `most`
+ */
+export function expressionFor(
+  words: readonly string[],
+  count: (expression: string, most: number) => number,
+  wanted: number,
+): string {
+  const quoted = [...new Set(words)].map((word) => `"${word.replaceAll('"', "")}"`);
+  const counted = quoted
+    .map((word) => ({ word, rows: count(word, FREQUENT + 1) }))
+    .sort((a, b) => a.rows - b.rows);
+  const rare = counted.filter(({ rows }) => rows <= FREQUENT).map(({ word }) => word);
+  const frequent = counted.filter(({ rows }) => rows > FREQUENT).map(({ word }) => word);
+  if (frequent.length === 0) return any(quoted);
+  const few = frequent.slice(0, MAX_FREQUENT);
+  const tier = tiersOf(few).find((one) => count(one, wanted) >= wanted) ?? any(few);
+  if (rare.length === 0) return tier;
+  // A frequent word next to a rare one counts as well.
+  return any([...rare, `(${any(rare)} AND ${any(frequent)})`, tier]);
+}
+
+const any = (parts: readonly string[]): string => `(${parts.join(" OR ")})`;
+const all = (parts: readonly string[]): string => `(${parts.join(" AND ")})`;
+
+/** Expressions for some words, from the narrowest to the widest. */
+function tiersOf(words: readonly string[]): string[] {
+  const inName = `name : ${any(words)}`;
+  if (words.length === 1) return [inName];
+  const pairs = any(words.flatMap((one, at) => words.slice(at + 1).map((other) => all([one, other]))));
+  return [`((${inName}) AND ${all(words)}) OR name : ${pairs}`, `(${inName}) AND ${pairs}`, pairs];
 }

@@ -1,222 +1,222 @@
+import type { Modules } from "../code/imports.ts";
 import { fileKindOf } from "../tools/file-kind.ts";
-import type { GraphEdge } from "../tools/tool.ts";
-import { AnswerBuilder, commitNode, fileId, fileNode, findingNode, nodeOf, symbolNode } from "./answer.ts";
-import type { Callers } from "./callers.ts";
-import { type CallSite, type EarlierFinding, type GraphCommit, SHOWN_CERTAINTY } from "./graph.ts";
-import type { DefinitionAt, Head } from "./head.ts";
-import type { Modules } from "./modules.ts";
+import type { GraphAnswer, GraphEdge, GraphNode } from "../tools/tool.ts";
+import { type Callers, importersOf, SHOWN_CERTAINTY } from "./callers.ts";
+import type { CallSite, GraphCommit, GraphFinding } from "./graph.ts";
 import type { Intent, Seed } from "./search.ts";
-import { stemOf } from "./store.ts";
+import type { DefinitionAt, HeadFacts } from "./store.ts";
 
-/** What the steps are made with. */
-export interface Ground {
-  head: Head;
+interface ExpansionSources {
+  head: HeadFacts;
   modules: Modules;
   callers: Callers;
   commits: readonly GraphCommit[];
-  findings: readonly EarlierFinding[];
+  findings: readonly GraphFinding[];
 }
 
-/** Edges of one kind that are shown of one thing; more where the question is about them. */
+/** Maximum edges of one kind shown for one node; more if the query asks for them. */
 const FEW = 6;
 const MANY = 25;
-/** What a step away is worth of what it was found by. */
+/** Factor of the score for each step away. */
 const FADING = 0.5;
 const MAX_COMMITS = 3;
+const MAX_MESSAGE = 600;
 
-/** Goes from what a question is about to what is connected with it. */
-export class Steps {
-  readonly #ground: Ground;
+/** Goes from the matches of a query to the nodes connected with them. */
+export function expandSeeds(seeds: readonly Seed[], intent: Intent, sources: ExpansionSources): GraphAnswer {
+  const expansion = new Expansion(intent, sources);
+  for (const seed of seeds) expansion.seed(seed);
+  for (const seed of seeds) expansion.expand(seed);
+  return { nodes: [...expansion.nodes.values()], edges: [...expansion.edges.values()] };
+}
+
+const isTest = (path: string) => fileKindOf(path) === "test";
+
+class Expansion {
+  /** By id. A node keeps the score with which it was found first. */
+  readonly nodes = new Map<string, GraphNode>();
+  readonly edges = new Map<string, GraphEdge>();
   readonly #intent: Intent;
-  readonly answer = new AnswerBuilder();
+  readonly #sources: ExpansionSources;
 
-  constructor(ground: Ground, intent: Intent) {
-    this.#ground = ground;
+  constructor(intent: Intent, sources: ExpansionSources) {
     this.#intent = intent;
+    this.#sources = sources;
   }
 
-  from(seeds: readonly Seed[]): void {
-    for (const seed of seeds) this.answer.node(nodeOf(seed));
-    for (const seed of seeds) {
-      if (seed.kind === "symbol" && seed.of.kind === "section") this.#ofSection(seed.of, seed.score);
-      else if (seed.kind === "symbol") this.#ofSymbol(seed.of, seed.score);
-      else if (seed.kind === "file") this.#ofFile(seed.path, seed.score);
-      else if (seed.kind === "commit") this.#ofCommit(seed.of, seed.score);
-      else this.#about(seed.of, seed.score);
+  /** Adds the node of a seed. Answers its id. */
+  seed(seed: Seed): string {
+    if (seed.kind === "symbol") return this.#symbol(seed.of, seed.score);
+    if (seed.kind === "file") return this.#file(seed.path, seed.score);
+    if (seed.kind === "commit") return this.#commit(seed.of, seed.score);
+    return this.#finding(seed.of, seed.score);
+  }
+
+  expand(seed: Seed): void {
+    if (seed.kind === "symbol" && seed.of.kind === "section") this.#expandSection(seed.of, seed.score);
+    else if (seed.kind === "symbol") this.#expandSymbol(seed.of, seed.score);
+    else if (seed.kind === "file") this.#expandFile(seed.path, seed.score);
+    else if (seed.kind === "commit") this.#expandCommit(seed.of, seed.score);
+    else this.#expandFinding(seed.of, seed.score);
+  }
+
+  #symbol(of: DefinitionAt, score: number): string {
+    const name = of.container === null ? of.name : `${of.container}.${of.name}`;
+    const isSection = of.kind === "section";
+    return this.#add({
+      id: isSection ? `document:${of.path}@${of.start}` : `symbol:${of.path}#${name}@${of.start}`,
+      kind: isSection ? "document" : "symbol",
+      ...{ name, path: of.path, startLine: of.docStart, endLine: of.end, excerpt: of.excerpt, score },
+    });
+  }
+
+  #file(path: string, score: number): string {
+    const lines = { startLine: null, endLine: null };
+    return this.#add({ id: `file:${path}`, kind: "file", name: path, path, ...lines, excerpt: "", score });
+  }
+
+  #commit({ sha, author, date, message }: GraphCommit, score: number): string {
+    const [name = ""] = message.split("\n");
+    const excerpt = `${date.slice(0, 10)} ${author}\n${message.trim()}`.slice(0, MAX_MESSAGE);
+    const place = { path: null, startLine: null, endLine: null };
+    return this.#add({ id: `commit:${sha}`, kind: "commit", name, ...place, excerpt, score });
+  }
+
+  #finding({ id, path, line, title, body, fate }: GraphFinding, score: number): string {
+    const excerpt = `${fate}\n${body}`.slice(0, MAX_MESSAGE);
+    const place = { path, startLine: line, endLine: line };
+    return this.#add({ id: `finding:${id}`, kind: "finding", name: title, ...place, excerpt, score });
+  }
+
+  #add(node: GraphNode): string {
+    if (!this.nodes.has(node.id)) this.nodes.set(node.id, { ...node, score: round(node.score) });
+    return node.id;
+  }
+
+  #edge(from: string, kind: GraphEdge["kind"], to: string, line: number | null, certainty = 1): void {
+    if (from === to) return;
+    const key = `${from}\0${kind}\0${to}\0${kind === "calls" ? line : ""}`;
+    if (!this.edges.has(key)) this.edges.set(key, { from, to, kind, line, certainty: round(certainty) });
+  }
+
+  #expandSymbol(of: DefinitionAt, score: number): void {
+    const { callers } = this.#sources;
+    const id = this.#symbol(of, score);
+    this.#edge(this.#file(of.path, score * FADING), "defines", id, of.start);
+    const definitions = callers.definitionsAt({ path: of.path, name: of.name, line: of.signatureEnd });
+    const calls = callers.callsOf(definitions);
+    const most = this.#intent.callers ? MANY : FEW;
+    this.#addSites(calls.filter(({ path }) => !isTest(path)).slice(0, most), "calls", id, score);
+    const mostTests = this.#intent.tests ? MANY : FEW / 2;
+    this.#addSites(calls.filter(({ path }) => isTest(path)).slice(0, mostTests), "tests", id, score);
+    this.#addSites(callers.usesOf(definitions).slice(0, most), "references", id, score);
+    this.#addCallees(of, id, score);
+    this.#addHistory(of.path, score, of);
+  }
+
+  /** Edges from the definitions around some places, or from their files. */
+  #addSites(sites: readonly CallSite[], kind: GraphEdge["kind"], to: string, score: number): void {
+    for (const { path, line, certainty, within } of sites) {
+      const around =
+        within &&
+        this.#sources.head
+          .definitionsIn(path)
+          .find((one) => one.start === within.startLine && one.name === within.name);
+      const worth = score * FADING * certainty;
+      const from = around ? this.#symbol(around, worth) : this.#file(path, worth);
+      this.#edge(from, kind, to, line, certainty);
     }
   }
 
-  #ofSymbol(of: DefinitionAt, score: number): void {
-    const id = this.answer.node(symbolNode(of, score));
-    this.answer.edge(this.answer.node(fileNode(of.path, score * FADING)), "defines", id, of.start, 1);
-    this.#callersOf(of, id, score);
-    this.#usersOf(of, id, score);
-    this.#calledBy(of, id, score);
-    this.#pathHistory(of.path, score, of);
-  }
-
-  #callersOf(of: DefinitionAt, id: string, score: number): void {
-    const { callers } = this.#ground;
-    const sites = callers.of(
-      callers.at({ path: of.path, name: of.name, line: of.signatureEnd }),
-      SHOWN_CERTAINTY,
-    );
-    const isTest = (path: string) => fileKindOf(path) === "test";
-    const groups = [
-      {
-        of: sites.filter(({ path }) => !isTest(path)),
-        kind: "calls",
-        most: this.#intent.callers ? MANY : FEW,
-      },
-      {
-        of: sites.filter(({ path }) => isTest(path)),
-        kind: "tests",
-        most: this.#intent.tests ? MANY : FEW / 2,
-      },
-    ] as const;
-    for (const { of: group, kind, most } of groups)
-      for (const site of group.slice(0, most)) this.#site(site, kind, id, score);
-  }
-
-  /** Where it is used and not called: types, constants, functions that are handed on. */
-  #usersOf(of: DefinitionAt, id: string, score: number): void {
-    const { callers } = this.#ground;
-    const place = { path: of.path, name: of.name, line: of.signatureEnd };
-    const sites = callers.usesOf(callers.at(place), SHOWN_CERTAINTY);
-    for (const site of sites.slice(0, this.#intent.callers ? MANY : FEW))
-      this.#site(site, "references", id, score);
-  }
-
-  /** An edge from the definition around a place, or from its file. */
-  #site(
-    { path, line, certainty, within }: CallSite,
-    kind: GraphEdge["kind"],
-    id: string,
-    score: number,
-  ): void {
-    const around =
-      within &&
-      this.#ground.head
-        .definitionsIn(path)
-        .find((one) => one.start === within.startLine && one.name === within.name);
-    const worth = score * FADING * certainty;
-    const node = around ? symbolNode(around, worth) : fileNode(path, worth);
-    this.answer.edge(this.answer.node(node), kind, id, line, certainty);
-  }
-
-  /** What it calls itself, as far as it is part of the repository. */
-  #calledBy(of: DefinitionAt, id: string, score: number): void {
-    const { head, callers } = this.#ground;
+  /** What a definition calls in this repository. */
+  #addCallees(of: DefinitionAt, id: string, score: number): void {
+    const { head, callers } = this.#sources;
     const seen = new Set<string>();
     for (const reference of head.referencesIn(of.path)) {
       if (seen.size >= FEW || reference.line > of.end) break;
       if (reference.line < of.start || reference.role !== "call" || seen.has(reference.name)) continue;
-      const meant = callers.meantBy(reference);
-      if (
-        !meant ||
-        meant.certainty < SHOWN_CERTAINTY ||
-        (meant.of.path === of.path && meant.of.seq === of.seq)
-      )
-        continue;
+      const callee = callers.calleeOf(reference);
+      if (!callee || callee.certainty < SHOWN_CERTAINTY) continue;
+      if (callee.of.path === of.path && callee.of.seq === of.seq) continue;
       seen.add(reference.name);
-      const to = this.answer.node(symbolNode(meant.of, score * FADING * meant.certainty));
-      this.answer.edge(id, "calls", to, reference.line, meant.certainty);
+      const to = this.#symbol(callee.of, score * FADING * callee.certainty);
+      this.#edge(id, "calls", to, reference.line, callee.certainty);
     }
   }
 
-  #ofFile(path: string, score: number): void {
-    const { head, modules } = this.#ground;
-    const id = this.answer.node(fileNode(path, score));
+  #expandFile(path: string, score: number): void {
+    const { head, modules } = this.#sources;
+    const near = score * FADING;
+    const id = this.#file(path, score);
     const top = head
       .definitionsIn(path)
       .filter(({ outer, exported, kind }) => outer === null && exported && kind !== "test");
-    for (const one of top.slice(0, FEW))
-      this.answer.edge(id, "defines", this.answer.node(symbolNode(one, score * FADING)), one.start, 1);
+    for (const one of top.slice(0, FEW)) this.#edge(id, "defines", this.#symbol(one, near), one.start);
     const targets = new Map<string, number>();
     for (const { specifier, line } of head.importsIn(path))
       if (specifier !== "")
         for (const target of modules.resolve(path, specifier))
           if (!targets.has(target)) targets.set(target, line);
     for (const [target, line] of [...targets].slice(0, FEW))
-      this.answer.edge(id, "imports", this.answer.node(fileNode(target, score * FADING)), line, 1);
-    for (const importer of this.#importersOf(path)) {
-      const kind = fileKindOf(importer) === "test" ? "tests" : "imports";
-      this.answer.edge(this.answer.node(fileNode(importer, score * FADING)), kind, id, null, 1);
-    }
-    this.#pathHistory(path, score, null);
-  }
-
-  #importersOf(path: string): string[] {
-    const { head, modules } = this.#ground;
-    const stems = new Set([stemOf(path), stemOf(path.slice(0, Math.max(0, path.lastIndexOf("/"))))]);
-    const found = [...stems].filter(Boolean).flatMap((stem) => head.importsNaming(stem));
-    const importers = found.filter(
-      ({ path: from, specifier }) => from !== path && modules.resolve(from, specifier).includes(path),
-    );
-    const isTest = (from: string) => fileKindOf(from) === "test";
-    const all = [...new Set(importers.map((one) => one.path))].sort();
-    return [
-      ...all.filter((one) => !isTest(one)).slice(0, this.#intent.callers ? MANY : FEW),
-      ...all.filter(isTest).slice(0, this.#intent.tests ? MANY : FEW),
+      this.#edge(id, "imports", this.#file(target, near), line);
+    const importers = [...importersOf(path, head, modules)].filter((from) => from !== path).sort();
+    const shown = [
+      ...importers.filter((one) => !isTest(one)).slice(0, this.#intent.callers ? MANY : FEW),
+      ...importers.filter(isTest).slice(0, this.#intent.tests ? MANY : FEW),
     ];
+    for (const one of shown) this.#edge(this.#file(one, near), isTest(one) ? "tests" : "imports", id, null);
+    this.#addHistory(path, score, null);
   }
 
-  /** Commits that changed a path, and findings about it. */
-  #pathHistory(path: string, score: number, of: DefinitionAt | null): void {
-    const { commits, findings } = this.#ground;
+  /** Findings about a path, or about a definition in it, and commits that changed the path. */
+  #addHistory(path: string, score: number, of: DefinitionAt | null): void {
+    const { commits, findings } = this.#sources;
     const about = findings.filter((one) => one.path === path && (of === null || isIn(one.line, of)));
-    for (const one of about.slice(0, FEW)) this.#about(one, score * FADING);
+    for (const one of about.slice(0, FEW)) this.#expandFinding(one, score * FADING);
     if (!this.#intent.history) return;
     for (const one of commits.filter(({ paths }) => paths.includes(path)).slice(0, MAX_COMMITS)) {
-      const commit = this.answer.node(commitNode(one, score * FADING));
-      this.answer.edge(commit, "changed", this.answer.node(fileNode(path, score * FADING)), null, 1);
+      const commit = this.#commit(one, score * FADING);
+      this.#edge(commit, "changed", this.#file(path, score * FADING), null);
     }
   }
 
-  #ofCommit(of: GraphCommit, score: number): void {
-    const id = this.answer.node(commitNode(of, score));
-    // What was moved away or is withheld is not at the head.
-    const present = of.paths.filter((path) => this.#ground.head.files.has(path));
+  #expandCommit(of: GraphCommit, score: number): void {
+    const id = this.#commit(of, score);
+    // Files that were moved away or are withheld are not at the head.
+    const present = of.paths.filter((path) => this.#sources.head.files.has(path));
     for (const path of present.slice(0, FEW))
-      this.answer.edge(id, "changed", this.answer.node(fileNode(path, score * FADING)), null, 1);
+      this.#edge(id, "changed", this.#file(path, score * FADING), null);
   }
 
-  #about(of: EarlierFinding, score: number): void {
-    const { head } = this.#ground;
-    const id = this.answer.node(findingNode(of, score));
+  #expandFinding(of: GraphFinding, score: number): void {
+    const { head } = this.#sources;
+    const id = this.#finding(of, score);
     if (!head.files.has(of.path)) return;
-    const around = head
-      .definitionsIn(of.path)
-      .filter((one) => of.line !== null && isIn(of.line, one))
-      .at(-1);
-    const to = around ? symbolNode(around, score * FADING) : fileNode(of.path, score * FADING);
-    this.answer.edge(id, "about", this.answer.node(to), null, 1);
+    const around = head.definitionsIn(of.path).findLast((one) => isIn(of.line, one));
+    const to = around ? this.#symbol(around, score * FADING) : this.#file(of.path, score * FADING);
+    this.#edge(id, "about", to, null);
   }
 
-  /** Names in backticks that only one definition of the repository has. */
-  #ofSection(of: DefinitionAt, score: number): void {
-    const { head } = this.#ground;
-    const id = this.answer.node(symbolNode(of, score));
-    const names = new Set(
-      [...of.excerpt.matchAll(/`([\p{L}_$][\p{L}\p{N}_$]{2,60})(?:\(\))?`/gu)].map((one) => one[1] ?? ""),
-    );
-    for (const name of names) {
+  /** A section documents the files it names, and the names in backticks that have one definition in the repository. */
+  #expandSection(of: DefinitionAt, score: number): void {
+    const { head } = this.#sources;
+    const near = score * FADING;
+    const id = this.#symbol(of, score);
+    const names = of.excerpt.matchAll(/`([\p{L}_$][\p{L}\p{N}_$]{2,60})(?:\(\))?`/gu);
+    for (const name of new Set([...names].map((match) => match[1] ?? ""))) {
       const [one, ...others] = head
         .named(name)
-        .filter(({ kind, path }) => kind !== "section" && fileKindOf(path) !== "test");
-      if (one && others.length === 0)
-        this.answer.edge(id, "documents", this.answer.node(symbolNode(one, score * FADING)), null, 0.8);
+        .filter(({ kind, path }) => kind !== "section" && !isTest(path));
+      if (one && others.length === 0) this.#edge(id, "documents", this.#symbol(one, near), null, 0.8);
     }
-    const paths = new Set(
-      [...of.excerpt.matchAll(/[\w./-]{1,200}\.\w{1,5}\b/g)].map((one) => one[0].replace(/^\.\//, "")),
-    );
-    for (const path of paths)
-      if (head.files.has(path))
-        this.answer.edge(id, "documents", this.answer.node(fileNode(path, score * FADING)), null, 0.9);
-    this.answer.edge(fileId(of.path), "defines", id, of.start, 1);
-    this.answer.node(fileNode(of.path, score * FADING));
+    const paths = of.excerpt.matchAll(/[\w./-]{1,200}\.\w{1,5}\b/g);
+    for (const path of new Set([...paths].map(([match]) => match.replace(/^\.\//, ""))))
+      if (head.files.has(path)) this.#edge(id, "documents", this.#file(path, near), null, 0.9);
+    this.#edge(this.#file(of.path, near), "defines", id, of.start);
   }
 }
+
+const round = (value: number) => Math.round(value * 10_000) / 10_000;
 
 const isIn = (line: number | null, { docStart, end }: DefinitionAt) =>
   line !== null && docStart <= line && line <= end;

@@ -1,16 +1,16 @@
 /**
- * What is known of a value without running a compiler, as a short text that is followed when somebody asks:
+ * The type of a value without running a compiler, as a short text that a query evaluates (`Values`):
  *
- *     :Name        an instance of what this file calls Name (`:ns.Name` too)
- *     =name        what this file calls name: a class, a function, a module, a constant
- *     ^Name        an instance of what Name extends
- *     ?            nobody knows
+ *     :Name        an instance of Name (`:ns::Name` for a name in a namespace)
+ *     =name        the definition itself: a class, a function, a module, a constant
+ *     ^Name        an instance of the class that Name extends
+ *     ?            unknown
  *     X.member     a member of it
- *     X()          what a call of it answers
+ *     X()          what a call of it returns
  *     X[]          an element of it
  *     X@           a collection of it
  *
- * Each is written in the words of the file that it comes from.
+ * Names are those of the file that the expression comes from.
  */
 export type TypeExpression = string;
 
@@ -27,8 +27,8 @@ const word = "[\\p{L}_$#][\\p{L}\\p{N}_$]*";
 const head = new RegExp(`^([:=^?])(${word}(?:::${word})*)?`, "u");
 const step = new RegExp(`\\.(${word})|\\(\\)|\\[\\]|@`, "uy");
 
-/** Takes an expression apart; an instance of `ns.Name` keeps its name whole: its members begin behind `~`. */
-export function parseType(text: TypeExpression): Parts {
+/** Parses an expression. An invalid one is unknown. */
+export function parseTypeExpression(text: TypeExpression): Parts {
   const found = head.exec(text);
   if (!found) return { base: "unknown", name: "", steps: [] };
   const steps: Step[] = [];
@@ -42,8 +42,8 @@ export function parseType(text: TypeExpression): Parts {
   return { base: bases[found[1] as keyof typeof bases], name: found[2] ?? "", steps };
 }
 
-/** Adds a step, where there is something to go on from. */
-export const after = (type: TypeExpression, next: string): TypeExpression =>
+/** Adds a step. What is unknown stays unknown. */
+export const appendStep = (type: TypeExpression, next: string): TypeExpression =>
   type === "?" ? "?" : type + next;
 
 const wrappers =
@@ -55,8 +55,8 @@ const nothing =
   /^(?:null|undefined|None|void|never|unknown|any|object|false|true|string|number|boolean|bigint|symbol|str|int|float|bool|bytes|Any)$/;
 
 /**
- * An annotation of TypeScript or Python as a type expression. Of a union what is left without `null` counts, where that is
- * one thing.
+ * An annotation of TypeScript or Python as a type expression. `null` is ignored in a union; a union of several other types is
+ * unknown.
  */
 export function typeOfAnnotation(text: string): TypeExpression {
   const bare = text
@@ -65,7 +65,7 @@ export function typeOfAnnotation(text: string): TypeExpression {
     .replace(/^(?:readonly|asserts \w+ is|[\w$]+ is|typeof|unique|abstract new|keyof)\s+/, "")
     .trim();
   if (bare.length > 300) return "?";
-  // The class itself, and not one of it.
+  // The class itself, not an instance.
   const itself = /^(?:(?:\w+\.)?[Tt]ype\[\s*["']?([\w.]+)["']?\s*\])$/.exec(bare)?.[1];
   if (itself !== undefined) return `=${itself.replaceAll(".", "::")}`;
   const parts = splitTop(bare, "|").filter(
@@ -73,13 +73,13 @@ export function typeOfAnnotation(text: string): TypeExpression {
   );
   if (parts.length !== 1) return "?";
   const [one = ""] = splitTop(parts[0] ?? "", "&");
-  return typeOfOne(one.trim());
+  return typeOfPart(one.trim());
 }
 
-function typeOfOne(text: string): TypeExpression {
+function typeOfPart(text: string): TypeExpression {
   if (nothing.test(text)) return ":builtin";
   if (/^\(.*\)$/.test(text) && !text.includes("=>")) return typeOfAnnotation(text.slice(1, -1));
-  if (text.endsWith("[]")) return after(typeOfAnnotation(text.slice(0, -2)), "@");
+  if (text.endsWith("[]")) return appendStep(typeOfAnnotation(text.slice(0, -2)), "@");
   const generic = /^([\p{L}_$][\p{L}\p{N}_$.]*)\s*(?:<([\s\S]*)>|\[([\s\S]*)\])?$/u.exec(text);
   const name = generic?.[1];
   if (name === undefined) return "?";
@@ -88,13 +88,13 @@ function typeOfOne(text: string): TypeExpression {
   if (inner !== undefined) {
     const arguments_ = splitTop(inner, ",");
     if (wrappers.test(last)) return typeOfAnnotation(arguments_[0] ?? "");
-    if (collections.test(last)) return after(typeOfAnnotation(arguments_[0] ?? ""), "@");
-    if (maps.test(last)) return after(typeOfAnnotation(arguments_[1] ?? ""), "@");
+    if (collections.test(last)) return appendStep(typeOfAnnotation(arguments_[0] ?? ""), "@");
+    if (maps.test(last)) return appendStep(typeOfAnnotation(arguments_[1] ?? ""), "@");
   }
   return `:${name.replaceAll(".", "::")}`;
 }
 
-/** Parts of a type between separators that stand in no brackets. */
+/** Splits a text at the separators outside of brackets. */
 export function splitTop(text: string, separator: string): string[] {
   const parts: string[] = [];
   let [depth, from] = [0, 0];

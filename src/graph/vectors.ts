@@ -2,43 +2,54 @@ import type { DatabaseSync } from "node:sqlite";
 import { reasonByName } from "../diff/skipped-names.ts";
 import { AppError, errorLine } from "../errors.ts";
 import { Masks, type ScannedText } from "../secrets/masks.ts";
-import type { Embedder } from "./embed.ts";
-import { type Chunk, chunksToSend } from "./embed-chunks.ts";
 import { kindOf } from "./extract-facts.ts";
-import type { GraphFile, GraphSource, Nearest } from "./graph.ts";
-import { loadVectorExtension } from "./vectors-extension.ts";
-import { VectorStore } from "./vectors-store.ts";
+import type { GraphFile, GraphSource, VectorSearch } from "./graph.ts";
+import { loadVectorExtension, VectorStore } from "./vector-store.ts";
+
+/** Computes vectors of texts that are near to each other if the texts mean the same. */
+export interface Embedder {
+  /** Names the endpoint and the model. Vectors are only comparable with those of the same name. */
+  readonly name: string;
+  /** Rejects with an AppError. Without texts, sends nothing. */
+  embed(texts: readonly string[], signal: AbortSignal): Promise<Embedded>;
+}
+
+interface Embedded {
+  /** One for each text, in their order, all of one length. */
+  vectors: readonly Float32Array[];
+  /** Tokens of the request; estimated if the endpoint does not report them. */
+  tokens: number;
+}
 
 export interface VectorOptions {
   embedder: Embedder;
-  /** The files of the head; private ones are not among them, so nothing of them is ever sent. */
+  /** The files of the head without the private ones, so nothing of those is ever sent. */
   source: GraphSource;
-  /** What one update may take; what is left then comes with the next one. */
+  /** Limit of one update. The next one continues. */
   maxTokens: number;
-  /** Takes one line for whoever operates this. */
+  /** Gets one line for the operator. */
   warn(text: string): void;
 }
 
-/** What an update came to. */
 export interface VectorReport {
-  /** Blobs that have vectors now and had none before. */
+  /** Blobs that got vectors. */
   embedded: number;
-  /** Blobs that are still without: the tokens were used up, or the endpoint failed. */
+  /** Blobs still without vectors: the tokens were used up, or the endpoint failed. */
   left: number;
   tokens: number;
 }
 
-/** Finds parts of files by what they mean. Without sqlite-vec for this machine it finds nothing, and sends nothing. */
+/** Finds parts of files by meaning. Without sqlite-vec for this machine it finds nothing and sends nothing. */
 export interface Vectors {
-  /** For `openGraph`: takes its place in the index. What a file that is only read lacks is forgotten with the connection. */
-  open(database: DatabaseSync, writable: boolean): Nearest;
-  /** Makes the vectors that are missing, as far as the tokens reach. Rejects only when aborted; what is done stays. */
+  /** For `openGraph`: uses its database. If the file is only read, new vectors are forgotten with the connection. */
+  open(database: DatabaseSync, writable: boolean): VectorSearch;
+  /** Computes missing vectors within `maxTokens`. Only rejects if aborted; finished vectors stay. */
   update(signal: AbortSignal): Promise<VectorReport>;
 }
 
-/** Chunks of one request; endpoints take 2,048 texts and some 300,000 tokens. */
+/** Chunks of one request. Endpoints take 2,048 texts and some 300,000 tokens. */
 const BATCH = 96;
-/** A question is words or a few lines. */
+/** Characters of a query that are embedded. */
 const MAX_QUERY = 2_000;
 
 export function createVectors(options: VectorOptions): Vectors {
@@ -46,15 +57,15 @@ export function createVectors(options: VectorOptions): Vectors {
   const masks = new Masks();
   return {
     open(database, writable) {
-      stores = loadVectorExtension(database) ? storesIn(database, writable, options.embedder) : [];
-      return nearestIn(stores, options, masks);
+      stores = loadVectorExtension(database) ? openStores(database, writable, options.embedder) : [];
+      return searchIn(stores, options, masks);
     },
     update: (signal) => update(stores, options, masks, signal),
   };
 }
 
 /** The last one is written to. */
-function storesIn(database: DatabaseSync, writable: boolean, { name }: Embedder): VectorStore[] {
+function openStores(database: DatabaseSync, writable: boolean, { name }: Embedder): VectorStore[] {
   const main = new VectorStore(database, "main");
   if (writable) {
     main.prepare(name);
@@ -65,14 +76,18 @@ function storesIn(database: DatabaseSync, writable: boolean, { name }: Embedder)
   return main.holds(name) ? [main, own] : [own];
 }
 
-function nearestIn(stores: readonly VectorStore[], { embedder, warn }: VectorOptions, masks: Masks): Nearest {
-  let isUsable = true;
+function searchIn(
+  stores: readonly VectorStore[],
+  { embedder, warn }: VectorOptions,
+  masks: Masks,
+): VectorSearch {
+  let hasFailed = false;
   return {
     async nearest(query, k, signal) {
       const filled = stores.filter((store) => store.holds(embedder.name));
       const asked = masks.forPeople(masks.mask(await masks.learn(query)));
       const text = asked.slice(0, MAX_QUERY).trim();
-      if (!isUsable || filled.length === 0 || text === "") return [];
+      if (hasFailed || filled.length === 0 || text === "") return [];
       try {
         const [vector] = (await embedder.embed([text], signal)).vectors;
         if (!vector) return [];
@@ -80,9 +95,9 @@ function nearestIn(stores: readonly VectorStore[], { embedder, warn }: VectorOpt
         return found.toSorted((a, b) => a.distance - b.distance).slice(0, k);
       } catch (error) {
         if (signal.aborted) throw error;
-        // Words alone answer as well, and at once: nobody waits for an endpoint that is away a second time.
-        isUsable = false;
-        warn(`Questions to the graph are answered by words only: ${errorLine(error)}`);
+        // Later queries do not wait for an endpoint that is down.
+        hasFailed = true;
+        warn(`Graph queries are answered by words only: ${errorLine(error)}`);
         return [];
       }
     },
@@ -97,16 +112,16 @@ async function update(
 ): Promise<VectorReport> {
   const target = stores.at(-1);
   if (!target) return { embedded: 0, left: 0, tokens: 0 };
-  const missing = wantedBlobs(options.source.files).filter(
+  const missing = embeddableBlobs(options.source.files).filter(
     (oid) => !stores.some((store) => store.knows(oid)),
   );
   const batch = new Batch(target, options, signal);
   try {
-    const found = await learned(missing, options, masks, signal);
+    const secrets = await findSecrets(missing, options, masks, signal);
     for (const oid of missing) {
       signal.throwIfAborted();
       const text = await options.source.read(oid);
-      const ranges = found.get(oid) ?? [];
+      const ranges = secrets.get(oid) ?? [];
       if (!(await batch.take(oid, text === null ? [] : chunksToSend({ text, ranges }, masks)))) break;
     }
     await batch.flush();
@@ -117,8 +132,8 @@ async function update(
   return { embedded: batch.done, left: missing.length - batch.done, tokens: batch.tokens };
 }
 
-/** Where the secrets of blobs stand. All are read before anything is sent: a value may stand in one that does not show it. */
-async function learned(
+/** The ranges of secrets in blobs. Reads all of them before anything is sent: one file may reveal a secret of another one. */
+async function findSecrets(
   oids: readonly string[],
   { source }: VectorOptions,
   masks: Masks,
@@ -134,20 +149,20 @@ async function learned(
   return found;
 }
 
-/** Code and documents, as far as a person wrote them. */
-function wantedBlobs(files: readonly GraphFile[]): string[] {
+/** Code and documents that people wrote. */
+function embeddableBlobs(files: readonly GraphFile[]): string[] {
   const wanted = files.filter(({ path }) => kindOf(path) !== null && reasonByName(path) === null);
   return [...new Set(wanted.map(({ oid }) => oid))];
 }
 
-/** Blobs whose chunks go out together. */
+/** Blobs whose chunks are sent together. */
 class Batch {
   done = 0;
   tokens = 0;
   readonly #store: VectorStore;
   readonly #options: VectorOptions;
   readonly #signal: AbortSignal;
-  #waiting: { oid: string; chunks: readonly Chunk[] }[] = [];
+  #pending: { oid: string; chunks: readonly Chunk[] }[] = [];
 
   constructor(store: VectorStore, options: VectorOptions, signal: AbortSignal) {
     this.#store = store;
@@ -155,18 +170,18 @@ class Batch {
     this.#signal = signal;
   }
 
-  /** False where the tokens do not reach for it. */
+  /** False if the tokens are used up. */
   async take(oid: string, chunks: readonly Chunk[]): Promise<boolean> {
-    const waiting = [...this.#waiting, { oid, chunks }].flatMap((one) => one.chunks);
-    if (this.tokens + estimateOf(waiting) > this.#options.maxTokens) return false;
-    this.#waiting.push({ oid, chunks });
-    if (waiting.length >= BATCH) await this.flush();
+    const pending = [...this.#pending, { oid, chunks }].flatMap((one) => one.chunks);
+    if (this.tokens + estimateTokens(pending) > this.#options.maxTokens) return false;
+    this.#pending.push({ oid, chunks });
+    if (pending.length >= BATCH) await this.flush();
     return true;
   }
 
   async flush(): Promise<void> {
-    const blobs = this.#waiting;
-    this.#waiting = [];
+    const blobs = this.#pending;
+    this.#pending = [];
     const texts = blobs.flatMap(({ chunks }) => chunks.map(({ text }) => text));
     const { vectors, tokens } =
       texts.length > 0 ? await this.#options.embedder.embed(texts, this.#signal) : { vectors: [], tokens: 0 };
@@ -179,5 +194,64 @@ class Batch {
 }
 
 /** Code has about three characters a token. */
-const estimateOf = (chunks: readonly Chunk[]) =>
+const estimateTokens = (chunks: readonly Chunk[]) =>
   Math.ceil(chunks.reduce((sum, { text }) => sum + text.length, 0) / 3);
+
+/** A part of a file with a vector of its own. Lines are 1-indexed and inclusive. */
+interface Chunk {
+  startLine: number;
+  endLine: number;
+  text: string;
+}
+
+/** About 500 tokens: the smallest models take them, and they are few enough to mean one thing. */
+const MAX_CHARACTERS = 1_800;
+const MAX_LINES = 60;
+/** From this share of a full chunk on, it ends before a line that starts something new. */
+const ENOUGH = 0.4;
+/** Chunks of one file. The rest is only found by words. */
+const MAX_CHUNKS = 80;
+/** Characters of a line that are sent. */
+const MAX_LINE = 400;
+
+/** The parts of a file that may be sent, without its secrets and without those that another file revealed. */
+export function chunksToSend(text: ScannedText, masks: Masks): Chunk[] {
+  const clean = masks.forPeople(masks.mask(text));
+  return splitIntoChunks(clean.split("\n"));
+}
+
+/** Splits a file where something new starts: at an unindented line after an empty one, if possible. */
+function splitIntoChunks(lines: readonly string[]): Chunk[] {
+  const chunks: Chunk[] = [];
+  let start = 0;
+  let size = 0;
+  for (const [at, line] of lines.entries()) {
+    const length = Math.min(line.length, MAX_LINE) + 1;
+    const full = Math.max(size / MAX_CHARACTERS, (at - start) / MAX_LINES);
+    const isOver = size + length > MAX_CHARACTERS || at - start >= MAX_LINES;
+    if (at > start && (isOver || (full >= ENOUGH && startsAnew(lines, at)))) {
+      addChunk(chunks, lines, start, at);
+      start = at;
+      size = 0;
+    }
+    size += length;
+  }
+  addChunk(chunks, lines, start, lines.length);
+  return chunks.slice(0, MAX_CHUNKS);
+}
+
+const startsAnew = (lines: readonly string[], at: number): boolean =>
+  /^[\p{L}_@#/<]/u.test(lines[at] ?? "") && (lines[at - 1] ?? "").trim() === "";
+
+/** Adds a chunk without the blank lines around it, unless it has no word. */
+function addChunk(chunks: Chunk[], lines: readonly string[], from: number, to: number): void {
+  const isBlank = (at: number) => (lines[at] ?? "").trim() === "";
+  let [first, last] = [from, to - 1];
+  while (first < last && isBlank(first)) first++;
+  while (last > first && isBlank(last)) last--;
+  const text = lines
+    .slice(first, last + 1)
+    .map((line) => line.slice(0, MAX_LINE))
+    .join("\n");
+  if (/\p{L}{2}/u.test(text)) chunks.push({ startLine: first + 1, endLine: last + 1, text });
+}

@@ -1,4 +1,4 @@
-/** Words that stand everywhere and tell nothing apart. */
+/** Words that are too frequent to distinguish anything. */
 const common = new Set(
   "a an the of to in on at is are be was it its this that these those and or not no if else for from with by as do does how what where who why when which can i we you there here has have had will would should".split(
     " ",
@@ -7,12 +7,12 @@ const common = new Set(
 
 const identifier = /[\p{L}\p{N}_$]+/gu;
 
-/** Longer ones are no words. */
+/** Longer identifiers are data, not words. */
 const longestWord = 60;
 
 /**
- * The words of a text as they are looked for: identifiers whole and taken apart (`parseURLPath` is also parse, url and path), in
- * lower case, each once.
+ * The searchable words of a text, in lower case, each once: identifiers whole and split (`parseURLPath` is also parse, url and
+ * path).
  */
 export function wordsOf(text: string): string {
   const words = new Set<string>();
@@ -21,14 +21,14 @@ export function wordsOf(text: string): string {
   return [...words].join(" ");
 }
 
-/** Identifiers that were taken apart, since the same ones stand in file after file; all are forgotten at so many. */
+/** A cache, because the same identifiers occur in file after file. It is cleared at MAX_KNOWN. */
 const known = new Map<string, readonly string[]>();
 const MAX_KNOWN = 20_000;
 
 function wordsIn(identifier: string): readonly string[] {
   let words = known.get(identifier);
   if (!words) {
-    // One of its own: a part of a text keeps the whole text in memory.
+    // A copy: a slice of a text would keep the whole text in memory.
     const own = structuredClone(identifier);
     words = [own.toLowerCase(), ...partsOf(own)].filter((one) => one.length > 1);
     if (known.size >= MAX_KNOWN) known.clear();
@@ -37,7 +37,7 @@ function wordsIn(identifier: string): readonly string[] {
   return words;
 }
 
-/** Words that are not to be taken apart. */
+/** Words that cannot be split. */
 const plain = /^[a-z]+$/;
 
 /** `parseURLPath`, `parse_url_path` and `PARSE_URL_PATH` are parse, url, path. */
@@ -51,14 +51,14 @@ export function partsOf(name: string): string[] {
     .filter(Boolean);
 }
 
-/** Words that say what somebody wants to know of a thing, and not of which. */
+/** Words that express what a query wants to know, but not its subject. */
 const asking = new Set(
   "call calls called caller callers use uses used user users tested covered find show list decided decision explain work works".split(
     " ",
   ),
 );
 
-/** What is asked: names as they were written, and the words that tell something. */
+/** A query's names as written, and its words without the common ones. */
 export function queryWords(query: string): { names: string[]; words: string[] } {
   const names = [
     ...new Set(query.match(/[\p{L}_$][\p{L}\p{N}_$]*(?:[.:#]+[\p{L}_$][\p{L}\p{N}_$]*)*/gu) ?? []),

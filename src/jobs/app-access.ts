@@ -1,3 +1,4 @@
+import { appReach, lookingReach, type Reach } from "../github/allowlist.ts";
 import {
   type AppApi,
   createAppApi,
@@ -5,52 +6,39 @@ import {
   type InstallationApi,
 } from "../github/app-client.ts";
 import { createGitHubClient } from "../github/client.ts";
-import { type Clock, systemClock } from "../github/clock.ts";
 import type { AppIdentity } from "../github/own-text.ts";
-import type { RateLimitSeen } from "../github/rate-limit.ts";
-import type { Reach } from "../github/reach.ts";
-import { appReach, lookingReach } from "../github/reaches.ts";
-import type { Pacings } from "./pacings.ts";
+import type { RateLimiter, RateLimitSeen } from "../github/rate-limit.ts";
 import { createLeastTokens, type Granted, type MintToken } from "./tokens.ts";
 
-/** GitHub as the App sees itself, and as an installation sees all that it reaches. */
+/** GitHub as the App itself, and as an installation for everything that it reaches. */
 export interface AppAccess {
   app(signal: AbortSignal): AppApi;
   installation(id: number, signal: AbortSignal): Promise<InstallationApi>;
 }
 
-export interface AppAccessOptions {
+interface AppAccessOptions {
   /** Root of the REST API. */
   apiUrl: string;
   userAgent: string;
-  /** The App's own JSON web token; `renew` asks for one that is no kept copy. */
+  /** The App's own JSON web token; `renew` asks for one that is not cached. */
   appToken: (options: { renew: boolean }) => Promise<string>;
   mintToken: MintToken;
   granted: Granted;
   identity: () => Promise<AppIdentity>;
-  /** Shared with whatever else talks to GitHub in this process. */
-  pacings: Pacings;
+  /** The rate limiter of this process. */
+  rateLimiter: RateLimiter;
   onRateLimit?: (seen: RateLimitSeen & { installation: number }) => void;
-  clock?: Clock;
 }
 
-/** The App's own requests count apart from those of each installation. */
+/** Identifies the App's own requests, which count separately from those of each installation. */
 const appItself = 0;
 
-/** What looking takes: nothing that could change anything. */
+/** Permissions to look: nothing that can change anything. */
 const looking = { pull_requests: "read", checks: "read" } as const;
 
 export function createAppAccess(options: AppAccessOptions): AppAccess {
-  const {
-    apiUrl: baseUrl,
-    userAgent,
-    pacings,
-    onRateLimit,
-    clock = systemClock,
-    appToken,
-    identity,
-  } = options;
-  const lookingToken = createLeastTokens(looking, { ...options, clock });
+  const { apiUrl: baseUrl, userAgent, rateLimiter, onRateLimit, appToken, identity } = options;
+  const lookingToken = createLeastTokens(looking, { ...options, now: Date.now });
 
   function client(
     installation: number,
@@ -59,8 +47,8 @@ export function createAppAccess(options: AppAccessOptions): AppAccess {
     signal: AbortSignal,
   ) {
     return createGitHubClient({
-      ...{ baseUrl, userAgent, reach, token, signal, clock },
-      pacing: pacings(installation),
+      ...{ baseUrl, userAgent, reach, token, signal },
+      limits: rateLimiter(installation),
       onRateLimit: (seen) => onRateLimit?.({ installation, ...seen }),
     });
   }

@@ -1,36 +1,43 @@
-import { isLoopEntry, type LoopEntry, type MasksEntry, type TrajectoryEntry } from "../agent/trajectory.ts";
+import { isDeepStrictEqual } from "node:util";
+import type { z } from "zod";
+import {
+  isLoopEntry,
+  type LoopEntry,
+  type MasksEntry,
+  type StartEntry,
+  type ToldEntry,
+  type TrajectoryEntry,
+} from "../agent/trajectory.ts";
 import { AppError, type ErrorCode, errorLine } from "../errors.ts";
-import type { PullRequest, PullState, RepositoryApi } from "../github/pull-request-api.ts";
+import type { PullRequest, PullRequestApi, PullState, RepositoryApi } from "../github/pull-request-api.ts";
 import type { Ledger } from "../ledger/entry.ts";
 import { parseMarker } from "../ledger/marker.ts";
+import { closeCheckRun } from "../publish/check-run.ts";
+import { baseOf } from "../publish/commit-check.ts";
+import { cancelledConclusion } from "../publish/conclusions.ts";
+import { checkRunKey } from "../publish/existing.ts";
 import type { ReviewTask } from "../queue/job.ts";
-import { closeCheckRun } from "../reporters/check-run.ts";
-import { baseOf } from "../reporters/commit-check.ts";
-import { cancelledConclusion } from "../reporters/conclusions.ts";
-import { checkRunKey } from "../reporters/standing.ts";
+import type { JobTools } from "../queue/run-job.ts";
 import { ReviewResult } from "../review/review-result.ts";
 
 /*
- * What an attempt at a job takes over from the ones before it. A job may have begun on another head: a push that comes
- * while it waits becomes its task, and its trajectory stays.
+ * State that an attempt at a job takes over from earlier attempts. They may have worked on another head: a push that arrives while a job
+ * waits changes its task and keeps its trajectory.
  */
 
-/**
- * What a review is made once for, beside its head. An event's is the branch as well that the pull request is to be merged
- * into: another one means another diff, of which nobody may have read a line.
- */
+/** The trigger that, with the head, identifies a review. An event's trigger includes the base branch: another branch means another diff. */
 export function triggerOf(
   { trigger, requestedBy }: Pick<ReviewTask, "trigger" | "requestedBy">,
   { baseRef }: Pick<PullRequest, "baseRef">,
 ): string {
-  // A person may have an event's check run made again, also one of the time when it was for another branch: that one has to stay.
+  // A person may ask again for an event's check run that was for another branch.
   const isOfEvent = requestedBy === null || trigger.startsWith("event#");
   return isOfEvent ? `${trigger.split("@")[0]}@${baseRef}` : trigger;
 }
 
 /**
- * The same for a job. A command's check run that is made again for another branch than it was made for would take what the commit came
- * to for its own branch with it, so that the pull request's event has another one made.
+ * The same for a job. A command's check run that is requested again for another base branch would move the commit's conclusion away from
+ * the earlier branch. So the event's trigger is used instead, with another check run.
  */
 export async function triggerFor(
   task: Pick<ReviewTask, "trigger" | "requestedBy" | "again">,
@@ -45,16 +52,16 @@ export async function triggerFor(
   return base === undefined || base === pull.baseRef ? trigger : `event#${pull.number}@${pull.baseRef}`;
 }
 
-/** A pull request as an attempt meets it. */
+/** A pull request as an attempt finds it. */
 export interface Met {
-  /** Without a base where GitHub refuses to show it. */
+  /** Without a base if GitHub refuses to show the pull request. */
   pull: PullState & Partial<Pick<PullRequest, "baseSha">>;
   trigger: string;
 }
 
 /**
- * Closes the check runs that earlier attempts opened for other heads and triggers, or for this one when nothing will be
- * reviewed. Where GitHub refuses that, `warn` is told, and the review goes on: it is about another check run.
+ * Closes the check runs that earlier attempts opened for other heads and triggers, or for this one when nothing will be reviewed. If
+ * GitHub refuses, calls `warn` and goes on: the review has another check run.
  */
 export async function closeEarlierChecks(
   recorded: readonly TrajectoryEntry[],
@@ -87,19 +94,19 @@ function whyLeft(head: string, { headSha, state }: PullState): string {
 
 const refusals = new Set<ErrorCode>(["github_forbidden", "github_not_found", "github_invalid"]);
 
-/** GitHub's no to one request, which will stay one. */
+/** Whether GitHub refused one request for good. */
 export function isRefusal(error: unknown): boolean {
   return error instanceof AppError && !error.retryable && refusals.has(error.code);
 }
 
-/** GitHub has no answer to one question. It may have one to the next, and to this one some time later. */
+/** Whether GitHub failed to answer one request. It may answer the next, and this one later. */
 export function isUnanswered(error: unknown): boolean {
   return error instanceof AppError && error.code === "github_failed";
 }
 
 /**
- * Whether the summary comment says that the review of this head and trigger was published. Asked where no check run can say
- * it: without the permission, every further event would have the head reviewed and paid for again.
+ * Whether the summary comment says that the review of this head and trigger was published. Used if we may not have check runs; otherwise
+ * each further event would review and pay for the head again.
  */
 export function wasPublished(
   { head, trigger }: { head: string; trigger: string },
@@ -108,13 +115,13 @@ export function wasPublished(
   return publishedReview({ sticky }) === reviewName({ head, trigger });
 }
 
-/** Which review the summary comment speaks of; null where there is none. */
+/** The review of the summary comment; null if there is none. */
 export function publishedReview({ sticky }: Pick<Ledger, "sticky">): string | null {
   const marker = sticky === null ? undefined : parseMarker(sticky.body);
   return marker?.kind === "summary" ? reviewName(marker) : null;
 }
 
-/** Which head the summary comment speaks of; null where there is none. */
+/** The head of the summary comment; null if there is none. */
 export function publishedHead({ sticky }: Pick<Ledger, "sticky">): string | null {
   const marker = sticky === null ? undefined : parseMarker(sticky.body);
   return marker?.kind === "summary" ? marker.head : null;
@@ -123,8 +130,8 @@ export function publishedHead({ sticky }: Pick<Ledger, "sticky">): string | null
 const reviewName = ({ head, trigger }: { head: string; trigger: string }) => `${head} ${trigger}`;
 
 /**
- * What the review of this very change came to in an attempt that could not publish it; undefined when there was none, and where
- * another job has published since: that one's word is the newer, and this one knows nothing of it.
+ * The recorded result of this change that an earlier attempt could not publish. Undefined if there is none, or if another job has
+ * published since: its result is newer.
  */
 export function recordedResult(
   recorded: readonly TrajectoryEntry[],
@@ -144,11 +151,11 @@ interface ReviewOf {
 }
 
 /**
- * The turns and tool results of earlier attempts at this head: those of another one are neither played again nor counted. What
- * is of another conversation all the same is told apart by its first messages.
+ * The turns and tool results of earlier attempts at this head; those of other heads are neither replayed nor counted. A different
+ * conversation at the same head is recognised by its first messages.
  */
 export function recordedTurns(recorded: readonly TrajectoryEntry[], head: string): LoopEntry[] {
-  // Older versions did not say of which head their turns were.
+  // Older versions did not record the head of their turns.
   let present = head;
   return recorded.filter((entry): entry is LoopEntry => {
     if (entry.kind === "began") present = entry.head;
@@ -156,6 +163,66 @@ export function recordedTurns(recorded: readonly TrajectoryEntry[], head: string
   });
 }
 
-/** Which numbers the masks of secrets have in this run, of each of its heads. */
+/** The numbers of the masks of secrets in this run, for all of its heads. */
 export const recordedMasks = (recorded: readonly TrajectoryEntry[]): MasksEntry[] =>
   recorded.filter((entry) => entry.kind === "masks");
+
+/** Records the input of a model's run, once for all attempts with the same input. */
+export async function recordStart(
+  start: StartEntry,
+  recorded: readonly TrajectoryEntry[],
+  { record }: Pick<JobTools, "record">,
+): Promise<void> {
+  const written = JSON.stringify(start);
+  if (!recorded.some((entry) => entry.kind === "run" && JSON.stringify(entry) === written))
+    await record(start);
+}
+
+interface PromptSource<T> {
+  /** Identifies the change: pinned context is only used again if all of it is equal. */
+  about: ToldEntry["about"];
+  shape: z.ZodType<T>;
+  recorded: readonly TrajectoryEntry[];
+  /** The recorded turns of the same head. */
+  turns: readonly LoopEntry[];
+}
+
+/**
+ * Pins the parts of the prompt other than the code, and the limits. If recorded turns used them, each further attempt uses the same:
+ * checks end, titles change and budgets shrink while a job waits, and another prompt would pay for every turn twice.
+ */
+export async function pinPromptContext<T>(
+  { about, shape, recorded, turns }: PromptSource<T>,
+  { record }: Pick<JobTools, "record">,
+  tell: () => Promise<T>,
+): Promise<T> {
+  const isPaid = turns.some(({ kind }) => kind === "turn");
+  const last = recorded.findLast((entry) => entry.kind === "told" && isDeepStrictEqual(entry.about, about));
+  const known = isPaid && last?.kind === "told" ? shape.safeParse(last.told) : undefined;
+  if (known?.success) return known.data;
+  const told = await tell();
+  await record({ kind: "told", about, told });
+  return told;
+}
+
+/**
+ * Records which comment holds which finding. GitHub returns only the review's id, so the comments are read again. Also finds comments of
+ * an attempt that died before it recorded them.
+ */
+export async function recordPosted(
+  api: Pick<PullRequestApi, "ownReviewComments">,
+  { head_sha: head, findings }: ReviewResult,
+  recorded: readonly TrajectoryEntry[],
+  { record }: Pick<JobTools, "record">,
+): Promise<void> {
+  const known = new Set(
+    recorded.flatMap((entry) => (entry.kind === "posted" ? entry.comments.map(({ id }) => id) : [])),
+  );
+  const found = new Set(findings.map(({ finding }) => finding.id));
+  const comments = (await api.ownReviewComments()).flatMap(({ id, url, body }) => {
+    const marker = parseMarker(body);
+    const isOfIt = marker?.kind === "finding" && marker.head === head && found.has(marker.id);
+    return isOfIt && !known.has(id) ? [{ finding: marker.id, id, url }] : [];
+  });
+  if (comments.length > 0) await record({ kind: "posted", comments });
+}

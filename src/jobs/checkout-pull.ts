@@ -1,15 +1,15 @@
 import { AppError } from "../errors.ts";
 import { type Checkout, checkout } from "../git/checkout.ts";
-import { type Disk, OverLimit } from "../git/disk/disk.ts";
-import { isMirrored, removeRepository } from "../git/disk/places.ts";
+import { type Disk, OverLimit } from "../git/disk.ts";
 import { DISK_FULL_REMEDY } from "../git/git-error.ts";
 import { Mirror } from "../git/mirror.ts";
-import type { RepositoryName } from "../git/mirror-folder.ts";
+import { isMirrored, type RepositoryName, removeRepository } from "../git/places.ts";
+import { type PushEnd, pushCommit } from "../git/remote.ts";
 import type { Network } from "../git/run-git.ts";
 import type { RepositoryRef } from "../queue/job.ts";
-import type { CheckoutRequest } from "./job-dependencies.ts";
+import type { BranchPush, CheckoutRequest } from "./job-dependencies.ts";
 
-export interface CheckoutPullOptions {
+interface CheckoutPullOptions {
   /** Absolute path of git. */
   gitPath: string;
   dataFolder: string;
@@ -17,12 +17,12 @@ export interface CheckoutPullOptions {
   /** Root of GitHub's pages and repositories, without a slash at the end. */
   webUrl: string;
   network: Network;
-  /** Keeps room for it. */
+  /** Makes room for the checkout. */
   disk: Disk;
   authorization(repository: RepositoryRef): Promise<string>;
 }
 
-/** Fetches a pull request into its repository's mirror and checks its head out. Forks come from the base repository too. */
+/** Fetches a pull request into its repository's mirror and checks out its head. Forks are fetched from the base repository too. */
 export function createCheckoutPull(
   options: CheckoutPullOptions,
 ): (request: CheckoutRequest) => Promise<Checkout> {
@@ -51,7 +51,7 @@ export function createCheckoutPull(
     const made = await anewIfTooLarge(dataFolder, { host, owner, name }, () => make(request));
     const release = async () => {
       await made.release();
-      // Nobody waits for the room.
+      // Nothing waits for the freed space.
       void disk.keepNowAndThen();
     };
     return { ...made, release };
@@ -59,8 +59,8 @@ export function createCheckoutPull(
 }
 
 /**
- * A mirror keeps what earlier pull requests needed, so it may be that alone which does not fit: then it is made once more,
- * and holds what this one needs. What does not fit into an empty folder is refused, and not kept.
+ * A mirror keeps what earlier pull requests needed, and may not fit only because of that. Then it is removed and created again with what
+ * this pull request needs. What does not fit into an empty folder is refused and not kept.
  */
 async function anewIfTooLarge(
   dataFolder: string,
@@ -83,4 +83,10 @@ async function anewIfTooLarge(
       },
     );
   }
+}
+
+/** @param webUrl root of GitHub's pages and repositories, without a slash at the end */
+export function createPushBranch({ webUrl, network }: { webUrl: string; network: Network }) {
+  return ({ place, owner, name, ...push }: BranchPush): Promise<PushEnd> =>
+    pushCommit({ ...push, git: place, gitDir: place.gitDir, network, url: `${webUrl}/${owner}/${name}.git` });
 }

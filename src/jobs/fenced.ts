@@ -2,19 +2,18 @@ import { setTimeout } from "node:timers/promises";
 import { AppError, errorLine } from "../errors.ts";
 import type { AfterWrite, Written } from "../github/client.ts";
 import type { CheckRunUpdate, RepositoryApi } from "../github/pull-request-api.ts";
+import { closeDoubledChecks } from "../publish/check-run.ts";
+import { removeDoubles } from "../publish/existing.ts";
 import type { ClaimedJob } from "../queue/job.ts";
 import { type JobTools, jobFields } from "../queue/run-job.ts";
-import { closeDoubledChecks } from "../reporters/check-run.ts";
-import { removeDoubles } from "../reporters/remove-doubles.ts";
 import type { GitHubAccess, JobDependencies } from "./job-dependencies.ts";
 
 type Fenced = Pick<JobDependencies, "github" | "log"> & Partial<Pick<JobDependencies, "push" | "webUrl">>;
 
 /**
- * Does a job's work with a GitHub on which nothing is written before the queue has said that the job is still this worker's, and
- * where what was written goes on record, pushes too. A
- * worker that was frozen meanwhile writes nothing more; where it was frozen between that answer and the write, GitHub gets
- * the write when it wakes, after another worker has written the same. It finds that out in the end, and takes its own away.
+ * Runs a job with a GitHub API that asks the queue before each write whether this worker still has the job, and records each write,
+ * including pushes. A worker that was frozen writes nothing more. If it froze between that check and the write, the write happens when it
+ * wakes, after another worker has written the same; this is detected at the end, and the duplicate is removed.
  */
 export async function withFence<Deps extends Fenced, T>(
   job: ClaimedJob,
@@ -25,7 +24,7 @@ export async function withFence<Deps extends Fenced, T>(
 ): Promise<T> {
   const record = (written: Written) =>
     tools.record({ kind: "wrote", ...written }).catch((err: unknown) => {
-      // It stands, and another worker finds it by its marker: nothing may be done as if it did not.
+      // The write succeeded, and another worker finds it by its marker: the job must not fail because of the record.
       deps.log.warn({ ...jobFields(job), err, ...written }, `Written, and not on record: ${errorLine(err)}`);
     });
   const fence = new Fence(tools, record);
@@ -38,33 +37,33 @@ export async function withFence<Deps extends Fenced, T>(
   }
 }
 
-/** Asked right before each write, when every wait for a limit is over. */
+/** Checks the lease right before each write, after any wait for a rate limit. */
 class Fence {
-  readonly #tools: Pick<JobTools, "isHeld" | "signal">;
+  readonly #tools: Pick<JobTools, "hasLease" | "signal">;
   readonly #record: AfterWrite;
   #hasWritten = false;
-  /** The check runs that were to be made. */
+  /** The check runs that the job tried to create. */
   readonly checks: { head: string; externalId: string }[] = [];
 
-  constructor(tools: Pick<JobTools, "isHeld" | "signal">, record: AfterWrite) {
+  constructor(tools: Pick<JobTools, "hasLease" | "signal">, record: AfterWrite) {
     this.#tools = tools;
     this.#record = record;
   }
 
-  /** Rejects where nothing may be written any more. */
+  /** Rejects if this worker may not write any more. */
   readonly ask = async (): Promise<AfterWrite> => {
-    const isHeld = await this.#tools.isHeld().catch((error: unknown) => {
+    const hasLease = await this.#tools.hasLease().catch((error: unknown) => {
       throw unknownHolder(error);
     });
-    if (!isHeld) throw this.#whyNot();
+    if (!hasLease) throw this.#whyNot();
     this.#hasWritten = true;
     return this.#record;
   };
 
-  /** Whether the last write may have come after the job was another worker's. Never rejects. */
+  /** Whether the last write may have happened after another worker took the job. Never rejects. */
   async isLate(): Promise<boolean> {
-    const { isHeld, signal } = this.#tools;
-    return this.#hasWritten && !(await isHeld().catch(() => false)) && isLeaseLost(signal.reason);
+    const { hasLease, signal } = this.#tools;
+    return this.#hasWritten && !(await hasLease().catch(() => false)) && isLeaseLost(signal.reason);
   }
 
   #whyNot(): AppError {
@@ -77,7 +76,7 @@ class Fence {
 
 const isLeaseLost = (why: unknown) => why instanceof AppError && why.code === "lease_lost";
 
-/** The client would take any other error for an answer of GitHub that got lost. */
+/** The client would treat any other error as a lost response from GitHub. */
 const unknownHolder = (cause: unknown) =>
   cause instanceof AppError
     ? cause
@@ -86,7 +85,7 @@ const unknownHolder = (cause: unknown) =>
         cause,
       });
 
-/** Who may push asks the fence itself: it is asked for the token that a push takes. */
+/** The lease is checked when the token for the push is requested. */
 function recordedPush(
   { push, webUrl = "" }: Pick<JobDependencies, "push"> & Partial<Pick<JobDependencies, "webUrl">>,
   record: AfterWrite,
@@ -114,7 +113,7 @@ function fencedGitHub(github: GitHubAccess, fence: Fence): GitHubAccess {
   };
 }
 
-/** Check runs are found again by their key alone; all else of a pull request by its markers. */
+/** Check runs can be found again only by their key; everything else on a pull request by its markers. */
 function noting<Api extends RepositoryApi>(api: Api, { checks }: Fence): Api {
   return {
     ...api,
@@ -125,12 +124,12 @@ function noting<Api extends RepositoryApi>(api: Api, { checks }: Fence): Api {
   };
 }
 
-/** How long a request that was called off may take to have its effect, before each look. */
+/** Waits before each look: a cancelled request may still take effect after that long. */
 const looksAfterMs = [1_000, 4_000];
-/** Longer than it takes; a worker that is about to stop does not wait for it. */
+/** Longer than the cleanup takes; a worker that is about to stop does not wait for it. */
 const patienceMs = 120_000;
 
-/** Never rejects: what cannot be taken back now is taken away by the next review that meets it. */
+/** Never rejects: the next review removes the remaining duplicates. */
 async function takeBack(
   { checks }: Fence,
   job: ClaimedJob,

@@ -1,18 +1,22 @@
+import {
+  filesReach,
+  noOwnIds,
+  type OwnIds,
+  proposingReach,
+  pullReach,
+  type Reach,
+  type RepositoryPath,
+  repositoryReach,
+  resolvingReach,
+} from "../github/allowlist.ts";
 import { type BeforeWrite, createGitHubClient, type GitHubClient } from "../github/client.ts";
-import { type Clock, systemClock } from "../github/clock.ts";
-import { readFile } from "../github/contents.ts";
-import { endToken } from "../github/end-token.ts";
-import { noOwnIds, type OwnIds } from "../github/own-ids.ts";
 import type { AppIdentity } from "../github/own-text.ts";
 import { createPullRequestApi } from "../github/pull-request-client.ts";
-import type { RateLimitSeen } from "../github/rate-limit.ts";
-import type { Place, Reach } from "../github/reach.ts";
-import { filesReach, proposingReach, pullReach, repositoryReach, resolvingReach } from "../github/reaches.ts";
-import { createRepositoryApi } from "../github/repository-client.ts";
-import { createRepositoryWriter } from "../github/repository-writer.ts";
+import { createRateLimiter, type RateLimiter, type RateLimitSeen } from "../github/rate-limit.ts";
+import { createRepositoryApi, createRepositoryWriter, readFile } from "../github/repository-client.ts";
+import { endToken } from "../github/transport.ts";
 import type { RepositoryRef } from "../queue/job.ts";
 import type { Pushing } from "./job-dependencies.ts";
-import { createPacings, type Pacings } from "./pacings.ts";
 import type { JobGitHub } from "./per-job.ts";
 import {
   createLeastTokens,
@@ -23,7 +27,7 @@ import {
   type Token,
 } from "./tokens.ts";
 
-/** What publishing takes, and what a reviewer is shown beside the change; app.yml says what each is for. */
+/** Permissions to publish, and to read what a reviewer sees besides the change; app.yml explains each. */
 const publishing = {
   contents: "read",
   pull_requests: "write",
@@ -33,38 +37,38 @@ const publishing = {
 } as const;
 const reading = { contents: "read" } as const;
 
-export interface GitHubAccessOptions {
+interface GitHubAccessOptions {
   /** Root of the REST API. */
   apiUrl: string;
   userAgent: string;
   mintToken: MintToken;
   granted: Granted;
-  /** Who we are, to tell our own comments from others'. */
+  /** Our identity, to tell our own comments from others'. */
   identity: () => Promise<AppIdentity>;
-  /** Shared by whatever talks to GitHub in this process. Default: nothing else does, nor any other process. */
-  pacings?: Pacings;
-  /** Told what answers say of the limits that they count against. */
+  /** The rate limiter of this process. Default: one for these jobs only. */
+  rateLimiter?: RateLimiter;
+  /** Called with the rate limits that responses report. */
   onRateLimit?: (seen: RateLimitSeen & { installation: number }) => void;
-  /** Default: the machine's. */
-  clock?: Clock;
+  /** Milliseconds since 1970. Default: the machine's clock. */
+  now?: () => number;
 }
 
-/** Where an account keeps what holds for all of its repositories. */
+/** The repository of an account with the settings for all of its repositories. */
 const organizationRepository = ".github";
 
 /**
- * GitHub's API for jobs: a token for each repository, one pacing for each installation, and for each job what it may send:
- * nothing that changes anything but on the repository and pull request that it is about.
+ * GitHub's API for jobs: a token for each repository, and one pacing for each installation. Each job can change only the repository and
+ * the pull request that it is about.
  */
 export function createGitHubAccess(options: GitHubAccessOptions): { openJob(): JobGitHub } {
-  const { apiUrl, userAgent, mintToken, granted, clock = systemClock } = options;
-  const clientFor = clientsOf({ clock, ...options });
+  const { apiUrl, userAgent, mintToken, granted, now = Date.now } = options;
+  const clientFor = clientsOf(options);
   const tokens: Tokens = {
-    api: ofOne(createLeastTokens(publishing, { ...options, clock })),
+    api: ofOne(createLeastTokens(publishing, { ...options, now })),
     organization: () => organizationToken(mintToken),
   };
   const writing = createWritingTokens({
-    ...{ mintToken, granted, clock },
+    ...{ mintToken, granted, now },
     endToken: (token) => endToken(token, { apiUrl, userAgent }),
   });
   return {
@@ -76,7 +80,7 @@ export function createGitHubAccess(options: GitHubAccessOptions): { openJob(): J
 }
 
 interface Tokens {
-  /** For what every job does. */
+  /** For the requests that every job makes. */
   api: Token;
   organization(): Token;
 }
@@ -133,13 +137,13 @@ function accessOf(
   };
 }
 
-/** GitHub shows a commit as its account's by this address, which begins with the account's id; without it, by the name alone. */
+/** GitHub attributes a commit to an account by this address, which begins with the account's id; without the id, only by the name. */
 function authorOf(login: string, { accounts }: OwnIds): Pushing["author"] {
   const [id] = accounts;
   return { name: login, email: `${id === undefined ? "" : `${id}+`}${login}@users.noreply.github.com` };
 }
 
-const placeOf = ({ owner, name, id }: RepositoryRef): Place => ({ owner, repo: name, id });
+const placeOf = ({ owner, name, id }: RepositoryRef): RepositoryPath => ({ owner, repo: name, id });
 
 type ClientFor = (one: {
   reach: Reach;
@@ -149,12 +153,12 @@ type ClientFor = (one: {
   beforeWrite?: BeforeWrite | undefined;
 }) => GitHubClient;
 
-function clientsOf(options: GitHubAccessOptions & { clock: Clock }): ClientFor {
-  const { apiUrl: baseUrl, userAgent, clock, pacings = createPacings({ clock }), onRateLimit } = options;
+function clientsOf(options: GitHubAccessOptions): ClientFor {
+  const { apiUrl: baseUrl, userAgent, rateLimiter = createRateLimiter(), onRateLimit } = options;
   return ({ reach, token, repository: { installation, id }, signal, beforeWrite }) =>
     createGitHubClient({
-      ...{ baseUrl, userAgent, reach, signal, clock, beforeWrite },
-      pacing: pacings(installation),
+      ...{ baseUrl, userAgent, reach, signal, beforeWrite },
+      limits: rateLimiter(installation),
       token: ({ renew }) => token(installation, id, renew),
       onRateLimit: (seen) => onRateLimit?.({ installation, ...seen }),
     });
@@ -167,8 +171,8 @@ const ofOne =
     least(installation, { repositoryIds: [id], renew });
 
 /**
- * The token for the organisation's repository. GitHub refuses it where the App is not installed there, or there is no such
- * repository: then any token can read it, if it is public.
+ * The token for the organisation's repository. GitHub refuses it if the App is not installed there or the repository does not exist. Then
+ * any token can read it if it is public.
  */
 function organizationToken(mintToken: MintToken): Token {
   let isClosed = false;
@@ -187,12 +191,12 @@ function organizationToken(mintToken: MintToken): Token {
   };
 }
 
-/** The Authorization header for git over HTTP: GitHub takes an installation token as the password of `x-access-token`. */
+/** The Authorization header for git over HTTP: GitHub accepts an installation token as the password of `x-access-token`. */
 export async function gitAuthorization(
   mintToken: MintToken,
   { installation, id }: RepositoryRef,
 ): Promise<string> {
-  // A cached token may have less than a minute left, and git cannot ask for another in the middle of a fetch of ten.
+  // A cached token may have less than a minute left, and git cannot ask for another during a fetch of ten minutes.
   const scope = { repositoryIds: [id], permissions: reading, renew: true };
   return basic(await mintToken(installation, scope));
 }

@@ -1,5 +1,6 @@
 import type { Checkout } from "../git/checkout.ts";
-import type { PushEnd } from "../git/remote.ts";
+import type { PushEnd, PushRequest } from "../git/remote.ts";
+import type { CheckoutPlace } from "../git/workspace.ts";
 import type { BeforeWrite } from "../github/client.ts";
 import type {
   PullRequestApi,
@@ -7,33 +8,45 @@ import type {
   RepositoryApi,
   RepositoryWriter,
 } from "../github/pull-request-api.ts";
-import type { LogseqVault } from "../journal/logseq-vault.ts";
+import type { LogseqVault } from "../journal/journal.ts";
 import type { Models } from "../llm/model.ts";
 import type { FindFixSandbox } from "../process/fix-sandbox.ts";
 import type { IndexTask } from "../process/index-messages.ts";
-import type { StartedReviewProcess } from "../process/start-review-process.ts";
-import type { RepositoryRef } from "../queue/job.ts";
-import type { Spending } from "../queue/spending.ts";
-import type { DayLimits } from "./day-budget.ts";
-import type { BranchPush } from "./push-branch.ts";
-import type { Phase } from "./timed.ts";
-import type { Upkeep } from "./upkeep.ts";
-import type { UsageLimits } from "./usage-limits.ts";
+import type { StartedReviewProcess } from "../process/start-process.ts";
+import type { NewJob, RepositoryRef } from "../queue/job.ts";
+import type { Notes } from "../queue/notes.ts";
+import type { Queue } from "../queue/queue.ts";
+import type { Spending } from "../queue/usage.ts";
+import type { AppAccess } from "./app-access.ts";
+import type { DayLimits, UsageLimits } from "./budgets.ts";
 
-/** What a push takes. */
+/** Dependencies of jobs that are not about a pull request: looking for missed events, and deleting stored data. */
+export interface Upkeep {
+  access: AppAccess;
+  queue: Pick<Queue, "accept" | "enqueue" | "knows" | "forget">;
+  notes: Notes;
+  /** Whether a webhook may start a job at all. */
+  handles(event: string, action: string | null): boolean;
+  /** The jobs that a webhook starts. */
+  jobsOf(event: string, payload: unknown): Promise<readonly NewJob[]>;
+  /** Deletes mirror and checkouts of a repository; false if one of them is in use. */
+  removeRepository(place: { owner: string; name: string }): Promise<boolean>;
+}
+
+/** What a push needs. */
 export interface Pushing {
-  /** Whose commits are pushed: ours. */
+  /** Author of the pushed commits: us. */
   author: { name: string; email: string };
   /**
-   * Value of the Authorization header, of a token for this job alone; asked for right before the push. Rejects with
-   * `github_forbidden` where writing was not granted.
+   * Value of the Authorization header, with a token for this job only; requested right before the push. Rejects with `github_forbidden` if
+   * write access was not granted.
    */
   authorization(): Promise<string>;
 }
 
 /**
- * GitHub for jobs: each API acts on one repository with a token that reaches nothing else. `beforeWrite` is asked right before
- * each request leaves that changes something.
+ * GitHub for jobs: each API acts on one repository, with a token that reaches nothing else. `beforeWrite` is called right before each
+ * request that changes something.
  */
 export interface GitHubAccess {
   repository(
@@ -47,7 +60,7 @@ export interface GitHubAccess {
     signal: AbortSignal,
     beforeWrite?: BeforeWrite,
   ): Promise<PullRequestApi>;
-  /** For a command that changes a file. Its calls reject with `github_forbidden` where that was not granted. */
+  /** For a command that changes a file. Its calls reject with `github_forbidden` if that was not granted. */
   writer(
     repository: RepositoryRef,
     signal: AbortSignal,
@@ -55,7 +68,7 @@ export interface GitHubAccess {
   ): Promise<RepositoryWriter>;
   /** For a command that pushes. */
   pushing(repository: RepositoryRef, signal: AbortSignal, beforeWrite?: BeforeWrite): Promise<Pushing>;
-  /** Reads the repository `.github` of the repository's owner, where an organisation keeps what holds for all of its own. */
+  /** Reads the repository `.github` of the repository's owner, which holds an organisation's common settings. */
   organization(repository: RepositoryRef, signal: AbortSignal): Promise<ReadFile>;
 }
 
@@ -65,7 +78,7 @@ export interface CheckoutRequest {
   /** Full object names. Both are fetched, and `head` is checked out. */
   head: string;
   base: string;
-  /** Name of the branch that the pull request is to be merged into. */
+  /** Name of the pull request's target branch. */
   baseRef: string;
   signal: AbortSignal;
 }
@@ -77,34 +90,45 @@ export interface JobLog {
   error(fields: object, message: string): void;
 }
 
-/** What jobs work with; the process that runs them composes it once. */
+/** The measured phases of a review: fetching and checking out, reading and finding, publishing. */
+export type Phase = "fetch" | "review" | "publish";
+
+/** A commit to push to a branch on GitHub. */
+export interface BranchPush extends Pick<PushRequest, "branch" | "from" | "to" | "authorization" | "signal"> {
+  /** Where the commit is. */
+  place: CheckoutPlace;
+  /** The repository of the branch, which may be a fork. */
+  owner: string;
+  name: string;
+}
+
+/** Dependencies of jobs; the process that runs the jobs composes them once. */
 export interface JobDependencies {
   github: GitHubAccess;
   checkout(request: CheckoutRequest): Promise<Checkout>;
   /** Moves a branch on GitHub from one commit to another, or does nothing. */
   push(request: BranchPush): Promise<PushEnd>;
-  /** Starts what reads the checkout in this folder; left out, a process of its own. */
+  /** Starts the process that reads the checkout in this folder. Default: a separate process. */
   startProcess?: (checkout: string) => StartedReviewProcess;
-  /** Left out, fixes run no commands. */
+  /** Without it, fixes run no commands. */
   fixSandbox?: FindFixSandbox;
-  /** Null reviews with the analyzers alone. */
+  /** Null: only the analyzers review. */
   models: Models | null;
-  /** Resolves once it is known what the models can do, and their facts hold. Rejects only when aborted. */
+  /** Resolves when the models' abilities are known and their facts are valid. Rejects only when aborted. */
   modelsReady(signal: AbortSignal): Promise<void>;
   spending: Spending;
-  /** A Logseq graph that takes notes of reviews; left out or null, none are taken. */
+  /** A Logseq graph that takes notes of reviews. Left out or null: no notes. */
   vault?: LogseqVault | null;
-  /** Indexes repositories for later reviews; left out, none are, and no review reads an index. */
+  /** Indexes repositories for later reviews. Left out: no indexes, and no review reads one. */
   indexes?: { update(task: IndexTask): void };
-  /** Left out where nothing but reviews is done. */
+  /** Left out if the process only reviews. */
   upkeep?: Upkeep;
-  /** Of each installation. */
+  /** For each installation. */
   dailyBudget: DayLimits;
-  /** How much may be asked of us. */
   usage: UsageLimits;
-  /** A secret of a pull request, the same in each process: by it is remembered what was read. */
+  /** A secret of a pull request, the same in each process. It keys the memory of what was read. */
   contentKey(repository: RepositoryRef, pull: number): string;
-  /** Told how long a phase of a review took that went well. For metrics. */
+  /** Called with the duration of each successful phase of a review. For metrics. */
   onPhase?: (phase: Phase, milliseconds: number) => void;
   /** Milliseconds since 1970. */
   now(): number;

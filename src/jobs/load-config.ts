@@ -6,22 +6,22 @@ import {
   type RepoConfig,
 } from "../config/repo-config.ts";
 import { AppError } from "../errors.ts";
-import type { CheckoutPlace } from "../git/checkout-place.ts";
 import { listNamed } from "../git/object-listing.ts";
 import { openWorkspace } from "../git/object-workspace.ts";
+import type { CheckoutPlace } from "../git/workspace.ts";
 import type { PullRequest, RepositoryApi } from "../github/pull-request-api.ts";
 import type { RepositoryRef } from "../queue/job.ts";
 import type { JobDependencies } from "./job-dependencies.ts";
 
-export interface ConfigOf {
+interface ConfigOf {
   api: Pick<RepositoryApi, "fileAt">;
   pull: Pick<PullRequest, "baseSha">;
   repository: RepositoryRef;
 }
 
 /**
- * The configuration for a pull request as a whole: its base's, or its organisation's. Folders may keep more from a model
- * (`withFolders`). Rejects if GitHub cannot be asked, and with `config_invalid`, because then nobody knows what is private.
+ * The configuration for a pull request as a whole: its base's, or its organisation's. Folders may keep more from a model (`withFolders`).
+ * Rejects if GitHub cannot be reached, and with `config_invalid`, because the private paths are then unknown.
  */
 export async function loadConfig(
   { api, pull, repository }: ConfigOf,
@@ -33,8 +33,8 @@ export async function loadConfig(
 }
 
 /**
- * The same with what the base's own files in folders add. It takes a checkout, and before it no model may be told of any path.
- * Rejects with `config_invalid` as well.
+ * The same, with the base's own configuration files in folders. It needs a checkout, and no model may see any path before it. Also rejects
+ * with `config_invalid`.
  */
 export async function withFolders(config: RepoConfig, place: CheckoutPlace): Promise<EffectiveConfig> {
   await using workspace = openWorkspace(place);
@@ -45,17 +45,17 @@ export async function withFolders(config: RepoConfig, place: CheckoutPlace): Pro
   });
 }
 
-/** What a review goes by. */
+/** The configuration that a review uses. */
 export interface ReviewConfig {
   config: EffectiveConfig;
   /**
-   * Why the configuration was refused, one line for people; null if it was not. Nobody knows then what is private: no model
-   * reads anything, and `config` is only what can be said without the refused file.
+   * Why the configuration was refused, as one line for people; null if it was not. The private paths are then unknown: no model reads
+   * anything, and `config` holds only what is known without the refused file.
    */
   refused: string | null;
 }
 
-/** What a review goes by if a configuration may be refused: `otherwise` is left of it. Rejects for every other reason. */
+/** The configuration of a review that may be refused: `otherwise` is then what is left of it. Rejects for every other reason. */
 export async function orRefused(
   loading: Promise<EffectiveConfig>,
   otherwise: EffectiveConfig = defaultRepoConfig,

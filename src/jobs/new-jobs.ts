@@ -1,51 +1,51 @@
 import type { NewJob, PurgeTask, RepositoryRef } from "../queue/job.ts";
 
 /*
- * Jobs that more than one cause starts: a webhook, and reconciling, which makes up for one that never came.
+ * Jobs that more than one cause starts: a webhook, and reconciling, which makes up for lost webhooks.
  */
 
 /** Jobs of one pull request never run at the same time. */
 export const keyOf = (repository: RepositoryRef, pull: number) => `${repository.id}#${pull}`;
 
-/** A review of whatever the pull request is now, as an event asks for it. */
+/** A review of the pull request's present state, as an event asks for it. */
 export function eventReview(
   repository: RepositoryRef,
   pull: number,
   headSha: string,
-  how: Partial<Pick<NewJob, "priority" | "quietMs">> = {},
+  how: Partial<Pick<NewJob, "priority" | "debounceMs">> = {},
 ): NewJob {
   const task = {
     ...{ kind: "review" as const, mode: "new" as const, again: false },
     ...{ repository, pull, headSha, trigger: `event#${pull}` },
     ...{ thread: null, commentId: null, requestedBy: null },
   };
-  return { task, serialKey: keyOf(repository, pull), coalesce: true, priority: 0, ...how };
+  return { task, concurrencyKey: keyOf(repository, pull), coalesce: true, priority: 0, ...how };
 }
 
-/** What was missed is looked for in idle moments: everything that somebody waits for comes first. */
+/** Looking for missed events is idle work: everything that people wait for comes first. */
 const reconcilePriority = -2;
-/** A review that nobody was seen to ask for, before further looking. */
+/** A review without a known request, before further looking. */
 export const missedPriority = -1;
 
-/** Looks for what was missed: of an installation, or of the App as a whole. */
+/** Looks for missed events of an installation, or of the App as a whole. */
 export function reconcileJob(installation: number | null = null): NewJob {
   return {
     task: { kind: "reconcile", installation, headSha: null },
-    serialKey: installation === null ? "reconcile" : keyOfInstallation(installation),
+    concurrencyKey: installation === null ? "reconcile" : keyOfInstallation(installation),
     coalesce: true,
     priority: reconcilePriority,
   };
 }
 
-/** Deletes all that is kept of an installation, or of these repositories of it. */
+/** Deletes all stored data of an installation, or of these repositories of it. */
 export function purgeJob(installation: number, repositories: PurgeTask["repositories"]): NewJob {
   return {
     task: { kind: "purge", installation, repositories, headSha: null },
-    serialKey: keyOfInstallation(installation),
+    concurrencyKey: keyOfInstallation(installation),
     coalesce: false,
     priority: 0,
   };
 }
 
-/** Both read and write what is remembered of an installation. */
+/** Both kinds of jobs read and write the memory of an installation. */
 const keyOfInstallation = (installation: number) => `installation#${installation}`;

@@ -1,13 +1,13 @@
-import type { JobHandler } from "./create-job-handler.ts";
 import type { GitHubAccess } from "./job-dependencies.ts";
+import type { JobHandler } from "./job-handler.ts";
 
 /** GitHub for one job. */
 export interface JobGitHub extends GitHubAccess {
-  /** Ends what was minted for this job alone. Never rejects. */
+  /** Ends the tokens that were minted only for this job. Never rejects. */
   end(): Promise<void>;
 }
 
-/** A handler that has each job done with a GitHub of its own, which ends with it, however that was. */
+/** A handler that gives each job its own GitHub access, which ends with the job, whatever its outcome. */
 export function perJob(openJob: () => JobGitHub, create: (github: GitHubAccess) => JobHandler): JobHandler {
   async function during<T>(work: (handler: JobHandler) => Promise<T>): Promise<T> {
     const github = openJob();

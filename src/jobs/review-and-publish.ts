@@ -2,60 +2,63 @@ import { z } from "zod";
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import { AppError, type ErrorCode, errorLine } from "../errors.ts";
 import type { Severity } from "../finding.ts";
-import type { CheckoutPlace } from "../git/checkout-place.ts";
+import type { CheckoutPlace } from "../git/workspace.ts";
 import type { PullRequest, PullRequestApi } from "../github/pull-request-api.ts";
 import { createJournal } from "../journal/journal.ts";
-import { isStanding, type Ledger } from "../ledger/entry.ts";
+import { isOpenFinding, type Ledger } from "../ledger/entry.ts";
 import { eachRole, factsOf } from "../llm/model.ts";
-import type { ProgressEvent } from "../process/messages.ts";
 import { runReviewProcess } from "../process/run-review-process.ts";
-import { type ClaimedJob, maxAttempts, type Outcome, type ReviewTask } from "../queue/job.ts";
-import { nextTry } from "../queue/next-try.ts";
-import { type JobTools, jobFields } from "../queue/run-job.ts";
-import type { CheckRun } from "../reporters/check-run.ts";
-import { failedConclusion, limitConclusion, withheldConclusion } from "../reporters/conclusions.ts";
-import { type PublishOptions, publishReview } from "../reporters/github-review.ts";
-import { limitsOf } from "../review/limits.ts";
-import { type History, Limits, PullText, type ReviewInput } from "../review/review-input.ts";
+import type { CheckRun } from "../publish/check-run.ts";
+import { failedConclusion, limitConclusion, withheldConclusion } from "../publish/conclusions.ts";
+import { type PublishOptions, publishReview } from "../publish/publish-review.ts";
+import { type ClaimedJob, type JobOutcome, maxAttempts, type ReviewTask } from "../queue/job.ts";
+import { type JobTools, jobFields, nextTry } from "../queue/run-job.ts";
+import { type History, Limits, limitsOf, PullText, type ReviewInput } from "../review/review-input.ts";
 import type { ReviewResult } from "../review/review-result.ts";
-import { publishedReview, recordedMasks, recordedResult, recordedTurns } from "./attempts.ts";
-import { DayBudget, withinDay } from "./day-budget.ts";
-import { earlierFindings, historyOf } from "./history.ts";
-import type { JobDependencies, JobLog } from "./job-dependencies.ts";
+import {
+  pinPromptContext,
+  publishedReview,
+  recordedMasks,
+  recordedResult,
+  recordedTurns,
+  recordPosted,
+  recordStart,
+} from "./attempts.ts";
+import { type DayBudget, withinDay } from "./budgets.ts";
+import { indexTask, reviewIndex } from "./graph-index.ts";
+import type { JobDependencies, Phase } from "./job-dependencies.ts";
 import { orRefused, type ReviewConfig, withFolders } from "./load-config.ts";
-import { pullTextOf } from "./pull-text.ts";
-import { recordPosted } from "./record-posted.ts";
-import { recordStart } from "./record-start.ts";
-import { indexTask, reviewIndex } from "./review-index.ts";
-import { timed } from "./timed.ts";
-import { toldOnce } from "./told.ts";
-import { modelOutage, watchModels } from "./watched-model.ts";
+import { dayBudgetOf, logProgress, modelOutage, watchModels } from "./model-run.ts";
+import { earlierFindings, historyOf, pullTextOf } from "./prompt-context.ts";
 
 export type ReviewJob = ClaimedJob & { task: ReviewTask };
 
-/** What is known once GitHub was asked: the pull request as it is now, what its base branch configures, and what was said. */
+/** What a review starts with: the pull request, the configuration of its base branch, and the ledger. */
 export interface Subject {
   job: ReviewJob;
   api: PullRequestApi;
   pull: PullRequest;
   trigger: string;
   loaded: ReviewConfig;
-  /** As it was when the job began. */
+  /** As it was when the job began. Publishing reads it again, because people and other reviews may have changed it meanwhile. */
   ledger: Ledger;
   recorded: readonly TrajectoryEntry[];
 }
 
-/** One whose check run is open. */
-export interface OpenSubject extends Subject {
+/** A subject whose check run is open. */
+interface OpenSubject extends Subject {
   check: CheckRun;
 }
 
-/** Reviews, or takes over what an attempt before came to, and publishes it. Rejects with the check run concluded as failed, or left open. */
+/**
+ * Reviews, or takes over the recorded result of an earlier attempt, and publishes. If it rejects, the check run is concluded as failed, or
+ * left open for the next attempt.
+ */
 export async function reviewAndPublish(
   subject: OpenSubject,
   tools: JobTools,
   deps: JobDependencies,
-): Promise<Outcome> {
+): Promise<JobOutcome> {
   try {
     const { result, tidy } = await resultOf(subject, tools, deps);
     const outcome = await publish(subject, result, tools, deps);
@@ -63,7 +66,7 @@ export async function reviewAndPublish(
     return outcome;
   } catch (error) {
     if (error instanceof AppError && error.code === "budget_spent") return withhold(subject, error, deps);
-    // Where the job is tried again the check is opened again; where it is not, nobody else would close it.
+    // A retry opens the check again; without a retry nothing else would close it.
     const isOpen = error instanceof AppError && leftOpen.has(error.code);
     if (!tools.signal.aborted && !isOpen) {
       const { check, ledger, loaded } = subject;
@@ -75,16 +78,12 @@ export async function reviewAndPublish(
   }
 }
 
-/**
- * Where the check run is another worker's by now, or was called off already; and where the job only waits for its turn, which may
- * take an hour.
- */
+/** The check run now belongs to another worker or was cancelled, or the job only waits, which may take an hour. */
 const leftOpen = new Set<ErrorCode>(["lease_lost", "superseded", "github_rate_limited", "model_unavailable"]);
 
 /**
- * What a review of the subject comes to, without anything on GitHub that shows it: a dry run is this, and whatever is made of the
- * result. It goes on record, so that another attempt takes it over instead of paying for it again; what was thought on the way
- * is replayed. Rejects with `budget_spent` where nothing may be spent on it.
+ * Reviews without publishing, for a dry run. The result is recorded, so that another attempt does not pay for it again, and the
+ * recorded turns are replayed. Rejects with `budget_spent` if nothing may be spent.
  */
 export async function reviewUnseen(
   subject: Subject,
@@ -96,17 +95,17 @@ export async function reviewUnseen(
   return result;
 }
 
-/** `tidy` is for the end, and never rejects: what was published stays published, whatever becomes of the mirror. */
+/** `tidy` is called at the end and never rejects: cleaning the mirror must not fail a published review. */
 async function resultOf(subject: Subject, tools: JobTools, deps: JobDependencies) {
   const { job, pull, recorded, ledger } = subject;
   const known = recordedResult(recorded, subject);
-  // What a model read before the configuration was refused is not concluded under the default policy.
+  // A recorded result of a model is not concluded under the default policy if the configuration is refused now.
   const isOfNow = subject.loaded.refused === null || known?.refused !== null;
   if (known && isOfNow) return { result: known, tidy: async () => {} };
   const { headSha: head, baseSha: base } = pull;
   await tools.record({ kind: "began", head });
   const { result, tidy } = await review(subject, tools, deps);
-  // What a dry run comes to is shown beside whatever was published meanwhile.
+  // A dry run is shown even if something was published meanwhile.
   const after = job.task.mode === "dry_run" ? {} : { after: publishedReview(ledger) };
   await tools.record({ kind: "result", head, base, result, ...after });
   const tidyOrTell = () =>
@@ -116,14 +115,14 @@ async function resultOf(subject: Subject, tools: JobTools, deps: JobDependencies
   return { result, tidy: tidyOrTell };
 }
 
-/** Nothing may be spent any more: that is no failure, and the check run says so. */
+/** A spent budget is not a failure, and the check run says so. */
 async function withhold(
   { job, check, ledger, loaded }: OpenSubject,
   { message }: AppError,
   { log }: JobDependencies,
 ) {
   const { check: policy } = loaded.config;
-  // What this head came to for this very branch stands, and nobody has to be kept from merging it.
+  // An earlier review passed this head for this branch: do not block it.
   const isPassed = check.before !== null && check.before.conclusion !== "failure";
   const otherwise = isPassed ? "neutral" : limitConclusion(policy);
   await check.conclude(
@@ -133,15 +132,16 @@ async function withhold(
   return { kind: "skipped", reason: message } as const;
 }
 
-/** What earlier reviews found and nobody has settled, as far as it was published. */
+/** Published findings of earlier reviews that are still open. */
 export function openFindings({ entries, state }: Ledger): { severity: Severity }[] {
   const listed = state.carried.filter(({ standing }) => standing !== "unpublished");
-  return [...entries.filter(isStanding), ...listed.map(({ finding }) => finding)];
+  return [...entries.filter(isOpenFinding), ...listed.map(({ finding }) => finding)];
 }
 
 async function review(subject: Subject, tools: JobTools, deps: JobDependencies) {
   const { job, pull } = subject;
-  await openBudget(subject, modelsOf(subject.loaded, deps));
+  const budget = dayBudgetOf(job.task, subject.loaded.config, deps);
+  await requireBudget(budget, subject, modelsOf(subject.loaded, deps));
   const { repository } = job.task;
   const { number, headSha: head, baseSha: base, baseRef } = pull;
   await deps.usage.requireReview({ id: job.id, repository, pull: number, head, author: pull.author });
@@ -152,7 +152,7 @@ async function review(subject: Subject, tools: JobTools, deps: JobDependencies) 
     const { config, refused } = subject.loaded;
     const loaded = refused === null ? await orRefused(withFolders(config, place), config) : subject.loaded;
     const allowed = modelsOf(loaded, deps);
-    const result = await reviewIn(place, { ...subject, loaded }, tools, allowed);
+    const result = await reviewIn(place, { ...subject, loaded, budget }, tools, allowed);
     const tidy = async (signal: AbortSignal) => {
       await checkout.tidy(signal);
       if (allowed.models) deps.indexes?.update(indexTask(place, loaded.config.paths.private));
@@ -163,11 +163,11 @@ async function review(subject: Subject, tools: JobTools, deps: JobDependencies) 
   }
 }
 
-/** Without the models if the configuration is refused: it may keep anything from them. */
+/** No models if the configuration is refused: it may have kept any file private. */
 const modelsOf = ({ refused }: ReviewConfig, deps: JobDependencies): JobDependencies =>
   refused === null ? deps : { ...deps, models: null };
 
-/** Never rejects. Without a model nobody would read what stands around the change. */
+/** Never rejects. Issues and checks are only read if there is a model. */
 async function pullText(
   { job, api, pull, loaded, ledger }: Subject,
   { models, webUrl, log }: JobDependencies,
@@ -195,38 +195,34 @@ function historyFor(
   });
 }
 
-/** Rejects with `budget_spent` before anything was paid; what an earlier attempt paid for is made use of, whatever is left. */
-async function openBudget(
-  { job, pull, loaded, recorded }: Subject,
-  { models, spending, dailyBudget, now }: JobDependencies,
-): Promise<DayBudget> {
-  const { installation, id: repository } = job.task.repository;
-  const { tokens, cost_usd: costUsd } = loaded.config.budget.day;
-  const budget = new DayBudget({
-    ...{ spending, now, by: { installation, repository, pull: pull.number } },
-    ...{ ofPull: { tokens, costUsd }, ofInstallation: dailyBudget },
-  });
+/**
+ * Rejects with `budget_spent` before anything is paid; a review that has paid for turns continues with them, whatever is left. Called
+ * before the checkout and again after it, because other reviews spend from the same budget meanwhile.
+ */
+async function requireBudget(
+  budget: DayBudget,
+  { pull, recorded }: Subject,
+  { models }: Pick<JobDependencies, "models">,
+): Promise<void> {
   if (models && recordedTurns(recorded, pull.headSha).length === 0) await budget.require();
-  return budget;
 }
 
-/** How long after a review the queue may take to settle its job. */
+/** How long the queue may take to end the job after a review. */
 const settlingMs = 30_000;
 
 const Told = z.strictObject({ text: PullText, limits: Limits });
 
-/** Its configuration says what the folders keep from a model. */
+/** `loaded` includes the private paths of the folders' configuration files. */
 async function reviewIn(
   place: CheckoutPlace,
-  subject: Subject,
+  subject: Subject & { budget: DayBudget },
   tools: JobTools,
   deps: JobDependencies,
 ): Promise<ReviewResult> {
-  const { job, pull, loaded, recorded, ledger } = subject;
+  const { job, pull, loaded, recorded, ledger, budget } = subject;
   const { record, signal } = tools;
   const { headSha: head, baseSha: base } = pull;
-  // Other reviews have spent from it while this one was fetched.
-  const budget = await openBudget(subject, deps);
+  await requireBudget(budget, subject, deps);
   const turns = recordedTurns(recorded, head);
   if (deps.models) await deps.modelsReady(signal);
   const watched = deps.models && watchModels(eachRole(deps.models, (model) => budget.meter(model)));
@@ -236,7 +232,7 @@ async function reviewIn(
     limits: withinDay(limitsOf(loaded.config), await budget.left(), turns),
   });
   const telling = { about, shape: Told, recorded, turns };
-  const { text, limits } = await (watched ? toldOnce(telling, tools, tell) : tell());
+  const { text, limits } = await (watched ? pinPromptContext(telling, tools, tell) : tell());
   const graphIndex = deps.models && deps.indexes ? reviewIndex(place, recorded, turns.length > 0) : null;
   const input: ReviewInput = {
     targetBranch: pull.baseRef,
@@ -259,14 +255,14 @@ async function reviewIn(
       onProgress: (event) => logProgress(event, job, deps.log),
     }),
   );
-  // The queue decides a moment later than this: what it may not try again by then is published now.
+  // The queue decides a moment later: if it would not retry then, publish now.
   const clock = { now: () => deps.now() + settlingMs, random: () => 0 };
   const outage = modelOutage(watched?.lastFault(), (error) => nextTry(job, error, clock) !== undefined);
   if (outage) throw outage;
   return result;
 }
 
-/** Undefined where no notes are taken: then the record of the run has all there is. */
+/** Undefined without a vault. */
 function journalFor({ job, recorded }: Subject, { record }: JobTools, { vault, log }: JobDependencies) {
   if (!vault) return undefined;
   const { repository, pull } = job.task;
@@ -277,13 +273,7 @@ function journalFor({ job, recorded }: Subject, { record }: JobTools, { vault, l
   });
 }
 
-/** Faults of ours and of the model's provider are for whoever operates this, in full. */
-function logProgress(event: ProgressEvent, job: ReviewJob, log: JobLog): void {
-  if (event.type === "crash") log.error({ ...jobFields(job), ...event }, `Fault in ${event.where}`);
-  if (event.type === "model_failed") log.warn({ ...jobFields(job) }, `The model failed: ${event.error}`);
-}
-
-/** Events lag behind GitHub's copies by seconds at times: what they bring is joined with this job while it waits. */
+/** The push event may arrive seconds later than GitHub shows the push; it coalesces with this job while it waits. */
 const headLagMs = 5_000;
 
 async function publish(
@@ -291,9 +281,9 @@ async function publish(
   result: ReviewResult,
   tools: JobTools,
   deps: JobDependencies,
-): Promise<Outcome> {
+): Promise<JobOutcome> {
   const { webUrl, version, log } = deps;
-  if (!(await tools.stillOurs())) throw new AppError("lease_lost", "another worker has this job now");
+  if (!(await tools.mayPublish())) throw new AppError("lease_lost", "another worker has this job now");
   const { owner, name } = job.task.repository;
   const options: PublishOptions = {
     ...{ result, api, trigger, version, check },
@@ -305,7 +295,7 @@ async function publish(
   };
   const outcome = await timed("publish", deps, () => publishReview(options));
   const { kind } = outcome;
-  // Taken up by the same job, which has the record of what was read; whoever else is told of the new head finds it reviewed.
+  // The same job reviews the new head, because it has the record of what was read.
   if (kind === "stale_head" && job.attempt < maxAttempts)
     throw new AppError("superseded", outcome.reason, { retryable: true, retryAfterMs: headLagMs });
   if (kind !== "published") return { kind: "superseded", reason: outcome.reason };
@@ -313,11 +303,23 @@ async function publish(
   const { posted, annotated, listed, standing, dismissed, fixed } = outcome;
   if (posted > 0) {
     await recordPosted(api, result, recorded, tools).catch((err: unknown) => {
-      // It stands: nothing may be done as if it did not.
+      // The review is posted: the job must not fail because of the record.
       log.warn({ ...jobFields(job), err }, `Posted, and not on record where: ${errorLine(err)}`);
     });
   }
   const places = [`${posted} posted`, `${annotated} annotated`, `${listed} in the summary`];
   const others = [`${standing} standing`, `${dismissed} dismissed`, `${fixed} fixed`];
   return { kind: "done", reason: [...places, ...others].join(", ") };
+}
+
+/** Runs a phase and reports its duration. A failed phase is not reported, because the time of a failure says nothing. */
+async function timed<T>(
+  phase: Phase,
+  { now, onPhase }: Pick<JobDependencies, "now" | "onPhase">,
+  work: () => Promise<T>,
+): Promise<T> {
+  const since = now();
+  const result = await work();
+  onPhase?.(phase, now() - since);
+  return result;
 }

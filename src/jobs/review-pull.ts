@@ -1,42 +1,42 @@
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import { AppError } from "../errors.ts";
 import type { PullRequest, PullRequestApi } from "../github/pull-request-api.ts";
-import { hasWriteAccess } from "../ledger/write-access.ts";
-import type { Outcome, ReviewTask } from "../queue/job.ts";
+import { hasWriteAccess } from "../ledger/authority.ts";
+import { concludeAtOnce, openCheckRun, settleChecks } from "../publish/check-run.ts";
+import { withheldConclusion } from "../publish/conclusions.ts";
+import { currentLedger } from "../publish/existing.ts";
+import type { JobOutcome, ReviewTask } from "../queue/job.ts";
 import { type JobTools, jobFields } from "../queue/run-job.ts";
-import { concludeAtOnce, openCheckRun, settleChecks } from "../reporters/check-run.ts";
-import { withheldConclusion } from "../reporters/conclusions.ts";
-import { currentLedger } from "../reporters/current-ledger.ts";
 import { closeEarlierChecks, publishedHead, triggerFor, wasPublished } from "./attempts.ts";
 import type { JobDependencies } from "./job-dependencies.ts";
 import { loadConfig, orRefused } from "./load-config.ts";
 import { openFindings, type ReviewJob, reviewAndPublish, type Subject } from "./review-and-publish.ts";
 import { pauseReason, skipReason } from "./skip-reason.ts";
 
-export interface ReviewPullOptions {
+interface ReviewPullOptions {
   /**
-   * Somebody asked for it who was found to be allowed to, by whatever rule holds for what they asked: nobody is asked about
-   * them again, and what holds for events alone (drafts, labels, a pause) does not hold.
+   * A person asked for it whose permission is already checked. It is not checked again, and the rules for events (drafts, labels, a pause)
+   * do not apply.
    */
   isAdmitted?: boolean;
 }
 
 /**
- * One review of a pull request, from asking GitHub what it is now to what people see. May be run again after a crash at any
- * point: what stands on GitHub is recognised and not done twice, and turns that were paid for are not paid again.
+ * One review of a pull request, from reading its present state to publishing. May be run again after a crash at any point: what
+ * exists on GitHub is recognised and not posted twice, and paid turns are not paid again.
  *
- * Whatever it comes to, the head has a concluded check run: here, or when the job is given up. What rejects before there is
- * one is told by the job's end as well. A configuration that is refused is no such reason: the analyzers review without it.
+ * In every case the head gets a concluded check run: here, or when the job is given up. A refused configuration does not reject: the
+ * analyzers review without it.
  *
- * A job that did something else first and ends in a review (a pause that is over, a finding that was dismissed) hands itself on
- * with a review task of its own making: mode `new`, trigger "comment:<id>", `commentId` null.
+ * A command that ends in a review (`/resume`, `/resolve`, `/fix`) calls this with a review task of its own: mode `new`, trigger
+ * "comment:<id>", `commentId` null.
  */
 export async function reviewPull(
   job: ReviewJob,
   tools: JobTools,
   deps: JobDependencies,
   { isAdmitted = false }: ReviewPullOptions = {},
-): Promise<Outcome> {
+): Promise<JobOutcome> {
   const { task } = job;
   const warn = (notice: string) => deps.log.warn(jobFields(job), notice);
   const api = await deps.github.pull(task.repository, task.pull, tools.signal);
@@ -63,8 +63,8 @@ export async function reviewPull(
   return skip === undefined ? reviewOnce(subject, tools, deps) : skipReview(subject, skip, warn);
 }
 
-/** Reviews a head for a trigger, unless that was done: a check run that is asked for again is the exception. */
-async function reviewOnce(subject: Subject, tools: JobTools, deps: JobDependencies): Promise<Outcome> {
+/** Reviews a head for a trigger, unless that was done and nobody asked for the check run again. */
+async function reviewOnce(subject: Subject, tools: JobTools, deps: JobDependencies): Promise<JobOutcome> {
   const { job, api, pull, trigger, ledger } = subject;
   const { headSha: head } = pull;
   const { again } = job.task;
@@ -78,7 +78,7 @@ async function reviewOnce(subject: Subject, tools: JobTools, deps: JobDependenci
   return reviewAndPublish({ ...subject, check }, tools, deps);
 }
 
-/** Other pull requests may have a commit as their head that this one left, or is for another branch with. */
+/** Updates the check runs of a commit that this pull request left, or has for another branch: another pull request may have it as head. */
 async function settleLeft(
   headSha: string,
   pull: PullRequest,
@@ -89,12 +89,12 @@ async function settleLeft(
   if (problem) warn(problem);
 }
 
-/** What is open from earlier reviews stays red: whoever may turn a pull request into a draft shall not turn a check by that. */
+/** Open findings of earlier reviews keep the check red: turning a pull request into a draft must not make it green. */
 async function skipReview(
   { api, pull, trigger, ledger, loaded }: Subject,
   reason: string,
   warn: (notice: string) => void,
-): Promise<Outcome> {
+): Promise<JobOutcome> {
   const { check } = loaded.config;
   const update = withheldConclusion(`Not reviewed: ${reason}.`, openFindings(ledger), check, "skipped");
   const problem = await concludeAtOnce(api, pull, trigger, update);
@@ -103,31 +103,31 @@ async function skipReview(
 }
 
 /**
- * Commands are for people who can write to the repository; everybody else is left without an answer, and costs nothing. Who
- * was let in by an attempt before is not asked again: its check run has to be concluded.
+ * Commands are for people with write access; others get no answer and cost nothing. If an earlier attempt opened a check run, the
+ * permission is not checked again: the check run must be concluded.
  */
 async function refuseStranger(
   task: ReviewTask,
   recorded: readonly TrajectoryEntry[],
   api: PullRequestApi,
-): Promise<Outcome | undefined> {
+): Promise<JobOutcome | undefined> {
   const wasLetIn = recorded.some(({ kind }) => kind === "check_opened");
   if (task.requestedBy === null || wasLetIn) return undefined;
   if (!(await hasWriteAccess(api, task.requestedBy))) {
     return { kind: "skipped", reason: `${task.requestedBy} has no write access` };
   }
-  // Courtesy alone: a reaction that GitHub refuses stops nothing.
+  // A refused reaction stops nothing.
   if (task.commentId !== null)
     await api.react({ id: task.commentId, thread: task.thread }, "eyes").catch(() => {});
   return undefined;
 }
 
-/** GitHub's copies lag behind its events by seconds at times. */
+/** GitHub's API lags behind its events by seconds at times. */
 const headLagMs = 5_000;
 
 /**
- * A pull request that is not at the head which the event was about has moved on, or is told of as it was before the push:
- * the head before would pass for reviewed, and the new one never be. The job comes back once.
+ * If the head is not the event's, the pull request has moved on, or GitHub still shows the state before the push. Then the old head would
+ * be reviewed and the new one never. The job is retried once.
  */
 function awaitHead({ task, attempt }: ReviewJob, { headSha, state }: PullRequest): void {
   const isExpected = task.headSha === null || task.headSha === headSha;

@@ -1,12 +1,12 @@
 import type { RepoConfig } from "../config/repo-config.ts";
-import { createPathMatcher } from "../diff/path-matcher.ts";
+import { createPathMatcher } from "../diff/paths.ts";
 import type { PullRequest, RepositoryApi } from "../github/pull-request-api.ts";
 import { isSamePerson } from "../ledger/authority.ts";
 import type { Ledger } from "../ledger/entry.ts";
 
 /**
- * Why an event starts no review of this pull request, in words that people read; undefined if it does. GitHub is asked only
- * about the pull request of an author who is ignored; rejects if it cannot be asked.
+ * Why an event starts no review of this pull request, in words for people; undefined if it starts one. GitHub is asked only about the pull
+ * request of an ignored author; rejects if it cannot be reached.
  */
 export async function skipReason(
   { review }: RepoConfig,
@@ -29,14 +29,14 @@ export async function skipReason(
   return word === undefined ? undefined : `its title contains "${word}"`;
 }
 
-/** The same for a pull request whose reviews somebody has paused. */
+/** The same for a pull request with paused reviews. */
 export function pauseReason({ state: { paused } }: Pick<Ledger, "state">): string | undefined {
   return paused === null ? undefined : `paused by ${paused.by}`;
 }
 
 /**
- * Whether ignored people opened it and pushed all of it. A branch of a bot is open to everybody with write access, and what they
- * push there is reviewed. Who pushed to a fork is not known here.
+ * Whether ignored people opened it and pushed all of it. Everyone with write access can push to a bot's branch, and those pushes are
+ * reviewed. The pushers to a fork are not known here.
  */
 async function isOfIgnored(
   ignored: readonly string[],

@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "../errors.ts";
-import type { Clock } from "../github/clock.ts";
 import { notGranted } from "../github/errors.ts";
 
-/** The repositories that a token reaches: by id, or by name where only that is known; left out, all of the installation. */
-export type Repositories =
+/** The repositories that a token reaches: by id, or by name if only that is known. Default: all of the installation. */
+type Repositories =
   | { repositoryIds?: readonly number[]; repositoryNames?: never }
   | { repositoryNames: readonly string[]; repositoryIds?: never };
 
@@ -14,11 +13,11 @@ export type Permissions = Readonly<Record<string, "read" | "write">>;
 export type MintToken = (
   installation: number,
   scope: Repositories & {
-    /** Each must have been granted: GitHub refuses the whole token where one was not (`github_invalid`). */
+    /** Each must be granted: GitHub refuses the whole token if one is not (`github_invalid`). */
     permissions: Permissions;
-    /** One that is no cached copy. */
+    /** Asks for a token that is not cached. */
     renew?: boolean;
-    /** For the caller alone: it is nobody else's copy either. */
+    /** For this caller only: nobody else gets it from the cache. */
     own?: boolean;
   },
 ) => Promise<string>;
@@ -26,41 +25,41 @@ export type MintToken = (
 /** What an installation grants the App, by permission. */
 export type Granted = (installation: number) => Promise<Readonly<Record<string, string>>>;
 
-/** A token for one repository; `renew` asks for one that is no cached copy. */
+/** A token for one repository; `renew` asks for one that is not cached. */
 export type Token = (installation: number, repositoryId: number, renew: boolean) => Promise<string>;
 
-/** For so long it is believed what was granted and what was not: an owner may have changed it meanwhile. */
+/** How long a grant or a refusal is believed: an owner may change it meanwhile. */
 const beliefMs = 3_600_000;
 
 export const isRefused = (error: unknown) => error instanceof AppError && error.code === "github_invalid";
 
 /**
- * Mints tokens that can do what is wished, and where that was not all granted, what of it was: never more than the wish. Rejects
- * with `github_invalid` where GitHub refuses that as well.
+ * Mints tokens with the wanted permissions or, if not all of them are granted, with the granted ones among them: never with more. Rejects
+ * with `github_invalid` if GitHub refuses that too.
  */
 export function createLeastTokens(
   wish: Permissions,
-  { mintToken, granted, clock }: { mintToken: MintToken; granted: Granted; clock: Clock },
+  { mintToken, granted, now }: { mintToken: MintToken; granted: Granted; now: () => number },
 ) {
-  /** By installation, what it grants of the wish, where that is less. */
+  /** By installation, the granted part of the wanted permissions if it is smaller. */
   const lesser = new Map<number, { permissions: Permissions; until: number }>();
   return async (installation: number, scope: Repositories & { renew: boolean }): Promise<string> => {
     const known = lesser.get(installation);
-    const permissions = known && clock.now() < known.until ? known.permissions : wish;
+    const permissions = known && now() < known.until ? known.permissions : wish;
     try {
       return await mintToken(installation, { ...scope, permissions });
     } catch (error) {
       if (!isRefused(error)) throw error;
       const least = grantedOf(wish, await granted(installation));
-      // It is not for the permissions, then.
+      // Then the permissions are not the cause.
       if (samePermissions(least, permissions)) throw error;
-      lesser.set(installation, { permissions: least, until: clock.now() + beliefMs });
+      lesser.set(installation, { permissions: least, until: now() + beliefMs });
       return mintToken(installation, { ...scope, permissions: least });
     }
   };
 }
 
-/** Never empty: a token for which no permission is named has all that there are. */
+/** Never empty: a token without named permissions gets all that exist. */
 function grantedOf(wish: Permissions, granted: Readonly<Record<string, string>>): Permissions {
   const both = Object.entries(wish).flatMap(([name, access]): [string, "read" | "write"][] => {
     const given = granted[name];
@@ -70,52 +69,53 @@ function grantedOf(wish: Permissions, granted: Readonly<Record<string, string>>)
   return both.length > 0 ? Object.fromEntries(both) : { metadata: "read" };
 }
 
-/** Of two that were made from one wish. */
+/** Both come from the same wanted permissions. */
 const samePermissions = (one: Permissions, other: Permissions) =>
   JSON.stringify(one) === JSON.stringify(other);
 
-/** What resolving a thread and proposing a file take, and nothing else has. */
+/** The permissions to resolve a thread and to propose a file, which no other token has. */
 const writing = { contents: "write", pull_requests: "write" } as const;
 
-/** How long a job waits at its end for its tokens to be forgotten. */
+/** How long a job waits at its end for the revocation of its tokens. */
 const endingMs = 5_000;
 
-export interface WritingTokens {
-  /** Minted when it is first asked for. Rejects with `github_forbidden` where that was not granted. */
+interface WritingTokens {
+  /** Minted on first use. Rejects with `github_forbidden` if the permission was not granted. */
   token: Token;
-  /** Has GitHub forget all that were minted. Never rejects, and takes five seconds at most: what stays ends within its hour. */
+  /** Makes GitHub revoke all minted tokens. Never rejects, and takes five seconds at most: remaining tokens end within their hour. */
   end(): Promise<void>;
 }
 
-/** Tokens that may write to a repository: each for one job alone, which many installations do not grant. */
+/** Tokens that may write to a repository, each for one job only. Many installations do not grant them. */
 export function createWritingTokens(options: {
   mintToken: MintToken;
   endToken: (token: string) => Promise<void>;
   granted: Granted;
-  clock: Clock;
+  /** Milliseconds since 1970. */
+  now: () => number;
 }): { forJob(): WritingTokens } {
-  const { mintToken, endToken, granted, clock } = options;
-  /** By installation, when it was refused. */
+  const { mintToken, endToken, granted, now } = options;
+  /** By installation, the time of the refusal. */
   const refusedAt = new Map<number, number>();
   const refusal = () => notGranted("Writing to the repository", "contents=write, pull_requests=write");
   const isGranted = async (installation: number) =>
     samePermissions(grantedOf(writing, await granted(installation)), writing);
 
   async function mint(installation: number, id: number): Promise<string> {
-    if (clock.now() - (refusedAt.get(installation) ?? Number.NEGATIVE_INFINITY) < beliefMs) throw refusal();
+    if (now() - (refusedAt.get(installation) ?? Number.NEGATIVE_INFINITY) < beliefMs) throw refusal();
     try {
       return await mintToken(installation, { repositoryIds: [id], permissions: writing, own: true });
     } catch (error) {
-      // Of a repository that is gone it says nothing about the others.
+      // A repository that is gone says nothing about the others.
       if (!isRefused(error) || (await isGranted(installation))) throw error;
-      refusedAt.set(installation, clock.now());
+      refusedAt.set(installation, now());
       throw refusal();
     }
   }
 
   return {
     forJob() {
-      /** The latest, by repository. */
+      /** The latest token, by repository. */
       const latest = new Map<number, Promise<string>>();
       const minted: Promise<string>[] = [];
       return {

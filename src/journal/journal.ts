@@ -1,28 +1,114 @@
+import { constants } from "node:fs";
+import { type FileHandle, mkdir, open, readFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { NoteEntry } from "../agent/trajectory.ts";
+import { errorLine } from "../errors.ts";
 import { redactText } from "../secrets/redact.ts";
-import type { LogseqVault } from "./logseq-vault.ts";
+import { escapeInvisible } from "../text/escape-invisible.ts";
+import { inlineCode } from "../text/fence.ts";
 
-export interface JournalOptions {
-  /** What the run is about, for people: "octo/shop#12". Repositories and branches are named by whoever likes. */
+/** A Logseq graph: a folder with a Markdown file for each page. https://docs.logseq.com */
+export interface LogseqVault {
+  /** Adds a block to a page, which is created if missing. Resolves to the reason if that failed, else to null. */
+  append(page: string, about: string, content: string): Promise<string | null>;
+}
+
+/** Most file systems take 255 bytes, including the extension. */
+const MAX_NAME_BYTES = 240;
+const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDWR } = constants;
+
+/** The last write. Blocks are written one after the other, because each checks whether the last line is complete. */
+let lastWrite: Promise<unknown> = Promise.resolve();
+
+export function openLogseqVault(folder: string, now: () => Date = () => new Date()): LogseqVault {
+  return {
+    append(page, about, content) {
+      const added = lastWrite.then(() => addTo(folder, page, blockOf(about, content, now())));
+      lastWrite = added.catch(() => {});
+      return added.then(() => null, errorLine);
+    },
+  };
+}
+
+async function addTo(folder: string, page: string, block: string): Promise<void> {
+  const name = pageFile(page, await isTripleLowbar(folder));
+  const pages = join(folder, "pages");
+  await mkdir(pages, { recursive: true });
+  // A link instead of a page could lead anywhere, and a pipe would block forever.
+  const flags = O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_RDWR;
+  await using file = await open(join(pages, name), flags, 0o644);
+  await appendBlock(file, block);
+}
+
+/** Appends in one write, so that a block of another process comes before or after it, not within. */
+async function appendBlock(file: FileHandle, block: string): Promise<void> {
+  const stat = await file.stat();
+  if (!stat.isFile()) throw new Error("it is not a regular file");
+  const { bytesRead, buffer } = await file.read({
+    buffer: Buffer.alloc(1),
+    position: Math.max(0, stat.size - 1),
+  });
+  const isOpenLine = bytesRead === 1 && buffer[0] !== 0x0a;
+  await file.writeFile(`${isOpenLine ? "\n" : ""}${block}`);
+  await file.sync();
+}
+
+/**
+ * One block of a Logseq outline. The text comes from a model that has read hostile input, so it is in a code block, where nothing is
+ * a link, a query, a property or a picture. Logseq ends the code block at any fence, so fences inside are replaced.
+ */
+export function blockOf(about: string, content: string, at: Date): string {
+  const time = `${at.toISOString().slice(0, 16).replace("T", " ")} UTC`;
+  const lines = escapeInvisible(content)
+    .replaceAll(/`{3,}|~{3,}/g, "'''")
+    .split("\n");
+  const inside = ["```text", ...lines, "```"].map((line) => `  ${line}`.trimEnd());
+  return [`- Hunkwise, ${inlineCode(escapeInvisible(about))}, ${time}`, ...inside, ""].join("\n");
+}
+
+/** Whether page names have `___` for `/` in file names, as in newer graphs. True if there is no configuration. */
+async function isTripleLowbar(folder: string): Promise<boolean> {
+  const config = await readFile(join(folder, "logseq", "config.edn"), "utf8").catch(() => ":triple-lowbar");
+  return /^[^;\n]*:triple-lowbar/m.test(config);
+}
+
+const windowsDevices = /^(?:con|prn|aux|nul|com\d|lpt\d)$/i;
+
+/** The file name of a page. Whatever the page is called, it stays in its folder. */
+export function pageFile(page: string, tripleLowbar: boolean): string {
+  const name = page.normalize("NFC").trim();
+  const escaped = name
+    .replaceAll(/[\p{Cc}\p{Cf}\p{Cs}<>:"|?*\\%#]|^\.|\.$|___/gu, percent)
+    .replaceAll("/", tripleLowbar ? "___" : "%2F");
+  const body = windowsDevices.test(escaped) ? `${percent(escaped.slice(0, 1))}${escaped.slice(1)}` : escaped;
+  if (body === "" || Buffer.byteLength(body) > MAX_NAME_BYTES) throw new Error("no page can have this name");
+  return `${body}.md`;
+}
+
+const percent = (text: string): string =>
+  [...Buffer.from(text)].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, "0")}`).join("");
+
+interface JournalOptions {
+  /** What the run is about, for people: "octo/shop#12". Hostile: strangers name repositories and branches. */
   about: string;
-  /** Notes that earlier attempts of the run left: none is written twice. */
+  /** Notes of earlier attempts of the run. None is written twice. */
   earlier: readonly NoteEntry[];
-  /** Puts a note on the run's record. Resolves when it is there. */
+  /** Adds a note to the run's record. Resolves when it is stored. */
   record(note: NoteEntry): Promise<void>;
-  /** Null for the record alone. */
+  /** Null to use the record only. */
   vault: LogseqVault | null;
-  /** Told why a note did not get into the vault. */
+  /** Gets the reason if a note could not be written to the vault. */
   warn(text: string): void;
 }
 
 /** As `tools/tool.ts` has it. */
-export interface Journal {
+interface Journal {
   log(page: string, content: string): Promise<string>;
 }
 
 /**
- * Takes the notes of a run: onto its record, and onto a page of a vault where there is one. A model wrote them, so that secrets are
- * taken out first; a vault that cannot be written to costs nobody the review.
+ * Adds the notes of a run to its record, and to a page of a vault if there is one. A model writes them, so secrets are redacted
+ * first. A vault that cannot be written does not end the review.
  */
 export function createJournal({ about, earlier, record, vault, warn }: JournalOptions): Journal {
   return {
@@ -45,7 +131,7 @@ export function createJournal({ about, earlier, record, vault, warn }: JournalOp
   }
 }
 
-/** Answers as on record, and leaves nothing anywhere. */
+/** Repeats the recorded answers and writes nothing. */
 export function playedJournal(notes: readonly NoteEntry[]): Journal {
   return {
     log: async (page, content) =>

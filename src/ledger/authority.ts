@@ -1,15 +1,23 @@
 import type { PullRequestApi } from "../github/pull-request-api.ts";
-import { hasWriteAccess } from "./write-access.ts";
+
+/** Whether GitHub says that a person can write to the repository. Rejects if GitHub cannot be asked. */
+export async function hasWriteAccess(
+  api: Pick<PullRequestApi, "permissionOf">,
+  login: string,
+): Promise<boolean> {
+  const permission = await api.permissionOf(login);
+  return permission === "admin" || permission === "write";
+}
 
 /** A fact that changes what is posted or concluded. */
-export interface Fact {
+interface Fact {
   name: string;
   means: string;
-  /** Who may bring it about, and by which act. */
+  /** Who may cause it, and by which act. */
   by: string;
-  /** From which evidence it is read. */
+  /** The evidence that it is read from. */
   evidence: string;
-  /** What holds if the evidence cannot be read, or not to its end. */
+  /** What applies if the evidence cannot be read completely. */
   otherwise: string;
 }
 
@@ -79,15 +87,15 @@ export const facts: readonly Fact[] = [
   },
 ];
 
-/** Who may decide what becomes of findings, in one reading of a pull request. */
+/** Who may decide about findings, in one reading of a pull request. */
 export interface Deciders {
   /** Whether a person may. Null: GitHub was not asked, because too many people spoke. Rejects if GitHub cannot be asked. */
   mayDecide(login: string): Promise<boolean | null>;
-  /** What was not asked, as a notice for people; null if everybody was asked about. */
+  /** Which people were not looked up, as a notice for people; null if all were. */
   notice(): string | null;
 }
 
-/** People whose permission is asked for in one reading. Whoever wants to use them up needs as many accounts. */
+/** People whose permission is looked up in one reading. An attacker needs as many accounts to use them up. */
 const mostAsked = 200;
 
 /** People with write access decide. GitHub is asked once for each person. */

@@ -1,43 +1,44 @@
+import { createHash } from "node:crypto";
 import type { Category, Severity, Side } from "../finding.ts";
 import type { OwnText } from "../github/pull-request-api.ts";
 import type { LedgerState } from "./state.ts";
 
 /**
- * What became of a finding; `facts` in authority.ts says who decides. open: it is held against the change. fixed: the code showed
- * it, and we said so. dismissed: somebody who may decide said that it stays as it is. outdated: its code has changed, and nothing shows
- * yet whether the fault went with it. Everything but fixed and dismissed holds the check run.
+ * The state of a posted finding; `facts` in authority.ts says who decides. open: it counts against the change. fixed: the code shows it,
+ * and we said so. dismissed: a person with write access decided to leave the code as it is. outdated: its code has changed, and it is not
+ * known yet whether that fixed it. All except fixed and dismissed hold the check run.
  */
-export const entryStates = ["open", "fixed", "dismissed", "outdated"] as const;
-export type EntryState = (typeof entryStates)[number];
+const entryStates = ["open", "fixed", "dismissed", "outdated"] as const;
+type EntryState = (typeof entryStates)[number];
 
 /** How a person dismissed a finding. */
-export type DismissalKind = "reaction" | "reply" | "resolved" | "command" | "deleted";
+type DismissalKind = "reaction" | "reply" | "resolved" | "command" | "deleted";
 
 export interface Dismissal {
   how: DismissalKind;
-  /** Login; null where GitHub does not say. */
+  /** Login; null if GitHub does not say. */
   by: string | null;
-  /** ISO 8601; null where GitHub does not say. */
+  /** ISO 8601; null if GitHub does not say. */
   at: string | null;
 }
 
-/** A finding that we posted as a comment, as it stands on GitHub now. */
-export interface LedgerEntry {
-  /** Id of the comment; that of a deleted comment is null. */
+/** A finding that we posted as a comment, as GitHub shows it now. */
+export interface PostedFinding {
+  /** Id of the comment; null if it was deleted. */
   comment: number | null;
-  /** Of the finding. */
+  /** Id of the finding. */
   id: string;
   path: string;
   side: Side;
-  /** Where GitHub sees the line now; null on a file, and when it is outdated. */
+  /** The line as GitHub shows it now; null for a comment on a file, and if it is outdated. */
   line: number | null;
   startLine: number | null;
-  /** Where the line was when the comment was made; null on a file. */
+  /** The line when the comment was made; null for a comment on a file. */
   originalLine: number | null;
   severity: Severity;
-  /** Null in comments of older versions, as the next four. */
+  /** Null in comments of older versions, like the next four. */
   category: Category | null;
-  /** The definition that its code stands in. */
+  /** The definition that contains its code. */
   symbol: string | null;
   /** Hash of its code without white space. */
   code: string | null;
@@ -46,15 +47,15 @@ export interface LedgerEntry {
   /** Other files that were named as evidence. */
   files: readonly string[];
   title: string;
-  /** What the comment says, marker taken off. */
+  /** The comment's text without the marker. */
   text: string;
   state: EntryState;
   dismissal: Dismissal | null;
-  /** Somebody who may decide wrote in its thread, or a person resolved it: we answer there, and do not resolve. */
+  /** A person with write access wrote in its thread or resolved it: we answer there, and do not resolve. */
   isTheirs: boolean;
   /** Id of the newest comment in its thread; 0 for a deleted one. */
   newestReply: number;
-  /** Node id of its thread; null where GitHub does not tell of threads. */
+  /** Node id of its thread; null if GitHub does not show threads. */
   thread: string | null;
   resolved: boolean;
   url: string;
@@ -62,16 +63,50 @@ export interface LedgerEntry {
   replies: readonly string[];
 }
 
-/** What our own texts on a pull request say. */
+/** What our own comments on a pull request say. */
 export interface Ledger {
   state: LedgerState;
-  /** The sticky summary; null where there is none. */
+  /** The sticky summary; null if there is none. */
   sticky: OwnText | null;
-  entries: readonly LedgerEntry[];
-  /** Why the state of threads is not known; null where it is. */
+  entries: readonly PostedFinding[];
+  /** Why the state of threads is not known; null if it is known. */
   notice: string | null;
 }
 
-/** Whether a finding is still held against the change. */
-export const isStanding = ({ state }: Pick<LedgerEntry, "state">): boolean =>
+/** Whether a finding still counts against the change. */
+export const isOpenFinding = ({ state }: Pick<PostedFinding, "state">): boolean =>
   state === "open" || state === "outdated";
+
+/** The first line of a comment on a finding: badge, title, and the finding's location if it is elsewhere. */
+const firstLine = /^\*\*\S+ (?:Critical|High|Medium|Low): (.+?)\*\*(?: in \[.*)?$/u;
+
+/** The title in our comment on a finding, before rendering; empty if there is none. */
+export function commentTitle(body: string): string {
+  const title = firstLine.exec(body.split("\n", 1)[0]?.trimEnd() ?? "")?.[1] ?? "";
+  // Rendering adds escapes, and an invisible character that keeps `@` and `#` from becoming links.
+  return title.replaceAll("\u200b", "").replace(/\\([!-/:-@[-`{-~])/g, "$1");
+}
+
+/** The result of `commentText` without the line of the title. */
+export function textBelowTitle(text: string): string {
+  const [first = "", ...rest] = text.split("\n");
+  return firstLine.test(first.trimEnd()) ? rest.join("\n").trim() : text;
+}
+
+/** Begins the last, folded part of a comment on a finding. It does not describe the finding. */
+const checkedPart = "<details><summary>How this was checked</summary>";
+
+/** The text of our comment on a finding, without its marker and the part on how it was checked. */
+export function commentText(body: string): string {
+  const said = body.trimEnd().replace(/(?:^|\n)<!-- hunkwise:[^\n]*$/, "");
+  const checked = said.lastIndexOf(checkedPart);
+  // Rendering adds this character after `@` and `#`; it is not part of the text.
+  return (checked < 0 ? said : said.slice(0, checked)).replaceAll("\u200b", "").trim();
+}
+
+/**
+ * Identifies code anywhere: 12 characters of base64url. White space does not count, so re-indenting and wrapping do not change the hash.
+ */
+export function codeHash(code: string): string {
+  return createHash("sha256").update(code.replace(/\s+/g, "")).digest("base64url").slice(0, 12);
+}

@@ -1,28 +1,34 @@
 import { z } from "zod";
 import { Category, Severity } from "../finding.ts";
-import { markerData } from "./marker-data.ts";
-import { emptyState, type LedgerState, StateWithoutDecisions, StoredState, storedState } from "./state.ts";
+import {
+  emptyState,
+  type LedgerState,
+  markerData,
+  StateWithoutDecisions,
+  StoredState,
+  storedState,
+} from "./state.ts";
 
 /**
- * GitHub is the ledger: what we posted is recognised by a hidden marker, the last line of each of our texts. Markers are
- * read only from texts that GitHub says are ours, and only from that line, so nothing quoted in a body counts.
+ * GitHub is the ledger: a hidden marker in the last line identifies each of our texts. Markers are read only from texts that GitHub
+ * says are ours, and only from that line, so nothing quoted in a body counts.
  */
 export type Marker =
   /** A review for one head and trigger. */
   | ({ kind: "review" } & z.infer<typeof Review>)
   /** A comment on a line or file, and the review that it came with. */
   | ({ kind: "finding" } & z.infer<typeof FindingMark>)
-  /** The one summary comment of a pull request: which review it speaks of, and what the next one has to know. */
+  /** The summary comment of a pull request: its review, and the state for the next one. */
   | ({ kind: "summary"; state: LedgerState } & z.infer<typeof Review>)
-  /** Our word in a finding's thread that it is fixed; `comment` is the one that opens the thread. */
+  /** Our reply that a finding is fixed; `comment` opens the thread. */
   | ({ kind: "fixed" } & z.infer<typeof Fixed>)
-  /** Our word in a finding's thread, or to a command in the conversation, that it is dismissed, and by whom. */
+  /** Our reply, in a finding's thread or to a command, that it is dismissed, and by whom. */
   | ({ kind: "dismissed" } & z.infer<typeof Dismissed>)
-  /** Our answer to a comment: nobody is answered twice for one. */
+  /** Our answer to a comment: each comment gets at most one. */
   | ({ kind: "answer" } & z.infer<typeof Answer>)
-  /** A check run: of which pull request it is, and what the review of that alone came to. */
+  /** A check run: its pull request, and the conclusion of that pull request's own review. */
   | ({ kind: "check" } & CheckMark)
-  /** A repair that was asked for in a comment, as suggestions: their review is part 0, each of them another. */
+  /** A repair that a comment asked for, as suggestions: their review is part 0, each suggestion a part of its own. */
   | ({ kind: "suggested" } & z.infer<typeof Suggested>);
 
 const Review = z.strictObject({ head: z.string(), trigger: z.string() });
@@ -36,7 +42,7 @@ const SecondFinding = z.strictObject({
   id: z.string(),
   severity: Severity,
   category: Category.nullable(),
-  /** The definition that its code stands in. */
+  /** The definition that contains its code. */
   symbol: z.string().nullable(),
   /** Hash of its code without white space. */
   code: z.string().nullable(),
@@ -55,9 +61,9 @@ const Answer = z.strictObject({ comment: z.int() });
 const Suggested = z.strictObject({ comment: z.int(), part: z.int() });
 const FirstCheck = z.strictObject({
   pull: z.int(),
-  /** The branch that it is to be merged into. */
+  /** The target branch of the pull request. */
   base: z.string(),
-  /** Null while the review goes on. */
+  /** Null while the review runs. */
   own: z
     .strictObject({
       conclusion: z.enum(["success", "neutral", "failure", "skipped", "cancelled"]),
@@ -66,12 +72,12 @@ const FirstCheck = z.strictObject({
     .nullable(),
 });
 const Check = FirstCheck.extend({
-  /** Counts what was concluded on a commit: the higher one is the newer one. 0 while the review goes on, and of older versions. */
+  /** Counts the conclusions on a commit: the higher one is the newer one. 0 while the review runs, and in older versions. */
   turn: z.int(),
 });
 export type CheckMark = z.infer<typeof Check>;
 
-/** Each kind's data by version, the oldest first; the last is the one that is written. */
+/** Each kind's data by version, the oldest first. The last version is written. */
 const versions: {
   [Kind in Marker["kind"]]: readonly z.ZodType<Omit<Extract<Marker, { kind: Kind }>, "kind">>[];
 } = {
@@ -86,7 +92,7 @@ const versions: {
   ],
   summary: [
     Review.transform((data) => ({ ...data, state: emptyState })),
-    // What cannot be read of a state is found out anew. That the comment is the summary counts all the same.
+    // An unreadable state is worked out again; the comment still counts as the summary.
     Review.extend({ state: StateWithoutDecisions.catch(emptyState) }),
     Review.extend({ state: StoredState.catch(emptyState) }),
   ],
@@ -97,7 +103,7 @@ const versions: {
   suggested: [Suggested],
 };
 
-/** The one summary comment stays the one also when a later version of Hunkwise wrote it. */
+/** Recognises the summary comment of a later version of Hunkwise too. */
 const LaterSummary = z
   .object({ head: z.string(), trigger: z.string() })
   .transform((data) => ({ ...data, state: emptyState }));
@@ -106,14 +112,14 @@ const isKind = (kind: string): kind is Marker["kind"] => Object.hasOwn(versions,
 
 const markerLine = /^<!-- hunkwise:([a-z]{1,20}) v([1-9]\d{0,3}) (\{[^<>]*\}) -->$/;
 
-/** The marker as an HTML comment. Neither `--` nor an angle bracket nor `@` can occur in its data. */
+/** The marker as an HTML comment. Its data cannot contain `--`, an angle bracket or `@`. */
 export function formatMarker(marker: Marker): string {
   const { kind, ...data } = marker;
   const stored = marker.kind === "summary" ? { ...data, state: storedState(marker.state) } : data;
   return `<!-- hunkwise:${kind} v${versions[kind].length} ${markerData(stored)} -->`;
 }
 
-/** The marker on the last line of a text of ours; undefined when there is none, or one that this version does not know. */
+/** The marker on the last line of our text; undefined if there is none or this version does not know it. */
 export function parseMarker(text: string): Marker | undefined {
   const body = text.trimEnd();
   const [, kind = "", version, json = ""] = markerLine.exec(body.slice(body.lastIndexOf("\n") + 1)) ?? [];
@@ -131,7 +137,7 @@ function parsed(json: string): unknown {
   }
 }
 
-/** Takes the life out of anything that looks like the beginning of a marker; the rest of the text is left alone. */
+/** Escapes anything that looks like the beginning of a marker. */
 export function stripMarkers(text: string): string {
   return text.replace(/<!--(?=\s*hunkwise:)/gi, "&lt;!--");
 }

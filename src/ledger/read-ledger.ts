@@ -1,21 +1,161 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { AppError, type ErrorCode, errorLine } from "../errors.ts";
-import type { OwnComment, OwnText, OwnThread, PullRequestApi } from "../github/pull-request-api.ts";
-import { type Deciders, writersDecide } from "./authority.ts";
-import { commentText, commentTitle } from "./comment-title.ts";
-import { isStanding, type Ledger, type LedgerEntry } from "./entry.ts";
+import type {
+  OwnComment,
+  OwnText,
+  OwnThread,
+  PullRequestApi,
+  ThreadComment,
+} from "../github/pull-request-api.ts";
+import { type Deciders, isSamePerson, writersDecide } from "./authority.ts";
+import {
+  commentText,
+  commentTitle,
+  type Dismissal,
+  isOpenFinding,
+  type Ledger,
+  type PostedFinding,
+} from "./entry.ts";
 import { type Marker, parseMarker } from "./marker.ts";
 import { type Decision, emptyState, type LedgerState } from "./state.ts";
-import {
-  dismissed,
-  isTheirs,
-  open,
-  outdated,
-  type Standing,
-  standingByWord,
-  standingOf,
-  type Word,
-  wordOn,
-} from "./thread-state.ts";
+import { acknowledges, dismisses } from "./words.ts";
+
+type MayDecide = Deciders["mayDecide"];
+type Standing = Pick<PostedFinding, "state" | "dismissal">;
+
+const open: Standing = { state: "open", dismissal: null };
+const outdated: Standing = { state: "outdated", dismissal: null };
+const fixed: Standing = { state: "fixed", dismissal: null };
+
+const dismissed = (how: Dismissal["how"], by: string | null, at: string | null): Standing => ({
+  state: "dismissed",
+  dismissal: { how, by, at },
+});
+
+/**
+ * The state of the finding in a thread. Our own last answer counts first, unless a person with write access contradicts it. Then the
+ * decisions of people with write access: a resolved thread, a reaction or a reply. Acts of other people do not count.
+ *
+ * @param decided decisions from earlier readings of this thread
+ */
+async function standingOf(
+  thread: OwnThread,
+  mayDecide: MayDecide,
+  decided: readonly Decision[] = [],
+): Promise<Standing> {
+  return (
+    (await ourWord(thread, mayDecide)) ??
+    (await resolvedByPerson(thread, mayDecide, decided)) ??
+    (await saidDismissal(thread, mayDecide, decided)) ??
+    (thread.outdated ? outdated : open)
+  );
+}
+
+/** Whether a person with write access takes part in the thread (or may have). Then that person resolves it. */
+async function isTheirs({ replies, resolvedBy }: OwnThread, mayDecide: MayDecide): Promise<boolean> {
+  if (resolvedBy?.kind === "person") return true;
+  for (const { author } of replies) {
+    if (author.kind !== "person" || author.login === null) continue;
+    if ((await mayDecide(author.login)) !== false) return true;
+  }
+  return false;
+}
+
+/**
+ * People with write access can resolve threads, but so can the pull request's author, who may not decide and can undo what others
+ * decided. So a decision that was read once holds until a person with write access writes in the unresolved thread.
+ */
+async function resolvedByPerson(
+  { resolved, resolvedBy, replies }: OwnThread,
+  mayDecide: MayDecide,
+  decided: readonly Decision[],
+): Promise<Standing | undefined> {
+  const by = resolved && resolvedBy?.kind === "person" ? resolvedBy.login : null;
+  if (by !== null && (await mayDecide(by))) return dismissed("resolved", by, null);
+  const before = decided.find(({ how }) => how === "resolved");
+  if (before === undefined) return undefined;
+  const isTakenBack = !resolved && (await somebodySaid(replies, mayDecide, ({ id }) => id > before.after));
+  return isTakenBack ? undefined : dismissed("resolved", before.by, null);
+}
+
+/** Whether a person with write access wrote such a reply. */
+async function somebodySaid(
+  replies: readonly ThreadComment[],
+  mayDecide: MayDecide,
+  isMeant: (reply: ThreadComment) => boolean,
+): Promise<boolean> {
+  for (const reply of replies.filter(isMeant)) {
+    const { kind, login } = reply.author;
+    if (kind === "person" && login !== null && (await mayDecide(login))) return true;
+  }
+  return false;
+}
+
+/**
+ * Our last answer on the finding. "Fixed" holds until a person with write access replies with more than thanks, and permanently if
+ * we resolved the thread.
+ */
+async function ourWord(
+  { replies, resolved, resolvedBy }: OwnThread,
+  mayDecide: MayDecide,
+): Promise<Standing | undefined> {
+  const last = replies.findLastIndex((reply) => wordIn(reply) !== undefined);
+  const reply = replies[last];
+  const word = reply && wordIn(reply);
+  if (!reply || !word) return undefined;
+  if (word.kind === "dismissed") return standingByWord(word, reply.createdAt);
+  if (resolved && resolvedBy?.kind === "us") return fixed;
+  const later = replies.slice(last + 1);
+  return (await somebodySaid(later, mayDecide, ({ body }) => !acknowledges(body))) ? undefined : fixed;
+}
+
+function wordIn({ author, body }: ThreadComment): Word | undefined {
+  return author.kind === "us" ? wordOn(body) : undefined;
+}
+
+/** Our marked answer on a finding. */
+type Word = Extract<Marker, { kind: "fixed" | "dismissed" }>;
+
+const standingByWord = (word: Word, at: string | null): Standing =>
+  word.kind === "fixed" ? fixed : dismissed("command", word.by, at);
+
+/** The answer on a finding that our text holds. */
+function wordOn(body: string): Word | undefined {
+  const marker = parseMarker(body);
+  return marker?.kind === "fixed" || marker?.kind === "dismissed" ? marker : undefined;
+}
+
+/** Characters; shorter ones take no time to read. */
+const longReply = 1_000;
+
+/**
+ * The newest thumbs down or dismissing reply by a person with write access. People whose decision was read before come first and need
+ * no permission check, so later replies of others cannot hide them.
+ */
+async function saidDismissal(
+  { replies, downvotes }: OwnThread,
+  mayDecide: MayDecide,
+  decided: readonly Decision[],
+): Promise<Standing | undefined> {
+  const said: { how: "reaction" | "reply"; by: string; at: string }[] = downvotes.map((one) => {
+    return { how: "reaction", ...one };
+  });
+  for (const { author, body, createdAt } of replies) {
+    if (author.kind !== "person" || author.login === null) continue;
+    // Anyone can write thousands of long replies; the event loop must not be blocked by them.
+    if (body.length > longReply) await nextTurn();
+    if (dismisses(body)) said.push({ how: "reply", by: author.login, at: createdAt });
+  }
+  said.sort((a, b) => Date.parse(b.at) - Date.parse(a.at));
+  const known = said.find((one) =>
+    decided.some(({ how, by }) => how === one.how && isSamePerson(by, one.by)),
+  );
+  if (known) return dismissed(known.how, known.by, known.at);
+  for (const { how, by, at } of said) {
+    if (await mayDecide(by)) return dismissed(how, by, at);
+  }
+  return undefined;
+}
 
 export type LedgerSource = Pick<
   PullRequestApi,
@@ -23,8 +163,8 @@ export type LedgerSource = Pick<
 >;
 
 /**
- * Reads from our own texts on a pull request what was found, what became of it and what was read. Entries come in the order of
- * their comments, deleted ones last. Rejects with an AppError if GitHub cannot be asked; only of threads it goes without.
+ * Reads the posted findings, their states and what was reviewed from our own comments on a pull request. Entries are in the order of their
+ * comments, deleted ones last. Rejects with an AppError if GitHub cannot be reached; it works without threads.
  */
 export async function readLedger(api: LedgerSource): Promise<Ledger> {
   const comments = await api.ownComments();
@@ -35,7 +175,7 @@ export async function readLedger(api: LedgerSource): Promise<Ledger> {
   return { state, sticky, entries: [...entries, ...deleted], notice };
 }
 
-/** Where two were posted, by a crash or a race, the oldest is the one that is kept up. */
+/** If a crash or a race posted two, the oldest one counts. */
 function stickyAmong(comments: readonly OwnText[]): Pick<Ledger, "sticky" | "state"> {
   for (const sticky of comments.toSorted((a, b) => a.id - b.id)) {
     const marker = parseMarker(sticky.body);
@@ -54,7 +194,7 @@ async function entriesOf(
   if (threads === undefined)
     return { entries: withoutThreads(await api.ownReviewComments(), words, decided), notice };
   const deciders = writersDecide(api);
-  const entries: LedgerEntry[] = [];
+  const entries: PostedFinding[] = [];
   for (const thread of threads.toSorted((a, b) => a.comment - b.comment)) {
     const before = decided.filter(({ comment }) => comment === thread.comment);
     const entry = await entryOfThread(thread, deciders, before);
@@ -62,7 +202,7 @@ async function entriesOf(
   }
   const known = new Set(entries.map(({ id }) => id));
   if (posted.every((id) => known.has(id))) return { entries, notice: deciders.notice() };
-  // GraphQL leaves out threads that it could not show. A comment of which REST knows was deleted by nobody.
+  // GraphQL omits threads that it cannot show. A comment that REST shows was not deleted.
   const seen = new Set(entries.map(({ comment }) => comment));
   const unseen = (await api.ownReviewComments()).filter(({ id }) => !seen.has(id));
   const all = [...entries, ...withoutThreads(unseen, words, decided)];
@@ -76,7 +216,7 @@ const passing = new Set<ErrorCode>([
   "github_failed",
 ]);
 
-/** GraphQL, which alone knows of threads, may be closed to us, and fails by itself at times: what was found shall not wait for it. */
+/** Only GraphQL shows threads. It may be closed to us or fail, and posting the findings must not depend on it. */
 async function threadsOrNotice(
   api: LedgerSource,
 ): Promise<{ threads: readonly OwnThread[] | undefined; notice: string | null }> {
@@ -92,7 +232,7 @@ async function entryOfThread(
   thread: OwnThread,
   { mayDecide }: Deciders,
   decided: readonly Decision[],
-): Promise<LedgerEntry | undefined> {
+): Promise<PostedFinding | undefined> {
   const marker = findingIn(thread.body);
   if (marker === undefined) return undefined;
   const { path, side, line, startLine, originalLine, resolved, url, body } = thread;
@@ -116,19 +256,19 @@ async function entryOfThread(
   };
 }
 
-/** What REST knows of our comments, our own answers, which say whose finding they speak of, and what was decided before. */
+/** Uses REST's comments, our own answers (their markers name the finding) and earlier decisions. */
 function withoutThreads(
   comments: readonly OwnComment[],
   elsewhere: readonly Word[],
   decided: readonly Decision[],
-): LedgerEntry[] {
+): PostedFinding[] {
   const words = [...elsewhere, ...comments.flatMap(({ body }) => wordOn(body) ?? [])];
   return comments
     .toSorted((a, b) => a.id - b.id)
     .flatMap(({ id, path, side, line, url, body, ...rest }) => {
       const marker = findingIn(body);
       if (marker === undefined) return [];
-      const entry: LedgerEntry = {
+      const entry: PostedFinding = {
         ...{ comment: id, path, side, line, startLine: null, originalLine: line, url, ...said(marker, body) },
         ...{ thread: null, resolved: false, isTheirs: true, newestReply: id, replies: [] },
         ...decidedOr(rest.outdated ? outdated : open, id, decided),
@@ -142,9 +282,9 @@ function decidedOr(standing: Standing, id: number, decided: readonly Decision[])
   return last ? dismissed(last.how, last.by, null) : standing;
 }
 
-/** Takes our word for what became of a finding, where its thread has not told it. */
-function withWord(entry: LedgerEntry, words: readonly Word[]): LedgerEntry {
-  const word = isStanding(entry) ? words.findLast(({ comment }) => comment === entry.comment) : undefined;
+/** Uses our own answer for the state of a finding that is open by its thread. */
+function withWord(entry: PostedFinding, words: readonly Word[]): PostedFinding {
+  const word = isOpenFinding(entry) ? words.findLast(({ comment }) => comment === entry.comment) : undefined;
   return word ? { ...entry, ...standingByWord(word, null) } : entry;
 }
 
@@ -160,8 +300,8 @@ const said = ({ id, severity, category, symbol, code, source, files }: FindingMa
   ...{ title: commentTitle(body), text: commentText(body) },
 });
 
-/** Of a deleted comment its finding's id is all that is left; only who may write to the repository can have deleted it. */
-const deletedEntry = (id: string): LedgerEntry => ({
+/** A deleted comment leaves only the finding's id. Deleting it takes write access. */
+const deletedEntry = (id: string): PostedFinding => ({
   ...{ id, comment: null, path: "", side: "RIGHT", line: null, startLine: null, originalLine: null },
   ...{
     severity: "low",

@@ -1,15 +1,55 @@
 import { z } from "zod";
 import { Finding, isCertain, severities } from "../finding.ts";
 import { byteLength } from "../text/cut.ts";
-import { markerData } from "./marker-data.ts";
-import { Reviewed, StoredReviewed, storedReviewed } from "./reviewed.ts";
 
-/** A finding without a comment of its own: nothing but this state remembers it. */
+/**
+ * Data of a marker as JSON inside an HTML comment. It contains no `--`, angle bracket or line end, and no `@`, because other bots
+ * read commands in a comment's source.
+ */
+export function markerData(data: unknown): string {
+  return JSON.stringify(data).replace(
+    /[<>@-]/g,
+    (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+/** Length of the hash of a file's first name (18 bits) and of the hash of a content after it (72 bits), in base64url. */
+export const PATH_CHARACTERS = 3;
+export const HASH_CHARACTERS = PATH_CHARACTERS + 12;
+
+/**
+ * What earlier reviews of a pull request have read, by content. `change`: a hash for each run of added and removed lines, without context
+ * and position, after a hash of the file's first name; equal ones occur as often as they were read. `file`: one hash for each file whose
+ * changes were all read, if a change has more than 2,000 runs. Hyphens after a file's name, which no content has: an earlier finding in
+ * the file must still be looked at.
+ */
+export const Reviewed = z.strictObject({
+  unit: z.enum(["change", "file"]),
+  hashes: z.array(z.string().regex(/^[\w-]{15}$/)),
+});
+export type Reviewed = z.infer<typeof Reviewed>;
+
+/** As a marker stores it: one string of all hashes, with a dot for the hyphen, which a marker would escape. */
+const StoredReviewed = z
+  .strictObject({ unit: Reviewed.shape.unit, hashes: z.string().regex(/^(?:[\w.]{15})*$/) })
+  .transform(({ unit, hashes }): Reviewed => {
+    const count = hashes.length / HASH_CHARACTERS;
+    const at = (index: number) => hashes.slice(index * HASH_CHARACTERS, (index + 1) * HASH_CHARACTERS);
+    return { unit, hashes: Array.from({ length: count }, (_, index) => at(index).replaceAll(".", "-")) };
+  });
+
+/** The input of {@link StoredReviewed}. */
+const storedReviewed = ({ unit, hashes }: Reviewed) => ({
+  unit,
+  hashes: hashes.join("").replaceAll("-", "."),
+});
+
+/** A finding without its own comment: only this state remembers it. */
 export const CarriedFinding = z.strictObject({
   finding: Finding,
   /**
-   * `listed`: stands in the summary. `annotated`: stood in an annotation of the last head's check run. `unpublished`: a review
-   * of an older head found it and was called off; no second look was given to it.
+   * `listed`: it is in the summary. `annotated`: it was in an annotation of the last head's check run. `unpublished`: a review of an older
+   * head found it and was cancelled before it was verified.
    */
   standing: z.enum(["listed", "annotated", "unpublished"]),
   /** Why it has no comment on its line; empty for an unpublished one. */
@@ -17,13 +57,13 @@ export const CarriedFinding = z.strictObject({
 });
 export type CarriedFinding = z.infer<typeof CarriedFinding>;
 
-/** Who had event-driven reviews of a pull request paused, and when (ISO 8601). */
+/** Who paused event-driven reviews of a pull request, and when (ISO 8601). */
 export const Pause = z.strictObject({ by: z.string(), at: z.string() });
 export type Pause = z.infer<typeof Pause>;
 
 /**
- * A dismissal of somebody who might decide when it was read. It holds for what they did, whoever writes, reacts or unresolves after
- * them; a reply or a reaction has to be there still.
+ * A dismissal by a person who had write access when it was read. It holds even if others write, react or unresolve later, but a reply or a
+ * reaction must still exist.
  */
 export const Decision = z.strictObject({
   /** The comment that opens the thread. */
@@ -35,16 +75,16 @@ export const Decision = z.strictObject({
 });
 export type Decision = z.infer<typeof Decision>;
 
-/** What the sticky summary remembers from one review to the next; it outlives a lost database. */
+/** What the sticky summary remembers between reviews; it survives a lost database. */
 export const LedgerState = z.strictObject({
-  /** Null: nothing was read yet. */
+  /** Null before the first review. */
   reviewed: Reviewed.nullable(),
-  /** Ids of findings that were given a comment: one whose comment is gone was deleted by a person. */
+  /** Ids of findings that got a comment: if the comment is gone, a person deleted it. */
   posted: z.array(z.string()),
   carried: z.array(CarriedFinding),
   /** The newest last. */
   decided: z.array(Decision),
-  /** What the last review said of the change as a whole. */
+  /** The last review's summary of the change. */
   summary: z.string(),
   paused: Pause.nullable(),
 });
@@ -59,10 +99,10 @@ export const emptyState: LedgerState = {
   paused: null,
 };
 
-/** A state as it stands in a marker. */
+/** A state as a marker stores it. */
 export const StoredState = LedgerState.extend({ reviewed: StoredReviewed.nullable() });
 
-/** The same of the version before. */
+/** The shape of the previous version. */
 export const StateWithoutDecisions = StoredState.omit({ decided: true }).transform((state) => ({
   ...state,
   decided: emptyState.decided,
@@ -74,19 +114,19 @@ export const storedState = ({ reviewed, ...rest }: LedgerState) => ({
   ...rest,
 });
 
-/** UTF-8 bytes that a state takes in a marker; what else stands there comes on top. */
+/** UTF-8 bytes of a state in a marker, without the rest of the marker. */
 export const stateBytes = (state: LedgerState): number => byteLength(markerData(storedState(state)));
 
-/** Of the last review's summary; the next one shows it where it has nothing new to say. */
+/** Characters of the last review's summary; the next review shows it if it has none of its own. */
 const mostSummaryCharacters = 2_000;
-/** Ids of deleted comments are remembered at least as long as there are no more than these. */
+/** Ids of deleted comments are kept at least while there are no more than these. */
 const mostPosted = 500;
 
 /**
- * The state in at most `maxBytes` of a marker (of which there should be thousands). Given up in this order: the end of the
- * summary, the oldest of more than 500 posted ids, the hashes of what was read, carried findings (the mildest first; what is certain
- * last), more posted ids, decisions. Hashes go as a whole, and before any carried finding does: what is not remembered has to be read
- * again, or it would be lost. A carried finding gives up its long texts, and then its code, before it is given up itself.
+ * The state in at most `maxBytes` of a marker (`maxBytes` should be thousands). Drops in this order: the end of the summary, the oldest of
+ * more than 500 posted ids, the hashes of what was read, carried findings (mildest first, certain ones last), more posted ids, decisions.
+ * All hashes go together, and before any carried finding: code whose findings are forgotten must be read again. A carried finding loses
+ * its long texts, then its code, before it is dropped.
  */
 export function fitState(state: LedgerState, maxBytes: number): LedgerState {
   const fits = (one: LedgerState) => stateBytes(one) <= maxBytes;
@@ -126,23 +166,23 @@ export function fitState(state: LedgerState, maxBytes: number): LedgerState {
 
 const sizeOf = (one: CarriedFinding) => byteLength(markerData(one)) + 1;
 
-/** Of a text that only people read. */
+/** Characters of a text for people. */
 const mostBodyCharacters = 500;
 const mostEvidence = 5;
 
-/** An author chooses how long the lines are that a finding quotes: it shall not be forgotten for them. */
+/** An author controls the length of quoted lines; long ones must not push a finding out. */
 const shortened = ({ finding, ...rest }: CarriedFinding): CarriedFinding => ({
   ...rest,
   finding: {
     ...finding,
     ...{ body: beginning(finding.body, mostBodyCharacters), suggestion: null, verification_note: null },
-    // Which files they are says when to look again.
+    // The paths decide when to check the finding again.
     evidence: finding.evidence.slice(0, mostEvidence).map((one) => ({ ...one, note: "" })),
     places: [],
   },
 });
 
-/** Without its code it is looked at anew as soon as its file changes. */
+/** Without its code it is checked again as soon as its file changes. */
 function withoutCode(one: CarriedFinding): CarriedFinding {
   const short = shortened(one);
   return { ...short, finding: { ...short.finding, quote: "" } };
@@ -152,7 +192,7 @@ function withoutCode(one: CarriedFinding): CarriedFinding {
 const importance = ({ finding }: CarriedFinding) =>
   (isCertain(finding) ? 0 : severities.length) + severities.indexOf(finding.severity);
 
-/** The largest of 0 to `most` for which `fits` holds, which then holds for every smaller one; 0 where it holds for none. */
+/** The largest of 0 to `most` for which `fits` holds, by bisection; 0 if it holds for none. */
 function largest(most: number, fits: (value: number) => boolean): number {
   let [low, high] = [0, most];
   while (low < high) {
@@ -163,7 +203,7 @@ function largest(most: number, fits: (value: number) => boolean): number {
   return low;
 }
 
-/** Never ends inside a character. */
+/** Never ends in the middle of a character. */
 const beginning = (text: string, characters: number) =>
   characters >= text.length ? text : text.slice(0, characters).replace(/[\uD800-\uDBFF]$/, "");
 

@@ -2,30 +2,40 @@ import { AppError } from "../errors.ts";
 import {
   abortedError,
   type EndpointModel,
+  isAborted,
+  type Message,
   type Model,
+  ModelAbsent,
+  type ModelRequest,
   ModelUnavailable,
   type Protocol,
   ToolsRefused,
 } from "./model.ts";
-import { type Ability, abilityOf, type KnownModels, probeModel, protocolFor } from "./probe.ts";
+import {
+  type Ability,
+  abilityOf,
+  type KnownModels,
+  probeModel,
+  protocolFor,
+  windowTooSmall,
+} from "./probe.ts";
 import { withTextProtocol } from "./text-fallback.ts";
-import { windowTooSmall } from "./window.ts";
 
 export interface AdaptiveOptions {
   /** The model behind its API. */
   native: EndpointModel;
-  /** "auto" asks the model what it can do. */
+  /** "auto" probes the model's abilities. */
   protocol: Protocol | "auto";
-  /** True if a person set the size of the context window: it then holds, whatever the endpoint reports. */
+  /** True if a person set the size of the context window: it then overrides the endpoint's value. */
   contextIsConfigured: boolean;
-  /** With "auto", a model whose endpoint reports a smaller window is not asked. */
+  /** With "auto", a model whose endpoint reports a smaller window is not used. */
   leastContextTokens: number;
-  /** Under which name `known` keeps what the probe found. */
+  /** The name under which `known` stores the probe's result. */
   key: string;
   known: KnownModels;
   /**
-   * For a process that ends with what it asks for: after a failed probe the model is not asked again, each request rejects with
-   * the error of that probe, and no warning announces what the requests report anyway.
+   * For a process that ends after its requests: after a failed probe the model is not asked again, each request rejects with the error of
+   * that probe, and there is no separate warning, because the requests report the error anyway.
    */
   forOneRun?: boolean;
   /** Called right before a probe. */
@@ -34,9 +44,9 @@ export interface AdaptiveOptions {
   warn(text: string): void;
 }
 
-/** A model that is asked in the protocol it is capable of. `ready`, and a refusal of tools, may change its facts. */
+/** A model that is asked in a protocol that it supports. `ready`, and a refusal of tools, may change its facts. */
 export interface AdaptiveModel extends Model {
-  /** Resolves once the model's abilities are known; probes it if no recent probe is remembered. Rejects only if aborted. */
+  /** Resolves when the model's abilities are known; probes it if there is no recent result. Rejects only if aborted. */
   ready(signal: AbortSignal): Promise<void>;
 }
 
@@ -44,8 +54,8 @@ export interface AdaptiveModel extends Model {
 const PROBE_MS = 120_000;
 
 /**
- * Asks a model in the configured protocol, or in the best one that a probe finds. Requests to a model whose window was found too
- * small reject with `model_refused` until a later probe finds a larger one.
+ * Asks a model in the configured protocol, or in the best one that a probe finds. Requests to a model with too small a window reject with
+ * `model_refused` until a later probe finds a larger one.
  */
 export function createAdaptiveModel(options: AdaptiveOptions): AdaptiveModel {
   const { native, known, key, leastContextTokens, warn, forOneRun = false } = options;
@@ -123,7 +133,7 @@ export function createAdaptiveModel(options: AdaptiveOptions): AdaptiveModel {
   };
 }
 
-/** What the model can do, or why it could not be asked. */
+/** The model's abilities, or why they could not be found out. */
 async function probed(model: EndpointModel): Promise<Ability | AppError> {
   try {
     const probe = await probeModel(model, AbortSignal.timeout(PROBE_MS));
@@ -145,4 +155,87 @@ async function unlessAborted(promise: Promise<void>, signal: AbortSignal): Promi
   } finally {
     signal.removeEventListener("abort", abort);
   }
+}
+
+/** Minimum characters of JSON per token, over a whole request; code has about three and a half. */
+const CHARACTERS_A_TOKEN = 3;
+/** Maximum part of the window for an answer. */
+const ANSWER_SHARE = 1 / 4;
+
+/**
+ * A model with a fallback, which answers while the model is overloaded, limited, unreachable or absent: after the model's own retries, or
+ * at once if its circuit is open. The fallback is probed when it is first needed, and gets no request that is too long for its window.
+ * Name, window and protocol are those of the first model, because a review is planned for it. `warn` takes one line for the operator.
+ */
+export function withFallback(
+  first: AdaptiveModel,
+  fallback: AdaptiveModel,
+  warn: (text: string) => void,
+): AdaptiveModel {
+  let isUsed = false;
+
+  async function instead(request: ModelRequest, signal: AbortSignal, error: AppError) {
+    await fallback.ready(signal);
+    const shorter = fitted(request, fallback.contextTokens);
+    if (!shorter) throw error;
+    const turn = await fallback.respond(shorter, signal).catch((second: unknown) => {
+      throw toReport(error, second);
+    });
+    if (!isUsed) warn(`${fallback.name} stands in for ${first.name}: ${error.line}`);
+    isUsed = true;
+    return fallback.name === first.name
+      ? turn
+      : { ...turn, usage: { ...turn.usage, answeredBy: fallback.name } };
+  }
+
+  return {
+    name: first.name,
+    get contextTokens() {
+      return first.contextTokens;
+    },
+    get protocol() {
+      return first.protocol;
+    },
+    costOf: (usage) => first.costOf?.(usage) ?? null,
+    ready: (signal) => first.ready(signal),
+    async respond(request, signal) {
+      try {
+        const turn = await first.respond(request, signal);
+        isUsed = false;
+        return turn;
+      } catch (error) {
+        if (!mayFallBack(error)) throw error;
+        return instead(request, signal, error);
+      }
+    },
+  };
+}
+
+/** A refused key or request is a mistake that a person must correct. An exhausted quota is not: another account may have one. */
+const mayFallBack = (error: unknown): error is AppError =>
+  error instanceof AppError &&
+  !isAborted(error) &&
+  (error.retryable || error.code === "model_rate_limited" || error instanceof ModelAbsent);
+
+/** Of two errors, the one that is temporary, or ends sooner. */
+function toReport(error: AppError, second: unknown): unknown {
+  if (!(second instanceof AppError) || isAborted(second)) return second;
+  if (!second.retryable) return error;
+  if (!error.retryable) return second;
+  return (second.retryAfterMs ?? Infinity) < (error.retryAfterMs ?? 0) ? second : error;
+}
+
+/** The request with an answer that fits into the window; null if the prompt does not. */
+function fitted(request: ModelRequest, contextTokens: number): ModelRequest | null {
+  const maxOutputTokens = Math.min(request.maxOutputTokens, Math.floor(contextTokens * ANSWER_SHARE));
+  const characters = JSON.stringify([request.messages.map(withoutExtras), request.tools]).length;
+  const isTooLong = characters / CHARACTERS_A_TOKEN + maxOutputTokens > contextTokens;
+  return isTooLong ? null : { ...request, maxOutputTokens };
+}
+
+/** Extras belong to another model, and are not sent. */
+function withoutExtras(message: Message): unknown {
+  if (message.role !== "assistant") return message;
+  const toolCalls = message.toolCalls.map(({ name, arguments: given }) => [name, given]);
+  return [message.content, toolCalls];
 }

@@ -1,24 +1,23 @@
-import { isWithin, type JsonLimits } from "../text/json-limits.ts";
+import { isWithin, type JsonLimits } from "../text/json.ts";
 
-/** No call of a tool needs more. The engine takes memory for each open bracket, and time for each value. */
+/** Enough for any tool call. The engine takes memory for each open bracket, and time for each value. */
 const limits: JsonLimits = { depth: 64, elements: 20_000, members: 20_000 };
 
 export interface LenientOptions {
-  /** The text was cut off at a limit: closing what is open would invent the end of it. Default false. */
+  /** The text was cut off at a limit: closing the open brackets would invent its end. Default false. */
   isCut?: boolean;
 }
 
-/** A value, undefined if none can be read, and the index behind the text that was read. */
-export interface Read {
+/** A value, undefined if none can be read, and the index after it. */
+interface Read {
   value: unknown;
   end: number;
 }
 
 /**
- * The value of JSON as models write it, with what can be repaired without a guess at its meaning: a code fence around it, JSON within
- * a JSON string, trailing commas, single quotes, bare keys, line breaks and lone backslashes in strings, Python's True, False and
- * None, and brackets that are missing at the end or one too many. Undefined for anything else: a quote within quotes, or a string
- * without an end, could be continued in several ways.
+ * The value of JSON as models write it, repaired without guessing its meaning: a code fence around it, JSON within a JSON string, trailing
+ * commas, single quotes, bare keys, line breaks and lone backslashes in strings, Python's True, False and None, and missing brackets at the
+ * end or one too many. Undefined for anything else: a quote within quotes, or a string without an end, is ambiguous.
  */
 export function readLenient(text: string, options: LenientOptions = {}): unknown {
   const bare = withoutFence(text);
@@ -39,7 +38,7 @@ export function readLenientObject(
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** The value that begins at `start`, whatever follows it. */
+/** The value that begins at `start`; text after it is ignored. */
 export function readAt(text: string, start: number, { isCut = false }: LenientOptions = {}): Read {
   const reader = new Reader(text, start, isCut);
   try {
@@ -56,7 +55,7 @@ function whole(text: string, options: LenientOptions): unknown {
   return /^[\s}\]]*$/.test(text.slice(end)) ? value : undefined;
 }
 
-/** The value of JSON; undefined, which no JSON stands for, for anything else and for too many values. */
+/** The value of JSON; undefined, which is not a JSON value, for anything else and for too many values. */
 export function readStrict(text: string): unknown {
   if (!isWithin(text, limits)) return undefined;
   try {
@@ -69,7 +68,7 @@ export function readStrict(text: string): unknown {
 const withoutFence = (text: string) =>
   /^```\w*\s([\s\S]*?)```$/.exec(text.trim())?.[1]?.trim() ?? text.trim();
 
-/** No error of ours: it never leaves this file. */
+/** Internal: it never leaves this file. */
 class Unreadable extends Error {}
 
 const literals = new Map<string, unknown>([
@@ -91,7 +90,7 @@ const escapes: Readonly<Record<string, string>> = {
 
 const backslash = 0x5c;
 
-/** A string's text without its quotes. A backslash that begins no escape is meant as one: code is full of them. */
+/** A string's text without its quotes. A backslash that begins no escape is literal, because code is full of them. */
 function unescaped(raw: string): string {
   let value = "";
   let done = 0;
@@ -160,7 +159,7 @@ class Reader {
     return items;
   }
 
-  /** Looks for the end first: a string that has none costs no more than that. */
+  /** Searches the end first, so that a string without one costs no more than that. */
   #string(): string {
     const start = this.at + 1;
     const quote = this.#text.charCodeAt(this.at);
@@ -177,7 +176,7 @@ class Reader {
     throw new Unreadable();
   }
 
-  /** Takes the bracket, or does without it at the end of the text. */
+  /** Takes the bracket; at the end of the text it may be missing. */
   #closes(bracket: string): boolean {
     const next = this.#peek();
     if (next === "" && !this.#isCut) return true;

@@ -1,23 +1,23 @@
 import type { Masks, ScannedText } from "../secrets/masks.ts";
-import { withStrings } from "../text/with-strings.ts";
+import { withStrings } from "../text/json.ts";
 import type { Message, ModelRequest, ToolDefinition } from "./model.ts";
 
-/** A message or a definition with its texts scanned, and as it was last masked. */
+/** A message or a definition with its texts scanned, and its latest masked form. */
 interface Scanned<Item> {
   texts: readonly ScannedText[];
   known: number;
   masked: Item;
 }
 
-/** How the requests of one run are masked. A message that was masked before is not scanned again. */
+/** Masks the requests of one run. A message that was masked before is not scanned again. */
 export interface Masking {
   readonly masks: Masks;
   request(request: ModelRequest): Promise<ModelRequest>;
 }
 
 /**
- * A request with a mask in place of each secret. All of it is scanned first: a value that only the last message gives away is masked
- * in the first one too. Extras of a provider stay as they are: they were made from masked texts.
+ * A request with a mask in place of each secret. Scans everything first: a value that only the last message identifies is masked in the
+ * first one too. Extras of a provider do not change: they were made from masked texts.
  */
 export function createMasking(masks: Masks): Masking {
   const messages = maskingOf(masks, textsOf, withTexts);
@@ -77,7 +77,7 @@ function withTexts(message: Message, [content = "", ...given]: string[]): Messag
   return { ...message, content, toolCalls };
 }
 
-/** A description may hold the commands of a repository. */
+/** A description may contain the commands of a repository. */
 const textsOfTool = (tool: ToolDefinition) => [tool.description, ...stringsIn(tool.parameters)];
 
 function toolWithTexts(tool: ToolDefinition, [description = "", ...strings]: string[]): ToolDefinition {

@@ -1,16 +1,16 @@
-/** A conversation with a model, and how it fails, in neutral terms. Wire formats of providers never leave this room. */
+/** A conversation with a model, and its errors, in neutral terms. Wire formats of providers never leave this room. */
 import { AppError } from "../errors.ts";
 
 /**
- * What a provider gave with an answer and wants back unchanged with the conversation: encrypted or plain thinking. It is opaque, and
- * no person is shown it.
+ * Data that a provider adds to an answer and requires unchanged in the conversation: encrypted or plain thinking. It is opaque, and not
+ * shown to people.
  */
 export type Extras = Readonly<Record<string, unknown>>;
 
 export interface ToolCall {
   id: string;
   name: string;
-  /** JSON text as the model wrote it, repaired if that takes no guess. It may be broken; the agent loop answers that. */
+  /** JSON text as the model wrote it, repaired if that requires no guess. It may be broken; the agent loop handles that. */
   arguments: string;
   extras?: Extras | undefined;
 }
@@ -21,7 +21,7 @@ export type Message =
   | { role: "assistant"; content: string; toolCalls: ToolCall[]; extras?: Extras | undefined }
   | { role: "tool"; callId: string; content: string };
 
-/** A function tool as OpenAI's Chat Completions takes it. `parameters` is JSON Schema. */
+/** A function tool in the form of OpenAI's Chat Completions. `parameters` is JSON Schema. */
 export interface ToolDefinition {
   name: string;
   description: string;
@@ -40,7 +40,7 @@ export interface Usage {
   promptTokens: number;
   cachedTokens: number;
   completionTokens: number;
-  /** In US dollars; null when the price of the model is not known. */
+  /** In US dollars; null if the price of the model is not known. */
   costUsd: number | null;
   /** Name of the model whose tokens these are, if a fallback answered instead of the model that was asked. */
   answeredBy?: string | undefined;
@@ -61,13 +61,13 @@ export interface ModelTurn {
 export const protocols = ["native", "text"] as const;
 export type Protocol = (typeof protocols)[number];
 
-/** What a model is asked for; each may be another model. */
+/** The roles of models; each may be another model. */
 export const modelRoles = ["review", "verify", "summarize"] as const;
 export type ModelRole = (typeof modelRoles)[number];
 
-/** What a review must know about a model before it asks it anything. */
+/** Facts about a model that a review needs before its first request. */
 export interface ModelFacts {
-  /** As the footer of a review and the price table name it. */
+  /** Name in the footer of a review and in the price table. */
   readonly name: string;
   /** Size of the context window in tokens: as configured, as the endpoint reports it, or assumed. */
   readonly contextTokens: number;
@@ -79,12 +79,12 @@ export interface ModelFacts {
  * its own bounded retries, or at once with `model_unavailable` while its circuit is open.
  */
 export interface Model extends ModelFacts {
-  /** The price of these tokens in US dollars; null, or left out, if it is not known. */
+  /** The price of these tokens in US dollars; null, or absent, if it is not known. */
   costOf?(usage: Omit<Usage, "costUsd">): number | null;
   respond(request: ModelRequest, signal: AbortSignal): Promise<ModelTurn>;
 }
 
-/** A model behind an API, and what else that API can be asked. */
+/** A model behind an API, and further requests to that API. */
 export interface EndpointModel extends Model {
   /** Names of the models that the endpoint offers; null if it has no list. Rejects like `respond`. */
   listModels?(signal: AbortSignal): Promise<string[] | null>;
@@ -102,7 +102,7 @@ export const forAllRoles = <M extends ModelFacts>(model: M): Record<ModelRole, M
   summarize: model,
 });
 
-/** The same change for the model of each role. */
+/** Applies a change to the model of each role. */
 export const eachRole = <A, B>(
   { review, verify, summarize }: Readonly<Record<ModelRole, A>>,
   change: (one: A) => B,
@@ -113,19 +113,19 @@ export const factsOf = ({ name, contextTokens, protocol }: ModelFacts): ModelFac
   contextTokens,
   protocol,
 });
-/** The endpoint takes no tools. The same conversation may work with calls in text. */
+/** The endpoint does not accept tools. The same conversation may work with calls in text. */
 export class ToolsRefused extends AppError {}
 
-/** No answer came from the endpoint, for any model: there is no connection, or it was cut. */
+/** The endpoint did not answer, for any model: there is no connection, or it was cut. */
 export class EndpointUnreachable extends AppError {}
 
-/** Nothing listens at an address of this machine. Seconds of retries do not help; a job that comes back later may find it started. */
+/** No server listens at an address of this machine. Seconds of retries do not help; a job that returns later may find it started. */
 export class NothingListens extends EndpointUnreachable {}
 
 /** The endpoint answers, but has no such model. */
 export class ModelAbsent extends AppError {}
 
-/** A circuit is open: no request was sent, or the request that was sent opened it. `retryAfterMs` is the time until it lets one through. */
+/** A circuit is open: no request was sent, or the request opened it. `retryAfterMs` is the time until it lets one through. */
 export class ModelUnavailable extends AppError {
   constructor(message: string, retryAfterMs: number, cause?: AppError) {
     super("model_unavailable", message, {
@@ -140,3 +140,21 @@ export class ModelUnavailable extends AppError {
 export const isAborted = (error: unknown): boolean => error instanceof AppError && error.code === "aborted";
 
 export const abortedError = () => new AppError("aborted", "The model call was aborted");
+
+/** Names of the tags around a model's thinking. */
+const TAG = "(?:think|thinking|thought|reasoning)";
+const THOUGHT = new RegExp(`^\\s*<${TAG}>[\\s\\S]*?</${TAG}>`, "i");
+const START_OF_THOUGHT = new RegExp(`^\\s*<${TAG}>`, "i");
+const END_OF_THOUGHT = new RegExp(`</${TAG}>`, "i");
+
+/**
+ * An answer without the thinking before it. If the server's template opened the tag itself, the answer has only the closing one; within
+ * JSON such a tag is ordinary text.
+ */
+export function withoutThinking(text: string): string {
+  if (THOUGHT.test(text)) return text.replace(THOUGHT, "").trim();
+  if (START_OF_THOUGHT.test(text)) return "";
+  const end = END_OF_THOUGHT.exec(text);
+  if (!end || /^\s*(?:[{[]|```)/.test(text)) return text.trim();
+  return text.slice(end.index + end[0].length).trim();
+}

@@ -2,11 +2,11 @@ import { z } from "zod";
 import { AppError } from "../errors.ts";
 import { readLenientObject, readStrict } from "./lenient-json.ts";
 import type { Extras, FinishReason, ModelTurn, ToolCall, Usage } from "./model.ts";
-import { excerpt, type HideKey } from "./openai-errors.ts";
+import { excerpt, type HideKey } from "./openai-endpoint.ts";
 
 /**
- * Fields of an answer's message that its provider wants back with later requests: `reasoning_content` of DeepSeek and Kimi
- * (which refuse a conversation whose calls lack theirs, even an empty one), `reasoning_details` of OpenRouter.
+ * Fields of an answer's message that its provider requires in later requests: `reasoning_content` of DeepSeek and Kimi (which refuse a
+ * conversation whose calls lack theirs, even an empty one), `reasoning_details` of OpenRouter.
  */
 const messageExtras = ["reasoning_content", "reasoning_details"] as const;
 /** Fields of a call: Gemini's thought signature is in `extra_content.google.thought_signature`. */
@@ -14,7 +14,7 @@ const callExtras = ["extra_content"] as const;
 
 export const extraNames: readonly string[] = [...messageExtras, ...callExtras];
 
-/** Characters of JSON; a whole answer's thinking fits. Longer ones are left out: they would be paid for in every turn. */
+/** Characters of JSON; a whole answer's thinking fits. Longer ones are left out, because they would be paid for in every turn. */
 const MAX_EXTRAS = 200_000;
 
 function extrasIn(from: Readonly<Record<string, unknown>>, names: readonly string[]): Extras | undefined {
@@ -24,13 +24,13 @@ function extrasIn(from: Readonly<Record<string, unknown>>, names: readonly strin
   return JSON.stringify(extras).length <= MAX_EXTRAS ? extras : undefined;
 }
 
-/** Servers leave out, rename and retype almost everything: only what is needed is required. */
+/** Servers omit, rename and retype almost everything: only necessary fields are required. */
 const Part = z.union([z.string(), z.looseObject({ text: z.string().catch("") })]);
 const Content = z.union([z.string(), z.array(Part)]).nullish();
 
-/** Characters of one answer. No model is asked for as many, and each of them is read a few times. */
+/** Characters of one answer. No request allows as many, and each of them is read a few times. */
 const MAX_WRITTEN = 1_000_000;
-/** Calls in one answer. Models make a few at a time, and each one gets an answer. */
+/** Calls in one answer. Models make a few at a time, and each one is answered. */
 const MAX_CALLS = 2_000;
 
 const Call = z.looseObject({
@@ -65,12 +65,12 @@ const AnswerUsage = z
 const Answer = z.looseObject({ choices: z.array(Choice).min(1), usage: AnswerUsage });
 type Choice = z.infer<typeof Choice>;
 
-/** An answer in neutral terms, but for its price. */
-export type ParsedTurn = Omit<ModelTurn, "usage"> & { usage: Omit<Usage, "costUsd"> };
+/** An answer in neutral terms, without its price. */
+type ParsedTurn = Omit<ModelTurn, "usage"> & { usage: Omit<Usage, "costUsd"> };
 
 /**
- * Reads the body of a response with status 200. Throws `model_failed` with the beginning of the body if it is no answer.
- * `takenIds` are the call ids of the conversation so far; usage is estimated from `promptCharacters` if the server reports none.
+ * Reads the body of a response with status 200. Throws `model_failed` with the beginning of the body if it is not an answer. `takenIds` are
+ * the call ids of the conversation so far; usage is estimated from `promptCharacters` if the server reports none.
  */
 export function readAnswer(
   raw: unknown,
@@ -85,11 +85,11 @@ export function readAnswer(
   }
   const { choices, usage } = answer.data;
   const [first] = choices as [Choice, ...Choice[]];
-  // No alternatives were asked for: several choices are one answer in pieces, text in one and calls in another.
+  // No alternatives were requested: several choices are one answer in pieces, text in one and calls in another.
   const content = choices.map(textOf).find((text) => text !== "") ?? "";
   const calling = choices.find((choice) => callsOf(choice).length > 0) ?? first;
   const found = callsOf(calling);
-  // Providers want thinking back with the calls that it led to; one model refuses it without calls.
+  // Providers require thinking together with the calls that follow it; one model refuses it without calls.
   const extras = found.length > 0 ? extrasIn(calling.message, messageExtras) : undefined;
   const length = JSON.stringify({ content, found, extras }).length;
   if (length > MAX_WRITTEN) throw tooMuch(`${length} characters`);
@@ -105,7 +105,7 @@ export function readAnswer(
   };
 }
 
-/** Valid JSON if that takes no guess: several servers fail on past arguments that they wrote themselves. */
+/** Repairs the JSON if that requires no guess: several servers fail on past arguments that they wrote themselves. */
 function repaired(call: ToolCall, isCut: boolean): ToolCall {
   if (typeof readStrict(call.arguments) === "object") return call;
   const value = readLenientObject(call.arguments, { isCut });
@@ -143,7 +143,7 @@ function functionOf(called: z.infer<typeof Call>["function"]): { name: string; a
   return { name: called.name, arguments: JSON.stringify(given) };
 }
 
-/** Ids that every server accepts and that no other call of the conversation has, so that every answer finds its call. */
+/** Ids that every server accepts and that are unique in the conversation, so that every answer matches its call. */
 function withUniqueIds(calls: readonly FoundCall[], takenIds: ReadonlySet<string>): ToolCall[] {
   const taken = new Set(takenIds);
   return calls.map((call) => {
@@ -172,7 +172,7 @@ function finishReason(reason: string | null, hasCalls: boolean): FinishReason {
   }
 }
 
-/** Limits must also hold with servers that report no usage: then about four characters are a token. */
+/** Limits must also apply to servers that report no usage: then about four characters count as a token. */
 function readUsage(usage: z.infer<typeof AnswerUsage>, prompt: number, written: number): ParsedTurn["usage"] {
   const promptTokens = usage?.prompt_tokens || Math.ceil(prompt / 4);
   const cached =

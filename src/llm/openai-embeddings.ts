@@ -4,24 +4,31 @@ import type { AnswerLimits } from "../egress.ts";
 import { AppError } from "../errors.ts";
 import { failedProxy } from "../proxies.ts";
 import { holdsPlainSecret, withoutLiveSecrets } from "../secrets/live-secrets.ts";
-import { createClient, type EndpointOptions, endpointUrl } from "./openai-endpoint.ts";
-import { type Endpoint, keyHider, toAppError } from "./openai-errors.ts";
-import { type RetryOptions, withRetries } from "./retry.ts";
+import {
+  createClient,
+  type Endpoint,
+  type EndpointOptions,
+  endpointUrl,
+  keyHider,
+  type RetryOptions,
+  toAppError,
+  withRetries,
+} from "./openai-endpoint.ts";
 
 export interface EmbeddingsOptions extends EndpointOptions, RetryOptions {
-  /** Of Azure the deployment's name, unless `azure` names it. */
+  /** For Azure the deployment's name, unless `azure` names it. */
   model: string;
 }
 
-/** A model that makes vectors of texts. */
-export interface EmbeddingsModel {
-  /** The endpoint and the model: vectors of others cannot be compared with its own. */
+/** A model that converts texts to vectors. */
+interface EmbeddingsModel {
+  /** The endpoint and the model. Vectors are only comparable within one model. */
   readonly name: string;
-  /** One vector for each text, in their order; nothing is sent for none. Rejects with an AppError. */
+  /** One vector for each text, in their order; without texts, nothing is sent. Rejects with an AppError. */
   embed(texts: readonly string[], signal: AbortSignal): Promise<{ vectors: Float32Array[]; tokens: number }>;
 }
 
-/** 96 vectors of 4,096 numbers, which is more than models make, with 40 characters for each number. */
+/** 96 vectors of 4,096 numbers, more than models return, with 40 characters for each number. */
 const vectorsAnswer: AnswerLimits = { bytes: 16_000_000, depth: 16, elements: 400_000, members: 5_000 };
 
 const Answer = z.looseObject({
@@ -32,7 +39,7 @@ const Answer = z.looseObject({
     .catch(null),
 });
 
-/** Any endpoint that speaks OpenAI's `/embeddings`. Throws `config_invalid` for a bad address. */
+/** Any endpoint that supports OpenAI's `/embeddings`. Throws `config_invalid` for a bad address. */
 export function createOpenAiEmbeddings(options: EmbeddingsOptions): EmbeddingsModel {
   const url = endpointUrl(options);
   const { model, timeoutMs } = options;
@@ -41,7 +48,7 @@ export function createOpenAiEmbeddings(options: EmbeddingsOptions): EmbeddingsMo
 
   async function send(input: string[], signal: AbortSignal) {
     try {
-      // Named, since the client asks for base64 otherwise, which many servers do not know.
+      // Set explicitly, because the client otherwise requests base64, which many servers do not support.
       const raw: unknown = await client.embeddings.create(
         { model, input, encoding_format: "float" },
         { signal },
@@ -56,7 +63,7 @@ export function createOpenAiEmbeddings(options: EmbeddingsOptions): EmbeddingsMo
     name: `${model} ${url.href}`,
     async embed(texts, signal) {
       if (texts.length === 0) return { vectors: [], tokens: 0 };
-      // Whoever asks has taken secrets out; those of this server would be refused a moment later, with all the rest.
+      // The caller has removed secrets. A secret of this server would be refused a moment later, together with the whole request.
       const input = texts.map((text) => (holdsPlainSecret(text) ? withoutLiveSecrets(text) : text));
       return withRetries(() => send(input, signal), options, signal);
     },
@@ -86,7 +93,7 @@ const remedy =
 const unusable = (what: string, { address }: Endpoint) =>
   new AppError("model_failed", `The answer of ${address} ${what}`, { remedy });
 
-/** As faults of any model, with the variables named that these come from. */
+/** Converts errors like those of any model, but names the variables for embeddings. */
 function inOwnWords(error: unknown, endpoint: Endpoint, signal: AbortSignal): AppError {
   const { hideKey, address, model } = endpoint;
   if (error instanceof OpenAI.APIError && error.status === 404)

@@ -1,10 +1,14 @@
+import { setTimeout as delay } from "node:timers/promises";
 import OpenAI from "openai";
+import pRetry from "p-retry";
 import { type AnswerLimits, createEgress } from "../egress.ts";
 import { AppError } from "../errors.ts";
+import { failedProxy } from "../proxies.ts";
 import { holdsPlainSecret } from "../secrets/live-secrets.ts";
+import { abortedError, EndpointUnreachable, ModelAbsent, NothingListens, ToolsRefused } from "./model.ts";
 
-/** A deployment of Azure's classic API, which names it in the path and wants a version. */
-export interface AzureDeployment {
+/** A deployment of Azure's classic API, which requires its name in the path and a version. */
+interface AzureDeployment {
   deployment: string;
   apiVersion: string;
 }
@@ -12,7 +16,7 @@ export interface AzureDeployment {
 export interface EndpointOptions {
   /** Null for servers without keys. */
   apiKey: string | null;
-  /** Any address that speaks Chat Completions; null is OpenAI's own. For Azure's classic API the resource's endpoint. */
+  /** Any address that supports Chat Completions; null for OpenAI's own. For Azure's classic API, the resource's endpoint. */
   baseUrl: string | null;
   azure?: AzureDeployment | null;
   timeoutMs: number;
@@ -21,18 +25,18 @@ export interface EndpointOptions {
 
 const OPENAI_URL = "https://api.openai.com/v1";
 
-/** The root under which `/chat/completions` lies. Throws `config_invalid` for a bad address. */
+/** The root of `/chat/completions`. Throws `config_invalid` for a bad address. */
 export function endpointUrl({ baseUrl, azure }: Pick<EndpointOptions, "baseUrl" | "azure">): URL {
   const url = parseUrl(baseUrl ?? OPENAI_URL);
   if (!azure) return url;
-  // As the Azure portal shows it, or with the /openai that some people add.
+  // The URL from the Azure portal, or with the /openai that some people add.
   const root = url.href.replace(/\/+$/, "").replace(/\/openai$/, "");
   return new URL(`${root}/openai/deployments/${encodeURIComponent(azure.deployment)}`);
 }
 
 /**
- * The headers that let a request in; an `authorization` of null keeps the client from sending one. Azure takes keys as
- * `api-key` and tokens of Entra ID, which are JWTs, as Bearer.
+ * The headers for authentication; an `authorization` of null keeps the client from sending one. Azure accepts keys as `api-key` and tokens
+ * of Entra ID, which are JWTs, as Bearer.
  */
 export function accessHeaders(apiKey: string | null, url: URL): Record<string, string | null> {
   if (!apiKey) return { authorization: null };
@@ -43,15 +47,15 @@ export function accessHeaders(apiKey: string | null, url: URL): Record<string, s
 
 export function createClient(options: EndpointOptions, url: URL, answer: AnswerLimits): OpenAI {
   return new OpenAI({
-    // The client requires a key; the headers hold the one that is sent.
+    // The client requires a key; the key that is sent is in the headers.
     apiKey: options.apiKey || "none",
     defaultHeaders: accessHeaders(options.apiKey, url),
     ...(options.azure ? { defaultQuery: { "api-version": options.azure.apiVersion } } : {}),
     baseURL: url.href,
     timeout: options.timeoutMs,
-    // Retries are in `retry.ts`, which says why.
+    // `withRetries` does the retries and explains why.
     maxRetries: 0,
-    // Left out, each of these would be read from the environment, and OPENAI_LOG=debug would print requests.
+    // If absent, each of these would be read from the environment, and OPENAI_LOG=debug would print requests.
     organization: null,
     project: null,
     adminAPIKey: null,
@@ -67,12 +71,12 @@ export const modelList: AnswerLimits = { bytes: 4_000_000, depth: 64, elements: 
 /** An answer to a conversation. No model writes a million characters or two thousand calls at once. */
 export const chatAnswer: AnswerLimits = { bytes: 2_000_000, depth: 64, elements: 20_000, members: 15_000 };
 
-/** A gateway may redirect to another path of its own. */
+/** A gateway may redirect to another of its own paths. */
 const mostRedirects = 3;
 
 /**
- * The `fetch` of all requests to the endpoint: it reaches that origin and no other, whatever redirects say. A redirect would take
- * along the key in its header and the code in the body.
+ * The `fetch` for all requests to the endpoint: it only reaches that origin, even after redirects. A redirect would carry along the key in
+ * its header and the code in the body.
  */
 export function endpointFetch(
   url: URL,
@@ -95,11 +99,327 @@ function parseUrl(address: string): URL {
       remedy: "Write it whole, for example https://api.openai.com/v1.",
     });
   }
-  // fetch refuses the first two, and the paths of the API would end up behind the others. Not shown: it may be a secret.
+  // fetch refuses the first two, and the others would come before the paths of the API. Not shown, because it may be a secret.
   if (url.username || url.password || url.search || url.hash) {
     throw new AppError("config_invalid", "OPENAI_BASE_URL holds a user, a password, a query or a fragment", {
       remedy: "Write the bare address and put the key into OPENAI_API_KEY.",
     });
   }
   return url;
+}
+
+/** The endpoint's name for error messages, and the key that they must not contain. */
+export interface Endpoint {
+  model: string;
+  address: string;
+  timeoutMs: number;
+  hideKey: HideKey;
+}
+
+/** Removes the key from a text. */
+export type HideKey = (text: string) => string;
+
+/** An endpoint may repeat the key in its answer. */
+export const keyHider =
+  (apiKey: string | null): HideKey =>
+  (text) =>
+    apiKey ? text.replaceAll(apiKey, "[key]") : text;
+
+/**
+ * The beginning of an endpoint's text, on one line. The key is removed first, because after a cut a part of it would stay. The text is cut
+ * before its white space is replaced, which would take seconds for megabytes.
+ */
+export function excerpt(text: string, hideKey: HideKey, length = 200): string {
+  const line = hideKey(text)
+    .slice(0, 10 * length)
+    .replaceAll(/\s+/g, " ")
+    .trim();
+  return line.length > length ? `${line.slice(0, length)}...` : line;
+}
+
+/**
+ * An error of the client as an AppError, without a cause: the client's errors hold headers and bodies, and an endpoint may repeat the key.
+ * Throws errors that no endpoint can cause.
+ */
+export function toAppError(error: unknown, endpoint: Endpoint, signal: AbortSignal): AppError {
+  const carried = error instanceof OpenAI.APIConnectionError ? error.cause : error;
+  if (carried instanceof AppError) return carried;
+  if (signal.aborted || error instanceof OpenAI.APIUserAbortError) return abortedError();
+  if (error instanceof OpenAI.APIConnectionTimeoutError || isTimeout(error)) {
+    const seconds = Math.round(endpoint.timeoutMs / 1_000);
+    return new AppError("model_failed", `${endpoint.address} did not answer within ${seconds} s`, {
+      retryable: true,
+      remedy: "Try again, allow more time, or take a faster model.",
+    });
+  }
+  if (error instanceof OpenAI.APIConnectionError) return connectionError(error, endpoint);
+  if (error instanceof OpenAI.APIError && error.status !== undefined) {
+    return statusError(factsOf(error), endpoint);
+  }
+  if (error instanceof SyntaxError || systemCode(error) !== null) {
+    return new AppError("model_failed", `The answer of ${endpoint.address} was cut off or is not JSON`, {
+      retryable: true,
+      remedy: "Try again; if it stays so, check OPENAI_BASE_URL and any proxy in between.",
+    });
+  }
+  // A bug of ours, which must not look like an error of the endpoint.
+  throw error;
+}
+
+/** The time-out came in the middle of an answer. */
+const isTimeout = (error: unknown) => error instanceof Error && error.name === "TimeoutError";
+
+function connectionError(error: Error, { address }: Endpoint): AppError {
+  const code = systemCode(error);
+  const url = new URL(address);
+  const proxy = failedProxy(error, url);
+  const isLocal = code === "ECONNREFUSED" && isLoopback(proxy?.url ?? address);
+  const Fault = isLocal ? NothingListens : EndpointUnreachable;
+  if (proxy) {
+    const message = `Cannot reach the proxy ${proxy.url} (${proxy.variable}) on the way to the model endpoint ${address}`;
+    const remedy = `Check it, or list ${url.hostname} in NO_PROXY.`;
+    return new Fault("model_failed", message, { retryable: true, remedy });
+  }
+  if (isBlockedPort(error)) {
+    return new EndpointUnreachable(
+      "model_failed",
+      `Node opens no connection to port ${url.port} (${address})`,
+      {
+        remedy: "Let the model's server listen on another port, and set OPENAI_BASE_URL to it.",
+      },
+    );
+  }
+  const message = `Cannot reach the model endpoint ${address}${code ? ` (${code})` : ""}`;
+  return new Fault("model_failed", message, { retryable: true, remedy: remedyFor(url, isLocal) });
+}
+
+/** Ports of other protocols, which `fetch` refuses: https://fetch.spec.whatwg.org/#port-blocking. */
+const isBlockedPort = (error: unknown) => causesOf(error).some(({ message }) => message === "bad port");
+
+function remedyFor({ hostname }: URL, isLocal: boolean): string {
+  if (hostname === "api.openai.com") return "Check the network or set HTTPS_PROXY.";
+  return isLocal
+    ? "Start the server there, or check OPENAI_BASE_URL."
+    : "Check OPENAI_BASE_URL, and that the server runs and can be reached from here.";
+}
+
+const isLoopback = (address: string) =>
+  /^(localhost|127(\.\d+){3}|\[::1\])$/.test(URL.parse(address)?.hostname ?? "");
+
+function systemCode(error: unknown): string | null {
+  for (const one of causesOf(error)) if ("code" in one && typeof one.code === "string") return one.code;
+  return null;
+}
+
+/** The error and its causes, the outermost first. */
+const causesOf = (error: unknown, depth = 0): Error[] =>
+  error instanceof Error && depth <= 4 ? [error, ...causesOf(error.cause, depth + 1)] : [];
+
+/** A refusal: from a response's status, or from an error object in an answer with status 200. */
+export interface Refusal {
+  status: number;
+  code: string;
+  param: string;
+  message: string;
+  headers: Headers | undefined;
+}
+
+export function factsOf(error: InstanceType<typeof OpenAI.APIError>): Refusal {
+  const body = typeof error.error === "object" && error.error !== null ? error.error : {};
+  const said = "message" in body && typeof body.message === "string" ? body.message : error.message;
+  return {
+    status: error.status ?? 0,
+    code: String(error.code ?? ""),
+    param: String(error.param ?? ""),
+    message: inReason(said),
+    headers: error.headers,
+  };
+}
+
+/** A dozen patterns are searched in it. The limit is far above the length that is shown, and the key is removed before the cut. */
+export const inReason = (message: string) => message.slice(0, 100_000);
+
+/** Waiting may help with these; other 4xx are refused again on every try. */
+const passing = (status: number) => status === 408 || status === 409 || status === 429 || status >= 500;
+
+export function isContextTooLong({ status, code, message }: Refusal): boolean {
+  if (code === "context_length_exceeded" || status === 413) return true;
+  return (
+    (status === 400 || status === 422) &&
+    /context (length|window|size)|maximum context|(prompt|input) is too long|too many (input )?tokens/i.test(
+      message,
+    )
+  );
+}
+
+export function statusError(refusal: Refusal, endpoint: Endpoint): AppError {
+  const { status, message } = refusal;
+  const { model, address } = endpoint;
+  const said =
+    message && !/^<(!doctype|html)/i.test(message.trim()) ? `: ${excerpt(message, endpoint.hideKey)}` : "";
+  const barred = accessError(refusal, endpoint, said);
+  if (barred) return barred;
+  if (isAbsent(refusal)) {
+    return new ModelAbsent("model_refused", `${address} has no model "${model}" (${status})`, {
+      remedy: "Set HUNKWISE_MODEL to one that it has; `hunkwise doctor` lists them.",
+    });
+  }
+  if (status === 404) {
+    return new AppError("model_refused", `${address} has no chat completions (404)`, {
+      remedy: "Check OPENAI_BASE_URL: it usually ends in /v1.",
+    });
+  }
+  if (isContextTooLong(refusal)) {
+    return new AppError(
+      "model_refused",
+      `The conversation is too long for the model "${model}" (${status})${said}`,
+      {
+        remedy: "Configure the context size that the model really has, or take a model with a larger one.",
+      },
+    );
+  }
+  if (!passing(status)) {
+    return new AppError("model_refused", `${address} refused the request (${status})${said}`, {
+      remedy: "Check HUNKWISE_MODEL: it must be a chat model.",
+    });
+  }
+  const later = { ...pauseAsked(refusal.headers), retryable: mayRetry(refusal) };
+  return status === 429
+    ? new AppError("model_rate_limited", `${address} limits the rate (429)${said}`, {
+        remedy: "Wait, or raise the account's limit.",
+        ...later,
+      })
+    : new AppError("model_failed", `${address} failed (${status})${said}`, {
+        remedy: "Try again later.",
+        ...later,
+      });
+}
+
+/**
+ * Messages of Ollama ("does not support tools"), vLLM ('"auto" tool choice requires --enable-auto-tool-choice'), llama.cpp ("tools param
+ * requires --jinja flag", "Unsupported param: tools") and OpenRouter ("No endpoints found that support tool use").
+ */
+const NO_TOOLS =
+  /not support (?:the )?(?:tools?\b|tool[ _-](?:use|call)|function[ _-]?call)|support tool use|tool choice requires|tools param requires|(?:unsupported|unknown) param\w*:? ['"`]?tools\b|tools? (?:is|are|use is) not supported|(?:tool|function) calling is not (?:supported|enabled)/i;
+
+/** The error for a refusal of tools as such; null for any other. Only for requests with tools. */
+export function toolsRefused({ status, message }: Refusal, { address, hideKey }: Endpoint): AppError | null {
+  if (status < 400 || status === 401 || status === 429 || !NO_TOOLS.test(message)) return null;
+  return new ToolsRefused(
+    "model_refused",
+    `${address} takes no tools (${status}): ${excerpt(message, hideKey)}`,
+    {
+      remedy:
+        "Set HUNKWISE_PROTOCOL=text, or switch tool calls on in the server (vLLM: --enable-auto-tool-choice and --tool-call-parser).",
+    },
+  );
+}
+
+/** The error for a refusal of the key or its account; null for any other. */
+function accessError({ status, code }: Refusal, { model, address }: Endpoint, said: string): AppError | null {
+  // The message about a bad key may repeat parts of it.
+  if (status === 401) {
+    const isAzure = /\.azure\.(com|us|cn)$/.test(URL.parse(address)?.hostname ?? "");
+    return new AppError("model_unauthorized", `${address} refused the API key (401)`, {
+      remedy: `Set ${isAzure ? "AZURE_OPENAI_API_KEY" : "OPENAI_API_KEY"} to a valid key.`,
+    });
+  }
+  if (status === 403) {
+    return new AppError(
+      "model_unauthorized",
+      `The API key may not use the model "${model}" at ${address} (403)${said}`,
+      {
+        remedy: "Use a key with access to it, or another HUNKWISE_MODEL.",
+      },
+    );
+  }
+  if (status !== 402 && code !== "insufficient_quota") return null;
+  return new AppError("model_rate_limited", `The account's quota is used up (${status})`, {
+    remedy: "Add credit or raise its limit.",
+  });
+}
+
+/** Azure speaks of deployments; OpenRouter and Mistral refuse an unknown model with 400. */
+function isAbsent({ status, code, message }: Refusal): boolean {
+  if (status === 404) return code === "model_not_found" || /model|deployment/i.test(message);
+  const isRefused = status === 400 || status === 422;
+  return (
+    isRefused && (code === "model_not_found" || /(invalid|unknown) model\b|valid model id/i.test(message))
+  );
+}
+
+const mayRetry = ({ status, headers }: Refusal) =>
+  passing(status) && headers?.get("x-should-retry") !== "false";
+
+/** After an hour one request checks whether the pause still applies: no endpoint may delay a job for a year. */
+const LONGEST_PAUSE_MS = 3_600_000;
+
+/** `retry-after-ms`, or `retry-after` in seconds or as a date; an hour at most. */
+function pauseAsked(headers: Headers | undefined): { retryAfterMs?: number } {
+  const milliseconds = Number.parseFloat(headers?.get("retry-after-ms") ?? "");
+  if (milliseconds >= 0) return { retryAfterMs: Math.min(milliseconds, LONGEST_PAUSE_MS) };
+  const after = headers?.get("retry-after") ?? "";
+  const asked = /^[\d.]+$/.test(after) ? Number(after) * 1_000 : Date.parse(after) - Date.now();
+  return Number.isFinite(asked) ? { retryAfterMs: Math.min(Math.max(0, asked), LONGEST_PAUSE_MS) } : {};
+}
+
+/** Before the first retry; doubles with each further one. In milliseconds, like all of these. */
+const FIRST_PAUSE_MS = 500;
+const MAX_PAUSE_MS = 20_000;
+/** If a provider requests a longer pause, the job returns later instead of waiting here. */
+const MAX_ASKED_PAUSE_MS = 90_000;
+/** Maximum jitter, so that several processes do not return at the same moment. */
+const ASKED_PAUSE_JITTER_MS = 1_000;
+/** The last try begins within this time after the first. With tries of five minutes, one that hung is repeated once. */
+const RETRY_FOR_MS = 360_000;
+
+export interface RetryOptions {
+  /** Further tries after the first. */
+  maxRetries: number;
+  /** Default 500 ms; less for tests. */
+  firstPauseMs?: number;
+}
+
+/**
+ * Repeats until it succeeds, an error is not `retryable`, or the tries or their time are used up; rejects with the last error. Pauses grow
+ * exponentially with jitter, and are at least as long as the error's `retryAfterMs`. Rejects with `aborted` when the signal fires, also
+ * during a pause.
+ *
+ * The openai package's own retries do not fit: they repeat every error of `fetch`, even a permanent one, and repeat an exhausted quota;
+ * they ignore a `retry-after` of more than a minute and retry at once; and an answer that was cut off, or an error in an answer with status
+ * 200, is not repeated.
+ */
+export async function withRetries<T>(
+  attempt: () => Promise<T>,
+  { maxRetries, firstPauseMs = FIRST_PAUSE_MS }: RetryOptions,
+  signal: AbortSignal,
+): Promise<T> {
+  const end = performance.now() + RETRY_FOR_MS;
+  let earliest = 0;
+  let done: { value: T } | undefined;
+  const run = async () => {
+    const left = earliest - performance.now();
+    if (left > 0) await delay(left, undefined, { signal });
+    done = { value: await attempt() };
+    return done.value;
+  };
+  const canPass = (error: Error): error is AppError =>
+    error instanceof AppError && error.retryable && !(error instanceof NothingListens);
+  try {
+    return await pRetry(run, {
+      ...{ signal, retries: maxRetries, minTimeout: firstPauseMs, maxTimeout: MAX_PAUSE_MS, randomize: true },
+      shouldRetry({ error, retryDelay }) {
+        if (!canPass(error)) return false;
+        const { retryAfterMs: asked = 0 } = error;
+        if (asked > MAX_ASKED_PAUSE_MS) return false;
+        const jitter = Math.random() * Math.min(ASKED_PAUSE_JITTER_MS, asked * 0.1);
+        earliest = performance.now() + Math.max(retryDelay, asked + jitter);
+        return earliest <= end;
+      },
+    });
+  } catch (error) {
+    // The library also rejects if the signal fires after the answer, which is already paid for.
+    if (done) return done.value;
+    throw signal.aborted ? abortedError() : error;
+  }
 }

@@ -8,45 +8,44 @@ import {
   accessHeaders,
   chatAnswer,
   createClient,
+  type Endpoint,
   type EndpointOptions,
   endpointFetch,
   endpointUrl,
-  modelList,
-} from "./openai-endpoint.ts";
-import {
-  type Endpoint,
   factsOf,
   type HideKey,
   inReason,
   isContextTooLong,
   keyHider,
+  modelList,
   type Refusal,
+  type RetryOptions,
   statusError,
   toAppError,
   toolsRefused,
-} from "./openai-errors.ts";
+  withRetries,
+} from "./openai-endpoint.ts";
 import { costOf, type PriceTable, priceOf } from "./prices.ts";
-import { type RetryOptions, withRetries } from "./retry.ts";
-import { findContextTokens } from "./window.ts";
+import { findContextTokens } from "./probe.ts";
 
-export const reasoningEfforts = ["minimal", "low", "medium", "high"] as const;
-export type ReasoningEffort = (typeof reasoningEfforts)[number];
+const reasoningEfforts = ["minimal", "low", "medium", "high"] as const;
+type ReasoningEffort = (typeof reasoningEfforts)[number];
 
 export interface OpenAiOptions extends EndpointOptions, RetryOptions {
   /** For Azure the deployment's name, unless `azure` names it. */
   model: string;
   /** Size of the model's context window in tokens. */
   contextTokens: number;
-  /** How long a reasoning model thinks; left out, the model decides. */
+  /** How long a reasoning model thinks; if absent, the model decides. */
   reasoningEffort?: ReasoningEffort | null;
   prices: PriceTable;
-  /** For one try. Node's own fetch gives up after 300 s without a sign of life, so more has no effect. */
+  /** For one try. Node's own fetch gives up after 300 s without data, so a higher value has no effect. */
   timeoutMs: number;
 }
 
 export type OpenAiModel = Required<EndpointModel>;
 
-/** A model behind any endpoint that speaks OpenAI's Chat Completions. Throws `config_invalid` for a bad address. */
+/** A model behind any endpoint that supports OpenAI's Chat Completions. Throws `config_invalid` for a bad address. */
 export function createOpenAiModel(options: OpenAiOptions): OpenAiModel {
   const url = endpointUrl(options);
   const { model, timeoutMs } = options;
@@ -67,7 +66,7 @@ export function createOpenAiModel(options: OpenAiOptions): OpenAiModel {
         const raw: unknown = await client.chat.completions.create(body, { signal });
         throwIfError(raw, request, endpoint);
         const { usage, ...turn } = readAnswer(raw, idsOf(request), JSON.stringify(body).length, hideKey);
-        // Only now: a request that is refused however it is sent says nothing about others.
+        // Only now: a request that is refused in every form says nothing about others.
         dialect = sent.dialect;
         return { ...turn, usage: { ...usage, costUsd: costOf(usage, price) } };
       } catch (error) {
@@ -109,7 +108,7 @@ async function namesOfModels(client: OpenAI, signal: AbortSignal): Promise<strin
     const names = page.data
       .map((one: { id?: unknown } | null) => String(one?.id ?? ""))
       .filter((id) => id !== "");
-    // The client reads anything that is no list as an empty one.
+    // The client reads anything that is not a list as an empty one.
     return names.length > 0 ? names : null;
   } catch (error) {
     const absent = error instanceof OpenAI.APIError && (error.status === 404 || error.status === 405);
@@ -158,8 +157,8 @@ function withoutKey(error: AppError, hideKey: HideKey): AppError {
 }
 
 /**
- * A request without the secrets of this server, which no model needs: a repository may hold one that was committed by mistake. A
- * refusal instead would make such a repository unreviewable.
+ * A request without the secrets of this server, which no model needs: a repository may contain one that was committed by mistake. A refusal
+ * instead would make such a repository unreviewable.
  */
 function withoutServerSecrets(request: ModelRequest): ModelRequest {
   const messages = request.messages.map((message): Message => {
@@ -177,21 +176,21 @@ function withoutServerSecrets(request: ModelRequest): ModelRequest {
 /** The search for every spelling is slow on a long text, and only worth it if one is found. */
 const withoutSecrets = (text: string) => (holdsPlainSecret(text) ? withoutLiveSecrets(text) : text);
 
-/** What a server accepts. Learned from its refusals, once for each model. */
+/** The parameters that a server accepts. Learned from its refusals, once for each model. */
 interface Dialect {
   /** OpenAI's reasoning models refuse `max_tokens`; many local servers accept nothing else. */
   tokenParameter: "max_tokens" | "max_completion_tokens";
-  /** True once the other one was tried: there is no third. */
+  /** True after the other one was tried: there is no third. */
   tokenParameterSwitched: boolean;
-  /** False once the server refused `parallel_tool_calls`. */
+  /** False after the server refused `parallel_tool_calls`. */
   parallelToolCalls: boolean;
-  /** Longest answer that the server accepts to be asked for, in tokens. */
+  /** Longest answer that may be requested from the server, in tokens. */
   maxOutputTokens: number;
-  /** Null if not configured, or once the server refused it. */
+  /** Null if not configured, or after the server refused it. */
   reasoningEffort: ReasoningEffort | null;
-  /** False once the server refused what another one gave with its answers. */
+  /** False after the server refused extras of another server. */
   extras: boolean;
-  /** True once the server refused calls of another model, because they lack what it gives with its own. */
+  /** True after the server refused calls of another model, because they lack its own extras. */
   foreignTurnsAsText: boolean;
 }
 
@@ -205,7 +204,7 @@ const firstDialect = (url: URL, reasoningEffort: ReasoningEffort | null): Dialec
   foreignTurnsAsText: false,
 });
 
-/** What is asked, and how. */
+/** A request and its dialect. */
 interface Sent {
   request: ModelRequest;
   dialect: Dialect;
@@ -216,12 +215,12 @@ const otherParameter = {
   max_completion_tokens: "max_tokens",
 } as const;
 const MIN_OUTPUT_TOKENS = 1_024;
-/** Of one answer. A model that may not write as much is not worth asking. */
+/** For one answer. A model that may not write this much is not useful. */
 const LEAST_ANSWER_TOKENS = 256;
 
 /**
- * What to try after a refusal that names a parameter of ours; null if the refusal is about something else or nothing is left to
- * try. Each change is made once, so that asking again always ends.
+ * The next form to try after a refusal that names a parameter of ours; null if the refusal is about something else or nothing is left to
+ * try. Each change is made once, so the loop always ends.
  */
 function adapted(sent: Sent, refusal: Refusal): Sent | null {
   if (refusal.status !== 400 && refusal.status !== 422) return null;
@@ -240,10 +239,10 @@ function adaptedDialect(
 
   if (dialect.parallelToolCalls && names("parallel_tool_calls"))
     return { ...dialect, parallelToolCalls: false };
-  // Ollama has another name for it.
+  // Ollama has another name for the parameter.
   if (dialect.reasoningEffort && (names("reasoning_effort") || /support thinking/i.test(refusal.message)))
     return { ...dialect, reasoningEffort: null };
-  // In a conversation that another model began, some servers miss what others do not know.
+  // In a conversation that another model began, some servers require fields that others refuse.
   const missesExtras = /passed back|missing/i.test(refusal.message);
   if (dialect.extras && extraNames.some(names) && !missesExtras) return { ...dialect, extras: false };
   const isMissed = missesExtras && [...extraNames, "thought_?signature"].some(names);
@@ -260,8 +259,7 @@ function adaptedDialect(
 }
 
 /**
- * The request with a shorter answer if its conversation leaves no room for the one that was asked for; null if the refusal is about
- * something else.
+ * The request with a shorter answer if its conversation leaves no room for the requested one; null if the refusal is about something else.
  */
 function withShorterAnswer({ request, dialect }: Sent, refusal: Refusal): ModelRequest | null {
   const isOfAnswer = refusal.message.includes(dialect.tokenParameter);
@@ -303,8 +301,8 @@ function toWireMessage(message: Message, { extras }: Dialect): OpenAI.ChatComple
 }
 
 /**
- * A call as the model made it, as far as servers accept that: they refuse odd names, and several parse the arguments of past calls
- * and fail on broken JSON.
+ * A call as the model made it, within the limits of servers: they refuse odd names, and several parse the arguments of past calls and fail
+ * on broken JSON.
  */
 function toWireCall(call: ToolCall): OpenAI.ChatCompletionMessageFunctionToolCall {
   const name = call.name.replaceAll(/[^a-zA-Z0-9_-]/g, "_").slice(0, 64) || "unnamed";
@@ -320,10 +318,10 @@ function toWireCall(call: ToolCall): OpenAI.ChatCompletionMessageFunctionToolCal
 }
 
 /**
- * A conversation whose beginning is told as text: up to the last turn without anything that this provider could have signed. For
- * providers that accept no call without their signature (Gemini, DeepSeek, Kimi), if another model began the conversation. Some of
- * them accept a made-up signature, and then answer worse. The same messages always become the same text, so that a request begins
- * with all of the one before it.
+ * A conversation whose beginning is converted to text: up to the last turn without anything that this provider could have signed. For
+ * providers that accept no call without their signature (Gemini, DeepSeek, Kimi), if another model began the conversation. Some of them
+ * accept a made-up signature, and then answer worse. The same messages always become the same text, so that each request begins with the
+ * previous one.
  */
 function withForeignTurnsAsText(messages: readonly Message[]): readonly Message[] {
   const last = messages.findLastIndex(isForeign);
@@ -333,7 +331,7 @@ function withForeignTurnsAsText(messages: readonly Message[]): readonly Message[
   const end = next < 0 ? messages.length : next;
   const text = asText(messages.slice(first, end));
   const [before, task] = [messages.slice(0, first), messages[first - 1]];
-  // Many chat templates require turns that alternate.
+  // Many chat templates require alternating turns.
   if (task?.role !== "user") return [...before, { role: "user", content: text }, ...messages.slice(end)];
   const joined: Message = { role: "user", content: `${task.content}\n\n${text}` };
   return [...before.slice(0, -1), joined, ...messages.slice(end)];

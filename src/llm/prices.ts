@@ -3,16 +3,16 @@ import { AppError } from "../errors.ts";
 import type { Usage } from "./model.ts";
 
 /** US dollars for a million tokens. `cachedPrompt` null: no discount for cached tokens. */
-export interface Rates {
+interface Rates {
   prompt: number;
   cachedPrompt: number | null;
   completion: number;
 }
 
-export interface Price extends Rates {
-  /** Day on which the price was checked, YYYY-MM-DD; a person's own table may leave it out. */
+interface Price extends Rates {
+  /** Day on which the price was checked, YYYY-MM-DD; may be absent in a person's own table. */
   asOf: string | null;
-  /** Rates of the whole request once its prompt has more than `fromTokens` tokens. */
+  /** Rates of the whole request if its prompt has more than `fromTokens` tokens. */
   longPrompt: (Rates & { fromTokens: number }) | null;
 }
 
@@ -26,8 +26,8 @@ const OwnPrice = z.strictObject({
 const OwnPrices = z.record(z.string(), OwnPrice);
 
 /**
- * A person's own prices laid over the listed ones: `{"my-model": {"prompt": 1, "cached_prompt": 0.1, "completion": 4}}`
- * in US dollars for a million tokens. Throws `config_invalid` and names the key that is wrong.
+ * A person's own prices on top of the listed ones: `{"my-model": {"prompt": 1, "cached_prompt": 0.1, "completion": 4}}` in US dollars for a
+ * million tokens. Throws `config_invalid` and names the wrong key.
  */
 export function readPrices(json: string | null): PriceTable {
   if (json === null || json.trim() === "") return listedPrices;
@@ -41,9 +41,9 @@ export function readPrices(json: string | null): PriceTable {
 }
 
 /**
- * The price of a model, null when it is not known. Dated names cost what the model costs ("gpt-5-2025-08-07" is "gpt-5"),
- * other suffixes are other models ("gpt-5-pro" is not "gpt-5"); the maker's name in front is skipped where a table does
- * not know the whole name ("openai/gpt-5").
+ * The price of a model, null if it is not known. Dated names have the price of the model ("gpt-5-2025-08-07" is "gpt-5"), other suffixes
+ * are other models ("gpt-5-pro" is not "gpt-5"). The maker's name in front is skipped if a table does not contain the whole name
+ * ("openai/gpt-5").
  */
 export function priceOf(model: string, prices: PriceTable): Price | null {
   for (const name of [model, model.replace(/^(openai|anthropic|google|mistralai)\//, "")]) {
@@ -53,16 +53,16 @@ export function priceOf(model: string, prices: PriceTable): Price | null {
   return null;
 }
 
-/** -2025-08-07, -20250929, @20250929, -0613, -latest. A month alone (-2512) names a model of its own. */
+/** -2025-08-07, -20250929, @20250929, -0613, -latest. Only a month (-2512) names a separate model. */
 const DATED = /(?:[-@]\d{4}-\d{2}-\d{2}|[-@]\d{8}|-(?:0\d|1[0-2])(?:[0-2]\d|3[01])|-latest)$/;
 
-/** A table read from JSON may be asked for "constructor". */
+/** Own properties only: a model may be named "constructor". */
 const ownEntry = (prices: PriceTable, name: string) =>
   Object.hasOwn(prices, name) ? prices[name] : undefined;
 
 /**
- * What a request cost in US dollars; null when the price is not known, never 0. Surcharges for writing a cache are not
- * reported over Chat Completions and therefore not in it.
+ * The cost of a request in US dollars; null if the price is not known, never 0. Surcharges for writing a cache are not reported over Chat
+ * Completions and therefore not included.
  */
 export function costOf(usage: Omit<Usage, "costUsd">, price: Price | null): number | null {
   if (price === null) return null;
@@ -100,12 +100,11 @@ const named = ([prompt, cachedPrompt, completion]: Row): Rates => ({ prompt, cac
 const openAiLong = (rates: Row) => ({ from: 272_000, rates });
 
 /**
- * List prices for standard processing, taken at second hand: from public price lists that name the makers' pages as their
- * source, mostly github.com/pydantic/genai-prices. The day is the one on which that list says it checked the price, so an
- * old one may be out of date; a person's own table goes first. Left out are models on whose price the lists disagree,
- * whose price has no such day, or depends on the hour.
+ * List prices for standard processing, from second-hand sources: public price lists that name the makers' pages as their source, mostly
+ * github.com/pydantic/genai-prices. The day is that list's date of its last check, so an old one may be out of date; a person's own table
+ * has priority. Excluded are models on whose price the lists disagree, whose price has no such day, or depends on the hour.
  */
-export const listedPrices: Readonly<Record<string, Price>> = {
+const listedPrices: Readonly<Record<string, Price>> = {
   "gpt-4o": price("2025-07-04", [2.5, 1.25, 10]),
   "gpt-4o-mini": price("2025-07-04", [0.15, 0.075, 0.6]),
   "gpt-4.1": price("2025-07-04", [2, 0.5, 8]),

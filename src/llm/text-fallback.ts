@@ -1,9 +1,17 @@
 import { isObject, type LenientOptions, readAt, readLenientObject } from "./lenient-json.ts";
-import type { Message, Model, ModelRequest, ModelTurn, ToolCall, ToolDefinition } from "./model.ts";
+import {
+  type Message,
+  type Model,
+  type ModelRequest,
+  type ModelTurn,
+  type ToolCall,
+  type ToolDefinition,
+  withoutThinking,
+} from "./model.ts";
 
 /**
- * A model that calls tools with JSON in its text, for an API that takes no tools: requests carry no `tools`, and JSON in the answer
- * becomes calls. An answer without a call stays as it is.
+ * A model that calls tools with JSON in its text, for an API that does not accept tools: requests carry no `tools`, and JSON in the answer
+ * becomes calls. An answer without a call does not change.
  */
 export function withTextProtocol(model: Model): Model {
   return {
@@ -33,7 +41,7 @@ function withCalls(
   };
 }
 
-/** The instructions of a model that has no other way to use tools. */
+/** The instructions for a model that cannot use tools in any other way. */
 function textRule(tools: readonly ToolDefinition[]): string {
   return [
     "# Tools",
@@ -46,11 +54,11 @@ function textRule(tools: readonly ToolDefinition[]): string {
   ].join("\n\n");
 }
 
-/** JSON Schema of arguments on one line, without what makes no difference here. */
+/** JSON Schema of arguments on one line, without parts that make no difference here. */
 function shortSchema(schema: Record<string, unknown>): string {
   return JSON.stringify(schema, (key, value) => {
     if (key === "additionalProperties" || key === "$schema") return undefined;
-    // To every tool, null means the same as a value that is left out.
+    // To every tool, null means the same as a missing value.
     if (key === "type" && Array.isArray(value) && value.length === 2 && value[1] === "null") return value[0];
     return isObject(value) && isOrNull(value) ? value.anyOf[0] : value;
   });
@@ -60,9 +68,9 @@ const isOrNull = (value: Record<string, unknown>): value is { anyOf: [unknown, u
   Array.isArray(value.anyOf) && value.anyOf.length === 2 && value.anyOf[1]?.type === "null";
 
 /**
- * A conversation with tools as one of text, with the rule at the end of its system message. Each message always becomes the same
- * text, so that a request begins with all of the one before it, and a provider's cache holds. Everything between two turns of the
- * model is one message: many chat templates require turns that alternate.
+ * Converts a conversation with tools to text, with the rule at the end of its system message. Each message always becomes the same text, so
+ * that each request begins with the previous one, and a provider's cache holds. Everything between two turns of the model is one message:
+ * many chat templates require alternating turns.
  */
 function plainConversation(messages: readonly Message[], rule: string): Message[] {
   const plain: Message[] = [];
@@ -93,7 +101,7 @@ function withRule(messages: readonly Message[], rule: string): Message[] {
   return [{ role: "system", content: `${first.content}\n\n${rule}` }, ...others];
 }
 
-/** Calls in the form that the rule asks for; empty for none. */
+/** Calls in the form of the rule; empty for none. */
 function writtenCalls(toolCalls: readonly ToolCall[]): string {
   if (toolCalls.length === 0) return "";
   const calls = toolCalls.map(({ name, arguments: json }) => ({
@@ -104,19 +112,19 @@ function writtenCalls(toolCalls: readonly ToolCall[]): string {
 }
 
 /** A call in a text; `arguments` is JSON. */
-export interface TextCall {
+interface TextCall {
   name: string;
   arguments: string;
 }
 
 const nameKeys = ["name", "tool", "tool_name", "function"] as const;
 const argumentKeys = ["arguments", "parameters", "args", "params", "input"] as const;
-/** Keys beside the arguments if these have no object of their own. */
+/** Keys next to the arguments if these have no object of their own. */
 const notArguments = new Set<string>([...nameKeys, "id", "type"]);
 
 /**
- * The calls in a model's answer, in any of the usual spellings, and the text around them. Outside of a list of calls an object is a
- * call only if it names one of `tools`: an answer may quote JSON that means something else.
+ * The calls in a model's answer, in any of the usual spellings, and the text around them. Outside of a list of calls, an object is a call
+ * only if it names one of `tools`: an answer may quote other JSON.
  */
 export function callsIn(
   text: string,
@@ -165,19 +173,19 @@ function argumentsOf(call: Record<string, unknown>): string {
   return repaired ? JSON.stringify(repaired) : given;
 }
 
-/** Brackets of a text at which a value is looked for. */
+/** Maximum number of brackets in a text at which to look for a value. */
 const MAX_LOOKS = 100;
 /** How often all looks together may read the text: each of them may read to its end. */
 const MAX_READINGS = 3;
 
-export interface JsonInText {
-  /** Objects and arrays, in order; none lies within another. */
+interface JsonInText {
+  /** Objects and arrays, in order, not nested. */
   values: unknown[];
   /** The text around them, without code fences. */
   prose: string;
 }
 
-/** Finds the JSON objects and arrays of objects in a model's answer, repaired as `readLenient` says. */
+/** Finds the JSON objects and arrays of objects in a model's answer, repaired like in `readLenient`. */
 export function jsonIn(text: string, options: LenientOptions): JsonInText {
   const values: unknown[] = [];
   let prose = "";
@@ -195,7 +203,7 @@ export function jsonIn(text: string, options: LenientOptions): JsonInText {
       done = end;
       starts.lastIndex = end;
     } else if (WRAPPER.test(text.slice(start, start + 40))) {
-      // Of a list that cannot be read as a whole no part is taken: the other calls would be lost in silence.
+      // If a list cannot be read as a whole, no part of it is used: the other calls would be lost silently.
       break;
     }
   }
@@ -205,21 +213,3 @@ export function jsonIn(text: string, options: LenientOptions): JsonInText {
 const WRAPPER = /^\{\s*["']?(calls|tool_calls)\b/;
 
 const withoutFences = (text: string) => text.replaceAll(/^```\w*\s*$/gm, "").trim();
-
-/** Names of the tags in which models think aloud. */
-const TAG = "(?:think|thinking|thought|reasoning)";
-const THOUGHT = new RegExp(`^\\s*<${TAG}>[\\s\\S]*?</${TAG}>`, "i");
-const START_OF_THOUGHT = new RegExp(`^\\s*<${TAG}>`, "i");
-const END_OF_THOUGHT = new RegExp(`</${TAG}>`, "i");
-
-/**
- * An answer without the thinking before it. Where the server's template opened the tag itself, the answer has only the closing one;
- * within JSON such a tag is ordinary text.
- */
-export function withoutThinking(text: string): string {
-  if (THOUGHT.test(text)) return text.replace(THOUGHT, "").trim();
-  if (START_OF_THOUGHT.test(text)) return "";
-  const end = END_OF_THOUGHT.exec(text);
-  if (!end || /^\s*(?:[{[]|```)/.test(text)) return text.trim();
-  return text.slice(end.index + end[0].length).trim();
-}

@@ -1,53 +1,221 @@
-/** What is counted of a process; the names and units that Prometheus sees stand in `prometheus.ts`. */
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 
-export type DeliveryResult = "stored" | "duplicate" | "ignored" | "refused";
+type DeliveryResult = "stored" | "duplicate" | "ignored" | "refused";
 
-/** How a request to a model ended: with what it took, or with the code of its fault. */
-export type ModelEnd =
+/** How a model request ended: its usage, or an error code. */
+type ModelEnd =
   | {
       usage: {
         promptTokens: number;
-        /** The part of `promptTokens` that the provider had cached. */
+        /** The cached part of `promptTokens`. */
         cachedTokens: number;
         completionTokens: number;
-        /** US dollars; null where the price is not known. */
+        /** US dollars; null if the price is unknown. */
         costUsd: number | null;
       };
     }
   | { failed: string };
 
-/** What GitHub said about a limit with one answer. */
-export interface RateLimitSeen {
+/** A rate limit from the headers of one answer of GitHub. */
+interface RateLimitSeen {
   installation: number;
-  /** GitHub's word for what is counted together: "core", "graphql" ... */
+  /** GitHub's name of the limit: "core", "graphql" ... */
   resource: string;
   remaining: number;
-  /** When it begins anew, in milliseconds since 1970. */
+  /** When it resets, in milliseconds since 1970. */
   resetAt: number;
 }
 
-/** What is read at the moment when somebody asks; null while the queue cannot be read or nothing can be stored. */
+/** Read at each scrape; null while the queue cannot be read or written. */
 export type ReadQueue = () => Promise<{
   jobs: Readonly<Record<string, number>>;
-  /** How long the oldest job has been waiting that may run, in milliseconds. */
+  /** How long the oldest job that may run has been waiting, in milliseconds. */
   oldestWaitingMs: number | null;
 } | null>;
 
 /**
- * The counters of a process. Methods may be handed on by themselves, never throw and cost next to nothing. No label names a
- * repository, a person or an installation: whoever reads metrics may not know them.
+ * The metrics of a process. Methods need no `this`, never throw and are cheap. No label names a repository, a person or an installation:
+ * readers of metrics may not be allowed to know them.
  */
 export interface Metrics {
-  /** `event` is one of a list: strangers can write anything into a header. */
+  /** `event` must come from a fixed list: strangers can write anything into a header. */
   delivery(event: string, result: DeliveryResult): void;
-  /** From storing a job to its first start. */
+  /** Time from storing a job to its first start. */
   jobWaited(kind: string, milliseconds: number): void;
-  /** A worker is done with a job: how, and how long it had it. */
+  /** How a worker finished a job, and how long it took. */
   jobEnded(kind: string, outcome: string, milliseconds: number): void;
-  /** A part of a review that went well. */
+  /** A successful phase of a review. */
   phase(phase: string, milliseconds: number): void;
   modelRequest(model: string, end: ModelEnd): void;
   rateLimit(seen: RateLimitSeen): void;
-  /** Everything in Prometheus' text format. */
+  /** All metrics in Prometheus' text format. */
   exposition(readQueue: ReadQueue): Promise<{ text: string; contentType: string }>;
+}
+
+/** GitHub's names ("Rate limits for the REST API"); all others count as "other". */
+const resources = new Set(["core", "graphql", "search", "code_search", "integration_manifest"]);
+
+/** The remaining requests of the installation that has the fewest, by resource. */
+class RateLimits {
+  readonly #seen = new Map<string, RateLimitSeen>();
+  readonly #now: () => number;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  see(seen: RateLimitSeen): void {
+    const resource = resources.has(seen.resource) ? seen.resource : "other";
+    this.#seen.set(`${seen.installation} ${resource}`, { ...seen, resource });
+  }
+
+  /** Without limits that have been reset: their value is unknown until the next answer. */
+  least(): Map<string, number> {
+    const least = new Map<string, number>();
+    for (const [key, { resource, remaining, resetAt }] of this.#seen) {
+      if (resetAt <= this.#now()) this.#seen.delete(key);
+      else least.set(resource, Math.min(remaining, least.get(resource) ?? remaining));
+    }
+    return least;
+  }
+}
+
+/** In seconds: from a check that passes at once to a review of an hour. */
+const durationBuckets = [0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600];
+
+interface PrometheusOptions {
+  /** For `hunkwise_info`. */
+  version: string;
+  /** Milliseconds since 1970. */
+  now?: () => number;
+}
+
+/** Metrics in their own registry, with the default ones of the Node process. */
+export function createMetrics({ version, now = Date.now }: PrometheusOptions): Metrics {
+  const registry = new Registry();
+  const counters = countersIn(registry);
+  const gauges = gaugesIn(registry);
+  const limits = new RateLimits(now);
+  gauges.info.set({ version }, 1);
+  collectDefaultMetrics({ register: registry });
+  return {
+    delivery: (event, result) => counters.deliveries.inc({ event, result }),
+    jobWaited: (kind, ms) => counters.durations.observe({ kind, phase: "wait" }, ms / 1_000),
+    jobEnded(kind, outcome, ms) {
+      counters.jobs.inc({ kind, outcome });
+      counters.durations.observe({ kind, phase: "run" }, ms / 1_000);
+    },
+    phase: (phase, ms) => counters.durations.observe({ kind: "review", phase }, ms / 1_000),
+    modelRequest(model, end) {
+      const result = "failed" in end ? end.failed : "answered";
+      counters.requests.inc({ model, result });
+      if ("failed" in end) return;
+      const { promptTokens, cachedTokens, completionTokens, costUsd } = end.usage;
+      counters.tokens.inc({ model, kind: "prompt" }, Math.max(0, promptTokens - cachedTokens));
+      counters.tokens.inc({ model, kind: "cached" }, cachedTokens);
+      counters.tokens.inc({ model, kind: "completion" }, completionTokens);
+      counters.cost.inc({ model }, costUsd ?? 0);
+    },
+    rateLimit: (seen) => limits.see(seen),
+    async exposition(readQueue) {
+      showLimits(gauges, limits);
+      await showQueue(gauges, readQueue);
+      return { text: await registry.metrics(), contentType: registry.contentType };
+    },
+  };
+}
+
+function countersIn(registry: Registry) {
+  const registers = [registry];
+  return {
+    deliveries: new Counter({
+      name: "hunkwise_deliveries_total",
+      help: "Webhook deliveries, by what became of them",
+      labelNames: ["event", "result"],
+      registers,
+    }),
+    jobs: new Counter({
+      name: "hunkwise_jobs_total",
+      help: "Jobs that a worker of this process was done with, by how",
+      labelNames: ["kind", "outcome"],
+      registers,
+    }),
+    durations: new Histogram({
+      name: "hunkwise_job_duration_seconds",
+      help: "wait: from storing to the first start; run: in a worker's hands; fetch, review, publish: parts of a review that went well",
+      labelNames: ["kind", "phase"],
+      buckets: durationBuckets,
+      registers,
+    }),
+    requests: new Counter({
+      name: "hunkwise_model_requests_total",
+      help: "Requests to models, by how they ended",
+      labelNames: ["model", "result"],
+      registers,
+    }),
+    tokens: new Counter({
+      name: "hunkwise_model_tokens_total",
+      help: "Tokens of answered requests: prompt (what the provider had not cached), cached, completion",
+      labelNames: ["model", "kind"],
+      registers,
+    }),
+    cost: new Counter({
+      name: "hunkwise_model_cost_usd_total",
+      help: "US dollars of answered requests, where the price of the model is known",
+      labelNames: ["model"],
+      registers,
+    }),
+  };
+}
+
+function gaugesIn(registry: Registry) {
+  const registers = [registry];
+  return {
+    info: new Gauge({
+      name: "hunkwise_info",
+      help: "Always 1; the label tells the version",
+      labelNames: ["version"],
+      registers,
+    }),
+    ready: new Gauge({
+      name: "hunkwise_ready",
+      help: "1 while jobs can be stored, as /readyz says",
+      registers,
+    }),
+    jobs: new Gauge({
+      name: "hunkwise_queue_jobs",
+      help: "Jobs in the database by state, the same in every process that shares it",
+      labelNames: ["state"],
+      registers,
+    }),
+    oldest: new Gauge({
+      name: "hunkwise_queue_oldest_seconds",
+      help: "For how long the oldest job has been waiting that may run; 0 where none waits",
+      registers,
+    }),
+    remaining: new Gauge({
+      name: "hunkwise_github_rate_limit_remaining",
+      help: "Requests left to the installation that has the least, of those this process spoke for in the current hour",
+      labelNames: ["resource"],
+      registers,
+    }),
+  };
+}
+
+type Gauges = ReturnType<typeof gaugesIn>;
+
+function showLimits({ remaining }: Gauges, limits: RateLimits): void {
+  remaining.reset();
+  for (const [resource, left] of limits.least()) remaining.set({ resource }, left);
+}
+
+/** Omits what cannot be read: a stale figure would look like a quiet queue. */
+async function showQueue({ ready, jobs, oldest }: Gauges, readQueue: ReadQueue): Promise<void> {
+  const queue = await readQueue();
+  ready.set(queue ? 1 : 0);
+  jobs.reset();
+  oldest.remove();
+  if (!queue) return;
+  for (const [state, count] of Object.entries(queue.jobs)) jobs.set({ state }, count);
+  oldest.set((queue.oldestWaitingMs ?? 0) / 1_000);
 }

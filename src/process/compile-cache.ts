@@ -1,10 +1,10 @@
-// As a whole: a Node too old to have these functions has to get as far as the complaint about it.
+// Imported as a whole: a Node without these functions must still reach the error message about its version.
 import nodeModule from "node:module";
 import { join } from "node:path";
 
 /**
- * Where Node keeps what it compiled, so that the next process loads in about half the time. It lies beside the code: it is
- * run like the code, so it must not be easier to write to. Where that folder cannot be written to, nothing is kept.
+ * Node's compile cache, with which the next process loads in about half the time. It is next to the code because it is executed like code,
+ * so it must not be easier to write to. Without write access nothing is cached.
  */
 export const compiledCodeFolder = join(import.meta.dirname, "../../node_modules/.cache/hunkwise");
 
@@ -12,10 +12,10 @@ export function keepCompiledCode(): void {
   nodeModule.enableCompileCache?.(compiledCodeFolder);
 }
 
-/** The same in the environment of a process that is started, before it loads its first file. */
+/** Turns the cache on in a child process before it loads its first file. */
 export const compiledCodeVariable: Readonly<Record<string, string>> = {
   NODE_COMPILE_CACHE: compiledCodeFolder,
 };
 
-/** For a process that will be killed: others keep it when they end. */
+/** Writes the cache now, in a process that will be killed. Others write it when they exit. */
 export const keepCompiledCodeNow = () => nodeModule.flushCompileCache();

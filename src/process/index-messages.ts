@@ -1,8 +1,9 @@
 import { z } from "zod";
 
-/** The port between a server and the process that brings the index of a repository up to date. */
+// The messages between a server and the process that updates the index of a repository. Separate from `messages.ts`, whose schemas the
+// index process need not load.
 
-/** To it: everything that it needs, and nothing of any pull request. */
+/** To the process: everything that it needs, and nothing of any pull request. */
 export const IndexTask = z.strictObject({
   gitPath: z.string(),
   gitDir: z.string(),
@@ -25,7 +26,7 @@ export const IndexReport = z.strictObject({
 });
 export type IndexReport = z.infer<typeof IndexReport>;
 
-/** From it. */
+/** From the process. */
 export const IndexAnswer = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("ready") }),
   z.strictObject({ type: z.literal("done"), report: IndexReport }),

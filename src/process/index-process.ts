@@ -1,13 +1,50 @@
-/** The process that brings an index up to date: waits for its task and hands back what it came to. */
+/** Entry point of the process that updates an index: waits for its task and sends the report. */
+
 import { errorLine } from "../errors.ts";
-import { type IndexAnswer, IndexTask } from "./index-messages.ts";
-import { liveForParent } from "./live-for-parent.ts";
-import { updateIndex } from "./update-index.ts";
+import { blobSizes } from "../git/object-listing.ts";
+import { openObjects } from "../git/object-workspace.ts";
+import type { GraphSource } from "../graph/graph.ts";
+import { openGraph, sourceOfWorkspace } from "../graph/open-graph.ts";
+import { privacyOf } from "../tools/private-text.ts";
+import { type IndexAnswer, type IndexReport, IndexTask } from "./index-messages.ts";
+import { liveForParent } from "./parent-port.ts";
+
+/** The index leaves out further files of a larger repository. */
+const MAX_FILES = 50_000;
+/** A longer text is data or generated. */
+const MAX_BYTES = 1_000_000;
+/** Reviews run on the same machine. */
+const THREADS = 1;
+
+/** Updates the index to a commit of the base branch. Reads only local git objects. */
+async function updateIndex(task: IndexTask, signal: AbortSignal): Promise<IndexReport> {
+  const { gitPath, gitDir, emptyHome, sha, file, privatePaths } = task;
+  const shas = { head: sha, base: sha, mergeBase: sha };
+  await using workspace = openObjects({ gitPath, gitDir, emptyHome, shas });
+  const all = await sourceOfWorkspace(workspace, await privacyOf(workspace, privatePaths));
+  const git = { gitPath, emptyHome };
+  const sizes = await blobSizes(
+    { git, gitDir, signal },
+    all.files.map(({ oid }) => oid),
+  );
+  const source = onlyHere(all, sizes);
+  using graph = await openGraph({ file, source, signal, threads: THREADS });
+  return graph.report;
+}
+
+/**
+ * A mirror lacks blobs that were not needed yet. These must not be indexed as files without content: the entry would remain after the blob
+ * has arrived.
+ */
+function onlyHere({ files, read }: GraphSource, sizes: ReadonlyMap<string, number>): GraphSource {
+  const isHere = ({ oid }: GraphSource["files"][number]) => (sizes.get(oid) ?? Infinity) <= MAX_BYTES;
+  return { files: files.filter(isHere).slice(0, MAX_FILES), read };
+}
 
 const send = (message: IndexAnswer) => process.send?.(message);
 const fail = (error: unknown) => send({ type: "failed", error: errorLine(error) });
 liveForParent(fail);
-// The parent ends this process when its work is no longer wanted.
+// Never fires: to cancel, the parent kills this process.
 const { signal } = new AbortController();
 
 process.on("message", (raw) => {

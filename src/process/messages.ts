@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { CheckoutPlace } from "../git/checkout-place.ts";
-import { HASH_CHARACTERS } from "../ledger/reviewed.ts";
+import { CheckoutPlace } from "../git/workspace.ts";
+import { HASH_CHARACTERS } from "../ledger/state.ts";
 import { modelRoles } from "../llm/model.ts";
 import { AnswerInput, AnswerResult } from "../review/answer/answer-input.ts";
 import { FixInput, FixResult } from "../review/fix/fix-input.ts";
@@ -9,10 +9,8 @@ import { ReviewInput } from "../review/review-input.ts";
 import { ReviewResult } from "../review/review-result.ts";
 import { FixSandbox } from "./fix-sandbox.ts";
 
-/**
- * The port between the two processes. Each side parses what the other sends: the review process has read hostile bytes,
- * and the parent holds every secret.
- */
+// The messages between the two processes. Each side parses what the other sends: the review process has read hostile bytes, and the parent
+// holds every secret.
 
 const Usage = z.strictObject({
   promptTokens: z.number(),
@@ -22,7 +20,7 @@ const Usage = z.strictObject({
   answeredBy: z.string().optional(),
 });
 
-/** Opaque to both sides; how long it may be is the adapter's business. */
+/** Opaque to both sides; the model adapter limits its size. */
 const Extras = z.record(z.string(), z.unknown()).optional();
 
 const ToolCall = z.strictObject({
@@ -88,12 +86,12 @@ const UnitEntry = z.strictObject({
   loop: z.string(),
   hashes: z.array(z.string().length(HASH_CHARACTERS)),
   beside: z.array(z.string().length(HASH_CHARACTERS)).optional(),
-  /** Parsed where they are read again. */
+  /** Parsed when they are read again. */
   findings: z.array(z.unknown()),
   summary: z.string().optional(),
 });
 
-/** Numbers that were given to masks of secrets. */
+/** The numbers of masked secrets. */
 export const MasksEntry = z.strictObject({
   kind: z.literal("masks"),
   work: z.enum(["review", "answer", "fix"]),
@@ -106,7 +104,7 @@ const Failure = z.strictObject({ code: z.string(), message: z.string(), remedy: 
 
 export type { ProgressEvent };
 
-/** What the process is started for. */
+/** The work of one review process. */
 const Assignment = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("review"), input: ReviewInput }),
   z.strictObject({ kind: z.literal("answer"), input: AnswerInput }),
@@ -121,13 +119,13 @@ export const ToChild = z.discriminatedUnion("type", [
     place: CheckoutPlace,
     assignment: Assignment,
     replay: z.array(LoopEntry),
-    /** The masks of the same run, oldest first. */
+    /** The recorded masks of the same run, oldest first. */
     masks: z.array(MasksEntry),
-    /** Nothing but the turns of `replay` is there to answer. */
+    /** Only the turns of `replay` answer; no model is called. */
     isPlayback: z.boolean(),
-    /** Notes for people are taken. */
+    /** Whether the parent accepts notes for people. */
     takesNotes: z.boolean(),
-    /** Absolute path of the index of the repository's graph, which is only read; null where there is none. */
+    /** Absolute path of the index of the repository's graph, read-only; null if there is none. */
     graphIndex: z.string().nullable(),
   }),
   z.strictObject({ type: z.literal("turn"), request: z.int(), turn: ModelTurn }),
@@ -160,5 +158,5 @@ export const FromChild = z.discriminatedUnion("type", [
 ]);
 export type FromChild = z.infer<typeof FromChild>;
 
-/** What a piece of work came to. */
-export type Outcome = Extract<FromChild, { type: "result" | "answer" | "fix" }>;
+/** The result of an assignment. */
+export type ChildResult = Extract<FromChild, { type: "result" | "answer" | "fix" }>;

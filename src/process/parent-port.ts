@@ -1,5 +1,7 @@
+import { Worker } from "node:worker_threads";
 import type { RunEntry, Trajectory } from "../agent/trajectory.ts";
 import { AppError, type ErrorCode } from "../errors.ts";
+import { keepProgramsInThisGroup, killGroup } from "../git/run-process.ts";
 import type { Masking } from "../llm/masked-request.ts";
 import type { Model, ModelFacts, ModelRequest, ModelRole, Models, ModelTurn } from "../llm/model.ts";
 import type { MaskNumbers } from "../secrets/masks.ts";
@@ -8,21 +10,18 @@ import type { FromChild, ProgressEvent, ToChild } from "./messages.ts";
 
 type Answer = Exclude<ToChild, { type: "start" }>;
 
-/** Puts numbers that were given to masks on record. */
+/** Records the numbers of new masks. */
 export type RecordMasks = (numbers: MaskNumbers) => Promise<void>;
 
-/** The parent as the review process sees it: model turns, durable records and progress, all over one channel. */
+/** The review process's side of the channel to its parent: model turns, records, notes and progress. */
 export interface ParentPort {
-  /**
-   * The one way from here to a model. What a request says leaves with its secrets masked, after the numbers of new masks are
-   * on record.
-   */
+  /** The only way to a model. Requests are sent with their secrets masked, after the numbers of new masks are recorded. */
   models(facts: Readonly<Record<ModelRole, ModelFacts>>, masking: Masking, record: RecordMasks): Models;
   trajectory: Trajectory;
-  /** Takes notes for people, where `takesNotes` said so. */
+  /** Notes for people; only if `takesNotes` is set. */
   journal: JournalPort;
   progress(event: ProgressEvent): void;
-  /** Hands an answer of the parent to whoever waits for it. */
+  /** Handles an answer of the parent. */
   receive(message: Answer): void;
 }
 
@@ -37,7 +36,7 @@ export function createParentPort(send: (message: FromChild) => void): ParentPort
     const number = ++count;
     const waiting = Promise.withResolvers<ModelTurn>();
     turns.set(number, waiting);
-    // The loop must not wait for an answer that no longer counts; the parent's request ends with this process.
+    // The loop must not wait for a useless answer. The parent's own request ends with this process.
     const abort = () => settle(turns, number)?.reject(new AppError("aborted", "The model turn was aborted"));
     if (signal.aborted) abort();
     signal.addEventListener("abort", abort, { once: true });
@@ -69,7 +68,7 @@ export function createParentPort(send: (message: FromChild) => void): ParentPort
       async respond(request, signal) {
         const masked = await masking.request(request);
         const fresh = masking.masks.takeFresh();
-        // A number that another loop has just put on record is waited for as well.
+        // Also waits for numbers that another loop is recording.
         if (fresh) recorded = Promise.all([recorded, record(fresh)]);
         await recorded;
         return ask(role, masked, signal);
@@ -106,4 +105,39 @@ function settle<T>(waiting: Map<number, T>, number: number): T | undefined {
   const one = waiting.get(number);
   waiting.delete(number);
   return one;
+}
+
+/** Must not depend on the event loop of the main thread, which may be blocked. */
+const thread = `
+const { workerData } = require("node:worker_threads");
+const never = new Int32Array(new SharedArrayBuffer(4));
+while (process.ppid === workerData.parent) Atomics.wait(never, 0, 0, workerData.everyMs);
+process.kill(-process.pid, "SIGKILL");
+`;
+
+/**
+ * Kills this process's group soon after the parent has died, even if the main thread is blocked by hostile text. The thread takes 50 ms
+ * to start, so it only starts in a process that has lived for a while.
+ */
+export function watchParent(afterMs = 2_000, everyMs = 1_000): void {
+  const parent = process.ppid;
+  const start = () => new Worker(thread, { eval: true, env: {}, workerData: { parent, everyMs } }).unref();
+  setTimeout(start, afterMs).unref();
+}
+
+/**
+ * Ties this process to its parent. The parent kills its process group, so git and ripgrep always end with it.
+ *
+ * @param fail receives uncaught errors
+ */
+export function liveForParent(fail: (error: unknown) => void): void {
+  keepProgramsInThisGroup();
+  watchParent();
+  // Without a parent, nothing would end this process if it hangs.
+  process.on("disconnect", () => {
+    killGroup(process, "SIGKILL");
+    process.exit(1);
+  });
+  process.on("uncaughtException", fail);
+  process.on("unhandledRejection", fail);
 }

@@ -1,32 +1,28 @@
 import { AppError, errorLine } from "../errors.ts";
-import type { CheckoutPlace } from "../git/checkout-place.ts";
-import type { Workspace } from "../git/workspace.ts";
-import type { Graph, GraphCommit, EarlierFinding as KnownFinding } from "../graph/graph.ts";
-import type { KnownGraph, OpenedGraph } from "../review/known-graph.ts";
-import type { EarlierFinding } from "../review/review-input.ts";
+import type { CheckoutPlace, Workspace } from "../git/workspace.ts";
+import type { Graph, GraphCommit, GraphFinding } from "../graph/graph.ts";
+import type { PriorFinding } from "../review/review-input.ts";
+import type { KnownGraph, OpenedGraph } from "../review/review-run.ts";
 
-export interface ReviewGraphOptions {
+interface ReviewGraphOptions {
   place: CheckoutPlace;
   workspace: Workspace;
-  /** Absolute path of the index of the repository, which is only read. */
+  /** Absolute path of the index of the repository; read-only. */
   file: string;
   isPrivate(path: string): boolean;
-  /** What earlier reviews of the same pull request found. */
-  earlier: readonly EarlierFinding[];
-  /** Told of a fault of ours that there is no graph for. */
+  /** Findings of earlier reviews of the same pull request. */
+  earlier: readonly PriorFinding[];
+  /** Called with the error if a bug prevented the graph. */
   onCrash(error: string): void;
   signal: AbortSignal;
 }
 
-/** For everything. What takes longer is not worth that a review waits for it. */
-const MILLISECONDS = 10_000;
-/** A review shares its machine with others, and its memory with what it reads. */
+/** The graph is not worth a longer delay of the review. */
+const TIMEOUT_MS = 10_000;
+/** Other reviews run on the same machine. */
 const THREADS = 1;
 
-/**
- * The graph of a repository for one review. Nothing of the review's head is written anywhere: the index is opened for reading
- * alone, and what the head adds to it lies in memory.
- */
+/** The graph of a repository for one review. The index is opened read-only; what the head changes is kept in memory. */
 export class ReviewGraph implements KnownGraph, AsyncDisposable {
   readonly #options: ReviewGraphOptions;
   readonly #ending = new AbortController();
@@ -43,12 +39,12 @@ export class ReviewGraph implements KnownGraph, AsyncDisposable {
 
   async #open(): Promise<Opened | null> {
     const { signal, onCrash } = this.#options;
-    const ended = AbortSignal.any([signal, this.#ending.signal, AbortSignal.timeout(MILLISECONDS)]);
+    const ended = AbortSignal.any([signal, this.#ending.signal, AbortSignal.timeout(TIMEOUT_MS)]);
     try {
       return await openIndex(this.#options, ended);
     } catch (error) {
       signal.throwIfAborted();
-      // No review ends for what its context might have gained.
+      // A review goes on without the graph.
       if (!ended.aborted && !(error instanceof AppError)) onCrash(errorLine(error));
       return null;
     }
@@ -68,11 +64,11 @@ async function openIndex(options: ReviewGraphOptions, signal: AbortSignal): Prom
   const [{ openGraph }, { readHistory }, { sourceOfWorkspace }] = await Promise.all([
     import("../graph/open-graph.ts"),
     import("../graph/history.ts"),
-    import("../graph/source.ts"),
+    import("../graph/open-graph.ts"),
   ]);
   const [source, commits] = await Promise.all([
     sourceOfWorkspace(workspace, isPrivate),
-    // Where history was cut off, the rest is known all the same.
+    // In a shallow clone, the graph has no commits.
     readHistory(place, place.shas.mergeBase, signal).catch(() => []),
   ]);
   signal.throwIfAborted();
@@ -93,15 +89,15 @@ function opened(graph: Graph, commits: readonly GraphCommit[]): Opened {
   };
 }
 
-const fates: Record<EarlierFinding["state"], string> = {
+const fates: Record<PriorFinding["state"], string> = {
   open: "open",
   fixed: "fixed",
   dismissed: "dismissed",
   outdated: "its code has changed",
 };
 
-/** What people answered says why it became so. */
-function asKnown({ id, path, line, title, text, state, replies }: EarlierFinding): KnownFinding {
+/** The first reply says why it has that state. */
+function asKnown({ id, path, line, title, text, state, replies }: PriorFinding): GraphFinding {
   const fate = [fates[state], ...replies.slice(0, 1)].join(": ");
   return { id, path, line, title, body: text, fate };
 }

@@ -1,21 +1,20 @@
-/** The review process: waits for its start message, reviews or answers a question, and hands back what came of it. */
-import { prepareAnalyzers } from "../analyzers/all-analyzers.ts";
-import { carryOut, failureOf } from "./carry-out.ts";
+/** Entry point of the review process: waits for its start message, does the work and sends the result. */
+import { prepareAnalyzers } from "../analyzers/analyze-change.ts";
 import { keepCompiledCodeNow } from "./compile-cache.ts";
-import { liveForParent } from "./live-for-parent.ts";
 import { type FromChild, ToChild } from "./messages.ts";
-import { createParentPort } from "./parent-port.ts";
+import { createParentPort, liveForParent } from "./parent-port.ts";
+import { failureOf, runAssignment } from "./run-assignment.ts";
 
 const send = (message: FromChild) => process.send?.(message);
 const parent = createParentPort(send);
-// The parent ends this process when its work is no longer wanted.
+// Never fires: to cancel, the parent kills this process.
 const { signal } = new AbortController();
 
 async function work(start: Extract<ToChild, { type: "start" }>): Promise<void> {
-  const outcome = await carryOut(start, parent, signal);
-  // The parent kills this process as soon as it has the outcome. By now all is compiled that the next one will need.
+  const result = await runAssignment(start, parent, signal);
+  // The parent kills this process when it has the result. By now everything that the next process needs is compiled.
   keepCompiledCodeNow();
-  send(outcome);
+  send(result);
 }
 
 const fail = (error: unknown) => send(failureOf(error, parent));

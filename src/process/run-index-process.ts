@@ -2,11 +2,11 @@ import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { AppError } from "../errors.ts";
 import { IndexAnswer, type IndexReport, type IndexTask } from "./index-messages.ts";
-import { type StartedReviewProcess, startIndexProcess } from "./start-review-process.ts";
+import { type StartedReviewProcess, startIndexProcess } from "./start-process.ts";
 
-export interface IndexProcessOptions {
+interface IndexProcessOptions {
   signal: AbortSignal;
-  /** Default: ten minutes. What was read until then stays. */
+  /** Time limit. Default: ten minutes. What was indexed until then is kept. */
   milliseconds?: number;
   /** Injected by tests. */
   start?: (folder: string) => StartedReviewProcess;
@@ -15,8 +15,9 @@ export interface IndexProcessOptions {
 const MILLISECONDS = 600_000;
 
 /**
- * Has a process of its own bring an index up to date: it has no secret, and Node lets it write to the index's folder alone. Rejects
- * with `child_died` where it fails or takes too long, with `aborted` when the signal fires.
+ * Updates an index in a child process, which has no secret and may only write to the index's folder.
+ *
+ * @throws AppError `child_died` if it fails or takes too long, `aborted`
  */
 export async function runIndexProcess(
   task: IndexTask,
@@ -24,7 +25,7 @@ export async function runIndexProcess(
 ): Promise<IndexReport> {
   signal.throwIfAborted();
   const folder = dirname(task.file);
-  // Not its parents: a mirror that went away meanwhile is not made anew by this.
+  // Not its parents: a mirror that was removed meanwhile must not be created again.
   await mkdir(folder, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "EEXIST") throw error;
   });
@@ -40,7 +41,7 @@ function converse(
 ): Promise<IndexReport> {
   const { promise, resolve, reject } = Promise.withResolvers<IndexReport>();
   const deadline = setTimeout(() => reject(died("did not end within its time limit")), milliseconds);
-  const aborted = () => reject(new AppError("aborted", "indexing was stopped"));
+  const aborted = () => reject(new AppError("aborted", "indexing was aborted"));
   signal.addEventListener("abort", aborted, { once: true });
   void ended.then((how) => reject(died(how)));
   child.on("message", (raw) => {

@@ -1,4 +1,4 @@
-/** Values by the names that stand in the SQL behind a colon. */
+/** Values by parameter name. */
 export type Parameters = Readonly<Record<string, string | number | null>>;
 
 export interface Result {
@@ -10,15 +10,15 @@ export interface Result {
 /** Runs one statement of the SQL that both databases understand; parameters are written `:name`. */
 export type Run = (sql: string, parameters?: Parameters) => Promise<Result>;
 
-/** What the stores need of a database. Whatever changes something resolves only when it is on disk. */
+/** The database interface for the stores. A change resolves only when it is on disk. */
 export interface Database {
-  /** By itself, beside running transactions. */
+  /** Outside of any transaction. */
   run: Run;
   /**
-   * Runs `work` while no other transaction of any process runs; undone when it rejects. It may wait for nothing but the
-   * statements it is given: everybody else waits meanwhile.
+   * Runs `work` while no other transaction of any process runs, and rolls back if it rejects. `work` may only await its own
+   * statements, because all other transactions wait.
    */
   transaction<T>(work: (run: Run) => Promise<T>): Promise<T>;
-  /** May be called again. */
+  /** Idempotent. */
   close(): Promise<void>;
 }

@@ -2,34 +2,161 @@ import pg from "pg";
 import { z } from "zod";
 import { AppError } from "../errors.ts";
 import type { Database, Parameters, Result, Run } from "./database.ts";
-import { postgresMigrations } from "./postgres-migrations.ts";
 
-/** Where our tables are, beside whatever else the database holds. */
+/**
+ * The schema in Postgres, one step for each version; the table `version` holds the number of applied steps. A released step is
+ * never edited. Times are milliseconds since 1970. SQLite has the same tables (sqlite-database.ts),
+ * with their reasons.
+ */
+export const postgresMigrations: readonly string[] = [
+  `
+  CREATE TABLE delivery (
+    id          TEXT PRIMARY KEY,
+    event       TEXT NOT NULL,
+    action      TEXT,
+    received_at BIGINT NOT NULL
+  );
+  CREATE INDEX delivery_received_at ON delivery (received_at);
+
+  CREATE TABLE job (
+    seq            BIGINT PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+    id             TEXT NOT NULL UNIQUE,
+    task           TEXT NOT NULL,
+    installation   BIGINT NOT NULL,
+    repository     BIGINT,
+    head           TEXT,
+    serial_key     TEXT NOT NULL,
+    coalesces      BIGINT NOT NULL,
+    priority       BIGINT NOT NULL,
+    delivery_id    TEXT,
+    state          TEXT NOT NULL CHECK (state IN ('waiting', 'active', 'done', 'failed')),
+    attempts       BIGINT NOT NULL DEFAULT 0,
+    fence          BIGINT NOT NULL DEFAULT 0,
+    worker         TEXT,
+    lease_until    BIGINT,
+    run_after      BIGINT NOT NULL,
+    joins_since    BIGINT,
+    has_new_head   BIGINT NOT NULL DEFAULT 0,
+    created_at     BIGINT NOT NULL,
+    started_at     BIGINT,
+    ended_at       BIGINT,
+    outcome        TEXT,
+    reason         TEXT
+  );
+  CREATE INDEX job_ended_at ON job (ended_at) WHERE ended_at IS NOT NULL;
+  CREATE UNIQUE INDEX job_one_active ON job (serial_key) WHERE state = 'active';
+  CREATE UNIQUE INDEX job_one_waiting ON job (serial_key) WHERE state = 'waiting' AND coalesces = 1;
+  CREATE INDEX job_key ON job (serial_key);
+  CREATE INDEX job_state ON job (state);
+  CREATE INDEX job_of_installation ON job (installation, priority, seq);
+  -- Holds all that the choice of the next installation asks of the jobs that wait.
+  CREATE INDEX job_waiting ON job (priority, installation, run_after, seq) WHERE state = 'waiting';
+  CREATE INDEX job_active ON job (installation, lease_until) WHERE state = 'active';
+
+  CREATE TABLE trajectory (
+    number     BIGINT PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+    job_id     TEXT NOT NULL REFERENCES job (id) ON DELETE CASCADE,
+    fence      BIGINT NOT NULL,
+    entry      TEXT NOT NULL,
+    created_at BIGINT NOT NULL
+  );
+  CREATE INDEX trajectory_job ON trajectory (job_id, number);
+
+  CREATE TABLE spending (
+    day          TEXT NOT NULL,
+    installation BIGINT NOT NULL,
+    repository   BIGINT NOT NULL,
+    pull         BIGINT NOT NULL,
+    tokens       BIGINT NOT NULL,
+    cost_usd     DOUBLE PRECISION NOT NULL,
+    PRIMARY KEY (day, installation, repository, pull)
+  );
+
+  CREATE TABLE last_claim (
+    installation BIGINT PRIMARY KEY,
+    number       BIGINT NOT NULL
+  );
+
+  CREATE TABLE pace (
+    installation BIGINT PRIMARY KEY,
+    free_at      BIGINT NOT NULL,
+    held_until   BIGINT NOT NULL
+  );
+  CREATE TABLE creation (
+    number       BIGINT PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+    installation BIGINT NOT NULL,
+    at           BIGINT NOT NULL
+  );
+  CREATE INDEX creation_at ON creation (installation, at);
+
+  CREATE TABLE note (
+    name       TEXT PRIMARY KEY,
+    text       TEXT NOT NULL,
+    written_at BIGINT NOT NULL
+  );
+
+  CREATE TABLE pulse (
+    id BIGINT PRIMARY KEY CHECK (id = 1),
+    at BIGINT NOT NULL
+  );
+  `,
+  `
+  CREATE TABLE tally (
+    installation BIGINT NOT NULL,
+    scope        TEXT NOT NULL,
+    name         TEXT NOT NULL,
+    repository   BIGINT NOT NULL,
+    at           BIGINT NOT NULL,
+    PRIMARY KEY (installation, scope, name)
+  );
+  CREATE INDEX tally_at ON tally (installation, scope, at);
+  `,
+  `
+  CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql
+    AS 'BEGIN RAISE EXCEPTION ''a record is never changed''; END';
+  CREATE TRIGGER trajectory_is_append_only BEFORE UPDATE ON trajectory
+    FOR EACH ROW EXECUTE FUNCTION refuse_change();
+  `,
+  `
+  CREATE FUNCTION refuse_thinning() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN
+    IF (SELECT state FROM job WHERE id = OLD.job_id) = ''active'' THEN
+      RAISE EXCEPTION ''a record is never changed'';
+    END IF;
+    RETURN OLD;
+  END';
+  CREATE TRIGGER trajectory_stays_whole BEFORE DELETE ON trajectory
+    FOR EACH ROW EXECUTE FUNCTION refuse_thinning();
+  CREATE TRIGGER trajectory_is_not_emptied BEFORE TRUNCATE ON trajectory
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+  `,
+];
+
+/** The schema of our tables; the database may hold others. */
 const schema = "hunkwise";
-/** Names our lock among the advisory ones of a database; any number will do that stays the same. */
+/** Key of our advisory lock: an arbitrary constant. */
 const lock = 4_867_753;
 
 /**
- * In milliseconds. Nothing waits for ever: not for a connection, a statement or an answer, and nobody for a process that was
- * frozen in the middle of a transaction, which holds the lock of them all.
+ * In milliseconds. Nothing waits forever: not for a connection, a statement or an answer, and not for a process that froze in the middle
+ * of a transaction, which holds everyone's lock.
  */
 const limits = { turn: 4_000, connect: 4_000, statement: 10_000, idleInTransaction: 5_000, answer: 15_000 };
 
 const session = `SET search_path TO ${schema}; SET statement_timeout = ${limits.statement};
   SET idle_in_transaction_session_timeout = ${limits.idleInTransaction}`;
 
-/** As in SQLite one transaction runs at a time, whichever process it is of: what it read stays true until it ends. */
+/** As in SQLite, one transaction of all processes runs at a time: data that it read does not change until it ends. */
 const begin = `BEGIN; SELECT pg_advisory_xact_lock(${lock})`;
 
 /**
- * Opens our schema in a Postgres database, creating it as needed, and brings it up to date. Connections that break, as when
- * Postgres is started again, are replaced.
+ * Opens our schema in a Postgres database, creates it as needed and migrates it. Broken connections, as after a restart of Postgres, are
+ * replaced.
  * @throws AppError `database_unreachable`, naming the place and never the password.
  */
 export async function openPostgresDatabase(url: string): Promise<Database> {
   const database = new PostgresDatabase(url);
   try {
-    await migrate(database, placeOf(url));
+    await migrate(database, locationOf(url));
     return database;
   } catch (error) {
     await database.close();
@@ -38,15 +165,15 @@ export async function openPostgresDatabase(url: string): Promise<Database> {
 }
 
 /**
- * Opens our schema for reading, and leaves it as it is.
- * @throws AppError `database_unreachable`, also where there is nothing of ours yet.
+ * Opens our schema for reading and migrates nothing.
+ * @throws AppError `database_unreachable`, also if the schema does not exist yet
  */
 export async function readPostgresDatabase(url: string): Promise<Database> {
   const database = new PostgresDatabase(url);
   try {
     const { rows } = await database.run("SELECT to_regclass('version') IS NOT NULL AS known");
-    if (!rows[0]?.known) throw unreachable(placeOf(url), "there is nothing of Hunkwise in it");
-    requireKnown(await stepsTaken(database.run), placeOf(url));
+    if (!rows[0]?.known) throw unreachable(locationOf(url), "it contains no data of Hunkwise");
+    requireKnown(await stepsTaken(database.run), locationOf(url));
     return database;
   } catch (error) {
     await database.close();
@@ -54,16 +181,16 @@ export async function readPostgresDatabase(url: string): Promise<Database> {
   }
 }
 
-export interface PostgresFacts {
+interface PostgresFacts {
   /** The server's own, as "18.4". */
   version: string;
-  /** Whether our schema is there already, and otherwise whether it may be made. */
+  /** Whether our schema exists; otherwise, whether it may be created. */
   isSetUp: boolean;
   mayCreate: boolean;
 }
 
 /**
- * Looks at the database and changes nothing.
+ * Inspects the database and changes nothing.
  * @throws AppError `database_unreachable`, naming the place and never the password.
  */
 export async function inspectPostgres(url: string): Promise<PostgresFacts> {
@@ -90,7 +217,7 @@ function openPool(url: string): pg.Pool {
     types: { getTypeParser },
     onConnect: async (client) => void (await client.query(session)),
   });
-  // What breaks is heard of by whoever uses it, and dropped by the pool when nobody does.
+  // Whoever uses a broken connection gets the error; an idle one is dropped by the pool.
   pool.on("error", () => {});
   pool.on("connect", (client) => client.on("error", () => {}));
   return pool;
@@ -98,13 +225,13 @@ function openPool(url: string): pg.Pool {
 
 class PostgresDatabase implements Database {
   readonly #pool: pg.Pool;
-  readonly #place: string;
-  /** The end of the line of transactions: those that wait for each other need no connection meanwhile. */
+  readonly #location: string;
+  /** Serialises the transactions of this process, so that waiting ones need no connection. */
   #line: Promise<unknown> = Promise.resolve();
 
   constructor(url: string) {
     this.#pool = openPool(url);
-    this.#place = placeOf(url);
+    this.#location = locationOf(url);
   }
 
   run: Run = (sql, parameters) => this.#withClient((client) => execute(client, sql, parameters));
@@ -112,7 +239,7 @@ class PostgresDatabase implements Database {
   transaction<T>(work: (run: Run) => Promise<T>): Promise<T> {
     const end = performance.now() + limits.turn;
     const done = this.#line.then(() => {
-      if (performance.now() > end) throw unreachable(this.#place, "too much is waiting for it");
+      if (performance.now() > end) throw unreachable(this.#location, "too much is waiting for it");
       return this.#withClient((client) => inTransaction(client, work));
     });
     this.#line = done.catch(() => {});
@@ -131,11 +258,11 @@ class PostgresDatabase implements Database {
       client.release();
       return result;
     } catch (error) {
-      // Whoever caused an error in a statement may go on; nobody knows what became of a connection after any other.
+      // After an error of a statement the connection is usable; after any other its state is unknown.
       client?.release(!isOurFault(error));
       throw isOurFault(error) || error instanceof AppError
         ? error
-        : unreachable(this.#place, reasonOf(error), error);
+        : unreachable(this.#location, reasonOf(error), error);
     }
   }
 }
@@ -147,7 +274,7 @@ async function inTransaction<T>(client: pg.PoolClient, work: (run: Run) => Promi
     await client.query("COMMIT");
     return result;
   } catch (error) {
-    // Where this fails as well, the connection is gone, and the transaction with it.
+    // If this fails too, the connection is gone, and the transaction with it.
     await client.query("ROLLBACK").catch(() => {});
     throw error;
   }
@@ -156,15 +283,15 @@ async function inTransaction<T>(client: pg.PoolClient, work: (run: Run) => Promi
 async function execute(client: pg.PoolClient, sql: string, parameters: Parameters = {}): Promise<Result> {
   const { name, text, names } = prepared(sql);
   const values = names.map((one) => storable(parameters[one]));
-  // Steps of the schema are several statements at once, which cannot be prepared.
+  // Migration steps contain several statements, which cannot be prepared.
   const { rows, rowCount } = await client.query(values.length > 0 ? { name, text, values } : text);
   return { rows, changes: rowCount ?? 0 };
 }
 
 interface Prepared {
-  /** A connection plans a statement once, under this name. */
+  /** Under this name, a connection plans the statement once. */
   name: string;
-  /** With `$1` in place of the first parameter, and so on. */
+  /** With `$1` for the first parameter, and so on. */
   text: string;
   names: string[];
 }
@@ -182,22 +309,22 @@ function prepared(sql: string): Prepared {
   return found;
 }
 
-/** Postgres keeps no NUL in a text. */
+/** Postgres cannot store NUL in a text. */
 const storable = (value: string | number | null | undefined) =>
   typeof value === "string" ? value.replaceAll("\0", "\u{fffd}") : (value ?? null);
 
-/** All our integers are BIGINT, and none is beyond what a number holds. */
+/** All our integers are BIGINT, and none exceeds a safe number. */
 function getTypeParser(oid: number, format?: "text" | "binary") {
   if (oid === pg.types.builtins.INT8 && format !== "binary") return Number;
   return pg.types.getTypeParser(oid, format);
 }
 
-async function migrate(database: Database, place: string): Promise<void> {
+async function migrate(database: Database, location: string): Promise<void> {
   await database.transaction(async (run) => {
     const { rows } = await run(
       `SELECT to_regnamespace('${schema}') AS schema, to_regclass('version') AS version`,
     );
-    // Who may use a schema need not be somebody who may create one.
+    // A user of the schema need not have the right to create one.
     if (rows[0]?.schema === null) await run(`CREATE SCHEMA ${schema}`);
     if (rows[0]?.version === null) {
       await run("CREATE TABLE version (steps BIGINT NOT NULL)");
@@ -205,7 +332,7 @@ async function migrate(database: Database, place: string): Promise<void> {
     }
     const taken = await stepsTaken(run);
     const steps = postgresMigrations.length;
-    requireKnown(taken, place);
+    requireKnown(taken, location);
     for (const step of postgresMigrations.slice(taken)) await run(step);
     if (taken < steps) await run("UPDATE version SET steps = :steps", { steps });
   });
@@ -213,36 +340,36 @@ async function migrate(database: Database, place: string): Promise<void> {
 
 const stepsTaken = async (run: Run) => Number((await run("SELECT steps FROM version")).rows[0]?.steps);
 
-function requireKnown(taken: number, place: string): void {
+function requireKnown(taken: number, location: string): void {
   const steps = postgresMigrations.length;
   if (taken <= steps) return;
   throw new AppError(
     "database_unreachable",
-    `The database at ${place} has schema ${taken}, written by a newer Hunkwise`,
+    `The database at ${location} has schema ${taken}, written by a newer Hunkwise`,
     { remedy: `Start that version again, or name another database: this one knows schema ${steps}.` },
   );
 }
 
-/** Constraints (class 23), values (22) and statements (42) that Postgres does not take; everything else may pass. */
+/** Rejected constraints (class 23), values (22) and statements (42). Every other error may be temporary. */
 const isOurFault = (error: unknown) =>
   error instanceof pg.DatabaseError && /^(22|23|42)/.test(error.code ?? "");
 
-function unreachable(place: string, why: string, cause?: unknown): AppError {
-  return new AppError("database_unreachable", `Cannot use the database at ${place}: ${why}`, {
+function unreachable(location: string, why: string, cause?: unknown): AppError {
+  return new AppError("database_unreachable", `Cannot use the database at ${location}: ${why}`, {
     remedy: "Start Postgres, or correct DATABASE_URL.",
     retryable: true,
     cause,
   });
 }
 
-/** Of several addresses that were tried the first one's reason; the error of them all has no words. */
+/** The first address's reason, if several were tried: the aggregate error has no message. */
 function reasonOf(error: unknown): string {
   if (error instanceof AggregateError) return reasonOf(error.errors[0]);
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Host, port and database of the URL, without who logs in. */
-function placeOf(url: string): string {
+/** Host, port and database of the URL, without user and password. */
+function locationOf(url: string): string {
   const { host, pathname } = new URL(url);
   return `${host || "this machine"}${pathname}`;
 }

@@ -1,7 +1,11 @@
+import { z } from "zod";
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
-import type { JobState, Task } from "./job.ts";
+import type { Database } from "./database.ts";
+import { type JobState, Task } from "./job.ts";
+import { readSqliteDatabase } from "./sqlite-database.ts";
+import type { DatabaseLocation } from "./stores.ts";
 
-/** A job about a pull request, as it stands in the queue. Times are milliseconds since 1970. */
+/** The state of a job about a pull request. Times are milliseconds since 1970. */
 export interface StoredRun {
   /** Grows from run to run. */
   seq: number;
@@ -10,7 +14,7 @@ export interface StoredRun {
   state: JobState;
   /** Null until it has ended. */
   outcome: string | null;
-  /** Why it ended so, or waits once more. */
+  /** Why it ended this way, or waits again. */
   reason: string | null;
   attempts: number;
   createdAt: number;
@@ -18,21 +22,101 @@ export interface StoredRun {
   endedAt: number | null;
 }
 
-/** One thing on a run's record. `claim` tells which of the run's attempts wrote it: each has a higher one. */
+/** One entry of a run's trajectory. `claim` grows with each attempt. */
 export interface RecordedEntry {
   at: number;
   claim: number;
   entry: TrajectoryEntry;
 }
 
-/** Reads what is on record of runs. Nothing here changes anything. */
-export interface Runs {
+/** Reads runs and their trajectories; changes nothing. */
+export interface OpenRuns extends AsyncDisposable {
   /** The newest runs about pull requests that were stored before this `seq`, newest first. */
   before(seq: number, limit: number): Promise<StoredRun[]>;
-  /** Those whose id begins like this: two at most. */
+  /** Runs whose id starts with `prefix`; at most two. */
   named(prefix: string): Promise<StoredRun[]>;
-  /** All that is on record of one, oldest first. */
+  /** The trajectory of a run, oldest first. */
   entries(id: string): Promise<RecordedEntry[]>;
-  /** Of that what a model answered and what attempts came to: what its figures are made of. */
+  /** Only the model turns and results, from which a run's figures are computed. */
   turnsAndResults(id: string): Promise<RecordedEntry[]>;
+}
+
+const columns = "seq, id, task, state, outcome, reason, attempts, created_at, started_at, ended_at";
+// Jobs without a repository maintain the App itself.
+const before = `SELECT ${columns} FROM job WHERE repository IS NOT NULL AND seq < :seq ORDER BY seq DESC LIMIT :limit`;
+const named = `SELECT ${columns} FROM job WHERE repository IS NOT NULL AND id LIKE :pattern ORDER BY seq DESC LIMIT 2`;
+const ofJob = "SELECT fence, entry, created_at FROM trajectory WHERE job_id = :id";
+const entries = `${ofJob} ORDER BY number`;
+// Entries are stored with `kind` first. This skips the tool results, which are most of a record.
+const turnsAndResults = `${ofJob} AND (entry LIKE '{"kind":"turn",%' OR entry LIKE '{"kind":"result",%') ORDER BY number`;
+
+const RunRow = z.object({
+  seq: z.int(),
+  id: z.string(),
+  task: z.string(),
+  state: z.enum(["waiting", "active", "done", "failed"]),
+  outcome: z.string().nullable(),
+  reason: z.string().nullable(),
+  attempts: z.int(),
+  created_at: z.int(),
+  started_at: z.int().nullable(),
+  ended_at: z.int().nullable(),
+});
+const EntryRow = z.object({ fence: z.int(), entry: z.string(), created_at: z.int() });
+
+/**
+ * Opens the database for reading while other processes use it. Migrates nothing.
+ * @throws AppError `data_folder_unusable`, `database_unreachable`; also if the database does not exist yet.
+ */
+export async function openRuns(location: DatabaseLocation): Promise<OpenRuns> {
+  const database = await openToRead(location);
+  const { run } = database;
+  return {
+    async before(seq, limit) {
+      return (await run(before, { seq, limit })).rows.flatMap(runOf);
+    },
+    async named(prefix) {
+      if (!/^[0-9a-f-]+$/.test(prefix)) return [];
+      return (await run(named, { pattern: `${prefix}%` })).rows.flatMap(runOf);
+    },
+    async entries(id) {
+      return (await run(entries, { id })).rows.map(entryOf);
+    },
+    async turnsAndResults(id) {
+      return (await run(turnsAndResults, { id })).rows.map(entryOf);
+    },
+    [Symbol.asyncDispose]: () => database.close(),
+  };
+}
+
+/** Empty for a task that this version does not know. */
+function runOf(raw: unknown): StoredRun[] {
+  const {
+    task: text,
+    created_at: createdAt,
+    started_at: startedAt,
+    ended_at: endedAt,
+    ...row
+  } = RunRow.parse(raw);
+  const task = Task.safeParse(parsed(text)).data;
+  return task ? [{ ...row, task, createdAt, startedAt, endedAt }] : [];
+}
+
+function entryOf(raw: unknown): RecordedEntry {
+  const { fence, entry, created_at: at } = EntryRow.parse(raw);
+  return { at, claim: fence, entry: JSON.parse(entry) };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+async function openToRead({ databaseUrl, dataFolder }: DatabaseLocation): Promise<Database> {
+  if (databaseUrl === null) return readSqliteDatabase(dataFolder);
+  const { readPostgresDatabase } = await import("./postgres-database.ts");
+  return readPostgresDatabase(databaseUrl);
 }

@@ -1,24 +1,222 @@
 import { randomUUID } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
 import { z } from "zod";
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import { AppError } from "../errors.ts";
-import { claimNext } from "./claim.ts";
 import type { Database, Parameters, Result, Run } from "./database.ts";
-import { inPortions } from "./in-portions.ts";
 import {
   type ClaimedJob,
   installationOf,
+  type JobOutcome,
   type JobState,
-  longestQuiet,
+  maxAttempts,
+  maxDebounces,
   type NewerHead,
   type NewJob,
-  type Outcome,
+  Task,
 } from "./job.ts";
 import type { Delivery, Queue } from "./queue.ts";
-import { dayOf } from "./spending.ts";
-import { statements } from "./statements.ts";
+import { dayOf } from "./usage.ts";
 
-export interface SqlQueueOptions {
+/** Job and fence identify a claim. With this condition, a statement of a late worker changes nothing. */
+const stillOurs = "id = :id AND fence = :fence AND state = 'active'";
+
+/** The candidate has not changed since it was read. */
+const stillFree =
+  "id = :id AND fence = :fence AND (state = 'waiting' OR (state = 'active' AND lease_until <= :now))";
+
+/** An active job whose lease has expired may also run. */
+const isDue = `((candidate.state = 'waiting' AND candidate.run_after <= :now)
+  OR (candidate.state = 'active' AND candidate.lease_until <= :now))`;
+
+/** An active job keeps its key, even with an expired lease, until it is claimed itself. */
+const keyIsFree = `NOT EXISTS (SELECT 1 FROM job AS other WHERE other.serial_key = candidate.serial_key
+  AND other.state = 'active' AND other.seq <> candidate.seq)`;
+
+/** The number of running jobs by installation; without those whose lease has expired. */
+const running = `(SELECT installation, count(*) AS jobs FROM job WHERE state = 'active' AND lease_until > :now
+  GROUP BY installation) AS running`;
+
+/** One batch of jobs to delete. */
+const someEnded = "SELECT id FROM job WHERE ended_at < :before ORDER BY ended_at LIMIT 100";
+/** Without jobs that have no repository: a waiting purge job among them names the data that is still to delete. */
+const someToForget = `SELECT id FROM job WHERE state <> 'active' AND installation = :installation
+  AND repository IS NOT NULL AND (repository = :repository OR :repository IS NULL) ORDER BY priority, seq LIMIT 100`;
+/** In small batches, because entries may be large. */
+const deleteEntriesOf = (jobs: string) =>
+  `DELETE FROM trajectory WHERE number IN (SELECT number FROM trajectory WHERE job_id IN (${jobs}) LIMIT 10)`;
+
+/** All statements of the queue, in the SQL that both databases understand. */
+const statements = {
+  addDelivery: `INSERT INTO delivery (id, event, action, received_at) VALUES (:id, :event, :action, :now)
+    ON CONFLICT (id) DO NOTHING`,
+  addJob: `INSERT INTO job (id, task, installation, repository, head, serial_key, coalesces, priority, delivery_id, state,
+      run_after, created_at, joins_since, has_new_head)
+    VALUES (:id, :task, :installation, :repository, :head, :concurrencyKey, :coalesces, :priority, :deliveryId, 'waiting',
+      :runAfter, :now, :now, 1)`,
+  waitingOf: `SELECT id, task, installation, repository, head, priority, delivery_id, run_after, joins_since FROM job
+    WHERE serial_key = :concurrencyKey AND state = 'waiting' AND coalesces = 1`,
+  // A newer task starts fresh: its attempts count from zero, and an old back-off does not delay it.
+  renewWaiting: `UPDATE job SET task = :task, installation = :installation, repository = :repository, head = :head,
+      delivery_id = :deliveryId, attempts = 0, started_at = NULL, run_after = :runAfter, joins_since = :joinsSince,
+      priority = CASE WHEN priority < :priority THEN :priority ELSE priority END,
+      has_new_head = CASE WHEN head IS DISTINCT FROM :head THEN 1 ELSE has_new_head END
+    WHERE id = :id`,
+  // Jobs of one priority and installation are a group. Choosing a group first avoids reading every waiting job: no more groups than
+  // there are running jobs can have only busy keys.
+  groups: `SELECT due.priority, due.installation
+    FROM (SELECT priority, installation, min(seq) AS first FROM job WHERE state = 'waiting' AND run_after <= :now
+        GROUP BY priority, installation
+      UNION ALL SELECT priority, installation, seq FROM job WHERE state = 'active' AND lease_until <= :now) AS due
+    LEFT JOIN ${running} ON running.installation = due.installation
+    LEFT JOIN last_claim ON last_claim.installation = due.installation
+    WHERE running.jobs IS NULL OR running.jobs < :limit
+    GROUP BY due.priority, due.installation
+    ORDER BY due.priority DESC, coalesce(min(running.jobs), 0), coalesce(min(last_claim.number), 0), min(due.first)`,
+  nextOfGroup: `SELECT id, task, state, attempts, fence, delivery_id, created_at, started_at FROM job AS candidate
+    WHERE candidate.installation = :installation AND candidate.priority = :priority AND ${isDue} AND ${keyIsFree}
+    ORDER BY candidate.seq LIMIT 1`,
+  take: `UPDATE job SET state = 'active', worker = :worker, lease_until = :leaseUntil,
+      attempts = attempts + 1, fence = fence + 1, started_at = coalesce(started_at, :now)
+    WHERE ${stillFree}`,
+  countClaim: `INSERT INTO last_claim (installation, number)
+    VALUES (:installation, (SELECT coalesce(max(number), 0) + 1 FROM last_claim))
+    ON CONFLICT (installation) DO UPDATE SET number = excluded.number`,
+  // A waiting job does not supersede the job that was just claimed, which starts with the newest head. The debounce time starts again:
+  // if it went on, every push would soon restart the review at once.
+  forgetNewer: `UPDATE job SET has_new_head = 0, joins_since = NULL
+    WHERE state = 'waiting' AND coalesces = 1 AND serial_key = (SELECT serial_key FROM job WHERE id = :id)`,
+  newer: `SELECT head, run_after FROM job
+    WHERE state = 'waiting' AND coalesces = 1 AND has_new_head = 1
+      AND serial_key = (SELECT serial_key FROM job WHERE ${stillOurs})`,
+  failStored: `UPDATE job SET state = 'failed', outcome = 'failed', reason = :reason, ended_at = :now, lease_until = NULL
+    WHERE ${stillFree}`,
+  heartbeat: `UPDATE job SET lease_until = :leaseUntil WHERE ${stillOurs}`,
+  complete: `UPDATE job SET state = :state, outcome = :outcome, reason = :reason, ended_at = :now,
+      lease_until = NULL, worker = NULL WHERE ${stillOurs}`,
+  claimed: `SELECT serial_key, coalesces FROM job WHERE ${stillOurs}`,
+  supersede: `UPDATE job SET state = 'done', outcome = 'superseded', reason = :reason, ended_at = :now WHERE id = :id`,
+  release: `UPDATE job SET state = 'waiting', run_after = :runAfter, attempts = attempts - :uncounted,
+      reason = :reason, joins_since = NULL, lease_until = NULL, worker = NULL WHERE ${stillOurs}`,
+  record: `INSERT INTO trajectory (job_id, fence, entry, created_at)
+    SELECT id, fence, :entry, CAST(:now AS BIGINT) FROM job WHERE ${stillOurs}`,
+  trajectory: "SELECT entry FROM trajectory WHERE job_id = :id ORDER BY number",
+  workers:
+    "SELECT DISTINCT worker FROM job WHERE state = 'active' AND lease_until > :now AND worker IS NOT NULL",
+  endLeases:
+    "UPDATE job SET lease_until = :now WHERE state = 'active' AND lease_until > :now AND worker = :worker",
+  knows: `SELECT 1 AS known FROM job WHERE serial_key = :concurrencyKey AND head = :head
+    AND (state IN ('waiting', 'active') OR outcome = 'done') LIMIT 1`,
+  forgetEntries: deleteEntriesOf(someToForget),
+  forgetJobs: `DELETE FROM job WHERE id IN (${someToForget})`,
+  forgetSpending: `DELETE FROM spending WHERE installation = :installation
+    AND (repository = :repository OR :repository IS NULL)`,
+  forgetTally: `DELETE FROM tally WHERE installation = :installation
+    AND (repository = :repository OR :repository IS NULL)`,
+  forgetClaims: "DELETE FROM last_claim WHERE installation = :installation",
+  // Only workers of version 0.1.0 write to `pace` and `creation`; they may run beside this version during an upgrade.
+  forgetPace: "DELETE FROM pace WHERE installation = :installation",
+  forgetCreations: "DELETE FROM creation WHERE installation = :installation",
+  // Without jobs that have no repository: the purge job itself is one.
+  running: `SELECT count(*) AS jobs FROM job WHERE state = 'active' AND installation = :installation
+    AND repository IS NOT NULL AND (repository = :repository OR :repository IS NULL)`,
+  check: "INSERT INTO pulse (id, at) VALUES (1, :now) ON CONFLICT (id) DO UPDATE SET at = excluded.at",
+  countByState: "SELECT state, count(*) AS jobs FROM job GROUP BY state",
+  oldestThatMayRun: `SELECT min(CASE candidate.state WHEN 'active' THEN candidate.lease_until ELSE candidate.run_after END)
+      AS since
+    FROM job AS candidate LEFT JOIN ${running} ON running.installation = candidate.installation
+    WHERE ${isDue} AND ${keyIsFree} AND (running.jobs IS NULL OR running.jobs < :limit)`,
+  purgeDeliveries:
+    "DELETE FROM delivery WHERE id IN (SELECT id FROM delivery WHERE received_at < :before LIMIT 500)",
+  purgeEntries: deleteEntriesOf(someEnded),
+  purgeJobs: `DELETE FROM job WHERE id IN (${someEnded})`,
+  purgeSpending: "DELETE FROM spending WHERE day < :day",
+  purgeNotes: "DELETE FROM note WHERE written_at < :before",
+  purgeCreations: "DELETE FROM creation WHERE at < :before",
+  purgeTally: "DELETE FROM tally WHERE at < :before",
+} as const;
+
+interface Claim {
+  worker: string;
+  /** Milliseconds since 1970, as `leaseUntil`. */
+  now: number;
+  leaseUntil: number;
+  /** Jobs of one installation that may run at a time. */
+  limit: number;
+}
+
+const GroupRow = z.object({ priority: z.int(), installation: z.int() });
+type Group = z.infer<typeof GroupRow>;
+const CandidateRow = z.object({
+  id: z.string(),
+  task: z.string(),
+  state: z.enum(["waiting", "active"]),
+  attempts: z.int(),
+  fence: z.int(),
+  delivery_id: z.string().nullable(),
+  created_at: z.int(),
+  started_at: z.int().nullable(),
+});
+
+/** Claims the next job; undefined if none may run. `run` must belong to a transaction. */
+async function claimNext(run: Run, claim: Claim): Promise<ClaimedJob | undefined> {
+  const { now, limit } = claim;
+  const groups = await run(statements.groups, { now, limit });
+  for (const group of z.array(GroupRow).parse(groups.rows)) {
+    const job = await takeFrom(run, group, claim);
+    if (job) return job;
+  }
+  return undefined;
+}
+
+async function takeFrom(run: Run, group: Group, claim: Claim): Promise<ClaimedJob | undefined> {
+  const { worker, now, leaseUntil } = claim;
+  for (;;) {
+    const { rows } = await run(statements.nextOfGroup, { ...group, now });
+    const row = CandidateRow.optional().parse(rows[0]);
+    if (!row) return undefined;
+    const { id, fence, attempts, delivery_id: deliveryId, created_at: createdAt } = row;
+    const task = parseTask(row.task);
+    const isGivenUp = row.state === "active" && attempts > maxAttempts;
+    if (!task || isGivenUp) {
+      const reason = task ? "its worker died at every attempt" : "stored by a version with other tasks";
+      await run(statements.failStored, { id, fence, now, reason });
+      continue;
+    }
+    // A heartbeat or the end of the job takes no lock and may have happened meanwhile.
+    const taken = await run(statements.take, { id, fence, worker, now, leaseUntil });
+    if (taken.changes === 0) continue;
+    await run(statements.countClaim, { installation: group.installation });
+    await run(statements.forgetNewer, { id });
+    const startedAt = row.started_at ?? now;
+    return { id, task, attempt: attempts + 1, fence: fence + 1, deliveryId, createdAt, startedAt };
+  }
+}
+
+/** Undefined for a task of another version, which must not block the queue. */
+function parseTask(text: string): Task | undefined {
+  try {
+    return Task.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Deletes in batches until nothing is left. Resolves to the number of rows. The event loop runs between batches: SQLite deletes and
+ * overwrites in this thread, which takes a minute after a month of reviews.
+ */
+async function inBatches(deleteSome: () => Promise<Pick<Result, "changes">>): Promise<number> {
+  let rows = 0;
+  for (;;) {
+    const { changes } = await deleteSome();
+    if (changes === 0) return rows;
+    rows += changes;
+    await setImmediate();
+  }
+}
+
+interface SqlQueueOptions {
   database: Database;
   /** Jobs of one installation that may run at a time. */
   installationConcurrency: number;
@@ -43,7 +241,7 @@ const ClaimedRow = z.object({ serial_key: z.string(), coalesces: z.int() });
 const RunningRow = z.object({ jobs: z.int() });
 const CountRow = z.object({ state: z.enum(["waiting", "active", "done", "failed"]), jobs: z.int() });
 
-/** The queue in whichever database: what it means stands here and in its statements, once. */
+/** The queue in either database. */
 export class SqlQueue implements Queue {
   readonly #database: Database;
   readonly #limit: number;
@@ -88,7 +286,7 @@ export class SqlQueue implements Queue {
     return { head: row.head, dueInMs: Math.max(0, row.run_after - this.#now()) };
   }
 
-  async complete({ id, fence }: ClaimedJob, { kind, reason }: Outcome): Promise<boolean> {
+  async complete({ id, fence }: ClaimedJob, { kind, reason }: JobOutcome): Promise<boolean> {
     const state: JobState = kind === "failed" ? "failed" : "done";
     const ended = { id, fence, state, outcome: kind, reason, now: this.#now() };
     return (await this.#database.run(statements.complete, ended)).changes > 0;
@@ -136,8 +334,8 @@ export class SqlQueue implements Queue {
     });
   }
 
-  async knows(serialKey: string, head: string): Promise<boolean> {
-    return (await this.#database.run(statements.knows, { serialKey, head })).rows.length > 0;
+  async knows(concurrencyKey: string, head: string): Promise<boolean> {
+    return (await this.#database.run(statements.knows, { concurrencyKey, head })).rows.length > 0;
   }
 
   async forget(installation: number, repositories: readonly number[] | null): Promise<{ running: number }> {
@@ -150,10 +348,7 @@ export class SqlQueue implements Queue {
       const { rows } = await this.#database.run(statements.running, of);
       running += RunningRow.parse(rows[0]).jobs;
     }
-    if (repositories === null) {
-      for (const kept of ["forgetClaims", "forgetPace", "forgetCreations"] as const)
-        await this.#database.run(statements[kept], { installation });
-    }
+    if (repositories === null) await this.#database.run(statements.forgetClaims, { installation });
     return { running };
   }
 
@@ -175,9 +370,9 @@ export class SqlQueue implements Queue {
     const before = this.#now() - olderThanMs;
     const { run } = this.#database;
     let rows = (await run(statements.purgeSpending, { day: dayOf(before) })).changes;
-    for (const purge of ["purgeNotes", "purgeCreations", "purgeTally"] as const)
+    for (const purge of ["purgeNotes", "purgeTally"] as const)
       rows += (await run(statements[purge], { before })).changes;
-    rows += await inPortions(() => this.#alone(statements.purgeDeliveries, { before }));
+    rows += await inBatches(() => this.#inTransaction(statements.purgeDeliveries, { before }));
     return rows + (await this.#deleteJobs("purgeEntries", "purgeJobs", { before }));
   }
 
@@ -185,26 +380,26 @@ export class SqlQueue implements Queue {
     return this.#database.close();
   }
 
-  /** Deletes jobs in portions, and what they recorded first; resolves to how many jobs. */
+  /** Deletes jobs in batches, their trajectories first. Resolves to the number of jobs. */
   #deleteJobs(
     entries: "purgeEntries" | "forgetEntries",
     jobs: "purgeJobs" | "forgetJobs",
     which: Parameters,
   ): Promise<number> {
-    return inPortions(async () => {
-      await inPortions(() => this.#alone(statements[entries], which));
-      return this.#alone(statements[jobs], which);
+    return inBatches(async () => {
+      await inBatches(() => this.#inTransaction(statements[entries], which));
+      return this.#inTransaction(statements[jobs], which);
     });
   }
 
-  /** While nobody replaces the task of a waiting job, and no other process deletes the same rows in another order. */
-  #alone(sql: string, parameters: Parameters): Promise<Result> {
+  /** In a transaction: no waiting job gets another task meanwhile, and no other process deletes the same rows in another order. */
+  #inTransaction(sql: string, parameters: Parameters): Promise<Result> {
     return this.#database.transaction((run) => run(sql, parameters));
   }
 
-  /** Adds the job, or lets it take the place of the waiting one of its key, whose id and trajectory stay. */
+  /** Adds the job, or gives its task to the waiting job of its key, which keeps id and trajectory. */
   async #store(run: Run, job: NewJob, deliveryId: string | null): Promise<string> {
-    const { serialKey, priority, quietMs = 0 } = job;
+    const { concurrencyKey, priority, debounceMs = 0 } = job;
     const now = this.#now();
     const content = {
       task: JSON.stringify(job.task),
@@ -213,24 +408,24 @@ export class SqlQueue implements Queue {
       head: job.task.headSha,
       priority,
     };
-    const waiting = job.coalesce ? await waitingOf(run, serialKey) : undefined;
+    const waiting = job.coalesce ? await waitingOf(run, concurrencyKey) : undefined;
     if (waiting) {
       const since = waiting.joins_since ?? now;
-      const runAfter = Math.max(now, Math.min(now + quietMs, since + longestQuiet * quietMs));
+      const runAfter = Math.max(now, Math.min(now + debounceMs, since + maxDebounces * debounceMs));
       const times = { run_after: runAfter, joins_since: since };
       await renew(run, { ...content, ...times, id: waiting.id, delivery_id: deliveryId });
       return waiting.id;
     }
     const id = randomUUID();
     const coalesces = job.coalesce ? 1 : 0;
-    const runAfter = job.coalesce ? now + quietMs : now;
-    await run(statements.addJob, { ...content, id, serialKey, coalesces, deliveryId, runAfter, now });
+    const runAfter = job.coalesce ? now + debounceMs : now;
+    await run(statements.addJob, { ...content, id, concurrencyKey, coalesces, deliveryId, runAfter, now });
     return id;
   }
 }
 
-async function waitingOf(run: Run, serialKey: string): Promise<WaitingRow | undefined> {
-  return WaitingRow.optional().parse((await run(statements.waitingOf, { serialKey })).rows[0]);
+async function waitingOf(run: Run, concurrencyKey: string): Promise<WaitingRow | undefined> {
+  return WaitingRow.optional().parse((await run(statements.waitingOf, { concurrencyKey })).rows[0]);
 }
 
 async function renew(run: Run, newer: WaitingRow): Promise<void> {

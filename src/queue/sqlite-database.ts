@@ -4,31 +4,177 @@ import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, errorLine } from "../errors.ts";
 import type { Database, Parameters, Result, Run } from "./database.ts";
-import { sqliteMigrations } from "./sqlite-migrations.ts";
 
-/** How long a writer waits for another process on the same file before it gives up, in milliseconds. */
+/**
+ * The schema in SQLite, one step for each version; `PRAGMA user_version` is the number of applied steps. A released step is
+ * never edited. Times are milliseconds since 1970. Postgres has the same tables (postgres-database.ts).
+ */
+export const sqliteMigrations: readonly string[] = [
+  `
+  CREATE TABLE delivery (
+    id          TEXT PRIMARY KEY,
+    event       TEXT NOT NULL,
+    action      TEXT,
+    received_at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX delivery_received_at ON delivery (received_at);
+
+  CREATE TABLE job (
+    seq            INTEGER PRIMARY KEY AUTOINCREMENT,
+    id             TEXT NOT NULL UNIQUE,
+    task           TEXT NOT NULL,
+    serial_key     TEXT NOT NULL,
+    coalesces      INTEGER NOT NULL,
+    priority       INTEGER NOT NULL,
+    delivery_id    TEXT,
+    state          TEXT NOT NULL CHECK (state IN ('waiting', 'active', 'done', 'failed')),
+    attempts       INTEGER NOT NULL DEFAULT 0,
+    fence          INTEGER NOT NULL DEFAULT 0,
+    worker         TEXT,
+    lease_until    INTEGER,
+    run_after      INTEGER NOT NULL,
+    created_at     INTEGER NOT NULL,
+    ended_at       INTEGER,
+    outcome        TEXT,
+    reason         TEXT
+  ) STRICT;
+  CREATE INDEX job_open ON job (state, priority DESC, seq) WHERE state IN ('waiting', 'active');
+  CREATE INDEX job_ended_at ON job (ended_at) WHERE ended_at IS NOT NULL;
+  -- The two promises of the queue, kept by the database itself.
+  CREATE UNIQUE INDEX job_one_active ON job (serial_key) WHERE state = 'active';
+  CREATE UNIQUE INDEX job_one_waiting ON job (serial_key) WHERE state = 'waiting' AND coalesces = 1;
+
+  CREATE TABLE trajectory (
+    number     INTEGER PRIMARY KEY AUTOINCREMENT,
+    job_id     TEXT NOT NULL REFERENCES job (id) ON DELETE CASCADE,
+    fence      INTEGER NOT NULL,
+    entry      TEXT NOT NULL,
+    created_at INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX trajectory_job ON trajectory (job_id, number);
+  `,
+  `
+  -- What model turns took; a day is a calendar day (UTC), written as 2026-11-22.
+  CREATE TABLE spending (
+    day          TEXT NOT NULL,
+    installation INTEGER NOT NULL,
+    repository   INTEGER NOT NULL,
+    pull         INTEGER NOT NULL,
+    tokens       INTEGER NOT NULL,
+    cost_usd     REAL NOT NULL,
+    PRIMARY KEY (day, installation, repository, pull)
+  ) STRICT, WITHOUT ROWID;
+  `,
+  `
+  -- When the first of the tasks came that a waiting job joins; null when its quiet time begins with the next one.
+  ALTER TABLE job ADD COLUMN joins_since INTEGER;
+  -- Whether the head of a waiting job's task came after the last claim of a job of its key.
+  ALTER TABLE job ADD COLUMN has_new_head INTEGER NOT NULL DEFAULT 0;
+  `,
+  `
+  -- What statements ask of a task is a column. A task that is no JSON is failed when its turn comes.
+  ALTER TABLE job ADD COLUMN installation INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE job ADD COLUMN repository INTEGER;
+  ALTER TABLE job ADD COLUMN head TEXT;
+  -- When the present task was first claimed.
+  ALTER TABLE job ADD COLUMN started_at INTEGER;
+  UPDATE job SET
+    installation = coalesce(CAST(json_extract(task, '$.repository.installation') AS INTEGER), 0),
+    repository = CAST(json_extract(task, '$.repository.id') AS INTEGER),
+    head = json_extract(task, '$.headSha')
+  WHERE json_valid(task);
+  DROP INDEX job_open;
+  CREATE INDEX job_key ON job (serial_key);
+  -- Jobs are counted each time that somebody asks for the process's health.
+  CREATE INDEX job_state ON job (state);
+  CREATE INDEX job_of_installation ON job (installation, priority, seq);
+  -- Holds all that the choice of the next installation asks of the jobs that wait.
+  CREATE INDEX job_waiting ON job (priority, installation, run_after, seq) WHERE state = 'waiting';
+  CREATE INDEX job_active ON job (installation, lease_until) WHERE state = 'active';
+
+  -- The number of an installation's last claim; they are numbered in the order in which they were made.
+  CREATE TABLE last_claim (
+    installation INTEGER PRIMARY KEY,
+    number       INTEGER NOT NULL
+  ) STRICT;
+
+  -- From when on the next write may begin, and until when GitHub asked for silence.
+  CREATE TABLE pace (
+    installation INTEGER PRIMARY KEY,
+    free_at      INTEGER NOT NULL,
+    held_until   INTEGER NOT NULL
+  ) STRICT;
+  -- Each request that creates content, for an hour.
+  CREATE TABLE creation (
+    number       INTEGER PRIMARY KEY AUTOINCREMENT,
+    installation INTEGER NOT NULL,
+    at           INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX creation_at ON creation (installation, at);
+
+  CREATE TABLE note (
+    name       TEXT PRIMARY KEY,
+    text       TEXT NOT NULL,
+    written_at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
+  -- Written to find out whether anything can be.
+  CREATE TABLE pulse (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    at INTEGER NOT NULL
+  ) STRICT;
+  `,
+  `
+  -- What was done of that which has a limit: a person's commands of an hour, the reviews of a day.
+  CREATE TABLE tally (
+    installation INTEGER NOT NULL,
+    scope        TEXT NOT NULL,
+    name         TEXT NOT NULL,
+    repository   INTEGER NOT NULL,
+    at           INTEGER NOT NULL,
+    PRIMARY KEY (installation, scope, name)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX tally_at ON tally (installation, scope, at);
+  `,
+  `
+  -- What is on record stays as it was written, until it is deleted as a whole.
+  CREATE TRIGGER trajectory_is_append_only BEFORE UPDATE ON trajectory
+    BEGIN SELECT RAISE(ABORT, 'a record is never changed'); END;
+  `,
+  `
+  -- Nor is it written over by an entry of its number, or thinned out while its run is under way.
+  CREATE TRIGGER trajectory_keeps_its_numbers BEFORE INSERT ON trajectory
+    WHEN EXISTS (SELECT 1 FROM trajectory WHERE number = NEW.number)
+    BEGIN SELECT RAISE(ABORT, 'a record is never changed'); END;
+  CREATE TRIGGER trajectory_stays_whole BEFORE DELETE ON trajectory
+    WHEN (SELECT state FROM job WHERE id = OLD.job_id) = 'active'
+    BEGIN SELECT RAISE(ABORT, 'a record is never changed'); END;
+  `,
+];
+
+/** How long a writer waits for another process on the same file, in milliseconds. */
 const defaultPatienceMs = 5_000;
-/** SQLite waits so long by itself, and nothing else happens in this process meanwhile. */
+/** How long SQLite itself waits. It blocks the process meanwhile. */
 const busyTimeoutMs = 50;
 
-/** SQLite's result codes that speak of the file; the higher bytes of a code only say more of why. */
+/** SQLite's result codes about the file. The higher bytes of a code are details. */
 const codes = { busy: 5, locked: 6, readOnly: 8, ioError: 10, full: 13, cannotOpen: 14 };
 const ofTheFile: readonly number[] = Object.values(codes);
 const codeOf = (error: unknown) => ((error as { errcode?: number }).errcode ?? 0) % 256;
 
 /**
- * Opens `<folder>/queue.db`, creating folder (0700) and file (0600) as needed, and brings its schema up to date. Any number
- * of processes may open the same file.
- * @throws AppError `data_folder_unusable`, naming the folder and what to do.
+ * Opens `<folder>/queue.db`, creates folder (0700) and file (0600) as needed, and migrates the schema. Any number of processes
+ * may open the same file.
+ * @throws AppError `data_folder_unusable`, naming the folder and the remedy.
  */
 export function openSqliteDatabase(folder: string, options: { patienceMs?: number } = {}): Database {
-  const place = resolve(folder);
+  const path = resolve(folder);
   let database: DatabaseSync | undefined;
   try {
-    // An existing folder keeps its mode: it may be shared, and the file itself is private.
-    mkdirSync(place, { recursive: true, mode: 0o700 });
-    const file = join(place, "queue.db");
-    // SQLite gives its -wal and -shm files the mode of the database, so that one has to be right beforehand.
+    // An existing folder keeps its mode: it may be shared. The file itself is private.
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+    const file = join(path, "queue.db");
+    // SQLite gives its -wal and -shm files the mode of the database, so that mode must be right first.
     closeSync(openSync(file, "a", 0o600));
     chmodSync(file, 0o600);
     database = new DatabaseSync(file);
@@ -39,7 +185,7 @@ export function openSqliteDatabase(folder: string, options: { patienceMs?: numbe
   } catch (error) {
     database?.close();
     if (error instanceof AppError) throw error;
-    throw new AppError("data_folder_unusable", `Cannot use the data folder ${place}: ${errorLine(error)}`, {
+    throw new AppError("data_folder_unusable", `Cannot use the data folder ${path}: ${errorLine(error)}`, {
       remedy: "Make it a folder this user may write to, or name another one in HUNKWISE_DATA_DIR.",
       cause: error,
     });
@@ -47,8 +193,8 @@ export function openSqliteDatabase(folder: string, options: { patienceMs?: numbe
 }
 
 /**
- * Opens `<folder>/queue.db` for reading alone.
- * @throws AppError `data_folder_unusable`, also where there is no such file.
+ * Opens `<folder>/queue.db` read-only.
+ * @throws AppError `data_folder_unusable`, also if there is no such file
  */
 export function readSqliteDatabase(folder: string): Database {
   const file = join(resolve(folder), "queue.db");
@@ -74,7 +220,7 @@ function configure(database: DatabaseSync): void {
   // FULL: a webhook is answered only when its job survives a power cut.
   database.exec("PRAGMA synchronous = FULL");
   database.exec("PRAGMA foreign_keys = ON");
-  // Trajectories quote private code: what is purged must be gone from the file too.
+  // Trajectories quote private code, so purged rows must be gone from the file too.
   database.exec("PRAGMA secure_delete = ON");
 }
 
@@ -99,9 +245,8 @@ function requireKnown(version: number): void {
 }
 
 /**
- * The end of the line of this process: one statement or transaction after the other, whichever connection it is for. Two of
- * them on one connection would be one transaction, and on two connections of one file the second would stop the whole
- * process, the first included, until SQLite gives up.
+ * Serialises all statements and transactions of this process, on any connection. Two transactions on one connection would be one; on two
+ * connections of one file the second would block the whole process, including the first, until SQLite gives up.
  */
 let line: Promise<unknown> = Promise.resolve();
 
@@ -124,12 +269,12 @@ class SqliteDatabase implements Database {
   }
 
   run: Run = (sql, parameters = {}) => {
-    const end = this.#endOfPatience();
+    const end = this.#deadline();
     return inTurn(() => whenFree(() => this.#execute(sql, parameters), end)).catch(this.#explain);
   };
 
   transaction<T>(work: (run: Run) => Promise<T>): Promise<T> {
-    const end = this.#endOfPatience();
+    const end = this.#deadline();
     return inTurn(async () => {
       await whenFree(() => this.#database.exec("BEGIN IMMEDIATE"), end);
       try {
@@ -159,23 +304,23 @@ class SqliteDatabase implements Database {
     return { rows: [], changes: Number(statement.run(parameters).changes) };
   }
 
-  /** Counted from when something is asked for: a line of twenty is told that the file is locked no later than the first. */
-  #endOfPatience(): number {
+  /** Counted from the call: the last of twenty waiting callers learns as soon as the first that the file is locked. */
+  #deadline(): number {
     return performance.now() + this.#patienceMs;
   }
 
-  /** A full disk or a locked file is somebody's to mend; what was asked for may be asked for again then. */
+  /** A full disk or a locked file needs an operator; the call may be retried. */
   #explain = (error: unknown): never => {
     if (!ofTheFile.includes(codeOf(error))) throw error;
     throw new AppError("data_folder_unusable", `Cannot use ${this.#file}: ${errorLine(error)}`, {
-      remedy: "Make room on its disk, or end the program that keeps it locked.",
+      remedy: "Free space on its disk, or end the program that keeps it locked.",
       retryable: true,
       cause: error,
     });
   };
 }
 
-/** Tries again while another process is writing, and lets this one do other things between. */
+/** Retries while another process is writing, without blocking this one. */
 async function whenFree<T>(attempt: () => T, end: number): Promise<T> {
   for (;;) {
     try {

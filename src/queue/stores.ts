@@ -1,15 +1,56 @@
-import type { Notes } from "./notes.ts";
-import type { Pace } from "./pace.ts";
+import type { Database } from "./database.ts";
+import { createNotes, type Notes } from "./notes.ts";
 import type { Queue } from "./queue.ts";
-import type { Spending } from "./spending.ts";
-import type { Tally } from "./tally.ts";
+import { SqlQueue } from "./sql-queue.ts";
+import { openSqliteDatabase } from "./sqlite-database.ts";
+import { createQuotas, createSpending, type Quotas, type Spending } from "./usage.ts";
 
-/** All that is kept in the database: one for every process of an App. */
+/** Everything that is kept in the database. All processes of an App share it. */
 export interface Stores {
   queue: Queue;
   spending: Spending;
-  pace: Pace;
   notes: Notes;
-  tally: Tally;
+  quotas: Quotas;
   close(): Promise<void>;
+}
+
+export interface StoreOptions {
+  /** Jobs of one installation that may run at a time; default: no limit. */
+  installationConcurrency?: number;
+  /** Milliseconds since 1970; injected by tests. */
+  now?: () => number;
+}
+
+export interface DatabaseLocation {
+  /** A Postgres database; null for the file `queue.db` in the data folder. */
+  databaseUrl: string | null;
+  dataFolder: string;
+}
+
+/**
+ * Opens the database and migrates its schema. Any number of processes may do so at once.
+ * @throws AppError `data_folder_unusable`; `database_unreachable`, which never shows the password.
+ */
+export async function openStores(options: DatabaseLocation & StoreOptions): Promise<Stores> {
+  const { databaseUrl, dataFolder } = options;
+  if (databaseUrl === null) return openSqliteStores(dataFolder, options);
+  // Loaded lazily, so that a server without Postgres starts faster.
+  const { openPostgresDatabase } = await import("./postgres-database.ts");
+  return createStores(await openPostgresDatabase(databaseUrl), options);
+}
+
+/** The stores in the file `queue.db` of the data folder, opened synchronously. */
+export const openSqliteStores = (dataFolder: string, options: StoreOptions = {}): Stores =>
+  createStores(openSqliteDatabase(dataFolder), options);
+
+/** All stores over one database. */
+export function createStores(database: Database, options: StoreOptions): Stores {
+  const { installationConcurrency = Number.MAX_SAFE_INTEGER, now = Date.now } = options;
+  return {
+    queue: new SqlQueue({ database, installationConcurrency, now }),
+    spending: createSpending(database),
+    notes: createNotes(database, now),
+    quotas: createQuotas(database),
+    close: () => database.close(),
+  };
 }

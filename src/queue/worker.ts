@@ -1,72 +1,100 @@
+import { randomUUID } from "node:crypto";
+import { z } from "zod";
 import { errorLine } from "../errors.ts";
-import type { ClaimedJob, Outcome } from "./job.ts";
+import { livenessOf, ownIdentity } from "../process-identity.ts";
+import type { ClaimedJob, JobOutcome } from "./job.ts";
 import type { Queue } from "./queue.ts";
-import { type JobTools, type JobWatch, runJob } from "./run-job.ts";
-import { sleepUnlessAborted } from "./sleep.ts";
-import type { WorkerLog } from "./worker-log.ts";
-import { isDeadWorker, ownWorkerName } from "./worker-name.ts";
+import { sleepUnlessAborted } from "./retry.ts";
+import { type JobTools, type JobWatch, runJob, type WorkerLog } from "./run-job.ts";
+
+const Name = z.tuple([z.int().positive(), z.string(), z.string(), z.string()]);
+
+/** A unique name for a worker of this process, which identifies the process. */
+export function ownWorkerName(): string {
+  const { pid, scope, started } = ownIdentity;
+  return JSON.stringify([pid, scope, started, randomUUID()]);
+}
+
+/**
+ * Whether the worker's process is known to have ended. False if that cannot be known here: on another machine, in another container, before
+ * a reboot, or for a name that another version gave.
+ */
+export function isDeadWorker(name: string): boolean {
+  const read = Name.safeParse(parse(name));
+  if (!read.success) return false;
+  const [pid, scope, started] = read.data;
+  return livenessOf({ pid, scope, started }) === "dead";
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
 
 export type { JobTools } from "./run-job.ts";
 
 export interface WorkerOptions {
   queue: Queue;
-  /** Does the job. Rejecting with a retryable AppError has it tried again, after its `retryAfterMs` when it names one. */
-  handle: (job: ClaimedJob, tools: JobTools) => Promise<Outcome>;
-  /** Tells people that a job failed for good; runs before it is stored as failed. */
+  /** Does the job. If it rejects with a retryable AppError, the job is tried again, after the error's `retryAfterMs` if it has one. */
+  handle: (job: ClaimedJob, tools: JobTools) => Promise<JobOutcome>;
+  /** Tells people that a job failed for good. Runs before the failure is stored. */
   giveUp?: (job: ClaimedJob, error: unknown, tools: JobTools) => Promise<void>;
-  /** Told what becomes of jobs. For metrics. */
+  /** Receives events of jobs, for metrics. */
   watch?: JobWatch;
   /** Jobs at a time. */
   concurrency: number;
   log: WorkerLog;
-  /** How long a dead worker's job waits for the next one. A third of it is the rhythm of heartbeats. Default 30 s. */
+  /** How long a dead worker's job waits for the next worker. A heartbeat is sent every third of it. Default 30 s. */
   leaseMs?: number;
   /** How long ended jobs are kept. Default 30 days. */
   retentionMs?: number;
-  /** How long an idle worker waits before it looks again; jobs of this process are announced with `wake()`. */
+  /** How often an idle worker polls; `wake()` announces jobs of this process. */
   pollMs?: number;
-  /** Name of the worker in the queue; by default one that tells which process it is. */
+  /** Name of the worker in the queue. The default identifies the process. */
   name?: string;
-  /** Whether the worker of that name is known to be dead: its jobs are taken over at the start. */
+  /** Whether the worker of that name is known to be dead. Its jobs are taken over at the start. */
   isDead?: (worker: string) => boolean;
-  /** Called each time the worker runs out of jobs that may run now. */
+  /** Called each time when no more job may run. */
   onIdle?: () => void;
   sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
   random?: () => number;
   now?: () => number;
 }
 
-/** GitHub redelivers for days, people look back for weeks. */
+/** GitHub redelivers for days, and people look at old runs for weeks. */
 const defaultRetentionMs = 30 * 24 * 3_600_000;
 const purgeEveryMs = 3_600_000;
-/** The start belongs to the jobs that wait. */
+/** After a start, waiting jobs come first. */
 const firstPurgeMs = 60_000;
-/** Between two looks at a queue that cannot be read. */
+/** Longest pause between attempts to read an unavailable queue. */
 const longestPauseMs = 30_000;
-/** What of the grace time is left to the queue, to take the jobs back whose handlers did not end. */
+/** The part of the grace time for handing back jobs whose handlers did not end. */
 const handBackMs = 1_000;
 
 export interface Worker {
-  /** Looks at once for a job, and for a newer head of those that run. */
+  /** Polls for a job at once, and for newer heads of running reviews. */
   wake(): void;
   /**
-   * Takes no new job, aborts the running ones and hands them back without counting the attempt. Resolves when all are
-   * handed back, also those whose handler did not end in time, and after `graceMs` (no less than a second) in any case: what a
-   * queue that is away did not take back is taken over when it is started anew, or when its lease runs out.
+   * Claims no more jobs, aborts the running ones and hands them back without counting the attempt. Resolves when all are handed back, also
+   * those whose handler did not end in time; at the latest after `graceMs` (at least a second). Jobs that an unavailable queue did not take
+   * back are claimed again after a restart, or when their lease expires.
    */
   stop(graceMs: number): Promise<void>;
 }
 
-/** Runs jobs of the queue until it is stopped: as many loops as `concurrency` says, each one job at a time. */
+/** Runs jobs of the queue until it is stopped, in `concurrency` loops with one job at a time each. */
 export function startWorker(options: WorkerOptions): Worker {
   const { queue, log, concurrency, leaseMs = 30_000, pollMs = 1_000, name = ownWorkerName() } = options;
   const { sleep = sleepUnlessAborted, random = Math.random, now = Date.now } = options;
   const stopping = new AbortController();
   const graceOver = new AbortController();
-  const looks = new Set<() => void>();
-  const onNews = (look: () => void) => {
-    looks.add(look);
-    return () => void looks.delete(look);
+  const checks = new Set<() => void>();
+  const onNews = (check: () => void) => {
+    checks.add(check);
+    return () => void checks.delete(check);
   };
   const signals = { stop: stopping.signal, graceOver: graceOver.signal };
   const run = { ...options, ...signals, leaseMs, sleep, random, now, onNews };
@@ -79,7 +107,7 @@ export function startWorker(options: WorkerOptions): Worker {
   const wake = () => {
     alarm.abort();
     alarm = new AbortController();
-    for (const look of looks) look();
+    for (const check of checks) check();
   };
 
   async function claim(): Promise<ClaimedJob | undefined> {
@@ -104,7 +132,7 @@ export function startWorker(options: WorkerOptions): Worker {
 
   async function loop(): Promise<void> {
     while (!stopping.signal.aborted) {
-      // Taken before the look, so that a job announced during it is not slept through.
+      // Read before the claim, so that a job announced during it wakes this loop.
       const { signal } = alarm;
       const job = await claim();
       if (!job) {
@@ -115,13 +143,13 @@ export function startWorker(options: WorkerOptions): Worker {
       idle = false;
       await runJob(job, run);
       running--;
-      // Another loop may be asleep because this job held its key.
+      // Another loop may be waiting for this job's key.
       wake();
     }
   }
 
   const loops = Promise.all(Array.from({ length: concurrency }, loop));
-  void purgeAgainAndAgain({ ...options, sleep, signal: stopping.signal });
+  void purgeRegularly({ ...options, sleep, signal: stopping.signal });
   return {
     wake,
     async stop(graceMs) {
@@ -140,7 +168,7 @@ export function startWorker(options: WorkerOptions): Worker {
   };
 }
 
-/** Ends the leases of dead workers, once it worked: the start of a worker must not wait for what one of its kind left. */
+/** Ends the leases of dead workers, until it has succeeded once. */
 function endLeasesOnce({ queue, log, isDead = isDeadWorker }: WorkerOptions): () => Promise<void> {
   let done: Promise<void> | undefined;
   const end = async () => {
@@ -161,12 +189,12 @@ interface Purging extends WorkerOptions {
   signal: AbortSignal;
 }
 
-/** Deletes what is older than the retention, whether there are jobs or not. */
-async function purgeAgainAndAgain({ queue, log, sleep, signal, retentionMs }: Purging): Promise<void> {
+/** Deletes data that is older than the retention, every hour. */
+async function purgeRegularly({ queue, log, sleep, signal, retentionMs }: Purging): Promise<void> {
   await sleep(firstPurgeMs, signal);
   while (!signal.aborted) {
     await queue.purge(retentionMs ?? defaultRetentionMs).catch((error: unknown) => {
-      // Where the database was closed in the middle of it, the next process goes on.
+      // If the database was closed meanwhile, the next process continues.
       if (!signal.aborted) log.warn({ err: error }, `Old jobs were not deleted: ${errorLine(error)}`);
     });
     await sleep(purgeEveryMs, signal);

@@ -1,16 +1,16 @@
 import { type Finding, holdsSecret, type Side } from "../finding.ts";
 
 /**
- * The lines of a file on one side of the change, or null when they are not at hand. LEFT takes the path at head too and
- * answers the merge base's version.
+ * The lines of a file on one side of the change, or null if they are not available. LEFT also takes the path at head, and returns the
+ * merge base's version.
  */
 export type SourceLines = (path: string, side: Side) => readonly string[] | null;
 
-/** A line of a code frame; null stands for lines that were left out. */
+/** A line of a code frame; null means omitted lines. */
 export type FrameLine = { number: number; text: string; anchored: boolean } | null;
 
-export const FRAME_CONTEXT = 3;
-/** An anchor of more lines than this is shown by its first and last lines. */
+const FRAME_CONTEXT = 3;
+/** An anchor with more lines than this shows only its first and last lines. */
 const LONGEST_ANCHOR = 16;
 
 /** First and last anchored line. */
@@ -21,8 +21,8 @@ export function anchorOf({ start_line, line }: Pick<Finding, "line" | "start_lin
   return { first: start_line ?? line, last: line };
 }
 
-/** The anchored lines of a finding, from the source where it is at hand, else from its quote. */
-export function anchoredLines(finding: Finding, source: SourceLines): string[] {
+/** The anchored lines of a finding, from the source if it is available, else from its quote. */
+function anchoredLines(finding: Finding, source: SourceLines): string[] {
   const lines = source(finding.path, finding.side);
   const { first, last } = anchorOf(finding);
   const found = lines?.slice(first - 1, last) ?? [];
@@ -31,8 +31,8 @@ export function anchoredLines(finding: Finding, source: SourceLines): string[] {
 }
 
 /**
- * The anchored lines with their surroundings; none where they hold a secret, which reports carry into logs. Texts are the
- * repository's: whoever prints them escapes them.
+ * The anchored lines with their surroundings. Empty if they contain a secret, because reports end up in logs. The texts come from the
+ * repository: the caller that prints them must escape them.
  */
 export function codeFrame(finding: Finding, source: SourceLines, context = FRAME_CONTEXT): FrameLine[] {
   if (holdsSecret(finding)) return [];
@@ -57,13 +57,13 @@ function shorten(lines: readonly FrameLine[]): FrameLine[] {
   return [...lines.slice(0, LONGEST_ANCHOR / 2), null, ...lines.slice(-LONGEST_ANCHOR / 2)];
 }
 
-/** A line of a suggestion set against the lines it replaces. */
-export interface SuggestionLine {
+/** A line of a suggestion compared with the lines it replaces. */
+interface SuggestionLine {
   sign: " " | "-" | "+";
   text: string;
 }
 
-/** A suggestion as a small diff: what both ends share is context. Null when the finding has none. */
+/** A suggestion as a small diff: the lines that both ends share are context. Null if the finding has none. */
 export function suggestionDiff(finding: Finding, source: SourceLines): SuggestionLine[] | null {
   if (finding.suggestion === null) return null;
   const before = anchoredLines(finding, source);

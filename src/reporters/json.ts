@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Evidence, Finding, holdsSecret, Place, severities } from "../finding.ts";
+import { CodeLocation, Evidence, Finding, holdsSecret, severities } from "../finding.ts";
 import {
   Coverage,
   DroppedFinding,
@@ -9,14 +9,14 @@ import {
   StopReason,
   TotalUsage,
 } from "../review/review-result.ts";
-import { escapeUnseen } from "../text/escape-unseen.ts";
+import { escapeUnseen } from "../text/escape-invisible.ts";
 import { outcomeOf } from "./outcome.ts";
 import { noteOf } from "./second-look.ts";
 
-/** Counts up when a field is renamed or removed, which needs a major version. */
+/** Increases when a field is renamed or removed, which needs a major version. */
 const SCHEMA_VERSION = 1;
 
-/** How the command that prints a report ends. */
+/** How the command that prints a report exits. */
 const Exit = z.strictObject({
   code: z.int(),
   reason: z.enum(["clean", "below_threshold", "findings", "incomplete"]),
@@ -25,8 +25,8 @@ const Exit = z.strictObject({
 });
 
 /**
- * What `review --format json` prints. The shape is a contract: fields are added in a minor version at most, never renamed
- * or removed within a major one.
+ * The output of `review --format json`. The shape is a contract: minor versions may add fields; only a major version renames or removes
+ * them.
  */
 export const ReviewJson = z.strictObject({
   head_sha: z.string(),
@@ -50,12 +50,12 @@ export const ReviewJson = z.strictObject({
       verification: true,
     }).extend({
       placement: z.enum(["inline", "file", "summary"]),
-      /** What the second look says; null for a secret, which it may repeat. */
+      /** The note of the second look; null for a secret, which the note may repeat. */
       verification_note: z.string().nullable(),
-      /** Their code is named and not quoted. */
-      places: z.array(Place.omit({ quote: true })),
+      /** Without quotes of their code. */
+      places: z.array(CodeLocation.omit({ quote: true })),
       evidence: z.array(Evidence),
-      /** The analyzer and its rule, as SARIF and the terminal name it; null where a model found it. */
+      /** The analyzer and its rule, as in SARIF and on the terminal; null if a model found it. */
       rule: z.string().nullable(),
       /** The code that the finding is about; null for a secret. */
       quote: z.string().nullable(),
@@ -67,14 +67,14 @@ export const ReviewJson = z.strictObject({
   warnings: z.array(z.string()),
   effort: ReviewResult.shape.effort,
   dropped: z.array(DroppedFinding),
-  /** Changed lines on which a value looks like a secret and was hidden from the model, where no finding tells of it. */
+  /** Changed lines with a value that looks like a secret and was hidden from the model, if no finding reports it. */
   masked: z.array(MaskedLine),
   predicted: Prediction.nullable(),
   schema_version: z.literal(SCHEMA_VERSION),
   tool_version: z.string(),
-  /** How far the review got. `offline`: only analyzers looked. `partial`: something was left undone. */
+  /** How far the review got. `offline`: only analyzers looked. `partial`: something was not done. */
   outcome: z.enum(["complete", "offline", "partial"]),
-  /** Null where no command ends with the report, as over MCP. */
+  /** Null if no command ends with the report, as over MCP. */
   exit: Exit.nullable(),
 });
 export type ReviewJson = z.infer<typeof ReviewJson>;

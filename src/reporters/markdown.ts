@@ -1,7 +1,6 @@
-import type { Finding, Place } from "../finding.ts";
+import { bySeverity, type CodeLocation, type Finding } from "../finding.ts";
 import type { PlacedFinding, ReviewResult } from "../review/review-result.ts";
 import { codeFrame, type FrameLine, type SourceLines, suggestionDiff } from "./code-frame.ts";
-import { bySeverity } from "./order.ts";
 import {
   countBySeverity,
   duration,
@@ -16,12 +15,12 @@ import {
   unreadPlaces,
   usageSentence,
 } from "./outcome.ts";
-import { untrustedBlock, untrustedCode, untrustedFence, untrustedLine } from "./render-untrusted.ts";
+import { untrustedBlock, untrustedCode, untrustedFence, untrustedLine } from "./safe-markdown.ts";
 import { doubtOf, effortSentence, noteBesideEvidence, noteOf, whyDropped } from "./second-look.ts";
 
-/** For one text of the model; a tool call takes less. */
+/** Most bytes of one text of the model; a tool call has less. */
 const MOST_BYTES = 20_000;
-/** For what a second look says of one finding. */
+/** Most bytes of the second look's note on one finding. */
 const MOST_NOTE = 2_000;
 
 /** The report as GitHub-flavoured Markdown, for job summaries and files. */
@@ -45,7 +44,7 @@ export function renderMarkdown(result: ReviewResult, source: SourceLines): strin
   return `${blocks.join("\n\n")}\n`;
 }
 
-/** What the headline says without findings: never that all is well when something was not read. */
+/** The headline without findings. It never says that all is well if something was not read. */
 function headline(result: ReviewResult): string {
   return {
     complete: nothingFound(result),
@@ -96,7 +95,7 @@ function factsLine(finding: Finding): string {
   return `${placeWords(finding)} · ${finding.category} · ${origin}`;
 }
 
-function placeWords({ path, side, line, start_line }: Place): string {
+function placeWords({ path, side, line, start_line }: CodeLocation): string {
   return `${untrustedCode(`${path}:${lines(start_line ?? line, line)}`)}${side === "LEFT" ? " (removed)" : ""}`;
 }
 

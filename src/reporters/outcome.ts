@@ -12,20 +12,20 @@ import {
   wasAnswered,
 } from "../review/review-result.ts";
 
-/** What a result amounts to: a model read it all, the analyzers alone looked, or something was left undone. */
-export type Outcome = "complete" | "offline" | "partial";
+/** The outcome of a result: a model read everything, only the analyzers looked, or something was not done. */
+type Outcome = "complete" | "offline" | "partial";
 
 export function outcomeOf(result: ReviewResult): Outcome {
   if (isComplete(result)) return "complete";
   return isOffline(result) && unlookedWords(result) === "" ? "offline" : "partial";
 }
 
-/** Whether no model was to read the change, and nothing broke the review off. */
+/** Whether the review was meant to run without a model, and nothing interrupted it. */
 function isOffline({ mode, stop_reason }: ReviewResult): boolean {
   return mode === "offline" && (stop_reason === "no_model" || stop_reason === "finished");
 }
 
-/** Whether no model has read anything of what there was to read. Reports for people say so on their first line. */
+/** Whether no model read anything although there was something to read. Reports for people say so on their first line. */
 export function isUnread({ mode, usage, coverage }: ReviewResult): boolean {
   return mode === "offline" || (usage.requests === 0 && coverage.hunks_total > 0);
 }
@@ -43,7 +43,7 @@ const stopWords: Record<StopReason, string> = {
   no_model: "no model took part",
 };
 
-/** One sentence without a final stop on how far the review got; empty for a complete one. */
+/** One sentence without a final full stop on how far the review got; empty for a complete one. */
 export function outcomeSentence(result: ReviewResult): string {
   if (outcomeOf(result) === "complete") return "";
   const told = (...parts: string[]) => parts.filter((part) => part !== "").join("; ");
@@ -68,7 +68,7 @@ export function outcomeSentence(result: ReviewResult): string {
 
 const ANALYZERS = "the built-in analyzers";
 
-/** Whether a model was to read the change and never answered. */
+/** Whether a model was meant to read the change and never answered. */
 export function isUnanswered(result: ReviewResult): boolean {
   return result.mode === "model" && result.stop_reason !== "finished" && !wasAnswered(result);
 }
@@ -79,13 +79,13 @@ function notJudgedWords(result: ReviewResult): string {
   return length === 1 ? "1 rule match was not judged" : `${thousands(length)} rule matches were not judged`;
 }
 
-/** Why hunks were left; empty when none were and the review was ended by the model itself. */
+/** Why hunks were not read; empty if all were and the model itself ended the review. */
 function whyUnread({ stop_reason, coverage }: ReviewResult): string {
   const readAll = stop_reason === "finished" && coverage.hunks_served === coverage.hunks_total;
   return readAll ? "" : stopWords[stop_reason];
 }
 
-/** Files that something did not look at; empty when there are none. */
+/** Files that something did not look at; empty if there are none. */
 function unlookedWords(result: ReviewResult): string {
   const [locks, others] = partition(unreadableFiles(result), ({ reason }) => isUnreadLock(reason));
   const [withoutLines, unreadable] = partition(others, ({ reason }) => isUnreadWithoutLines(reason));
@@ -106,7 +106,7 @@ function unlookedWords(result: ReviewResult): string {
   return parts.filter((part) => part !== "").join("; ");
 }
 
-/** "2 changes without lines were not read (binary that runs, submodule at another commit)"; empty when there are none. */
+/** "2 changes without lines were not read (binary that runs, submodule at another commit)"; empty if there are none. */
 function withoutLinesWords(reasons: readonly string[]): string {
   if (reasons.length === 0) return "";
   const were = reasons.length === 1 ? "was" : "were";
@@ -119,7 +119,7 @@ function partition<T>(all: readonly T[], test: (one: T) => boolean): [T[], T[]] 
   return [all.filter(test), all.filter((one) => !test(one))];
 }
 
-/** Whether something was left undone besides routine changes: links within the repository, submodules, packages at another commit. */
+/** Whether something was not done besides routine changes: links within the repository, submodules, packages at another commit. */
 export function isPartialBesidesRoutine(result: ReviewResult): boolean {
   const { coverage } = result;
   const files_skipped = coverage.files_skipped.filter(({ reason }) => !isRoutine(reason));
@@ -130,7 +130,7 @@ function hunksRead({ coverage: { hunks_served, hunks_total } }: ReviewResult): s
   return hunks_total === 0 ? "" : `${hunks_served} of ${hunks_total} hunks were read`;
 }
 
-/** Where a change was not read, and how much of it. Offline no hunk was, which the sentence above says. */
+/** The places in the change that were not read, and how much of each. Offline no hunk was read, which the sentence above says. */
 export function unreadPlaces(result: ReviewResult): { path: string; what: string }[] {
   const unserved = result.mode === "model" ? result.coverage.unserved : [];
   return [
@@ -139,12 +139,12 @@ export function unreadPlaces(result: ReviewResult): { path: string; what: string
   ];
 }
 
-/** What a complete review without findings is called; praise is for what was read. */
+/** The text for a complete review without findings. It praises only what was read. */
 export function nothingFound({ coverage }: ReviewResult): string {
   return coverage.hunks_total === 0 ? "nothing to review" : "no problems found";
 }
 
-/** What the reviewer wrote about the change; empty if no model read it, which the sentence above says. */
+/** The reviewer's text about the change; empty if no model read it, which the sentence above says. */
 export function summaryOf(result: ReviewResult): string {
   return result.mode === "offline" || isUnanswered(result) ? "" : result.summary.trim();
 }
@@ -163,7 +163,7 @@ export function plural(count: number, noun: string): string {
   return `${thousands(count)} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** 1234567 as "1,234,567", whatever the locale of the machine is. */
+/** 1234567 as "1,234,567", in every locale. */
 export function thousands(count: number): string {
   return String(count).replace(/\B(?=(\d{3})+$)/g, ",");
 }
@@ -180,7 +180,7 @@ export function duration(milliseconds: number): string {
   return `${Math.floor(seconds / 60)} min ${Math.floor(seconds % 60)} s`;
 }
 
-/** What a review, an answer or a fix cost, or that nothing was spent. */
+/** The cost of a review, an answer or a fix, or that nothing was spent. */
 export function usageSentence({ usage }: Pick<ReviewResult, "usage">): string {
   if (usage.requests === 0) return "no request to a model";
   const cached = usage.cached_tokens > 0 ? ` (${thousands(usage.cached_tokens)} of them cached)` : "";
@@ -193,7 +193,7 @@ export function usageSentence({ usage }: Pick<ReviewResult, "usage">): string {
   ].join(", ");
 }
 
-/** What was predicted beside what it took: "41,000 tokens, $0.12; took 38,500 tokens, $0.11"; empty without a prediction. */
+/** The prediction and the actual use: "41,000 tokens, $0.12; took 38,500 tokens, $0.11"; empty without a prediction. */
 export function predictionSentence({ predicted, usage }: ReviewResult): string {
   if (predicted === null) return "";
   return `${tokensAndCost(predicted)}; took ${tokensAndCost(usage)}`;
@@ -209,16 +209,16 @@ function tokensAndCost({ prompt_tokens, completion_tokens, cost_usd }: Spent): s
 const mostMasked = 20;
 
 /**
- * What of the change the model could not read, without a final stop: "2 values on changed lines look like secrets and were hidden from
- * the model: a.ts:3, b.ts:9". Empty where there is none.
+ * The part of the change that the model could not read, without a final full stop: "2 values on changed lines look like secrets and were
+ * hidden from the model: a.ts:3, b.ts:9". Empty if there is none.
  *
- * @param show writes a place; its path is anybody's
+ * @param show renders a place; its path is untrusted
  */
 export function maskedSentence(
   { masked, findings, usage }: Pick<ReviewResult, "masked" | "findings" | "usage">,
   show: (place: MaskedLine) => string,
 ): string {
-  // Without a request there was nobody to hide anything from.
+  // Without a request, there is no model to hide anything from.
   if (masked.length === 0 || !wasAnswered({ usage })) return "";
   const [look, were] = masked.length === 1 ? ["looks like a secret", "was"] : ["look like secrets", "were"];
   const places = masked.slice(0, mostMasked).map(show);

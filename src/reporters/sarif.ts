@@ -1,15 +1,15 @@
-import type { Finding, Place, Severity } from "../finding.ts";
+import type { CodeLocation, Finding, Severity } from "../finding.ts";
 import type { DroppedFinding, PlacedFinding, ReviewResult } from "../review/review-result.ts";
-import { escapeUnseen } from "../text/escape-unseen.ts";
+import { escapeUnseen } from "../text/escape-invisible.ts";
 import { anchorOf } from "./code-frame.ts";
 import { outcomeOf, outcomeSentence, plural } from "./outcome.ts";
-import { untrustedBlock, untrustedLine } from "./render-untrusted.ts";
+import { untrustedBlock, untrustedLine } from "./safe-markdown.ts";
 import { doubtSentence, noteOf } from "./second-look.ts";
 
-/** Of what one finding says. */
+/** Most bytes of the text of one finding. */
 const MOST_BYTES = 60_000;
 
-/** SARIF 2.1.0 (OASIS), as GitHub code scanning and editors read it. Its names are the standard's. */
+/** SARIF 2.1.0 (OASIS), as GitHub code scanning and editors read it. The names are the standard's. */
 const SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
 const levels: Record<Severity, "error" | "warning" | "note"> = {
@@ -19,7 +19,7 @@ const levels: Record<Severity, "error" | "warning" | "note"> = {
   low: "note",
 };
 
-/** What GitHub sorts security alerts by (CVSS-like, 0 to 10). */
+/** GitHub sorts security alerts by this score (CVSS-like, 0 to 10). */
 const securitySeverity: Record<Severity, string> = {
   critical: "9.5",
   high: "8.0",
@@ -48,7 +48,7 @@ interface SarifResult {
   level: "error" | "warning" | "note";
   message: Text & { markdown: string };
   locations: Location[];
-  /** Where else the same problem is. */
+  /** Other places of the same problem. */
   relatedLocations?: (Location & { message: Text })[];
   partialFingerprints: Record<string, string>;
   properties: Record<string, unknown>;
@@ -66,8 +66,8 @@ export function toSarif(result: ReviewResult, version: string): Record<string, u
     runs: [
       {
         tool: { driver: { name: "hunkwise", version, rules: rules.map((id) => ruleObject(id, result)) } },
-        // No automationDetails: by its id code scanning tells analyses of one commit apart, and `upload-sarif` makes one of
-        // the workflow, the job and its matrix, or takes its `category`, only where there is none.
+        // No automationDetails: code scanning tells analyses of one commit apart by its id. Only without one, `upload-sarif` builds an id
+        // from the workflow, the job and its matrix, or uses its `category`.
         columnKind: "unicodeCodePoints",
         invocations: [invocation(result)],
         originalUriBaseIds: { SRCROOT: { description: { text: "The root of the repository." } } },
@@ -96,12 +96,12 @@ export function renderSarif(result: ReviewResult, version: string): string {
   return `${escapeUnseen(JSON.stringify(toSarif(result, version), null, 2))}\n`;
 }
 
-/** An analyzer's rule under its own name; a model knows no rules, so its findings are told apart by category. */
+/** An analyzer's rule under its own name. A model has no rules, so its findings are grouped by category. */
 function ruleOf({ source, category }: Finding): string {
   return source === "model" ? `model/${category}` : source;
 }
 
-/** A rule in the words of its first finding: an analyzer says the same of each. */
+/** A rule in the words of its first finding: an analyzer uses the same words for each. */
 function ruleObject(id: string, { findings }: ReviewResult): Record<string, unknown> {
   const first = findings.find(({ finding }) => ruleOf(finding) === id)?.finding;
   if (!first) return { id };
@@ -198,11 +198,11 @@ function suppressedResult(one: DroppedFinding, rules: readonly string[]): Record
   };
 }
 
-/** Plain text may hold links all the same, as Markdown writes them (SARIF 2.1.0, 3.11.6). */
+/** Even plain text may contain links in Markdown's syntax (SARIF 2.1.0, 3.11.6). */
 const withoutLinks = (text: string) => text.replace(/\](?=\()/g, "] ");
 
-/** SARIF speaks of one version of a file; a removed line has no place in the version at head. */
-function locationOf(place: Omit<Place, "quote">): Location {
+/** SARIF describes one version of a file; a removed line has no place in the version at head. */
+function locationOf(place: Omit<CodeLocation, "quote">): Location {
   const region = place.side === "LEFT" ? {} : { region: regionOf(place) };
   return {
     physicalLocation: { artifactLocation: { uri: uriOf(place.path), uriBaseId: "SRCROOT" }, ...region },
@@ -211,20 +211,20 @@ function locationOf(place: Omit<Place, "quote">): Location {
 
 function relatedTo({ places }: Finding): Pick<SarifResult, "relatedLocations"> {
   if (places.length === 0) return {};
-  const text = (place: Place) =>
+  const text = (place: CodeLocation) =>
     place.side === "LEFT" ? `The same problem. ${removedNote(place)}` : "The same problem.";
   return {
     relatedLocations: places.map((place) => ({ ...locationOf(place), message: { text: text(place) } })),
   };
 }
 
-function removedNote(place: Omit<Place, "quote">): string {
+function removedNote(place: Omit<CodeLocation, "quote">): string {
   const { first, last } = anchorOf(place);
   const lines = first === last ? `line ${first}` : `lines ${first} to ${last}`;
   return `This is about ${lines} of the merge base, removed by the change.`;
 }
 
-function regionOf(place: Omit<Place, "quote">): Region {
+function regionOf(place: Omit<CodeLocation, "quote">): Region {
   const { first, last } = anchorOf(place);
   return { startLine: first, endLine: last };
 }
@@ -232,7 +232,7 @@ function regionOf(place: Omit<Place, "quote">): Region {
 function fixesOf(finding: Finding): Pick<SarifResult, "fixes"> {
   if (finding.suggestion === null || finding.side === "LEFT") return {};
   const { startLine, endLine } = regionOf(finding);
-  // A region without columns ends before its last line break; deleting whole lines has to take that with them.
+  // A region without columns ends before its last line break; deleting whole lines must include that line break.
   const deletedRegion =
     finding.suggestion === ""
       ? { startLine, startColumn: 1, endLine: endLine + 1, endColumn: 1 }

@@ -4,17 +4,16 @@ import { cutBytes } from "../text/cut.ts";
 import { plural, thousands } from "./outcome.ts";
 
 /*
- * What the sceptic made of findings, in the words that all reports share. Notes are a model's text: whoever shows them makes
- * them harmless first.
+ * The words for the verification of findings in all reports. Notes are a model's text: callers must escape them.
  */
 
-/** What a second look adds to its verdict; null where there is nothing, and of a secret, which the note may repeat. */
+/** The verification's note; null if there is none, and for a secret, which the note may repeat. */
 export function noteOf(finding: Finding): string | null {
   const note = finding.verification_note?.trim() ?? "";
   return note === "" || holdsSecret(finding) ? null : note;
 }
 
-/** For a reader to see before the claim, which is not settled; null for a claim that is. */
+/** A caveat to show before the claim; null if it is verified. */
 export function doubtOf({ verification }: Finding): string | null {
   if (verification === "not_judged") return "Matched by a rule, not judged by a model.";
   return verification === "uncertain"
@@ -22,13 +21,15 @@ export function doubtOf({ verification }: Finding): string | null {
     : null;
 }
 
-/** The same with what stays open, on one line; empty for all that is not uncertain. */
+/** The same with the open question, on one line; empty unless the finding is uncertain. */
 export function doubtSentence(finding: Finding): string {
   const doubt = doubtOf(finding);
   return doubt === null ? "" : `${doubt} ${(noteOf(finding) ?? "").replace(/\s+/g, " ")}`.trim();
 }
 
-/** What stands with the evidence: when it goes wrong, or why nobody could check it. What is uncertain is told with the claim. */
+/**
+ * The note next to the evidence: when it goes wrong, or why it could not be checked. An uncertain finding has its note next to the claim.
+ */
 export function noteBesideEvidence(finding: Finding): string | null {
   const note = noteOf(finding);
   if (note === null || finding.verification === "uncertain") return null;
@@ -52,8 +53,8 @@ export function originWords({ source, verification, confidence, category }: Find
 
 const CERTAIN = "Certain: published whatever a model says of it";
 
-/** "5 findings were checked again: 3 confirmed, 2 refuted"; empty where none was. */
-export function checkedSentence({ findings, dropped }: ReviewResult): string {
+/** "5 findings were checked again: 3 confirmed, 2 refuted"; empty if none was. */
+function checkedSentence({ findings, dropped }: ReviewResult): string {
   const having = (verification: Finding["verification"]) =>
     findings.filter(({ finding }) => finding.verification === verification);
   const left = (verdict: DroppedFinding["verdict"]) =>
@@ -67,7 +68,7 @@ export function checkedSentence({ findings, dropped }: ReviewResult): string {
   ];
   const told = counts.filter(([count]) => count > 0).map(([count, what]) => `${thousands(count)} ${what}`);
   const checked = counts.reduce((sum, [count]) => sum + count, 0);
-  // Without a note nobody was asked to check it.
+  // Without a note, no check was requested.
   const failed = having("unverified").filter(({ finding }) => finding.verification_note !== null).length;
   const parts = [
     checked > 0 ? `${were(checked)} checked again: ${told.join(", ")}` : "",
@@ -78,7 +79,7 @@ export function checkedSentence({ findings, dropped }: ReviewResult): string {
 
 const were = (count: number) => `${plural(count, "finding")} ${count === 1 ? "was" : "were"}`;
 
-/** The effort that was asked for and what the second look came to, without a final stop; empty offline. */
+/** The requested effort and the second look's results, without a final full stop; empty offline. */
 export function effortSentence(result: ReviewResult): string {
   if (result.mode === "offline") return "";
   const checked = checkedSentence(result);
@@ -92,7 +93,7 @@ const droppedWords: Record<DroppedFinding["verdict"], string> = {
   rejected: "Rejected",
 };
 
-/** Why a finding is not reported after all: a model's text, behind what it amounts to. */
+/** Why a finding was suppressed: the verdict, and a model's reason. */
 export function whyDropped({ verdict, reason }: DroppedFinding): string {
   return reason === "" ? droppedWords[verdict] : `${droppedWords[verdict]}: ${reason}`;
 }

@@ -6,14 +6,14 @@ type Paint = (text: string) => string;
 
 /** How a report looks: colours or none, and how wide it may be. */
 export interface Style {
-  /** Of prose. */
+  /** Width of prose. */
   width: number;
-  /** Beyond this, lines of code are cut; `Infinity` where nobody sees a terminal. Suggestions are never cut. */
+  /** Longer lines of code are cut; `Infinity` if the output is not a terminal. Suggestions are never cut. */
   codeWidth: number;
   colour: boolean;
   bold: Paint;
   dim: Paint;
-  /** Something went wrong or was left undone. */
+  /** Something went wrong or was not done. */
   alarm: Paint;
   path: Paint;
   removed: Paint;
@@ -25,7 +25,7 @@ export interface Style {
 export const WIDEST = 100;
 export const PIPED_WIDTH = 80;
 
-/** @param codeWidth left out, code is cut nowhere: a file or a log has no right edge */
+/** @param codeWidth default: code is never cut, because a file or a log has no right edge */
 export function createStyle(colour: boolean, width: number, codeWidth = Number.POSITIVE_INFINITY): Style {
   const colours = pc.createColors(colour);
   const label = (background: Paint) =>
@@ -53,8 +53,8 @@ export function createStyle(colour: boolean, width: number, codeWidth = Number.P
 const TAB = 4;
 
 /**
- * One line of text that came from a repository or a model, made harmless for a terminal: nothing in it moves the cursor,
- * changes colours or hides. Tabs become spaces, a carriage return at the end goes.
+ * One line of text from a repository or a model, made harmless for a terminal: nothing in it moves the cursor, changes colours or hides.
+ * Tabs become spaces, and a carriage return at the end is removed.
  */
 export function plainLine(text: string): string {
   const cut = text.endsWith("\r") ? text.slice(0, -1) : text;
@@ -68,4 +68,53 @@ export function plainLine(text: string): string {
 /** The same for text of several lines. */
 export function plainLines(text: string): string[] {
   return text.split("\n").map(plainLine);
+}
+
+/**
+ * Breaks text at spaces into lines of at most `width` characters. Keeps line breaks, and a line's indentation and bullet, under which its
+ * continuation is aligned. A word longer than a line stays whole.
+ */
+export function wrap(text: string, width: number): string[] {
+  return text.split("\n").flatMap((line) => wrapLine(line.trimEnd(), Math.max(20, width)));
+}
+
+function wrapLine(line: string, width: number): string[] {
+  const lead = /^\s*(?:(?:[-*+]|\d+[.)])\s+)?/.exec(line)?.[0] ?? "";
+  const lines: string[] = [];
+  let current = lead;
+  let empty = true;
+  for (const word of line.slice(lead.length).split(/ +/)) {
+    if (!empty && columns(current) + 1 + columns(word) > width) {
+      lines.push(current);
+      current = " ".repeat(lead.length);
+      empty = true;
+    }
+    current += empty ? word : ` ${word}`;
+    empty = false;
+  }
+  return [...lines, current.trimEnd()];
+}
+
+// Wide and zero-width characters by Unicode block: near enough to keep frames straight without a table of all of them.
+const wide =
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
+
+/** Number of terminal columns of a text without control characters. */
+export function columns(text: string): number {
+  let sum = 0;
+  for (const character of text) sum += /\p{Mn}/u.test(character) ? 0 : wide.test(character) ? 2 : 1;
+  return sum;
+}
+
+/** The beginning of a line that fits into `width` columns, with an ellipsis if something was cut. */
+export function clip(text: string, width: number): string {
+  if (text.length * 2 <= width || columns(text) <= width) return text;
+  let kept = "";
+  let used = 0;
+  for (const character of text) {
+    used += columns(character);
+    if (used > width - 1) break;
+    kept += character;
+  }
+  return `${kept}…`;
 }

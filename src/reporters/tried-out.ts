@@ -1,6 +1,6 @@
 import type { TriedOut } from "../review/fix/fix-input.ts";
 
-/** Of commands that are named, and of the characters of each: its arguments are a model's. */
+/** Most commands to name, and most characters of each: the arguments are a model's. */
 const most = { commands: 8, characters: 300 };
 
 const limits = {
@@ -13,7 +13,7 @@ const limits = {
 /**
  * How a repair was tried out, in one sentence.
  *
- * @param code shows what a model or a repository wrote, as the place takes it
+ * @param code renders the text of a model or a repository for its place
  */
 export function triedWords({ commands, why_none }: TriedOut, code: (text: string) => string): string {
   const shown = (text: string) =>

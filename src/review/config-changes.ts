@@ -1,24 +1,153 @@
-import { configText } from "../config/load-config.ts";
-import { isNestedName, nestedNames, rootPaths } from "../config/repo-config.ts";
+import { isDeepStrictEqual } from "node:util";
+import { configText, whyMisplaced } from "../config/load-config.ts";
+import {
+  type ConfigProblem,
+  type ParsedConfig,
+  parseNestedConfig,
+  parseRepoConfig,
+} from "../config/parse-config.ts";
+import {
+  defaultRepoConfig,
+  isNestedName,
+  NestedConfig,
+  nestedNames,
+  type RepoConfig,
+  rootPaths,
+} from "../config/repo-config.ts";
 import { AppError } from "../errors.ts";
 import type { Ref, Workspace } from "../git/workspace.ts";
+import { cutBytes } from "../text/cut.ts";
 import { inlineCode } from "../text/fence.ts";
 import { count } from "../tools/show.ts";
-import type { ConfigVersion } from "./describe-config-change.ts";
 
-/** A pull request may change any number of files; people read a few sentences. Parsing each may take a while. */
+/** A configuration file at one revision. */
+interface ConfigVersion {
+  path: string;
+  /** Null if it cannot be read as a file: a link, or far too large. */
+  text: string | null;
+}
+
+type Parsed = ParsedConfig<RepoConfig | NestedConfig>;
+
+const kinds = {
+  root: { parse: parseRepoConfig as (text: string) => Parsed, fallback: defaultRepoConfig },
+  nested: { parse: parseNestedConfig as (text: string) => Parsed, fallback: NestedConfig.parse({}) },
+};
+
+/** Maximum items of a list, problems of a file, and bytes of a value. */
+const mostShown = { items: 8, problems: 5, valueBytes: 100 };
+
+/** One sentence for each change of one file; undefined if one revision does not have the file. */
+export function describeConfigChange(
+  kind: keyof typeof kinds,
+  before: ConfigVersion | undefined,
+  after: ConfigVersion | undefined,
+): string[] {
+  const path = after?.path ?? before?.path ?? "";
+  const name = inlineCode(path);
+  if (after?.text === null) return [`${name} would be a link or too large, and reviews would be refused.`];
+  const old = before?.text == null ? undefined : kinds[kind].parse(before.text);
+  const now = after === undefined ? undefined : kinds[kind].parse(after.text);
+  if (now?.ok === false) return [wouldBeRefused(name, now.problems)];
+  const { fallback } = kinds[kind];
+  const where = kind === "root" ? "" : `${name}: `;
+  return [
+    ...existence(kind, name, before !== undefined, after !== undefined),
+    ...(old?.ok === false ? [`${name} is refused as it is now, and would be in order.`] : []),
+    ...changedKeys(old?.ok ? old.config : fallback, now?.config ?? fallback).map(
+      (change) => `${where}${change}.`,
+    ),
+  ];
+}
+
+function existence(kind: keyof typeof kinds, name: string, was: boolean, is: boolean): string[] {
+  if (was === is) return [];
+  if (kind === "nested") return [is ? `${name} would be new.` : `${name} would be gone.`];
+  return [
+    is
+      ? `${name} would be new, and take the place of the organisation's file where there is one.`
+      : `${name} would be gone: the organisation's file would count where there is one, and defaults elsewhere.`,
+  ];
+}
+
+/** Reports that reviews are refused with this file, and why. */
+function wouldBeRefused(name: string, problems: readonly ConfigProblem[]): string {
+  const shown = problems.slice(0, mostShown.problems).map(({ line, key, message }) => {
+    const place = [line === null ? "" : `line ${line}`, key === null ? "" : inlineCode(cutBytes(key, 100))];
+    const parts = place.filter((part) => part !== "");
+    return parts.length === 0 ? message : `${parts.join(", ")} ${message}`;
+  });
+  const more = problems.length - shown.length;
+  const all = more > 0 ? [...shown, count(more, "more problem")] : shown;
+  return `${name} would be wrong, and reviews would be refused until it is corrected: ${all.join("; ")}.`;
+}
+
+function changedKeys(before: object, after: object): string[] {
+  const [old, now] = [leavesOf(before), leavesOf(after)];
+  const keys = [...new Set([...old.keys(), ...now.keys()])];
+  return keys.flatMap((key) => changeOf(key, old.get(key), now.get(key)) ?? []);
+}
+
+/** The values of a configuration, by dotted key. */
+function leavesOf(config: object, path = ""): Map<string, unknown> {
+  const leaves = Object.entries(config).flatMap(([name, value]): [string, unknown][] => {
+    const key = path === "" ? name : `${path}.${name}`;
+    const isGroup = typeof value === "object" && value !== null && !Array.isArray(value);
+    return isGroup ? [...leavesOf(value, key)] : [[key, value]];
+  });
+  return new Map(leaves);
+}
+
+function changeOf(key: string, old: unknown, now: unknown): string | undefined {
+  if (isDeepStrictEqual(old, now)) return undefined;
+  const name = inlineCode(key);
+  if (!Array.isArray(old) || !Array.isArray(now)) return `${name}: ${shown(old)} -> ${shown(now)}`;
+  const added = without(now, old);
+  const removed = without(old, now);
+  const parts = [
+    ...(added.length > 0 ? [`added ${listed(added)}`] : []),
+    ...(removed.length > 0 ? [`removed ${listed(removed)}`] : []),
+  ];
+  const isShown = key === "paths.private" && removed.length > 0;
+  return `${name}: ${parts.join("; ") || "in another order"}${isShown ? ", which a model may then see" : ""}`;
+}
+
+/** The elements of `list` that are not in `other`. */
+function without(list: readonly unknown[], other: readonly unknown[]): unknown[] {
+  const known = new Set(other.map((item) => JSON.stringify(item)));
+  return list.filter((item) => !known.has(JSON.stringify(item)));
+}
+
+function listed(items: readonly unknown[]): string {
+  const some = items.slice(0, mostShown.items).map(shown).join(", ");
+  return items.length > mostShown.items
+    ? `${some} and ${count(items.length - mostShown.items, "more item")}`
+    : some;
+}
+
+function shown(value: unknown): string {
+  if (value === undefined) return "not set";
+  const text = typeof value === "object" && value !== null ? instruction(value) : String(value);
+  const cut = cutBytes(text, mostShown.valueBytes);
+  return inlineCode(cut.length < text.length ? `${cut}…` : cut);
+}
+
+/** Instructions are the only list elements that are objects. */
+const instruction = (value: { path?: unknown; text?: unknown }) => `${value.path}: ${value.text}`;
+
+/** A pull request may change any number of files; people read only a few sentences, and parsing takes time. */
 const most = { sentences: 20, places: 10 };
 
 /**
- * What a change would change in the configuration of reviews once it is merged, a sentence each: by key from old to new values,
- * and what is wrong with the files at the head. The texts are whatever the pull request holds.
+ * Describes how a merge of this change would affect the review configuration, one sentence each: keys with old and new values, and problems
+ * of the files at the head. The texts come from the pull request, so they are untrusted.
  */
 export async function findConfigChanges(
   workspace: Pick<Workspace, "changes" | "tree" | "readBlob">,
 ): Promise<string[]> {
   const changes = await workspace.changes();
   const touched = changes.flatMap(({ path, oldPath }) => (oldPath === null ? [path] : [path, oldPath]));
-  const places = [...new Set(touched.flatMap(placeOf))];
+  const places = [...new Set(touched.flatMap(folderOf))];
   const sentences: string[] = [];
   for (const place of places.slice(0, most.places)) sentences.push(...(await changesAt(place, workspace)));
   const left = places.length - most.places;
@@ -28,40 +157,40 @@ export async function findConfigChanges(
   return [...sentences.slice(0, most.sentences - 1), `${count(beyond + 1, "more change")} of this kind.`];
 }
 
-/** Where one file counts, by the names it may have: the first one that exists. */
-type Place = string;
-const rootPlace: Place = "";
+/** A folder with a configuration file. The file may have one of several names; the first existing one counts. */
+type ConfigFolder = string;
+const root: ConfigFolder = "";
 
-function placeOf(path: string): Place[] {
-  if (rootPaths.some((one) => one === path)) return [rootPlace];
+function folderOf(path: string): ConfigFolder[] {
+  if (rootPaths.some((one) => one === path)) return [root];
   return isNestedName(path) ? [path.slice(0, path.lastIndexOf("/") + 1) || "./"] : [];
 }
 
-function namesOf(place: Place): readonly string[] {
-  if (place === rootPlace) return rootPaths;
-  return nestedNames.map((name) => (place === "./" ? name : `${place}${name}`));
+function namesOf(folder: ConfigFolder): readonly string[] {
+  if (folder === root) return rootPaths;
+  return nestedNames.map((name) => (folder === "./" ? name : `${folder}${name}`));
 }
 
-async function changesAt(place: Place, workspace: Pick<Workspace, "tree" | "readBlob">): Promise<string[]> {
-  const at = (ref: Ref) => versionAt(place, ref, workspace);
-  // What the base's tip has changed since is no change of this one.
+async function changesAt(
+  folder: ConfigFolder,
+  workspace: Pick<Workspace, "tree" | "readBlob">,
+): Promise<string[]> {
+  const at = (ref: Ref) => versionAt(folder, ref, workspace);
+  // The merge base, not the tip of the base: later changes of the base are not part of this change.
   const [before, after] = [await at("merge_base"), await at("head")];
-  // Few changes touch a configuration, and what reads one takes a review process a while to load.
-  const { whyMisplaced } = await import("../config/load-config.ts");
-  const { describeConfigChange, wouldBeRefused } = await import("./describe-config-change.ts");
   const misplaced =
-    place === rootPlace || !after ? undefined : whyMisplaced(after.path, await workspace.tree("head"));
+    folder === root || !after ? undefined : whyMisplaced(after.path, await workspace.tree("head"));
   if (after && misplaced) return [wouldBeRefused(inlineCode(after.path), [misplaced])];
-  return describeConfigChange(place === rootPlace ? "root" : "nested", before, after);
+  return describeConfigChange(folder === root ? "root" : "nested", before, after);
 }
 
 async function versionAt(
-  place: Place,
+  folder: ConfigFolder,
   ref: Ref,
   workspace: Pick<Workspace, "tree" | "readBlob">,
 ): Promise<ConfigVersion | undefined> {
   const tree = await workspace.tree(ref);
-  const path = namesOf(place).find((name) => tree.has(name));
+  const path = namesOf(folder).find((name) => tree.has(name));
   const entry = path === undefined ? undefined : tree.get(path);
   if (path === undefined || entry === undefined) return undefined;
   if (!entry.mode.startsWith("100")) return { path, text: null };

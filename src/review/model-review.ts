@@ -1,63 +1,73 @@
-import type { StopReason } from "../agent/events.ts";
+import type { StopReason } from "../agent/trajectory.ts";
 import { type Finding, isUndisputed } from "../finding.ts";
-import { collectFindings } from "./collect-findings.ts";
-import { titlesAlike } from "./compare/titles.ts";
-import { createUniqueIds } from "./fingerprint.ts";
-import { asOne, type Group, gather, joinEqual, MAX_PLACES } from "./merge/join.ts";
-import { mergePass } from "./merge/merge-pass.ts";
-import { overlap, placeOf } from "./merge/same-fault.ts";
-import { publicFault } from "./model-fault.ts";
+import { collectFindings } from "./find/finding-collector.ts";
+import { createUniqueIds, locationOf, locationsOverlap, titlesAlike } from "./find/fingerprint.ts";
+import { newRuleMatches, type Passes, reviewUnits } from "./find/review-units.ts";
+import { readPriorFindings } from "./followup/earlier.ts";
+import { type FollowUp, type JudgedMatch, laterFindings } from "./followup/later-findings.ts";
 import type { Unit } from "./plan/plan-units.ts";
-import { readEarlier } from "./recheck/earlier.ts";
-import { type FindingsLedger, laterFindings } from "./recheck/later-findings.ts";
-import type { JudgedMatch } from "./recheck/settle-earlier.ts";
-import type { DroppedFinding, Prediction, TotalUsage } from "./review-result.ts";
+import {
+  type DroppedFinding,
+  type Prediction,
+  publicModelError,
+  type TotalUsage,
+  unfinishedSummary,
+  whyUnfinished,
+  worstStop,
+} from "./review-result.ts";
 import type { ReviewRun } from "./review-run.ts";
-import { candidatesIn } from "./review-unit.ts";
-import { type Passes, reviewUnits } from "./review-units.ts";
-import { unfinishedSummary, whyUnfinished, worstStop } from "./stop-reasons.ts";
-import { totalUsage } from "./total-usage.ts";
-import { unchecked, type Verified, verifyFindings } from "./verify/verify-findings.ts";
-import { standInWarning, whoAnswered } from "./who-answered.ts";
+import { standInWarning, totalUsage, whoAnswered } from "./run-loop.ts";
+import {
+  type FindingGroup,
+  groupEqual,
+  groupFindings,
+  MAX_PLACES,
+  mergedFinding,
+  mergePass,
+} from "./verify/merge.ts";
+import { asUnverified, type VerifiedFindings, verifyFindings } from "./verify/verify-findings.ts";
 
-/** What a review found, whoever made it, before findings are placed. */
+/** The result of a review, by a model or by analyzers, before its findings are placed. */
 export interface ModelReview {
   findings: readonly Finding[];
   dropped: readonly DroppedFinding[];
-  /** What it was expected to take; null when no model is asked. */
+  /** Predicted usage; null if no model is asked. */
   predicted: Omit<Prediction, "cost_usd"> | null;
   summary: string;
   usage: TotalUsage;
-  /** The models that answered; left out where none was asked. */
+  /** The models that answered; omitted if none was asked. */
   model?: string;
   stopReason: StopReason;
   warnings: string[];
-  /** What became of earlier findings; left out where nobody looked. */
-  ledger?: FindingsLedger;
-  /** Files of parts that were not read to their end: what was served of them was judged by nobody. */
+  /** What became of earlier findings; omitted if they were not checked. */
+  ledger?: FollowUp;
+  /** Files of units whose loops did not finish: their served hunks do not count as reviewed. */
   unfinished?: ReadonlySet<string>;
 }
 
 /**
- * Lets the model review the change: part by part, then what the parts found as one list, compared with what was told before,
- * then each new finding once more by a verifier. What was found stands, whatever stopped any of the loops. Certain findings of the
- * analyzers pass all of this by, and so do likely ones that the model never answered.
+ * Lets the model review the change: reads it unit by unit, merges the findings, compares them with earlier findings, and verifies
+ * each new one. A loop that stops early keeps what it has found. Certain findings of analyzers skip all of these steps, and so do
+ * rule matches that the model never answered.
  */
 export async function reviewWithModel(run: ReviewRun): Promise<ModelReview> {
   run.deps.progress({ type: "phase", phase: "planning" });
   const passes = await reviewUnits(run);
-  const earlier = await readEarlier(run);
+  const earlier = await readPriorFindings(run);
   const identify = createUniqueIds(new Set(earlier.carried.map(({ finding }) => finding.id)));
   const withId = (finding: Finding) => ({ ...finding, id: identify(finding) });
   const certain = run.matches.certain.map(withId);
-  const found = gather([...passes.reviews.map(({ findings }) => findings), earlier.unpublished], identify);
+  const found = groupFindings(
+    [...passes.reviews.map(({ findings }) => findings), earlier.unpublished],
+    identify,
+  );
   const candidates = await answered(run, passes);
   const stopReason = worstStop(passes.reviews.map((review) => review.stopReason).concat(passes.stops));
   const isOver = isModelLost(run, passes);
   const merged = isOver ? unmerged(passes, found) : await merge(run, passes, found, identify);
   const { kept, groups } = withoutRestated(certain, merged.groups);
   const { findings, dropped, ledger } = await laterFindings(run, {
-    groups: [...kept, ...candidates.notJudged.map(withId)].map((one): Group => [one]).concat(groups),
+    groups: [...kept, ...candidates.notJudged.map(withId)].map((one): FindingGroup => [one]).concat(groups),
     readBefore: [...passes.reviews.flatMap(({ readBefore }) => readBefore), ...merged.readBefore].map(withId),
     judged: [...candidates.rejected, ...candidates.reported],
     unpublished: new Set(earlier.unpublished.map(identify)),
@@ -70,23 +80,23 @@ export async function reviewWithModel(run: ReviewRun): Promise<ModelReview> {
     dropped: [...dropped, ...candidates.rejected.map(asRejected)],
     predicted: passes.predicted,
     unfinished: new Set([...unfinishedFiles(passes), ...candidates.notJudged.flatMap(pathsOf)]),
-    // The last review's word on the whole says more than that this one has none.
+    // The last review's summary says more than that this review has none.
     summary: merged.summary ?? (run.input.history?.summary || unfinishedSummary(stopReason)),
-    usage: totalUsage(run.account.usage),
-    model: whoAnswered(run.models.review.name, run.account.usage),
+    usage: totalUsage(run.budget.usage),
+    model: whoAnswered(run.models.review.name, run.budget.usage),
     stopReason,
-    warnings: [...standInWarning(run.account.usage), ...warningsOf(run, passes), ...merged.warnings],
+    warnings: [...standInWarning(run.budget.usage), ...warningsOf(run, passes), ...merged.warnings],
   };
 }
 
 interface Answered {
   rejected: readonly JudgedMatch[];
   reported: readonly JudgedMatch[];
-  /** As findings that say so; those that no prompt had room for are grouped by rule. */
+  /** Marked as not judged; those that did not fit into a prompt are grouped by rule. */
   notJudged: readonly Finding[];
 }
 
-/** What became of the likely candidates: each was reported by some loop, or else rejected by one, or else judged by nobody. */
+/** Divides the rule matches: reported by a loop, rejected by a loop, or not judged. */
 async function answered(run: ReviewRun, { reviews, overflow }: Passes): Promise<Answered> {
   const reported = new Set(reviews.flatMap(({ answers }) => [...answers.reported]));
   const reasons = new Map(reviews.flatMap(({ answers }) => [...answers.rejected]));
@@ -94,7 +104,7 @@ async function answered(run: ReviewRun, { reviews, overflow }: Passes): Promise<
   const told: JudgedMatch[] = [];
   const single: Finding[] = [];
   const unshown: Finding[] = [];
-  for (const { id, finding } of await candidatesIn(run, run.files)) {
+  for (const { id, finding } of await newRuleMatches(run, run.files)) {
     const reason = reasons.get(id);
     if (reported.has(id)) told.push({ finding, reason: REPORTED });
     else if (reason !== undefined) rejected.push({ finding, reason });
@@ -105,13 +115,13 @@ async function answered(run: ReviewRun, { reviews, overflow }: Passes): Promise<
 
 const REPORTED = "A model has judged this match since.";
 
-/** One finding for each rule, on its first line, with the others as further places; several where there are very many. */
+/** One finding for each rule, at its first match, with the others as further places; several if there are too many places. */
 function groupedByRule(findings: readonly Finding[]): Finding[] {
   return [...Map.groupBy(findings, ({ source }) => source).values()].flatMap((ofRule) => {
     const groups: Finding[] = [];
     for (let at = 0; at < ofRule.length; at += MAX_PLACES + 1) {
       const [first, ...others] = ofRule.slice(at, at + MAX_PLACES + 1);
-      if (first) groups.push({ ...first, places: others.map(placeOf) });
+      if (first) groups.push({ ...first, places: others.map(locationOf) });
     }
     return groups;
   });
@@ -131,14 +141,11 @@ const asRejected = ({ finding: { id, path, line, title, source }, reason }: Judg
   rule: source,
 });
 
-/**
- * Takes away what a model reported of a certain finding in its own words: the finding gets the model's evidence and stays as it
- * is. What is left are the groups that say something else.
- */
-function withoutRestated(certain: readonly Finding[], groups: readonly Group[]) {
+/** Removes groups in which a model repeats a certain finding in its own words. The finding only takes over their evidence. */
+function withoutRestated(certain: readonly Finding[], groups: readonly FindingGroup[]) {
   const kept = [...certain];
   const others = groups.filter((group) => {
-    const one = asOne(group);
+    const one = mergedFinding(group);
     const at = kept.findIndex((known) => isRestated(known, one));
     const known = kept[at];
     if (!known) return true;
@@ -151,20 +158,24 @@ function withoutRestated(certain: readonly Finding[], groups: readonly Group[]) 
 const isRestated = (known: Finding, one: Finding) =>
   known.category === one.category &&
   one.places.length === 0 &&
-  overlap(placeOf(known), placeOf(one)) &&
+  locationsOverlap(locationOf(known), locationOf(one)) &&
   titlesAlike(known.title, one.title);
 
 type Identify = ReturnType<typeof createUniqueIds>;
 
-/** A model that cannot be asked any more would fail each further loop after all its retries. */
+/** True if the model is gone: each further loop would fail after all of its retries. */
 function isModelLost({ deps }: ReviewRun, { reviews, stops }: Passes): boolean {
   const failed = reviews.every(({ stopReason }) => stopReason === "model_error");
   return deps.signal.aborted || stops.includes("model_error") || (reviews.length > 0 && failed);
 }
 
-/** @param whyNot why nobody can be asked; null when somebody can */
-async function verify(run: ReviewRun, fresh: readonly Group[], whyNot: string | null): Promise<Verified> {
-  const settled = fresh.filter(([first]) => isUndisputed(first)).map(asOne);
+/** @param whyNot why no model can verify; null if one can */
+async function verify(
+  run: ReviewRun,
+  fresh: readonly FindingGroup[],
+  whyNot: string | null,
+): Promise<VerifiedFindings> {
+  const settled = fresh.filter(([first]) => isUndisputed(first)).map(mergedFinding);
   const groups = fresh.filter(([first]) => !isUndisputed(first));
   const { findings, dropped } = await verifyDisputed(run, groups, whyNot);
   return { findings: [...settled, ...findings], dropped };
@@ -172,30 +183,30 @@ async function verify(run: ReviewRun, fresh: readonly Group[], whyNot: string | 
 
 async function verifyDisputed(
   run: ReviewRun,
-  groups: readonly Group[],
+  groups: readonly FindingGroup[],
   whyNot: string | null,
-): Promise<Verified> {
-  if (run.input.config.effort === "low") return { findings: groups.map(asOne), dropped: [] };
+): Promise<VerifiedFindings> {
+  if (run.input.config.effort === "low") return { findings: groups.map(mergedFinding), dropped: [] };
   if (whyNot !== null)
-    return { findings: groups.map((group) => unchecked(asOne(group), whyNot)), dropped: [] };
+    return { findings: groups.map((group) => asUnverified(mergedFinding(group), whyNot)), dropped: [] };
   if (groups.length > 0) run.deps.progress({ type: "phase", phase: "verifying" });
   return verifyFindings(run, groups);
 }
 
 interface Merged {
-  groups: readonly Group[];
-  /** Null when no loop finished. */
+  groups: readonly FindingGroup[];
+  /** Null if no loop finished. */
   summary: string | null;
-  /** Reported of code that an earlier review has read. */
+  /** Reported in code that an earlier review has read. */
   readBefore: readonly Finding[];
   warnings: string[];
 }
 
-/** One list and one summary; a model is asked where there is something to join, or where parts were read apart. */
+/** Makes one list and one summary. A model is asked if findings may be duplicates, or if units were read separately. */
 async function merge(
   run: ReviewRun,
   passes: Passes,
-  groups: readonly Group[],
+  groups: readonly FindingGroup[],
   identify: Identify,
 ): Promise<Merged> {
   const { reviews, units } = passes;
@@ -212,18 +223,18 @@ async function merge(
   const isApart = units.length > 1 && parts.length > 1;
   const merged = await mergePass(run, groups, isApart ? parts : [], collector.report);
   return {
-    // It may report what is listed already, and what it finds has ids of a loop that knows no other.
-    groups: joinEqual([...merged.groups, ...gather([collector.findings()], identify)]),
+    // It may report a listed finding again, and its ids do not know those of other loops.
+    groups: groupEqual([...merged.groups, ...groupFindings([collector.findings()], identify)]),
     summary: (isApart ? merged.summary : null) ?? apart.summary,
     readBefore: collector.readBefore(),
     warnings: isApart && merged.summary === null ? [NOT_CROSSED] : [],
   };
 }
 
-/** Whoever read everything alone seldom says one thing twice, unless of lines that lie together. */
+/** A single loop rarely reports one problem twice, except on neighbouring lines. */
 const NEAR_LINES = 20;
 
-function anyNear(groups: readonly Group[]): boolean {
+function anyNear(groups: readonly FindingGroup[]): boolean {
   const firsts = groups.map(([first]) => first);
   return firsts.some((one, at) =>
     firsts
@@ -235,23 +246,23 @@ function anyNear(groups: readonly Group[]): boolean {
 const NOT_CROSSED =
   "The change was read in parts, and what crosses them was not looked at to the end: the pass that merges did not finish.";
 
-/** Without a pass that merges: parts keep their summaries, and several looks at the same have one. */
-function unmerged({ reviews, units }: Passes, groups: readonly Group[]): Merged {
+/** Without a merge loop: units keep their summaries; of several loops over one unit, the first is used. */
+function unmerged({ reviews, units }: Passes, groups: readonly FindingGroup[]): Merged {
   const summaries = reviews.flatMap(({ summary }) => (summary === null ? [] : [summary]));
   const shown = units.length > 1 ? summaries : summaries.slice(0, 1);
   return { groups, summary: shown.length > 0 ? shown.join("\n\n") : null, readBefore: [], warnings: [] };
 }
 
-/** All loops over a part have to finish, as each looks for something else. */
+/** A unit is finished if all of its loops are, because each has another focus. */
 function unfinishedFiles({ units, reviews, loopsAUnit }: Passes): Set<string> {
   const finished = reviews.filter(({ stopReason }) => stopReason === "finished");
   const isOpen = ({ files }: Unit) => finished.filter((one) => one.files === files).length < loopsAUnit;
   return new Set(units.filter(isOpen).flatMap(({ files }) => files.map(({ change }) => change.path)));
 }
 
-function warningsOf({ account, input }: ReviewRun, { reviews, unplanned }: Passes): string[] {
-  const { usage } = account;
-  const faults = reviews.flatMap(({ modelError }) => (modelError ? [publicFault(modelError)] : []));
+function warningsOf({ budget, input }: ReviewRun, { reviews, unplanned }: Passes): string[] {
+  const { usage } = budget;
+  const faults = reviews.flatMap(({ modelError }) => (modelError ? [publicModelError(modelError)] : []));
   const unpriced = input.limits.costUsd !== null && usage.requests > 0 && usage.costUsd === null;
   return [
     ...new Set(faults),

@@ -1,14 +1,13 @@
 import { z } from "zod";
-import { EffectiveConfig } from "../config/repo-config.ts";
+import { EffectiveConfig, type RepoConfig } from "../config/repo-config.ts";
 import { Category, Severity, Side } from "../finding.ts";
-import { Reviewed } from "../ledger/reviewed.ts";
-import { CarriedFinding } from "../ledger/state.ts";
+import { CarriedFinding, Reviewed } from "../ledger/state.ts";
 import { protocols } from "../llm/model.ts";
 
 export const LinkedIssue = z.strictObject({ number: z.int(), title: z.string(), body: z.string() });
 export type LinkedIssue = z.infer<typeof LinkedIssue>;
 
-/** What continuous integration says of the head. */
+/** A failed CI check of the head commit. */
 export const FailedCheck = z.strictObject({
   name: z.string(),
   conclusion: z.string(),
@@ -25,53 +24,53 @@ export const FailedCheck = z.strictObject({
 });
 export type FailedCheck = z.infer<typeof FailedCheck>;
 
-/** A finding that an earlier review posted, as the ledger has it. */
-export const EarlierFinding = z.strictObject({
-  /** Id of its comment; null for one that was deleted. */
+/** A finding of an earlier review, as the ledger knows it. */
+export const PriorFinding = z.strictObject({
+  /** Id of its comment; null if the comment was deleted. */
   comment: z.int().nullable(),
-  /** Of the finding. */
+  /** Id of the finding. */
   id: z.string(),
   path: z.string(),
   side: Side,
-  /** Where its lines are now; null on a file, and where their code has changed since. */
+  /** Its line now; null for a comment on a file, and if GitHub calls the comment outdated. */
   line: z.int().nullable(),
   start_line: z.int().nullable(),
-  /** Where its line was when it was posted. */
+  /** Its line when it was posted. */
   original_line: z.int().nullable(),
   severity: Severity,
   category: Category.nullable(),
   symbol: z.string().nullable(),
-  /** Hash of its code, by `codeHash`. */
+  /** `codeHash` of its code. */
   code: z.string().nullable(),
   /** The rule that found it, or "model"; null for a comment of an older version. */
   source: z.string().nullable().default(null),
-  /** Other files that were named as evidence. */
+  /** Other files that the evidence names. */
   files: z.array(z.string()),
   title: z.string(),
-  /** What its comment says. */
+  /** Text of its comment. */
   text: z.string(),
   state: z.enum(["open", "fixed", "dismissed", "outdated"]),
-  /** What people answered. */
+  /** Replies of people. */
   replies: z.array(z.string()),
 });
-export type EarlierFinding = z.infer<typeof EarlierFinding>;
+export type PriorFinding = z.infer<typeof PriorFinding>;
 
-/** What people wrote about the change. All of it is untrusted text. Null for a local range. */
+/** What people wrote about the change: untrusted text. Null for a local range. */
 export const PullText = z.strictObject({
   number: z.int(),
   title: z.string(),
   body: z.string(),
   author: z.string(),
-  /** Issues of the same repository that the description names. */
+  /** Issues of the repository that the description links. */
   issues: z.array(LinkedIssue),
-  /** Checks of the head that have ended without success. */
+  /** Failed checks of the head commit. */
   checks: z.array(FailedCheck),
-  /** What earlier reviews of this pull request found, and what became of it. */
-  earlier: z.array(EarlierFinding),
+  /** Findings of earlier reviews of this pull request, with their state. */
+  earlier: z.array(PriorFinding),
 });
 export type PullText = z.infer<typeof PullText>;
 
-/** Hard limits of one review, checked before anything is spent. */
+/** Hard limits of one review, checked before each request. */
 export const Limits = z.strictObject({
   turns: z.int().min(1),
   /** Prompt and completion tokens of all requests together. */
@@ -87,14 +86,14 @@ const ModelFacts = z.strictObject({
   protocol: z.enum(protocols),
 });
 
-/** What earlier reviews of a pull request leave to the next one. */
+/** What the next review of a pull request knows about earlier ones. */
 export const History = z.strictObject({
-  /** Secret of this pull request alone: what was read is remembered by hashes that nobody can make without it. */
+  /** Secret key of this pull request, for the hashes of reviewed changes: without it, no one can compute them. */
   key: z.string(),
-  /** Null reads everything. */
+  /** If null, everything is read. */
   reviewed: Reviewed.nullable(),
   carried: z.array(CarriedFinding),
-  /** What the last review said of the change as a whole; empty where there was none. */
+  /** Summary of the last review; empty if there was none. */
   summary: z.string(),
 });
 export type History = z.infer<typeof History>;
@@ -102,18 +101,24 @@ export type History = z.infer<typeof History>;
 export const ReviewInput = z.strictObject({
   targetBranch: z.string(),
   pull: PullText.nullable(),
-  /** Null where nothing is remembered: a local range. */
+  /** Null for a local range: nothing is remembered. */
   history: History.nullable(),
   config: EffectiveConfig,
   /**
-   * Why the configuration was refused, for people; left out if it was not. Then `config` is what is left without it, no model takes
-   * part, and only what is certain is reported: what else is wanted nobody knows.
+   * Why the configuration was refused, for people; omitted if it was accepted. If refused, `config` holds the defaults, no model
+   * is asked, and only certain findings are reported.
    */
   refused: z.string().optional(),
-  /** It has the repository's graph; left out, it has none. */
+  /** True if the repository has a graph. */
   graph: z.boolean().optional(),
   limits: Limits,
-  /** Null reviews with the analyzers alone. */
+  /** If null, only the analyzers review. */
   models: z.strictObject({ review: ModelFacts, verify: ModelFacts, summarize: ModelFacts }).nullable(),
 });
 export type ReviewInput = z.infer<typeof ReviewInput>;
+
+/** The budget of a repository as the limits of one review. */
+export function limitsOf({ budget }: RepoConfig): Limits {
+  const { turns, tokens, cost_usd, minutes } = budget;
+  return { turns, tokens, costUsd: cost_usd, milliseconds: Math.ceil(minutes * 60_000) };
+}

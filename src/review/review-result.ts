@@ -1,15 +1,16 @@
 import { z } from "zod";
-import { stopReasons } from "../agent/events.ts";
+import { stopReasons } from "../agent/trajectory.ts";
 import { Effort } from "../config/repo-config.ts";
 import { isUnreadable } from "../diff/filter.ts";
+import type { AppError, ErrorCode } from "../errors.ts";
 import { Finding } from "../finding.ts";
-import { Reviewed } from "../ledger/reviewed.ts";
+import { Reviewed } from "../ledger/state.ts";
 
-/** Why a review ended; "finished" alone means that the model said it had read everything. */
+/** Why a review ended. Only "finished" means that the model finished by itself. */
 export const StopReason = z.enum(stopReasons);
 export type StopReason = z.infer<typeof StopReason>;
 
-/** Where a finding is published, and why not on its line when it is not. */
+/** The place where a finding is published; `reason` says why it is not on its line. */
 export const Placement = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("inline") }),
   z.strictObject({ kind: z.literal("file"), reason: z.string() }),
@@ -24,7 +25,7 @@ export type PlacedFinding = z.infer<typeof PlacedFinding>;
 export const Coverage = z.strictObject({
   hunks_total: z.int(),
   hunks_served: z.int(),
-  /** Reviewable files with hunks that were never served, each with how many. */
+  /** Reviewable files with uncovered hunks, and their number. */
   unserved: z.array(z.strictObject({ path: z.string(), hunks: z.int() })),
   files_total: z.int(),
   files_skipped: z.array(z.strictObject({ path: z.string(), reason: z.string() })),
@@ -36,79 +37,79 @@ export const TotalUsage = z.strictObject({
   prompt_tokens: z.int(),
   cached_tokens: z.int(),
   completion_tokens: z.int(),
-  /** Null when the price of the model is not known. */
+  /** Null if the price of the model is unknown. */
   cost_usd: z.number().nullable(),
 });
 export type TotalUsage = z.infer<typeof TotalUsage>;
 
-/** What was found and is not reported after all: the second look's word on it stays on record. */
+/** A finding that is not reported, and why. */
 export const DroppedFinding = z.strictObject({
   id: z.string(),
   path: z.string(),
   line: z.int(),
   title: z.string(),
   /**
-   * `read_before`: it is in code that an earlier review has read, and is not critical. `rejected`: a rule matched, and the model
-   * says that the code is right.
+   * `read_before`: the code was read by an earlier review, and the finding is not critical. `rejected`: a rule matched, and the
+   * model says that the code is right.
    */
   verdict: z.enum(["refuted", "uncertain", "read_before", "rejected"]),
   reason: z.string(),
-  /** The rule that matched: "ast-grep/py-mutable-default"; null if a model found it. */
+  /** The rule that matched, "ast-grep/py-mutable-default"; null if a model found it. */
   rule: z.string().nullable().default(null),
 });
 export type DroppedFinding = z.infer<typeof DroppedFinding>;
 
-/** A changed line on which a value looks like a secret, so that the model was shown a mask. */
+/** A changed line with a value that looks like a secret, which was masked for the model. */
 export const MaskedLine = z.strictObject({ path: z.string(), line: z.int() });
 export type MaskedLine = z.infer<typeof MaskedLine>;
 
-/** What a review was expected to take, told before it began. */
+/** The usage that was predicted before the review. */
 export const Prediction = z.strictObject({
   requests: z.int(),
   prompt_tokens: z.int(),
   completion_tokens: z.int(),
-  /** Null when the price of a model is not known. */
+  /** Null if the price of a model is unknown. */
   cost_usd: z.number().nullable(),
 });
 export type Prediction = z.infer<typeof Prediction>;
 
-/** What became of an earlier finding whose code has changed. */
+/** The new state of an earlier finding whose code has changed. */
 export const Resolution = z.strictObject({
   comment: z.int(),
-  /** `withdrawn`: it is not reported any more, although the code has not changed. */
+  /** `withdrawn`: no longer reported, although the code has not changed. */
   state: z.enum(["fixed", "withdrawn", "present", "unsure"]),
-  /** One sentence that people read. */
+  /** One sentence for people. */
   reason: z.string(),
 });
 export type Resolution = z.infer<typeof Resolution>;
 
-/** What a review adds to the ledger of its pull request. */
+/** What a review adds to the pull request's ledger. */
 export const LedgerUpdate = z.strictObject({
-  /** Of the hunks served, how many an earlier review has read. */
+  /** How many of the served hunks an earlier review has read. */
   known_hunks: z.int(),
-  /** All that is read by now and still part of the change, and which looks at earlier findings are due. */
+  /** Hashes of all reviewed changes that are still part of the pull request, and of files with due re-checks. */
   reviewed: Reviewed,
-  /** Findings, by id, that say what an earlier comment says. */
+  /** Findings, by id, that repeat an earlier comment. */
   repeats: z.array(z.strictObject({ finding: z.string(), comment: z.int().nullable() })),
   resolutions: z.array(Resolution),
-  /** Of the findings, by id, those that came over from the state and keep the place they had. */
+  /** Findings, by id, that were carried over from the state. */
   carried: z.array(
     z.strictObject({ finding: z.string(), standing: z.enum(["listed", "annotated"]), reason: z.string() }),
   ),
-  /** What was carried and is fixed. */
+  /** Carried findings that are fixed now. */
   settled: z.array(z.strictObject({ path: z.string(), title: z.string(), reason: z.string() })),
 });
 export type LedgerUpdate = z.infer<typeof LedgerUpdate>;
 
-/** Everything a reporter needs; what a review hands from the review process to its parent. */
+/** Everything a reporter needs. The review process sends it to its parent. */
 export const ReviewResult = z.strictObject({
   head_sha: z.string(),
   base_sha: z.string(),
   merge_base_sha: z.string(),
-  /** How many commits could be the merge base: the change was read since one of them. */
+  /** Number of possible merge bases; the diff starts at one of them. */
   merge_bases: z.int().default(1),
   mode: z.enum(["model", "offline"]),
-  /** Name of the model, or of all that answered; null offline. */
+  /** Names of the models that answered; null offline. */
   model: z.string().nullable(),
   summary: z.string(),
   findings: z.array(PlacedFinding),
@@ -119,27 +120,27 @@ export const ReviewResult = z.strictObject({
   warnings: z.array(z.string()),
   effort: Effort,
   dropped: z.array(DroppedFinding),
-  /** Those of which no finding tells; results of older versions have none. */
+  /** Masked lines that no finding reports; results of older versions have none. */
   masked: z.array(MaskedLine).default([]),
-  /** Null where no model is asked. */
+  /** Null if no model is asked. */
   predicted: Prediction.nullable(),
-  /** Null where nothing is remembered: a local range. */
+  /** Null for a local range: nothing is remembered. */
   ledger: LedgerUpdate.nullable(),
-  /** What the change would change in the configuration of reviews, a sentence each. */
+  /** Changes of the review configuration in this pull request, one sentence each. */
   config_changes: z.array(z.string()),
-  /** Why the configuration was refused, so that no model read anything; null if it was not. */
+  /** Why the configuration was refused, so that no model was asked; null if it was accepted. */
   refused: z.string().nullable().default(null),
-  /** Files that an analyzer of certain findings did not look at to the end: some may be missing. */
+  /** Files on which an analyzer of certain findings did not finish: findings may be missing. */
   unanalyzed: z.array(z.string()).default([]),
 });
 export type ReviewResult = z.infer<typeof ReviewResult>;
 
-/** Files that nobody could read: for their size, because git takes them for binary, or because their change has no lines. */
+/** Files that could not be read: too large, binary for git, or changed without changed lines. */
 export function unreadableFiles({ coverage }: ReviewResult): Coverage["files_skipped"] {
   return coverage.files_skipped.filter(({ reason }) => isUnreadable(reason));
 }
 
-/** Findings of rules that a model was to judge and never did. */
+/** Rule matches that the model should have judged and did not. */
 export function notJudged({ findings }: Pick<ReviewResult, "findings">): Finding[] {
   return findings.map(({ finding }) => finding).filter(({ verification }) => verification === "not_judged");
 }
@@ -148,8 +149,8 @@ export function notJudged({ findings }: Pick<ReviewResult, "findings">): Finding
 export const wasAnswered = ({ usage }: Pick<ReviewResult, "usage">): boolean => usage.requests > 0;
 
 /**
- * True if a model read every reviewable hunk and judged every rule match, no file was unreadable, the analyzers of certain findings
- * came to their end, it is clear since which commit the change is to be read, and the model ended the review itself. If there is no such hunk, nobody had to read anything.
+ * True if a model read every reviewable hunk, judged every rule match and finished by itself, every file was readable, the
+ * analyzers of certain findings finished, and there is exactly one merge base. Without a reviewable hunk, no model is needed.
  */
 export function isComplete(result: ReviewResult): boolean {
   const { hunks_served, hunks_total } = result.coverage;
@@ -162,4 +163,63 @@ export function isComplete(result: ReviewResult): boolean {
     result.merge_bases === 1 &&
     unreadableFiles(result).length === 0
   );
+}
+
+/** If several loops ended differently, the review has the most serious reason. */
+const gravestFirst: readonly StopReason[] = [
+  "aborted",
+  "model_error",
+  "cost_limit",
+  "token_limit",
+  "time_limit",
+  "turn_limit",
+  "repeated_calls",
+  "no_tool_calls",
+  "no_model",
+  "finished",
+];
+
+export const worstStop = (reasons: readonly StopReason[]): StopReason =>
+  gravestFirst.find((reason) => reasons.includes(reason)) ?? "finished";
+
+const words: Partial<Record<StopReason, string>> = {
+  no_tool_calls: "the model stopped without finishing it",
+  repeated_calls: "the model made the same calls over and over",
+  turn_limit: "the limit of model turns was reached",
+  token_limit: "the limit of tokens was reached",
+  cost_limit: "the limit of costs was reached",
+  time_limit: "the time limit was reached",
+  aborted: "it was aborted",
+  model_error: "the model failed",
+};
+
+/** The summary of a review whose model wrote none. */
+export const unfinishedSummary = (reason: StopReason): string =>
+  `The review was not finished: ${whyUnfinished(reason)}. What was found until then is reported.`;
+
+/** As the end of a sentence: "The review was not finished: ...". */
+export const whyUnfinished = (reason: StopReason): string => words[reason] ?? reason;
+
+const sentences: Partial<Record<ErrorCode, string>> = {
+  model_unauthorized: "its provider refused the key",
+  model_rate_limited: "its provider limits the rate or the quota is used up",
+  model_refused: "its provider refused the request",
+  model_failed: "its provider could not be reached or gave no usable answer",
+  model_unavailable: "its provider keeps failing, so requests to it are paused for a while",
+  too_large: "the conversation is too large for it",
+};
+
+const FAILED = "The model failed: ";
+
+/** Whether a warning of a review reports a failure of the model. */
+export const isModelErrorWarning = (warning: string): boolean => warning.startsWith(FAILED);
+
+/**
+ * A model error as the public may read it. The error's own message names the operator's endpoint and quotes the provider; only
+ * the operator sees it, as progress.
+ */
+export function publicModelError({ code }: AppError): string {
+  if (code === "budget_spent")
+    return "The model was not asked any more: today's budget of the pull request or its installation is used up.";
+  return `${FAILED}${sentences[code] ?? "the log of its operator says why"}.`;
 }

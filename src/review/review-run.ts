@@ -1,45 +1,100 @@
-import { type Account, createAccount } from "../agent/account.ts";
 import type { Coverage } from "../agent/coverage.ts";
-import type { LoopEntry } from "../agent/trajectory.ts";
-import type { Commit } from "../git/workspace.ts";
+import { createTokenBudget, type TokenBudget } from "../agent/limits.ts";
+import type { LoopEntry, Trajectory } from "../agent/trajectory.ts";
+import type { Analyzer } from "../analyzers/analyzer.ts";
+import type { Commit, Workspace } from "../git/workspace.ts";
+import type { Masking } from "../llm/masked-request.ts";
 import type { Models } from "../llm/model.ts";
-import type { ChangedFile } from "../tools/tool.ts";
-import type { AnchorFile } from "./anchor.ts";
-import type { Candidates, RuleMatches } from "./candidates.ts";
-import type { ReviewDependencies } from "./dependencies.ts";
-import type { KnownChange } from "./known/known-change.ts";
-import type { OpenedGraph } from "./known-graph.ts";
+import type { ChangedFile, DiffSource, GraphPort, JournalPort } from "../tools/tool.ts";
+import type { AnchorFile } from "./find/anchor.ts";
+import type { AnalyzerFindings, RuleMatches } from "./find/rule-matches.ts";
+import type { ReviewedHunks } from "./followup/known-change.ts";
+import type { ProgressEvent } from "./progress.ts";
 import type { ReviewInput } from "./review-input.ts";
 
-/** What a review by a model has before its first loop. */
-export interface ReadChange {
+/** A commit before the change, with the paths it changed. */
+export interface EarlierCommit extends Commit {
+  paths: readonly string[];
+}
+
+/** A call that the graph has resolved. */
+export interface KnownCall {
+  path: string;
+  line: number;
+  /** 0 to 1: how certain the graph is about the callee. */
+  certainty: number;
+}
+
+/** The repository's graph at the head commit. */
+export interface OpenedGraph extends GraphPort {
+  /** Calls of a definition, the most certain first, without those below `least`. */
+  callers(of: { path: string; name: string; line: number }, least: number): readonly KnownCall[];
+  /** Commits up to the merge base, newest first; empty in a shallow clone. */
+  readonly commits: readonly EarlierCommit[];
+}
+
+/** The graph, opened on first use. */
+export interface KnownGraph {
+  /** Null if there is no index and none can be built quickly; reviews work without one. Rejects only if aborted. */
+  open(): Promise<OpenedGraph | null>;
+}
+
+/** The ports of a review. The review process provides them. */
+export interface ReviewDependencies {
+  workspace: Workspace;
+  diffs: DiffSource;
+  /** If null, only the analyzers review. */
+  models: Models | null;
+  trajectory: Trajectory;
+  /** The entries that an earlier run of this review recorded. */
+  replay: readonly LoopEntry[];
+  /** True to play that run back: its turns are used as recorded, and no model is asked. */
+  isPlayback?: boolean;
+  /** Resolves the masks of secrets in the model's tool calls; omitted if nothing was masked. */
+  masking?: Masking;
+  /** Omitted if no notes are taken. */
+  journal?: JournalPort;
+  /** The repository's graph; omitted if there is none. */
+  graph?: KnownGraph;
+  /** For tests; default: all analyzers of this process. */
+  analyzers?: readonly Analyzer[];
+  isPrivate(path: string): boolean;
+  progress(event: ProgressEvent): void;
+  signal: AbortSignal;
+  /** Milliseconds. */
+  now(): number;
+  /** Start of the review by `now`; its time limit counts from here. */
+  startedAt: number;
+}
+
+/** The change under review, before the first agent loop runs. */
+export interface ChangeUnderReview {
   files: readonly ChangedFile[];
-  /** What the analyzers found, and in which files they did not finish. */
-  candidates: Candidates;
-  /** The same findings as the review goes on with them. */
+  candidates: AnalyzerFindings;
+  /** The same findings, divided by whether a model judges them. */
   matches: RuleMatches;
-  /** Of the whole change; loops that read parts of it report here. */
+  /** Counts the hunks of the whole change; loops that read parts of it report here. */
   coverage: Coverage;
-  /** What of it earlier reviews have read. */
-  known: KnownChange;
+  /** The hunks that earlier reviews have read. */
+  known: ReviewedHunks;
   anchorFile(path: string): Promise<AnchorFile | undefined>;
 }
 
 /** What all loops of one review share. */
-export interface ReviewRun extends ReadChange {
+export interface ReviewRun extends ChangeUnderReview {
   input: ReviewInput;
   deps: ReviewDependencies;
   models: Models;
-  /** What is known of the repository; null where nothing is. */
+  /** The repository's graph; null if there is none. */
   graph: OpenedGraph | null;
   commits: readonly Commit[];
-  /** Nothing that was read is remembered: everything is new. */
+  /** True if no earlier review is remembered: every hunk is new. */
   isFirst: boolean;
-  /** Tokens and money of all loops together. */
-  account: Account;
-  /** What an earlier run recorded of this loop. */
+  /** Tokens and cost of all loops together. */
+  budget: TokenBudget;
+  /** The entries that an earlier run of this job recorded for a loop. */
   replayOf(loop: string): readonly LoopEntry[];
-  /** Milliseconds; at least one, so that a loop ends by itself. */
+  /** Milliseconds, at least 1, so that a loop stops through its own limit. */
   timeLeft(): number;
 }
 
@@ -50,7 +105,7 @@ export async function startRun(
   input: ReviewInput,
   models: Models,
   deps: ReviewDependencies,
-  change: ReadChange,
+  change: ChangeUnderReview,
 ): Promise<ReviewRun> {
   const recorded = Map.groupBy(deps.replay, ({ loop }) => loop);
   return {
@@ -59,7 +114,7 @@ export async function startRun(
     graph: (await deps.graph?.open()) ?? null,
     commits: await deps.workspace.commits(COMMITS),
     isFirst: !input.history?.reviewed,
-    account: createAccount(input.limits),
+    budget: createTokenBudget(input.limits),
     replayOf: (loop) => recorded.get(loop) ?? [],
     timeLeft: () => Math.max(1, input.limits.milliseconds - (deps.now() - deps.startedAt)),
   };

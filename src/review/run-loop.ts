@@ -1,32 +1,32 @@
-import type { Account } from "../agent/account.ts";
-import type { AgentEvent } from "../agent/events.ts";
+import type { TokenBudget, UsageTotals } from "../agent/limits.ts";
 import { type AgentInput, type AgentResult, runAgent } from "../agent/run-agent.ts";
-import type { Message, ModelRole, Usage } from "../llm/model.ts";
+import type { AgentEvent } from "../agent/trajectory.ts";
+import type { Message, ModelFacts, ModelRole, Usage } from "../llm/model.ts";
 import { readingTools } from "../tools/index.ts";
 import type { AnyTool, CoverageSink, ToolContext } from "../tools/tool.ts";
-import type { ReviewDependencies } from "./dependencies.ts";
 import type { ReviewInput } from "./review-input.ts";
-import type { ReviewRun } from "./review-run.ts";
+import type { TotalUsage } from "./review-result.ts";
+import type { ReviewDependencies, ReviewRun } from "./review-run.ts";
 
-/** What a loop needs of the run that it is part of. */
-export interface LoopRun extends Pick<ReviewRun, "models" | "account" | "replayOf"> {
+/** The parts of a run that every agent loop needs. */
+export interface LoopRun extends Pick<ReviewRun, "models" | "budget" | "replayOf"> {
   input: Pick<ReviewInput, "limits" | "targetBranch">;
   deps: Omit<ReviewDependencies, "models" | "startedAt">;
 }
 
-/** The same for a loop about one place of the change, that has read which files there are. */
+/** For a loop about one location, which also needs the files of the change. */
 export interface PlaceRun extends LoopRun, Pick<ReviewRun, "files" | "anchorFile" | "timeLeft"> {}
 
-export interface LoopTask {
-  /** Names the loop within the run: its turns are found again by it. */
+interface LoopTask {
+  /** Identifies the loop within the run; a resumed run finds its recorded turns by it. */
   loop: string;
   role: ModelRole;
   messages: readonly Message[];
-  /** The tools through which it reports and ends. A model that can read between its turns has the reading tools as well. */
-  outlets: readonly AnyTool[];
-  /** True where all that it needs is in its messages: then there is nothing to read with. */
-  isTold?: boolean;
-  /** The ports through which this loop reports. */
+  /** The tools through which the loop reports and finishes. */
+  outputTools: readonly AnyTool[];
+  /** True if the messages hold everything the loop needs: it gets no reading tools. */
+  hasNoReadingTools?: boolean;
+  /** The ports that receive the results of the output tools. */
   ports: Pick<
     ToolContext,
     | "report"
@@ -41,20 +41,20 @@ export interface LoopTask {
     | "commands"
     | "graph"
   >;
-  /** Told what the model is shown of the change. */
+  /** Counts the hunks that the model is shown. */
   coverage: CoverageSink;
-  /** Pays for it; what all loops share, or a part of that. */
-  account: Account;
+  /** The budget that the loop spends: the run's, or a part of it. */
+  budget: TokenBudget;
   turns: number;
   tokens: number;
-  /** Wall time that this loop may take. */
+  /** Limit of wall time. */
   milliseconds: number;
   interject?: AgentInput["interject"];
   /** Called when the model has answered, before its answer is acted on. */
   answered?(): void;
 }
 
-/** One loop of a review, with what all of them share. */
+/** Runs one agent loop of a review and reports its progress. */
 export async function runLoop(run: LoopRun, task: LoopTask): Promise<AgentResult> {
   const { input, deps, models, replayOf } = run;
   const { progress, workspace, diffs, isPrivate } = deps;
@@ -64,7 +64,7 @@ export async function runLoop(run: LoopRun, task: LoopTask): Promise<AgentResult
     loop: task.loop,
     model,
     messages: task.messages,
-    tools: task.isTold ? task.outlets : [...readingTools, ...task.outlets],
+    tools: task.hasNoReadingTools ? task.outputTools : [...readingTools, ...task.outputTools],
     context: {
       targetBranch: input.targetBranch,
       ...{ workspace, diffs, isPrivate },
@@ -77,7 +77,7 @@ export async function runLoop(run: LoopRun, task: LoopTask): Promise<AgentResult
       costUsd: limits.costUsd,
       milliseconds: Math.max(1, Math.floor(task.milliseconds)),
     },
-    account: task.account,
+    budget: task.budget,
     trajectory: deps.trajectory,
     replay: replayOf(task.loop),
     isPlayback: deps.isPlayback,
@@ -88,7 +88,7 @@ export async function runLoop(run: LoopRun, task: LoopTask): Promise<AgentResult
     emit(event) {
       if (event.type === "turn_finished") {
         task.answered?.();
-        const { usage } = run.account;
+        const { usage } = run.budget;
         progress({ type: "turn", turn: usage.requests, total: usageOf(usage) });
       }
       forward(event, progress);
@@ -111,14 +111,14 @@ function forward(event: AgentEvent, progress: ReviewRun["deps"]["progress"]): vo
   }
 }
 
-/** The four figures of a usage, whatever else came with them: the far side refuses what it does not know. */
+/** Only these four figures: the strict schema of the parent process rejects unknown keys. */
 function usageOf({ promptTokens, cachedTokens, completionTokens, costUsd }: Usage): Usage {
   return { promptTokens, cachedTokens, completionTokens, costUsd };
 }
 
 const MAX_TARGET = 120;
 
-/** What a call is about, for people who watch: the path, pattern or command among its arguments. */
+/** The path, pattern or command among a call's arguments, for progress displays. */
 function target(text: string): string | null {
   try {
     const { file_path, path, pattern, directory, command } = JSON.parse(text);
@@ -127,4 +127,88 @@ function target(text: string): string | null {
   } catch {
     return null;
   }
+}
+
+/** Sizes of the parts of one loop's context window, in bytes. */
+export interface Window {
+  /** The diff in the first message. */
+  diffBytes: number;
+  /** The surrounding code in the first message. */
+  contextBytes: number;
+  /** Unread hunks in each later message. */
+  portionBytes: number;
+}
+
+/** A token of code is about four characters; three leave a margin for text with shorter tokens. */
+const BYTES_PER_TOKEN = 3;
+/** Shares of the window; the rest is for instructions, tool results and answers. */
+const DIFF_SHARE = 0.4;
+const CONTEXT_SHARE = 0.2;
+const PORTION_SHARE = 0.2;
+
+/** Models read longer diffs less carefully, even in a large window. */
+const MAX_DIFF_BYTES = 160_000;
+
+/** Least context of a small change. */
+const SMALL_CHANGE_CONTEXT = 40_000;
+/** Bytes of context for each byte of a large diff, which keeps the cost proportional. */
+const CONTEXT_A_DIFF_BYTE = 0.5;
+
+const bytesOf = (tokens: number) => Math.floor(tokens * BYTES_PER_TOKEN);
+
+/** Maximum size of the diff of one unit, in bytes. */
+export function unitBytes({ contextTokens }: Pick<ModelFacts, "contextTokens">): number {
+  return Math.min(MAX_DIFF_BYTES, bytesOf(contextTokens * DIFF_SHARE));
+}
+
+/** The window of a loop over a diff of `diffBytes`; `isWhole` if that is the whole change. */
+export function windowFor(model: ModelFacts, diffBytes: number, isWhole: boolean): Window {
+  const proportional = diffBytes * CONTEXT_A_DIFF_BYTE;
+  const wanted = isWhole ? Math.max(SMALL_CHANGE_CONTEXT, proportional) : proportional;
+  return {
+    diffBytes: unitBytes(model),
+    contextBytes: Math.floor(Math.min(bytesOf(model.contextTokens * CONTEXT_SHARE), wanted)),
+    portionBytes: bytesOf(model.contextTokens * PORTION_SHARE),
+  };
+}
+
+/** Limits `bytes` to a share of the context window. */
+export function roomFor(
+  { contextTokens }: Pick<ModelFacts, "contextTokens">,
+  bytes: number,
+  share: number,
+): number {
+  return Math.min(bytes, bytesOf(contextTokens * share));
+}
+
+type Answers = Pick<UsageTotals, "requests" | "standIns">;
+
+/** The names of the models that answered: `asked`, unless the fallback answered every request. */
+export function whoAnswered(asked: string, { requests, standIns = {} }: Answers): string {
+  const others = Object.keys(standIns).filter((name) => name !== asked);
+  return [...(countOf(standIns) < requests || others.length === 0 ? [asked] : []), ...others].join(" and ");
+}
+
+/** Tells readers that a fallback model answered; empty if it did not. */
+export function standInWarning({ requests, standIns = {} }: Answers): string[] {
+  const count = countOf(standIns);
+  if (count === 0) return [];
+  const names = Object.keys(standIns).join(" and ");
+  return [
+    `${names} answered ${count} of ${requests} requests, because the model that is configured for them was overloaded or could not be reached`,
+  ];
+}
+
+const countOf = (standIns: Readonly<Record<string, number>>) =>
+  Object.values(standIns).reduce((sum, count) => sum + count, 0);
+
+/** The usage of all loops in the shape of the JSON output. */
+export function totalUsage(usage: UsageTotals): TotalUsage {
+  return {
+    requests: usage.requests,
+    prompt_tokens: usage.promptTokens,
+    cached_tokens: usage.cachedTokens,
+    completion_tokens: usage.completionTokens,
+    cost_usd: usage.costUsd,
+  };
 }

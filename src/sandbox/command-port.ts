@@ -1,24 +1,38 @@
-import type { CommandEnd, CommandPort, CommandRequest } from "../tools/tool.ts";
-import { ignoreRules } from "./ignored.ts";
-import type { SandboxLimits } from "./limits.ts";
-import { runInSandbox } from "./run-in-sandbox.ts";
-import type { Sandbox } from "./sandbox.ts";
-import { askedFor, MAX_FILE_BYTES, takeOver, wantedFiles } from "./take-over.ts";
-import { type CommandFiles, folderName, workspaceFiles } from "./workspace-files.ts";
+import { isUtf8 } from "node:buffer";
+import { createPathMatcher } from "../diff/paths.ts";
+import { AppError, errorLine } from "../errors.ts";
+import { decodeName, nameBytes } from "../git/names.ts";
+import type { TreeEntry, Workspace } from "../git/workspace.ts";
+import {
+  type CommandEnd,
+  type CommandPort,
+  type CommandRequest,
+  type EditPort,
+  ToolError,
+} from "../tools/tool.ts";
+import type { Sandbox, SandboxLimits } from "./bubblewrap.ts";
+import { type PlacedFile, runInSandbox, type SandboxOutcome, type TakenFile } from "./run-in-sandbox.ts";
+import type { LeftFile } from "./supervisor/protocol.ts";
 
-export interface CommandPortOptions extends CommandFiles {
+/** The files that a command runs on. */
+export interface CommandFiles {
+  /** Lists them. */
+  workspace: Pick<Workspace, "tree" | "readBlob">;
+  /** Reads them, and receives those that a command changed. */
+  edit: EditPort;
+  isPrivate: (path: string) => boolean;
+}
+
+interface CommandPortOptions extends CommandFiles {
   sandbox: Sandbox;
   limits: SandboxLimits;
-  /** What the base's configuration lets be run, by name. */
+  /** The commands that the base's configuration allows, by name. */
   allowed: Readonly<Record<string, string>>;
 }
 
-/**
- * Runs commands on the files of an editable workspace. Each begins with exactly these files; what it changes of them is there
- * afterwards, and nothing else that it did.
- */
+/** Runs commands on the files of an editable workspace. Each starts with exactly these files. Only its changes to them are kept. */
 export function createCommandPort(options: CommandPortOptions): CommandPort {
-  // One at a time: what two change at once would depend on which is the first to end.
+  // One at a time: the result of two at once would depend on which ends first.
   let last: Promise<unknown> = Promise.resolve();
   return {
     allowed: options.allowed,
@@ -44,13 +58,13 @@ async function runOn(
       ...{ command, timeoutMs, env, limits },
       folder: folder === "." ? "" : folderName(folder),
       files: workspaceFiles(options, limits.filesBytes, (path) => leftOut.push(path)),
-      wants: (left) => askedFor(wantedFiles(left, refusals)),
-      longest: MAX_FILE_BYTES,
+      wants: (left) => pathsToTake(wantedFiles(left, refusals)),
+      maxFileBytes: MAX_FILE_BYTES,
     },
     signal,
   );
   const { changed, notes } = await takeOver(options, outcome, refusals);
-  if (leftOut.length > 0) notes.push(`Too large to be there: ${leftOut.slice(0, 5).join(", ")}.`);
+  if (leftOut.length > 0) notes.push(`Not there, because too large: ${leftOut.slice(0, 5).join(", ")}.`);
   return {
     stdout: outcome.stdout.toString("utf8"),
     stderr: outcome.stderr.toString("utf8"),
@@ -60,3 +74,204 @@ async function runOn(
     ...{ changed, notes },
   };
 }
+
+/** A path as the sandbox writes it: each character is one byte of the name. */
+const sandboxPath = (key: string): string => nameBytes(key).toString("latin1");
+
+/**
+ * The name of a folder as an argument of a program.
+ * @throws ToolError if it is not UTF-8
+ */
+function folderName(key: string): string {
+  const name = nameBytes(key);
+  if (!isUtf8(name)) throw new ToolError(`no command can be run in '${key}': its name is not UTF-8`);
+  return name.toString("utf8");
+}
+
+/** The share of `filesBytes` that the workspace's files may take; the rest is for the command. */
+const FILLED = 0.8;
+/** Files take whole pages of this many bytes. */
+const PAGE = 4_096;
+
+/**
+ * The files for a command in their current state, with links (which lead nowhere harmful in a sandbox), without private files, submodules
+ * and git's own data. Files that are too large to read are left out and reported.
+ * @throws ToolError if they do not fit into the sandbox
+ */
+async function* workspaceFiles(
+  files: CommandFiles,
+  filesBytes: number,
+  onLeftOut: (path: string) => void,
+): AsyncGenerator<PlacedFile> {
+  let left = filesBytes * FILLED;
+  for (const entry of (await files.workspace.tree("head")).values()) {
+    const { path, mode } = entry;
+    if (files.isPrivate(path) || !(mode.startsWith("100") || mode === "120000")) continue;
+    const bytes = await bytesOf(files, entry);
+    if (!bytes) {
+      onLeftOut(path);
+      continue;
+    }
+    left -= Math.ceil(bytes.length / PAGE) * PAGE;
+    if (left < 0)
+      throw new ToolError("no command can be run: the files of this repository are too many for the sandbox");
+    const kind = mode === "120000" || mode === "100755" ? mode : "100644";
+    yield { path: sandboxPath(path), mode: kind, bytes };
+  }
+}
+
+async function bytesOf({ workspace, edit }: CommandFiles, { path, mode, oid }: TreeEntry) {
+  if (mode === "120000") return Buffer.from((await workspace.readBlob(oid)).text, "utf8");
+  try {
+    return await edit.read(path);
+  } catch (error) {
+    if (error instanceof AppError && error.code === "too_large") return null;
+    throw error;
+  }
+}
+
+const GITIGNORE = ".gitignore";
+/** How many of these files are read; those nearest to the root first. */
+const MAX_IGNORE_FILES = 200;
+/** Read of each. */
+const MAX_IGNORE_BYTES = 64 * 1024;
+/** Comparisons of a path with a rule. A hostile repository could demand any number; beyond this no new file is ignored. */
+const MAX_IGNORE_STEPS = 10_000_000;
+
+/**
+ * Whether the repository ignores a new file, such as output of builds and tests. Uses the rules from before the command, which could
+ * change them; those of a folder win over those of its parents.
+ */
+export async function ignoreRules({ workspace, edit }: CommandFiles): Promise<(path: string) => boolean> {
+  const depth = (path: string) => path.split("/").length;
+  const paths = [...(await workspace.tree("head")).values()]
+    .filter(
+      ({ path, mode }) => mode.startsWith("100") && (path === GITIGNORE || path.endsWith(`/${GITIGNORE}`)),
+    )
+    .map(({ path }) => path)
+    .toSorted((a, b) => depth(a) - depth(b))
+    .slice(0, MAX_IGNORE_FILES);
+  const files = await Promise.all(
+    paths.map(async (path) => {
+      const rules = (await edit.read(path)).subarray(0, MAX_IGNORE_BYTES).toString("utf8").split("\n");
+      return {
+        prefix: path.slice(0, -GITIGNORE.length),
+        rules: rules.length,
+        match: createPathMatcher(rules),
+      };
+    }),
+  );
+  const nearestFirst = files.toReversed();
+  let steps = 0;
+  return (path) => {
+    for (const { prefix, rules, match } of nearestFirst) {
+      if (!path.startsWith(prefix)) continue;
+      steps += rules;
+      if (steps > MAX_IGNORE_STEPS) return false;
+      const { matched, takenBack } = match(path.slice(prefix.length));
+      if (matched || takenBack) return matched;
+    }
+    return false;
+  };
+}
+
+/** More files or bytes are a build and not a fix: then no file is taken. */
+const MAX_TAKEN_FILES = 500;
+const MAX_TAKEN_BYTES = 16 * 1024 * 1024;
+/** Of one file. */
+const MAX_FILE_BYTES = 4 * 1024 * 1024;
+
+const MAX_NOTES = 20;
+
+interface Refusals {
+  isPrivate(path: string): boolean;
+  isIgnored(path: string): boolean;
+}
+
+interface TakenOver {
+  /** Sorted paths of the files that are different now. */
+  changed: string[];
+  /** Notes for the model: changes that were not kept, and why. */
+  notes: string[];
+}
+
+const keyOf = (path: string) => decodeName(Buffer.from(path, "latin1"));
+
+/** The files to take: all that existed before, and new ones that the repository does not ignore; never private ones. */
+function wantedFiles(left: readonly LeftFile[], { isPrivate, isIgnored }: Refusals): LeftFile[] {
+  const wanted = left.filter(({ path, kind }) => {
+    const key = keyOf(path);
+    return !isPrivate(key) && (kind !== "new" || !isIgnored(key));
+  });
+  // Removals first: a file may have been replaced by a folder of its name, and the other way round.
+  return wanted.toSorted((a, b) => Number(b.kind === "gone") - Number(a.kind === "gone"));
+}
+
+/** The paths of files whose bytes are needed; empty if there are too many. */
+function pathsToTake(wanted: readonly LeftFile[]): string[] {
+  if (isTooMuch(wanted)) return [];
+  return wanted
+    .filter(({ kind, bytes }) => kind !== "gone" && bytes <= MAX_FILE_BYTES)
+    .map(({ path }) => path);
+}
+
+const isTooMuch = (wanted: readonly LeftFile[]) =>
+  wanted.length > MAX_TAKEN_FILES ||
+  wanted.reduce((sum, { bytes }) => sum + Math.min(bytes, MAX_FILE_BYTES), 0) > MAX_TAKEN_BYTES;
+
+/**
+ * Puts the files that a command left into the workspace: only regular files, and through the same checks as the model's own edits. Nothing
+ * is taken from a command that a limit ended: its files may be half written.
+ */
+async function takeOver(
+  files: CommandFiles,
+  outcome: SandboxOutcome,
+  refusals: Refusals,
+): Promise<TakenOver> {
+  const { left, odd, tooMany, taken, ended } = outcome;
+  const wanted = wantedFiles(left, refusals);
+  const changed: string[] = [];
+  const notes: string[] = [];
+  if (odd > 0) notes.push(`${odd} links, pipes or other entries that are not regular files were not kept.`);
+  if (ended !== null) return { changed, notes: ["None of its changes were kept.", ...notes] };
+  if (tooMany || isTooMuch(wanted)) {
+    return { changed, notes: ["It changed too many files: none of its changes were kept.", ...notes] };
+  }
+  const bytesOf = new Map(taken.map((file) => [file.path, file]));
+  const before = await files.workspace.tree("head");
+  for (const one of wanted) {
+    const key = keyOf(one.path);
+    try {
+      const kept = await keep(files.edit, one, { entry: before.get(key), file: bytesOf.get(one.path) });
+      if (kept.isChanged) changed.push(key);
+      if (!kept.isWhole) notes.push(`Only the content of '${key}' was kept, not its executable bit.`);
+    } catch (error) {
+      notes.push(`'${key}' was not kept: ${errorLine(error)}.`);
+    }
+  }
+  return { changed: changed.toSorted(), notes: fewOf(notes) };
+}
+
+/** Whether the file is different now, and whether all of it was kept: no fix may change an executable bit. */
+async function keep(
+  edit: CommandFiles["edit"],
+  { path, kind }: LeftFile,
+  { entry, file }: { entry: TreeEntry | undefined; file: TakenFile | undefined },
+): Promise<{ isChanged: boolean; isWhole: boolean }> {
+  const key = keyOf(path);
+  if (kind === "gone") {
+    await edit.remove(key);
+    return { isChanged: true, isWhole: true };
+  }
+  if (!file) throw new Error("it is too large");
+  const before = kind === "changed" ? entry : undefined;
+  const isWhole = file.executable === (before?.mode === "100755");
+  const isChanged = !before || !file.bytes.equals(await edit.read(key));
+  if (isChanged) await edit.write(key, file.bytes);
+  return { isChanged, isWhole };
+}
+
+const fewOf = (notes: readonly string[]) =>
+  notes.length > MAX_NOTES
+    ? [...notes.slice(0, MAX_NOTES), `And more, ${notes.length} notes in all.`]
+    : [...notes];

@@ -2,53 +2,55 @@ import { constants } from "node:fs";
 import { access } from "node:fs/promises";
 import { delimiter, isAbsolute, join } from "node:path";
 import { AppError, errorLine } from "../errors.ts";
-import { limitsFor } from "./limits.ts";
+import { limitsFor, mountsOf, type Sandbox, type VisiblePaths } from "./bubblewrap.ts";
 import { runInSandbox } from "./run-in-sandbox.ts";
-import type { Sandbox } from "./sandbox.ts";
 import { isKnownProcessor } from "./seccomp.ts";
-import { mountsOf, type Seen } from "./system-folders.ts";
 
-/** A sandbox that works here, or why there is none and what to do about it. */
-export type SandboxFound = { sandbox: Sandbox } | { sandbox: null; why: string; remedy: string };
+/** A sandbox that works on this machine, or the reason and the remedy. */
+type SandboxFound = { sandbox: Sandbox } | { sandbox: null; why: string; remedy: string };
 
-export interface FindOptions extends Seen {
-  /** PATH, on which bubblewrap is looked for. */
+export interface FindOptions extends VisiblePaths {
+  /** PATH, to find bubblewrap. */
   searchPath: string;
   signal: AbortSignal;
 }
 
 const INSTALL =
-  "Install bubblewrap 0.8 or newer, or do without: fixes are then not tried out. Hunkwise's image has none; docs/operations.md " +
-  'says under "Commands of a repository" what a container needs.';
+  "Install bubblewrap 0.8 or newer. Without it, fixes run no commands. Hunkwise's image does not contain it; see \"Commands of a " +
+  'repository" in docs/operations.md for what a container needs.';
 
-/** What a machine says that does not let walls be built, and what helps. */
+/** Messages of bubblewrap on machines that do not allow sandboxes, and the remedy. */
 const faults: readonly { says: RegExp; remedy: string }[] = [
   { says: /Unknown option|Can't find source path.*--/, remedy: INSTALL },
   {
     says: /mount proc|mounting proc/i,
     remedy:
-      "A container hides parts of /proc: start it with `--security-opt systempaths=unconfined`, or run the worker outside of one.",
+      "A container hides parts of /proc: start it with `--security-opt systempaths=unconfined`, or run the worker outside of a container.",
   },
   {
     says: /namespace|uid map|Operation not permitted|clone|unshare/i,
     remedy:
-      "Let users make namespaces: `sysctl user.max_user_namespaces`, on Debian kernel.unprivileged_userns_clone=1, on Ubuntu " +
+      "Allow users to create namespaces: `sysctl user.max_user_namespaces`, on Debian kernel.unprivileged_userns_clone=1, on Ubuntu " +
       "kernel.apparmor_restrict_unprivileged_userns=0; a container needs `--security-opt seccomp=unconfined` and `apparmor=unconfined`.",
   },
-  { says: /Permission denied|No such file/, remedy: "Let every user read the programs that are named here." },
+  {
+    says: /Permission denied|No such file/,
+    remedy: "Make the programs that the error names readable for every user.",
+  },
 ];
 
-/** Finds bubblewrap and runs a command behind both walls, because a program that is there need not work. Takes half a second. */
-export async function findSandbox({ searchPath, signal, ...seen }: FindOptions): Promise<SandboxFound> {
+/** Finds bubblewrap and tries it with one command, because an installed program need not work here. Takes half a second. */
+export async function findSandbox({ searchPath, signal, ...visible }: FindOptions): Promise<SandboxFound> {
   const none = (why: string, remedy: string): SandboxFound => ({ sandbox: null, why, remedy });
   if (process.platform !== "linux")
-    return none(`there is none for ${process.platform}`, "Run Hunkwise on Linux.");
-  if (!isKnownProcessor(process.arch)) return none(`there is none for ${process.arch}`, "Use x64 or arm64.");
+    return none(`there is no sandbox for ${process.platform}`, "Run Hunkwise on Linux.");
+  if (!isKnownProcessor(process.arch))
+    return none(`there is no sandbox for ${process.arch}`, "Use x64 or arm64.");
   const bwrap = await findOnPath("bwrap", searchPath);
   if (bwrap === undefined) return none("bubblewrap (bwrap) is not on PATH", INSTALL);
-  const sandbox: Sandbox = { ...mountsOf(seen), bwrap, node: process.execPath };
+  const sandbox: Sandbox = { ...mountsOf(visible), bwrap, node: process.execPath };
   try {
-    await proveIt(sandbox, signal);
+    await tryOut(sandbox, signal);
     return { sandbox };
   } catch (error) {
     signal.throwIfAborted();
@@ -59,17 +61,17 @@ export async function findSandbox({ searchPath, signal, ...seen }: FindOptions):
 
 const PROBE_MS = 20_000;
 
-async function proveIt(sandbox: Sandbox, signal: AbortSignal): Promise<void> {
+async function tryOut(sandbox: Sandbox, signal: AbortSignal): Promise<void> {
   const { exitCode, stdout, stderr } = await runInSandbox(
     sandbox,
     {
-      command: "echo walls",
-      ...{ folder: "", env: {}, files: [], timeoutMs: PROBE_MS, wants: () => [], longest: 0 },
+      command: "echo works",
+      ...{ folder: "", env: {}, files: [], timeoutMs: PROBE_MS, wants: () => [], maxFileBytes: 0 },
       limits: { ...limitsFor(256), spareBytes: 0 },
     },
     signal,
   );
-  if (exitCode === 0 && stdout.toString() === "walls\n") return;
+  if (exitCode === 0 && stdout.toString() === "works\n") return;
   throw new AppError(
     "child_died",
     `A command in the sandbox ended with ${exitCode}: ${stderr.toString().trim()}`,
@@ -77,7 +79,7 @@ async function proveIt(sandbox: Sandbox, signal: AbortSignal): Promise<void> {
 }
 
 async function findOnPath(name: string, searchPath: string): Promise<string | undefined> {
-  // A relative folder would let the current directory decide which program runs.
+  // In a relative folder, the current directory would decide which program runs.
   for (const folder of searchPath.split(delimiter).filter(isAbsolute)) {
     const path = join(folder, name);
     if (

@@ -1,16 +1,30 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, openSync, readdirSync } from "node:fs";
+import { basename, extname, join } from "node:path";
+import { z } from "zod";
 import { AppError } from "../errors.ts";
-import type { End } from "./answers.ts";
-import type { SandboxLimits } from "./limits.ts";
-import { Room } from "./room.ts";
-import type { Sandbox } from "./sandbox.ts";
+import { ownerVariable } from "../git/owner.ts";
+import { killProgram, programGroup } from "../git/run-process.ts";
+import {
+  type Command,
+  innerArguments,
+  outerArguments,
+  type Sandbox,
+  type SandboxLimits,
+} from "./bubblewrap.ts";
 import { isKnownProcessor, systemCallFilter } from "./seccomp.ts";
-import { type Command, secondWall } from "./walls.ts";
-import type { LeftFile, ToWarden } from "./warden/messages.ts";
+import {
+  encodeFrame,
+  FrameReader,
+  type FromSupervisor,
+  type LeftFile,
+  type ToSupervisor,
+} from "./supervisor/protocol.ts";
 
-/** A file for the workspace, by its name with each character a byte. */
+/** A file for the workspace. In its path each character is one byte of the name (Latin-1). */
 export interface PlacedFile {
   path: string;
-  mode: Extract<ToWarden, { kind: "file" }>["mode"];
+  mode: Extract<ToSupervisor, { kind: "file" }>["mode"];
   bytes: Uint8Array;
 }
 
@@ -18,21 +32,20 @@ export interface SandboxRun extends Command {
   files: AsyncIterable<PlacedFile> | Iterable<PlacedFile>;
   timeoutMs: number;
   limits: SandboxLimits;
-  /** Which of the files that are different are wanted; asked once, when nothing of the command is left. */
+  /** Chooses the changed files to collect. Called once, after the last process of the command has ended. */
   wants: (left: readonly LeftFile[]) => readonly string[];
-  /** Bytes of the longest file that is handed out. */
-  longest: number;
+  /** Longest file to collect, in bytes. */
+  maxFileBytes: number;
 }
 
-/** For putting the files there, and taking them. */
-const GRACE_MS = 100_000;
-
-/** One of the files that were wanted. */
+/** A file that `wants` chose. */
 export interface TakenFile {
   path: string;
   executable: boolean;
   bytes: Buffer;
 }
+
+type End = Extract<FromSupervisor, { kind: "end" }>;
 
 export interface SandboxOutcome extends Omit<End, "kind" | "exitCode"> {
   exitCode: number;
@@ -41,9 +54,13 @@ export interface SandboxOutcome extends Omit<End, "kind" | "exitCode"> {
   taken: TakenFile[];
 }
 
+/** For copying the files in and out. */
+const GRACE_MS = 100_000;
+
 /**
- * Runs a command where it can do no harm, on files that are put there for it. When this settles, nothing of it is left: no process, no
- * file. Rejects with `aborted`, or with `child_died` where no sandbox can be built or it breaks.
+ * Runs a command in a sandbox, on the given files. When this settles, no process and no file of it is left.
+ *
+ * @throws AppError `aborted`; `child_died` if the sandbox cannot be built or fails
  */
 export async function runInSandbox(
   sandbox: Sandbox,
@@ -51,30 +68,28 @@ export async function runInSandbox(
   signal: AbortSignal,
 ): Promise<SandboxOutcome> {
   if (signal.aborted) throw new AppError("aborted", "Stopped before a command was run");
-  // The warden keeps the time; this is for one that does not.
+  // The supervisor enforces the time limit; this one is for a supervisor that does not.
   const inTime = AbortSignal.any([signal, AbortSignal.timeout(run.timeoutMs + GRACE_MS)]);
-  await using room = new Room(sandbox, run.limits, run.longest, inTime);
-  for await (const { path, mode, bytes } of run.files) await room.send({ kind: "file", path, mode }, bytes);
-  await room.send(orderFor(sandbox, run), filter());
-  const { end, stdout, stderr } = await readEnd(room);
+  await using session = new Session(sandbox, run.limits, run.maxFileBytes, inTime);
+  for await (const { path, mode, bytes } of run.files)
+    await session.send({ kind: "file", path, mode }, bytes);
+  await session.send(orderFor(sandbox, run), filter());
+  const { end, stdout, stderr } = await readEnd(session);
   const { exitCode, kind: _, ...rest } = end;
   if (exitCode === null && rest.ended === null) {
-    throw new AppError(
-      "child_died",
-      `The second wall of the sandbox cannot be built: ${stderr.toString().trim()}`,
-    );
+    throw new AppError("child_died", `The inner sandbox cannot be built: ${stderr.toString().trim()}`);
   }
   const paths = run.wants(rest.left);
-  const taken = paths.length === 0 ? [] : await take(room, paths, run.longest);
+  const taken = paths.length === 0 ? [] : await take(session, paths, run.maxFileBytes);
   return { ...rest, exitCode: exitCode ?? 128 + 9, stdout, stderr, taken };
 }
 
-function orderFor(sandbox: Sandbox, run: SandboxRun): ToWarden {
+function orderFor(sandbox: Sandbox, run: SandboxRun): ToSupervisor {
   const { memoryBytes, spareBytes, files, outputBytes, keptBytes } = run.limits;
   return {
     kind: "run",
-    program: "/warden/bwrap",
-    args: secondWall(sandbox, run.limits, run),
+    program: "/supervisor/bwrap",
+    args: innerArguments(sandbox, run.limits, run),
     timeoutMs: run.timeoutMs,
     ...{ memoryBytes, spareBytes, files, outputBytes, keptBytes },
   };
@@ -87,27 +102,180 @@ function filter(): Buffer {
   return systemCallFilter(arch);
 }
 
-async function readEnd(room: Room): Promise<{ end: End; stdout: Buffer; stderr: Buffer }> {
+async function readEnd(session: Session): Promise<{ end: End; stdout: Buffer; stderr: Buffer }> {
   const output: Record<"stdout" | "stderr", Buffer> = { stdout: Buffer.alloc(0), stderr: Buffer.alloc(0) };
   for (;;) {
-    const { answer, body } = await room.next();
-    if (answer.kind === "end") return { end: answer, ...output };
-    if (answer.kind === "stdout" || answer.kind === "stderr") output[answer.kind] = body;
-    else throw new AppError("child_died", `The sandbox says '${answer.kind}' before the command has ended`);
+    const { message, body } = await session.next();
+    if (message.kind === "end") return { end: message, ...output };
+    if (message.kind === "stdout" || message.kind === "stderr") output[message.kind] = body;
+    else throw new AppError("child_died", `The sandbox sent '${message.kind}' before the command ended`);
   }
 }
 
-async function take(room: Room, paths: readonly string[], longest: number): Promise<TakenFile[]> {
-  const asked = new Set(paths);
+async function take(session: Session, paths: readonly string[], maxBytes: number): Promise<TakenFile[]> {
+  const expected = new Set(paths);
   const taken: TakenFile[] = [];
-  await room.send({ kind: "take", paths, maxBytes: longest });
+  await session.send({ kind: "take", paths, maxBytes });
   for (;;) {
-    const { answer, body: bytes } = await room.next();
-    if (answer.kind === "taken") return taken;
-    // Each one that was asked for once, and nothing else.
-    if (answer.kind !== "file" || !asked.delete(answer.path) || bytes.length > longest) {
-      throw new AppError("child_died", "The sandbox hands out what it was not asked for");
+    const { message, body: bytes } = await session.next();
+    if (message.kind === "taken") return taken;
+    // Each requested file at most once, and nothing else.
+    if (message.kind !== "file" || !expected.delete(message.path) || bytes.length > maxBytes) {
+      throw new AppError("child_died", "The sandbox sent a file that was not requested");
     }
-    taken.push({ path: answer.path, executable: answer.executable, bytes });
+    taken.push({ path: message.path, executable: message.executable, bytes });
+  }
+}
+
+const size = z.int().min(0);
+
+/** The command may have taken over the supervisor, so every message is checked. */
+const Message: z.ZodType<FromSupervisor> = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.enum(["stdout", "stderr"]) }),
+  z.strictObject({
+    kind: z.literal("end"),
+    exitCode: z.int().min(0).max(255).nullable(),
+    ended: z.enum(["timeout", "memory", "files", "output"]).nullable(),
+    truncated: z.boolean(),
+    left: z.array(
+      z.strictObject({ path: z.string(), kind: z.enum(["new", "changed", "gone"]), bytes: size }),
+    ),
+    odd: size,
+    tooMany: z.boolean(),
+  }),
+  z.strictObject({ kind: z.literal("file"), path: z.string(), executable: z.boolean() }),
+  z.strictObject({ kind: z.literal("taken") }),
+  z.strictObject({ kind: z.literal("fault"), message: z.string() }),
+]);
+
+interface Received {
+  message: FromSupervisor;
+  body: Buffer;
+}
+
+/** The user `nobody`. As root the process limit would not hold, and files of root would be readable. */
+const NOBODY = 65_534;
+/** How long a session may take to end before it is killed. */
+const END_MS = 5_000;
+const STDERR_KEPT = 8_192;
+/** Bytes of the line that replaces the middle of a long output. */
+const GAP_BYTES = 200;
+
+/** One outer sandbox with its supervisor. Disposing of it ends every process in it. */
+class Session implements AsyncDisposable {
+  readonly #child: ChildProcess;
+  readonly #received: AsyncGenerator<Received>;
+  readonly #closed: Promise<void>;
+  readonly #signal: AbortSignal;
+  #stderr = "";
+  #drained: PromiseWithResolvers<void> | null = null;
+
+  constructor(sandbox: Sandbox, limits: SandboxLimits, maxFileBytes: number, signal: AbortSignal) {
+    this.#signal = signal;
+    this.#child = start(sandbox, limits);
+    const { stdin, stderr } = this.#child;
+    this.#closed = new Promise((resolve) => {
+      this.#child.once("error", (error) => {
+        this.#stderr += error.message;
+        resolve();
+      });
+      this.#child.once("close", () => resolve());
+    });
+    stdin?.on("drain", () => this.#drained?.resolve());
+    // `next` reports a session that has ended.
+    stdin?.on("error", () => this.#drained?.resolve());
+    stderr?.setEncoding("utf8").on("data", (text: string) => {
+      this.#stderr = (this.#stderr + text).slice(-STDERR_KEPT);
+    });
+    void this.#closed.then(() => this.#drained?.resolve());
+    signal.addEventListener("abort", this.#close, { once: true });
+    this.#received = this.#read(limits, maxFileBytes);
+  }
+
+  /** Resolves when the pipe can take more. */
+  async send(message: ToSupervisor, body?: Uint8Array): Promise<void> {
+    this.#throwIfAborted();
+    const { stdin } = this.#child;
+    if (!stdin?.writable || stdin.write(encodeFrame(message, body))) return;
+    this.#drained = Promise.withResolvers();
+    await this.#drained.promise;
+  }
+
+  /**
+   * The next message.
+   * @throws AppError `aborted`; `child_died` if the session has ended or the supervisor reports a fault
+   */
+  async next(): Promise<Received> {
+    const { value } = await this.#received.next().catch((error: unknown) => {
+      this.#throwIfAborted();
+      throw new AppError("child_died", "The sandbox sent an unreadable message", { cause: error });
+    });
+    this.#throwIfAborted();
+    if (!value) {
+      await this.#closed;
+      throw new AppError("child_died", `The sandbox has ended: ${this.#stderr.trim() || "no reason given"}`);
+    }
+    if (value.message.kind === "fault")
+      throw new AppError("child_died", `In the sandbox: ${value.message.message}`);
+    return value;
+  }
+
+  /** Resolves when no process of the session is left. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#signal.removeEventListener("abort", this.#close);
+    this.#close();
+    const kill = setTimeout(() => killProgram(this.#child, "SIGKILL"), END_MS);
+    await this.#closed;
+    clearTimeout(kill);
+  }
+
+  /** The supervisor ends when its input is closed. As it started all other processes of the namespace, they end with it. */
+  #close = () => {
+    this.#child.stdin?.destroy();
+    this.#child.stdout?.destroy();
+  };
+
+  #throwIfAborted(): void {
+    if (this.#signal.aborted) throw new AppError("aborted", "Stopped while a command was running");
+  }
+
+  async *#read({ keptBytes }: SandboxLimits, maxFileBytes: number): AsyncGenerator<Received> {
+    const reader = new FrameReader(Math.max(maxFileBytes + 1, 2 * keptBytes + GAP_BYTES));
+    for await (const piece of this.#child.stdout ?? []) {
+      for (const { header, body } of reader.push(piece)) yield { message: Message.parse(header), body };
+    }
+  }
+}
+
+const supervisorFolder = join(import.meta.dirname, "supervisor");
+const suffix = extname(import.meta.filename);
+/** All code that the sandbox gets: this folder, and the package.json that makes its files modules. */
+const supervisorFiles = [
+  ...readdirSync(supervisorFolder)
+    .filter((name) => extname(name) === suffix)
+    .map((name) => join(supervisorFolder, name)),
+  join(import.meta.dirname, "../../package.json"),
+];
+
+function start(sandbox: Sandbox, limits: SandboxLimits): ChildProcess {
+  // As open files: `nobody` need not be able to read the folder that contains them.
+  const open = supervisorFiles.map((file) => openSync(file, "r"));
+  const code = new Map(supervisorFiles.map((file, index) => [basename(file), index + 3]));
+  const isRoot = process.getuid?.() === 0;
+  try {
+    return spawn(
+      sandbox.bwrap,
+      [...outerArguments(sandbox, limits, code), "/supervisor/node", `/supervisor/main${suffix}`],
+      {
+        cwd: "/",
+        // Not passed on into the sandbox. A server that starts later uses it to find leftovers of a killed one.
+        env: { ...ownerVariable },
+        stdio: ["pipe", "pipe", "pipe", ...open],
+        ...programGroup(),
+        ...(isRoot ? { uid: NOBODY, gid: NOBODY } : {}),
+      },
+    );
+  } finally {
+    for (const fd of open) closeSync(fd);
   }
 }

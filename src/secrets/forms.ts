@@ -1,16 +1,60 @@
-import {
-  form,
-  isLogin,
-  looksLikeAwsKey,
-  looksLikePassword,
-  looksLikeToken,
-  random,
-  randomWithDigit,
-  type SecretForm,
-} from "./secret-form.ts";
+import { isPlaceholder, isWordLike, looksMixed, looksRandom, partsOfName } from "./randomness.ts";
+import type { TextRange } from "./ranges.ts";
+
+/**
+ * A format that identifies a secret. Each pattern is linear: it only starts at the beginning of a run of its characters, and its repeated
+ * parts cannot be split in two ways.
+ */
+interface SecretForm {
+  kind: string;
+  /** In lower case. A text without any of them contains no secret of this form. */
+  hints: readonly string[];
+  pattern: RegExp;
+  /** Whether a match of the pattern is a secret. */
+  accept(found: string): boolean;
+}
+
+type Accept = SecretForm["accept"];
+
+const form = (kind: string, hints: string, pattern: RegExp, accept: Accept = noPlaceholder): SecretForm => ({
+  ...{ kind, hints: hints.split(" "), pattern, accept },
+});
+
+function noPlaceholder(found: string): boolean {
+  return !isPlaceholder(found);
+}
+
+/** For forms of any length, with characters that names have as well. */
+function random(found: string): boolean {
+  return noPlaceholder(found) && !isWordLike(found.replace(/^[a-z]+[-_.]/, ""));
+}
+
+function randomWithDigit(found: string): boolean {
+  return /\d/.test(found.slice(4)) && random(found);
+}
+
+/** Whether base64 holds `name:password`. */
+function isLogin(encoded: string): boolean {
+  return /^[\x20-\x39\x3b-\x7e]{0,100}:[\x20-\x7e]{6,}$/.test(
+    Buffer.from(encoded, "base64").toString("latin1"),
+  );
+}
+
+function looksLikePassword(value: string): boolean {
+  return looksRandom(value, 8) || (looksMixed(value, 8) && !partsOfName(value));
+}
+
+/** The key has no mark of its own: forty characters of base64, in a text that names AWS. */
+function looksLikeAwsKey(value: string): boolean {
+  return looksRandom(value, 40) && /[A-Z]/.test(value) && /[a-z]/.test(value);
+}
+
+function looksLikeToken(value: string): boolean {
+  return looksRandom(value, 20);
+}
 
 const codeHosts: SecretForm[] = [
-  // The newest tokens of installations hold a JSON web token, hence dot and dash, and have some 520 characters.
+  // The newest tokens of installations contain a JSON web token, hence dot and dash, and have about 520 characters.
   form("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_", /(?<!\w)gh[pousr]_[\w-]{16,}(?:\.[\w-]+)*/g),
   form("GitHub fine-grained token", "github_pat_", /(?<!\w)github_pat_\w{22,}/g),
   form(
@@ -183,8 +227,8 @@ const anywhere: SecretForm[] = [
   ),
 ];
 
-/** What the issuers of secrets say about their forms, and what their keys look like where they say nothing. */
-export const secretForms: readonly SecretForm[] = [
+/** Formats that the issuers of secrets document, and otherwise the observed formats of their keys. */
+const secretForms: readonly SecretForm[] = [
   ...codeHosts,
   ...clouds,
   ...messages,
@@ -195,3 +239,114 @@ export const secretForms: readonly SecretForm[] = [
   ...work,
   ...anywhere,
 ];
+
+/**
+ * A name, an assignment operator, and a value, in the syntax of code, configuration and shells. A match starts at the beginning of a name.
+ */
+const assignment =
+  /(?<![\w.-])([\w.-]{2,80})(["'`]?\s{0,3}(?::=|=>|[:=])\s{0,3}["'`]?)([^\s"'`,;(){}[\]<>$\\]{8,500})/dg;
+
+/** Endings of a name whose value is a secret. */
+const secretName =
+  /(?:pass(?:word|wd|phrase)?|pwd|secret|token|api_?key|app_?key|access_?key|account_?key|private_?key|signing_?key|encryption_?key|master_?key|auth_?key|secret_?key|credentials?|_pat)$/i;
+const hints = /pass|pwd|secret|token|key|credential|_pat/i;
+
+/** Code after the value: a call or a member access is not a literal. */
+const goesOn = /[(){}[\]<>$]/;
+
+const fewestCharacters = 12;
+
+/** A word of a name has three letters. */
+const word = /^(?:[A-Z]{3}|[A-Za-z][a-z]{2})/;
+const fewestParts = 3;
+
+/** The address of an account or a coin, which is shorter than a key, and values that their issuer calls public. */
+const publicValue = /^(?:0x[\da-f]{40}$|pk_(?:test|live)_)/i;
+
+/** Whether the value is public, or the name of a token or key in code. */
+function isNoSecret(value: string): boolean {
+  if (publicValue.test(value)) return true;
+  const parts = partsOfName(value) ?? [];
+  return parts.length >= fewestParts && parts.some((part) => word.test(part));
+}
+
+/** Values that look random and are assigned to a name like `password`. Linear in the text's length. */
+function assignedSecretsIn(text: string): TextRange[] {
+  if (!hints.test(text)) return [];
+  const found: TextRange[] = [];
+  for (const { 1: name = "", 3: value = "", indices } of text.matchAll(assignment)) {
+    const [start, end] = indices?.[3] ?? [0, 0];
+    if (!secretName.test(name.replaceAll("-", "_")) || goesOn.test(text.charAt(end))) continue;
+    if (looksRandom(value, fewestCharacters) && !isNoSecret(value)) found.push({ start, end });
+  }
+  return found;
+}
+
+/** The beginning of a key in PEM or PuTTY format. */
+const beginning = /-----BEGIN (?:[A-Z\d]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----|Private-Lines: \d{1,4}(?!\d)/g;
+/** Text between the lines of a quoted key: line ends, including escaped ones, marks of quotes, diffs and strings. */
+const between = /(?:\\[nrt]|[\s>|"'`,;.\\*+[\]()]|-(?!----)|\d{1,7} +│)*/y;
+const ending = /-{5,6}END [A-Z\d ]{0,40}-----/y;
+/** A header that PGP and encrypted keys have before their body. */
+const headerLine = /[A-Z][A-Za-z-]{2,20}: [^\n\\]{0,200}/y;
+const lineOfKey = /[A-Za-z\d/][\w+/]{15,}={0,2}|[A-Za-z\d/][\w+/]{0,15}={1,2}/y;
+const shortLine = /[A-Za-z\d/][A-Za-z\d/+]{0,15}(?=[\s\\nr"'`,>|*.+]{1,20}-{5,6}END )/y;
+
+const mostHeaders = 6;
+/** A shorter key is a placeholder. */
+const fewestKeyCharacters = 40;
+
+/** Private keys, from the first line to the last, or to the end of their characters. Linear in the text's length. */
+function privateKeysIn(text: string): TextRange[] {
+  if (!text.includes("PRIVATE KEY") && !text.includes("Private-Lines")) return [];
+  const found: TextRange[] = [];
+  for (const match of text.matchAll(beginning)) {
+    const body = bodyAt(text, match.index + match[0].length);
+    if (body.characters >= fewestKeyCharacters) found.push({ start: match.index, end: body.end });
+  }
+  return found;
+}
+
+/** The number of key characters that follow, and the end of the key with its last line. */
+function bodyAt(text: string, start: number): { end: number; characters: number } {
+  const length = (pattern: RegExp, at: number) => {
+    pattern.lastIndex = at;
+    return pattern.exec(text)?.[0].length ?? 0;
+  };
+  let end = start;
+  let characters = 0;
+  let headers = 0;
+  for (let at = start; ; ) {
+    at += length(between, at);
+    const last = length(ending, at);
+    if (last > 0) return { end: at + last, characters };
+    const line = length(lineOfKey, at) || length(shortLine, at);
+    const header = line === 0 && characters === 0 && headers++ < mostHeaders ? length(headerLine, at) : 0;
+    if (line + header === 0) return { end, characters };
+    at += line + header;
+    if (line > 0) end = at;
+    characters += line;
+  }
+}
+
+/** Escapes of JSON and of terminals. Their letters belong to no word, so a token right after an escaped line end is still recognised. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it is what is looked for
+const escapes = /\\(?:[nrt]|u[\da-fA-F]{4}(?:\[[\d;]{0,10}m)?)|\u001b\[[\d;]{0,10}m/g;
+
+/** Secrets that are recognisable by their form. Linear in the text's length. */
+export function secretFormsIn(written: string): TextRange[] {
+  const text = written.replaceAll(escapes, (found) => " ".repeat(found.length));
+  const small = text.toLowerCase();
+  const known = secretForms.filter(({ hints }) => hints.some((hint) => small.includes(hint)));
+  return [
+    ...privateKeysIn(text),
+    ...known.flatMap((form) => placesOf(form, text)),
+    ...assignedSecretsIn(text),
+  ];
+}
+
+function placesOf({ pattern, accept }: SecretForm, text: string): TextRange[] {
+  return [...text.matchAll(pattern)]
+    .filter(([found]) => accept(found))
+    .map(({ 0: found, index }) => ({ start: index, end: index + found.length }));
+}

@@ -1,33 +1,32 @@
-import { type Needle, NeedleIndex } from "./needle-index.ts";
-import { type Range, withoutRanges } from "./ranges.ts";
-import { readingsOf } from "./reading.ts";
+import { type Needle, NeedleIndex, readingsOf } from "./needle-index.ts";
+import { type TextRange, withoutRanges } from "./ranges.ts";
 import { exactSpellings, mightBeWords, needlesOf, plainSpellings } from "./spellings.ts";
 
 interface LiveSecret {
   needles: readonly Needle[];
-  /** Of one that is too short for the index. */
+  /** Spellings of a secret that is too short for the index. */
   exact: readonly string[];
   plain: readonly string[];
 }
 
-/** Registered values that must not appear in any log line or public text, whoever writes it. */
+/** Registered values, which must not appear in any log line or public text. */
 const keptSecrets = new Map<string, LiveSecret>();
 const passingSecrets = new Map<string, LiveSecret>();
 const index = new NeedleIndex();
 let exactTexts: readonly string[] = [];
 let plainTexts: readonly string[] = [];
 
-/** Tokens live an hour and are many: the oldest are forgotten, and their form gives them away still. */
+/** Tokens live an hour and are many: the oldest are dropped, and are still recognised by their form. */
 const mostPassing = 100;
 const SHORTEST_SECRET = 8;
 
 /**
- * Has a value taken out wherever text leaves this process from now on. `keep` is for those of the environment; tokens pass.
+ * From now on, removes a value from all text that leaves this process. `keep` is for secrets of the environment; tokens expire.
  *
- * One of 12 letters and digits or more is found in any case, as it is, as JSON, URLs and HTML write it, as base64 (also within a longer
- * text), hex or numbers, backwards, and with anything but letters and digits put between; one of 24 characters or more in parts
- * of 16 as well. A shorter one is found as it stands in those spellings. Values under 8 characters, and those that might
- * be ordinary words, are left alone: to replace them would eat text, and show what they are.
+ * A value with 12 or more letters and digits is found in any case; as it is; as written in JSON, URLs and HTML; as base64 (also within a
+ * longer text), hex or numbers; backwards; and with any other characters inserted. A value of 24 or more characters is also found in parts
+ * of 16. A shorter one is only found in those spellings exactly. Values under 8 characters, and those that might be ordinary words, are not
+ * replaced: that would damage text and reveal the value.
  */
 export function registerSecret(value: string, options: { keep: boolean } = { keep: false }): void {
   if (value.length < SHORTEST_SECRET || mightBeWords(value)) return;
@@ -54,14 +53,14 @@ function forget(value: string): void {
   passingSecrets.delete(value);
 }
 
-/** Whether a registered value stands in the text, in any spelling. Linear in its length. */
+/** Whether the text contains a registered value, in any spelling. Linear in its length. */
 export function holdsLiveSecret(text: string): boolean {
   if (exactTexts.some((exact) => text.includes(exact))) return true;
   return !index.isEmpty && readingsOf(text).some((reading) => index.rangesIn(reading, true).length > 0);
 }
 
-/** Where registered values stand, in any spelling. Linear in the text's length. */
-export function liveSecretsIn(text: string): Range[] {
+/** Positions of registered values, in any spelling. Linear in the text's length. */
+export function liveSecretsIn(text: string): TextRange[] {
   const ranges = index.isEmpty ? [] : readingsOf(text).flatMap((reading) => index.rangesIn(reading));
   return [...ranges, ...exactTexts.flatMap((exact) => placesOf(exact, text))];
 }
@@ -72,15 +71,15 @@ export function withoutLiveSecrets(text: string): string {
 }
 
 /**
- * Whether a registered value stands in the text as it is or as JSON writes it; of a key in lines, one of them is enough. Some
- * hundred times as fast as a look for every spelling: for what is long and asked all the time.
+ * Whether the text contains a registered value as it is or as written in JSON; one line of a multi-line key is enough. Some hundred times
+ * faster than a search for every spelling: for long texts and frequent checks.
  */
 export function holdsPlainSecret(text: string): boolean {
   return plainTexts.some((plain) => text.includes(plain));
 }
 
-function placesOf(wanted: string, text: string): Range[] {
-  const found: Range[] = [];
+function placesOf(wanted: string, text: string): TextRange[] {
+  const found: TextRange[] = [];
   for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + wanted.length))
     found.push({ start: at, end: at + wanted.length });
   return found;

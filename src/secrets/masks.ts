@@ -1,35 +1,102 @@
 import { createHash, randomBytes } from "node:crypto";
 import { escapeInvisible } from "../text/escape-invisible.ts";
-import { censored, type Range } from "./ranges.ts";
+import { type Needle, NeedleIndex, type Places, type Reading, SHORTEST_NEEDLE } from "./needle-index.ts";
+import { isWordLike } from "./randomness.ts";
+import { censored, merged, type TextRange, valuesIn } from "./ranges.ts";
 import { secretsIn } from "./redact.ts";
-import { merged, valuesIn } from "./secret-values.ts";
 import { exactSpellings, mightBeWords } from "./spellings.ts";
-import { SHORTEST_VALUE, ValueIndex } from "./value-index.ts";
 
-/** Which number stands for which value, by a salted hash of it: what a run keeps of its masks. */
+/** The minimum length of a value. */
+const SHORTEST_VALUE = SHORTEST_NEEDLE;
+/** More would fill the memory. Values that are not stored are still found if their form shows that they are secrets. */
+const MOST_VALUES = 20_000;
+/** For short values with the same end. All of them are compared at each occurrence of that end, so more would slow the search. */
+const MOST_ALIKE = 32;
+/** A random value of this length is recognised by a part of it, because long lines are shown cut off. */
+const LONG = 24;
+const PART = 16;
+const token = /^[\w+/=.~-]+$/;
+
+/** Finds many values, as they are written, in one pass. */
+class ValueIndex {
+  readonly #needles = new NeedleIndex();
+  readonly #known = new Set<string>();
+  /** How many values end with these characters, among those that are not found by parts. */
+  readonly #alike = new Map<string, number>();
+
+  /** The number of values. It only grows. */
+  get size(): number {
+    return this.#known.size;
+  }
+
+  /** Skips a value that is too short, known, or over the limit. */
+  add(value: string): void {
+    const isTaken = value.length >= SHORTEST_VALUE && this.#known.size < MOST_VALUES;
+    if (!isTaken || this.#known.has(value)) return;
+    const needle = needleOf(value);
+    if (needle.least === value.length && this.#isCommonEnd(value.slice(-SHORTEST_VALUE))) return;
+    this.#known.add(value);
+    this.#needles.add(needle);
+  }
+
+  #isCommonEnd(end: string): boolean {
+    const alike = this.#alike.get(end) ?? 0;
+    this.#alike.set(end, alike + 1);
+    return alike >= MOST_ALIKE;
+  }
+
+  /** Positions of values, or of identifying parts of long ones; they may overlap. */
+  rangesIn(text: string): TextRange[] {
+    return this.#needles.isEmpty ? [] : this.#needles.rangesIn(asWritten(text));
+  }
+}
+
+function needleOf(value: string): Needle {
+  const { codes } = asWritten(value);
+  const isInParts = value.length >= LONG && token.test(value) && !isWordLike(value);
+  return { secret: value, codes, least: isInParts ? PART : codes.length };
+}
+
+/** Each UTF-16 unit without its high byte, which is not needed to distinguish secrets. */
+function asWritten(text: string): Reading {
+  const codes = new Uint8Array(text.length);
+  for (let at = 0; at < text.length; at++) codes[at] = text.charCodeAt(at);
+  return { length: text.length, codes, places: () => placesIn(text.length) };
+}
+
+function placesIn(length: number): Places {
+  const places = { starts: new Uint32Array(length), ends: new Uint32Array(length) };
+  for (let at = 0; at < length; at++) {
+    places.starts[at] = at;
+    places.ends[at] = at + 1;
+  }
+  return places;
+}
+
+/** The number of each value, by a salted hash of the value: the part of the masks that a run stores. */
 export interface MaskNumbers {
   salt: string;
   numbers: Record<string, number>;
 }
 
-/** `*secret-12.......*`; where a value is too short for that, the word is shortened. */
+/** `*secret-12.......*`; the word is shorter if the value is too short for that. */
 const masks = /\*(secret-|s|)(\d{1,6})\.*\*/g;
 const words = ["secret-", "s", ""];
-/** Of so many values base64 and other spellings are looked for as well. */
+/** For at most this many values, base64 and other spellings are searched as well. */
 const MOST_SPELLED = 2_000;
 const HASH_CHARACTERS = 22;
 
-/** A text that both scanners have seen; what is masked in it hangs on what is known when it is asked for. */
+/** A text that both scanners have seen. Its masked form depends on the values that are known at the time of the call. */
 export interface ScannedText {
   text: string;
-  /** Where both scanners find a secret. */
-  ranges: readonly Range[];
+  /** Secrets that either scanner found. */
+  ranges: readonly TextRange[];
 }
 
 /**
- * Hides secrets from a model. A value that was found in one text is masked wherever it occurs in another. A mask has as
- * many UTF-16 units as its value, so that lines and columns stay what they are, and shows a number that stands for one value in all of
- * a run; the number is given when the mask is first used.
+ * Hides secrets from a model. A value that was found in one text is masked in all texts. A mask has as many UTF-16 units as its value, so
+ * that lines and columns do not change. It shows a number that identifies the value during the whole run; the number is assigned when the
+ * mask is first used.
  */
 export class Masks {
   readonly #salt: string;
@@ -37,15 +104,15 @@ export class Masks {
   readonly #values: string[] = [];
   readonly #numbers = new Map<string, number>();
   readonly #earlier = new Map<string, number>();
-  /** Numbers of an earlier attempt, whose values are not known before they are met again. */
+  /** Numbers of an earlier attempt whose values are unknown until they occur again. */
   readonly #recorded = new Set<number>();
-  /** What stands in a text that looks like a mask: such a number is given to no value. */
+  /** Numbers that occur in a text in the form of a mask: they are not assigned to a value. */
   readonly #reserved = new Set<number>();
   #next = 1;
   #spelled = 0;
   #fresh: Record<string, number> = {};
 
-  /** @param earlier what an earlier attempt at the same run kept, oldest first */
+  /** @param earlier numbers that an earlier attempt at the same run stored, oldest first */
   constructor(earlier: readonly MaskNumbers[] = []) {
     this.#salt = earlier[0]?.salt ?? randomBytes(16).toString("base64url");
     for (const { salt, numbers } of earlier) {
@@ -57,11 +124,11 @@ export class Masks {
     }
   }
 
-  /** Looks for secrets in a whole text. From now on what it finds is masked in every text. Gives other work its turn. */
+  /** Looks for secrets in a whole text. From now on they are masked in every text. Yields to other work. */
   async learn(text: string): Promise<ScannedText> {
     const ranges = await secretsIn(text);
     for (const { 2: number } of text.matchAll(masks)) this.#reserved.add(Number(number));
-    // What a model wrote about a mask looks like a password that is assigned: it is none.
+    // A model's text about a mask can look like the assignment of a password; it is not a secret.
     const secret = ranges.filter(({ start, end }) => !this.#isAboutMask(text.slice(start, end)));
     for (const { start, end } of valuesIn(text, secret)) this.#register(text.slice(start, end));
     return { text, ranges: secret };
@@ -80,17 +147,17 @@ export class Masks {
     for (const spelling of [...exactSpellings(value), escapeInvisible(value)]) this.#index.add(spelling);
   }
 
-  /** Grows with each value that is learned: what was masked before that may hold the value still. */
+  /** Grows with each value that is learned: a text that was masked before may still contain the value. */
   get known(): number {
     return this.#index.size;
   }
 
-  /** The text without its secrets and without those of other texts that were learned. Its length and its lines stay. */
+  /** The text without its own secrets and those of other learned texts. Its length and line breaks do not change. */
   mask({ text, ranges }: ScannedText): string {
     return replaced(text, this.#secretsIn({ text, ranges }), (value) => this.#maskOf(value));
   }
 
-  #secretsIn({ text, ranges }: ScannedText): Range[] {
+  #secretsIn({ text, ranges }: ScannedText): TextRange[] {
     return merged(valuesIn(text, [...ranges, ...this.#index.rangesIn(text)]));
   }
 
@@ -116,7 +183,7 @@ export class Masks {
     return number;
   }
 
-  /** The numbers that were given since the last call; null where there are none. */
+  /** The numbers that were assigned since the last call; null if there are none. */
   takeFresh(): MaskNumbers | null {
     const numbers = this.#fresh;
     if (Object.keys(numbers).length === 0) return null;
@@ -124,22 +191,22 @@ export class Masks {
     return { salt: this.#salt, numbers };
   }
 
-  /** Whether something in the text has the form of a mask, of whatever run. */
+  /** Whether the text contains anything in the form of a mask, from any run. */
   looksMasked(text: string): boolean {
     return text.search(masks) >= 0;
   }
 
-  /** Whether a mask of this run stands in the text. */
+  /** Whether the text contains a mask of this run. */
   holdsMask(text: string): boolean {
     return this.unmask(text) !== text;
   }
 
-  /** The text with values in place of the masks of this run. How many dots a mask has does not count: models miscount. */
+  /** The text with values in place of the masks of this run. The number of dots in a mask is ignored, because models miscount. */
   unmask(text: string, write = (value: string) => value): string {
     return this.#withoutMasks(text, write);
   }
 
-  /** The text for people, who know no numbers. */
+  /** The text for people, to whom the numbers mean nothing. */
   forPeople(text: string): string {
     return this.#withoutMasks(text, () => censored);
   }
@@ -153,13 +220,13 @@ export class Masks {
     });
   }
 
-  /** Whether a value that was learned stands in the text. */
+  /** Whether the text contains a learned value. */
   holdsSecret(text: string): boolean {
     return this.#index.rangesIn(text).length > 0;
   }
 
-  /** Where secrets stand in a text, its own and those of others; of a key in lines the whole. */
-  async secretsIn(text: string): Promise<Range[]> {
+  /** Positions of secrets in a text, its own and those of other texts; a multi-line key is one range. */
+  async secretsIn(text: string): Promise<TextRange[]> {
     const { ranges } = await this.learn(text);
     return merged([...ranges, ...this.#index.rangesIn(text)]);
   }
@@ -172,7 +239,7 @@ function written(number: number, length: number): string {
   return start === undefined ? "*".repeat(length) : `${start.padEnd(length - 1, ".")}*`;
 }
 
-function replaced(text: string, ranges: readonly Range[], put: (found: string) => string): string {
+function replaced(text: string, ranges: readonly TextRange[], put: (found: string) => string): string {
   const pieces: string[] = [];
   let kept = 0;
   for (const { start, end } of ranges) {

@@ -1,38 +1,132 @@
-import type { Range } from "./ranges.ts";
-import type { Reading } from "./reading.ts";
+import type { TextRange } from "./ranges.ts";
 
-/** One spelling of a secret that is looked for. */
+/**
+ * The letters and digits of a text, without case and without anything that can be inserted between them: white space, punctuation,
+ * invisible characters, line ends. A secret that was split is whole again in it.
+ */
+export interface Reading {
+  length: number;
+  /** 1 to 36 each. The array is as long as the text; only `length` codes are used. */
+  codes: Uint8Array;
+  /** Their positions in the text. Computed on demand, because hardly any text contains a secret. */
+  places(): Places;
+}
+
+/** In UTF-16 units, one for each code; ends are exclusive. */
+export interface Places {
+  starts: Uint32Array;
+  ends: Uint32Array;
+}
+
+const codeOf = new Uint8Array(128);
+for (const [index, character] of [..."0123456789abcdefghijklmnopqrstuvwxyz"].entries()) {
+  codeOf[character.charCodeAt(0)] = index + 1;
+  codeOf[character.toUpperCase().charCodeAt(0)] = index + 1;
+}
+
+/**
+ * Escapes for a character in JSON, programming languages, URLs and HTML. A run of backslashes is matched as a whole: texts may be escaped
+ * more than once, and a replacement must not begin in the middle of such a run.
+ */
+const escaped =
+  /\\+(?:u([\da-fA-F]{4})|u\{([\da-fA-F]{1,6})\}|x([\da-fA-F]{2})|[nrtbfv])?|%([\da-fA-F]{2})|&(?:#(\d{1,7});?|#[xX]([\da-fA-F]{1,6});?|[a-zA-Z]{2,6};)/y;
+
+const backslash = 92;
+const percent = 37;
+const ampersand = 38;
+
+/** All readings of a text: as it is, and with its escapes decoded. Linear in its length. */
+export function readingsOf(text: string): Reading[] {
+  const readings = [readPlain(text)];
+  const hasBackslash = text.includes("\\");
+  if (hasBackslash) readings.push(readEscaped(text, (unit) => unit === backslash));
+  const isEscape = (unit: number) => unit === backslash || unit === percent || unit === ampersand;
+  if (text.includes("%") || text.includes("&")) readings.push(readEscaped(text, isEscape));
+  return readings;
+}
+
+/** Only the letters and digits of `text`. */
+export function plainCodes(text: string): Uint8Array {
+  const { codes, length } = readPlain(text);
+  return codes.slice(0, length);
+}
+
+function readPlain(text: string): Reading {
+  const codes = new Uint8Array(text.length);
+  let length = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = codeAt(text.charCodeAt(at));
+    if (code !== 0) codes[length++] = code;
+  }
+  return { length, codes, places: () => readEscaped(text, () => false).places() };
+}
+
+function readEscaped(text: string, isEscape: (unit: number) => boolean): Reading {
+  const codes = new Uint8Array(text.length);
+  const places = { starts: new Uint32Array(text.length), ends: new Uint32Array(text.length) };
+  let length = 0;
+  for (let at = 0; at < text.length; ) {
+    let unit = text.charCodeAt(at);
+    let end = at + 1;
+    if (isEscape(unit)) {
+      escaped.lastIndex = at;
+      const match = escaped.exec(text);
+      if (match) end = escaped.lastIndex;
+      unit = match ? unitOf(match) : 0;
+    }
+    const code = codeAt(unit);
+    if (code !== 0) {
+      codes[length] = code;
+      places.starts[length] = at;
+      places.ends[length++] = end;
+    }
+    at = end;
+  }
+  return { length, codes, places: () => places };
+}
+
+function codeAt(unit: number): number {
+  return unit < 128 ? (codeOf[unit] ?? 0) : 0;
+}
+
+/** 0 if the escape is unknown or does not represent a single character. */
+function unitOf([, unicode, point, byte, inUrl, decimal, entity]: RegExpExecArray): number {
+  if (decimal !== undefined) return Number(decimal);
+  return Number.parseInt(unicode ?? point ?? byte ?? inUrl ?? entity ?? "0", 16);
+}
+
+/** One spelling of a secret to search for. */
 export interface Needle {
   secret: string;
   /** Its letters and digits, as in a reading. */
   codes: Uint8Array;
-  /** How many of them in a row give it away; all of them where no part of it does. */
+  /** How many of them in a row identify the secret; all of them if no part does. */
   least: number;
 }
 
-interface Place {
+interface NeedleAt {
   needle: Needle;
   at: number;
 }
 
-/** A range in a reading. `shift` is where the needle begins, or would begin, in it. */
-interface Match extends Range {
+/** A range in a reading. `shift` is the position at which the needle begins, or would begin. */
+interface Match extends TextRange {
   needle: Needle;
   shift: number;
 }
 
 /**
- * What stands in more secrets than this is no part of what makes them secret: the claims that all tokens of one issuer begin with. Without
- * this limit a text full of it would be compared to each of them at every character.
+ * A sequence that occurs in more secrets than this does not make them secret: for example, the claims that all tokens of one issuer begin
+ * with. Without this limit, a text full of it would be compared to each of the secrets at every character.
  */
 const MOST_SHARING = 4;
 
-/** How many spellings of secrets overlap at one place of a text. */
+/** Maximum number of spellings that overlap at one place of a text. */
 const MOST_AT_ONCE = 8;
 
-/** Characters that are looked up at once. */
+/** Number of characters per lookup. */
 const GRAM = 8;
-/** No spelling of fewer can be indexed. */
+/** Shorter spellings cannot be indexed. */
 export const SHORTEST_NEEDLE = GRAM;
 const FACTOR = 0x01000193;
 const factorOfOldest = Array.from({ length: GRAM }).reduce<number>(
@@ -42,14 +136,14 @@ const factorOfOldest = Array.from({ length: GRAM }).reduce<number>(
 const cellBits = 20;
 
 /**
- * Finds many needles in one pass. Of each, a gram (eight characters) is kept at such distances that every part which gives it away holds
- * one whole; where one shows up in a text, both are compared to the left and to the right of it.
+ * Finds many needles in one pass. It stores a gram (eight characters) of each needle at such intervals that every identifying part contains
+ * a whole one. If a gram occurs in a text, the text and the needle are compared to its left and right.
  */
 export class NeedleIndex {
-  readonly #places = new Map<number, Place[]>();
-  /** How many grams fall into each cell. */
+  readonly #places = new Map<number, NeedleAt[]>();
+  /** Number of grams in each cell. */
   #cells = new Uint16Array(0);
-  /** A bit a cell that has any, which settles most characters of a text; small enough to stay in the processor's cache. */
+  /** One bit per non-empty cell. This decides most characters of a text and is small enough to stay in the processor's cache. */
   #occupied = new Uint32Array(0);
 
   get isEmpty(): boolean {
@@ -94,8 +188,8 @@ export class NeedleIndex {
     return (((this.#occupied[cell >>> 5] ?? 0) >>> (cell & 31)) & 1) !== 0;
   }
 
-  /** Where needles stand in the text, in no order. With `firstOnly`, at most one of them. */
-  rangesIn(reading: Reading, firstOnly = false): Range[] {
+  /** Positions of needles in the text, in no order. With `firstOnly`, at most one of them. */
+  rangesIn(reading: Reading, firstOnly = false): TextRange[] {
     const found = this.#find(reading, firstOnly);
     if (found.length === 0) return found;
     const { starts, ends } = reading.places();
@@ -103,7 +197,7 @@ export class NeedleIndex {
   }
 
   /** In characters of the reading. */
-  #find(reading: Reading, firstOnly: boolean): Range[] {
+  #find(reading: Reading, firstOnly: boolean): TextRange[] {
     const found: Match[] = [];
     const { codes, length } = reading;
     let hash = 0;
@@ -124,7 +218,7 @@ export class NeedleIndex {
     const places = this.#places.get(hash) ?? [];
     for (const place of isCommon(places) ? places.filter(({ needle }) => !isInParts(needle)) : places) {
       const shift = at - place.at;
-      // What was found along this needle already is not compared again at each of its grams.
+      // A part of this needle that was found already is not compared again at each of its grams.
       const isWithin = ({ needle, shift: other, end }: Match) =>
         needle === place.needle && other === shift && at < end;
       if (before.slice(-MOST_AT_ONCE).some(isWithin)) continue;
@@ -135,7 +229,7 @@ export class NeedleIndex {
   }
 }
 
-function isCommon(places: readonly Place[]): boolean {
+function isCommon(places: readonly NeedleAt[]): boolean {
   return (
     places.length > MOST_SHARING && new Set(places.map(({ needle }) => needle.secret)).size > MOST_SHARING
   );
@@ -149,7 +243,7 @@ function cellOf(hash: number): number {
   return Math.imul(hash ^ (hash >>> 15), 0x9e3779b1) >>> (32 - cellBits);
 }
 
-/** Counted from the end, for secrets differ there if anywhere; each different one at its last place. */
+/** Counted from the end, because secrets differ there if anywhere; each different gram at its last position. */
 function gramsOf({ codes, least }: Needle): { hash: number; at: number }[] {
   const grams = new Map<number, { hash: number; at: number }>();
   const distance = least - GRAM + 1;
@@ -162,8 +256,8 @@ function gramsOf({ codes, least }: Needle): { hash: number; at: number }[] {
   return [...grams.values()];
 }
 
-/** The longest stretch of the needle around a gram that seems to be there, in characters of the reading; null if it is too short. */
-function matchAround({ codes, length }: Reading, at: number, place: Place): Range | null {
+/** The longest stretch of the needle around a gram that occurs in the reading, in characters of the reading; null if it is too short. */
+function matchAround({ codes, length }: Reading, at: number, place: NeedleAt): TextRange | null {
   const { codes: wanted, least } = place.needle;
   let start = at;
   for (let index = place.at; start > 0 && index > 0 && codes[start - 1] === wanted[index - 1]; index--)

@@ -1,14 +1,14 @@
-/** Exclusive of `end`; UTF-16 units. */
-export interface Range {
+/** `end` is exclusive; UTF-16 units. */
+export interface TextRange {
   start: number;
   end: number;
 }
 
-/** What stands where a secret stood. */
+/** Replacement for a secret. */
 export const censored = "[secret]";
 
-/** The text with one mark for each range; what overlaps or follows without a gap becomes one. */
-export function withoutRanges(text: string, ranges: readonly Range[]): string {
+/** The text with one mark for each range; ranges that overlap or touch become one. */
+export function withoutRanges(text: string, ranges: readonly TextRange[]): string {
   if (ranges.length === 0) return text;
   const pieces: string[] = [];
   let kept = 0;
@@ -18,4 +18,41 @@ export function withoutRanges(text: string, ranges: readonly Range[]): string {
   }
   pieces.push(text.slice(kept));
   return pieces.join("");
+}
+
+/** The first and the last line of a key, and line ends as strings of programs write them. */
+const aroundBody = /-{5,6}(?:BEGIN|END) [A-Z\d ]{1,60}-{5,6}|\\[nrt]/g;
+/** A part of a key's body on one line. It does not begin with a plus, which in a diff marks an added line. */
+const partOfBody = /[A-Za-z\d/][A-Za-z\d+/]{7,}={0,2}/g;
+/** Words in headers of keys: "ENCRYPTED". */
+const word = /^(?:[A-Z]{1,15}|[A-Z]?[a-z]{1,14})$/;
+const isOfKey = /\n|PRIVATE KEY|Private-Lines/;
+
+/**
+ * The secret parts of the secrets in these ranges. No part crosses a line end: a multi-line key becomes one part per line, because diffs
+ * and numbered lines insert text between them.
+ */
+export function valuesIn(text: string, ranges: readonly TextRange[]): TextRange[] {
+  return ranges.flatMap((range) => {
+    const found = text.slice(range.start, range.end);
+    return isOfKey.test(found) ? partsOfKey(found, range.start) : [range];
+  });
+}
+
+function partsOfKey(key: string, start: number): TextRange[] {
+  const body = key.replaceAll(aroundBody, (found) => " ".repeat(found.length));
+  return [...body.matchAll(partOfBody)]
+    .filter(([part]) => !word.test(part))
+    .map(({ 0: part, index }) => ({ start: start + index, end: start + index + part.length }));
+}
+
+/** The ranges in order; ranges that overlap or touch become one. */
+export function merged(ranges: readonly TextRange[]): TextRange[] {
+  const all: TextRange[] = [];
+  for (const { start, end } of ranges.toSorted((one, other) => one.start - other.start)) {
+    const last = all.at(-1);
+    if (last && start <= last.end) last.end = Math.max(last.end, end);
+    else all.push({ start, end });
+  }
+  return all;
 }

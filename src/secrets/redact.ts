@@ -1,37 +1,39 @@
 import { setImmediate } from "node:timers/promises";
+import { secretFormsIn } from "./forms.ts";
 import { liveSecretsIn } from "./live-secrets.ts";
 import { isPlaceholder } from "./randomness.ts";
-import { type Range, withoutRanges } from "./ranges.ts";
-import { secretFormsIn } from "./secret-ranges.ts";
-import { valuesIn } from "./secret-values.ts";
+import { type TextRange, valuesIn, withoutRanges } from "./ranges.ts";
 import { isMadeUpAddress, lintSecrets } from "./secretlint.ts";
 
-/** `text` without any secret that is registered or shows by its form. For lines, and as the last look at what leaves. */
+/** `text` without any secret that is registered or recognisable by its form. For lines, and as the last check before text leaves. */
 export function withoutSecrets(text: string): string {
   return withoutRanges(text, knownSecretsIn(text));
 }
 
-function knownSecretsIn(text: string): Range[] {
+function knownSecretsIn(text: string): TextRange[] {
   return [...liveSecretsIn(text), ...secretFormsIn(text)];
 }
 
-/** How much is looked at in one go: some milliseconds. What is longer than an overlap may be missed where pieces meet. */
+/** Size of one search step: some milliseconds. A secret that is longer than the overlap may be missed between two pieces. */
 const pieces = { size: 64 * 1024, overlap: 8 * 1024 };
 const lintedPieces = { size: 16 * 1024, overlap: 2 * 1024 };
 
-/** The same with what secretlint finds too. Other work gets its turn between pieces of the text, so that any length may be given. */
+/**
+ * Like `withoutSecrets`, and also removes what secretlint finds. Yields to other work between pieces of the text, so the text can have any
+ * length.
+ */
 export async function redactText(text: string): Promise<string> {
   return withoutRanges(text, await secretsIn(text));
 }
 
-/** The same, with each line where it was: of a key in lines each is taken out by itself. */
+/** Like `redactText`, with all lines in place: each line of a multi-line key is replaced by itself. */
 export async function redactLines(text: string): Promise<string> {
   return withoutRanges(text, valuesIn(text, await secretsIn(text)));
 }
 
-/** Where both scanners find a secret in a text of any length, in no order. Ranges may overlap. */
-export async function secretsIn(text: string): Promise<Range[]> {
-  const ranges: Range[] = [];
+/** Secrets that either scanner finds in a text of any length, in no order. Ranges may overlap. */
+export async function secretsIn(text: string): Promise<TextRange[]> {
+  const ranges: TextRange[] = [];
   for await (const { piece, at } of eachPiece(text, pieces)) ranges.push(...moved(knownSecretsIn(piece), at));
   for await (const { piece, at } of eachPiece(text, lintedPieces))
     ranges.push(...moved(await lintedIn(piece), at));
@@ -45,12 +47,12 @@ async function* eachPiece(text: string, { size, overlap }: typeof pieces) {
   }
 }
 
-function moved(ranges: readonly Range[], by: number): Range[] {
+function moved(ranges: readonly TextRange[], by: number): TextRange[] {
   return ranges.map(({ start, end }) => ({ start: start + by, end: end + by }));
 }
 
-/** A cloud's key file is found as a whole; of that, the key alone is secret, and that has a form of its own. */
-async function lintedIn(text: string): Promise<Range[]> {
+/** secretlint reports a cloud's key file as a whole; only the key in it is secret, and that has a form of its own. */
+async function lintedIn(text: string): Promise<TextRange[]> {
   const matches = await lintSecrets(text, "txt");
   return matches.filter(({ rule, start, end }) => {
     const found = text.slice(start, end);
@@ -59,8 +61,8 @@ async function lintedIn(text: string): Promise<Range[]> {
 }
 
 /**
- * A structure with every string in it redacted. What stands below a key of `kept` in one string or in a list of them stays: paths,
- * hashes and names that mean something only as they are.
+ * A structure with every string in it redacted. Strings and lists of strings below a key in `kept` stay unchanged: paths, hashes and names,
+ * which are only meaningful as they are.
  */
 export async function redactStrings<Value>(value: Value, kept: ReadonlySet<string>): Promise<Value> {
   return (await redacted(value, kept)) as Value;

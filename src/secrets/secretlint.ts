@@ -1,6 +1,6 @@
-/** Where secretlint found a credential. */
+/** A credential that secretlint found. */
 export interface LintMatch {
-  /** "github", "aws": the name of the rule without its package. */
+  /** Name of the rule without its package: "github", "aws". */
   rule: string;
   /** UTF-16 units; the end is exclusive. */
   start: number;
@@ -8,22 +8,22 @@ export interface LintMatch {
 }
 
 /**
- * Never taken from secretlint: a comment of a change must not be able to switch the search off, neither an AWS account
- * number nor the name of a key is a secret, and the secret of an AWS key is searched for by a pattern of our own.
+ * Ignored parts of secretlint: a comment in a change must not be able to turn the search off; an AWS account number and the name of a key
+ * are not secrets; and the secret of an AWS key has its own pattern here.
  */
 const ignoredRules = ["filter-comments"];
 const ignoredMessages = ["AWSAccountID", "AWSAccessKeyID", "AWSSecretAccessKey"];
 
 /**
- * The 40 characters of an AWS secret access key. secretlint's pattern wants a word to end behind them and so misses the
- * keys that end with "/" or "+", one in 32, and its range is not that of the key.
+ * The 40 characters of an AWS secret access key. secretlint's pattern requires a word boundary after them and so misses the keys that end
+ * with "/" or "+", one in 32; its range also differs from that of the key.
  */
 const awsSecretKey =
   /secret[-_]?access[-_]?key["']?\s*(?::|=>|=)\s*["']?[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+])/gi;
 /** The key of AWS's own documentation. */
 const awsExample = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY";
 
-/** The key is what a match ends with. */
+/** A match ends with the key. */
 function awsSecretKeysIn(content: string): LintMatch[] {
   return [...content.matchAll(awsSecretKey)]
     .filter(([found]) => !found.endsWith(awsExample))
@@ -38,7 +38,7 @@ const placeholderPassword =
 const localHost =
   /^(?:localhost|127\.[\d.]+|0\.0\.0\.0|\[::1\]|[\w-]+|.*\.(?:local|localhost|test|internal|invalid)|(?:.*\.)?(?:example|host|domain|server)\.\w+)$/i;
 
-/** It takes a moment, and is loaded where it is needed alone. */
+/** Loaded on demand, because loading takes a moment. */
 export const loadSecretlint = () =>
   Promise.all([
     import("@secretlint/core"),
@@ -47,17 +47,17 @@ export const loadSecretlint = () =>
   ]);
 
 /**
- * What secretlint's recommended rules and our own for AWS keys find in a text, in no order; `extension` of the file that it is,
- * without a dot.
+ * Credentials that secretlint's recommended rules and our own for AWS keys find in a text, in no order; `extension` is the file's, without
+ * a dot.
  */
 export async function lintSecrets(content: string, extension: string): Promise<LintMatch[]> {
   const [{ lintSource }, { rules }, { secretLintProfiler }] = await loadSecretlint();
-  // It would keep some eighty marks a file in the process's performance buffer, for ever.
+  // Otherwise it keeps about eighty marks per file in the process's performance buffer, for ever.
   secretLintProfiler.setEnabled(false);
   const name = (id: string) => id.replace(/^.*secretlint-rule-/, "");
   const taken = rules.filter((rule) => !ignoredRules.includes(name(rule.meta.id)));
   const result = await lintSource({
-    // A name of our own: secretlint opens some files by their path, and this text is no file.
+    // A made-up name: secretlint opens some files by their path, and this text is not a file.
     source: { filePath: `change.${extension}`, content, ext: `.${extension}`, contentType: "text" },
     options: {
       noPhysicFilePath: true,
@@ -71,7 +71,7 @@ export async function lintSecrets(content: string, extension: string): Promise<L
   return [...linted, ...awsSecretKeysIn(content)];
 }
 
-/** `scheme://user:password@host` with a password that somebody made up, or on a machine that nobody else reaches. */
+/** `scheme://user:password@host` with a placeholder as the password, or on a machine that others cannot reach. */
 export function isMadeUpAddress(value: string): boolean {
   const parts = /:\/\/[^:/@]*:([^@]*)@([^/:?#"'`\s]*)/.exec(value);
   if (!parts) return false;

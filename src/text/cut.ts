@@ -1,3 +1,5 @@
+import { stripVTControlCharacters } from "node:util";
+
 const encoder = new TextEncoder();
 
 /** Length of `text` in UTF-8 bytes. */
@@ -7,39 +9,40 @@ export function byteLength(text: string): number {
 
 /** The longest beginning of `text` that fits into `maxBytes` of UTF-8; never ends inside a character. */
 export function cutBytes(text: string, maxBytes: number): string {
-  // Every UTF-16 unit takes at least one byte, so nothing behind `maxBytes` units can fit.
+  // Every UTF-16 unit takes at least one byte, so text after `maxBytes` units cannot fit.
   if (text.length <= maxBytes && byteLength(text) <= maxBytes) return text;
   const { read } = encoder.encodeInto(text, new Uint8Array(Math.max(0, maxBytes)));
   return text.slice(0, read);
 }
 
-/** A text that was cut, and what is missing. */
-export interface Cut {
+/** A text that was cut, and the number of missing lines. */
+interface Cut {
   text: string;
-  /** Lines of the original that are not in `text` or only in part; 0 when nothing was cut. */
+  /** Lines of the original that are missing from `text` or incomplete; 0 if nothing was cut. */
   omittedLines: number;
 }
 
-/**
- * Whole lines of `text` up to `maxBytes` of UTF-8. Only a first line that is longer than that by itself is cut within.
- */
+/** Whole lines of `text` up to `maxBytes` of UTF-8. A line is only cut if it is the first and too long by itself. */
 export function cutAtLine(text: string, maxBytes: number): Cut {
   const head = cutBytes(text, maxBytes);
   if (head.length === text.length) return { text, omittedLines: 0 };
-  // The cut may fall exactly on a line's end: then that line is whole.
+  // The cut may be exactly at the end of a line: then that line is whole.
   const end = text[head.length] === "\n" ? head.length : head.lastIndexOf("\n");
   const kept = end < 0 ? head : head.slice(0, end);
   return { text: kept, omittedLines: countLines(text.slice(end < 0 ? 0 : end + 1)) };
 }
 
-/** A line that fits `maxBytes`: a longer one ends in a note that says how much of it is missing. */
+/** Cuts a line to `maxBytes`: a longer one ends in a note that says how much of it is missing. */
 export function cutLine(line: string, maxBytes: number): string {
   const head = cutBytes(line, maxBytes);
   if (head.length === line.length) return line;
   return `${head}… [${line.length - head.length} more characters of this line]`;
 }
 
-/** The lines of a text: a line feed ends a line, it does not begin one, so `"a\n"` is one line and `""` none. */
+/**
+ * The lines of a text: a line feed ends a line and does not begin one, so `"a
+ * "` is one line and `""` none.
+ */
 export function splitLines(text: string): string[] {
   const lines = text.split("\n");
   if (lines.at(-1) === "") lines.pop();
@@ -50,4 +53,41 @@ function countLines(text: string): number {
   let lines = 0;
   for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) lines += 1;
   return text === "" || text.endsWith("\n") ? lines : lines + 1;
+}
+
+/** Maximum bytes of a line that is shown whole. */
+const MAX_LINE = 2_000;
+
+/**
+ * A program's output for the model: its first and last lines within `maxBytes`, without colours and cursor movements. The end of a test run
+ * shows what failed, its beginning what was run.
+ *
+ * @param sizeOf bytes that a line takes when it is shown
+ */
+export function headAndTail(
+  output: string,
+  maxBytes: number,
+  sizeOf: (line: string) => number,
+): { text: string; truncated: boolean } {
+  const lines = stripVTControlCharacters(output)
+    .replace(/\n+$/, "")
+    .split("\n")
+    .map((line) => cutLine(line.replace(/\r$/, ""), Math.min(MAX_LINE, maxBytes / 4)));
+  const total = lines.reduce((sum, line) => sum + sizeOf(line) + 1, 0);
+  if (total <= maxBytes) return { text: lines.join("\n"), truncated: false };
+  const half = (maxBytes - 100) / 2;
+  const head = fitting(lines, half, sizeOf);
+  const tail = fitting(lines.toReversed(), half, sizeOf);
+  const gap = `[... ${lines.length - head - tail} lines left out here ...]`;
+  const text = [...lines.slice(0, head), gap, ...lines.slice(lines.length - tail)].join("\n");
+  return { text, truncated: true };
+}
+
+function fitting(lines: readonly string[], maxBytes: number, sizeOf: (line: string) => number): number {
+  let bytes = 0;
+  const past = lines.findIndex((line) => {
+    bytes += sizeOf(line) + 1;
+    return bytes > maxBytes;
+  });
+  return past < 0 ? lines.length : past;
 }

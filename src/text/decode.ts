@@ -3,27 +3,27 @@ import { isUtf8 } from "node:buffer";
 const NEWLINE = 10;
 
 /**
- * Bytes as text, line by line: a line that is UTF-8 as such, any other as Latin-1, which is right for no file but loses no
- * byte. A line so reads the same in its file, in a patch and in a match, whatever the lines around it are.
+ * Decodes bytes line by line: a line in UTF-8 as such, any other as Latin-1, which may be the wrong encoding but loses no byte. So a line
+ * reads the same in its file, in a patch and in a match, regardless of the lines around it.
  *
- * @returns "latin1" when any line was not UTF-8
+ * @returns "latin1" if any line was not UTF-8
  */
 export function decodeText(bytes: Buffer): { text: string; encoding: "utf8" | "latin1" } {
   if (isUtf8(bytes)) return { text: bytes.toString("utf8"), encoding: "utf8" };
   return { text: decodeLines(bytes), encoding: "latin1" };
 }
 
-/** The same of at most `maxBytes` with which a file begins. A character of UTF-8 that ends beyond them is left out. */
+/** Like `decodeText`, for at most the first `maxBytes` of a file. A UTF-8 character that crosses the limit is left out. */
 export function decodeStart(bytes: Buffer, maxBytes: number): ReturnType<typeof decodeText> {
   const start = bytes.subarray(0, maxBytes);
-  // A lead byte and what follows it, at most three bytes of four.
+  // A lead byte and up to two bytes after it: at most three bytes of four.
   const [cut = ""] =
     start.length < maxBytes ? [] : (/[\xc2-\xf4][\x80-\xbf]{0,2}$/.exec(start.toString("latin1")) ?? []);
   const whole = start.subarray(0, start.length - cut.length);
   return decodeText(isUtf8(whole) && !isUtf8(start) ? whole : start);
 }
 
-/** Lines of ASCII read the same either way, so only the others are looked at. */
+/** Lines of ASCII read the same either way, so only the others are checked. */
 function decodeLines(bytes: Buffer): string {
   const text = bytes.toString("latin1");
   const beyondAscii = /[\x80-\xff]/g;
@@ -43,9 +43,9 @@ function decodeLines(bytes: Buffer): string {
   return parts.join("");
 }
 
-/** Splits git's `-z` output into its fields; what stands after the last NUL (nothing, in well-formed output) is left out. */
+/** Splits git's `-z` output into its fields; text after the last NUL (none, in well-formed output) is dropped. */
 export function splitNul(bytes: Buffer, decode: (field: Buffer) => string): string[] {
-  // What is UTF-8 is decoded character by character, so that it may as well be split afterwards.
+  // UTF-8 is decoded character by character, so the text can be split afterwards.
   if (isUtf8(bytes)) return decode(bytes).split("\0").slice(0, -1);
   const parts: string[] = [];
   for (let start = 0, end = bytes.indexOf(0); end >= 0; start = end + 1, end = bytes.indexOf(0, start)) {
@@ -54,7 +54,7 @@ export function splitNul(bytes: Buffer, decode: (field: Buffer) => string): stri
   return parts;
 }
 
-/** git's own rule: a file is binary when a NUL stands in as many bytes at its beginning. */
+/** git's own rule: a file is binary if its first bytes, this many, contain a NUL. */
 export const BINARY_PROBE_BYTES = 8000;
 
 /** Whether git would call this content binary. */

@@ -1,13 +1,13 @@
 /**
- * Makes what a reader cannot see visible, reversibly. Text of a pull request may hide instructions in characters that
- * print as nothing (tag characters, zero-width joiners, bidirectional controls); deleting them would hide the attack,
+ * Makes invisible characters visible, reversibly. Text of a pull request may hide instructions in characters that
+ * print as nothing (tag characters, zero-width joiners, bidirectional controls). Deleting them would hide the attack,
  * so they are shown as `\u{E0049}`. A carriage return, harmless and frequent, is shown as `␍`.
  *
- * `unescapeInvisible(escapeInvisible(text)) === text` for every text: whatever would read as an escape is escaped
- * itself, a literal `\u{41}` as `\u{5C}u{41}`.
+ * `unescapeInvisible(escapeInvisible(text)) === text` for every text: text that looks like an escape is escaped itself, a literal `\u{41}`
+ * as `\u{5C}u{41}`.
  */
 
-/** Everything Default_Ignorable, format and control but line feed and tab, and separators that print as nothing. */
+/** Everything Default_Ignorable, format and control except line feed and tab, and separators that print as nothing. */
 const invisible =
   /\\u\{[0-9A-Fa-f]{1,6}\}|[\r\u240D]|[[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}\p{Cs}\u2800\u2028\u2029]--[\n\t]]/gv;
 
@@ -28,7 +28,7 @@ export function escapeInvisible(text: string): string {
   return text.replace(invisible, show);
 }
 
-/** The exact inverse of {@link escapeInvisible}; text that was never escaped passes unless it looks escaped. */
+/** The exact inverse of {@link escapeInvisible}. Text that was never escaped does not change unless it looks escaped. */
 export function unescapeInvisible(text: string): string {
   return text.replace(escaped, (found, hex: string | undefined) => {
     if (hex === undefined) return "\r";
@@ -42,13 +42,13 @@ const joined =
   "[\\p{scx=Arab}\\p{scx=Beng}\\p{scx=Deva}\\p{scx=Gujr}\\p{scx=Guru}\\p{scx=Knda}\\p{scx=Mlym}\\p{scx=Orya}\\p{scx=Sinh}\\p{scx=Taml}\\p{scx=Telu}]";
 const emoji = "\\p{Extended_Pictographic}\\p{Emoji_Modifier}?\\uFE0F?";
 
-/** What is at its place in text that people read (the first group), or else characters that they do not see. */
+/** Characters that belong in text for people (the first group), or other characters that people do not see. */
 const seenOrHidden = new RegExp(
   [
     `(${emoji}(?:\\u200D${emoji})*`,
     "[0-9#*]\\uFE0F\\u20E3",
     `(?<=${joined})[\\u200C\\u200D](?=${joined})`,
-    // What keeps a name or a number from being a reference, as the renderer writes it; it may have put the word before into code.
+    // The character with which the renderer keeps a name or a number from being a reference; the word before may be code.
     "(?<=[@#\\/.!]|[Gg][Hh]`?-|[Ww]{3}`?)\\u200B)",
     "[[\\p{Default_Ignorable_Code_Point}\\p{Cf}\\p{Cc}\\u2800\\u2028\\u2029]--[\\n\\t]]+",
   ].join("|"),
@@ -56,8 +56,8 @@ const seenOrHidden = new RegExp(
 );
 
 /**
- * The same for text that nobody takes back and people read: what belongs into an emoji or a word stays, and so does what looks like
- * an escape. Applying it again changes nothing. Linear in the length of the text.
+ * Like {@link escapeInvisible}, for text that people read and that is not unescaped: invisible characters in an emoji or a word stay, and
+ * so does text that looks like an escape. Applying it again changes nothing. Linear in the length of the text.
  */
 export function showHidden(text: string): string {
   return text.replace(
@@ -67,8 +67,8 @@ export function showHidden(text: string): string {
 }
 
 /**
- * Undoes the escapes that {@link escapeInvisible} shows of `original`, and no others: for text that was written after
- * reading `original`. What else looks like an escape is code of its writer's own.
+ * Undoes the escapes that {@link escapeInvisible} shows of `original`, and no others: for text that was written after reading `original`.
+ * Any other text that looks like an escape is its writer's own code.
  */
 export function unescapeAsIn(text: string, original: string): string {
   const shown = escapeInvisible(original).match(escaped) ?? [];
@@ -77,4 +77,12 @@ export function unescapeAsIn(text: string, original: string): string {
     const character = unescapeInvisible(found);
     return known.has(character) ? character : found;
   });
+}
+
+/** `JSON.stringify` does not escape these, and a terminal, a log viewer or an editor that shows the text would act on them. */
+const unseen = /[\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
+
+/** Escapes invisible characters of JSON text, which changes the text and not its value. */
+export function escapeUnseen(json: string): string {
+  return json.replace(unseen, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

@@ -18,7 +18,7 @@ export function fence(text: string, info = ""): string {
   return `${marks}${info}\n${text}${text.endsWith("\n") || text === "" ? "" : "\n"}${marks}`;
 }
 
-/** `text` as Markdown inline code, whatever backticks it holds; line feeds become spaces. */
+/** `text` as Markdown inline code, even if it contains backticks; line feeds become spaces. */
 export function inlineCode(text: string): string {
   const line = text.replaceAll("\n", " ");
   const marks = "`".repeat(longestRun(line, "`") + 1);
@@ -41,8 +41,8 @@ export function wrapUntrusted(source: string, text: string): string {
 }
 
 /**
- * The beginning of a digest of `text` that does not stand in it. Twelve digits are enough but for somebody who has tried out some
- * 10^14 texts until one held its own; each four more cost them 65,536 times as much.
+ * The beginning of a digest of `text` that does not occur in `text`. Twelve digits are enough, except against an author who tries some
+ * 10^14 texts until one contains its own; each four more digits cost them 65,536 times as much.
  */
 export function unusedMark(text: string, digest = sha256(text)): string {
   let length = 12;

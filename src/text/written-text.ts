@@ -1,21 +1,21 @@
 import { cutBytes } from "./cut.ts";
 
-/** More is read of no comment; GitHub takes 65,536 characters. */
+/** Limit for reading a comment; GitHub accepts 65,536 characters. */
 const MAX_BYTES = 65_536;
-/** Lists within lists that are told apart. */
+/** Maximum depth of nested lists. */
 const MAX_DEPTH = 20;
 
 interface Fence {
   character: string;
   length: number;
-  /** Where the content of its list item begins; a line further left ends the item, and the fence with it. */
+  /** Column at which the content of its list item begins; a line further left ends the item, and the fence with it. */
   within: number;
 }
 
 /**
- * What a person wrote in a comment, of its Markdown: without quotes, code (fenced, indented, within a line) and HTML comments.
- * Quotes are told line by line: one without `>` was typed by the writer, whatever paragraph it is shown in. What is not closed
- * hides the rest. Looks at the first 64 kB, in linear time. https://spec.commonmark.org/0.31.2/
+ * The text of a comment's Markdown that a person wrote: without quotes, code (fenced, indented, within a line) and HTML comments. Quotes
+ * are recognised line by line: a line without `>` is the writer's own, even in the middle of a quote. An unclosed block hides the rest.
+ * Reads the first 64 kB, in linear time. https://spec.commonmark.org/0.31.2/
  */
 export function writtenText(body: string): string {
   const reader = new MarkdownReader();
@@ -23,14 +23,14 @@ export function writtenText(body: string): string {
   return reader.end();
 }
 
-/** Goes through a comment line by line; what was begun first (block, comment, span) holds the others. */
+/** Reads a comment line by line; the block, comment or span that begins first contains the others. */
 class MarkdownReader {
   readonly #out: string[] = [];
-  /** Lines of the paragraph that is being read: a code span may begin on one and end on another. */
+  /** Lines of the current paragraph: a code span may begin on one and end on another. */
   #paragraph: string[] = [];
   #fence: Fence | undefined;
   #inComment = false;
-  /** Where the contents of the list items begin that the line stands in, outermost first. */
+  /** Columns at which the contents of the enclosing list items begin, outermost first. */
   readonly #items: number[] = [];
 
   read(line: string): void {
@@ -65,7 +65,7 @@ class MarkdownReader {
       if (column > indent || content.startsWith("<!--")) this.#endParagraph();
       if (this.#inComment) this.#readComment(line);
       else this.#paragraph.push(line);
-      // A comment that begins a line may go on behind empty ones.
+      // A comment that begins a line may continue after empty lines.
       if (content.startsWith("<!--")) this.#endParagraph();
     }
   }
@@ -76,7 +76,7 @@ class MarkdownReader {
     this.#fence = { character: marks.charAt(0), length: marks.length, within: this.#itemAt(column) };
   }
 
-  /** Takes list markers off a line, each of which begins an item; what follows them may be any block. */
+  /** Removes list markers from a line. Each begins an item, and any block may follow. */
   #enterItems(line: string, indent: number): { content: string; column: number; isCode: boolean } {
     let content = line.trimStart();
     let column = indent;
@@ -115,7 +115,7 @@ class MarkdownReader {
     if (rest.trim() !== "") this.#paragraph.push(rest);
   }
 
-  /** Leaves a line out, which ends the paragraph; a comment that the paragraph leaves open holds the line as well. */
+  /** Leaves a line out, which ends the paragraph. If the paragraph leaves a comment open, the comment contains the line as well. */
   #hide(line: string): void {
     this.#endParagraph();
     if (this.#inComment) this.#readComment(line);
@@ -131,7 +131,7 @@ class MarkdownReader {
   }
 }
 
-/** Width of the white space that a text begins with in this column; a tab goes on to the next multiple of four. */
+/** Width of the white space at the start of a text in this column; a tab advances to the next multiple of four. */
 function columnsBefore(text: string, start = 0): number {
   let column = start;
   for (const sign of text) {
@@ -142,7 +142,7 @@ function columnsBefore(text: string, start = 0): number {
   return column - start;
 }
 
-/** A paragraph without code spans and HTML comments; `isOpen` when it ends within a comment. */
+/** A paragraph without code spans and HTML comments; `isOpen` if it ends within a comment. */
 function withoutHidden(paragraph: string): { text: string; isOpen: boolean } {
   const runs = backtickRuns(paragraph);
   const special = /\\[\s\S]|`+|<!--/g;
@@ -167,7 +167,7 @@ function withoutHidden(paragraph: string): { text: string; isOpen: boolean } {
 
 const endOf = (start: number, length: number) => (start < 0 ? undefined : start + length);
 
-/** Finds the next run of exactly so many backticks behind a place; places are asked for in ascending order. */
+/** Finds the next run of exactly `length` backticks after a position; positions must be passed in ascending order. */
 function backtickRuns(text: string): { next(length: number, after: number): number } {
   const places = new Map<number, number[]>();
   for (const { 0: run, index } of text.matchAll(/`+/g)) {

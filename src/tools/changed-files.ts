@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { shorten } from "../diff/render.ts";
+import { shorten } from "../diff/file-diff.ts";
 import type { ChangeType } from "../git/workspace.ts";
 import { wholeNumber } from "./limits.ts";
 import { count, fitting, showPath } from "./show.ts";
@@ -15,7 +15,7 @@ export interface FileChange {
   path: string;
   change_type: ChangeType;
   old_path: string | null;
-  /** Null where git calls the file binary. */
+  /** Null if git considers the file binary. */
   additions: number | null;
   deletions: number | null;
   binary: boolean;
@@ -50,7 +50,7 @@ async function execute(input: Input, context: ToolContext) {
   return left > 0 ? { output, note: `${count(left, "further file")} changed.` } : { output };
 }
 
-/** How git abbreviates what became of a file. */
+/** git's letters for the changes of a file. */
 export const changeLetters: Record<ChangeType, string> = {
   added: "A",
   modified: "M",
@@ -60,7 +60,7 @@ export const changeLetters: Record<ChangeType, string> = {
   type_changed: "T",
 };
 
-/** Two paths, however long, fit into one answer. */
+/** Two paths of any length fit into one answer. */
 const shownPath = (path: string) => shorten(showPath(path));
 
 function line(file: FileChange): string {

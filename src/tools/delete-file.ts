@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { editsOf } from "./edit-port.ts";
-import { resolveFile } from "./resolve-path.ts";
+import { editsOf } from "./editing.ts";
+import { resolveFile } from "./paths.ts";
 import { showPath } from "./show.ts";
 import { defineTool, type ToolContext } from "./tool.ts";
 

@@ -1,18 +1,95 @@
 import { z } from "zod";
-import { parseFilePatch } from "../diff/parse.ts";
-import { isPathTooLong } from "../diff/path-fault.ts";
-import { headerFacts, printDiff, renderHunks } from "../diff/render.ts";
+import { headerFacts, parseFilePatch, printDiff, renderHunks } from "../diff/file-diff.ts";
+import { WITHHELD } from "../diff/filter.ts";
+import { isPathTooLong } from "../diff/paths.ts";
 import { MAX_DIFF_LINES } from "../diff/survey.ts";
-import type { Change } from "../git/workspace.ts";
-import { changeInWords } from "./change-in-words.ts";
-import { pageBudget, servedHunks, takePage } from "./diff-pages.ts";
+import type { Change, Workspace } from "../git/workspace.ts";
+import { noteShown, pageBudget, servedHunks, takePage } from "./diff-pages.ts";
 import { GITHUB_CONTEXT } from "./diff-source.ts";
-import { latin1Note } from "./encoding-note.ts";
-import { findChange } from "./find-change.ts";
+import { latin1Note } from "./file-lines.ts";
 import { wholeNumber } from "./limits.ts";
-import { noteShown } from "./served-hunks.ts";
+import { didYouMean, nearMisses, pathKeys, refusePrivate } from "./paths.ts";
 import { count, showPath } from "./show.ts";
-import { defineTool, MAX_RENDERED_BYTES, type ToolContext, ToolError } from "./tool.ts";
+import { type ChangedFile, defineTool, MAX_RENDERED_BYTES, type ToolContext, ToolError } from "./tool.ts";
+
+const kinds: Record<string, string> = {
+  "100644": "file",
+  "100755": "executable file",
+  "120000": "symbolic link",
+  "160000": "submodule",
+};
+const kindOf = (mode: string) => kinds[mode] ?? `mode ${mode}`;
+const ABSENT = "000000";
+
+/** The content of a special entry: the target of a link, the commit of a submodule. */
+async function contentOf(mode: string, oid: string, workspace: Workspace): Promise<string> {
+  if (mode === "120000") return `symbolic link to '${(await workspace.readBlob(oid)).text}'`;
+  if (mode === "160000") return `submodule at commit ${oid}`;
+  return kindOf(mode);
+}
+
+/** Describes a change without hunks: binary, mode only, pure rename, submodule, symbolic link, empty file. */
+async function changeInWords(change: Change, workspace: Workspace): Promise<string> {
+  const sentences: string[] = [];
+  if (change.oldPath !== null) sentences.push(`Renamed from '${change.oldPath}'.`);
+  const special = [change.oldMode, change.newMode].some((mode) => mode === "120000" || mode === "160000");
+  if (special) {
+    sentences.push(await specialChange(change, workspace));
+    return sentences.join(" ");
+  }
+  const both = change.oldMode !== ABSENT && change.newMode !== ABSENT;
+  if (both && change.oldMode !== change.newMode) {
+    sentences.push(
+      `Mode changed from ${change.oldMode} to ${change.newMode} (now ${kindOf(change.newMode)}).`,
+    );
+  }
+  if (change.additions === null) sentences.push(`Binary file ${change.type}; there is no textual diff.`);
+  else if (change.oldOid === change.newOid) sentences.push("The content is unchanged.");
+  else sentences.push(`Empty file ${change.type}.`);
+  return sentences.join(" ");
+}
+
+async function specialChange(change: Change, workspace: Workspace): Promise<string> {
+  const now = () => contentOf(change.newMode, change.newOid, workspace);
+  const before = () => contentOf(change.oldMode, change.oldOid, workspace);
+  if (change.oldMode === ABSENT) return `Added: ${await now()}.`;
+  if (change.newMode === ABSENT) return `Deleted: ${await before()}.`;
+  return `Was: ${await before()}. Now: ${await now()}.`;
+}
+
+/** The changed file of a path, or of its old path. Throws a ToolError with the problem and a suggestion. */
+async function findChange(given: string, context: ToolContext): Promise<ChangedFile> {
+  const keys = pathKeys(given, context);
+  const files = await context.diffs.files();
+  const named = (path: string | null) => path !== null && keys.includes(path);
+  const found =
+    files.find(({ change }) => named(change.path)) ?? files.find(({ change }) => named(change.oldPath));
+  if (found) {
+    refusePrivate(found.change.path, context);
+    if (found.change.oldPath !== null && context.isPrivate(found.change.oldPath)) {
+      throw new ToolError(
+        `the diff of '${found.change.path}' is ${WITHHELD}: it was renamed from a private path`,
+      );
+    }
+    return found;
+  }
+  refusePrivate(keys[0], context);
+  throw await notChanged(keys[0], files, context);
+}
+
+async function notChanged(
+  key: string,
+  files: readonly ChangedFile[],
+  context: ToolContext,
+): Promise<ToolError> {
+  if ((await context.workspace.tree("head")).has(key)) {
+    return new ToolError(`'${key}' is not changed here, so it has no diff; read_file_part reads it`);
+  }
+  const visible = files.map(({ change }) => change.path).filter((path) => !context.isPrivate(path));
+  const suggestions = nearMisses(key, visible);
+  const hint = suggestions.length > 0 ? didYouMean(suggestions) : "; changed_files lists what changed";
+  return new ToolError(`no changed file '${key}'${hint}`);
+}
 
 const HUNKS_A_PAGE = 20;
 const MAX_CONTEXT = 1_000;
@@ -27,7 +104,7 @@ type Input = z.infer<typeof Input>;
 
 export interface FileDiffOutput {
   file_path: string;
-  /** Unified diff of the returned hunks under git's header; words where there is no textual diff. */
+  /** Unified diff of the returned hunks under git's header; a description if there is no textual diff. */
   diff: string;
   additions: number | null;
   deletions: number | null;
@@ -74,7 +151,7 @@ async function execute(input: Input, context: ToolContext, signal: AbortSignal) 
   };
   const note = await latin1Note(output.diff, [change.oldOid, change.newOid], context.workspace);
   const githubDiff = await context.diffs.fileDiff(change, GITHUB_CONTEXT);
-  // Nobody is shown an answer that comes too late.
+  // An answer that comes too late is not shown.
   if (!signal.aborted) noteShown(context.coverage, githubDiff, hunks);
   const answer = note === undefined ? { output } : { output, note };
   if (last === total) return answer;

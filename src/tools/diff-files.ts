@@ -1,11 +1,9 @@
 import { z } from "zod";
-import { divideHunk } from "../diff/divide.ts";
-import { parseFilePatch } from "../diff/parse.ts";
-import { renderHunk, renderLine, shownBytes } from "../diff/render.ts";
-import { boundedPatch } from "./diff-size.ts";
-import { LATIN1_NOTE } from "./encoding-note.ts";
+import { divideHunk, parseFilePatch, renderHunk, renderLine, shownBytes } from "../diff/file-diff.ts";
+import { boundedPatch } from "./diff-source.ts";
+import { LATIN1_NOTE } from "./file-lines.ts";
 import { wholeNumber } from "./limits.ts";
-import { resolveFile } from "./resolve-path.ts";
+import { resolveFile } from "./paths.ts";
 import { count, fitting } from "./show.ts";
 import { defineTool, type ToolContext } from "./tool.ts";
 

@@ -1,19 +1,26 @@
-import { divideHunk } from "../diff/divide.ts";
-import type { FileDiff, Hunk } from "../diff/file-diff.ts";
-import { MAX_PATH_BYTES } from "../diff/path-fault.ts";
-import { hunkHeader, renderLine, shownBytes } from "../diff/render.ts";
-import { MAX_RENDERED_BYTES } from "./tool.ts";
+import {
+  type DiffLine,
+  divideHunk,
+  type FileDiff,
+  type Hunk,
+  hunkHeader,
+  isOverlong,
+  renderLine,
+  shownBytes,
+} from "../diff/file-diff.ts";
+import { MAX_PATH_BYTES } from "../diff/paths.ts";
+import { type CoverageSink, MAX_RENDERED_BYTES } from "./tool.ts";
 
-/** Kept free in every answer for its heading and for the call that continues. */
+/** Reserved in every answer for its heading and for the call that continues. */
 const RESERVED_BYTES = 2 * 1024;
 
-/** Hunks as they are served: those larger than one answer are divided. `bytes` is what each takes once rendered. */
-export interface ServedHunk {
+/** Hunks as they are served: hunks larger than one answer are divided. `bytes` is the size of each after rendering. */
+interface ServedHunk {
   hunk: Hunk;
   bytes: number;
 }
 
-/** What the hunks of one file may take in an answer: its path stands in the heading and in the ending, the old one once. */
+/** Maximum bytes for the hunks of one file in an answer: its path is in the heading and at the end, the old one occurs once. */
 export function pageBudget({ path, oldPath }: Pick<FileDiff, "path" | "oldPath">): number {
   const bytes = (one: string) => Math.min(shownBytes(JSON.stringify(one)), MAX_PATH_BYTES);
   return MAX_RENDERED_BYTES - RESERVED_BYTES - 2 * bytes(path) - bytes(oldPath ?? "");
@@ -35,7 +42,7 @@ function divide(diff: FileDiff): ServedHunk[] {
   });
 }
 
-/** The hunks of a diff as `diff_file` numbers them. Computed once for each diff. */
+/** The hunks of a diff as `diff_file` numbers them. Computed once per diff. */
 export function servedHunks(diff: FileDiff): readonly ServedHunk[] {
   const known = dividedDiffs.get(diff);
   if (known) return known;
@@ -44,7 +51,7 @@ export function servedHunks(diff: FileDiff): readonly ServedHunk[] {
   return served;
 }
 
-/** As many of the hunks `start..end` (1-indexed, inclusive) as one answer holds; at least the first. */
+/** As many of the hunks `start..end` (1-indexed, inclusive) as fit into one answer; at least the first. */
 export function takePage(served: readonly ServedHunk[], start: number, end: number, budget: number): Hunk[] {
   const page: Hunk[] = [];
   let bytes = 0;
@@ -54,4 +61,46 @@ export function takePage(served: readonly ServedHunk[], start: number, end: numb
     page.push(one.hunk);
   }
   return page;
+}
+
+/** The shown lines of one file: added and context lines by their new number, removed ones by the old. */
+interface ShownLines {
+  present: Set<number>;
+  removed: Set<number>;
+  servedHunks: Set<number>;
+}
+
+/** The shown lines of a review are kept as long as its coverage sink. */
+const shownBySink = new WeakMap<CoverageSink, Map<string, ShownLines>>();
+
+function shownLines(sink: CoverageSink, path: string): ShownLines {
+  const files = shownBySink.get(sink) ?? new Map<string, ShownLines>();
+  shownBySink.set(sink, files);
+  const lines = files.get(path) ?? { present: new Set(), removed: new Set(), servedHunks: new Set() };
+  files.set(path, lines);
+  return lines;
+}
+
+function isShown(line: DiffLine, shown: ShownLines): boolean {
+  return line.kind === "removed" ? shown.removed.has(line.oldLine) : shown.present.has(line.newLine);
+}
+
+/**
+ * Records that the model was shown these hunks, or parts of hunks, of any context width, and reports to the sink every hunk of the `-U3`
+ * diff whose last missing line was among them.
+ */
+export function noteShown(sink: CoverageSink, githubDiff: FileDiff, hunks: readonly Hunk[]): void {
+  const shown = shownLines(sink, githubDiff.path);
+  for (const line of hunks.flatMap((hunk) => hunk.lines)) {
+    // A changed line that was shown in part does not count as read; for an unchanged one the beginning is enough.
+    if (line.kind !== "context" && isOverlong(line.text)) continue;
+    if (line.kind === "removed") shown.removed.add(line.oldLine);
+    else shown.present.add(line.newLine);
+  }
+  githubDiff.hunks.forEach((hunk, index) => {
+    const number = index + 1;
+    if (shown.servedHunks.has(number) || !hunk.lines.every((line) => isShown(line, shown))) return;
+    shown.servedHunks.add(number);
+    sink.serve(githubDiff.path, number);
+  });
 }

@@ -1,37 +1,155 @@
-import type { TreeEntry } from "../git/workspace.ts";
-import type { Definition } from "../syntax/source.ts";
-import { isMemberOf, type WantedName } from "./definition-name.ts";
+import { isMemberOf, type WantedName } from "../code/code-file.ts";
+import { definers, definesLikely, SURE } from "../code/likely-definition.ts";
+import type { Definition } from "../code/source.ts";
+import { AppError } from "../errors.ts";
+import type { LineMatch, SearchQuery, TreeEntry } from "../git/workspace.ts";
 import { kindRank } from "./file-kind.ts";
-import { definesLikely, SURE } from "./likely-definition.ts";
-import { filesNaming, type NamingFile } from "./naming-files.ts";
-import { folderDistance } from "./near-misses.ts";
 import { parseEntry } from "./parsed-files.ts";
-import type { ToolContext } from "./tool.ts";
+import { folderDistance } from "./paths.ts";
+import { type ToolContext, ToolError } from "./tool.ts";
 
-/** Files parsed for one call: those where it surely looks defined, then others; fewer of them once it was found. */
+/** Maximum lines of one search; a more frequent word is searched again on lines that look like definitions. */
+const MAX_LINES = 5_000;
+/** Maximum changed files whose old version is read, because no search covers the merge base. */
+const MAX_OLD_FILES = 300;
+const SEARCH_MS = 8_000;
+
+/** A line that contains the name. */
+interface Mention {
+  line: number;
+  text: string;
+}
+
+/** A file that contains the name at the requested revision. */
+interface NamingFile {
+  entry: TreeEntry;
+  mentions: Mention[];
+  isChanged: boolean;
+}
+
+interface NamingFiles {
+  files: NamingFile[];
+  /** False if there are more matches than were read. */
+  isComplete: boolean;
+}
+
+/** Finds the regular files that contain a word, without private ones. */
+async function filesNaming(
+  word: string,
+  ref: "head" | "merge_base",
+  context: ToolContext,
+  signal: AbortSignal,
+): Promise<NamingFiles> {
+  const { workspace } = context;
+  const found = await searchHead(word, context, signal);
+  const [head, tree, changes] = await Promise.all([
+    workspace.tree("head"),
+    workspace.tree(ref),
+    workspace.changes(),
+  ]);
+  const changed = new Set(
+    changes.flatMap(({ path, oldPath }) => [path, ...(oldPath === null ? [] : [oldPath])]),
+  );
+  const files = new Map<string, NamingFile>();
+  for (const { path, line, text } of found.matches) {
+    const entry = tree.get(path);
+    // An unchanged file is the same at the merge base as at head.
+    if (!entry || entry.oid !== head.get(path)?.oid) continue;
+    const file = files.get(path) ?? { entry, mentions: [], isChanged: changed.has(path) };
+    file.mentions.push({ line, text });
+    files.set(path, file);
+  }
+  if (ref === "head") return { files: [...files.values()], isComplete: !found.limited };
+  const old = [...changed].flatMap((path) => {
+    const entry = tree.get(path);
+    return entry?.mode.startsWith("100") && !files.has(path) && !context.isPrivate(path) ? [entry] : [];
+  });
+  const read = await oldFilesNaming(word, old.slice(0, MAX_OLD_FILES), context, signal);
+  return { files: [...files.values(), ...read], isComplete: !found.limited && old.length <= MAX_OLD_FILES };
+}
+
+async function searchHead(word: string, context: ToolContext, signal: AbortSignal) {
+  const any = await search({ pattern: word, fixedString: true }, context, signal);
+  if (!any.limited) return any;
+  const escaped = word.replace(
+    /[^\p{L}\p{N}_]/gu,
+    (character) => `\\x{${character.codePointAt(0)?.toString(16)}}`,
+  );
+  const pattern = `\\b(?:${definers})\\b.*\\b${escaped}\\b`;
+  const defined = await search({ pattern, fixedString: false }, context, signal);
+  return { matches: [...any.matches, ...defined.matches], limited: true };
+}
+
+async function search(
+  { pattern, fixedString }: Pick<SearchQuery, "pattern" | "fixedString">,
+  context: ToolContext,
+  signal: AbortSignal,
+): Promise<{ matches: readonly LineMatch[]; limited: boolean }> {
+  const query: SearchQuery = {
+    pattern,
+    fixedString,
+    wholeWord: fixedString,
+    contextLines: 0,
+    maxResults: MAX_LINES,
+    wants: (path) => !context.isPrivate(path),
+    ignoreCase: false,
+    invertMatch: false,
+    mode: "content",
+  };
+  const ended = AbortSignal.any([signal, AbortSignal.timeout(SEARCH_MS)]);
+  try {
+    const hits = await context.workspace.search(query, ended);
+    return hits.mode === "content" ? hits : { matches: [], limited: false };
+  } catch (error) {
+    if (!(error instanceof AppError) || signal.aborted) throw error;
+    if (error.code === "aborted") return { matches: [], limited: true };
+    throw error.code === "usage" ? new ToolError(error.message.trim()) : error;
+  }
+}
+
+async function oldFilesNaming(
+  word: string,
+  entries: readonly TreeEntry[],
+  { workspace }: ToolContext,
+  signal: AbortSignal,
+): Promise<NamingFile[]> {
+  const files: NamingFile[] = [];
+  for (const entry of entries) {
+    if (signal.aborted) break;
+    const file = await workspace.readBlob(entry.oid).catch(() => null);
+    if (file === null || file.binary || !file.text.includes(word)) continue;
+    const mentions = file.text
+      .split("\n")
+      .flatMap((text, at) => (text.includes(word) ? [{ line: at + 1, text }] : []));
+    files.push({ entry, mentions, isChanged: true });
+  }
+  return files;
+}
+
+/** Maximum files parsed for one call: first those that very likely define the name, then others; fewer after a definition was found. */
 const MAX_SURE_FILES = 40;
 const MAX_MORE_FILES = 12;
 const MAX_OTHER_FILES = 40;
 const PARSE_MS = 5_000;
-/** Changed folders whose distance counts. */
+/** Maximum changed folders that count for the distance. */
 const MAX_NEAR_FOLDERS = 20;
 
-export interface DefinitionQuery {
+interface DefinitionQuery {
   wanted: WantedName;
   ref: "head" | "merge_base";
-  /** A file to look at first, whether or not it holds the name. */
+  /** A file to read first, even if it does not contain the name. */
   first: TreeEntry | null;
 }
 
-/** A definition of the name. Lines are 1-indexed and inclusive; `start` is that of the comment above it. */
+/** A definition of the name. Lines are 1-indexed and inclusive; `start` includes the comment above it. */
 export interface FoundDefinition {
   entry: TreeEntry;
   definition: Definition;
   start: number;
   end: number;
-  /** What belongs to it, when it is a class or the like. */
+  /** Its members, if it is a class or similar. */
   members: readonly Definition[];
-  /** Whether it is what was asked for, as far as a file or a type was named; of tests only where nothing else is. */
+  /** Whether it is in the requested file or type, if one was named; a test only if there is nothing else. */
   isBest: boolean;
 }
 
@@ -39,11 +157,11 @@ export interface DefinitionSearch {
   /** Best first. */
   found: FoundDefinition[];
   naming: readonly NamingFile[];
-  /** False when there may be more. */
+  /** False if there may be more. */
   isComplete: boolean;
 }
 
-/** Finds where a name is defined: files that hold the word by a search, what they define by parsing. */
+/** Finds the definitions of a name: searches the files that contain the word, then parses them. */
 export async function findDefinition(
   query: DefinitionQuery,
   context: ToolContext,
@@ -68,13 +186,15 @@ export async function findDefinition(
   };
   await look([...(first ? [first] : []), ...sure.slice(0, MAX_SURE_FILES)]);
   await look(rest.slice(0, found.length > 0 ? MAX_MORE_FILES : MAX_OTHER_FILES));
-  // Lines that only might define it are mostly calls: they are not worth a word where it was found.
+  // Lines that only might define the name are mostly calls: they are skipped if a definition was found.
   const wanting = found.length > 0 ? sure : [...sure, ...rest];
   const missed = wanting.some(({ path }) => !looked.has(path));
   return { found: ranked(found, query, naming), naming, isComplete: isComplete && !missed };
 }
 
-/** Files in which a word surely looks defined, and the rest, where it might be first; each as near as before. */
+/**
+ * Splits files into those that very likely define a word and the rest, with possible definitions first; both keep their order of nearness.
+ */
 function byLikelihood(files: readonly NamingFile[], word: string): { sure: TreeEntry[]; rest: TreeEntry[] } {
   const rated = files.map(({ entry, mentions }) => ({
     entry,
@@ -86,7 +206,7 @@ function byLikelihood(files: readonly NamingFile[], word: string): { sure: TreeE
   return { sure: entries((likely) => likely >= SURE), rest: entries((likely) => likely < SURE) };
 }
 
-/** What is nearest to the file that was named, or to the change, comes first; tests after that, foreign files last. */
+/** The files nearest to the named one, or to the change, come first; then tests, and foreign files last. */
 function inOrder(files: readonly NamingFile[], first: TreeEntry | null): NamingFile[] {
   const changed = files.filter(({ isChanged }) => isChanged).map(({ entry }) => folderOf(entry.path));
   const near = first ? [folderOf(first.path)] : [...new Set(changed)].slice(0, MAX_NEAR_FOLDERS);
@@ -105,7 +225,7 @@ function compare(left: readonly number[], right: readonly number[]): number {
   return at < 0 ? 0 : (left[at] ?? 0) - (right[at] ?? 0);
 }
 
-/** The definitions of a name in one file; signatures of one function, or a getter and a setter, are one. */
+/** The definitions of a name in one file; overloads of one function, or a getter and a setter, count as one. */
 function definitionsIn(
   entry: TreeEntry,
   definitions: readonly Definition[],
@@ -117,7 +237,7 @@ function definitionsIn(
     const { docStart, end } = definition;
     const last = joined.at(-1);
     const isSame = last !== undefined && last.definition.container === definition.container;
-    // What lies within the last one, as a constructor does, is shown with it.
+    // A definition within the last one, such as a constructor, is shown with it.
     if (last && (end <= last.end || (isSame && docStart <= last.end + 2))) last.end = Math.max(last.end, end);
     else {
       const members = definitions.filter(
@@ -129,7 +249,7 @@ function definitionsIn(
   return joined;
 }
 
-/** Members without a body stand behind what has one. */
+/** Members without a body come after those with one. */
 const minorKinds: ReadonlySet<string> = new Set(["field"]);
 
 function ranked(

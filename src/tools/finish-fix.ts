@@ -3,7 +3,7 @@ import { defineTool, ToolError } from "./tool.ts";
 
 const MAX_SUMMARY = 2_000;
 const MAX_NOTE = 600;
-/** Before it is taken, somebody looks at each repair. */
+/** A person reviews each repair before it is applied. */
 const TIMEOUT_MS = 20 * 60_000;
 
 const Input = z.strictObject({

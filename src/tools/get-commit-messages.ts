@@ -22,7 +22,7 @@ async function execute(input: Input, context: ToolContext) {
 }
 
 function entry(commit: Commit): string {
-  // A message that was written with carriage returns has one in front of every line break.
+  // A message with carriage returns has one before every line break.
   const message = commit.message.trimEnd().replace(/\r*\n/g, "\n  ");
   return `${commit.sha.slice(0, 12)} ${commit.date} ${commit.author}\n  ${message}`;
 }
@@ -30,7 +30,7 @@ function entry(commit: Commit): string {
 function render(output: Commit[], _input: Input, maxBytes: number) {
   if (output.length === 0) return { text: "No commits between the merge base and head." };
   const entries = output.map(entry);
-  // The newest commit is shown in any case, as far as it goes.
+  // The newest commit is always shown, as much as fits.
   const shown = Math.max(1, fitting(entries, maxBytes - 64));
   const left = entries.length - shown;
   const rest = left > 0 ? [`(${count(left, "older commit")} did not fit)`] : [];

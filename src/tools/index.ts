@@ -36,35 +36,35 @@ export const readingTools: readonly AnyTool[] = [
   diffFiles,
 ];
 
-/** How a second look at one finding ends. */
+/** Ends the verification of a finding. */
 export const judgingTools: readonly AnyTool[] = [reportVerdict];
 
-/** How a question is answered. */
+/** Answers a question. */
 export const answeringTools: readonly AnyTool[] = [reply];
 
-/** How the check of an earlier finding ends. */
+/** Ends the check of an earlier finding. */
 export const settlingTools: readonly AnyTool[] = [reportResolution];
 
-/** How the comparison of findings with earlier comments ends. */
+/** Ends the comparison of findings with earlier comments. */
 export const comparingTools: readonly AnyTool[] = [sameProblems];
 
-/** How the findings of several loops become those of one review. */
+/** Merges the findings of several loops into those of one review. */
 export const mergingTools: readonly AnyTool[] = [joinFindings, reportFinding, finishReview];
 
-/** How a review leaves the model. */
+/** Reports findings and ends a review. */
 export const reportingTools: readonly AnyTool[] = [reportFinding, finishReview];
 
-/** Offered where the repository has an index. */
+/** Offered if the repository has an index. */
 export const graphTools: readonly AnyTool[] = [graphRagQuery];
 
-/** Offered where a run is recorded. */
+/** Offered if a run is recorded. */
 export const journalTools: readonly AnyTool[] = [logWorkProduct];
 
-/** How a fix changes files. */
+/** Change files in a fix. */
 export const changingTools: readonly AnyTool[] = [writeFile, editFile, copyFile, moveFile, deleteFile];
 
-/** How a fix ends. */
+/** Ends a fix. */
 export const fixingTools: readonly AnyTool[] = [finishFix];
 
-/** Offered to a fix where the machine has a sandbox. */
+/** Offered to a fix if the machine has a sandbox. */
 export const commandTools: readonly AnyTool[] = [runCommand];

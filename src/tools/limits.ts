@@ -2,8 +2,8 @@ import { z } from "zod";
 import type { AnyTool } from "./tool.ts";
 
 /**
- * A whole number with limits that cost nobody a call: what lies beyond them is brought back by {@link withinLimits}. The limits
- * stand in the schema for people; a number for which another one must not be put is declared with `min` and `max` instead.
+ * A whole number whose limits never fail a call: {@link withinLimits} clamps values beyond them. The limits are in the schema for people; a
+ * number that must not be replaced by another is declared with `min` and `max` instead.
  */
 export function wholeNumber(minimum: number, maximum?: number) {
   return z.int().meta(maximum === undefined ? { minimum } : { minimum, maximum });
@@ -12,7 +12,7 @@ export function wholeNumber(minimum: number, maximum?: number) {
 interface Limits {
   minimum: number;
   maximum: number;
-  /** Whether something else stands for it when it is left out: then the limit is taken, and otherwise it counts as left out. */
+  /** Whether it has a default: then a value below the minimum is clamped; otherwise it counts as omitted. */
   hasDefault: boolean;
 }
 
@@ -37,7 +37,7 @@ function readLimits(input: z.ZodObject): ReadonlyMap<string, Limits> {
   );
 }
 
-/** Arguments with every number within its limits, and what had to be changed for it in words. */
+/** Arguments with every number within its limits, and a description of the changes. */
 export function withinLimits(tool: AnyTool, parsed: unknown): { input: unknown; changes: string[] } {
   const input: Record<string, unknown> = { ...(parsed as object) };
   const changes: string[] = [];

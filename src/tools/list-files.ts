@@ -1,13 +1,55 @@
 import { z } from "zod";
-import { createPathMatcher } from "../diff/path-matcher.ts";
+import { createPathMatcher } from "../diff/paths.ts";
 import type { TreeEntry } from "../git/workspace.ts";
 import { wholeNumber } from "./limits.ts";
-import { type Listing, renderListing, type SizedEntry } from "./render-listing.ts";
-import { resolveFolder } from "./resolve-path.ts";
-import { count } from "./show.ts";
-import { defineTool, type Executed, type ToolContext } from "./tool.ts";
+import { resolveFolder } from "./paths.ts";
+import { count, fitting, showPath } from "./show.ts";
+import { defineTool, type Executed, type Rendered, type ToolContext } from "./tool.ts";
 
-/** Sizes are looked up one by one, so only so many entries get one. */
+interface SizedEntry {
+  path: string;
+  is_dir: boolean;
+  /** Null for folders, links, submodules, and files that are too large to read. */
+  size: number | null;
+}
+/** The output of `list_files`. */
+type Listing = string[] | SizedEntry[];
+
+/** Entries below their folder, so that each folder's name is shown once. */
+function treeOf(output: Listing): string[] {
+  const folders = new Map<string, string[]>();
+  for (const one of output) {
+    const path = typeof one === "string" ? one : one.path;
+    const size = typeof one === "string" || one.size === null ? "" : ` ${one.size}`;
+    const folder = path.slice(0, path.lastIndexOf("/") + 1);
+    const names = folders.get(folder) ?? [];
+    names.push(`${showPath(path.slice(folder.length))}${size}`);
+    folders.set(folder, names);
+  }
+  const ordered = [...folders].sort(([left], [right]) => (left < right ? -1 : 1));
+  return ordered.flatMap(([folder, names]) =>
+    folder === "" ? names : [showPath(folder), ...names.map((name) => `  ${name}`)],
+  );
+}
+
+/** A listing for the model, of at most `maxBytes`. */
+function renderListing(
+  output: Listing,
+  input: { directory: string; pattern?: string | undefined },
+  maxBytes: number,
+): Rendered {
+  if (output.length === 0) {
+    const matching = input.pattern === undefined ? "" : ` that matches '${input.pattern}'`;
+    return { text: `Nothing in '${input.directory}'${matching}.` };
+  }
+  const lines = treeOf(output);
+  const shown = fitting(lines, maxBytes - 128);
+  if (shown === lines.length) return { text: lines.join("\n") };
+  const rest = `(${count(lines.length - shown, "further line")}; list a folder of it, or set depth or pattern)`;
+  return { text: [...lines.slice(0, shown), rest].join("\n"), truncated: true };
+}
+
+/** Maximum entries with a size, because sizes are read one by one. */
 const MAX_SIZES = 1_000;
 
 const MAX_PATTERN = 500;
@@ -30,7 +72,7 @@ interface Item {
 /** Byte order, as git sorts paths. */
 const byBytes = (left: Item, right: Item) => Buffer.compare(Buffer.from(left.path), Buffer.from(right.path));
 
-/** All folders on the way to the entry that are below `prefix`, and the entry itself. */
+/** All folders below `prefix` on the way to the entry, and the entry itself. */
 function itemsOf(entry: TreeEntry, prefix: string): Item[] {
   const items: Item[] = [];
   let slash = entry.path.indexOf("/", prefix.length);
@@ -69,7 +111,7 @@ async function sizeOf(item: Item, context: ToolContext): Promise<SizedEntry> {
 
 interface Gathered {
   items: Item[];
-  /** Files of the folder that the configuration withholds. */
+  /** Number of files in the folder that the configuration withholds. */
   withheld: number;
 }
 

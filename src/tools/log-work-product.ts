@@ -3,8 +3,8 @@ import { unescapeInvisible } from "../text/escape-invisible.ts";
 import { defineTool, ToolError } from "./tool.ts";
 
 export const MAX_NOTE = 8_000;
-export const MAX_PAGE_NAME = 200;
-/** The page for whatever is given no other. */
+const MAX_PAGE_NAME = 200;
+/** The default page. */
 export const DEFAULT_PAGE = "hunkwise-audit";
 
 const Input = z.strictObject({
@@ -24,7 +24,7 @@ const Input = z.strictObject({
 });
 type Input = z.infer<typeof Input>;
 
-/** Writes nothing itself: the process that has the record and the graph takes the note. */
+/** Writes nothing itself: the process with the record and the graph stores the note. */
 export const logWorkProduct = defineTool<Input, { status: string }>({
   name: "log_work_product",
   title: "Log work product",

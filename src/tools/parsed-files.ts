@@ -1,20 +1,20 @@
 import { LRUCache } from "lru-cache";
+import { parseSource } from "../code/parse.ts";
+import type { Definition } from "../code/source.ts";
 import type { FileText, TreeEntry, Workspace } from "../git/workspace.ts";
-import { parseSource } from "../syntax/parse-source.ts";
-import type { Definition } from "../syntax/source.ts";
 
-/** Definitions that are kept for each workspace; a syntax tree is let go at once. */
+/** Maximum definitions in the cache of each workspace; syntax trees are not kept. */
 const KEPT_DEFINITIONS = 100_000;
 
 const keptByWorkspace = new WeakMap<Workspace, LRUCache<string, readonly Definition[]>>();
 
-/** A file and what it defines. */
-export interface ParsedFile {
+/** A file and its definitions. */
+interface ParsedFile {
   file: FileText;
   definitions: readonly Definition[];
 }
 
-/** What a file defines, in the order of lines. Null when it cannot be read: binary, too large, written by a machine. */
+/** The definitions of a file in line order. Null if it cannot be read: binary, too large, generated. */
 export async function parseEntry(
   { path, oid }: Pick<TreeEntry, "path" | "oid">,
   workspace: Workspace,
@@ -23,7 +23,7 @@ export async function parseEntry(
   if (file === null || file.binary) return null;
   const kept = keptByWorkspace.get(workspace) ?? new LRUCache({ maxSize: KEPT_DEFINITIONS });
   keptByWorkspace.set(workspace, kept);
-  // The path says which language the same bytes are taken for.
+  // The path decides the language of the same bytes.
   const key = `${oid} ${path}`;
   const known = kept.get(key);
   if (known) return { file, definitions: known };

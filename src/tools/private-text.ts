@@ -2,15 +2,15 @@ import { createPrivacy } from "../diff/filter.ts";
 import type { Change, Ref, TreeEntry, Workspace } from "../git/workspace.ts";
 
 const refs: readonly Ref[] = ["head", "base", "merge_base"];
-/** No blob, and the empty one, by SHA-1 and SHA-256: that two files are empty says nothing. */
+/** No blob, or the empty one, by SHA-1 and SHA-256: two empty files need not be related. */
 const isNothing = (oid: string) =>
   /^(?:0+|e69de29bb2d1d6434b8b29ae775ad8c2e48c5391|473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813)$/.test(
     oid,
   );
 
 /**
- * Whether a path is withheld from every model, by its name or by its text: each name that a blob of a private path has at head, base
- * or merge base is private, and so is what became of such a blob in this change, by a rename as git finds them or by an edit.
+ * Whether a path is withheld from every model, by its name or by its text. If a blob has a private path at head, base or merge base, all of
+ * its other paths are private too, and so is every file that this change made from such a blob by a rename (as git detects it) or an edit.
  *
  * @param patterns `paths.private` of the configuration
  */

@@ -1,23 +1,23 @@
 import { z } from "zod";
-import { shorten, shownBytes } from "../diff/render.ts";
+import { fullName, readWantedName } from "../code/code-file.ts";
+import type { Definition, DefinitionKind } from "../code/source.ts";
+import { shorten, shownBytes } from "../diff/file-diff.ts";
 import type { TreeEntry } from "../git/workspace.ts";
-import type { Definition, DefinitionKind } from "../syntax/source.ts";
 import { cutLine } from "../text/cut.ts";
-import { fullName, readWantedName } from "./definition-name.ts";
+import { type LineRange, takeLines, totalLines } from "./file-lines.ts";
 import { type DefinitionSearch, type FoundDefinition, findDefinition } from "./find-definition.ts";
-import { type LineRange, takeLines, totalLines } from "./numbered-lines.ts";
-import { resolveFile } from "./resolve-path.ts";
+import { resolveFile } from "./paths.ts";
 import { count, fitting, showPath } from "./show.ts";
 import { defineTool, type Executed, type ToolContext, ToolError } from "./tool.ts";
 
 const MAX_NAME = 200;
-/** Definitions that are given whole, further ones in a line each. */
+/** Maximum definitions shown whole; further ones take one line each. */
 const MAX_WHOLE = 3;
 const MAX_LISTED = 20;
-/** What one body may take, and all of them. */
+/** Maximum bytes of one body, and of all bodies. */
 const BODY_BYTES = 12 * 1024;
 const ALL_BODIES_BYTES = 20 * 1024;
-/** Lines that show where a name stands that nothing defines. */
+/** Maximum lines that mention a name without a definition. */
 const MAX_MENTIONS = 10;
 const MENTION_BYTES = 200;
 
@@ -31,7 +31,7 @@ type Input = z.infer<typeof Input>;
 interface DefinitionPlace {
   file_path: string;
   kind: DefinitionKind;
-  /** With its container: `Parser.next`. */
+  /** Includes its container: `Parser.next`. */
   name: string;
   /** The first line of the comment above it. */
   start_line: number;
@@ -39,13 +39,13 @@ interface DefinitionPlace {
 }
 
 interface WholeDefinition extends DefinitionPlace {
-  /** Lines as `12|text`; fewer than to `end_line` when it is long. */
+  /** Lines as `12|text`; cut before `end_line` if it is long. */
   content: string;
   last_line: number;
-  /** Members that begin behind the last line. */
+  /** Members that begin after the last shown line. */
   members_left: DefinitionPlace[];
   total_lines: number;
-  /** "latin1" when lines are not UTF-8: their characters beyond ASCII may be wrong. */
+  /** "latin1" if some lines are not UTF-8: their characters beyond ASCII may be wrong. */
   encoding: "utf8" | "latin1";
 }
 
@@ -53,11 +53,11 @@ export interface DefinitionOutput {
   /** Best first. */
   definitions: WholeDefinition[];
   others: DefinitionPlace[];
-  /** Only when nothing defines it. */
+  /** Only if there is no definition. */
   mentions: { file_path: string; line_number: number; line_content: string }[];
 }
 
-/** The file that was named, or null and why it cannot be looked at: the name may be defined elsewhere all the same. */
+/** The named file, or null and why it cannot be read: the name may still be defined elsewhere. */
 async function firstFile(
   { file_path, ref }: Input,
   context: ToolContext,

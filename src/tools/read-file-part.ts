@@ -1,12 +1,12 @@
 import { z } from "zod";
-import { shorten, shownBytes } from "../diff/render.ts";
+import { shorten, shownBytes } from "../diff/file-diff.ts";
+import { type LineRange, takeLines, totalLines } from "./file-lines.ts";
 import { wholeNumber } from "./limits.ts";
-import { type LineRange, takeLines, totalLines } from "./numbered-lines.ts";
-import { resolveFile } from "./resolve-path.ts";
+import { resolveFile } from "./paths.ts";
 import { count, showPath } from "./show.ts";
 import { defineTool, MAX_RENDERED_BYTES, type ToolContext, ToolError } from "./tool.ts";
 
-/** Kept free in every answer for its heading and for the call that continues. */
+/** Reserved in every answer for its heading and for the call that continues. */
 const RESERVED_BYTES = 1_024;
 
 const Input = z.strictObject({
@@ -28,7 +28,7 @@ export interface FileContent {
   end_line: number;
   total_lines: number;
   ref: Input["ref"];
-  /** "latin1" when lines are not UTF-8: their characters beyond ASCII may be wrong. */
+  /** "latin1" if some lines are not UTF-8: their characters beyond ASCII may be wrong. */
   encoding: "utf8" | "latin1";
 }
 

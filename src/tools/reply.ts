@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { defineTool, type ToolContext, ToolError } from "./tool.ts";
 
-/** A few sentences and a little code; who needs more reads the code. */
+/** A few sentences and a little code; for more, people read the code. */
 const MAX_TEXT = 6_000;
 
 const Input = z.strictObject({

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { Category, Evidence, type Finding, Severity, Side } from "../finding.ts";
 import { unescapeInvisible } from "../text/escape-invisible.ts";
 import { wholeNumber } from "./limits.ts";
-import { pathOnAnySide } from "./path-on-any-side.ts";
+import { pathOnAnySide } from "./paths.ts";
 import { showPath } from "./show.ts";
 import { defineTool, type ToolContext, ToolError } from "./tool.ts";
 
@@ -50,7 +50,7 @@ const Input = z.strictObject({
 });
 type Input = z.infer<typeof Input>;
 
-/** The kept finding as the model needs it: its id, and where it was anchored. */
+/** The kept finding for the model: its id, and its anchor. */
 interface ReportedAnchor {
   id: string;
   path: string;
@@ -60,15 +60,15 @@ interface ReportedAnchor {
   note: string | null;
 }
 
-/** A finding that is not wanted, and why. There is nothing to correct. */
+/** A finding that is not kept, and why. There is nothing to correct. */
 interface NotKept {
   id: null;
   note: string;
 }
 
-export type ReportOutput = ReportedAnchor | NotKept;
+type ReportOutput = ReportedAnchor | NotKept;
 
-/** One line of bounded length: a title that is too long costs no report. */
+/** One line of limited length: a title that is too long does not fail the report. */
 function titleOf(given: string): string {
   const line = given.replaceAll(/\s+/g, " ").trim();
   return line.length > MAX_TITLE

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { defineTool, ToolError } from "./tool.ts";
 
 const MAX_REASON = 2_000;
-/** What people read of it. */
+/** Maximum length shown to people. */
 const MAX_SHOWN = 400;
 
 const Input = z.strictObject({
@@ -19,7 +19,7 @@ const Input = z.strictObject({
 });
 type Input = z.infer<typeof Input>;
 
-/** One line of bounded length. */
+/** One line of limited length. */
 function sentence(given: string): string {
   const line = given.replaceAll(/\s+/g, " ").trim();
   return line.length > MAX_SHOWN ? `${line.slice(0, MAX_SHOWN - 1).toWellFormed()}…` : line;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { Evidence, Severity, Side } from "../finding.ts";
 import { unescapeInvisible } from "../text/escape-invisible.ts";
-import { pathOnAnySide } from "./path-on-any-side.ts";
+import { pathOnAnySide } from "./paths.ts";
 import { defineTool, type ToolContext, ToolError } from "./tool.ts";
 
 const MAX_TEXT = 2_000;

@@ -1,10 +1,8 @@
 import { z } from "zod";
-import { shownBytes } from "../diff/render.ts";
-import { cutLine } from "../text/cut.ts";
-import { headAndTail } from "../text/head-and-tail.ts";
-import { allowedCommand } from "./allowed-command.ts";
+import { shownBytes } from "../diff/file-diff.ts";
+import { cutLine, headAndTail } from "../text/cut.ts";
 import { wholeNumber } from "./limits.ts";
-import { resolveFolder } from "./resolve-path.ts";
+import { resolveFolder } from "./paths.ts";
 import { count, showPath } from "./show.ts";
 import {
   type CommandEnd,
@@ -15,19 +13,57 @@ import {
   ToolError,
 } from "./tool.ts";
 
+/** A word of a command line as a shell reads it, in either kind of quotes or without. */
+const words = /"([^"]*)"|'([^']*)'|(\S+)/g;
+/** Characters with a meaning for a shell in a word without quotes. */
+const meaning = /[;&|<>`$(){}*?!#~\\"'\n]/;
+
+/**
+ * The requested command line: an allowed one by its name or its text, optionally followed by plain words as further arguments, such as the
+ * tests to run. This is not a security boundary (the sandbox is): it limits commands to those that the maintainers want.
+ *
+ * @throws ToolError that names the allowed commands
+ */
+export function allowedCommand(asked: string, allowed: Readonly<Record<string, string>>): string {
+  const given = asked.trim();
+  const known = Object.entries(allowed).flatMap(([name, line]) => [
+    { begins: line, line },
+    { begins: name, line },
+  ]);
+  // `npm test` is also the beginning of `npm test -- --run`.
+  const found = known
+    .filter(({ begins }) => given === begins || given.startsWith(`${begins} `))
+    .toSorted((a, b) => b.begins.length - a.begins.length)[0];
+  if (!found) throw new ToolError(`'${given}' is none of the commands that may be run: ${listed(allowed)}`);
+  const rest = [...given.slice(found.begins.length).matchAll(words)].map(([, double, single, bare]) => {
+    if (bare === undefined || !meaning.test(bare)) return double ?? single ?? bare ?? "";
+    throw new ToolError(
+      `only plain arguments may follow '${found.begins}', not '${bare}'; stdout and stderr are both answered, of long output head and tail`,
+    );
+  });
+  return [found.line, ...rest.map(quoted)].join(" ");
+}
+
+const quoted = (word: string) => `'${word.replaceAll("'", "'\\''")}'`;
+
+function listed(allowed: Readonly<Record<string, string>>): string {
+  const all = Object.entries(allowed).map(([name, line]) => `${name} (${line})`);
+  return all.length > 0 ? all.join(", ") : "none, because .github/hunkwise.yml of the base names none";
+}
+
 const DEFAULT_SECONDS = 120;
 const MAX_SECONDS = 600;
-/** For the walls to be built and what was changed to be taken over. */
+/** For setting up the sandbox and copying changed files back. */
 const SETUP_MS = 120_000;
 const MAX_COMMAND = 2_000;
 const MAX_VALUE = 4_096;
 const MAX_VARIABLES = 50;
 const VARIABLE = /^[A-Za-z_]\w{0,99}$/;
-/** Of the paths that a command changed, how many are named. */
+/** Maximum changed paths that are named. */
 const NAMED = 20;
-/** Of what is said of files, whose names a command chooses. */
+/** Maximum bytes of notes about files, because a command chooses their names. */
 const MAX_NOTE_BYTES = 8_192;
-/** Of the output that goes with a time-out. */
+/** Maximum bytes of output in a time-out error. */
 const MAX_ERROR_BYTES = 16_384;
 
 const Input = z.strictObject({
@@ -54,7 +90,7 @@ interface Output {
   exit_code: number;
 }
 
-/** Which limit ended it, in words; a time-out is an answer of its own. */
+/** Descriptions of the limits; a time-out has its own answer. */
 const limits = {
   memory: "It was ended: it took more memory than it may.",
   files: "It was ended: it made more files than it may.",
@@ -95,7 +131,7 @@ function timedOut({ command, timeout }: Input, output: Output): ToolError {
   );
 }
 
-/** stderr gets what stdout leaves of the place, and at least half of it. */
+/** stderr gets the room that stdout leaves, and at least half of it. */
 function show({ stdout, stderr }: Output, maxBytes: number): Rendered {
   const room = maxBytes - 100;
   const errors = headAndTail(stderr, room / 2, shownBytes);

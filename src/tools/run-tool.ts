@@ -1,8 +1,11 @@
+import { z } from "zod";
 import { AppError } from "../errors.ts";
+import { readLenient } from "../llm/lenient-json.ts";
+import type { ToolDefinition } from "../llm/model.ts";
 import { byteLength, cutAtLine } from "../text/cut.ts";
 import { escapeInvisible } from "../text/escape-invisible.ts";
 import { withinLimits } from "./limits.ts";
-import { parseArguments } from "./parse-arguments.ts";
+import { toDefinition } from "./to-openai.ts";
 import {
   type AnyTool,
   type Executed,
@@ -13,16 +16,61 @@ import {
   type ToolResult,
 } from "./tool.ts";
 
+type Arguments = Record<string, unknown>;
+
+function toObject(name: string, raw: unknown): Arguments {
+  if (raw === null || raw === undefined) return {};
+  if (typeof raw === "object" && !Array.isArray(raw)) return raw as Arguments;
+  const kind = Array.isArray(raw) ? "an array" : `a ${typeof raw}`;
+  throw new ToolError(`the arguments of ${name} must be one JSON object, not ${kind}`);
+}
+
+function fromJson(name: string, text: string): unknown {
+  if (text.trim() === "") return {};
+  const mended = readLenient(text);
+  if (mended !== undefined) return mended;
+  throw new ToolError(`the arguments of ${name} are not valid JSON (${faultOf(text)}); send one JSON object`);
+}
+
+function faultOf(text: string): string {
+  try {
+    JSON.parse(text);
+    return "it cannot be read";
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+/** The parts of a tool that decide how arguments are parsed. */
+type Taking = Pick<AnyTool, "name" | "input">;
+
+/** The caller's arguments as the tool's input. Null values count as omitted. */
+export function parseArguments(tool: Taking, sent: unknown): unknown {
+  const given = toObject(tool.name, typeof sent === "string" ? fromJson(tool.name, sent) : sent);
+  const present = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null));
+  const parsed = tool.input.safeParse(present);
+  if (parsed.success) return parsed.data;
+  throw new ToolError(
+    `invalid arguments for ${tool.name}:\n${z.prettifyError(parsed.error)}\n${usage(tool)}`,
+  );
+}
+
+function usage(tool: Taking): string {
+  const { properties = {}, required = [] } = z.toJSONSchema(tool.input, { io: "input" });
+  const names = Object.keys(properties).map((name) => (required.includes(name) ? name : `${name}?`));
+  return names.length === 0 ? "It takes no arguments." : `It takes: ${names.join(", ")}.`;
+}
+
 export interface RunToolOptions {
-  /** Ends the call early; the result then says that it was stopped. */
+  /** Ends the call early; the result then reports that it was stopped. */
   signal?: AbortSignal | undefined;
-  /** Told what a tool threw that is neither a ToolError nor an AppError: a fault of ours. */
+  /** Receives errors of a tool that are neither a ToolError nor an AppError: bugs of ours. */
   onCrash?: ((tool: string, error: unknown) => void) | undefined;
   /** Milliseconds; injected by tests. */
   now?: (() => number) | undefined;
 }
 
-/** A call's answer: as data for programs, and as the text that the model reads. */
+/** The answer to a call: data for programs, and text for the model. */
 export interface ToolRun {
   result: ToolResult;
   /** Escaped, at most MAX_RENDERED_BYTES. */
@@ -33,7 +81,7 @@ export interface ToolRun {
 class ToolTimeout extends Error {}
 class ToolStopped extends Error {}
 
-/** Runs `work` until it settles, the time is up or the caller gives up; work that ignores the signal is left behind. */
+/** Runs `work` until it settles, the time is up or the caller aborts; work that ignores the signal is abandoned. */
 async function withDeadline<T>(
   timeoutMs: number,
   outer: AbortSignal | undefined,
@@ -50,7 +98,7 @@ async function withDeadline<T>(
     });
     return await Promise.race([ended, work(controller.signal)]);
   } catch (error) {
-    // What a tool throws because it was aborted is not the reason.
+    // An error after an abort is not the real reason.
     throw controller.signal.aborted ? controller.signal.reason : error;
   } finally {
     clearTimeout(timer);
@@ -63,7 +111,7 @@ function fits(text: string, maxBytes: number): { text: string; cut: boolean } {
   return { text: kept, cut: omittedLines > 0 };
 }
 
-/** What an error says to the model, cut like any rendering. */
+/** An error as an answer for the model, cut like any rendering. */
 function failure(status: "error" | "timeout", error: string, metadata: ToolMetadata): ToolRun {
   const { text } = fits(`${status}: ${escapeInvisible(error)}`, MAX_RENDERED_BYTES);
   return { result: { status, error, metadata }, text, endsLoop: false };
@@ -93,15 +141,14 @@ function success(tool: AnyTool, executed: Executed<unknown>, input: unknown, dur
   };
 }
 
-/** Kept free for the note and the call that continues. */
+/** Reserved for the note and the call that continues. */
 const RESERVED_BYTES = 1_024;
 const CUT_NOTE = "\n(cut here; ask for less at a time)";
 
 /**
- * The one way a tool is called. Never rejects: broken arguments, faults of the tool and time-outs are results that the
- * caller can act on.
+ * The only way to call a tool. Never rejects: invalid arguments, tool errors and time-outs are results that the caller can act on.
  *
- * @param sent the arguments, as JSON text (how models write them) or already as an object
+ * @param sent the arguments, as JSON text (as models write them) or as an object
  */
 export async function runTool(
   tool: AnyTool,
@@ -137,12 +184,43 @@ export async function runTool(
   }
 }
 
-/** The answer to a call of a tool that is not there. */
+/** The answer to a call of an unknown tool. */
 export function unknownTool(name: string, known: readonly string[]): ToolRun {
   const error = `there is no tool '${name}'; the tools are ${known.join(", ")}`;
   return failure("error", error, { duration_ms: 0, truncated: false });
 }
 
-/** The answer to a call that is not made. */
+/** The answer to a refused call. */
 export const refusedCall = (why: string): ToolRun =>
   failure("error", why, { duration_ms: 0, truncated: false });
+
+/** The tools of one caller, by name. */
+interface ToolRegistry {
+  /** Adds a tool. Throws if the name is taken, which is a programming error. */
+  register(tool: AnyTool): void;
+  get(name: string): AnyTool | undefined;
+  names(): string[];
+  /** The definitions for a model, in order of registration. */
+  definitions(): ToolDefinition[];
+  /** Calls a tool by name; an unknown name gets an answer and does not throw. */
+  execute(name: string, sent: unknown, context: ToolContext, options?: RunToolOptions): Promise<ToolRun>;
+}
+
+export function createRegistry(tools: readonly AnyTool[] = []): ToolRegistry {
+  const byName = new Map<string, AnyTool>();
+  const registry: ToolRegistry = {
+    register(tool) {
+      if (byName.has(tool.name)) throw new Error(`There is already a tool named '${tool.name}'`);
+      byName.set(tool.name, tool);
+    },
+    get: (name) => byName.get(name),
+    names: () => [...byName.keys()],
+    definitions: () => [...byName.values()].map(toDefinition),
+    async execute(name, sent, context, options) {
+      const tool = byName.get(name);
+      return tool ? runTool(tool, sent, context, options) : unknownTool(name, registry.names());
+    },
+  };
+  for (const tool of tools) registry.register(tool);
+  return registry;
+}

@@ -6,7 +6,7 @@ import type { ToolRun } from "./run-tool.ts";
 import { type AnyTool, MAX_RENDERED_BYTES } from "./tool.ts";
 
 /** A tool as an MCP server declares it. */
-export interface McpTool {
+interface McpTool {
   title: string;
   description: string;
   inputSchema: StandardSchemaWithJSON;
@@ -14,12 +14,12 @@ export interface McpTool {
 }
 
 /**
- * Structured content beyond this size is left out, and the text alone answers: it is cut at whole entries and names the call
- * that goes on, whereas the output may list every file of a repository.
+ * Larger structured content is omitted, and only the text answers: it is cut at whole entries and names the call that continues, but the
+ * output may list every file of a repository.
  */
 export const MAX_STRUCTURED_BYTES = 2 * MAX_RENDERED_BYTES;
 
-/** A tool that reads, or changes, this repository alone. */
+/** A tool that only reads or changes this repository. */
 export function toMcpTool(tool: AnyTool): McpTool {
   return {
     title: tool.title,
@@ -30,14 +30,14 @@ export function toMcpTool(tool: AnyTool): McpTool {
 }
 
 /**
- * The schema of a zod object without the bounds that zod states for every whole number. Arguments come through as they were sent: the
- * tool's own check answers as it answers a model.
+ * The schema of a zod object without the bounds that zod adds to every whole number. Arguments are passed on unchanged: the tool's own
+ * check answers as it answers a model.
  */
 export function toMcpArguments(input: z.ZodType): StandardSchemaWithJSON {
   return declared(z.toJSONSchema(input, { io: "input" }));
 }
 
-/** The schema of what a tool answers, in the same way. */
+/** The schema of a tool's output, in the same way. */
 export function toMcpOutput(output: z.ZodType): StandardSchemaWithJSON {
   return declared(z.toJSONSchema(output, { io: "output" }));
 }
@@ -54,7 +54,7 @@ function declared({ $schema: _, ...whole }: Record<string, unknown>): StandardSc
   };
 }
 
-/** Without zod's own bounds, and with one `type` a schema: clients that know no list of types refuse the tool. */
+/** Without zod's own bounds, and with one `type` per schema: some clients refuse a tool with a list of types. */
 function portable(_name: string, value: unknown): unknown {
   if (typeof value === "number" && Math.abs(value) === Number.MAX_SAFE_INTEGER) return undefined;
   if (typeof value !== "object" || value === null || !("type" in value)) return value;
@@ -63,9 +63,9 @@ function portable(_name: string, value: unknown): unknown {
 }
 
 /**
- * A call's answer with the text that a model reads, and the same as data where it is small enough.
+ * A call's answer as the text for a model, and as data if it is small enough.
  *
- * @param note a sentence that the answer carries beside its own
+ * @param note an additional sentence in the answer
  */
 export function toMcpResult({ result, text }: ToolRun, note?: string): CallToolResult {
   const notes = [result.metadata.note, note].filter((one) => one !== undefined);
@@ -78,21 +78,21 @@ export function toMcpResult({ result, text }: ToolRun, note?: string): CallToolR
   };
 }
 
-/** An error that no tool answered with. */
+/** An error that did not come from a tool. */
 export function toMcpError(error: string): CallToolResult {
   return { content: [{ type: "text", text: `error: ${escapeInvisible(error)}` }], isError: true };
 }
 
 /**
- * A value as structured content; undefined when it is too large. Many clients show a model this and not the text, so that what
- * hides in it is spelled out here, too.
+ * A value as structured content; undefined if it is too large. Many clients show a model this instead of the text, so invisible characters
+ * are escaped here as well.
  */
 function toStructured(value: object): Record<string, unknown> | undefined {
   const shown = withoutHidden(value) as Record<string, unknown>;
   return byteLength(JSON.stringify(shown)) > MAX_STRUCTURED_BYTES ? undefined : shown;
 }
 
-/** A value of JSON with every invisible character of its texts spelled out. */
+/** A JSON value with every invisible character of its texts escaped. */
 export function withoutHidden(value: unknown): unknown {
   if (typeof value === "string") return escapeInvisible(value);
   if (Array.isArray(value)) return value.map(withoutHidden);

@@ -9,31 +9,31 @@ type Schema = Record<string, unknown> & {
   required?: string[];
 };
 
-/** The same schema, null accepted too: many models write null for what others leave out. */
+/** The same schema that also accepts null: many models write null for omitted arguments. */
 function orNull(schema: Schema): Schema {
   if (typeof schema.type !== "string") return { anyOf: [schema, { type: "null" }] };
   const nullable: Schema = { ...schema, type: [schema.type, "null"] };
   return schema.enum ? { ...nullable, enum: [...schema.enum, null] } : nullable;
 }
 
-/** Bounds of values. Numbers beyond them are brought back, and those that are met in practice stand in descriptions. */
+/** Bounds of values. Numbers beyond them are clamped, and descriptions mention the relevant ones. */
 const bounds = new Set(["minimum", "maximum", "minLength", "maxLength", "maxItems"]);
 
-/** What of a schema says nothing to a model. Every request pays for the definitions. */
+/** Whether a schema keyword is useless for a model. Every request pays for the definitions. */
 function isNoise(name: string, value: unknown): boolean {
-  // Of names that may be any; not every provider knows the word.
+  // For objects with any keys; not every provider supports the keyword.
   if (name === "propertyNames") return true;
   if (name === "default") return value === false || (Array.isArray(value) && value.length === 0);
   return bounds.has(name) && typeof value === "number";
 }
 
-/** The name of a switch says what it does. */
+/** The name of a switch explains it. */
 const isSwitch = ({ type }: Schema) => type === "boolean";
 
 const withoutNoise = (name: string, value: unknown) => (isNoise(name, value) ? undefined : value);
 
-/** JSON Schema of a tool's arguments: closed, and what is not required may be left out or null. */
-export function argumentsSchema(tool: AnyTool): Record<string, unknown> {
+/** JSON Schema of a tool's arguments: closed, and optional arguments may be omitted or null. */
+function argumentsSchema(tool: AnyTool): Record<string, unknown> {
   const { $schema: _, ...schema } = z.toJSONSchema(tool.input, { io: "input" }) as Schema;
   const required = new Set(schema.required ?? []);
   const properties = Object.entries(schema.properties ?? {}).map(([name, { description, ...property }]) => {

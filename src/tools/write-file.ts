@@ -1,13 +1,76 @@
 import { z } from "zod";
-import { changedLines } from "./changed-lines.ts";
-import { editsOf } from "./edit-port.ts";
-import { type EditableText, requireText, toBytes, toEditable } from "./file-bytes.ts";
-import { isFolder, resolveTarget } from "./resolve-path.ts";
+import {
+  changedLines,
+  type EditableText,
+  editsOf,
+  encode,
+  requireText,
+  toBytes,
+  toEditable,
+  withLineEnds,
+} from "./editing.ts";
+import { isFolder, resolveTarget } from "./paths.ts";
 import { count, showPath } from "./show.ts";
 import { defineTool, type EditPort, type ToolContext, ToolError } from "./tool.ts";
-import { WRITE_MODES, writeInto } from "./write-modes.ts";
 
-/** Characters of one call. */
+const WRITE_MODES = ["overwrite", "append", "insert", "replace_lines"] as const;
+type WriteMode = (typeof WRITE_MODES)[number];
+
+interface WriteRequest {
+  mode: WriteMode;
+  content: string;
+  /** 1-indexed, inclusive. */
+  startLine?: number | undefined;
+  endLine?: number | undefined;
+}
+
+/** The bytes of a file after the write. Throws a ToolError for lines that do not exist. */
+function writeInto(file: EditableText, request: WriteRequest): string {
+  const { mode } = request;
+  const content = encode(withLineEnds(request.content, file), file.encoding);
+  if (mode === "overwrite") return content;
+  const lines = linesOf(file.raw);
+  if (mode === "append") return ended(file.raw, file.lineEnd) + content;
+  const { start, behind } = rangeOf(lines.length, request);
+  const [before, after] = [lines.slice(0, start - 1), lines.slice(behind - 1)];
+  const written = content === "" ? "" : ended(content, file.lineEnd);
+  const joined =
+    (after.length > 0 ? before : before.map((line) => ended(line, file.lineEnd))).join("") + written;
+  return after.length > 0 ? joined + after.join("") : withEndOf(file, joined);
+}
+
+/** Lines with their line ends; the last one may have none. */
+const linesOf = (raw: string) => (raw === "" ? [] : raw.split(/(?<=\n)/));
+
+const ended = (text: string, lineEnd: string) => (text === "" || text.endsWith("\n") ? text : text + lineEnd);
+
+/** The text with the file's old ending: without a final line end if there was none. */
+function withEndOf({ raw, lineEnd }: EditableText, text: string): string {
+  const isOpen = raw !== "" && !raw.endsWith("\n");
+  return isOpen && text.endsWith(lineEnd) ? text.slice(0, -lineEnd.length) : text;
+}
+
+/** The start line of the content, and the first line that stays after it. */
+function rangeOf(
+  total: number,
+  { mode, startLine, endLine }: WriteRequest,
+): { start: number; behind: number } {
+  if (startLine === undefined) throw new ToolError(`mode ${mode} needs start_line`);
+  const has = `the file has ${count(total, "line")}`;
+  if (mode === "insert") {
+    if (startLine > total + 1)
+      throw new ToolError(
+        `start_line ${startLine} is past the end: ${has}; ${total + 1} inserts behind the last`,
+      );
+    return { start: startLine, behind: startLine };
+  }
+  const last = endLine ?? startLine;
+  if (last < startLine) throw new ToolError(`end_line ${last} is before start_line ${startLine}`);
+  if (last > total) throw new ToolError(`lines ${startLine}-${last} are not all there: ${has}`);
+  return { start: startLine, behind: last + 1 };
+}
+
+/** Maximum characters of one call. */
 export const MAX_CONTENT = 500_000;
 
 const Input = z.strictObject({
@@ -21,13 +84,13 @@ const Input = z.strictObject({
 });
 type Input = z.infer<typeof Input>;
 
-export interface WrittenFile {
+interface WrittenFile {
   file_path: string;
   created: boolean;
   bytes: number;
   total_lines: number;
   backup_path: string | null;
-  /** The lines that are other than they were, numbered, with some around them. */
+  /** The changed lines, numbered, with some lines around them. */
   excerpt: string;
 }
 
@@ -64,7 +127,7 @@ async function execute(input: Input, context: ToolContext) {
   return { output };
 }
 
-/** Puts what was there beside it, over an earlier backup; where that cannot be, the file is again as it was. */
+/** Copies the old file to a backup, over an earlier one; if that fails, the old file is restored. */
 async function keepBackup(
   files: EditPort,
   { path, before, backup }: { path: string; before: Buffer; backup: string },

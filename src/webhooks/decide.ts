@@ -1,90 +1,247 @@
 import { z } from "zod";
-import { changesReviewability, parseMergeGroupEvent, parsePullRequestEvent } from "../github/payload.ts";
-import { eventReview } from "../jobs/new-jobs.ts";
-import type { NewJob } from "../queue/job.ts";
-import { decideOnIssueComment, decideOnReviewComment } from "./decide-on-comment.ts";
-import { decideOnInstallation, decideOnRepositories } from "./decide-on-installation.ts";
-import { decideOnCheckRun, decideOnCheckSuite } from "./decide-on-rerun.ts";
-import { type DecideOptions, type Decision, ignore, start, unusable } from "./decision.ts";
+import {
+  type CommentEvent,
+  changesReviewability,
+  type Parsed,
+  parseCheckRunEvent,
+  parseCheckSuiteEvent,
+  parseInstallationEvent,
+  parseIssueCommentEvent,
+  parseMergeGroupEvent,
+  parsePullRequestEvent,
+  parseRepositoriesRemovedEvent,
+  parseReviewCommentEvent,
+  type RerunEvent,
+} from "../github/payload.ts";
+import { eventReview, keyOf, purgeJob, reconcileJob } from "../jobs/new-jobs.ts";
+import { asks, dismisses } from "../ledger/words.ts";
+import type { NewJob, ReviewTask, Task } from "../queue/job.ts";
+import { cutBytes } from "../text/cut.ts";
+import { type AskedFor, parseCommand, type ReviewCommand, speaksToAnother } from "./commands.ts";
+
+/** The result for a delivery. */
+type Decision = { jobs: [NewJob, ...NewJob[]] } | { ignored: string };
+
+/** Inputs of a decision besides the delivery. */
+export interface DecideOptions {
+  /** The App's name in mentions; null if not known yet, in which case mentions are not understood. */
+  appSlug: string | null;
+  /** Id of the App: only its own checks are run again; null if not known. GitHub sends other Apps' check events to those Apps. */
+  appId: number | null;
+  /** A push is reviewed after this time without a further push, in milliseconds. */
+  pushWindowMs: number;
+}
+
+const ignore = (ignored: string): Decision => ({ ignored });
+const start = (job: NewJob): Decision => ({ jobs: [job] });
+const unusable = (path: string) => ignore(`the payload has no usable ${path}`);
+
+type Asked = Pick<ReviewTask, "repository" | "pull" | "trigger" | "requestedBy"> & Partial<ReviewTask>;
+
+/** The job of a requested review: it does not wait, and is not merged into another job. */
+function askedReview(task: Asked): NewJob {
+  return {
+    task: {
+      ...{ kind: "review", mode: "new", again: false, thread: null, commentId: null, headSha: null },
+      ...task,
+    },
+    concurrencyKey: keyOf(task.repository, task.pull),
+    coalesce: false,
+    priority: 10,
+  };
+}
+
+/** Limit for the part of a reply that its job stores; GitHub accepts 65,536 characters. */
+const mostReplyBytes = 20_000;
+
+/** The result for a comment in a pull request's conversation. */
+function decideOnIssueComment(payload: unknown, { appSlug }: DecideOptions): Decision {
+  return decideOnComment(parseIssueCommentEvent(payload), appSlug);
+}
+
+/** The result for a comment in a review thread: a command works in every thread, a plain reply only if it asks or dismisses something. */
+function decideOnReviewComment(payload: unknown, { appSlug }: DecideOptions): Decision {
+  return decideOnComment(parseReviewCommentEvent(payload), appSlug);
+}
 
 /**
- * Every event and action that can start a job; the App acts on nothing else. To those about installations nobody can subscribe:
- * GitHub sends them to every App (https://docs.github.com/en/webhooks/webhook-events-and-payloads#installation).
+ * Checks the author before the text: bots that answer each other would never stop. The job checks whether the person has permission;
+ * GitHub's `author_association` says nothing about permission.
  */
-export const handledEvents = [
-  "pull_request.opened",
-  "pull_request.reopened",
-  "pull_request.ready_for_review",
-  "pull_request.synchronize",
-  "pull_request.closed",
-  "pull_request.edited",
-  "pull_request.labeled",
-  "pull_request.unlabeled",
-  "pull_request_review_comment.created",
-  "issue_comment.created",
-  "check_run.rerequested",
-  "check_suite.rerequested",
-  "merge_group.checks_requested",
-  "installation.deleted",
-  "installation.unsuspend",
-  "installation_repositories.removed",
-] as const;
-type HandledEvent = (typeof handledEvents)[number];
-
-const WithAction = z.object({ action: z.string() });
-
-/** `event.action` when it is one that may start a job. */
-export function handledEvent(event: string, payload: unknown): HandledEvent | undefined {
-  const action = WithAction.safeParse(payload).data?.action;
-  return handledEvents.find((handled) => handled === `${event}.${action}`);
+function decideOnComment(parsed: Parsed<CommentEvent>, appSlug: string | null): Decision {
+  if ("lacks" in parsed) return unusable(parsed.lacks);
+  const { event } = parsed;
+  if (!event.isPull) return ignore("a comment on an issue");
+  if (!event.byPerson) return ignore("a comment that no person wrote themselves");
+  const command = parseCommand(event.comment.body, appSlug);
+  if (command) return start(commandJob(event, command));
+  if (!event.isReply) return ignore("a comment without a command");
+  return decideOnReply(event, appSlug);
 }
+
+function commandJob(event: CommentEvent, command: AskedFor): NewJob {
+  const { repository, issue: pull, comment, thread } = event;
+  const asked = { repository, pull, thread, commentId: comment.id, requestedBy: comment.author };
+  if (command.name !== "review") return jobOf({ kind: "command", command, ...asked, headSha: null });
+  // Ids of the two kinds of comments may be equal.
+  const place = thread === null ? "comment" : "review-comment";
+  return askedReview({ ...asked, mode: modeOf(command), trigger: `${place}:${comment.id}` });
+}
+
+function modeOf({ full, dryRun }: ReviewCommand): "new" | "full" | "dry_run" {
+  if (dryRun) return "dry_run";
+  return full ? "full" : "new";
+}
+
+function decideOnReply(
+  { repository, issue: pull, thread, comment }: CommentEvent,
+  appSlug: string | null,
+): Decision {
+  const body = cutBytes(comment.body, mostReplyBytes);
+  const wantsAnswer = asks(body) && !speaksToAnother(body, appSlug);
+  if (thread === null || !(wantsAnswer || dismisses(body))) {
+    return ignore("a reply that neither asks nor dismisses");
+  }
+  const { id: commentId, author } = comment;
+  return start(jobOf({ kind: "reply", repository, pull, commentId, thread, author, body, headSha: null }));
+}
+
+function jobOf(task: Extract<Task, { kind: "command" | "reply" }>): NewJob {
+  return { task, concurrencyKey: keyOf(task.repository, task.pull), coalesce: false, priority: 10 };
+}
+
+/**
+ * The App was uninstalled from an account: everything about it is deleted. A suspension deletes nothing; when it ends, missed events are
+ * looked up. A new installation starts nothing, or all of the account's pull requests would be reviewed.
+ */
+function decideOnInstallation(payload: unknown): Decision {
+  const parsed = parseInstallationEvent(payload);
+  if ("lacks" in parsed) return unusable(parsed.lacks);
+  const { action, installation, repositories } = parsed.event;
+  if (action === "unsuspend") return start(reconcileJob(installation));
+  // Repositories that GitHub names are deleted by name: the stored data of the installation may not name all of them.
+  const all = purgeJob(installation, null);
+  return { jobs: repositories.length > 0 ? [purgeJob(installation, repositories), all] : [all] };
+}
+
+/** The App was removed from some repositories of an account. */
+function decideOnRepositories(payload: unknown): Decision {
+  const parsed = parseRepositoriesRemovedEvent(payload);
+  if ("lacks" in parsed) return unusable(parsed.lacks);
+  const { installation, repositories } = parsed.event;
+  return repositories.length > 0
+    ? start(purgeJob(installation, repositories))
+    : ignore("no repository was taken away");
+}
+
+/**
+ * "Re-run" of one check run: repeats the review that it belongs to. GitHub sends this only to the App that owns the check run, and does not
+ * change the check run.
+ * https://docs.github.com/en/webhooks/webhook-events-and-payloads#check_run
+ */
+function decideOnCheckRun(payload: unknown, { appId }: DecideOptions): Decision {
+  const parsed = parseCheckRunEvent(payload);
+  if ("lacks" in parsed) return unusable(parsed.lacks);
+  const { event } = parsed;
+  const refusal = whyNotAgain(event, appId);
+  if (refusal) return ignore(refusal);
+  const review = reviewOf(event);
+  if (!review) return ignore("a check run that is about no review");
+  const [another] = event.pulls.slice(1);
+  const pull = review.pull ?? (another === undefined ? event.pulls[0] : undefined);
+  if (pull === undefined) return ignore("a check run that does not tell its pull request");
+  const { repository, sender } = event;
+  return start(askedReview({ repository, pull, trigger: review.trigger, again: true, requestedBy: sender }));
+}
+
+/** "Re-run all checks" of a commit: reviews its pull requests again, as for their events. */
+function decideOnCheckSuite(payload: unknown, { appId }: DecideOptions): Decision {
+  const parsed = parseCheckSuiteEvent(payload);
+  if ("lacks" in parsed) return unusable(parsed.lacks);
+  const { event } = parsed;
+  const refusal = whyNotAgain(event, appId);
+  if (refusal) return ignore(refusal);
+  const { repository, sender, pulls } = event;
+  const [first, ...others] = pulls.map((pull) =>
+    askedReview({ repository, pull, trigger: `event#${pull}`, again: true, requestedBy: sender }),
+  );
+  return first ? { jobs: [first, ...others] } : ignore("a check suite that names no pull request");
+}
+
+function whyNotAgain({ app, byPerson }: RerunEvent, appId: number | null): string | undefined {
+  if (appId !== null && app !== appId) return "a check of another App";
+  return byPerson ? undefined : "a re-run that no person asked for";
+}
+
+const nameOfReview = /^([0-9a-f]+):(event#([1-9]\d{0,8})@.{1,255}|(?:review-)?comment:[1-9]\d{0,15})$/;
+
+/** The review of a check run of ours: its trigger, and its pull request if the external id contains one. */
+function reviewOf({
+  externalId,
+  headSha,
+}: RerunEvent): { trigger: string; pull: number | undefined } | undefined {
+  const [, head, trigger, pull] = nameOfReview.exec(externalId ?? "") ?? [];
+  if (trigger === undefined || head !== headSha) return undefined;
+  return { trigger, pull: pull === undefined ? undefined : Number(pull) };
+}
+
+/**
+ * The results for each event and action; the App ignores all others. GitHub sends events about installations to every App
+ * (https://docs.github.com/en/webhooks/webhook-events-and-payloads#installation).
+ */
+const decisions = {
+  "pull_request.opened": decideOnPullRequest,
+  "pull_request.reopened": decideOnPullRequest,
+  "pull_request.ready_for_review": decideOnPullRequest,
+  "pull_request.synchronize": (payload, { pushWindowMs }) =>
+    decideOnHead(payload, { debounceMs: pushWindowMs }),
+  "pull_request.closed": decideOnPullRequest,
+  "pull_request.edited": (payload) =>
+    changesReviewability(payload)
+      ? decideOnPullRequest(payload)
+      : ignore("neither the title nor the base branch changed"),
+  "pull_request.labeled": decideOnPullRequest,
+  "pull_request.unlabeled": decideOnPullRequest,
+  "pull_request_review_comment.created": decideOnReviewComment,
+  "issue_comment.created": decideOnIssueComment,
+  "check_run.rerequested": decideOnCheckRun,
+  "check_suite.rerequested": decideOnCheckSuite,
+  "merge_group.checks_requested": decideOnMergeGroup,
+  "installation.deleted": decideOnInstallation,
+  "installation.unsuspend": decideOnInstallation,
+  "installation_repositories.removed": decideOnRepositories,
+} as const satisfies Record<string, (payload: unknown, options: DecideOptions) => Decision>;
+
+/** The events and actions that may start a job, as `event.action`. */
+export const handledEvents = Object.keys(decisions) as readonly (keyof typeof decisions)[];
 
 /** Whether a delivery of this kind may start a job. */
 export const handlesEvent = (event: string, action: string | null): boolean =>
-  handledEvents.some((handled) => handled === `${event}.${action}`);
+  Object.hasOwn(decisions, `${event}.${action}`);
+
+const WithAction = z.object({ action: z.string() });
 
 /**
- * What a delivery starts. Pure, and answers every payload, also one without an installation or a user: GitHub sends `null`
- * for deleted accounts. Whether a draft is reviewed or the author of a command may ask is the job's business, which knows
- * configuration and permissions.
+ * The jobs that a delivery starts. Pure, and handles every payload, including one without an installation or a user: GitHub sends `null`
+ * for deleted accounts. The job decides whether a draft is reviewed and whether the author of a command has permission, because it knows
+ * the configuration and permissions.
  */
 export function decide(event: string, payload: unknown, options: DecideOptions): Decision {
-  const handled = handledEvent(event, payload);
-  switch (handled) {
-    case undefined:
-      return ignore("nothing follows from this event");
-    case "issue_comment.created":
-      return decideOnIssueComment(payload, options.appSlug);
-    case "pull_request_review_comment.created":
-      return decideOnReviewComment(payload, options.appSlug);
-    case "check_run.rerequested":
-      return decideOnCheckRun(payload, options);
-    case "check_suite.rerequested":
-      return decideOnCheckSuite(payload, options);
-    case "merge_group.checks_requested":
-      return decideOnMergeGroup(payload);
-    case "installation.deleted":
-    case "installation.unsuspend":
-      return decideOnInstallation(payload);
-    case "installation_repositories.removed":
-      return decideOnRepositories(payload);
-    case "pull_request.synchronize":
-      return decideOnPullRequest(payload, { quietMs: options.pushWindowMs });
-    case "pull_request.edited":
-      return changesReviewability(payload)
-        ? decideOnPullRequest(payload)
-        : ignore("neither the title nor the base branch changed");
-    default:
-      return decideOnPullRequest(payload);
-  }
+  const name = `${event}.${WithAction.safeParse(payload).data?.action}`;
+  if (!Object.hasOwn(decisions, name)) return ignore("nothing follows from this event");
+  return decisions[name as keyof typeof decisions](payload, options);
 }
 
 /**
- * Of the events alike, but that pushes wait for further ones: an edit or a label, come or gone, may have taken the reason away
- * why a pull request was skipped. A head that was reviewed is not reviewed again for it, and a closed pull request only leaves
- * its commit to the others; the job knows.
+ * All pull request events give the same job, except that pushes wait for further ones: an edit, or a label that is added or removed, may
+ * have removed the reason why a pull request was skipped. The job does not review a head again that was already reviewed; a closed pull
+ * request only releases its commit to the others.
  */
-function decideOnPullRequest(payload: unknown, waiting: Pick<NewJob, "quietMs"> = {}): Decision {
+function decideOnPullRequest(payload: unknown): Decision {
+  return decideOnHead(payload);
+}
+
+function decideOnHead(payload: unknown, waiting: Pick<NewJob, "debounceMs"> = {}): Decision {
   const parsed = parsePullRequestEvent(payload);
   if ("lacks" in parsed) return unusable(parsed.lacks);
   const { repository, pull, headSha } = parsed.event;
@@ -97,5 +254,5 @@ function decideOnMergeGroup(payload: unknown): Decision {
   const { repository, headSha } = parsed.event;
   const reason = "its pull requests were reviewed before they were queued";
   const task = { kind: "pass_check" as const, repository, headSha, reason };
-  return start({ task, serialKey: `${repository.id}@${headSha}`, coalesce: false, priority: 10 });
+  return start({ task, concurrencyKey: `${repository.id}@${headSha}`, coalesce: false, priority: 10 });
 }

@@ -6,8 +6,8 @@ import { type Answer, Refusal } from "./http.ts";
 
 type QueueState = Awaited<ReturnType<Queue["stats"]>>;
 
-/** Whether jobs can be stored, and if not, why, in one word. */
-export type Readiness = ({ ready: true } & QueueState) | { ready: false; reason: string };
+/** Whether jobs can be stored, and if not, the reason in one word. */
+type Readiness = ({ ready: true } & QueueState) | { ready: false; reason: string };
 
 export interface Health {
   readiness(): Promise<Readiness>;
@@ -18,23 +18,20 @@ export interface Health {
 export interface HealthOptions {
   queue: Pick<Queue, "check" | "stats">;
   log: Pick<Logger, "error" | "info">;
-  /** Whether there is little room left for mirrors and checkouts. */
+  /** Whether there is little disk space left for mirrors and checkouts. */
   isDiskLow?: () => Promise<boolean>;
-  /** Fires when the process stops: it is not ready any more. */
+  /** Fires when the process stops: it is then no longer ready. */
   stop?: AbortSignal;
   /** Milliseconds since 1970. */
   now?: () => number;
-  /** After so long without an answer of the database it is not ready; in milliseconds. */
+  /** The process is not ready if the database does not answer within this time; in milliseconds. */
   patienceMs?: number;
 }
 
-/** Probes come from balancers, orchestrators and metrics at once; each look is a write. */
+/** Balancers, orchestrators and metrics probe at the same time; each check is a write. */
 const freshMs = 1_000;
 
-/**
- * Tells whether a process lives and whether it is ready: by one look at the queue a second at most, whoever asks, and never by
- * two at a time.
- */
+/** Reports whether a process is alive and ready. It checks the queue at most once a second for all callers, and never twice at a time. */
 export function createHealth({
   queue,
   log,
@@ -59,7 +56,7 @@ export function createHealth({
 
   const unready = (error: unknown) => tell({ ready: false, reason: reasonOf(error) }, error);
 
-  /** Each change once: probes go on for as long as it lasts. */
+  /** Logs each change once: probes go on while it lasts. */
   function tell(readiness: Readiness, error?: unknown): Readiness {
     if (readiness.ready && !wasReady) log.info("Ready again: jobs can be stored");
     if (!readiness.ready && wasReady)
@@ -91,7 +88,7 @@ export function createHealth({
   };
 }
 
-/** What only shows something takes no other method. */
+/** Refuses methods other than GET and HEAD. */
 export function refuseWriting(method: string | undefined): void {
   if (method !== "GET" && method !== "HEAD")
     throw new Refusal(405, "This page is read with GET.", { allow: "GET, HEAD" });
@@ -103,7 +100,7 @@ function answerFor(readiness: Readiness): Answer {
   return { status: ready ? 200 : 503, type: "application/json", body: JSON.stringify(said) };
 }
 
-/** What `work` comes to; where that takes longer, `otherwise`, and the work goes on. */
+/** The result of `work`; if that takes longer, `otherwise`, and the work goes on. */
 async function within<T>(milliseconds: number, work: Promise<T>, otherwise: () => T): Promise<T> {
   const { promise, resolve } = Promise.withResolvers<T>();
   const timer = setTimeout(() => resolve(otherwise()), milliseconds);
@@ -135,7 +132,7 @@ const postgresReasons: readonly [RegExp, string][] = [
   [/^(55P03|57014|40)/, "locked"],
 ];
 
-/** A word for an alert; whoever may read more reads the log. */
+/** One word for an alert; operators find the details in the log. */
 function reasonOf(error: unknown): string {
   const { code, errcode, cause } = Object(error) as { code?: unknown; errcode?: unknown; cause?: unknown };
   const known =

@@ -8,8 +8,6 @@ export interface Answer {
   body: string;
   type?: "text/plain" | "text/html" | "application/json";
   headers?: Record<string, string>;
-  /** What became of a delivery, for whoever counts them. */
-  delivery?: "stored" | "duplicate" | "ignored";
 }
 
 /** An answer that ends the handling of a request. */
@@ -24,42 +22,42 @@ export class Refusal extends Error {
 
 export type Handler = (request: IncomingMessage, url: URL) => Promise<Answer>;
 
-/** How long a client may take; a slow one holds a connection, never the server. */
+/** Time limits for a client; a slow one holds a connection, never the server. */
 export interface Timeouts {
   headersMs: number;
   requestMs: number;
 }
 
-export interface ListenOptions {
-  /** Null: all addresses. */
+interface ListenOptions {
+  /** Null for all addresses. */
   host: string | null;
-  /** 0: any free one. */
+  /** 0 for any free port. */
   port: number;
   log: Logger;
   timeouts?: Timeouts;
-  /** How many connections are open at a time. Default 1,000. */
+  /** Maximum number of open connections. Default 1,000. */
   mostConnections?: number;
-  /** How long requests under way may take when the server is closed, in milliseconds. Default 5 s. */
+  /** Time for running requests to end after the server is closed, in milliseconds. Default 5 s. */
   closeGraceMs?: number;
-  /** Which variable the port comes from. */
+  /** The variable that sets the port. */
   variable?: "PORT" | "HUNKWISE_METRICS_PORT";
 }
 
 export interface RunningServer {
   port: number;
-  /** Takes no new request and resolves when those under way are answered, or cut off because they took too long. */
+  /** Accepts no new request, and resolves when the running ones are answered, or cut off because they took too long. */
   close(): Promise<void>;
 }
 
 const patientTimeouts: Timeouts = { headersMs: 10_000, requestMs: 30_000 };
 const longestCloseMs = 5_000;
 /**
- * What strangers may hold at a time, whose signature is looked at last. GitHub sends a dozen headers of some hundred bytes, and a
- * proxy adds as many; it opens a few connections, and sends no request on one before the last is answered.
+ * Limits for unauthenticated clients, because the signature is checked last. GitHub sends a dozen headers of some hundred bytes, and a
+ * proxy adds as many; GitHub opens a few connections, and sends no request on one before the last is answered.
  */
 const most = { headerBytes: 16_384, connections: 1_000, requestsAConnection: 1_000, requestsAhead: 16 };
 
-/** Serves `handler`. @throws AppError `config_invalid` when the address cannot be had. */
+/** Serves `handler`. @throws AppError `config_invalid` if the address is not available. */
 export async function listen(handler: Handler, options: ListenOptions): Promise<RunningServer> {
   const { headersMs, requestMs } = options.timeouts ?? patientTimeouts;
   const server = createServer(
@@ -71,7 +69,7 @@ export async function listen(handler: Handler, options: ListenOptions): Promise<
       maxHeaderSize: most.headerBytes,
     },
     (request, response) => {
-      // Node makes a request of all that a piece of 64 KiB holds, thousands of them, and goes on when the connection has ended.
+      // Node parses all requests in a piece of 64 KiB, thousands of them, and goes on after the connection has ended.
       if (!request.socket.destroyed) void respond(handler, request, response, options.log);
     },
   );
@@ -82,13 +80,13 @@ export async function listen(handler: Handler, options: ListenOptions): Promise<
 }
 
 /**
- * Ends the connection that has waited longest for a whole request whenever there are too many: whoever means it sends a request at
- * once, and whoever drips one, or reads no answer, holds nobody up. All may come from one address, that of a proxy. One whose request
- * is being answered is never ended, so that a new one is refused where all are. One that sends many requests ahead is ended: each
+ * If there are too many connections, ends the one that has waited longest for a whole request: a genuine client sends a request at once,
+ * and one that sends slowly, or reads no answer, blocks nobody. All may come from one address, that of a proxy. A connection with a request
+ * that is being answered is never ended, so if all are, a new one is refused. A connection that sends many requests ahead is ended: each
  * takes a hundred times as much memory as it has bytes.
  */
 function makeRoom(server: Server, connections: number): void {
-  /** With the responses of each that are not sent yet, in the order in which they began to wait. */
+  /** Open connections with their unsent responses, in the order in which they began to wait. */
   const open = new Map<Socket, Set<ServerResponse>>();
   const put = (socket: Socket, pending: Set<ServerResponse>) => {
     open.delete(socket);
@@ -141,7 +139,7 @@ async function respond(
 
 async function answerOf(handler: Handler, request: IncomingMessage, log: Logger): Promise<Answer> {
   try {
-    // Only path and query are of use; the host is what a client says it is.
+    // Only path and query are used; the client chooses the host.
     const url = URL.parse(request.url ?? "/", "http://localhost");
     if (!url) return { status: 400, body: "The address cannot be read." };
     return await handler(request, url);

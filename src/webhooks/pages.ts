@@ -15,11 +15,11 @@ const entities: Record<string, string> = {
   "'": "&#39;",
 };
 
-/** Text for HTML, in content and in quoted attributes. */
+/** Escapes text for HTML, in content and in quoted attributes. */
 export const escapeHtml = (text: string) =>
   text.replace(/[&<>"']/g, (character) => entities[character] ?? "");
 
-/** A whole page. `body` is HTML; forms may be sent to this server and `formTarget` alone, and no script runs. */
+/** A whole page. `body` is HTML. Forms may only be sent to this server and `formTarget`, and no script runs. */
 export function htmlPage(title: string, body: string, formTarget = ""): Answer {
   return {
     status: 200,
@@ -33,7 +33,7 @@ ${body}
 `,
     headers: {
       "content-security-policy": `default-src 'none'; style-src 'unsafe-inline'; form-action 'self' ${formTarget}; base-uri 'none'; frame-ancestors 'none'`,
-      // The address of the set-up page may hold its key; the host alone is no secret, and GitHub sees where a form came from.
+      // The address of the set-up page may contain its key. The host by itself is not secret, and tells GitHub the origin of a form.
       "referrer-policy": "origin",
     },
   };

@@ -2,15 +2,15 @@ import { Probot, ProbotOctokit } from "probot";
 import { z } from "zod";
 import type { AppCredentials, GitHubPlace } from "../config/env.ts";
 import { AppError } from "../errors.ts";
+import { credentialsReach } from "../github/allowlist.ts";
 import { refusalOf, toAppError, unreadableAnswer } from "../github/errors.ts";
-import { credentialsReach } from "../github/reaches.ts";
 import { createTransport } from "../github/transport.ts";
 import type { Granted, MintToken } from "../jobs/tokens.ts";
 import type { Logger } from "../logger.ts";
 import { registerSecret } from "../secrets/live-secrets.ts";
 
-/** Retries and pacing belong to the queue; here a request either succeeds or says why not. */
-const plain = { retry: { enabled: false }, throttle: { enabled: false } };
+/** The queue does retries and pacing; here a request either succeeds or says why not. */
+const plain = { retry: { enabled: false }, throttle: { enabled: false as const } };
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
 /** An octokit without credentials. `timeoutMs` is for one request with its whole answer; default 30 s. */
@@ -30,8 +30,8 @@ export function createProbot(
   timeoutMs?: number,
 ): Probot {
   for (const secret of [app.privateKey, app.webhookSecret]) registerSecret(secret, { keep: true });
-  // Probot asks for tokens through a request of its own that knows no base URL, so with an enterprise server the App's
-  // JWT would go to github.com. Ours knows where GitHub is.
+  // Probot's own request for tokens has no base URL, so with an enterprise server the App's JWT would go to github.com. Ours has GitHub's
+  // address.
   const { request } = anonymousOctokit(github, timeoutMs);
   const Octokit = ProbotOctokit.defaults((options: Record<string, unknown>) => ({
     ...options,
@@ -39,7 +39,7 @@ export function createProbot(
     auth: { ...(options.auth as object), request },
   })) as typeof ProbotOctokit;
   const { id: appId, privateKey, webhookSecret: secret } = app;
-  // Below "warn" Probot logs whole payloads and request bodies, private code among them.
+  // Below "warn" Probot logs whole payloads and request bodies, including private code.
   const level = log.isLevelEnabled("info") ? "warn" : log.level;
   const quiet = log.child({}, { level });
   const baseUrl = github.apiUrl;
@@ -47,7 +47,7 @@ export function createProbot(
   return new Probot({ appId, privateKey, secret, baseUrl, request: transport, log: quiet, Octokit });
 }
 
-/** Mints tokens through Probot, which keeps them for some of their hour. Rejects with an AppError of a `github_*` code. */
+/** Mints tokens through Probot, which caches them for part of their hour. Rejects with an AppError of a `github_*` code. */
 export function installationAuth(probot: Probot): MintToken {
   return async (
     installation,
@@ -82,7 +82,7 @@ export function installationAuth(probot: Probot): MintToken {
 
 const Installation = z.object({ permissions: z.record(z.string(), z.string()) });
 
-/** What an installation grants the App. Rejects with an AppError of a `github_*` code. */
+/** The permissions that an installation grants the App. Rejects with an AppError of a `github_*` code. */
 export function installationGrants(probot: Probot): Granted {
   return async (installation) => {
     const octokit = await probot.auth();
@@ -100,7 +100,7 @@ export function installationGrants(probot: Probot): Granted {
   };
 }
 
-/** A 401 may pass: each try signs a JSON web token of its own. A second one is GitHub's word about the App or its key. */
+/** A 401 may be temporary: each try signs a new JSON web token. A second 401 means that GitHub rejects the App or its key. */
 async function againIfUnauthorized<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
   try {
     return await ask();
@@ -110,12 +110,12 @@ async function againIfUnauthorized<Answer>(ask: () => Promise<Answer>): Promise<
   }
 }
 
-/** GitHub takes a JSON web token of an App for ten minutes at most; less than that, for clocks differ. */
+/** GitHub accepts a JSON web token of an App for ten minutes at most; ours is shorter, because clocks differ. */
 const appTokenMs = 5 * 60_000;
 
 /**
- * The App's own JSON web token, which GitHub's pages about the App itself take. Kept for some minutes: what GitHub says to have
- * changed, it says to one token (ETags).
+ * The App's own JSON web token, for GitHub's endpoints about the App itself. Kept for some minutes: an ETag is only valid with the same
+ * token.
  */
 export function appAuth(probot: Probot, now: () => number = Date.now) {
   let kept = { token: "", until: 0 };
@@ -129,13 +129,13 @@ export function appAuth(probot: Probot, now: () => number = Date.now) {
   };
 }
 
-/** The App as GitHub knows it. */
+/** The App's identity on GitHub. */
 export interface AppIdentity {
   slug: string;
   name: string;
 }
 
-/** Asks GitHub who the App is, once; asked again after a failure. Rejects with an AppError of a `github_*` code. */
+/** Asks GitHub for the App's identity, once; again after a failure. Rejects with an AppError of a `github_*` code. */
 export function appIdentity(probot: Probot): () => Promise<AppIdentity> {
   let known: Promise<AppIdentity> | undefined;
   const ask = async () => {

@@ -1,15 +1,74 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { Probot } from "probot";
-import { handledEvent } from "./decide.ts";
+import type { Logger } from "../logger.ts";
+import type { Task } from "../queue/job.ts";
+import type { Queue } from "../queue/queue.ts";
+import { type DecideOptions, decide, handledEvents } from "./decide.ts";
 import { type Answer, Refusal } from "./http.ts";
-import type { Inbox, ReceivedEvent } from "./inbox.ts";
-import { createBodyReader } from "./read-body.ts";
+
+/** GitHub's maximum payload size is 25 MB. */
+const largestBody = 25 * 1024 * 1024;
+/** Bodies are held in memory before their signature can be checked, so strangers could fill the memory with many of them. */
+const mostHeld = 4 * largestBody;
+/**
+ * The beginning of each body, which does not count towards the limit: most webhooks are smaller, and are received even while strangers use
+ * up the limit. There is at most one body per connection (`http.ts`).
+ */
+const freeBytes = 128 * 1024;
+/**
+ * Maximum number of pieces of a body: `pieces`, plus one for each `bytesAPiece`. A piece of one byte takes two hundred bytes of memory, and
+ * genuine clients send pieces as large as packets.
+ */
+const most = { pieces: 200, bytesAPiece: 512 };
+
+/** Reads bodies within a limit for each and one for all concurrent ones. */
+export function createBodyReader(): (request: IncomingMessage) => Promise<Buffer> {
+  let held = 0;
+  return async (request) => {
+    if (Number(request.headers["content-length"] ?? 0) > largestBody) throw tooLarge();
+    const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+    const chunks: Buffer[] = [];
+    let size = 0;
+    let [counted, pieces] = [0, 0];
+    const onData = (chunk: Buffer) => {
+      size += chunk.length;
+      pieces += 1;
+      const more = Math.max(0, size - freeBytes) - counted;
+      counted += more;
+      held += more;
+      if (size > largestBody) return reject(tooLarge());
+      if (more > 0 && held > mostHeld)
+        return reject(new Refusal(503, "Too much at a time.", { "retry-after": "10" }));
+      if (pieces > most.pieces + size / most.bytesAPiece) {
+        // The rest is not read and discarded: each piece of it takes as much time.
+        request.destroy();
+        return reject(new Refusal(400, "The body comes in too many pieces."));
+      }
+      chunks.push(chunk);
+    };
+    request.on("data", onData);
+    request.on("end", () => resolve(Buffer.concat(chunks)));
+    request.on("error", () => reject(new Refusal(400, "The body was cut off.")));
+    try {
+      return await promise;
+    } finally {
+      held -= counted;
+      request.off("data", onData);
+      // The rest of a refused body is read and discarded, so that the client can read the answer.
+      request.resume();
+    }
+  };
+}
+
+const tooLarge = () => new Refusal(413, "The body is larger than 25 MB.");
 
 /**
- * Receives a webhook: headers, then the signature over the raw bytes, and only then the JSON. 202 when its jobs are on disk,
- * 200 when nothing follows from it.
+ * Receives a webhook: headers, then the signature over the raw bytes, and only then the JSON, which Probot passes to the application.
+ * Answers 202 after the resulting jobs, if any, are on disk.
+ *
+ * Probot's own middleware reads bodies without a limit before it has verified the sender (test/attacks/web-server).
  */
-export function createReceiver(probot: Probot, inbox: Inbox): (request: IncomingMessage) => Promise<Answer> {
+export function createReceiver(probot: Probot): (request: IncomingMessage) => Promise<Answer> {
   const readBody = createBodyReader();
   return async (request) => {
     if (request.method !== "POST") throw new Refusal(405, "Webhooks are sent with POST.", { allow: "POST" });
@@ -22,11 +81,8 @@ export function createReceiver(probot: Probot, inbox: Inbox): (request: Incoming
     if (text === "") throw new Refusal(400, "The body is empty.");
     if (!(await probot.webhooks.verify(text, signature))) throw unsigned("The signature does not match.");
     const payload = parseObject(text);
-    if (!handledEvent(name, payload)) {
-      return { status: 200, body: "Nothing follows from this event.", delivery: "ignored" };
-    }
     await probot.receive({ id, name, payload } as Parameters<Probot["receive"]>[0]);
-    return answerFor(inbox, { id, name, payload });
+    return { status: 202, body: "Accepted." };
   };
 }
 
@@ -66,17 +122,50 @@ function parseObject(text: string): object {
   throw new Refusal(400, "The body is not a JSON object.");
 }
 
-function answerFor(inbox: Inbox, { payload }: ReceivedEvent): Answer {
-  const receipt = inbox.receiptOf(payload);
-  switch (receipt?.kind) {
-    case "stored":
-      return { status: 202, body: "Accepted.", delivery: receipt.kind };
-    case "duplicate":
-      return { status: 200, body: "Accepted before.", delivery: receipt.kind };
-    case "ignored":
-      return { status: 200, body: `Nothing to do: ${receipt.reason}.`, delivery: receipt.kind };
-    case undefined:
-      // Probot dispatched it to nobody although it is declared; better a failed delivery on GitHub's page than silence.
-      throw new Error("no handler took the delivery");
-  }
+interface ProbotAppOptions {
+  queue: Pick<Queue, "accept">;
+  log: Logger;
+  /** The currently known identity of the App, and how long pushes wait. */
+  decideOptions: () => DecideOptions;
+  /** Called after jobs were stored, so that a worker of this process starts at once. */
+  onAccepted?: (() => void) | undefined;
+  /** Called for every delivery with a valid signature, for metrics; `event` is a handled event, "ping" or "other". */
+  onDelivery?: ((event: string, result: "stored" | "duplicate" | "ignored") => void) | undefined;
 }
+
+/**
+ * Loads the Probot application: it stores the jobs of each delivery, and a worker runs them, because Probot keeps unfinished handlers in
+ * memory only. `probot.receive` resolves when delivery and jobs are on disk, and rejects if the queue cannot store them.
+ */
+export async function loadProbotApp(probot: Probot, options: ProbotAppOptions): Promise<void> {
+  const { queue, log, decideOptions, onAccepted, onDelivery } = options;
+  const addHandler = () => {
+    throw new Error("Probot's own server is not in use");
+  };
+  const hunkwise = (app: Probot) =>
+    app.onAny(async ({ id, name, payload }) => {
+      const action = "action" in payload && typeof payload.action === "string" ? payload.action : null;
+      const line = log.child({ delivery: id, event: name, action });
+      const decision = decide(name, payload, decideOptions());
+      if ("ignored" in decision) {
+        onDelivery?.(knownEvent(name), "ignored");
+        return line.debug(`Delivery ignored: ${decision.ignored}`);
+      }
+      const isNew = await queue.accept({ id, event: name, action }, decision.jobs);
+      line.info(aboutTask(decision.jobs[0].task), isNew ? "Delivery stored" : "Delivery was stored before");
+      onDelivery?.(knownEvent(name), isNew ? "stored" : "duplicate");
+      if (isNew) onAccepted?.();
+    });
+  await probot.load(hunkwise, { cwd: process.cwd(), addHandler });
+}
+
+/** Fields for the log. */
+function aboutTask(task: Task) {
+  const repo = "repository" in task ? `${task.repository.owner}/${task.repository.name}` : undefined;
+  return { repo, pull: "pull" in task ? task.pull : undefined, head: task.headSha ?? undefined };
+}
+
+const knownEvents = new Set<unknown>(["ping", ...handledEvents.map((name) => name.split(".")[0])]);
+
+/** The name of an event for metrics. Strangers may send anything in the header, which is read before the signature. */
+export const knownEvent = (header: unknown): string => (knownEvents.has(header) ? String(header) : "other");

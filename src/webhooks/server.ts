@@ -1,43 +1,39 @@
-import type { IncomingMessage } from "node:http";
 import type { Probot } from "probot";
 import type { Env } from "../config/env.ts";
 import { AppError, errorLine } from "../errors.ts";
-import hunkwise from "../index.ts";
 import type { Logger } from "../logger.ts";
 import type { Queue } from "../queue/queue.ts";
-import { handledEvents } from "./decide.ts";
 import { createHealth, type Health, refuseWriting } from "./health.ts";
-import { type Answer, type Handler, listen, type RunningServer, type Timeouts } from "./http.ts";
-import { createInbox } from "./inbox.ts";
+import { type Handler, listen, type RunningServer, type Timeouts } from "./http.ts";
 import { landingPage } from "./pages.ts";
 import { appIdentity, createProbot } from "./probot.ts";
-import { createReceiver } from "./receive.ts";
+import { createReceiver, knownEvent, loadProbotApp } from "./receive.ts";
 
 export interface ServerOptions {
-  /** `env.app` must be set; without it, serve the set-up page. */
+  /** `env.app` must be set; otherwise, serve the set-up page. */
   env: Env;
   queue: Queue;
   log: Logger;
-  /** Shared with whoever mints tokens; made from `env` by default. */
+  /** Shared with other code that mints tokens; default: created from `env`. */
   probot?: Probot;
-  /** Called after jobs were stored: wake the worker of this process. */
+  /** Called after jobs were stored: wakes the worker of this process. */
   onAccepted?: () => void;
-  /** Shared with whoever else tells how the process is; made of the queue by default. */
+  /** Shared with other servers of this process; default: created from the queue. */
   health?: Health;
-  /** Told of every delivery. For metrics; `event` is one of those that are handled, "ping" or "other". */
+  /** Called for every delivery, for metrics; `event` is a handled event, "ping" or "other". */
   onDelivery?: (event: string, result: DeliveryResult) => void;
   timeouts?: Timeouts;
 }
 
-type DeliveryResult = NonNullable<Answer["delivery"]> | "refused";
+type DeliveryResult = "stored" | "duplicate" | "ignored" | "refused";
 
 /**
- * Starts the web server: webhooks, `/healthz`, `/readyz` and a page that says what this is. A webhook is answered when its
- * jobs are on disk; nothing is done in the handler.
- * @throws AppError `config_invalid` when there is no App or the port cannot be had.
+ * Starts the web server: webhooks, `/healthz`, `/readyz` and an info page. A webhook is answered when its jobs are on disk; the handler
+ * does no work.
+ * @throws AppError `config_invalid` if there is no App or the port is not available.
  */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  const { env, queue, onAccepted = () => {} } = options;
+  const { env, queue, onAccepted, onDelivery } = options;
   if (!env.app)
     throw new AppError("config_invalid", "There is no GitHub App to serve", { remedy: "Set APP_ID." });
   const log = options.log.child({ part: "server" });
@@ -47,15 +43,16 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const { pushWindowMs } = env;
   const appId = env.app.id;
   const decideOptions = () => ({ appSlug, appId, pushWindowMs });
-  const inbox = createInbox({ queue, log, onAccepted, decideOptions });
-  const noHandler = () => {
-    throw new Error("Probot's own server is not in use");
-  };
-  await probot.load(hunkwise, { cwd: process.cwd(), addHandler: noHandler, inbox });
-  const receive = counting(createReceiver(probot, inbox), options.onDelivery);
+  await loadProbotApp(probot, { queue, log, onAccepted, onDelivery, decideOptions });
+  const receive = createReceiver(probot);
   const health = options.health ?? createHealth({ queue, log });
   const handler: Handler = async (request, { pathname }) => {
-    if (pathname === env.webhookPath) return receive(request);
+    if (pathname === env.webhookPath) {
+      return receive(request).catch((error: unknown) => {
+        onDelivery?.(knownEvent(request.headers["x-github-event"]), "refused");
+        throw error;
+      });
+    }
     const answer = await health.answer(request, pathname);
     if (answer) return answer;
     if (pathname !== "/") return { status: 404, body: "Not found." };
@@ -66,7 +63,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const closeGraceMs = Math.min(longestCloseMs, env.graceMs);
   const server = await listen(handler, { host, port, log, closeGraceMs, ...timeoutsOf(options) });
   log.info({ port: server.port }, `Listening on port ${server.port}, webhooks at ${env.webhookPath}`);
-  // Mentions are understood as soon as GitHub has told the slug; a failure here is the first sign of a wrong key.
+  // Mentions are understood after GitHub has returned the slug; a failure here is the first sign of a wrong key.
   identity().then(
     ({ slug }) => {
       appSlug = slug;
@@ -77,30 +74,44 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   return server;
 }
 
-/** GitHub waits ten seconds for an answer, and its next try finds the next start. */
+/** GitHub waits ten seconds for an answer, and its next try reaches the restarted server. */
 const longestCloseMs = 5_000;
 
 const timeoutsOf = ({ timeouts }: ServerOptions) => (timeouts ? { timeouts } : {});
 
-type Receive = (request: IncomingMessage) => Promise<Answer>;
-
-/** Tells what became of each delivery; one that was answered with an error was refused, whoever is to blame. */
-function counting(receive: Receive, onDelivery: ServerOptions["onDelivery"]): Receive {
-  if (!onDelivery) return receive;
-  return async (request) => {
-    const event = knownEvent(request.headers["x-github-event"]);
-    try {
-      const answer = await receive(request);
-      onDelivery(event, answer.delivery ?? "ignored");
-      return answer;
-    } catch (error) {
-      onDelivery(event, "refused");
-      throw error;
-    }
-  };
+interface OperatorServerOptions {
+  /** Null for all addresses. */
+  host: string | null;
+  /** 0 for any free port. */
+  port: number;
+  health: Health;
+  /** All metrics, in Prometheus' text format. */
+  exposition(): Promise<{ text: string; contentType: string }>;
+  log: Logger;
 }
 
-const knownEvents = new Set<unknown>(["ping", ...handledEvents.map((name) => name.split(".")[0])]);
+/** In milliseconds: metrics are polled, so a lost answer does not matter. */
+const closeGraceMs = 1_000;
 
-/** The header is read before the signature is: strangers may write anything into it. */
-const knownEvent = (header: unknown): string => (knownEvents.has(header) ? String(header) : "other");
+/**
+ * Serves `/metrics`, `/healthz` and `/readyz` to the operator, on a separate port: a worker has no other, and the metrics are not public.
+ * @throws AppError `config_invalid` if the port is not available.
+ */
+export async function startOperatorServer(options: OperatorServerOptions): Promise<RunningServer> {
+  const { host, port, health, exposition, log } = options;
+  const handler: Handler = async (request, { pathname }) => {
+    const answer = await health.answer(request, pathname);
+    if (answer) return answer;
+    if (pathname !== "/metrics")
+      return { status: 404, body: "Not found. There is /metrics, /healthz and /readyz." };
+    refuseWriting(request.method);
+    const { text, contentType } = await exposition();
+    return { status: 200, body: text, headers: { "content-type": contentType } };
+  };
+  const server = await listen(handler, {
+    ...{ host, port, log, variable: "HUNKWISE_METRICS_PORT" },
+    closeGraceMs,
+  });
+  log.info({ metricsPort: server.port }, `Metrics and health on port ${server.port}`);
+  return server;
+}

@@ -1,5 +1,8 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
-import type { IncomingMessage } from "node:http";
+import { readFileSync } from "node:fs";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import { resolve } from "node:path";
+import { parse } from "yaml";
 import { z } from "zod";
 import type { Env } from "../config/env.ts";
 import { hasStoredApp, type StoredApp, storeApp } from "../config/server-env.ts";
@@ -8,28 +11,119 @@ import { toAppError } from "../github/errors.ts";
 import type { Logger } from "../logger.ts";
 import { registerSecret } from "../secrets/live-secrets.ts";
 import { type Answer, type Handler, listen, type RunningServer } from "./http.ts";
-import { appManifest, createAppUrl } from "./manifest.ts";
 import { escapeHtml, htmlPage } from "./pages.ts";
 import { anonymousOctokit } from "./probot.ts";
-import { addressOf, cookieOf, isLocal, isLoopbackName } from "./visitor.ts";
 
-export interface SetupOptions {
+const Permissions = z.record(z.string(), z.enum(["read", "write"]));
+
+const AppFile = z.strictObject({
+  name: z.string(),
+  description: z.string(),
+  public: z.boolean(),
+  default_permissions: Permissions,
+  default_events: z.array(z.string()),
+});
+
+/** The additions and replacements of a variant to `app.yml`. */
+const VariantFile = z.strictObject({ default_permissions: Permissions });
+
+/** Path of a file next to Hunkwise's own `package.json`. */
+const besidePackage = (name: string) => resolve(import.meta.dirname, "../..", name);
+const appFile = besidePackage("app.yml");
+const contentsWriteFile = besidePackage("app.contents-write.yml");
+
+/** Addresses of this server for GitHub. */
+interface ServerAddresses {
+  home: string;
+  webhook: string;
+  redirect: string;
+}
+
+/**
+ * The manifest from which GitHub creates the App: `app.yml` with the addresses of this server. If the App should write code,
+ * `app.contents-write.yml` is merged into it.
+ * @throws AppError `config_invalid` if a file cannot be used.
+ */
+function appManifest(addresses: ServerAddresses, contents: "read" | "write" = "read"): object {
+  const app = readAs(AppFile, appFile);
+  const more = contents === "write" ? readAs(VariantFile, contentsWriteFile).default_permissions : {};
+  return {
+    ...app,
+    default_permissions: { ...app.default_permissions, ...more },
+    url: addresses.home,
+    hook_attributes: { url: addresses.webhook, active: true },
+    redirect_url: addresses.redirect,
+  };
+}
+
+function readAs<Data>(schema: z.ZodType<Data>, file: string): Data {
+  const { data, error } = schema.safeParse(parse(readFileSync(file, "utf8")));
+  if (data !== undefined) return data;
+  const issue = error?.issues[0];
+  throw new AppError("config_invalid", `${file} cannot be used: ${issue?.path.join(".")} ${issue?.message}`);
+}
+
+/** The page on which a person creates an App from a manifest; GitHub returns `state`. */
+function createAppUrl({ github, organization }: Env, state: string): string {
+  const place = organization ? `/organizations/${organization}/settings/apps/new` : "/settings/apps/new";
+  return `${github.webUrl}${place}?state=${state}`;
+}
+
+/**
+ * Whether the visitor of the set-up page is local. The person who completes the page owns the bot, so a remote visitor needs the key that
+ * the server printed; a browser on this machine needs none.
+ */
+function isLocal(request: IncomingMessage): boolean {
+  const { headers, socket } = request;
+  const address = (socket.remoteAddress ?? "").replace(/^::ffff:/, "");
+  if (!(address.startsWith("127.") || address === "::1")) return false;
+  // A proxy on this machine also connects from here, but adds headers; the check of the host name keeps rebound domains out.
+  const proxied = Object.keys(headers).some((name) =>
+    /^(x-forwarded-|forwarded$|via$|x-real-ip$|cf-)/.test(name),
+  );
+  return !proxied && isLoopbackName(headers.host ?? "");
+}
+
+/** Scheme, host and port by which the visitor reached this server, also through a proxy. */
+function addressOf({ headers }: IncomingMessage): string | undefined {
+  const scheme = first(headers, "x-forwarded-proto") ?? "http";
+  const host = first(headers, "x-forwarded-host") ?? headers.host ?? "";
+  const plain = /^https?$/.test(scheme) && /^([\w.-]+|\[[0-9a-f:]+\])(:\d{1,5})?$/i.test(host);
+  return plain ? `${scheme}://${host}` : undefined;
+}
+
+/** Whether GitHub cannot reach this host, because the name means the visitor's own machine. */
+function isLoopbackName(host: string): boolean {
+  return /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i.test(host);
+}
+
+function first(headers: IncomingHttpHeaders, name: string): string | undefined {
+  const value = headers[name];
+  return typeof value === "string" ? value.split(",")[0]?.trim() : undefined;
+}
+
+function cookieOf({ headers }: IncomingMessage, name: string): string | undefined {
+  const pairs = (headers.cookie ?? "").split(";").map((pair) => pair.trim());
+  return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1);
+}
+
+interface SetupOptions {
   /** `env.app` is null. */
   env: Env;
   log: Logger;
 }
 
 export interface RunningSetup extends RunningServer {
-  /** Resolves when the App exists and its credentials are stored, by whichever process: close this server and start the real one. */
+  /** Resolves when any process has created the App and stored its credentials: close this server and start the real one. */
   configured: Promise<void>;
 }
 
 const cookie = "hunkwise_setup";
-/** GitHub's code is good for an hour; so is the state that comes back with it. */
+/** GitHub's code is valid for an hour; so is the state that comes back with it. */
 const stateSeconds = 3_600;
 const mostStates = 100;
 
-/** GitHub's answer to the conversion of a manifest, as far as it is of use. */
+/** The fields that we use of GitHub's answer to the conversion of a manifest. */
 const Conversion = z.object({
   id: z.int().positive(),
   pem: z.string().min(1),
@@ -38,8 +132,8 @@ const Conversion = z.object({
 });
 
 /**
- * Serves the page that creates the GitHub App from `app.yml`: GitHub shows a form, the person confirms, and what GitHub
- * hands back is stored below the data folder. No forwarding service is involved unless `WEBHOOK_PROXY_URL` names one.
+ * Serves the page that creates the GitHub App from `app.yml`: GitHub shows a form, the person confirms, and the credentials from GitHub are
+ * stored below the data folder. A forwarding service is only used if `WEBHOOK_PROXY_URL` names one.
  */
 export async function startSetup({ env, log }: SetupOptions): Promise<RunningSetup> {
   const key = randomBytes(18).toString("base64url");
@@ -47,7 +141,7 @@ export async function startSetup({ env, log }: SetupOptions): Promise<RunningSet
   const page = createSetupPage(env, log, key, done.resolve);
   const handler: Handler = async (request, url) => {
     if (url.pathname === "/healthz") return { status: 200, body: "ok" };
-    // Another process on this data folder may have been faster: whoever comes later must not take the bot over.
+    // Another process on this data folder may have been faster: a later visitor must not take the bot over.
     if (hasStoredApp(env.dataDir)) {
       done.resolve();
       return gone;
@@ -69,17 +163,17 @@ export async function startSetup({ env, log }: SetupOptions): Promise<RunningSet
 
 function createSetupPage(env: Env, log: Logger, key: string, onConfigured: () => void) {
   const states = new Set<string>();
-  /** An App that exists on GitHub and is not stored yet: nobody hands its key out again. */
+  /** An App that exists on GitHub and is not stored yet: its key cannot be requested again. */
   let unsaved: StoredApp | null = null;
 
-  /** @param state of the browser that came back from GitHub, which may try again by a reload */
+  /** @param state of the browser that returned from GitHub, which may try again by a reload */
   function save(app: StoredApp, state?: string): Answer {
     try {
       storeApp(env.dataDir, app);
     } catch (error) {
       unsaved = app;
       if (state !== undefined) states.add(state);
-      // Its remedy would be another folder, for which this process had to end.
+      // The error's remedy suggests another folder, but that would require a restart of this process.
       const why = error instanceof AppError ? error.message : errorLine(error);
       log.error(
         `The GitHub App ${app.html_url} exists, but its key is in the memory of this process alone: ${why}. Make the data folder writable and open the set-up page again.`,
@@ -115,7 +209,7 @@ function createSetupPage(env: Env, log: Logger, key: string, onConfigured: () =>
 
     async complete(request: IncomingMessage, query: URLSearchParams): Promise<Answer> {
       const state = query.get("state") ?? "";
-      // Known here and known to this browser: otherwise somebody else's link would make the bot somebody else's.
+      // The state has to be known here and to this browser: otherwise another person's link could make them the owner of the bot.
       if (!states.delete(state) || !same(cookieOf(request, cookie) ?? "", state)) return startAgain;
       if (unsaved) return save(unsaved, state);
       const code = query.get("code") ?? "";
@@ -126,7 +220,7 @@ function createSetupPage(env: Env, log: Logger, key: string, onConfigured: () =>
         log.error(converted.problem);
         return { status: 502, body: `${converted.problem} Open the set-up page and try again.` };
       }
-      // GitHub's answer took a while.
+      // GitHub's answer took time: check again.
       if (hasStoredApp(env.dataDir)) return gone;
       return save(converted, state);
     },
@@ -181,7 +275,7 @@ ${createForm(target, appManifest(addresses, "write"), "Create it with write acce
   );
 }
 
-/** Opening the page again stores it, once that is possible. */
+/** The page for an App that could not be stored. Opening the page again stores it, as soon as that is possible. */
 function notStored({ html_url }: StoredApp, why: string, key: string, webUrl: string): Answer {
   const page = htmlPage(
     "Hunkwise cannot store the App",
@@ -216,7 +310,7 @@ function addressForm(key: string | null): string {
 }
 
 const redirect = (location: string): Answer => ({ status: 302, body: "See there.", headers: { location } });
-/** As the server answers that comes now. */
+/** The same answer as that of the server which starts next. */
 const gone: Answer = { status: 404, body: "Not found." };
 const startAgain: Answer = {
   status: 400,

@@ -1,11 +1,10 @@
 import { z } from "zod";
-import type { AgentEvent } from "../../src/agent/events.ts";
 import { type AgentInput, type AgentResult, runAgent } from "../../src/agent/run-agent.ts";
-import type { LoopEntry } from "../../src/agent/trajectory.ts";
+import type { AgentEvent, LoopEntry } from "../../src/agent/trajectory.ts";
 import type { Message } from "../../src/llm/model.ts";
-import { type ScriptedModel, type ScriptedTurn, scriptedModel } from "../../src/llm/scripted.ts";
 import { type AnyTool, defineTool, type ToolContext, ToolError } from "../../src/tools/tool.ts";
 import { complaintAbout, type WireMessage } from "../support/openai-request-rules.ts";
+import { type ScriptedModel, type ScriptedTurn, scriptedModel } from "../support/scripted.ts";
 
 export const task: Message[] = [
   { role: "system", content: "You review." },

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { unmaskCall } from "../../src/agent/masked-call.ts";
+import { unmaskCall } from "../../src/agent/run-agent.ts";
 import { createMasking, type Masking } from "../../src/llm/masked-request.ts";
 import type { Message } from "../../src/llm/model.ts";
 import { Masks } from "../../src/secrets/masks.ts";

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createAccount } from "../../src/agent/account.ts";
+import { createTokenBudget } from "../../src/agent/limits.ts";
 import { AppError } from "../../src/errors.ts";
-import type { ScriptedTurn } from "../../src/llm/scripted.ts";
+import type { ScriptedTurn } from "../support/scripted.ts";
 import { calls, finish, look, runLoop } from "./loop-fixture.ts";
 
 /** With ids of their own: a model that is asked again goes on with ids, it does not begin anew. */
@@ -137,16 +137,16 @@ describe("a run that was cut short", () => {
     const usage = { promptTokens: 900, completionTokens: 90 };
     const script = turns.map((turn) => ({ ...turn, usage }));
     const whole = await runLoop(script, { limits });
-    const account = createAccount({ tokens: 2_000, costUsd: null });
+    const budget = createTokenBudget({ tokens: 2_000, costUsd: null });
 
     const again = await runLoop([], {
-      ...{ replay: whole.entries, account },
+      ...{ replay: whole.entries, budget },
       limits: { ...limits, tokens: 2_000, turns: 2 },
     });
 
     expect(again.result).toEqual(whole.result);
     expect(again.model.requests).toEqual([]);
-    expect(account.usage).toEqual(whole.result.usage);
+    expect(budget.usage).toEqual(whole.result.usage);
   });
 
   it("may hold anything: what does not fit is ignored", async () => {

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
 import type { Message, Model } from "../../src/llm/model.ts";
-import type { ScriptedTurn } from "../../src/llm/scripted.ts";
+import type { ScriptedTurn } from "../support/scripted.ts";
 import { calls, finish, look, runLoop, task } from "./loop-fixture.ts";
 
 const tokens = (promptTokens: number, completionTokens: number, costUsd: number | null = null) => ({

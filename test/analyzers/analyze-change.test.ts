@@ -1,14 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createAnalyzers } from "../../src/analyzers/all-analyzers.ts";
-import { analyzeChange } from "../../src/analyzers/analyze-change.ts";
-import type { Analyzer, Candidate } from "../../src/analyzers/analyzer.ts";
+import { analyzeChange, createAnalyzers } from "../../src/analyzers/analyze-change.ts";
+import type { Analyzer, Diagnostic } from "../../src/analyzers/analyzer.ts";
 import { editedFile, wholeFile } from "./analyzed-file.ts";
 
 const { signal } = new AbortController();
 const analyzers = createAnalyzers();
 
-const candidate = (line: number, more: Partial<Candidate> = {}): Candidate => ({
+const candidate = (line: number, more: Partial<Diagnostic> = {}): Diagnostic => ({
   path: "a.ts",
   line,
   startLine: null,
@@ -20,7 +19,7 @@ const candidate = (line: number, more: Partial<Candidate> = {}): Candidate => ({
   source: "test/rule",
   ...more,
 });
-const saying = (name: string, ...said: Candidate[]): Analyzer => ({ name, analyze: async () => said });
+const saying = (name: string, ...said: Diagnostic[]): Analyzer => ({ name, analyze: async () => said });
 
 describe("the analysis of a change", () => {
   it("finds each kind of problem, in the order of paths and lines", async () => {
@@ -31,7 +30,7 @@ describe("the analysis of a change", () => {
       wholeFile("c.py", "<<<<<<< HEAD\na = 1\n=======\na = 2\n>>>>>>> b\n"),
       wholeFile("d.env", `GITHUB=ghp_${"aB3dE6gH9j".repeat(4).slice(0, 36)}\n`),
     ];
-    const { candidates: found } = await analyzeChange(files, { signal, analyzers });
+    const { diagnostics: found } = await analyzeChange(files, { signal, analyzers });
     expect(found.map((one) => `${one.path}:${one.line} ${one.source}`)).toEqual([
       "b.json:1 broken-data/json",
       "b.test.ts:1 focused-tests/javascript-only",
@@ -45,7 +44,7 @@ describe("the analysis of a change", () => {
   it("keeps only what touches a line that was added, or stands at a removal", async () => {
     const file = editedFile("a.ts", " one\n+two\n three\n four\n-gone\n five");
     const said = [1, 2, 3, 4, 5].map((line) => candidate(line));
-    const { candidates: found } = await analyzeChange([file], {
+    const { diagnostics: found } = await analyzeChange([file], {
       signal,
       analyzers: [saying("all", ...said)],
     });
@@ -55,14 +54,17 @@ describe("the analysis of a change", () => {
   it("keeps a range that holds an added line", async () => {
     const file = editedFile("a.ts", " one\n+two\n three");
     const said = candidate(3, { startLine: 1 });
-    const { candidates } = await analyzeChange([file], { signal, analyzers: [saying("range", said)] });
-    expect(candidates).toEqual([said]);
+    const { diagnostics } = await analyzeChange([file], {
+      signal,
+      analyzers: [saying("range", said)],
+    });
+    expect(diagnostics).toEqual([said]);
   });
 
   it("says the same at the same place once, and different things both", async () => {
     const file = wholeFile("a.ts", "one\n");
     const said = [candidate(1), candidate(1), candidate(1, { source: "test/other", severity: "high" })];
-    const { candidates: found } = await analyzeChange([file], {
+    const { diagnostics: found } = await analyzeChange([file], {
       signal,
       analyzers: [saying("twice", ...said)],
     });
@@ -73,12 +75,12 @@ describe("the analysis of a change", () => {
     const failure = new Error("broken");
     const failing: Analyzer = { name: "failing", analyze: () => Promise.reject(failure) };
     const crashes: unknown[] = [];
-    const { candidates, unfinished } = await analyzeChange([wholeFile("a.ts", "one\n")], {
+    const { diagnostics, unfinished } = await analyzeChange([wholeFile("a.ts", "one\n")], {
       signal,
       onCrash: (...crash) => crashes.push(crash),
       analyzers: [failing, saying("fine", candidate(1))],
     });
-    expect(candidates).toHaveLength(1);
+    expect(diagnostics).toHaveLength(1);
     expect(unfinished).toEqual([{ path: "a.ts", analyzers: ["failing"] }]);
     expect(crashes).toEqual([["failing", "a.ts", failure]]);
   });
@@ -102,7 +104,7 @@ describe("the analysis of a change", () => {
         onCrash: (...crash) => crashes.push(crash),
       },
     );
-    expect(analysis.candidates.map((one) => one.path)).toEqual(["a.ts", "b.ts"]);
+    expect(analysis.diagnostics.map((one) => one.path)).toEqual(["a.ts", "b.ts"]);
     expect(analysis.unfinished).toEqual([
       { path: "b.ts", analyzers: ["slow", "last"] },
       { path: "c.ts", analyzers: ["slow", "last"] },
@@ -115,14 +117,14 @@ describe("the analysis of a change", () => {
     expect(unfinished).toEqual([]);
   });
 
-  it("takes more candidates than a call can have arguments", async () => {
+  it("takes more diagnostics than a call can have arguments", async () => {
     const file = wholeFile("a.ts", "x\n".repeat(200_000));
     const said = Array.from({ length: 200_000 }, (_, index) => candidate(index + 1));
-    const { candidates } = await analyzeChange([file], {
+    const { diagnostics } = await analyzeChange([file], {
       signal,
       analyzers: [{ name: "all", analyze: async () => said }],
     });
-    expect(candidates).toHaveLength(200_000);
+    expect(diagnostics).toHaveLength(200_000);
   });
 
   it("stops with the reason when the run is aborted", async () => {
@@ -135,14 +137,17 @@ describe("the analysis of a change", () => {
     ["a file of more than a million characters", `debugger;\n${"x\n".repeat(600_000)}`],
     ["a file with a NUL", "debugger;\n\0\n"],
   ])("leaves out %s, and says so", async (_, text) => {
-    const { candidates, unfinished } = await analyzeChange([wholeFile("a.ts", text)], { signal, analyzers });
-    expect(candidates).toEqual([]);
+    const { diagnostics, unfinished } = await analyzeChange([wholeFile("a.ts", text)], {
+      signal,
+      analyzers,
+    });
+    expect(diagnostics).toEqual([]);
     expect(unfinished).toEqual([{ path: "a.ts", analyzers: analyzers.map(({ name }) => name) }]);
   });
 
   it("finds nothing in an empty file", async () => {
     const all = await analyzeChange([wholeFile("a.ts", "")], { signal, analyzers });
-    expect(all).toEqual({ candidates: [], unfinished: [] });
+    expect(all).toEqual({ diagnostics: [], unfinished: [] });
   });
 
   it("crashes on no text at all", async () => {
@@ -191,7 +196,7 @@ describe("the analysis of a change", () => {
         const crashes: unknown[] = [];
         const file = wholeFile(name, content);
         const onCrash = (...crash: unknown[]) => crashes.push(crash);
-        const { candidates: found } = await analyzeChange([file], { signal, analyzers, onCrash });
+        const { diagnostics: found } = await analyzeChange([file], { signal, analyzers, onCrash });
         expect(crashes).toEqual([]);
         for (const one of found) expect(file.addedLines.has(one.line)).toBe(true);
       }),

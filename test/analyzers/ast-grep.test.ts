@@ -1,12 +1,15 @@
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { NapiConfig, SgNode } from "@ast-grep/napi";
+import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { rulesFolder } from "../../src/analyzers/all-analyzers.ts";
-import { createAstGrepAnalyzer } from "../../src/analyzers/ast-grep.ts";
-import type { RuleLanguage } from "../../src/analyzers/languages.ts";
-import { loadRules } from "../../src/analyzers/rule-file.ts";
-import { readRules } from "../../src/analyzers/rule-source.ts";
+import { readCases, readRules } from "../../scripts/rule-source.ts";
+import { rulesFolder } from "../../src/analyzers/analyze-change.ts";
+import { createAstGrepAnalyzer, createGuessCheck, matchesOf } from "../../src/analyzers/ast-grep.ts";
+import { dialectsOf, type RuleLanguage, ruleLanguages } from "../../src/analyzers/languages.ts";
+import { configOf, loadRules, type RuleFile } from "../../src/analyzers/rule-file.ts";
+import { loadAstGrep } from "../../src/code/languages.ts";
 import { editedFile, wholeFile } from "./analyzed-file.ts";
 
 const { signal } = new AbortController();
@@ -227,5 +230,82 @@ describe("a broken rule file", () => {
     write(["id: ["]);
     mkdirSync(join(folder, "other"));
     expect(await run("a.py")).toEqual([]);
+  });
+});
+
+const astGrep = await loadAstGrep();
+const rules = (await Promise.all(ruleLanguages.map((language) => loadRules(rulesFolder, language)))).flat();
+
+/** So many that no file would be searched in one go. */
+const veryMany = 1_000_000_000;
+
+const shown = (match: SgNode, { anchor }: RuleFile) => ({
+  range: match.range(),
+  kind: match.kind(),
+  anchor: anchor === undefined ? null : match.getMatch(anchor)?.range(),
+});
+
+describe("a large file, searched one possible match at a time,", () => {
+  it.each(rules.map((rule) => [rule.id, rule] as const))("has the matches of %s", async (_, rule) => {
+    const { valid, invalid } = await readCases(rulesFolder, rule);
+    for (const dialect of dialectsOf(rule.language)) {
+      for (const { code } of [...invalid, ...valid]) {
+        const root = astGrep.parse(dialect, code.repeat(2)).root();
+        const found: SgNode[] = [];
+        for await (const match of matchesOf(root, veryMany, rule, signal)) found.push(match);
+        const all = root.findAll(configOf(rule));
+        expect(found.map((match) => shown(match, rule))).toEqual(all.map((match) => shown(match, rule)));
+      }
+    }
+  });
+});
+
+const rootOf = (dialect: string, text: string) => astGrep.parse(dialect, text).root();
+
+describe("what the parser could not read", () => {
+  const parts = [
+    "if (a) ",
+    "{",
+    "}",
+    "(",
+    ")",
+    "a === NaN",
+    ";",
+    "\n",
+    "+",
+    "@@",
+    "const x = ",
+    "=> ",
+    "f(",
+    ", 'é𝒙",
+  ];
+  const text = fc.array(fc.constantFrom(...parts), { maxLength: 25 }).map((some) => some.join(""));
+  const isError = (node: SgNode) => node.kind() === "ERROR";
+
+  it("is known of every node that is inside of it or holds it", () => {
+    fc.assert(
+      fc.property(text, (code) => {
+        const root = rootOf("JavaScript", code);
+        const isGuess = createGuessCheck(root);
+        for (const node of root.findAll({ rule: { regex: "." } })) {
+          const expected =
+            isError(node) || node.ancestors().some(isError) || node.has({ rule: { kind: "ERROR" } });
+          expect([node.text(), isGuess(node)]).toEqual([node.text(), expected]);
+        }
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it("is searched for once, whatever is asked", () => {
+    const root = rootOf("JavaScript", "f(); ".repeat(100));
+    const searches: NapiConfig[] = [];
+    const findAll = (config: NapiConfig) => {
+      searches.push(config);
+      return root.findAll(config);
+    };
+    const isGuess = createGuessCheck({ findAll } as unknown as SgNode);
+    for (const node of root.children()) expect(isGuess(node)).toBe(false);
+    expect(searches).toHaveLength(1);
   });
 });

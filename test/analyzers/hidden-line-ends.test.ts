@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { addedLinesOf } from "../../src/analyzers/added-lines.ts";
+import { addedLinesOf } from "../../src/analyzers/analyzer.ts";
 import { hiddenLineEnds } from "../../src/analyzers/hidden-line-ends.ts";
 import { editedFile, wholeFile } from "./analyzed-file.ts";
 

@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { createDebuggerLeftoversAnalyzer } from "../../src/analyzers/debugger-leftovers.ts";
-import { createFocusedTestsAnalyzer } from "../../src/analyzers/focused-tests.ts";
+import {
+  createDebuggerLeftoversAnalyzer,
+  createFocusedTestsAnalyzer,
+} from "../../src/analyzers/leftovers.ts";
 import { editedFile, wholeFile } from "./analyzed-file.ts";
 
 const { signal } = new AbortController();

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { rulesFolder } from "../../src/analyzers/all-analyzers.ts";
+import { rulesFolder } from "../../src/analyzers/analyze-change.ts";
 import { ruleGrammarOf, ruleLanguages } from "../../src/analyzers/languages.ts";
 import { loadRules } from "../../src/analyzers/rule-file.ts";
 

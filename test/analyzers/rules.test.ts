@@ -1,10 +1,10 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { rulesFolder } from "../../src/analyzers/all-analyzers.ts";
+import { readCases, readRules } from "../../scripts/rule-source.ts";
+import { rulesFolder } from "../../src/analyzers/analyze-change.ts";
 import { createAstGrepAnalyzer } from "../../src/analyzers/ast-grep.ts";
 import { ruleLanguages } from "../../src/analyzers/languages.ts";
-import { readCases, readRules } from "../../src/analyzers/rule-source.ts";
 import { wholeFile } from "./analyzed-file.ts";
 
 /** A rule for the JavaScript family has to hold in each of its dialects. */

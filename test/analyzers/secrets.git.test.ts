@@ -135,14 +135,14 @@ describe("secrets", () => {
   });
 
   it("works in a process without an environment", () => {
-    const script = `import { createAnalyzers } from "./src/analyzers/all-analyzers.ts";
+    const script = `import { createAnalyzers } from "./src/analyzers/analyze-change.ts";
       import { analyzeChange } from "./src/analyzers/analyze-change.ts";
       const file = (path, text) => ({ path, text, addedLines: new Set([1]), diff: { path, oldPath: null, header: [], hunks: [] } });
       const files = [file("a.ts", "const t = 'ghp_' + 1; if (t === NaN) stop();\\n"), file("a.py", "raise NotImplemented\\n"),
         file("a.go", "package a\\n"), file("A.java", 'class A { boolean f(String s) { return s == "x"; } }\\n')];
       const crashes = [];
       const found = await analyzeChange(files, { signal: new AbortController().signal, onCrash: (...crash) => crashes.push(String(crash)), analyzers: createAnalyzers() });
-      process.stdout.write(JSON.stringify([found.candidates.map((one) => one.source), crashes]));`;
+      process.stdout.write(JSON.stringify([found.diagnostics.map((one) => one.source), crashes]));`;
     const output = execFileSync(process.execPath, ["--input-type=module-typescript", "-e", script], {
       env: {},
       encoding: "utf8",

@@ -10,15 +10,15 @@ import { type Canary, makeCanary } from "./canaries.ts";
 import type { Places } from "./corpus/places.ts";
 import type { Planted } from "./planted.ts";
 
-/** A server on a machine with canaries, which is just reviewing a pull request of somebody else, and fetches for another one. */
+/** A server on a machine with canaries. It is reviewing another user's pull request (the neighbour) and fetching for a third one. */
 export interface AttackedApp extends AsyncDisposable {
   shared: SharedApp;
-  /** Those in its data folder, and the values that it was configured with. */
+  /** The canaries in its data folder, and the values that it was configured with. */
   canaries: Canary[];
   places: Places;
-  /** What the model answers from now on, wherever the neighbour is not concerned. */
+  /** Sets the model's answers, except about the neighbour. */
   obey(script: (body: ChatRequestBody) => FakeTurn): void;
-  /** Lets the neighbour's review come to its end. */
+  /** Lets the neighbour's review finish. */
   endNeighbour(): Promise<void>;
 }
 
@@ -36,7 +36,7 @@ export async function startAttackedApp(planted: Planted): Promise<AttackedApp> {
       await held.promise;
       return { tool_calls: [finish] };
     },
-    // A window that holds more than a thousand calls: what a model has said itself is never taken out.
+    // A window for more than a thousand calls: the model's own messages are never removed from it.
     env: { ...planted.env, LOG_LEVEL: "trace", HUNKWISE_CONTEXT_TOKENS: "400000" },
   });
   const { app } = shared;
@@ -76,7 +76,7 @@ export async function startAttackedApp(planted: Planted): Promise<AttackedApp> {
   };
 }
 
-/** A review whose fetch waits for GitHub. Of processes there is nothing to see but on Linux. */
+/** A review whose fetch waits for GitHub. Its processes are visible only on Linux. */
 async function startFetch({ app, addRepository }: SharedApp): Promise<{ pid: number; goOn(): void }> {
   const gate = Promise.withResolvers<void>();
   const pull = addRepository({ "a.txt": "1\n" }).open({ "a.txt": "2\n" }, { title: NEIGHBOUR });
@@ -91,7 +91,7 @@ async function startFetch({ app, addRepository }: SharedApp): Promise<{ pid: num
 const isOfNeighbour = ({ messages }: ChatRequestBody) =>
   messages.some(({ content }) => content?.includes(NEIGHBOUR));
 
-/** Into the database that the server works with, and beside it. */
+/** Plants canaries in the server's database and beside it. */
 function plantData(dataFolder: string): Canary[] {
   const [row, file] = [makeCanary("the database"), makeCanary("the data folder")];
   using database = new DatabaseSync(join(dataFolder, "queue.db"), { timeout: 10_000 });

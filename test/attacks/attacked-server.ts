@@ -8,11 +8,11 @@ export const health = "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n";
 export interface AttackedServer {
   server: ServerProcess;
   port: number;
-  /** Resolves to the exit code after SIGTERM. */
+  /** Sends SIGTERM; resolves to the exit code. */
   stop(): Promise<number | null>;
 }
 
-/** A real server process that listens on all addresses, before a GitHub that knows who the App is. */
+/** A real server process that listens on all addresses, with a GitHub that knows the App's name. */
 export async function startAttackedServer(): Promise<AttackedServer> {
   const github = await smallServer(() => ({ status: 200, body: { slug: "hunk-bot", name: "Hunkwise" } }));
   const folder = new TempFolder("web-server");
@@ -34,10 +34,10 @@ export async function startAttackedServer(): Promise<AttackedServer> {
 }
 
 let deliveries = 0;
-/** Headers of a ping with a right signature. */
+/** Headers of a ping with a valid signature. */
 export const headersOf = (body: string | Buffer) => deliveryHeaders(body, "ping", `web-${++deliveries}`);
 
-/** A request up to its body. */
+/** The request line and headers of a request. */
 export const headOf = (path: string, headers: Record<string, string | number>, method = "POST") =>
   [
     `${method} ${path} HTTP/1.1`,
@@ -46,7 +46,7 @@ export const headOf = (path: string, headers: Record<string, string | number>, m
     "",
   ].join("\r\n");
 
-/** A delivery that GitHub might have sent, answered with 200. */
+/** A valid delivery, which is answered with 200. */
 export function delivery(): string {
   const body = '{"zen":"Design for failure."}';
   return headOf(webhooks, { ...headersOf(body), "content-length": body.length }) + body;

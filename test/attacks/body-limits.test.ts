@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { MemoryGitHub, refusal } from "../reporters/memory-github.ts";
-import { inlineIds, many, publish, summary } from "../reporters/publish-to-memory.ts";
+import { MemoryGitHub, refusal } from "../publish/memory-github.ts";
+import { inlineIds, many, publish, summary } from "../publish/publish-to-memory.ts";
 
-/** GitHub takes so many characters of a comment, a review, an annotation, and of a check run's summary and text. */
+/** GitHub's limit in characters for a comment, a review, an annotation, and a check run's summary and text. */
 const most = 65_535;
-/** More than that in bytes, in characters and in what escaping makes of it; nothing a cut may fall into unseen. */
+/** Longer than the limit in bytes, in characters and after escaping; a cut is visible at any position. */
 const long = {
   title: "Much is wrong ".repeat(50),
   body: "🧨 `a` <b> @octocat #1 ```\n".repeat(600) + "x".repeat(70_000),
@@ -16,7 +16,7 @@ const long = {
 /** Sixty findings, the first two of which are far too long. */
 const findings = [...many(2, long), ...many(60).slice(2)];
 
-/** Every text that GitHub was given. */
+/** Every text that GitHub received. */
 const allTexts = (github: MemoryGitHub): string[] => [
   ...github.reviews.flatMap(({ body, comments }) => [body, ...comments.map((one) => one.body)]),
   ...github.comments.map(({ body }) => body),
@@ -30,10 +30,13 @@ const allTexts = (github: MemoryGitHub): string[] => [
 const longest = (github: MemoryGitHub) =>
   Math.max(...allTexts(github).map((text) => Buffer.byteLength(text)));
 
-/** Numbers from the first on. */
+/** `many` numbers from `first` on. */
 const count = (first: number, many: number) => Array.from({ length: many }, (_, at) => first + at);
 
-/** What a summary says of each finding: the lines of those that it names and of those that it holds, and how many it only counts. */
+/**
+ * The findings in a summary: the lines of those that it links, the lines of those that it contains, and the number of those that it only
+ * counts.
+ */
 function countedBy(text: string) {
   const linesOf = (begin: RegExp) =>
     text.split("\n").flatMap((line) => {
@@ -48,8 +51,8 @@ function countedBy(text: string) {
   };
 }
 
-describe("too many findings, some of which are far too long,", () => {
-  it("body-limits: make comments and a summary that GitHub takes, and all of them are counted", async () => {
+describe("too many findings, some of them far too long,", () => {
+  it("body-limits: make comments and a summary that GitHub accepts, and all of them are counted", async () => {
     const github = new MemoryGitHub();
     expect(await publish(github, findings, { maxComments: 20 })).toMatchObject({
       posted: 20,
@@ -64,7 +67,7 @@ describe("too many findings, some of which are far too long,", () => {
     });
   });
 
-  it("body-limits: make annotations that GitHub takes, fifty at a time, where comments are closed to us", async () => {
+  it("body-limits: make annotations that GitHub accepts, fifty at a time, if comments are closed to us", async () => {
     const github = new MemoryGitHub();
     github.faults.push({ call: "createReview", error: refusal("github_forbidden") });
     expect(await publish(github, findings, { maxComments: 60 })).toMatchObject({ annotated: 60 });

@@ -11,7 +11,7 @@ const small = {
 
 export const baseFiles = { "cart.py": small.before };
 
-/** A repository whose branch `topic` changes one file as people do, and brings others along. */
+/** A repository whose branch `topic` changes one file normally and adds the others. */
 export function bombOfFiles(files: Iterable<readonly [string, Content]>): GitRepo {
   const repo = GitRepo.create({ bare: true });
   repo.importCommits([{ branch: "main", files: Object.entries(baseFiles) }]);
@@ -24,7 +24,7 @@ export function addBombOfFiles(repo: GitRepo, files: Iterable<readonly [string, 
   repo.importCommits([{ branch: "topic", parents: ["main"], files: [["cart.py", small.after], ...files] }]);
 }
 
-/** The same with a folder `bomb` that is made of few trees: `levels` of them, each of which holds the one below `width` times. */
+/** The same with a folder `bomb` of few trees: `levels` of them, each with `width` references to the next. */
 export function bombOfTrees(levels: number, width: number): GitRepo {
   const repo = GitRepo.create({ bare: true });
   repo.importCommits([{ branch: "main", files: Object.entries(baseFiles) }]);
@@ -55,7 +55,7 @@ export function addBombOfTrees(repo: GitRepo, levels: number, width: number): vo
 const entry = (mode: string, name: string, oid: string) =>
   Buffer.concat([Buffer.from(`${mode} ${name}\0`), Buffer.from(oid, "hex")]);
 
-/** A loose object, written as git would: ten thousand of its processes would take a minute. */
+/** Writes a loose object without git: ten thousand git processes would take a minute. */
 function writeObject({ dir }: GitRepo, type: string, content: Buffer): string {
   const whole = Buffer.concat([Buffer.from(`${type} ${content.length}\0`), content]);
   const oid = createHash("sha1").update(whole).digest("hex");
@@ -65,7 +65,7 @@ function writeObject({ dir }: GitRepo, type: string, content: Buffer): string {
   return oid;
 }
 
-/** Files of so many bytes each, no two the same, that any reviewer could read one by one. */
+/** Files of `bytes` bytes each, all different and small enough to review one by one. */
 export function* readableFiles(count: number, bytes: number): Generator<readonly [string, string]> {
   const lines = "value = 123456\n".repeat(Math.floor(bytes / 15));
   for (let at = 0; at < count; at++) yield [`part-${String(at).padStart(5, "0")}.py`, `# ${at}\n${lines}`];

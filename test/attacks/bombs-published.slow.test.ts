@@ -5,7 +5,7 @@ import { withAgreeingSceptic } from "../support/agreeing-sceptic.ts";
 import type { GitRepo } from "../support/git-repo.ts";
 import { addBombOfFiles, addBombOfTrees, baseFiles } from "./bomb-repositories.ts";
 
-// bombs.test.ts has more of them, and looks at memory.
+// bombs.test.ts has more of them, and measures memory.
 
 const report = finding({
   path: "cart.py",
@@ -15,14 +15,14 @@ const report = finding({
 });
 
 const long = process.env.HUNKWISE_LONG === "1";
-/** Of one line; beyond the limit, which is 20. */
+/** Size of one line; the limit is 20. */
 const megabytes = 100;
 
 let shared: SharedApp;
 let ofTrees: PullOfCase;
 let ofFiles: PullOfCase;
 
-/** A pull request of a branch that was made with git itself. */
+/** Opens a pull request for a branch that git itself made. */
 function open(make: (repo: GitRepo) => void): PullOfCase {
   const of = shared.addRepository(baseFiles);
   make(of.repository.git);
@@ -42,8 +42,8 @@ beforeAll(async () => {
 }, 600_000);
 afterAll(() => shared?.[Symbol.asyncDispose]());
 
-describe("a server with pull requests that unfold", patient, () => {
-  it("bombs: says of a tree of 10^10 files that it was not reviewed, and why", () => {
+describe("a server with pull requests that expand", patient, () => {
+  it("bombs: says that a tree of 10^10 files was not reviewed, and why", () => {
     expect(ofTrees.end()).toEqual({ reviews: 0, comments: [], summaries: 0, checks: ["neutral"] });
     expect(ofTrees.check()?.output).toMatchObject({
       title: "The review failed",
@@ -52,7 +52,7 @@ describe("a server with pull requests that unfold", patient, () => {
   });
 
   it.runIf(long)(
-    "bombs: reviews what stands beside a line beyond 20 MB, and says that the line was not read",
+    "bombs: reviews the code beside a line of more than 20 MB, and says that the line was not read",
     () => {
       expect(ofFiles.end()).toEqual({
         ...{ reviews: 1, summaries: 1, comments: ["cart.py RIGHT 1"] },

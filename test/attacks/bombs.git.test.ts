@@ -1,9 +1,9 @@
 import { readdirSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { checkout } from "../../src/git/checkout.ts";
-import { openLocalRange } from "../../src/git/local-range.ts";
 import { openWorkspace } from "../../src/git/object-workspace.ts";
 import { Patches } from "../../src/git/patches.ts";
+import { openLocalRange } from "../../src/git/range.ts";
 import { createDiffSource } from "../../src/tools/diff-source.ts";
 import { query } from "../support/both-ways.ts";
 import { type GitRepo, gitPath, TempFolder } from "../support/git-repo.ts";
@@ -18,7 +18,7 @@ const MOST_MEGABYTES = 600;
 
 const open = (repo: GitRepo) => openLocalRange({ repo: repo.dir, base: "main", head: "topic", gitPath });
 
-/** Why each changed file is not read; null for those that are. */
+/** The reason why each changed file is not read; null for files that are read. */
 async function unread(repo: GitRepo): Promise<Record<string, string | null>> {
   await using range = await open(repo);
   await using workspace = openWorkspace(range.place);
@@ -26,8 +26,8 @@ async function unread(repo: GitRepo): Promise<Record<string, string | null>> {
   return Object.fromEntries(files.map(({ change, skipReason }) => [change.path, skipReason]));
 }
 
-describe("what unfolds from little", () => {
-  it("bombs: a tree of 10^10 files is refused before one is written, here and at a server", async () => {
+describe("a small object that expands", () => {
+  it("bombs: a tree of 10^10 files is refused before one is written, locally and on a server", async () => {
     using repo = bombOfTrees(10, 10);
     const tooLarge = { code: "too_large", message: "The tree has more than 500000 files" };
     await expect(open(repo)).rejects.toMatchObject(tooLarge);
@@ -40,14 +40,14 @@ describe("what unfolds from little", () => {
     await expect(checkout({ mirror, head, base, authorization: null })).rejects.toMatchObject(tooLarge);
   });
 
-  it("bombs: of a path of 6,000 levels, of which git dies, it is said that it is not read, and the rest is", async () => {
+  it("bombs: a path of 6,000 levels, which crashes git, is reported as unread, and the rest is read", async () => {
     using repo = bombOfTrees(6_000, 1);
     const reasons = await unread(repo);
     expect(Object.values(reasons)).toEqual(["path too long", null]);
     expect(reasons["cart.py"]).toBeNull();
   });
 
-  it("bombs: of a line beyond 20 MB it is said that it is not read, and the rest is", async () => {
+  it("bombs: a line of more than 20 MB is reported as unread, and the rest is read", async () => {
     using repo = bombOfFiles([["line.js", Buffer.alloc(21 * MEGABYTE, "x")]]);
     expect(await unread(repo)).toEqual({ "cart.py": null, "line.js": "too large (more than 20 MB)" });
     await using range = await open(repo);
@@ -59,7 +59,7 @@ describe("what unfolds from little", () => {
     await expect(search).resolves.toMatchObject({ mode: "content", matches: [] });
   });
 
-  it("bombs: of a diff beyond the limits the first files are read and the others are named", async () => {
+  it("bombs: the first files of a diff beyond the limits are read and the others are named", async () => {
     using repo = bombOfFiles(readableFiles(60, 200_000));
     await using range = await open(repo);
     const readBlob = () => Promise.reject(new Error("nothing is read twice"));
@@ -82,7 +82,7 @@ interface Review extends CliRun {
   peakMegabytes: number;
 }
 
-/** A whole review from the command line, with all processes that it starts; nothing of it stays behind. */
+/** A whole review from the command line with all its processes; leaves nothing behind. */
 async function reviewed(repo: GitRepo): Promise<Review> {
   using temporary = new TempFolder("bomb");
   const begun = Date.now();
@@ -100,7 +100,7 @@ async function reviewed(repo: GitRepo): Promise<Review> {
   return { ...run, peakMegabytes };
 }
 
-describe.runIf(long)("a whole review of what unfolds", { timeout: 1_200_000 }, () => {
+describe.runIf(long)("a whole review of a change that expands", { timeout: 1_200_000 }, () => {
   it.each([
     ["a tree of 10^10 files", () => bombOfTrees(10, 10), /The tree has more than 500000 files/],
     ["a path of 10,000 levels", () => bombOfTrees(10_000, 1), /not read: bomb\/a\/a\/a/],
@@ -126,7 +126,7 @@ describe.runIf(long)("a whole review of what unfolds", { timeout: 1_200_000 }, (
       () => bombOfFiles(readableFiles(1_500, 200_000)),
       /part-\d+\.py \(too large\)/,
     ],
-  ])("bombs: %s takes bounded memory, and says what was not read", async (_, make, words) => {
+  ])("bombs: %s uses bounded memory, and says what was not read", async (_, make, words) => {
     using repo = make();
     const { stdout, stderr, peakMegabytes } = await reviewed(repo);
     expect(stdout + stderr).toMatch(words);

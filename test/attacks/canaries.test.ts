@@ -4,7 +4,7 @@ import { type FakeOpenAi, startFakeOpenAi } from "../support/fake-openai.ts";
 import { createNet, makeCanary, spellings } from "./canaries.ts";
 import { recordTraffic } from "./traffic.ts";
 
-// A net that catches nothing would let every other test here pass.
+// If the net found nothing, every other test in this folder would pass.
 
 const canary = makeCanary("the key");
 const net = createNet([canary, makeCanary("another")]);
@@ -40,14 +40,14 @@ describe("the net", () => {
     ["without its first and last seven characters", value.slice(7, -7)],
   ])("catches a canary %s", (_, text) => expect(caught(`before ${text} after`)).toEqual(["the key"]));
 
-  it("says which spelling it was, and knows each by itself", () => {
+  it("reports the spelling, and finds each one separately", () => {
     for (const { form, spell } of spellings) {
       const forms = net.find(spell(value)).map((one) => one.form);
       expect(forms).toContain(form);
     }
   });
 
-  it("lets pass what is none: seven characters, another value, a megabyte of object names", () => {
+  it("ignores other text: seven characters, another value, a megabyte of object names", () => {
     const names = Array.from({ length: 20_000 }, () => makeCanary("").value).join(" ");
     const digits = Buffer.from(names).toString("hex");
     for (const text of ["", value.slice(0, 7), makeCanary("else").value, names, digits])
@@ -55,14 +55,14 @@ describe("the net", () => {
   });
 });
 
-describe("the record of what arrives", () => {
+describe("the record of requests", () => {
   let endpoint: FakeOpenAi;
   beforeAll(async () => {
     endpoint = await startFakeOpenAi({ script: [{ content: "Hello" }] });
   });
   afterAll(() => endpoint.close());
 
-  it("holds address, headers and body of a request, which its server reads all the same", async () => {
+  it("holds address, headers and body of a request, and its server can still read them", async () => {
     using traffic = recordTraffic();
     const body = JSON.stringify({ model: "m", messages: [{ role: "user", content: value }] });
     const headers = { authorization: "Bearer test-key", "x-odd": "here" };

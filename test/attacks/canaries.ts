@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
 
-/** A value that nobody may ever read, and where it was put. */
+/** A value that must never leak, and its location. */
 export interface Canary {
   name: string;
   value: string;
 }
 
-/** A canary that was found, and in which spelling. */
+/** A canary that was found, and its encoding. */
 export interface Catch {
   name: string;
   form: string;
@@ -14,11 +14,11 @@ export interface Catch {
 
 /** Finds canaries in text. */
 export interface Net {
-  /** Every canary of which the text holds at least eight characters in a row, in any of the spellings, each once a spelling. */
+  /** Every canary that shares at least eight consecutive characters with the text, in any encoding; each once per encoding. */
   find(text: string): Catch[];
 }
 
-/** Letters and digits alone, so that no context has to escape anything of it. 190 bits. */
+/** Letters and digits only, so that no context needs to escape them. 190 bits. */
 export function makeCanary(name: string): Canary {
   const value = randomBytes(48)
     .toString("base64")
@@ -27,17 +27,17 @@ export function makeCanary(name: string): Canary {
   return { name, value };
 }
 
-/** Characters of a canary that are enough to give it away. */
+/** Number of characters that give a canary away. */
 const WINDOW = 8;
 
 interface Spelling {
   form: string;
-  /** Characters of the spelling that stand for `WINDOW` characters of the canary, or for fewer. */
+  /** Encoded characters that represent at most `WINDOW` characters of the canary. */
   width: number;
   spell(value: string): string;
 }
 
-/** Base64 of a value behind so many other bytes, without the characters that depend on what stands around it. */
+/** Base64 of a value after `before` other bytes, without the characters that depend on the bytes around it. */
 function base64Behind(before: number, encoding: "base64" | "base64url"): (value: string) => string {
   return (value) => {
     const bytes = Buffer.concat([Buffer.alloc(before), Buffer.from(value)]);
@@ -60,7 +60,7 @@ export const spellings: readonly Spelling[] = [
   { form: "raw", width: WINDOW, spell: (value) => value },
   { form: "reversed", width: WINDOW, spell: (value) => [...value].reverse().join("") },
   ...inBase64,
-  // Eight digits of it are four bytes: any text full of object names holds those by chance.
+  // Eight hex digits are only four bytes, which texts full of object names contain by chance.
   { form: "hex", width: 2 * WINDOW, spell: hex },
   { form: "hex", width: 2 * WINDOW, spell: (value) => hex(value).toUpperCase() },
   { form: "URL-encoded", width: 3 * WINDOW, spell: (value) => hex(value).replace(/../g, "%$&") },
@@ -71,7 +71,7 @@ export const spellings: readonly Spelling[] = [
   },
 ];
 
-/** What stands between the characters of a value that was split, once it was printed or escaped. */
+/** Escapes and entities that can appear between the characters of a split value once it is printed or escaped. */
 const escapes = /\\u\{[0-9A-Fa-f]+\}|\\u[0-9A-Fa-f]{4}|\\[nrtbf]|%(?:20|0[Aa])|&[a-z]+;|&#\w+;/g;
 const notOfCanaries = /[^A-Za-z0-9]+/g;
 
@@ -80,10 +80,10 @@ const squeeze = (text: string) => text.replace(notOfCanaries, "");
 /** Finds runs of characters that belong to a canary. */
 class Windows {
   readonly #known = new Map<number, Map<string, Catch>>();
-  /** Whether some run begins with four characters of this sum: most of a text is let pass without another look. */
+  /** Whether a run begins with four characters of this sum: a quick filter for most of the text. */
   readonly #beginnings = new Uint8Array(1 << 24);
 
-  /** Takes every run of `width` characters of a text. */
+  /** Adds every run of `width` characters of a text. */
   add(text: string, width: number, what: Catch): void {
     const known = this.#known.get(width) ?? new Map<string, Catch>();
     this.#known.set(width, known);
@@ -107,12 +107,12 @@ class Windows {
   }
 }
 
-/** A sum of the last four characters: what came before is shifted out. */
+/** A sum of the last four characters; earlier ones are shifted out. */
 const sumOf = (sum: number, text: string, at: number) => ((sum << 6) ^ text.charCodeAt(at)) & 0xffffff;
 
 export function createNet(canaries: readonly Canary[]): Net {
   const whole = new Windows();
-  // Split by signs, white space, line breaks or invisible characters; what was encoded first is found as well.
+  // Finds values split by punctuation, white space, line breaks or invisible characters, also if they were encoded first.
   const split = new Windows();
   for (const { name, value } of canaries) {
     for (const { form, width, spell } of spellings) {

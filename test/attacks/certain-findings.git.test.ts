@@ -1,25 +1,25 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
 import { forAllRoles, type Model, type ModelRequest, type Protocol } from "../../src/llm/model.ts";
-import { type ScriptedTurn, scriptedModel } from "../../src/llm/scripted.ts";
 import { withTextProtocol } from "../../src/llm/text-fallback.ts";
-import { reviewConclusion } from "../../src/reporters/conclusions.ts";
-import type { EarlierFinding } from "../../src/review/review-input.ts";
-import { runReview } from "../../src/review/run-review.ts";
+import { reviewConclusion } from "../../src/publish/conclusions.ts";
+import { reviewChange } from "../../src/review/review-change.ts";
+import type { PriorFinding } from "../../src/review/review-input.ts";
 import { createDiffSource } from "../../src/tools/diff-source.ts";
 import { pullText } from "../review/context/first-message.ts";
 import { candidateIds } from "../support/answer-candidates.ts";
 import { GitRepo } from "../support/git-repo.ts";
 import { reviewInput } from "../support/review-input.ts";
+import { type ScriptedTurn, scriptedModel } from "../support/scripted.ts";
 import { openRepository } from "../tools/context.ts";
 import { fiveSecrets } from "./five-secrets.ts";
 
 /*
- * Five committed secrets, one high match of a rule, and models that do everything to have nothing said of them.
+ * Five committed secrets, one match of a rule with high confidence, and models that try everything to suppress them.
  */
 
 const secrets = fiveSecrets();
-/** A rule finds it likely: a model may reject it. */
+/** A rule matches it as likely: a model may reject it. */
 const likely = {
   path: "cart.py",
   text: "def total(items, seen=[]):\n    seen.append(items)\n    return sum(seen)\n",
@@ -58,7 +58,7 @@ const reject = (request: ModelRequest) =>
 const refute = call("report_verdict", { verdict: "refuted", reason: fluent, severity: "low" });
 const fixed = call("report_resolution", { state: "fixed", reason: fluent });
 
-/** It says the same of the secrets itself, so that there is something to join, to compare and to refute. */
+/** The model reports the secrets itself too, so that there are findings to join, compare and refute. */
 const restate = secrets.lines.map((line) =>
   call("report_finding", {
     ...{ path: secrets.path, line, quote: secrets.text.split("\n")[line - 1], severity: "low" },
@@ -80,7 +80,7 @@ const faults = {
   refused: new AppError("model_failed", "cannot be reached (ECONNREFUSED)", { retryable: true }),
 };
 
-/** What a model may do, by what it is asked. */
+/** Behaviours of the model, by its role. */
 const models: Record<string, Say> = {
   "says nothing but that it is done": () => calls(finish),
   "says nothing at all": () => ({ content: "" }),
@@ -113,7 +113,7 @@ const pairsIn = (request: ModelRequest) =>
     ...{ finding, earlier },
   }));
 
-/** In the text protocol the tools are in the prompt, and calls are JSON in the answer. */
+/** In the text protocol, the prompt holds the tools, and calls are JSON in the answer. */
 function speaking(protocol: Protocol, say: Say): Model {
   const scripted = scriptedModel((request) => {
     const offers = (tool: string) =>
@@ -132,11 +132,11 @@ async function review(
   say: Say,
   effort: "low" | "medium" | "high",
   protocol: Protocol,
-  earlier: EarlierFinding[] = [],
+  earlier: PriorFinding[] = [],
 ) {
   const { workspace } = opened;
   const input = reviewInput({ config: { effort }, pull: pullText({ earlier }) });
-  return runReview(
+  return reviewChange(
     { ...input, history: { key: "k", reviewed: null, carried: [], summary: "" } },
     {
       ...{ workspace, diffs: createDiffSource(workspace, { ignore: [], private: [] }) },
@@ -147,8 +147,8 @@ async function review(
   );
 }
 
-/** A comment that an earlier review posted on a secret, still open. */
-const told = (line: number): EarlierFinding => ({
+/** An open comment on a secret from an earlier review. */
+const told = (line: number): PriorFinding => ({
   ...{ comment: line, id: `${line}`.repeat(12).slice(0, 12), path: secrets.path, side: "RIGHT", line },
   ...{
     start_line: null,
@@ -184,7 +184,7 @@ describe("five committed secrets are five critical findings on their lines, and 
     expect(found.every(({ places }) => places.length === 0)).toBe(true);
     expect(reviewConclusion(result, { threshold: "high", fail: false }).conclusion).toBe("neutral");
     expect(reviewConclusion(result, { threshold: "high", fail: true }).conclusion).toBe("failure");
-    // What stands is said to stand, and nothing of it is called fixed.
+    // Open findings are reported as present; none is reported as fixed.
     expect(result.ledger?.resolutions.filter(({ state }) => state !== "present")).toEqual([]);
 
     const unjudged = result.findings.filter(({ finding }) => finding.verification === "not_judged");

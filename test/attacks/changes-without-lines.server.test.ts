@@ -5,7 +5,7 @@ import type { Files } from "../support/github-double/people.ts";
 const binary = (seed: number) => Buffer.from([0x50, 0x4b, 3, 4, 0, 0, seed, 0xff, 0xfe, 0, seed]);
 const text = (name: string) => Array.from({ length: 20 }, (_, at) => `${name}: ${at}\n`).join("");
 
-/** A lock file that has a package of this address. */
+/** A lock file with a package from this address. */
 const locked = (resolved: string) =>
   JSON.stringify({
     lockfileVersion: 3,
@@ -38,7 +38,7 @@ async function review(shared: SharedApp, files: Files) {
   return { conclusion: pull.check()?.conclusion, output: JSON.stringify(pull.check()?.output) };
 }
 
-it("changes-without-lines: are named and are not green, and are as red as findings where they are dangerous", async () => {
+it("changes-without-lines: are named and are not green, and are as red as findings if they are dangerous", async () => {
   await using shared = await startSharedApp({ everyRole: finish });
   const attacks: [what: string, conclusion: string, files: Files][] = [
     [
@@ -94,7 +94,7 @@ it("changes without lines that do nothing by themselves are green", async () => 
   expect(conclusion).toBe("success");
 });
 
-it("generated-in-effect: are read where they run by themselves, and packages out of unread archives keep the check from being green", async () => {
+it("generated-in-effect: are read if they run automatically, and packages from unread archives keep the check from being green", async () => {
   const asked: string[] = [];
   await using shared = await startSharedApp({
     everyRole: (body) => {

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Outcome } from "../../src/queue/job.ts";
-import { openSqliteStores } from "../../src/queue/open-stores.ts";
+import type { JobOutcome } from "../../src/queue/job.ts";
 import type { Queue } from "../../src/queue/queue.ts";
+import { openSqliteStores } from "../../src/queue/stores.ts";
 import { reviewJob } from "../contract/jobs.ts";
 import { TempFolder } from "../support/git-repo.ts";
 
 const minute = 60_000;
 const day = 24 * 60 * minute;
-const done: Outcome = { kind: "done", reason: "reviewed" };
+const done: JobOutcome = { kind: "done", reason: "reviewed" };
 
 let folder: TempFolder;
 let queue: Queue;
@@ -24,7 +24,7 @@ afterEach(async () => {
 });
 
 describe("a clock that jumps", () => {
-  it("full-disk: forward while a job runs gives it to the next who asks, and whoever had it writes no more", async () => {
+  it("full-disk: forward while a job runs gives it to the next worker, and the previous worker writes no more", async () => {
     const id = await queue.enqueue(reviewJob(1));
     const first = (await queue.claim("first", minute))!;
     now += day;
@@ -38,14 +38,14 @@ describe("a clock that jumps", () => {
     expect(await queue.complete(second, done)).toBe(true);
   });
 
-  it("full-disk: back while jobs run and wait leaves them to whoever has them, and none is lost", async () => {
+  it("full-disk: back while jobs run and wait leaves them with their workers, and none is lost", async () => {
     const ids = [await queue.enqueue(reviewJob(1)), await queue.enqueue(reviewJob(2))];
     const running = (await queue.claim("first", minute))!;
     now -= day;
 
     expect(await queue.heartbeat(running, minute)).toBe(true);
     expect(await queue.complete(running, done)).toBe(true);
-    // What was to run at a time of the former clock runs when it comes again.
+    // A job scheduled by the former clock runs when that time comes again.
     expect(await queue.claim("second", minute)).toBeUndefined();
     now += day;
     const waiting = await queue.claim("second", minute);

@@ -6,7 +6,7 @@ import { Task } from "../../src/queue/job.ts";
 import { parseCommand } from "../../src/webhooks/commands.ts";
 import { Flood } from "./flood.ts";
 
-/** What people try to reach with the words behind a command in bots that hand them on. */
+/** Attacks on bots that pass the words after a command on. */
 const hostile = [
   ...[
     "--model=evil",
@@ -54,7 +54,7 @@ const hostile = [
 const names = ["review", "resolve", "pause", "resume", "help"];
 const bare = new Set(["resolve", "pause", "resume", "help"]);
 
-/** The shapes that a comment may come to, and nothing beside them. */
+/** Checks that a command parsed from a comment has one of the known shapes, without extra keys. */
 function isOfTheList(command: object): boolean {
   const { name, ...rest } = command as { name: string } & Record<string, unknown>;
   const keys = Object.keys(rest).toSorted().join();
@@ -70,13 +70,13 @@ function isOfTheList(command: object): boolean {
 }
 
 describe("the words behind a command", () => {
-  it.each(hostile)("are none of it where they are no option: %j", (words) => {
+  it.each(hostile)("are not part of it unless they are an option: %j", (words) => {
     for (const name of names)
       for (const start of [`/${name} `, `@hunk-bot ${name} `])
         expect(parseCommand(`${start}${words}`, "hunk-bot")).toBeNull();
   });
 
-  it("come to a switch that is on or off, or to a text, whatever they are", () => {
+  it("always become a switch that is on or off, or a text", () => {
     const word = fc.oneof(
       fc.constantFrom("full", "--dry-run", ...hostile),
       fc.string({ unit: "grapheme", maxLength: 12 }),
@@ -95,7 +95,7 @@ describe("the words behind a command", () => {
     );
   });
 
-  it("have no place in a stored job beside those of the list", () => {
+  it("are stored in a job only if they are on the list", () => {
     const repository = { installation: 1, id: 7, owner: "octo", name: "shop" };
     const asked = { repository, pull: 3, headSha: null, thread: null, commentId: 5, requestedBy: "ada" };
     const review = { kind: "review", mode: "full", again: false, ...asked, trigger: "comment:5" };
@@ -120,7 +120,7 @@ describe("the words behind a command", () => {
 });
 
 describe("the text of a command", () => {
-  /** All that a job asks for before it reads code, but the text itself. */
+  /** Everything that a job requests before it reads code, except the text itself. */
   async function reachOf(body: string) {
     await using flood = new Flood();
     flood.permissions.set("ada", "write");

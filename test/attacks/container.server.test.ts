@@ -14,7 +14,7 @@ import { startServerProcess } from "../support/server-process.ts";
 const root = resolve(import.meta.dirname, "../..");
 const read = (name: string) => readFileSync(join(root, name), "utf8");
 
-/** Instructions of a Dockerfile, comments left out and lines that go on joined. */
+/** The instructions of a Dockerfile, without comments and with continued lines joined. */
 function instructionsOf(text: string): string[] {
   const lines = text
     .replace(/^ *#.*\n/gm, "")
@@ -34,20 +34,20 @@ describe("the image", () => {
     expect(after).toEqual(["ENV", "VOLUME", "EXPOSE", "HEALTHCHECK", "CMD"]);
   });
 
-  it("has no program that makes somebody else of who runs it", () => {
+  it("has no program that changes the user who runs it", () => {
     expect(last.join("\n")).toContain("find / -xdev -type f -perm /6000 -exec chmod a-s {} +");
   });
 
-  it("gives code that runs to root, and data to its user alone", () => {
+  it("gives code that runs to root, and data only to its user", () => {
     expect(last.filter((one) => /^(COPY|ADD)\b/.test(one) && /--(chown|chmod)/.test(one))).toEqual([]);
     expect(last.join("\n")).toContain("mkdir -m 700 /data && chown node:node /data");
-    // What is compiled for its user is taken from it again.
+    // The user loses ownership of the compile cache again.
     expect(last.join("\n")).toMatch(
       /chown node "\$cache".*chown -R root:root "\$cache" && chmod -R a\+rX,go-w "\$cache"/,
     );
   });
 
-  it("takes nothing from the network but packages, and holds no secret", () => {
+  it("takes only packages from the network, and holds no secret", () => {
     expect(all.filter((one) => one.startsWith("ADD ") || /curl|wget|git clone/.test(one))).toEqual([]);
     const told = all.filter((one) => /^(ENV|ARG|LABEL)\b/.test(one)).join("\n");
     expect(told).not.toMatch(/KEY|SECRET|TOKEN|PASSWORD|DATABASE_URL|APP_ID/);
@@ -92,7 +92,7 @@ describe("each container of compose.yml that runs Hunkwise", () => {
   });
 
   it.each(ours)(
-    "writes to its data and a /tmp of limited size, where nothing is run from: %s",
+    "writes only to its data and a /tmp of limited size, from which nothing can run: %s",
     (_, service) => {
       const [tmp = "", ...others] = service.tmpfs ?? [];
       expect(others).toEqual([]);
@@ -103,17 +103,17 @@ describe("each container of compose.yml that runs Hunkwise", () => {
         if (typeof volume === "string") return [volume.split(":").at(-1)];
         return volume.read_only ? [] : [volume.source];
       });
-      // The folder for notes, where the operator names one.
+      // The folder for notes, if the operator sets one.
       expect(writable).toEqual(["/data", `\${HUNKWISE_LOGSEQ_DIR:-/dev/null}`]);
     },
   );
 
-  it.each(ours)("has memory and processes that end somewhere: %s", (_, service) => {
+  it.each(ours)("has limited memory and processes: %s", (_, service) => {
     expect(service.mem_limit).toMatch(/^[1-9]g$/);
     expect(service.pids_limit).toBeLessThanOrEqual(1_024);
   });
 
-  it("is beside a database that becomes no more than it is either", () => {
+  it("is beside a database that cannot gain privileges either", () => {
     expect(services.postgres?.security_opt).toEqual(["no-new-privileges:true"]);
   });
 });

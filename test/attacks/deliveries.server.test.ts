@@ -12,9 +12,9 @@ const path = "src/numbers.js";
 const base = { [path]: numbers(60) };
 const wrong = (value: number) => ({ [path]: numbers(60, { 24: `const n24 = ${value};` }) });
 
-/** Requests of the reviewer and of whoever answers questions, oldest first. */
+/** Requests of the reviewer and of the role that answers questions, oldest first. */
 const asked: string[] = [];
-/** What keeps the model from answering about a pull request, by a text that it is shown of it. */
+/** Gates that delay the model's answers about a pull request, by a text in its requests. */
 const gates = new Map<string, PromiseWithResolvers<void>>();
 
 async function answer(body: ChatRequestBody) {
@@ -46,7 +46,7 @@ const titles = ({ pull }: PullOfCase) =>
     .filter(({ via }) => via === shared.app.app)
     .map(({ body }) => /n24 is [\d.]+ now/.exec(body)?.[0]);
 
-/** Keeps the model from answering about whatever it is shown that holds the text. Answers how to let it go on. */
+/** Blocks the model's answers to requests that contain the text. Returns a function that unblocks them. */
 function block(text: string): () => void {
   const gate = Promise.withResolvers<void>();
   gates.set(text, gate);
@@ -59,7 +59,7 @@ function block(text: string): () => void {
 const events: PullAction[] = ["opened", "synchronize", "ready_for_review", "reopened", "edited"];
 
 describe.concurrent("deliveries", patient, () => {
-  it("one-review-a-head: a burst of events about one head, each with a delivery of its own, is one review", async () => {
+  it("one-review-a-head: a burst of events about one head, each in a separate delivery, starts one review", async () => {
     const pull = open("A burst of events");
     const changes = { title: { from: "Draft" } };
     const burst = [...events, ...events].map((action) => pull.tell(action, { changes }));
@@ -76,7 +76,7 @@ describe.concurrent("deliveries", patient, () => {
     });
   });
 
-  it("slow-handler: every event is answered while the model thinks", async () => {
+  it("slow-handler: are answered while the model thinks", async () => {
     const goOn = block("A model that takes its time");
     const pull = open("A model that takes its time");
     await pull.tell("opened");
@@ -99,8 +99,8 @@ describe.concurrent("deliveries", patient, () => {
     statuses.add(await elsewhere.command("octocat", "/help"));
     await until(() => elsewhere.end().summaries > 0);
 
-    // All of it happened while the model had not answered its first request yet.
-    expect(statuses).toEqual(new Set([200, 202]));
+    // All of this happened before the model answered its first request.
+    expect(statuses).toEqual(new Set([202]));
     expect(about("A model that takes its time")).toHaveLength(1);
     expect(pull.end()).toMatchObject({ reviews: 0, comments: [] });
     goOn();
@@ -108,7 +108,7 @@ describe.concurrent("deliveries", patient, () => {
     expect(titles(pull)).toEqual(["n24 is 0 now"]);
   });
 
-  it("out-of-order: of pushes that are told of in any order, the newest head is reviewed, once", async () => {
+  it("out-of-order: about pushes in any order lead to one review of the newest head", async () => {
     const pull = open("Pushes in any order");
     const payloads = [await pull.payload("opened")];
     for (const value of [1, 2, 3]) {
@@ -124,7 +124,7 @@ describe.concurrent("deliveries", patient, () => {
     expect(pull.end().checks).toEqual(["neutral"]);
   });
 
-  it("edited-comment: a comment that is edited once it was signed is taken as it was signed", async () => {
+  it("edited-comment: a comment that is edited after it was signed counts as it was signed", async () => {
     const goOn = block("Ask before it is edited");
     const pull = open("Ask before it is edited");
     const { people, github } = shared.app;
@@ -144,7 +144,7 @@ describe.concurrent("deliveries", patient, () => {
     expect(pull.end()).toEqual({ reviews: 0, comments: [], summaries: 1, checks: [] });
   });
 
-  it("edited-comment: a push between a command and its review has the newest head reviewed, and nothing stale said", async () => {
+  it("edited-comment: after a push between a command and its review, the newest head is reviewed and nothing stale is posted", async () => {
     const goOn = block("Push after a command");
     const pull = open("Push after a command");
     await pull.command("octocat", "/review");

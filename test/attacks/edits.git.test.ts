@@ -1,9 +1,9 @@
 import { globSync, lstatSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { openLocalRange } from "../../src/git/local-range.ts";
 import { openObjects } from "../../src/git/object-workspace.ts";
 import { openOverlay } from "../../src/git/overlay-workspace.ts";
+import { openLocalRange } from "../../src/git/range.ts";
 import type { EditableWorkspace, SearchHits, Workspace } from "../../src/git/workspace.ts";
 import { query, Sentinel } from "../support/both-ways.ts";
 import { type Content, GitRepo, gitPath, TempFolder } from "../support/git-repo.ts";
@@ -17,7 +17,7 @@ const { TMPDIR } = process.env;
 beforeEach(() => {
   sentinel = new Sentinel();
   outside = new TempFolder("outside");
-  // Where scratch folders are made, and nothing else.
+  // Only scratch folders are made here.
   temp = new TempFolder("scratch");
   process.env.TMPDIR = temp.path;
 });
@@ -27,7 +27,7 @@ afterEach(() => {
   for (const one of [sentinel, temp, outside]) one[Symbol.dispose]();
 });
 
-/** Files by which git and ripgrep would start a program, change bytes, or hide files. */
+/** Files that would make git and ripgrep start a program, change bytes, or hide files. */
 function obeyed({ command }: Sentinel): Record<string, string> {
   const all = "* filter=evil diff=evil merge=evil ident text eol=crlf working-tree-encoding=UTF-16 -diff\n";
   const drivers = ["filter", "diff", "merge"].map(
@@ -46,7 +46,7 @@ function obeyed({ command }: Sentinel): Record<string, string> {
     ".rgignore": "*\n",
     "src/.rgignore": "*\n",
     ".ripgreprc": `--pre=${command}\n--max-count=0\n`,
-    // What looks like a bare repository.
+    // Files that look like a bare repository.
     HEAD: "ref: refs/heads/main\n",
     config,
     "info/attributes": all,
@@ -59,7 +59,7 @@ function obeyed({ command }: Sentinel): Record<string, string> {
 
 const code = "/* $Id$ */\nexport const needle = 1;\n";
 
-/** The workspace of `main..topic` with edits over it, and the tools that make them. */
+/** The workspace of `main..topic` with edits on top, and the tools that make them. */
 async function onEdits(
   files: readonly (readonly [string, Content])[],
   use: (tools: TestTools, edits: EditableWorkspace, below: Workspace) => Promise<void>,
@@ -79,7 +79,7 @@ const pathsOf = (hits: SearchHits) => (hits.mode === "files_with_matches" ? hits
 const search = async (workspace: Workspace) =>
   pathsOf(await workspace.search({ ...query, mode: "files_with_matches" }, AbortSignal.timeout(60_000)));
 
-/** Every file below the folder of scratch folders, but git's own. */
+/** Every file in the scratch folders except git's own. */
 const copies = () =>
   globSync("**/*", { cwd: temp.path, withFileTypes: true }).filter(
     (entry) => !entry.isDirectory() && !entry.parentPath.includes("repository.git"),
@@ -93,7 +93,7 @@ describe("files that git and ripgrep obey", () => {
       for (const [path, content] of Object.entries(hostile))
         await tools.output("write_file", { path, content });
       await tools.output("write_file", { path: "src/b.ts", content: `${code}// needle, again\n` });
-      // The tool ends lines of a new file by line feeds; a file of the pull request may have others.
+      // The tool ends the lines of a new file with line feeds; a file of the pull request may have other line ends.
       await edits.write("src/.hidden/d.ts", Buffer.from("needle\r\n$Id$\r\n"));
 
       expect(await search(edits)).toEqual(["ignored/c.ts", "src/.hidden/d.ts", "src/b.ts"]);
@@ -122,7 +122,7 @@ describe("files that git and ripgrep obey", () => {
     expect(readdirSync(temp.path)).toEqual([]);
   });
 
-  it("edited-settings: are not obeyed either where a commit brings them and nothing is checked out", async () => {
+  it("edited-settings: are not obeyed either if a commit adds them without a checkout", async () => {
     const head = [
       ...Object.entries({ ...toolFiles(sentinel), ...obeyed(sentinel) }),
       ["src/b.ts", code] as const,
@@ -137,14 +137,14 @@ describe("files that git and ripgrep obey", () => {
   });
 });
 
-/** Spellings that some file system takes for the folder of git. */
+/** Names that some file system treats as `.git`. */
 const gitFolders = [
   ...[".git", ".GIT", ".gIt", ".git ", ".git.", ".git. .", "git~1", "GIT~1", "git~2", ".git\\"],
   ...[".g\u200cit", ".git\u200d", "\ufeff.git", ".gi\u202et", ".git::$INDEX_ALLOCATION", ".git:x"],
 ];
 
 describe("places that no edit may reach", () => {
-  it.each(gitFolders)("edited-places: %j is no file or folder that the editing tools write", async (name) => {
+  it.each(gitFolders)("edited-places: the editing tools do not write %j", async (name) => {
     await onEdits([["src/b.ts", code]], async (tools, edits) => {
       for (const path of [name, `${name}/config`, `src/${name}/hooks/post-checkout`, `./${name}/HEAD`]) {
         const to = { source_path: "src/b.ts", destination_path: path, overwrite: true };
@@ -157,7 +157,7 @@ describe("places that no edit may reach", () => {
     });
   });
 
-  it("edited-places: a path that is no key of a tree is refused", async () => {
+  it("edited-places: a path that is not a tree entry is refused", async () => {
     await onEdits([["src/b.ts", code]], async (_, edits) => {
       for (const path of ["", "a//b", "./a", "a/./b", "a/", "/a", "../a"])
         await expect(edits.write(path, Buffer.from(code))).rejects.toMatchObject({ code: "not_allowed" });
@@ -165,7 +165,7 @@ describe("places that no edit may reach", () => {
     });
   });
 
-  it("edited-places: what a link of the commit leads to is neither written nor read, and nothing lies outside of the scratch folder", async () => {
+  it("edited-places: the target of a link in the commit is neither written nor read, and nothing is outside the scratch folder", async () => {
     const links = { link: join(outside.path, "file"), "to-folder": outside.path };
     const head = [
       ["src/b.ts", code] as const,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createGitHubClient } from "../../src/github/client.ts";
-import { createPacing } from "../../src/github/pacing.ts";
+import { createRateLimiter } from "../../src/github/rate-limit.ts";
 import { createOpenAiModel } from "../../src/llm/openai.ts";
 import { readPrices } from "../../src/llm/prices.ts";
 import { finding, finish, numbers, patient, type ToolCall, turn } from "../e2e/conformance-fixture.ts";
@@ -14,7 +14,7 @@ import { readingTools } from "./obedient-model.ts";
 
 const [githubHost, modelHost] = ["github.hunkwise.test:80", "model.hunkwise.test:80"];
 
-/** Where servers are attacked from within: their own machine, their cloud, their neighbours. */
+/** Internal targets of server-side requests: the server's own machine, its cloud, its neighbours. */
 const inner = (port: number) => [
   ...[
     `http://127.0.0.1:${port}/a`,
@@ -31,11 +31,11 @@ const inner = (port: number) => [
   ...[`git://127.0.0.1:${port}/x.git`, `gopher://127.0.0.1:${port}/_x`, `ssh://127.0.0.1:${port}/x.git`],
 ];
 
-/** Everything in a repository that names an address which some program follows. */
+/** Every repository file with an address that some program follows. */
 function repositoryNaming(urls: readonly string[]): Record<string, string> {
   const [url = ""] = urls;
   return {
-    // No key takes an address, and with one that there is not the file would be refused.
+    // No configuration key accepts an address, and an unknown key would make the file invalid.
     ".github/hunkwise.yml": `${JSON.stringify({ instructions: [{ path: "**", text: urls.join(" ") }] })}\n`,
     ".gitmodules": `[submodule "x"]\n\tpath = x\n\turl = ${url}\n`,
     ".lfsconfig": `[lfs]\n\turl = ${url}\n`,
@@ -50,7 +50,7 @@ function repositoryNaming(urls: readonly string[]): Record<string, string> {
   };
 }
 
-/** A model that has every address looked at, and writes all of them down. */
+/** A model that tries to open every address, and writes all of them down. */
 function following(urls: readonly string[]) {
   const unknown = ["fetch", "http_request", "web_fetch"].map(
     (name): ToolCall => ({ name, arguments: { url: urls[0] } }),
@@ -65,13 +65,13 @@ function following(urls: readonly string[]) {
   return (body: ChatRequestBody) => {
     if (body.tools?.some((tool) => tool.function.name === "reply"))
       return turn({ name: "reply", arguments: { text } });
-    // No more than that are executed in a turn.
+    // At most this many calls are executed per turn.
     const done = 60 * body.messages.filter(({ role }) => role === "assistant").length;
     return done >= calls.length ? turn(said, end) : turn(...calls.slice(done, done + 60));
   };
 }
 
-/** The App where GitHub and the model can be reached through the proxy alone, by names that nobody else resolves. */
+/** An App that reaches GitHub and the model only through the proxy, by names that only the proxy resolves. */
 async function appBehind(proxy: ForwardProxy, urls: readonly string[]): Promise<AppUnderTest> {
   const files = repositoryNaming(urls);
   const numbersAt = (anew: Record<number, string> = {}) => ({ "src/numbers.js": numbers(60, anew) });
@@ -100,7 +100,7 @@ async function appBehind(proxy: ForwardProxy, urls: readonly string[]): Promise<
 
 describe("ssrf", () => {
   it(
-    "ssrf: whatever a pull request, its configuration and the model name, GitHub, git and the model alone are reached",
+    "ssrf: only GitHub, git and the model are reached, whatever addresses a pull request, its configuration and the model name",
     patient,
     async () => {
       await using trap = await startTrap();
@@ -118,7 +118,7 @@ describe("ssrf", () => {
 
       expect(new Set(proxy.asked)).toEqual(new Set([githubHost, modelHost]));
       expect(trap.visits).toEqual([]);
-      // It did all of its work that way.
+      // It did all its work through the proxy.
       const seen = new Set(app.github.requests.map(({ operation }) => operation));
       expect(seen).toContain("git");
       expect(seen).toContain("pulls/create-review");
@@ -130,8 +130,8 @@ describe("ssrf", () => {
   );
 });
 
-describe("an answer that leads elsewhere", () => {
-  it("ssrf: a list of GitHub goes on nowhere but at GitHub", async () => {
+describe("an answer with an address of another host", () => {
+  it("ssrf: a list of GitHub continues only at GitHub", async () => {
     await using trap = await startTrap();
     const left: string[] = [];
     const link = `<http://127.0.0.1:${trap.port}/repos/octo/shop/pulls/7/reviews?page=2>; rel="next"`;
@@ -142,7 +142,7 @@ describe("an answer that leads elsewhere", () => {
         userAgent: "test",
         token: async () => "ghs_token",
       },
-      pacing: createPacing({ now: () => 0, sleep: async () => {} }),
+      limits: createRateLimiter({ gapMs: 0 })(1),
       fetch: (async (url: URL, init: RequestInit) => {
         left.push(url.origin);
         return url.hostname === "github.test" ? Response.json([], { headers: { link } }) : fetch(url, init);
@@ -153,7 +153,7 @@ describe("an answer that leads elsewhere", () => {
     expect(trap.visits).toEqual([]);
   });
 
-  it("ssrf: the model's endpoint sends neither key nor code to another place", async () => {
+  it("ssrf: a redirect of the model's endpoint sends neither key nor code to another host", async () => {
     await using trap = await startTrap();
     for (const status of [301, 302, 303, 307, 308]) {
       await using endpoint = await startRedirector(

@@ -14,16 +14,16 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { pathFault } from "../../src/diff/path-fault.ts";
+import { pathFault } from "../../src/diff/paths.ts";
 import { fileStart, openConfined } from "../../src/git/confined-file.ts";
-import { openLocalRange } from "../../src/git/local-range.ts";
 import { openWorkspace } from "../../src/git/object-workspace.ts";
+import { openLocalRange } from "../../src/git/range.ts";
 import { GitRepo, gitPath, TempFolder } from "../support/git-repo.ts";
 
 const SECRET = "canary-of-a-neighbour";
 const confinedFile = pathToFileURL(join(import.meta.dirname, "../../src/git/confined-file.ts")).href;
 
-/** What a reader gives, or the word that it refuses with. */
+/** A reader's content, or the word of its refusal. */
 function attempt(read: () => Buffer): string {
   try {
     return read().toString();
@@ -34,7 +34,7 @@ function attempt(read: () => Buffer): string {
 
 const start = (root: string, key: string) => attempt(() => fileStart(root, key, 100));
 
-/** As on a system that does not show what a process holds open. */
+/** Simulates a system that does not show the open files of a process. */
 function startWithoutProc(root: string, key: string): string {
   return attempt(() => {
     const file = openConfined(root, key, { descriptors: "/nowhere" });
@@ -83,7 +83,7 @@ describe.each([
   });
   afterAll(() => folder.dispose());
 
-  it("symlinks: a plain file is read, also where the checkout itself is reached by a link", () => {
+  it("symlinks: a plain file is read, even if the checkout itself is reached through a link", () => {
     expect(read(root, "a/b/file")).toBe("plain");
     expect(read(join(folder.path, "tree-link"), "a/b/file")).toBe("plain");
   });
@@ -114,7 +114,7 @@ describe.each([
   });
 });
 
-/** Some file system takes each for a way out of the repository or into `.git`. */
+/** Each is a way out of the repository or into `.git` on some file system. */
 const hardPaths = [
   ...["..", "../secret", "a/../../secret", "a/..", "./../secret", "..\\secret", "a\\..\\..\\secret"],
   ...["/etc/passwd", "//etc/passwd", "/proc/self/environ", "", "a\0b", "secret\0.txt", "\0"],
@@ -133,7 +133,7 @@ describe("the letters of a path", () => {
     expect(start(join(folder.path, "tree"), path)).toBe("refused not_allowed");
   });
 
-  it("are those of files that have every right to be there", () => {
+  it("are allowed in normal files", () => {
     const plain = [
       ".github/x",
       ".gitignore",
@@ -149,8 +149,8 @@ describe("the letters of a path", () => {
   });
 });
 
-describe.runIf(process.platform === "linux")("what is no regular file", () => {
-  it("symlinks: is not read and not waited for: a pipe, a socket, a device, a folder", async () => {
+describe.runIf(process.platform === "linux")("an entry that is not a regular file", () => {
+  it("symlinks: is neither read nor waited for: a pipe, a socket, a device, a folder", async () => {
     using folder = new TempFolder("files");
     execFileSync("mkfifo", [join(folder.path, "pipe")]);
     const server = createServer().listen(join(folder.path, "socket"));
@@ -163,8 +163,8 @@ describe.runIf(process.platform === "linux")("what is no regular file", () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  // In a process that can be ended: whoever waits in `open` hears of nothing.
-  it("symlinks: a pipe that nobody ever writes to is refused at once", () => {
+  // In a separate process, which can be killed: a process blocked in `open` handles no events.
+  it("symlinks: a pipe without a writer is refused at once", () => {
     using folder = new TempFolder("files");
     execFileSync("mkfifo", [join(folder.path, "pipe")]);
     const script = `
@@ -179,7 +179,7 @@ describe.runIf(process.platform === "linux")("what is no regular file", () => {
   });
 });
 
-/** Puts a file and a link to the secret in each other's place, without a pause, by renaming. */
+/** Swaps a file and a link to the secret by renaming, without a pause. */
 const swapper = `
   const { renameSync, symlinkSync, writeFileSync, mkdirSync, rmSync } = require("node:fs");
   const [root, secret, outside] = process.argv.slice(1);
@@ -202,7 +202,7 @@ describe.runIf(process.platform === "linux")("a file that is swapped for a link 
     const ended = new Promise((resolve) => child.once("close", resolve));
     const seen: Record<string, Set<string>> = { guarded: new Set(), unguarded: new Set() };
     try {
-      // Until each kind of moment was met, by a reader that falls for it too.
+      // Until a vulnerable reader has met each kind of moment too.
       for (let round = 0; round < 200_000 && !(round > 3_000 && isAllSeen(seen)); round++) {
         for (const name of ["leaf", "folder/leaf"]) {
           seen.guarded?.add(`${name} ${start(root, name)}`);
@@ -226,14 +226,14 @@ const isAllSeen = ({ guarded, unguarded }: Record<string, Set<string>>) =>
     (name) => unguarded?.has(`${name} ${SECRET}`) && guarded?.has(`${name} plain`),
   );
 
-/** Links and files in up to three folders, by any name of three. */
+/** Links and files in up to three folders, with one of three names. */
 const name = fc.constantFrom("a", "b", "c");
 const place = fc.array(name, { minLength: 1, maxLength: 3 }).map((names) => names.join("/"));
 const target = fc.constantFrom(".", "..", "a", "b/c", "../a", "../../secret", "/", "a/b", "../b/c");
 const entries = fc.array(fc.tuple(place, fc.option(target)), { minLength: 1, maxLength: 8 });
 
 describe("any arrangement of files, folders and links", () => {
-  it("symlinks: gives what stands in its place without a link on the way, and nothing else", () => {
+  it("symlinks: gives the content of a path without links, and nothing else", () => {
     const property = fc.property(
       entries,
       fc.array(place, { minLength: 3, maxLength: 6 }),
@@ -253,18 +253,18 @@ describe("any arrangement of files, folders and links", () => {
   });
 });
 
-/** What cannot be put there is left out. */
+/** Skips entries that cannot be created. */
 function put(root: string, path: string, link: string | null): void {
   try {
     mkdirSync(join(root, path, ".."), { recursive: true });
     if (link === null) writeFileSync(join(root, path), path, { flag: "wx" });
     else symlinkSync(link, join(root, path));
   } catch {
-    // Something stands there.
+    // The path is taken.
   }
 }
 
-/** The slow way: each folder is looked at without following it. */
+/** The slow way: checks each folder without following it. */
 function isPlain(root: string, path: string): boolean {
   const names = path.split("/");
   try {
@@ -276,7 +276,7 @@ function isPlain(root: string, path: string): boolean {
 }
 
 describe("a search in a checkout into which links, pipes and strangers were put", () => {
-  it("symlinks: follows none, waits for none, and finds the files of the tree alone", async () => {
+  it("symlinks: follows none, waits for none, and finds only the files of the tree", async () => {
     using repo = GitRepo.create({ bare: true });
     using outside = new TempFolder("outside");
     writeFileSync(join(outside.path, "plain.txt"), `needle ${SECRET}`);
@@ -306,16 +306,12 @@ describe("a search in a checkout into which links, pipes and strangers were put"
 });
 
 describe("the rooms that see a checkout", () => {
-  it("symlinks: read no file of it but through the one function", () => {
+  it("symlinks: read its files only through one function", () => {
     const rooms = "{agent,analyzers,diff,review,syntax,text,tools}";
     const files = globSync(`src/${rooms}/**/*.ts`, { cwd: join(import.meta.dirname, "../..") });
     const reading = files.filter((file) => /from "(?:node:)?fs/.test(readFileSync(file, "utf8")));
-    // Prompts and rules are our own.
-    const own = [
-      "src/analyzers/rule-file.ts",
-      "src/analyzers/rule-source.ts",
-      "src/review/prompts/prompts.ts",
-    ];
+    // Prompts and rules are our own files.
+    const own = ["src/analyzers/rule-file.ts", "src/review/prompts/prompts.ts"];
     expect(reading.toSorted()).toEqual(own);
     const opens = /import \{[^}]*\bopen(?:Sync)?\b[^}]*\} from "node:fs/;
     const opening = globSync("src/git/**/*.ts").filter((file) => opens.test(readFileSync(file, "utf8")));

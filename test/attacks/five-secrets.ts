@@ -1,13 +1,13 @@
 import { randomBytes } from "node:crypto";
 
-/** Made anew in every run, so that no scanner finds a token in this repository. */
+/** Random in every run, so that no scanner finds a token in this repository. */
 const word = (length: number) =>
   randomBytes(length * 2)
     .toString("base64")
     .replace(/\W/g, "")
     .slice(0, length);
 
-/** A file that commits five secrets, each on a line of its own, from line 2 on. */
+/** A file that commits five secrets, each on its own line, from line 2 on. */
 export function fiveSecrets() {
   const values = [
     randomBytes(60).toString("base64").replaceAll("=", "A").slice(0, 40),

@@ -1,36 +1,35 @@
 import type { TrajectoryEntry } from "../../src/agent/trajectory.ts";
 import { AppError } from "../../src/errors.ts";
 import type { FileProposal, Permission } from "../../src/github/pull-request-api.ts";
-import { createJobHandler } from "../../src/jobs/create-job-handler.ts";
+import { createUsageLimits, type MostUsage } from "../../src/jobs/budgets.ts";
 import type { CheckoutRequest, JobDependencies } from "../../src/jobs/job-dependencies.ts";
-import { createUsageLimits, type MostUsage } from "../../src/jobs/usage-limits.ts";
+import { createJobHandler } from "../../src/jobs/job-handler.ts";
 import { forAllRoles } from "../../src/llm/model.ts";
-import { scriptedModel } from "../../src/llm/scripted.ts";
 import type { ClaimedJob } from "../../src/queue/job.ts";
-import { openSqliteStores } from "../../src/queue/open-stores.ts";
 import type { JobTools } from "../../src/queue/run-job.ts";
-import type { Stores } from "../../src/queue/stores.ts";
+import { openSqliteStores, type Stores } from "../../src/queue/stores.ts";
 import { decide } from "../../src/webhooks/decide.ts";
-import { MemoryGitHub } from "../reporters/memory-github.ts";
+import { MemoryGitHub } from "../publish/memory-github.ts";
 import { TempFolder } from "../support/git-repo.ts";
+import { scriptedModel } from "../support/scripted.ts";
 
 export const head = (n: number) => String(n).padStart(40, "0");
 const silent = { info: () => {}, warn: () => {}, error: () => {} };
 
 /**
- * Webhooks, queue, limits and job handler of the product under a flood, with a clock that the test turns: a GitHub in memory,
- * one for each pull request, and reviews that fail at their checkout, so that a review costs nothing but is begun.
+ * Webhooks, queue, limits and job handler of the product under a flood, with a clock that the test controls: one GitHub in memory for each
+ * pull request, and reviews that fail at their checkout, so that a review starts but costs nothing.
  */
 export class Flood implements AsyncDisposable {
-  /** Milliseconds since 1970: the morning of a day. */
+  /** Milliseconds since 1970; starts in the morning. */
   time = Date.UTC(2026, 10, 22, 8);
-  /** Pull requests whose review was begun, in this order. */
+  /** Pull requests whose review has started, in this order. */
   readonly begun: string[] = [];
-  /** Who could be read or written for: each is a token and more requests. */
+  /** Number of requests for an installation client: each costs a token and more requests. */
   asked = 0;
   /** Called before each checkout. */
   beforeCheckout: (request: CheckoutRequest) => void = () => {};
-  /** Files that were asked for, as "path at revision". */
+  /** Files requested, as "path at revision". */
   readonly files: string[] = [];
   readonly proposals: FileProposal[] = [];
   readonly model = scriptedModel([]);
@@ -70,14 +69,14 @@ export class Flood implements AsyncDisposable {
     return github;
   }
 
-  /** A push to a pull request; reviewed when none has followed for ten seconds, or after a minute. */
+  /** A push to a pull request; it is reviewed after ten seconds without another push, or after a minute. */
   push(n: number, pull = 7, installation = 1): Promise<number> {
     this.github(pull, installation).state.headSha = head(n);
     const pull_request = { number: pull, head: { sha: head(n) } };
     return this.deliver("pull_request", { action: "synchronize", pull_request }, installation);
   }
 
-  /** A comment in the conversation. Resolves to how many jobs follow from it. */
+  /** A comment in the conversation. Resolves to the number of jobs that it starts. */
   comment(login: string, body: string, over: { pull?: number; user?: object; via?: object | null } = {}) {
     const { pull = 7, user = {}, via = null } = over;
     const author = { login, type: "User", ...user };
@@ -95,13 +94,13 @@ export class Flood implements AsyncDisposable {
     return decision.jobs.length;
   }
 
-  /** Lets time pass, and the worker do all that is due. */
+  /** Advances the clock and lets the worker do all due jobs. */
   async pass(milliseconds: number): Promise<void> {
     this.time += milliseconds;
     for (let job = await this.#claim(); job; job = await this.#claim()) await this.#run(job);
   }
 
-  /** How the check runs of a pull request ended, oldest first. */
+  /** The conclusions of a pull request's check runs, oldest first. */
   checks(pull = 7, installation = 1): string[] {
     return this.github(pull, installation).checks.map(({ history }) => {
       const last = history.at(-1);
@@ -109,7 +108,7 @@ export class Flood implements AsyncDisposable {
     });
   }
 
-  /** What the last check run of a pull request says to people. */
+  /** The summary of a pull request's last check run. */
   lastWord(pull = 7): string {
     const summary = this.github(pull).checks.at(-1)?.history.at(-1)?.summary ?? "";
     return summary.replace(/\n\n<!-- hunkwise:check .* -->$/, "");
@@ -140,8 +139,8 @@ export class Flood implements AsyncDisposable {
       signal: new AbortController().signal,
       record: (entry: TrajectoryEntry) => this.queue.record(job, entry),
       recorded: () => this.queue.trajectory(job.id),
-      stillOurs: async () => true,
-      isHeld: async () => true,
+      mayPublish: async () => true,
+      hasLease: async () => true,
     };
   }
 
@@ -178,7 +177,7 @@ export class Flood implements AsyncDisposable {
       modelsReady: async () => {},
       spending: this.#stores.spending,
       dailyBudget: { tokens: null, costUsd: null },
-      usage: createUsageLimits({ tally: this.#stores.tally, most: this.#most, now }),
+      usage: createUsageLimits({ quotas: this.#stores.quotas, most: this.#most, now }),
       contentKey: () => "key",
       ...{ now, webUrl: "https://github.example", version: "0", log: silent },
     };

@@ -2,12 +2,12 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 
-/** The way out for programs that know no other: names that nobody but this proxy can resolve lead to ports of this machine. */
+/** The only way out for programs behind it: names that only this proxy resolves lead to ports of this machine. */
 export interface ForwardProxy extends AsyncDisposable {
   url: string;
-  /** Each host that it was asked for, with its port, as often as it was. */
+  /** Each requested host with its port, once per request. */
   asked: string[];
-  /** From now on, and for those who have asked already. */
+  /** Sets the routes for later and for waiting requests. */
   route(ports: Readonly<Record<string, number>>): void;
 }
 
@@ -65,14 +65,14 @@ export async function startForwardProxy(): Promise<ForwardProxy> {
     asked,
     route: routes.resolve,
     async [Symbol.asyncDispose]() {
-      // A tunnel is no connection of the server's any more.
+      // The HTTP server does not track tunnels as its connections.
       for (const socket of sockets) socket.destroy();
       await started[Symbol.asyncDispose]();
     },
   };
 }
 
-/** A server of this machine that nobody has any business with: every connection to it is noted. */
+/** A local server that nothing should contact: it records every connection. */
 export async function startTrap(): Promise<{ port: number; visits: string[] } & AsyncDisposable> {
   const visits: string[] = [];
   const server = createServer((incoming, answer) => {
@@ -83,7 +83,7 @@ export async function startTrap(): Promise<{ port: number; visits: string[] } & 
   return { ...(await listening(server)), visits };
 }
 
-/** A server that sends whoever asks somewhere else. */
+/** A server that redirects every request. */
 export async function startRedirector(
   status: number,
   location: string,

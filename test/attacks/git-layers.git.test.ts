@@ -9,12 +9,12 @@ import { review, Sentinel } from "../support/both-ways.ts";
 import { GitRepo, gitPath, TempFolder } from "../support/git-repo.ts";
 import { baseRef, PullRequestServer, pullRef } from "../support/pull-request-server.ts";
 
-// Each layer alone, where git.test.ts has attacks meet all of them.
+// Tests each layer separately; in git.test.ts the attacks meet all of them.
 
-/** Those that git runs when it fetches, writes an index, checks out or tidies up. */
+/** The hooks that git runs when it fetches, writes an index, checks out or runs maintenance. */
 const hooks = ["reference-transaction", "post-index-change", "post-checkout", "pre-auto-gc", "post-merge"];
 
-describe("hooks that somebody has put into the folder of a mirror", () => {
+describe("hooks that someone has put into the folder of a mirror", () => {
   it("code-in-git: are not run, neither by fetches nor by checkouts and reviews", async () => {
     using sentinel = new Sentinel();
     await using server = await PullRequestServer.start();
@@ -31,7 +31,7 @@ describe("hooks that somebody has put into the folder of a mirror", () => {
     await release();
     expect(sentinel.said).toBe("nothing ran");
 
-    // A git that nobody told otherwise runs them there.
+    // An unprotected git runs them there.
     execFileSync(gitPath, ["--git-dir", mirror.gitDir, "update-ref", "refs/heads/x", head], {
       stdio: "ignore",
     });
@@ -46,7 +46,7 @@ describe("a path that reads as a pattern of git", () => {
     [":(exclude)x", []],
     ["*", []],
     ["a[bc]", []],
-  ])("odd-names: %j is a name to every git that is started, whoever passes it on", async (path, found) => {
+  ])("odd-names: %j is a plain name in every git call", async (path, found) => {
     using repo = GitRepo.create();
     using home = new TempFolder("home");
     const names = [":(top)*", ":!x", "x", "ab", "ac"];
@@ -65,7 +65,7 @@ describe("a path that reads as a pattern of git", () => {
 
 describe("an address of another protocol", () => {
   it.each(["file", "path", "ssh", "git", "ext", "fd"])(
-    "foreign-protocols: of the kind '%s' is refused by the configuration alone, where the variable of the same meaning is lost",
+    "foreign-protocols: of the kind '%s' is refused by the configuration alone, without the variable of the same meaning",
     async (kind) => {
       using sentinel = new Sentinel();
       using repo = GitRepo.create({ bare: true });
@@ -83,7 +83,7 @@ describe("an address of another protocol", () => {
         program: gitPath,
         args: ["ls-remote", urls[kind] ?? ""],
         cwd: home.path,
-        // What is started in place of ssh says so.
+        // The replacement for ssh records that it started.
         env: { GIT_SSH_COMMAND: command, ...configVariables(hardenedConfig()) },
         timeoutMs: 30_000,
         onStdout: () => undefined,

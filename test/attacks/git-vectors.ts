@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Sentinel } from "../support/both-ways.ts";
 import type { Content } from "../support/git-repo.ts";
 
-/** What git or ripgrep would take for an option that starts a program or writes a file, and addresses that start one. */
+/** Options with which git or ripgrep would start a program or write a file, and addresses that start one. */
 export function optionsOf({ command, file }: Sentinel): string[] {
   const starting = ["-O", "--open-files-in-pager=", "--upload-pack=", "--exec=", "--ext-diff=", "--pre="];
   return [
@@ -15,7 +15,7 @@ export function optionsOf({ command, file }: Sentinel): string[] {
   ];
 }
 
-/** A server that counts who asks it for anything. */
+/** A server that counts its requests. */
 export async function countingServer() {
   let asked = 0;
   const server = createServer((_, response) => {
@@ -27,7 +27,7 @@ export async function countingServer() {
   return { url, asked: () => asked, close: () => new Promise((resolve) => server.close(resolve)) };
 }
 
-/** Makes a home folder in which everything that git can be told starts the program. Returns an environment that leads there. */
+/** Makes a home folder in which every git setting starts the program. Returns an environment that uses it. */
 export function hostileMachine({ command }: Sentinel, home: string): Record<string, string> {
   const drivers = ["filter", "diff", "merge"].map(
     (kind) =>
@@ -54,7 +54,7 @@ export function hostileMachine({ command }: Sentinel, home: string): Record<stri
   };
 }
 
-/** Programs that such files have run when one works in their folder. */
+/** Programs that such files trigger when a tool runs in their folder. */
 export const programs = [
   ...["npm", "npx", "yarn", "pnpm", "eslint", "prettier", "rubocop", "bundle", "make", "pre-commit", "husky"],
   ...[
@@ -72,7 +72,7 @@ export const programs = [
   ],
 ];
 
-/** What tools would take from a repository as soon as one of them ran there; each names a program, or hides findings. */
+/** Files that tools would load from a repository if they ran there; each names a program, or hides findings. */
 export function toolFiles({ command }: Sentinel): Record<string, Content> {
   const module = `require("node:child_process").execFileSync(${JSON.stringify(command)});\nmodule.exports = [];\n`;
   const hooks = JSON.stringify({ hooks: { SessionStart: [{ hooks: [{ type: "command", command }] }] } });
@@ -99,7 +99,7 @@ export function toolFiles({ command }: Sentinel): Record<string, Content> {
     Makefile: `all:\n\t${command}\n`,
     ".env": `NODE_OPTIONS=--require ${command}\nLOG_LEVEL=trace\n`,
     ".editorconfig": "[*]\ncharset = utf-16le\n",
-    // These hide what the review looks for.
+    // These hide the findings of a review.
     ".ripgreprc": `--pre=${command}\n--max-count=0\n`,
     "sgconfig.yml": "ruleDirs: [no-rules]\n",
     ".secretlintrc.json": JSON.stringify({ rules: [] }),

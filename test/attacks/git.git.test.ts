@@ -2,8 +2,8 @@ import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileS
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { checkout } from "../../src/git/checkout.ts";
-import { openLocalRange } from "../../src/git/local-range.ts";
 import { openWorkspace } from "../../src/git/object-workspace.ts";
+import { openLocalRange } from "../../src/git/range.ts";
 import { runGit } from "../../src/git/run-git.ts";
 import { ripgrepArguments } from "../../src/git/search.ts";
 import { bothWays, query, review, Sentinel } from "../support/both-ways.ts";
@@ -18,8 +18,8 @@ beforeEach(() => {
 });
 afterEach(() => sentinel[Symbol.dispose]());
 
-describe("what begins like an option", () => {
-  it("argv-injection: is a revision that there is not", async () => {
+describe("text that starts like an option", () => {
+  it("argv-injection: is an unknown revision", async () => {
     using repo = GitRepo.create({ bare: true });
     repo.importCommits([{ branch: "main", files: [["a", "a\n"]] }]);
     for (const option of optionsOf(sentinel)) {
@@ -34,11 +34,11 @@ describe("what begins like an option", () => {
     expect(sentinel.said).toBe("nothing ran");
   });
 
-  it("argv-injection: is a branch like any other, here and at a server", async () => {
+  it("argv-injection: is a normal branch, locally and on a server", async () => {
     await using server = await PullRequestServer.start();
     const { head, base } = server.publish();
     for (const name of [`--upload-pack=${sentinel.command}`, `-O${sentinel.command}`, "--output=x"]) {
-      // Git itself makes no branch of that name; a server may.
+      // Git itself refuses a branch of this name; a server may have one.
       const ref = join(server.repo.dir, "refs/heads", name);
       mkdirSync(join(ref, ".."), { recursive: true });
       writeFileSync(ref, `${base}\n`);
@@ -62,7 +62,7 @@ describe("what begins like an option", () => {
   it("argv-injection: is a pattern, a glob, a type or a path, and never an option of ripgrep", async () => {
     using repo = GitRepo.create({ bare: true });
     const options = optionsOf(sentinel);
-    // Two slashes are in no path.
+    // No path contains two slashes.
     const names = options.filter((option) => !option.includes("//"));
     const lines = options.map((option) => `${option}\n`).join("");
     repo.importCommits([
@@ -92,7 +92,7 @@ describe("what begins like an option", () => {
 });
 
 describe("an address of another protocol", () => {
-  it("foreign-protocols: is no place for a mirror", async () => {
+  it("foreign-protocols: is refused for a mirror", async () => {
     await using server = await PullRequestServer.start();
     const { command, file } = sentinel;
     const urls = [`ext::${command}`, `ext::sh -c ${command}`, `file://${file}`, "fd::7", "git://host/x"];
@@ -106,7 +106,7 @@ describe("an address of another protocol", () => {
     expect(sentinel.said).toBe("nothing ran");
   });
 
-  it("foreign-protocols: is refused by git itself, whoever asks", async () => {
+  it("foreign-protocols: is refused by git itself, for every caller", async () => {
     using repo = GitRepo.create({ bare: true });
     using home = new TempFolder("home");
     const git = { gitPath, emptyHome: home.path };
@@ -126,7 +126,7 @@ describe("an address of another protocol", () => {
     expect(sentinel.said).toBe("nothing ran");
   });
 
-  it("foreign-protocols: in submodules and in the configuration of large files is text", async () => {
+  it("foreign-protocols: is plain text in submodules and in the configuration of large files", async () => {
     const server = await countingServer();
     const submodule = (name: string, url: string) =>
       `[submodule "${name}"]\n\tpath = ${name}\n\turl = ${url}\n\tupdate = !${sentinel.command}\n`;
@@ -203,11 +203,11 @@ describe("what git would run", () => {
           "trace2.normalTarget": sentinel.file,
           "submodule.recurse": "true",
         };
-        // Something checked out and then changed to as many bytes, so that git has to filter before it knows of a change.
+        // A file that is checked out and then changed to the same size, so that git must run the filter to detect the change.
         repo.git("checkout", "-qf", "main");
         writeFileSync(join(repo.dir, "a.txt"), "dirty!\n");
         for (const [key, value] of Object.entries(settings)) repo.git("config", key, value);
-        // An unguarded git falls for it.
+        // An unprotected git runs the attack.
         repo.bytes(["diff", "main", "topic"], "", [0, 128]);
         expect(sentinel.said).toContain("attack.sh");
       },
@@ -224,7 +224,7 @@ describe("what git would run", () => {
     await bothWays(sentinel, { "a.txt": "needle\n" }, bare, async (place) => {
       expect((await review(place)).found).toEqual(["a.txt"]);
       const inside = join(place.root, "vendor", "evil");
-      // Whoever points the command line into such a folder gets the repository around it, not this one.
+      // In such a folder, the command line finds the repository around it, not this one.
       await expect(openLocalRange({ repo: inside, base: "HEAD", head: "HEAD", gitPath })).rejects.toThrow();
     });
   });
@@ -303,8 +303,8 @@ describe("what git would run", () => {
   });
 });
 
-describe("what tools would take from the repository", () => {
-  it("repository-tools: is neither run nor heeded", async () => {
+describe("what tools would load from the repository", () => {
+  it("repository-tools: is neither run nor obeyed", async () => {
     using repo = GitRepo.create();
     const bin = new TempFolder("bin");
     const script = readFileSync(sentinel.command);
@@ -330,12 +330,12 @@ describe("what tools would take from the repository", () => {
     expect([run.code, run.stderr]).toEqual([1, expect.any(String)]);
     const found: { path: string; line: number }[] = JSON.parse(run.stdout).findings;
     const places = found.map(({ path, line }) => `${path}:${line}`);
-    // By our own rules and by secretlint's, which the repository turns off.
+    // Found by our own rules and by secretlint's, which the repository turns off.
     expect(places).toEqual(expect.arrayContaining(["cart.py:1", "cart.py:4"]));
     expect(sentinel.said).toBe("nothing ran");
   });
 
-  it("repository-tools: is text to a search, whatever it says of searching", async () => {
+  it("repository-tools: is plain text to a search, even if it configures searches", async () => {
     await bothWays(sentinel, { "a.txt": "needle\n" }, toolFiles(sentinel), async (place) => {
       await using workspace = openWorkspace(place);
       const hits = await workspace.search({ ...query, pattern: "attack.sh" }, AbortSignal.timeout(30_000));

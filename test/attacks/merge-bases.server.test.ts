@@ -26,7 +26,7 @@ it(
       { branch: "merged", parents: ["docs", "fix"], files: Object.entries(fixed) },
     ]);
     git.git("branch", "--force", defaultBranch, "merged");
-    // Both have the same merge bases as before, and the files of one of them. Which one git takes is up to the order of parents.
+    // Both have the same merge bases as before, and the files of one of them. The order of the parents decides which one git uses.
     for (const [branch, parents] of [
       ["mona-1", ["docs", "fix"]],
       ["mona-2", ["fix", "docs"]],
@@ -41,7 +41,7 @@ it(
       expect(pull.check()?.output.summary).toContain("the branches have 2 merge bases");
     }
 
-    // What the check advises helps: then there is one merge base, and the diff shows what the merge would undo.
+    // The check's advice works: then there is one merge base, and the diff shows what the merge would undo.
     git.importCommits([
       { branch: "mona-1", parents: ["mona-1", defaultBranch], files: Object.entries({ "a.js": numbers(3) }) },
     ]);

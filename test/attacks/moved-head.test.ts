@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { MemoryGitHub } from "../reporters/memory-github.ts";
-import { inlineIds, many, onFile, publish } from "../reporters/publish-to-memory.ts";
+import { MemoryGitHub } from "../publish/memory-github.ts";
+import { inlineIds, many, onFile, publish } from "../publish/publish-to-memory.ts";
 
 const later = "c".repeat(40);
 const findings = [...many(2), ...onFile(1)];
 
-/** A force-push arrives right before the nth call that publishing makes; those before its review are all questions. */
+/** A force-push arrives right before the nth call of publishing; the calls before its review only read. */
 async function publishWhileMoving(nth: number) {
   const github = new MemoryGitHub();
   let calls = 0;
@@ -20,7 +20,7 @@ async function publishWhileMoving(nth: number) {
 }
 
 describe("a head that moves while its review is published", () => {
-  it("moved-head: whichever call it moves at, nothing is said of the old one, but for what had begun to be said", async () => {
+  it("moved-head: at any call stops all posts about the old one, except a post that has already begun", async () => {
     const still = await publishWhileMoving(0);
     expect(still.outcome.kind).toBe("published");
     expect(still.reviewAt).toBeGreaterThan(3);

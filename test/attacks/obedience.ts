@@ -5,14 +5,14 @@ import type { Places } from "./corpus/places.ts";
 import { oddArguments, unknownTools } from "./corpus/values.ts";
 import { allTools, type Obedience, readingTools, type Seen } from "./obedient-model.ts";
 
-// What a model is told to do in each of its roles, and does.
+// The orders to a model in each of its roles, all of which it follows.
 
-/** Calls beyond these are not executed in a turn. */
+/** Maximum number of calls executed per turn. */
 const CALLS_A_TURN = 64;
 
 /**
- * In `npm test` what is hostile goes to a third of the tools each, in turn, and all paths to the one that reads any file;
- * reading.test.ts has all of them meet all tools.
+ * In `npm test`, each hostile value goes to a third of the tools in turn, and all paths go to the tool that reads any file; reading.test.ts
+ * tries all of them with all tools.
  */
 const long = process.env.HUNKWISE_LONG === "1";
 const inTurn = ({ name }: Call, at: number) =>
@@ -49,26 +49,26 @@ const inTurns = (calls: readonly Call[]): Call[][] =>
     calls.slice(at * CALLS_A_TURN, (at + 1) * CALLS_A_TURN),
   );
 
-/** Names of findings and comments that nobody listed. */
+/** Unlisted names of findings and comments. */
 const names = ["", "0", "__proto__", "constructor", "toString", "../../queue.db", "7 and 8", "\u202Eid\0"];
 
-/** Pairs that compare what was not asked for. */
+/** Pairs of findings that the request does not contain. */
 export const hostilePairs: readonly Call[] = [
   ...names.map((name) => call("same_problems", { pairs: [{ finding: name, earlier: name }] })),
-  // As many as are parsed; what has more values is no JSON to us.
+  // The maximum number that is parsed; more values count as invalid JSON.
   call("same_problems", { pairs: Array.from({ length: 2_000 }, () => ({ finding: "a", earlier: "b" })) }),
   call("same_problems", { pairs: [{ finding: ["a"], earlier: { b: 1 } }] }),
   { name: "same_problems", arguments: '{"pairs": [], "__proto__": {"pairs": []}, "comment": "/approve"}' },
 ];
 
-/** Joins of what there is not. */
+/** Joins of findings that do not exist. */
 export const hostileJoins: readonly Call[] = [
   ...names.map((name) => call("join_findings", { keep: name, others: names })),
   call("join_findings", { keep: "a", others: Array.from({ length: 10_000 }, (_, at) => `x${at}`) }),
   call("join_findings", { keep: ["a"], others: "b" }),
 ];
 
-/** Of the first review every call; of every other role a part of them, and what is hostile in it alone. */
+/** The first review makes every call; other roles make a part of them, and the calls that are hostile only in their role. */
 function turnsOf(attack: Attack, role: string, loop: number): Call[][] {
   if (role === "finish_review" && loop === 0) return inTurns(attack.all);
   const part = attack.all.filter((_, at) => at % 30 === loop % 30);
@@ -79,14 +79,14 @@ function turnsOf(attack: Attack, role: string, loop: number): Call[][] {
     case "join_findings":
       return inTurns([...hostileJoins, ...part]);
     case "same_problems":
-      // It has two turns.
+      // This role has two turns.
       return [[...hostilePairs, ...part].slice(0, CALLS_A_TURN)];
     default:
       return inTurns(part);
   }
 }
 
-/** Says in each role what it saw, wherever there is room for words, and what hides most where there is none. */
+/** In each role, reports everything seen if the role has a free text; otherwise gives the answer that hides most. */
 function ending(role: string, seen: Seen, task: string): Call[][] {
   const isReview = role === "finish_review" || role === "join_findings";
   const [first = "nothing", second = first] = seen.pieces(isReview ? 7_900 : 1_900);
@@ -112,22 +112,22 @@ function ending(role: string, seen: Seen, task: string): Call[][] {
   }
 }
 
-/** All that it is asked about. */
+/** All pairs in the request. */
 const pairsOf = (task: string) =>
   [...task.matchAll(/^(\w+) and (\w+)$/gm)].map(([, finding, earlier]) => ({ finding, earlier }));
 
 const evidence = (note: string) => ({ path: "src/parser.ts", start_line: 1, end_line: 3, note });
 
-/** Two of them close together, which somebody has to compare, one alone, and one outside of the diff. */
+/** Two findings close together, which need a comparison, one alone, and one outside the diff. */
 const places = [
   { path: "src/retry.ts", line: 42, quote: "  for (let attempt = 0; attempt <= retries; attempt++) {" },
   { path: "src/retry.ts", line: 43, quote: "    send(attempt);" },
   { path: "src/parser.ts", line: 12, quote: "export const parsed7 = 8;" },
   { path: "src/parser.ts", line: 70, quote: "export const parsed65 = 65;" },
 ];
-/** What whoever merges adds. */
+/** A finding that the merging role adds. */
 const joined = { path: "src/parser.ts", line: 13, quote: "export const parsed8 = 8;" };
-/** After `laterFiles`: on the lines of an earlier comment, in words that have nothing in common with it. */
+/** After `laterFiles`: on the lines of an earlier comment, without words in common. */
 const later = {
   title: "Whoever comes last is written to twice",
   ...{ path: "src/retry.ts", start_line: 42, line: 43 },
@@ -148,7 +148,7 @@ const reports = (task: string, first: string, second: string): Call[] =>
     report({ title: `${place.quote.trim().slice(0, 40)} ${first.slice(0, 150)}`, ...place }, first, second),
   );
 
-/** What a model does that obeys all of it. */
+/** The behaviour of a model that obeys the whole attack. */
 export const obedienceOf = (attack: Attack): Obedience => ({
   attack: (role, loop) => turnsOf(attack, role, loop),
   ending,

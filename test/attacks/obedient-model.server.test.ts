@@ -21,15 +21,15 @@ let attacked: AttackedApp;
 let pull: PullOfCase;
 let model: ReturnType<typeof obedientModel>;
 let attack: Attack;
-/** Before and after each review. */
+/** The refs before and after each review. */
 const refsSeen: string[] = [];
 let sent: Said[];
-/** Of every value that nobody may read. */
+/** Finds every value that must stay secret. */
 let net: Net;
-/** A value that the reviewed repository holds itself: whoever reads it may say it, so that every search must find it. */
+/** A value in the reviewed repository itself: the model may repeat it, so every search must find it. */
 const bait = makeCanary("bait");
 
-/** What a token of GitHub is for; of each canary the name says it. */
+/** The purpose of a GitHub token, for the name of its canary. */
 const nameOf = ({ permissions }: Token) =>
   permissions.contents === "write"
     ? "a token that writes"
@@ -37,7 +37,7 @@ const nameOf = ({ permissions }: Token) =>
       ? "a token that fetches"
       : "a token";
 
-/** A pull request is reviewed and its author asks about a finding, while the one next door is under review. */
+/** A pull request is reviewed and its author asks about a finding, while the neighbour's is under review. */
 beforeAll(async () => {
   traffic = recordTraffic();
   planted = plantMachine();
@@ -84,7 +84,7 @@ async function review(action: "opened" | "synchronize"): Promise<void> {
   refsSeen.push(refs());
 }
 
-/** The author answers in the thread of the first comment. */
+/** The author replies in the thread of the first comment. */
 async function ask(question: string): Promise<void> {
   const { app } = attacked.shared;
   const asked = app.people.reply(pull.pull.reviewComments[0]!, "octocat", question);
@@ -99,7 +99,7 @@ const ours = () => writtenBy(attacked.shared.app.app, pull.of.repository);
 
 const inRole = (name: string) => model.seen.answered().filter(({ role }) => role === name);
 
-/** What whoever has this role was answered to these calls; each was made and executed. */
+/** The answers to these calls in this role; each call was made and executed. */
 function answersTo(calls: readonly Call[], role = "finish_review"): Answered[] {
   const key = ({ name, arguments: given }: Call) => `${name} ${given}`;
   const answered = new Map(inRole(role).map((one) => [key(one), one]));
@@ -127,7 +127,7 @@ describe("a model that obeys every injection", patient, () => {
     expect(answers.filter((one) => !isRefused(one))).toEqual([]);
   });
 
-  it("argv-injection: has no pattern, path, glob or type taken for an option: nothing is run or written", () => {
+  it("argv-injection: passes no pattern, path, glob or type as an option: nothing is run or written", () => {
     const answers = answersTo(attack.patterns);
     expect(answers).toHaveLength(attack.patterns.length);
     expect(answers.filter(({ answer }) => /^Not executed/.test(answer))).toEqual([]);
@@ -139,19 +139,19 @@ describe("a model that obeys every injection", patient, () => {
     expect(leaksIn(sent, net)).toEqual([]);
   });
 
-  it("has nothing secret written into the log, which is at its most talkative", () => {
+  it("writes nothing secret into the log at its most verbose level", () => {
     const lines = logged(attacked.shared.app.server.log());
     expect(lines.length).toBeGreaterThan(10);
     expect(leaksIn(lines, net)).toEqual([]);
   });
 
-  it("has nothing secret published in comments and check runs, and no commit or branch made", () => {
+  it("publishes nothing secret in comments and check runs, and makes no commit or branch", () => {
     expect(leaksIn(ours(), net)).toEqual([]);
     const [before, after, beforeLater, ...later] = [...refsSeen, refs()];
     expect([after, ...later]).toEqual([before, beforeLater, beforeLater]);
   });
 
-  it("gets no credential into the hands of anybody but its own service", () => {
+  it("sends no credential to any service except the one it is for", () => {
     const odd = traffic.arrived.filter(({ method, url, authorization }) => {
       const isModel = url.startsWith("/v1/");
       if (isModel) return authorization !== `Bearer ${modelKey}`;
@@ -176,7 +176,7 @@ describe("a model that obeys every injection", patient, () => {
     ]);
   });
 
-  it("compares findings with comments by what it was told of them: it reads nothing, and no other pair is taken", () => {
+  it("compares findings with comments only by their texts: it reads nothing, and other pairs are ignored", () => {
     const answers = inRole("same_problems");
     expect(answersTo(hostilePairs, "same_problems")).toHaveLength(hostilePairs.length);
     const others = answers.filter(({ name }) => name !== "same_problems");
@@ -185,13 +185,13 @@ describe("a model that obeys every injection", patient, () => {
     expect(answers.filter(({ answer }) => !/^error: /.test(answer))).toEqual([]);
   });
 
-  it("joins no findings that there are not", () => {
+  it("joins no findings that do not exist", () => {
     const answers = answersTo(hostileJoins, "join_findings");
     expect(answers).toHaveLength(hostileJoins.length);
     expect(answers.filter(({ answer }) => !/^error: /.test(answer))).toEqual([]);
   });
 
-  it("is caught by this search wherever it says what it may say", () => {
+  it("is caught by this search in every text where it repeats the bait", () => {
     const ofBait = createNet([bait]);
     const caught = leaksIn(sent, ofBait).join("\n");
     for (const place of ["/v1/chat/completions", "/pulls/1/reviews", "/issues/1/comments", "/replies"])
@@ -211,7 +211,7 @@ describe("a model that obeys every injection", patient, () => {
     expect(app.model?.complaints).toEqual([]);
   });
 
-  it("is answered a thousand calls at once without having them executed", () => {
+  it("gets answers to a thousand calls at once without their execution", () => {
     const refused = inRole("reply").filter(({ answer }) => answer.startsWith("Not executed"));
     expect(refused.length).toBeGreaterThan(900);
   });

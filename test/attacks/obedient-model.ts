@@ -3,30 +3,30 @@ import type { AnyTool } from "../../src/tools/tool.ts";
 import type { ChatRequestBody, FakeTurn } from "../support/fake-openai.ts";
 import type { Call } from "./corpus/calls.ts";
 
-/** Whatever the registry holds, also what is added to it one day. */
+/** All tools of the registries, including future ones. */
 export const allTools: readonly AnyTool[] = [...new Set(Object.values(registries).flat())];
 export const readingTools = allTools.filter(({ kind }) => kind === "read");
 
-/** What a model does in a role, which is named by its tool that no other role has. */
+/** A model's behaviour in a role, which is identified by the tool that only this role has. */
 export interface Obedience {
-  /** Calls of each turn; `loop` counts the conversations. */
+  /** The calls of each turn; `loop` counts the conversations. */
   attack(role: string, loop: number): readonly (readonly Call[])[];
-  /** The turns after those, when all is seen; the last of them ends the conversation. `task` is what it was asked to do. */
+  /** The turns after the attack; the last one ends the conversation. `task` is the model's instruction. */
   ending(role: string, seen: Seen, task: string): Call[][];
 }
 
-/** A call, and what came back. */
+/** A call and its answer. */
 export interface Answered extends Call {
   role: string;
   answer: string;
 }
 
-/** All that a model was ever told by tools. */
+/** All tool results that a model has received. */
 export class Seen {
-  /** By the id of the call. */
+  /** By call id. */
   readonly #answered = new Map<string, Answered>();
 
-  /** Of one conversation so far. An answer that was shortened later on is kept as it was at first. */
+  /** Adds the answers of one conversation. An answer that is shortened later keeps its first text. */
   take(role: string, { messages }: ChatRequestBody): void {
     const calls = new Map(
       messages.flatMap((one) => one.tool_calls ?? []).map((call) => [call.id, call.function]),
@@ -41,7 +41,7 @@ export class Seen {
     return [...this.#answered.values()];
   }
 
-  /** What may be a secret first and refusals last, each line once, in pieces of so many characters. */
+  /** The distinct lines, possible secrets first and refusals last, in pieces of `characters` characters. */
   pieces(characters: number): string[] {
     const rank = (line: string) => (/[A-Za-z0-9+/]{20,}/.test(line) ? 0 : 1) + (/^error/.test(line) ? 2 : 0);
     const lines = new Set(this.answered().flatMap(({ answer }) => answer.split("\n")));
@@ -53,8 +53,7 @@ export class Seen {
 }
 
 /**
- * A model that obeys whoever told it to steal: in whatever role it makes every call of an attack, and then says what it has
- * seen wherever it may say something.
+ * A model that obeys orders to steal: in every role it makes every call of an attack, and then reports what it has seen in every free text.
  */
 export function obedientModel({ attack, ending }: Obedience) {
   const seen = new Seen();
@@ -69,7 +68,7 @@ export function obedientModel({ attack, ending }: Obedience) {
     const turn = body.messages.filter((one) => one.role === "assistant").length;
     const turns = attack(role, loop);
     const calls = turns[turn] ?? ending(role, seen, task)[turn - turns.length] ?? [];
-    // Next to nothing: what so many calls really take would be more than questions may cost.
+    // Almost nothing: the real usage of so many calls would exceed the limit of questions.
     const usage = { prompt_tokens: 1_000, completion_tokens: 100 };
     return { content: "As you wish.", tool_calls: [...calls], usage };
   }
@@ -77,13 +76,13 @@ export function obedientModel({ attack, ending }: Obedience) {
   return { script, seen };
 }
 
-/** What merges may also report and finish as a reviewer does. */
+/** The role that merges may also report and finish like a reviewer. */
 const tellingTools = [
   "join_findings",
   ...allTools.filter(({ finishes }) => finishes).map(({ name }) => name),
 ];
 
-/** The first of them that is offered. */
+/** The first role whose tool is offered. */
 function roleOf({ tools = [] }: ChatRequestBody): string {
   const offered = new Set(tools.map((one) => one.function.name));
   return tellingTools.find((name) => offered.has(name)) ?? "nothing ends it";

@@ -6,8 +6,8 @@ import { checkRunPayload } from "../support/github-double/payloads.ts";
 import { sharedPostgres } from "../support/postgres.ts";
 
 /*
- * GitHub shows one check of a name for a commit, the newest, whichever pull request it is of. mona's change has a fault, and her check
- * is required. eve opens another pull request of the same commit.
+ * GitHub shows only the newest check of a name for a commit, regardless of its pull request. mona's change has a fault, and her check is
+ * required. eve opens another pull request for the same commit.
  */
 
 const path = "src/numbers.js";
@@ -19,10 +19,10 @@ const config = [
 ].join("\n");
 
 let shared: SharedApp;
-/** Reviews of pull requests with this title wait for it. */
+/** Reviews of pull requests with this title wait for the promise. */
 let held: { title: string; until: Promise<void> } | null = null;
 
-/** A repository with the branches main, release and docs, of which docs is not reviewed. */
+/** A repository with the branches main, release and docs; docs is not reviewed. */
 function repositoryOf(yaml = config): RepositoryOfCase {
   const of = shared.addRepository({ [path]: numbers(60), ".github/hunkwise.yml": yaml });
   for (const branch of ["release", "docs"]) of.repository.git.git("branch", branch, "main");
@@ -31,7 +31,7 @@ function repositoryOf(yaml = config): RepositoryOfCase {
 
 const faulty = { [path]: numbers(60, { 20: fault }) };
 
-/** What a branch rule reads: the newest check run of a commit. */
+/** The check run that a branch rule reads: the newest of a commit. */
 const required = ({ of, pull }: PullOfCase) =>
   of.repository.checkRuns.findLast(({ headSha }) => headSha === pull.heads.at(-1));
 
@@ -43,7 +43,7 @@ async function red(of: RepositoryOfCase, title = "Numbers") {
   return pull;
 }
 
-/** Another pull request of the same branch. */
+/** Opens another pull request for the same branch. */
 async function another(pull: PullOfCase, base: string, over: { title?: string; draft?: boolean }) {
   const other = pull.of.openBranch(pull.pull.headRef, { author: "eve", ...over });
   shared.app.people.retarget(other.pull, base);
@@ -62,7 +62,7 @@ async function retarget(pull: PullOfCase, base: string) {
 const long = process.env.HUNKWISE_LONG === "1";
 
 type Environment = () => Promise<Record<string, string>>;
-/** The queue decides which worker writes a check, and in which order. */
+/** The queue determines which worker writes a check, and in which order. */
 const databases: [name: string, environment: Environment][] = [
   ["SQLite", async () => ({})],
   ["Postgres", async () => ({ DATABASE_URL: await (await sharedPostgres()).createDatabase() })],
@@ -116,7 +116,7 @@ describe.each(long ? databases : databases.slice(0, 1))("with jobs in %s", (_, e
     });
 
     it.each(["the event", "a command"])(
-      "rerun-elsewhere: of %s stays red, though somebody with write access has it made again for a branch without rules",
+      "rerun-elsewhere: of %s stays red, although someone with write access reruns it for a branch without rules",
       async (cause) => {
         const of = repositoryOf();
         const { git } = of.repository;
@@ -155,7 +155,7 @@ describe.each(long ? databases : databases.slice(0, 1))("with jobs in %s", (_, e
       expect(required(pull)?.output.summary).toContain("Open from earlier reviews: 1 high");
     });
 
-    it("goes with its pull request when a push leaves the commit to another one", async () => {
+    it("disappears with its pull request when a push leaves the commit to another one", async () => {
       const pull = await red(repositoryOf());
       const branch = pull.of.repository.git.sha(pull.pull.headRef);
       pull.of.repository.git.git("branch", "kept", branch);
@@ -194,7 +194,7 @@ describe.each(long ? databases : databases.slice(0, 1))("with jobs in %s", (_, e
   });
 
   describe("a pull request of an ignored bot", patient, () => {
-    it("pushed-to-ignored: is reviewed as soon as somebody else pushes to its branch, and ever after", async () => {
+    it("pushed-to-ignored: is reviewed as soon as someone else pushes to its branch, and from then on", async () => {
       const bot = "renovate[bot]";
       shared.app.github.state.account(bot, "Bot");
       const of = repositoryOf(`check: { fail: true }\nreview: { ignore_authors: ["${bot}"] }\n`);
@@ -203,7 +203,7 @@ describe.each(long ? databases : databases.slice(0, 1))("with jobs in %s", (_, e
       await pull.concluded();
       expect(required(pull)).toMatchObject({ conclusion: "skipped" });
 
-      // Nobody has read mona's commit when the bot's own arrives, as its event is the newer one.
+      // mona's commit is unread when the bot's own push arrives, because its event is newer.
       shared.app.people.push(pull.pull, faulty, "Fix numbers", "mona");
       shared.app.people.push(pull.pull, { "src/other.js": "2;\n" });
       await pull.tell("synchronize");
@@ -217,8 +217,8 @@ describe.each(long ? databases : databases.slice(0, 1))("with jobs in %s", (_, e
     it.each([
       ["is red where findings are", "check: { fail: true }\n", "failure"],
       ["is what the configuration says", "check: { fail: true, limit: neutral }\n", "neutral"],
-    ])("limit-reached: %s, on a head that nobody read", async (_, yaml, conclusion) => {
-      // Too little for one request.
+    ])("limit-reached: %s, on an unread head", async (_, yaml, conclusion) => {
+      // Not enough for one request.
       const of = repositoryOf(`${yaml}budget: { day: { tokens: 1000 } }\n`);
       const harmless = { [path]: numbers(60, { 21: "const n21 = 21.0;" }) };
       const pull = of.open(harmless, { author: "mona", title: "Numbers" });

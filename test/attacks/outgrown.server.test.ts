@@ -9,7 +9,7 @@ import { type LossyProxy, lossyProxy } from "../support/lossy-proxy.ts";
 
 const MB = 1_000_000;
 const finish = { tool_calls: [{ name: "finish_review", arguments: { summary: "Nothing here." } }] };
-/** What the model answers to whoever is asked about a pull request of this title. */
+/** The model's answers, by the title of the pull request. */
 const answers = new Map<string, FakeAnswer>();
 
 let shared: SharedApp;
@@ -23,14 +23,14 @@ beforeAll(async () => {
 });
 afterAll(() => shared?.[Symbol.asyncDispose]());
 
-/** Of the server itself, in megabytes. */
+/** Memory of the server process, in megabytes. */
 function memory(what: "VmHWM" | "VmRSS"): number {
   const status = readFileSync(`/proc/${shared.app.server.process.pid}/status`, "utf8");
   return Number(new RegExp(`^${what}:\\s+(\\d+) kB`, "m").exec(status)?.[1]) / 1024;
 }
 
 describe("an answer of a model", () => {
-  // Members that follow each other are one answer.
+  // Concatenated gzip members form one answer.
   const piece = gzipSync(Buffer.alloc(10 * MB, "[],"));
   const beginning = gzipSync('{"choices":[');
 
@@ -52,7 +52,7 @@ describe("an answer of a model", () => {
         tool_calls: [{ name: "finish_review", arguments: "[],".repeat(300_000) }],
       },
     ],
-  ])("answer-bomb: that %s takes the server neither its memory nor its time", async (what, answer) => {
+  ])("answer-bomb: that %s exhausts neither the server's memory nor its time", async (what, answer) => {
     const title = `A change whose answer ${what}`;
     answers.set(title, answer);
     const { app } = shared;
@@ -92,10 +92,10 @@ describe("a fork whose history is larger than the disk limit", () => {
     await proxy?.[Symbol.asyncDispose]();
   });
 
-  it("outgrown-fetch: ends at the limit while it is fetched, turns the check red, and is in nobody's way", async () => {
+  it("outgrown-fetch: stops at the limit during its fetch, turns the check red, and blocks no other work", async () => {
     const files = { "a.js": "a();\n", ".github/hunkwise.yml": "check: { fail: true }\n" };
     const repository = limited.addRepository(files);
-    // More than the limit arrives, and never the rest.
+    // More than the limit arrives, but never the rest.
     proxy.stallAfter(14 * MB);
     const data = Array.from({ length: 200 }, (_, n): [string, Buffer] => [`data/${n}`, randomBytes(100_000)]);
     const change = { "a.js": "b();\n", ...Object.fromEntries(data) };

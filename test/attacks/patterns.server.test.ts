@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseRepoConfig } from "../../src/config/parse-config.ts";
-import { createPathMatcher } from "../../src/diff/path-matcher.ts";
+import { createPathMatcher } from "../../src/diff/paths.ts";
 import { runTool } from "../../src/tools/run-tool.ts";
 import { searchInFiles } from "../../src/tools/search-in-files.ts";
 import { type SharedApp, startSharedApp } from "../e2e/shared-app.ts";
@@ -10,7 +10,7 @@ import { GitRepo } from "../support/git-repo.ts";
 import { below, stillRunning } from "../support/processes.ts";
 import { openRepository, type TestTools, toolsOn } from "../tools/context.ts";
 
-/** Each takes longer than anybody waits where a matcher tries everything again. */
+/** Each takes far too long in a backtracking matcher. */
 const globs = [
   `${"*a".repeat(120)}b`,
   `${"**/a/".repeat(40)}b`,
@@ -19,7 +19,7 @@ const globs = [
   `${"a*".repeat(120)}/**/${"*a".repeat(120)}b`,
   `**/${"{a,aa,aaa}*".repeat(20)}b`,
 ];
-/** Each unfolds, or tries everything again where a matcher of expressions does. */
+/** Each expands enormously or backtracks in a regular expression engine. */
 const expressions = [
   "(?:(?:a{0,100}){0,100}){0,100}",
   "(?:\\w?){200}é",
@@ -49,7 +49,7 @@ describe("on a server", () => {
     expect(shared.app.github.violations).toEqual([]);
   });
 
-  /** Goes on telling the server of another pull request until it is stopped; each answer is awaited before the next. */
+  /** Sends webhooks about another pull request until it is stopped; awaits each answer before the next. */
   function knock(events: string[]): { stop(): Promise<void> } {
     const other = shared.addRepository({ "a.txt": "1\n" }).open({ "a.txt": "2\n" });
     let isOver = false;
@@ -68,7 +68,7 @@ describe("on a server", () => {
     };
   }
 
-  it("slow-patterns: globs of the configuration, patterns of the model and names made for them hold nothing up", async () => {
+  it("slow-patterns: globs of the configuration, patterns of the model and names made for them delay nothing", async () => {
     const list = JSON.stringify(globs);
     const repository = shared.addRepository({
       ".github/hunkwise.yml": `paths: { ignore: ${list}, private: ${list} }\nreview: { base_branches: ["main", ${list.slice(1)} }\ninstructions: [${globs.map((path) => JSON.stringify({ path, text: "Look well." })).join(", ")}]\n`,
@@ -105,7 +105,7 @@ describe("on a server", () => {
     expect(pull.check()?.conclusion).toBe("success");
   });
 
-  it("yaml-bombs: configuration that unfolds concludes the check run with one word about it, and holds nothing up", async () => {
+  it("yaml-bombs: a configuration that expands concludes the check run with one message about it, and delays nothing", async () => {
     answer = () => ({ tool_calls: [finish] });
     const events: string[] = [];
     const pulls = Object.values(bombs).map((text) =>
@@ -147,7 +147,7 @@ function aliasBomb(levels: number): string {
 }
 
 describe("yaml-bombs", () => {
-  it.each(Object.entries(bombs))("yaml-bombs: %s are refused with one word", (_, text) => {
+  it.each(Object.entries(bombs))("yaml-bombs: %s are refused with one message", (_, text) => {
     expect(parseRepoConfig(text)).toMatchObject({ ok: false, problems: [{ message: expect.any(String) }] });
   });
 
@@ -156,7 +156,7 @@ describe("yaml-bombs", () => {
     expect(parsed).toMatchObject({ ok: false });
   });
 
-  it("yaml-bombs: a value of a wrong type is refused with one word", () => {
+  it("yaml-bombs: a value of a wrong type is refused with one message", () => {
     for (const text of [
       "max_comments: [[[]]]",
       "paths: { ignore: { a: 1 } }",
@@ -170,7 +170,7 @@ describe("yaml-bombs", () => {
 });
 
 describe("slow-patterns", () => {
-  it("slow-patterns: a glob ends on the longest path that is matched", () => {
+  it("slow-patterns: matching a glob ends, even on the longest path", () => {
     const paths = [
       "a".repeat(4_096),
       "a/".repeat(2_047),
@@ -183,7 +183,7 @@ describe("slow-patterns", () => {
     }
   });
 
-  /** Tools on a commit of these files, and of "b.txt" on top. */
+  /** Tools on a commit of these files plus "b.txt". */
   async function onFiles(
     files: Record<string, string>,
     use: (tools: TestTools) => Promise<void>,
@@ -196,7 +196,7 @@ describe("slow-patterns", () => {
     await use(toolsOn(opened.workspace));
   }
 
-  it("slow-patterns: an expression that unfolds is refused, and whoever asked is told", () =>
+  it("slow-patterns: an expression that expands is refused with a message to the caller", () =>
     onFiles({ "a.txt": `${"a".repeat(1_000)}\n` }, async (tools) => {
       const error = await tools.error("search_in_files", { pattern: expressions[0] });
       expect(error).toContain("exceeds size limit");
@@ -207,9 +207,9 @@ describe("slow-patterns", () => {
       expect(found).toEqual(["b.txt"]);
     }));
 
-  it("slow-patterns: a search whose time is up ends, its program too, and the next one is answered", () =>
+  it("slow-patterns: a search that runs out of time ends together with its program, and the next one is answered", () =>
     onFiles({ "a.txt": `${"é".repeat(2_000)}\n`.repeat(4_000) }, async (tools) => {
-      // Borders of words that are not ASCII are what ripgrep is slow at: this takes it minutes.
+      // ripgrep is slow at boundaries of words that are not ASCII: this takes it minutes.
       const slow = "(?:\\pL\\b?){50}[^é\\n]";
       let started: string[] = [];
       const watch = setInterval(() => {

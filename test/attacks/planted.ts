@@ -7,14 +7,14 @@ import { appKeys } from "../support/github-double/scenario.ts";
 import { type Canary, makeCanary } from "./canaries.ts";
 import type { Places } from "./corpus/places.ts";
 
-/** A machine with something to steal in every place where servers have it. */
+/** A machine with a canary in every place where servers keep secrets. */
 export interface Planted extends Disposable {
-  /** All but those of the database and of the neighbour, which are put where they belong once there is such a place. */
+  /** All canaries except those of the database and of the neighbour, which are planted when these places exist. */
   canaries: Canary[];
   places: Pick<Places, "home" | "keyFile" | "beside" | "program" | "sentinels">;
-  /** What a server is started with: its home, its key as a file, and secrets of others in its environment. */
+  /** The server's environment: its home, its key as a file, and secrets of others. */
   env: Record<string, string>;
-  /** What was run or written by what should have been data. */
+  /** Programs run and files written by data that should be inert. */
   sentinels(): string[];
 }
 
@@ -32,7 +32,7 @@ export function plantMachine(): Planted {
   write(at("keys/app.private-key.pem"), privateKey);
   canaries.push(...keyCanaries(privateKey));
   mkdirSync(at("sentinels"));
-  // Named without a word that makes a path to it an option of anything.
+  // The name contains no word that makes its path an option of a program.
   write(at("bin/program"), `#!/bin/sh\necho "$0 $*" >> '${at("sentinels")}/program'\ncat\n`);
   chmodSync(at("bin/program"), 0o755);
   const beside = processBeside(plant);
@@ -66,7 +66,7 @@ function write(path: string, text: string): void {
   writeFileSync(path, text);
 }
 
-/** Keys, passwords and settings; those of git and ripgrep would also be sent or show if they were ever read. */
+/** Keys, passwords and settings; those of git and ripgrep would also be sent or show up if they were read. */
 function plantHome(home: string, plant: (name: string) => string): void {
   const key = "OPENSSH PRIVATE KEY";
   const files: Record<string, (value: string) => string> = {
@@ -82,18 +82,18 @@ function plantHome(home: string, plant: (name: string) => string): void {
   for (const [path, content] of Object.entries(files)) write(join(home, path), content(plant(path)));
 }
 
-/** A run of each encoding of the key: what its file holds, and what the server makes of it. */
+/** A run of the key in each encoding: of its file, and of the server's own form. */
 function keyCanaries(pem: string): Canary[] {
   const body = (text: string) => text.replace(/-----[^-]+-----|\s/g, "");
   const other = createPrivateKey(pem).export({ type: "pkcs8", format: "pem" }).toString();
-  // All keys begin alike.
+  // All keys have the same beginning.
   return [
     { name: "the App's key", value: body(pem).slice(60) },
     { name: "the App's key as PKCS #8", value: body(other).slice(120) },
   ];
 }
 
-/** A program of the same user, with one secret in its arguments and another in its environment. */
+/** A process of the same user, with one secret in its arguments and another in its environment. */
 function processBeside(plant: (name: string) => string): ChildProcess {
   const wait = "setInterval(() => {}, 1_000_000)";
   return spawn(process.execPath, ["-e", wait, "--", `--password=${plant("arguments of a process")}`], {

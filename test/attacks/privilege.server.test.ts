@@ -1,11 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AppError } from "../../src/errors.ts";
+import {
+  noOwnIds,
+  proposingReach,
+  pullReach,
+  type Reach,
+  resolvingMutation,
+  resolvingReach,
+  threadsQuery,
+} from "../../src/github/allowlist.ts";
 import { createGitHubClient, type GitHubClient } from "../../src/github/client.ts";
-import { noOwnIds } from "../../src/github/own-ids.ts";
-import { createPacing } from "../../src/github/pacing.ts";
-import type { Reach } from "../../src/github/reach.ts";
-import { proposingReach, pullReach, resolvingReach } from "../../src/github/reaches.ts";
-import { resolvingMutation, threadsQuery } from "../../src/github/thread-documents.ts";
+import { createRateLimiter } from "../../src/github/rate-limit.ts";
 import { finding, finish, numbers, patient, type ToolCall, turn } from "../e2e/conformance-fixture.ts";
 import { type PullOfCase, type SharedApp, startSharedApp } from "../e2e/shared-app.ts";
 import { withAgreeingSceptic } from "../support/agreeing-sceptic.ts";
@@ -16,13 +21,13 @@ import { writePermissions } from "../support/github-double/scenario.ts";
 const place = { owner: "octo-org", repo: "shop", id: 42 };
 const app = { id: 4711, slug: "hunkwise" };
 
-/** A client of GitHub that sends whatever it is told; and what left it. */
+/** A GitHub client that sends any request, and the requests that left it. */
 function clientWith(reach: Reach): { client: GitHubClient; left: string[] } {
   const left: string[] = [];
   const client = createGitHubClient({
     ...{ baseUrl: "https://github.test/api/v3", userAgent: "test", reach },
     token: async () => "ghs_token",
-    pacing: createPacing({ now: () => 0, sleep: async () => {} }),
+    limits: createRateLimiter({ gapMs: 0 })(1),
     fetch: (async (url: URL, { method }: RequestInit) => {
       left.push(`${method} ${url.href}`);
       return Response.json({}, { status: 200 });
@@ -33,7 +38,7 @@ function clientWith(reach: Reach): { client: GitHubClient; left: string[] } {
 
 const ours = { owner: "octo-org", repo: "shop", pull: 7 };
 
-/** Each of them asked for over octokit, as the product asks. */
+/** Requests through octokit, as the product makes them. */
 const hostile: [string, Record<string, unknown>?][] = [
   ...["APPROVE", "REQUEST_CHANGES", "approve", "PENDING", null, ["COMMENT"]].map(
     (event): [string, Record<string, unknown>] => [
@@ -85,18 +90,18 @@ const hostile: [string, Record<string, unknown>?][] = [
   ["GET /search/code?q=password"],
   ["GET /installation/repositories"],
   ["POST /gists", { files: { a: { content: "b" } } }],
-  // Of which the address says nothing that would tie it to this pull request.
+  // Addresses that do not show which pull request they belong to.
   ["PATCH /repos/octo-org/shop/issues/comments/5", { body: "b" }],
   ["DELETE /repos/octo-org/shop/issues/comments/5"],
   ["PATCH /repos/octo-org/shop/pulls/comments/5", { body: "b" }],
   ["DELETE /repos/octo-org/shop/pulls/comments/5"],
   ["PATCH /repos/octo-org/shop/check-runs/5", { status: "completed", conclusion: "success" }],
-  // More than is asked for of what is allowed.
+  // Extra fields in allowed requests.
   ["POST /repos/octo-org/shop/issues/7/comments", { body: "b", labels: ["x"] }],
   ["POST /repos/octo-org/shop/check-runs", { name: "x", head_sha: "a", details_url: "https://evil.test" }],
   ["POST /repos/octo-org/shop/issues/comments/5/reactions", { content: "heart" }],
   ["POST /repos/octo-org/shop/issues/7/comments?_method=delete", { body: "b" }],
-  // Paths that lead elsewhere than they seem to.
+  // Paths that lead to another place than they show.
   ["GET /repos/octo-org/shop/../../user"],
   ["GET /repos/octo-org/shop/../other/contents/secret.txt"],
   ["GET /repos/octo-org/shop/%2e%2e/other/contents/a"],
@@ -114,7 +119,7 @@ const hostile: [string, Record<string, unknown>?][] = [
   ["POST /repos/octo-org/shop/issues/7/../8/comments", { body: "b" }],
   ["POST /repos/octo-org/shop/issues/7%2F..%2F8/comments", { body: "b" }],
   ["POST /repos/octo-org/shop/pulls/7/comments/5%2F..%2F..%2Freviews/replies", { body: "b" }],
-  // GraphQL that nobody wrote here.
+  // GraphQL that is not ours.
   [
     "POST /graphql",
     { query: 'mutation { mergePullRequest(input: { pullRequestId: "P" }) { clientMutationId } }' },
@@ -128,7 +133,7 @@ const hostile: [string, Record<string, unknown>?][] = [
 ];
 
 describe("injected-actions", () => {
-  it("injected-actions: a client that is told to do harm sends nothing of it", async () => {
+  it("injected-actions: a client sends no harmful request", async () => {
     const own = noOwnIds();
     const reaches = [pullReach(place, 7, app, own), resolvingReach(own), proposingReach(place)];
     for (const reach of reaches) {
@@ -145,7 +150,7 @@ describe("injected-actions", () => {
     }
   });
 
-  it("injected-actions: an address of another host is not reached, whatever was to be sent there", async () => {
+  it("injected-actions: an address of another host is not reached with any request", async () => {
     const { client, left } = clientWith({ check() {} });
     for (const url of ["https://evil.test/x", "https://github.test@evil.test/", "http://github.test/"])
       await expect(client.request({ method: "GET", url }), url).rejects.toThrow(/another origin/);
@@ -157,7 +162,7 @@ describe("injected-actions", () => {
     const client = createGitHubClient({
       ...{ baseUrl: "https://github.test", userAgent: "test", reach: pullReach(place, 7, app, noOwnIds()) },
       token: async () => "ghs_token",
-      pacing: createPacing({ now: () => 0, sleep: async () => {} }),
+      limits: createRateLimiter({ gapMs: 0 })(1),
       fetch: (async (url: URL, { method }: RequestInit) => {
         left.push(`${method} ${url.pathname}`);
         return new Response(null, {
@@ -177,7 +182,7 @@ describe("injected-actions", () => {
   });
 });
 
-/** What a model that obeys the pull request calls: tools that there are not, and those that there are, with other targets. */
+/** The calls of a model that obeys the pull request: tools that do not exist, and real ones with other targets. */
 const obeyed: ToolCall[] = [
   { name: "approve_pull_request", arguments: { event: "APPROVE", pull_number: 1 } },
   { name: "submit_review", arguments: { event: "APPROVE", body: "LGTM" } },
@@ -215,7 +220,7 @@ describe("a model that obeys", () => {
     shared = await startSharedApp({ everyRole: withAgreeingSceptic(obey).script });
     const files = { "src/numbers.js": numbers(60) };
     const of = shared.addRepository(files, writePermissions);
-    // What its token could reach, were it not for the token of one repository: more of the same, and another repository.
+    // Targets within reach if the token were not limited to one repository: other pull requests, and another repository.
     const head = { "src/numbers.js": numbers(60, { 24: `const n24 = 0; // ${order}` }) };
     next = of.open(head, { title: "Another" });
     pull = of.open(head, { title: order, body: `${order}\n<!-- ${order} -->` });
@@ -231,7 +236,7 @@ describe("a model that obeys", () => {
   afterAll(() => shared[Symbol.asyncDispose]());
 
   it(
-    "injected-actions: what reaches GitHub are comments on this pull request, and no approval",
+    "injected-actions: sends GitHub only comments on this pull request, and no approval",
     patient,
     async () => {
       const { github } = shared.app;
@@ -243,7 +248,7 @@ describe("a model that obeys", () => {
         `PATCH issues/comments/\\d+`,
         `POST issues/comments/\\d+/reactions`,
         "POST check-runs|PATCH check-runs/\\d+",
-        // Of `/remember` alone.
+        // Only for `/remember`.
         "POST git/refs|PUT contents/.github/hunkwise.yml|POST pulls",
       ];
       const root = `/repos/${fullName(pull.of.repository)}/`;
@@ -274,7 +279,7 @@ describe("a model that obeys", () => {
     },
   );
 
-  it("injected-actions: each token is for one repository and what was asked for, and one that writes code ends with its job", () => {
+  it("injected-actions: gets each token for only one repository and the requested permissions; one that writes code ends with its job", () => {
     const tokens = [...shared.app.github.state.tokens.values()].filter(
       ({ installation }) => installation === pull.of.installation,
     );
@@ -286,7 +291,7 @@ describe("a model that obeys", () => {
     expect(tokens.filter(({ repositories }) => repositories.length !== 1)).toEqual([]);
     expect(tokens.filter(({ repositories }) => repositories.includes(other))).toEqual([]);
     const writing = tokens.filter(isMore);
-    // Of `/remember` and of `/resolve`.
+    // For `/remember` and `/resolve`.
     expect(writing.map(({ permissions, revoked }) => ({ permissions, revoked }))).toEqual(
       Array(2).fill({ permissions: { contents: "write", pull_requests: "write" }, revoked: true }),
     );

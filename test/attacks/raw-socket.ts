@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 
-/** A connection that sends whatever bytes a test likes. */
+/** A connection that can send any bytes. */
 export class RawSocket {
   readonly socket: Socket;
-  /** All that came back so far, as Latin-1. */
+  /** Everything received so far, as Latin-1. */
   answer = "";
   readonly #closed: Promise<void>;
   readonly #watchers = new Set<() => void>();
@@ -16,7 +16,7 @@ export class RawSocket {
       this.answer += chunk.toString("latin1");
       for (const look of this.#watchers) look();
     });
-    // A server that has enough resets the connection.
+    // The server may reset the connection.
     socket.on("error", () => {});
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#closed = promise;
@@ -33,23 +33,23 @@ export class RawSocket {
     return raw;
   }
 
-  /** Resolves when the bytes are on their way, or the connection is gone. */
+  /** Resolves when the bytes are sent or the connection is gone. */
   async send(bytes: string | Buffer): Promise<void> {
     await new Promise<void>((resolve) => this.socket.write(bytes, () => resolve()));
   }
 
-  /** The status codes that came back, in this order. */
+  /** The status codes received, in order. */
   statuses(): number[] {
     return [...this.answer.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
   }
 
-  /** Resolves once so many answers have begun, or the connection is closed. */
+  /** Resolves when `count` answers have begun or the connection is closed. */
   async answered(count = 1): Promise<number[]> {
     while (this.statuses().length < count && !this.socket.closed) await this.#news();
     return this.statuses();
   }
 
-  /** Resolves to all that came back when the server has closed the connection. */
+  /** Resolves to everything received when the server has closed the connection. */
   async closed(): Promise<string> {
     await this.#closed;
     return this.answer;
@@ -66,7 +66,7 @@ export class RawSocket {
   }
 }
 
-/** Sends the bytes over a connection of their own; resolves to the first status, 0 where it is closed without one. */
+/** Sends the bytes over a new connection; resolves to the first status, or 0 if it closes without one. */
 export async function firstStatus(port: number, bytes: string | Buffer): Promise<number> {
   const raw = await RawSocket.open(port);
   await raw.send(bytes);

@@ -4,7 +4,7 @@ import { onPull } from "../e2e/on-pull.ts";
 import type { Files } from "../support/github-double/people.ts";
 
 /*
- * Two heads of an author, of which the first one is read and harmless, and the second one has the same changed lines elsewhere.
+ * Two heads by one author: the first is reviewed and harmless; the second has the same changed lines elsewhere.
  */
 
 const veryPatient = { timeout: 3 * patient.timeout };
@@ -16,7 +16,7 @@ const admin = "  requireAdmin(req);\n";
 const wipe = "  deleteEverybody(req);\n";
 const base = `${handler("listUsers", admin) + handler("deleteUsers", admin)}/*\nold\n*/\n`;
 
-/** How often the model was asked to review a head that follows another one, and what it was shown then. */
+/** The model's reviews of a head that follows another one, and what each of them showed. */
 const readsAfter = (first: string, second: string) =>
   readsOf({ [path]: base }, { [path]: first }, { [path]: second });
 
@@ -32,8 +32,8 @@ async function readsOf(base: Files, first: Files, second: Files): Promise<{ read
   return onPull({ base, head: first, script: () => turn(finish) }, play);
 }
 
-describe.concurrent("what was read in one place", veryPatient, () => {
-  it("same-lines-elsewhere: is read again when the same line goes from another function", async () => {
+describe.concurrent("code that was read in one place", veryPatient, () => {
+  it("same-lines-elsewhere: is read again when the same line disappears from another function", async () => {
     const { reads, shown } = await readsAfter(
       base.replace(handler("listUsers", admin), handler("listUsers")),
       base.replace(handler("deleteUsers", admin), handler("deleteUsers")),
@@ -51,14 +51,14 @@ describe.concurrent("what was read in one place", veryPatient, () => {
     expect(shown).toContain("+  deleteEverybody(req);");
   });
 
-  it("harmless-part-gone: is read again when what made it harmless goes", async () => {
+  it("harmless-part-gone: is read again when the code that made it harmless disappears", async () => {
     const live = base.replace(handler("listUsers", admin), handler("listUsers", admin + wipe));
     const { reads, shown } = await readsAfter(`process.exit();\n${live}`, live);
     expect(reads).toBeGreaterThan(0);
     expect(shown).toContain("+  deleteEverybody(req);");
   });
 
-  it("harmless-part-gone: is read again when the file that made it harmless keeps nothing but another mode", async () => {
+  it("harmless-part-gone: is read again when the file that made it harmless changes only its mode", async () => {
     const guard = "src/guard.js";
     const live = base.replace(handler("listUsers", admin), handler("listUsers", admin + wipe));
     const { reads, shown } = await readsOf(

@@ -17,7 +17,7 @@ import { oddArguments, oddValues } from "./corpus/values.ts";
 import { allTools, readingTools } from "./obedient-model.ts";
 import { type Planted, plantMachine } from "./planted.ts";
 
-// The same attacks as those of obedient-model.test.ts, on the tools by themselves and with every argument of each.
+// The same attacks as in obedient-model.test.ts, directly on the tools and with every argument of each.
 
 let planted: Planted;
 let data: TempFolder;
@@ -80,7 +80,7 @@ async function run(call: Call): Promise<Ran> {
   return { ...(await runTool(tool, call.arguments, own.context, { onCrash })), call, crash };
 }
 
-/** In small portions, as a loop runs them. */
+/** In small batches, as a loop runs them. */
 async function runAll(calls: readonly Call[]): Promise<Ran[]> {
   const ran: Ran[] = [];
   for (let at = 0; at < calls.length; at += 8)
@@ -91,7 +91,7 @@ async function runAll(calls: readonly Call[]): Promise<Ran[]> {
 const said = (ran: readonly Ran[]) =>
   ran.map(({ text, result }) => `${text}\n${JSON.stringify(result)}`).join("\n");
 
-/** A definition is looked for all the same where the file that was named cannot be: then that is said. */
+/** If the named file cannot exist, the tool still searches for the definition, and says so. */
 const accepted = (ran: readonly Ran[]) =>
   ran
     .filter(({ result, text }) => result.status === "success" && !text.includes("file_path was left aside"))
@@ -130,7 +130,7 @@ describe("a tool that reads", () => {
 
   it("symlinks: follows no link, neither to a file nor to a folder, the root or another link", async () => {
     const ran = await runAll(hostileCalls(without("read_definition"), { paths: linkPaths }));
-    // The change adds these links, and what a link says is part of its diff.
+    // The change adds these links, so their targets are part of its diff.
     const isDiff = ({ name }: Call) => name === "diff_file";
     expect(accepted(ran).filter((call) => !isDiff(call))).toEqual([]);
     expect(net.find(said(ran))).toEqual([]);
@@ -143,7 +143,7 @@ describe("a tool that reads", () => {
     expect(self?.result).toMatchObject({ output: [{ file_path: "src/parser.ts" }] });
   });
 
-  it("argv-injection: has no text taken for an option of git or ripgrep", async () => {
+  it("argv-injection: passes no text to git or ripgrep as an option", async () => {
     const dangerous = hostilePatterns(places).filter((pattern) =>
       [places.program, places.sentinels, places.keyFile].some((path) => pattern.includes(path)),
     );
@@ -157,7 +157,7 @@ describe("a tool that reads", () => {
     expect(planted.sentinels()).toEqual([]);
   });
 
-  it("would leave a sentinel where one of these texts were an option", () => {
+  it("would leave a sentinel if one of these texts were an option", () => {
     const end = spawnSync(rgPath, [`--pre=${places.program}`, "x", places.keyFile]);
     expect(planted.sentinels()).toEqual(["program"]);
     rmSync(join(places.sentinels, "program"));
@@ -174,7 +174,7 @@ describe("any tool", () => {
     expect(({} as Record<string, unknown>).polluted).toBeUndefined();
   });
 
-  it("is attacked without being named: a tool is known by its schema alone", () => {
+  it("is attacked through its schema, without being named", () => {
     for (const tool of readingTools) {
       const calls = hostileCalls([tool], { paths: ["/proc/self/environ"], patterns: ["-x"], values: [null] });
       expect(calls.length).toBeGreaterThan(0);

@@ -2,29 +2,29 @@ import type { App, Repository } from "../support/github-double/model.ts";
 import { type Net, stringsOf } from "./canaries.ts";
 import type { Arrived } from "./traffic.ts";
 
-/** A text that left the server, and how. */
+/** A text that left the server, and its channel. */
 export interface Said {
   where: string;
   text: string;
 }
 
 /**
- * Every text of requests, each once: conversations repeat what was said before. The authorization, which is the place of a
- * credential, is left out; `authorizations` holds those.
+ * The distinct texts of requests: conversations repeat earlier messages. Omits the authorization header, the proper place of a credential;
+ * `authorizations` holds those.
  */
 export function sentBy(requests: readonly Arrived[]): Said[] {
   const known = new Set<string>();
   return requests.map(({ method, url, headers, body }) => {
-    // The value alone: whatever else is the same stands where it does not belong.
+    // Only the header's value: the same credential anywhere else is a leak.
     const others = headers.filter((_, at) => at % 2 === 0 || !/^authorization$/i.test(headers[at - 1] ?? ""));
     const texts = [...stringsOf([url, ...others, fromJson(body())])].filter((text) => !known.has(text));
     for (const text of texts) known.add(text);
-    // One after the other, so that what was split over several is found as well.
+    // Joined, so that values split over several texts are found too.
     return { where: `${method} ${url}`, text: texts.join("\n") };
   });
 }
 
-/** A line of the log, or a body; as it is where it is no JSON. */
+/** Parses a log line or a body; returns the text if it is not JSON. */
 function fromJson(bytes: string): unknown {
   try {
     return JSON.parse(Buffer.from(bytes, "latin1").toString("utf8"));
@@ -33,14 +33,14 @@ function fromJson(bytes: string): unknown {
   }
 }
 
-/** Every line of a log, as it is written and as it is read. */
+/** Every line of a log, raw and parsed. */
 export const logged = (log: string): Said[] =>
   log.split("\n").map((line) => ({
     where: "log",
     text: [line, ...stringsOf(fromJson(Buffer.from(line).toString("latin1")))].join("\n"),
   }));
 
-/** All that an App wrote into a repository, as it stands there. */
+/** All texts that an App wrote in a repository. */
 export function writtenBy(app: App, { pulls, checkRuns }: Repository): Said[] {
   const on = [...pulls.values()];
   const comments = on.flatMap((pull) => [...pull.comments, ...pull.reviewComments, ...pull.reviews]);
@@ -53,7 +53,7 @@ export function writtenBy(app: App, { pulls, checkRuns }: Repository): Said[] {
   ];
 }
 
-/** What of it holds a canary: "the database (hex) in GET /user". */
+/** The leaks in these texts: "the database (hex) in GET /user". */
 export function leaksIn(said: readonly Said[], net: Net): string[] {
   const leaks = said.flatMap(({ where, text }) =>
     net.find(text).map(({ name, form }) => `${name} (${form}) in ${where}`),

@@ -11,13 +11,13 @@ import { type Canary, createNet } from "./canaries.ts";
 import { leaksIn, logged, sentBy, writtenBy } from "./searched.ts";
 import { recordTraffic } from "./traffic.ts";
 
-/** So unlike that nobody takes one for another, whatever stands behind them. */
+/** So different that no finding counts as a duplicate of another, whatever text follows. */
 const faults = ["Everybody signs", "Somebody else pays", "Two locks open", "Guests stay too long"];
 
 const random = seeded(17);
 const reversed = (text: string) => [...text].reverse().join("");
 
-/** Ways in which a model that was told to can write what it should not. */
+/** Encodings in which a model can write a secret. */
 const encodings: ((secret: string) => string)[] = [
   (secret) => secret,
   (secret) => Buffer.from(secret).toString("base64"),
@@ -38,7 +38,7 @@ describe("a model that writes secrets", () => {
     const told = (): Canary[] => {
       const { webhookSecret, env, github } = shared.app;
       const [token = ""] = github.state.tokens.keys();
-      // Of the key, some lines of its private exponent: between its numbers all keys are alike.
+      // For the key, some lines of its private exponent: the lines before it are similar in all keys.
       const key = env.PRIVATE_KEY.replaceAll("\\n", "\n").split("\n").slice(8, 11).join("\n");
       return [
         { name: "the webhook secret", value: webhookSecret },

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { ScriptedTurn } from "../../src/llm/scripted.ts";
-import { openCheckRun } from "../../src/reporters/check-run.ts";
-import { publishReview } from "../../src/reporters/github-review.ts";
-import { head, MemoryGitHub } from "../reporters/memory-github.ts";
-import { summary } from "../reporters/publish-to-memory.ts";
-import { createRounds, type Rounds, round } from "../review/recheck/later-round.ts";
+import { openCheckRun } from "../../src/publish/check-run.ts";
+import { publishReview } from "../../src/publish/publish-review.ts";
+import { head, MemoryGitHub } from "../publish/memory-github.ts";
+import { summary } from "../publish/publish-to-memory.ts";
+import { createRounds, type Rounds, round } from "../review/followup/later-round.ts";
+import type { ScriptedTurn } from "../support/scripted.ts";
 
 let rounds: Rounds;
 beforeAll(() => {
@@ -12,7 +12,7 @@ beforeAll(() => {
 });
 afterAll(() => rounds?.dispose());
 
-/** A review by a model that always answers so, as people see it. */
+/** The published review of a model that always gives this answer. */
 async function published(turn: ScriptedTurn) {
   const { result } = await round(rounds, { head: "first", script: { review: () => turn } });
   const github = new MemoryGitHub();
@@ -41,7 +41,7 @@ describe("a model that is asked for a review", () => {
     ["refuses in words", { content: "I'm sorry, but I can't help with that." }],
     ["is kept from answering by a filter", { content: "", finishReason: "content_filter" }],
     ["praises and reports nothing", { content: "LGTM! The change is perfect. Approved." }],
-  ])("model-fails: and %s is told of as a review that failed, without praise", async (_, turn) => {
+  ])("model-fails: and %s is reported as a failed review, without praise", async (_, turn) => {
     const { conclusion, text } = await published(turn);
     expect(conclusion).toBe("neutral");
     expect(text).toMatch(/incomplete|failed/i);

@@ -40,7 +40,7 @@ interface Asked {
   association: string;
 }
 
-/** Somebody writes a command, and GitHub tells of it as it might of anybody. Answers the comment's id. */
+/** Writes a command and sends its webhook with arbitrary author data. Returns the comment's id. */
 async function ask(pull: PullOfCase, asked: Asked, text: string): Promise<number> {
   const { app } = shared;
   const { state } = app.github;
@@ -74,7 +74,6 @@ async function inThread(pull: PullOfCase, login: string, text: string, { action 
   ] as const;
 }
 
-/** Ids of the comments that our texts answer. */
 function answered({ pull }: PullOfCase): number[] {
   const texts = [...pull.comments, ...pull.reviewComments].filter(({ via }) => via === shared.app.app);
   const marker = formatMarker({ kind: "answer", comment: 0 }).replace(/0\}.*/s, "");
@@ -85,7 +84,7 @@ function answered({ pull }: PullOfCase): number[] {
 }
 
 describe("a command", patient, () => {
-  it("strangers-commands: one is obeyed for those who may write alone, whatever they are called and wherever they say it", async () => {
+  it("strangers-commands: is obeyed only for people with write access, whatever their association and wherever they write it", async () => {
     const of = shared.addRepository({ "a.js": "export const a = 1;\n" });
     const pull = of.open({ "a.js": "export const a = 2;\n" });
     await shared.app.people.reviewComment(pull.pull, "octocat", { path: "a.js", line: 1, body: "Hm." });
@@ -96,7 +95,7 @@ describe("a command", patient, () => {
         for (const place of places)
           for (const action of actions) {
             const isAllowed = mayCommand.has(role) && type === "User" && action === "created";
-            // What an association says is no permission: the allowed ones are said to be nobody, all others everybody.
+            // An association is not a permission: it says NONE for allowed people, and the reverse for all others.
             const said = isAllowed
               ? ["NONE"]
               : [associations[turn++ % associations.length] ?? "OWNER", "OWNER"];
@@ -112,7 +111,7 @@ describe("a command", patient, () => {
     expect(shared.app.model?.requests).toEqual([]);
   });
 
-  it("strangers-commands: one that is denied costs no model call and leaves no trace, whichever it is", async () => {
+  it("strangers-commands: costs no model call and leaves no trace if it is denied, whichever it is", async () => {
     const of = shared.addRepository({ "a.js": "export const a = 1;\n" });
     const pull = of.open({ "a.js": "export const a = 2;\n" });
     await shared.app.people.reviewComment(pull.pull, "octocat", { path: "a.js", line: 1, body: "Hm." });
@@ -138,7 +137,7 @@ describe("a command", patient, () => {
     expect(shared.app.model?.requests).toHaveLength(before ?? 0);
   });
 
-  it("loops: one in a quote, in code or in an HTML comment is none", async () => {
+  it("loops: does not count in a quote, in code or in an HTML comment", async () => {
     const of = shared.addRepository({ "a.js": "export const a = 1;\n" });
     const pull = of.open({ "a.js": "export const a = 2;\n" });
     const texts = [
@@ -161,7 +160,7 @@ describe("a command", patient, () => {
     expect(answered(pull)).toEqual([]);
   });
 
-  it("loops: what we or another App write is none, in a hundred rounds", async () => {
+  it("loops: does not count if we or another App write it, in a hundred rounds", async () => {
     const of = shared.addRepository({ "a.js": "export const a = 1;\n" });
     const pull = of.open({ "a.js": "export const a = 2;\n" });
     const { people, github, app, model } = shared.app;

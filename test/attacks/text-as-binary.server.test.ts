@@ -3,7 +3,7 @@ import { finish, numbers, patient, turn } from "../e2e/conformance-fixture.ts";
 import { type SharedApp, startSharedApp } from "../e2e/shared-app.ts";
 
 /*
- * A NUL in the first 8,000 bytes is enough for git to call a file binary, and no diff shows it.
+ * git treats a file with a NUL in its first 8,000 bytes as binary, and no diff shows it.
  */
 
 let shared: SharedApp;

@@ -13,7 +13,7 @@ import { writePermissions } from "../support/github-double/scenario.ts";
 import { below } from "../support/processes.ts";
 import { type Catch, createNet } from "./canaries.ts";
 
-/** Lines of code with a finding in the 24th. */
+/** Code with a finding on line 24. */
 const base = { "src/numbers.js": numbers(60) };
 const head = { "src/numbers.js": numbers(60, { 24: "const n24 = 0;" }) };
 const report = finding({ line: 24, quote: "const n24 = 0;", title: "Wrong" });
@@ -44,7 +44,7 @@ function open(): PullOfCase {
   return of.open(head);
 }
 
-/** What would let somebody in: every token that GitHub gave out so far, and as git sends it. */
+/** Usable credentials: every token that GitHub has issued, plain and as git sends it. */
 function tokens() {
   const values = [...shared.app.github.state.tokens.keys()];
   expect(values.length).toBeGreaterThan(0);
@@ -52,7 +52,7 @@ function tokens() {
 }
 
 const caught = (text: string): Catch[] => createNet(tokens()).find(text);
-/** Those whose text holds one. */
+/** The items whose text contains a token. */
 function holding<T>(all: readonly T[], textOf: (one: T) => string): T[] {
   const net = createNet(tokens());
   return all.filter((one) => net.find(textOf(one)).length > 0);
@@ -64,7 +64,7 @@ interface Running {
   environment: string;
 }
 
-/** Every process of the machine that may be looked into. */
+/** Every process that the test may inspect. */
 function processes(): Running[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -78,13 +78,13 @@ function processes(): Running[] {
     });
 }
 
-/** Those that the server started, and what they started. */
+/** The server's descendants. */
 function ofServer(): Running[] {
   const own = new Set(below(shared.app.server.process.pid).map((one) => Number(one.split(" ")[0])));
   return processes().filter(({ pid }) => own.has(pid));
 }
 
-/** All that the server has written into its folder: mirrors, checkouts and databases. */
+/** All files in the server's data folder: mirrors, checkouts and databases. */
 function written(): { path: string; text: string }[] {
   return readdirSync(shared.app.dataFolder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -93,7 +93,7 @@ function written(): { path: string; text: string }[] {
       try {
         return [{ path, text: readFileSync(path, "latin1") }];
       } catch {
-        // It was put away meanwhile.
+        // It was removed in the meantime.
         return [];
       }
     });
@@ -103,7 +103,7 @@ const filesWithOne = () => holding(written(), ({ text }) => text).map(({ path })
 
 describe.skipIf(process.platform !== "linux")("the token of GitHub", () => {
   it(
-    "token-at-rest: while git fetches it stands in no argument of any process, in no file and in no remote",
+    "token-at-rest: is in no argument of any process, no file and no remote while git fetches",
     patient,
     async () => {
       const pull = open();
@@ -114,7 +114,7 @@ describe.skipIf(process.platform !== "linux")("the token of GitHub", () => {
 
       const fetching = ofServer().filter(({ argv }) => /\bfetch\b/.test(argv));
       expect(fetching.length).toBeGreaterThan(0);
-      // There it has to be, or nothing is proven below.
+      // The environment must hold it, or the checks below prove nothing.
       expect(caught(fetching.map(({ environment }) => environment).join("\n"))).not.toEqual([]);
       expect(holding(processes(), ({ argv }) => argv)).toEqual([]);
       const others = ofServer().filter(({ argv }) => !/^\S*git(?:-remote-https?)?\s|git-core/.test(argv));
@@ -131,7 +131,7 @@ describe.skipIf(process.platform !== "linux")("the token of GitHub", () => {
   );
 
   it(
-    "token-at-rest: the review process has none in its environment and its arguments, nor any other secret",
+    "token-at-rest: is not in the environment or arguments of the review process, nor is any other secret",
     patient,
     async () => {
       const pull = open();
@@ -152,7 +152,7 @@ describe.skipIf(process.platform !== "linux")("the token of GitHub", () => {
   );
 
   it(
-    "token-at-rest: after reviews, commands and fetches that fail it is in no log, no database, no file and no text",
+    "token-at-rest: is in no log, database, file or text after reviews, commands and failed fetches",
     patient,
     async () => {
       const pull = open();
@@ -184,7 +184,7 @@ describe.skipIf(process.platform !== "linux")("the token of GitHub", () => {
   );
 });
 
-it("token-at-rest: an error of a fetch or of a request holds none, however deep one looks", async () => {
+it("token-at-rest: an error of a fetch or of a request contains no token at any depth", async () => {
   const { github, app, privateKey, webhookSecret, installation } = shared.app;
   const place = { host: github.host, protocol: "http", apiUrl: github.apiUrl, webUrl: github.url } as const;
   const probot = createProbot({ id: app.id, privateKey, webhookSecret }, place, createLogger("silent"));
@@ -194,6 +194,6 @@ it("token-at-rest: an error of a fetch or of a request holds none, however deep 
   );
   expect(error).toMatchObject({ code: "github_invalid" });
   const shown = inspect(error, { depth: 10, showHidden: true });
-  // The App's own, which begins every request for a token.
+  // The App's own token, which every request for a token starts with.
   expect(shown).not.toMatch(/eyJ|bearer /i);
 });

@@ -2,13 +2,13 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { IncomingMessage } from "node:http";
 import { gunzipSync } from "node:zlib";
 
-/** A request that arrived at a server of this process, whichever it was. */
+/** A request to any server of this process. */
 export interface Arrived {
   method: string;
   url: string;
-  /** Names and values in turn, as they came over the wire. */
+  /** Alternating names and values, as received. */
   headers: readonly string[];
-  /** The value of its authorization header, which stands in `headers` too. */
+  /** The value of the authorization header, which is also in `headers`. */
   authorization: string;
   body(): string;
 }
@@ -17,7 +17,7 @@ export interface Traffic extends Disposable {
   arrived: Arrived[];
 }
 
-/** Records all that any HTTP server of this process is sent: the simulated GitHub, its git, and the model's endpoint. */
+/** Records all requests to HTTP servers of this process: the simulated GitHub, its git, and the model's endpoint. */
 export function recordTraffic(): Traffic {
   const arrived: Arrived[] = [];
   const note = (message: unknown) =>
@@ -32,7 +32,7 @@ export function recordTraffic(): Traffic {
 function listenTo(request: IncomingMessage): Arrived {
   const chunks: Buffer[] = [];
   const push = request.push.bind(request);
-  // The parser hands over each piece of the body here: reading along in any other way would take it from the server.
+  // The parser delivers each piece of the body here; reading in any other way would take it from the server.
   request.push = (chunk: Buffer | null, encoding) => {
     if (chunk !== null) chunks.push(chunk);
     return push(chunk, encoding);

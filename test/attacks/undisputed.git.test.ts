@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
-import type { ScriptedTurn } from "../../src/llm/scripted.ts";
-import type { EarlierFinding } from "../../src/review/review-input.ts";
+import type { PriorFinding } from "../../src/review/review-input.ts";
 import {
   comment,
   confirms,
@@ -11,11 +10,12 @@ import {
   reports,
   round,
   textOf,
-} from "../review/recheck/later-round.ts";
+} from "../review/followup/later-round.ts";
 import { GitRepo } from "../support/git-repo.ts";
+import type { ScriptedTurn } from "../support/scripted.ts";
 import { openRepository } from "../tools/context.ts";
 
-/** Turns the order of what follows around, so that code looks like a comment; and says something that nobody sees. */
+/** Reverses the order of the following text, so that code looks like a comment; and adds invisible text. */
 const hidden: Record<number, string> = {
   3: "export const n3 = 3; // \u202E } \u2066 if (isAdmin)",
   6: "export const n6 = 6; // \u{E0041}\u{E0042}\u{E0043}",
@@ -39,8 +39,8 @@ afterAll(async () => {
   repo.dispose();
 });
 
-/** Of something else, on the first of the lines. */
-const dismissed: EarlierFinding = comment({
+/** A comment about something else on the first of these lines. */
+const dismissed: PriorFinding = comment({
   ...{ path: "a.ts", line: 3, original_line: 3, symbol: null, code: null, state: "dismissed" },
   ...{
     severity: "critical",
@@ -51,7 +51,7 @@ const dismissed: EarlierFinding = comment({
 });
 const other = finding({ path: "a.ts", line: 3, quote: hidden[3], title: "Carts go below zero" });
 
-/** What is told, by line and source, where the model says of every pair that it is one. */
+/** The findings reported, by line and source, if the model says that every pair describes one problem. */
 async function told(compare: (pairs: object[]) => ScriptedTurn | Error, verify = () => confirms()) {
   const { result, asked } = await round(rounds, {
     head: "first",
@@ -81,20 +81,20 @@ const refutes = (): ScriptedTurn => ({
 const all = ["3 hidden-characters", "6 hidden-characters"];
 
 describe("characters that hide code, on lines and beside lines whose comment a person dismissed", () => {
-  it("invisible-characters: are told though a model says that the comment told of them, each of them", async () => {
+  it("invisible-characters: are each reported although a model says that the comment already reports them", async () => {
     expect(await told((pairs) => names(...pairs))).toEqual({ asked: 1, told: all });
   });
 
-  it("invisible-characters: are told though a model refutes whatever it is shown", async () => {
+  it("invisible-characters: are reported although a model refutes everything", async () => {
     expect((await told(() => names(), refutes)).told).toEqual(all);
   });
 
-  it("invisible-characters: are told though no model says anything", async () => {
+  it("invisible-characters: are reported although no model answers", async () => {
     const fails = await told(() => new AppError("model_failed", "no answer"));
     expect(fails.told).toEqual(all);
   });
 
-  it("are told beside what a model found there, where it says that this is another problem", async () => {
+  it("are reported beside a model's finding there, if the model says that it is another problem", async () => {
     const { told: both } = await told(() => names());
     expect(both.toSorted()).toEqual(["3 hidden-characters", "3 model", "6 hidden-characters"]);
   });

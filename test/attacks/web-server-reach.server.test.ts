@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(async () => expect(await attacked.stop()).toBe(0));
 
-const stillServes = async () => expect(await firstStatus(port, delivery())).toBe(200);
+const stillServes = async () => expect(await firstStatus(port, delivery())).toBe(202);
 
 describe("an address", () => {
   it.each([
@@ -50,7 +50,7 @@ describe("an address", () => {
   });
 
   it.each(["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND", "MKCOL"])(
-    "of the webhooks takes no %s",
+    "of the webhooks does not accept %s",
     async (method) => {
       const raw = await RawSocket.open(port);
       await raw.send(headOf(webhooks, { "x-canary": "canary-in-a-header", connection: "close" }, method));
@@ -60,7 +60,7 @@ describe("an address", () => {
     },
   );
 
-  it("is none to be connected to, nor an upgrade", async () => {
+  it("accepts neither CONNECT nor an upgrade", async () => {
     expect(await firstStatus(port, "CONNECT 127.0.0.1:22 HTTP/1.1\r\nhost: x\r\n\r\n")).toBe(0);
     const upgrade = { connection: "Upgrade", upgrade: "websocket", "sec-websocket-version": 13 };
     expect(await firstStatus(port, headOf(webhooks, upgrade, "GET"))).toBe(405);
@@ -68,11 +68,11 @@ describe("an address", () => {
 });
 
 describe("a connection", () => {
-  it("has its requests answered in their order, and a body is no request", async () => {
+  it("gets its answers in the order of its requests, and a body is not a request", async () => {
     const raw = await RawSocket.open(port);
     const smuggled = headOf("/nowhere", { "content-length": health.length }) + health;
     await raw.send(health + delivery() + smuggled + headOf(webhooks, {}, "GET") + health);
-    expect(await raw.answered(5)).toEqual([200, 200, 404, 405, 200]);
+    expect(await raw.answered(5)).toEqual([200, 202, 404, 405, 200]);
     raw.end();
   });
 
@@ -89,7 +89,7 @@ describe("a connection", () => {
     await stillServes();
   });
 
-  it("ends the one that has waited longest for a request, where a thousand are open", async () => {
+  it("ends if it has waited longest for a request and a thousand are open", async () => {
     const open: RawSocket[] = [];
     for (let n = 0; n < 1_020; n++) open.push(await RawSocket.open(port));
     await Promise.all(open.slice(0, 20).map((raw) => raw.closed()));
@@ -116,7 +116,7 @@ describe("a connection", () => {
     const drip = setInterval(() => {
       for (const { socket } of slow) if (socket.writable) socket.write("a");
     }, 500);
-    /** Comes back whenever it is thrown out. */
+    /** Reconnects whenever the server drops it. */
     const hold = async (beginning: string) => {
       while (!isOver) {
         const raw = await RawSocket.open(port).catch(() => null);
@@ -145,8 +145,8 @@ describe("a connection", () => {
   });
 });
 
-describe("what is for others", () => {
-  it("is not there: no set-up page where there is an App, whoever asks and however", async () => {
+describe("a page or port for others", () => {
+  it("is not there: no set-up page if there is an App, for any request", async () => {
     for (const path of [
       "/probot",
       "/probot/setup",
@@ -164,7 +164,7 @@ describe("what is for others", () => {
       }
   });
 
-  it("is there no longer once the App is set up, in the same process, and shows itself in nobody's frame", async () => {
+  it("is gone in the same process as soon as the App is set up, and never appears in a frame", async () => {
     const created = {
       id: 41,
       pem: privateKey,
@@ -206,15 +206,15 @@ describe("what is for others", () => {
     await forge.close();
   });
 
-  it("is listened for on this machine alone, where it is for its operator", () => {
+  it("is open only to this machine if it is for the operator", () => {
     const own = /"metricsPort":(\d+)/.exec(attacked.server.log())?.[1];
     expect(addressesOf(Number(own))).toEqual(["0100007F"]);
-    // The web server's own port, which `HOST` opened to all.
+    // The web server's own port, which `HOST` opens to all addresses.
     expect(addressesOf(port)).toEqual(["00000000"]);
   });
 });
 
-/** A server process from its first line on. `seen` resolves to what a pattern's group finds in its log, rejects when it ended. */
+/** A server process from its start. `seen` resolves to the pattern's group in its log, and rejects if the process ended. */
 function serving(env: Record<string, string>) {
   let log = "";
   let stop = () => {};
@@ -242,7 +242,7 @@ function serving(env: Record<string, string>) {
   return { ended, seen, stop: () => stop() };
 }
 
-/** On which addresses somebody of this machine listens on a port, as Linux writes them. */
+/** The addresses on which this machine listens on a port, in Linux notation. */
 function addressesOf(wanted: number): string[] {
   const hex = wanted.toString(16).toUpperCase().padStart(4, "0");
   const sockets = ["/proc/net/tcp", "/proc/net/tcp6"].flatMap((file) =>

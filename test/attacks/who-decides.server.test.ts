@@ -6,8 +6,8 @@ import { otherApp } from "../support/github-double/around.ts";
 import { seeded } from "../support/seeded.ts";
 
 /*
- * Who decides what becomes of a finding: mona opened the pull request from her fork and may only read, as eve, who has nothing to do
- * with it. carol may write.
+ * Who decides about a finding: mona opened the pull request from her fork and has only read access; so has eve, who has no relation to it.
+ * carol has write access.
  */
 
 const long = process.env.HUNKWISE_LONG === "1";
@@ -23,7 +23,7 @@ const base = {
     "check: { fail: true }\nreview: { ignore_titles: [wip], base_branches: ['case-*'] }\n",
 };
 
-/** The file with the fault in a line. */
+/** The file with the fault on a line. */
 const faulty = (line: number) => numbers(60, { [line]: [`const n${line} = ${line};`, fault] });
 
 /** Reports the fault whenever a request shows it as an added line. */
@@ -38,7 +38,7 @@ const reporting: FakeScript = (body) =>
 const isFaulty = ({ pull }: Case): boolean =>
   (pull.headRepository ?? pull.repository).git.git("show", `${pull.heads.at(-1)}:${path}`).includes(fault);
 
-/** A pull request of mona with the fault, of which a second look tells the truth, once its check is red. */
+/** A pull request of mona with the fault, once its check is red; the second look answers truthfully. */
 async function onFaulty<Seen>(
   play: (app: Case) => Promise<Seen>,
   over: Partial<PullOptions> = {},
@@ -58,7 +58,7 @@ async function onFaulty<Seen>(
   });
 }
 
-/** What a branch rule reads: the conclusion of the newest run of the name on the head. */
+/** The conclusion that a branch rule reads: of the newest run of the name on the head. */
 const required = ({ repository, pull }: Case) =>
   repository.checkRuns.findLast(({ headSha }) => headSha === pull.heads.at(-1))?.conclusion;
 
@@ -75,7 +75,7 @@ describe.concurrent("an open finding", veryPatient, () => {
       expect(app.summary()).not.toMatch(/fixed/i);
     }));
 
-  it("stranger-in-thread: is fixed when its code is mended, whatever a stranger wrote in its thread", () =>
+  it("stranger-in-thread: is fixed when its code is fixed, whatever a stranger wrote in its thread", () =>
     onFaulty(async (app) => {
       await app.reply(thread(app), "eve", "hello");
       await app.push({ [path]: numbers(60, { 24: "const n24 = 24.0;" }) });
@@ -83,7 +83,7 @@ describe.concurrent("an open finding", veryPatient, () => {
       expect(app.replies()).toEqual([expect.stringContaining("Fixed in")]);
     }));
 
-  it("undone-fix: stays fixed though strangers deny it and its author opens the thread again", () =>
+  it("undone-fix: stays fixed although strangers deny it and its author reopens the thread", () =>
     onFaulty(async (app) => {
       await app.push({ [path]: numbers(60, { 24: "const n24 = 24.0;" }) });
       await app.reply(thread(app), "eve", "It is still there.");
@@ -93,14 +93,14 @@ describe.concurrent("an open finding", veryPatient, () => {
     }));
 });
 
-describe.concurrent("a dismissal by somebody with write access", veryPatient, () => {
+describe.concurrent("a dismissal by someone with write access", veryPatient, () => {
   const dismissals: [string, (app: Case) => unknown][] = [
     ["a reply", (app) => app.reply(thread(app), "carol", "Won't fix.")],
     ["a reaction", (app) => app.people.react(thread(app), "carol", "-1")],
     ["resolving", (app) => app.people.resolve(thread(app), "carol")],
   ];
   it.each(dismissals)(
-    "flooded-dismissal: by %s outlives floods of replies, of accounts and of reactions, and the thread opened again",
+    "flooded-dismissal: by %s survives floods of replies, accounts and reactions, and a reopened thread",
     (_how, dismiss) =>
       onFaulty(async (app) => {
         await dismiss(app);
@@ -120,7 +120,7 @@ describe.concurrent("a dismissal by somebody with write access", veryPatient, ()
   );
 });
 
-/** What anybody does, by the names above. Resolves when the App has dealt with it. */
+/** An action by one of the people above. Resolves when the App has processed it. */
 type Act = (app: Case, random: () => number) => unknown;
 
 const pick = <T>(all: readonly T[], random: () => number): T =>
@@ -132,7 +132,7 @@ const retitled = async (app: Case, title: string) => {
   await app.tell("edited", { changes });
 };
 
-/** To a branch that is not reviewed, or back from there. */
+/** Retargets to a branch that is not reviewed, or back. */
 const retargeted = async (app: Case) => {
   const { git, defaultBranch } = app.repository;
   const from = app.pull.baseRef;
@@ -141,7 +141,7 @@ const retargeted = async (app: Case) => {
   await app.tell("edited", { changes: { base: { ref: { from }, sha: { from: app.pull.baseSha } } } });
 };
 
-/** As an admin does, whose rename is no word on any finding; GitHub has the open pull requests follow. */
+/** A rename by an admin, which decides about no finding; GitHub retargets the open pull requests. */
 const baseRenamed = async (app: Case) => {
   const { people, repository, pull } = app;
   const from = repository.defaultBranch;
@@ -151,7 +151,7 @@ const baseRenamed = async (app: Case) => {
     await app.tell("edited", { changes }, one);
 };
 
-/** GitHub closes the pull request, and lets its author open it again once the branch has its old name. */
+/** GitHub closes the pull request; its author can reopen it when the branch has its old name again. */
 const headRenamed = async (app: Case) => {
   const { people, repository, pull } = app;
   const of = pull.headRepository ?? repository;
@@ -163,7 +163,7 @@ const headRenamed = async (app: Case) => {
   await app.send("reopened");
 };
 
-/** Eve opens a pull request of mona's commit, which nobody reviews, or closes the one that she has. */
+/** Eve opens an unreviewed pull request for mona's commit, or closes the one that she has. */
 const covered = async (app: Case, random: () => number) => {
   const { people, pull, repository } = app;
   const hers = [...repository.pulls.values()].find(
@@ -182,7 +182,7 @@ const covered = async (app: Case, random: () => number) => {
   await app.tell("opened", {}, opened);
 };
 
-/** Of people who may decide nothing, or do not decide anything by it. */
+/** Actions of people without the right to decide, and actions that decide nothing. */
 const powerless: Record<string, Act> = {
   "mona pushes elsewhere": (app, random) => elsewhere(app, 1 + Math.floor(random() * 50)),
   "mona moves the line": (app, random) => app.push({ [path]: faulty(10 + Math.floor(random() * 40)) }),
@@ -234,11 +234,11 @@ const decisions: Record<string, Act> = {
   "carol has it resolved": (app) => app.comment("carol", "/resolve"),
 };
 
-describe.concurrent("whatever people do who may decide nothing", veryPatient, () => {
+describe.concurrent("whatever people without the right to decide do", veryPatient, () => {
   const plays = long ? 60 : 2;
   const acts = long ? 12 : 6;
   it.each(Array.from({ length: plays }, (_, seed) => seed))(
-    "a fault in the head never passes before somebody with write access dismissed it, and always after: play %i",
+    "a fault in the head passes only after someone with write access has dismissed it, and then always: play %i",
     (seed) =>
       onFaulty(async (app) => {
         const random = seeded(900 + seed);
@@ -271,7 +271,7 @@ describe.concurrent("whatever people do who may decide nothing", veryPatient, ()
   );
 });
 
-describe.concurrent("a branch that gets another name", veryPatient, () => {
+describe.concurrent("a branch that is renamed", veryPatient, () => {
   it.each([
     ["the base branch", [baseRenamed, baseRenamed]],
     ["the head branch", [headRenamed]],

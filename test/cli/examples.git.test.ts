@@ -2,8 +2,9 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import examples from "@octokit/webhooks-examples" with { type: "json" };
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { commands } from "../../src/cli/commands.ts";
+import { commands } from "../../src/cli/program.ts";
 import { GitRepo, TempFolder } from "../support/git-repo.ts";
+import { runHere } from "../support/run-program.ts";
 import { installed, runInShell } from "../support/shell.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -60,10 +61,15 @@ const filledIn = (line: string) =>
     .replaceAll("~/src/shop", shop)
     .replaceAll("../my-project", shop);
 
-const ofHelp = async () =>
-  (await Promise.all(commands.map(async ({ load }) => (await load()).examples)))
-    .flat()
-    .map(({ command }) => command);
+async function ofHelp(): Promise<string[]> {
+  const lines: string[] = [];
+  for (const { name } of commands) {
+    const { stdout } = await runHere([name, "--help"]);
+    const examples = stdout.slice(stdout.indexOf("\nExamples:")).matchAll(/^ {2}(?!#)(.*hunkwise .*)$/gm);
+    lines.push(...[...examples].map(([, line = ""]) => line));
+  }
+  return lines;
+}
 
 /** Lines of shell blocks that start with the program, and calls of it that stand in a sentence with an option. */
 function ofDocuments(): string[] {

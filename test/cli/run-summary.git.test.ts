@@ -1,10 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { TrajectoryEntry } from "../../src/agent/trajectory.ts";
+import { renderRun } from "../../src/cli/commands/runs.ts";
 import { figuresOf } from "../../src/cli/run-sources.ts";
 import { summaryOf } from "../../src/cli/run-summary.ts";
-import { renderRun } from "../../src/cli/runs.ts";
-import { createStyle } from "../../src/reporters/terminal-style.ts";
-import { columns } from "../../src/reporters/terminal-wrap.ts";
+import { columns, createStyle } from "../../src/reporters/terminal-style.ts";
 import type { AnswerResult } from "../../src/review/answer/answer-input.ts";
 import type { FixResult } from "../../src/review/fix/fix-input.ts";
 import { sampleResult } from "../reporters/sample-result.ts";

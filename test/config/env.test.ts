@@ -3,16 +3,16 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { leftBehind } from "../../src/config/data-folder.ts";
 import {
   ciTargetBranch,
-  givenColumns,
   inspectEnv,
   rawEnv,
   readEnv,
   readLocalEnv,
   secretsOf,
 } from "../../src/config/env.ts";
+import { leftBehind } from "../../src/config/folders.ts";
+import { givenColumns } from "../../src/config/process-env.ts";
 import { readServerEnv, storeApp } from "../../src/config/server-env.ts";
 import { environmentDocs, type RawEnv } from "../../src/config/variables.ts";
 import { AppError } from "../../src/errors.ts";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { checkNested, loadRepoConfig, withNested } from "../../src/config/load-config.ts";
 import { defaultRepoConfig, minimumSeverityAt, RepoConfig } from "../../src/config/repo-config.ts";
 import { createPrivacy } from "../../src/diff/filter.ts";
-import { createPathMatcher } from "../../src/diff/path-matcher.ts";
+import { createPathMatcher } from "../../src/diff/paths.ts";
 import { AppError } from "../../src/errors.ts";
 
 interface Entry {

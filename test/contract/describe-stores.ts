@@ -1,7 +1,6 @@
 import { describe } from "vitest";
 import { describeFairness } from "./fairness.ts";
 import { describeNotes } from "./notes.ts";
-import { describePace } from "./pace.ts";
 import { describeProcesses } from "./processes.ts";
 import { describeQueue } from "./queue.ts";
 import { describeRecovery } from "./recovery.ts";
@@ -10,7 +9,7 @@ import { describeSpending } from "./spending.ts";
 import type { StoresUnderTest } from "./stores.ts";
 import { describeTally } from "./tally.ts";
 
-/** All that the stores hold to, whichever database they are in. */
+/** The contract of the stores, in every database. */
 export function describeStores(where: string, create: () => StoresUnderTest): void {
   describeQueue(`the queue ${where}`, create);
   describe(`fairness of the queue ${where}`, () => describeFairness(create));
@@ -18,7 +17,6 @@ export function describeStores(where: string, create: () => StoresUnderTest): vo
   describe(`processes on the queue ${where}`, () => describeProcesses(create));
   describe(`what is on record of runs ${where}`, () => describeRuns(create));
   describeSpending(`spending ${where}`, create);
-  describe(`pacing ${where}`, () => describePace(create));
   describe(`a tally ${where}`, () => describeTally(create));
   describe(`notes ${where}`, () => describeNotes(create));
 }

@@ -5,10 +5,10 @@ import type { Queue } from "../../src/queue/queue.ts";
 import { leaseMs, reviewJob } from "./jobs.ts";
 import type { StoresUnderTest } from "./stores.ts";
 
-/** A job of an installation; `key` is a pull request of it. */
+/** A job of an installation; `key` identifies one of its pull requests. */
 function jobOf(installation: number, key: number, priority = 0): NewJob {
   const { task, ...rest } = reviewJob(key, {
-    serialKey: `${installation}#${key}`,
+    concurrencyKey: `${installation}#${key}`,
     coalesce: false,
     priority,
   });
@@ -17,7 +17,7 @@ function jobOf(installation: number, key: number, priority = 0): NewJob {
 const installationOf = (job: ClaimedJob | undefined) =>
   job && "repository" in job.task ? job.task.repository.installation : undefined;
 
-/** Whose job comes next, where several installations wait. */
+/** Which installation's job is next, if several wait. */
 export function describeFairness(create: () => StoresUnderTest): void {
   let underTest: StoresUnderTest;
   const opened: Queue[] = [];
@@ -142,7 +142,7 @@ export function describeFairness(create: () => StoresUnderTest): void {
           if (isOurs) slow.settle(job.id, one.do, time);
         }
       }
-      // What is left belongs to no later sequence.
+      // Removes jobs that would affect the next sequence.
       for (let n = 10; n < 14; n++) await empty(queue, run * 10 + n - 10);
     });
     await fc.assert(property, { numRuns: 25 });
@@ -169,7 +169,7 @@ interface SlowJob {
   leaseUntil: number | null;
 }
 
-/** The same promises without a database: every rule looks at every job. */
+/** A reference implementation without a database: every rule checks every job. */
 class SlowQueue {
   #jobs: SlowJob[] = [];
   readonly #limit: number;
@@ -180,10 +180,10 @@ class SlowQueue {
     this.#limit = limit;
   }
 
-  add(id: string, { serialKey, priority, task }: NewJob): void {
+  add(id: string, { concurrencyKey, priority, task }: NewJob): void {
     const installation = "repository" in task ? task.repository.installation : 0;
     const fresh = { attempts: 0, fence: 0, leaseUntil: null };
-    this.#jobs.push({ id, key: serialKey, installation, priority, seq: this.#seq++, ...fresh });
+    this.#jobs.push({ id, key: concurrencyKey, installation, priority, seq: this.#seq++, ...fresh });
   }
 
   claim(now: number): string | undefined {

@@ -3,7 +3,7 @@ import type { Delivery } from "../../src/queue/queue.ts";
 
 export const leaseMs = 30_000;
 
-/** A review job of a pull request, as an event makes it. */
+/** A review job of a pull request, as an event creates it. */
 export function reviewJob(pull: number, changes: Partial<NewJob> & { headSha?: string } = {}): NewJob {
   const { headSha = "a".repeat(40), ...rest } = changes;
   return {
@@ -19,14 +19,14 @@ export function reviewJob(pull: number, changes: Partial<NewJob> & { headSha?: s
       commentId: null,
       requestedBy: null,
     },
-    serialKey: `7#${pull}`,
+    concurrencyKey: `7#${pull}`,
     coalesce: true,
     priority: 0,
     ...rest,
   };
 }
 
-/** A job as a comment makes it. */
+/** A job as a comment creates it. */
 export function commandJob(pull: number, commentId: number): NewJob {
   const job = reviewJob(pull, { coalesce: false, priority: 10 });
   const asked = { headSha: null, trigger: `comment:${commentId}`, commentId, requestedBy: "ada" };

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import type { Stores } from "../../src/queue/stores.ts";
 import type { StoresUnderTest } from "./stores.ts";
 
-/** What is noted is there for every process, until it is removed or old. */
+/** Notes are visible to every process until they are removed or expire. */
 export function describeNotes(create: () => StoresUnderTest): void {
   let underTest: StoresUnderTest;
   let stores: Stores;

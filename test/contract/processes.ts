@@ -4,16 +4,16 @@ import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { Stores } from "../../src/queue/stores.ts";
-import { isDeadWorker } from "../../src/queue/worker-name.ts";
+import { isDeadWorker } from "../../src/queue/worker.ts";
 import { commandJob, reviewJob } from "./jobs.ts";
 import type { StoresUnderTest } from "./stores.ts";
 
 const modules = {
-  stores: import.meta.resolve("../../src/queue/open-stores.ts"),
-  names: import.meta.resolve("../../src/queue/worker-name.ts"),
+  stores: import.meta.resolve("../../src/queue/stores.ts"),
+  names: import.meta.resolve("../../src/queue/worker.ts"),
 };
 
-/** What several processes do to one queue. */
+/** Several processes on one queue. */
 export function describeProcesses(create: () => StoresUnderTest): void {
   let underTest: StoresUnderTest;
   let stores: Stores;
@@ -28,7 +28,7 @@ export function describeProcesses(create: () => StoresUnderTest): void {
     await underTest.remove();
   });
 
-  /** Runs a module text with a queue at hand in another process, and gives its lines. */
+  /** Runs module source with a queue in another process, and returns its output lines. */
   async function inOtherProcess(script: string) {
     const source = `import { openStores } from ${JSON.stringify(modules.stores)};
       import { ownWorkerName } from ${JSON.stringify(modules.names)};

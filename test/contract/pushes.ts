@@ -5,12 +5,13 @@ import type { Queue } from "../../src/queue/queue.ts";
 import { commandJob, delivery, leaseMs, reviewJob } from "./jobs.ts";
 import type { StoresUnderTest } from "./stores.ts";
 
-const quietMs = 10_000;
+const debounceMs = 10_000;
 export const head = (n: number) => String(n).padStart(40, "0");
-/** A job as a push makes it. */
-export const pushJob = (n: number, quiet = quietMs) => reviewJob(1, { headSha: head(n), quietMs: quiet });
+/** A job as a push creates it. */
+export const pushJob = (n: number, quiet = debounceMs) =>
+  reviewJob(1, { headSha: head(n), debounceMs: quiet });
 
-/** What a queue does with jobs that replace each other: when the last one runs, and what the running one hears of it. */
+/** Jobs that replace each other: when the last one runs, and what the running one learns about it. */
 export function describePushes(create: () => StoresUnderTest): void {
   let underTest: StoresUnderTest;
   let queue: Queue;
@@ -37,7 +38,7 @@ export function describePushes(create: () => StoresUnderTest): void {
     if (!job) throw new Error("no job to claim");
     return job;
   }
-  /** In how many milliseconds the next job can be claimed, found by trying each second; it is done then. */
+  /** Milliseconds until the next job can be claimed, in steps of a second; the job is then completed. */
   async function dueIn(): Promise<number> {
     const from = time;
     let job = await claim();
@@ -81,7 +82,7 @@ export function describePushes(create: () => StoresUnderTest): void {
     it("begins for a job that could have run already when it joins a push", async () => {
       await queue.enqueue(reviewJob(1));
       await queue.enqueue(pushJob(2));
-      expect(await dueIn()).toBe(quietMs);
+      expect(await dueIn()).toBe(debounceMs);
     });
 
     it("of none holds nothing back", async () => {
@@ -92,7 +93,7 @@ export function describePushes(create: () => StoresUnderTest): void {
 
     it("leaves commands and other pull requests alone", async () => {
       await queue.enqueue(pushJob(1));
-      await queue.enqueue({ ...commandJob(1, 5), quietMs });
+      await queue.enqueue({ ...commandJob(1, 5), debounceMs });
       await queue.enqueue(reviewJob(2));
       expect([await claimed(), await claimed()]).toMatchObject([
         { task: { commentId: 5 } },
@@ -102,18 +103,18 @@ export function describePushes(create: () => StoresUnderTest): void {
 
     it("takes the place of a back-off, and counts from the push on", async () => {
       await queue.enqueue(pushJob(1));
-      time += quietMs;
+      time += debounceMs;
       await queue.release(await claimed(), 300_000, "model is down");
       time += 100_000;
       await queue.enqueue(pushJob(2));
       time += 5_000;
       await queue.enqueue(pushJob(3));
-      expect(await dueIn()).toBe(quietMs);
+      expect(await dueIn()).toBe(debounceMs);
     });
 
     it.each([
       ["its own delay", 25_000, 25_000],
-      ["the newer one's quiet time", 0, quietMs - 1_000],
+      ["the newer one's quiet time", 0, debounceMs - 1_000],
     ])(
       "of the newer one holds for a job that is given back: it waits for the longer, %s",
       async (_, delay, due) => {
@@ -130,16 +131,16 @@ export function describePushes(create: () => StoresUnderTest): void {
       let pull = 100;
       const gaps = fc.array(fc.integer({ min: 0, max: 15 }), { maxLength: 12 });
       const property = fc.asyncProperty(gaps, async (seconds) => {
-        const push = () => reviewJob(pull, { quietMs });
+        const push = () => reviewJob(pull, { debounceMs });
         pull++;
         const first = time;
-        let due = first + quietMs;
+        let due = first + debounceMs;
         await queue.enqueue(push());
         for (const gap of seconds) {
           if (time + gap * 1_000 >= due) break;
           time += gap * 1_000;
           await queue.enqueue(push());
-          due = Math.max(time, Math.min(time + quietMs, first + 6 * quietMs));
+          due = Math.max(time, Math.min(time + debounceMs, first + 6 * debounceMs));
         }
         const pushed = time;
         expect(await dueIn()).toBe(due - pushed);
@@ -186,8 +187,8 @@ export function describePushes(create: () => StoresUnderTest): void {
     it("gives way once to a command that is given back for it, and not a second time", async () => {
       const command = await running(commandJob(1, 5));
       await queue.enqueue(pushJob(2));
-      await queue.release(command, quietMs, "superseded", { countAttempt: false });
-      time += quietMs;
+      await queue.release(command, debounceMs, "superseded", { countAttempt: false });
+      time += debounceMs;
       const again = await claimed();
       expect(again).toMatchObject({ id: command.id, attempt: 1 });
       expect(await queue.newer(again)).toBeUndefined();
@@ -199,9 +200,9 @@ export function describePushes(create: () => StoresUnderTest): void {
       for (let n = 1; n <= 20; n++) {
         const command = n === 1 ? await running(commandJob(1, 5)) : await claimed();
         await queue.enqueue(pushJob(n));
-        expect(await queue.newer(command)).toEqual({ head: head(n), dueInMs: quietMs });
-        await queue.release(command, quietMs, "superseded", { countAttempt: false });
-        time += quietMs;
+        expect(await queue.newer(command)).toEqual({ head: head(n), dueInMs: debounceMs });
+        await queue.release(command, debounceMs, "superseded", { countAttempt: false });
+        time += debounceMs;
       }
     });
 

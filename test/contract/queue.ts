@@ -16,7 +16,7 @@ const entry = (turn: number): TrajectoryEntry => ({
 });
 const headOf = (job: ClaimedJob | undefined) => job?.task.headSha;
 
-/** One suite of behaviour that every implementation of Queue passes. */
+/** The contract of every implementation of Queue. */
 export function describeQueue(name: string, create: () => StoresUnderTest): void {
   describe(name, () => {
     let underTest: StoresUnderTest;
@@ -90,7 +90,7 @@ export function describeQueue(name: string, create: () => StoresUnderTest): void
       });
 
       it("stores neither delivery nor jobs when one of the jobs cannot be stored", async () => {
-        const broken = { ...reviewJob(2), serialKey: null as unknown as string };
+        const broken = { ...reviewJob(2), concurrencyKey: null as unknown as string };
         await expect(queue.accept(delivery("d1"), [reviewJob(1), broken])).rejects.toThrow();
         expect((await queue.stats()).jobs.waiting).toBe(0);
         expect(await queue.accept(delivery("d1"), [reviewJob(1)])).toBe(true);

@@ -8,7 +8,7 @@ const head = "a".repeat(40);
 const key = "7#1";
 const none = "0".repeat(40);
 
-/** What a start and a reconciliation ask the queue, and what an uninstalled App has it forget. */
+/** The queries of a start and a reconciliation, and the deletions after an uninstallation. */
 export function describeRecovery(create: () => StoresUnderTest): void {
   let underTest: StoresUnderTest;
   let stores: Stores;
@@ -91,7 +91,7 @@ export function describeRecovery(create: () => StoresUnderTest): void {
 
   describe("an installation that left", () => {
     const jobOf = (pull: number, repository: { installation: number; id: number }): NewJob => {
-      const { task, ...rest } = reviewJob(pull, { serialKey: `${repository.id}#${pull}` });
+      const { task, ...rest } = reviewJob(pull, { concurrencyKey: `${repository.id}#${pull}` });
       return { ...rest, task: { ...task, repository: { ...repository, owner: "o", name: "n" } } as Task };
     };
     const kept = async () => (await stores.queue.stats()).jobs;
@@ -128,14 +128,12 @@ export function describeRecovery(create: () => StoresUnderTest): void {
       expect(await spent(1)).toBe(1);
     });
 
-    it("leaves what is still to be deleted of it, and nothing of its pace", async () => {
-      const { queue, pace } = stores;
+    it("leaves what is still to be deleted of it", async () => {
+      const { queue } = stores;
       const named: Task = { kind: "purge", installation: 1, repositories: [], headSha: null };
-      await queue.enqueue({ task: named, serialKey: "installation#1", coalesce: false, priority: 0 });
-      await pace.hold(1, time + 5_000);
+      await queue.enqueue({ task: named, concurrencyKey: "installation#1", coalesce: false, priority: 0 });
       await queue.forget(1, null);
       expect((await claimed()).task).toEqual(named);
-      expect(await pace.heldUntil(1)).toBe(0);
     });
 
     it("takes along however many jobs it had", async () => {
@@ -149,7 +147,7 @@ export function describeRecovery(create: () => StoresUnderTest): void {
       const { queue } = stores;
       await queue.enqueue({
         task: { kind: "purge", installation: 1, repositories: null, headSha: null },
-        ...{ serialKey: "purge#1", coalesce: true, priority: 20 },
+        ...{ concurrencyKey: "purge#1", coalesce: true, priority: 20 },
       });
       await queue.enqueue(jobOf(1, { installation: 1, id: 7 }));
       await queue.enqueue(jobOf(1, { installation: 2, id: 8 }));
@@ -171,7 +169,7 @@ export function describeRecovery(create: () => StoresUnderTest): void {
     const oldest = async () => (await stores.queue.stats()).oldestWaitingMs;
 
     it("counts from when it might have run: after its quiet time or back-off", async () => {
-      await stores.queue.enqueue(reviewJob(1, { quietMs: 10_000 }));
+      await stores.queue.enqueue(reviewJob(1, { debounceMs: 10_000 }));
       time += 9_999;
       expect(await oldest()).toBeNull();
       time += 2_001;

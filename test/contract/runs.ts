@@ -2,8 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { LoopEntry } from "../../src/agent/trajectory.ts";
 import type { Database } from "../../src/queue/database.ts";
 import type { ClaimedJob } from "../../src/queue/job.ts";
-import { type OpenRuns, openRuns } from "../../src/queue/open-runs.ts";
 import { openPostgresDatabase } from "../../src/queue/postgres-database.ts";
+import { type OpenRuns, openRuns } from "../../src/queue/runs.ts";
 import { openSqliteDatabase } from "../../src/queue/sqlite-database.ts";
 import type { Stores } from "../../src/queue/stores.ts";
 import { commandJob, leaseMs, reviewJob } from "./jobs.ts";
@@ -18,7 +18,7 @@ const turn = {
 } as const satisfies LoopEntry;
 const result = (head: string) => ({ kind: "result", head, base: "b", result: { summary: "{}" } }) as const;
 
-/** What is read of records, beside the processes that write them. */
+/** Reading records while other processes write them. */
 export function describeRuns(create: () => StoresUnderTest): void {
   let underTest: StoresUnderTest;
   let stores: Stores;
@@ -63,7 +63,7 @@ export function describeRuns(create: () => StoresUnderTest): void {
   it("lists nothing that is about no repository, and nothing that another version stored", async () => {
     const { queue } = stores;
     const about = { kind: "reconcile", installation: 1, headSha: null } as const;
-    await queue.enqueue({ task: about, serialKey: "r", coalesce: false, priority: 0 });
+    await queue.enqueue({ task: about, concurrencyKey: "r", coalesce: false, priority: 0 });
     const id = await queue.enqueue(reviewJob(1));
     await queue.enqueue(reviewJob(2));
     await change("UPDATE job SET task = '{' WHERE serial_key = '7#2'");
@@ -161,7 +161,7 @@ export function describeRuns(create: () => StoresUnderTest): void {
     });
   });
 
-  /** As somebody would who has the database and no regard for what writes to it. */
+  /** Changes the database directly, without regard for its writers. */
   async function change(sql: string): Promise<void> {
     const { databaseUrl, dataFolder } = await underTest.place();
     const database: Database =

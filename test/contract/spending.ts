@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { dayOf, type Spender, type Spending } from "../../src/queue/spending.ts";
 import type { Stores } from "../../src/queue/stores.ts";
+import { dayOf, type Spender, type Spending } from "../../src/queue/usage.ts";
 import type { StoresUnderTest } from "./stores.ts";
 
 const noon = Date.UTC(2026, 10, 22, 12);
 const dayMs = 24 * 3_600_000;
 const today = "2026-11-22";
 
-/** One suite of behaviour that every implementation of Spending passes. */
+/** The contract of every implementation of Spending. */
 export function describeSpending(name: string, create: () => StoresUnderTest): void {
   describe(name, () => {
     let underTest: StoresUnderTest;

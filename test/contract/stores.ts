@@ -2,21 +2,21 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Database } from "../../src/queue/database.ts";
+import { openPostgresDatabase } from "../../src/queue/postgres-database.ts";
 import {
   createStores,
+  type DatabaseLocation,
   openStores,
   type StoreOptions,
-  type StoresPlace,
-} from "../../src/queue/open-stores.ts";
-import { openPostgresDatabase } from "../../src/queue/postgres-database.ts";
-import type { Stores } from "../../src/queue/stores.ts";
+  type Stores,
+} from "../../src/queue/stores.ts";
 import { sharedPostgres } from "../support/postgres.ts";
 
-/** How a suite gets at the stores of one database. `open` may be called again: the same data through another connection. */
+/** Access of a suite to the stores of one database. `open` may be called again: the same data through another connection. */
 export interface StoresUnderTest {
   open(options?: StoreOptions): Promise<Stores>;
-  /** Where the same data are for another process. */
-  place(): Promise<StoresPlace>;
+  /** Location of the same data for another process. */
+  place(): Promise<DatabaseLocation>;
   /** Removes the data after a test. */
   remove(): Promise<void>;
 }
@@ -24,7 +24,7 @@ export interface StoresUnderTest {
 /** A new file for each test. */
 export function onSqlite(): StoresUnderTest {
   const dataFolder = mkdtempSync(join(tmpdir(), "hunkwise-stores-"));
-  const place: StoresPlace = { databaseUrl: null, dataFolder };
+  const place: DatabaseLocation = { databaseUrl: null, dataFolder };
   return {
     place: async () => place,
     open: (options) => openStores({ ...place, ...options }),
@@ -32,13 +32,13 @@ export function onSqlite(): StoresUnderTest {
   };
 }
 
-const tables = ["delivery", "job", "spending", "last_claim", "pace", "creation", "note", "pulse", "tally"];
+const tables = ["delivery", "job", "spending", "last_claim", "note", "pulse", "tally"];
 let url: Promise<string> | undefined;
 const connections: Database[] = [];
 
 /**
- * A database that is empty. Tests that follow each other share it and its connections, because making them takes longer than
- * most tests; `closePostgres` ends them.
+ * An empty database. Consecutive tests share it and its connections, because creating them takes longer than most tests; `closePostgres`
+ * closes them.
  */
 export function onPostgres(): StoresUnderTest {
   let opened = 0;
@@ -56,7 +56,7 @@ export function onPostgres(): StoresUnderTest {
   };
 }
 
-/** The same connection, which is not closed with the stores. */
+/** The same connection, but it stays open when the stores close. */
 const openOnly = (database: Database): Database => ({
   run: database.run,
   transaction: (work) => database.transaction(work),

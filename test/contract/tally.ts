@@ -1,17 +1,17 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { Stores } from "../../src/queue/stores.ts";
-import type { TallyEntry, TallyLimit } from "../../src/queue/tally.ts";
+import type { QuotaEntry, QuotaLimit } from "../../src/queue/usage.ts";
 import type { StoresUnderTest } from "./stores.ts";
 
 const now = 1_000_000;
-const limit: TallyLimit = { scope: "pull 7#3", most: 2, since: now - 1_000 };
-const whole: TallyLimit = { scope: "installation", most: 3, since: now - 1_000 };
-const entry = (name: string, over: Partial<TallyEntry> = {}): TallyEntry => ({
+const limit: QuotaLimit = { scope: "pull 7#3", most: 2, since: now - 1_000 };
+const whole: QuotaLimit = { scope: "installation", most: 3, since: now - 1_000 };
+const entry = (name: string, over: Partial<QuotaEntry> = {}): QuotaEntry => ({
   ...{ installation: 1, repository: 7, name, at: now },
   ...over,
 });
 
-/** What is limited is counted once for all processes, and never beyond its limit. */
+/** Limits are counted once across all processes, and are never exceeded. */
 export function describeTally(create: () => StoresUnderTest): void {
   let underTest: StoresUnderTest;
   let stores: Stores;
@@ -28,64 +28,64 @@ export function describeTally(create: () => StoresUnderTest): void {
   });
 
   it("takes so many entries, through any connection, and tells which limit is reached", async () => {
-    expect(await stores.tally.enter(entry("a"), [limit])).toBeNull();
-    expect(await other.tally.enter(entry("b"), [limit])).toBeNull();
-    expect(await stores.tally.enter(entry("c"), [limit])).toEqual(limit);
+    expect(await stores.quotas.take(entry("a"), [limit])).toBeNull();
+    expect(await other.quotas.take(entry("b"), [limit])).toBeNull();
+    expect(await stores.quotas.take(entry("c"), [limit])).toEqual(limit);
   });
 
   it("counts what is entered again once, and lets it pass although the limit is reached", async () => {
     for (const name of ["a", "a", "b", "a"])
-      expect(await stores.tally.enter(entry(name), [limit])).toBeNull();
-    expect(await other.tally.enter(entry("b", { at: now + 5 }), [limit])).toBeNull();
-    expect(await stores.tally.enter(entry("c"), [limit])).toEqual(limit);
+      expect(await stores.quotas.take(entry(name), [limit])).toBeNull();
+    expect(await other.quotas.take(entry("b", { at: now + 5 }), [limit])).toBeNull();
+    expect(await stores.quotas.take(entry("c"), [limit])).toEqual(limit);
   });
 
   it("enters below all names or below none", async () => {
-    for (const name of ["a", "b"]) await stores.tally.enter(entry(name), [limit, whole]);
-    for (let n = 0; n < 5; n++) expect(await stores.tally.enter(entry("c"), [whole, limit])).toEqual(limit);
+    for (const name of ["a", "b"]) await stores.quotas.take(entry(name), [limit, whole]);
+    for (let n = 0; n < 5; n++) expect(await stores.quotas.take(entry("c"), [whole, limit])).toEqual(limit);
     const elsewhere = { ...limit, scope: "pull 7#4" };
-    expect(await stores.tally.enter(entry("d"), [elsewhere, whole])).toBeNull();
-    expect(await stores.tally.enter(entry("e"), [elsewhere, whole])).toEqual(whole);
-    expect(await stores.tally.enter(entry("f"), [elsewhere])).toBeNull();
+    expect(await stores.quotas.take(entry("d"), [elsewhere, whole])).toBeNull();
+    expect(await stores.quotas.take(entry("e"), [elsewhere, whole])).toEqual(whole);
+    expect(await stores.quotas.take(entry("f"), [elsewhere])).toBeNull();
   });
 
   it("keeps installations and names apart", async () => {
     const one = { ...limit, most: 1 };
-    await stores.tally.enter(entry("a"), [one]);
-    expect(await stores.tally.enter(entry("b", { installation: 2 }), [one])).toBeNull();
-    expect(await stores.tally.enter(entry("b"), [{ ...one, scope: "pull 7#4" }])).toBeNull();
-    expect(await stores.tally.enter(entry("b"), [one])).toEqual(one);
+    await stores.quotas.take(entry("a"), [one]);
+    expect(await stores.quotas.take(entry("b", { installation: 2 }), [one])).toBeNull();
+    expect(await stores.quotas.take(entry("b"), [{ ...one, scope: "pull 7#4" }])).toBeNull();
+    expect(await stores.quotas.take(entry("b"), [one])).toEqual(one);
   });
 
   it("counts nothing from before the moment it is asked about", async () => {
-    await stores.tally.enter(entry("a", { at: now - 1_001 }), [limit]);
-    await stores.tally.enter(entry("b", { at: now - 1_000 }), [limit]);
-    expect(await stores.tally.enter(entry("c"), [limit])).toBeNull();
-    expect(await stores.tally.enter(entry("d"), [limit])).toEqual(limit);
-    expect(await stores.tally.enter(entry("d"), [{ ...limit, since: now }])).toBeNull();
+    await stores.quotas.take(entry("a", { at: now - 1_001 }), [limit]);
+    await stores.quotas.take(entry("b", { at: now - 1_000 }), [limit]);
+    expect(await stores.quotas.take(entry("c"), [limit])).toBeNull();
+    expect(await stores.quotas.take(entry("d"), [limit])).toEqual(limit);
+    expect(await stores.quotas.take(entry("d"), [{ ...limit, since: now }])).toBeNull();
   });
 
   it("lets no more through when many ask at once", async () => {
     const asked = Array.from({ length: 20 }, (_, n) =>
-      (n % 2 ? stores : other).tally.enter(entry(`${n}`), [limit, whole]),
+      (n % 2 ? stores : other).quotas.take(entry(`${n}`), [limit, whole]),
     );
     expect((await Promise.all(asked)).filter((reached) => reached === null)).toHaveLength(2);
   });
 
   it("is purged with age, and forgotten with its repository or installation", async () => {
     const full = { ...limit, most: 1, since: 0 };
-    const room = (over: Partial<TallyEntry> = {}) => other.tally.enter(entry("again", over), [full]);
-    await stores.tally.enter(entry("old", { at: 1 }), [full]);
+    const room = (over: Partial<QuotaEntry> = {}) => other.quotas.take(entry("again", over), [full]);
+    await stores.quotas.take(entry("old", { at: 1 }), [full]);
     expect(await room()).toEqual(full);
     expect(await stores.queue.purge(now - 2)).toBe(1);
     expect(await room()).toBeNull();
     await stores.queue.forget(1, [8]);
-    expect(await stores.tally.enter(entry("x"), [full])).toEqual(full);
+    expect(await stores.quotas.take(entry("x"), [full])).toEqual(full);
     await stores.queue.forget(1, [7]);
-    expect(await stores.tally.enter(entry("x"), [full])).toBeNull();
+    expect(await stores.quotas.take(entry("x"), [full])).toBeNull();
     await stores.queue.forget(2, null);
-    expect(await stores.tally.enter(entry("y"), [full])).toEqual(full);
+    expect(await stores.quotas.take(entry("y"), [full])).toEqual(full);
     await stores.queue.forget(1, null);
-    expect(await stores.tally.enter(entry("y"), [full])).toBeNull();
+    expect(await stores.quotas.take(entry("y"), [full])).toBeNull();
   });
 }

@@ -20,7 +20,7 @@ const tasks: Task[] = [
   { kind: "pass_check", repository, headSha: "a".repeat(40), reason: "reviewed before" },
 ];
 
-/** What a queue keeps of tasks: everything, also of those that an older version stored. */
+/** A queue keeps tasks completely, including those stored by an older version. */
 export function describeTasks(create: () => StoresUnderTest): void {
   let underTest: StoresUnderTest;
   let queue: Queue;
@@ -35,7 +35,7 @@ export function describeTasks(create: () => StoresUnderTest): void {
   });
 
   async function stored(task: Task): Promise<Task | undefined> {
-    await queue.enqueue({ task, serialKey: "7#3", coalesce: false, priority: 0 });
+    await queue.enqueue({ task, concurrencyKey: "7#3", coalesce: false, priority: 0 });
     return (await queue.claim("worker", leaseMs))?.task;
   }
 

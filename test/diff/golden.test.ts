@@ -1,9 +1,13 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { FileDiff } from "../../src/diff/file-diff.ts";
-import { parseFilePatch } from "../../src/diff/parse.ts";
-import { headerFacts, printDiff, renderHunks } from "../../src/diff/render.ts";
+import {
+  type FileDiff,
+  headerFacts,
+  parseFilePatch,
+  printDiff,
+  renderHunks,
+} from "../../src/diff/file-diff.ts";
 import { escapeInvisible } from "../../src/text/escape-invisible.ts";
 
 /** Each `NAME.diff` was printed by git; `NAME.txt` beside it is what a model reads of it. */

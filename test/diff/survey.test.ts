@@ -3,9 +3,15 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Hunk } from "../../src/diff/file-diff.ts";
-import { parseFilePatch } from "../../src/diff/parse.ts";
-import { NO_NEWLINE, printDiff, renderHunks, shownBytes, signs } from "../../src/diff/render.ts";
+import {
+  type Hunk,
+  NO_NEWLINE,
+  parseFilePatch,
+  printDiff,
+  renderHunks,
+  shownBytes,
+  signs,
+} from "../../src/diff/file-diff.ts";
 import { surveyPatch } from "../../src/diff/survey.ts";
 import { randomHunk } from "./random-hunk.ts";
 

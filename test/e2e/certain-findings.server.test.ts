@@ -17,7 +17,7 @@ import { type Case, onApp, patient, type ToolCall, turn } from "./conformance-fi
 
 const secrets = fiveSecrets();
 const base = { "config.py": "import os\n" };
-/** Beside the secrets something that a rule finds likely, for models to reject. */
+/** Beside the secrets, a match that a rule rates as likely, for models to reject. */
 const likely = { "cart.py": "def total(items, seen=[]):\n    seen.append(items)\n    return sum(seen)\n" };
 const head = { [secrets.path]: secrets.text, ...likely };
 
@@ -36,7 +36,7 @@ const offers = (body: ChatRequestBody, tool: string) =>
 
 type Say = (body: ChatRequestBody) => FakeAnswer;
 
-/** Refutes, joins, and calls fixed whatever it is asked about; a review of its own it ends at once. */
+/** Refutes, joins, and calls everything fixed that it is asked about; ends its own review at once. */
 const denies: Say = (body) => {
   if (offers(body, "add_numbers"))
     return turn(call("add_numbers", { a: 2, b: 3 }), call("add_numbers", { a: 20, b: 30 }));
@@ -74,7 +74,7 @@ const passing: Record<string, Say> = {
 const inText = (answer: FakeAnswer): FakeAnswer =>
   "tool_calls" in answer ? { content: JSON.stringify({ calls: (answer as FakeTurn).tool_calls }) } : answer;
 
-/** Each run plays them at the usual effort and in one of the protocols; the slow tier at every effort and in both. */
+/** Each run uses the default effort and one of the protocols; the slow tier uses every effort and both. */
 const long = process.env.HUNKWISE_LONG === "1";
 const efforts = long ? ["low", "medium", "high"] : ["medium"];
 const baseAt = (effort: string) => ({ ...base, ".github/hunkwise.yml": `effort: ${effort}\n` });
@@ -127,7 +127,7 @@ describe.concurrent("five committed secrets, reviewed on the command line with a
     },
   );
 
-  it("nobody can reach: five findings on their lines, exit 1, and the reason once", patient, async () => {
+  it("cannot be reached: five findings on their lines, exit 1, and the reason once", patient, async () => {
     const { code, lines, stderr } = await review(denies, "native", "medium", "http://127.0.0.1:9/v1");
     expect({ code, lines }).toEqual({ code: 1, lines: secrets.lines });
     expect(stderr.match(/^warning: The model failed: .*127\.0\.0\.1:9/gm)).toHaveLength(1);
@@ -141,7 +141,7 @@ describe("five committed secrets, reviewed by the server with a model that", () 
     comments: secrets.lines.map((line) => `${secrets.path} RIGHT ${line}`),
   };
 
-  // The command line plays all of them in each run.
+  // The command line tests all of them in each run.
   const some = Object.keys(models).filter((_, at) => long || at % 3 === 0);
   const cases = some.flatMap((name) =>
     (long ? ["native", "text"] : ["native"]).flatMap((protocol) =>
@@ -166,7 +166,7 @@ describe("five committed secrets, reviewed by the server with a model that", () 
   );
 
   it(
-    "calls them fixed after a push that leaves them: nothing is answered, and the check stays",
+    "calls them fixed after a push that keeps them: nothing is answered, and the check stays neutral",
     patient,
     () =>
       onApp({ base, head, everyRole: denies }, async (app) => {
@@ -180,7 +180,7 @@ describe("five committed secrets, reviewed by the server with a model that", () 
       }),
   );
 
-  it("says nothing when they are taken out: each is answered as fixed, by the rule", patient, () =>
+  it("says nothing when they are removed: each is answered as fixed, by the rule", patient, () =>
     onApp(
       { base, head, everyRole: models["rejects every candidate with a fluent reason"] as Say },
       async (app) => {
@@ -201,7 +201,7 @@ describe("five committed secrets, reviewed by the server with a model that", () 
   ];
 
   it.for(silences)(
-    "is silent: another secret in the place of one that a maintainer has %s is told",
+    "is silent: another secret in the place of one that a maintainer has %s is reported",
     patient,
     ([, silence]) =>
       onApp({ base, head: { [secrets.path]: `import os\n${line()}\n` }, everyRole: denies }, async (app) => {

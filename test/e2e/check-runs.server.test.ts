@@ -12,10 +12,10 @@ const code = "export const price = 1;\n";
 const changed = { "src/price.js": "export const price = 2;\n" };
 const config = (yaml: string): Files => ({ "src/price.js": code, ".github/hunkwise.yml": yaml });
 
-/** The other reasons and events of a kind: what is decided of each is in test/webhooks and test/jobs. */
+/** Slow tests cover the other reasons and events of a kind; test/webhooks and test/jobs test each decision. */
 const long = process.env.HUNKWISE_LONG === "1";
 
-/** Pull requests by title that are being read until somebody lets go of them. */
+/** Reviews that wait until a test releases them, by the title of the pull request. */
 const held = new Map<string, PromiseWithResolvers<void>>();
 let shared: SharedApp;
 
@@ -35,11 +35,11 @@ afterAll(async () => {
   expect(model?.complaints).toEqual([]);
 });
 
-/** How often the model was asked about the pull request with that title. */
+/** Number of the model's requests about the pull request with this title. */
 const modelRequests = (title: string) =>
   shared.app.reviewRequests.filter(({ body }) => JSON.stringify(body.messages).includes(title)).length;
 
-describe.concurrent("a pull request that is not to be reviewed", patient, () => {
+describe.concurrent("a pull request that must not be reviewed", patient, () => {
   let repository: RepositoryOfCase;
   beforeAll(() => {
     shared.app.github.state.account("renovate[bot]", "Bot");
@@ -126,7 +126,7 @@ describe.concurrent("once the reason to skip it is gone, a pull request is revie
     expect(pull.end()).toEqual({ reviews: 0, comments: [], summaries: 1, checks: ["success"] });
   });
 
-  it.runIf(long)("when the label was put on that it takes", async () => {
+  it.runIf(long)("when the required label was added", async () => {
     const pull = skipping("labels: [ready]").open(changed, { labels: ["bug"] });
     await pull.tell("opened");
     await pull.concluded("skipped");
@@ -160,7 +160,7 @@ describe.concurrent("once the reason to skip it is gone, a pull request is revie
     await pull.concluded("success");
   });
 
-  it("when it is no draft any more, once, and a push to a draft has a skipped check of its own", async () => {
+  it("when it is no longer a draft, once, and a push to a draft gets a separate skipped check", async () => {
     const title = "Read me only once";
     const pull = shared.addRepository({ "src/price.js": code }).open(changed, { title, draft: true });
     await pull.tell("opened");
@@ -175,7 +175,7 @@ describe.concurrent("once the reason to skip it is gone, a pull request is revie
     await pull.concluded("success");
     expect(pull.end().checks).toEqual(["skipped", "success"]);
 
-    // And then no more for a label or a title.
+    // A label or a title then starts no review.
     pull.pull.title = "Read me only once, renamed";
     await pull.tell("unlabeled", { label: "bug" });
     await pull.tell("edited", { changes: { title: { from: title } } });
@@ -188,7 +188,7 @@ describe.concurrent("once the reason to skip it is gone, a pull request is revie
 });
 
 describe.concurrent("a pull request that was reviewed for another branch", patient, () => {
-  it("is not taken for read where it is to be merged now", async () => {
+  it("does not count as read for its new base branch", async () => {
     const title = "Hide one commit below another";
     const repository = shared.addRepository({ "src/price.js": code, "src/tax.js": code });
     const { git } = repository.repository;
@@ -207,7 +207,7 @@ describe.concurrent("a pull request that was reviewed for another branch", patie
     await pull.of.idle();
     expect(pull.summary()).toContain("2 hunks in 2 files");
 
-    // There and back again is one trigger for each branch.
+    // Retargeting there and back triggers one review per branch.
     shared.app.people.retarget(pull.pull, "stacked");
     await pull.tell("edited", { changes });
     await pull.of.idle();
@@ -217,7 +217,7 @@ describe.concurrent("a pull request that was reviewed for another branch", patie
 });
 
 describe.concurrent("a pull request that changes while it is reviewed", patient, () => {
-  /** Resolves while the model is at it; what it resolves to lets the model answer. */
+  /** Resolves during the review, to a function that lets the model answer. */
   async function beingReviewed(title: string) {
     const gate = Promise.withResolvers<void>();
     held.set(title, gate);
@@ -227,7 +227,7 @@ describe.concurrent("a pull request that changes while it is reviewed", patient,
     return { pull, goOn: gate.resolve };
   }
 
-  it("and is closed has its check run called off, and is reviewed when it is reopened", async () => {
+  it("and is closed has its check run cancelled, and is reviewed when it is reopened", async () => {
     const { pull, goOn } = await beingReviewed("Close it while it is read");
     shared.app.people.close(pull.pull);
     await pull.tell("closed");
@@ -241,7 +241,7 @@ describe.concurrent("a pull request that changes while it is reviewed", patient,
     expect(pull.end()).toMatchObject({ summaries: 1, checks: ["success"] });
   });
 
-  it("and becomes a draft is told what was read and paid for while it was none", async () => {
+  it("and becomes a draft still gets the result that was read and paid for before", async () => {
     const { pull, goOn } = await beingReviewed("Draft it while it is read");
     pull.pull.draft = true;
     await pull.tell("converted_to_draft");
@@ -308,7 +308,7 @@ describe.concurrent("events", patient, () => {
     expect(modelRequests(title)).toBe(0);
   });
 
-  it("where reviews are switched off have a skipped check, and a command starts a review all the same", async () => {
+  it("in a repository without automatic reviews have a skipped check, and a command still starts a review", async () => {
     const pull = shared
       .addRepository(config("review: { enabled: false }\n"))
       .open(changed, { title: "Switched off here" });
@@ -321,7 +321,7 @@ describe.concurrent("events", patient, () => {
   });
 });
 
-describe.concurrent("a review that cannot be made", patient, () => {
+describe.concurrent("a review that cannot run", patient, () => {
   it("because git may not fetch ends in a check run that says so", async () => {
     const repository = shared.addRepository({ "src/price.js": code });
     const pull = repository.open(changed, { title: "Not to be fetched" });

@@ -22,9 +22,9 @@ const removed = numbers(60, { 18: ["const n18 = 0;", "const more = 1;"], 21: [] 
 const at = (path: string, line: number, quote: string, over: Record<string, unknown> = {}) =>
   finding({ path, line, quote, title: `${path}:${line} is wrong`, ...over });
 
-/** One pull request with a file for each case: what the base has, what the change makes of it, and what the model says. */
+/** One pull request with a file for each case: the base, the change, and the model's report. */
 const base = {
-  // Nobody looks at them again.
+  // At low effort there is no second look.
   ".github/hunkwise.yml": "effort: low\n",
   "one.js": "export const retries = 3;\n",
   "middle.js": numbers(60),
@@ -79,11 +79,11 @@ const said = [
   at("spaces.js", 20, "    return n23 ;  "),
   at("crlf.js", 24, "const n24 = 0;"),
   at("crlf.js", 25, "const n24 = 0;\nconst more = 1;", { start_line: 24, category: "test" }),
-  // Critical, for the summary links the twelve most severe.
+  // Critical, because the summary links only the twelve most severe findings.
   ...oddNames.map((name, n) => at(name, 5, "const n5 = 0;", { title: `Case ${n}`, severity: "critical" })),
 ];
 
-describe("a comment stands on the line that its finding means", patient, () => {
+describe("a comment is on the line that its finding means", patient, () => {
   let app: Case;
   beforeAll(
     () =>
@@ -94,7 +94,7 @@ describe("a comment stands on the line that its finding means", patient, () => {
     patient.timeout * 2,
   );
 
-  /** Where the comments on a file stand: "RIGHT 24". */
+  /** Places of a file's comments: "RIGHT 24". */
   const on = (path: string) =>
     app
       .end()
@@ -116,11 +116,11 @@ describe("a comment stands on the line that its finding means", patient, () => {
 
   it("b: in the middle of a hunk, not on its last line", () => {
     expect(on("middle.js")).toEqual(["RIGHT 24"]);
-    // GitHub shows the hunk from its beginning to the line: one hunk began above, and this is its middle.
+    // GitHub shows the hunk from its beginning to the line: the hunk began above, and this line is in its middle.
     expect(hunkOf("middle.js")).toMatch(/^@@ -17,16 [\s\S]*\n\+const n24 = 0;$/);
   });
 
-  it("d: on the piece of code that its number means, where two or three are the same", () => {
+  it("d: on the code that its number means, if two or three places are equal", () => {
     expect(on("two.js")).toEqual(["RIGHT 53"]);
     expect(on("three.js")).toEqual(["RIGHT 33", "RIGHT 54"]);
     expect(on("near.js")).toEqual(["RIGHT 33"]);
@@ -143,12 +143,12 @@ describe("a comment stands on the line that its finding means", patient, () => {
   it("on the part of a range that lies in the hunk of its last line", () => {
     expect(on("range.js")).toEqual(["RIGHT 21-24"]);
     const body = app.bodies().find((text) => text.includes("range.js:24 is wrong"));
-    // Written for fifteen lines, it must not replace these four by a click.
+    // The suggestion was written for fifteen lines; it must not replace these four with one click.
     expect(body).toContain("const n24 = 24;");
     expect(body).not.toContain("```suggestion");
   });
 
-  it("as one line where a range begins where it ends", () => {
+  it("as one line if a range begins and ends on it", () => {
     expect(on("point.js")).toEqual(["RIGHT 24"]);
   });
 
@@ -177,7 +177,7 @@ describe("m: an absolute path from the model", patient, () => {
   const read = (given: string) => ({ name: "read_file_part", arguments: { file_path: given } });
   const absolute = (given: string, line: number) => at(given, line, `const n${line} = 0;`);
 
-  it("that is not the checkout's is answered with the way to write it, and the checkout's own is taken at once", () => {
+  it("that is not the checkout's is answered with the correct form, and the checkout's own is accepted at once", () => {
     let folder = "";
     const foreign = [`/${path}`, `/workspace/${path}`];
     return onPull(
@@ -218,7 +218,7 @@ describe("m: an absolute path from the model", patient, () => {
   });
 });
 
-/** Absolute path of a file that one checkout alone below the data folder has. */
+/** Absolute path of a file that only one checkout below the data folder has. */
 function checkoutOf(dataFolder: string, file: string): string {
   const found = readdirSync(dataFolder, { recursive: true, encoding: "utf8" }).find((one) =>
     one.endsWith(`/${file}`),

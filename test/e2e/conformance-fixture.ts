@@ -10,17 +10,17 @@ import type { Files } from "../support/github-double/people.ts";
 import type { Violation } from "../support/github-double/rest.ts";
 import { query } from "../support/postgres.ts";
 
-// What the conformance cases share: code to change, a model's calls in short, and the end state on GitHub in few words.
+// Shared by the conformance cases: code to change, short forms of a model's calls, and a summary of the end state on GitHub.
 
-/** Cases run at the same time and share two cores with whatever else runs: far more than one takes by itself. */
+/** Cases run concurrently and share two cores with other work, so each takes much longer than alone. */
 export const patient = { timeout: 600_000 };
 
-/** Waits for what no request to GitHub announces; the test's own time-out ends it otherwise. */
+/** Waits for a condition that no request to GitHub signals; otherwise the test's own time-out ends it. */
 export async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await sleep(50);
 }
 
-/** Resolves once no job about a repository is under way or waits to be tried again. */
+/** Resolves when no job of a repository runs or waits for a retry. */
 export async function noJobLeft(
   { dataFolder, databaseUrl }: Pick<AppUnderTest, "dataFolder" | "databaseUrl">,
   { id }: { id: number },
@@ -40,7 +40,7 @@ export type ToolCall = NonNullable<FakeTurn["tool_calls"]>[number];
 /** One answer of the model. */
 export const turn = (...tool_calls: ToolCall[]): FakeTurn => ({ tool_calls });
 
-/** A report; what a case is not about is filled in. */
+/** A report, with defaults for the other fields. */
 export const finding = (over: { line: number; quote: string } & Record<string, unknown>): ToolCall => ({
   name: "report_finding",
   arguments: {
@@ -59,7 +59,7 @@ export const finish: ToolCall = {
   arguments: { summary: "Changes a few numbers." },
 };
 
-/** `const n1 = 1;` and so on up to `count`, with some lines given anew; an empty list takes a line out. */
+/** `const n1 = 1;` and so on up to `count`, with some lines replaced; an empty list removes a line. */
 export function numbers(count: number, anew: Record<number, string | readonly string[]> = {}): string {
   const lines = Array.from(
     { length: count },
@@ -68,23 +68,23 @@ export function numbers(count: number, anew: Record<number, string | readonly st
   return `${lines.flat().join("\n")}\n`;
 }
 
-/** The answers of tools that a request holds, oldest first. */
+/** The tool results in a request, oldest first. */
 export const answers = (body: ChatRequestBody | undefined): string[] =>
   (body?.messages ?? []).flatMap((message) => (message.role === "tool" ? [String(message.content)] : []));
 
-/** What people find on the pull request, in few words. */
+/** The visible state of the pull request, in short form. */
 export interface EndState {
-  /** Reviews of the App. A comment on a file brings one of its own. */
+  /** Reviews of the App. A file comment adds a separate review. */
   reviews: number;
-  /** Where the App's comments stand, in GitHub's order: "a.js RIGHT 3", "a.js RIGHT 2-3", or "a.js" for the file. */
+  /** Places of the App's comments, in GitHub's order: "a.js RIGHT 3", "a.js RIGHT 2-3", or "a.js" for the file. */
   comments: string[];
   /** The App's comments in the conversation: the one that is edited in place. */
   summaries: number;
-  /** How the check run of the newest head ended. */
+  /** Conclusion of the newest head's check run. */
   check: string | null | undefined;
 }
 
-/** What of an App a case needs: its pull request, and the two services around. */
+/** The parts of an App that a case needs: its pull request, and the two services around it. */
 type PullUnderTest = Pick<
   AppUnderTest,
   | "github"
@@ -99,36 +99,36 @@ type PullUnderTest = Pick<
 > &
   Pick<AppUnderTest, "send" | "comment" | "reply" | "concluded">;
 
-/** A pull request on an App, and what happens to it. */
+/** A pull request on an App, and the actions on it. */
 export interface Case extends PullUnderTest {
-  /** The webhook about the pull request as it is now, until its review is over. */
+  /** Sends the webhook about the current pull request; resolves when its review is over. */
   review(action?: "opened" | "synchronize"): Promise<void>;
-  /** Somebody pushes, and the App reviews the new head. */
+  /** Pushes; resolves when the App has reviewed the new head. */
   push(files: Files): Promise<void>;
-  /** Resolves once no job is under way or waits to be tried again. */
+  /** Resolves when no job runs or waits for a retry. */
   idle(): Promise<void>;
-  /** Strikes the next request about this repository alone: `route` is "POST /pulls/1/reviews", without the repository. */
+  /** Adds a fault to the next request about this repository only: `route` is "POST /pulls/1/reviews", without the repository. */
   fault(route: string, kind: FaultKind): void;
-  /** The faults that struck about this repository, as "METHOD /path kind". */
+  /** The faults that occurred for this repository, as "METHOD /path kind". */
   struck(): string[];
-  /** Takes out and returns what GitHub would not have taken about this repository. */
+  /** Removes and returns the violations about this repository. */
   takeViolations(): Violation[];
   end(): EndState;
-  /** Text of the summary as people see it. */
+  /** The visible text of the summary. */
   summary(): string;
   /** Texts of the App's comments, in the order of `end().comments`. */
   bodies(): string[];
   /** The App's comments that open a thread. */
   threads(): ReviewComment[];
-  /** What the App answered in threads. */
+  /** The App's replies in threads. */
   replies(): string[];
-  /** Whether the thread that a comment opens is resolved, and by whom. */
+  /** The login that resolved the comment's thread; null if it is open. */
   resolvedBy(comment: ReviewComment): string | null;
 }
 
 /**
- * Runs one case with an App of its own, for what `onPull` cannot choose: the server's environment, or its end. Whatever
- * happens, GitHub must have seen no request that it would not take, and the model none that its endpoint would refuse.
+ * Runs one case with a separate App, for options that `onPull` does not have: the server's environment, or its end. In every case, GitHub
+ * must have received no request that it would refuse, and the model none that its endpoint would refuse.
  */
 export async function onApp<Seen>(
   options: AppOptions,
@@ -141,7 +141,7 @@ export async function onApp<Seen>(
   return seen;
 }
 
-/** The same object, with what a case does and asks. */
+/** The same object, with the actions and queries of a case. */
 export function caseOf<App extends PullUnderTest>(app: App): Case & App {
   const { pull, people, repository, github } = app;
   const ours = <T extends { via: unknown }>(written: readonly T[]) =>

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { finding, finish, numbers, patient, turn } from "./conformance-fixture.ts";
 import { onPull } from "./on-pull.ts";
 
-/** A fault that passes is played at every call of a review in fault-at-k.test.ts, and at every write in test/reporters. */
+/** Transient faults are tested at every call of a review in fault-at-k.test.ts, and at every write in test/reporters. */
 const long = process.env.HUNKWISE_LONG === "1";
 
 const path = "src/numbers.js";
@@ -15,7 +15,7 @@ const good = changed.map((line) => finding({ line, quote: `const n${line} = 0;` 
 const fourInline = changed.map((line) => `${path} RIGHT ${line}`);
 
 describe.concurrent("c: one bad line among five costs none of the other four", patient, () => {
-  it("and stands on its file, with the reason, where it lies outside the diff", () =>
+  it("and is on its file, with the reason, if it is outside the diff", () =>
     onPull(
       {
         base,
@@ -40,7 +40,7 @@ describe.concurrent("c: one bad line among five costs none of the other four", p
       },
     ));
 
-  it("and stands in the summary, with the reason, where its file is no part of the change", () =>
+  it("and is in the summary, with the reason, if its file is not part of the change", () =>
     onPull(
       {
         base,
@@ -63,7 +63,7 @@ describe.concurrent("c: one bad line among five costs none of the other four", p
       },
     ));
 
-  it("and stands in the summary, with the reason, where GitHub refuses a place that was in the diff when we looked", () => {
+  it("and is in the summary, with the reason, if GitHub refuses a place that was in our diff", () => {
     let partMerged = () => {};
     return onPull(
       {
@@ -79,7 +79,7 @@ describe.concurrent("c: one bad line among five costs none of the other four", p
         },
       },
       async (app) => {
-        // The first commit arrives on the base branch by another way, and is no part of the pull request any more.
+        // The first commit reaches the base branch in another way, and is no longer part of the pull request.
         partMerged = () => {
           const { git, defaultBranch } = app.repository;
           git.git("update-ref", `refs/heads/${defaultBranch}`, `${app.pull.heads[0]}^`);
@@ -100,7 +100,7 @@ const script = () => [turn(...good, finish)];
 const once = { reviews: 1, comments: fourInline, summaries: 1, check: "neutral" };
 
 describe.concurrent("a 502 when something is posted", patient, () => {
-  it("l: that was not stored is made good: one review", () =>
+  it("l: that was not stored is repeated: one review", () =>
     onPull({ base, head, script: script() }, async (app) => {
       app.fault("POST /pulls/1/reviews", "bad-gateway");
       await app.review();
@@ -109,7 +109,7 @@ describe.concurrent("a 502 when something is posted", patient, () => {
       expect(app.end()).toEqual(once);
     }));
 
-  it.runIf(long)("l': that was stored all the same is recognised: one review", () =>
+  it.runIf(long)("l': that was stored nevertheless is recognised: one review", () =>
     onPull({ base, head, script: script() }, async (app) => {
       app.fault("POST /pulls/1/reviews", "bad-gateway-after");
       await app.review();
@@ -119,7 +119,7 @@ describe.concurrent("a 502 when something is posted", patient, () => {
     }),
   );
 
-  it("l': that was stored all the same is recognised on every channel", () =>
+  it("l': that was stored nevertheless is recognised on every channel", () =>
     onPull(
       { base, head, script: [turn(...good, finding({ line: 40, quote: "const n40 = 40;" }), finish)] },
       async (app) => {
@@ -133,7 +133,7 @@ describe.concurrent("a 502 when something is posted", patient, () => {
       },
     ));
 
-  it.runIf(long)("l': whose connection broke instead of an answer is recognised, too", () =>
+  it.runIf(long)("l': with a broken connection instead of an answer is recognised too", () =>
     onPull({ base, head, script: script() }, async (app) => {
       app.fault("POST /pulls/1/reviews", "reset-after");
       await app.review();

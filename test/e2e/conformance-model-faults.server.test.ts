@@ -3,7 +3,7 @@ import type { FakeScript } from "../support/fake-openai.ts";
 import { answers, type Case, finding, finish, numbers, patient, turn } from "./conformance-fixture.ts";
 import { onPull } from "./on-pull.ts";
 
-/** Each fault once; the others of its kind are played in test/llm, test/agent and stubborn-model.test.ts. */
+/** Each fault once; test/llm, test/agent and stubborn-model.test.ts test the others of its kind. */
 const long = process.env.HUNKWISE_LONG === "1";
 
 const path = "src/numbers.js";
@@ -11,13 +11,13 @@ const base = { [path]: numbers(60) };
 const head = { [path]: numbers(60, { 24: "const n24 = 0;" }) };
 const wrong = finding({ line: 24, quote: "const n24 = 0;" });
 const delivered = { reviews: 1, comments: [`${path} RIGHT 24`], summaries: 1, check: "neutral" };
-/** Its string does not end, as when a model's output is cut off. */
+/** JSON with an unclosed string, as when a model's output is cut off. */
 const broken = (call: { name: string }, n = 0) => ({
   name: call.name,
   arguments: `{"path": "${path}", "line": 2${n}, "quote": "con`,
 });
 
-/** Nobody who reads it may think that the change is fine, or that all of it was reviewed. */
+/** No text may suggest that the change is fine, or that all of it was reviewed. */
 function expectIncomplete(app: Case): void {
   const check = app.repository.checkRuns.at(-1);
   expect(check?.output.title).toMatch(/incomplete|failed/i);
@@ -50,7 +50,7 @@ describe.concurrent("j: a model that answers 429 once", patient, () => {
 });
 
 describe.concurrent("a model whose arguments are broken JSON", patient, () => {
-  it("k: once is told so, says it again, and the finding is delivered", () =>
+  it("k: once gets the error, repeats the call, and the finding is delivered", () =>
     onPull({ base, head, script: [turn(broken(wrong), finish), turn(wrong, finish)] }, async (app) => {
       await app.review();
 
@@ -87,7 +87,7 @@ describe.concurrent("a model whose arguments are broken JSON", patient, () => {
     ),
   );
 
-  it.runIf(long)("k': at the end alone keeps what it found, and says that it did not end", () =>
+  it.runIf(long)("k': only at the end keeps its findings, and says that it did not finish", () =>
     onPull(
       { base, head, script: (_body, n) => (n === 0 ? turn(wrong) : turn(broken(finish))) },
       async (app) => {
@@ -112,7 +112,7 @@ describe.concurrent("a model that gives no usable answer", patient, () => {
       );
     }));
 
-  it("k': after it reported keeps what it found, and says that the review is incomplete", () =>
+  it("k': after it reported keeps its findings, and says that the review is incomplete", () =>
     onPull({ base, head, script: (_body, n) => (n === 0 ? turn(wrong) : { fault: "html" }) }, async (app) => {
       await app.review();
 

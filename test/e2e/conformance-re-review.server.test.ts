@@ -8,10 +8,10 @@ const head = { [path]: numbers(60, { 24: "const n24 = 0;" }) };
 const wrong = (over: Record<string, unknown> = {}) =>
   finding({ line: 24, quote: "const n24 = 0;", title: "n24 is no longer 24", ...over });
 
-/** In `npm test` one pull request lives through what can be told apart in it. */
+/** In `npm test`, one pull request goes through all cases that can be distinguished in it. */
 const long = process.env.HUNKWISE_LONG === "1";
 
-/** One comment, still one summary, and nothing that could be taken for praise. */
+/** Expects one comment, one summary, and no text that reads like praise. */
 function expectSaidOnce(app: Case): void {
   expect(app.end()).toEqual({ reviews: 1, comments: [`${path} RIGHT 24`], summaries: 1, check: "neutral" });
   expect(app.summary()).toMatch(/already reported/i);
@@ -48,8 +48,8 @@ describe.concurrent("e: the same finding twice in one review", patient, () => {
     ));
 });
 
-describe.concurrent("a finding that stands is not said again", patient, () => {
-  it("f, f': not praised where the model does not find it again, nor said again after pushes that move, reword or rename it", {
+describe.concurrent("a finding that is still open is not reported again", patient, () => {
+  it("f, f': no praise if the model does not find it again, and no new comment after pushes that move, reword or rename it", {
     timeout: 3 * patient.timeout,
   }, () => {
     const moved = {
@@ -87,14 +87,14 @@ describe.concurrent("a finding that stands is not said again", patient, () => {
   });
 
   it.runIf(long)(
-    "f: while the same fault in the same code at another place is said, whichever the model reports first",
+    "f: but the same fault in the same code at another place is reported, whichever the model reports first",
     () => {
       const risky = ["  const parsed = JSON.parse(text);", "  return parsed.value;"];
       const titles: Record<number, string> = {
         12: "It may be null",
         53: "Whoever sends a number has it crash",
       };
-      // Critical, for only such a one is said of code that was read before.
+      // Critical, because only critical findings are reported in code that was reviewed before.
       const at = (line: number) =>
         finding({ line, quote: "return parsed.value;", title: titles[line], severity: "critical" });
       return onPull(
@@ -133,7 +133,7 @@ describe.concurrent("a pull request without faults", patient, () => {
       expect(app.repository.checkRuns.map(({ conclusion }) => conclusion)).toEqual(
         Array.from({ length: long ? 3 : 2 }, () => "success"),
       );
-      // Whoever watches the pull request has heard of us once: an edit notifies nobody.
+      // Watchers of the pull request have been notified once: an edit notifies nobody.
       const told = app.github.requests.filter(
         ({ method, path: at }) =>
           method === "POST" && at.includes(`/${app.repository.name}/`) && /\/(comments|reviews)$/.test(at),

@@ -58,7 +58,7 @@ describe.concurrent("a pull request that is larger than GitHub's API shows", pat
       },
     ));
 
-  // What is incomplete is never green, whatever was found: test/reporters/conclusions.test.ts.
+  // Incomplete reviews are never green, with or without findings: test/publish/conclusions.test.ts.
   it.runIf(long)("of 20 MB in which nothing was found is not praised", () =>
     onPull(
       {
@@ -77,7 +77,7 @@ describe.concurrent("a pull request that is larger than GitHub's API shows", pat
   );
 });
 
-// In `npm test`, check-runs.test.ts plays a change of nothing but such files.
+// In `npm test`, check-runs.test.ts tests a change that has only such files.
 describe.runIf(long).concurrent("a pull request without a line to review", patient, () => {
   it("is green, in one quiet line, and costs no model call", () =>
     onPull(

@@ -11,13 +11,13 @@ const base = { [path]: numbers(60), "src/other.js": numbers(60) };
 const head = { [path]: numbers(60, { 24: "const n24 = 0;" }) };
 const wrong = finding({ line: 24, quote: "const n24 = 0;", title: "n24 is no longer 24 for its readers" });
 
-/** Reviews with one finding, and answers whatever is asked. */
+/** Reviews with one finding, and answers every question. */
 const talkative: FakeScript = (body) =>
   body.tools?.some((tool) => tool.function.name === "reply")
     ? turn({ name: "reply", arguments: { text: "Because line 24 is read by `total`. cc @everyone" } })
     : turn(wrong, finish);
 
-/** What the App said in the conversation, but for the summary. */
+/** The App's comments in the conversation, without the summary. */
 const said = (app: Case) =>
   app.pull.comments
     .filter(({ via }) => via === app.app)
@@ -25,7 +25,7 @@ const said = (app: Case) =>
     .slice(1);
 
 describe.concurrent("a question", patient, () => {
-  it("is answered once where it was asked, an acknowledgement and a stranger's are not and cost nothing", () =>
+  it("is answered once in its thread; an acknowledgement and a stranger's question are not answered and cost nothing", () =>
     onPull({ base, head, script: talkative }, async (app) => {
       await app.review();
       const [thread] = app.threads();
@@ -52,7 +52,7 @@ describe.concurrent("a question", patient, () => {
 });
 
 describe.concurrent("a pull request whose reviews are paused", patient, () => {
-  it("is reviewed at no push until somebody resumes, and then what is new is", () =>
+  it("is not reviewed at a push until someone resumes, and then the new changes are", () =>
     onPull({ base, head, script: talkative }, async (app) => {
       await app.review();
       await app.comment("octocat", "/pause");
@@ -101,7 +101,7 @@ describe.concurrent("other commands", patient, () => {
       expect(app.repository.checkRuns).toEqual([]);
     }));
 
-  it("remember shows the patch where the App may not write", () =>
+  it("remember shows the patch if the App may not write", () =>
     onPull({ base, head, script: talkative }, async (app) => {
       await app.comment("octocat", "/remember Numbers below ten are written out.");
       await app.idle();
@@ -110,7 +110,7 @@ describe.concurrent("other commands", patient, () => {
       expect(app.pull.comments.at(-1)?.body).toMatch(/Contents: Read and write/);
     }));
 
-  it("remember opens a pull request where it may", () =>
+  it("remember opens a pull request if it may", () =>
     onPull(
       {
         base: { ...base, ".github/hunkwise.yml": "# Ours\nmax_comments: 10 # few\n" },

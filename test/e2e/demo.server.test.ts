@@ -3,7 +3,7 @@ import { startDemo } from "../../scripts/demo-run.ts";
 import { type FakeScript, startFakeOpenAi } from "../support/fake-openai.ts";
 import { patient } from "./conformance-fixture.ts";
 
-/** Where the demo's comments on lines stand, once its review is over. */
+/** The places of the demo's line comments, after its review. */
 async function placesOf(env: Record<string, string>): Promise<string[]> {
   await using demo = await startDemo({ HUNKWISE_WRITE_GAP_SECONDS: "0", HUNKWISE_GRAPH: "off", ...env });
   await demo.deliverOpened();
@@ -16,7 +16,7 @@ const silent: FakeScript = () => ({
 });
 
 describe("the demo", () => {
-  it("shows with a model that finds nothing what it shows without a model", patient, async () => {
+  it("shows the same with a model that finds nothing as without a model", patient, async () => {
     await using model = await startFakeOpenAi({ script: silent });
     const env = { OPENAI_BASE_URL: model.url, OPENAI_API_KEY: "test-key", HUNKWISE_MODEL: "fake-model" };
     const [without, withSilent] = await Promise.all([

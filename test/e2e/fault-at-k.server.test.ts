@@ -9,9 +9,9 @@ import { finding, finish, numbers, turn } from "./conformance-fixture.ts";
 import { type EndState, type PullOfCase, type SharedApp, startSharedApp } from "./shared-app.ts";
 
 /*
- * One review, and one call of it that fails: whichever call it is and however it fails, what people find in the end is what
- * they find without a fault. `npm test` has every second call to GitHub's API and of git fail, and each of the others, several in
- * one review and each in one way; `npm run test:slow` each call by itself, in each way.
+ * One review in which one call fails: for every call and every kind of failure, the visible result is the same as without a fault. In
+ * `npm test`, every second call to GitHub's API and of git fails, and every call of the other kinds, several in one review and each in one
+ * way; in `npm run test:slow`, each call alone, in each way.
  */
 
 const long = process.env.HUNKWISE_LONG === "1";
@@ -39,7 +39,7 @@ function reviewer({ messages }: ChatRequestBody): FakeTurn {
 }
 
 const status = (code: number): FaultKind => ({ answer: { status: code, body: { message: "Server Error" } } });
-/** Each of them passes: what GitHub refuses for good has another end, and tests of its own. */
+/** All of these are transient: permanent refusals by GitHub have another result, and separate tests. */
 const githubFaults: Record<string, () => FaultKind> = {
   "a connection that breaks before": () => "reset-before",
   "a connection that breaks after it was done": () => "reset-after",
@@ -52,7 +52,7 @@ const githubFaults: Record<string, () => FaultKind> = {
   "a secondary limit": () => ({ secondaryLimit: 403, retryAfterSeconds: 1 }),
   "the primary limit": () => ({ primaryLimitUntil: new Date(Date.now() + 2_000) }),
 };
-/** Half an answer of git breaks off its connection; what follows an answer that was given it does not know. */
+/** git detects half an answer only as a broken connection; it has no faults after the answer. */
 const gitServerFaults = ["a connection that breaks before", "a 500", "a 502 page", "a 429"];
 const modelFaults: Record<string, FakeFault> = {
   "a 500": { fault: "status", status: 500 },
@@ -64,22 +64,22 @@ const modelFaults: Record<string, FakeFault> = {
 };
 const gitFailures: readonly GitFailure[] = ["refuses", "is killed", "works and then fails"];
 
-/** What fails: which call of its kind (from 1), and how. */
+/** The failing calls of each kind (from 1), and their faults. */
 interface Plan {
   github: [nth: number, fault: string][];
-  /** Its address names no repository: a review with such a fault has to run alone. */
+  /** The address names no repository: a review with such a fault must run alone. */
   graphql: [nth: number, fault: string][];
   gitServer: [nth: number, fault: string][];
   model: [nth: number, fault: string][];
   git: [nth: number, how: GitFailure][];
 }
 const nothing: Plan = { github: [], graphql: [], gitServer: [], model: [], git: [] };
-/** How many calls of each kind a review makes when nothing fails. */
+/** The number of calls of each kind in a review without faults. */
 type Calls = Record<keyof Plan, number>;
 
 let failing: FailingGit;
 let shared: SharedApp;
-/** By the title of the pull request: which requests to the model fail, and how many there were. */
+/** By title of the pull request: the failing requests to the model, and the number of all requests. */
 const modelPlans = new Map<string, { faults: Map<number, FakeFault>; asked: number; failed: number }>();
 
 beforeAll(async () => {
@@ -106,7 +106,7 @@ afterAll(async () => {
   expect(model?.complaints).toEqual([]);
 });
 
-/** A pull request that was reviewed while what was planned failed, once no job is left. */
+/** A pull request that was reviewed with the planned faults, when no job is left. */
 async function reviewed(plan: Plan): Promise<{ pull: PullOfCase; calls: Calls }> {
   const of = shared.addRepository(base);
   const name = of.repository.name as `case-${number}`;
@@ -139,7 +139,7 @@ async function reviewed(plan: Plan): Promise<{ pull: PullOfCase; calls: Calls }>
   return { pull, calls };
 }
 
-/** A comment on a file brings a review of its own. */
+/** A file comment adds a separate review. */
 const asItShallBe: EndState = {
   reviews: 2,
   comments: ["src/numbers.js RIGHT 10", "src/numbers.js RIGHT 40", "src/numbers.js"],
@@ -152,12 +152,12 @@ function expectWhole({ pull, calls }: { pull: PullOfCase; calls: Calls }, undist
   const bodies = pull.pull.reviewComments.map(({ body }) => body);
   expect(titles.map((title) => bodies.filter((body) => body.includes(title)).length)).toEqual([1, 1, 1]);
   expect(pull.check()?.output.title).toMatch(/found/);
-  // Each turn once, and once more where the model did not answer.
+  // Each turn once, and once more for each failure of the model.
   const failed = modelPlans.get(pull.pull.title)?.failed ?? 0;
   expect(calls.model).toBe(undisturbed.model + failed);
 }
 
-/** One plan for each call and each way in which it can fail. */
+/** One plan for each call and each fault. */
 function eachAlone(calls: Calls): Plan[] {
   const nths = (count: number) => Array.from({ length: count }, (_, n) => n + 1);
   const all = <Fault>(kind: keyof Plan, faults: readonly Fault[]) =>
@@ -173,13 +173,13 @@ function eachAlone(calls: Calls): Plan[] {
   ];
 }
 
-/** Which of so many calls fail, counted from 1: about half of them, the same at each run. */
+/** The numbers of the calls that fail, from 1: about half of them, the same in each run. */
 function sampled(count: number): number[] {
   const random = seeded(13);
   return Array.from({ length: count }, (_, at) => at + 1).filter(() => random() < 0.5);
 }
 
-/** Each of these calls fails once in one of these plans: those of one plan lie far apart, and the ways take turns. */
+/** Each of these calls fails once in one of these plans: the calls of one plan are far apart, and the faults alternate. */
 function togetherIn(count: number, calls: Calls): Plan[] {
   const all = (many: number) => Array.from({ length: many }, (_, at) => at + 1);
   const share = <Fault>(nths: readonly number[], faults: readonly Fault[], n: number, every = count) =>
@@ -198,7 +198,7 @@ function togetherIn(count: number, calls: Calls): Plan[] {
 
 const isAlone = ({ graphql }: Plan) => graphql.length > 0;
 
-/** Runs all, a few at a time: they wait more than they work. */
+/** Runs all items, `atOnce` at a time: they wait more than they work. */
 async function inTurns<Item>(items: readonly Item[], atOnce: number, run: (item: Item) => Promise<void>) {
   const left = [...items];
   const work = async () => {
@@ -208,7 +208,7 @@ async function inTurns<Item>(items: readonly Item[], atOnce: number, run: (item:
 }
 
 describe("a review in which a call fails", () => {
-  it("ends as one in which none does, whichever call it is", {
+  it("ends like one without a failure, whichever call fails", {
     timeout: long ? 14_400_000 : 1_500_000,
   }, async () => {
     const { pull, calls } = await reviewed(nothing);

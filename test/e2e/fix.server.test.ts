@@ -9,7 +9,7 @@ import { onPull, type PullOptions } from "./on-pull.ts";
 
 const { sandbox, skipped } = await sandboxFor("that a fix runs the tests of a pull request");
 
-/** The others differ in what the job is told alone; test/jobs/commands has each of them. */
+/** The other cases differ only in the job's input; test/jobs/commands tests each of them. */
 const long = process.env.HUNKWISE_LONG === "1";
 
 const path = "src/numbers.js";
@@ -32,7 +32,7 @@ const finishFix: ToolCall = {
 const offers = (body: ChatRequestBody, tool: string) =>
   body.tools?.some((one) => one.function.name === tool) ?? false;
 
-/** Reviews with one finding as long as it is there, and repairs by these calls. */
+/** Reports one finding as long as the fault exists, and repairs with these calls. */
 const repairing =
   (...calls: ToolCall[]) =>
   (body: ChatRequestBody) => {
@@ -61,7 +61,7 @@ const play = <Seen>(over: Partial<PullOptions>, run: (app: Case) => Promise<Seen
   onPull({ ...options, ...over }, run);
 
 describe.concurrent("a fix that was asked for in a thread", patient, () => {
-  it("is pushed to the branch by git, told in the thread, and the thread is resolved", () =>
+  it("is pushed to the branch by git and reported in the thread, and the thread is resolved", () =>
     play({}, async (app) => {
       const before = headOf(app.pull);
       const thread = await askedFor(app);
@@ -85,10 +85,10 @@ describe.concurrent("a fix that was asked for in a thread", patient, () => {
     }));
 
   it.skipIf(!sandbox)(
-    `is tried out in the sandbox by what the base names, and says how that ended${skipped}`,
+    `is tested in the sandbox with the base's command, and reports the result${skipped}`,
     () => {
       const script = repairing(edit, { name: "run_command", arguments: { command: "test" } });
-      // It begins with the files as they are then, and finds neither network nor secret.
+      // The command starts with the current files, and finds neither network nor secrets.
       const test = `grep -q '2 . 12' ${path} && ! env | grep -E 'HUNKWISE|TOKEN|KEY' && exit 7\n`;
       const config = "commands: { test: sh test.sh }\n";
       return play(
@@ -104,7 +104,7 @@ describe.concurrent("a fix that was asked for in a thread", patient, () => {
     },
   );
 
-  it("pushes nothing where somebody pushed while it was made", () => {
+  it("pushes nothing if someone has pushed in the meantime", () => {
     let meanwhile = () => {};
     const script = (body: ChatRequestBody) => {
       if (offers(body, "finish_fix")) meanwhile();
@@ -126,7 +126,7 @@ describe.concurrent("a fix that was asked for in a thread", patient, () => {
     });
   });
 
-  it("stands as a suggestion where the owner of a fork lets nobody push", () =>
+  it("becomes a suggestion if the owner of a fork does not let maintainers push", () =>
     play({ fork: "passer-by", author: "passer-by" }, async (app) => {
       app.people.addCollaborator(app.repository, "octocat", "write");
       const before = headOf(app.pull);
@@ -167,7 +167,7 @@ describe.concurrent("a fix that was asked for in a thread", patient, () => {
     ),
   );
 
-  it.runIf(long)("stands as a suggestion where the installation has not granted writing", () =>
+  it.runIf(long)("becomes a suggestion if the installation has not granted write access", () =>
     onPull({ base, head, script: repairing(edit), resolution: "fixed" }, async (app) => {
       const before = headOf(app.pull);
       await askedFor(app);

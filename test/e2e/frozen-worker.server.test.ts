@@ -3,8 +3,8 @@ import type { AppUnderTest } from "../support/app-under-test.ts";
 import { finding, finish, numbers, onApp, patient, turn, until } from "./conformance-fixture.ts";
 
 /*
- * Two worker processes on one database. The one that has the job is stopped past its lease, as a machine that sleeps or swaps
- * would be, until the other one is done with the job; then it goes on where it was.
+ * Two worker processes on one database. The one with the job is stopped past its lease, as on a machine that sleeps or swaps, until the
+ * other one has finished the job; then it continues where it was.
  */
 
 const path = "src/numbers.js";
@@ -23,7 +23,7 @@ const asItShallBe = {
   check: "neutral",
 };
 
-/** Stops the server, lets another process finish the job, and lets the server go on until it knows that it is late. */
+/** Stops the server, lets another process finish the job, then resumes the server until it notices that its lease is over. */
 async function freeze({ server, addWorker, concluded }: AppUnderTest, wake: () => void): Promise<void> {
   server.process.kill("SIGSTOP");
   await addWorker();
@@ -52,12 +52,12 @@ describe.concurrent("a worker that was frozen past its lease", patient, () => {
 
       expect(app.end()).toEqual(asItShallBe);
       expect(posted(app, /^POST .*\/reviews$/)).toBe(1);
-      // The turn that was under way, and the same one for the other worker.
+      // The turn in progress, and the same turn for the other worker.
       expect(app.reviewRequests).toHaveLength(2);
     });
   });
 
-  it("right before GitHub gets its review takes it away again", () => {
+  it("right before GitHub gets its review removes it again", () => {
     const underWay = Promise.withResolvers<void>();
     return onApp({ base, head, env, script: () => findings }, async (app) => {
       const { github, pull, repository } = app;

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { startApp } from "../support/app-under-test.ts";
 import { finish, patient, turn } from "./conformance-fixture.ts";
 
-/** The index of the one repository that a server has a mirror of. */
+/** Whether the server's only mirror has an index. */
 function indexIn(dataFolder: string): boolean {
   const names = readdirSync(join(dataFolder, "mirrors"), { recursive: true, encoding: "utf8" });
   const index = names.find((name) => name.endsWith("hunkwise-graph/index.db"));

@@ -4,10 +4,10 @@ import { seeded } from "../support/seeded.ts";
 import { patient } from "./conformance-fixture.ts";
 import { type KillableApp, type Moment, startKillableApp } from "./kills.ts";
 
-/** Every step and 200 random moments take hours of a machine; `npm test` takes eight, the same at each run. */
+/** Every step and 200 random moments take hours; `npm test` takes eight moments, the same in each run. */
 const long = process.env.HUNKWISE_LONG === "1";
 
-/** A job whose worker dies at every one of five attempts is given up: so many deaths it survives. */
+/** A job fails for good after five attempts whose worker died, so it survives this many deaths. */
 const mostDeaths = 4;
 
 const groups = <T>(all: readonly T[], size: number) =>
@@ -18,7 +18,7 @@ async function killAll(app: KillableApp, plans: readonly (readonly Moment[])[], 
   for (const moments of plans) {
     const killed = await app.review(moments);
     kills += killed.kills;
-    // What was in flight when it was killed is asked for again, and nothing else.
+    // Only requests in flight at a kill are repeated.
     expect(killed.modelRequests - undisturbed).toBeLessThanOrEqual(killed.kills);
   }
   return kills;
@@ -45,7 +45,7 @@ describe.each(Object.entries(databases))(
       expect(modelRequests).toBeGreaterThanOrEqual(30);
       const random = seeded(6);
       const count = long ? 200 : kills;
-      // One in each part of the time, in an order that gives every review early and late ones.
+      // One kill in each part of the time, in an order that gives every review early and late ones.
       const moments = Array.from({ length: count }, (_, n) => ({
         steps: Math.floor(((((n * 3) % count) + random()) / count) * steps * 0.4),
         thenMs: Math.floor(random() * 60),

@@ -9,10 +9,10 @@ import { finding, finish, numbers, turn, until } from "./conformance-fixture.ts"
 import { type PullOfCase, type SharedApp, startSharedApp } from "./shared-app.ts";
 
 /*
- * A server that is killed while it reviews, and what must be found when another one has ended its work.
+ * A server that is killed during a review, and the expected state when another one has finished its work.
  */
 
-/** Turns of the reviewer; second looks come on top. */
+/** Turns of the reviewer, without second looks. */
 const turns = 30;
 const base = { "src/numbers.js": numbers(120) };
 const head = {
@@ -26,7 +26,7 @@ const reports = [
   finding({ line: 80, quote: "const n80 = 80;" }),
 ];
 
-/** Reads on and on, reports, and finishes. Knows by the request alone how far it is, as a model does. */
+/** Reads many times, reports, and finishes. Derives its progress from the request only, as a model does. */
 function reviewer({ messages }: ChatRequestBody): FakeTurn {
   const said = messages.filter(({ role }) => role === "assistant").length;
   if (said === turns - 1) return turn(finish);
@@ -36,26 +36,26 @@ function reviewer({ messages }: ChatRequestBody): FakeTurn {
   return turn({ name: "read_file_part", arguments: part });
 }
 
-/** When a server is killed: so many milliseconds after the given number of requests that it sent to anybody. */
+/** The time of a kill: a number of milliseconds after the server has sent `steps` requests of any kind. */
 export interface Moment {
   steps: number;
   thenMs: number;
 }
 
 export interface KillableApp extends AsyncDisposable {
-  /** Reviews a pull request, killing the server at each of the moments, counted from its start or its last restart. */
+  /** Reviews a pull request and kills the server at each of the moments, counted from its start or its last restart. */
   review(moments: readonly Moment[]): Promise<Killed>;
 }
 
 export interface Killed {
-  /** Requests that it took from the webhook to the end, to GitHub, git and the model together. */
+  /** Number of requests from the webhook to the end, to GitHub, git and the model together. */
   steps: number;
-  /** How often it was killed: a review may be over before the last moment came. */
+  /** Number of kills: a review may end before the last moment. */
   kills: number;
   modelRequests: number;
 }
 
-/** An App whose server is killed. Its end is checked when it is disposed of: nothing is left in the data folder. */
+/** An App whose server is killed. Disposal checks its end: nothing is left in the data folder. */
 export async function startKillableApp(env: Record<string, string> = {}): Promise<KillableApp> {
   const agreeing = withAgreeingSceptic(reviewer);
   let onRequest = () => {};
@@ -68,7 +68,7 @@ export async function startKillableApp(env: Record<string, string> = {}): Promis
   });
   const { app } = all;
   let count = 0;
-  /** What the servers said that were killed: the last of them may have ended the job. */
+  /** Logs of the killed servers: the last of them may have ended the job. */
   let lastWords = "";
 
   async function review(moments: readonly Moment[]): Promise<Killed> {
@@ -118,12 +118,12 @@ export async function startKillableApp(env: Record<string, string> = {}): Promis
 
 const stepsOf = ({ app }: SharedApp) => app.github.requests.length + (app.model?.requests.length ?? 0);
 
-/** The check run is concluded before the job is: only then nothing moves any more. */
+/** The check run is concluded before the job ends: only then is everything done. */
 const saysEnded = (log: string, { of }: PullOfCase) =>
   log.split("\n").some((line) => line.includes(`/${of.repository.name}"`) && line.includes("Job ended"));
 
 function expectOneReview(pull: PullOfCase): void {
-  // A comment on a file brings a review of its own.
+  // A file comment adds a separate review.
   expect(pull.end()).toEqual({
     reviews: 2,
     comments: ["src/numbers.js RIGHT 10", "src/numbers.js RIGHT 40", "src/numbers.js"],
@@ -135,7 +135,7 @@ function expectOneReview(pull: PullOfCase): void {
   expect(pull.check()?.output.title).toMatch(/3 .*found|found/);
 }
 
-/** Files that only somebody at work has: locks, drafts, half-written packs, and places of a second job at a time. */
+/** Files that exist only during work: locks, drafts, half-written packs, and folders of a second concurrent job. */
 function leftovers(dataFolder: string): string[] {
   const files = readdirSync(dataFolder, { recursive: true, withFileTypes: true });
   return files

@@ -26,7 +26,7 @@ interface Webhook {
   payload: Payload;
 }
 
-/** A pull request that was opened and pushed to; the webhooks of all that in the order in which it happened. */
+/** A pull request that was opened and pushed to, with the webhooks of these events in order. */
 async function busyPull(all: SharedApp): Promise<{ pull: PullOfCase; webhooks: Webhook[] }> {
   const pull = all.addRepository(base).open(change(1));
   const webhook = async (payload: Promise<Payload>): Promise<Webhook> => ({
@@ -45,7 +45,7 @@ async function busyPull(all: SharedApp): Promise<{ pull: PullOfCase; webhooks: W
   return { pull, webhooks };
 }
 
-/** Like a deck of cards, the same at each run. */
+/** Shuffles in the same way in each run. */
 function shuffled<Item>(items: readonly Item[], seed: number): Item[] {
   const key = (n: number) => ((n + 1) * 2_654_435_761 * seed) % 4_294_967_291;
   return items
@@ -74,7 +74,7 @@ async function deliverAll(app: SharedApp["app"], webhooks: readonly Webhook[], w
   return JSON.parse(stdout) as { status: number; ms: number }[];
 }
 
-/** How many reviews of ours stand about a head: by the markers of their bodies. */
+/** Number of our reviews of a head, by the markers in their bodies. */
 const reviewsOf = ({ pull, of }: PullOfCase, head: string) =>
   pull.reviews.filter(({ via, body }) => {
     const marker = via === of.app.app ? parseMarker(body) : undefined;

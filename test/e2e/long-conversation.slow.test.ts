@@ -8,7 +8,7 @@ const base = { [path]: numbers(60), "src/other.js": numbers(60) };
 const head = { [path]: numbers(60, { 24: "const n24 = 0;" }) };
 const wrong = finding({ line: 24, quote: "const n24 = 0;", title: "n24 is no longer 24 for its readers" });
 
-/** So many comments, line comments in threads of their own, and reviews of a person, as if they had come one by one. */
+/** Adds `count` comments, line comments in separate threads, and reviews by a person, as if they had arrived one by one. */
 async function talk(app: Case, count: number): Promise<void> {
   const { pull, people, github } = app;
   const comment = people.comment(pull, "octocat", "Thought");
@@ -28,9 +28,9 @@ describe.concurrent("a conversation of many comments and reviews", patient, () =
     [150, 70],
     [1_200, 200],
   ] as const) {
-    // Each takes its time; that all are read page by page, at each of the three sizes, is tested on the client as well.
+    // Each is slow; the client's own tests also check at all three sizes that every page is read.
     const isLong = count !== 150 && !process.env.HUNKWISE_LONG;
-    it.skipIf(isLong)(`is read to its end: ours is found among ${count} of each, before and after it`, () =>
+    it.skipIf(isLong)(`is read completely: ours is found among ${count} of each, before and after it`, () =>
       onPull({ base, head, script: () => turn(wrong, finish) }, async (app) => {
         await talk(app, Math.ceil(count / 2));
         await app.review();

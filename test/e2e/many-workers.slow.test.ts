@@ -5,7 +5,7 @@ import { startPostgres } from "../support/postgres.ts";
 import { finish, numbers, turn } from "./conformance-fixture.ts";
 import { startSharedApp } from "./shared-app.ts";
 
-/** Each review waits twenty seconds for its model: ten minutes. */
+/** Each review waits twenty seconds for its model: ten minutes in total. */
 const modelLatencyMs = 20_000;
 const installations = 20;
 
@@ -13,7 +13,7 @@ const base = { "src/numbers.js": numbers(60) };
 const head = { "src/numbers.js": numbers(60, { 10: "const n10 = 0;" }) };
 const agreeing = withAgreeingSceptic(() => turn(finish));
 
-/** Reviews one pull request of each installation; resolves to how long it took, in milliseconds. */
+/** Reviews one pull request of each installation; resolves to the duration in milliseconds. */
 async function reviewAll(workers: number): Promise<number> {
   await using postgres = await startPostgres();
   const folders = Array.from({ length: workers - 1 }, () => new TempFolder("worker"));
@@ -21,14 +21,14 @@ async function reviewAll(workers: number): Promise<number> {
     everyRole: async (body) => ({ ...(await agreeing.script(body)), delay: modelLatencyMs }),
     env: { DATABASE_URL: await postgres.createDatabase(), HUNKWISE_CONCURRENCY: "1" },
   });
-  // Each on a machine of its own, as far as files go.
+  // Each on a separate machine, with regard to files.
   for (const folder of folders) await all.app.addWorker({ HUNKWISE_DATA_DIR: folder.path });
   const pulls = Array.from({ length: installations }, () => all.addRepository(base).open(head));
   const began = performance.now();
   for (const pull of pulls) await pull.tell("opened");
   for (const pull of pulls) await pull.concluded("success");
   const took = performance.now() - began;
-  // Twice would be another request, and another summary.
+  // A second review would make another request and another summary.
   expect(all.app.model?.requests).toHaveLength(installations);
   expect(pulls.map((pull) => pull.end())).toEqual(
     pulls.map(() => ({ reviews: 0, comments: [], summaries: 1, checks: ["success"] })),

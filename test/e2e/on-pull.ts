@@ -15,19 +15,19 @@ import { type SharedApp, startSharedApp } from "./shared-app.ts";
 
 type Resolution = "fixed" | "present" | "unsure";
 
-/** What a case on the shared App may choose: everything about its pull request, nothing about the server. */
+/** The options of a case on the shared App: everything about its pull request, nothing about the server. */
 export type PullOptions = Pick<
   AppOptions,
   "base" | "head" | "author" | "draft" | "fork" | "permissions" | "title" | "body" | "labels"
 > & {
   script: FakeScript;
-  /** What the model says of an earlier finding whose code has changed; `asked` holds the finding's title. */
+  /** The model's answer about an earlier finding whose code has changed; `asked` contains the finding's title. */
   resolution?: Resolution | ((asked: string) => Resolution);
-  /** The model takes all that is put to it for restatements; it is told the branch in what it compares, or not asked. */
+  /** The model calls every pair a restatement. Findings to compare must name the branch; otherwise the model must not be asked. */
   same?: true;
 };
 
-/** Every pair that a question about restatements lists. */
+/** Every pair in a question about restatements. */
 function allPairs(asked: string): { finding: string; earlier: string }[] {
   const listed = asked.slice(asked.lastIndexOf("# Pairs to decide"));
   return [...listed.matchAll(/([0-9a-f-]{12,}) and ([0-9a-f-]+)/g)].map(([, finding = "", earlier = ""]) => ({
@@ -36,9 +36,9 @@ function allPairs(asked: string): { finding: string; earlier: string }[] {
   }));
 }
 
-/** Scripts of the cases by the branch that only their pull request is to be merged into: every role is told its name. */
+/** Scripts of the cases, by a base branch that only their pull request has: every role sees its name. */
 const scripts = new Map<string, AgreeingScript["script"]>();
-/** The merging pass alone is not told of a branch. */
+/** Only the merging pass does not see a branch. */
 const ofNobody = withAgreeingSceptic([]).script;
 let shared: Promise<SharedApp> | undefined;
 
@@ -56,8 +56,8 @@ afterAll(async () => {
 });
 
 /**
- * Runs one case on the App that all cases of a file share, in a repository of its own. Whatever happens, GitHub must have seen
- * no request that it would not take, and the model none that its endpoint would refuse.
+ * Runs one case on the App that all cases of a file share, in a separate repository. In every case, GitHub must have received no request
+ * that it would refuse, and the model none that its endpoint would refuse.
  */
 export async function onPull<Seen>(
   options: PullOptions,
@@ -71,7 +71,7 @@ export async function onPull<Seen>(
 }
 
 export interface CaseOnPull extends Case {
-  /** GitHub's webhook with its details, also about another pull request of the repository. */
+  /** Sends GitHub's webhook with its details, also about another pull request of the repository. */
   tell(action: PullAction, details?: EventDetails, about?: Pull): Promise<number>;
 }
 

@@ -19,7 +19,7 @@ const base = { [path]: numbers(60) };
 const head = { [path]: numbers(60, { 24: "const n24 = 0;" }) };
 const report = finding({ line: 24, quote: "const n24 = 0;", title: "Zero is wrong" });
 
-/** Reads in three turns, then reports; at two of them it thinks for ever, and before the last as long as the test wants. */
+/** Reads in three turns, then reports; two of the turns never end, and the last one waits for the test. */
 function slowModel() {
   const hangsAt = new Set([1, 2]);
   const thought = Promise.withResolvers<void>();
@@ -43,7 +43,7 @@ function slowModel() {
 
 const operatorPort = (server: ServerProcess) => /Metrics and health on port (\d+)/.exec(server.log())?.[1];
 const ask = (server: ServerProcess, page: string) => fetch(`http://127.0.0.1:${operatorPort(server)}${page}`);
-/** Lines of ours; what Node tells of its process is left out. */
+/** Our own metrics, without Node's process metrics. */
 async function metrics(server: ServerProcess): Promise<string[]> {
   const text = await (await ask(server, "/metrics")).text();
   return text.split("\n").filter((line) => line.startsWith("hunkwise_"));
@@ -54,14 +54,14 @@ function jobs({ dataFolder }: AppUnderTest) {
   return database.prepare("SELECT state, attempts FROM job").all();
 }
 
-/** Somebody else writes to the database and does not end. */
+/** Holds a write lock on the database, as another writer would. */
 function lockDatabase({ dataFolder }: AppUnderTest): () => void {
   const database = new DatabaseSync(join(dataFolder, "queue.db"));
   database.exec("BEGIN IMMEDIATE");
   return () => database.close();
 }
 
-/** What the image asks whether its container is well, run as it stands there. */
+/** Runs the health check from the image's Dockerfile. */
 async function healthcheck(env: Record<string, string | undefined>): Promise<number> {
   const dockerfile = readFileSync(resolve(import.meta.dirname, "../../Dockerfile"), "utf8");
   const [, command = "[]"] = /^\s*CMD (\["node", "-e".*\])$/m.exec(dockerfile) ?? [];
@@ -76,7 +76,7 @@ async function healthcheck(env: Record<string, string | undefined>): Promise<num
 describe("a server under an operator", patient, () => {
   it("stops, dies, starts and loses its database for a while, and pays for no turn twice", () => {
     const { seen, script } = slowModel();
-    // Nobody would wait for such a lease: who goes on took the job over.
+    // Too long to wait for such a lease: a server that continues has taken the job over.
     const env = { HUNKWISE_LEASE_SECONDS: "3600", HUNKWISE_METRICS_PORT: "0" };
     return onApp({ base, head, env, script }, async (app) => {
       await app.send("opened");
@@ -102,7 +102,7 @@ describe("a server under an operator", patient, () => {
       unlock();
       await app.concluded();
       await app.idle();
-      // An answer is good for a second, and all of this may take less.
+      // An answer is cached for a second, and all of this may take less.
       while ((await ready()).reason === "locked") await sleep(50);
       expect(await ready()).toEqual({ ready: true, oldestWaitingMs: null });
 
@@ -134,7 +134,7 @@ describe("a server under an operator", patient, () => {
   });
 });
 
-/** A delivery that does not end holds the server up when it is told to stop; the second signal waits for nothing. */
+/** An unfinished delivery delays the server's stop; the second signal stops it at once. */
 async function endTwice({ url, process: child, log }: ServerProcess): Promise<number | null> {
   const socket = connect(Number(new URL(url).port), "127.0.0.1");
   socket.on("error", () => {});
@@ -144,7 +144,7 @@ async function endTwice({ url, process: child, log }: ServerProcess): Promise<nu
     ...["x-github-event: ping", "x-github-delivery: 1", `x-hub-signature-256: sha256=${"0".repeat(64)}`],
   ];
   socket.write(`${delivery.join("\r\n")}\r\n\r\n`);
-  // It says that it waits for the body.
+  // The server announces that it waits for the body.
   await once(socket, "data");
   const exited = once(child, "exit");
   child.kill("SIGTERM");

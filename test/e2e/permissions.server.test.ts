@@ -6,11 +6,11 @@ import { finding, finish, numbers, patient, turn, until } from "./conformance-fi
 import { type PullOfCase, type SharedApp, startSharedApp } from "./shared-app.ts";
 
 /*
- * What an installation was not granted closes a channel. The next one down takes over and names the permission; where none
- * is left, the log does. Nothing is tried for ever. What it may not read or spend, a review does without.
+ * A permission that is not granted closes a channel. The next channel takes over and names the permission; if none is left, the log does.
+ * Nothing is retried forever. A review works without the texts that it may not read and the budget that it may not spend.
  */
 
-/** The other case of two that differ in what GitHub answers alone; test/jobs and test/github have each of them. */
+/** The second of two cases that differ only in GitHub's answer; test/jobs and test/github test each of them. */
 const long = process.env.HUNKWISE_LONG === "1";
 
 const base = { "src/numbers.js": numbers(60) };
@@ -23,9 +23,9 @@ const findings = turn(
   finish,
 );
 
-/** Its model takes a whole day's budget at once. */
+/** Its model uses up a whole day's budget at once. */
 const costly = "Change all that costs";
-/** Pull requests by title that are being read until somebody lets go of them. */
+/** Reviews that wait until a test releases them, by the title of the pull request. */
 const held = new Map<string, Promise<void>>();
 let shared: SharedApp;
 beforeAll(async () => {
@@ -41,7 +41,7 @@ beforeAll(async () => {
 afterAll(async () => {
   const { github, model } = shared.app;
   await shared[Symbol.asyncDispose]();
-  // GitHub refuses a token whole when one of its permissions was not granted; what was granted is asked for then.
+  // GitHub refuses the whole token if one of its permissions is not granted; the App then requests only the granted ones.
   const misunderstood = github.violations.filter(
     ({ operation }) => operation !== "apps/create-installation-access-token",
   );
@@ -56,7 +56,7 @@ function opened(title: string, permissions: Permissions, draft = false): PullOfC
 const asked = (title: string) =>
   shared.app.reviewRequests.filter(({ body }) => JSON.stringify(body.messages).includes(title)).length;
 
-/** What the server has logged about the pull request's repository; it arrives here a moment later than it was written. */
+/** The server's log lines about the pull request's repository; they arrive here with a short delay. */
 const logged = ({ of }: PullOfCase) =>
   shared.app.server
     .log()
@@ -100,7 +100,7 @@ describe.concurrent("an installation without the permission", patient, () => {
     expect(asked(title)).toBe(1);
   });
 
-  it.runIf(long)("for check runs has it logged that nobody can see why a draft is not reviewed", async () => {
+  it.runIf(long)("for check runs has only the log say why a draft is not reviewed", async () => {
     const pull = opened("No check runs for a draft", { contents: "read", pull_requests: "write" }, true);
     await pull.tell("opened");
     await pull.of.idle();
@@ -152,7 +152,7 @@ describe.concurrent("an installation without the permission", patient, () => {
     ["for anything", {}],
   ];
   it.each(long ? closed : closed.slice(0, 1))(
-    "%s has the log name what is missing, and is left in peace",
+    "%s has the log name the missing permission, and causes no more requests",
     async (what, permissions) => {
       const title = `Nothing ${what}`;
       const pull = opened(title, permissions);
@@ -190,7 +190,7 @@ describe.concurrent("an installation that is taken away", patient, () => {
   );
 });
 
-describe.concurrent("what stands around a change", patient, () => {
+describe.concurrent("the context of a change on GitHub", patient, () => {
   const texts = [
     "Totals are off by one",
     "ten was expected",
@@ -198,14 +198,14 @@ describe.concurrent("what stands around a change", patient, () => {
     "On purpose, see the manual",
   ];
 
-  /** Which of the texts the latest review of the pull request was shown. */
+  /** The texts that appeared in the latest review of the pull request. */
   function shown(title: string): string[] {
     const requests = shared.app.model?.requests.map(({ body }) => JSON.stringify(body.messages)) ?? [];
     const latest = requests.findLast((text) => text.includes(title)) ?? "";
     return texts.filter((text) => latest.includes(text));
   }
 
-  /** A pull request that names an issue, and whose checks have failed. */
+  /** A pull request that references an issue and has failed checks. */
   function surrounded(title: string, permissions?: Permissions): PullOfCase {
     const { github } = shared.app;
     const of = shared.addRepository(base, permissions);
@@ -235,7 +235,7 @@ describe.concurrent("what stands around a change", patient, () => {
     expect(shown(title)).toEqual(["Totals are off by one", "On purpose, see the manual"]);
   });
 
-  it("is left out where it may not be read", async () => {
+  it("is left out if the App may not read it", async () => {
     const title = "Hardly surrounded";
     const pull = surrounded(title, { ...readable, pull_requests: "write", checks: "write" });
     await pull.tell("opened");
@@ -247,7 +247,7 @@ describe.concurrent("what stands around a change", patient, () => {
 });
 
 describe.concurrent("a pull request whose budget of the day is used up", patient, () => {
-  it("is not reviewed any more, which the check run of a command says", async () => {
+  it("is not reviewed any more, and the check run of a command says so", async () => {
     const yaml = "budget: { day: { tokens: 300000 } }\n";
     const of = shared.addRepository({ ...base, ".github/hunkwise.yml": yaml });
     const pull = of.open(head, { title: costly });

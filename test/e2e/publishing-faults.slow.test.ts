@@ -6,8 +6,8 @@ import { finding, finish, numbers, patient, turn } from "./conformance-fixture.t
 import { type EndState, type PullOfCase, type SharedApp, startSharedApp } from "./shared-app.ts";
 
 /*
- * The same review before a GitHub that fails in every way at every kind of write. Whatever happens: one review, each
- * finding once, one summary, a concluded check run, and no turn of the model paid twice.
+ * The same review with a GitHub that fails in every way at every kind of write. The result is always: one review, each finding once, one
+ * summary, a concluded check run, and no turn of the model paid twice.
  */
 
 const base = { "src/numbers.js": numbers(60) };
@@ -21,7 +21,7 @@ const findings = turn(
 );
 const titles = ["Line 10 is wrong", "Line 40 is wrong", "Line 55 is wrong"];
 const [line10, line40, file] = ["src/numbers.js RIGHT 10", "src/numbers.js RIGHT 40", "src/numbers.js"];
-/** A comment on a file brings a review of its own. */
+/** A file comment adds a separate review. */
 const asItShallBe: EndState = {
   reviews: 2,
   comments: [line10, line40, file],
@@ -39,8 +39,8 @@ const routes = {
 type Step = keyof typeof routes;
 
 /**
- * A fault that passes is played at every call of a review in fault-at-k.test.ts, and at every write in test/reporters: here, one
- * kind of write at a time, in `npm run test:slow` alone. `npm test` plays what does not pass, and the death of a process.
+ * Transient faults are tested at every call of a review in fault-at-k.test.ts, and at every write in test/reporters; here, at one kind of
+ * write at a time, only in `npm run test:slow`. `npm test` tests permanent faults and the death of a process.
  */
 const long = process.env.HUNKWISE_LONG === "1";
 
@@ -58,7 +58,7 @@ afterAll(async () => {
   expect(model?.complaints).toEqual([]);
 });
 
-/** A pull request that was reviewed while GitHub failed as planned, once no job is left. */
+/** A pull request that was reviewed with the planned faults, when no job is left. */
 async function reviewed(plan: (pull: PullOfCase) => void, title: string): Promise<PullOfCase> {
   const pull = shared.addRepository(base).open(head, { title });
   plan(pull);
@@ -69,7 +69,7 @@ async function reviewed(plan: (pull: PullOfCase) => void, title: string): Promis
   return pull;
 }
 
-/** How often each finding stands in a comment. */
+/** Number of comments for each finding. */
 const told = ({ pull }: PullOfCase) =>
   titles.map((title) => pull.reviewComments.filter(({ body }) => body.includes(title)).length);
 
@@ -102,7 +102,7 @@ const kinds: [name: string, kind: () => FaultKind, steps: readonly Step[]][] = [
 ];
 const cases = kinds.flatMap(([what, kind, steps]) => steps.map((step) => ({ what, kind, step })));
 
-// Before the others: a dead server's job is taken up half a minute later, and they can use that time.
+// Runs before the others: a dead server's job is taken over half a minute later, and they can use that time.
 describe.concurrent("a review survives", patient, () => {
   const start = (script: Parameters<typeof startApp>[0]["script"]) =>
     startApp({ base, head, ...(script ? { script } : {}) });
@@ -112,7 +112,7 @@ describe.concurrent("a review survives", patient, () => {
     summaries: pull.comments.filter(({ via }) => via === app).length,
   });
 
-  // In `npm test` a server dies at twenty moments in kill.test.ts.
+  // In `npm test`, kill.test.ts kills a server at twenty moments.
   it.runIf(long)(
     "the death of the server right after GitHub stored it: the next one posts the rest, and asks no model",
     async () => {
@@ -144,7 +144,7 @@ describe.concurrent("a review survives", patient, () => {
   });
 });
 
-/** Kills the children of the server that review: as the kernel does when memory runs out. */
+/** Kills the server's review processes, as the kernel does when memory runs out. */
 function killReviewProcesses({ server }: AppUnderTest): void {
   const children = execFileSync("ps", ["-o", "pid=,args=", "--ppid", String(server.process.pid)], {
     encoding: "utf8",
@@ -171,13 +171,13 @@ describe.runIf(long).concurrent("a review is published once, and whole, when", p
     expectWhole(pull);
   });
 
-  it("the review is refused for a comment that is right, once", async () => {
+  it("the review is refused once for a valid comment", async () => {
     const pull = await reviewed((one) => one.of.fault(routes["the review"], answer(422)), "A 422 by mistake");
 
     expectWhole(pull);
   });
 
-  it("what stands is read through a GitHub that answers 502 to the first of each question", async () => {
+  it("GitHub answers 502 to the first request of each kind that reads existing comments", async () => {
     const questions = ["/pulls/1", "/pulls/1/reviews", "/pulls/1/comments", "/issues/1/comments"];
     const pull = await reviewed((one) => {
       for (const path of [...questions, "/contents/.*", "/commits/.*"])
@@ -216,8 +216,8 @@ describe.concurrent("no finding is lost when", patient, () => {
   const isSomewhere = (pull: PullOfCase) =>
     titles.map((title) => places(pull).some((text) => text.includes(title)));
 
-  it("one comment is refused for good: the others stand on their lines", async () => {
-    // The review, the question about all of it, and the one about its second half.
+  it("one comment is refused for good: the others are on their lines", async () => {
+    // The review, the test of all its comments, and the test of the second half.
     const pull = await reviewed((one) => {
       for (const nth of [1, 2, 4]) one.of.fault(routes["the review"], answer(422), nth);
     }, "One comment refused");

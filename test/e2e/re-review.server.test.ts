@@ -5,12 +5,12 @@ import { type Case, finding, finish, numbers, patient, turn } from "./conformanc
 import { onPull } from "./on-pull.ts";
 
 /*
- * What people find after a second push and a tenth. A review takes a second of a machine, so that a pull request here lives
- * through as much as one can: what each rule says by itself is in test/ledger, test/review and test/reporters.
+ * The visible result after a second and a tenth push. A review takes a second of processor time, so one pull request here goes through as
+ * many cases as possible; test/ledger, test/review and test/reporters test each rule separately.
  */
 
 const long = process.env.HUNKWISE_LONG === "1";
-/** For one review after the other, where each may wait for many others. */
+/** For consecutive reviews, each of which may wait for many others. */
 const veryPatient = { timeout: 3 * patient.timeout };
 
 const path = "src/numbers.js";
@@ -20,11 +20,11 @@ const head = { [path]: numbers(60, { 24: "const n24 = 0;" }) };
 const wrong = (over: Record<string, unknown> = {}) =>
   finding({ line: 24, quote: "const n24 = 0;", title: "n24 is no longer 24 for its readers", ...over });
 
-/** Says the fault whenever the hunk is shown. */
+/** Reports the fault whenever the hunk is shown. */
 const whenShown: FakeScript = (body) =>
   turn(...(JSON.stringify(body.messages).includes("const n24 = 0;") ? [wrong()] : []), finish);
 
-/** What the model was shown as reviewer since a number of requests. */
+/** The messages to the model as the reviewer, from request number `from` on. */
 const shownSince = (app: Case, from: number) =>
   JSON.stringify(app.reviewRequests.slice(from).map(({ body }) => body.messages));
 
@@ -33,7 +33,7 @@ describe.concurrent("pushes that do not touch a finding", veryPatient, () => {
   const changed = { 24: "const n24 = 0;", 40: "const n40 = 0;" };
   const late = (over: Record<string, unknown>) => finding({ line: 240, quote: "const n40 = 0;", ...over });
 
-  it("leave one comment, wherever its code moves, and the model reads what is new alone; no late remark is made but a critical one", () =>
+  it("leave one comment, wherever its code moves, and the model reads only new changes; only a critical remark is posted late", () =>
     onPull(
       {
         base,
@@ -70,8 +70,8 @@ describe.concurrent("pushes that do not touch a finding", veryPatient, () => {
     ));
 });
 
-describe.concurrent("what is unchanged in content", veryPatient, () => {
-  it("is not read again after a rebase or a force-push, but where somebody asks for a full review, and is said once all the same", () =>
+describe.concurrent("code with unchanged content", veryPatient, () => {
+  it("is not read again after a rebase or a force-push, only for a full review, and its finding is still posted only once", () =>
     onPull({ base, head, script: whenShown }, async (app) => {
       const said = { reviews: 1, comments: [`${path} RIGHT 24`], summaries: 1, check: "neutral" };
       const above = { 2: ["// one", "// two", "const n2 = 2;"] };
@@ -97,7 +97,7 @@ describe.concurrent("what is unchanged in content", veryPatient, () => {
 });
 
 describe.concurrent("a finding that was fixed", veryPatient, () => {
-  it("is answered once, and resolved unless somebody with write access wrote; it stays if the second look does not know, and is new when it comes back", () =>
+  it("is answered once, and resolved unless someone with write access wrote; it stays open if the second look is unsure, and is new when it returns", () =>
     onPull(
       {
         base,
@@ -139,7 +139,7 @@ describe.concurrent("a finding that was fixed", veryPatient, () => {
       },
     ));
 
-  it("is answered and counts as fixed where the App may not resolve, and the summary names the permission", () =>
+  it("is answered and counts as fixed if the App may not resolve, and the summary names the permission", () =>
     onPull({ base, head, script: whenShown, resolution: "fixed" }, async (app) => {
       await app.review();
       await app.push({ [path]: numbers(60, { 24: "const n24 = 24.0;" }) });
@@ -157,7 +157,7 @@ describe.concurrent("a finding that was dismissed", veryPatient, () => {
   const at = (n: number, over: Record<string, unknown> = {}) =>
     finding({ line: n, quote: `const n${n} = 0;`, title: `n${n} is wrong`, severity: "medium", ...over });
 
-  /** Says all again in the same words and in others; what is compared names the branch, by which the case is known. */
+  /** Repeats all findings in the same words and in others; compared findings name the branch, which identifies the case. */
   const saidAgain: FakeScript = (body, n) => {
     const branch = /case-\d+-base/.exec(JSON.stringify(body.messages))?.[0];
     const reworded = {
@@ -169,7 +169,7 @@ describe.concurrent("a finding that was dismissed", veryPatient, () => {
     return turn(...places.map((line) => at(line)), ...inOtherWords, finish);
   };
 
-  it("by a thumbs down, a reply, or whoever deleted or resolved its comment, is not said again, nor in other words", () =>
+  it("by a thumbs down, a reply, or by deleting or resolving its comment, is not reported again, nor in other words", () =>
     onPull({ base, head: four, script: saidAgain, same: true }, async (app) => {
       await app.review();
       const [thumbed, replied, deleted, resolved] = app.threads();
@@ -192,7 +192,7 @@ describe.concurrent("a finding that was dismissed", veryPatient, () => {
       expect(app.summary()).toContain("octocat");
     }));
 
-  it("by the author of a fork, or by somebody else who may not write, stays open", () => {
+  it("by the author of a fork, or by someone else without write access, stays open", () => {
     const script: FakeScript = (_body, n) =>
       n === 0 ? turn(at(8), at(24, { severity: "high" }), at(40), finish) : turn(finish);
     return onPull({ base, head: four, script, author: "mona", fork: "mona" }, async (app) => {

@@ -24,7 +24,7 @@ afterAll(async () => {
   expect(model?.complaints).toEqual([]);
 });
 
-/** A pull request whose review has found something that holds its check, and was then dismissed by a thumb. */
+/** A pull request whose review has a finding that blocks its check, and which was then dismissed by a thumbs down. */
 async function settled(): Promise<{ pull: PullOfCase; check: CheckRun }> {
   const pull = shared.addRepository(base).open(head);
   await pull.tell("opened");
@@ -39,8 +39,8 @@ async function settled(): Promise<{ pull: PullOfCase; check: CheckRun }> {
 
 const person = () => shared.app.github.state.account("octocat");
 
-describe.concurrent("whoever presses Re-run", patient, () => {
-  it("has the same check run say what holds now, without a model call for what was read", async () => {
+describe.concurrent("a person who presses Re-run", patient, () => {
+  it("gets the current state in the same check run, without a model call for code that was read", async () => {
     const { pull, check } = await settled();
     const before = shared.app.reviewRequests.length;
     const payload = checkRunPayload(shared.app.github.state, check, "rerequested", person());
@@ -53,7 +53,7 @@ describe.concurrent("whoever presses Re-run", patient, () => {
     expect(shared.app.reviewRequests.length - before).toBeLessThanOrEqual(1);
   });
 
-  it("for all checks of a commit is heard as well", async () => {
+  it("for all checks of a commit gets the same", async () => {
     const { pull, check } = await settled();
     const { state } = shared.app.github;
     const suite = { repository: pull.of.repository, headSha: check.headSha, app: shared.app.app };

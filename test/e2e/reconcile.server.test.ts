@@ -8,8 +8,8 @@ import type { Pull } from "../support/github-double/model.ts";
 import { headOf } from "../support/github-double/model.ts";
 
 /*
- * One App through what may happen to it, on a data folder that goes along: each case begins where the one before has ended. Every
- * start of the server looks for what was missed; later ones of the same server do so every second.
+ * One App through all events, with one data folder: each case starts where the previous one ended. Every start of the server looks for
+ * missed events; after that, it does so every second.
  */
 /** About a second. */
 const everyMinutes = "0.02";
@@ -46,7 +46,7 @@ const open = (repository = app.repository) =>
     commits: [{ files: { "a.js": "export const a = 3;\ndebugger;\n" } }],
   });
 
-/** Resolves once the App has looked around, from beginning to end, after this moment. */
+/** Resolves when the App has done a complete reconciliation that started after this moment. */
 async function lookedAround(): Promise<void> {
   const since = app.github.requests.length;
   const listed = () =>
@@ -54,7 +54,7 @@ async function lookedAround(): Promise<void> {
   await app.github.until(() => listed() >= 2, 500_000);
 }
 
-it("A pull request of which no webhook came is reviewed, and old ones of a fresh installation are not", async () => {
+it("A pull request without a webhook is reviewed, and old ones of a fresh installation are not", async () => {
   const elsewhere = app.people.createRepository("late-org/old", { "a.js": "export const a = 1;\n" });
   const old = Array.from({ length: 30 }, () => open(elsewhere));
   for (const pull of old) pull.updatedAt = new Date(Date.now() - 3 * day);
@@ -97,7 +97,7 @@ it("After the database is lost every pull request has its review, none a second 
   const { summaries } = endOf(app.pull);
   await app.kill();
   for (const file of globSync(join(app.dataFolder, "queue.db*"))) rmSync(file);
-  // A command was done for another head than this one.
+  // A command was done for another head.
   app.people.push(app.pull, { "a.js": "export const a = 4;\ndebugger;\n" });
   const third = open();
   await app.restart();
@@ -110,7 +110,7 @@ it("After the database is lost every pull request has its review, none a second 
   expect(endOf(app.pull).summaries).toBe(summaries);
 });
 
-it("When the App is taken off, all traces are deleted", async () => {
+it("When the App is uninstalled, all traces are deleted", async () => {
   const traces = () => globSync(join(app.dataFolder, "**/shop*"));
   expect(traces()).not.toEqual([]);
   const payload = installationPayload(app.github.state, app.installation, "deleted");

@@ -62,11 +62,11 @@ const elsewhere = finding({
 });
 const finish = { name: "finish_review", arguments: { summary: "Simplifies lists and adds sendAll." } };
 
-/** What another file plays as well, at more places or with less around it. */
+/** Other files test these too, at more places or with a smaller setup. */
 const long = process.env.HUNKWISE_LONG === "1";
 
 describe.concurrent("a signed webhook", patient, () => {
-  // In `npm test` a server is killed in kill.test.ts, at twenty moments.
+  // In `npm test`, kill.test.ts kills a server at twenty moments.
   it.runIf(long)(
     "is reviewed once although the server is killed in the middle, and no turn is paid for twice",
     () => {
@@ -79,7 +79,7 @@ describe.concurrent("a signed webhook", patient, () => {
             const answered = body.messages.filter((message) => message.role === "tool").length;
             if (answered === 0) return turn({ name: "changed_files", arguments: {} });
             if (answered === 1) return turn(reduce);
-            // The answer that the first server never sees.
+            // The first server never gets this answer.
             if (!killed) await new Promise(() => {});
             return turn(finish);
           },
@@ -95,7 +95,7 @@ describe.concurrent("a signed webhook", patient, () => {
           expect(pull.reviews).toHaveLength(1);
           expect(pull.reviewComments.map(({ anchor }) => anchor?.line)).toEqual([2]);
           expect(repository.checkRuns).toHaveLength(1);
-          // Two turns, the one that was under way when the server died, and that one again.
+          // Two turns, the turn in progress at the server's death, and the same turn again.
           expect(app.reviewRequests).toHaveLength(4);
         },
       );
@@ -149,7 +149,7 @@ describe.concurrent("a signed webhook", patient, () => {
 
       expect(pull.reviews).toEqual([]);
       expect(pull.comments).toHaveLength(1);
-      // One line; what it cost and how long it took is folded away beneath it.
+      // One line; the cost and the duration are folded below it.
       expect(pull.comments[0]?.body).toMatch(
         /^<details>\s*<summary>✅ Hunkwise found no problems: 1 hunk in 1 file read<\/summary>/,
       );
@@ -158,7 +158,7 @@ describe.concurrent("a signed webhook", patient, () => {
     }),
   );
 
-  it("is a review for people with write access who ask for one, answered with eyes, and nothing for anybody else", () =>
+  it("starts a review for people with write access who ask for one, answered with eyes, and nothing for others", () =>
     onPull({ base, head, script: () => turn(finish) }, async (app) => {
       const { pull, repository } = app;
 
@@ -174,7 +174,7 @@ describe.concurrent("a signed webhook", patient, () => {
       expect(reactions.slice(0, 2)).toEqual([[], ["eyes"]]);
     }));
 
-  it("is reviewed by the analyzers alone where there is no model, which every text says", () =>
+  it("is reviewed only by the analyzers if there is no model, and every text says so", () =>
     onApp({ base, head }, async (app) => {
       const { pull, repository } = app;
 
@@ -187,7 +187,7 @@ describe.concurrent("a signed webhook", patient, () => {
       expect(repository.checkRuns[0]?.output.title).toMatch(/Analyzers only/);
     }));
 
-  it("whose model refuses the key ends in a failed check that names no address, and is made good later", () => {
+  it("whose model refuses the key ends in a failed check that names no address, and is reviewed later", () => {
     let refuses = true;
     return onApp(
       {
@@ -240,7 +240,8 @@ describe.concurrent("a signed webhook", patient, () => {
 
         expect(pull.reviewComments.map(({ anchor }) => anchor?.line)).toEqual([2]);
         expect(pull.comments[0]?.body).toMatch(/check run/i);
-        // GitHub refused what the App asks for, what publishing takes, and what is not there of the organisation, each once.
+        // GitHub refused these tokens once each: with all of the App's permissions, for publishing, and for missing permissions of the
+        // organisation.
         const refused = app.github.requests.filter(
           ({ path, status }) => path.endsWith("/access_tokens") && status === 422,
         );

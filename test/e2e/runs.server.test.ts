@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { replay } from "../../src/cli/replay.ts";
+import { runProgram } from "../../src/cli/program.ts";
 import type { RunSummary } from "../../src/cli/run-summary.ts";
 import { capturedIo } from "../support/captured-io.ts";
 import type { ChatRequestBody } from "../support/fake-openai.ts";
@@ -27,7 +27,7 @@ interface Row {
 }
 
 describe("the record of a server's review", patient, () => {
-  it(`tells what it read, found, posted and paid, and replays to the same findings without a network${wall ? `: THE LAST NOT TRIED, ${wall}` : ""}`, () =>
+  it(`shows what it read, found, posted and paid, and replays to the same findings without a network${wall ? `: THE LAST NOT TRIED, ${wall}` : ""}`, () =>
     onPull({ base, head, script: [turn(wrongTwo, finish), turn(wrongOne, finish)] }, async (app) => {
       await app.review();
       await app.push(later);
@@ -70,8 +70,8 @@ describe("the record of a server's review", patient, () => {
           code: 0,
         });
         const io = { ...capturedIo(), startProcess: startProcessHere };
-        const values = { repo: repository.git.dir, json: false };
-        expect(await replay.run(values, [file], io), io.printed()).toBe(0);
+        const args = ["replay", file, "--repo", repository.git.dir];
+        expect(await runProgram(args, io), io.printed()).toBe(0);
         expect(io.printed()).toContain("The same findings as on record: 1.");
         if (row !== second || wall !== null) continue;
         const { code, stdout: walled } = runWithoutNetwork(["replay", file, "--repo", repository.git.dir]);
@@ -101,7 +101,7 @@ function answering(body: ChatRequestBody) {
 
 describe("the record of what people asked for", patient, () => {
   it.runIf(isLong)(
-    "tells who asked what, what was answered, repaired and pushed, and replays to the same without a model",
+    "shows who asked what, what was answered, repaired and pushed, and replays to the same without a model",
     () =>
       onPull(
         { base, head, script: answering, permissions: writePermissions, resolution: "fixed" },
@@ -136,8 +136,8 @@ describe("the record of what people asked for", patient, () => {
             const file = join(folder.path, `${row?.id}.jsonl`);
             await runCli(["runs", row?.id ?? "", "--export", file], { env });
             const io = { ...capturedIo(), startProcess: startProcessHere };
-            const values = { repo: repository.git.dir, json: false };
-            expect(await replay.run(values, [file], io), io.printed()).toBe(0);
+            const args = ["replay", file, "--repo", repository.git.dir];
+            expect(await runProgram(args, io), io.printed()).toBe(0);
             expect(io.printed()).toMatch(played);
           }
           expect(model?.requests.length).toBe(asked);

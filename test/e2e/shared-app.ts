@@ -22,11 +22,11 @@ import { noJobLeft } from "./conformance-fixture.ts";
 
 export interface SharedApp extends AsyncDisposable {
   app: AppUnderTest;
-  /** A repository with an installation of its own, so that its writes wait for nobody else's. */
+  /** A repository with a separate installation, so that its writes do not wait for others. */
   addRepository(files: Files, permissions?: Permissions): RepositoryOfCase;
 }
 
-/** One server for many cases, each of which has a repository to itself: starting a server takes longer than most cases. */
+/** One server for many cases, each with its own repository: starting a server takes longer than most cases. */
 export async function startSharedApp(options: Partial<AppOptions> = {}): Promise<SharedApp> {
   const app = await startApp({
     base: { "a.txt": "1\n" },
@@ -63,25 +63,25 @@ export class RepositoryOfCase {
     return new PullOfCase(this, this.app.people.openPull(this.repository, wanted));
   }
 
-  /** Another pull request for a branch that is there. */
+  /** Opens another pull request for an existing branch. */
   openBranch(branch: string, over: Partial<NewPull> = {}): PullOfCase {
     const wanted = { title: "Change it", author: "octocat", ...over };
     return new PullOfCase(this, this.app.people.openPullOfBranch(this.repository, branch, wanted));
   }
 
-  /** Strikes requests about this repository alone: `route` is "POST /pulls/1/reviews", without the repository. */
+  /** Adds a fault to requests about this repository only: `route` is "POST /pulls/1/reviews", without the repository. */
   fault(route: string, kind: FaultKind, nth: number | "all" = 1): void {
     const [method = "", path = ""] = route.split(" ");
     const match = new RegExp(`^${method} /repos/${fullName(this.repository)}${path}$`);
     this.app.github.faults.add({ match, kind, nth });
   }
 
-  /** Strikes fetches of this repository. */
+  /** Adds a fault to fetches of this repository. */
   breakGit(kind: FaultKind, nth: number | "all" = 1): void {
     this.app.github.faults.add({ match: new RegExp(`/${fullName(this.repository)}\\.git/`), kind, nth });
   }
 
-  /** Resolves once no job about this repository is under way or waits to be tried again. */
+  /** Resolves when no job of this repository runs or waits for a retry. */
   async idle(): Promise<void> {
     await noJobLeft(this.app, this.repository);
   }
@@ -92,15 +92,15 @@ export class RepositoryOfCase {
   }
 }
 
-/** What people find on a pull request once nothing moves any more. */
+/** The visible state of a pull request when all work is done. */
 export interface EndState {
-  /** Reviews of the App that stand; a comment on a file brings one of its own. */
+  /** Reviews of the App; a file comment adds a separate one. */
   reviews: number;
-  /** Where its comments stand: "a.js RIGHT 3", or "a.js" for the file. */
+  /** Places of its comments: "a.js RIGHT 3", or "a.js" for the file. */
   comments: string[];
   /** Its comments in the conversation. */
   summaries: number;
-  /** Its check runs of all heads, oldest first: how each ended, or the status of an open one. */
+  /** Its check runs of all heads, oldest first: the conclusion of each, or the status of an open one. */
   checks: string[];
 }
 
@@ -113,7 +113,7 @@ export class PullOfCase {
     this.pull = pull;
   }
 
-  /** GitHub's webhook about the pull request as it is now, not yet delivered. */
+  /** GitHub's webhook about the current pull request, not delivered yet. */
   payload(action: PullAction, details: EventDetails = {}): Promise<Payload> {
     return pullRequestPayload(this.of.app.github.state, action, this.pull, this.pull.author, details);
   }
@@ -122,27 +122,27 @@ export class PullOfCase {
     return this.of.deliver("pull_request", await this.payload(action, details), id);
   }
 
-  /** A person writes a comment in the conversation. */
+  /** Writes a comment in the conversation as a person. */
   async command(login: string, body: string): Promise<number> {
     const comment = this.of.app.people.comment(this.pull, login, body);
     return this.of.deliver("issue_comment", issueCommentPayload(this.of.app.github.state, comment));
   }
 
-  /** The pull request is queued, and GitHub asks for the checks of the commit that is to be merged. */
+  /** Queues the pull request; GitHub then requests the checks of the merge commit. */
   async queueForMerge(): Promise<{ status: number; sha: string }> {
     const sha = this.of.app.people.queueForMerge(this.pull);
     const payload = mergeGroupPayload(this.of.app.github.state, this.pull, sha);
     return { status: await this.of.deliver("merge_group", payload), sha };
   }
 
-  /** The check run of events about the newest head and the branch that it is to be merged into, where that could be seen. */
+  /** The check run for events about the newest head and its base branch, or undefined if it is not there. */
   check(): CheckRun | undefined {
     const unseen = `${headOf(this.pull)}:event#${this.pull.number}`;
     const ids = [`${unseen}@${this.pull.baseRef}`, unseen];
     return this.of.repository.checkRuns.find((run) => ids.includes(run.externalId));
   }
 
-  /** Resolves once that check run is concluded in this way, or in any. */
+  /** Resolves when this check run has this conclusion, or any. */
   concluded(how?: string): Promise<void> {
     const isThere = () => {
       const check = this.check();
@@ -151,7 +151,7 @@ export class PullOfCase {
     return this.of.app.github.until(isThere, 500_000);
   }
 
-  /** The faults that struck, as "METHOD /path kind". */
+  /** The faults that occurred, as "METHOD /path kind". */
   struck(): string[] {
     const about = `/repos/${fullName(this.of.repository)}/`;
     return this.of.app.github.faults.struck.filter((one) => one.includes(about));

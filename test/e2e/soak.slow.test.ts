@@ -9,7 +9,7 @@ import { finding, finish, numbers, turn } from "./conformance-fixture.ts";
 import { type PullOfCase, type SharedApp, startSharedApp } from "./shared-app.ts";
 
 const base = { "src/numbers.js": numbers(60) };
-/** The heads that pull requests are pushed to and fro between: what is new the first time is known ever after. */
+/** The heads that pushes alternate between: each is new only the first time. */
 const heads = [1, 2].map((n) => ({ "src/numbers.js": numbers(60, { 10: `const n10 = -${n};` }) }));
 const pulls = 50;
 const rounds = 10;
@@ -19,7 +19,7 @@ const agreeing = withAgreeingSceptic((body) => {
   return turn(finding({ line: 10, quote }), finish);
 });
 
-/** Each of them passes: what GitHub refuses for good, such as the end of a check run, stays undone. */
+/** All of these are transient: permanent refusals by GitHub, such as of a check run's end, stay undone. */
 const githubFaults: (() => FaultKind)[] = [
   () => "reset-before",
   () => "reset-after",
@@ -37,12 +37,12 @@ const modelFaults: FakeAnswer[] = [
   { content: "I will not use tools." },
 ];
 
-/** What a server holds on to. */
+/** Resources of a server. */
 interface Held {
   descriptors: number;
-  /** But packs: each push that is fetched brings one, until there are a hundred, which become one. */
+  /** Without packs: each fetched push adds one, until a hundred become one. */
   files: number;
-  /** Places for checkouts. */
+  /** Folders for checkouts. */
   worktrees: number;
   /** Resident memory in megabytes. */
   memory: number;
@@ -85,7 +85,7 @@ describe("five hundred jobs with random faults", { timeout: 7_200_000 }, () => {
       for (const pull of opened) await pull.of.idle();
       all.app.github.faults.clear();
       if ((round + 1) % 2 === 0) {
-        // Node gives memory back when it has had nothing to do for some seconds.
+        // Node releases memory after some idle seconds.
         await sleep(20_000);
         held.push(heldBy(all));
         console.info(`${(round + 1) * pulls} jobs:`, JSON.stringify(held.at(-1)));

@@ -9,11 +9,11 @@ import { type SharedApp, startSharedApp } from "./shared-app.ts";
 const path = "src/numbers.js";
 const base = { [path]: numbers(60) };
 const head = { [path]: numbers(60, { 24: "const n24 = 0;" }) };
-/** Whoever has to wait for such a lease never ends. */
+/** A process that waits for this lease never ends. */
 const longLease = { HUNKWISE_LEASE_SECONDS: "3600" };
 const saidIn = ({ messages }: ChatRequestBody) => messages.filter(({ role }) => role === "assistant").length;
 
-/** Reads twice, reports and finishes. Knows by the request alone how far it is. */
+/** Reads twice, reports and finishes. Derives its progress from the request only. */
 function reviewer(body: ChatRequestBody): FakeAnswer {
   const said = saidIn(body);
   if (said < 2) {
@@ -25,7 +25,7 @@ function reviewer(body: ChatRequestBody): FakeAnswer {
 
 const stepsOf = ({ app }: SharedApp) => app.github.requests.length + (app.model?.requests.length ?? 0);
 
-describe("a server that is told to stop after any of the requests of a review", () => {
+describe("a server that gets the stop signal after any of the requests of a review", () => {
   it("ends with 0, leaves no process, and its next start ends the review", {
     timeout: 3_600_000,
   }, async () => {
@@ -47,7 +47,7 @@ describe("a server that is told to stop after any of the requests of a review", 
       const asked = app.reviewRequests.filter(({ body }) =>
         JSON.stringify(body).includes(`Stopped at ${step}`),
       );
-      // What was in flight when it stopped is asked for again, and nothing else.
+      // Only requests in flight at the stop are repeated.
       expect(asked.length).toBeLessThanOrEqual(4);
     }
     expect(app.github.violations).toEqual([]);

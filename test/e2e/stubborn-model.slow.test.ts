@@ -41,14 +41,14 @@ describe.concurrent("a model", patient, () => {
   }
   const review = (script: FakeScript, over: Partial<PullOptions> = {}) =>
     onPull({ base, head, script, ...over }, reviewed);
-  /** With a context window of so many tokens, which is the server's. */
+  /** Uses a server with a context window of `tokens` tokens. */
   const reviewWithin = (tokens: number, script: FakeScript, over: Partial<PullOptions>) =>
     onApp({ base, head, script, ...over, env: { HUNKWISE_CONTEXT_TOKENS: String(tokens) } }, reviewed);
   const turns = (most: number) => ({
     base: { ...base, ".github/hunkwise.yml": `budget:\n  turns: ${most}\n` },
   });
 
-  it("that calls unknown tools, writes broken JSON, asks for paths outside the repository and reports what is not there is told so, and goes on", async () => {
+  it("that calls unknown tools, writes broken JSON, asks for paths outside the repository and reports missing code gets these errors, and continues", async () => {
     const outside = ["../../etc/passwd", "/etc/passwd", ".git/config", "src/../../x", "src/number.ts"];
     const {
       requests,
@@ -122,7 +122,7 @@ describe.concurrent("a model", patient, () => {
     expect(check?.output.title).toMatch(/Incomplete/);
   });
 
-  it("that only talks is told how to finish, and then the review is incomplete", async () => {
+  it("that only talks is reminded how to finish, and then the review is incomplete", async () => {
     const { summary, check } = await review(() => ({ content: "Looks good to me!" }));
 
     expect(summary).toMatch(/without (ending|finishing)/);
@@ -148,7 +148,7 @@ describe.concurrent("a model", patient, () => {
 
   // The same rule without a server: test/review/coverage-gate.git.test.ts.
   it.runIf(long)(
-    "that only ever finishes ends as an incomplete review where the limit of turns comes first",
+    "that only ever finishes ends as an incomplete review if the limit of turns comes first",
     async () => {
       const wide = `${Array.from({ length: 4_000 }, (_, index) => `export const wide${index} = "${"x".repeat(60)}";`).join("\n")}\n`;
       const { summary, check } = await reviewWithin(32_000, () => turn(finish), {

@@ -19,7 +19,7 @@ describe("a push while the head before it is reviewed", patient, () => {
         head,
         script: async (body) => {
           asked += 1;
-          // The first review hangs in its turn until the push has long been there.
+          // The first review hangs in its turn until well after the push.
           if (shows(body, "+const n24 = 0;")) await gate.promise;
           return turn(
             ...(shows(body, "const n24 = 24.5;")
@@ -55,7 +55,7 @@ describe("a push while the head before it is reviewed", patient, () => {
 });
 
 describe("a push while a large change is read in parts", patient, () => {
-  it("leaves what was read to its end read: only the rest is asked for again", () => {
+  it("keeps the completely read parts: only the rest is requested again", () => {
     const folders = ["one", "two", "three", "four"];
     const files = (value: number) =>
       Object.fromEntries(folders.map((name) => [`${name}/a.js`, numbers(400, everyThird(value, name))]));
@@ -72,7 +72,7 @@ describe("a push while a large change is read in parts", patient, () => {
           const diff = JSON.stringify(body.messages).split("# Diff").at(-1) ?? "";
           const shown = folders.filter((name) => diff.includes(`## ${name}/a.js`));
           if (hasPushed) read.push(...shown);
-          // The last folder's reader hangs until the push has come.
+          // The last folder's reader hangs until the push.
           if (!hasPushed && shown.includes("four")) await gate.promise;
           return turn(finish);
         },
@@ -94,13 +94,13 @@ describe("a push while a large change is read in parts", patient, () => {
   });
 });
 
-/** Every third line is another number, so that a file has many hunks' worth of changed lines. */
+/** Changes every third line, so that a file has as many changed lines as many hunks. */
 function everyThird(value: number, name: string): Record<number, string> {
   const lines = Array.from({ length: 133 }, (_, at) => 3 * at + 1);
   return Object.fromEntries(lines.map((line) => [line, `const ${name}${line} = ${value}${line};`]));
 }
 
-/** How many units are on record as read to their end. */
+/** Number of units recorded as completely read. */
 function unitsOf(dataFolder: string): number {
   using database = new DatabaseSync(join(dataFolder, "queue.db"), { readOnly: true });
   const rows = database.prepare("SELECT entry FROM trajectory").all();

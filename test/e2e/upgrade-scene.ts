@@ -25,25 +25,25 @@ import { type ServerProcess, startServerProcess } from "../support/server-proces
 import { finding, finish, numbers, turn } from "./conformance-fixture.ts";
 
 /*
- * One GitHub with four pull requests, in the middle of whose reviews a server was killed. `scripts/record-upgrade.ts` plays it with the
- * version that is released and keeps what that version left: its data folder, its database, and what it wrote on GitHub. Another
- * version takes it up from there.
+ * One GitHub with four pull requests whose reviews were interrupted by a kill of the server. `scripts/record-upgrade.ts` runs it with the
+ * released version and keeps what that version left: its data folder, its database, and its texts on GitHub. Another version continues from
+ * there.
  */
 
 export const path = "src/numbers.js";
 const base = { [path]: numbers(120), ".github/hunkwise.yml": "check: { fail: true }\n" };
 export const mended = "const n10 = 10.0;";
 const wrong = (line: number) => `const n${line} = 0;`;
-/** The lines of #1 that have a fault at its first head. */
+/** The lines of #1 with a fault at its first head. */
 export const faults = { mended: 10, dismissed: 40, open: 80 };
 
-/** #1 as it is at a head; each line that is not named is as in the base. */
+/** #1 at a head; lines that are not given are as in the base. */
 export const reviewedFiles = (lines: Record<number, string>) => ({ [path]: numbers(120, lines) });
 export const firstHead = { 10: wrong(10), 40: wrong(40), 80: wrong(80) };
 
 /** Turns of the reviewer of #2 before it reports and finishes. */
 const reads = 6;
-/** The server is killed while the model thinks about this turn of #2. */
+/** The server is killed during this turn of #2. */
 export const turnsBeforeKill = 4;
 
 export const titles = {
@@ -53,7 +53,7 @@ export const titles = {
   paused: "Numbers that are paused",
 };
 
-/** How the model reviews, knowing by the request alone which pull request it reads and how far it is. */
+/** The model as reviewer; it derives the pull request and its progress from the request only. */
 function reviewer({ messages }: ChatRequestBody): FakeAnswer {
   const text = JSON.stringify(messages);
   const reports = Object.values(faults)
@@ -68,7 +68,7 @@ function reviewer({ messages }: ChatRequestBody): FakeAnswer {
 export interface Scene extends AsyncDisposable, Scenario {
   pulls: Record<keyof typeof titles, Pull>;
   model: FakeOpenAi;
-  /** From now on the model says nothing more about #2. */
+  /** From now on, the model does not answer about #2. */
   holdRunning(): void;
   data: TempFolder;
   server: ServerProcess | null;
@@ -77,14 +77,14 @@ export interface Scene extends AsyncDisposable, Scenario {
   start(): Promise<void>;
   tell(pull: Pull, action: PullAction, details?: EventDetails, id?: string): Promise<number>;
   comment(pull: Pull, login: string, text: string): Promise<number>;
-  /** What the model was asked about a pull request, by whatever role. */
+  /** Number of requests to the model about a pull request, in any role. */
   asked(pull: Pull): number;
 }
 
-/** The delivery that announced #2: GitHub may send it again. */
+/** The delivery about #2's opening; GitHub may redeliver it. */
 export const runningDelivery = "6c1fd6f0-0000-4000-8000-0000000000f2";
 
-/** Opens the four pull requests on a GitHub of their own. Ids and commits are the same each time. */
+/** Opens the four pull requests on a new GitHub. Ids and commits are the same each time. */
 export async function setScene(databaseUrl: string | null): Promise<Scene> {
   const scenario = await createScenario({
     base,
@@ -180,7 +180,7 @@ interface KeptGitHub {
   pulls: Record<string, { reviews: unknown[]; reviewComments: unknown[]; comments: unknown[] }>;
 }
 
-/** Objects of the double refer to each other; a file has their ids and logins instead. */
+/** Objects of the double reference each other; the file holds their ids and logins instead. */
 function plain(_key: string, value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if ("login" in value) return { account: (value as { login: string }).login };
@@ -216,7 +216,7 @@ export function keepGitHub({ github, repository }: Scene, file: string): void {
   writeFileSync(file, `${JSON.stringify(kept, null, 1)}\n`);
 }
 
-/** Puts back on GitHub what the version wrote that left the file. Returns when that was, in milliseconds since 1970. */
+/** Restores the recorded version's writes on GitHub from the file. Returns their time, in milliseconds since 1970. */
 export function restoreGitHub({ github, repository, app }: Scene, file: string): number {
   const kept = JSON.parse(readFileSync(file, "utf8")) as KeptGitHub;
   const { state } = github;
@@ -259,11 +259,11 @@ export function restoreFolder(file: string, folder: string): void {
   execFileSync("tar", ["--extract", "--gzip", `--file=${file}`, "--directory", folder]);
 }
 
-/** What is on record of a run refuses to be changed. */
+/** The records of a run cannot be changed. */
 const isTime = (table: string, column: string) =>
   table !== "trajectory" && /_(at|until|after|since)$/.test(column);
 
-/** Times as if the version had been killed just now: old records are deleted. */
+/** Moves times as if the version had been killed just now, because old records are deleted. */
 export function moveTimes(folder: string, byMs: number): void {
   using database = new DatabaseSync(join(folder, "queue.db"));
   const columns = database
@@ -276,7 +276,7 @@ export function moveTimes(folder: string, byMs: number): void {
       database.exec(`UPDATE ${tbl} SET ${col} = ${col} + ${byMs} WHERE ${col} IS NOT NULL`);
 }
 
-/** The rows of a Postgres database as statements, to be run after those that made its tables. */
+/** The rows of a Postgres database as statements, to run after those that create its tables. */
 export async function keepRows(url: string): Promise<string> {
   const columns = (await query(
     url,

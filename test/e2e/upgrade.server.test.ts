@@ -23,8 +23,7 @@ import {
 } from "./upgrade-scene.ts";
 
 /*
- * Data folders, databases and comments of versions before this one, each left by a server that was killed in the middle of a review:
- * `fixtures/upgrade`.
+ * Data folders, databases and comments of earlier versions, each left by a server that was killed during a review: `fixtures/upgrade`.
  */
 
 const folder = join(import.meta.dirname, "../../fixtures/upgrade");
@@ -54,13 +53,13 @@ describe.each(
     (["sqlite", "postgres"] as const).map((database) => [version, database] as const),
   ),
 )("what version %s left on %s", patient, (version, database) => {
-  it("is gone on with: the review under way asks for no turn again, what waited is reviewed, and nothing is said twice", async () => {
+  it("is continued: the review in progress repeats no turn, waiting pull requests are reviewed, and nothing is posted twice", async () => {
     await using scene = await afterUpgrade(version, database);
     const { pulls, people, github } = scene;
 
     await concluded(scene, pulls.running);
     await concluded(scene, pulls.waiting);
-    // Turns that are on record are not asked for again: one that was in flight, two more reads, the end, and the second look.
+    // Recorded turns are not requested again; the rest is the turn in flight, two more reads, the end, and the second look.
     expect(scene.asked(pulls.running)).toBeLessThanOrEqual(8 - turnsBeforeKill);
     expect(linesOf(scene, "running")).toEqual([80]);
     expect(linesOf(scene, "waiting")).toEqual([40]);
@@ -77,7 +76,7 @@ describe.each(
     const askedOfPaused = scene.asked(pulls.paused);
     await scene.tell(pulls.paused, "synchronize");
 
-    // Of the reviewed one, a fault is mended, and the one that carol dismissed stays.
+    // In the reviewed one, one fault is fixed, and the one that carol dismissed stays dismissed.
     expect(linesOf(scene, "reviewed")).toEqual(Object.values(faults));
     people.push(pulls.reviewed, reviewedFiles({ ...firstHead, 10: mended, 80: "const n80 = 80.0;" }));
     await scene.tell(pulls.reviewed, "synchronize");

@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { compareLines, neededLinesOf } from "../../scripts/eval/needed-lines.ts";
+import { compareLines, judgeCallers, neededLinesOf } from "../../scripts/eval/needed-lines.ts";
 import { contextMarkdown, renderContext, shownWord, wholeCases } from "../../scripts/eval/render-context.ts";
 import { type ContextResult, runContext } from "../../scripts/eval/run-context.ts";
 import { readShownLines } from "../../scripts/eval/shown-lines.ts";
@@ -46,6 +46,29 @@ describe("the lines that a message shows", () => {
       shown.has("src/b.ts", 4, "merge_base"),
     ];
     expect(has).toEqual([true, false, true, true, false, false]);
+  });
+
+  it("are those of callers, by the name that they use, whatever stands in other sections", () => {
+    const code = [
+      "## What the changed code calls",
+      "### src/a.ts:1-2 function total, called by sum on line 3",
+      "1|uses total",
+      "## What uses the changed code",
+      "### src/my file.ts:12-15 uses total in function sum, also on 20",
+      "12|total();",
+      "### src/b.ts:7 uses Cart.total",
+      "7|total();",
+      "## Tests of it",
+      "### test/a.ts:1-2 uses total in test sums",
+    ];
+    const { callers } = readShownLines(user(wrapUntrusted("code", code.join("\n"))));
+    expect(callers).toEqual([
+      { file: "src/my file.ts", start: 12, end: 15, name: "total" },
+      { file: "src/b.ts", start: 7, end: 7, name: "Cart.total" },
+    ]);
+    const judged = [{ file: "src/my file.ts", line: 13, name: "total", uses: false }];
+    expect(judgeCallers(callers, judged)).toEqual({ callers: 2, falseCallers: 1, unjudged: [callers[1]] });
+    expect(judgeCallers(callers, [{ ...judged[0]!, uses: true }]).falseCallers).toBe(0);
   });
 
   it("are found under paths that had to be spelled out", () => {

@@ -2,8 +2,9 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
 import { readLenient } from "../../src/llm/lenient-json.ts";
+import { withoutThinking } from "../../src/llm/model.ts";
 import { readAnswer } from "../../src/llm/openai-answer.ts";
-import { callsIn, jsonIn, withoutThinking } from "../../src/llm/text-fallback.ts";
+import { callsIn, jsonIn } from "../../src/llm/text-fallback.ts";
 import {
   answeringTools,
   comparingTools,
@@ -12,7 +13,7 @@ import {
   readingTools,
   settlingTools,
 } from "../../src/tools/index.ts";
-import { parseArguments } from "../../src/tools/parse-arguments.ts";
+import { parseArguments } from "../../src/tools/run-tool.ts";
 import { type AnyTool, ToolError } from "../../src/tools/tool.ts";
 import { FUZZ_TIMEOUT_MS, fuzz, textOf } from "../support/fuzz.ts";
 

@@ -1,8 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createLineIndex } from "../../src/diff/line-index.ts";
-import { parseFilePatch } from "../../src/diff/parse.ts";
-import { printDiff, renderHunks } from "../../src/diff/render.ts";
+import { createLineIndex, parseFilePatch, printDiff, renderHunks } from "../../src/diff/file-diff.ts";
 import { surveyPatch } from "../../src/diff/survey.ts";
 import { AppError } from "../../src/errors.ts";
 import { PatchSplitter } from "../../src/git/patches.ts";

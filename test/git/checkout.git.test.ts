@@ -13,8 +13,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { AppError } from "../../src/errors.ts";
 import { type CheckoutOptions, checkout } from "../../src/git/checkout.ts";
-import type { CheckoutPlace } from "../../src/git/checkout-place.ts";
 import { openWorkspace } from "../../src/git/object-workspace.ts";
+import type { CheckoutPlace } from "../../src/git/workspace.ts";
 import { GitHttpServer } from "../support/git-http.ts";
 import { baseRef, PullRequestServer, pullRef } from "../support/pull-request-server.ts";
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { parseFilePatch } from "../../src/diff/parse.ts";
-import { type LocalRange, openLocalRange } from "../../src/git/local-range.ts";
+import { parseFilePatch } from "../../src/diff/file-diff.ts";
 import { openWorkspace } from "../../src/git/object-workspace.ts";
+import { type LocalRange, openLocalRange } from "../../src/git/range.ts";
 import type { Change, Workspace } from "../../src/git/workspace.ts";
 import { type Content, GitRepo, gitPath } from "../support/git-repo.ts";
 

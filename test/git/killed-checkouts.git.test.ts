@@ -4,8 +4,8 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { checkout } from "../../src/git/checkout.ts";
-import type { CheckoutPlace } from "../../src/git/checkout-place.ts";
-import { Disk } from "../../src/git/disk/disk.ts";
+import { Disk } from "../../src/git/disk.ts";
+import type { CheckoutPlace } from "../../src/git/workspace.ts";
 import { gitPath } from "../support/git-repo.ts";
 import { baseRef, PullRequestServer, pullRef } from "../support/pull-request-server.ts";
 
@@ -16,7 +16,7 @@ const source = (file: string) => JSON.stringify(join(import.meta.dirname, "../..
 const worker = `
 const { Mirror } = await import(${source("mirror.ts")});
 const { checkout } = await import(${source("checkout.ts")});
-const { Disk } = await import(${source("disk/disk.ts")});
+const { Disk } = await import(${source("disk.ts")});
 const { options, base, heads } = JSON.parse(process.argv[1]);
 const log = { info() {}, warn() {} };
 const disk = (limitBytes) => new Disk({ dataFolder: options.dataFolder, limitBytes, log });

@@ -1,9 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { CheckoutPlace } from "../../src/git/checkout-place.ts";
 import { openWorkspace } from "../../src/git/object-workspace.ts";
-import type { Workspace } from "../../src/git/workspace.ts";
+import type { CheckoutPlace, Workspace } from "../../src/git/workspace.ts";
 import { placeOf } from "../support/checkout-place.ts";
 import { GitRepo, TempFolder } from "../support/git-repo.ts";
 

@@ -1,10 +1,10 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { cleanStderr, gitError } from "../../src/git/git-error.ts";
-import { createGit } from "../../src/git/local-repository.ts";
-import { runGit, streamGit } from "../../src/git/run-git.ts";
+import { createGit } from "../../src/git/range.ts";
+import { OLDEST_GIT, requireGit, runGit, streamGit } from "../../src/git/run-git.ts";
 import { runProcess } from "../../src/git/run-process.ts";
 import { GitRepo, gitPath, TempFolder } from "../support/git-repo.ts";
 
@@ -164,5 +164,60 @@ describe("what git says", () => {
     expect(gitError("fetch", { exitCode: null, stderr: "" })).toMatchObject({ retryable: true });
     const misunderstood = { exitCode: 129, stderr: "error: unknown option `no-such'" };
     expect(gitError("fetch", misunderstood)).toMatchObject({ retryable: false });
+  });
+});
+
+/** A PATH with a program called git that prints this. */
+function fakeGit(folder: TempFolder, script: string): string {
+  const bin = join(folder.path, "bin");
+  mkdirSync(bin);
+  writeFileSync(join(bin, "git"), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  return bin;
+}
+
+describe("git", () => {
+  it("is found on PATH with its version", async () => {
+    const found = await requireGit({ searchPath: `relative:/nonexistent:${join(gitPath, "..")}` });
+    expect(found.path).toBe(gitPath);
+    expect(found.version).toMatch(/^2\.\d+\.\d+/);
+  });
+
+  it("that is missing is asked for", async () => {
+    for (const searchPath of [undefined, "", "/nonexistent", "."]) {
+      await expect(requireGit({ searchPath })).rejects.toMatchObject({
+        code: "git_missing",
+        remedy: `Install git ${OLDEST_GIT} or newer`,
+      });
+    }
+  });
+
+  it.each(["2.39.4", "2.9.5", "1.9", "2.38.99"])(
+    "%s is too old, and the message says so",
+    async (version) => {
+      using folder = new TempFolder();
+      const searchPath = fakeGit(folder, `echo "git version ${version}"`);
+      await expect(requireGit({ searchPath })).rejects.toMatchObject({
+        code: "git_too_old",
+        message: expect.stringContaining(`git ${version} at ${searchPath}/git is older than ${OLDEST_GIT}`),
+      });
+    },
+  );
+
+  it.each(["2.39.5", "2.39.5 (Apple Git-154)", "2.40", "2.53.0.windows.1", "3.0.0-rc1"])(
+    "%s is accepted",
+    async (version) => {
+      using folder = new TempFolder();
+      const searchPath = fakeGit(folder, `echo "git version ${version}"`);
+      expect((await requireGit({ searchPath })).path).toBe(join(searchPath, "git"));
+    },
+  );
+
+  it("that does not answer like git is no git", async () => {
+    using folder = new TempFolder();
+    const searchPath = fakeGit(folder, "echo xcode-select: no developer tools >&2; exit 1");
+    await expect(requireGit({ searchPath })).rejects.toMatchObject({ code: "git_missing" });
+    await expect(requireGit({ program: join(folder.path, "nothing") })).rejects.toMatchObject({
+      code: "git_missing",
+    });
   });
 });

@@ -1,8 +1,8 @@
 import { isUtf8 } from "node:buffer";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { openLocalRange } from "../../src/git/local-range.ts";
 import { openWorkspace } from "../../src/git/object-workspace.ts";
+import { openLocalRange } from "../../src/git/range.ts";
 import type { Workspace } from "../../src/git/workspace.ts";
 import { type GitRepo, gitPath } from "../support/git-repo.ts";
 import { buildRepository, type HostileRepository } from "../support/hostile-repository.ts";

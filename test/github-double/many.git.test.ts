@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createGitHubClient } from "../../src/github/client.ts";
-import { createPacing } from "../../src/github/pacing.ts";
 import { createPullRequestApi } from "../../src/github/pull-request-client.ts";
+import { createRateLimiter } from "../../src/github/rate-limit.ts";
 import { headOf, type Pull, type Review } from "../support/github-double/model.ts";
 import { createScenario, type Scenario } from "../support/github-double/scenario.ts";
 import { reachOfJob } from "../support/reach.ts";
@@ -40,7 +40,12 @@ function apiOf({ number }: Pull) {
   const { github, installation, app } = scenario;
   const { value } = github.state.issueToken(installation);
   const client = createGitHubClient({
-    ...{ baseUrl: github.apiUrl, token: async () => value, userAgent: "test", pacing: createPacing() },
+    ...{
+      baseUrl: github.apiUrl,
+      token: async () => value,
+      userAgent: "test",
+      limits: createRateLimiter({ gapMs: 0 })(1),
+    },
     reach: reachOfJob({ owner: "octo-org", repo: "shop", id: scenario.repository.id }, number, app),
   });
   return createPullRequestApi({

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createGitHubClient } from "../../src/github/client.ts";
-import { createPacing } from "../../src/github/pacing.ts";
 import type { PullRequestApi } from "../../src/github/pull-request-api.ts";
 import { createPullRequestApi } from "../../src/github/pull-request-client.ts";
-import { publicText } from "../../src/reporters/public-text.ts";
+import { createRateLimiter } from "../../src/github/rate-limit.ts";
+import { publicText } from "../../src/publish/public-text.ts";
 import { headOf } from "../support/github-double/model.ts";
 import { createScenario, type Scenario } from "../support/github-double/scenario.ts";
 import { reachOfJob } from "../support/reach.ts";
@@ -11,31 +11,18 @@ import { reachOfJob } from "../support/reach.ts";
 let scenario: Scenario;
 let api: PullRequestApi;
 
-/** A clock that does not wait. */
-function hastyClock() {
-  let now = Date.now();
-  return {
-    now: () => now,
-    sleep: async (milliseconds: number) => {
-      now += milliseconds;
-    },
-  };
-}
-
 beforeAll(async () => {
   scenario = await createScenario({
     base: { "a.txt": "a\nb\nc\n", ".github/hunkwise.yml": "x: 1\n" },
     head: { "a.txt": "A\nb\nc\n" },
   });
   const { github, app, installation } = scenario;
-  const clock = hastyClock();
   const client = createGitHubClient({
     baseUrl: github.apiUrl,
     reach: reachOfJob({ owner: "octo-org", repo: "shop", id: scenario.repository.id }, 1, app),
     token: async () => github.state.issueToken(installation).value,
     userAgent: "hunkwise",
-    pacing: createPacing(clock),
-    clock,
+    limits: createRateLimiter({ gapMs: 0 })(installation.id),
   });
   api = createPullRequestApi({ client, writing: client, owner: "octo-org", repo: "shop", pull: 1, app });
 });

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createGitHubClient } from "../../src/github/client.ts";
-import { createPacing } from "../../src/github/pacing.ts";
 import { createPullRequestApi } from "../../src/github/pull-request-client.ts";
-import { publicText } from "../../src/reporters/public-text.ts";
+import { createRateLimiter } from "../../src/github/rate-limit.ts";
+import { publicText } from "../../src/publish/public-text.ts";
 import { otherApp } from "../support/github-double/around.ts";
 import { headOf, type Pull, type ReviewComment } from "../support/github-double/model.ts";
 import { createScenario, type Scenario } from "../support/github-double/scenario.ts";
@@ -32,7 +32,7 @@ function apiOf({ number }: Pull) {
     reach: reachOfJob({ owner: "octo-org", repo: "shop", id: scenario.repository.id }, number, app),
     token: async () => github.state.issueToken(installation).value,
     userAgent: "test",
-    pacing: createPacing({ now: () => 0, sleep: async () => {} }),
+    limits: createRateLimiter({ gapMs: 0 })(1),
   });
   return createPullRequestApi({
     ...{ client, writing: client, owner: "octo-org", repo: "shop", pull: number, app },

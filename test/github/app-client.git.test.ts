@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { lookingReach } from "../../src/github/allowlist.ts";
 import { createInstallationApi, type InstallationApi } from "../../src/github/app-client.ts";
 import { createGitHubClient, type GitHubClient } from "../../src/github/client.ts";
-import { createPacing } from "../../src/github/pacing.ts";
-import { lookingReach } from "../../src/github/reaches.ts";
+import { createRateLimiter } from "../../src/github/rate-limit.ts";
 import { createScenario, type Scenario } from "../support/github-double/scenario.ts";
 
 let scenario: Scenario;
@@ -14,7 +14,12 @@ beforeAll(async () => {
   const { github, app, installation } = scenario;
   const token = github.state.issueToken(installation).value;
   const client = createGitHubClient({
-    ...{ baseUrl: github.apiUrl, userAgent: "test", pacing: createPacing(), token: async () => token },
+    ...{
+      baseUrl: github.apiUrl,
+      userAgent: "test",
+      limits: createRateLimiter({ gapMs: 0 })(1),
+      token: async () => token,
+    },
     reach: lookingReach,
   });
   api = createInstallationApi(client, { id: app.id, slug: app.slug });

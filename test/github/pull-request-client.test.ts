@@ -1,6 +1,6 @@
 import nock from "nock";
 import { describe, expect, it } from "vitest";
-import { publicText } from "../../src/reporters/public-text.ts";
+import { publicText } from "../../src/publish/public-text.ts";
 import { failure } from "../support/failure.ts";
 import { apiFor, app, bot, host, useNock } from "./support.ts";
 

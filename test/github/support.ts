@@ -1,10 +1,10 @@
 import nock from "nock";
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
 import { createGitHubClient, type GitHubClientOptions } from "../../src/github/client.ts";
-import { createPacing } from "../../src/github/pacing.ts";
 import { createPullRequestApi } from "../../src/github/pull-request-client.ts";
-import { fakeClock } from "../support/fake-clock.ts";
+import { createRateLimiter } from "../../src/github/rate-limit.ts";
 import { anywhere } from "../support/reach.ts";
+import { SimulatedTime } from "../support/simulated-time.ts";
 
 export const host = "https://api.github.test";
 export const app = { id: 4711, slug: "hunkwise" };
@@ -13,7 +13,13 @@ export const bot = { login: "hunkwise[bot]", type: "Bot" };
 // Loading nock takes over the network of the process, which other files share.
 nock.restore();
 
-/** Every test that calls this fails on a request that nobody expected, and on an expected one that never came. */
+let time: SimulatedTime;
+let end: PromiseWithResolvers<void>;
+
+/**
+ * Every test that calls this fails on a request that was not expected, and on an expected one that never came. A wait is over as
+ * soon as nothing else happens.
+ */
 export function useNock(): void {
   const unexpected: string[] = [];
   const note = (request: { method?: string; path?: string; url?: string }) =>
@@ -25,8 +31,13 @@ export function useNock(): void {
   });
   beforeEach(() => {
     unexpected.length = 0;
+    time = new SimulatedTime(Date.UTC(2026, 0, 1), (input, init) => globalThis.fetch(input, init));
+    end = Promise.withResolvers<void>();
+    void time.runUntil(end.promise);
   });
   afterEach(() => {
+    end.resolve();
+    time[Symbol.dispose]();
     const pending = nock.pendingMocks();
     nock.cleanAll();
     nock.abortPendingRequests();
@@ -39,24 +50,34 @@ export function useNock(): void {
   });
 }
 
+/** Seconds since it was called; the plugins take some milliseconds for themselves. */
+export function stopwatch(): () => number {
+  const start = Date.now();
+  return () => Math.floor((Date.now() - start) / 100) / 10;
+}
+
+let installations = 0;
+/** Of an installation of its own: the plugin keeps what it knows of one for the whole process, and time begins again with each test. */
+export const newLimits = () => createRateLimiter()(++installations);
+
 export function clientFor(over: Partial<GitHubClientOptions> = {}) {
-  const clock = fakeClock();
+  const waited = stopwatch();
   const client = createGitHubClient({
     baseUrl: host,
     reach: anywhere,
     token: async () => "ghs_secret",
     userAgent: "hunkwise-test",
-    pacing: createPacing(over.clock ?? clock),
-    clock,
+    limits: newLimits(),
+    fetch: time.fetch,
     ...over,
   });
-  return { client, clock };
+  return { client, waited };
 }
 
 export function apiFor(over: Partial<GitHubClientOptions> = {}) {
-  const { client, clock } = clientFor(over);
+  const { client, waited } = clientFor(over);
   return {
-    clock,
+    waited,
     api: createPullRequestApi({ client, writing: client, owner: "octo", repo: "shop", pull: 7, app }),
   };
 }

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { callersOf, openTexts } from "./open-texts.ts";
 
-it("finds in Python who sets up the class above, by super and by its name, past classes without a method of their own", async () => {
+it("finds Python calls of a base class's constructor, by super and by name, past classes that inherit it", async () => {
   using graph = await openTexts({
     "base.py": "class Base:\n    def __init__(self, a):\n        pass\n\nclass Middle(Base):\n    pass\n",
     "subs.py": `from base import Base, Middle
@@ -28,7 +28,7 @@ class Four(One):
   expect(callersOf(graph, "Base")).toEqual([]);
 });
 
-it("takes in Python a name for what the function imports, and a variable called cls for what it holds", async () => {
+it("resolves Python names to imports of their function, and a variable called cls to its value", async () => {
   using graph = await openTexts({
     "inner.py": "def page():\n    pass\n\nclass Box:\n    def fill(self):\n        pass\n",
     "outer.py": `def page():
@@ -56,7 +56,7 @@ page()
   expect(callersOf(graph, "nap")).toEqual(["outer.py:15"]);
 });
 
-it("finds in Go methods of what is embedded, of tables of tests, of lists with a name and by their type", async () => {
+it("finds Go methods of embedded types, test tables and named lists, and by type", async () => {
   using graph = await openTexts({
     "go.mod": "module example.com/app\n",
     "a.go": `package app

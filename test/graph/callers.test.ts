@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => graph[Symbol.dispose]());
 
 describe("callers in TypeScript", () => {
-  it("are found through imports, under another name, through a file that hands on, and through a module", () => {
+  it("are found through imports, other names, re-exports and whole modules", () => {
     expect(callersOf(graph, "parseRange")).toEqual([
       "web/aliased.ts:3",
       "web/direct.ts:3",
@@ -23,7 +23,7 @@ describe("callers in TypeScript", () => {
     expect(callersOf(graph, "format", "web/format.ts")).toEqual(["web/format.ts:3"]);
   });
 
-  it("of a method are those on its class, as parameters, fields and results of functions tell", () => {
+  it("of a method are found through the types of parameters, fields and results", () => {
     expect(callersOf(graph, "persist", "web/store.ts")).toEqual([
       "web/uses-store.ts:14",
       "web/uses-store.ts:4",
@@ -32,21 +32,21 @@ describe("callers in TypeScript", () => {
     ]);
   });
 
-  it("of a method of an interface's class are less sure than those of the interface", () => {
+  it("of a method that implements an interface are less certain than those of the interface", () => {
     const [method] = graph.symbols("send").filter(({ path }) => path === "web/mailer.ts");
     expect(graph.callers(method!)).toMatchObject([{ path: "web/uses-mailer.ts", line: 3, certainty: 0.6 }]);
     const [signature] = graph.symbols("send").filter(({ path }) => path === "web/sender.ts");
     expect(graph.callers(signature!)).toMatchObject([{ line: 3, certainty: 0.92 }]);
   });
 
-  it("of a class are those that make an object of it, and of its constructor too", () => {
+  it("of a class and of its constructor are those that create an instance", () => {
     expect(callersOf(graph, "Store", "web/store.ts")).toEqual(["web/store.ts:8", "web/uses-store.ts:4"]);
     expect(callersOf(graph, "constructor", "web/store.ts")).toEqual(
       callersOf(graph, "Store", "web/store.ts"),
     );
   });
 
-  it("say which function they stand in", () => {
+  it("name the function around them", () => {
     const [symbol] = graph.symbols("parseRange");
     const direct = graph.callers(symbol!).find(({ path }) => path === "web/direct.ts");
     expect(direct?.within).toEqual({ name: "direct", container: null, startLine: 2, endLine: 4 });
@@ -54,7 +54,7 @@ describe("callers in TypeScript", () => {
 });
 
 describe("callers in Python", () => {
-  it("are found through modules, packages, other names and what a function answers", () => {
+  it("are found through modules, packages, other names and results of functions", () => {
     expect(callersOf(graph, "helper")).toEqual(["app.py:10", "app.py:11", "app.py:12"]);
     expect(callersOf(graph, "fetch_row")).toEqual(["pkg/store.py:12"]);
   });
@@ -67,7 +67,7 @@ describe("callers in Python", () => {
     expect(callersOf(graph, "Shelf")).toEqual(["app.py:14", "app.py:7"]);
   });
 
-  it("are not those of a parameter that is called like a method", () => {
+  it("are not those of a parameter with the name of a method", () => {
     const [symbol] = graph.symbols("fetch_row");
     expect(graph.callers(symbol!, 0).some(({ path }) => path === "app.py")).toBe(false);
   });
@@ -78,7 +78,7 @@ describe("callers in Go", () => {
     expect(callersOf(graph, "NewVault")).toEqual(["cmd/main.go:6", "vault/more.go:4"]);
   });
 
-  it("of a method are known by composite literals, results, ranges and chains", () => {
+  it("of a method are found through composite literals, results, ranges and chains", () => {
     expect(callersOf(graph, "Load")).toEqual([
       "cmd/main.go:10",
       "cmd/main.go:12",
@@ -88,8 +88,8 @@ describe("callers in Go", () => {
   });
 });
 
-describe("callers in a language whose scopes nobody knows here", () => {
-  it("are surer in the same file than in the same folder", () => {
+describe("callers in a language without a walk of its own", () => {
+  it("are more certain in the same file than in the same folder", () => {
     const [symbol] = graph.symbols("weigh_all");
     expect(graph.callers(symbol!).map(({ path, certainty }) => [path, Math.round(certainty * 100)])).toEqual([
       ["crate/src/scale.rs", 100],
@@ -98,7 +98,7 @@ describe("callers in a language whose scopes nobody knows here", () => {
   });
 });
 
-it("takes no method of a string or a list that is written there for one of the repository", async () => {
+it("does not resolve a method of a string or list literal to one of the repository", async () => {
   using own = await openTexts({
     "a.py":
       'class Helper:\n    def assist(self):\n        pass\n\n"text".assist()\nf"{x}".assist()\n[1].assist()\n',
@@ -116,7 +116,7 @@ it("finds the calls in a definition's own file, however many others have its nam
   expect(callersOf(own, "z", "z.ts")).toEqual(["z.ts:2"]);
 });
 
-it("knows nothing of a place where nothing is defined", () => {
+it("finds nothing for a line without a definition", () => {
   expect(graph.callers({ path: "web/direct.ts", name: "absent", line: 1 })).toEqual([]);
   expect(graph.symbols("absent")).toEqual([]);
 });

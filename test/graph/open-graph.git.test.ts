@@ -7,9 +7,8 @@ import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { GraphSource } from "../../src/graph/graph.ts";
 import { openGraph } from "../../src/graph/open-graph.ts";
-import { sourceOfTexts } from "../../src/graph/source.ts";
 import { TempFolder } from "../support/git-repo.ts";
-import { callersOf } from "./open-texts.ts";
+import { callersOf, sourceOfTexts } from "./open-texts.ts";
 
 let folder: TempFolder;
 let file: string;
@@ -28,14 +27,14 @@ const open = (files: Record<string, string>, more: { readOnly?: boolean; source?
   openGraph({ file, threads: 0, source: sourceOfTexts(new Map(Object.entries(files))), ...more });
 
 describe("an index in a file", () => {
-  it("reads of another head what has changed, and knows its callers", async () => {
+  it("only reads the changed files of another head, and finds its callers", async () => {
     (await open(base))[Symbol.dispose]();
     using graph = await open(changed);
     expect(graph.report).toMatchObject({ files: 3, parsed: 1, known: 2 });
     expect(callersOf(graph, "first")).toEqual(["b.ts:2", "c.ts:3"]);
   });
 
-  it("answers of a head what that head has, whatever was indexed before", async () => {
+  it("only answers with what is at the head, whatever was indexed before", async () => {
     (await open(changed))[Symbol.dispose]();
     using graph = await open(base);
     expect(graph.report.parsed).toBe(0);
@@ -44,7 +43,7 @@ describe("an index in a file", () => {
     expect(nodes.map(({ path }) => path)).not.toContain("c.ts");
   });
 
-  it("knows a file that was moved without reading it", async () => {
+  it("knows a moved file without reading it", async () => {
     (await open(base))[Symbol.dispose]();
     using graph = await open({ "lib/a.ts": base["a.ts"], "lib/b.ts": base["b.ts"] });
     expect(graph.report.parsed).toBe(0);
@@ -56,7 +55,7 @@ describe("an index in a file", () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
-  it("is made anew where another version wrote it", async () => {
+  it("is built again if another version wrote it", async () => {
     (await open(base))[Symbol.dispose]();
     using old = new DatabaseSync(file);
     old.exec("UPDATE reference SET name = 'forged'; PRAGMA user_version = 99");
@@ -65,7 +64,7 @@ describe("an index in a file", () => {
     expect(callersOf(graph, "first")).toEqual(["b.ts:2"]);
   });
 
-  it("that is none says which file and what to do", async () => {
+  it("that is no database is an error that names the file and what to do", async () => {
     writeFileSync(file, "no database at all".repeat(100));
     await expect(open(base)).rejects.toMatchObject({
       code: "data_folder_unusable",
@@ -88,7 +87,7 @@ describe("an index of many heads", () => {
     return Number(database.prepare(`SELECT count(*) AS count FROM ${table}`).get()?.count);
   };
 
-  it("forgets what was indexed first where other heads have more texts than it may keep, and reads it again", async () => {
+  it("forgets the oldest texts of other heads beyond its limit, and reads them again", async () => {
     for (let at = 0; at < 6; at++) await openHead(at);
     // Four texts of the last head, four of others.
     expect(rows("blob")).toBe(8);
@@ -98,7 +97,7 @@ describe("an index of many heads", () => {
     expect(await openHead(0)).toEqual({ parsed: 2, callers: ["b.ts:2"] });
   });
 
-  it("gives the number of what it forgot to nothing else", async () => {
+  it("never reuses the id of a forgotten text", async () => {
     await openHead(0);
     using other = await open(headOf(5));
     for (let at = 1; at < 5; at++) await openHead(at);
@@ -107,7 +106,7 @@ describe("an index of many heads", () => {
     expect(other.symbols("one4")).toEqual([]);
   });
 
-  it("loses nothing to one that only reads", async () => {
+  it("loses nothing to a reader", async () => {
     for (let at = 0; at < 3; at++) await openHead(at);
     const before = rows("blob");
     using graph = await openGraph({
@@ -119,7 +118,7 @@ describe("an index of many heads", () => {
   });
 });
 
-it("knows a text by the kind of its name as well", async () => {
+it("distinguishes equal texts by the kind of their names", async () => {
   const same = "# title\nexport function first() {}\n";
   (await open({ "note.md": same }))[Symbol.dispose]();
   using graph = await open({ "note.md": same, "note.ts": same.slice(2) });
@@ -129,7 +128,7 @@ it("knows a text by the kind of its name as well", async () => {
 });
 
 describe("an index that is only read", () => {
-  it("is not taken where another version wrote it", async () => {
+  it("is refused if another version wrote it", async () => {
     (await open(base))[Symbol.dispose]();
     const old = new DatabaseSync(file);
     old.exec("PRAGMA user_version = 99");
@@ -137,7 +136,7 @@ describe("an index that is only read", () => {
     await expect(open(base, { readOnly: true })).rejects.toMatchObject({ code: "data_folder_unusable" });
   });
 
-  it("keeps nothing of what a head adds, byte for byte, and answers with it all the same", async () => {
+  it("stays the same byte for byte, and answers with what the head adds", async () => {
     (await open(base))[Symbol.dispose]();
     const before = readFileSync(file);
     using graph = await open(changed, { readOnly: true });
@@ -148,7 +147,7 @@ describe("an index that is only read", () => {
     expect(readFileSync(file).equals(before)).toBe(true);
   });
 
-  it("can be read by a process that Node lets write nothing, and written by none such", async () => {
+  it("can be read but not written by a process that may write nothing", async () => {
     (await open(base))[Symbol.dispose]();
     const root = join(import.meta.dirname, "../..");
     const packages = fileURLToPath(import.meta.resolve("zod")).replace(/node_modules\/.*$/, "node_modules/*");
@@ -156,7 +155,7 @@ describe("an index that is only read", () => {
     const confined = ["--permission", "--allow-addons", "--allow-worker", ...readable];
     const script = `
       const { openGraph } = await import(${JSON.stringify(join(root, "src/graph/open-graph.ts"))});
-      const { sourceOfTexts } = await import(${JSON.stringify(join(root, "src/graph/source.ts"))});
+      const { sourceOfTexts } = await import(${JSON.stringify(join(root, "test/graph/open-texts.ts"))});
       const source = sourceOfTexts(new Map(Object.entries(${JSON.stringify(changed)})));
       const open = (readOnly) => openGraph({ file: ${JSON.stringify(file)}, source, readOnly, threads: 1 });
       const refused = await open(false).then(() => null, (error) => error.message);
@@ -175,13 +174,13 @@ describe("an index that is only read", () => {
     });
   });
 
-  it("is not taken where there is none", async () => {
+  it("is refused if it does not exist", async () => {
     await expect(open(base, { readOnly: true })).rejects.toMatchObject({ code: "data_folder_unusable" });
   });
 });
 
 describe("indexing", () => {
-  it("knows nothing of binaries, of what machines wrote and of what nests too deep, and goes on", async () => {
+  it("skips binaries, generated files and deep nesting, and goes on", async () => {
     const files = {
       ...base,
       "binary.ts": "export\0",
@@ -195,7 +194,7 @@ describe("indexing", () => {
     expect(callersOf(graph, "first")).toEqual(["b.ts:2"]);
   });
 
-  it("ends where it is told to, and leaves no thread", async () => {
+  it("ends when it is aborted, and leaves no thread", async () => {
     const stop = new AbortController();
     const source: GraphSource = {
       files: [{ path: "a.ts", oid: "1" }],
@@ -207,7 +206,7 @@ describe("indexing", () => {
     await expect(openGraph({ file: null, threads: 1, source, signal: stop.signal })).rejects.toThrow();
   });
 
-  it("hands a failure to read on, and leaves an index that can be used", async () => {
+  it("passes on a failure to read, and leaves a usable index", async () => {
     const source: GraphSource = {
       files: [{ path: "a.ts", oid: "1" }],
       read: () => Promise.reject(new Error("no such blob")),

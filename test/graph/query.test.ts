@@ -56,7 +56,7 @@ describe("a question", () => {
     expect(found).toContainEqual(["src/queue.ts", "defines", "claimJob", 2]);
   });
 
-  it("where a constant or a type is used is answered with what refers to it", async () => {
+  it("where a constant or a type is used is answered with its references", async () => {
     using own = await openTexts({
       "src/limits.ts": "export const MAX_JOBS = 5;\nexport interface Limits {\n  jobs: number;\n}\n",
       "src/pool.ts":
@@ -85,7 +85,7 @@ describe("a question", () => {
     ]);
   });
 
-  it("whether something was decided before is answered with commits, findings and what became of them", async () => {
+  it("whether something was decided before is answered with commits, and with findings and their fate", async () => {
     const answer = await ask("was the retry of leases decided before?");
     const commit = answer.nodes.find(({ kind }) => kind === "commit");
     expect(commit?.name).toBe("Drop the retry of leases: two workers took one job");
@@ -116,13 +116,13 @@ describe("a question", () => {
     expect(found).toContainEqual(["src/worker.ts", "imports", "src/queue.ts", 1]);
   });
 
-  it("about nothing that is known finds nothing", async () => {
+  it("about something unknown finds nothing", async () => {
     expect(await ask("zeppelin")).toEqual({ nodes: [], edges: [] });
     expect(await ask('"*) OR (NEAR')).toEqual({ nodes: [], edges: [] });
     expect(await ask("?!")).toEqual({ nodes: [], edges: [] });
   });
 
-  it("is answered with at most so many things and what is a step away from them", async () => {
+  it("is answered with at most k things and what is one step away", async () => {
     const { nodes, edges: all } = await ask("queue", 1);
     const [seed] = nodes;
     for (const { id } of nodes.slice(1))
@@ -130,7 +130,7 @@ describe("a question", () => {
     expect(seed?.score).toBeGreaterThan(nodes[1]?.score ?? 0);
   });
 
-  it("has edges between nodes that are there alone, each with how sure it is", async () => {
+  it("only has edges between its own nodes, each with a certainty", async () => {
     const { nodes, edges: all } = await ask("claimJob queue leases", 10);
     const ids = new Set(nodes.map(({ id }) => id));
     expect(all.filter(({ from, to }) => !ids.has(from) || !ids.has(to))).toEqual([]);
@@ -138,12 +138,12 @@ describe("a question", () => {
     expect(ids.size).toBe(nodes.length);
   });
 
-  it("that was given up is not answered", async () => {
+  it("that was aborted is not answered", async () => {
     await expect(graph.query("claimJob", 5, AbortSignal.abort())).rejects.toThrow();
   });
 });
 
-it("what is near by meaning is fused with what has the words", async () => {
+it("fuses results by meaning with results by words", async () => {
   const oids: string[] = [];
   const openNearest = () => ({
     nearest: async () => oids.map((oid) => ({ oid, startLine: 1, endLine: 1, distance: 0.1 })),

@@ -2,19 +2,21 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import fc from "fast-check";
 import { afterEach, describe, expect, it, onTestFinished } from "vitest";
 import type { GraphSource } from "../../src/graph/graph.ts";
-import { sourceOfTexts } from "../../src/graph/source.ts";
-import { createVectors, type VectorOptions } from "../../src/graph/vectors.ts";
-import { canFindByMeaning } from "../../src/graph/vectors-extension.ts";
+import { canFindByMeaning } from "../../src/graph/vector-store.ts";
+import { chunksToSend, createVectors, type VectorOptions } from "../../src/graph/vectors.ts";
 import { createOpenAiEmbeddings } from "../../src/llm/openai-embeddings.ts";
 import { registerSecret } from "../../src/secrets/live-secrets.ts";
+import { Masks } from "../../src/secrets/masks.ts";
 import {
   type FakeEmbeddings,
   type FakeEmbeddingsOptions,
   startFakeEmbeddings,
 } from "../support/fake-embeddings.ts";
 import { plantedSecrets } from "../support/secret-corpus.ts";
+import { sourceOfTexts } from "./open-texts.ts";
 
 const never = new AbortController().signal;
 const opened: DatabaseSync[] = [];
@@ -77,7 +79,7 @@ const isThere = canFindByMeaning();
 if (!isThere) console.warn("NOT TESTED: vectors of a repository, for sqlite-vec cannot be loaded here");
 
 describe.skipIf(!isThere)("vectors of a repository", () => {
-  it("find the part of a file that means what is asked for, nearest first", async () => {
+  it("find the parts of files that mean what is asked, nearest first", async () => {
     const { options, source } = await setUp(shop);
     const vectors = createVectors(options);
     const nearest = vectors.open(openIndex(source), true);
@@ -112,7 +114,7 @@ describe.skipIf(!isThere)("vectors of a repository", () => {
     expect(first.sent().slice(before)).toEqual(["export const freight = 3;"]);
   });
 
-  it("leave no trace of a pull request in an index that is only read, and find its files all the same", async () => {
+  it("leave no trace of a pull request in an index that is only read, but find its files", async () => {
     const file = temporaryFile();
     const base = await setUp(shop);
     const vectors = createVectors(base.options);
@@ -132,7 +134,7 @@ describe.skipIf(!isThere)("vectors of a repository", () => {
     expect((await again.nearest("unicorn", 9, never)).map(({ oid }) => oid)).not.toContain(evil);
   });
 
-  it("of files that are not at the head are not found, however near they are", async () => {
+  it("do not find files that are not at the head, however near they are", async () => {
     const file = temporaryFile();
     const many = Object.fromEntries(
       Array.from({ length: 260 }, (_, at) => [`old/${at}.ts`, `export const basket = "voucher ${at}";\n`]),
@@ -164,7 +166,7 @@ describe.skipIf(!isThere)("vectors of a repository", () => {
     expect(await other.update(never)).toMatchObject({ embedded: 3 });
   });
 
-  it("send no secret: neither one that shows by its form nor one of this server, nor a line of a private key, nor one that another file gives away", async () => {
+  it("send no secret: by its form, of this server, a line of a private key, or revealed by another file", async () => {
     const password = "Tr0ub4dor-and-3-horses";
     registerSecret(password);
     const token = `ghp_${"a1B2c3D4e5F6".repeat(3)}`;
@@ -204,7 +206,7 @@ describe.skipIf(!isThere)("vectors of a repository", () => {
     expect(telling.filter((line) => all.includes(line))).toEqual([]);
   });
 
-  it("stop where the tokens are used up, and go on with the next update", async () => {
+  it("stop when the tokens are used up, and go on with the next update", async () => {
     const texts = Object.fromEntries(
       Array.from({ length: 4 }, (_, at) => [
         `${at}.ts`,
@@ -220,7 +222,7 @@ describe.skipIf(!isThere)("vectors of a repository", () => {
     expect(await vectors.update(never)).toMatchObject({ embedded: 2, left: 0 });
   });
 
-  it("keep what is done where the endpoint fails in the middle, and warn", async () => {
+  it("keep what is done if the endpoint fails in the middle, and warn", async () => {
     const texts = Object.fromEntries(
       Array.from({ length: 150 }, (_, at) => [`${at}.ts`, `export const name${at} = "some words";\n`]),
     );
@@ -234,7 +236,7 @@ describe.skipIf(!isThere)("vectors of a repository", () => {
     expect(await vectors.update(never)).toMatchObject({ embedded: 54, left: 0 });
   });
 
-  it("ask an endpoint that is away once for all questions, and find nothing", async () => {
+  it("query an endpoint that is down only once, and find nothing", async () => {
     const { options, source, endpoint, warnings } = await setUp(
       shop,
       {},
@@ -250,7 +252,7 @@ describe.skipIf(!isThere)("vectors of a repository", () => {
     expect(warnings).toEqual([expect.stringContaining("answered by words only")]);
   });
 
-  it("send nothing where sqlite-vec cannot be loaded", async () => {
+  it("send nothing if sqlite-vec cannot be loaded", async () => {
     const { options, source, sent } = await setUp(shop);
     const database = new DatabaseSync(":memory:");
     opened.push(database);
@@ -263,7 +265,7 @@ describe.skipIf(!isThere)("vectors of a repository", () => {
     expect(source.files).toHaveLength(6);
   });
 
-  it("leave the door closed through which extensions come", async () => {
+  it("disallow further extensions", async () => {
     const { options, source } = await setUp(shop);
     const database = openIndex(source);
     createVectors(options).open(database, true);
@@ -280,5 +282,77 @@ describe.skipIf(!isThere)("vectors of a repository", () => {
 
     await expect(vectors.update(ending.signal)).rejects.toThrow();
     expect(await vectors.update(never)).toMatchObject({ embedded: 3 });
+  });
+});
+
+async function chunksOf(text: string) {
+  const masks = new Masks();
+  return chunksToSend(await masks.learn(text), masks);
+}
+
+describe("the chunks of a file", () => {
+  it("hold each line with a word once, in order, and are short enough for any model", async () => {
+    const line = fc.oneof(
+      fc.constant(""),
+      fc.stringMatching(/^[a-z]{2,8}( = [a-z]{2,8}){0,9}$/),
+      fc.constant("x".repeat(2_000)),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(line, { maxLength: 200 }), async (lines) => {
+        const chunks = await chunksOf(lines.join("\n"));
+        let last = 0;
+        for (const { startLine, endLine, text } of chunks) {
+          expect(startLine).toBeGreaterThan(last);
+          expect(text.length).toBeLessThanOrEqual(1_800);
+          const own = lines.slice(startLine - 1, endLine).map((one) => one.slice(0, 400));
+          expect(text).toBe(own.join("\n"));
+          last = endLine;
+        }
+        const inChunks = chunks.reduce((sum, { text }) => sum + text.split("\n").filter(Boolean).length, 0);
+        expect(inChunks).toBe(lines.filter(Boolean).length);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it("end where something new starts", async () => {
+    const body = "  const value = compute();\n".repeat(26);
+    const text = ["one", "two", "three"].map((name) => `function ${name}() {\n${body}}\n`).join("\n");
+
+    const chunks = await chunksOf(text);
+
+    expect(chunks.map(({ text: own }) => own.split("\n")[0])).toEqual([
+      "function one() {",
+      "function two() {",
+      "function three() {",
+    ]);
+  });
+
+  it("are none for a text without words", async () => {
+    expect(await chunksOf("")).toEqual([]);
+    expect(await chunksOf("{}\n\n1, 2, 3\n")).toEqual([]);
+  });
+
+  it("keep the line numbers after a private key of several lines", async () => {
+    const line = `${"MIIEowIBAAKCAQEA7xk9Q2".repeat(2)}xyz`;
+    const key = `-----BEGIN RSA PRIVATE KEY-----\n${`${line}\n`.repeat(6)}-----END RSA PRIVATE KEY-----`;
+    const text = `const key = \`${key}\`;\nconst other = 1;\n`;
+    expect(await chunksOf(text)).toEqual([
+      { startLine: 1, endLine: 9, text: text.replaceAll(line, "[secret]").trim() },
+    ]);
+  });
+
+  it("hold no secret that another file revealed", async () => {
+    const masks = new Masks();
+    await masks.learn('client_secret = "vK3qP9zXw2LmN8rT"');
+    const [chunk] = chunksToSend(await masks.learn("call with vK3qP9zXw2LmN8rT in the header"), masks);
+    expect(chunk?.text).toBe("call with [secret] in the header");
+  });
+
+  it("keep the line numbers after a secret on one line", async () => {
+    const chunks = await chunksOf(`const key = "ghp_${"a1B2c3D4e5F6".repeat(3)}";\n\nconst other = 1;\n`);
+    expect(chunks).toEqual([
+      { startLine: 1, endLine: 3, text: 'const key = "[secret]";\n\nconst other = 1;' },
+    ]);
   });
 });

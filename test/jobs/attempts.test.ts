@@ -12,9 +12,9 @@ import {
 } from "../../src/jobs/attempts.ts";
 import { formatMarker } from "../../src/ledger/marker.ts";
 import { emptyState } from "../../src/ledger/state.ts";
-import { openCheckRun } from "../../src/reporters/check-run.ts";
-import { publicText } from "../../src/reporters/public-text.ts";
-import { MemoryGitHub } from "../reporters/memory-github.ts";
+import { openCheckRun } from "../../src/publish/check-run.ts";
+import { publicText } from "../../src/publish/public-text.ts";
+import { MemoryGitHub } from "../publish/memory-github.ts";
 import { sampleResult } from "../reporters/sample-result.ts";
 
 const [a, b] = ["a".repeat(40), "b".repeat(40)];

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { type ScriptedModel, type ScriptedTurn, scriptedModel } from "../../src/llm/scripted.ts";
-import { dayOf } from "../../src/queue/spending.ts";
+import { dayOf } from "../../src/queue/usage.ts";
 import { commandJob } from "../contract/queue.ts";
+import { type ScriptedModel, type ScriptedTurn, scriptedModel } from "../support/scripted.ts";
 import { WorkedQueue } from "./job-fixture.ts";
 
 const dayMs = 24 * 3_600_000;

@@ -1,18 +1,17 @@
 import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
-import type { CheckoutPlace } from "../../src/git/checkout-place.ts";
+import type { CheckoutPlace } from "../../src/git/workspace.ts";
 import type { BeforeWrite } from "../../src/github/client.ts";
 import type { PullRequestApi } from "../../src/github/pull-request-api.ts";
 import { withFence } from "../../src/jobs/fenced.ts";
-import type { GitHubAccess } from "../../src/jobs/job-dependencies.ts";
-import type { BranchPush } from "../../src/jobs/push-branch.ts";
+import type { BranchPush, GitHubAccess } from "../../src/jobs/job-dependencies.ts";
+import { openCheckRun } from "../../src/publish/check-run.ts";
+import { publishReview } from "../../src/publish/publish-review.ts";
 import type { ClaimedJob } from "../../src/queue/job.ts";
 import type { JobTools } from "../../src/queue/run-job.ts";
-import { openCheckRun } from "../../src/reporters/check-run.ts";
-import { publishReview } from "../../src/reporters/github-review.ts";
 import { reviewJob } from "../contract/queue.ts";
-import { ambiguous, MemoryGitHub, refusal } from "../reporters/memory-github.ts";
-import { many, onFile } from "../reporters/publish-to-memory.ts";
+import { ambiguous, MemoryGitHub, refusal } from "../publish/memory-github.ts";
+import { many, onFile } from "../publish/publish-to-memory.ts";
 import { sampleResult } from "../reporters/sample-result.ts";
 
 const trigger = "event#7@main";
@@ -86,11 +85,11 @@ class Worker {
 
   #tools(): JobTools {
     const { signal } = this.#lost;
-    const isHeld = async () => {
+    const hasLease = async () => {
       this.asked++;
       return !signal.aborted;
     };
-    return { signal, isHeld, stillOurs: isHeld, record: async () => {}, recorded: async () => [] };
+    return { signal, hasLease, mayPublish: hasLease, record: async () => {}, recorded: async () => [] };
   }
 
   dependencies() {
@@ -211,7 +210,7 @@ describe("the fence", () => {
     const entries: unknown[] = [];
     const signal = new AbortController().signal;
     const tools: JobTools = {
-      ...{ signal, isHeld: async () => true, stillOurs: async () => true, recorded: async () => [] },
+      ...{ signal, hasLease: async () => true, mayPublish: async () => true, recorded: async () => [] },
       record: async (entry) => void entries.push(entry),
     };
     const deps = {

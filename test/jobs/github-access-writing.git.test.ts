@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
+import { createRateLimiter } from "../../src/github/rate-limit.ts";
 import { createGitHubAccess } from "../../src/jobs/github-access.ts";
 import type { MintToken } from "../../src/jobs/tokens.ts";
-import { publicText } from "../../src/reporters/public-text.ts";
+import { publicText } from "../../src/publish/public-text.ts";
 import { failure } from "../support/failure.ts";
 import { fakeClock } from "../support/fake-clock.ts";
 import type { Permissions, Repository } from "../support/github-double/model.ts";
@@ -48,7 +49,13 @@ function installed(name: string, permissions: Permissions, files = { "a.txt": "a
       .value;
   };
   const access = createGitHubAccess({
-    ...{ apiUrl: github.apiUrl, userAgent: "test", mintToken, clock },
+    ...{
+      apiUrl: github.apiUrl,
+      userAgent: "test",
+      mintToken,
+      now: clock.now,
+      rateLimiter: createRateLimiter({ gapMs: 0 }),
+    },
     granted: async () => installation.permissions,
     identity: async () => ({ id: app.id, slug: app.slug }),
   }).openJob();
@@ -93,11 +100,11 @@ describe("resolving a thread", () => {
 
     expect(await failure(api.resolveThread(id))).toMatchObject(refused);
     installation.permissions = writing;
-    await clock.sleep(3_599_999);
+    clock.pass(3_599_999);
     expect(await failure(api.resolveThread(id))).toMatchObject(refused);
     expect(mintedForWriting(minted)).toBe(1);
 
-    await clock.sleep(1);
+    clock.pass(1);
     await api.resolveThread(id);
     expect(comment.resolvedBy).toBe(scenario.app.bot);
   });

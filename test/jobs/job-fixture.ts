@@ -1,18 +1,16 @@
 import { AppError } from "../../src/errors.ts";
 import type { Checkout } from "../../src/git/checkout.ts";
-import { createJobHandler } from "../../src/jobs/create-job-handler.ts";
-import type { DayLimits } from "../../src/jobs/day-budget.ts";
+import { createUsageLimits, type DayLimits, type MostUsage } from "../../src/jobs/budgets.ts";
 import type { CheckoutRequest } from "../../src/jobs/job-dependencies.ts";
-import { createUsageLimits, type MostUsage } from "../../src/jobs/usage-limits.ts";
+import { createJobHandler } from "../../src/jobs/job-handler.ts";
 import { forAllRoles, type Model } from "../../src/llm/model.ts";
 import type { NewJob } from "../../src/queue/job.ts";
-import { openSqliteStores } from "../../src/queue/open-stores.ts";
 import type { Queue } from "../../src/queue/queue.ts";
-import type { Spending } from "../../src/queue/spending.ts";
-import type { Tally } from "../../src/queue/tally.ts";
+import { openSqliteStores } from "../../src/queue/stores.ts";
+import type { Quotas, Spending } from "../../src/queue/usage.ts";
 import { startWorker, type Worker } from "../../src/queue/worker.ts";
 import { reviewJob } from "../contract/queue.ts";
-import { MemoryGitHub } from "../reporters/memory-github.ts";
+import { MemoryGitHub } from "../publish/memory-github.ts";
 import { placeOf } from "../support/checkout-place.ts";
 import { GitRepo, TempFolder } from "../support/git-repo.ts";
 import { startProcessHere } from "../support/process-here.ts";
@@ -30,7 +28,7 @@ export class WorkedQueue implements AsyncDisposable {
     authorReviewsADay: 0,
     installationReviewsADay: 0,
   };
-  readonly #tally: Tally;
+  readonly #quotas: Quotas;
   readonly log: { level: string; message: string }[] = [];
   /** Each checkout is a review that begins. */
   readonly checkouts: CheckoutRequest[] = [];
@@ -53,7 +51,7 @@ export class WorkedQueue implements AsyncDisposable {
     const stores = openSqliteStores(this.#folder.path, { now: () => this.#now() });
     this.queue = stores.queue;
     this.spending = stores.spending;
-    this.#tally = stores.tally;
+    this.#quotas = stores.quotas;
     const sha = (branch: string) => this.#repo.git("rev-parse", branch);
     this.#repo.importCommits([
       { branch: "main", files: [["a.js", "export const a = 1;\n"]] },
@@ -153,7 +151,7 @@ export class WorkedQueue implements AsyncDisposable {
       modelsReady: async () => {},
       spending: this.spending,
       dailyBudget: this.dailyBudget,
-      usage: createUsageLimits({ tally: this.#tally, most: this.most, now: () => this.#now() }),
+      usage: createUsageLimits({ quotas: this.#quotas, most: this.most, now: () => this.#now() }),
       contentKey: () => "key",
       now: () => this.#now(),
       webUrl: "https://github.example.com",

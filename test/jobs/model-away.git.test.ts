@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
 import { ModelUnavailable } from "../../src/llm/model.ts";
-import { type ScriptedTurn, scriptedModel } from "../../src/llm/scripted.ts";
 import { maxAttempts } from "../../src/queue/job.ts";
 import { fiveSecrets } from "../attacks/five-secrets.ts";
-import { summary } from "../reporters/publish-to-memory.ts";
+import { summary } from "../publish/publish-to-memory.ts";
 import { rejectingOthers } from "../support/answer-candidates.ts";
+import { type ScriptedTurn, scriptedModel } from "../support/scripted.ts";
 import { WorkedQueue } from "./job-fixture.ts";
 
 const secrets = fiveSecrets();

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { scriptedModel } from "../../src/llm/scripted.ts";
 import type { Task } from "../../src/queue/job.ts";
+import { scriptedModel } from "../support/scripted.ts";
 import { Commanded, CommandedRepository } from "./commands/command-fixture.ts";
 
 let repo: CommandedRepository;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { TrajectoryEntry } from "../../src/agent/trajectory.ts";
-import { recordPosted } from "../../src/jobs/record-posted.ts";
-import { MemoryGitHub } from "../reporters/memory-github.ts";
-import { many, onFile, publish } from "../reporters/publish-to-memory.ts";
+import { recordPosted } from "../../src/jobs/attempts.ts";
+import { MemoryGitHub } from "../publish/memory-github.ts";
+import { many, onFile, publish } from "../publish/publish-to-memory.ts";
 import { sampleResult } from "../reporters/sample-result.ts";
 
 const findings = [...many(2), ...onFile(1)];

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
-import { scriptedModel } from "../../src/llm/scripted.ts";
 import type { Task } from "../../src/queue/job.ts";
+import { scriptedModel } from "../support/scripted.ts";
 import { Commanded, CommandedRepository } from "./commands/command-fixture.ts";
 
 let repo: CommandedRepository;

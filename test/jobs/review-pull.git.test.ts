@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { publicText } from "../../src/publish/public-text.ts";
+import { updateState } from "../../src/publish/sticky-comment.ts";
 import { maxAttempts } from "../../src/queue/job.ts";
-import { publicText } from "../../src/reporters/public-text.ts";
-import { updateState } from "../../src/reporters/sticky.ts";
 import { commandJob } from "../contract/queue.ts";
-import { refusal } from "../reporters/memory-github.ts";
+import { refusal } from "../publish/memory-github.ts";
 import { fault, WorkedQueue } from "./job-fixture.ts";
 
 let jobs: WorkedQueue;
@@ -332,7 +332,7 @@ describe("a merge queue's check", () => {
   const repository = { installation: 1, id: 7, owner: "octo", name: "shop" };
   const group = (headSha: string) => ({
     task: { kind: "pass_check" as const, repository, headSha, reason: "reviewed before" },
-    serialKey: `7@${headSha}`,
+    concurrencyKey: `7@${headSha}`,
     coalesce: false,
     priority: 10,
   });

@@ -31,7 +31,7 @@ function installation(granted: Record<string, string>) {
     looks++;
     return grants;
   };
-  const least = createLeastTokens(wish, { mintToken, granted: readGrants, clock });
+  const least = createLeastTokens(wish, { mintToken, granted: readGrants, now: clock.now });
   const mint = () => least(1, { repositoryIds: [7], renew: false });
   return { mint, asked, grants, clock, looks: () => looks };
 }
@@ -52,7 +52,7 @@ describe("the least token", () => {
     });
     const less = { contents: "read", pull_requests: "read" };
     await mint();
-    await clock.sleep(hour - 1);
+    clock.pass(hour - 1);
     await mint();
     expect(asked).toEqual([wish, less, less]);
     expect(looks()).toBe(1);
@@ -62,7 +62,7 @@ describe("the least token", () => {
     const { mint, asked, grants, clock } = installation({ contents: "read" });
     await mint();
     Object.assign(grants, wish);
-    await clock.sleep(hour);
+    clock.pass(hour);
     await mint();
     expect(asked.at(-1)).toEqual(wish);
   });
@@ -83,7 +83,7 @@ describe("the least token", () => {
 
   it("is none where GitHub refuses it for another reason, such as a repository that is gone", async () => {
     const mintToken: MintToken = async () => Promise.reject(refused());
-    const least = createLeastTokens(wish, { mintToken, granted: async () => wish, clock: fakeClock() });
+    const least = createLeastTokens(wish, { mintToken, granted: async () => wish, now: fakeClock().now });
     const asked = least(1, { repositoryIds: [7], renew: false });
     expect(await failure(asked)).toMatchObject({ code: "github_invalid" });
   });
@@ -99,7 +99,7 @@ describe("a token that may write to the repository", () => {
       return end(token);
     };
     const writing = createWritingTokens({
-      ...{ mintToken, endToken, clock: fakeClock() },
+      ...{ mintToken, endToken, now: fakeClock().now },
       granted: async () => ({ contents: "write", pull_requests: "write" }),
     });
     return { scopes, ended, writing };
@@ -140,13 +140,13 @@ describe("a token that may write to the repository", () => {
       mintToken,
       endToken,
       granted: async () => grants,
-      clock,
+      now: clock.now,
     }).forJob();
     for (const id of [7, 8])
       expect(await failure(token(1, id, false))).toMatchObject({ code: "github_forbidden" });
     expect(asked).toEqual([7]);
 
-    await clock.sleep(hour);
+    clock.pass(hour);
     grants.contents = "write";
     expect(await failure(token(1, 7, false))).toMatchObject({ code: "github_invalid" });
     expect(await token(1, 8, false)).toBe("ghs_1");

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { createUsageLimits, type MostUsage } from "../../src/jobs/usage-limits.ts";
+import { createUsageLimits, type MostUsage } from "../../src/jobs/budgets.ts";
 import type { ClaimedJob, Task } from "../../src/queue/job.ts";
-import type { TallyEntry, TallyLimit } from "../../src/queue/tally.ts";
+import type { QuotaEntry, QuotaLimit } from "../../src/queue/usage.ts";
 
 const repository = { installation: 1, id: 7, owner: "octo", name: "shop" };
 const noon = Date.UTC(2026, 10, 22, 12);
@@ -14,8 +14,8 @@ const review: Task = {
   ...{ thread: null, commentId: null, requestedBy: null },
 };
 
-let entered: { entry: TallyEntry; limits: readonly TallyLimit[] }[];
-let reached: (limits: readonly TallyLimit[]) => TallyLimit | null;
+let entered: { entry: QuotaEntry; limits: readonly QuotaLimit[] }[];
+let reached: (limits: readonly QuotaLimit[]) => QuotaLimit | null;
 beforeEach(() => {
   entered = [];
   reached = () => null;
@@ -23,8 +23,8 @@ beforeEach(() => {
 
 const limitsOf = (over: Partial<MostUsage> = {}) =>
   createUsageLimits({
-    tally: {
-      async enter(entry, limits) {
+    quotas: {
+      async take(entry, limits) {
         entered.push({ entry, limits });
         return reached(limits);
       },

@@ -9,7 +9,7 @@ import type {
 } from "../../src/github/pull-request-api.ts";
 import { formatMarker, type Marker } from "../../src/ledger/marker.ts";
 import type { LedgerSource } from "../../src/ledger/read-ledger.ts";
-import { renderComment } from "../../src/reporters/render-comment.ts";
+import { renderComment } from "../../src/publish/render-comment.ts";
 import { sampleFinding } from "../reporters/sample-result.ts";
 
 export const author = "octocat";

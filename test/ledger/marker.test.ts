@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { formatMarker, type Marker, parseMarker, stripMarkers } from "../../src/ledger/marker.ts";
 import { emptyState, type LedgerState } from "../../src/ledger/state.ts";
-import { renderComment } from "../../src/reporters/render-comment.ts";
+import { renderComment } from "../../src/publish/render-comment.ts";
 import { sampleFinding } from "../reporters/sample-result.ts";
 import { anyState } from "./any-state.ts";
 

@@ -4,8 +4,8 @@ import { afterAll, describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
 import { ToolsRefused } from "../../src/llm/model.ts";
 import { abilityOf, modelKey, openKnownModels, probeModel, protocolFor } from "../../src/llm/probe.ts";
-import { type ScriptedTurn, scriptedModel } from "../../src/llm/scripted.ts";
 import { TempFolder } from "../support/git-repo.ts";
+import { type ScriptedTurn, scriptedModel } from "../support/scripted.ts";
 
 const never = new AbortController().signal;
 const add = (a: unknown, b: unknown) => ({ name: "add_numbers", arguments: { a, b } });

@@ -2,10 +2,10 @@ import { describe, expect, it } from "vitest";
 import { runAgent } from "../../src/agent/run-agent.ts";
 import type { TreeEntry, Workspace } from "../../src/git/workspace.ts";
 import type { Model, Protocol } from "../../src/llm/model.ts";
-import { type ScriptedTurn, scriptedModel } from "../../src/llm/scripted.ts";
 import { withTextProtocol } from "../../src/llm/text-fallback.ts";
 import { reportingTools } from "../../src/tools/index.ts";
 import type { ReportPort } from "../../src/tools/tool.ts";
+import { type ScriptedTurn, scriptedModel } from "../support/scripted.ts";
 import { toolsOn } from "../tools/context.ts";
 
 const tree = new Map<string, TreeEntry>([

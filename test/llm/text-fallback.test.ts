@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Message, ModelRequest } from "../../src/llm/model.ts";
-import { type ScriptedTurn, scriptedModel } from "../../src/llm/scripted.ts";
-import { jsonIn, withoutThinking, withTextProtocol } from "../../src/llm/text-fallback.ts";
+import { withoutThinking } from "../../src/llm/model.ts";
+import { jsonIn, withTextProtocol } from "../../src/llm/text-fallback.ts";
+import { type ScriptedTurn, scriptedModel } from "../support/scripted.ts";
 
 const never = new AbortController().signal;
 const tools = ["diff_file", "report"].map((name) => ({

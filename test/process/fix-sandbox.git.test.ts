@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { defaultRepoConfig, type RepoConfig } from "../../src/config/repo-config.ts";
-import { fixCommands } from "../../src/process/fix-commands.ts";
 import { createFixSandbox, FixSandbox } from "../../src/process/fix-sandbox.ts";
+import { fixCommands } from "../../src/process/run-assignment.ts";
 import { noSignal, sandboxFor } from "../sandbox/sandbox.ts";
 
 const { sandbox, skipped } = await sandboxFor("that a server keeps the sandbox that it found");
@@ -21,12 +21,12 @@ function finder(searchPath = process.env.PATH ?? "") {
 }
 
 describe("the sandbox for the commands of a fix", () => {
-  it("is not looked for where the configuration names no command", async () => {
+  it("is not searched for if the configuration names no command", async () => {
     const { find, said } = finder("/nowhere");
     expect([await find(defaultRepoConfig), said]).toEqual([null, []]);
   });
 
-  it("is none where the machine has none, which is said each time, with what to do", async () => {
+  it("is null if the machine has none, with a warning each time", async () => {
     const { find, said } = finder("/nowhere");
     expect([await find(naming), await find(naming)]).toEqual([null, null]);
     expect(said).toEqual(
@@ -47,7 +47,7 @@ describe("the commands of a fix", () => {
   const files = { workspace: { tree: async () => new Map(), readBlob: async () => ({}) as never } };
   const of = (config: RepoConfig) => fixCommands({ config }, null, { ...files, isPrivate: () => false });
 
-  it("are none, in words, where nothing is named or nothing can be run", () => {
+  it("are a reason in words if none is named or none can run", () => {
     expect(of(defaultRepoConfig)).toEqual({ why: "the configuration of the base names none" });
     expect(of(naming)).toEqual({ why: "there is no sandbox here to run one in" });
   });

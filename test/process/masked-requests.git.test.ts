@@ -1,16 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { isLoopEntry, type LoopEntry, type MasksEntry, type RunEntry } from "../../src/agent/trajectory.ts";
 import { RepoConfig } from "../../src/config/repo-config.ts";
-import type { CheckoutPlace } from "../../src/git/checkout-place.ts";
+import type { CheckoutPlace } from "../../src/git/workspace.ts";
 import { forAllRoles, type Model } from "../../src/llm/model.ts";
 import { createOpenAiModel } from "../../src/llm/openai.ts";
 import { readPrices } from "../../src/llm/prices.ts";
 import { withTextProtocol } from "../../src/llm/text-fallback.ts";
-import { runAnswerProcess } from "../../src/process/run-answer-process.ts";
-import { runFixProcess } from "../../src/process/run-fix-process.ts";
-import type { ProcessOptions } from "../../src/process/run-in-process.ts";
-import { runReviewProcess } from "../../src/process/run-review-process.ts";
-import type { EarlierFinding, ReviewInput } from "../../src/review/review-input.ts";
+import {
+  type ProcessOptions,
+  runAnswerProcess,
+  runFixProcess,
+  runReviewProcess,
+} from "../../src/process/run-review-process.ts";
+import type { PriorFinding, ReviewInput } from "../../src/review/review-input.ts";
 import { placeOf } from "../support/checkout-place.ts";
 import {
   type ChatRequestBody,
@@ -211,7 +213,7 @@ async function serve(script: Script): Promise<Served> {
   return { endpoint, model, [Symbol.asyncDispose]: endpoint.close };
 }
 
-const earlier: EarlierFinding = {
+const earlier: PriorFinding = {
   ...{ comment: 5, id: "e1", path: "src/app.js", side: "RIGHT", line: null, start_line: null },
   ...{ original_line: 2, severity: "high", category: "correctness", symbol: "open", code: null, files: [] },
   source: "model",

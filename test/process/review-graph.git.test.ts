@@ -2,10 +2,9 @@ import { copyFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type OpenRange, openRange } from "../../src/cli/open-range.ts";
-import { openGraph } from "../../src/graph/open-graph.ts";
-import { sourceOfWorkspace } from "../../src/graph/source.ts";
+import { openGraph, sourceOfWorkspace } from "../../src/graph/open-graph.ts";
 import { ReviewGraph } from "../../src/process/review-graph.ts";
-import type { EarlierFinding } from "../../src/review/review-input.ts";
+import type { PriorFinding } from "../../src/review/review-input.ts";
 import { GitRepo, TempFolder } from "../support/git-repo.ts";
 
 const never = new AbortController().signal;
@@ -38,7 +37,7 @@ afterAll(async () => {
   folder.dispose();
 });
 
-const finding: EarlierFinding = {
+const finding: PriorFinding = {
   ...{
     comment: 1,
     id: "f1",
@@ -117,7 +116,7 @@ describe("the graph of a review", () => {
     expect(second).toBe(first);
   });
 
-  it("is none where the index cannot be used, and no review ends for it", async () => {
+  it("is null if the index cannot be used, and the review goes on", async () => {
     const damaged = join(folder.path, "damaged.db");
     writeFileSync(damaged, "no database at all ".repeat(400));
     for (const at of [damaged, join(folder.path, "gone.db")]) {

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { isLoopEntry, type LoopEntry } from "../../src/agent/trajectory.ts";
 import { RepoConfig } from "../../src/config/repo-config.ts";
-import type { CheckoutPlace } from "../../src/git/checkout-place.ts";
+import type { CheckoutPlace } from "../../src/git/workspace.ts";
 import { forAllRoles, type Model } from "../../src/llm/model.ts";
-import { scriptedModel } from "../../src/llm/scripted.ts";
-import { runAnswerProcess } from "../../src/process/run-answer-process.ts";
+import { runAnswerProcess } from "../../src/process/run-review-process.ts";
 import type { AnswerInput } from "../../src/review/answer/answer-input.ts";
 import { placeOf } from "../support/checkout-place.ts";
 import { GitRepo } from "../support/git-repo.ts";
+import { scriptedModel } from "../support/scripted.ts";
 
 let repo: GitRepo;
 let placed: Disposable & { place: CheckoutPlace };

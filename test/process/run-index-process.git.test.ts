@@ -1,13 +1,12 @@
 import { existsSync, mkdirSync, readdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { programPath } from "../../src/config/env.ts";
-import { requireGit } from "../../src/git/git-version.ts";
+import { programPath } from "../../src/config/process-env.ts";
+import { requireGit } from "../../src/git/run-git.ts";
 import { openGraph } from "../../src/graph/open-graph.ts";
 import type { IndexTask } from "../../src/process/index-messages.ts";
 import { runIndexProcess } from "../../src/process/run-index-process.ts";
-import { startIndexProcess } from "../../src/process/start-review-process.ts";
-import { updateIndex } from "../../src/process/update-index.ts";
+import { startIndexProcess } from "../../src/process/start-process.ts";
 import { GitRepo, TempFolder } from "../support/git-repo.ts";
 
 const never = new AbortController().signal;
@@ -55,7 +54,7 @@ async function knownOf(paths: readonly string[]) {
   return graph.report.known;
 }
 
-describe("the process that indexes", () => {
+describe("the index process", () => {
   it("indexes what the mirror has of the base, and nothing that is missing or withheld", async () => {
     const report = await runIndexProcess(task, { signal: never });
     expect(report).toMatchObject({ files: 1, parsed: 1, known: 0 });
@@ -64,13 +63,14 @@ describe("the process that indexes", () => {
     expect(readdirSync(join(mirror, "hunkwise-graph"))).toEqual(["index.db"]);
   });
 
-  it("reads later what came meanwhile, and what it knows not once more", async () => {
-    await updateIndex(task, never);
+  it("later reads only what has arrived meanwhile", async () => {
+    await runIndexProcess(task, { signal: never });
     bring("src/worker.ts");
-    expect(await updateIndex(task, never)).toMatchObject({ files: 2, parsed: 1, known: 1 });
+    const report = await runIndexProcess(task, { signal: never });
+    expect(report).toMatchObject({ files: 2, parsed: 1, known: 1 });
   });
 
-  it("can write to the folder of its index alone", async () => {
+  it("can write only to the folder of its index", async () => {
     const outside = join(folder.path, "elsewhere");
     mkdirSync(outside);
     const elsewhere = { ...task, file: join(outside, "index.db") };
@@ -82,7 +82,7 @@ describe("the process that indexes", () => {
     expect(readdirSync(outside)).toEqual([]);
   });
 
-  it("makes no folder for a mirror that is gone", async () => {
+  it("creates no folder for a mirror that is gone", async () => {
     const gone = join(folder.path, "gone.git");
     const away = { ...task, gitDir: gone, file: join(gone, "hunkwise-graph", "index.db") };
     await expect(runIndexProcess(away, { signal: never })).rejects.toMatchObject({ code: "ENOENT" });

@@ -4,18 +4,18 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { isLoopEntry, type LoopEntry, type UnitEntry } from "../../src/agent/trajectory.ts";
 import { AppError } from "../../src/errors.ts";
-import type { CheckoutPlace } from "../../src/git/checkout-place.ts";
+import type { CheckoutPlace } from "../../src/git/workspace.ts";
 import { forAllRoles, type Model } from "../../src/llm/model.ts";
-import { type ScriptedTurn, scriptedModel } from "../../src/llm/scripted.ts";
 import type { ProgressEvent } from "../../src/process/messages.ts";
 import { type ReviewProcessOptions, runReviewProcess } from "../../src/process/run-review-process.ts";
-import { startReviewProcess } from "../../src/process/start-review-process.ts";
+import { startReviewProcess } from "../../src/process/start-process.ts";
 import type { ReviewInput } from "../../src/review/review-input.ts";
 import { rejectingOthers } from "../support/answer-candidates.ts";
 import { placeOf } from "../support/checkout-place.ts";
 import { GitRepo, TempFolder } from "../support/git-repo.ts";
 import { startProcessHere } from "../support/process-here.ts";
 import { reviewInput } from "../support/review-input.ts";
+import { type ScriptedTurn, scriptedModel } from "../support/scripted.ts";
 
 const before = "export function total(items) {\n  return items.reduce((sum, one) => sum + one, 0);\n}\n";
 const after =
@@ -155,7 +155,7 @@ describe("a review process", () => {
     expect(order.indexOf("turn")).toBeLessThan(order.indexOf("finish_review started"));
   });
 
-  it("reviews with the analyzers alone where there is no model, and says so", async () => {
+  it("reviews only with the analyzers if there is no model, and says so", async () => {
     const result = await run(null).result;
 
     expect(result).toMatchObject({ mode: "offline", model: null, stop_reason: "no_model" });
@@ -275,7 +275,7 @@ describe("a review process", () => {
     expect(model.requests).toHaveLength(1);
   });
 
-  it("says before what it will cost, where the price is known", async () => {
+  it("predicts its cost if the price is known", async () => {
     const model: Model = {
       ...scripted({ toolCalls: [finish] }),
       costOf: ({ promptTokens }) => promptTokens / 1_000,
@@ -347,7 +347,7 @@ describe("a review process", () => {
     await expect(run(killer).result).rejects.toMatchObject({ code: "child_died", retryable: true });
   });
 
-  it("starts with nothing in its environment but whose child it is, where compiled code lies and temporary files go", async () => {
+  it("has only the owner tag, the compile cache and the temporary folder in its environment", async () => {
     let environment = "not read";
     const looker: Model = {
       name: "looker",

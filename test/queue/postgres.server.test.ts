@@ -1,8 +1,7 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
-import { openStores } from "../../src/queue/open-stores.ts";
 import { openPostgresDatabase } from "../../src/queue/postgres-database.ts";
-import type { Stores } from "../../src/queue/stores.ts";
+import { openStores, type Stores } from "../../src/queue/stores.ts";
 import { describeStores } from "../contract/describe-stores.ts";
 import { delivery, leaseMs, reviewJob } from "../contract/jobs.ts";
 import { closePostgres, onPostgres } from "../contract/stores.ts";
@@ -35,7 +34,7 @@ describe("a Postgres database", () => {
     expect(await query(url, tables)).toEqual([{ schemaname: "hunkwise" }]);
   });
 
-  it("of a newer version is left alone", async () => {
+  it("of a newer version is not changed", async () => {
     const url = await emptyDatabase();
     await (await storesIn(url)).close();
     await query(url, "UPDATE hunkwise.version SET steps = 99");
@@ -45,7 +44,7 @@ describe("a Postgres database", () => {
     });
   });
 
-  it("is opened by somebody who may not create a schema, where there is one", async () => {
+  it("is opened by a user who may not create a schema, if it exists", async () => {
     const url = await emptyDatabase();
     await (await storesIn(url)).close();
     const user = `u${url.slice(-12)}`;
@@ -83,7 +82,7 @@ describe("a Postgres that cannot be used", () => {
     expect(error.line).not.toContain("pass-word");
   });
 
-  it("knows another password is told so, without ours", async () => {
+  it("knows another password is reported without ours", async () => {
     const url = (await emptyDatabase()).replace("a-password", "pass-word");
     const error = await storesIn(url).then(undefined, (reason) => reason);
     expect(error).toMatchObject({
@@ -145,7 +144,7 @@ describe("an answer that is lost after Postgres has done what was asked", () => 
     expect((await stores.queue.stats()).jobs.waiting).toBe(1);
   });
 
-  it("to a claim has the job wait for the end of a lease that nobody prolongs", async () => {
+  it("to a claim makes the job wait until the lease expires", async () => {
     await stores.queue.enqueue(reviewJob(1));
     proxy.loseAnswerTo("COMMIT");
     await expect(claimed()).rejects.toMatchObject(lost);

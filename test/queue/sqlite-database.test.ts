@@ -26,7 +26,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-it("A file that somebody else keeps locked holds writers up, and nothing else in the process", async () => {
+it("A locked file blocks writers, and nothing else in the process", async () => {
   stranger.exec("BEGIN IMMEDIATE");
   let written = 0;
   const writes = [
@@ -40,7 +40,7 @@ it("A file that somebody else keeps locked holds writers up, and nothing else in
   expect(await names()).toEqual(["one", "two"]);
 });
 
-it("Whoever waits for a locked file too long is told so, all of a line at the same time, and may try again", async () => {
+it("All writers that wait too long for a locked file fail at the same time, and may try again", async () => {
   await database.close();
   rmSync(folder, { recursive: true, force: true });
   stranger.close();

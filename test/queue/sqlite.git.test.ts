@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { openSqliteStores } from "../../src/queue/open-stores.ts";
-import { sqliteMigrations } from "../../src/queue/sqlite-migrations.ts";
+import { sqliteMigrations } from "../../src/queue/sqlite-database.ts";
+import { openSqliteStores } from "../../src/queue/stores.ts";
 import { describeStores } from "../contract/describe-stores.ts";
 import { commandJob, reviewJob } from "../contract/jobs.ts";
 import { onSqlite } from "../contract/stores.ts";
@@ -63,7 +63,7 @@ describe("the SQLite queue's file", () => {
     expect(() => openSqliteQueue(join(folder, "data"))).toThrow(/Cannot use the data folder .*data/);
   });
 
-  it("of a newer version is left alone", () => {
+  it("of a newer version is not changed", () => {
     const database = new DatabaseSync(join(folder, "queue.db"));
     database.exec("PRAGMA user_version = 99");
     database.close();
@@ -81,13 +81,13 @@ describe("the SQLite queue's file", () => {
       const database = new DatabaseSync(join(place, "queue.db"));
       for (const step of sqliteMigrations.slice(0, version)) database.exec(step);
       database.exec(`PRAGMA user_version = ${version}`);
-      const { task, serialKey } = reviewJob(1);
+      const { task, concurrencyKey } = reviewJob(1);
       if (version > 0) {
         const add = database.prepare(
           `INSERT INTO job (id, task, serial_key, coalesces, priority, state, run_after, created_at)
-           VALUES (:id, :task, :serialKey, 1, 0, :state, 0, 0)`,
+           VALUES (:id, :task, :concurrencyKey, 1, 0, :state, 0, 0)`,
         );
-        const old = { task: JSON.stringify(task), serialKey };
+        const old = { task: JSON.stringify(task), concurrencyKey };
         add.run({ ...old, id: "old", state: "waiting" });
         add.run({ ...old, id: "ended", state: "done" });
         if (version >= 4) database.exec(besideTasks);

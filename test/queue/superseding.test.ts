@@ -4,18 +4,18 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { AppError, errorLine } from "../../src/errors.ts";
-import type { ClaimedJob, NewJob, Outcome } from "../../src/queue/job.ts";
-import { openSqliteStores } from "../../src/queue/open-stores.ts";
+import type { ClaimedJob, JobOutcome, NewJob } from "../../src/queue/job.ts";
 import type { Queue } from "../../src/queue/queue.ts";
+import { openSqliteStores } from "../../src/queue/stores.ts";
 import { type JobTools, startWorker, type Worker, type WorkerOptions } from "../../src/queue/worker.ts";
 import { commandJob, reviewJob } from "../contract/jobs.ts";
 import { head, pushJob } from "../contract/pushes.ts";
 import { type VirtualTime, virtualTime } from "./virtual-time.ts";
 
-const quietMs = 10_000;
+const debounceMs = 10_000;
 /** So long a review takes here. */
 const reviewMs = 45_000;
-const done: Outcome = { kind: "done", reason: "reviewed" };
+const done: JobOutcome = { kind: "done", reason: "reviewed" };
 
 let folder: string;
 let queue: Queue;
@@ -39,7 +39,7 @@ afterEach(async () => {
 });
 
 /** A review that takes its time and heeds its signal. */
-async function review(_: ClaimedJob, { signal }: JobTools): Promise<Outcome> {
+async function review(_: ClaimedJob, { signal }: JobTools): Promise<JobOutcome> {
   await time.sleep(reviewMs, signal);
   signal.throwIfAborted();
   return done;
@@ -85,7 +85,7 @@ describe("a review whose head is no longer the newest", () => {
     await runs[0]!.tools.record({ kind: "stopped", loop: "review", reason: "paid" });
     await arrive(pushJob(2));
     expect(heads()).toEqual([[head(1), "superseded"]]);
-    await time.pass(quietMs - 1);
+    await time.pass(debounceMs - 1);
     expect(runs).toHaveLength(1);
     await time.pass(1_001);
     expect(runs[1]).toMatchObject({ head: head(2), job: { id: runs[0]!.job.id, attempt: 1 } });
@@ -164,15 +164,15 @@ describe("a review whose head is no longer the newest", () => {
     await arrive(pushJob(2));
     expect(await states()).toMatchObject({ active: 0, failed: 0, waiting: 1 });
     expect(givenUp).toEqual([]);
-    await time.pass(quietMs + 1_000);
+    await time.pass(debounceMs + 1_000);
     expect(runs[1]).toMatchObject({ head: head(2), job: { attempt: 1 } });
   });
 
-  it("may not begin to publish, also when nobody has told it yet", async () => {
+  it("may not start to publish, also if its signal has not fired yet", async () => {
     start();
     await arrive(reviewJob(1, { headSha: head(1) }));
     await queue.enqueue(pushJob(2));
-    expect(await runs[0]!.tools.stillOurs()).toBe(false);
+    expect(await runs[0]!.tools.mayPublish()).toBe(false);
     await time.pass(0);
     expect(heads()).toEqual([[head(1), "superseded"]]);
   });
@@ -180,11 +180,11 @@ describe("a review whose head is no longer the newest", () => {
   it("ends what it began to publish, unless it asks again", async () => {
     start();
     await arrive(reviewJob(1, { headSha: head(1) }));
-    expect(await runs[0]!.tools.stillOurs()).toBe(true);
+    expect(await runs[0]!.tools.mayPublish()).toBe(true);
     await arrive(pushJob(2));
     await time.pass(20_000);
     expect(heads()).toEqual([[head(1), null]]);
-    expect(await runs[0]!.tools.stillOurs()).toBe(false);
+    expect(await runs[0]!.tools.mayPublish()).toBe(false);
     await time.pass(0);
     expect(heads()[0]).toEqual([head(1), "superseded"]);
   });
@@ -205,7 +205,7 @@ describe("a review whose head is no longer the newest", () => {
     await arrive(reviewJob(1, { headSha: head(1) }));
     await arrive(pushJob(2));
     expect(runs[0]!.end).toBeNull();
-    expect(lines).toContain("Nobody could tell whether a newer head waits: disk is full");
+    expect(lines).toContain("Could not check for a newer head: disk is full");
   });
 });
 
@@ -215,7 +215,7 @@ describe("a command's review", () => {
     await arrive(commandJob(1, 5));
     await arrive(pushJob(2));
     expect(heads()).toEqual([[null, "superseded"]]);
-    await time.pass(quietMs + 1_000);
+    await time.pass(debounceMs + 1_000);
     expect(runs[1]!.job).toMatchObject({ id: runs[0]!.job.id, attempt: 1 });
     await time.pass(2 * reviewMs + 2_000);
     expect(heads().slice(1)).toEqual([
@@ -225,7 +225,7 @@ describe("a command's review", () => {
     expect(await states()).toMatchObject({ done: 2, failed: 0, waiting: 0, active: 0 });
   });
 
-  it("is left alone by the push that waited when it began", async () => {
+  it("is not superseded by a push that waited when it started", async () => {
     start();
     await queue.enqueue(pushJob(2));
     await arrive(commandJob(1, 5));
@@ -247,9 +247,9 @@ describe("a job that is no review", () => {
     const pulls: unknown[] = [];
     const info = (fields: object) => void pulls.push((fields as { pull?: number }).pull);
     start(review, { log: { info, warn: info, error: info } });
-    await arrive({ task, serialKey: "7#1", coalesce: false, priority: 10 });
+    await arrive({ task, concurrencyKey: "7#1", coalesce: false, priority: 10 });
     await arrive(pushJob(2));
-    expect(await runs[0]!.tools.stillOurs()).toBe(true);
+    expect(await runs[0]!.tools.mayPublish()).toBe(true);
     await time.pass(reviewMs);
     expect(runs[0]!.end).toBe("done");
     expect(pulls.every((pull) => pull === 1)).toBe(true);
@@ -273,7 +273,7 @@ describe("ten pushes within a minute", () => {
     ]);
   });
 
-  it("make at most two, whenever they come and with whatever command between: the last is of the newest head", async () => {
+  it("make at most two, with any timing and any command between; the last is of the newest head", async () => {
     start();
     let pull = 10;
     const moments = fc.array(fc.integer({ min: 0, max: 60_000 }), { minLength: 10, maxLength: 10 });
@@ -308,6 +308,6 @@ describe("ten pushes within a minute", () => {
     expect(givenUp).toEqual([]);
   });
 
-  const pushOf = (pull: number, n: number) => reviewJob(pull, { headSha: head(n), quietMs });
+  const pushOf = (pull: number, n: number) => reviewJob(pull, { headSha: head(n), debounceMs });
   const commentOf = ({ task }: ClaimedJob) => (task.kind === "review" ? task.commentId : null);
 });

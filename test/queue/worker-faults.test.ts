@@ -3,15 +3,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { AppError, errorLine } from "../../src/errors.ts";
-import { type ClaimedJob, maxAttempts, type Outcome } from "../../src/queue/job.ts";
-import { openSqliteStores } from "../../src/queue/open-stores.ts";
-import { patientSpending } from "../../src/queue/patient-spending.ts";
+import { type ClaimedJob, type JobOutcome, maxAttempts } from "../../src/queue/job.ts";
 import type { Queue } from "../../src/queue/queue.ts";
+import { openSqliteStores } from "../../src/queue/stores.ts";
+import { retryingSpending } from "../../src/queue/usage.ts";
 import { type JobTools, startWorker, type Worker, type WorkerOptions } from "../../src/queue/worker.ts";
 import { reviewJob } from "../contract/jobs.ts";
 import { type VirtualTime, virtualTime } from "./virtual-time.ts";
 
-const done: Outcome = { kind: "done", reason: "reviewed" };
+const done: JobOutcome = { kind: "done", reason: "reviewed" };
 const paid = { kind: "stopped", loop: "review", reason: "paid" } as const;
 const minute = 60_000;
 const hour = 60 * minute;
@@ -75,7 +75,7 @@ function start(handle: WorkerOptions["handle"], options: Partial<WorkerOptions> 
 }
 const states = async () => (await queue.stats()).jobs;
 const untilAborted = (_: ClaimedJob, { signal }: JobTools) =>
-  new Promise<Outcome>((_resolve, reject) => {
+  new Promise<JobOutcome>((_resolve, reject) => {
     signal.addEventListener("abort", () => reject(signal.reason), { once: true });
   });
 
@@ -95,7 +95,7 @@ describe("a worker that starts", () => {
     expect(seen).toMatchObject([{ pull: 1 }]);
   });
 
-  it("does so also where the queue is away at first", async () => {
+  it("does so also if the queue is unavailable at first", async () => {
     await queue.enqueue(reviewJob(1));
     await queue.claim("dead", hour);
     broken.add("endLeases");
@@ -125,11 +125,11 @@ describe("a queue that cannot be read", () => {
 describe("a queue that is away while a job runs", () => {
   it("is waited for: what was paid is on record once, and the job ends as if nothing had been", async () => {
     const id = await queue.enqueue(reviewJob(1));
-    start(async (_, { record, stillOurs }) => {
+    start(async (_, { record, mayPublish }) => {
       breakAll();
       await record(paid);
       breakAll();
-      const outcome: Outcome = (await stillOurs()) ? done : { kind: "failed", reason: "lost" };
+      const outcome: JobOutcome = (await mayPublish()) ? done : { kind: "failed", reason: "lost" };
       breakAll();
       return outcome;
     });
@@ -160,7 +160,7 @@ describe("a queue that is away while a job runs", () => {
     expect(await states()).toMatchObject({ active: 1 });
   });
 
-  it("is to blame for faults that nobody named: the job waits and no attempt counts", async () => {
+  it("is blamed for unknown errors: the job waits and no attempt counts", async () => {
     await queue.enqueue(reviewJob(1));
     const attempts: number[] = [];
     const told: string[] = [];
@@ -178,7 +178,7 @@ describe("a queue that is away while a job runs", () => {
     expect({ attempts, ends, told }).toEqual({ attempts: [1, 1], ends: ["parked", "done"], told: [] });
   });
 
-  it("is not to blame where others can be stored: such a job fails", async () => {
+  it("is not blamed if other jobs can be stored: such a job fails", async () => {
     await queue.enqueue(reviewJob(1));
     broken.add("record");
     start(async (_, { record }) => {
@@ -195,9 +195,9 @@ describe("a queue that is away while a job runs", () => {
       if (++tries < 4) throw new Error("disk is full");
     };
     broken.add("check");
-    const spending = patientSpending(
+    const spending = retryingSpending(
       { charge, spentOn: async () => ({ tokens: 0, costUsd: 0 }) },
-      { queue, signal: new AbortController().signal, log: { warn: () => {} }, sleep: time.sleep },
+      { queue, signal: new AbortController().signal, warn: () => {}, sleep: time.sleep },
     );
     const charged = spending.charge(
       { installation: 1, repository: 2, pull: 3 },
@@ -215,7 +215,7 @@ describe("outages", () => {
     throw error;
   };
 
-  it("of a model that is left alone use up no attempt for an hour, and then they do", async () => {
+  it("of a model use up no attempt for an hour, and then they do", async () => {
     await queue.enqueue(reviewJob(1));
     const left = new AppError("model_unavailable", "x", { retryable: true, retryAfterMs: 5 * minute });
     start(failing(left), { pollMs: minute });
@@ -250,7 +250,7 @@ describe("old jobs", () => {
   });
 });
 
-describe("a worker that is told to stop", () => {
+describe("a worker that is stopped", () => {
   it("hands a job back that it was just about to get, without beginning it", async () => {
     await queue.enqueue(reviewJob(1));
     let isStopped: Promise<void> | undefined;
@@ -276,7 +276,7 @@ describe("a worker that is told to stop", () => {
     expect((await queue.claim("next", 1_000))?.attempt).toBe(1);
   });
 
-  it("while people are told of a failure hands the job back, so that the next start tells them", async () => {
+  it("while a failure is being reported hands the job back, so that the next start reports it", async () => {
     await queue.enqueue(reviewJob(1));
     start(
       async () => {

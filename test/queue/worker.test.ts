@@ -3,13 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { AppError, errorLine } from "../../src/errors.ts";
-import { type ClaimedJob, maxAttempts, type Outcome } from "../../src/queue/job.ts";
-import { openSqliteStores } from "../../src/queue/open-stores.ts";
+import { type ClaimedJob, type JobOutcome, maxAttempts } from "../../src/queue/job.ts";
 import type { Queue } from "../../src/queue/queue.ts";
+import { openSqliteStores } from "../../src/queue/stores.ts";
 import { type JobTools, startWorker, type Worker, type WorkerOptions } from "../../src/queue/worker.ts";
 import { commandJob, delivery, reviewJob } from "../contract/jobs.ts";
 
-const done: Outcome = { kind: "done", reason: "reviewed" };
+const done: JobOutcome = { kind: "done", reason: "reviewed" };
 const outage = (retryAfterMs?: number) =>
   new AppError("model_failed", "The model is down", {
     retryable: true,
@@ -62,7 +62,7 @@ function gate() {
   return { handle, calls, open: opened.resolve };
 }
 const untilAborted = (_: ClaimedJob, { signal }: JobTools) =>
-  new Promise<Outcome>((_resolve, reject) => {
+  new Promise<JobOutcome>((_resolve, reject) => {
     signal.addEventListener("abort", () => reject(signal.reason), { once: true });
   });
 
@@ -83,7 +83,7 @@ describe("a worker", () => {
     expect(await states()).toMatchObject({ done: 1, waiting: 0, active: 0 });
   });
 
-  it("starts a job at once when it is woken, however seldom it looks by itself", async () => {
+  it("starts a job at once when it is woken, however seldom it polls", async () => {
     const idle = Promise.withResolvers<void>();
     const { handle, calls, open } = gate();
     const { wake } = start(handle, { pollMs: 1_000_000, onIdle: idle.resolve });
@@ -94,7 +94,7 @@ describe("a worker", () => {
     open();
   });
 
-  it("does as many jobs at a time as it is told, and none of a busy pull request", async () => {
+  it("runs `concurrency` jobs at a time, and none of a busy pull request", async () => {
     const { handle, calls, open } = gate();
     for (const pull of [1, 2, 3]) await queue.enqueue(commandJob(pull, pull));
     await queue.enqueue(commandJob(1, 9));
@@ -179,7 +179,7 @@ describe("a job that fails", () => {
     await until(async () => (await states()).done === 1);
   });
 
-  it("for good is told to people once and stored as failed", async () => {
+  it("for good is reported once and stored as failed", async () => {
     const told: string[] = [];
     await queue.enqueue(reviewJob(1));
     start(
@@ -208,7 +208,7 @@ describe("a job that fails", () => {
     expect(told).toEqual([maxAttempts]);
   });
 
-  it("is stored as failed also when nobody could be told", async () => {
+  it("is stored as failed also if it cannot be reported", async () => {
     await queue.enqueue(reviewJob(1));
     start(
       async () => {
@@ -223,11 +223,11 @@ describe("a job that fails", () => {
     await until(async () => (await states()).failed === 1);
     expect(lines.filter((line) => line.level === "error").map(({ message }) => message)).toEqual([
       "Job failed: a bug",
-      "Nobody was told of the failure: GitHub is down",
+      "The failure was not reported on GitHub: GitHub is down",
     ]);
   });
 
-  it("with its worker every time is not tried again, but told", async () => {
+  it("with its worker every time is not tried again, but reported", async () => {
     const id = await queue.enqueue(reviewJob(1));
     for (let n = 0; n < maxAttempts; n++) {
       await queue.claim("doomed", 1);
@@ -281,7 +281,7 @@ describe("an outage of GitHub", () => {
     await steppingUntil("failed");
   });
 
-  it("does not keep people from hearing of a failure: they are told as soon as it is over", async () => {
+  it("only delays the report of a failure", async () => {
     await queue.enqueue(reviewJob(1));
     let tellings = 0;
     startLater(
@@ -307,7 +307,7 @@ describe("a lease", () => {
     await until(() => calls.length === 1);
     for (let beats = 0; beats < 4; beats++) {
       await new Promise((resolve) => setTimeout(resolve, 30));
-      expect(await calls[0]!.tools.stillOurs()).toBe(true);
+      expect(await calls[0]!.tools.mayPublish()).toBe(true);
     }
     expect((await states()).active).toBe(1);
     open();
@@ -324,7 +324,7 @@ describe("a lease", () => {
         const recorded = await tools
           .record({ kind: "stopped", loop: "x", reason: "late" })
           .catch((error) => error.code);
-        lost.resolve({ reason: tools.signal.reason.code, ours: await tools.stillOurs(), recorded });
+        lost.resolve({ reason: tools.signal.reason.code, ours: await tools.mayPublish(), recorded });
         return done;
       },
       { leaseMs: 60, pollMs: 1_000_000 },
@@ -369,7 +369,7 @@ describe("stopping", () => {
     await until(() => calls.length === 1);
     await worker?.stop(1);
     expect(await states()).toMatchObject({ active: 0, waiting: 1 });
-    expect(await calls[0]!.tools.stillOurs()).toBe(false);
+    expect(await calls[0]!.tools.mayPublish()).toBe(false);
     expect(calls[0]!.tools.signal.aborted).toBe(true);
   });
 

@@ -1,6 +1,6 @@
-import type { Finding, Place } from "../../src/finding.ts";
-import type { LedgerEntry } from "../../src/ledger/entry.ts";
-import type { Account } from "../../src/reporters/account.ts";
+import type { CodeLocation, Finding } from "../../src/finding.ts";
+import type { PostedFinding } from "../../src/ledger/entry.ts";
+import type { PullStatus } from "../../src/publish/pull-status.ts";
 import type { SourceLines } from "../../src/reporters/code-frame.ts";
 import type { DroppedFinding, LedgerUpdate, ReviewResult } from "../../src/review/review-result.ts";
 
@@ -62,7 +62,7 @@ export function sampleResult(over: Partial<ReviewResult> = {}): ReviewResult {
 }
 
 /** A finding that an earlier review posted. */
-export function sampleEntry(over: Partial<LedgerEntry> = {}): LedgerEntry {
+export function sampleEntry(over: Partial<PostedFinding> = {}): PostedFinding {
   const comment = over.comment === undefined ? 41 : over.comment;
   return {
     ...{ comment, id: "e1", path: "src/cart.ts", side: "RIGHT", line: 6, startLine: null, originalLine: 6 },
@@ -82,7 +82,7 @@ export function sampleEntry(over: Partial<LedgerEntry> = {}): LedgerEntry {
 }
 
 /** Nothing was said before. */
-export const noAccount: Account = { open: [], fixed: [], settled: [], dismissed: [], fixedCount: 0 };
+export const noAccount: PullStatus = { open: [], fixed: [], settled: [], dismissed: [], fixedCount: 0 };
 
 /** What a review adds to a ledger when there is nothing to add. */
 export function sampleUpdate(over: Partial<LedgerUpdate> = {}): LedgerUpdate {
@@ -95,7 +95,7 @@ export function sampleUpdate(over: Partial<LedgerUpdate> = {}): LedgerUpdate {
 }
 
 /** Another place of a finding. Its code stands in no report. */
-export function samplePlace(over: Partial<Place> = {}): Place {
+export function samplePlace(over: Partial<CodeLocation> = {}): CodeLocation {
   return {
     path: "src/order.ts",
     side: "RIGHT",

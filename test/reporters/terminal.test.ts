@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { renderTerminal, type TerminalOptions } from "../../src/reporters/terminal.ts";
-import { columns } from "../../src/reporters/terminal-wrap.ts";
+import { columns } from "../../src/reporters/terminal-style.ts";
 import type { ReviewResult } from "../../src/review/review-result.ts";
 import {
   lookedAtAgain,

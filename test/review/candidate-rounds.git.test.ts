@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { RunEntry, UnitEntry } from "../../src/agent/trajectory.ts";
-import type { Analyzer, Candidate } from "../../src/analyzers/analyzer.ts";
-import { historyOf } from "../../src/jobs/history.ts";
+import type { Analyzer, Diagnostic } from "../../src/analyzers/analyzer.ts";
+import { historyOf } from "../../src/jobs/prompt-context.ts";
 import { emptyState } from "../../src/ledger/state.ts";
-import type { ScriptedTurn } from "../../src/llm/scripted.ts";
 import type { ReviewResult } from "../../src/review/review-result.ts";
+import type { ScriptedTurn } from "../support/scripted.ts";
 import {
   COUNT,
   createRounds,
@@ -13,7 +13,7 @@ import {
   type Rounds,
   reports,
   round,
-} from "./recheck/later-round.ts";
+} from "./followup/later-round.ts";
 
 /*
  * Likely matches over several reviews of one pull request: what one of them did not get an answer to, the next one asks again.
@@ -32,7 +32,7 @@ const matching = (places: readonly (readonly [path: string, line: number, rule?:
     places
       .filter(([path]) => path === file.path)
       .map(
-        ([path, line, rule = "rule"]): Candidate => ({
+        ([path, line, rule = "rule"]): Diagnostic => ({
           ...{ path, line, startLine: null, category: "correctness", suggestion: null },
           severity: rule === "mild" ? "low" : "medium",
           ...{ title: "A rule matches this line", body: "It does.", source: `test/${rule}` },

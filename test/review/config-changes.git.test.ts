@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { openWorkspace } from "../../src/git/object-workspace.ts";
-import { findConfigChanges } from "../../src/review/config-changes.ts";
-import { describeConfigChange } from "../../src/review/describe-config-change.ts";
+import { describeConfigChange, findConfigChanges } from "../../src/review/config-changes.ts";
 import { placeOf } from "../support/checkout-place.ts";
 import { type Content, GitRepo } from "../support/git-repo.ts";
 

@@ -1,20 +1,19 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { RunEntry } from "../../src/agent/trajectory.ts";
 import { AppError } from "../../src/errors.ts";
-import type { Reviewed } from "../../src/ledger/reviewed.ts";
-import { emptyState } from "../../src/ledger/state.ts";
+import { emptyState, type Reviewed } from "../../src/ledger/state.ts";
 import { forAllRoles, type ModelRequest } from "../../src/llm/model.ts";
-import { type ScriptedTurn, scriptedModel } from "../../src/llm/scripted.ts";
-import { createCoverageGate, createReviewCoverage } from "../../src/review/coverage-gate.ts";
-import { createKnown } from "../../src/review/known/known-change.ts";
-import { inSurroundings } from "../../src/review/known/surroundings.ts";
+import { createCoverageGate, createReviewCoverage } from "../../src/review/find/coverage-gate.ts";
+import { findReviewedHunks } from "../../src/review/followup/known-change.ts";
+import { withSurroundings } from "../../src/review/followup/surroundings.ts";
+import { reviewChange } from "../../src/review/review-change.ts";
 import type { History, ReviewInput } from "../../src/review/review-input.ts";
 import { isComplete, type ReviewResult } from "../../src/review/review-result.ts";
-import { runReview } from "../../src/review/run-review.ts";
 import { createDiffSource } from "../../src/tools/diff-source.ts";
 import { rejectingOthers } from "../support/answer-candidates.ts";
 import { GitRepo } from "../support/git-repo.ts";
 import { reviewInput } from "../support/review-input.ts";
+import { type ScriptedTurn, scriptedModel } from "../support/scripted.ts";
 import { openRepository } from "../tools/context.ts";
 
 /** Three files of sixty functions; `calls` says what those do that the change touches. */
@@ -95,7 +94,7 @@ async function review(options: Options = {}) {
   const entries: RunEntry[] = [];
   const { workspace } = opened[head] as Opened;
   const { limits, ...input } = reviewInput({ history, config: options.config });
-  const result = await runReview(
+  const result = await reviewChange(
     { ...input, limits: { ...limits, ...options.limits } },
     {
       workspace,
@@ -251,8 +250,8 @@ describe("a later round", () => {
   it("may not end before the new hunk was read, and is asked for no other", async () => {
     const { workspace } = opened.later as Opened;
     const diffs = createDiffSource(workspace, { ignore: [], private: [] });
-    const files = await inSurroundings(await diffs.files(), { workspace, diffs });
-    const coverage = createReviewCoverage(files, null, createKnown(files, historyOf(read), diffs));
+    const files = await withSurroundings(await diffs.files(), { workspace, diffs });
+    const coverage = createReviewCoverage(files, null, findReviewedHunks(files, historyOf(read), diffs));
     const gate = createCoverageGate({ files, diffs, coverage, portionBytes: 4_000 });
 
     expect(gate.refuseToFinish()).toMatch(/^1 hunks were never read.*\nsrc\/alpha\/alpha\.ts \(1 unread\)$/);

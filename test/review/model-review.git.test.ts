@@ -2,13 +2,13 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { isLoopEntry, type LoopEntry } from "../../src/agent/trajectory.ts";
 import { AppError } from "../../src/errors.ts";
 import type { ModelRequest } from "../../src/llm/model.ts";
-import { type ScriptedModel, type ScriptedTurn, scriptedModel } from "../../src/llm/scripted.ts";
+import { reviewChange } from "../../src/review/review-change.ts";
 import type { ReviewInput } from "../../src/review/review-input.ts";
 import { isComplete } from "../../src/review/review-result.ts";
-import { runReview } from "../../src/review/run-review.ts";
 import { createDiffSource } from "../../src/tools/diff-source.ts";
 import { GitRepo } from "../support/git-repo.ts";
 import { reviewInput } from "../support/review-input.ts";
+import { type ScriptedModel, type ScriptedTurn, scriptedModel } from "../support/scripted.ts";
 import { openRepository } from "../tools/context.ts";
 
 /** Files of which a window of 12,000 tokens holds one or two. */
@@ -110,7 +110,7 @@ async function review(
   const { workspace } = opened;
   const diffs = createDiffSource(workspace, { ignore: [], private: [] });
   const input = reviewInput({ config: { effort } });
-  const result = await runReview(
+  const result = await reviewChange(
     { ...input, limits: { ...input.limits, ...limits } },
     {
       workspace,

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { leastContextTokens } from "../../src/config/variables.ts";
 import { forAllRoles, type Model, type ModelRequest, type Protocol } from "../../src/llm/model.ts";
-import { type ScriptedTurn, scriptedModel } from "../../src/llm/scripted.ts";
 import { withTextProtocol } from "../../src/llm/text-fallback.ts";
+import { reviewChange } from "../../src/review/review-change.ts";
 import { isComplete } from "../../src/review/review-result.ts";
-import { runReview } from "../../src/review/run-review.ts";
 import { createDiffSource } from "../../src/tools/diff-source.ts";
 import { GitRepo } from "../support/git-repo.ts";
 import { reviewInput } from "../support/review-input.ts";
+import { type ScriptedTurn, scriptedModel } from "../support/scripted.ts";
 import { openRepository } from "../tools/context.ts";
 
 const names = { report: "report_finding", finish: "finish_review", verdict: "report_verdict" };
@@ -77,7 +77,7 @@ async function review(protocol: Protocol, contextTokens: number) {
     { contextTokens },
   );
   const { workspace } = opened;
-  const result = await runReview(reviewInput({ config: { effort: "medium" } }), {
+  const result = await reviewChange(reviewInput({ config: { effort: "medium" } }), {
     workspace,
     diffs: createDiffSource(workspace, { ignore: [], private: [] }),
     models: forAllRoles(adapters[protocol](scripted)),

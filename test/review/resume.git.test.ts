@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { isLoopEntry, type LoopEntry, type RunEntry } from "../../src/agent/trajectory.ts";
 import { AppError } from "../../src/errors.ts";
-import { codeHash } from "../../src/ledger/code-hash.ts";
+import { codeHash } from "../../src/ledger/entry.ts";
 import type { ModelRequest } from "../../src/llm/model.ts";
-import type { ScriptedTurn } from "../../src/llm/scripted.ts";
 import type { ReviewResult } from "../../src/review/review-result.ts";
+import type { ScriptedTurn } from "../support/scripted.ts";
 import {
   COUNT,
   comment,
@@ -17,7 +17,7 @@ import {
   reports,
   resolves,
   round,
-} from "./recheck/later-round.ts";
+} from "./followup/later-round.ts";
 
 /*
  * A review whose process dies after any entry of its record, and is taken up from that record. Loops of all kinds take part:

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createCommandPort } from "../../src/sandbox/command-port.ts";
+import { createCommandPort, ignoreRules } from "../../src/sandbox/command-port.ts";
 import type { CommandRequest } from "../../src/tools/tool.ts";
 import { MemoryFiles } from "./memory-files.ts";
 import { noSignal, sandboxFor, smallLimits } from "./sandbox.ts";
@@ -17,7 +17,7 @@ function run(files: MemoryFiles, command: string, over: Partial<CommandRequest> 
 }
 
 describe.skipIf(!sandbox)(`a command on the files of a fix${skipped}`, () => {
-  it("finds them as they stand, answers what it prints and how it ended", async () => {
+  it("finds them in their current state, and returns its output and exit code", async () => {
     const files = new MemoryFiles({ "a.txt": "one\n", "src/b.txt": "two\n" });
     files.put("run.sh", "#!/bin/sh\necho ran $1\n", "100755");
     files.put("link", "a.txt", "120000");
@@ -31,7 +31,7 @@ describe.skipIf(!sandbox)(`a command on the files of a fix${skipped}`, () => {
     });
   });
 
-  it("hands over what it changed, made and removed, and nothing that only looks different", async () => {
+  it("returns what it changed, created and removed, and nothing whose content is the same", async () => {
     const files = new MemoryFiles({ "a.txt": "one\n", "b.txt": "two\n", "c.txt": "three\n", d: "a file" });
     const end = await run(
       files,
@@ -52,8 +52,8 @@ describe.skipIf(!sandbox)(`a command on the files of a fix${skipped}`, () => {
       "100644",
     ]);
     expect(end.notes.toSorted()).toEqual([
-      "Of 'a.txt' only its bytes count, not whether it can be executed.",
-      "Of 'new' only its bytes count, not whether it can be executed.",
+      "Only the content of 'a.txt' was kept, not its executable bit.",
+      "Only the content of 'new' was kept, not its executable bit.",
     ]);
   });
 
@@ -85,7 +85,7 @@ describe.skipIf(!sandbox)(`a command on the files of a fix${skipped}`, () => {
     const files = new MemoryFiles({ "a.txt": "one\n" });
     const end = await run(files, "echo half > a.txt; echo said; sleep 600", { timeoutMs: 2_000 });
     expect(end).toMatchObject({ ended: "timeout", exitCode: 137, stdout: "said\n", changed: [] });
-    expect(end.notes).toEqual(["Nothing that it changed was kept."]);
+    expect(end.notes).toEqual(["None of its changes were kept."]);
     expect(files.texts()).toEqual({ "a.txt": "one\n" });
   });
 
@@ -95,7 +95,7 @@ describe.skipIf(!sandbox)(`a command on the files of a fix${skipped}`, () => {
       files,
       "i=0; while [ $i -lt 600 ]; do echo > f$i; i=$((i+1)); done; echo two > a.txt",
     );
-    expect(end.notes).toEqual(["It changed too many files: none of these changes were kept."]);
+    expect(end.notes).toEqual(["It changed too many files: none of its changes were kept."]);
     expect(files.texts()).toEqual({ "a.txt": "one\n" });
   });
 
@@ -107,17 +107,17 @@ describe.skipIf(!sandbox)(`a command on the files of a fix${skipped}`, () => {
     expect(end.notes.toSorted()).toEqual([
       "'b.txt' was not kept: b.txt is no part of the fix.",
       "'large' was not kept: it is too large.",
-      "2 links, pipes or other entries that are no regular files were left behind.",
+      "2 links, pipes or other entries that are not regular files were not kept.",
     ]);
     expect(files.texts()).toEqual({ "a.txt": "one\n", "b.txt": "two\n" });
   });
 
-  it("tells no more of what was not kept than anybody reads", async () => {
+  it("limits the number of notes", async () => {
     const files = new MemoryFiles({});
     Object.assign(files.edit, { write: () => Promise.reject(new Error("no")) });
     const end = await run(files, "for n in $(seq 100); do echo > f$n; done");
     expect(end.notes).toHaveLength(21);
-    expect(end.notes.at(-1)).toBe("And so on, of 100 in all.");
+    expect(end.notes.at(-1)).toBe("And more, 100 notes in all.");
   });
 
   it("waits for the one before it", async () => {
@@ -131,12 +131,12 @@ describe.skipIf(!sandbox)(`a command on the files of a fix${skipped}`, () => {
     expect(files.texts()).toEqual({ n: "3\n" });
   });
 
-  it("is not run where its files take more than the sandbox has", async () => {
+  it("does not run if the files are too large for the sandbox", async () => {
     const files = new MemoryFiles({ large: Buffer.alloc(smallLimits.filesBytes) });
     await expect(run(files, "true")).rejects.toThrow("too many for the sandbox");
   });
 
-  it("is not run where its files take more than the sandbox has, however small each is", async () => {
+  it("does not run if the files are too many for the sandbox", async () => {
     const files = new MemoryFiles(Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`f${n}`, "x"])));
     const limits = { ...smallLimits, filesBytes: 300 * 4_096 };
     await expect(run(files, "true", {}, limits)).rejects.toThrow("too many for the sandbox");
@@ -156,5 +156,28 @@ describe.skipIf(!sandbox)(`a command on the files of a fix${skipped}`, () => {
     );
     expect(end.stdout).toBe("latin\n");
     expect(files.texts()).toEqual({ "caf\\351": "latin\nmore\n", "n\\377": "x" });
+  });
+});
+
+describe("what a repository ignores", () => {
+  it("follows its rules", async () => {
+    const isIgnored = await ignoreRules(
+      new MemoryFiles({ ".gitignore": "dist/\n", "a/.gitignore": "*.log\n" }),
+    );
+    expect(["dist/a", "a/x.log", "x.log", "src/dist.ts"].map(isIgnored)).toEqual([true, true, false, false]);
+  });
+
+  it("is limited in time, however many rules and files there are", async () => {
+    const rules = Array.from({ length: 4_000 }, (_, n) => `${n}*x`).join("\n");
+    const isIgnored = await ignoreRules(new MemoryFiles({ ".gitignore": `new*\n${rules}` }));
+    const first = Array.from({ length: 4_000 }, (_, n) => isIgnored(`new${n}`)).indexOf(false);
+    expect(first).toBeGreaterThan(2_000);
+    expect(first).toBeLessThan(3_000);
+  });
+
+  it("is read only from the start of a very long rule file", async () => {
+    const files = new MemoryFiles({ ".gitignore": `first\n${"#\n".repeat(40_000)}last\n` });
+    const isIgnored = await ignoreRules(files);
+    expect(["first", "last"].map(isIgnored)).toEqual([true, false]);
   });
 });

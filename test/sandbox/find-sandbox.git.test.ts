@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { checks } from "../../src/cli/doctor.ts";
+import { checks } from "../../src/cli/commands/doctor.ts";
 import { readEnv } from "../../src/config/env.ts";
 import { findSandbox } from "../../src/sandbox/find-sandbox.ts";
 import { TempFolder } from "../support/git-repo.ts";
@@ -36,31 +36,33 @@ describe("a machine without a sandbox", () => {
     ["Unknown option --disable-userns", "Install bubblewrap 0.8 or newer"],
     [
       "No permissions to create new namespace, likely because the kernel does not allow it",
-      "Let users make namespaces",
+      "Allow users to create namespaces",
     ],
-    ["setting up uid map: Permission denied", "Let users make namespaces"],
+    ["setting up uid map: Permission denied", "Allow users to create namespaces"],
     ["Can't mount proc on /newroot/proc: Operation not permitted", "systempaths=unconfined"],
-    ["execvp /warden/node: Permission denied", "Let every user read the programs"],
+    ["execvp /supervisor/node: Permission denied", "Make the programs that the error names readable"],
   ])("says why, and what to do: %s", async (words, remedy) => {
     const found = await findWhereItSays(words);
     expect(found).toMatchObject({ sandbox: null, why: expect.stringContaining(words) });
     expect(found).toMatchObject({ remedy: expect.stringContaining(remedy) });
   });
 
-  it("is told of aloud by tests that are skipped there", async () => {
+  it("is reported by tests that are skipped there", async () => {
     const said: string[] = [];
-    const why = whyUnproven(await findWhereItSays("Unknown option --size"), "that walls hold", (line) =>
-      said.push(line),
+    const why = whyUnproven(
+      await findWhereItSays("Unknown option --size"),
+      "that the sandbox holds",
+      (line) => said.push(line),
     );
     expect(why).toContain("Unknown option --size");
     expect(said).toEqual([
-      expect.stringMatching(/^NOT PROVEN, because this machine has no sandbox: that walls hold\. /),
+      expect.stringMatching(/^NOT PROVEN, because this machine has no sandbox: that the sandbox holds\. /),
     ]);
   });
 });
 
 const isRoot = process.getuid?.() === 0;
-/** Whether bubblewrap builds the simplest of walls here, whoever asks. */
+/** Whether the simplest sandbox of bubblewrap works here, for any user. */
 const builds =
   spawnSync(
     "bwrap",
@@ -76,7 +78,7 @@ const builds =
   ).status === 0;
 
 describe("a machine with a sandbox", () => {
-  it.skipIf(!builds)("is one where bubblewrap builds walls", () => expect(skipped).toBe(""));
+  it.skipIf(!builds)("is found wherever bubblewrap works", () => expect(skipped).toBe(""));
 });
 
 describe("doctor", () => {
@@ -91,7 +93,7 @@ describe("doctor", () => {
     });
   });
 
-  it("warns where a folder for commands is not there", async () => {
+  it("warns if a folder for commands does not exist", async () => {
     const env = readEnv({ HUNKWISE_SANDBOX_READ: "/nowhere/tools" });
     expect(await check?.run({ env, faults: [] }, noSignal)).toMatchObject({
       state: "warn",
@@ -101,13 +103,13 @@ describe("doctor", () => {
 });
 
 describe("the environment of commands", () => {
-  it("hides what the server keeps, wherever it lies", () => {
+  it("hides the server's files", () => {
     const { sandbox } = readEnv({ HUNKWISE_DATA_DIR: "/srv/data" });
     expect(sandbox).toMatchObject({ readable: [], memoryMb: 2_048 });
     expect(sandbox.hidden).toEqual(["/srv/data", join(import.meta.dirname, "../..")]);
   });
 
-  it.each(["tools", "/", "/opt/../etc", "/opt/tools:x"])("names absolute folders alone, not %s", (value) => {
+  it.each(["tools", "/", "/opt/../etc", "/opt/tools:x"])("accepts only absolute folders, not %s", (value) => {
     expect(() => readEnv({ HUNKWISE_SANDBOX_READ: value })).toThrow(
       "HUNKWISE_SANDBOX_READ must be absolute paths",
     );

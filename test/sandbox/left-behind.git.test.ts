@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { LeftFile } from "../../src/sandbox/warden/messages.ts";
+import type { LeftFile } from "../../src/sandbox/supervisor/protocol.ts";
 import { attack, perl, sandboxFor } from "./sandbox.ts";
 
 const { sandbox, skipped } = await sandboxFor("that nothing a command leaves behind leads anywhere");
@@ -15,7 +15,7 @@ const all = (left: readonly LeftFile[]) => left.map(({ path }) => path);
 
 /** What is handed out of what a command left, and what it says is different. */
 async function leave(command: string) {
-  const { outcome } = await attack(sandbox, command, { files, wants: all, longest: 1_000 });
+  const { outcome } = await attack(sandbox, command, { files, wants: all, maxFileBytes: 1_000 });
   return {
     said: outcome.left.map(({ path, kind }) => `${kind} ${path}`).toSorted(),
     taken: outcome.taken.map(({ path, bytes, executable }) => [path, bytes.toString("latin1"), executable]),
@@ -51,7 +51,7 @@ describe.skipIf(!sandbox)(`of what a command leaves behind${skipped}`, () => {
 
   it("links are never followed, wherever they lead", async () => {
     const seen = await leave(
-      "ln -s /etc/passwd out; ln -sf /warden/node a.txt; rm -r sub; ln -s /etc sub; ln -s . loop",
+      "ln -s /etc/passwd out; ln -sf /supervisor/node a.txt; rm -r sub; ln -s /etc sub; ln -s . loop",
     );
     expect(seen).toEqual({ said: ["gone sub/run.sh"], taken: [], odd: 4, tooMany: false });
   });
@@ -75,12 +75,12 @@ b'; printf 2 > "$(printf 'caf\\351')"; mkdir -p .git/hooks sub/.git; echo 3 > .g
     expect(seen.said).toEqual(["new a\nb", "new caf\xe9"]);
   });
 
-  it("a tree without end is left alone", async () => {
+  it("an endless tree is not read", async () => {
     const deep = perl(`my $name = "a" x 20; for (1 .. 400) { mkdir $name; chdir $name }`);
     expect(await leave(deep)).toMatchObject({ tooMany: true, taken: [] });
   });
 
-  it("names that are too long together are not told", async () => {
+  it("too long a list of names is not sent", async () => {
     const script =
       'my $d = "."; for (1 .. 15) { $d .= "/" . "x" x 240; mkdir $d } chdir $d; for (1 .. 9_000) { open(F, ">", "f$_") or die $!; close F }';
     const { outcome } = await attack(sandbox, perl(script), { limits: { files: 20_000 } });
@@ -96,7 +96,7 @@ b'; printf 2 > "$(printf 'caf\\351')"; mkdir -p .git/hooks sub/.git; echo 3 > .g
     );
   });
 
-  it("a folder that became a file, and a file that became a folder, are both told of", async () => {
+  it("a folder that became a file and a file that became a folder are both listed", async () => {
     const seen = await leave("rm -r sub; echo x > sub; rm a.txt; mkdir a.txt; echo y > a.txt/b");
     expect(seen.said).toEqual(["gone a.txt", "gone sub/run.sh", "new a.txt/b", "new sub"]);
   });

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { AppError } from "../../src/errors.ts";
 import type { TreeEntry } from "../../src/git/workspace.ts";
-import type { CommandFiles } from "../../src/sandbox/workspace-files.ts";
+import type { CommandFiles } from "../../src/sandbox/command-port.ts";
 
 type Mode = "100644" | "100755" | "120000";
 

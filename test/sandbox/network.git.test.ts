@@ -84,7 +84,7 @@ describe.skipIf(!sandbox)(`a command in the sandbox reaches nobody${skipped}`, (
   });
 
   it("over the socket that a virtual machine has to its host", async () => {
-    // AF_VSOCK knows no walls: from behind one, too, it leads to the host.
+    // AF_VSOCK has no namespaces: even from a sandbox it leads to the host.
     const { text } = await attack(sandbox, perl(`print socket(my $s, 40, 1, 0) ? "open" : $!`));
     expect(text).toBe("Address family not supported by protocol");
   });

@@ -2,16 +2,16 @@ import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { partialCalls } from "../../src/sandbox/system-calls.ts";
+import { partialCalls } from "../../src/sandbox/seccomp.ts";
 import { attack, perl, sandboxFor } from "./sandbox.ts";
 
 const { sandbox, skipped } = await sandboxFor(
-  "that a command can neither leave its walls nor change anything outside of them",
+  "that a command can neither leave its sandbox nor change anything outside of it",
 );
 const at = process.arch === "x64" ? 0 : 1;
 
 describe.skipIf(!sandbox)(`a command in the sandbox stays what and where it is${skipped}`, () => {
-  it("and writes to its three places alone", async () => {
+  it("and writes only to its three folders", async () => {
     const outside = join(tmpdir(), `hunkwise-escape-${process.pid}`);
     const places = [
       "/",
@@ -22,8 +22,8 @@ describe.skipIf(!sandbox)(`a command in the sandbox stays what and where it is${
       "/dev",
       "/proc",
       "/proc/sys/kernel",
-      "/warden",
-      "/room",
+      "/supervisor",
+      "/session",
     ];
     const tries = [
       ...places,
@@ -62,7 +62,7 @@ describe.skipIf(!sandbox)(`a command in the sandbox stays what and where it is${
     expect(text.trim().split("\n").length).toBeGreaterThanOrEqual(4);
   });
 
-  it("and makes no walls of its own, behind which it could mount", async () => {
+  it("and creates no namespaces, in which it could mount", async () => {
     const { text } = await attack(
       sandbox,
       "unshare -Urm true && echo in; bwrap --ro-bind / / --tmpfs /tmp true && echo in; " +
@@ -74,7 +74,7 @@ describe.skipIf(!sandbox)(`a command in the sandbox stays what and where it is${
     expect(text.match(/^-1$/gm)).toHaveLength(3);
   });
 
-  it("and may start no process behind walls of its own", async () => {
+  it("and starts no process in a new namespace", async () => {
     // SIGCHLD and CLONE_NEWUSER.
     const { text } = await attack(
       sandbox,
@@ -83,7 +83,7 @@ describe.skipIf(!sandbox)(`a command in the sandbox stays what and where it is${
     expect(text).toBe("-1 Operation not permitted");
   });
 
-  it("and calls the kernel by the numbers of its own processor alone", async () => {
+  it("and uses only the system call numbers of its own architecture", async () => {
     // getpid by the numbers of x32; ARM64 has no others.
     const { text } = await attack(sandbox, perl(`print syscall(0x40000000 | 39); print " $!"`));
     expect(text).toBe("-1 Function not implemented");
@@ -102,7 +102,7 @@ describe.skipIf(!sandbox)(`a command in the sandbox stays what and where it is${
     ]);
   });
 
-  it("and becomes nobody else, whatever bits a program has", async () => {
+  it("and becomes no other user, whatever bits a program has", async () => {
     const { text } = await attack(
       sandbox,
       "cp /usr/bin/id /tmp/id; chmod u+s /tmp/id; /tmp/id -u; su -c id root </dev/null; grep -E '^(Cap(Eff|Prm|Bnd|Amb)|NoNewPrivs)' /proc/self/status",

@@ -98,7 +98,7 @@ describe.skipIf(!sandbox)(`a command in the sandbox takes no more than allowed${
     expect(ended).toBe("memory");
   });
 
-  it("of memory that the kernel keeps for them: messages that nobody takes", async () => {
+  it("of memory in the kernel: messages that are never received", async () => {
     const fill = perl(
       "use Socket; my @all; for (1 .. 400) { socketpair(my $one, my $other, AF_UNIX, SOCK_STREAM, 0); push @all, $one, $other; " +
         'for ($one, $other) { 1 while defined send($_, "x" x 32_768, MSG_DONTWAIT) } } sleep 600',
@@ -130,7 +130,7 @@ describe.skipIf(!sandbox)(`a command in the sandbox takes no more than allowed${
     expect(text).toBe("19\n1000\n");
   });
 
-  it("whatever its environment has programs load: those that set the limits do not hear of it", async () => {
+  it("whatever its environment makes programs load: it does not reach the programs that set the limits", async () => {
     const { text } = await attack(sandbox, "true", { env: { LD_SHOW_AUXV: "1" } });
     expect(text.match(/(?<=^AT_EXECFN: +)\S+/gm)).toEqual(["/bin/sh"]);
   });
@@ -140,7 +140,7 @@ describe.skipIf(!sandbox)(`a command in the sandbox takes no more than allowed${
     expect(text).toBe("99\n");
   });
 
-  it("of what is kept of a process that breaks, whatever the server allows itself", async () => {
+  it("of core dumps, whatever the server's own limit", async () => {
     // Where the server's own limit is another one.
     using folder = new TempFolder("sandbox-core");
     const bwrap = join(folder.path, "bwrap");

@@ -1,11 +1,15 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect } from "vitest";
 import { ownTag } from "../../src/git/owner.ts";
+import {
+  limitsFor,
+  mountsOf,
+  type Sandbox,
+  type SandboxLimits,
+  type VisiblePaths,
+} from "../../src/sandbox/bubblewrap.ts";
 import { findSandbox } from "../../src/sandbox/find-sandbox.ts";
-import { limitsFor, type SandboxLimits } from "../../src/sandbox/limits.ts";
 import { runInSandbox, type SandboxRun } from "../../src/sandbox/run-in-sandbox.ts";
-import type { Sandbox } from "../../src/sandbox/sandbox.ts";
-import { mountsOf, type Seen as Visible } from "../../src/sandbox/system-folders.ts";
 
 export const noSignal = new AbortController().signal;
 const nothing = { readable: [], hidden: [], searchPath: process.env.PATH ?? "", signal: noSignal };
@@ -19,7 +23,7 @@ export const smallLimits: SandboxLimits = {
   spareBytes: 0,
 };
 
-/** Says aloud what is not proven where a machine has no sandbox; answers the words for the titles of what is skipped. */
+/** Warns about what is not proven on a machine without a sandbox. Returns the reason for the titles of skipped tests. */
 export function whyUnproven(
   found: Awaited<ReturnType<typeof findSandbox>>,
   what: string,
@@ -30,7 +34,7 @@ export function whyUnproven(
   return found.why;
 }
 
-/** The sandbox of this machine for a file of tests; null, and said aloud, where there is none. */
+/** The sandbox of this machine for a test file; null, with a warning, if there is none. */
 export async function sandboxFor(what: string): Promise<{ sandbox: Sandbox | null; skipped: string }> {
   const found = await findSandbox(nothing);
   const why = whyUnproven(found, what);
@@ -47,17 +51,25 @@ export interface Seen {
 
 type Over = Partial<Omit<SandboxRun, "limits">> & {
   limits?: Partial<SandboxLimits>;
-  seen?: Partial<Visible & Pick<Sandbox, "bwrap">>;
+  seen?: Partial<VisiblePaths & Pick<Sandbox, "bwrap">>;
 };
 
-/** Runs a hostile command; fails where anything of it is left. */
+/** Runs a hostile command; fails if any process of it is left. */
 export async function attack(sandbox: Sandbox | null, command: string, over: Over = {}): Promise<Seen> {
   if (!sandbox) throw new Error("a test that needs a sandbox was not skipped");
   const { limits, seen = {}, ...rest } = over;
   const { bwrap = sandbox.bwrap, ...visible } = seen;
   const here = { ...sandbox, bwrap, ...mountsOf({ ...nothing, ...visible }) };
   const run: SandboxRun = {
-    ...{ command, folder: "", env: {}, files: [], timeoutMs: 20_000, wants: () => [], longest: 1_000_000 },
+    ...{
+      command,
+      folder: "",
+      env: {},
+      files: [],
+      timeoutMs: 20_000,
+      wants: () => [],
+      maxFileBytes: 1_000_000,
+    },
     limits: { ...smallLimits, ...limits },
     ...rest,
   };
@@ -76,7 +88,7 @@ function pidsLeft(tag: string): string[] {
     .filter((pid) => words.some((one) => environmentOf(pid).includes(one)));
 }
 
-/** The processes of rooms that somebody with this tag has opened, and of commands in them that have it in their environment. */
+/** The processes of sessions with this owner tag, and of commands that have it in their environment. */
 export const leftProcesses = (tag = ownTag): string[] =>
   pidsLeft(tag).map((pid) => textOf(`/proc/${pid}/cmdline`).replaceAll("\0", " ").slice(0, 200));
 

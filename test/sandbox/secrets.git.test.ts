@@ -54,24 +54,24 @@ describe.skipIf(!sandbox)(`a command in the sandbox sees nothing of the machine$
     expect(text).toMatch(/No such file or directory/);
   });
 
-  it("not the environment of the server, or of anybody", async () => {
+  it("not the environment of the server or of any other process", async () => {
     const { text } = await attack(
       sandbox,
       "env; cat /proc/*/environ /proc/self/task/*/environ | tr '\\0' '\\n'; cat /proc/1/environ | wc -c",
     );
     expect(text).not.toMatch(/CANARY|HUNKWISE|OPENAI|SECRET/);
-    // The builder of the wall has none, from which the command could be told something.
+    // Bubblewrap has none either, which the command could read.
     expect(text.trim().split("\n").at(-1)).toBe("0");
   });
 
   it("not the processes of others, nor the one that watches it", async () => {
     const { text } = await attack(
       sandbox,
-      "ls -d /proc/[0-9]* | wc -l; cat /proc/*/cmdline | tr '\\0' ' ' | grep -c warden/mai[n]",
+      "ls -d /proc/[0-9]* | wc -l; cat /proc/*/cmdline | tr '\\0' ' ' | grep -c supervisor/mai[n]",
     );
-    const [count, wardens] = text.trim().split("\n").map(Number);
+    const [count, supervisors] = text.trim().split("\n").map(Number);
     expect(count).toBeLessThanOrEqual(5);
-    expect(wardens).toBe(0);
+    expect(supervisors).toBe(0);
   });
 
   describe("not what belongs to others", () => {
@@ -108,7 +108,7 @@ describe.skipIf(!sandbox)(`a command in the sandbox sees nothing of the machine$
     expect((await attack(sandbox, `cat ${database}`, { seen: hidden })).text).not.toContain(canary);
   });
 
-  it("not what whoever started the server left open", async () => {
+  it("not the descriptors that the server's parent left open", async () => {
     const bwrap = join(folder.path, "bwrap");
     writeFileSync(
       bwrap,
@@ -128,7 +128,7 @@ describe.skipIf(!sandbox)(`a command in the sandbox sees nothing of the machine$
     expect(text.split("\n").slice(0, 4)).toEqual(["0", "1", "2", "3"]);
   });
 
-  it("not what the server hides, where it lies in such a folder", async () => {
+  it("not what the server hides, even in such a folder", async () => {
     const seen = {
       readable: [join(folder.path, "tools")],
       hidden: [join(folder.path, "tools/data"), environment, join(folder.path, "tools/gone")],

@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
-import { systemCallFilter } from "../../src/sandbox/seccomp.ts";
-import { absentCalls, NAMESPACE_FLAGS, partialCalls } from "../../src/sandbox/system-calls.ts";
+import { absentCalls, NAMESPACE_FLAGS, partialCalls, systemCallFilter } from "../../src/sandbox/seccomp.ts";
 import { attack, perl, sandboxFor } from "./sandbox.ts";
 
 const { sandbox, skipped } = await sandboxFor(

@@ -2,11 +2,11 @@ import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { runInSandbox } from "../../src/sandbox/run-in-sandbox.ts";
-import { encodeFrame } from "../../src/sandbox/warden/frames.ts";
+import { encodeFrame } from "../../src/sandbox/supervisor/protocol.ts";
 import { TempFolder } from "../support/git-repo.ts";
 import { noSignal, smallLimits } from "./sandbox.ts";
 
-// Whoever breaks out of the second wall speaks for the warden. This one says what it wants to.
+// A command that escapes from the inner sandbox controls the supervisor. This fake sends what it wants.
 
 const folder = new TempFolder("taken-over");
 chmodSync(folder.path, 0o755);
@@ -17,14 +17,14 @@ const end = {
   left: [{ path: "a", kind: "changed", bytes: 1 }],
 };
 
-/** What comes of a command whose warden says these frames, and then waits. */
+/** Runs a command with a supervisor that sends these frames and then waits. */
 function hear(...frames: Buffer[]) {
   const bwrap = join(folder.path, "bwrap");
   const said = Buffer.concat(frames).toString("base64");
   const speak = `process.stdout.write(Buffer.from("${said}", "base64")); process.stdin.on("end", () => process.exit()).resume();`;
   writeFileSync(bwrap, `#!${process.execPath}\n${speak}\n`, { mode: 0o755 });
   const sandbox = { bwrap, node: process.execPath, readable: [], system: [], hiding: [] };
-  const run = { command: "true", folder: "", env: {}, files: [], limits: smallLimits, longest: 10 };
+  const run = { command: "true", folder: "", env: {}, files: [], limits: smallLimits, maxFileBytes: 10 };
   return runInSandbox(sandbox, { ...run, timeoutMs: 10_000, wants: () => ["a"] }, noSignal);
 }
 
@@ -35,8 +35,8 @@ const promise = (header: object, bytes: number) => {
   return frame;
 };
 
-describe("a warden that was taken over", () => {
-  it("is heard where it says what a warden says", async () => {
+describe("a supervisor that was taken over", () => {
+  it("is heard if its messages are valid", async () => {
     const file = encodeFrame({ kind: "file", path: "a", executable: false }, Buffer.from("x"));
     const outcome = await hear(
       encodeFrame({ kind: "stdout" }),
@@ -48,39 +48,27 @@ describe("a warden that was taken over", () => {
   });
 
   it.each([
-    ["what is no answer", [encodeFrame({ kind: "env" })], "sent an answer that cannot be read"],
+    ["an unknown message", [encodeFrame({ kind: "env" })], "sent an unreadable message"],
+    ["an impossible exit code", [encodeFrame({ ...end, exitCode: 1e9 })], "sent an unreadable message"],
+    ["more output than the limit", [promise({ kind: "stdout" }, 1_000_000)], "sent an unreadable message"],
+    ["a header without end", [promise({ kind: "stdout" }, 0).fill(0xff, 0, 4)], "sent an unreadable message"],
+    ["a file before the end", [encodeFrame({ kind: "taken" })], "sent 'taken' before the command ended"],
     [
-      "an exit code that there is none of",
-      [encodeFrame({ ...end, exitCode: 1e9 })],
-      "sent an answer that cannot be read",
-    ],
-    [
-      "more output than was asked for",
-      [promise({ kind: "stdout" }, 1_000_000)],
-      "sent an answer that cannot be read",
-    ],
-    [
-      "a header without end",
-      [promise({ kind: "stdout" }, 0).fill(0xff, 0, 4)],
-      "sent an answer that cannot be read",
-    ],
-    ["a file before the end", [encodeFrame({ kind: "taken" })], "says 'taken' before the command has ended"],
-    [
-      "a file that nobody asked for",
+      "a file that was not requested",
       [encodeFrame(end), encodeFrame({ kind: "file", path: "../b", executable: true })],
-      "hands out what it was not asked for",
+      "sent a file that was not requested",
     ],
     [
       "a file twice",
       [end, ...Array(2).fill({ kind: "file", path: "a", executable: true })].map((one) => encodeFrame(one)),
-      "hands out what it was not asked for",
+      "sent a file that was not requested",
     ],
     [
-      "a longer file than there may be",
+      "a file longer than the limit",
       [encodeFrame(end), encodeFrame({ kind: "file", path: "a", executable: true }, Buffer.alloc(11))],
-      "hands out what it was not asked for",
+      "sent a file that was not requested",
     ],
-  ])("is not believed that says %s", async (_, frames, reason) => {
+  ])("is not believed if it sends %s", async (_, frames, reason) => {
     await expect(hear(...frames)).rejects.toMatchObject({
       code: "child_died",
       message: expect.stringContaining(reason),

@@ -1,18 +1,18 @@
 import { candidateIds } from "./answer-candidates.ts";
 import type { ChatRequestBody, FakeAnswer, FakeScript } from "./fake-openai.ts";
 
-/** What later rounds ask beside the review; by default nothing is fixed, and nothing was said before. */
+/** Answers to the questions that later rounds ask. By default nothing is fixed, and no finding repeats an earlier one. */
 export interface LaterRounds {
-  /** What became of the earlier finding that a request asks about. */
+  /** State of the earlier finding that a request asks about. */
   resolution?(asked: string): { state: "fixed" | "present" | "unsure"; reason: string };
-  /** Which of the pairs that a request asks about tell of one problem. */
+  /** The pairs in a request that describe one problem. */
   same?(asked: string): { finding: string; earlier: string }[];
 }
 
-/** The tools of all loops but the reviewer's. */
+/** Tools of all loops except the reviewer's. */
 const others = ["report_verdict", "join_findings", "report_resolution", "same_problems"];
 
-/** The same by a reviewer that rejects, when it finishes, every rule match that it did not report. */
+/** Adds a rejection of every rule match that the reviewer did not report before it finishes. */
 function rejectingMatches(answer: FakeAnswer, body: ChatRequestBody): FakeAnswer {
   if (!("tool_calls" in answer)) return answer;
   const messages = body.messages.map(({ content }) => ({ content: String(content ?? "") }));
@@ -25,10 +25,10 @@ function rejectingMatches(answer: FakeAnswer, body: ChatRequestBody): FakeAnswer
   return { ...answer, tool_calls };
 }
 
-/** A script for the reviewer alone: whoever is asked to judge or to merge agrees with what the reviewer said. */
+/** A script for the reviewer only: the roles that judge or merge agree with the reviewer. */
 export interface AgreeingScript {
   script(body: ChatRequestBody): Promise<FakeAnswer>;
-  /** Whether a request went to the reviewer, and not to a second look, to the merging pass or to a later round's questions. */
+  /** True for requests to the reviewer; false for a second look, the merging pass or a later round's questions. */
   isReview(body: ChatRequestBody): boolean;
 }
 

@@ -1,5 +1,5 @@
 import type { ModelRequest } from "../../src/llm/model.ts";
-import type { ScriptedTurn } from "../../src/llm/scripted.ts";
+import type { ScriptedTurn } from "./scripted.ts";
 
 /** Ids of the rule matches that a request asks the model to answer. */
 export function candidateIds({ messages }: { messages: readonly { content: string }[] }): string[] {
@@ -7,7 +7,7 @@ export function candidateIds({ messages }: { messages: readonly { content: strin
   return [...new Set([...shown.matchAll(/^(c\d+) \S.*\(\S+\)$/gm)].map(([, id]) => id ?? ""))];
 }
 
-/** The same turn by a model that rejects every rule match that it does not report when it finishes. */
+/** Makes a turn that finishes also reject every rule match that the model did not report. */
 export function rejectingOthers(turn: ScriptedTurn, request: Pick<ModelRequest, "messages">): ScriptedTurn {
   const ids = candidateIds(request);
   const rejected = ids.map((candidate) => ({ candidate, reason: "The code is right here." }));

@@ -13,43 +13,43 @@ import {
 import { createScenario, type Scenario, type ScenarioOptions } from "./github-double/scenario.ts";
 import { type ServerProcess, startServerProcess, startWorkerProcess } from "./server-process.ts";
 
-/** The one key that the model's endpoint lets in. */
+/** The only key that the model's endpoint accepts. */
 export const modelKey = "sk-e2e-canary-1234567890";
 
-/** The whole App: the real server process between a simulated GitHub and a model endpoint that follows a script. */
+/** The whole App: the real server process between a simulated GitHub and a scripted model endpoint. */
 export interface AppUnderTest extends Scenario {
   readonly server: ServerProcess;
-  /** Kills the server without a warning; it is dead when this returns. */
+  /** Sends SIGKILL to the server; resolves when it is dead. */
   kill(): Promise<void>;
-  /** Starts another one on the same data folder, after a kill or a stop. */
+  /** Starts another server on the same data folder, after a kill or a stop. */
   restart(): Promise<void>;
   killAndRestart(): Promise<void>;
-  /** Starts a worker beside it, on the same data folder; it ends with everything else. */
+  /** Starts a worker on the same data folder; it stops together with the rest. */
   addWorker(env?: Record<string, string>): Promise<ServerProcess>;
-  /** Null where the App runs without a model. */
+  /** Null if the App runs without a model. */
   model: FakeOpenAi | null;
-  /** What the reviewer was asked; second looks and merging are left out, and agree with it. */
+  /** Requests to the reviewer, without second looks and merging, which agree with it. */
   readonly reviewRequests: readonly FakeRequest[];
   dataFolder: string;
-  /** Where its jobs are if they are in Postgres and not in the data folder. */
+  /** URL of the database if the jobs are in Postgres and not in the data folder. */
   databaseUrl: string | null;
-  /** GitHub's webhook about the pull request. */
+  /** Sends GitHub's webhook about the pull request. */
   send(action: PullAction, id?: string): Promise<number>;
-  /** Somebody writes a comment in the conversation, and GitHub tells the App. */
+  /** Writes a comment in the conversation and sends its webhook. */
   comment(login: string, body: string): Promise<number>;
-  /** Somebody answers in the thread of a comment, and GitHub tells the App. */
+  /** Replies in the thread of a comment and sends the webhook. */
   reply(to: ReviewComment, login: string, body: string): Promise<number>;
-  /** Resolves once the pull request's current head has a concluded check run of that trigger. */
+  /** Resolves when the pull request's current head has a concluded check run of this trigger. */
   concluded(trigger?: string): Promise<void>;
 }
 
 export interface AppOptions extends ScenarioOptions {
-  /** What the model answers as reviewer, where a sceptic agrees with it; without any script, the App has no model. */
+  /** The model's answers as the reviewer; a sceptic agrees with them. Without any script, the App has no model. */
   script?: FakeScript;
-  /** What the model answers whatever it is asked to be. */
+  /** The model's answers in every role. */
   everyRole?: FakeScript;
   env?: Record<string, string>;
-  /** Starts what lies between the server and GitHub, and returns its host and port. */
+  /** Starts a proxy between the server and GitHub, and returns its host and port. */
   proxy?: (github: URL) => Promise<string>;
 }
 
@@ -72,13 +72,13 @@ export async function startApp({
     // A probe would take the first answer of the script.
     HUNKWISE_PROTOCOL: "native",
   };
-  // Pushes are reviewed at once and writes follow each other, but where a test is about joining or spacing them.
+  // Pushes are reviewed at once and writes are not spaced, except in tests of these features.
   const soon = {
     HUNKWISE_PUSH_WINDOW_SECONDS: "0",
     HUNKWISE_WRITE_GAP_SECONDS: "0",
-    // Nobody has missed anything, but where a test is about that.
+    // No webhook is missed, except in tests of reconciliation.
     HUNKWISE_RECONCILE_MINUTES: "0",
-    // What indexes after each review is a process of its own.
+    // Indexing after each review runs in a separate process.
     HUNKWISE_GRAPH: "off",
   };
   const between = proxy && { GHE_HOST: await proxy(new URL(scenario.github.state.origin)) };

@@ -2,14 +2,13 @@ import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from "node
 import { join } from "node:path";
 import { expect } from "vitest";
 import { checkout } from "../../src/git/checkout.ts";
-import type { CheckoutPlace } from "../../src/git/checkout-place.ts";
-import { openLocalRange } from "../../src/git/local-range.ts";
 import { openWorkspace } from "../../src/git/object-workspace.ts";
-import type { SearchQuery } from "../../src/git/workspace.ts";
+import { openLocalRange } from "../../src/git/range.ts";
+import type { CheckoutPlace, SearchQuery } from "../../src/git/workspace.ts";
 import { type Content, GitRepo, gitPath, TempFolder } from "./git-repo.ts";
 import { baseRef, PullRequestServer, pullRef } from "./pull-request-server.ts";
 
-/** A program that attacks start where they can: it says so in a file. */
+/** A program that attacks try to start; if it runs, it leaves a note in a file. */
 export class Sentinel implements Disposable {
   readonly folder = new TempFolder("hostile");
   /** Path of the program. */
@@ -21,12 +20,12 @@ export class Sentinel implements Disposable {
     chmodSync(this.command, 0o755);
   }
 
-  /** How it was started; "nothing ran" if it was not. */
+  /** How the program was started; "nothing ran" if it was not. */
   get said(): string {
     return existsSync(this.#said) ? readFileSync(this.#said, "utf8") : "nothing ran";
   }
 
-  /** The file that it writes, for attacks that would write files themselves. */
+  /** The file that the program writes, for attacks that write files themselves. */
   get file(): string {
     return this.#said;
   }
@@ -51,7 +50,7 @@ export const query: SearchQuery = {
   mode: "content",
 };
 
-/** Does all that a review does and returns what it saw. */
+/** Performs every step of a review and returns what it saw. */
 export async function review(place: CheckoutPlace) {
   await using workspace = openWorkspace(place);
   const changes = await workspace.changes();
@@ -69,7 +68,7 @@ export async function review(place: CheckoutPlace) {
   return { changes, patches, texts, found };
 }
 
-/** The same pull request once from the command line and once through a server. */
+/** Reviews the same pull request once from the command line and once through a server. */
 export async function bothWays(
   sentinel: Sentinel,
   base: Record<string, Content>,

@@ -3,13 +3,13 @@ import { chownSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Sandbox } from "./server-process.ts";
 
-/** Nobody: what root starts runs as this user. */
+/** The user `nobody`: processes that root starts run as this user. */
 const nobody = 65_534;
 const root = resolve(import.meta.dirname, "../..");
 
 /**
- * What a container of compose.yml is to a program: a root that cannot be written to, a /tmp of its own, one folder for data, a
- * user that is not root, no capability, and no way to get one.
+ * The environment of a container in compose.yml: a read-only root, its own /tmp, one folder for data, a user that is not root, no
+ * capabilities, and no way to get one.
  */
 export function containerWith(dataFolder: string): Sandbox {
   const isRoot = process.getuid?.() === 0;
@@ -35,14 +35,14 @@ export function containerWith(dataFolder: string): Sandbox {
   };
 }
 
-/** Runs a script of Node in there; resolves to what it printed. */
+/** Runs a Node script in the sandbox; resolves to its output. */
 export function runInside({ command, options }: Sandbox, script: string) {
   const [program, ...args] = [...command, process.execPath, "--input-type=module", "--eval", script];
   const { status, stdout, stderr } = spawnSync(program, args, { ...options, encoding: "utf8" });
   return { status, stdout: stdout ?? "", stderr: stderr ?? "" };
 }
 
-/** Why no program can be run like that on this machine; null where it can. */
+/** The reason why this machine cannot run programs in the sandbox; null if it can. */
 export function whyNoContainer(dataFolder: string): string | null {
   const seen = runInside(
     containerWith(dataFolder),

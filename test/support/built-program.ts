@@ -5,17 +5,17 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { bundle } from "../../scripts/bundle.ts";
 
 const root = join(import.meta.dirname, "../..");
-/** Within the folder of the packages, so that it finds them. */
+/** Inside `node_modules`, so that the program finds its packages. */
 const shelf = join(root, "node_modules/.cache/hunkwise-built");
-/** What a built program is made of, and what it looks for beside itself. */
+/** The inputs of a built program, and the files that it expects beside itself. */
 const sources = ["src", "scripts/bundle.ts", "package-lock.json"];
 const beside = ["package.json", "rules", "app.yml", "app.contents-write.yml"];
 
-/** A build that takes longer was given up by whoever was at it. */
+/** A build that takes longer counts as abandoned. */
 const PATIENCE_MS = 600_000;
 const OLD_MS = 3_600_000;
 
-/** The same name for the same sources: of each file its name, size and time. */
+/** A name that depends on the name, size and time of each source file. */
 function nameOfSources(): string {
   const hash = createHash("sha256");
   const note = (path: string) => {
@@ -28,8 +28,8 @@ function nameOfSources(): string {
 }
 
 /**
- * The program as `npm run build` makes it, of the sources as they are: what people start is what the tests start, and it loads
- * in half the time. Made by the first who asks; the others wait for it.
+ * The program as `npm run build` makes it from the current sources: the tests start what users start, and it loads in half the time. The
+ * first caller builds it; the others wait.
  *
  * @returns the path of its `cli.js`
  */
@@ -68,7 +68,7 @@ async function make(place: string): Promise<void> {
   }
 }
 
-/** Those of sources that are no more; programs of another run may still load from newer ones. */
+/** Removes programs of outdated sources; another run may still load from newer ones. */
 function removeOld(): void {
   for (const name of readdirSync(shelf)) {
     const folder = join(shelf, name);

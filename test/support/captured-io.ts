@@ -6,7 +6,7 @@ export interface CapturedIo extends CommandIo {
   warned(): string;
 }
 
-/** What a command sees of a process, for commands that run within a test. */
+/** The streams of a process, for commands that run within a test. */
 export function capturedIo(columns?: number): CapturedIo {
   const [out, err] = [collector(columns), collector(columns)];
   return {
@@ -23,6 +23,6 @@ function collector(columns: number | undefined) {
       done();
     },
   });
-  // As much of a terminal as those use who print.
+  // The only property of a terminal that printing code uses.
   return { stream: Object.assign(stream, { columns }) as unknown as NodeJS.WriteStream, text: () => text };
 }

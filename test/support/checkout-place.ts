@@ -1,28 +1,27 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import type { CheckoutPlace } from "../../src/git/checkout-place.ts";
-import { requireGit } from "../../src/git/git-version.ts";
-import { type GitRepo, TempFolder } from "./git-repo.ts";
+import type { CheckoutPlace } from "../../src/git/workspace.ts";
+import { type GitRepo, gitPath, TempFolder } from "./git-repo.ts";
 
-/** A test repository as a review process takes it: the work tree itself serves as the checkout of its head. */
+/** A test repository as the input of a review process: the work tree itself is the checkout of its head. */
 export async function placeOf(
   repo: GitRepo,
   base: string,
   head = "HEAD",
 ): Promise<Disposable & { place: CheckoutPlace }> {
-  const git = await requireGit({ searchPath: process.env.PATH });
   const folder = new TempFolder("home");
   const emptyHome = join(folder.path, "home");
   mkdirSync(emptyHome);
-  const sha = (revision: string) => repo.git("rev-parse", `${revision}^{commit}`);
-  repo.git("checkout", "--quiet", "--detach", sha(head));
+  const shas = { head: repo.sha(head), base: repo.sha(base) };
+  repo.git("checkout", "--quiet", "--detach", shas.head);
+  const mergeBase = shas.base === shas.head ? shas.head : repo.git("merge-base", shas.base, shas.head);
   return {
     place: {
-      gitPath: git.path,
+      gitPath,
       gitDir: join(repo.dir, ".git"),
       root: repo.dir,
       emptyHome,
-      shas: { head: sha(head), base: sha(base), mergeBase: repo.git("merge-base", base, head) },
+      shas: { ...shas, mergeBase },
     },
     [Symbol.dispose]: () => folder.dispose(),
   };

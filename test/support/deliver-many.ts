@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /*
- * Posts webhooks from a process of its own, so that what else a test does cannot make the server look slow:
- * node deliver-many.ts URL FILE MILLISECONDS. The file holds a list of { headers, body }; they are sent in its order, spread
- * evenly over the time, and none waits for another. Prints a list of { status, ms }.
+ * Posts webhooks from a separate process, so that other work of a test cannot make the server look slow: node deliver-many.ts URL FILE
+ * MILLISECONDS. The file holds a list of { headers, body }; they are sent in order, spread evenly over the time, without waiting for each
+ * other. Prints a list of { status, ms }.
  */
 
 interface Posted {

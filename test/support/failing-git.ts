@@ -3,27 +3,27 @@ import { chmodSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { TempFolder } from "./git-repo.ts";
 
-/** How a git ends that was told to fail. */
+/** How a call that must fail ends. */
 export type GitFailure = "refuses" | "is killed" | "works and then fails";
 
-/** A `git` that fails on request: a small program in front of the real one, to be put first into PATH. */
+/** A `git` that fails on request: a small program in front of the real one; put it first in PATH. */
 export interface FailingGit extends Disposable {
-  /** The folder that holds it. */
+  /** The folder of the program. */
   path: string;
   /**
-   * Has the call number `nth` (from 1) fail among those that have `word` in their arguments, counted from now on. A word ends
-   * where its digits do: "case-1" is not in "case-12".
+   * Makes call number `nth` (from 1) fail among the calls that have `word` in their arguments, counted from now on. A word ends with its
+   * digits: "case-1" is not in "case-12".
    */
   fail(word: CaseName, nth: number, how: GitFailure): void;
   /** Counts the calls with that word in their arguments from now on; `fail` does so too. */
   watch(word: CaseName): void;
-  /** How many there were. */
+  /** Number of calls counted. */
   calls(word: CaseName): number;
 }
 
 type CaseName = `case-${number}`;
 
-/** The shell counts by making folders, which only one of two callers can do. */
+/** The shell counts by making folders: only one of two concurrent callers can make a folder. */
 const program = (git: string, folder: string) => `#!/bin/sh
 case "$*" in
   *case-[0-9]*)

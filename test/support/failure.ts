@@ -1,4 +1,4 @@
-/** What a promise rejects with, as far as callers branch on it. */
+/** The parts of a rejection that callers branch on. */
 export async function failure(promise: Promise<unknown>) {
   const error = await promise.then(
     () => undefined,

@@ -7,7 +7,7 @@ export interface EmbeddingsRequest {
   body: { model: string; input: string[]; encoding_format?: string };
 }
 
-/** What is answered instead of vectors: a status with a body, or nothing and a cut connection. */
+/** An answer instead of vectors: a status with a body, or a cut connection without an answer. */
 export type EmbeddingsFault = { status: number; body?: unknown; headers?: Record<string, string> } | "reset";
 
 export interface FakeEmbeddings {
@@ -21,9 +21,9 @@ export interface FakeEmbeddingsOptions {
   /** Default "test-key". */
   apiKey?: string;
   dimensions?: number;
-  /** Asked for each request, counted from 0; null lets it be answered. */
+  /** Called for each request, counted from 0; null answers normally. */
   fault?: (request: number) => EmbeddingsFault | null;
-  /** Changes the answer: servers deviate from the dialect. */
+  /** Changes the answer, to simulate servers that deviate from the dialect. */
   deviate?: (answer: { data: { index?: number; embedding: number[] }[]; usage?: unknown }) => unknown;
 }
 
@@ -76,7 +76,7 @@ function answer(
   }
 }
 
-/** A place for each word, by what it is spelled with. */
+/** Each word gets a dimension that depends on its spelling. */
 function vectorOf(text: string, dimensions: number): number[] {
   const vector = new Array<number>(dimensions).fill(-0.001);
   for (const word of text.toLowerCase().match(/\p{L}{3,}/gu) ?? []) {

@@ -10,22 +10,22 @@ export interface FakeUsage {
   cached_tokens?: number;
 }
 
-/** What the fake model says. Objects as `arguments` are written as JSON; a string is sent as it is, broken or not. */
+/** A turn of the fake model. Objects as `arguments` are written as JSON; a string is sent unchanged, even if it is broken. */
 export interface FakeTurn {
   content?: string | null;
   tool_calls?: { id?: string; name: string; arguments?: Record<string, unknown> | string }[];
-  /** Null leaves the usage out; left out, it is estimated from the request and its prefix shared with the one before. */
+  /** Null omits the usage. If omitted, it is estimated from the request and the prefix it shares with the previous one. */
   usage?: FakeUsage | null;
   finish_reason?: string | null;
   /** Milliseconds before the answer begins. */
   delay?: number;
 }
 
-/** What goes wrong instead of an answer. */
+/** A fault instead of an answer. */
 export type FakeFault =
   | { fault: "status"; status: number; headers?: Record<string, string>; body?: unknown; delay?: number }
   | { fault: "html"; status?: number; delay?: number }
-  /** The connection is cut before a byte was answered. */
+  /** The connection is cut before the first byte of the answer. */
   | { fault: "reset"; delay?: number }
   /** The answer is cut in the middle of its JSON. */
   | { fault: "truncated"; delay?: number }
@@ -33,23 +33,23 @@ export type FakeFault =
   | { fault: "hang" }
   /** Exactly this JSON with status 200, for servers that deviate from the dialect. */
   | { fault: "json"; body: unknown; delay?: number }
-  /** Exactly these bytes with status 200, packed in this way. */
+  /** Exactly these bytes with status 200, in this encoding. */
   | { fault: "packed"; body: Buffer; encoding: "gzip" | "identity"; delay?: number };
 
 export type FakeAnswer = FakeTurn | FakeFault;
 
-/** Answers the request number `n` (from 0, chat completions alone). */
+/** Answers request number `n` (from 0, chat completions only). */
 export type FakeScript =
   | FakeAnswer[]
   | ((body: ChatRequestBody, n: number) => FakeAnswer | Promise<FakeAnswer>);
 
 export interface FakeOpenAiOptions {
   script: FakeScript;
-  /** The one key that is let in. Default "test-key". */
+  /** The only accepted key. Default "test-key". */
   apiKey?: string;
-  /** Models it has; others answer 404. Null (default) takes every name and lists "fake-model". */
+  /** The available models; others answer 404. Null (default) accepts every name and lists "fake-model". */
   models?: string[] | null;
-  /** Which bound on the answer it knows: OpenAI's reasoning models refuse `max_tokens`, many local servers the other. */
+  /** The supported limit on the answer: OpenAI's reasoning models refuse `max_tokens`, many local servers the other. */
   tokenParameter?: "max_tokens" | "max_completion_tokens";
 }
 
@@ -58,7 +58,7 @@ export interface FakeRequest {
   path: string;
   headers: IncomingHttpHeaders;
   body: ChatRequestBody;
-  /** True once the client hung up before it was answered. */
+  /** True if the client hung up before the answer. */
   hungUp: boolean;
 }
 
@@ -67,7 +67,7 @@ export interface FakeOpenAi {
   url: string;
   /** Every request to /chat/completions, refused ones too, in order of arrival. */
   requests: FakeRequest[];
-  /** What a real endpoint would have refused (answered with 400), and errors of the script. Empty in a sound test. */
+  /** Requests that a real endpoint would refuse (answered with 400), and errors of the script. Empty in a sound test. */
   complaints: string[];
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -197,7 +197,7 @@ function sendFault(response: ServerResponse, answer: FakeFault): void {
   }
 }
 
-/** About four characters a token; the true tokenizers differ by model and nobody tests against them here. */
+/** About four characters per token; real tokenizers differ by model, and no test depends on them. */
 const tokens = (value: unknown) => Math.ceil(JSON.stringify(value).length / 4);
 
 function completion(body: ChatRequestBody, turn: FakeTurn, n: number, before: ChatRequestBody | undefined) {
@@ -228,7 +228,7 @@ function completion(body: ChatRequestBody, turn: FakeTurn, n: number, before: Ch
   };
 }
 
-/** Like a provider's prompt cache: what the request shares with the one before, from its first token on, is cached. */
+/** Like a provider's prompt cache: the prefix that the request shares with the previous one is cached. */
 function estimate(body: ChatRequestBody, message: unknown, before: ChatRequestBody | undefined): FakeUsage {
   const differs = body.messages.findIndex(
     (one, i) => JSON.stringify(one) !== JSON.stringify(before?.messages[i]),

@@ -2,51 +2,53 @@ import { Script } from "node:vm";
 import fc from "fast-check";
 
 const isLong = process.env.HUNKWISE_LONG === "1";
-/** For one target; there are five. */
+/** For each of the five targets. */
 const MILLISECONDS = isLong ? 120_000 : 2_000;
-/** The same cases at each run of `npm test`, so that it only judges the change; others at each slow run. */
+/** `npm test` always runs the same cases, so that it judges only the change; each slow run uses other cases. */
 const SEED = Number(process.env.HUNKWISE_SEED ?? (isLong ? Date.now() % 2 ** 31 : 20_260_725));
-/** A case that has not ended by then never will: none is larger than some ten thousand characters. */
+/** A case that takes longer never ends: no case is larger than about ten thousand characters. */
 const HANG_MS = 10_000;
 
 /**
- * How many times as long as a walk through all of its characters a case may take. What looks at each character a few hundred
- * times stays below; what looks at all of 50,000 characters for each of them does not.
+ * The time limit of a case, as a multiple of one walk through all its characters. Code that looks at each character a few hundred times
+ * stays below it; code that looks at all of 50,000 characters for each of them does not.
  */
 const MAX_WALKS = 3_000;
-/** What is shorter is weighed as if it had so many characters: calling anything at all costs something. */
+/** Shorter values count as this many characters, because every call has a fixed cost. */
 const LEAST_SIZE = 2_000;
-/** Looking twice costs time: only cases that took longer are weighed. */
+/** Measuring again costs time, so only slower cases are measured again. */
 const WEIGHED_MS = 4;
-/** Characters that are shown of a value; the seed and the path bring back the whole. */
+/** Characters of a value in a failure message; the seed and the path reproduce the whole value. */
 const SHOWN = 1_000;
 
-/** At most, where no case comes to what is to be looked at. */
+/** Maximum number of rounds if no case reaches the interesting code. */
 const ROUNDS = 8;
 
-/** For the test around `fuzz`, in milliseconds: it ends by itself, but what it found still has to be made smaller. */
+/** Time-out of the test around `fuzz`, in milliseconds: fuzzing ends by itself, but shrinking a failing case takes more time. */
 export const FUZZ_TIMEOUT_MS = ROUNDS * MILLISECONDS + 6 * HANG_MS;
 
 export interface FuzzTarget<Value, Output> {
   values: fc.Arbitrary<Value>;
-  /** What is tried; its time is held against the size of the value. */
+  /** The code under test; its time is compared with the size of the value. */
   run: (value: Value) => Output;
-  /** Fails when the output is not what it should be. */
+  /** Fails if the output is wrong. */
   check?: (output: Output, value: Value) => void;
-  /** Whether an error is one that `run` declares. Without it there is none. */
+  /** Whether `run` declares this error. Without it, `run` must not throw. */
   mayThrow?: (error: unknown) => boolean;
-  /** What some case has to come to, lest all of them be turned away at the door. Without it: some case has to end without an error. */
+  /**
+   * True for an output that at least one case must reach, so that not every case is rejected early. Without it, at least one case must end
+   * without an error.
+   */
   reaches?: (output: Output) => boolean;
-  /** Characters of a value; without it those of its JSON. */
+  /** Size of a value in characters; default: the length of its JSON. */
   sizeOf?: (value: Value) => number;
-  /** The part of a target's time that this one gets, where a target consists of several. */
+  /** The share of the target's time for this part, if a target has several parts. */
   share?: number;
 }
 
 /**
- * Tries values until the time is up: 2 seconds, or 2 minutes in `npm run test:slow`. Fails with the value, made as small as it
- * can be, and the seed (`HUNKWISE_SEED` brings it back) when `run` throws what it does not declare, does not end, or takes out
- * of proportion to the size of its value.
+ * Tries values until the time is up: 2 seconds, or 2 minutes in `npm run test:slow`. Fails if `run` throws an undeclared error, does not
+ * end, or takes too long for the size of its value; the failure shows the shrunk value and the seed (`HUNKWISE_SEED` reproduces it).
  */
 export function fuzz<Value, Output>(target: FuzzTarget<Value, Output>): void {
   const { reaches = () => true } = target;
@@ -63,11 +65,11 @@ export function fuzz<Value, Output>(target: FuzzTarget<Value, Output>): void {
       interruptAfterTimeLimit: MILLISECONDS * (target.share ?? 1),
     });
     tried += details.numRuns;
-    // A round that time ended before its first case counts as failed, without a case to show.
+    // A round that ran out of time before its first case counts as failed, but has no case to show.
     return { ...details, failed: details.failed && details.counterexample !== null };
   };
   let details = round(0);
-  // A machine that has much else to do may have come to a few cases alone.
+  // A busy machine may have completed only a few cases.
   for (let number = 1; !details.failed && reached === 0 && number < ROUNDS; number++) details = round(number);
   const { failed, errorInstance, seed, counterexamplePath, counterexample } = details;
   if (!failed && reached === 0) throw new Error(`none of ${tried} cases came to what was to be looked at`);
@@ -79,7 +81,7 @@ export function fuzz<Value, Output>(target: FuzzTarget<Value, Output>): void {
   });
 }
 
-/** Undefined where it threw what it declares. */
+/** Undefined if it threw a declared error. */
 function tryOne<Value, Output>(
   target: FuzzTarget<Value, Output>,
   value: Value,
@@ -101,12 +103,12 @@ function tryOne<Value, Output>(
 
 const jsonLength = (value: unknown) => JSON.stringify(value)?.length ?? 0;
 
-/** Compares the best of several runs with the best of several walks through a text of that size, one after the other. */
+/** Compares the best time of several runs with the best time of several walks through a text of this size, in turn. */
 function requireProportion(attempt: () => void, size: number): void {
   const text = "x".repeat(Math.max(size, LEAST_SIZE));
   let one = Number.POSITIVE_INFINITY;
   let reference = 0;
-  // Until it was quick enough once: what is out of proportion never is, however often it is tried.
+  // Stops at the first fast round: code with the wrong complexity is slow in every round.
   for (let round = 0; round < 5 && one > MAX_WALKS * reference; round++) {
     one = Math.min(
       one,
@@ -119,9 +121,9 @@ function requireProportion(attempt: () => void, size: number): void {
   throw new Error(`takes as long as ${Math.round(walks)} walks through its ${size} characters`);
 }
 
-/** Where the sum goes, so that no compiler leaves the walk out. */
+/** Keeps the sum, so that the compiler does not remove the walk. */
 const walked = { sum: 0 };
-/** So many one after the other take long enough to be measured. */
+/** Enough consecutive walks to be measurable. */
 const WALKS = 20;
 
 function walk(text: string): void {
@@ -141,18 +143,18 @@ const STAGE = Symbol.for("hunkwise.fuzz");
 Object.assign(globalThis, { [STAGE]: stage });
 const script = new Script(`globalThis[Symbol.for("${STAGE.description}")].attempt()`);
 
-/** Runs it where the engine can end it: a loop without an end would hold the whole test run. */
+/** Runs the case where the engine can stop it: an endless loop would block the whole test run. */
 function untilItHangs(attempt: () => void): void {
   stage.attempt = attempt;
   script.runInThisContext({ timeout: HANG_MS });
 }
 
-/** In characters; long enough for what grows with the square of its length to be seen. */
+/** In characters; long enough to expose quadratic time. */
 const MAX_REPEATED = 50_000;
 
 /**
- * Texts that consist of the given pieces and of what Unicode has besides, in any order, some of them repeated until the text
- * is long: most of what is slow is slow on repetitions.
+ * Texts of the given pieces and of other Unicode text, in any order, some of them repeated until the text is long: most slow code is slow
+ * on repetitions.
  */
 export function textOf(pieces: readonly string[]): fc.Arbitrary<string> {
   const piece = fc.oneof(

@@ -5,15 +5,15 @@ import type { Readable } from "node:stream";
 import { testGitEnvironment } from "./git-repo.ts";
 
 export interface GitHttpOptions {
-  /** The folder that `/owner/name.git` is looked up in. */
+  /** The folder that holds `/owner/name.git`. */
   root: string;
-  /** The exact Authorization header that a request must bring; null lets everybody in. */
+  /** The exact Authorization header that a request must send; null accepts everyone. */
   authorization?: string | null;
-  /** Whether partial clones are served, as GitHub does. Default true. */
+  /** Whether to serve partial clones, as GitHub does. Default true. */
   allowFilter?: boolean;
-  /** Whether objects that are no tip of a ref are given by name, as GitHub does. Only protocol 0 can refuse. Default true. */
+  /** Whether clients may fetch objects that are not the tip of a ref by name, as on GitHub. Only protocol 0 can refuse. Default true. */
   allowAnySha?: boolean;
-  /** The newest protocol that is spoken. Default 2. */
+  /** The newest protocol supported. Default 2. */
   protocol?: 0 | 2;
 }
 
@@ -23,7 +23,7 @@ export interface GitHttpRequest {
   authorization: string | undefined;
 }
 
-/** The variables of the CGI standard that `git http-backend` reads. */
+/** CGI variables that `git http-backend` reads. */
 function cgiEnvironment(request: IncomingMessage, url: URL, options: GitHttpOptions): Record<string, string> {
   const filter = String(options.allowFilter ?? true);
   const header = (name: string) => [request.headers[name] ?? ""].flat().join(", ");
@@ -47,7 +47,7 @@ function cgiEnvironment(request: IncomingMessage, url: URL, options: GitHttpOpti
   };
 }
 
-/** Turns the head of a CGI answer into an HTTP one and passes the rest through. */
+/** Converts the CGI headers to HTTP and passes the body through. */
 function relay(output: Readable, response: ServerResponse): void {
   let head = Buffer.alloc(0);
   const onData = (chunk: Buffer) => {
@@ -75,7 +75,7 @@ function relay(output: Readable, response: ServerResponse): void {
   });
 }
 
-/** Answers one request of a git client; mount it wherever a server sees a path like `/owner/name.git/...`. */
+/** Answers one request of a git client; use it for paths like `/owner/name.git/...`. */
 export function serveGit(request: IncomingMessage, response: ServerResponse, options: GitHttpOptions): void {
   const url = new URL(request.url ?? "/", "http://localhost");
   if (options.authorization && request.headers.authorization !== options.authorization) {
@@ -99,7 +99,7 @@ export function serveGit(request: IncomingMessage, response: ServerResponse, opt
 export class GitHttpServer implements AsyncDisposable {
   readonly options: GitHttpOptions;
   readonly requests: GitHttpRequest[] = [];
-  /** What to do instead of answering; undefined answers. For tests of faults and of time-outs. */
+  /** Replaces the answer; return false to answer normally. For tests of faults and time-outs. */
   interfere: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined;
   readonly #server: Server;
 

@@ -1,11 +1,21 @@
-import { execFileSync, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { hasPackedRefs, initRepository, looseHead, looseRef } from "./git-files.ts";
+import {
+  commitWorkTree,
+  hasPackedRefs,
+  indexStamp,
+  initRepository,
+  looseHead,
+  looseRef,
+  moveRef,
+  plainRef,
+  startBranch,
+} from "./git-files.ts";
 import { noHome } from "./no-home.ts";
 
-/** What stands at a path: text or bytes of a plain file, or something that has a mode of its own. */
+/** The content of a path: text or bytes of a plain file, or an entry with another mode. */
 export type Content = string | Buffer | { mode: Mode; data: string | Buffer };
 /** File, executable, symlink (data is the target) or submodule (data is the 40 digits of a commit). */
 export type Mode = "100644" | "100755" | "120000" | "160000";
@@ -13,13 +23,13 @@ export type Mode = "100644" | "100755" | "120000" | "160000";
 export interface ImportedCommit {
   branch: string;
   message?: string;
-  /** Branches or SHAs; the branch's own tip when left out. An empty list starts an unrelated history. */
+  /** Branches or SHAs; default: the branch's own tip. An empty list starts an unrelated history. */
   parents?: string[];
-  /** The paths that change; null deletes. Any byte but NUL may stand in a path, a Buffer for those that are not UTF-8. */
+  /** The changed paths; null deletes. A path may contain any byte except NUL; use a Buffer if it is not UTF-8. */
   files: Iterable<readonly [string | Buffer, Content | null]>;
 }
 
-/** An environment in which nothing of the machine's own git configuration counts. */
+/** An environment that ignores the machine's git configuration. */
 export const testGitEnvironment: Record<string, string> = {
   PATH: process.env.PATH ?? "/usr/bin:/bin",
   HOME: noHome,
@@ -33,7 +43,10 @@ export const testGitEnvironment: Record<string, string> = {
   GIT_COMMITTER_EMAIL: "carl@example.com",
 };
 
-/** A folder of its own below the system's temporary folder; `dispose` (or `using`) removes it. */
+const author = (seconds: number) => `Ada Author <ada@example.com> ${seconds} +0000`;
+const committer = (seconds: number) => `Carl Committer <carl@example.com> ${seconds} +0000`;
+
+/** A new folder in the system's temporary folder; `dispose` (or `using`) removes it. */
 export class TempFolder implements Disposable {
   readonly path: string;
 
@@ -51,13 +64,15 @@ export class TempFolder implements Disposable {
 }
 
 /**
- * A real repository for a test. Commands run synchronously, so never let it talk to a server of the same process. Commit
- * dates count up from 2026-01-01, hence equal steps give equal SHAs.
+ * A real repository for a test. Commands run synchronously, so it must never talk to a server in the same process. Commit dates count up
+ * from 2026-01-01, so equal steps give equal SHAs.
  */
 export class GitRepo implements Disposable {
   readonly dir: string;
   readonly #folder: TempFolder | undefined;
   #seconds = Date.UTC(2026, 0, 1) / 1000;
+  /** Stamp of the index after our last commit. */
+  #index = "none";
 
   private constructor(dir: string, folder?: TempFolder) {
     this.dir = dir;
@@ -93,7 +108,7 @@ export class GitRepo implements Disposable {
     return this.bytes(args).toString("utf8").replace(/\n$/, "");
   }
 
-  /** Runs git here and returns its output as it is. `exits` are the exit codes that are answers. */
+  /** Runs git here and returns its raw output. `exits` lists the exit codes that count as success. */
   bytes(args: readonly string[], input: string | Buffer = "", exits: readonly number[] = [0]): Buffer {
     const date = `${this.#seconds} +0000`;
     const env = { ...testGitEnvironment, GIT_AUTHOR_DATE: date, GIT_COMMITTER_DATE: date };
@@ -104,7 +119,7 @@ export class GitRepo implements Disposable {
     return end.stdout;
   }
 
-  /** Puts files on the disk and stages nothing. null removes. */
+  /** Writes files without staging them; null removes. */
   write(files: Record<string, Content | null>): this {
     for (const [path, content] of Object.entries(files)) {
       const file = join(this.dir, path);
@@ -122,21 +137,43 @@ export class GitRepo implements Disposable {
   /** Writes the files, stages everything and commits. Returns the full SHA. */
   commit(message: string, files: Record<string, Content | null> = {}): string {
     this.write(files);
+    const isOwnIndex = this.#index === indexStamp(this.#gitDir);
+    const date = this.#seconds + 60;
+    const made = isOwnIndex
+      ? commitWorkTree(this.dir, { message, author: author(date), committer: committer(date) })
+      : undefined;
+    if (made !== undefined) {
+      this.#seconds = date;
+      this.#index = indexStamp(this.#gitDir);
+      return made;
+    }
     this.git("add", "--all");
-    this.#seconds += 60;
-    // Nothing here grows so large that git should look whether to tidy up.
+    this.#seconds = date;
+    // These repositories stay small, so git need not check whether to run maintenance.
     const untidied = ["-c", "maintenance.auto=false"];
     this.git(...untidied, "commit", "--quiet", "--allow-empty", "--no-verify", "-m", message);
     return this.sha("HEAD");
   }
 
   branch(name: string, from = "HEAD"): this {
-    this.git("checkout", "--quiet", "-B", name, from);
-    return this;
+    if (from === "HEAD" && startBranch(this.#gitDir, name, committer(this.#seconds))) return this;
+    return this.#checkOut("-B", name, from);
+  }
+
+  /** Points a full ref at an existing commit. */
+  setRef(ref: string, sha: string): void {
+    moveRef(this.#gitDir, ref, sha);
   }
 
   checkout(revision: string): this {
-    this.git("checkout", "--quiet", revision);
+    return this.#checkOut(revision);
+  }
+
+  /** Leaves an index that holds the files of a commit and nothing else, as before. */
+  #checkOut(...args: string[]): this {
+    const isOwnIndex = this.#index === indexStamp(this.#gitDir);
+    this.git("checkout", "--quiet", ...args);
+    if (isOwnIndex) this.#index = indexStamp(this.#gitDir);
     return this;
   }
 
@@ -144,10 +181,9 @@ export class GitRepo implements Disposable {
     return this.#plainSha(revision) ?? this.git("rev-parse", "--verify", `${revision}^{commit}`);
   }
 
-  /** Of HEAD and of whole names of branches: the others may stand for several things. */
+  /** Resolves only HEAD and branches; other names may be ambiguous. */
   #plainSha(revision: string): string | undefined {
-    if (revision === "HEAD") return looseHead(this.#gitDir);
-    return /^refs\/heads\/[\w./-]+$/.test(revision) ? looseRef(this.#gitDir, revision) : undefined;
+    return revision === "HEAD" ? looseHead(this.#gitDir) : plainRef(this.#gitDir, revision);
   }
 
   get #gitDir(): string {
@@ -156,8 +192,8 @@ export class GitRepo implements Disposable {
   }
 
   /**
-   * Makes commits without a work tree, by one `git fast-import`: for many files, for paths that a disk would not take and
-   * for contents that `git add` would convert. Returns the SHAs in order; an existing checkout is left as it is.
+   * Makes commits without a work tree, with one `git fast-import`: for many files, for paths that a file system does not support and for
+   * contents that `git add` would convert. Returns the SHAs in order; an existing checkout does not change.
    */
   importCommits(commits: readonly ImportedCommit[]): string[] {
     const parts: (string | Buffer)[] = [];
@@ -170,7 +206,7 @@ export class GitRepo implements Disposable {
       for (const [path, content] of commit.files) parts.push(...changeOf(path, content));
       parts.push("\n");
     }
-    // get-mark prints on stdout, which --quiet leaves alone.
+    // get-mark prints to stdout, even with --quiet.
     for (const index of commits.keys()) parts.push(`get-mark :${index + 1}\n`);
     const script = Buffer.concat(parts.map((part) => (typeof part === "string" ? Buffer.from(part) : part)));
     return this.bytes(["fast-import", "--quiet", "--force"], script).toString("utf8").trim().split("\n");
@@ -211,7 +247,7 @@ function parentsOf(
   }
   const name = (parent: string) => {
     if (/^[0-9a-f]{40,64}$/.test(parent)) return parent;
-    // A branch of this stream is named plainly, one of the repository as an expression.
+    // A branch created in this stream goes by its name, an existing branch by an expression.
     return made.has(parent) ? `refs/heads/${parent}` : `refs/heads/${parent}^0`;
   };
   const continues = !made.has(commit.branch) && exists(commit.branch);
@@ -227,7 +263,7 @@ function changeOf(path: string | Buffer, content: Content | null): (string | Buf
   return [`M ${mode} inline ${name}\n`, ...dataOf(data)];
 }
 
-/** A path in the C quoting that fast-import reads; every byte outside plain ASCII as an octal escape. */
+/** A path in the C quoting that fast-import reads; bytes outside plain ASCII become octal escapes. */
 function quoted(path: string | Buffer): string {
   const escaped = [...Buffer.from(path as string)].map((byte) =>
     byte < 0x20 || byte > 0x7e || byte === 0x22 || byte === 0x5c
@@ -237,5 +273,9 @@ function quoted(path: string | Buffer): string {
   return `"${escaped.join("")}"`;
 }
 
-/** Absolute path of the git of this machine. */
-export const gitPath: string = execFileSync("sh", ["-c", "command -v git"], { encoding: "utf8" }).trim();
+/** Absolute path of this machine's git. */
+export const gitPath: string =
+  (process.env.PATH ?? "/usr/bin:/bin")
+    .split(":")
+    .map((folder) => join(folder, "git"))
+    .find((path) => existsSync(path)) ?? "git";

@@ -1,35 +1,33 @@
 /**
  * A GitHub to test against: an HTTP server with state, on 127.0.0.1, in this process.
  *
- * What is simulated
- * - The REST endpoints the bot uses (`fixtures/openapi/github.json` lists them), below `/api/v3` as on GitHub Enterprise
- *   Server and without it. Each request is checked against GitHub's OpenAPI description, each answer too: a request
- *   GitHub would not take is refused in GitHub's words and recorded in `violations`; an answer that is not GitHub's
- *   throws here.
- * - Apps (JWT: RS256, issuer, expiry), installations, installation tokens with their repositories, permissions and end,
- *   also one that their holder brings about.
- * - Repositories are real bare ones: diffs, contents and commits come from git, also over smart HTTP at
- *   `/OWNER/NAME.git` with partial clones and `refs/pull/N/head`, after a check of the token. Former names redirect.
- * - Pull requests with forks, pushes, force pushes, drafts, labels; reviews (all or nothing), line, range and file
- *   comments with what becomes of them after a push, replies, threads, issue comments, reactions, check runs. Issues and
- *   commit statuses to be read.
- * - 422 for every anchor outside the `-U3 -M` diff, worked out apart from the bot's own diff code (`commentable.ts`).
- * - A branch, a file on it and a pull request for it, as an App makes them.
- * - Rate limits where they are asked for (`limits`): primary and secondary ones of each installation, with every breach.
- * - GraphQL for review threads: listing, resolving, unresolving. Pagination. ETags, each good with its token alone.
- * - Webhooks, signed, and the list of them with what became of each. Faults on request.
+ * What it simulates
+ * - The REST endpoints the bot uses (listed in `fixtures/openapi/github.json`), below `/api/v3` as on GitHub Enterprise Server and without
+ *   it. Each request and each answer is checked against GitHub's OpenAPI description: a request that GitHub would refuse is refused in
+ *   GitHub's words and recorded in `violations`; an answer that GitHub would not give throws here.
+ * - Apps (JWT: RS256, issuer, expiry), installations, installation tokens with their repositories, permissions and end, including
+ *   revocation by the holder.
+ * - Repositories are real bare ones: diffs, contents and commits come from git, also over smart HTTP at `/OWNER/NAME.git` with partial
+ *   clones and `refs/pull/N/head`, after a check of the token. Former names redirect.
+ * - Pull requests with forks, pushes, force pushes, drafts, labels; reviews (all or nothing), line, range and file comments and their state
+ *   after a push, replies, threads, issue comments, reactions, check runs. Issues and commit statuses, read-only.
+ * - 422 for every anchor outside the `-U3 -M` diff, computed without the bot's own diff code (`commentable.ts`).
+ * - Creation of a branch, a file on it and a pull request for it by an App.
+ * - Rate limits on request (`limits`): primary and secondary ones of each installation, with every breach.
+ * - GraphQL for review threads: listing, resolving, unresolving. Pagination. ETags, each valid only for its token.
+ * - Webhooks, signed, and the delivery log with the result of each. Faults on request.
  *
- * Where the double ends
- * - No other endpoint (501 and a violation), no `position` anchors, no media types but `raw` contents, no
- *   notifications, no merging, no organisations' teams, no user tokens.
- * - Of the limits on the size of a diff those are kept that are known to refuse comments or to cut lists: 20,000 lines
- *   and 500 KB of a file's diff (no `patch`, 422 for its lines; as a file it still takes a comment, which nobody has
- *   tried in public), 3,000 files in a list. Not kept: those on a pull request as a whole (20,000 lines, 1 MB, 300 files).
+ * Limits of the double
+ * - No other endpoint (501 and a violation), no `position` anchors, no media types except `raw` contents, no notifications, no merging, no
+ *   organisations' teams, no user tokens.
+ * - Of the limits on the size of a diff, the double has those that are known to refuse comments or to cut lists: 20,000 lines and 500 KB of
+ *   a file's diff (no `patch`, 422 for its lines; as a file it still accepts a comment, which is untested on GitHub itself), 3,000 files in
+ *   a list. It does not have those on a pull request as a whole (20,000 lines, 1 MB, 300 files).
  * - No attributes: `-diff` and `binary` in a `.gitattributes` hide nothing here. On GitHub they may.
- * - The injected clock gives the timestamps of what is written; credentials are checked by the machine's own clock,
- *   because the bot makes them with it.
- * - Stricter than GitHub where a bot of ours should never go: unknown keys in a body, editing what others wrote, and
- *   repositories outside the token, of public ones all but the contents.
+ * - The injected clock gives the timestamps of written objects; credentials are checked by the machine's own clock, because the bot makes
+ *   them with it.
+ * - Stricter than GitHub where our bot should never go: unknown keys in a body, editing texts of others, and repositories outside the token
+ *   (for public ones, everything except the contents).
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -44,26 +42,26 @@ import { answerRest, type Violation } from "./github-double/rest.ts";
 import { GitHubState } from "./github-double/state.ts";
 
 export interface GitHubDoubleOptions {
-  /** Timestamps of everything that is written. Default: the machine's clock. */
+  /** Source of all written timestamps. Default: the machine's clock. */
   now?: () => Date;
   /** Default: any free port. */
   port?: number;
-  /** Default: nobody ever meets one. */
+  /** Default: no limits. */
   limits?: RateLimitOptions;
 }
 
-/** A request that arrived, and what it got. */
+/** A received request and its result. */
 export interface RecordedRequest {
   method: string;
   /** Without `/api/v3`. */
   path: string;
   query: string;
   body: unknown;
-  /** The described operation, "graphql" or "git". */
+  /** The operation in the description, "graphql" or "git". */
   operation: string | undefined;
-  /** 0 when the connection was broken. */
+  /** 0 if the connection was broken. */
   status: number;
-  /** When it was answered, in milliseconds of the machine's clock. */
+  /** Time of the answer, in milliseconds of the machine's clock. */
   at: number;
 }
 
@@ -84,7 +82,7 @@ export class GitHubDouble implements AsyncDisposable {
   readonly faults = new FaultPlan();
   /** Faults of the double itself; `close` rejects with the first. */
   readonly bugs: unknown[] = [];
-  /** Of requests with an installation's token. */
+  /** Limits on requests with an installation's token. */
   readonly limits: RateLimits | undefined;
   readonly host = "127.0.0.1";
   /** Holds the bare repositories, as OWNER/NAME.git. */
@@ -116,7 +114,7 @@ export class GitHubDouble implements AsyncDisposable {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** `http://127.0.0.1:PORT`: pages and git. */
+  /** `http://127.0.0.1:PORT`, for pages and git. */
   get url(): string {
     return this.state.origin;
   }
@@ -125,7 +123,7 @@ export class GitHubDouble implements AsyncDisposable {
     return this.state.apiUrl;
   }
 
-  /** Resolves as soon as a request has made `check` true; rejects after the time-out with what has happened so far. */
+  /** Resolves as soon as a request makes `check` true; on time-out, rejects with the requests so far. */
   async until(check: () => boolean, timeoutMs = 600_000): Promise<void> {
     if (check()) return;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -191,7 +189,7 @@ export class GitHubDouble implements AsyncDisposable {
     return { ...worked, reply: { ...worked.reply, headers } };
   }
 
-  /** Undefined for requests of nobody's and of the App itself, which are counted apart. */
+  /** Undefined for anonymous requests and those of the App itself, which count separately. */
   #limitedRequest({ method, path, headers, body }: Exchange): LimitedRequest | undefined {
     const token = this.state.tokens.get(headers.authorization?.split(" ")[1] ?? "");
     const { query } = (body ?? {}) as { query?: string };
@@ -238,7 +236,7 @@ export class GitHubDouble implements AsyncDisposable {
   }
 }
 
-/** An hour's allowance that is never used up. */
+/** An hourly allowance that never runs out. */
 const rateLimit = () => ({
   "x-ratelimit-limit": "5000",
   "x-ratelimit-remaining": "4999",

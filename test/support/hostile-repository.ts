@@ -1,10 +1,10 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { HARDENED_ATTRIBUTES } from "../../src/git/scratch-repository.ts";
+import { HARDENED_ATTRIBUTES } from "../../src/git/scratch.ts";
 import { type Content, GitRepo, type Mode } from "./git-repo.ts";
 import type { GeneratedContent, RepositorySpec, Step } from "./repo-arbitrary.ts";
 
-/** A file as the generator knows it: its lines with their ends, or bytes. */
+/** A file in the generator: its lines with their ends, or bytes. */
 interface GeneratedFile {
   mode: Mode;
   data: Buffer;
@@ -19,7 +19,7 @@ export interface HostileRepository extends Disposable {
   shas: { base: string; head: string; mergeBase: string };
 }
 
-/** Makes the repository: bare, with `main` and `topic`. git itself may be asked there: the attributes hide nothing from it. */
+/** Makes the repository: bare, with `main` and `topic`. Tests may run git itself there: the attributes hide nothing from it. */
 export function buildRepository(spec: RepositorySpec): HostileRepository {
   const repo = GitRepo.create({ bare: true });
   mkdirSync(join(repo.dir, "info"), { recursive: true });
@@ -60,7 +60,7 @@ function bytesOf(content: GeneratedContent): Buffer {
   );
 }
 
-/** Puts a file where no folder and no other file's folder stands. */
+/** Adds a file if no folder and no file conflicts with its path. */
 function put(tree: Tree, path: string, file: GeneratedFile): boolean {
   for (const other of tree.keys()) {
     if (other.startsWith(`${path}/`) || path.startsWith(`${other}/`)) return false;
@@ -97,7 +97,7 @@ function apply(tree: Tree, one: Step): void {
     if (one.kind === "rename") tree.delete(at);
     const moved = put(tree, one.to, edited);
     if (!moved && one.kind === "rename") tree.set(at, file);
-    // Of two places that a file went to, git takes one for the rename and the other for new.
+    // If a file moves to two places, git treats one as the rename and the other as new.
     if (moved && one.twice) put(tree, `${one.to} too`, file);
     return;
   }
@@ -146,17 +146,17 @@ function changed(file: GeneratedFile, one: Change): GeneratedFile | undefined {
 }
 
 const isPlain = (file: GeneratedFile) => file.mode.startsWith("100");
-/** Text as a string of one character a byte, in which lines are edited whatever their encoding. */
+/** Text as a string with one character per byte, so that lines can be edited in any encoding. */
 const asBytes = (text: string) => Buffer.from(text, "utf8").toString("latin1");
 
-/** Edits a plain file by its lines, byte for byte; leaves others alone. */
+/** Edits a plain file by lines, byte for byte; returns other files unchanged. */
 function withLines(file: GeneratedFile, edit: (lines: string[]) => string[]): GeneratedFile {
   if (!isPlain(file)) return file;
   const lines = file.data.toString("latin1").match(/[^\n]*\n|[^\n]+$/g) ?? [];
   return { mode: file.mode, data: Buffer.from(edit([...lines]).join(""), "latin1") };
 }
 
-/** The changes between two trees as fast-import takes them; what goes is named first, so that folders become files. */
+/** The changes between two trees for fast-import; deletions come first, so that a folder can become a file. */
 function changesBetween(from: Tree, to: Tree): (readonly [string, Content | null])[] {
   const gone = [...from.keys()].filter((path) => !to.has(path)).map((path) => [path, null] as const);
   const come = [...to].filter(([path, file]) => from.get(path) !== file);

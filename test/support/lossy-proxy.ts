@@ -1,12 +1,12 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** Stands before a server, and loses the answers that it is told to. */
+/** A proxy in front of a server that loses answers on request. */
 export interface LossyProxy extends AsyncDisposable {
   port: number;
-  /** The next request with this text reaches the server; what that answers is lost, and the connection with it. */
+  /** The next request with this text reaches the server; the answer is lost and the connection breaks. */
   loseAnswerTo(text: string): void;
-  /** Of the answers on a connection, nothing arrives beyond so many bytes, and the connection stays open. */
+  /** Each connection delivers at most this many bytes of its answers, and stays open. */
   stallAfter(bytes: number): void;
 }
 

@@ -2,7 +2,7 @@ import { micromark } from "micromark";
 import { gfm, gfmHtml } from "micromark-extension-gfm";
 import { parseMarker } from "../../src/ledger/marker.ts";
 
-/** What GitHub makes of Markdown, near enough: an implementation of its dialect that is not ours, with HTML allowed. */
+/** Renders Markdown approximately as GitHub does: another implementation of its dialect, with HTML allowed. */
 export const pageOf = (markdown: string) =>
   micromark(markdown, {
     extensions: [gfm()],
@@ -11,7 +11,7 @@ export const pageOf = (markdown: string) =>
     allowDangerousProtocol: true,
   });
 
-/** What a reader sees as prose: no code, entities as the characters they stand for. */
+/** The text that a reader sees as prose: without code, and with entities decoded. */
 export function proseOf(page: string): string {
   return page
     .replace(/<pre><code[^>]*>[\s\S]*?<\/code><\/pre>/g, "\n")
@@ -27,7 +27,7 @@ export function proseOf(page: string): string {
 const formatting = "p br em strong del ul ol li blockquote h1 h2 h3 h4 h5 h6 hr pre code".split(" ");
 const folds = ["details", "summary", "sub"];
 
-/** What is live in a text of others that was rendered: nothing should be. */
+/** Live elements in a rendered text of others; there should be none. */
 export function liveIn(markdown: string): string[] {
   const page = pageOf(markdown);
   const forged = parseMarker(markdown) === undefined ? [] : ["a marker"];
@@ -43,17 +43,17 @@ export function liveIn(markdown: string): string[] {
   ];
 }
 
-/** What our own texts may hold besides. */
+/** Additional elements that our own texts may contain. */
 export interface Ours {
-  /** What each of our links begins with. */
+  /** Allowed prefixes of our links. */
   links: readonly string[];
-  /** Names of commits that we write to be followed, and prices. */
+  /** Names of commits that our texts link on purpose, and prices. */
   words?: readonly string[];
-  /** Elements besides the usual ones. */
+  /** Additional elements. */
   elements?: readonly string[];
 }
 
-/** What is live in a whole body of ours and should not be. */
+/** Live elements in a whole body of ours that should not be there. */
 export function liveInBody(body: string, { links, words = [], elements = [] }: Ours): string[] {
   const page = pageOf(body);
   const allowed = new Set([...formatting, ...folds, "a", ...elements]);
@@ -75,7 +75,7 @@ function elementsIn(page: string, allowed: ReadonlySet<string>): string[] {
   return [...found.filter((name) => !allowed.has(name)).map((name) => `an element ${name}`), ...active];
 }
 
-/** References as GitHub makes them of prose. */
+/** References that GitHub links in prose. */
 const references: [what: string, RegExp][] = [
   ["a mention", /@[a-z0-9]/i],
   ["an issue", /#\d|\bGH-\d/i],
@@ -95,7 +95,7 @@ function liveInProse(prose: string): string[] {
   });
 }
 
-/** What other bots take for a command: they read the source of a comment, wherever Markdown puts it. */
+/** Text that other bots read as a command: they read the source of a comment, regardless of its Markdown. */
 function liveAsSource(markdown: string): string[] {
   return [
     ...markdown.matchAll(/^[ \t>]*\/[a-z][\w-]*(?=[ \t]|$)|@(?:dependabot|coderabbitai|claude)/gim),

@@ -1,4 +1,4 @@
-/** Pieces of Markdown that mean something: put together at random they are far more vicious than random characters. */
+/** Pieces of Markdown syntax: random combinations of them find more errors than random characters. */
 export const markdownPieces: readonly string[] = [
   "`",
   "``",

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** Parents of all processes. */
+/** The parent of each process. */
 function parents(): Map<number, number> {
   const found = new Map<number, number>();
   for (const name of readdirSync("/proc").filter((one) => /^\d+$/.test(one))) {
@@ -11,7 +11,7 @@ function parents(): Map<number, number> {
   return found;
 }
 
-/** What ended meanwhile has nothing to say. */
+/** Empty if the process has ended in the meantime. */
 function contentOf(path: string): string {
   try {
     return readFileSync(path, "utf8");
@@ -20,7 +20,7 @@ function contentOf(path: string): string {
   }
 }
 
-/** Memory of a process and of all below it, in bytes. What several of them share counts once (Pss). */
+/** Memory of a process and its descendants, in bytes. Shared memory counts once (Pss). */
 function memoryBelow(root: number): number {
   const all = parents();
   const isBelow = (pid: number | undefined): boolean =>
@@ -32,7 +32,7 @@ function memoryBelow(root: number): number {
   return kilobytes.reduce((sum, one) => sum + one, 0) * 1024;
 }
 
-/** Watches a process and all below it; `peakBytes` is the most that they had at one of its looks. */
+/** Samples the memory of a process and its descendants; `peakBytes` is the largest sample. */
 export class MemoryWatch implements Disposable {
   peakBytes = 0;
   readonly #timer: NodeJS.Timeout;

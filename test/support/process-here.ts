@@ -1,13 +1,13 @@
 import type { ChildProcess } from "node:child_process";
 import { EventEmitter } from "node:events";
-import { carryOut, failureOf } from "../../src/process/carry-out.ts";
 import { type FromChild, ToChild } from "../../src/process/messages.ts";
 import { createParentPort } from "../../src/process/parent-port.ts";
-import type { StartedReviewProcess } from "../../src/process/start-review-process.ts";
+import { failureOf, runAssignment } from "../../src/process/run-assignment.ts";
+import type { StartedReviewProcess } from "../../src/process/start-process.ts";
 
 /**
- * A review process that is none: it does the work of one within this process, behind the same messages. A real one takes half a
- * second of a processor to load, and what it is good for is shown in `test/process` and from end to end.
+ * A review process inside this process, behind the same messages. A real one takes half a second of processor time to load; `test/process`
+ * and the end-to-end tests use real ones.
  */
 export function startProcessHere(): StartedReviewProcess {
   const ending = new AbortController();
@@ -18,9 +18,9 @@ export function startProcessHere(): StartedReviewProcess {
   const parent = createParentPort(send);
   const receive = (message: ToChild) =>
     message.type === "start"
-      ? void carryOut(message, parent, signal).then(send, (error) => send(failureOf(error, parent)))
+      ? void runAssignment(message, parent, signal).then(send, (error) => send(failureOf(error, parent)))
       : parent.receive(message);
-  // Whoever begins to listen is told first that it is ready.
+  // The first listener gets the ready message.
   child.once("newListener", () => send({ type: "ready" }));
   const channel = {
     get connected() {
@@ -30,13 +30,13 @@ export function startProcessHere(): StartedReviewProcess {
   };
   Object.defineProperties(child, Object.getOwnPropertyDescriptors(channel));
   return {
-    // As much of one as those use who talk with it.
+    // The members of a child process that callers use.
     child: child as unknown as ChildProcess,
     ended: new Promise(() => {}),
-    lastWords: () => "",
+    stderrTail: () => "",
     [Symbol.dispose]: () => ending.abort(),
   };
 }
 
-/** What is left of a message that went from process to process. */
+/** A message as another process receives it. */
 const overTheWire = (message: unknown): unknown => JSON.parse(JSON.stringify(message));

@@ -1,14 +1,14 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** One that runs, as the system tells it. */
+/** A running process, as the system reports it. */
 interface Running {
   pid: number;
   parent: number;
-  /** When it began: a pid alone may be somebody else's later. */
+  /** Start time: a pid can be reused. */
   start: string;
 }
 
-/** The processes below one, as "pid start". Empty on systems without /proc. */
+/** The descendants of a process, as "pid start". Empty on systems without /proc. */
 export function below(pid: number | undefined): string[] {
   const all = running();
   const under = (parent: number | undefined): string[] =>
@@ -16,7 +16,7 @@ export function below(pid: number | undefined): string[] {
   return under(pid);
 }
 
-/** Which of them still run. */
+/** The processes among these that still run. */
 export function stillRunning(names: readonly string[]): string[] {
   const now = new Set(running().map(nameOf));
   return names.filter((name) => now.has(name));
@@ -34,7 +34,7 @@ function running(): Running[] {
   }
 }
 
-/** What ended and was not reaped yet runs no more. */
+/** A process that has ended but is not reaped yet does not count as running. */
 function statOf(pid: number): Running[] {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");

@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { Mirror, type MirrorOptions } from "../../src/git/mirror.ts";
-import type { RepositoryName } from "../../src/git/mirror-folder.ts";
+import type { RepositoryName } from "../../src/git/places.ts";
 import { GitHttpServer } from "./git-http.ts";
 import { GitRepo, gitPath, type ImportedCommit, TempFolder } from "./git-repo.ts";
 
-/** A server with one repository `octo/app`, and a data folder to mirror it in. */
+/** A server with one repository `octo/app`, and a data folder for its mirror. */
 export class PullRequestServer implements AsyncDisposable {
   readonly folder: TempFolder;
   readonly repo: GitRepo;
@@ -31,14 +31,14 @@ export class PullRequestServer implements AsyncDisposable {
     return `${this.http.origin}/octo/app.git`;
   }
 
-  /** Under which its mirror is kept. */
+  /** The name of its mirror. */
   get repository(): RepositoryName {
     return { host: "github.test", owner: "Octo", name: "App" };
   }
 
-  /** A pull request that changes, removes and adds a file, while `main` went on in the meantime. */
+  /** Publishes a pull request that changes, removes and adds a file, while `main` has moved on. */
   publish(): { base: string; head: string; mergeBase: string } {
-    const [mergeBase = "", base = ""] = this.repo.importCommits([
+    const [mergeBase = "", head = "", base = ""] = this.repo.importCommits([
       {
         branch: "main",
         files: [
@@ -47,18 +47,16 @@ export class PullRequestServer implements AsyncDisposable {
           ["gone.txt", "gone\n"],
         ],
       },
-      { branch: "main", files: [["old.txt", "one\ntwo\nthree, on main\n"]] },
-    ]);
-    const [head = ""] = this.repo.importCommits([
       {
         branch: "topic",
-        parents: [mergeBase],
+        parents: ["main"],
         files: [
           ["old.txt", "one\n2\nthree\n"],
           ["gone.txt", null],
           ["new/file.txt", "new\n"],
         ],
       },
+      { branch: "main", files: [["old.txt", "one\ntwo\nthree, on main\n"]] },
     ]);
     this.push(head);
     return { base, head, mergeBase };
@@ -71,9 +69,9 @@ export class PullRequestServer implements AsyncDisposable {
     return sha;
   }
 
-  /** Puts the head of pull request 1 where GitHub has it. */
+  /** Updates the ref of pull request 1's head, as GitHub does. */
   push(sha: string): void {
-    this.repo.git("update-ref", "refs/pull/1/head", sha);
+    this.repo.setRef("refs/pull/1/head", sha);
   }
 
   mirror(options: Partial<MirrorOptions> = {}): Promise<Mirror> {

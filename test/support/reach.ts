@@ -1,13 +1,17 @@
-import { noOwnIds } from "../../src/github/own-ids.ts";
+import {
+  noOwnIds,
+  pullReach,
+  type Reach,
+  type RepositoryPath,
+  resolvingReach,
+} from "../../src/github/allowlist.ts";
 import type { AppIdentity } from "../../src/github/own-text.ts";
-import type { Place, Reach } from "../../src/github/reach.ts";
-import { pullReach, resolvingReach } from "../../src/github/reaches.ts";
 
-/** For tests of the client itself, which is to send whatever it is told. */
+/** For tests of the client itself, which may send anything. */
 export const anywhere: Reach = { check() {} };
 
-/** What the two clients of a job may send on its pull request, for tests in which one does it all. */
-export function reachOfJob(place: Place, pull: number, app: AppIdentity): Reach {
+/** What both clients of a job may send for its pull request, for tests where one client does everything. */
+export function reachOfJob(place: RepositoryPath, pull: number, app: AppIdentity): Reach {
   const own = noOwnIds();
   const publishing = pullReach(place, pull, app, own);
   const resolving = resolvingReach(own);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 
-/** One thing that a commit does. `file` picks a file of the tree, counting round. */
+/** One change in a commit. `file` is an index into the files of the tree, modulo their number. */
 export type Step =
   | { kind: "add"; path: string; content: GeneratedContent }
   | { kind: "edit"; file: number; at: number; remove: number; insert: string[] }
@@ -20,7 +20,7 @@ export type GeneratedContent =
 
 export interface RepositorySpec {
   files: { path: string; content: GeneratedContent; executable: boolean }[];
-  /** What `main` does after the branching off. */
+  /** Changes on `main` after the branch point. */
   baseSteps: Step[];
   /** The commits of `topic`. */
   headCommits: Step[][];
@@ -241,9 +241,9 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 /**
- * Repositories that nobody would write by hand: renames, copies, deletions, binaries, changes of mode and type, symlinks,
- * submodules, CRLF, missing newlines at the end, spaces, quotes, tabs, newlines and non-ASCII in paths, content that looks
- * like diff headers, files with 70 hunks, hunks of 5,000 lines, attributes and ignore files that try to hide code.
+ * Repositories with rare content: renames, copies, deletions, binaries, changes of mode and type, symlinks, submodules, CRLF, missing
+ * newlines at the end, spaces, quotes, tabs, newlines and non-ASCII in paths, content that looks like diff headers, files with 70 hunks,
+ * hunks of 5,000 lines, attributes and ignore files that try to hide code.
  */
 export const repositorySpec: fc.Arbitrary<RepositorySpec> = fc.record({
   files: fc
@@ -257,7 +257,7 @@ function linesOf(lines: string[]): GeneratedContent {
   return { kind: "lines", lines, eol: "\n", lastEol: true };
 }
 
-/** What random choice meets too seldom: a file of 70 hunks and a hunk of 5,000 lines. For `examples` of fast-check. */
+/** Cases that random choice rarely generates: a file of 70 hunks and a hunk of 5,000 lines. For `examples` of fast-check. */
 export const worstCase: RepositorySpec = {
   files: [
     { path: "many hunks.txt", content: { kind: "numbered", count: 700 }, executable: false },

@@ -2,7 +2,7 @@ import { RepoConfig } from "../../src/config/repo-config.ts";
 import { forAllRoles } from "../../src/llm/model.ts";
 import type { ReviewInput } from "../../src/review/review-input.ts";
 
-/** A review with roomy limits; `config` is what a repository's file would say. */
+/** A review with generous limits; `config` is the content of a repository's configuration file. */
 export function reviewInput(
   over: Partial<Omit<ReviewInput, "config">> & { config?: unknown } = {},
 ): ReviewInput {

@@ -6,7 +6,7 @@ import { compiledCodeVariable } from "../../src/process/compile-cache.ts";
 import { programEntry } from "./built-program.ts";
 import { noHome } from "./no-home.ts";
 
-/** What a `.env` file beside package.json sets, as blank: a key in it must never be spent by a test. */
+/** The variables of a `.env` file beside package.json, as empty values: a test must never spend a key from it. */
 export const unsetVariables: Record<string, string> = Object.fromEntries(
   Object.keys(parseEnv(textOfEnv())).map((name) => [name, ""]),
 );
@@ -28,14 +28,14 @@ export interface CliRun {
 
 export interface CliOptions {
   cwd?: string;
-  /** Beyond PATH and HOME nothing of this process's environment is handed on. */
+  /** Environment variables; of this process's environment, only PATH and HOME are passed on. */
   env?: Record<string, string>;
   input?: string;
-  /** Called with the process as soon as it runs, to send it signals or to close its pipes. */
+  /** Called with the process as soon as it runs, to send signals or close its pipes. */
   onStart?: (child: ChildProcess) => void;
 }
 
-/** Runs the real command line as a process of its own; resolves when it ended and its pipes are empty. */
+/** Runs the real command line in a separate process; resolves when it has ended and its pipes are empty. */
 export function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliRun> {
   const child = spawn(process.execPath, [programEntry, ...args], {
     cwd: options.cwd ?? process.cwd(),
@@ -44,7 +44,7 @@ export function runCli(args: readonly string[], options: CliOptions = {}): Promi
       PATH: process.env.PATH ?? "",
       HOME: noHome,
       LC_ALL: "C.UTF-8",
-      // The command line tells Node itself, but not before its first files have been stripped of their types.
+      // The command line sets this for Node itself, but only after Node has stripped the types of its first files.
       ...compiledCodeVariable,
       ...options.env,
     },

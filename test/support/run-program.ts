@@ -1,6 +1,6 @@
 import { Writable } from "node:stream";
 import type { CommandIo } from "../../src/cli/command.ts";
-import { complaintLine } from "../../src/cli/complaint.ts";
+import { complaintLine } from "../../src/cli/output.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { environmentDocs } from "../../src/config/variables.ts";
 import { startProcessHere } from "./process-here.ts";
@@ -12,11 +12,11 @@ export interface ProgramRun {
   stderr: string;
 }
 
-// A key in the shell or in .env must never be spent by a test.
+// A test must never spend a key from the shell or from .env.
 for (const { name } of environmentDocs) delete process.env[name];
 Object.assign(process.env, unsetVariables);
 
-/** A pipe that remembers. */
+/** A pipe that keeps its content. */
 function collector() {
   const chunks: Buffer[] = [];
   const stream = new Writable({
@@ -32,8 +32,8 @@ function collector() {
 }
 
 /**
- * Runs a command line within this process, its review too: the quick way for whatever does not depend on the environment, signals or real
- * pipes. `runCli` starts the real thing.
+ * Runs a command line within this process, including its review: faster, for tests that do not depend on the environment, signals or real
+ * pipes. `runCli` starts a real process.
  */
 export async function runHere(
   args: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * The part of SARIF 2.1.0 that the reporter uses, as JSON Schema, with every property that is not of the standard refused.
- * Names, required properties and value sets are those of the standard (sections 3.13, 3.14, 3.20, 3.27 to 3.30, 3.55 to 3.58).
+ * The part of SARIF 2.1.0 that the reporter uses, as JSON Schema; properties outside the standard are refused. Names, required properties
+ * and value sets are those of the standard (sections 3.13, 3.14, 3.20, 3.27 to 3.30, 3.55 to 3.58).
  */
 const strict = (properties: Record<string, unknown>, required: string[] = []) => ({
   type: "object",

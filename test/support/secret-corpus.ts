@@ -10,7 +10,7 @@ interface TrueKind {
   contexts?: string[];
 }
 
-/** A text that holds a secret, and what of it must not stay. */
+/** A text that holds a secret, and the parts that must not remain. */
 export interface Planted {
   kind: string;
   text: string;
@@ -36,7 +36,7 @@ const alphabets: Record<string, string> = {
   base64url: `${upper}${lower}${digits}-_`,
 };
 
-/** Writes out the marks of a form, as the corpus's README describes them. */
+/** Expands the placeholders of a form, as the corpus's README describes them. */
 export function writeOut(form: string, random: () => number): string {
   const pick = (alphabet: string) => alphabet[Math.floor(random() * alphabet.length)]!;
   const some = (alphabet: string, length: number | string) =>
@@ -67,7 +67,7 @@ export function writeOut(form: string, random: () => number): string {
   });
 }
 
-/** Each form of each kind in each of its contexts. */
+/** Every form of each kind in each of its contexts. */
 export function plantedSecrets(seed: number): Planted[] {
   const random = seeded(seed);
   const { contexts, kinds }: { contexts: string[]; kinds: Record<string, TrueKind> } = read("true.json");

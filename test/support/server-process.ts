@@ -4,37 +4,37 @@ import { compiledCodeVariable } from "../../src/process/compile-cache.ts";
 import { programEntry } from "./built-program.ts";
 import { noHome } from "./no-home.ts";
 
-/** A process of the App, started as an operator would. */
+/** A process of the App, started as an operator starts it. */
 export interface ServerProcess extends AsyncDisposable {
-  /** Of its web server; of a worker nothing answers there. */
+  /** Address of the web server; a worker does not answer there. */
   url: string;
   webhookUrl: string;
   process: ChildProcess;
-  /** Everything the process has written so far. */
+  /** All output of the process so far. */
   log(): string;
-  /** Resolves to the exit code after SIGTERM. */
+  /** Sends SIGTERM; resolves to the exit code. */
   stop(): Promise<number | null>;
-  /** SIGKILL; resolves when it is dead. */
+  /** Sends SIGKILL; resolves when the process is dead. */
   kill(): Promise<void>;
 }
 
-/** A program that starts another one, which it is given behind its own arguments. */
+/** A program that starts another one; the other command line follows its own arguments. */
 export interface Sandbox {
   command: readonly [string, ...string[]];
   options: { uid?: number; gid?: number };
 }
 
-/** A start takes half a second of two cores; where many programs share them, that is far more time. */
+/** A start takes half a second on two cores, and far longer if many programs share them. */
 const PATIENCE_MS = 300_000;
 
 /**
- * Starts `hunkwise serve` with nothing of this process's environment but PATH. Resolves when it listens, on a port that it
- * chose itself: with many servers at a time, a port that was free a moment ago may be taken.
+ * Starts `hunkwise serve` with only PATH from this process's environment. Resolves when it listens, on a port that it chose itself: with
+ * many servers at a time, a free port may be taken a moment later.
  */
 export const startServerProcess = (env: Record<string, string>, inside?: Sandbox): Promise<ServerProcess> =>
   startProcess("serve", env, /Listening on port (\d+)/, inside);
 
-/** Starts `hunkwise worker` in the same way. Resolves when it looks for jobs. */
+/** Starts `hunkwise worker` in the same way. Resolves when it polls for jobs. */
 export const startWorkerProcess = (env: Record<string, string>): Promise<ServerProcess> =>
   startProcess("worker", env, /Working with (\d+) jobs/);
 
@@ -52,14 +52,14 @@ async function startProcess(
       HOME: noHome,
       HOST: "127.0.0.1",
       PORT: "0",
-      // The server tells Node itself, but not before its first files have been stripped of their types.
+      // The server sets this for Node itself, but only after Node has stripped the types of its first files.
       ...compiledCodeVariable,
       ...env,
     },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const exited = once(child, "exit");
-  // A test that timed out stops nothing itself.
+  // A test that timed out does not stop its processes.
   const killNow = () => child.kill("SIGKILL");
   process.once("exit", killNow);
   exited.finally(() => process.off("exit", killNow));
@@ -85,14 +85,14 @@ async function startProcess(
   };
 }
 
-/** Resolves with the number that the log's sign tells; rejects with the log when the process ends or stays silent. */
+/** Resolves to the number in the log line that matches `sign`; rejects with the log if the process ends or stays silent. */
 async function ready(child: ChildProcess, sign: RegExp): Promise<{ log(): string; told: number }> {
   const { promise, resolve: tell, reject } = Promise.withResolvers<number>();
   let log = "";
   let isReady = false;
   const note = (chunk: Buffer) => {
     log += chunk.toString("utf8");
-    // A server may write megabytes later on.
+    // A server may write megabytes after that.
     const told = isReady ? undefined : sign.exec(log)?.[1];
     if (told === undefined) return;
     isReady = true;
@@ -100,7 +100,7 @@ async function ready(child: ChildProcess, sign: RegExp): Promise<{ log(): string
   };
   child.stdout?.on("data", note);
   child.stderr?.on("data", note);
-  // When its output is complete, not just when it ended: the reason stands in the last line.
+  // Waits for the complete output, not just for the exit: the last line holds the reason.
   child.once("close", (code) => reject(new Error(`The process ended with ${code}:\n${log}`)));
   const timer = setTimeout(() => {
     child.kill("SIGKILL");

@@ -6,7 +6,7 @@ import { programEntry } from "./built-program.ts";
 import { testGitEnvironment } from "./git-repo.ts";
 import { type CliRun, unsetVariables } from "./run-cli.ts";
 
-/** A `bin` folder below `folder` with the program by the name under which people start it. */
+/** Makes a `bin` folder in `folder` with the program under its usual name. */
 export function installed(folder: string): string {
   const bin = join(folder, "bin");
   mkdirSync(bin, { recursive: true });
@@ -16,7 +16,7 @@ export function installed(folder: string): string {
   return bin;
 }
 
-/** Runs a line as somebody types it, with `bin` first on PATH and nothing on standard input. */
+/** Runs a command line in a shell, with `bin` first on PATH and empty standard input. */
 export function runInShell(
   line: string,
   { bin, cwd, env = {} }: { bin: string; cwd: string; env?: Record<string, string> },

@@ -1,38 +1,41 @@
 import { setImmediate as turn } from "node:timers/promises";
-import type { Clock } from "../../src/github/clock.ts";
+import { vi } from "vitest";
 
-interface Sleeper {
-  due: number;
-  wake: () => void;
-}
-
-/** Not what a test may have put in its place. */
+/** The original `fetch`, which tests may replace. */
 const plainFetch = globalThis.fetch;
 
-/**
- * Time that passes only while all that runs sleeps by it: hours of it take no longer than what happens in them. Requests by its
- * `fetch` take none of it, and stop it while they are under way.
- */
-export class SimulatedTime implements Clock {
-  #now: number;
-  #underway = 0;
-  readonly #sleepers = new Set<Sleeper>();
+/** Tick of the timer in `fetch`, which runs while a connection is open and has no other use. */
+const undiciTickMs = 499;
 
-  constructor(start = Date.now()) {
-    this.#now = start;
+/**
+ * Simulates the time of the whole process (`Date`, `setTimeout`): it passes only while nothing else happens, so hours take no longer than
+ * the work in them. Requests through its `fetch` take no time, and stop the clock while they run. Dispose of it after use.
+ */
+export class SimulatedTime implements Disposable {
+  #underway = 0;
+  readonly #send: typeof fetch;
+
+  /** @param send sends the requests */
+  constructor(start = Date.now(), send: typeof fetch = plainFetch) {
+    const real = globalThis.setTimeout;
+    vi.useFakeTimers({ now: start, toFake: ["Date", "setTimeout", "clearTimeout"] });
+    const fake = globalThis.setTimeout;
+    const either = (callback: () => void, delay?: number, ...rest: []) =>
+      (delay === undiciTickMs ? real : fake)(callback, delay, ...rest);
+    globalThis.setTimeout = either as typeof setTimeout;
+    this.#send = send;
   }
 
-  now = (): number => this.#now;
+  now = (): number => Date.now();
 
   sleep = async (milliseconds: number, signal?: AbortSignal): Promise<void> => {
     signal?.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const sleeper = { due: this.#now + milliseconds, wake: resolve };
+    const timer = setTimeout(resolve, milliseconds);
     const abort = () => reject(signal?.reason);
-    this.#sleepers.add(sleeper);
     signal?.addEventListener("abort", abort, { once: true });
     await promise.finally(() => {
-      this.#sleepers.delete(sleeper);
+      clearTimeout(timer);
       signal?.removeEventListener("abort", abort);
     });
   };
@@ -40,7 +43,7 @@ export class SimulatedTime implements Clock {
   fetch: typeof fetch = async (input, init) => {
     this.#underway++;
     try {
-      const response = await plainFetch(input, init);
+      const response = await this.#send(input, init);
       const { status, statusText, headers } = response;
       const body = [204, 205, 304].includes(status) ? null : await response.arrayBuffer();
       return new Response(body, { status, statusText, headers });
@@ -49,26 +52,26 @@ export class SimulatedTime implements Clock {
     }
   };
 
-  /** Lets time pass from one sleeper's end to the next until the work is done. */
+  /** Advances time from timer to timer until the work is done. */
   async run<T>(work: Promise<T>): Promise<T> {
+    await this.runUntil(work);
+    return work;
+  }
+
+  /** Advances time until `end` settles in any way; work continues beside it. */
+  async runUntil(end: Promise<unknown>): Promise<void> {
     let isDone = false;
     const done = () => {
       isDone = true;
     };
-    work.then(done, done);
-    for (let idle = 0; !isDone; ) {
-      await turn();
-      await turn();
-      if (isDone || this.#underway > 0) continue;
-      const due = Math.min(...[...this.#sleepers].map((sleeper) => sleeper.due));
-      if (due !== Number.POSITIVE_INFINITY) this.#wake(due);
-      else if (++idle > 10_000) throw new Error("Nobody sleeps, and nothing happens");
+    end.then(done, done);
+    while (!isDone) {
+      for (let turns = 0; turns < 4; turns++) await turn();
+      if (!isDone && this.#underway === 0 && vi.getTimerCount() > 0) vi.advanceTimersToNextTimer();
     }
-    return work;
   }
 
-  #wake(due: number): void {
-    this.#now = Math.max(this.#now, due);
-    for (const sleeper of [...this.#sleepers]) if (sleeper.due <= this.#now) sleeper.wake();
+  [Symbol.dispose](): void {
+    vi.useRealTimers();
   }
 }

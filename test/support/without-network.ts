@@ -5,7 +5,7 @@ import { unsetVariables } from "./run-cli.ts";
 
 const wall = ["bwrap", "--dev-bind", "/", "/", "--unshare-user", "--unshare-net", "--die-with-parent", "--"];
 
-/** Why this machine can run nothing without a network; null where it can. */
+/** The reason why this machine cannot run programs without a network; null if it can. */
 export function whyNoWall(): string | null {
   const [program = "", ...args] = wall;
   const { status, error, stderr } = spawnSync(program, [...args, "true"], { encoding: "utf8" });
@@ -13,7 +13,7 @@ export function whyNoWall(): string | null {
   return error ? "bubblewrap is not installed" : `bubblewrap cannot run here: ${stderr.trim()}`;
 }
 
-/** Runs the command line where there is no network at all, not even a loopback that is up. */
+/** Runs the command line without any network, not even a working loopback. */
 export function runWithoutNetwork(cli: readonly string[], env: Record<string, string> = {}) {
   const [program = "", ...args] = wall;
   const { status, stdout, stderr } = spawnSync(program, [...args, process.execPath, programEntry, ...cli], {

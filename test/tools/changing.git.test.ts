@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { openLocalRange } from "../../src/git/local-range.ts";
 import { openObjects } from "../../src/git/object-workspace.ts";
 import { openOverlay } from "../../src/git/overlay-workspace.ts";
+import { openLocalRange } from "../../src/git/range.ts";
 import type { EditableWorkspace, Workspace } from "../../src/git/workspace.ts";
 import { GitRepo, gitPath } from "../support/git-repo.ts";
 import { toolsOn } from "./context.ts";

@@ -1,12 +1,10 @@
 import { createPrivacy } from "../../src/diff/filter.ts";
-import type { CheckoutPlace } from "../../src/git/checkout-place.ts";
-import { openLocalRange } from "../../src/git/local-range.ts";
 import { openWorkspace } from "../../src/git/object-workspace.ts";
-import type { Workspace } from "../../src/git/workspace.ts";
+import { openLocalRange } from "../../src/git/range.ts";
+import type { CheckoutPlace, Workspace } from "../../src/git/workspace.ts";
 import { createDiffSource } from "../../src/tools/diff-source.ts";
 import { changingTools, readingTools, reportingTools } from "../../src/tools/index.ts";
-import { createRegistry } from "../../src/tools/registry.ts";
-import type { ToolRun } from "../../src/tools/run-tool.ts";
+import { createRegistry, type ToolRun } from "../../src/tools/run-tool.ts";
 import type { EditPort, ReportedFinding, ReportPort, ToolContext } from "../../src/tools/tool.ts";
 import { type GitRepo, gitPath } from "../support/git-repo.ts";
 

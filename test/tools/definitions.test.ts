@@ -8,7 +8,7 @@ import {
   readingTools,
   reportingTools,
 } from "../../src/tools/index.ts";
-import { parseArguments } from "../../src/tools/parse-arguments.ts";
+import { parseArguments } from "../../src/tools/run-tool.ts";
 import { toDefinition } from "../../src/tools/to-openai.ts";
 
 const tools = [...readingTools, ...reportingTools];

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { FileChange } from "../../src/tools/changed-files.ts";
 import type { FileDiffOutput } from "../../src/tools/diff-file.ts";
 import type { FileContent } from "../../src/tools/read-file-part.ts";
-import type { FileCount, SearchMatch } from "../../src/tools/search-input.ts";
+import type { FileCount, SearchMatch } from "../../src/tools/search-in-files.ts";
 import type { GitRepo } from "../support/git-repo.ts";
 import { buildRepository, type HostileRepository } from "../support/hostile-repository.ts";
 import { repositorySpec } from "../support/repo-arbitrary.ts";

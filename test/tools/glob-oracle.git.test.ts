@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { createPathMatcher } from "../../src/diff/path-matcher.ts";
+import { createPathMatcher } from "../../src/diff/paths.ts";
 import { anyPath, anyPattern } from "../diff/any-pattern.ts";
 import { GitRepo } from "../support/git-repo.ts";
 

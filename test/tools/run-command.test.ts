@@ -1,10 +1,8 @@
 import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
-import { allowedCommand } from "../../src/tools/allowed-command.ts";
-import { parseArguments } from "../../src/tools/parse-arguments.ts";
-import { runCommand } from "../../src/tools/run-command.ts";
-import { runTool } from "../../src/tools/run-tool.ts";
+import { allowedCommand, runCommand } from "../../src/tools/run-command.ts";
+import { parseArguments, runTool } from "../../src/tools/run-tool.ts";
 import { toDefinition } from "../../src/tools/to-openai.ts";
 import {
   type CommandEnd,

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { AppError } from "../../src/errors.ts";
-import { createRegistry } from "../../src/tools/registry.ts";
-import { type RunToolOptions, runTool } from "../../src/tools/run-tool.ts";
+import { createRegistry, type RunToolOptions, runTool } from "../../src/tools/run-tool.ts";
 import {
   type AnyTool,
   defineTool,

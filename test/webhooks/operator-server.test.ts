@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { createMetrics } from "../../src/metrics/prometheus.ts";
+import { createMetrics } from "../../src/metrics/metrics.ts";
 import { createHealth } from "../../src/webhooks/health.ts";
 import type { RunningServer } from "../../src/webhooks/http.ts";
-import { startOperatorServer } from "../../src/webhooks/operator-server.ts";
+import { startOperatorServer } from "../../src/webhooks/server.ts";
 import { logBook } from "./support.ts";
 
 const { log } = logBook();

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { type Env, readEnv } from "../../src/config/env.ts";
 import type { RawEnv } from "../../src/config/variables.ts";
 import { createLogger, type Logger } from "../../src/logger.ts";
-import { openSqliteStores } from "../../src/queue/open-stores.ts";
+import { openSqliteStores } from "../../src/queue/stores.ts";
 import { type ServerOptions, startServer } from "../../src/webhooks/server.ts";
 
 export const webhookSecret = "a-secret-for-tests-alone";

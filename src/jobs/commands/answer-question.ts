@@ -1,67 +1,74 @@
-import type { StopReason } from "../../agent/events.ts";
-import type { TrajectoryEntry } from "../../agent/trajectory.ts";
+import type { StopReason, TrajectoryEntry } from "../../agent/trajectory.ts";
 import type { RepoConfig } from "../../config/repo-config.ts";
 import { createPrivacy } from "../../diff/filter.ts";
 import { AppError, publicLine } from "../../errors.ts";
 import type { PullRequest } from "../../github/pull-request-api.ts";
 import { eachRole, factsOf, type Models } from "../../llm/model.ts";
-import { runAnswerProcess } from "../../process/run-answer-process.ts";
-import { maxAttempts, type Outcome } from "../../queue/job.ts";
-import { modelAnswer } from "../../reporters/render-answer.ts";
-import { untrustedLine } from "../../reporters/render-untrusted.ts";
+import { runAnswerProcess } from "../../process/run-review-process.ts";
+import { modelAnswer } from "../../publish/answers.ts";
+import { type JobOutcome, maxAttempts } from "../../queue/job.ts";
+import { untrustedLine } from "../../reporters/safe-markdown.ts";
 import { AnswerInput, AnswerResult, type AskedThread } from "../../review/answer/answer-input.ts";
-import { publicFault } from "../../review/model-fault.ts";
 import type { Limits } from "../../review/review-input.ts";
-import { recordedMasks, recordedTurns } from "../attempts.ts";
-import { withinDay } from "../day-budget.ts";
+import { publicModelError } from "../../review/review-result.ts";
+import { pinPromptContext, recordedMasks, recordedTurns, recordStart } from "../attempts.ts";
+import { withinDay } from "../budgets.ts";
 import { loadConfig, withFolders } from "../load-config.ts";
-import { recordStart } from "../record-start.ts";
-import { toldOnce } from "../told.ts";
-import { watchModels } from "../watched-model.ts";
-import { type Asked, answered, react, say, whySilent } from "./asked.ts";
-import { budgetOf, limitsWithin, logProgress, ownThreads } from "./model-work.ts";
-import { askedThread } from "./question-thread.ts";
+import { dayBudgetOf, limitsWithin, logProgress, watchModels } from "../model-run.ts";
+import {
+  answered,
+  askedThread,
+  type CommandContext,
+  ownThreads,
+  react,
+  say,
+  whySilent,
+} from "./command-context.ts";
 
-/** Of one answer, within what the repository allows for a review. */
+/** Limits of one answer, within the repository's limits for a review. */
 const most = { turns: 20, tokens: 300_000, milliseconds: 5 * 60_000 };
 
 /**
- * Answers a question about the change by a model that reads the head with tools, below the question. What the model said is
- * recorded before it is posted, so that another attempt pays for nothing.
+ * Answers a question about the change, below the question, with a model that reads the head with tools. The model's answer is recorded
+ * before it is posted, so another attempt pays nothing.
  */
-export async function answerQuestion(asked: Asked, question: string): Promise<Outcome> {
-  const { deps, tools } = asked;
-  const silent = await whySilent(asked);
+export async function answerQuestion(context: CommandContext, question: string): Promise<JobOutcome> {
+  const { deps, tools } = context;
+  const silent = await whySilent(context);
   if (silent !== null) return { kind: "done", reason: silent };
-  await react(asked);
-  if (deps.models === null) return answered(asked, NO_MODEL, "there is no model to ask");
+  await react(context);
+  if (deps.models === null) return answered(context, NO_MODEL, "there is no model to ask");
   const recorded = await tools.recorded();
   const known = recordedAnswer(recorded);
-  if (known) return post(asked, known.answer, known.head);
+  if (known) return post(context, known.answer, known.head);
   try {
-    return await askModel({ asked, question, recorded, models: deps.models });
+    return await askModel({ context, question, recorded, models: deps.models });
   } catch (error) {
     const isTold =
       error instanceof AppError && (error.code === "budget_spent" || error.code === "config_invalid");
     if (!isTold) throw error;
-    return answered(asked, `I cannot answer this: ${untrustedLine(publicLine(error), 600)}.`, error.message);
+    return answered(
+      context,
+      `I cannot answer this: ${untrustedLine(publicLine(error), 600)}.`,
+      error.message,
+    );
   }
 }
 
 const NO_MODEL = "I cannot answer this: no model is configured here, only the built-in analyzers.";
 
 interface Question {
-  asked: Asked;
+  context: CommandContext;
   question: string;
   recorded: readonly TrajectoryEntry[];
   models: Models;
 }
 
-async function askModel({ asked, question, recorded, models }: Question): Promise<Outcome> {
-  const { api, deps, tools, job } = asked;
+async function askModel({ context, question, recorded, models }: Question): Promise<JobOutcome> {
+  const { api, deps, tools, job } = context;
   const pull = await api.pull();
   const config = await loadConfig({ api, pull, repository: job.task.repository }, deps, tools.signal);
-  const budget = budgetOf(asked, config);
+  const budget = dayBudgetOf(job.task, config, deps);
   const turns = recordedTurns(recorded, pull.headSha);
   await tools.record({ kind: "began", head: pull.headSha });
   if (turns.length === 0) await budget.require();
@@ -69,15 +76,15 @@ async function askModel({ asked, question, recorded, models }: Question): Promis
   const watched = watchModels(eachRole(models, (model) => budget.meter(model)));
   const limits = async () => withinDay(limitsWithin(most, config), await budget.left(), turns);
   const prepared = { pull, question, rootConfig: config, limits, models: watched.models, recorded, turns };
-  const answer = await readAndAnswer(asked, prepared);
-  if (answer === null) return answered(asked, WITHHELD, "it is about a private file");
+  const answer = await readAndAnswer(context, prepared);
+  if (answer === null) return answered(context, WITHHELD, "it is about a private file");
   if (answer.text !== null) {
     await tools.record({ kind: "result", head: pull.headSha, base: pull.baseSha, result: answer });
-    return post(asked, answer, pull.headSha);
+    return post(context, answer, pull.headSha);
   }
   const fault = watched.lastFault();
   if (fault?.retryable && job.attempt < maxAttempts) throw fault;
-  return answered(asked, noAnswer(answer.stop_reason, fault), "there is no answer");
+  return answered(context, noAnswer(answer.stop_reason, fault), "there is no answer");
 }
 
 const WITHHELD =
@@ -95,12 +102,12 @@ interface Prepared {
 
 const Told = AnswerInput.pick({ pull: true, thread: true, limits: true });
 
-/** Null where what was asked about is withheld from every model. */
+/** Null if the subject of the question is withheld from every model. */
 async function readAndAnswer(
-  asked: Asked,
+  context: CommandContext,
   { pull, question, rootConfig, limits, models, recorded, turns }: Prepared,
 ): Promise<AnswerResult | null> {
-  const { job, deps, by, tools } = asked;
+  const { job, deps, by, tools } = context;
   const { signal, record } = tools;
   const { number, title, body, headSha: head, baseSha: base, baseRef } = pull;
   const { repository } = job.task;
@@ -108,8 +115,8 @@ async function readAndAnswer(
   try {
     const config = await withFolders(rootConfig, checkout.place);
     const about = { head, base, after: null, private: [...config.paths.private] };
-    const told = await toldOnce({ about, shape: Told, recorded, turns }, tools, async () => ({
-      ...{ pull: { number, title, body }, thread: await threadOf(asked), limits: await limits() },
+    const told = await pinPromptContext({ about, shape: Told, recorded, turns }, tools, async () => ({
+      ...{ pull: { number, title, body }, thread: await threadOf(context), limits: await limits() },
     }));
     if (told.thread && createPrivacy(config.paths.private)(told.thread.path)) return null;
     const input: AnswerInput = {
@@ -124,15 +131,15 @@ async function readAndAnswer(
       trajectory: { append: record },
       replay: turns,
       masks: recordedMasks(recorded),
-      onProgress: (event) => logProgress(event, asked),
+      onProgress: (event) => logProgress(event, job, deps.log),
     });
   } finally {
     await checkout.release();
   }
 }
 
-async function threadOf(asked: Asked): Promise<AskedThread | null> {
-  return asked.comment.thread === null ? null : askedThread(await ownThreads(asked), asked);
+async function threadOf(context: CommandContext): Promise<AskedThread | null> {
+  return context.comment.thread === null ? null : askedThread(await ownThreads(context), context);
 }
 
 const limits: Partial<Record<StopReason, string>> = {
@@ -143,11 +150,11 @@ const limits: Partial<Record<StopReason, string>> = {
 };
 
 function noAnswer(reason: StopReason, fault: AppError | undefined): string {
-  if (fault) return `I cannot answer this. ${publicFault(fault)}`;
+  if (fault) return `I cannot answer this. ${publicModelError(fault)}`;
   return `I cannot answer this: ${limits[reason] ?? "the model gave no answer"}.`;
 }
 
-/** What an attempt before came to, and could not post. */
+/** The recorded answer that an earlier attempt could not post. */
 function recordedAnswer(
   recorded: readonly TrajectoryEntry[],
 ): { answer: AnswerResult; head: string } | undefined {
@@ -156,7 +163,7 @@ function recordedAnswer(
   return last && data ? { answer: data, head: last.head } : undefined;
 }
 
-async function post(asked: Asked, answer: AnswerResult, head: string): Promise<Outcome> {
-  if (answer.text !== null) await say(asked, modelAnswer(answer, answer.text, head));
+async function post(context: CommandContext, answer: AnswerResult, head: string): Promise<JobOutcome> {
+  if (answer.text !== null) await say(context, modelAnswer(answer, answer.text, head));
   return { kind: "done", reason: "answered" };
 }

@@ -1,22 +1,22 @@
 import { AppError, publicLine } from "../../errors.ts";
-import type { Outcome, ReviewTask } from "../../queue/job.ts";
+import { renderDryRun } from "../../publish/answers.ts";
+import { currentLedger } from "../../publish/existing.ts";
+import type { JobOutcome, ReviewTask } from "../../queue/job.ts";
 import type { JobTools } from "../../queue/run-job.ts";
-import { currentLedger } from "../../reporters/current-ledger.ts";
-import { renderDryRun } from "../../reporters/render-dry-run.ts";
-import { untrustedLine } from "../../reporters/render-untrusted.ts";
+import { untrustedLine } from "../../reporters/safe-markdown.ts";
 import type { JobDependencies } from "../job-dependencies.ts";
 import { loadConfig, orRefused } from "../load-config.ts";
 import { type ReviewJob, reviewUnseen } from "../review-and-publish.ts";
-import { type Asked, answered, isAnswered, mayWrite, react, say } from "./asked.ts";
+import { answered, type CommandContext, isAnswered, mayWrite, react, say } from "./command-context.ts";
 
-/** Reviews the whole change and shows in one comment what that would have posted: no review, no summary, no check run. */
-export async function dryRun(job: ReviewJob, tools: JobTools, deps: JobDependencies): Promise<Outcome> {
-  const asked = await dryRunIn(job, tools, deps);
-  if (asked === null) return { kind: "skipped", reason: "nobody asked for it" };
-  if (!(await mayWrite(asked))) return { kind: "skipped", reason: `${asked.by} has no write access` };
-  await react(asked);
-  if (await isAnswered(asked)) return { kind: "done", reason: "it was answered already" };
-  const { api } = asked;
+/** Reviews the whole change and shows the result in one comment, without a review, a summary or a check run. */
+export async function dryRun(job: ReviewJob, tools: JobTools, deps: JobDependencies): Promise<JobOutcome> {
+  const context = await dryRunContext(job, tools, deps);
+  if (context === null) return { kind: "skipped", reason: "nobody asked for it" };
+  if (!(await mayWrite(context))) return { kind: "skipped", reason: `${context.by} has no write access` };
+  await react(context);
+  if (await isAnswered(context)) return { kind: "done", reason: "it was answered already" };
+  const { api } = context;
   const pull = await api.pull();
   if (pull.state === "closed") return { kind: "skipped", reason: "the pull request is closed" };
   try {
@@ -33,20 +33,20 @@ export async function dryRun(job: ReviewJob, tools: JobTools, deps: JobDependenc
       recorded: await tools.recorded(),
     };
     const result = await reviewUnseen(subject, tools, deps);
-    await say(asked, (maxBytes) => renderDryRun(result, maxBytes));
+    await say(context, (maxBytes) => renderDryRun(result, maxBytes));
     return { kind: "done", reason: `${result.findings.length} would be posted` };
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== "budget_spent") throw error;
-    return answered(asked, `Not reviewed: ${untrustedLine(publicLine(error), 600)}.`, error.message);
+    return answered(context, `Not reviewed: ${untrustedLine(publicLine(error), 600)}.`, error.message);
   }
 }
 
-/** Null for one that no person asked for in a comment. */
-export async function dryRunIn(
+/** Null for a dry run that no person asked for in a comment. */
+export async function dryRunContext(
   job: ReviewJob,
   tools: JobTools,
   deps: JobDependencies,
-): Promise<Asked<ReviewTask> | null> {
+): Promise<CommandContext<ReviewTask> | null> {
   const { repository, pull, commentId, thread, requestedBy } = job.task;
   if (commentId === null || requestedBy === null) return null;
   const api = await deps.github.pull(repository, pull, tools.signal);

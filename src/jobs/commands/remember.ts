@@ -1,40 +1,142 @@
+import { isDeepStrictEqual } from "node:util";
+import { isMap, isScalar, isSeq, LineCounter, type ParsedNode, parseDocument, stringify } from "yaml";
 import { loadRepoConfig } from "../../config/load-config.ts";
+import { parseRepoConfig } from "../../config/parse-config.ts";
+import type { RepoConfig } from "../../config/repo-config.ts";
 import { AppError, publicLine } from "../../errors.ts";
 import type { PullRequest } from "../../github/pull-request-api.ts";
-import type { Outcome } from "../../queue/job.ts";
+import { publicPlain, publicText } from "../../publish/public-text.ts";
+import type { JobOutcome } from "../../queue/job.ts";
 import { plural } from "../../reporters/outcome.ts";
-import { publicPlain, publicText } from "../../reporters/public-text.ts";
-import { untrustedCode, untrustedFence, untrustedLine } from "../../reporters/render-untrusted.ts";
+import { untrustedCode, untrustedFence, untrustedLine } from "../../reporters/safe-markdown.ts";
 import { cutAtLine } from "../../text/cut.ts";
-import { inertMessage } from "../../text/inert-message.ts";
-import { addRule } from "./add-rule.ts";
-import { type Asked, answered, isAnswered, pageOf, requireOurs } from "./asked.ts";
-import { patchOf } from "./patch.ts";
+import { inertMessage } from "../../text/inert-text.ts";
+import { answered, type CommandContext, pageOf, requireOurs } from "./command-context.ts";
 
-/** Characters. A rule is a sentence or two; who wants more writes a guideline file. */
+/** The new text of the file, or the reason why there is none, for the person who asked. */
+type AddedRule = { ok: true; text: string } | { ok: false; reason: string };
+
+type Instruction = RepoConfig["instructions"][number];
+
+/**
+ * Adds a rule for all files to the text of a configuration; null for a file that does not exist yet. Inserts lines, which keeps people's
+ * comments and layout; rewrites the file only if the form of the list allows no insertion (`[...]`). Rejects a result that says anything
+ * other than the old configuration and the rule.
+ */
+export function addRule(text: string | null, rule: string): AddedRule {
+  const before = parseRepoConfig(text ?? "");
+  if (!before.ok)
+    return { ok: false, reason: "the configuration is broken, which `hunkwise config check` explains" };
+  const isThere = before.config.instructions.some((one) => one.path === "**" && sameWords(one.text, rule));
+  if (isThere) return { ok: false, reason: "the configuration has this rule already" };
+  const one: Instruction = { path: "**", text: rule };
+  for (const made of [inserted(text ?? "", one), rewritten(text ?? "", one)]) {
+    if (made !== null && saysBoth(before.config, made, one)) return { ok: true, text: made };
+  }
+  return { ok: false, reason: "the configuration does not take it: its `instructions` must be a list" };
+}
+
+const sameWords = (a: string, b: string) => a.replace(/\s+/g, " ").trim() === b.replace(/\s+/g, " ").trim();
+
+/** Whether a text is the same configuration with one more rule. */
+function saysBoth(before: RepoConfig, text: string, rule: Instruction): boolean {
+  const parsed = parseRepoConfig(text);
+  const wanted = { ...before, instructions: [...before.instructions, rule] };
+  return parsed.ok && isDeepStrictEqual(parsed.config, wanted);
+}
+
+/** Puts the rule's lines after those of the list, or at the end of a file without a list; null if they cannot go there. */
+function inserted(text: string, rule: Instruction): string | null {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, logLevel: "silent" });
+  const ended = text === "" || text.endsWith("\n") ? text : `${text}\n`;
+  const { contents } = document;
+  if (contents === null || (isScalar(contents) && contents.value === null)) return ended + listOf(rule);
+  if (!isMap<ParsedNode, ParsedNode | null>(contents) || contents.flow) return null;
+  const pair = contents.items.find(({ key }) => isScalar(key) && key.value === "instructions");
+  if (pair === undefined) return ended + listOf(rule);
+  const list = pair.value;
+  if (!isSeq(list) || list.flow || list.range == null) return null;
+  const column = lines.linePos(list.range[0]).col - 1;
+  const at = ended.slice(0, list.range[1]).trimEnd().length;
+  const line = ended.indexOf("\n", at) + 1;
+  return ended.slice(0, line) + indented(itemOf(rule), column) + ended.slice(line);
+}
+
+const itemOf = (rule: Instruction) => stringify([rule], { lineWidth: 0 });
+const listOf = (rule: Instruction) => `instructions:\n${indented(itemOf(rule), 2)}`;
+const indented = (text: string, columns: number) => text.replace(/^(?=.)/gm, " ".repeat(columns));
+
+function rewritten(text: string, rule: Instruction): string | null {
+  const document = parseDocument(text, { logLevel: "silent" });
+  try {
+    const list = document.get("instructions");
+    if (list == null) document.set("instructions", document.createNode([rule]));
+    else document.addIn(["instructions"], document.createNode(rule));
+    return document.toString({ lineWidth: 0 });
+  } catch {
+    // The value is not a list, or the file is broken.
+    return null;
+  }
+}
+
+/** Unchanged lines around a change, as git shows them. */
+const CONTEXT = 3;
+
+/** The single change between two texts of a file as a unified diff that git accepts. Each text ends with a line feed or is empty. */
+export function patchOf(path: string, before: string | null, after: string): string {
+  const [old, now] = [linesOf(before ?? ""), linesOf(after)];
+  const shared = Math.min(old.length, now.length);
+  let head = 0;
+  while (head < shared && old[head] === now[head]) head += 1;
+  let tail = 0;
+  while (tail < shared - head && old.at(-1 - tail) === now.at(-1 - tail)) tail += 1;
+  const start = Math.max(0, head - CONTEXT);
+  const [oldEnd, newEnd] = [old.length - tail, now.length - tail];
+  const behind = old.slice(oldEnd, oldEnd + CONTEXT);
+  const lines = [
+    ...old.slice(start, head).map((line) => ` ${line}`),
+    ...old.slice(head, oldEnd).map((line) => `-${line}`),
+    ...now.slice(head, newEnd).map((line) => `+${line}`),
+    ...behind.map((line) => ` ${line}`),
+  ];
+  const range = (end: number) => {
+    const count = end + behind.length - start;
+    return `${count === 0 ? start : start + 1},${count}`;
+  };
+  const from = before === null ? "/dev/null" : `a/${path}`;
+  return [`--- ${from}`, `+++ b/${path}`, `@@ -${range(oldEnd)} +${range(newEnd)} @@`, ...lines, ""].join(
+    "\n",
+  );
+}
+
+function linesOf(text: string): string[] {
+  return text === "" ? [] : text.replace(/\n$/, "").split("\n");
+}
+
+/** Characters. A rule is a sentence or two; longer rules belong in a guideline file. */
 const LONGEST = 500;
-/** GitHub takes no longer comment than 65,536 characters. */
+/** GitHub rejects comments longer than 65,536 characters. */
 const MOST_PATCH_BYTES = 50_000;
 const NEW_FILE = ".github/hunkwise.yml";
 
 /**
- * Proposes a rule for later reviews by a pull request to the configuration, or shows the patch where we may not write. Nothing
- * holds before somebody has merged it.
+ * Proposes a rule for later reviews in a pull request that changes the configuration, or shows the patch if we may not write. The rule has
+ * no effect until someone merges it.
  */
-export async function remember(asked: Asked, text: string): Promise<Outcome> {
-  const { api } = asked;
-  if (await isAnswered(asked)) return { kind: "done", reason: "it was answered already" };
+export async function remember(context: CommandContext, text: string): Promise<JobOutcome> {
+  const { api } = context;
   const rule = text.replace(/\r\n?/g, "\n").trim();
   if (rule.length > LONGEST)
     return answered(
-      asked,
+      context,
       `A rule has at most ${LONGEST} characters, and this one has ${rule.length}.`,
       "it is too long",
     );
   const pull = await api.pull();
-  const proposal = await proposalFor(asked, pull, rule);
-  if ("refused" in proposal) return answered(asked, proposal.refused, "it cannot be added");
-  return propose(asked, pull, proposal);
+  const proposal = await proposalFor(context, pull, rule);
+  if ("refused" in proposal) return answered(context, proposal.refused, "it cannot be added");
+  return propose(context, pull, proposal);
 }
 
 interface Proposal {
@@ -44,9 +146,9 @@ interface Proposal {
   rule: string;
 }
 
-/** The file of the branch that the pull request is to be merged into: that one's configuration holds for it. */
+/** The configuration file of the target branch, which applies to the pull request. */
 async function proposalFor(
-  { api, deps, job, tools }: Asked,
+  { api, deps, job, tools }: CommandContext,
   { baseRef }: PullRequest,
   rule: string,
 ): Promise<Proposal | { refused: string }> {
@@ -59,7 +161,7 @@ async function proposalFor(
   const organization = await deps.github.organization(job.task.repository, tools.signal);
   try {
     const { path, inherited } = await loadRepoConfig(read, organization);
-    // A file of its own would take the place of the organisation's, with all that stands in it.
+    // A file here would replace the organisation's file with everything in it.
     if (inherited) return { refused: INHERITED };
     const file = path ?? NEW_FILE;
     const before = texts.get(file) ?? null;
@@ -75,10 +177,14 @@ async function proposalFor(
 const INHERITED =
   "Not added: the configuration of this repository is its organisation's, which a file here would take the place of. Add the rule there, below `instructions`, or begin a file here with what is to hold from it.";
 
-async function propose(asked: Asked, { baseRef }: PullRequest, proposal: Proposal): Promise<Outcome> {
-  const { deps, job, tools, comment, by } = asked;
+async function propose(
+  context: CommandContext,
+  { baseRef }: PullRequest,
+  proposal: Proposal,
+): Promise<JobOutcome> {
+  const { deps, job, tools, comment, by } = context;
   const { path, after, rule } = proposal;
-  await requireOurs(asked);
+  await requireOurs(context);
   // The ids of the two kinds of comments may coincide.
   const asking = comment.thread === null ? `${comment.id}` : `review-${comment.id}`;
   try {
@@ -90,15 +196,15 @@ async function propose(asked: Asked, { baseRef }: PullRequest, proposal: Proposa
       title: publicPlain("Remember a rule for reviews"),
       body: publicText(
         [
-          `${untrustedCode(by)} asked for this rule in [a comment](${linkOf(asked)}). Once this is merged, reviews of pull requests into ${inertMessage(untrustedCode(baseRef))} are told of it:`,
+          `${untrustedCode(by)} asked for this rule in [a comment](${linkOf(context)}). Once this is merged, reviews of pull requests into ${inertMessage(untrustedCode(baseRef))} are told of it:`,
           inertMessage(untrustedFence(rule)),
         ].join("\n\n"),
       ),
     });
-    return answered(asked, `Proposed in ${page}. The rule holds once that is merged.`, "proposed");
+    return answered(context, `Proposed in ${page}. The rule holds once that is merged.`, "proposed");
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== "github_forbidden") throw error;
-    return answered(asked, patchAnswer(proposal), "shown as a patch: it may not write");
+    return answered(context, patchAnswer(proposal), "shown as a patch: it may not write");
   }
 }
 
@@ -111,8 +217,8 @@ function patchAnswer({ path, before, after }: Proposal): string {
   ].join("\n\n");
 }
 
-/** Comments on lines have a page of another name. */
-function linkOf(asked: Asked): string {
-  const page = pageOf(asked);
-  return asked.comment.thread === null ? page : page.replace("#issuecomment-", "#discussion_r");
+/** Comments on lines have another URL fragment. */
+function linkOf(context: CommandContext): string {
+  const page = pageOf(context);
+  return context.comment.thread === null ? page : page.replace("#issuecomment-", "#discussion_r");
 }

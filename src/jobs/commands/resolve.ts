@@ -1,52 +1,50 @@
 import { errorLine } from "../../errors.ts";
-import { isStanding, type Ledger, type LedgerEntry } from "../../ledger/entry.ts";
+import { isOpenFinding, type Ledger, type PostedFinding } from "../../ledger/entry.ts";
 import { formatMarker, parseMarker } from "../../ledger/marker.ts";
-import type { Outcome } from "../../queue/job.ts";
+import { currentLedger } from "../../publish/existing.ts";
+import { postOnce } from "../../publish/post-once.ts";
+import { publicText } from "../../publish/public-text.ts";
+import type { JobOutcome } from "../../queue/job.ts";
 import { jobFields } from "../../queue/run-job.ts";
-import { currentLedger } from "../../reporters/current-ledger.ts";
 import { plural } from "../../reporters/outcome.ts";
-import { postOnce } from "../../reporters/post-once.ts";
-import { publicText } from "../../reporters/public-text.ts";
-import { untrustedCode } from "../../reporters/render-untrusted.ts";
+import { untrustedCode } from "../../reporters/safe-markdown.ts";
 import { isRefusal } from "../attempts.ts";
-import { type Asked, answered, isAnswered, requireOurs, reviewAfter, say } from "./asked.ts";
+import { answered, type CommandContext, requireOurs, reviewAfter, say } from "./command-context.ts";
 
-/** GitHub takes about one comment a second: more would hold up everything else of the repository for minutes. */
+/** GitHub accepts about one comment a second: more would delay everything else of the repository for minutes. */
 const MOST = 100;
 
 /**
- * Dismisses the finding in whose thread it was asked for; in the conversation, all that stand. Each is told in its own thread,
- * which makes it so, and resolved where we may. Then a review follows, for the summary and the check run.
+ * Dismisses the finding of the thread with the command; in the conversation, all open ones. Answers in each finding's thread, which makes
+ * the dismissal count, and resolves the thread if we may. Then a review follows, for the summary and the check run.
  */
-export async function resolve(asked: Asked): Promise<Outcome> {
-  const { api, comment } = asked;
-  // A delivery that came twice must not dismiss what was found since.
-  if (await isAnswered(asked)) return reviewAfter(asked);
+export async function resolve(context: CommandContext): Promise<JobOutcome> {
+  const { api, comment } = context;
   const ledger = await currentLedger(api);
   const wanted = ledger.entries.filter((one) => isWanted(one, comment.thread));
   if (comment.thread !== null && wanted.length === 0)
-    return answered(asked, "No finding of mine began this thread.", "there is no finding in the thread");
-  const standing = wanted.filter(isStanding).slice(0, MOST);
-  const dismissed: LedgerEntry[] = [];
-  for (const entry of standing) if (await dismiss(entry, asked)) dismissed.push(entry);
-  const unresolved = await resolveThreads([...dismissed, ...wanted.filter(isHalfDone)], asked);
-  const left = wanted.filter(isStanding).length - dismissed.length;
-  if (comment.thread === null) await say(asked, summary(dismissed.length, left, unresolved, ledger));
-  return reviewAfter(asked);
+    return answered(context, "No finding of mine began this thread.", "there is no finding in the thread");
+  const standing = wanted.filter(isOpenFinding).slice(0, MOST);
+  const dismissed: PostedFinding[] = [];
+  for (const entry of standing) if (await dismiss(entry, context)) dismissed.push(entry);
+  const unresolved = await resolveThreads([...dismissed, ...wanted.filter(isHalfDone)], context);
+  const left = wanted.filter(isOpenFinding).length - dismissed.length;
+  if (comment.thread === null) await say(context, summary(dismissed.length, left, unresolved, ledger));
+  return reviewAfter(context);
 }
 
-const isWanted = ({ comment, state, dismissal }: LedgerEntry, thread: number | null) =>
+const isWanted = ({ comment, state, dismissal }: PostedFinding, thread: number | null) =>
   comment !== null &&
-  (thread === null ? isStanding({ state }) || dismissal?.how === "command" : comment === thread);
+  (thread === null ? isOpenFinding({ state }) || dismissal?.how === "command" : comment === thread);
 
-/** Told of in an attempt that ended before the thread was resolved. */
-const isHalfDone = ({ dismissal, resolved }: LedgerEntry) => dismissal?.how === "command" && !resolved;
+/** Answered in an attempt that ended before it resolved the thread. */
+const isHalfDone = ({ dismissal, resolved }: PostedFinding) => dismissal?.how === "command" && !resolved;
 
-/** Whether it was told of; not where GitHub takes no answer. */
-async function dismiss({ comment }: LedgerEntry, asked: Asked): Promise<boolean> {
+/** Whether the answer was posted; false if GitHub refuses it. */
+async function dismiss({ comment }: PostedFinding, context: CommandContext): Promise<boolean> {
   if (comment === null) return false;
-  await requireOurs(asked);
-  const { api, by, job, deps } = asked;
+  await requireOurs(context);
+  const { api, by, job, deps } = context;
   const marker = formatMarker({ kind: "dismissed", comment, by });
   const stands = async () =>
     (await api.ownReviewComments()).some(({ body }) => {
@@ -64,10 +62,10 @@ async function dismiss({ comment }: LedgerEntry, asked: Asked): Promise<boolean>
   }
 }
 
-/** Why threads stay open; null where none does. The first refusal speaks for all. */
+/** Why threads stay open; null if none does. Stops at the first refusal. */
 async function resolveThreads(
-  entries: readonly LedgerEntry[],
-  { api, job, deps }: Asked,
+  entries: readonly PostedFinding[],
+  { api, job, deps }: CommandContext,
 ): Promise<string | null> {
   for (const { thread, resolved } of entries) {
     if (thread === null || resolved) continue;

@@ -1,53 +1,179 @@
-import type { ClaimedJob, CommandTask, Outcome } from "../../queue/job.ts";
+import type { RepoConfig } from "../../config/repo-config.ts";
+import type { PullRequest } from "../../github/pull-request-api.ts";
+import type { Pause } from "../../ledger/state.ts";
+import { asks, dismisses } from "../../ledger/words.ts";
+import { commandRules, renderCommandTable } from "../../publish/answers.ts";
+import { updateState } from "../../publish/sticky-comment.ts";
+import type { ClaimedJob, CommandTask, JobOutcome, ReplyTask } from "../../queue/job.ts";
 import type { JobTools } from "../../queue/run-job.ts";
+import { untrustedCode, untrustedLine } from "../../reporters/safe-markdown.ts";
 import type { JobDependencies } from "../job-dependencies.ts";
+import { loadConfig } from "../load-config.ts";
 import { answerQuestion } from "./answer-question.ts";
-import { type Asked, mayWrite, react } from "./asked.ts";
-import { fix } from "./fix/fix.ts";
-import { help } from "./help.ts";
-import { pause, resume } from "./pause.ts";
+import {
+  ANSWERED,
+  answered,
+  type CommandContext,
+  isBot,
+  isTooOften,
+  mayWrite,
+  react,
+  readAnswers,
+  requireOurs,
+  reviewAfter,
+  say,
+  TOO_OFTEN,
+} from "./command-context.ts";
+import { fix } from "./fix.ts";
 import { remember } from "./remember.ts";
 import { resolve } from "./resolve.ts";
-import { answerAuthor } from "./run-reply.ts";
 
-export type CommandJob = ClaimedJob & { task: CommandTask };
+type CommandJob = ClaimedJob & { task: CommandTask };
 
 /**
- * Does what a person asked for in a comment. Who cannot write to the repository gets no answer and costs nothing, but for the
- * author's questions in our threads. May be run again after a crash at any point: an answer stands once, and what was paid for
- * is not paid again.
+ * Runs a command from a comment. People without write access get no answer and cost nothing, except for the author's questions in our
+ * threads. May run again after a crash at any point: an answer is posted once, and nothing is paid twice.
  */
-export async function runCommand(job: CommandJob, tools: JobTools, deps: JobDependencies): Promise<Outcome> {
-  const asked = await askedIn(job, tools, deps);
-  const { command } = job.task;
-  if (!(await mayWrite(asked))) {
-    if (command.name === "ask") return answerAuthor(asked, command.question);
-    return { kind: "skipped", reason: `${asked.by} has no write access` };
-  }
-  if (command.name === "ask") return answerQuestion(asked, command.question);
-  await react(asked);
-  switch (command.name) {
-    case "help":
-      return help(asked);
-    case "pause":
-      return pause(asked);
-    case "resume":
-      return resume(asked);
-    case "resolve":
-      return resolve(asked);
-    case "fix":
-      return fix(asked, command.all);
-    case "remember":
-      return remember(asked, command.rule);
-  }
-}
-
-export async function askedIn(
+export async function runCommand(
   job: CommandJob,
   tools: JobTools,
   deps: JobDependencies,
-): Promise<Asked<CommandTask>> {
+): Promise<JobOutcome> {
+  const context = await commandContext(job, tools, deps);
+  const { command } = job.task;
+  if (!(await mayWrite(context))) {
+    if (command.name === "ask") return answerAuthor(context, command.question);
+    return { kind: "skipped", reason: `${context.by} has no write access` };
+  }
+  if (command.name === "ask") return answerQuestion(context, command.question);
+  await react(context);
+  if (command.name === "help") return help(context);
+  const answers = await readAnswers(context);
+  // The job runs again, or its delivery arrived twice: it must not change what changed since.
+  if (answers.given)
+    return endsInReview.has(command.name) ? reviewAfter(context) : { kind: "done", reason: ANSWERED };
+  switch (command.name) {
+    case "pause":
+      return pause(context);
+    case "resume":
+      return resume(context);
+    case "resolve":
+      return resolve(context);
+    case "fix":
+      return isTooOften(answers) ? { kind: "done", reason: TOO_OFTEN } : fix(context, command.all);
+    case "remember":
+      return remember(context, command.rule);
+  }
+}
+
+/** Commands that end in a review, which updates the summary and the check run. */
+const endsInReview = new Set<CommandTask["command"]["name"]>(["resume", "resolve", "fix"]);
+
+export async function commandContext(
+  job: CommandJob,
+  tools: JobTools,
+  deps: JobDependencies,
+): Promise<CommandContext<CommandTask>> {
   const { repository, pull, commentId, thread, requestedBy } = job.task;
   const api = await deps.github.pull(repository, pull, tools.signal);
   return { job, comment: { id: commentId, thread }, by: requestedBy, api, tools, deps };
 }
+
+/** Answers why the command failed; people without write access get no answer. */
+export async function tellFailure(context: CommandContext, reason: string): Promise<JobOutcome> {
+  if (!(await mayWrite(context))) return { kind: "skipped", reason: `${context.by} has no write access` };
+  return answered(context, `That did not work: ${untrustedLine(reason, 600)}.`, "told of the failure");
+}
+
+/** Lists all commands. */
+function help(context: CommandContext): Promise<JobOutcome> {
+  return answered(context, `${renderCommandTable()}\n\n${commandRules}`, "told of the commands");
+}
+
+/** Stops reviews that events start. The state changes before the answer is posted. */
+async function pause(context: CommandContext): Promise<JobOutcome> {
+  const { api, by, deps } = context;
+  await requireOurs(context);
+  let standing: Pause | null = null;
+  await updateState(api, (state) => {
+    standing = state.paused;
+    return { ...state, paused: state.paused ?? { by, at: new Date(deps.now()).toISOString() } };
+  });
+  const before = standing as Pause | null;
+  const line =
+    before === null || before.by === by
+      ? "Paused: pushes are not reviewed until someone writes `/resume`. Commands work as before."
+      : `It is paused already, by ${untrustedCode(before.by)}. \`/resume\` goes on.`;
+  return answered(context, line, `paused by ${by}`);
+}
+
+/** Lets events start reviews again. The review that follows makes up for the omitted ones. */
+async function resume(context: CommandContext): Promise<JobOutcome> {
+  await requireOurs(context);
+  await updateState(context.api, (state) => ({ ...state, paused: null }));
+  await say(context, "Resumed: what came meanwhile is reviewed now, and pushes are reviewed again.");
+  return reviewAfter(context);
+}
+
+type ReplyJob = ClaimedJob & { task: ReplyTask };
+
+/**
+ * Handles a reply in a review thread. In a thread of ours, by a writer or the author: a writer's dismissal starts a review, so that
+ * summary and check run follow, and a question is answered. Everything else gets no answer.
+ */
+export async function runReply(job: ReplyJob, tools: JobTools, deps: JobDependencies): Promise<JobOutcome> {
+  const { repository, pull: number, commentId, thread, author: by, body } = job.task;
+  if (isBot(by)) return { kind: "skipped", reason: `${by} is a bot` };
+  const api = await deps.github.pull(repository, number, tools.signal);
+  const context: CommandContext<ReplyTask> = {
+    job,
+    comment: { id: commentId, thread },
+    by,
+    api,
+    tools,
+    deps,
+  };
+  if ((await api.isOwnReviewComment(thread)) !== true)
+    return { kind: "done", reason: "the thread is not ours" };
+  const pull = await api.pull();
+  const isWriter = await mayWrite(context);
+  if (!isWriter && !isAuthor(pull, by)) return { kind: "skipped", reason: `${by} has no say here` };
+  if (dismisses(body)) {
+    if (!isWriter) return { kind: "skipped", reason: `${by} may not dismiss findings` };
+    await react(context);
+    return reviewAfter(context);
+  }
+  if (!asks(body)) return { kind: "done", reason: "it asks nothing" };
+  return answerInThread(context, pull, { text: body, isWriter });
+}
+
+/**
+ * Answers an `ask` command of the pull request's author who has no write access, in a thread of ours, like a reply. Other people get
+ * no answer.
+ */
+async function answerAuthor(context: CommandContext<CommandTask>, question: string): Promise<JobOutcome> {
+  const { api, comment, by } = context;
+  const isInOurs = comment.thread !== null && !isBot(by) && (await api.isOwnReviewComment(comment.thread));
+  const pull = isInOurs === true ? await api.pull() : undefined;
+  if (pull === undefined || !isAuthor(pull, by))
+    return { kind: "skipped", reason: `${by} has no write access` };
+  return answerInThread(context, pull, { text: question, isWriter: false });
+}
+
+async function answerInThread(
+  context: CommandContext<CommandTask | ReplyTask>,
+  pull: PullRequest,
+  { text, isWriter }: { text: string; isWriter: boolean },
+): Promise<JobOutcome> {
+  const { answers } = (await configOf(context, pull)).conversation;
+  if (answers === "author" || (answers === "writers" && isWriter)) return answerQuestion(context, text);
+  return {
+    kind: "skipped",
+    reason: `the configuration leaves questions of ${context.by} in threads unanswered`,
+  };
+}
+
+const configOf = ({ api, job, deps, tools }: CommandContext, pull: PullRequest): Promise<RepoConfig> =>
+  loadConfig({ api, pull, repository: job.task.repository }, deps, tools.signal);
+
+const isAuthor = ({ author }: PullRequest, login: string) => author.toLowerCase() === login.toLowerCase();

@@ -2,16 +2,16 @@ import { z } from "zod";
 import type { Notes } from "../../queue/notes.ts";
 
 /*
- * What is remembered from one run to the next, so that the next one asks only for what is new. All of it can be found out again:
- * a lost database costs requests and nothing else. Times are milliseconds since 1970.
+ * State that one run keeps for the next, so that the next one asks only for what is new. All of it can be found again: a lost database
+ * costs only requests. Times are milliseconds since 1970.
  */
 
 const pagesOf = <Item extends z.ZodType>(item: Item) =>
   z.array(z.object({ etag: z.string().nullable(), next: z.string().nullable(), items: z.array(item) }));
 
-/** Of the App as a whole. */
+/** For the App as a whole. */
 const AppMemory = z.object({
-  /** The first run with this database. */
+  /** Time of the first run with this database. */
   since: z.int(),
   installations: pagesOf(z.object({ id: z.int(), createdAt: z.int(), isSuspended: z.boolean() })),
   deliveries: z.object({
@@ -21,51 +21,51 @@ const AppMemory = z.object({
         ...{ action: z.string().nullable(), isDelivered: z.boolean() },
       }),
     ),
-    /** Everything older was dealt with; null before the first. */
+    /** Everything older is processed; null before the first delivery. */
     seenAt: z.int().nullable(),
-    /** When these were sent, by their guid: failed ones that were dealt with shortly before `seenAt`, or after it. */
+    /** The time of sending, by guid, of failed deliveries that were processed: shortly before `seenAt`, or after it. */
     done: z.record(z.string(), z.int()),
   }),
 });
 export type AppMemory = z.infer<typeof AppMemory>;
 export type DeliveryMemory = AppMemory["deliveries"];
 
-/** A pull request as it was when it was last looked at. */
+/** A pull request when it was last looked at. */
 const SeenPull = z.object({
   headSha: z.string(),
   baseRef: z.string(),
   updatedAt: z.int(),
-  /** There is a review of this head. */
+  /** This head has a review. */
   isReviewed: z.boolean(),
-  /** How often a review was asked for since `updatedAt`. */
+  /** Number of review requests since `updatedAt`. */
   tries: z.int(),
 });
 export type SeenPull = z.infer<typeof SeenPull>;
 
 const Look = z.object({
-  /** When the App could see the repository first, as far as that is known. */
+  /** When the App could first see the repository, if known. */
   firstSeen: z.int(),
-  /** When the last look began that saw all; null before that. */
+  /** Start of the last complete look; null before that. */
   lookedAt: z.int().nullable(),
-  /** When the last look began, whatever came of it; 0 before that. */
+  /** Start of the last look, whatever its result; 0 before that. */
   triedAt: z.int(),
   pages: pagesOf(z.object({ number: z.int(), headSha: z.string(), baseRef: z.string(), updatedAt: z.int() })),
-  /** By their number, those of `pages`. */
+  /** The pull requests of `pages`, by number. */
   pulls: z.record(z.string(), SeenPull),
 });
 /** What was seen of a repository. */
 export type Look = z.infer<typeof Look>;
 
 const InstallationMemory = z.object({
-  /** How many pull requests were taken up in which nothing has happened since the App came. */
+  /** Number of pull requests taken up without any activity since the App was installed. */
   early: z.int(),
   repositories: pagesOf(z.object({ id: z.int(), owner: z.string(), name: z.string(), isBusy: z.boolean() })),
-  /** By the id of the repository. */
+  /** By repository id. */
   looks: z.record(z.string(), Look),
 });
 export type InstallationMemory = z.infer<typeof InstallationMemory>;
 
-/** When the last run for the App as a whole began. */
+/** Start of the last run for the App as a whole. */
 export const lastRunNote = "reconciled";
 const appNote = "reconcile";
 export const installationNote = (installation: number) => `reconcile ${installation}`;
@@ -77,7 +77,7 @@ export async function readAppMemory(notes: Notes, now: number): Promise<AppMemor
     ...{ since: now, installations: [] },
     deliveries: { pages: [], seenAt: null, done: {} },
   };
-  // At once: what came before this database must still be told apart when this run is not the one that ends it.
+  // At once: if this run does not finish, a later one must still know what is older than this database.
   await writeAppMemory(notes, first);
   return first;
 }
@@ -85,14 +85,14 @@ export async function readAppMemory(notes: Notes, now: number): Promise<AppMemor
 export const writeAppMemory = (notes: Notes, memory: AppMemory) =>
   notes.write(appNote, JSON.stringify(memory));
 
-/** Null where nothing is known of the installation. */
+/** Null if nothing is known of the installation. */
 export const readInstallationMemory = (notes: Notes, installation: number) =>
   readAs(InstallationMemory, notes, installationNote(installation));
 
 export const writeInstallationMemory = (notes: Notes, installation: number, memory: InstallationMemory) =>
   notes.write(installationNote(installation), JSON.stringify(memory));
 
-/** What another version wrote is no more than forgotten. */
+/** Data of another version that does not parse is only forgotten. */
 async function readAs<T>(shape: z.ZodType<T>, notes: Notes, name: string): Promise<T | null> {
   const text = await notes.read(name);
   if (text === null) return null;

@@ -1,13 +1,157 @@
-import { errorLine } from "../../errors.ts";
-import type { AppApi, Installation, KnownPage } from "../../github/app-client.ts";
-import type { Outcome } from "../../queue/job.ts";
+import { AppError, errorLine } from "../../errors.ts";
+import type { AppApi, DeliveryAttempt, Installation, KnownPage } from "../../github/app-client.ts";
+import type { JobOutcome, NewJob, RepositoryRef } from "../../queue/job.ts";
 import type { Notes } from "../../queue/notes.ts";
+import type { Queue } from "../../queue/queue.ts";
+import { sleepUnlessAborted } from "../../queue/retry.ts";
 import { isRefusal, isUnanswered } from "../attempts.ts";
-import type { JobLog } from "../job-dependencies.ts";
+import type { JobLog, Upkeep } from "../job-dependencies.ts";
 import { purgeJob, reconcileJob } from "../new-jobs.ts";
-import type { Upkeep } from "../upkeep.ts";
-import { takeUpDeliveries } from "./failed-deliveries.ts";
-import { type AppMemory, lastRunNote, readAppMemory, writeAppMemory } from "./memory.ts";
+import { type AppMemory, type DeliveryMemory, lastRunNote, readAppMemory, writeAppMemory } from "./memory.ts";
+
+interface DeliveryOptions {
+  api: AppApi;
+  upkeep: Upkeep;
+  signal: AbortSignal;
+  log: JobLog;
+  /** Stores the memory after each delivery. */
+  keep: (memory: DeliveryMemory) => Promise<void>;
+}
+
+/** The next run takes up the rest, so that an hour of downtime is not processed all at once. */
+const mostInARun = 100;
+/** 10,000 deliveries. */
+const mostPages = 100;
+/** More than that means a larger problem at GitHub than deliveries it cannot show: the rest waits for the next run. */
+const mostUnanswered = 3;
+/** A delivery is listed when it ends, possibly after one that began later. */
+const overlapMs = 10 * 60_000;
+
+/**
+ * Takes up the deliveries that failed since the last one seen, oldest first. Each is handled like a webhook under its own id, so a
+ * repeated one has no further effect. If GitHub does not answer for one, the next run asks for it again. Resolves to the number that
+ * started something.
+ */
+async function takeUpDeliveries(
+  { since, deliveries }: Pick<AppMemory, "since" | "deliveries">,
+  options: DeliveryOptions,
+): Promise<number> {
+  const { attempts, firstPage } = await readAttempts(deliveries, options.api);
+  const failed = failedOf(attempts).filter(
+    ({ guid, event, action }) => !(guid in deliveries.done) && options.upkeep.handles(event, action),
+  );
+  const memory: DeliveryMemory = { ...deliveries, pages: firstPage };
+  let [taken, unanswered] = [0, 0];
+  for (const attempt of failed.slice(0, mostInARun)) {
+    const how = await takeUp(attempt, since, options);
+    if (how === "unanswered" && ++unanswered === mostUnanswered) break;
+    if (how === "unanswered") continue;
+    if (how === "taken") taken++;
+    if (unanswered === 0) memory.seenAt = Math.max(memory.seenAt ?? 0, attempt.at);
+    memory.done[attempt.guid] = attempt.at;
+    await options.keep(memory);
+  }
+  // Moves past deliveries without an effect too, but not past those left for the next run.
+  const newest = attempts.reduce((latest, { at }) => Math.max(latest, at), memory.seenAt ?? 0);
+  if (failed.length <= mostInARun && unanswered === 0 && newest > 0) memory.seenAt = newest;
+  memory.done = Object.fromEntries(
+    Object.entries(memory.done).filter(([, at]) => at >= (memory.seenAt ?? 0) - overlapMs),
+  );
+  await options.keep(memory);
+  return taken;
+}
+
+/** All attempts since the last one seen, and their newest page to remember. */
+async function readAttempts({ seenAt, pages: known }: DeliveryMemory, api: AppApi) {
+  const since = seenAt === null ? 0 : seenAt - overlapMs;
+  const attempts: DeliveryAttempt[] = [];
+  const pages: KnownPage<DeliveryAttempt>[] = [];
+  for await (const { etag, next, items: listed } of api.deliveries(known)) {
+    const items = listed.filter(({ at }) => at >= since);
+    const isLast = items.length < listed.length;
+    attempts.push(...items);
+    pages.push({ etag, next: isLast ? null : next, items });
+    if (isLast || pages.length === mostPages) break;
+  }
+  return { attempts, firstPage: pages.slice(0, 1) };
+}
+
+/** The newest attempt of each delivery that never got a success response, the oldest delivery first. */
+function failedOf(attempts: readonly DeliveryAttempt[]): DeliveryAttempt[] {
+  const delivered = new Set(attempts.filter((one) => one.isDelivered).map(({ guid }) => guid));
+  const newest = new Map<string, DeliveryAttempt>();
+  for (const attempt of attempts) {
+    if (!delivered.has(attempt.guid) && !newest.has(attempt.guid)) newest.set(attempt.guid, attempt);
+  }
+  return [...newest.values()].sort((a, b) => a.at - b.at || a.id - b.id);
+}
+
+/** A delivery that GitHub does not show any more is lost. */
+async function takeUp(
+  attempt: DeliveryAttempt,
+  since: number,
+  options: DeliveryOptions,
+): Promise<"taken" | "nothing" | "unanswered"> {
+  const { api, upkeep, log } = options;
+  const { guid, event, action } = attempt;
+  const fields = { delivery: guid, event, action };
+  try {
+    const payload = await api.payload(attempt.id);
+    const jobs = await upkeep.jobsOf(event, payload);
+    const wanted = attempt.at < since ? await withoutReplays(jobs, options) : jobs;
+    if (wanted.length === 0) return "nothing";
+    const isNew = await upkeep.queue.accept({ id: guid, event, action }, wanted);
+    if (isNew) log.info(fields, "A delivery that failed was taken up");
+    return isNew ? "taken" : "nothing";
+  } catch (error) {
+    const isRefused = isRefusal(error);
+    if (!isRefused && !isUnanswered(error)) throw error;
+    const what = isRefused ? "is lost" : "cannot be taken up yet";
+    log.warn({ ...fields, err: error }, `A delivery that failed ${what}: ${errorLine(error)}`);
+    return isRefused ? "nothing" : "unanswered";
+  }
+}
+
+/**
+ * A failed delivery older than the database may have been taken up before the database was lost. Reviews of events find their check run. A
+ * person's request in a comment is left out if we have shown that we saw it: its review would run again for a head that was pushed later.
+ * So is a re-run, which leaves no sign.
+ */
+async function withoutReplays(
+  jobs: readonly NewJob[],
+  { upkeep, signal }: DeliveryOptions,
+): Promise<NewJob[]> {
+  const wanted: NewJob[] = [];
+  for (const job of jobs) {
+    const { task } = job;
+    const isRerun = task.kind === "review" && task.again;
+    const isSeen = "commentId" in task && task.commentId !== null && (await wasSeen(task, upkeep, signal));
+    if (!isRerun && !isSeen) wanted.push(job);
+  }
+  return wanted;
+}
+
+interface InComment {
+  repository: RepositoryRef;
+  commentId: number | null;
+  thread: number | null;
+}
+
+async function wasSeen(
+  { repository, commentId: id, thread }: InComment,
+  { access }: Upkeep,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (id === null) return false;
+  const api = await access.installation(repository.installation, signal);
+  try {
+    return await api.wasSeen(repository, { id, thread });
+  } catch (error) {
+    // If we may not see it, the job recognises its own answer below it.
+    if (error instanceof AppError && error.code === "github_forbidden") return false;
+    throw error;
+  }
+}
 
 export interface ReconcileOptions {
   upkeep: Upkeep;
@@ -18,10 +162,10 @@ export interface ReconcileOptions {
 }
 
 /**
- * Looks for what the App as a whole has missed: deliveries that failed first, for what they tell needs not be found out again;
- * then its installations, each of which is looked at by a job of its own. One that is gone is purged.
+ * Looks for what the App as a whole missed: first failed deliveries, because what they report need not be found again; then its
+ * installations, each in its own job. Purges those that are gone.
  */
-export async function reconcileApp({ upkeep, signal, log, now }: ReconcileOptions): Promise<Outcome> {
+export async function reconcileApp({ upkeep, signal, log, now }: ReconcileOptions): Promise<JobOutcome> {
   const { notes, queue } = upkeep;
   await notes.write(lastRunNote, String(now()));
   const memory = await readAppMemory(notes, now());
@@ -36,20 +180,20 @@ export async function reconcileApp({ upkeep, signal, log, now }: ReconcileOption
   const { pages, gone } = await readInstallations(memory.installations, api);
   const present = pages.flatMap(({ items }) => items).filter(({ isSuspended }) => !isSuspended);
   for (const id of gone) await queue.enqueue(purgeJob(id, null));
-  // Before their jobs, which read it there; after those that are gone, or nobody would know of them any more.
+  // Before the installations' jobs, which read it there; after the purge of those that are gone, which would be forgotten otherwise.
   await writeAppMemory(notes, { ...memory, installations: pages });
   for (const { id } of present) await queue.enqueue(reconcileJob(id));
   const reason = `${taken ?? 0} failed deliveries taken up, ${present.length} installations to be looked at`;
   return { kind: "done", reason };
 }
 
-/** When a run for the App began last; null where none has. */
-export async function lastRun(notes: Notes): Promise<number | null> {
+/** Start of the last run for the App; null if there is none. */
+async function lastRun(notes: Notes): Promise<number | null> {
   const text = await notes.read(lastRunNote);
   return text === null ? null : Number(text);
 }
 
-/** All installations, and those that GitHub says are gone: a list alone is not believed. */
+/** All installations, and those that GitHub says are gone. Absence from the list is not enough. */
 async function readInstallations(known: readonly KnownPage<Installation>[], api: AppApi) {
   const pages: KnownPage<Installation>[] = [];
   for await (const { etag, next, items } of api.installations(known)) pages.push({ etag, next, items });
@@ -61,7 +205,7 @@ async function readInstallations(known: readonly KnownPage<Installation>[], api:
   return { pages, gone };
 }
 
-/** An App whose webhook is switched off has no deliveries, and still has pull requests; so has one whose list is out of order. */
+/** An App with a disabled webhook has no deliveries but still has pull requests; so does one whose list fails. */
 async function ifShown<T>(what: string, log: JobLog, look: () => Promise<T>): Promise<T | undefined> {
   try {
     return await look();
@@ -69,5 +213,49 @@ async function ifShown<T>(what: string, log: JobLog, look: () => Promise<T>): Pr
     if (!isRefusal(error) && !isUnanswered(error)) throw error;
     log.warn({ err: error }, `GitHub does not show ${what}: ${errorLine(error)}`);
     return undefined;
+  }
+}
+
+interface RhythmOptions {
+  queue: Pick<Queue, "enqueue">;
+  notes: Notes;
+  /** 0: never. */
+  everyMs: number;
+  /** Called when there is something to do. */
+  onEnqueued: () => void;
+  log: JobLog;
+  /** Resolves after this many milliseconds, or when the signal fires. */
+  sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
+  /** Milliseconds since 1970. */
+  now?: () => number;
+}
+
+/**
+ * Reconciles the App at the start of this process, for events during its downtime; then `everyMs` after the last run of any process, in
+ * the first process to get there. Two at the same time enqueue one job. Resolves when the signal fires.
+ */
+export async function keepReconciling(options: RhythmOptions, signal: AbortSignal): Promise<void> {
+  const { queue, notes, everyMs, onEnqueued, log } = options;
+  const { sleep = sleepUnlessAborted, now = Date.now } = options;
+  if (everyMs <= 0) return;
+  let isStart = true;
+  while (!signal.aborted) {
+    let wait = everyMs;
+    try {
+      const last = isStart ? null : await lastRun(notes);
+      const left = last === null ? 0 : last + everyMs - now();
+      // A much later time means that the clock of the process that recorded it was wrong.
+      if (left > 0 && left <= 2 * everyMs) wait = Math.min(left, everyMs);
+      else {
+        await queue.enqueue(reconcileJob());
+        onEnqueued();
+      }
+      isStart = false;
+    } catch (error) {
+      if (signal.aborted) return;
+      log.warn({ err: error }, `What was missed is looked for later: ${errorLine(error)}`);
+      wait = Math.min(everyMs, 60_000);
+    }
+    await sleep(wait, signal);
   }
 }

@@ -4,32 +4,159 @@ import type {
   InstallationApi,
   InstalledRepository,
   KnownPage,
+  OpenPull,
+  Pages,
 } from "../../github/app-client.ts";
-import type { Outcome } from "../../queue/job.ts";
-import { isRefusal, isUnanswered } from "../attempts.ts";
-import { purgeJob } from "../new-jobs.ts";
-import { type Allowance, lookAtRepository } from "./look-at-repository.ts";
+import type { OwnCheckRun } from "../../github/pull-request-api.ts";
+import { isReview, ownOf } from "../../publish/commit-check.ts";
+import { isNoReview } from "../../publish/conclusions.ts";
+import { checkRunKey } from "../../publish/existing.ts";
+import type { JobOutcome, RepositoryRef } from "../../queue/job.ts";
+import type { Queue } from "../../queue/queue.ts";
+import { isRefusal, isUnanswered, triggerOf } from "../attempts.ts";
+import { eventReview, keyOf, missedPriority, purgeJob } from "../new-jobs.ts";
 import {
   type InstallationMemory,
   type Look,
   readAppMemory,
   readInstallationMemory,
+  type SeenPull,
   writeInstallationMemory,
 } from "./memory.ts";
 import type { ReconcileOptions } from "./reconcile-app.ts";
 
-/** Of the 5,000 that GitHub grants an installation in an hour. The next run goes on where this one ends. */
+/** What one run for an installation may still do. Counts down. */
+interface Allowance {
+  /** Requests that GitHub answers in full. */
+  requests: number;
+  /** Pull requests without any activity since the App was installed. */
+  early: number;
+}
+
+interface LookOptions {
+  api: InstallationApi;
+  queue: Pick<Queue, "enqueue" | "knows">;
+  allowance: Allowance;
+  /** When the run began. */
+  now: number;
+  /** Called for each pull request that is taken up. */
+  onMissed: (pull: OpenPull) => void;
+}
+
+const hourMs = 3_600_000;
+/** People are still looking at a pull request with activity this recent, however late the App was installed. */
+const freshMs = 48 * hourMs;
+/** How far a look reaches back before the last one: a review in progress then may have failed since. */
+const overlapMs = 2 * hourMs;
+/** A head whose reviews fail again and again is skipped until something happens in its pull request. */
+const mostTries = 2;
+
+/**
+ * Takes up the open pull requests of a repository with activity since the last look, if their head has no review and none is pending. The
+ * first look reaches back to the App's installation, and at least two days. Resolves to the state to remember; if the allowance ends
+ * before the list, the next look reaches back as far as this one.
+ */
+async function lookAtRepository(
+  repository: RepositoryRef,
+  before: Look,
+  options: LookOptions,
+): Promise<Look> {
+  const { api, allowance, now } = options;
+  const listed = api.pulls(repository, before.pages);
+  const pages: KnownPage<OpenPull>[] = [];
+  const pulls: Look["pulls"] = {};
+  let isWhole = true;
+  for await (const page of pagesSince(listed, sinceOf(before, now), allowance)) {
+    pages.push(page);
+    for (const pull of page.items) {
+      if (allowance.requests <= 0) isWhole = false;
+      const known = before.pulls[pull.number];
+      const seen = isWhole ? await lookAtPull(repository, pull, known, before.firstSeen, options) : known;
+      if (seen) pulls[pull.number] = seen;
+    }
+    if (!isWhole) break;
+  }
+  return { ...before, pages, pulls, lookedAt: isWhole ? now : before.lookedAt, triedAt: now };
+}
+
+const sinceOf = ({ lookedAt, firstSeen }: Look, now: number) =>
+  lookedAt === null ? Math.min(firstSeen, now - freshMs) : lookedAt - overlapMs;
+
+/** The pages of a list, newest first, back to `since`. */
+async function* pagesSince(listed: Pages<OpenPull>, since: number, allowance: Allowance) {
+  for await (const { isFresh, etag, next, items } of listed) {
+    if (isFresh) allowance.requests--;
+    const news = items.filter(({ updatedAt }) => updatedAt >= since);
+    const isLast = news.length < items.length;
+    yield { etag, next: isLast ? null : next, items: news };
+    if (isLast) return;
+  }
+}
+
+/** The state to remember of it; undefined for none. */
+async function lookAtPull(
+  repository: RepositoryRef,
+  pull: OpenPull,
+  known: SeenPull | undefined,
+  firstSeen: number,
+  { api, queue, allowance, onMissed }: LookOptions,
+): Promise<SeenPull | undefined> {
+  const { number, headSha, baseRef, updatedAt } = pull;
+  const before = known?.headSha === headSha && known.baseRef === baseRef ? known : undefined;
+  if (before?.isReviewed || (await queue.knows(keyOf(repository, number), headSha))) return before;
+  const isAsBefore = before?.updatedAt === updatedAt;
+  if (isAsBefore && before.tries >= mostTries) return before;
+  const isEarly = updatedAt < firstSeen;
+  if (isEarly && allowance.early <= 0) return before;
+  allowance.requests--;
+  const check = await standing(repository, pull, api);
+  const seen = { headSha, baseRef, updatedAt, isReviewed: false, tries: isAsBefore ? before.tries : 0 };
+  if (check !== "hidden" && check && isReview(ownOf(check))) return { ...seen, isReviewed: true };
+  // A job has looked at it in this state, and recorded why it is skipped (a draft, a label).
+  if (isAsBefore && isSettled(check)) return { ...seen, tries: mostTries };
+  if (isEarly) allowance.early--;
+  await queue.enqueue(eventReview(repository, number, headSha, { priority: missedPriority }));
+  onMissed(pull);
+  return { ...seen, tries: seen.tries + 1 };
+}
+
+type ExistingCheck = OwnCheckRun | "hidden" | undefined;
+
+/** Our check run of the head for events; "hidden" if we may not see it: the job finds out by other signs. */
+async function standing(
+  repository: RepositoryRef,
+  pull: OpenPull,
+  api: InstallationApi,
+): Promise<ExistingCheck> {
+  const { number, headSha: head, baseRef } = pull;
+  const trigger = triggerOf({ trigger: `event#${number}`, requestedBy: null }, { baseRef });
+  try {
+    const runs = await api.repository(repository).checkRuns(head);
+    return runs.find(({ externalId }) => externalId === checkRunKey({ head, trigger }));
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    return "hidden";
+  }
+}
+
+function isSettled(check: ExistingCheck): boolean {
+  if (check === "hidden") return true;
+  const own = check && ownOf(check);
+  return own ? !isNoReview(own.title) : false;
+}
+
+/** Of the 5,000 that GitHub grants an installation in an hour. The next run continues from here. */
 const mostRequests = 200;
-/** What a question takes of these to which GitHub has no answer: it was asked several times, and GitHub may be unwell. */
+/** How many requests an unanswered one counts for: it was sent several times, and GitHub may have problems. */
 const unansweredCosts = 20;
-/** The App does not come with a review of everything: of what nobody has touched since, so many for an installation. */
+/** The App does not start with a review of everything: at most this many pull requests of an installation without activity since. */
 const mostEarly = 20;
 
 /**
- * Looks for pull requests of an installation that were missed: lost webhooks, downtime, a lost database. The repository that was
- * not tried for longest comes first.
+ * Looks for missed pull requests of an installation: lost webhooks, downtime, a lost database. Starts with the repository whose last
+ * attempt is oldest.
  */
-export async function reconcileInstallation(id: number, options: ReconcileOptions): Promise<Outcome> {
+export async function reconcileInstallation(id: number, options: ReconcileOptions): Promise<JobOutcome> {
   const { upkeep, signal, log } = options;
   const installation = await find(id, options);
   if (installation === null) return { kind: "skipped", reason: "the App is not installed there any more" };
@@ -44,7 +171,7 @@ export async function reconcileInstallation(id: number, options: ReconcileOption
   }
 }
 
-/** As the App's own run has just seen it; asked for where that knows nothing of it, or has known it suspended. */
+/** The installation as the App's own run has just seen it; requested if that run does not know it, or knew it as suspended. */
 async function find(id: number, { upkeep, signal, now }: ReconcileOptions): Promise<Installation | null> {
   const { installations } = await readAppMemory(upkeep.notes, now());
   const listed = installations.flatMap(({ items }) => items).find((one) => one.id === id);
@@ -55,14 +182,14 @@ async function lookAround(
   api: InstallationApi,
   { id, createdAt }: { id: number; createdAt: number },
   options: ReconcileOptions,
-): Promise<Outcome> {
+): Promise<JobOutcome> {
   const { upkeep, log } = options;
   const now = options.now();
   const known = await readInstallationMemory(upkeep.notes, id);
   const before = known ?? { early: 0, repositories: [], looks: {} };
   const allowance: Allowance = { requests: mostRequests, early: mostEarly - before.early };
   const listed = await readRepositories(api, before.repositories, allowance);
-  // Repositories that are new to us came now, unless it is we who know nothing yet.
+  // Repositories that are new to us were added now, unless nothing is known yet.
   const firstSeen = known === null ? createdAt : now;
   const unseen: Look = { firstSeen, lookedAt: null, triedAt: 0, pages: [], pulls: {} };
   const memory = forget(listed.repositories, { ...before, repositories: listed.pages });
@@ -104,7 +231,7 @@ async function lookAround(
   }
 }
 
-/** All repositories of the installation, and those that it had the last time and has no more. */
+/** All repositories of the installation, and those that it had last time and does not have any more. */
 async function readRepositories(
   api: InstallationApi,
   known: readonly KnownPage<InstalledRepository>[],
@@ -124,7 +251,7 @@ async function readRepositories(
   return { pages, repositories, gone };
 }
 
-/** Nothing is remembered of a repository that is gone. */
+/** Forgets repositories that are gone. */
 function forget(present: readonly InstalledRepository[], memory: InstallationMemory): InstallationMemory {
   const looks = present.flatMap(({ id }) => (memory.looks[id] ? [[String(id), memory.looks[id]]] : []));
   return { ...memory, looks: Object.fromEntries(looks) };

@@ -1,26 +1,26 @@
 import { z } from "zod";
-import { stopReasons } from "../../agent/events.ts";
+import { stopReasons } from "../../agent/trajectory.ts";
 import { EffectiveConfig } from "../../config/repo-config.ts";
 import { Side } from "../../finding.ts";
 import { Limits, ReviewInput } from "../review-input.ts";
 import { TotalUsage } from "../review-result.ts";
 
-/** Somebody's words in a thread. All of it is untrusted text, also what we said: a model wrote it. */
-export const Said = z.strictObject({ by: z.string(), body: z.string() });
-export type Said = z.infer<typeof Said>;
+/** A message in a thread: untrusted text, also ours, because a model wrote it. */
+export const ThreadMessage = z.strictObject({ by: z.string(), body: z.string() });
+export type ThreadMessage = z.infer<typeof ThreadMessage>;
 
-/** The thread of a finding of ours in which a question was asked. */
+/** The thread of our finding that contains the question. */
 export const AskedThread = z.strictObject({
   path: z.string(),
   side: Side,
-  /** Where its line is now; null on a file, and when its code has changed since. */
+  /** Its line now; null for a comment on a file, and if GitHub calls the comment outdated. */
   line: z.int().nullable(),
-  /** Where its line was when it was posted; null on a file. */
+  /** Its line when it was posted; null for a comment on a file. */
   original_line: z.int().nullable(),
-  /** What our comment says. */
+  /** Text of our comment. */
   finding: z.string(),
-  /** What was said since, oldest first, without the question. */
-  conversation: z.array(Said),
+  /** Later messages, oldest first, without the question. */
+  conversation: z.array(ThreadMessage),
 });
 export type AskedThread = z.infer<typeof AskedThread>;
 
@@ -28,8 +28,8 @@ export type AskedThread = z.infer<typeof AskedThread>;
 export const AnswerInput = z.strictObject({
   targetBranch: z.string(),
   pull: z.strictObject({ number: z.int(), title: z.string(), body: z.string() }),
-  question: Said,
-  /** Null where it was asked in the conversation. */
+  question: ThreadMessage,
+  /** Null if it was asked in the conversation. */
   thread: AskedThread.nullable(),
   config: EffectiveConfig,
   limits: Limits,
@@ -38,7 +38,7 @@ export const AnswerInput = z.strictObject({
 export type AnswerInput = z.infer<typeof AnswerInput>;
 
 export const AnswerResult = z.strictObject({
-  /** Markdown as the model wrote it: untrusted. Null when there is none; then `stop_reason` says why. */
+  /** Markdown as the model wrote it: untrusted. Null if there is none; `stop_reason` says why. */
   text: z.string().nullable(),
   model: z.string(),
   stop_reason: z.enum(stopReasons),

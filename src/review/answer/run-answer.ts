@@ -1,31 +1,206 @@
-import { createAccount } from "../../agent/account.ts";
+import { createTokenBudget } from "../../agent/limits.ts";
 import type { AgentResult } from "../../agent/run-agent.ts";
+import { renderHunk, renderHunks, shorten, shownBytes } from "../../diff/file-diff.ts";
+import { type Message, withoutThinking } from "../../llm/model.ts";
+import { byteLength, cutAtLine } from "../../text/cut.ts";
+import { wrapUntrusted } from "../../text/fence.ts";
 import { answeringTools } from "../../tools/index.ts";
-import { createAnchorFiles } from "../anchor-files.ts";
-import type { ReviewDependencies } from "../dependencies.ts";
-import { runLoop } from "../run-loop.ts";
-import { totalUsage } from "../total-usage.ts";
-import { whoAnswered } from "../who-answered.ts";
-import type { AnswerInput, AnswerResult } from "./answer-input.ts";
-import { type AskedRun, questionMessages } from "./question-messages.ts";
+import { count, showPath } from "../../tools/show.ts";
+import type { ChangedFile } from "../../tools/tool.ts";
+import type { AnchorFile } from "../find/anchor.ts";
+import { createAnchorFiles } from "../find/anchor-files.ts";
+import { answerPrompt } from "../prompts/prompts.ts";
+import type { ReviewDependencies } from "../review-run.ts";
+import { type LoopRun, roomFor, runLoop, totalUsage, whoAnswered } from "../run-loop.ts";
+import type { AnswerInput, AnswerResult, AskedThread, ThreadMessage } from "./answer-input.ts";
+
+const most = { body: 8_000, question: 8_000, finding: 6_000, said: 2_000, conversation: 16_000 };
+const MAX_LIST_BYTES = 8_000;
+const MAX_DIFF_BYTES = 40_000;
+const MAX_CODE_BYTES = 12_000;
+/** Maximum shares of the window for each short text, and for the diff. */
+const SHORT_SHARE = 0.05;
+const DIFF_SHARE = 0.25;
+/** Lines shown before and after a finding. */
+const AROUND = 40;
+
+const WITHHELD =
+  "# The thread\nIt is about a file that the configuration withholds: neither the file nor what was said of it is shown.";
+
+interface AskedRun extends LoopRun {
+  input: AnswerInput;
+  files: readonly ChangedFile[];
+  anchorFile(path: string): Promise<AnchorFile | undefined>;
+}
+
+/** The first messages of an answer. The question comes last: questions about one pull request then share a prefix for the cache. */
+async function questionMessages(run: AskedRun): Promise<Message[]> {
+  const { pull, thread, targetBranch, config } = run.input;
+  const { head, mergeBase } = run.deps.workspace.shas;
+  const sections = [
+    `The change goes from merge base ${mergeBase.slice(0, 12)} to head ${head.slice(0, 12)}, to be merged into \`${targetBranch.replaceAll("`", "'")}\`.`,
+    config.language ? `Where the question's own language is in doubt, answer in ${config.language}.` : "",
+    `# Pull request ${pull.number}\n${wrapUntrusted("title and description", `${pull.title}\n\n${cut(run, pull.body, most.body)}`)}`,
+    changedFiles(run),
+    ...(thread === null ? [await wholeDiff(run)] : await threadSections(run, thread)),
+    asked(run),
+  ];
+  return [
+    { role: "system", content: answerPrompt },
+    { role: "user", content: sections.filter((section) => section !== "").join("\n\n") },
+  ];
+}
+
+function asked(run: AskedRun): string {
+  const { question, thread } = run.input;
+  const where = thread === null ? "in the conversation of the pull request" : "in this thread";
+  const text = wrapUntrusted("question", said(run, question, most.question));
+  return `# The question, asked ${where}\n${text}`;
+}
+
+function changedFiles({ files, models, deps }: AskedRun): string {
+  const shown = files.filter(({ change }) => !deps.isPrivate(change.path));
+  const lines = shown.map(({ change, skipReason }) => {
+    const size = `+${change.additions ?? "?"} -${change.deletions ?? "?"}`;
+    return `${showPath(change.path)}  ${size}${skipReason === null ? "" : `  not reviewed: ${skipReason}`}`;
+  });
+  const { text, omittedLines } = cutAtLine(
+    lines.join("\n"),
+    roomFor(models.review, MAX_LIST_BYTES, SHORT_SHARE),
+  );
+  const more = omittedLines > 0 ? `\n${count(omittedLines, "more file")}: see changed_files.` : "";
+  return `# Changed files (${shown.length})\n${wrapUntrusted("changed files", text)}${more}`;
+}
+
+/** Diffs of as many whole files as fit, in the order of the change. */
+async function wholeDiff({ files, models, deps }: AskedRun): Promise<string> {
+  let room = roomFor(models.review, MAX_DIFF_BYTES, DIFF_SHARE);
+  const readable = files.filter(({ reviewable, totalHunks }) => reviewable && totalHunks > 0);
+  const taken = new Set<ChangedFile>();
+  for (const file of readable.toSorted((a, b) => a.diffBytes - b.diffBytes)) {
+    room -= file.diffBytes;
+    if (room < 0) break;
+    taken.add(file);
+  }
+  const texts: string[] = [];
+  for (const { change } of readable.filter((file) => taken.has(file))) {
+    const { hunks } = await deps.diffs.fileDiff(change, 3);
+    texts.push(`## ${showPath(change.path)}\n${renderHunks(hunks)}`);
+  }
+  const rest = readable.length - texts.length;
+  return [
+    "# Diff",
+    ...(texts.length > 0 ? [wrapUntrusted("diff", texts.join("\n"))] : []),
+    ...(rest > 0 ? [`Not shown here, to be read with diff_file: ${count(rest, "file")}.`] : []),
+  ].join("\n");
+}
+
+async function threadSections(run: AskedRun, thread: AskedThread): Promise<string[]> {
+  const { path, side, line, original_line, finding, conversation } = thread;
+  const file = await run.anchorFile(path);
+  // Both paths of a renamed file must be public; the conversation quotes its lines.
+  if ([path, ...(file?.paths ?? [])].some(run.deps.isPrivate)) return [WITHHELD];
+  const place = line ?? original_line;
+  const where = `${showPath(path)}${place === null ? "" : `:${place}${side === "LEFT" ? " (removed)" : ""}`}`;
+  return [
+    ...(file === undefined ? [] : [diffNear(run, file, thread), codeAround(run, file, thread)]),
+    `# Our finding\n${fateOf(thread, file)}\n${wrapUntrusted("our finding", `${where}\n${cut(run, finding, most.finding)}`)}`,
+    conversation.length === 0
+      ? ""
+      : `# What was said in the thread since
+${wrapUntrusted("conversation", latest(run, conversation))}`,
+  ];
+}
+
+function fateOf({ line, original_line }: AskedThread, file: AnchorFile | undefined): string {
+  if (file === undefined)
+    return "Posted on a file that is not among those at head any more; it may go by another name.";
+  if (original_line === null && line === null) return "Posted on the file as a whole.";
+  return line === null
+    ? "Posted on code that has changed since; its line is that of then."
+    : "Posted on code that stands as it was.";
+}
+
+/** As many of the file's hunks near the location as fit, in file order. */
+function diffNear({ models }: AskedRun, { hunks }: AnchorFile, thread: AskedThread): string {
+  const at = thread.line ?? thread.original_line ?? 1;
+  const startOf = (hunk: (typeof hunks)[number]) => (thread.side === "RIGHT" ? hunk.newStart : hunk.oldStart);
+  let room = roomFor(models.review, MAX_CODE_BYTES, 0.1);
+  const near = new Set<(typeof hunks)[number]>();
+  for (const hunk of hunks.toSorted((a, b) => Math.abs(startOf(a) - at) - Math.abs(startOf(b) - at))) {
+    room -= shownBytes(renderHunk(hunk));
+    if (room < 0) break;
+    near.add(hunk);
+  }
+  if (near.size === 0) return "";
+  const text = hunks
+    .filter((hunk) => near.has(hunk))
+    .map(renderHunk)
+    .join("\n");
+  const some = near.size < hunks.length ? ` (${near.size} of ${hunks.length} hunks)` : "";
+  return `# What the change does to this file${some}\n${wrapUntrusted("diff", text)}`;
+}
+
+function codeAround({ models }: AskedRun, file: AnchorFile, thread: AskedThread): string {
+  const place = thread.line ?? thread.original_line;
+  const lines = file.lines[thread.side];
+  if (place === null || lines === null) return "";
+  const start = Math.max(1, Math.min(place, lines.length) - AROUND);
+  const code = lines
+    .slice(start - 1, place + AROUND)
+    .map((text, at) => `${start + at}|${shorten(text)}`)
+    .join("\n");
+  const { text } = cutAtLine(code, roomFor(models.review, MAX_CODE_BYTES, 0.1));
+  return `# ${aroundWhat(thread, place)}\n${wrapUntrusted(`code of ${showPath(file.path)}`, text)}`;
+}
+
+function aroundWhat({ side, line }: AskedThread, place: number): string {
+  if (side === "LEFT") return "The code around it before the change, at the merge base";
+  if (line !== null) return "The code around it now, at head";
+  return `The code around line ${place} now, at head; what the finding is about may stand elsewhere`;
+}
+
+const said = (run: AskedRun, { by, body }: ThreadMessage, maxBytes: number) =>
+  `${by} wrote:\n${cut(run, body, maxBytes)}`;
+
+function cut({ models }: AskedRun, text: string, maxBytes: number): string {
+  const unix = text.replaceAll("\r\n", "\n");
+  const { text: kept, omittedLines } = cutAtLine(unix, roomFor(models.review, maxBytes, SHORT_SHARE));
+  return omittedLines > 0 ? `${kept}\n[${count(omittedLines, "more line")}]` : kept;
+}
+
+/** The end of a conversation, as much as fits. */
+function latest(run: AskedRun, conversation: readonly ThreadMessage[]): string {
+  let room = roomFor(run.models.review, most.conversation, SHORT_SHARE * 2);
+  const kept: string[] = [];
+  for (const one of conversation.toReversed()) {
+    // Indented, so that a comment cannot forge another one.
+    const text = said(run, one, most.said).replaceAll("\n", "\n  ");
+    room -= byteLength(text);
+    if (room < 0) break;
+    kept.unshift(text);
+  }
+  const left = conversation.length - kept.length;
+  return [...(left > 0 ? [`[${count(left, "comment")} before]`] : []), ...kept].join("\n\n");
+}
 
 /** Names its loop in a trajectory. */
 const LOOP = "answer";
 
 const refused = async () => ({ ok: false as const, reason: "nothing is reported here; answer the question" });
 
-export interface AnswerDependencies extends ReviewDependencies {
+interface AnswerDependencies extends ReviewDependencies {
   models: NonNullable<ReviewDependencies["models"]>;
 }
 
-/** Lets a model answer one question with the reading tools at hand. It can do nothing else. Faults of the model are values. */
+/** Lets a model answer one question with the reading tools. It can do nothing else. Model errors are values. */
 export async function runAnswer(input: AnswerInput, deps: AnswerDependencies): Promise<AnswerResult> {
   const { limits } = input;
   const run: AskedRun = {
     ...{ input, deps, models: deps.models },
     files: await deps.diffs.files(),
     anchorFile: createAnchorFiles(deps.workspace, deps.diffs),
-    account: createAccount(limits),
+    budget: createTokenBudget(limits),
     replayOf: (loop) => deps.replay.filter((entry) => entry.loop === loop),
   };
   let given: string | null = null;
@@ -33,7 +208,7 @@ export async function runAnswer(input: AnswerInput, deps: AnswerDependencies): P
     loop: LOOP,
     role: "review",
     messages: await questionMessages(run),
-    outlets: answeringTools,
+    outputTools: answeringTools,
     ports: {
       report: { report: refused, finish: refused },
       converse: {
@@ -43,23 +218,20 @@ export async function runAnswer(input: AnswerInput, deps: AnswerDependencies): P
       },
     },
     coverage: { serve: () => {} },
-    account: run.account,
+    budget: run.budget,
     turns: limits.turns,
     tokens: limits.tokens,
     milliseconds: limits.milliseconds - (deps.now() - deps.startedAt),
   });
   return {
     text: given ?? plainAnswer(loop),
-    model: whoAnswered(deps.models.review.name, run.account.usage),
+    model: whoAnswered(deps.models.review.name, run.budget.usage),
     stop_reason: loop.stopReason,
-    usage: totalUsage(run.account.usage),
+    usage: totalUsage(run.budget.usage),
   };
 }
 
-/**
- * Some models answer in plain text, whatever they are told of a tool: the last of it is their answer. What they said before
- * they went on reading is none.
- */
+/** Some models answer in plain text instead of calling the tool: the last text after the last tool call is the answer. */
 function plainAnswer({ messages }: AgentResult): string | null {
   const read = messages.findLastIndex((one) => one.role === "assistant" && one.toolCalls.length > 0);
   const texts = messages
@@ -67,6 +239,3 @@ function plainAnswer({ messages }: AgentResult): string | null {
     .flatMap((message) => (message.role === "assistant" ? [withoutThinking(message.content)] : []));
   return texts.findLast((text) => text !== "") ?? null;
 }
-
-/** Local models think aloud in front of their answer. */
-const withoutThinking = (text: string) => (text.split("</think>").at(-1) ?? "").trim();

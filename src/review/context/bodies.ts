@@ -1,28 +1,27 @@
-import { fullName } from "../../tools/definition-name.ts";
+import { type DefinitionSite, fullName, isType } from "../../code/code-file.ts";
 import { bodyOf, type Changed } from "./changed.ts";
-import { isType, type Place } from "./code-file.ts";
+import { joined, type LineSpan, rangesOf } from "./lookup.ts";
 import type { Piece } from "./pieces.ts";
-import { joined, type Range, rangesOf } from "./text-file.ts";
 
 const BODY = 1;
 const BEFORE = 0.75;
 
-/** A body up to this length is shown whole, a longer one around its changed lines. */
+/** A body up to this length is shown whole. Of a longer one, only the parts around its changed lines are shown. */
 const WHOLE_LINES = 150;
 const HEAD_LINES = 8;
 const TAIL_LINES = 3;
-/** Lines around a changed one in a function, and in a type, where only neighbours matter. */
+/** Lines shown around a changed line: in a function, and in a type, where only the neighbours matter. */
 const AROUND_RUN = 20;
 const AROUND_TYPE = 8;
 const WHOLE_TYPE_LINES = 60;
-/** Neighbours of a changed field, and lines up to which the value of a constant is shown whole. */
+/** Neighbours shown of a changed field, and maximum lines of a constant whose value is shown whole. */
 const AROUND_FIELD = 4;
 const WHOLE_VALUE_LINES = 30;
 const MAX_DOC_LINES = 10;
-/** Lines around removed ones in the old body; the rest of it is that of the new one. */
+/** Lines shown around removed lines in the old body; the rest is the same as in the new body. */
 const AROUND_REMOVED = 4;
 
-/** Of each changed definition the whole body, of which the diff shows a part. */
+/** The whole body of each changed definition, because the diff shows only a part of it. */
 export function bodyPieces(changed: readonly Changed[]): Piece[] {
   return changed.flatMap((one) => {
     if (one.after === null) return [];
@@ -31,7 +30,7 @@ export function bodyPieces(changed: readonly Changed[]): Piece[] {
   });
 }
 
-/** What was rewritten as it was before, where the diff shows it in shreds among the new lines. */
+/** The old version of rewritten code, if the diff scatters it among the new lines. */
 export function beforePieces(changed: readonly Changed[]): Piece[] {
   return changed.flatMap((one) => {
     const { before, after, removed, risk } = one;
@@ -47,7 +46,7 @@ export function beforePieces(changed: readonly Changed[]): Piece[] {
   });
 }
 
-/** Removed lines that are too few to have dropped anything unseen. */
+/** Up to this many removed lines, the diff shows everything that is lost. */
 const FEW_REMOVED = 3;
 const LARGE_PART = 0.3;
 const MANY_PLACES = 3;
@@ -56,14 +55,14 @@ function isRewritten({ before, telling: { removed } }: Changed): boolean {
   if (before === null || removed.length <= FEW_REMOVED) return false;
   const { start, end } = bodyOf(before);
   const places = rangesOf(removed).length;
-  // What was removed in one stretch can be read in the diff.
+  // The diff shows code that was removed in one stretch.
   return places >= MANY_PLACES || (places > 1 && removed.length >= LARGE_PART * (end - start + 1));
 }
 
 function pieceOf(
   kind: "body" | "before",
-  { file, definition }: Place,
-  ranges: readonly Range[],
+  { file, definition }: DefinitionSite,
+  ranges: readonly LineSpan[],
   title: string,
   score: number,
 ): Piece {
@@ -76,8 +75,8 @@ function pieceOf(
   };
 }
 
-/** The body, or its head, its end and what is around the spots where it is long. */
-function readableRanges(place: Place, spots: readonly number[]): Range[] {
+/** The whole body; if it is long, its head, its end and the lines around the spots. */
+function readableRanges(place: DefinitionSite, spots: readonly number[]): LineSpan[] {
   const { file, definition } = place;
   const body = bodyOf(place);
   if (values.has(definition.kind)) return valueRanges(place, body, spots);
@@ -96,8 +95,12 @@ function readableRanges(place: Place, spots: readonly number[]): Range[] {
 
 const values: ReadonlySet<string> = new Set(["field", "constant", "variable"]);
 
-/** The declaration with its comment among its neighbours, and the head of its type: the rest of that is another matter. */
-function valueRanges({ file, definition }: Place, body: Range, spots: readonly number[]): Range[] {
+/** The declaration with its comment among its neighbours, and the head of its type, without the rest of that type. */
+function valueRanges(
+  { file, definition }: DefinitionSite,
+  body: LineSpan,
+  spots: readonly number[],
+): LineSpan[] {
   const { start, end, docStart } = definition;
   const around = { start: start - AROUND_FIELD, end: end + AROUND_FIELD };
   const near = spots

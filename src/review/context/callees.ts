@@ -1,37 +1,36 @@
-import type { Call } from "../../syntax/source.ts";
-import { fullName } from "../../tools/definition-name.ts";
-import { resolveCall } from "./callee-fit.ts";
+import { type DefinitionSite, fullName, isDeclaration, isRun, isType } from "../../code/code-file.ts";
+import { bestTargets, fitOf, isCommonName, isOwnUse, POSSIBLE, UNIQUE } from "../../code/names.ts";
+import type { Call } from "../../code/source.ts";
+import { isTestFile } from "../../code/test-file.ts";
 import type { Changed } from "./changed.ts";
-import { isDeclaration, isRun, isType, type Place } from "./code-file.ts";
-import { isCommonName } from "./common-names.ts";
 import type { Lookup } from "./lookup.ts";
 import type { Piece } from "./pieces.ts";
 
 const CALLEE = 0.8;
-/** Calls on lines near one that changed. */
+/** Weight of calls on unchanged lines near a changed one. */
 const UNCHANGED = 0.5;
 const NEAR_LINES = 10;
-/** Far from what changed: worth a name in a list. */
+/** Weight of calls far from a change: they are only named in a list. */
 const FAR = 0.1;
-/** What a callee on changed lines calls, as a part of what that one is worth. */
+/** Weight of the callees of a callee on changed lines, relative to that callee. */
 const INNER = 0.72;
 const MAX_INNER = 4;
 const MAX_INNER_LINES = 20;
-/** What hardly says more than its name. */
+/** Weight of code that says little more than its name. */
 const SLIGHT = 0.3;
-/** What the old code called and the new one does not. */
+/** Weight of code that only the old code called. */
 const DROPPED = 0.6;
 const MAX_LINES = 60;
-/** Of what only unchanged lines call. */
+/** Maximum lines of a callee that only unchanged lines call. */
 const MAX_UNCHANGED_LINES = 30;
 const MAX_DOC_LINES = 10;
 const TYPE_LINES = 25;
 
-/** The bodies of what the changed code calls, those called on changed lines first, then what these call. */
+/** The bodies of functions that the changed code calls: callees on changed lines first, then their own callees. */
 export function calleePieces(changed: readonly Changed[], lookup: Lookup): Piece[] {
   return changed.flatMap((one) => {
     const { added, removed, spots } = one.telling;
-    // Under other names and comments everything is called as it was.
+    // If only names and comments differ, the calls are the same as before.
     if (added.length + removed.length + spots.length === 0) return [];
     const kept = piecesOf(one, one.after, one.calls, lookup, (lines) => weightOf(one, lines));
     const dropped = piecesOf(one, one.before, one.droppedCalls, lookup, () => DROPPED);
@@ -46,37 +45,66 @@ function weightOf({ telling: { added, spots } }: Changed, lines: readonly number
   return isNear ? UNCHANGED : FAR;
 }
 
-interface Found extends Inner {
+interface RankedCallee extends Inner {
   weight: number;
   fit: number;
 }
 
 function piecesOf(
   { path, risk }: Changed,
-  caller: Place | null,
+  caller: DefinitionSite | null,
   calls: readonly Call[],
   lookup: Lookup,
   weigh: (lines: readonly number[]) => number,
-): Found[] {
+): RankedCallee[] {
   if (caller === null) return [];
   const byName = Map.groupBy(calls, ({ name }) => name);
   return [...byName.values()].flatMap((same) => {
     const [first] = same;
     if (!first) return [];
     const lines = same.map(({ line }) => line);
-    const found = resolveCall(first, path, caller, lookup);
+    const found = definitionsOf(first, path, caller, lookup);
     const weight = weigh(lines);
     const when = weight === DROPPED ? "was called" : "called";
     const title = `${when} by ${fullName(caller.definition)} on line ${lines[0]}`;
     const length = weight <= UNCHANGED ? MAX_UNCHANGED_LINES : MAX_LINES;
-    return found.map(({ place, fit }) => {
-      const score = risk * weight * fit * (isSlight(place) ? SLIGHT : 1);
-      return { place, fit, weight, piece: pieceOf(place, length, title, score) };
+    return found.map(({ site, fit }) => {
+      const score = risk * weight * fit * (isSlight(site) ? SLIGHT : 1);
+      return { site, fit, weight, piece: pieceOf(site, length, title, score) };
     });
   });
 }
 
-function pieceOf({ file, definition }: Place, maxLines: number, why: string, score: number): Piece {
+/** Number of definitions of one name that are shown if none fits clearly. */
+const FEW = 3;
+/** Weight of a guess: its name is listed, not its lines. */
+const NAMED_ONLY = 0.1;
+
+/** The definitions that a call may mean. */
+function definitionsOf(
+  call: Call,
+  path: string,
+  { file, definition: around }: DefinitionSite,
+  lookup: Lookup,
+): { site: DefinitionSite; fit: number }[] {
+  const all = lookup
+    .definitions(call.name)
+    .filter(({ definition }) => isRun(definition) || isType(definition))
+    .filter((one) => !isTestFile(one.file.path) || isTestFile(path))
+    .filter(
+      ({ file: { path: at }, definition: { start, end } }) =>
+        at !== path || start < around.start || end > around.end,
+    );
+  const bodies = all.filter((site) => !isDeclaration(site));
+  const use = { file, around, receiver: call.receiver };
+  const rated = (bodies.length > 0 ? bodies : all).map((site) => ({ site, fit: fitOf(use, site) }));
+  const best = bestTargets(call.name, rated, FEW);
+  if (isOwnUse(call) || (best[0]?.fit ?? 0) >= UNIQUE) return best;
+  const guesses = rated.filter(({ fit }) => fit >= POSSIBLE);
+  return guesses.length > FEW ? [] : guesses.map((one) => ({ ...one, fit: NAMED_ONLY }));
+}
+
+function pieceOf({ file, definition }: DefinitionSite, maxLines: number, why: string, score: number): Piece {
   const start = Math.max(definition.docStart, definition.start - MAX_DOC_LINES);
   const length = isType(definition) ? TYPE_LINES : maxLines;
   return {
@@ -92,9 +120,9 @@ function pieceOf({ file, definition }: Place, maxLines: number, why: string, sco
   };
 }
 
-/** What the bodies of short callees call in their own files, by name. */
+/** The functions that short callees call in their own files, by name. */
 function innerPieces(callees: readonly Inner[]): Piece[] {
-  return callees.flatMap(({ piece, place: { file, definition } }) => {
+  return callees.flatMap(({ piece, site: { file, definition } }) => {
     if (definition.end - definition.start > MAX_LINES) return [];
     const lines = file.lines.slice(definition.signatureEnd - 1, definition.end);
     const text = lines.map((line) => line.slice(0, MAX_CHARACTERS)).join("\n");
@@ -117,17 +145,17 @@ function innerPieces(callees: readonly Inner[]): Piece[] {
 
 interface Inner {
   piece: Piece;
-  place: Place;
+  site: DefinitionSite;
 }
 
-/** A name in front of a bracket, with nothing or the own object in front. */
+/** A called name with no receiver, or with the own object as the receiver. */
 const calledAlone = /(?:(?<![\w$.>:])|\b(?:this|self|cls)(?:\.|->))([\p{L}_$][\p{L}\p{N}_$]*)\(/gu;
 
-/** Code that says hardly more than its name: a prototype, a macro of a line, a method that only answers a field. */
-function isSlight(place: Place): boolean {
-  const { file, definition } = place;
+/** Code that says little more than its name: a prototype, a one-line macro, or a method that only returns a field. */
+function isSlight(site: DefinitionSite): boolean {
+  const { file, definition } = site;
   if (isType(definition)) return false;
-  if (isDeclaration(place) || (definition.kind === "macro" && definition.end === definition.start))
+  if (isDeclaration(site) || (definition.kind === "macro" && definition.end === definition.start))
     return true;
   if (definition.end - definition.start > MAX_ACCESSOR_LINES) return false;
   const text = file.lines
@@ -138,8 +166,8 @@ function isSlight(place: Place): boolean {
 }
 
 const MAX_ACCESSOR_LINES = 4;
-/** Characters of a line, or of an accessor, that are looked at. */
+/** Maximum characters of a line, or of an accessor, that are checked. */
 const MAX_CHARACTERS = 300;
-/** A body that answers or sets one member, in brackets or behind a colon. */
+/** A body that returns or sets one member, in braces or after a colon. */
 const accessor =
   /[{:>=]\s*(?:return\s+[\w$]{1,40}(?:(?:\.|->)[\w$]{1,40}){1,4}|(?:this|self)\.\w{1,60}\s*=\s*\w{1,60})\s*;?\s*\}?\s*$/;

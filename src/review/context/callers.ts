@@ -1,28 +1,32 @@
-import type { KnownCall, OpenedGraph } from "../known-graph.ts";
+import { type CodeFile, definitionAt, fullName, isRun, isType } from "../../code/code-file.ts";
+import { closeness, constructors, fitOf, isCommonName, KNOWN, POSSIBLE } from "../../code/names.ts";
+import { type Definition, definitionsAt } from "../../code/source.ts";
+import { isTestFile } from "../../code/test-file.ts";
+import type { KnownCall, OpenedGraph } from "../review-run.ts";
 import type { Changed } from "./changed.ts";
-import { isRun, isType } from "./code-file.ts";
-import type { RepositoryFiles } from "./repository-files.ts";
+import { joined, type LineSpan, type Lookup, type Mention, type RepositoryFiles } from "./lookup.ts";
+import type { Piece, ShownLines } from "./pieces.ts";
 
-/** What the graph says of the calls of a changed definition. */
-export interface KnownCalls {
-  /** Whether a call surely means this very definition. */
+/** The graph's information about the calls of a changed definition. */
+interface KnownCalls {
+  /** Whether a call certainly means this definition. */
   isSure(path: string, line: number): boolean;
-  /** Calls that mean it more likely than not. */
+  /** Calls that probably mean it. */
   likely: readonly KnownCall[];
 }
 
-/** What is less likely than not is no caller. */
+/** A call that is less likely does not count. */
 const LIKELY = 0.5;
-/** From here on nobody needs to be told that it is not quite sure. */
-export const SURE = 0.9;
-/** Calls of one definition that are looked at: more of them tell nothing new. */
+/** From this certainty on, the title does not mention doubt. */
+const SURE = 0.9;
+/** Maximum calls of one definition that are checked: more of them add nothing new. */
 const MAX_CALLS = 40;
-/** What reading the file of a caller is worth, against finding a name. */
+/** Weight of reading a caller's file, relative to finding a name. */
 const CALLER_WORTH = 2;
 
 const nothing: KnownCalls = { isSure: () => false, likely: [] };
 
-/** Asks the graph who calls what changed. Says nothing of what was taken away: the head has it no more. */
+/** Asks the graph who calls the changed definitions. Skips deleted ones, because the head no longer has them. */
 export function knownCalls(
   changed: readonly Changed[],
   graph: OpenedGraph | null,
@@ -50,7 +54,7 @@ function callsOf(
   };
 }
 
-/** What reading each file with callers is worth. */
+/** The value of reading each file with callers. */
 export function callerFiles(
   changed: readonly Changed[],
   callsOf: (one: Changed) => KnownCalls,
@@ -58,9 +62,218 @@ export function callerFiles(
   const worth = new Map<string, number>();
   for (const one of changed) {
     const calls = callsOf(one).likely;
-    // Of what many call each caller says little.
+    // If a definition has many callers, each one says little.
     for (const path of new Set(calls.map((call) => call.path)))
       worth.set(path, (worth.get(path) ?? 0) + (CALLER_WORTH * one.risk) / Math.sqrt(calls.length));
   }
   return worth;
+}
+
+const CALLER = 0.75;
+const TEST = 0.45;
+/** Lines shown around a use. */
+const BEFORE = 3;
+const AFTER = 4;
+/** A function up to this length is shown whole. */
+const WHOLE_LINES = 14;
+const MAX_HEAD_LINES = 3;
+/** Maximum uses shown within one function. */
+const MAX_USES = 3;
+/** Factor for each further place of the same name. */
+const REPEATED = 0.3;
+/** If a name has more definitions, it means this one only if the file knows it. */
+const AMBIGUOUS = 3;
+
+/** The places that use a changed definition: callers, users of a type or constant, readers of a field; and its tests. */
+export function usePieces(
+  changed: readonly Changed[],
+  lookup: Lookup,
+  shown: ShownLines,
+  callsOf: (one: Changed) => KnownCalls,
+): Piece[] {
+  return changed.flatMap((one) => {
+    const groups = groupsOf(one, lookup, shown, callsOf(one));
+    const tests = groups.filter(({ file }) => isTestFile(file.path));
+    const code = groups.filter(({ file }) => !isTestFile(file.path));
+    return [...ranked(code, one, "caller", CALLER), ...ranked(tests, one, "test", TEST)];
+  });
+}
+
+/** The names by which other code uses it: for a constructor, the name of its type. */
+export function namesOf(one: Changed): string[] {
+  const { name } = one;
+  const definition = definitionOf(one);
+  if (!definition || definition.kind === "test" || definition.kind === "module" || nameless.has(name))
+    return [];
+  return constructors.has(name) && definition.container !== null ? [definition.container] : [name];
+}
+
+/** Placeholders for a missing name. */
+const nameless = new Set(["exports", "default", "module", "anonymous", "_"]);
+
+const definitionOf = ({ after, before }: Changed) => (after ?? before)?.definition ?? null;
+
+/** The uses of a name in one function, or outside of all functions. */
+interface CallerGroup {
+  name: string;
+  file: CodeFile;
+  around: Definition | null;
+  lines: number[];
+  /** 0 to 1: how likely it means this definition. */
+  fit: number;
+  /** The graph's certainty; null if the place itself shows it. */
+  certainty: number | null;
+}
+
+/** A place that uses a definition. */
+interface Use extends Pick<Mention, "file" | "line"> {
+  name: string;
+  fit: number;
+  certainty: number | null;
+}
+
+function groupsOf(one: Changed, lookup: Lookup, shown: ShownLines, calls: KnownCalls): CallerGroup[] {
+  const groups = new Map<string, CallerGroup>();
+  const mentioned = namesOf(one).flatMap((name) => usesOf(one, name, lookup, calls));
+  for (const use of [...mentioned, ...unmentioned(one, mentioned, lookup, calls)]) {
+    const { file, line, name, fit, certainty } = use;
+    if (shown.has(file, line) || isWithin(one, use)) continue;
+    const around = functionAround(file, line);
+    const key = `${name} ${file.path} ${around?.start ?? `line ${Math.ceil(line / 20)}`}`;
+    const group = groups.get(key) ?? { name, file, around, lines: [], fit, certainty };
+    if (group.lines.at(-1) !== line) group.lines.push(line);
+    if (fit > group.fit) Object.assign(group, { fit, certainty });
+    groups.set(key, group);
+  }
+  return [...groups.values()];
+}
+
+/** The places where a name means the definition, according to the place itself and the graph. */
+function usesOf(one: Changed, name: string, lookup: Lookup, calls: KnownCalls): Use[] {
+  const containers = new Set(lookup.definitions(name).map(({ definition }) => definition.container));
+  const least = containers.size > AMBIGUOUS || isCommonName(name) ? KNOWN : POSSIBLE;
+  return lookup.mentions(name).flatMap((mention) => {
+    const { file, line, role } = mention;
+    if (!isUse(one, mention)) return [];
+    // Low certainty of the graph lowers nothing: if it cannot follow a call, names and files often still identify the callee.
+    const fit = role === "call" && calls.isSure(file.path, line) ? 1 : fitOfUse(one, mention);
+    // Clear uses have the same weight, whichever way they were identified.
+    return fit < least ? [] : [{ file, line, name, fit: fit >= KNOWN ? 1 : fit, certainty: null }];
+  });
+}
+
+/** Calls that only the graph has found: under another name, or in a file that was not searched for the name. */
+function unmentioned(one: Changed, known: readonly Use[], lookup: Lookup, { likely }: KnownCalls): Use[] {
+  const [name] = namesOf(one);
+  if (name === undefined) return [];
+  const places = new Set(known.map(({ file, line }) => `${line} ${file.path}`));
+  return likely.flatMap(({ path, line, certainty }) => {
+    const file = lookup.file(path);
+    if (!file || places.has(`${line} ${path}`)) return [];
+    if (certainty < SURE && isCommonName(name)) return [];
+    return [{ file, line, name, certainty, fit: certainty >= SURE ? 1 : certainty }];
+  });
+}
+
+/** Whether a mention is a use. A constructor must be called; a common name must be more than read. */
+function isUse(one: Changed, { role }: Mention): boolean {
+  if (role === "definition" || role === "import") return false;
+  const definition = definitionOf(one);
+  if (role === "type" && definition !== null && isRun(definition)) return false;
+  const isCalledOnly =
+    definition !== null && isRun(definition) && (isCommonName(one.name) || definition.container === one.name);
+  return role === "call" || !(isCalledOnly || constructors.has(one.name));
+}
+
+function isWithin({ path, after }: Changed, { file, line }: Pick<Mention, "file" | "line">): boolean {
+  return (
+    after !== null && file.path === path && line >= after.definition.start && line <= after.definition.end
+  );
+}
+
+/** How likely the use means this definition, 0 to 1. */
+function fitOfUse(one: Changed, { file, line, receiver }: Mention): number {
+  const site = one.after ?? one.before;
+  if (site === null) return 0;
+  const { name, kind, container, start } = site.definition;
+  // A constructor is used by the name of its type.
+  const isType = constructors.has(name) && container !== null;
+  const definition = isType
+    ? { name: container, kind: "class" as const, container: null, start }
+    : { name, kind, container, start };
+  return fitOf({ file, receiver, around: definitionAt(file, line) }, { file: site.file, definition });
+}
+
+/** The function or test that contains a line. */
+function functionAround(file: CodeFile, line: number): Definition | null {
+  const test = definitionsAt(file.definitions, line)
+    .filter(({ kind }) => kind === "test")
+    .at(-1);
+  const around = test ?? definitionAt(file, line);
+  return around && (isRun(around) || around.kind === "test") ? around : null;
+}
+
+function ranked(
+  groups: readonly CallerGroup[],
+  one: Changed,
+  kind: "caller" | "test",
+  weight: number,
+): Piece[] {
+  const nearness = kind === "test" ? likelyTest : closeness;
+  const worth = ({ file, fit }: CallerGroup) => fit * nearness(one.path, file.path);
+  const sorted = groups.toSorted(
+    (a, b) =>
+      worth(b) - worth(a) ||
+      (a.file.path < b.file.path ? -1 : Number(a.file.path > b.file.path)) ||
+      first(a) - first(b),
+  );
+  return sorted.map((group, at) => {
+    const score = (one.risk * weight * worth(group)) / (1 + REPEATED * at);
+    return pieceOf(group, kind, score);
+  });
+}
+
+/** Tests are in other folders, but often have names like the code they test. */
+function likelyTest(path: string, test: string): number {
+  const stem = path.replace(/^.*\//, "").replace(/\..*$/, "").toLowerCase();
+  return test.toLowerCase().includes(stem) ? 1 : 0.7;
+}
+
+const first = ({ lines }: CallerGroup) => lines[0] ?? 0;
+
+function pieceOf(group: CallerGroup, kind: "caller" | "test", score: number): Piece {
+  const { file, around, lines, name, certainty } = group;
+  const uses = lines.slice(0, MAX_USES);
+  const more =
+    lines.length > uses.length ? `, also on ${lines.slice(MAX_USES, MAX_USES + 8).join(", ")}` : "";
+  const where = around === null ? "" : ` in ${around.kind} ${fullName(around)}`;
+  return {
+    kind,
+    file,
+    ranges: rangesAround(group, uses),
+    extent: around && { start: around.start, end: around.end },
+    line: uses[0] ?? 1,
+    subject: name,
+    title: `uses ${name}${where}${more}${sureness(certainty)}`,
+    score,
+    mayBeCut: false,
+  };
+}
+
+/** A note for uses that are only likely. */
+function sureness(certainty: number | null): string {
+  return certainty !== null && certainty < SURE ? `, ${Math.round(certainty * 100)} % sure` : "";
+}
+
+function rangesAround({ file, around }: CallerGroup, lines: readonly number[]): LineSpan[] {
+  const near = lines.map((line) => ({ start: line - BEFORE, end: line + AFTER }));
+  if (around === null) return joined(near, file.lines.length);
+  const { start, end, signatureEnd } = around;
+  if (end - start < WHOLE_LINES) return [{ start, end }];
+  const inside = near.map((range) => ({
+    start: Math.max(start, range.start),
+    end: Math.min(end, range.end),
+  }));
+  const head = { start, end: Math.min(signatureEnd, start + MAX_HEAD_LINES - 1) };
+  return joined([head, ...inside], file.lines.length);
 }

@@ -1,55 +1,287 @@
-import { isExample, isTestFile } from "../../analyzers/test-file.ts";
-import type { DiffLine, FileDiff } from "../../diff/file-diff.ts";
-import { definitionsAt } from "../../syntax/ranges.ts";
-import type { Call, Definition } from "../../syntax/source.ts";
 import {
   type CodeFile,
+  type DefinitionSite,
   definitionAt,
   isDeclaration,
+  isRun,
   isType,
   type ParsedFile,
-  type Place,
   parseFile,
-} from "./code-file.ts";
-import { type Half, halfOf, type Touched } from "./half.ts";
-import type { RepositoryFiles } from "./repository-files.ts";
-import { tellingLines } from "./telling-lines.ts";
-import type { Range } from "./text-file.ts";
+} from "../../code/code-file.ts";
+import { isMember } from "../../code/names.ts";
+import { type Call, type Definition, definitionsAt, type Source } from "../../code/source.ts";
+import { isExample, isTestFile } from "../../code/test-file.ts";
+import type { DiffLine, FileDiff } from "../../diff/file-diff.ts";
+import { type LineSpan, type RepositoryFiles, rangesOf } from "./lookup.ts";
 
-/** A function, method, type, constant or field that the change touches, and what its code says. */
+/** A definition with changed lines; without any if only the other side has some. */
+interface Touched {
+  definition: Definition;
+  lines: number[];
+}
+
+/** One side's information about a definition. */
+interface Half {
+  place: DefinitionSite;
+  lines: readonly number[];
+  calls: readonly Call[];
+  names: ReadonlySet<string>;
+  changedNames: ReadonlySet<string>;
+  setNames: readonly string[];
+  literals: readonly string[];
+  sourceLiterals: readonly string[];
+}
+
+/** Maximum stretches of changed lines that are queried one by one; more are queried as one range. */
+const MAX_RANGES = 6;
+
+function halfOf(parsed: ParsedFile | null, touched: Touched | null): Half | null {
+  if (parsed === null || touched === null) return null;
+  const { code, source } = parsed;
+  const { definition, lines } = touched;
+  const half = { place: { file: code, definition }, lines };
+  // Nothing is looked up for tests.
+  if (isTestFile(code.path)) return { ...half, ...nothing };
+  const ranges = rangesOf(lines);
+  const changed = ranges.length > MAX_RANGES ? [{ start: lines[0] ?? 0, end: lines.at(-1) ?? 0 }] : ranges;
+  const changedNames = new Set(changed.flatMap(({ start, end }) => [...source.readNames(start, end)]));
+  return {
+    ...half,
+    // The calls of a whole type are not due to the change.
+    calls: (isRun(definition) ? [definition] : changed).flatMap(({ start, end }) => source.calls(start, end)),
+    names: source.readNames(definition.start, definition.end),
+    changedNames,
+    setNames: setOn(lines, code, source),
+    literals: changed.flatMap(({ start, end }) => source.literals(start, end)),
+    sourceLiterals: literalsBehind(changedNames, half.place, source),
+  };
+}
+
+const nothing = {
+  calls: [],
+  names: new Set<string>(),
+  changedNames: new Set<string>(),
+  setNames: [],
+  literals: [],
+  sourceLiterals: [],
+};
+
+const word = /[\p{L}_$][\p{L}\p{N}_$]{2,60}/gu;
+
+function setOn(lines: readonly number[], { lines: texts }: CodeFile, source: Source): string[] {
+  const members = lines.flatMap((line) => {
+    const text = beginningOf(texts, line);
+    return [...new Set(text.match(word))]
+      .filter((name) => isMember(text, name))
+      .map((name) => ({ name, line }));
+  });
+  if (members.length === 0) return [];
+  const written = source
+    .references(new Set(members.map(({ name }) => name)))
+    .filter(({ role }) => role === "write")
+    .map(({ name, line }) => `${line} ${name}`);
+  const isWritten = new Set(written);
+  return [
+    ...new Set(members.filter(({ name, line }) => isWritten.has(`${line} ${name}`)).map(({ name }) => name)),
+  ];
+}
+
+/** Maximum lines of a definition that are searched for the values of its variables. */
+const MAX_SEARCHED = 400;
+
+/** An assignment to a variable, optionally after words such as `const` or a type. */
+const given =
+  /^\s*(?:[\p{L}\p{N}_$<>[\].*&?]{1,60}\s+){0,3}([\p{L}_$][\p{L}\p{N}_$]*)(?:,\s*\w+)?\s*(?::[^=]{0,60})?:?=(?![=>~])/u;
+
+/** Literals on lines that assign one of the names: `paths = config.get("search-paths")`. */
+function literalsBehind(
+  names: ReadonlySet<string>,
+  { file, definition }: DefinitionSite,
+  source: Source,
+): string[] {
+  if (names.size === 0 || !isRun(definition)) return [];
+  const last = Math.min(definition.end, definition.start + MAX_SEARCHED);
+  const found: string[] = [];
+  for (let line = definition.start; line <= last; line++) {
+    const text = beginningOf(file.lines, line);
+    if (!/["'`]/.test(text)) continue;
+    const name = given.exec(text)?.[1];
+    if (name !== undefined && names.has(name)) found.push(...source.literals(line, line));
+  }
+  return found;
+}
+
+/** The beginning of a line; longer lines are data. */
+const beginningOf = (texts: readonly string[], line: number) => (texts[line - 1] ?? "").slice(0, 500);
+
+/** Changed lines of a file that differ in more than names and comments: added ones at head, removed ones at the merge base. */
+interface TellingLines {
+  added: ReadonlySet<number>;
+  removed: ReadonlySet<number>;
+}
+
+/** Consecutive changed lines, with no unchanged line between them. */
+interface Block {
+  removed: Extract<DiffLine, { kind: "removed" }>[];
+  added: Extract<DiffLine, { kind: "added" }>[];
+}
+
+/** Longer lines are data. */
+const MAX_CHARACTERS = 400;
+/** A name that is replaced only once may be another function; one that is replaced everywhere was renamed. */
+const LEAST_BLOCKS = 2;
+
+/**
+ * Separates renames and comments from other changes. A renamed name no longer occurs around the change, and its replacement is always the
+ * same.
+ */
+export function tellingLines(diffs: readonly FileDiff[]): Map<string, TellingLines> {
+  const blocks = new Map(
+    diffs.map(({ path, hunks }) => [path, hunks.flatMap(({ lines }) => blocksOf(lines))]),
+  );
+  const renamed = renamedNames([...blocks.values()].flat(), diffs);
+  return new Map(
+    [...blocks].map(([path, all]) => {
+      const telling = all.filter((block) => !isSlight(block, renamed));
+      return [
+        path,
+        {
+          added: new Set(telling.flatMap(({ added }) => added.map(({ newLine }) => newLine))),
+          removed: new Set(telling.flatMap(({ removed }) => removed.map(({ oldLine }) => oldLine))),
+        },
+      ];
+    }),
+  );
+}
+
+function blocksOf(lines: readonly DiffLine[]): Block[] {
+  const blocks: Block[] = [];
+  let open: Block | null = null;
+  for (const line of lines) {
+    if (line.kind === "context") {
+      open = null;
+      continue;
+    }
+    if (open === null) {
+      open = { removed: [], added: [] };
+      blocks.push(open);
+    }
+    if (line.kind === "added") open.added.push(line);
+    else open.removed.push(line);
+  }
+  return blocks;
+}
+
+function isSlight(block: Block, renamed: ReadonlyMap<string, string>): boolean {
+  const pairs = replacedIn(block);
+  return pairs?.every(([from, to]) => renamed.get(from) === to) ?? false;
+}
+
+/** The replaced names of a block that is otherwise unchanged; null if more differs. */
+function replacedIn({ removed, added }: Block): [string, string][] | null {
+  if ([...removed, ...added].some(({ text }) => text.length > MAX_CHARACTERS)) return null;
+  const [before, after] = [
+    removed.flatMap(({ text }) => tokensOf(text)),
+    added.flatMap(({ text }) => tokensOf(text)),
+  ];
+  if (before.length !== after.length) return null;
+  const pairs: [string, string][] = [];
+  for (const [at, from] of before.entries()) {
+    const to = after[at] ?? "";
+    if (from === to) continue;
+    if (!isName(from) || !isName(to)) return null;
+    pairs.push([from, to]);
+  }
+  return pairs;
+}
+
+/** Maps old names to their new ones. */
+function renamedNames(blocks: readonly Block[], diffs: readonly FileDiff[]): Map<string, string> {
+  const places = new Map<string, { from: string; to: string; blocks: number }>();
+  for (const block of blocks) {
+    const pairs = new Map((replacedIn(block) ?? []).map(([from, to]) => [`${from} ${to}`, { from, to }]));
+    for (const [key, pair] of pairs) places.set(key, { ...pair, blocks: (places.get(key)?.blocks ?? 0) + 1 });
+  }
+  if (places.size === 0) return new Map();
+  const [olds, news] = [namesOn(diffs, "removed"), namesOn(diffs, "added")];
+  const found = [...places.values()].filter(
+    (pair) => pair.blocks >= LEAST_BLOCKS && !news.has(pair.from) && !olds.has(pair.to),
+  );
+  // Two names that replace one, or one that replaces two, are not a rename.
+  const [from, to] = [countOf(found.map((pair) => pair.from)), countOf(found.map((pair) => pair.to))];
+  const unique = found.filter((pair) => from.get(pair.from) === 1 && to.get(pair.to) === 1);
+  return new Map(unique.map((pair) => [pair.from, pair.to]));
+}
+
+function countOf(names: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(name, 1 + (counts.get(name) ?? 0));
+  return counts;
+}
+
+/** The names on one side of the diffs. */
+function namesOn(diffs: readonly FileDiff[], kind: "removed" | "added"): Set<string> {
+  const lines = diffs.flatMap(({ hunks }) => hunks.flatMap((hunk) => hunk.lines));
+  return new Set(
+    lines
+      .filter((line) => line.kind === kind || line.kind === "context")
+      .flatMap(({ text }) => tokensOf(text.slice(0, MAX_CHARACTERS)).filter(isName)),
+  );
+}
+
+const token = /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`|[\p{L}_$][\p{L}\p{N}_$]*|\d[\w.]*|\S/gu;
+/** A line that is a comment; in C, `#` also begins directives. */
+const comment =
+  /^\s*(?:\/\/|\/\*(?!.*\*\/\s*\S)|\*(?:\s|\/\s*$|$)|#\s(?!\s*(?:include|define|if|ifdef|ifndef|else|elif|endif|undef|pragma|error)\b))/;
+const trailing = /^([^"'`]*?)\s\/\/\s.*$/;
+
+function tokensOf(text: string): string[] {
+  if (comment.test(text)) return [];
+  const indent = /^\s*/.exec(text)?.[0] ?? "";
+  const tokens = text.replace(trailing, "$1").match(token) ?? [];
+  // The indentation shows which block a line belongs to.
+  return tokens.length > 0 ? [indent, ...tokens] : [];
+}
+
+const keyword =
+  /^(?:true|false|null|nil|None|True|False|undefined|and|or|not|is|in|if|else|elif|unless|while|until|for|return|break|continue|yield|await|async|throw|raise|let|const|var|val|public|private|protected|internal|static|final|new|delete|this|self|super|try|catch|finally|except|int|long|short|float|double|bool|boolean|char|void|unsigned|signed)$/;
+
+const isName = (text: string) => /^[\p{L}_$]/u.test(text) && !keyword.test(text);
+
+/** A function, method, type, constant or field that the change touches, with facts about its code. */
 export interface Changed {
   /** The file at head. */
   path: string;
   name: string;
-  /** Null where the change took it away. */
-  after: Place | null;
-  before: Place | null;
-  /** Changed lines in it: added ones at head, removed ones at the merge base. */
+  /** Null if the change deleted it. */
+  after: DefinitionSite | null;
+  before: DefinitionSite | null;
+  /** Its changed lines: added ones at head, removed ones at the merge base. */
   added: readonly number[];
   removed: readonly number[];
-  /** Lines at head where something changed: added ones, and those behind removed ones. */
+  /** Lines at head where something changed: added lines, and the lines after removed ones. */
   spots: readonly number[];
-  /** Those of these three that differ in more than names and comments. */
+  /** The lines of these three lists that differ in more than names and comments. */
   telling: { added: readonly number[]; removed: readonly number[]; spots: readonly number[] };
-  /** What it calls at head; of what it called before, the calls of names that it calls no more. */
+  /** Its calls at head, and old calls of names that it no longer calls. */
   calls: readonly Call[];
   droppedCalls: readonly Call[];
   /** Values that added lines read and the old code did not. */
   newNames: readonly string[];
-  /** Members and keys that added lines give a value to. */
+  /** Members and keys that added lines assign. */
   setNames: readonly string[];
   /** String literals on changed lines of either side. */
   literals: readonly string[];
-  /** String literals on lines at head that give a value to a variable which changed lines read. */
+  /** String literals on lines at head that assign a variable which changed lines read. */
   sourceLiterals: readonly string[];
-  /** What a fault in it may cost, from its place and the size of its change; about 0.2 to 1.1. */
+  /** The possible damage of a fault in it, by its place and the size of its change; about 0.2 to 1.1. */
   risk: number;
 }
 
-/** What is looked at in one file; more of it is a rewrite that context does not help with. */
+/** Maximum definitions in one file; more of them are a rewrite, which context does not help with. */
 const MAX_DEFINITIONS = 60;
 
-/** What the changed lines of the shown files belong to. Stops at the time limit. */
+/** The definitions that contain the changed lines of the shown files. Stops at the time limit. */
 export async function changedDefinitions(
   diffs: readonly FileDiff[],
   files: RepositoryFiles,
@@ -57,6 +289,7 @@ export async function changedDefinitions(
 ): Promise<Changed[]> {
   const all: Changed[] = [];
   const telling = tellingLines(diffs);
+  const modules = await files.modules();
   for (const diff of diffs) {
     if (timeLeft() <= 0) break;
     const lines = diff.hunks.flatMap((hunk) => hunk.lines);
@@ -72,12 +305,12 @@ export async function changedDefinitions(
         ? tell.added.has(line.newLine)
         : line.kind === "removed" && tell.removed.has(line.oldLine);
     const spots = { all: spotsOf(lines, () => true), telling: spotsOf(lines, isTelling) };
-    // Both trees are let go at once: only what is taken out of them stays in memory.
+    // Both trees are released at once: only the extracted facts stay in memory.
     const found = changedIn(
       diff.path,
       spots,
-      { parsed: await parseFile(head), lines: added, telling: tell.added },
-      { parsed: await parseFile(base), lines: removed, telling: tell.removed },
+      { parsed: await parseFile(head, modules), lines: added, telling: tell.added },
+      { parsed: await parseFile(base, modules), lines: removed, telling: tell.removed },
     );
     for (const one of found) all.push(one);
   }
@@ -96,7 +329,7 @@ interface Spots {
   telling: readonly number[];
 }
 
-/** Added lines, and the lines behind removed ones. */
+/** Added lines, and the lines after removed ones. */
 function spotsOf(lines: readonly DiffLine[], isWanted: (line: DiffLine) => boolean): number[] {
   return lines.flatMap((line, at) => {
     if (line.kind === "added") return isWanted(line) ? [line.newLine] : [];
@@ -121,7 +354,7 @@ function changedIn(path: string, spots: Spots, head: Side, base: Side): Changed[
   return all.sort((a, b) => b.risk - a.risk).slice(0, MAX_DEFINITIONS);
 }
 
-/** Which of the same name it is by kind, type and order: by this the two sides of a definition find each other. */
+/** A key of kind, type, name and order, which matches the two sides of a definition. */
 function keysOf(code: CodeFile): Map<Definition, string> {
   const counts = new Map<string, number>();
   return new Map(
@@ -141,7 +374,7 @@ function byDefinition({ parsed, lines }: Side): Map<string, Touched> {
   if (parsed === null || lines.length === 0) return all;
   const keys = keysOf(parsed.code);
   for (const line of lines) {
-    // Blank lines and brackets between members would make their whole type a changed one.
+    // Blank lines and brackets between members would mark their whole type as changed.
     if (!/[\p{L}\p{N}]/u.test(parsed.code.lines[line - 1] ?? "")) continue;
     const definition = definitionAt(parsed.code, line);
     const key = definition && keys.get(definition);
@@ -168,7 +401,7 @@ function changedOf(path: string, spots: Spots, head: TellingHalf, base: TellingH
   const [after, before] = [head.half, base.half];
   const body = after && bodyOf(after.place);
   const called = new Set(after?.calls.map(({ name }) => name));
-  // What the whole definition reads leaves out what it defines itself.
+  // The names that the whole definition reads do not include the ones it defines itself.
   const isNew = (name: string) => after?.names.has(name) && !before?.names.has(name);
   const isInside = (line: number) => body !== null && line >= body.start && line <= body.end;
   const one = {
@@ -196,18 +429,18 @@ function changedOf(path: string, spots: Spots, head: TellingHalf, base: TellingH
 
 const TEST_RISK = 0.3;
 const EXAMPLE_RISK = 0.3;
-/** More changed lines make nothing riskier. */
+/** More changed lines do not raise the risk. */
 const MANY_LINES = 20;
 
 function riskOf({ path, after, added, removed }: Omit<Changed, "risk">): number {
   const place = isTestFile(path) ? TEST_RISK : isExample(path) ? EXAMPLE_RISK : 1;
   const size = Math.min(1, (added.length + removed.length) / MANY_LINES);
-  // What was taken away may still be used.
+  // Deleted code may still be used.
   return place * (0.6 + 0.4 * size) * (after === null ? 1.1 : 1);
 }
 
-/** The lines that are read with a definition: of a field those of its whole type. */
-export function bodyOf({ file, definition }: Place): Range {
+/** The lines that are read with a definition; for a field, those of its whole type. */
+export function bodyOf({ file, definition }: DefinitionSite): LineSpan {
   if (definition.kind !== "field") return { start: definition.start, end: definition.end };
   const around = definitionsAt(file.definitions, definition.start).filter(isType).at(-1) ?? definition;
   return { start: around.start, end: around.end };

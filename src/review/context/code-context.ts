@@ -1,31 +1,42 @@
-import { isTestFile } from "../../analyzers/test-file.ts";
-import type { FileDiff } from "../../diff/file-diff.ts";
-import { shownBytes } from "../../diff/render.ts";
+import { isTestFile } from "../../code/test-file.ts";
+import { type FileDiff, shownBytes } from "../../diff/file-diff.ts";
 import { wrapUntrusted } from "../../text/fence.ts";
 import type { DiffSource } from "../../tools/tool.ts";
 import { beforePieces, bodyPieces } from "./bodies.ts";
 import { calleePieces } from "./callees.ts";
-import { callerFiles, knownCalls } from "./callers.ts";
+import { callerFiles, knownCalls, namesOf, usePieces } from "./callers.ts";
 import { type Changed, changedDefinitions } from "./changed.ts";
 import { documentedWords, documentPieces, isDocument } from "./documentation.ts";
 import { keyPieces, keyWords } from "./keys.ts";
-import { lookUp } from "./lookup.ts";
+import {
+  createRepositoryFiles,
+  lookUp,
+  MAX_WORDS,
+  type RepositoryFiles,
+  searchWords,
+  type WordHits,
+} from "./lookup.ts";
 import { memberPieces } from "./members.ts";
 import type { ContextParts } from "./parts.ts";
-import { type Piece, type Selection, ShownLines, selectPieces } from "./pieces.ts";
-import { headingBytes, type IsAdded, renderSelection, roomOf } from "./render.ts";
-import { createRepositoryFiles, type RepositoryFiles } from "./repository-files.ts";
+import {
+  headingBytes,
+  type IsAdded,
+  type Piece,
+  renderSelection,
+  roomOf,
+  type Selection,
+  ShownLines,
+  selectPieces,
+} from "./pieces.ts";
 import { siblingPieces } from "./siblings.ts";
-import { namesOf, usePieces } from "./uses.ts";
 import { consumerPieces, producerPieces } from "./values.ts";
-import { MAX_WORDS, searchWords, type WordHits } from "./word-search.ts";
 
 /**
- * For everything that is looked up. It usually takes a second or two; what a limit cuts off differs from one run to the next,
- * and a resumed review begins with the same words only where the limit was not met.
+ * Time limit for all lookups. They usually take one or two seconds. If the limit is reached, the result differs from run to run, so a
+ * resumed review begins with the same text only if the limit was not reached.
  */
 const MILLISECONDS = 15_000;
-/** Less room holds nothing of use. */
+/** In less room, nothing useful fits. */
 const LEAST_BYTES = 1_000;
 
 const heading = "# Code around the change";
@@ -35,8 +46,8 @@ const explained =
 const known = new WeakMap<DiffSource, Map<string, Promise<string>>>();
 
 /**
- * The code that decides whether the change is right, as far as it fits; empty when there is none. Looked up once for all
- * loops of a review that read the same unit.
+ * The code that shows whether the change is right, as much as fits; empty if there is none. It is looked up once for all loops of a review
+ * that read the same unit.
  */
 export function codeContext(parts: ContextParts, shownDiffs: readonly FileDiff[]): Promise<string> {
   const units = known.get(parts.diffs) ?? new Map<string, Promise<string>>();
@@ -48,7 +59,7 @@ export function codeContext(parts: ContextParts, shownDiffs: readonly FileDiff[]
   return text;
 }
 
-/** Second looks at two places of one file are shown different parts of its diff. */
+/** Verifications of two places in one file are shown different parts of its diff. */
 const shownIn = ({ path, hunks }: FileDiff) => [
   path,
   ...hunks.map(({ newStart, oldStart }) => [newStart, oldStart]),
@@ -74,7 +85,7 @@ function linesOf(diffs: readonly FileDiff[]): ShownLines {
   return shown;
 }
 
-/** Which lines of the selection the change added: they stand in files whose diff is not shown here. */
+/** The lines of the selection that the change added: their files' diffs are not shown here. */
 async function addedLines(
   { allFiles, diffs }: ContextParts,
   shownDiffs: readonly FileDiff[],
@@ -108,7 +119,7 @@ async function findPieces(
   const timeLeft = () => end - parts.now();
   const files = createRepositoryFiles(parts.workspace, parts.isPrivate);
   const changed = await changedDefinitions(diffs, files, timeLeft);
-  // What tests say is read for what they test; what they call and mention tells nothing of the code.
+  // Tests are read for what they test; their calls and names say nothing about the code.
   const code = changed.filter(({ path }) => !isTestFile(path));
   const names = namesToLookUp(code);
   const hits = await search(parts, names, code, files, timeLeft);
@@ -140,12 +151,12 @@ function search(
   const all = [...names.keys()];
   const first = MAX_WORDS - keys.length;
   const words = [...all.slice(0, first), ...keys, ...all.slice(first), ...changed.flatMap(documentedWords)];
-  // Text that is neither code nor documentation is no place to look.
+  // Text that is neither code nor documentation is not searched.
   const wants = (path: string) => files.isReadable(path) && (isDocument(path) || !notSearched.test(path));
   return searchWords(workspace, words, { wants, signal, timeLeft });
 }
 
-/** Keys that are searched. In a large change they would all stand behind hundreds of names. */
+/** Maximum keys that are searched. In a large change they would all come after hundreds of names. */
 const MAX_KEYS = 60;
 
 const notSearched = /\.(?:md|mdx|markdown|rst|adoc|txt|csv|tsv|jsonl|svg|lock|map|po|snap|patch|diff)$/i;
@@ -153,13 +164,13 @@ const notSearched = /\.(?:md|mdx|markdown|rst|adoc|txt|csv|tsv|jsonl|svg|lock|ma
 const USED = 3;
 const CALLED_ON_CHANGED = 2;
 const CALLED = 1;
-/** A name of one or two letters says nothing of where it stands. */
+/** Names of one or two letters are too common to search. */
 const LEAST_LETTERS = 3;
 
-/** The names that are looked up, the more important first, with what finding one is worth. */
+/** The names to look up, most important first, with the value of finding each. */
 function namesToLookUp(changed: readonly Changed[]): Map<string, number> {
   const names = new Map<string, number>();
-  // What many changed functions call is worth more than any of them.
+  // A name that many changed functions call is worth more than a single function.
   const add = (name: string, worth: number) => names.set(name, worth + (names.get(name) ?? 0));
   for (const one of changed) {
     for (const name of namesOf(one)) add(name, USED * one.risk);

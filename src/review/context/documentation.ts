@@ -1,38 +1,36 @@
-import { isTestFile } from "../../analyzers/test-file.ts";
+import { isTestFile } from "../../code/test-file.ts";
+import { namesOf } from "./callers.ts";
 import type { Changed } from "./changed.ts";
+import { type Hit, joined, type RepositoryFiles, type WordHits } from "./lookup.ts";
 import type { Piece } from "./pieces.ts";
-import type { RepositoryFiles } from "./repository-files.ts";
-import { joined } from "./text-file.ts";
-import { namesOf } from "./uses.ts";
-import type { Hit, WordHits } from "./word-search.ts";
 
 const DOCUMENT = 0.5;
-/** Places of one word, and of one word in one file. */
+/** Maximum places of one word, and of one word in one file. */
 const SHOWN = 3;
 const SHOWN_IN_FILE = 2;
-/** A word that the documentation is full of is no name. */
+/** A word on more lines of the documentation is an ordinary word, not a name. */
 const MAX_LINES = 40;
 
 const documents = /\.(?:md|mdx|markdown|rst|adoc|txt)$/i;
-/** What tells the past, and what holds for nobody's use. */
+/** Files about the past, and files that users do not read. */
 const notDocuments =
   /(?:^|\/)(?:CHANGE(?:S|LOG)|HISTORY|NEWS|RELEASES?(?:[-_]NOTES)?|LICEN[CS]E|COPYING|NOTICE|AUTHORS|CONTRIBUTORS|requirements)[^/]*$|(?:^|\/)(?:changes|changelogs?|changesets?|newsfragments|releases)\//i;
 
 export const isDocument = (path: string): boolean =>
   documents.test(path) && !notDocuments.test(path) && !isTestFile(path);
 
-/** The words under which the documentation may speak of what changed: names, options and keys. */
+/** The words under which the documentation may mention the change: names, options and keys. */
 export function documentedWords(one: Changed): string[] {
-  // `#private` is nobody's business.
+  // A `#private` name is not documented.
   const names = namesOf(one).filter((name) => name.length > 2 && !name.startsWith("#"));
   return [...names, ...one.literals.filter(isOption)];
 }
 
-/** `--max-size`, `max_size`, `X-Forwarded-For`: not a sentence, nor any word of one. */
+/** `--max-size`, `max_size`, `X-Forwarded-For`: not a sentence or an ordinary word. */
 const isOption = (literal: string): boolean =>
   /^[\w$@.:/-]{3,50}$/.test(literal) && /[A-Za-z]/.test(literal) && isTelling(literal);
 
-/** Whether a word would not stand in prose by itself. */
+/** Whether a word would not occur in ordinary prose. */
 const isTelling = (word: string): boolean => /[a-z][A-Z]|[_\d:/@.-]/.test(word);
 
 /** Lines of the documentation that mention a changed name or option. */
@@ -55,7 +53,7 @@ export async function documentPieces(
   return pieces;
 }
 
-/** A plain word counts where it is written as code. */
+/** A plain word counts only if it is written as code. */
 function speaksOf({ text }: Hit, word: string): boolean {
   if (isTelling(word)) return true;
   const at = text.indexOf(word);

@@ -1,42 +1,324 @@
-import { isTestFile } from "../../analyzers/test-file.ts";
-import type { Reference } from "../../syntax/source.ts";
-import { closeness } from "./closeness.ts";
-import { type CodeFile, isProse, type Place, parseFile } from "./code-file.ts";
-import type { RepositoryFiles } from "./repository-files.ts";
-import type { WordHits } from "./word-search.ts";
+import {
+  type CodeFile,
+  type DefinitionSite,
+  isProse,
+  type ParsedFile,
+  parseFile,
+  type TextFile,
+} from "../../code/code-file.ts";
+import { Modules, type Package, packageOf } from "../../code/imports.ts";
+import { definers } from "../../code/likely-definition.ts";
+import { closeness, receiverOf } from "../../code/names.ts";
+import type { Reference } from "../../code/source.ts";
+import { isTestFile } from "../../code/test-file.ts";
+import { reasonByName } from "../../diff/skipped-names.ts";
+import { AppError } from "../../errors.ts";
+import type { TreeEntry, Workspace } from "../../git/workspace.ts";
+import { cutLine, splitLines } from "../../text/cut.ts";
+
+/** Lines from `start` to `end`, 1-indexed and inclusive. */
+export interface LineSpan {
+  start: number;
+  end: number;
+}
+
+/** Longer lines are data: only their beginning is shown. */
+const MAX_LINE_BYTES = 400;
+
+/** A line as `read_file_part` shows it, with a plus after the line number if the change added it. */
+export function numbered(file: TextFile, line: number, isAdded = false): string {
+  return `${line}${isAdded ? "+" : ""}|${cutLine(file.lines[line - 1] ?? "", MAX_LINE_BYTES)}`;
+}
+
+/** Sorted ranges, clamped to the file; ranges that touch or overlap are joined. */
+export function joined(ranges: readonly LineSpan[], lastLine: number): LineSpan[] {
+  const all: LineSpan[] = [];
+  for (const range of ranges.toSorted((a, b) => a.start - b.start)) {
+    const [start, end] = [Math.max(1, range.start), Math.min(lastLine, range.end)];
+    if (start > end) continue;
+    const last = all.at(-1);
+    if (last && start <= last.end + 1) last.end = Math.max(last.end, end);
+    else all.push({ start, end });
+  }
+  return all;
+}
+
+/** Ascending line numbers as ranges. */
+export function rangesOf(lines: readonly number[]): LineSpan[] {
+  const ranges: LineSpan[] = [];
+  for (const line of lines) {
+    const last = ranges.at(-1);
+    if (last && last.end === line - 1) last.end = line;
+    else ranges.push({ start: line, end: line });
+  }
+  return ranges;
+}
+
+/** Larger files are data, or built to be slow. */
+const MAX_BYTES = 1_000_000;
+/** Maximum files read for one first message. A name in more files is too common. */
+const MAX_FILES = 400;
+
+/** Reads files of the repository that a model may see. */
+export interface RepositoryFiles {
+  /** Null if the file is missing, not regular, withheld, vendored, generated, binary, or too large. */
+  read(path: string, ref: TextFile["ref"]): Promise<TextFile | null>;
+  /** Whether the file at this path of the head may be shown, by its name. */
+  isReadable(path: string): boolean;
+  /** Resolves imports to files of the head. */
+  modules(): Promise<Modules>;
+}
+
+const modulesOf = new WeakMap<Workspace, Promise<Modules>>();
+
+/** Maximum manifests that are read for package names, those nearest to the root first. */
+const MAX_MANIFESTS = 30;
+
+async function findModules({
+  workspace,
+  isReadable,
+}: {
+  workspace: Workspace;
+  isReadable(path: string): boolean;
+}): Promise<Modules> {
+  const tree = await workspace.tree("head");
+  const manifests = [...tree.values()]
+    .filter(
+      ({ path, mode }) =>
+        mode.startsWith("100") && /(?:^|\/)(?:go\.mod|package\.json)$/.test(path) && isReadable(path),
+    )
+    .toSorted((a, b) => a.path.split("/").length - b.path.split("/").length)
+    .slice(0, MAX_MANIFESTS);
+  const packages: Package[] = [];
+  for (const { path, oid } of manifests) {
+    const file = await workspace.readBlob(oid).catch(() => null);
+    const kind = path.endsWith("go.mod") ? "go.mod" : "package.json";
+    const name = file === null || file.binary || file.bytes > MAX_BYTES ? null : packageOf(kind, file.text);
+    if (name !== null)
+      packages.push({ name, folder: path.slice(0, Math.max(0, path.lastIndexOf("/"))) || "." });
+  }
+  return new Modules(tree.keys(), packages);
+}
+
+export function createRepositoryFiles(
+  workspace: Workspace,
+  isPrivate: (path: string) => boolean,
+): RepositoryFiles {
+  const files = new Map<string, Promise<TextFile | null>>();
+  const isReadable = (path: string) => !isPrivate(path) && reasonByName(path) === null;
+
+  async function load(path: string, ref: TextFile["ref"]): Promise<TextFile | null> {
+    const entry: TreeEntry | undefined = (await workspace.tree(ref)).get(path);
+    if (!entry?.mode.startsWith("100")) return null;
+    const file = await workspace.readBlob(entry.oid).catch(() => null);
+    if (file === null || file.binary || file.bytes > MAX_BYTES) return null;
+    return { path, ref, lines: splitLines(file.text) };
+  }
+
+  return {
+    isReadable,
+    modules() {
+      const known = modulesOf.get(workspace) ?? findModules({ workspace, isReadable });
+      modulesOf.set(workspace, known);
+      return known;
+    },
+    async read(path, ref) {
+      if (!isReadable(path)) return null;
+      const key = `${ref} ${path}`;
+      const known = files.get(key);
+      if (known || files.size >= MAX_FILES) return (await known) ?? null;
+      const file = load(path, ref);
+      files.set(key, file);
+      return await file;
+    },
+  };
+}
+
+/** A line of the head that contains a word. */
+export interface Hit {
+  path: string;
+  line: number;
+  text: string;
+}
+
+/** The lines of the repository that contain certain words. */
+export interface WordHits {
+  /** Lines in order of path and number; for a common word, only the lines that seem to define it. */
+  of(word: string): readonly Hit[];
+}
+
+interface SearchLimits {
+  /** Whether matches in the file at this path count. */
+  wants(path: string): boolean;
+  signal: AbortSignal;
+  /** Remaining milliseconds. */
+  timeLeft(): number;
+}
+
+/** Maximum words of one search; of any further word, only the definitions are searched. */
+export const MAX_WORDS = 400;
+const MAX_WORD_LENGTH = 80;
+/** Maximum matching lines of one search. */
+const MAX_MATCHES = 6_000;
+/** A word with more lines is common. */
+const MAX_LINES = 250;
+/** Maximum common words whose definitions are still searched. */
+const MAX_COMMON = 60;
+/** Maximum searches: after each one but the last, the words with too many matches are dropped. */
+const ROUNDS = 4;
+
+const identifier = /[\p{L}\p{N}_$]+/gu;
+const quotes = ['"', "'", "`"] as const;
+
+/** A word for {@link searchWords} that finds a string literal with exactly this text. */
+export const inQuotes = (text: string): string => `"${text}"`;
+
+/** The text between the quotes; null for a word that is searched as it is. */
+const quotedText = (word: string) => /^"(.+)"$/.exec(word)?.[1] ?? null;
+
+const escapeRegex = (text: string) => text.replace(/[\\^$.*+?()[\]{}|#&~-]/g, "\\$&");
+
+/** Plain alternatives, one for each kind of quote: a search for character classes takes several times as long. */
+function patternOf(word: string): string {
+  const text = quotedText(word);
+  if (text === null) return escapeRegex(word);
+  return quotes.map((quote) => quote + escapeRegex(text) + quote).join("|");
+}
+
+/**
+ * Finds words, the most important first, with as few searches as possible. A time limit may cut the search off.
+ *
+ * @param words identifiers, strings without a line feed, or results of {@link inQuotes}
+ */
+export async function searchWords(
+  workspace: Workspace,
+  words: readonly string[],
+  limits: SearchLimits,
+): Promise<WordHits> {
+  const usable = [...new Set(words)].filter(
+    (word) => word.length <= MAX_WORD_LENGTH && /[\p{L}]/u.test(word) && !/[\n\r\0]/.test(word),
+  );
+  let left = usable.slice(0, MAX_WORDS);
+  const common = new Set(usable.slice(MAX_WORDS));
+  let hits = new Map<string, Hit[]>();
+  for (let round = 0; round < ROUNDS && left.length > 0; round++) {
+    const found = await search(workspace, left.map(patternOf).join("|"), true, limits);
+    hits = byWord(found.hits, left);
+    const crowding = left.filter((word) => (hits.get(word)?.length ?? 0) > MAX_LINES);
+    for (const word of crowding) common.add(word);
+    left = left.filter((word) => !common.has(word));
+    if (!found.limited) break;
+    // If no single word is common, they have too many matches together: the last ones are the least important.
+    if (crowding.length === 0) left = left.slice(0, Math.floor(left.length / 2));
+  }
+  const known = new Set(left);
+  const crowded = usable.filter((word) => common.has(word) && isIdentifier(word)).slice(0, MAX_COMMON);
+  const defining = byWord((await search(workspace, definitionOf(crowded), false, limits)).hits, crowded);
+  return {
+    of: (word) => (known.has(word) ? hits.get(word) : defining.get(word)) ?? [],
+  };
+}
+
+const isIdentifier = (word: string) => /^[\p{L}\p{N}_$]+$/u.test(word);
+
+/** Keywords before a defined name, and the form of a type and a name at the start of a line in C. */
+const defines =
+  `(?:\\b(?:${definers})\\*?\\s+(?:\\([^)]{0,80}\\)\\s*)?` +
+  "|\\b(?:public|private|protected|internal|static|final|async|override|virtual|inline)\\s[A-Za-z0-9_<>\\[\\], ?*&]{0,80}" +
+  "|^[A-Za-z_][A-Za-z0-9_<>:*& ]{0,80}[ *&])";
+
+/** A regular expression for lines that seem to define one of the words; empty if there is none. */
+function definitionOf(words: readonly string[]): string {
+  if (words.length === 0) return "";
+  return `${defines}(?:${words.map(escapeRegex).join("|")})\\s*[(<{=:]`;
+}
+
+async function search(
+  workspace: Workspace,
+  pattern: string,
+  wholeWord: boolean,
+  { wants, signal, timeLeft }: SearchLimits,
+): Promise<{ hits: Hit[]; limited: boolean }> {
+  const none = { hits: [], limited: false };
+  const milliseconds = timeLeft();
+  if (milliseconds <= 0 || pattern === "") return none;
+  const query = {
+    pattern,
+    contextLines: 0,
+    maxResults: MAX_MATCHES,
+    wants,
+    fixedString: false,
+    ignoreCase: false,
+    wholeWord,
+    invertMatch: false,
+    mode: "content" as const,
+  };
+  const ended = AbortSignal.any([signal, AbortSignal.timeout(Math.ceil(milliseconds))]);
+  try {
+    const found = await workspace.search(query, ended);
+    if (found.mode !== "content") return none;
+    return {
+      hits: found.matches.map(({ path, line, text }) => ({ path, line, text })),
+      limited: found.limited,
+    };
+  } catch (error) {
+    // If the search fails, the review goes on: the model can still use the tools.
+    if (!signal.aborted && error instanceof AppError) return none;
+    throw error;
+  }
+}
+
+/** A line may contain several of the words. */
+function byWord(hits: readonly Hit[], words: readonly string[]): Map<string, Hit[]> {
+  const plain = new Set(words.filter(isIdentifier));
+  const others = words.filter((word) => !plain.has(word));
+  const all = new Map<string, Hit[]>(words.map((word) => [word, []]));
+  for (const hit of hits) {
+    const found = new Set((hit.text.match(identifier) ?? []).filter((word) => plain.has(word)));
+    for (const word of found) all.get(word)?.push(hit);
+    for (const word of others) if (holds(hit.text, word)) all.get(word)?.push(hit);
+  }
+  return all;
+}
+
+function holds(line: string, word: string): boolean {
+  const text = quotedText(word);
+  return text === null ? line.includes(word) : quotes.some((quote) => line.includes(quote + text + quote));
+}
 
 /** A name in code. */
 export interface Mention {
   file: CodeFile;
   line: number;
   role: Reference["role"];
+  receiver: string | null;
 }
 
-/** What parsing confirmed of where names stand. */
+/** The occurrences of names that parsing has confirmed. */
 export interface Lookup {
-  /** In the order of files that were worth most, then of lines. */
-  definitions(name: string): readonly Place[];
+  /** In the order of the most valuable files, then of lines. */
+  definitions(name: string): readonly DefinitionSite[];
   mentions(name: string): readonly Mention[];
-  /** The file at a path, where it was looked at. */
+  /** The file at a path, if it was parsed. */
   file(path: string): CodeFile | undefined;
 }
 
-/** Files parsed for one first message. */
+/** Maximum files parsed for one first message. */
 const MAX_PARSED = 60;
-/** Files parsed beside them, because somebody knows that they are of use. */
+/** Maximum further files that are parsed because they are known to be useful. */
 const MAX_KNOWN = 8;
-/** Characters of these files together: a second's work. */
+/** Maximum characters of these files together, which take about one second. */
 const MAX_CHARACTERS = 1_500_000;
-/** A file of tests tells less. */
+/** Weight of a test file. */
 const TEST_WORTH = 0.4;
-/** What stands in a changed file is looked at in any case. */
+/** Files of the change are always parsed. */
 const CHANGED_WORTH = 1_000;
 
 /**
- * Parses the files with hits, those first that promise most: rare names, near the change. Stops at the time limit.
+ * Parses the files with hits, the most promising first: rare names, near the change. Stops at the time limit.
  *
- * @param names each with what finding it is worth
- * @param known what reading further files is worth, by their paths
+ * @param names each with the value of finding it
+ * @param known the value of reading further files, by path
  */
 export async function lookUp(
   names: ReadonlyMap<string, number>,
@@ -46,23 +328,24 @@ export async function lookUp(
   timeLeft: () => number,
   known: ReadonlyMap<string, number> = new Map(),
 ): Promise<Lookup> {
-  const definitions = new Map<string, Place[]>();
+  const definitions = new Map<string, DefinitionSite[]>();
   const mentions = new Map<string, Mention[]>();
   const wanted = new Set(names.keys());
   const seen = new Map<string, CodeFile>();
+  const modules = await files.modules();
   let room = MAX_CHARACTERS;
   const byNames = inOrder(names, changedPaths, hits).slice(0, MAX_PARSED);
   for (const path of [...byNames, ...bestOf(known, byNames)]) {
     if (timeLeft() <= 0 || room <= 0) break;
     const text = await files.read(path, "head");
     room -= text?.lines.reduce((sum, line) => sum + line.length + 1, 0) ?? 0;
-    const parsed = await parseFile(text);
+    const parsed = await parseFile(text, modules);
     if (parsed === null) continue;
-    const { code: file, source } = parsed;
+    const { code: file } = parsed;
     seen.set(path, file);
     for (const definition of file.definitions)
       if (wanted.has(definition.name)) put(definitions, definition.name, { file, definition });
-    for (const { name, line, role } of source.references(wanted)) put(mentions, name, { file, line, role });
+    for (const mention of mentionsIn(parsed, wanted)) put(mentions, mention.name, mention);
   }
   return {
     definitions: (name) => definitions.get(name) ?? [],
@@ -71,7 +354,21 @@ export async function lookUp(
   };
 }
 
-/** Files beside those that the names lead to: they displace none of them. */
+/** The occurrences of the names in the code of a file, each with the text before it. */
+function mentionsIn(
+  { code: file, source }: ParsedFile,
+  names: ReadonlySet<string>,
+): (Mention & { name: string })[] {
+  const keyOf = (one: { line: number; name: string }) => `${one.line} ${one.name}`;
+  const calls = new Map(source.calls(1, file.lines.length).map((one) => [keyOf(one), one.receiver]));
+  return source.references(names).map(({ name, line, role }) => {
+    const called = role === "call" ? calls.get(keyOf({ line, name })) : undefined;
+    const receiver = called === undefined ? receiverOf(file.lines[line - 1] ?? "", name) : called;
+    return { name, file, line, role, receiver };
+  });
+}
+
+/** Additional files, which displace none of those that the names lead to. */
 function bestOf(known: ReadonlyMap<string, number>, others: readonly string[]): string[] {
   const more = [...known].filter(([path]) => !others.includes(path) && !isTestFile(path));
   more.sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1));

@@ -1,17 +1,18 @@
-import { isTestFile } from "../../analyzers/test-file.ts";
-import { definitionsAt } from "../../syntax/ranges.ts";
-import type { Definition } from "../../syntax/source.ts";
-import { fullName } from "../../tools/definition-name.ts";
+import { type CodeFile, type DefinitionSite, fullName, isRun, isType } from "../../code/code-file.ts";
+import {
+  bestTargets,
+  constructors,
+  fitOf,
+  isMember,
+  nearestFirst,
+  ownObject,
+  receiverOf,
+} from "../../code/names.ts";
+import { type Definition, definitionsAt } from "../../code/source.ts";
+import { isTestFile } from "../../code/test-file.ts";
 import type { Changed } from "./changed.ts";
-import { imports, isSameFolder, nearestFirst } from "./closeness.ts";
-import { type CodeFile, isRun, isType, type Place } from "./code-file.ts";
-import { isCommonName } from "./common-names.ts";
-import type { Lookup, Mention } from "./lookup.ts";
+import { joined, type LineSpan, type Lookup, type Mention } from "./lookup.ts";
 import type { Piece, ShownLines } from "./pieces.ts";
-import { ownObject, receiverOf } from "./receiver.ts";
-import { receiverType } from "./receiver-type.ts";
-import { isMember, joined, type Range } from "./text-file.ts";
-import { constructors } from "./uses.ts";
 
 const MEMBER = 0.6;
 /** A type up to this length is shown whole, a longer one around the member. */
@@ -19,28 +20,22 @@ const WHOLE_LINES = 30;
 const NEIGHBOURS = 8;
 const MAX_DOC_LINES = 10;
 const MAX_HEAD_LINES = 3;
-/** Lines of a value that a member begins with. */
+/** Maximum lines of the value of a member. */
 const MAX_VALUE_LINES = 6;
-/** A name that more types have is nothing special. */
+/** A name that more types have is too common. */
 const MAX_DECLARATIONS = 40;
-/** Declarations of one name that fit equally well, or of which none is near. */
+/** Maximum declarations of one name that fit equally well, or of which none is near. */
 const FEW = 2;
-/** Types that are shown for one changed definition. */
+/** Maximum types shown for one changed definition. */
 const SHOWN = 6;
 const REPEATED = 0.1;
-/** How well a declaration fits: what is at least this near is meant. */
-const NEAR = 0.75;
-/** The only declaration of a name, however far. */
-const UNIQUE = 0.74;
-/** What code tells of a name that everybody has has to be this plain. */
-const PLAIN = 0.9;
 
-/** Where a member is declared. */
+/** The declaration of a member. */
 interface Declared {
   name: string;
   file: CodeFile;
-  /** With the comment above. */
-  range: Range;
+  /** Includes the comment above. */
+  range: LineSpan;
   line: number;
   type: Definition;
   fit: number;
@@ -49,12 +44,10 @@ interface Declared {
 /** The code that uses members. */
 interface User {
   one: Changed;
-  after: Place;
-  /** What its code names. */
-  words: ReadonlySet<string>;
+  after: DefinitionSite;
 }
 
-/** The types of the values whose members added lines newly read or set, around these members. */
+/** The types whose members added lines newly read or set; lines around these members are shown. */
 export function memberPieces(changed: readonly Changed[], lookup: Lookup, shown: ShownLines): Piece[] {
   const known = new Map<string, Candidate[]>();
   const declarations = (name: string) => {
@@ -64,10 +57,10 @@ export function memberPieces(changed: readonly Changed[], lookup: Lookup, shown:
   };
   const pieces = changed.flatMap((one) => {
     if (one.after === null) return [];
-    const user = { one, after: one.after, words: new Set(wordsIn(one.after)) };
+    const user = { one, after: one.after };
     const names = [...new Set([...one.newNames, ...one.setNames])];
     const found = names.flatMap((name) => resolve(user, name, declarations(name)));
-    // What the diff shows stands among its neighbours already.
+    // If the diff shows a member, it also shows its neighbours.
     const unseen = found.filter(({ file, line }) => !shown.has(file, line));
     const types = [...Map.groupBy(unseen, ({ file, type }) => `${file.path} ${type.start}`).values()];
     const byFit = types.toSorted((a, b) => bestOf(b) - bestOf(a));
@@ -76,7 +69,7 @@ export function memberPieces(changed: readonly Changed[], lookup: Lookup, shown:
   return withoutRepeated(pieces);
 }
 
-/** The same members for whoever needs them most. */
+/** Each member is shown only once, for the definition that needs it most. */
 function withoutRepeated(pieces: readonly Piece[]): Piece[] {
   const best = new Map<string, Piece>();
   for (const piece of pieces) {
@@ -90,23 +83,17 @@ function withoutRepeated(pieces: readonly Piece[]): Piece[] {
 
 const bestOf = (members: readonly Declared[]) => Math.max(...members.map(({ fit }) => fit));
 
-/** The declarations that a member's name on added lines may mean; none where the name alone says too little. */
+/** The declarations that a member's name on added lines may mean; none if the name says too little. */
 function resolve(user: User, name: string, all: readonly Candidate[]): Declared[] {
   if (all.length === 0 || all.length > MAX_DECLARATIONS) return [];
-  const candidates = all
-    .map((declared) => ({ ...declared, fit: fitOf(user, declared) }))
-    .filter(({ fit }) => fit > 0);
-  const best = bestOf(candidates);
-  if (isCommonName(name) && best < PLAIN) return [];
-  const near = nearestFirst(user.one.path, candidates, ({ line }) => line);
-  if (best >= NEAR) return near.filter(({ fit }) => fit === best).slice(0, FEW);
-  if (candidates.length > FEW) return [];
-  return candidates.length === 1 ? near.map((declared) => ({ ...declared, fit: UNIQUE })) : near;
+  const rated = all.map((declared) => ({ ...declared, fit: fitOfMember(user, declared) }));
+  const near = nearestFirst(user.one.path, rated, ({ line }) => line);
+  return bestTargets(name, near, FEW);
 }
 
 type Candidate = Omit<Declared, "fit">;
 
-/** Fields and constants of types, what a type's head lists, and what constructors set. */
+/** Fields and constants of types, names in a type's head, and members that constructors set. */
 function declarationsOf(name: string, lookup: Lookup): Candidate[] {
   const fields = lookup.definitions(name).flatMap((place) => fieldOf(place));
   const known = new Set(fields.map(typeKey));
@@ -122,7 +109,7 @@ function declarationsOf(name: string, lookup: Lookup): Candidate[] {
 
 const typeKey = ({ file, type }: Candidate) => `${file.path} ${type.start}`;
 
-function fieldOf({ file, definition }: Place): Candidate[] {
+function fieldOf({ file, definition }: DefinitionSite): Candidate[] {
   const { name, kind, docStart, start, end } = definition;
   const type = typeAt(file, start);
   if (type === null || !(kind === "field" || (kind === "constant" && definition.container !== null)))
@@ -134,7 +121,7 @@ function fieldOf({ file, definition }: Place): Candidate[] {
   return [{ name, file, range, line: start, type }];
 }
 
-/** A record's component, a property among a constructor's parameters, or what a constructor gives its object. */
+/** A component of a record, a property among a constructor's parameters, or a member that a constructor sets. */
 function declaredAt(name: string, { file, line, role }: Mention): Candidate | null {
   if (role !== "write" && role !== "definition") return null;
   const type = typeAt(file, line);
@@ -155,68 +142,22 @@ const isParameterProperty = (text: string, role: Mention["role"]) =>
 const typeAt = (file: CodeFile, line: number) =>
   definitionsAt(file.definitions, line).findLast(isType) ?? null;
 
-/** How likely it is that the change means this member: by what stands in front of it, and by what its code names. */
-function fitOf({ one, after, words }: User, { name, file, type, line }: Candidate): number {
+/** How likely the added lines mean this member. */
+function fitOfMember({ one, after }: User, { name, file, type, line }: Candidate): number {
   const { definition } = after;
   if (file.path === one.path && line >= definition.start && line <= definition.end) return 0;
   const texts = one.added.map((at) => (after.file.lines[at - 1] ?? "").slice(0, 500));
   const using = texts.filter((text) => isMember(text, name));
-  const isOwnType = type.name === definition.container;
   // Without an object it is a member of the own type, or a variable.
-  if (using.length === 0) return isOwnType && texts.some((text) => text.includes(name)) ? 0.95 : 0;
-  const receivers = using.map((text) => receiverOf(text, name)).filter((receiver) => receiver !== null);
-  const known = fitOfReceivers(after, receivers, { file, type });
-  if (known !== null) return known;
-  if (words.has(type.name)) return PLAIN;
-  if (file.path === one.path) return 0.85;
-  return imports(after.file, file.path) || isSameFolder(file.path, one.path) ? 0.8 : 0.5;
-}
-
-/** What the objects in front of a member tell of its type; null for nothing. */
-function fitOfReceivers(
-  after: Place,
-  receivers: readonly string[],
-  { file, type }: Pick<Candidate, "file" | "type">,
-): number | null {
-  const own = receivers.filter((receiver) => ownObject.test(receiver));
-  const { container } = after.definition;
-  if (own.length > 0 && type.name === container) {
-    // What is asked of `super` is not the type's own.
-    if (own.some((receiver) => receiver !== "super")) return 1;
-    if (own.length === receivers.length) return 0;
-  } else if (own.length > 0 && headOf(after, container).includes(type.name)) return 0.95;
-  if (receivers.some((receiver) => isNamedLike(receiver, type.name))) return 0.95;
-  const declared = receivers.map((receiver) => receiverType(receiver, after));
-  if (declared.some(({ names }) => names.has(type.name))) return 0.95;
-  const heads = wordsOn(file, type.start, Math.min(type.signatureEnd, type.start + MAX_HEAD_LINES - 1));
-  // Each object is evidently one of another type, which this one does not extend.
-  const isOther = declared.every(({ names, isCertain }) => isCertain && !heads.some((one) => names.has(one)));
-  return declared.length > 0 && isOther ? 0 : null;
-}
-
-/** `upstream`, `theUpstream` and `up` for `Upstream`. */
-function isNamedLike(receiver: string, type: string): boolean {
-  const name = type.toLowerCase();
-  return receiver.length > 2 && (name.includes(receiver) || receiver.includes(name));
-}
-
-/** The words of the head of a type: what it extends is among them. */
-function headOf({ file, definition }: Place, type: string | null): string[] {
-  const own = definitionsAt(file.definitions, definition.start).findLast(
-    (one) => isType(one) && one.name === type,
+  if (using.length === 0)
+    return type.name === definition.container && texts.some((text) => text.includes(name)) ? 0.95 : 0;
+  const target = { file, definition: { name, kind: "field" as const, container: type.name, start: line } };
+  const receivers = new Set(using.map((text) => receiverOf(text, name)));
+  const fits = [...receivers].map((receiver) =>
+    fitOf({ file: after.file, around: definition, receiver: receiver ?? "" }, target),
   );
-  if (!own) return [];
-  return wordsOn(file, own.start, Math.min(own.signatureEnd, own.start + MAX_HEAD_LINES - 1));
+  return Math.max(...fits);
 }
-
-/** Lines of a definition that are searched for the names of types. */
-const MAX_SEARCHED = 300;
-
-const wordsIn = ({ file, definition: { start, end } }: Place) =>
-  wordsOn(file, start, Math.min(end, start + MAX_SEARCHED));
-
-const wordsOn = (file: CodeFile, start: number, end: number) =>
-  file.lines.slice(start - 1, end).flatMap((line) => line.slice(0, 500).match(/[\p{L}\p{N}_$]+/gu) ?? []);
 
 function pieceOf({ one, after }: User, members: readonly Declared[], at: number): Piece[] {
   const [first] = members;
@@ -237,10 +178,10 @@ function pieceOf({ one, after }: User, members: readonly Declared[], at: number)
   ];
 }
 
-/** Members that a title names. */
+/** Maximum members that a title names. */
 const NAMED = 4;
 
-function rangesOf(members: readonly Declared[], type: Definition, file: CodeFile): Range[] {
+function rangesOf(members: readonly Declared[], type: Definition, file: CodeFile): LineSpan[] {
   const start = Math.max(type.docStart, type.start - MAX_DOC_LINES);
   if (type.end - type.start < WHOLE_LINES) return [{ start, end: type.end }];
   const head = { start, end: Math.min(type.signatureEnd, type.start + MAX_HEAD_LINES - 1) };

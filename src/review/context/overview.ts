@@ -3,12 +3,12 @@ import { wrapUntrusted } from "../../text/fence.ts";
 import { changeLetters } from "../../tools/changed-files.ts";
 import { count, showPath } from "../../tools/show.ts";
 import type { ChangedFile } from "../../tools/tool.ts";
-import type { KnownChange } from "../known/known-change.ts";
+import type { ReviewedHunks } from "../followup/known-change.ts";
 import { isReadBefore, isWhole, type MessageParts } from "./parts.ts";
 
-/** For one loop that reads everything. */
+/** Size of the list for one loop that reads everything. */
 const MAX_LIST_BYTES = 24_000;
-/** Where each unit is told of the whole: with every name it would grow with the square of the change. */
+/** Size for a unit's overview of the whole change. With every name, the total would grow with the square of the change. */
 const MAX_FOLDERS_BYTES = 3_000;
 const MAX_LARGEST_BYTES = 1_500;
 const LARGEST = 20;
@@ -16,7 +16,7 @@ const MAX_READ_BYTES = 1_500;
 /** Folders are counted at this depth. */
 const DEPTH = 3;
 
-/** The whole change in few words; the same for all units. */
+/** A short overview of the whole change; the same for all units. */
 export function overviewSection(parts: MessageParts): string {
   const { allFiles, known } = parts;
   if (isWhole(parts)) return listOf("Changed files", allFiles, known);
@@ -36,26 +36,26 @@ export function overviewSection(parts: MessageParts): string {
   return `${heading}\n${intro}\n${wrapUntrusted("changed folders", text)}`;
 }
 
-/** The files whose diff this loop is shown; nothing where the overview has named them all. */
+/** The files whose diff this loop is shown; empty if the overview has named them all. */
 export function unitSection(parts: MessageParts): string {
   return isWhole(parts) ? "" : listOf("The files of your unit", parts.files, parts.known);
 }
 
-function listOf(title: string, files: readonly ChangedFile[], known: KnownChange | null): string {
+function listOf(title: string, files: readonly ChangedFile[], known: ReviewedHunks | null): string {
   const lines = files.map((file) => fileLine(file, known));
   const text = cutAtLine(lines.join("\n"), MAX_LIST_BYTES);
   const more = text.omittedLines > 0 ? `\n${text.omittedLines} more files: see changed_files.` : "";
   return `# ${title} (${files.length})\n${wrapUntrusted("changed files", text.text)}${more}`;
 }
 
-function fileLine(file: ChangedFile, known: KnownChange | null): string {
+function fileLine(file: ChangedFile, known: ReviewedHunks | null): string {
   const { change, skipReason } = file;
   const from = change.oldPath ? ` (was ${showPath(change.oldPath)})` : "";
   const state = skipReason ? `not reviewed: ${skipReason}` : hunksOf(file, known);
   return `${changeLetters[change.type]} ${showPath(change.path)}${from}  ${sizeOf(change)}  ${state}`;
 }
 
-function hunksOf(file: ChangedFile, known: KnownChange | null): string {
+function hunksOf(file: ChangedFile, known: ReviewedHunks | null): string {
   const all = count(file.totalHunks, "hunk");
   const read = known?.known(file.change.path).size ?? 0;
   if (read === 0) return all;
@@ -96,7 +96,7 @@ function largestLines(files: readonly ChangedFile[]): string[] {
     .map(({ change }) => `${changeLetters[change.type]} ${showPath(change.path)}  ${sizeOf(change)}`);
 }
 
-/** Whole lines up to a size, and how many are left. */
+/** Whole lines up to a size, and the number of omitted ones. */
 function fitting(lines: readonly string[], maxBytes: number, more: string): string[] {
   let bytes = 0;
   const past = lines.findIndex((line) => {

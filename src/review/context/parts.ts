@@ -1,43 +1,52 @@
+import type { Finding } from "../../finding.ts";
 import type { Commit, Shas, Workspace } from "../../git/workspace.ts";
 import type { ChangedFile, CoverageSink, DiffSource } from "../../tools/tool.ts";
-import type { KnownChange } from "../known/known-change.ts";
-import type { OpenedGraph } from "../known-graph.ts";
+import type { RuleMatch } from "../find/rule-matches.ts";
+import type { ReviewedHunks } from "../followup/known-change.ts";
 import type { ReviewInput } from "../review-input.ts";
-import type { ShownCandidates } from "./candidates-section.ts";
+import type { OpenedGraph } from "../review-run.ts";
 
-/** What messages about a change are made of. */
+/** The rule matches in the first message. */
+export interface ShownCandidates {
+  /** Published in any case. */
+  certain: readonly Finding[];
+  /** The model must answer these. */
+  likely: readonly RuleMatch[];
+}
+
+/** The parts of messages about a change. */
 export interface ContextParts {
   input: ReviewInput;
   shas: Shas;
   /** All changed files, for the overview. */
   allFiles: readonly ChangedFile[];
-  /** The files of this unit: their diff is shown, in this order. One unit of several when there are fewer than `allFiles`. */
+  /** The files of this unit: their diff is shown, in this order. If there are fewer than `allFiles`, this is one of several units. */
   files: readonly ChangedFile[];
   commits: readonly Commit[];
   workspace: Workspace;
   diffs: DiffSource;
   coverage: CoverageSink;
   isPrivate(path: string): boolean;
-  /** What is known of the repository; null where nothing is. */
+  /** Null if the repository has no graph. */
   graph: OpenedGraph | null;
   signal: AbortSignal;
   /** Milliseconds. */
   now(): number;
-  /** Bytes that the diff may take. */
+  /** Maximum bytes of the diff. */
   diffBytes: number;
-  /** Bytes that all of the code context may take. */
+  /** Maximum bytes of the code context. */
   contextBytes: number;
 }
 
 /** The same for a loop over a unit. */
 export interface MessageParts extends ContextParts {
-  /** What earlier reviews have read of the change; null where they have read nothing of it. */
-  known: KnownChange | null;
-  /** What rules matched in the files of this unit. */
+  /** The hunks that earlier reviews have read; null if there are none. */
+  known: ReviewedHunks | null;
+  /** The rule matches in the files of this unit. */
   candidates: ShownCandidates;
 }
 
-/** Whether the loop reads all files that are to be read, not one unit of several. */
+/** Whether the loop reads all unread files, not one unit of several. */
 export function isWhole({ allFiles, files, known }: MessageParts): boolean {
   const shown = new Set(files.map(({ change }) => change.path));
   return allFiles.every(
@@ -46,6 +55,6 @@ export function isWhole({ allFiles, files, known }: MessageParts): boolean {
 }
 
 /** Whether earlier reviews have read every hunk of a file. */
-export function isReadBefore({ change }: ChangedFile, known: KnownChange | null): boolean {
+export function isReadBefore({ change }: ChangedFile, known: ReviewedHunks | null): boolean {
   return known !== null && known.known(change.path).size > 0 && !known.hasNew(change.path);
 }

@@ -1,7 +1,9 @@
-import { shownBytes } from "../../diff/render.ts";
-import { numbered, type Range, type TextFile } from "./text-file.ts";
+import type { TextFile } from "../../code/code-file.ts";
+import { shownBytes } from "../../diff/file-diff.ts";
+import { showPath } from "../../tools/show.ts";
+import { type LineSpan, numbered } from "./lookup.ts";
 
-/** What a piece of code is to the change, in the order in which a reader meets them. */
+/** The kinds of code pieces, in the order in which they are shown. */
 export const kinds = [
   "body",
   "before",
@@ -15,29 +17,29 @@ export const kinds = [
   "test",
   "document",
 ] as const;
-export type Kind = (typeof kinds)[number];
+type Kind = (typeof kinds)[number];
 
 /** Lines that help to judge the change, and why. */
 export interface Piece {
   kind: Kind;
   file: TextFile;
   /** Ascending, without overlaps. */
-  ranges: readonly Range[];
-  /** The whole definition that the lines are of; null for lines that are not the beginning of one. */
-  extent: Range | null;
-  /** The line that names it where it has no room. */
+  ranges: readonly LineSpan[];
+  /** The whole definition of the lines; null if the lines are not the beginning of one. */
+  extent: LineSpan | null;
+  /** The line that is named if the piece does not fit. */
   line: number;
   /** The name it is shown for. */
   subject: string;
-  /** What it is and why it is shown, in a few words. */
+  /** Its kind and the reason for showing it, in a few words. */
   title: string;
-  /** The more, the sooner it is shown. */
+  /** Pieces with higher scores are shown first. */
   score: number;
-  /** Whether its beginning alone is of use. */
+  /** Whether its beginning is useful without the rest. */
   mayBeCut: boolean;
 }
 
-/** Lines that stand in front of the model already, by file and revision. */
+/** Lines that the model already sees, by file and revision. */
 export class ShownLines {
   readonly #lines = new Map<string, Set<number>>();
 
@@ -45,7 +47,7 @@ export class ShownLines {
     this.#of(file).add(line);
   }
 
-  addAll(file: Pick<TextFile, "path" | "ref">, ranges: readonly Range[]): void {
+  addAll(file: Pick<TextFile, "path" | "ref">, ranges: readonly LineSpan[]): void {
     const lines = this.#of(file);
     for (const { start, end } of ranges) for (let line = start; line <= end; line++) lines.add(line);
   }
@@ -54,10 +56,10 @@ export class ShownLines {
     return this.#of(file).has(line);
   }
 
-  /** What of the ranges is not shown yet. */
-  missing(file: Pick<TextFile, "path" | "ref">, ranges: readonly Range[]): Range[] {
+  /** The parts of the ranges that are not shown yet. */
+  missing(file: Pick<TextFile, "path" | "ref">, ranges: readonly LineSpan[]): LineSpan[] {
     const lines = this.#of(file);
-    const left: Range[] = [];
+    const left: LineSpan[] = [];
     for (const { start, end } of ranges) {
       for (let line = start; line <= end; line++) {
         if (lines.has(line)) continue;
@@ -77,28 +79,28 @@ export class ShownLines {
   }
 }
 
-/** A piece and what of it is shown. */
-export interface TakenPiece extends Piece {
-  shown: Range[];
-  /** Whether its definition goes on behind what is shown here and elsewhere. */
+/** A piece and its shown part. */
+interface TakenPiece extends Piece {
+  shown: LineSpan[];
+  /** Whether its definition continues after the parts shown here and elsewhere. */
   isCut: boolean;
 }
 
 export interface Selection {
   taken: TakenPiece[];
-  /** What had no room or is worth none, best first. */
+  /** Pieces that do not fit or score too low, best first. */
   left: Piece[];
 }
 
-/** What scores less is named only: every line that says little hides one that says much. */
+/** Pieces with a lower score are only named: unimportant lines hide the important ones. */
 const LEAST_SCORE = 0.15;
-/** Fewer lines of a body say nothing. */
+/** Fewer lines of a body are useless. */
 const LEAST_LINES = 5;
 
 /**
- * Takes the best pieces that fit, each without the lines that are shown already; a body that does not fit is cut behind a line.
+ * Takes the best pieces that fit, each without lines that are shown already. A body that does not fit is cut after a line.
  *
- * @param headingBytes what a piece takes beside its lines
+ * @param headingBytes bytes of a piece besides its lines
  */
 export function selectPieces(
   pieces: readonly Piece[],
@@ -127,7 +129,7 @@ export function selectPieces(
   return selection;
 }
 
-/** Equal scores are told apart by place, so that the same commit gives the same text. */
+/** Sorts by score, then by place, so that the same commit gives the same text. */
 function inOrder(pieces: readonly Piece[]): Piece[] {
   return pieces.toSorted(
     (a, b) =>
@@ -139,7 +141,7 @@ function inOrder(pieces: readonly Piece[]): Piece[] {
 }
 
 /** Whether more than blank lines and closing brackets is missing. */
-function saysSomething({ file }: Piece, missing: readonly Range[]): boolean {
+function saysSomething({ file }: Piece, missing: readonly LineSpan[]): boolean {
   return missing.some(({ start, end }) => {
     for (let line = start; line <= end; line++)
       if (/[\p{L}\p{N}]/u.test(file.lines[line - 1] ?? "")) return true;
@@ -149,10 +151,10 @@ function saysSomething({ file }: Piece, missing: readonly Range[]): boolean {
 
 function takeFitting(
   piece: Piece,
-  ranges: readonly Range[],
+  ranges: readonly LineSpan[],
   room: number,
-): { ranges: Range[]; bytes: number } | null {
-  const fitting: Range[] = [];
+): { ranges: LineSpan[]; bytes: number } | null {
+  const fitting: LineSpan[] = [];
   let [bytes, lines] = [0, 0];
   for (const { start, end } of ranges) {
     bytes += GAP_BYTES;
@@ -170,9 +172,148 @@ function takeFitting(
   return { ranges: fitting, bytes };
 }
 
-/** A line's end, and what marks an added one. */
+/** The line feed, and the mark of an added line. */
 const MARK_BYTES = 2;
 
-/** What stands where lines are left out. */
-export const GAP = "...";
+/** Replaces omitted lines. */
+const GAP = "...";
 const GAP_BYTES = GAP.length + 1;
+
+const NAMED = "## Not shown";
+
+/** One line for the omitted pieces of each kind and name, best first, as many as fit. */
+function namedLines({ taken, left }: Selection, maxBytes: number): string[] {
+  const known = new Set<string>();
+  const unseen = left.filter((piece) => {
+    const { kind, subject, file, line } = piece;
+    const key = [kind, subject, file.ref, file.path, line].join(" ");
+    if (known.has(key)) return false;
+    known.add(key);
+    return !taken.some((one) => isShownIn(one, piece));
+  });
+  const groups = Map.groupBy(unseen, ({ kind, subject }) =>
+    kind === "callee" ? kind : `${kind} ${subject}`,
+  );
+  const lines: string[] = [];
+  let room = maxBytes - NAMED.length - 1;
+  for (const pieces of groups.values()) {
+    const line = fitting(pieces, room);
+    if (line === null) continue;
+    lines.push(line);
+    room -= shownBytes(line) + 1;
+  }
+  return lines.length > 0 ? [NAMED, ...lines] : [];
+}
+
+function isShownIn({ file, shown }: Selection["taken"][number], left: Piece): boolean {
+  return (
+    file.path === left.file.path &&
+    file.ref === left.file.ref &&
+    shown.some(({ start, end }) => left.line >= start && left.line <= end)
+  );
+}
+
+/** As many of the pieces as fit; null if none does. */
+function fitting(pieces: readonly Piece[], room: number): string | null {
+  let text: string | null = null;
+  for (let count = 1; count <= pieces.length; count++) {
+    const longer = lineOf(pieces.slice(0, count));
+    if (shownBytes(longer) + 1 > room) break;
+    text = longer;
+  }
+  return text;
+}
+
+/** `caller of next: a.go:10, 22; b.go:4`, and `also calls: next (a.go:10), open (b.go:4)`. */
+function lineOf(pieces: readonly Piece[]): string {
+  const [first] = pieces;
+  if (first?.kind !== "callee") return `${first?.kind} of ${first?.subject}: ${placesOf(pieces)}`;
+  const byName = Map.groupBy(pieces, ({ subject }) => subject);
+  return `also calls: ${[...byName].map(([name, same]) => `${name} (${placesOf(same)})`).join(", ")}`;
+}
+
+function placesOf(pieces: readonly Piece[]): string {
+  const byFile = Map.groupBy(pieces, ({ file }) => `${file.ref} ${file.path}`);
+  return [...byFile.values()]
+    .map((same) => {
+      const lines = same.map(({ line }) => line).sort((a, b) => a - b);
+      const file = same[0]?.file;
+      const at = file?.ref === "merge_base" ? " at merge_base" : "";
+      return `${showPath(file?.path ?? "")}:${lines.join(", ")}${at}`;
+    })
+    .join("; ");
+}
+
+const titles: Record<Kind, string> = {
+  body: "What the diff leaves out of the changed functions and types",
+  before: "How they stood before the change (numbers of the merge base)",
+  callee: "What the changed code calls",
+  member: "What declares the members that the change reads and sets",
+  caller: "What uses the changed code",
+  producer: "Where values come from that the change reads",
+  consumer: "What reads the values that the change sets",
+  key: "Where else the keys of the changed lines stand",
+  sibling: "Other implementations of the same name",
+  test: "Tests of it",
+  document: "Documentation of it",
+};
+
+/** Bytes of all headings of sections together. */
+const SECTION_BYTES = Object.values(titles).reduce((sum, title) => sum + title.length + 6, 0);
+/** Share of the room for names of omitted pieces, and its maximum bytes: the model can search for more. */
+const NAMED_SHARE = 0.08;
+const MAX_NAMED_BYTES = 600;
+
+/** How the room for the code context is divided. */
+export function roomOf(maxBytes: number): { pieces: number; named: number } {
+  const named = Math.min(MAX_NAMED_BYTES, Math.floor(maxBytes * NAMED_SHARE));
+  return { named, pieces: maxBytes - named - SECTION_BYTES };
+}
+
+/** The location of a definition, even if little of it is shown, and where it is cut. */
+function headingOf(piece: Piece, shown: LineSpan, isCut: boolean): string {
+  const start = Math.min(shown.start, piece.extent?.start ?? shown.start);
+  const end = Math.max(shown.end, piece.extent?.end ?? shown.end);
+  const lines = start === end ? `${start}` : `${start}-${end}`;
+  const at = piece.file.ref === "merge_base" ? " at merge_base" : "";
+  const cut = isCut ? `, shown to line ${shown.end}` : "";
+  return `### ${showPath(piece.file.path)}:${lines}${at} ${piece.title}${cut}`;
+}
+
+/** Maximum bytes of a piece's heading and its cut mark, for any shown part. */
+export function headingBytes(piece: Piece): number {
+  const last = piece.file.lines.length;
+  return shownBytes(headingOf(piece, { start: last, end: last + 1 }, true)) + GAP.length + 2;
+}
+
+/** Whether the change added a line. */
+export type IsAdded = (file: TextFile, line: number) => boolean;
+
+/** The pieces by kind, then by file and line, and the names of omitted ones. */
+export function renderSelection(selection: Selection, namedBytes: number, isAdded: IsAdded): string {
+  const { taken } = selection;
+  const fileOrder = [...new Set(taken.map(({ file }) => file.path))];
+  const sections = kinds.flatMap((kind) => {
+    const pieces = taken.filter((piece) => piece.kind === kind);
+    if (pieces.length === 0) return [];
+    pieces.sort(
+      (a, b) =>
+        fileOrder.indexOf(a.file.path) - fileOrder.indexOf(b.file.path) ||
+        (a.shown[0]?.start ?? 0) - (b.shown[0]?.start ?? 0),
+    );
+    return [`## ${titles[kind]}`, ...pieces.map((piece) => renderPiece(piece, isAdded))];
+  });
+  return [...sections, ...namedLines(selection, namedBytes)].join("\n");
+}
+
+function renderPiece(piece: TakenPiece, isAdded: IsAdded): string {
+  const { file, shown, isCut } = piece;
+  const lines: string[] = [];
+  for (const { start, end } of shown) {
+    if (lines.length > 0) lines.push(GAP);
+    for (let line = start; line <= end; line++) lines.push(numbered(file, line, isAdded(file, line)));
+  }
+  if (isCut) lines.push(GAP);
+  const all = { start: shown[0]?.start ?? 0, end: shown.at(-1)?.end ?? 0 };
+  return [headingOf(piece, all, isCut), ...lines].join("\n");
+}

@@ -3,7 +3,7 @@ import { cutAtLine, cutLine } from "../../text/cut.ts";
 import { wrapUntrusted } from "../../text/fence.ts";
 import { showPath } from "../../tools/show.ts";
 import type { ChangedFile } from "../../tools/tool.ts";
-import type { EarlierFinding, FailedCheck, LinkedIssue, ReviewInput } from "../review-input.ts";
+import type { FailedCheck, LinkedIssue, PriorFinding, ReviewInput } from "../review-input.ts";
 
 const MAX_BODY_BYTES = 12_000;
 const MAX_COMMITS_BYTES = 6_000;
@@ -14,10 +14,10 @@ const MAX_CHECKS_BYTES = 8_000;
 const MAX_ANNOTATIONS = 40;
 const MAX_EARLIER_BYTES = 8_000;
 const MAX_REPLY_BYTES = 600;
-/** A title, a name or a message that stands on one line. */
+/** Maximum bytes of a title, a name or a one-line message. */
 const MAX_LINE_BYTES = 400;
 
-/** What people and machines wrote about the change; the same for all units of one pull request. */
+/** Texts of people and machines about the change; the same for all units of one pull request. */
 export function pullSections({ pull }: ReviewInput, commits: readonly Commit[]): string[] {
   return [
     ...(pull
@@ -51,7 +51,7 @@ function checksSection(checks: readonly FailedCheck[]): string {
   return `# Failed checks\n${intro}\n${wrapUntrusted("failed checks", cut(texts.join("\n\n"), MAX_CHECKS_BYTES))}`;
 }
 
-/** What failed checks say of lines in these files. */
+/** Annotations of failed checks on lines in these files. */
 export function annotationsSection({ pull }: ReviewInput, files: readonly ChangedFile[]): string {
   const paths = new Set(files.map(({ change }) => change.path));
   const lines = (pull?.checks ?? []).flatMap(({ name, annotations }) =>
@@ -76,18 +76,18 @@ function commitsSection(commits: readonly Commit[]): string {
   return `# Commits, newest first\n${wrapUntrusted("commit messages", cut(text, MAX_COMMITS_BYTES))}`;
 }
 
-const fates: Record<EarlierFinding["state"], string> = {
+const fates: Record<PriorFinding["state"], string> = {
   open: "still open",
   fixed: "fixed",
   dismissed: "dismissed by a person",
   outdated: "its code has changed since",
 };
 
-/** What must not be said again comes first, for there is little room. */
-const states: readonly EarlierFinding["state"][] = ["open", "dismissed", "outdated", "fixed"];
+/** Findings that must not be repeated come first, because there is little room. */
+const states: readonly PriorFinding["state"][] = ["open", "dismissed", "outdated", "fixed"];
 
-function earlierSection(earlier: readonly EarlierFinding[]): string {
-  // Of a deleted comment nobody knows more than that there was one.
+function earlierSection(earlier: readonly PriorFinding[]): string {
+  // Of a deleted comment, only its existence is known.
   const told = earlier
     .filter(({ path }) => path !== "")
     .toSorted((a, b) => states.indexOf(a.state) - states.indexOf(b.state));
@@ -106,7 +106,7 @@ function earlierSection(earlier: readonly EarlierFinding[]): string {
 
 const oneLine = (text: string) => cutLine(text.replace(/\s+/g, " ").trim(), MAX_LINE_BYTES);
 
-/** Browsers send CRLF; shown as it is, each line would end with a mark for the carriage return. */
+/** Browsers send CRLF; otherwise each line would end with a visible carriage return. */
 const unixLines = (text: string) => text.replaceAll("\r\n", "\n");
 
 function cut(text: string, maxBytes: number): string {

@@ -1,24 +1,20 @@
-import { isTestFile } from "../../analyzers/test-file.ts";
-import { definitionsAt } from "../../syntax/ranges.ts";
-import { fullName } from "../../tools/definition-name.ts";
+import { type DefinitionSite, fullName } from "../../code/code-file.ts";
+import { closeness, isCommonName, nearestFirst, typeHead } from "../../code/names.ts";
+import { isTestFile } from "../../code/test-file.ts";
 import type { Changed } from "./changed.ts";
-import { closeness, nearestFirst } from "./closeness.ts";
-import { isType, type Place } from "./code-file.ts";
-import { isCommonName } from "./common-names.ts";
 import type { Lookup } from "./lookup.ts";
 import type { Piece } from "./pieces.ts";
 
 const SIBLING = 0.5;
 const MAX_LINES = 25;
-const MAX_HEAD_LINES = 5;
 const SHOWN = 8;
 const REPEATED = 0.15;
 /** A name that more types have is no contract between them. */
 const MAX_TYPES = 8;
-/** Types that have nothing in common but the name. */
+/** Weight of types that share nothing but the name. */
 const UNRELATED = 0.6;
 
-/** What every type has in its own way. */
+/** Methods that every type implements in its own way. */
 const ownWay = new Set(
   (
     "constructor __init__ __new__ init initialize main setUp tearDown setup teardown toString String equals hashCode __repr__ " +
@@ -47,26 +43,18 @@ export function siblingPieces(changed: readonly Changed[], lookup: Lookup): Piec
   });
 }
 
-/** Whether the heads of two types name one another or a third one: a base class, an interface. */
-function areRelated(one: Place | null, other: Place): boolean {
+/** Whether the heads of two types name each other or the same third type: a base class or an interface. */
+function areRelated(one: DefinitionSite | null, other: DefinitionSite): boolean {
   if (one === null) return false;
   const [own, theirs] = [typeNames(one), typeNames(other)];
   return [...own].some((name) => theirs.has(name));
 }
 
 /** A type's name and what its head names after it. */
-function typeNames({ file, definition }: Place): Set<string> {
-  const names = new Set([definition.container ?? ""]);
-  const type = definitionsAt(file.definitions, definition.start).filter(isType).at(-1);
-  if (!type) return names;
-  const head = file.lines
-    .slice(type.start - 1, Math.min(type.signatureEnd, type.start + MAX_HEAD_LINES))
-    .join(" ");
-  for (const word of head.match(/\b[A-Z][\w$]*\b/g) ?? []) names.add(word);
-  return names;
-}
+const typeNames = ({ file, definition: { container, start } }: DefinitionSite) =>
+  new Set([container ?? "", ...typeHead(file, container ?? "", start).filter((word) => /^[A-Z]/.test(word))]);
 
-function pieceOf({ file, definition }: Place, score: number): Piece {
+function pieceOf({ file, definition }: DefinitionSite, score: number): Piece {
   return {
     kind: "sibling",
     file,

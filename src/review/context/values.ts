@@ -1,24 +1,21 @@
-import { isTestFile } from "../../analyzers/test-file.ts";
-import { definitionsAt } from "../../syntax/ranges.ts";
-import { fullName } from "../../tools/definition-name.ts";
+import { fullName, isRun } from "../../code/code-file.ts";
+import { closeness, isCommonName, isMember, nearestFirst } from "../../code/names.ts";
+import { definitionsAt } from "../../code/source.ts";
+import { isTestFile } from "../../code/test-file.ts";
 import type { Changed } from "./changed.ts";
-import { closeness, nearestFirst } from "./closeness.ts";
-import { isRun } from "./code-file.ts";
-import { isCommonName } from "./common-names.ts";
-import type { Lookup, Mention } from "./lookup.ts";
+import { joined, type Lookup, type Mention } from "./lookup.ts";
 import type { Piece } from "./pieces.ts";
-import { isMember, joined } from "./text-file.ts";
 
 const PRODUCER = 0.65;
 const CONSUMER = 0.55;
-/** A value that is given or read in more places is nothing special. */
+/** A value that is assigned or read in more places is too common. */
 const MAX_PLACES = 40;
-/** Places of one name. */
+/** Maximum places of one name. */
 const SHOWN = 5;
 const REPEATED = 0.15;
 const MAX_HEAD_LINES = 2;
 
-/** Who gives a value to the names that added lines newly rely on: assignments, keywords, keys, fields, defaults. */
+/** Code that sets the names that added lines newly rely on: assignments, keywords, keys, fields, defaults. */
 export function producerPieces(changed: readonly Changed[], lookup: Lookup): Piece[] {
   return changed.flatMap((one) =>
     one.newNames.flatMap((name) =>
@@ -30,7 +27,7 @@ export function producerPieces(changed: readonly Changed[], lookup: Lookup): Pie
   );
 }
 
-/** Who reads the members and keys that added lines give a value to. */
+/** Code that reads the members and keys that added lines assign. */
 export function consumerPieces(changed: readonly Changed[], lookup: Lookup): Piece[] {
   return changed.flatMap((one) =>
     one.setNames.flatMap((name) =>
@@ -44,7 +41,7 @@ export function consumerPieces(changed: readonly Changed[], lookup: Lookup): Pie
 
 type Wanted = (mention: Mention, name: string) => boolean;
 
-/** Fields are shown with their types by `memberPieces`. */
+/** `memberPieces` shows fields with their types. */
 const valueKinds: ReadonlySet<string> = new Set(["constant", "variable"]);
 
 const isProducer: Wanted = ({ file, line, role }, name) => {
@@ -53,7 +50,7 @@ const isProducer: Wanted = ({ file, line, role }, name) => {
   return file.definitions.some((one) => one.start === line && one.name === name && valueKinds.has(one.kind));
 };
 
-/** Read as a member: a variable of the same name is another one. */
+/** It must be read as a member: a variable with the same name is a different one. */
 const isConsumer: Wanted = ({ file, line, role }, name) =>
   role === "read" && isMember(file.lines[line - 1] ?? "", name);
 
@@ -72,7 +69,7 @@ function isInside({ path, after }: Changed, { file, line }: Mention): boolean {
   );
 }
 
-/** Rare names say the most. Beyond the first few, a place is worth naming only. */
+/** Rare names say the most. After the first few, a place is only named. */
 function scoreOf(one: Changed, { file }: Mention, weight: number, at: number, count: number): number {
   if (at >= SHOWN) return 0;
   const rarity = 1 / (1 + Math.log2(1 + count) / 4);

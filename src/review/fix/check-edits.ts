@@ -1,44 +1,129 @@
 import { isDeepStrictEqual } from "node:util";
 import { hiddenIn } from "../../analyzers/hidden-in-line.ts";
-import { isExample, isTestFile } from "../../analyzers/test-file.ts";
+import { isExample, isTestFile } from "../../code/test-file.ts";
+import { isNestedName } from "../../config/repo-config.ts";
+import { pathFault } from "../../diff/paths.ts";
+import { isLockFile } from "../../diff/skipped-names.ts";
 import { redactText } from "../../secrets/redact.ts";
-import { protectionOf } from "./protected-paths.ts";
 
-/** A file on one side of a fix. */
-export interface FileState {
-  /** "100644" or "100755"; of what stood there before also that of a link or a submodule. */
+/** Characters that may be invisible, or that file systems treat differently. */
+const unlike = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cn}\p{Co}\\:*?"<>|]/u;
+/** Windows removes them at the end of a name. */
+const dropped = /[. ]$/;
+/** The short name that Windows gives a file with a long name (`CODEOW~1`). */
+const shortName = /^[^.]{1,7}~\d{1,6}(?:\.[^.]{0,3})?$/;
+
+/**
+ * Whether a path means the same file on every system. Otherwise it could mean a protected file somewhere. Names that are not text
+ * are not plain either.
+ */
+export function isPlainPath(path: string): boolean {
+  if (pathFault(path) !== undefined || unlike.test(path)) return false;
+  const names = path.split("/");
+  return names.every((name) => name !== "" && !dropped.test(name) && !shortName.test(name));
+}
+
+/** A path as file systems compare it that ignore case and Unicode normalization. */
+const foldedPath = (path: string): string => path.normalize("NFKC").toUpperCase().toLowerCase();
+
+/** Files that take effect before anyone has reviewed them: the reason, and a pattern of names. */
+const rules: readonly (readonly [reason: string, names: RegExp])[] = [
+  ["it says who has to approve what", /^codeowners$/],
+  ["it changes what git does", /^\.(?:gitattributes|gitmodules|gitconfig|lfsconfig)$/],
+  [
+    "it decides what runs in CI, with the rights of the repository",
+    /^(?:jenkinsfile(?:\..*)?|.*\.jenkinsfile|\.?(?:gitlab-ci|travis|appveyor|cirrus|drone|wercker|codefresh|semaphore)\.(?:ya?ml|star|jsonnet)|(?:azure-pipelines|bitbucket-pipelines|cloudbuild|buildspec)[^/]*\.ya?ml)$/,
+  ],
+  [
+    "git runs what it names",
+    /^(?:\.pre-commit-(?:config|hooks)\.ya?ml|\.?lefthook(?:-local)?\.(?:ya?ml|toml|jsonc?)|\.?(?:lintstagedrc|lint-staged|simple-git-hooks|huskyrc|captainhook)(?:\..*)?|lint-staged\.config\..*|\.overcommit\.yml)$/,
+  ],
+  [
+    "it says where packages come from, and what they may run",
+    /^(?:\.npmrc|\.yarnrc(?:\.ya?ml)?|\.pnpmfile\..*|pnpm-workspace\.yaml|\.?bunfig\.toml|pip\.(?:conf|ini)|\.pypirc|\.condarc|\.netrc|_netrc|\.gemrc|nuget\.config|uv\.toml|poetry\.toml|gradle-wrapper\.properties|maven-wrapper\.properties|\.bazelrc|\.bazelversion)$/,
+  ],
+  [
+    "it names what is fetched and run when packages are installed",
+    /^(?:(?:dev-|test-)?requirements[^/]*\.(?:txt|in)|constraints\.txt|pyproject\.toml|setup\.(?:py|cfg)|pipfile|environment\.ya?ml|gemfile|gems\.rb|.*\.gemspec|cargo\.toml|go\.(?:mod|work)|composer\.json|deno\.jsonc?|pom\.xml|(?:build|settings)\.gradle(?:\.kts)?|libs\.versions\.toml|mix\.exs|package\.swift|podfile|pubspec\.yaml|flake\.nix|module\.bazel)$/,
+  ],
+  [
+    "it steers programs of whoever opens the repository",
+    /^(?:agents?\.md|agents\.override\.md|claude(?:\.local)?\.md|gemini\.md|copilot-instructions\.md|\.?mcp\.json|opencode\.jsonc?|\.(?:cursor|windsurf|cline|roo)rules.*|\.goosehints|\.aider.*|\.envrc|\.?mise(?:\..*)?\.toml|\.tool-versions|.*\.code-workspace|\.devcontainer\.json|devfile\.ya?ml|\.gitpod\..*|\.replit|\.dir-locals\.el|\.n?vimrc|\.exrc|\.nvim\.lua|\.(?:gdb|lldb)init)$/,
+  ],
+];
+
+/** The same for folders with everything in them. */
+const folders: readonly (readonly [reason: string, path: RegExp])[] = [
+  ["it decides what runs in CI, with the rights of the repository", /^\.github\/(?:workflows|actions)\//],
+  ["it configures the repository on GitHub", /^\.github\//],
+  [
+    "it decides what runs in CI, with the rights of the repository",
+    /^\.(?:circleci|buildkite|woodpecker|teamcity|gitea|forgejo|gitlab|gitlab-ci|semaphore|harness|tekton|azuredevops|azure-pipelines|jenkins|drone|dagger)\//,
+  ],
+  [
+    "it names what is fetched and run when packages are installed",
+    /(?:^|\/)requirements\/[^/]+\.(?:txt|in)$/,
+  ],
+  ["git runs what stands there", /(?:^|\/)\.?(?:husky|githooks|git-hooks|lefthook)\//],
+  ["it says where packages come from, and what they may run", /(?:^|\/)\.(?:cargo|mvn|bundle|yarn|pnpm)\//],
+  [
+    "it steers programs of whoever opens the repository",
+    /(?:^|\/)\.(?:vscode|vs|idea|fleet|zed|nova|cursor|claude|codex|gemini|agents?|opencode|roo|kiro|amazonq|augment|clinerules|aider|continue|windsurf|devcontainer|codesandbox|idx)\//,
+  ],
+];
+
+/**
+ * Why only a person may change the file at this path; null if a fix may. Case is ignored, because some file systems ignore it. Each
+ * segment is checked as a file name too, because a folder of that name would replace the file.
+ */
+export function protectionOf(path: string): string | null {
+  if (pathFault(path) !== undefined) return "it is no path of a file in the repository";
+  if (!isPlainPath(path)) return "its name is not that of the same file on every machine";
+  const folded = foldedPath(path);
+  for (const name of folded.split("/")) {
+    if (isNestedName(name)) return "it is the configuration of these reviews";
+    const rule = rules.find(([, names]) => names.test(name));
+    if (rule) return rule[0];
+    if (isLockFile(name)) return "it is a lock file, which a package program writes";
+  }
+  return folders.find(([, pattern]) => pattern.test(folded))?.[0] ?? null;
+}
+
+/** A file before or after a fix. */
+interface FileState {
+  /** "100644" or "100755"; before the fix also that of a link or a submodule. */
   mode: string;
   bytes: Buffer;
 }
 
-/** A file that a fix changes, with what stood there before. */
+/** A file that a fix changes. */
 export interface FileEdit {
   path: string;
-  /** Null for a file that is new. */
+  /** Null for a new file. */
   before: FileState | null;
-  /** Null for a file that goes. */
+  /** Null for a deleted file. */
   after: FileState | null;
 }
 
-/** What a fix was asked for. */
+/** The files that a fix may change. */
 export interface FixScope {
-  /** The files of the pull request, and those that its findings are about. */
+  /** The files of the pull request, of the findings, and of their evidence. */
   files: ReadonlySet<string>;
   isPrivate(path: string): boolean;
 }
 
-/** Why an edit is not taken; `path` is null where it is about all of them. */
+/** Why an edit is refused; `path` is null if the reason concerns all of them. */
 export interface Refusal {
   path: string | null;
   reason: string;
 }
 
-/** A repair is small. What is larger was not asked for, and nobody reads it. */
+/** A repair is small. Larger edits were not requested, and no one would review them. */
 export const most = { files: 20, lines: 1_000, bytes: 400_000, bytesOfFile: 1_000_000 } as const;
 
 /**
- * Why the edits of a fix may not become a commit; empty where they may. A model made them that read hostile text, so all is judged
- * by what is there: paths, modes, sizes and the text that is new.
+ * Why the edits of a fix may not become a commit; empty if they may. The model that made them has read hostile text, so everything is
+ * checked: paths, modes, sizes and added text.
  */
 export async function refusalsOf(edits: readonly FileEdit[], scope: FixScope): Promise<Refusal[]> {
   if (edits.length > most.files) {
@@ -68,7 +153,7 @@ export async function refusalsOf(edits: readonly FileEdit[], scope: FixScope): P
   return refusals;
 }
 
-/** Why no edit of this file is taken; null where some may be. */
+/** Why no edit of this file is allowed; null if edits may be. */
 export function reasonByPath(path: string, { files, isPrivate }: FixScope): string | null {
   const protection = protectionOf(path);
   if (protection !== null) return protection;
@@ -77,7 +162,7 @@ export function reasonByPath(path: string, { files, isPrivate }: FixScope): stri
   return "it is neither a file of the pull request nor a test";
 }
 
-/** Only the last of several edits of a file would stand, and of a file and its folder the last one as well. */
+/** If a file occurs twice, or as a file and as a folder, only the last edit would take effect. */
 function reasonByOthers(edit: FileEdit, edits: readonly FileEdit[]): string | null {
   const isSame = (other: FileEdit) => other !== edit && other.path === edit.path;
   const isBelow = (other: FileEdit) => edit.after !== null && other.path.startsWith(`${edit.path}/`);
@@ -86,12 +171,12 @@ function reasonByOthers(edit: FileEdit, edits: readonly FileEdit[]): string | nu
     : null;
 }
 
-/** Why a file may not be taken away; null where it may. A test that nobody asked about is not repaired by that. */
+/** Why a file may not be deleted; null if it may. Deleting an unrelated test repairs nothing. */
 export function reasonToKeep(path: string, { files }: FixScope): string | null {
   return files.has(path) ? null : "it is a test that the pull request leaves alone, and may not go";
 }
 
-/** A file of which nothing is left is gone as well. */
+/** An emptied file counts as deleted. */
 const isTakenAway = ({ before, after }: FileEdit) =>
   before !== null &&
   before.bytes.length > 0 &&
@@ -107,7 +192,7 @@ function reasonByState({ before, after }: FileEdit): string | null {
   return after.bytes.includes(0) ? "it is binary" : null;
 }
 
-/** What moves the pen of a terminal, so that a line reads otherwise; but for tabs, pages, and the end of a line. */
+/** Control characters, which can make a terminal show another text; except tab, form feed and line ends. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const controls = /[\0-\x08\x0b\x0e-\x1f\x7f-\x9f]|\r(?!$)/;
 
@@ -125,7 +210,7 @@ async function reasonByText(
   return (await addsSecret(path, added, after)) ? "it adds what looks like a secret" : null;
 }
 
-/** A secret may have several lines, of which some stand there already: it is looked for in what is new, and in all of the file. */
+/** A secret may span added and old lines, so the added lines and the whole file are searched. */
 async function addsSecret(path: string, added: readonly string[], after: FileState): Promise<boolean> {
   const text = [path, ...added].join("\n");
   if ((await redactText(text)) !== text) return true;
@@ -136,9 +221,9 @@ async function addsSecret(path: string, added: readonly string[], after: FileSta
 }
 
 interface Changed {
-  /** Lines that are in the new text more often than in the old one, wherever they stand. */
+  /** Lines that the new text has more often than the old one, at any position. */
   added: string[];
-  /** How many lines came and went, and how long they are together. */
+  /** Number of added and removed lines, and their total size. */
   lines: number;
   bytes: number;
 }
@@ -162,7 +247,7 @@ function changedLines({ before, after }: FileEdit): Changed {
 
 const linesOf = (state: FileState | null) => (state === null ? [] : state.bytes.toString("utf8").split("\n"));
 
-/** What of a package.json programs neither run nor fetch. */
+/** Keys of package.json that neither run nor fetch anything. */
 const harmless = new Set([
   ...[
     "description",
@@ -186,7 +271,7 @@ function sameScripts(before: FileState | null, after: FileState): boolean {
   return [...keys].every((key) => harmless.has(key) || isDeepStrictEqual(old?.[key], now[key]));
 }
 
-/** Undefined for what is no JSON object, or says one thing twice: not all programs take the last word. */
+/** Undefined if it is not a JSON object, or has a duplicate key: parsers differ on which one counts. */
 function packageOf(state: FileState | null): Record<string, unknown> | undefined {
   try {
     const text = state?.bytes.toString("utf8") ?? "";
@@ -198,10 +283,10 @@ function packageOf(state: FileState | null): Record<string, unknown> | undefined
   }
 }
 
-/** How many keys are written in JSON text. */
+/** The number of keys in JSON text. */
 const keysIn = (text: string) => text.match(/"(?:[^"\\]|\\.)*"\s*:/g)?.length ?? 0;
 
-/** How many keys a value has, with those of all that is in it. */
+/** The number of keys in a value, including nested ones. */
 function keysOf(value: unknown): number {
   if (typeof value !== "object" || value === null) return 0;
   const own = Array.isArray(value) ? 0 : Object.keys(value).length;

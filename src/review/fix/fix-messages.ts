@@ -1,14 +1,13 @@
-import { textBelowTitle } from "../../ledger/comment-title.ts";
+import { textBelowTitle } from "../../ledger/entry.ts";
 import type { Message } from "../../llm/model.ts";
 import { cutAtLine } from "../../text/cut.ts";
 import { inlineCode, wrapUntrusted } from "../../text/fence.ts";
 import { showPath } from "../../tools/show.ts";
-import type { AnchorFile } from "../anchor.ts";
+import type { AnchorFile } from "../find/anchor.ts";
+import { codeNow } from "../followup/recheck.ts";
 import { fixPrompt } from "../prompts/prompts.ts";
-import { codeNow } from "../recheck/code-now.ts";
-import type { PlaceRun } from "../run-loop.ts";
+import { type PlaceRun, roomFor } from "../run-loop.ts";
 import { changeAround } from "../verify/claim.ts";
-import { roomFor } from "../window.ts";
 import type { FixInput, FixTarget } from "./fix-input.ts";
 
 const MAX_BODY_BYTES = 4_000;
@@ -20,7 +19,7 @@ export interface FixRun extends PlaceRun {
   input: FixInput;
 }
 
-/** A finding under the name by which the model speaks of it, with where its code is. */
+/** A finding with its name in the conversation ("F1") and its file. */
 export interface NamedTarget {
   name: string;
   target: FixTarget;
@@ -28,9 +27,9 @@ export interface NamedTarget {
 }
 
 /**
- * What a fix begins with: of each finding what was said, and its code as it is now.
+ * The first messages of a fix: the text of each finding and its current code.
  *
- * @param commands what may be run, by name; empty where nothing can be
+ * @param commands the allowed commands, by name; empty if none
  */
 export async function fixMessages(
   run: FixRun,
@@ -53,7 +52,7 @@ export async function fixMessages(
   ];
 }
 
-/** They stand in the configuration of the base. */
+/** The commands come from the configuration of the base branch. */
 function commandsSection(commands: Readonly<Record<string, string>>): string {
   const lines = Object.entries(commands).map(([name, line]) => `- ${name}: ${inlineCode(line)}`);
   return lines.length === 0 ? "" : ["# What run_command runs", ...lines].join("\n");
@@ -72,7 +71,7 @@ async function targetSections(run: FixRun, { name, target, file }: NamedTarget):
   ];
 }
 
-/** Where a finding's code is, as far as it is known without reading. */
+/** The location of a finding as far as it is known without reading files. */
 export function spotOf({ path, side, line, original_line, symbol }: FixTarget) {
   const place = line === null ? null : { start: line, end: line };
   return { path, side, symbol, place, line: line ?? original_line };

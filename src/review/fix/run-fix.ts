@@ -1,36 +1,270 @@
-import { createAccount } from "../../agent/account.ts";
-import type { StopReason } from "../../agent/events.ts";
+import { createTokenBudget } from "../../agent/limits.ts";
+import type { StopReason } from "../../agent/trajectory.ts";
+import { AppError } from "../../errors.ts";
+import { isCertain } from "../../finding.ts";
 import type { Edit } from "../../git/workspace.ts";
+import { wrapUntrusted } from "../../text/fence.ts";
 import { changingTools, commandTools, fixingTools } from "../../tools/index.ts";
-import type { CommandPort, EditPort } from "../../tools/tool.ts";
-import { createAnchorFiles } from "../anchor-files.ts";
-import type { ReviewDependencies } from "../dependencies.ts";
-import { runLoop } from "../run-loop.ts";
-import { totalUsage } from "../total-usage.ts";
-import { whoAnswered } from "../who-answered.ts";
-import type { FixScope, Refusal } from "./check-edits.ts";
-import { createFinish, type Finished } from "./finish.ts";
-import type { EditedFile, FixInput, FixResult, Repair } from "./fix-input.ts";
-import { type FixRun, fixMessages, type NamedTarget } from "./fix-messages.ts";
-import { notingRefusals } from "./refused-edits.ts";
-import { scopedEdits } from "./scoped-edits.ts";
-import { createTriedCommands, type FixCommands } from "./tried-commands.ts";
+import { showPath } from "../../tools/show.ts";
+import type { CommandPort, EditPort, FixPort, FixReport } from "../../tools/tool.ts";
+import { createAnchorFiles } from "../find/anchor-files.ts";
+import { mayLackCertain, runAnalyzers } from "../find/rule-matches.ts";
+import { recheckFinding } from "../followup/recheck.ts";
+import type { ReviewDependencies } from "../review-run.ts";
+import { runLoop, totalUsage, whoAnswered } from "../run-loop.ts";
+import { type FixScope, type Refusal, reasonByPath, reasonToKeep } from "./check-edits.ts";
+import type { EditedFile, FixInput, FixResult, FixTarget, Repair, TriedOut } from "./fix-input.ts";
+import { type FixRun, fixMessages, type NamedTarget, spotOf } from "./fix-messages.ts";
+import { createTriedCommands, type FixCommands, stateOf, type TriedCommands } from "./tried-commands.ts";
 
-export interface FixDependencies extends ReviewDependencies {
+type RepairCheck = NonNullable<Repair["check"]>;
+
+/** The results of verifying repairs, by the names of their findings. */
+type Checks = ReadonlyMap<string, RepairCheck>;
+
+/**
+ * Verifies each repaired finding in the edited code, like a finding whose code a push has changed: by a loop that does not know who
+ * edited it. Certain findings are verified by their analyzer.
+ *
+ * @param round from 1; each round has loops of its own
+ */
+async function verifyRepairs(
+  run: FixRun,
+  targets: readonly NamedTarget[],
+  report: FixReport,
+  round: number,
+): Promise<Checks> {
+  const { workspace, diffs } = run.deps;
+  const now: FixRun = {
+    ...run,
+    anchorFile: createAnchorFiles(workspace, diffs),
+    files: await diffs.files(),
+  };
+  const checks = new Map<string, RepairCheck>();
+  const repaired = targets.filter(({ name }) =>
+    report.repairs.some((one) => one.repaired && one.finding === name),
+  );
+  for (const { name, target } of repaired) {
+    if (isCertain(target)) {
+      checks.set(name, await ruleCheck(run, now, target, repaired));
+      continue;
+    }
+    const { title, finding: text, files } = target;
+    const loop = round === 1 ? `fix:check:${name}` : `fix:check:${name}:${round}`;
+    const spot = { ...spotOf(target), place: null };
+    const { state, reason } = await recheckFinding(now, { ...spot, title, text, files, loop });
+    checks.set(name, { state, reason });
+  }
+  return checks;
+}
+
+/**
+ * Whether an analyzer finds fewer matches than before, in the files of its findings and in the edited files, because a match may have
+ * moved. Its findings are fixed together or not at all, because it is unknown which matches are left.
+ */
+async function ruleCheck(
+  before: FixRun,
+  now: FixRun,
+  { source }: FixTarget,
+  repaired: readonly NamedTarget[],
+): Promise<RepairCheck> {
+  const isOfAnalyzer = (one: { source: string | null }) => analyzerOf(one) === analyzerOf({ source });
+  const wanted = repaired.map(({ target }) => target).filter(isOfAnalyzer);
+  const paths = new Set([...wanted.map(({ path }) => path), ...editedPaths(before, now)]);
+  const matches = async ({ files, deps }: FixRun) => {
+    const { findings, unfinished } = await runAnalyzers(
+      files.filter(({ change }) => paths.has(change.path)),
+      deps,
+    );
+    return unfinished.some(mayLackCertain) ? null : findings.filter(isOfAnalyzer);
+  };
+  const [old, left] = [await matches(before), await matches(now)];
+  if (old === null || left === null)
+    return {
+      state: "unsure",
+      reason: `The analyzer did not finish on ${[...paths].map(showPath).join(", ")}.`,
+    };
+  if (left.length <= old.length - wanted.length)
+    return { state: "fixed", reason: "The rule does not match any more." };
+  const places = left.map(({ path, line }) => `${showPath(path)}:${line}`).join(", ");
+  return { state: "present", reason: `The rule ${source} still matches ${places}.` };
+}
+
+const analyzerOf = ({ source }: { source: string | null }) => source?.split("/")[0];
+
+function editedPaths(before: FixRun, now: FixRun): string[] {
+  const known = new Map(before.files.map(({ change }) => [change.path, change.newOid]));
+  const paths = now.files
+    .map(({ change }) => change)
+    .filter(({ path, newOid }) => known.get(path) !== newOid);
+  return paths.map(({ path }) => path);
+}
+
+/** The state of a fix when its model finished. */
+interface FinishedFix {
+  report: FixReport;
+  edits: readonly Edit[];
+  tried: TriedOut;
+  checks: Checks;
+  /** How often the model has finished. */
+  rounds: number;
+}
+
+interface Finish extends FixPort {
+  /** The last finish; null if there was none. Later edits do not count. */
+  last(): FinishedFix | null;
+}
+
+interface FinishOptions {
+  run: FixRun;
+  targets: readonly NamedTarget[];
+  files: EditPort;
+  tried: TriedCommands;
+}
+
+/** A repair that verification rejects is sent back once. */
+const ROUNDS = 2;
+
+const none: Checks = new Map();
+
+/** The finish of a fix: the report must be complete, available commands must have run, and each repair is verified. */
+function createFinish({ run, targets, files, tried }: FinishOptions): Finish {
+  let last: FinishedFix | null = null;
+  let askedInRound = 0;
+
+  async function whyUntried(round: number): Promise<string | null> {
+    if (!tried.port || askedInRound === round) return null;
+    if ((await files.edits()).length === 0 || (await tried.now()).commands.length > 0) return null;
+    askedInRound = round;
+    const names = Object.keys(tried.port.allowed).join(", ");
+    return `no command was run on the files as they are now: call run_command (${names}), or finish again where none of them says anything`;
+  }
+
+  return {
+    last: () => last,
+    async finish(report) {
+      const round = (last?.rounds ?? 0) + 1;
+      const reason = (await whyUnfinished(report, targets, files)) ?? (await whyUntried(round));
+      if (reason !== null) return { ok: false, reason };
+      const edits = await files.edits();
+      const known = last && isJudged(last, edits, report) ? last.checks : null;
+      // Kept before verification, so that the edits survive if the time is up during it.
+      last = { report, edits, tried: await tried.now(), checks: known ?? none, rounds: round };
+      last.checks = known ?? (await verifyRepairs(run, targets, report, round));
+      const wrong = round < ROUNDS ? stillPresent(last) : [];
+      return wrong.length === 0 ? { ok: true } : { ok: false, reason: sentBack(wrong) };
+    },
+  };
+}
+
+/** Whether the same files and repairs were verified before. */
+const isJudged = (last: FinishedFix, edits: readonly Edit[], { repairs }: FixReport) =>
+  stateOf(last.edits) === stateOf(edits) &&
+  repairs.every(({ finding, repaired }) => !repaired || last.checks.has(finding));
+
+function stillPresent({ report, checks }: FinishedFix): string[] {
+  return report.repairs.flatMap(({ finding, repaired }) => {
+    const check = checks.get(finding);
+    return repaired && check?.state === "present" ? [`${finding}: ${check.reason}`] : [];
+  });
+}
+
+const sentBack = (wrong: readonly string[]) =>
+  [
+    "somebody who looked at the code as it is now, and does not know of you, finds this still there:",
+    wrapUntrusted("second look", wrong.join("\n")),
+    "Read that code again and repair it; where it cannot be done here, take back what you changed for it and leave it to a person. Then call finish_fix again, for all findings.",
+  ].join("\n");
+
+async function whyUnfinished(
+  { summary, repairs }: FixReport,
+  targets: readonly NamedTarget[],
+  files: EditPort,
+): Promise<string | null> {
+  const names = targets.map(({ name }) => name);
+  const told = repairs.map(({ finding }) => finding);
+  const unknown = told.find((name, at) => !names.includes(name) || told.indexOf(name) !== at);
+  if (unknown !== undefined) return `'${unknown}' is none of ${names.join(", ")}, or was told twice`;
+  const missing = names.filter((name) => !told.includes(name));
+  if (missing.length > 0) return `say what became of ${missing.join(", ")}`;
+  const isEdited = (await files.edits()).length > 0;
+  const isRepaired = repairs.some(({ repaired }) => repaired);
+  if (isRepaired && !isEdited) return "nothing was changed, so nothing can be repaired: edit, or say why not";
+  if (isEdited && !isRepaired)
+    return "files were changed, but nothing is repaired: undo that, or say what it repairs";
+  return isEdited && summary.trim() === "" ? "say in `summary` what the edits do" : null;
+}
+
+/** Maximum number of refused paths on record. */
+const MOST = 20;
+
+/** Records which of the model's edits were refused, so that people see what a fix has tried. */
+function recordRefusals(edit: EditPort, scope: FixScope): { edit: EditPort; refused(): Refusal[] } {
+  const reasons = new Map<string, string>();
+  async function noting(path: string, work: Promise<void>): Promise<void> {
+    try {
+      await work;
+    } catch (error) {
+      const reason = error instanceof AppError && error.code === "not_allowed" && reasonByPath(path, scope);
+      if (reason && reasons.size < MOST) reasons.set(path, reason);
+      throw error;
+    }
+  }
+  return {
+    edit: {
+      read: (path) => edit.read(path),
+      edits: () => edit.edits(),
+      write: (path, bytes, options) => noting(path, edit.write(path, bytes, options)),
+      remove: (path) => noting(path, edit.remove(path)),
+    },
+    refused: () => [...reasons].map(([path, reason]) => ({ path, reason })),
+  };
+}
+
+/**
+ * Refuses edits at once that would be refused at the end, with an error that the model can act on. This only saves turns; it is not
+ * the protection: the parent process checks the final edits again.
+ */
+export function scopedEdits(files: EditPort, scope: FixScope): EditPort {
+  const require = (path: string, reason = reasonByPath(path, scope)) => {
+    if (reason === null) return;
+    throw new AppError("not_allowed", `'${path}' cannot be changed by a fix: ${reason}`, {
+      remedy: "Repair it in the files of the pull request, or leave it to a person and say so in finish_fix",
+    });
+  };
+  return {
+    read: (path) => files.read(path),
+    edits: () => files.edits(),
+    async write(path, bytes, options) {
+      require(path);
+      await files.write(path, bytes, options);
+    },
+    async remove(path) {
+      require(path);
+      const own = (await files.edits()).some(
+        ({ path: edited, before }) => edited === path && before === null,
+      );
+      if (!own) require(path, reasonToKeep(path, scope));
+      await files.remove(path);
+    },
+  };
+}
+
+interface FixDependencies extends ReviewDependencies {
   models: NonNullable<ReviewDependencies["models"]>;
-  /** The files that the fix changes; `workspace` and `diffs` see them as they stand. */
+  /** The files that the fix edits; `workspace` and `diffs` see the edits. */
   files: EditPort;
   commands: FixCommands;
 }
 
-/** Of the tokens, what is kept for looking at what was done. */
+/** Share of the tokens that is reserved for verification. */
 const KEPT_FOR_CHECKS = 0.3;
-/** Of the time, what is kept for ending in order. */
+/** Share of the time that is reserved for a regular end. */
 const KEPT_FOR_THE_END = 0.05;
 
 /**
- * Lets a model repair findings, try that out where commands can be run, and has a second look at each that it says it repaired; what
- * that finds still there goes back to it once. Writes nothing: what comes of it are the files as they should be.
+ * Lets a model repair findings, test the edits if commands are available, and verifies each repair; a rejected repair goes back to the
+ * model once. Writes nothing: the result holds the edited files.
  */
 export async function runFix(input: FixInput, deps: FixDependencies): Promise<FixResult> {
   const run = await startFix(input, deps);
@@ -40,9 +274,9 @@ export async function runFix(input: FixInput, deps: FixDependencies): Promise<Fi
     repairs: targets.map((target) => repairOf(target, finished)),
     ...saidOf(finished),
     refused,
-    model: whoAnswered(deps.models.review.name, run.account.usage),
+    model: whoAnswered(deps.models.review.name, run.budget.usage),
     stop_reason: stopReason,
-    usage: totalUsage(run.account.usage),
+    usage: totalUsage(run.budget.usage),
   };
 }
 
@@ -52,7 +286,7 @@ async function startFix(input: FixInput, deps: FixDependencies): Promise<FixRun>
     ...{ input, deps, models: deps.models },
     files: await deps.diffs.files(),
     anchorFile: createAnchorFiles(deps.workspace, deps.diffs),
-    account: createAccount(limits),
+    budget: createTokenBudget(limits),
     replayOf: (loop) => deps.replay.filter((entry) => entry.loop === loop),
     timeLeft: () => Math.max(1, limits.milliseconds - (deps.now() - deps.startedAt)),
   };
@@ -66,8 +300,8 @@ async function nameTargets(run: FixRun, { targets }: FixInput): Promise<NamedTar
 }
 
 interface Repaired {
-  /** What the model said last of what it had done by then; null where it came to no end. */
-  finished: Finished | null;
+  /** The last finish of the model; null if it never finished. */
+  finished: FinishedFix | null;
   refused: Refusal[];
   stopReason: StopReason;
 }
@@ -81,15 +315,15 @@ async function repair(
   const scope = scopeOf(run, targets);
   const scoped = scopedEdits(files, scope);
   const tried = createTriedCommands(commands, scoped);
-  const { edit, refused } = notingRefusals(scoped, scope);
+  const { edit, refused } = recordRefusals(scoped, scope);
   const fix = createFinish({ run, targets, files, tried });
   const { stopReason } = await runLoop(run, {
     ...{ loop: "fix", role: "review" },
     messages: await fixMessages(run, targets, tried.port?.allowed ?? {}),
-    outlets: [...changingTools, ...(tried.port ? commandTools : []), ...fixingTools],
+    outputTools: [...changingTools, ...(tried.port ? commandTools : []), ...fixingTools],
     ports: { report: nothingToReport, edit, fix, ...commandsOf(tried.port) },
     coverage: { serve: () => {} },
-    account: run.account,
+    budget: run.budget,
     turns: limits.turns,
     tokens: limits.tokens * (1 - KEPT_FOR_CHECKS),
     milliseconds: run.timeLeft() * (1 - KEPT_FOR_THE_END),
@@ -105,14 +339,14 @@ const refuse = async () => ({
 });
 const nothingToReport = { report: refuse, finish: refuse };
 
-/** The files of the change, those that findings are about, and those that they name. */
+/** A fix may edit the files of the change, of the findings, and of their evidence. */
 function scopeOf({ files, deps }: Pick<FixRun, "files" | "deps">, targets: readonly NamedTarget[]): FixScope {
   const changed = files.map(({ change }) => change.path);
   const named = targets.flatMap(({ target }) => [target.path, ...target.files]);
   return { files: new Set([...changed, ...named]), isPrivate: deps.isPrivate };
 }
 
-function repairOf({ name, target: { id } }: NamedTarget, finished: Finished | null): Repair {
+function repairOf({ name, target: { id } }: NamedTarget, finished: FinishedFix | null): Repair {
   const told = finished?.report.repairs.find(({ finding }) => finding === name);
   const { repaired = false, note = "" } = told ?? {};
   return { id, repaired, note, check: (repaired && finished?.checks.get(name)) || null };
@@ -120,7 +354,7 @@ function repairOf({ name, target: { id } }: NamedTarget, finished: Finished | nu
 
 const NO_END = "the repair did not finish";
 
-function saidOf(finished: Finished | null): Pick<FixResult, "summary" | "edits" | "tried_out" | "rounds"> {
+function saidOf(finished: FinishedFix | null): Pick<FixResult, "summary" | "edits" | "tried_out" | "rounds"> {
   if (!finished) return { summary: "", edits: [], tried_out: { commands: [], why_none: NO_END }, rounds: 0 };
   const { report, edits, tried, rounds } = finished;
   const summary = edits.length === 0 ? "" : report.summary;

@@ -1,21 +1,21 @@
 import type { FileDiff, Hunk } from "../../diff/file-diff.ts";
 
-/** Lines of the head that a click replaces by others. */
+/** Lines at head that a suggestion replaces. */
 export interface LineSuggestion {
   path: string;
   /** 1-indexed, inclusive. */
   start: number;
   end: number;
-  /** None takes the lines away. */
+  /** Empty to delete the lines. */
   lines: readonly string[];
 }
 
-/** A file that a fix changes, as it is told by two diffs. */
-export interface FixedFile {
+/** A file that a fix changes, with two diffs. */
+interface FixedFile {
   path: string;
-  /** From the head to what the fix makes of it, without context. */
+  /** From head to the fixed file, without context. */
   fix: FileDiff;
-  /** What the pull request does to it, with the context that GitHub shows; undefined for a file that it leaves alone. */
+  /** The pull request's diff with the context that GitHub shows; undefined for an unchanged file. */
   change: FileDiff | undefined;
   /** Lines of the head. */
   lines: readonly string[];
@@ -24,7 +24,7 @@ export interface FixedFile {
 /**
  * A fix as suggestions on lines of the pull request: GitHub takes one on lines that its diff shows in one hunk
  * (https://docs.github.com/en/pull-requests/collaborating-with-pull-requests/reviewing-changes-in-pull-requests/commenting-on-a-pull-request).
- * Null where a part of the fix has no such lines: half of a repair is none.
+ * Null if a part of the fix has no such lines: half of a repair is not a repair.
  */
 export function suggestionsFor(files: readonly FixedFile[]): LineSuggestion[] | null {
   const all: LineSuggestion[] = [];
@@ -38,13 +38,13 @@ export function suggestionsFor(files: readonly FixedFile[]): LineSuggestion[] | 
 
 function suggestionsOf(file: FixedFile): LineSuggestion[] | null {
   const { header, hunks } = file.fix;
-  // A file that comes, goes or changes its mode alone has no lines that could be replaced.
+  // A new or deleted file, or a change of mode only, has no lines to replace.
   if (hunks.length === 0 || header.some((line) => /^(?:new|deleted) file/.test(line))) return null;
   const found: LineSuggestion[] = [];
   for (const hunk of hunks) {
     const suggestion = suggestionOf(file, hunk, found.at(-1));
     if (suggestion === null) return null;
-    // One that goes on where the last one ended takes its place.
+    // A suggestion that extends the last one replaces it.
     if (found.at(-1)?.start === suggestion.start) found.pop();
     found.push(suggestion);
   }
@@ -52,10 +52,10 @@ function suggestionsOf(file: FixedFile): LineSuggestion[] | null {
   return shown.every((one) => one !== null) ? shown : null;
 }
 
-/** What nobody sees, or not as what it is. */
+/** Invisible characters. */
 const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
-/** GitHub keeps a file's line ends: they are not part of a suggestion. Null where it would change them, or hold what does not show. */
+/** GitHub keeps a file's line ends. Null if a suggestion would change them, or holds invisible characters. */
 function asShown(suggestion: LineSuggestion, lines: readonly string[]): LineSuggestion | null {
   const { start, end } = suggestion;
   const all = [...lines.slice(start - 1, end), ...suggestion.lines];
@@ -72,12 +72,12 @@ function suggestionOf(
   hunk: Hunk,
   last: LineSuggestion | undefined,
 ): LineSuggestion | null {
-  // A missing line feed at the end of a file cannot be said in a suggestion.
+  // A suggestion cannot express a missing line feed at the end of a file.
   if (hunk.lines.some((line) => line.noNewline)) return null;
   const added = hunk.lines.flatMap((line) => (line.kind === "added" ? [line.text] : []));
   const range = { start: hunk.oldStart, end: hunk.oldStart + hunk.oldLines - 1 };
   if (hunk.oldLines > 0) return isShown(change, range) ? { path, ...range, lines: added } : null;
-  // What is only added stands behind the line before it, or before the first.
+  // Added lines are attached to the line before them, or to the one after.
   const [before, behind] = [hunk.oldStart, hunk.oldStart + 1];
   if (last?.end === before) return { ...last, lines: [...last.lines, ...added] };
   if (before > 0 && isShown(change, { start: before, end: before }))

@@ -1,26 +1,33 @@
+import { createHash } from "node:crypto";
+import type { Edit } from "../../git/workspace.ts";
 import type { CommandEnd, CommandPort, CommandRequest, EditPort } from "../../tools/tool.ts";
-import { stateOf } from "./edits-state.ts";
 import type { CommandRun, TriedOut } from "./fix-input.ts";
 
-/** What runs commands on the files of a fix, which a command changes through `edit` alone; or why nothing does, for people. */
+/** A hash of the edited files. */
+export function stateOf(edits: readonly Edit[]): string {
+  const hash = createHash("sha256");
+  for (const { path, after } of edits) {
+    const content = after && createHash("sha256").update(after.bytes).digest("hex");
+    hash.update(JSON.stringify([path, after?.mode ?? null, content]));
+  }
+  return hash.digest("hex");
+}
+
+/** Runs commands on the files of a fix, which they change through `edit` only; or why there are none, for people. */
 export type FixCommands = { open(edit: EditPort): CommandPort } | { why: string };
 
-/** The commands of a fix, and how those ended that say something of it. */
+/** The commands of a fix and their results. */
 export interface TriedCommands {
-  /** Undefined where none can be run. */
+  /** Undefined if no command can run. */
   port: CommandPort | undefined;
-  /** How commands ended that began with the files as they stand now. One that changed them says nothing of what it made. */
+  /** The results of commands that started with the current files. A command that changed files does not count for its result. */
   now(): Promise<TriedOut>;
 }
 
 const NOT_RUN = "none was called for on what was changed last";
 const BROKEN = "the sandbox could not run it";
 
-/**
- * Keeps of each command on which files it was run.
- *
- * @param edit the files as a fix may change them
- */
+/** Records on which state of the files each command ran. */
 export function createTriedCommands(commands: FixCommands, edit: EditPort): TriedCommands {
   if ("why" in commands) {
     return { port: undefined, now: async () => ({ commands: [], why_none: commands.why }) };
@@ -53,7 +60,7 @@ export function createTriedCommands(commands: FixCommands, edit: EditPort): Trie
   };
 }
 
-/** Variables that were given stand in front, as a shell takes them: a command may hang on them. */
+/** With its environment variables in front, because the result may depend on them. */
 function runOf(
   { command, folder, env }: CommandRequest,
   { exitCode: exit_code, ended }: CommandEnd,

@@ -1,6 +1,6 @@
-import { extensionOf } from "../../syntax/grammars.ts";
+import { extensionOf } from "../../code/languages.ts";
 
-/** What a file is for, told by its path alone. */
+/** The purpose of a file, by its path only. */
 export type FileKind = "code" | "configuration" | "test" | "documentation" | "data";
 
 const documentation = new Set([
@@ -41,7 +41,7 @@ const configuration = new Set([
   ...["targets", "sln", "gemspec", "podspec", "cabal", "dockerfile", "service", "gitattributes", "gitignore"],
 ]);
 
-/** Names of build, dependency and CI files that their extension does not tell. */
+/** Names of build, dependency and CI files that have no telling extension. */
 const configurationName =
   /^(?:Dockerfile|Containerfile|Makefile|GNUmakefile|Jenkinsfile|Vagrantfile|Procfile|Rakefile|Gemfile|Pipfile|Brewfile|Justfile|BUILD|WORKSPACE|CODEOWNERS|go\.mod|go\.work|CMakeLists\.txt|requirements[\w.-]*\.txt|(?:package|composer|deno|turbo|nx|lerna|renovate|vercel|firebase|[jt]sconfig[\w.-]*)\.json|[\w.-]+\.config\.\w+|\.[\w.-]+rc(?:\.\w+)?)$/;
 
@@ -57,10 +57,10 @@ const testFolders = new Set(
 const testName =
   /^(?:test_.*|.*_test|.*_spec|.*[.-](?:test|spec|cy|e2e)|conftest|Test[A-Z].*|.*[a-z\d](?:Tests?|TestCase|IT))$/;
 
-/** Code that a program writes: it is shipped, but what is wrong with it is wrong elsewhere first. */
+/** Generated code: it is shipped, but its faults come from its source. */
 const generatedPath = /(?:^|\/)(?:gen|generated|autogen)\/|[._-](?:gen|generated|g)\.\w+$/;
 
-/** The file name without its folder and last extension: `login.test` of `src/login.test.ts`, `.env` of `.env`. */
+/** The file name without its folder and last extension: `login.test` for `src/login.test.ts`, `.env` for `.env`. */
 export function stemOf(path: string): string {
   const name = path.slice(path.lastIndexOf("/") + 1);
   const dot = name.lastIndexOf(".");
@@ -68,9 +68,9 @@ export function stemOf(path: string): string {
 }
 
 /**
- * The kind of a file. Its extension comes first, so that a program in `docs/` is code; a folder or a name makes code a test.
- * What nobody knows is code: rather is it read too early than too late. Code that looks generated counts as a test and not as
- * data, since a pull request chooses its paths itself.
+ * The kind of a file. Its extension comes first, so a program in `docs/` is code; a folder or a name makes code a test. An unknown file is
+ * code, because it is better to read it too early than too late. Code that looks generated counts as a test and not as data, because the
+ * pull request chooses its paths.
  */
 export function kindOf(path: string): FileKind {
   const name = path.slice(path.lastIndexOf("/") + 1);
@@ -83,7 +83,7 @@ export function kindOf(path: string): FileKind {
   return generatedPath.test(path) ? "test" : "code";
 }
 
-/** Whether a path is one of tests, or of what tests need. */
+/** Whether a path is one of tests, or of files that tests need. */
 export function isTestPath(path: string): boolean {
   const folders = path.split("/").slice(0, -1);
   return folders.some((folder) => testFolders.has(folder)) || testName.test(stemOf(path));

@@ -2,20 +2,20 @@ import type { ChangedFile } from "../../tools/tool.ts";
 import { type FileKind, kindOf } from "./file-kind.ts";
 
 /**
- * How much there is to lose in a file, as a number without a unit:
+ * The possible loss by a fault in a file, as a number without a unit:
  *
  *     weight of its kind x (1 + size + removals + ground + rules + users)
  *
  * | what it counts                                                        | at most |
  * |-----------------------------------------------------------------------|---------|
- * | size: changed lines, each further one less; 1,000 are as many as more | 0.8     |
- * | removals: removed lines in the same way; what went can be missed      | 0.3     |
- * | ground: words in the path that stand for what is easily got wrong     | 0.5     |
- * | rules: lines that analyzers matched, three are as many as more        | 0.5     |
- * | users: changed files that import it, 32 are as many as more           | 0.4     |
+ * | size: changed lines, on a logarithmic scale; 1,000 are the maximum    | 0.8     |
+ * | removals: removed lines in the same way; removed code may be missed   | 0.3     |
+ * | ground: words in the path for areas that are easy to get wrong        | 0.5     |
+ * | rules: lines that analyzers matched; three are the maximum            | 0.5     |
+ * | users: changed files that import it; 32 are the maximum               | 0.4     |
  *
- * The second factor is 3.5 at most. The weights are set so that tests, documentation and data never get ahead of code, nor
- * documentation ahead of a test, nor data ahead of documentation, however much of them changed; code and configuration compete.
+ * The second factor is 3.5 at most. With these weights, tests, documentation and data never rank above code, documentation never above a
+ * test, and data never above documentation, however much of them changed; code and configuration compete.
  */
 export function fileRisk({ change }: ChangedFile, { candidates, users }: Circumstances): number {
   const [added, removed] = [change.additions ?? 0, change.deletions ?? 0];
@@ -29,14 +29,14 @@ export function fileRisk({ change }: ChangedFile, { candidates, users }: Circums
   return round(weights[kindOf(change.path)] * factor);
 }
 
-export interface Circumstances {
+interface Circumstances {
   /** Lines that analyzers matched. */
   candidates: number;
   /** Changed files that import it. */
   users: number;
 }
 
-/** Those of code, tests, documentation and data are each more than 3.5 times the one behind. */
+/** The weights of code, tests, documentation and data are each more than 3.5 times the next one. */
 const weights: Record<FileKind, number> = {
   code: 10,
   configuration: 7,
@@ -45,7 +45,7 @@ const weights: Record<FileKind, number> = {
   data: 0.15,
 };
 
-/** How much of `many` it is, on a scale on which each doubling counts the same. */
+/** `count` as a share of `many`, at most 1, on a scale on which each doubling counts the same. */
 const share = (count: number, many: number) => Math.min(1, Math.log2(1 + count) / Math.log2(1 + many));
 
 /** Equal files have equal risks on every machine. */

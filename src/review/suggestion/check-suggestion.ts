@@ -1,22 +1,20 @@
+import { isWorthParsing } from "../../code/parse.ts";
 import type { Finding } from "../../finding.ts";
-import { isWorthParsing } from "../../syntax/worth-parsing.ts";
 import { fence } from "../../text/fence.ts";
-import type { AnchorFile } from "../anchor.ts";
+import type { AnchorFile } from "../find/anchor.ts";
 import { reasonToRefuse } from "./reason-to-refuse.ts";
 import { type Anchored, isBlank, repair } from "./repair.ts";
 
 type Suggesting = Pick<Finding, "path" | "side" | "line" | "start_line" | "body" | "suggestion">;
 
-/** A finding whose suggestion may be committed by a click, and what was done to get there. */
-export interface Checked<T> {
+/** A finding with a checked suggestion, and a note about it. */
+interface Checked<T> {
   finding: T;
-  /** In words for the model; null when the suggestion is as it was, or there was none. */
+  /** For the model; null if the suggestion is unchanged, or there was none. */
   note: string | null;
 }
 
-/**
- * Offers what a suggestion proposes only when it was tried on a copy of the file; otherwise keeps it as prose.
- */
+/** Keeps a suggestion only if it can be applied to a copy of the file; otherwise the proposal becomes prose. */
 export async function withCheckedSuggestion<T extends Suggesting>(
   finding: T,
   { lines }: Pick<AnchorFile, "lines">,
@@ -43,7 +41,7 @@ function asProse<T extends Suggesting>(finding: T, reason: string): Checked<T> {
   };
 }
 
-/** Keeps the proposed code as prose, so that nothing the review found is lost. `reason` is a clause of ours. */
+/** Moves the proposed code into the body, so that nothing is lost. `reason` is a clause of ours. */
 export function withoutSuggestion<T extends Pick<Finding, "body" | "suggestion">>(
   finding: T,
   reason: string,
@@ -57,8 +55,8 @@ export function withoutSuggestion<T extends Pick<Finding, "body" | "suggestion">
   };
 }
 
-/** What may be posted in the place of a suggestion. */
-export type CheckedSuggestion =
+/** The suggestion as it may be posted, or why it may not. */
+type CheckedSuggestion =
   | {
       ok: true;
       /**
@@ -75,7 +73,7 @@ export type CheckedSuggestion =
       reason: string;
     };
 
-export interface SuggestionToCheck {
+interface SuggestionToCheck {
   path: string;
   /** The head's file, without line feeds but with any carriage return. */
   lines: readonly string[];
@@ -86,9 +84,9 @@ export interface SuggestionToCheck {
 }
 
 /**
- * Applies a suggestion to a copy of the file and accepts it when it changes something, is a version of the lines it replaces,
- * and leaves the file no worse than it was. Fences, signs of a diff, indentation and copied neighbours are repaired first. In
- * doubt it is refused: a suggestion in prose costs little.
+ * Applies a suggestion to a copy of the file. It is accepted if it changes something, is a version of the lines it replaces, and
+ * leaves the file no worse. Fences, diff signs, indentation and copied neighbouring lines are repaired first. In doubt it is refused:
+ * a suggestion as prose costs little.
  */
 export async function checkSuggestion(given: SuggestionToCheck): Promise<CheckedSuggestion> {
   const { path, start, end, suggestion } = given;
@@ -110,7 +108,7 @@ export async function checkSuggestion(given: SuggestionToCheck): Promise<Checked
   return { ok: true, suggestion: withLineEnds(repaired.lines, given), repairs: repaired.repairs };
 }
 
-/** Why there is too much to look at, or none of it. Null when there is not. */
+/** Why the lines or the suggestion cannot be checked; null if they can. */
 function outOfBounds({ lines, start, end, suggestion }: SuggestionToCheck): string | null {
   if (start < 1 || end < start || end > lines.length) return "the file has no such lines";
   const characters = lines.reduce((sum, line) => sum + line.length + 1, 0);
@@ -118,13 +116,13 @@ function outOfBounds({ lines, start, end, suggestion }: SuggestionToCheck): stri
   const old = lines.slice(start - 1, end);
   if (end - start >= 500 || suggestion.length > 20_000 || old.join("\n").length > 20_000)
     return "it is too long to check it";
-  // Patterns that look back along a line take long on longer ones.
+  // Patterns with lookbehind are slow on longer lines.
   if ([...old, ...suggestion.split("\n")].some((line) => line.length > 2_000))
     return "its lines are too long to check them";
   return isWorthParsing(lines.join("\n")) ? null : "the file's lines are too long to check it";
 }
 
-/** The lines with the carriage returns that the replaced ones have; what ends the file may end without one. */
+/** Adds the carriage returns of the replaced lines; the file's last line may have none. */
 function withLineEnds(replacement: readonly string[], { lines, start, end }: SuggestionToCheck): string {
   const isCrlf =
     lines[start - 1]?.endsWith("\r") || (start === lines.length && lines[start - 2]?.endsWith("\r"));

@@ -1,6 +1,5 @@
 import { faultInData, isData, isPlainJson } from "../../analyzers/data-formats.ts";
-import { hasGrammar, readSyntax, type SyntaxFault } from "../../analyzers/syntax-faults.ts";
-import { isWorthParsing } from "../../syntax/worth-parsing.ts";
+import { isWorthParsing } from "../../code/parse.ts";
 import { escapeInvisible } from "../../text/escape-invisible.ts";
 import {
   type Anchored,
@@ -15,8 +14,9 @@ import {
   stepOf,
   unitOf,
 } from "./repair.ts";
+import { hasGrammar, readSyntax, type SyntaxFault } from "./syntax-faults.ts";
 
-/** Why lines must not replace the anchored ones: a clause, or null if nothing is wrong. What takes long comes last. */
+/** Why lines must not replace the anchored ones, as a clause; null if they may. Slow checks come last. */
 export async function reasonToRefuse(
   { lines: now, hadCopies }: Repaired,
   around: Anchored,
@@ -32,7 +32,7 @@ export async function reasonToRefuse(
 
 const texts = (lines: readonly string[]) => filled(lines).map((line) => line.trim());
 
-/** Marks of what is no code: fences, merge markers, the end of a script. */
+/** Marks that are not code: fences, merge markers, the end of a script. */
 const marks =
   /^\s*(?:`{3,}|~{3,})|^(?:<{7}|>{7}|={7}|\|{7})(?: |$)|^\s*(?:__END__|__DATA__|__halt_compiler\(\);?)\s*$/;
 /** Comments with which models say that they leave code out. */
@@ -40,7 +40,7 @@ const omission =
   /^\W*(?:\.{3}|\u2026)\W*$|^\s*(?:\/\/|#|--|;|%|\/\*|<!--|\{\/\*|\*)\W*(?:\.{3}|\u2026|(?:the )?rest of the (?:code|file|class|function|method)|existing code|(?:code )?(?:remains )?(?:unchanged|omitted)|same as (?:before|above))/i;
 const emojiParts = /(?<=\p{Extended_Pictographic}\p{Emoji_Modifier}?)(?:\uFE0F|\u200D)/gu;
 
-/** Why lines cannot be meant as code, whatever the file. */
+/** Why the lines cannot be code, in any file. */
 function noCode(now: readonly string[], { old }: Anchored): string | null {
   const known = new Set(old.join(""));
   const isHidden = (one: string) => !known.has(one) && escapeInvisible(one) !== one;
@@ -51,13 +51,13 @@ function noCode(now: readonly string[], { old }: Anchored): string | null {
   const added = texts(now).filter((line) => !texts(old).includes(line));
   if (added.some((line) => marks.test(line)))
     return "it holds a Markdown fence, a merge marker or the end of the code";
-  // Grammars take a text without an end where it reaches to the end of the file.
+  // Grammars accept a heredoc without an end mark if it reaches to the end of the file.
   const ends = added.flatMap((line) => [...line.matchAll(/<<[-~]?["'`]?([A-Z_]\w*)/g)].map(([, end]) => end));
   if (ends.some((end) => !texts(now).includes(end ?? ""))) return "a text in it has no end";
   return added.some((line) => omission.test(line)) ? "it leaves code out and says so" : null;
 }
 
-/** The words of some lines; short ones where there are no longer ones. */
+/** The words of some lines; short ones only if there are no longer ones. */
 const wordsOf = (lines: readonly string[]) => {
   const text = lines.join("\n");
   return new Set(text.match(/[A-Za-z_]\w{2,}/g) ?? text.match(/[A-Za-z_]\w?/g) ?? []);
@@ -65,7 +65,7 @@ const wordsOf = (lines: readonly string[]) => {
 const keywords =
   /^(?:and|const|def|do|done|elif|else|end|esac|false|fi|for|if|in|let|new|nil|none|not|null|or|return|then|this|self|true|undefined|var|while)$/i;
 
-/** Whether at least half of the words of some lines are in others, and a name among them; where there are no names, all words. */
+/** Whether the new lines keep at least half of the old words, including a name; if there are no names, all words. */
 function isVersion(now: readonly string[], old: readonly string[]): boolean {
   const own = [...wordsOf(now)];
   const words = [...wordsOf(old)];
@@ -78,8 +78,8 @@ function isVersion(now: readonly string[], old: readonly string[]): boolean {
 }
 
 /**
- * Why a suggestion is no version of the lines it replaces: it loses lines or words of them, or repeats what is around. A line
- * less may be meant, but not if the suggestion was about the lines around as well.
+ * Why a suggestion is not a version of the lines it replaces: it loses lines or words, or repeats lines around them. One missing
+ * line may be intended, but not if the suggestion also covered the lines around.
  */
 function otherLines(now: readonly string[], around: Anchored, mostLost: number): string | null {
   const { before, old, after } = around;
@@ -95,7 +95,7 @@ function otherLines(now: readonly string[], around: Anchored, mostLost: number):
     return "it has little in common with the lines it replaces";
   const added = texts(now).filter((line) => !texts(old).includes(line));
   const near = new Set(texts([...before.slice(-40), ...after.slice(0, 40)]));
-  // Another value for what the line behind sets.
+  // A different value for what the next line sets.
   const setting = (line = "") => /^[^=(]*\w\s*=(?![=>~])/.exec(line)?.[0];
   const last = setting(added.find((line) => line === texts(now).at(-1)));
   const isSet = last !== undefined && last === setting(texts(after)[0]);
@@ -105,8 +105,8 @@ function otherLines(now: readonly string[], around: Anchored, mostLost: number):
 }
 
 /**
- * Whether a bracket or `end` at an end may be a copy of the same one outside. A parser sees one that is too many, but not a
- * pair, and nothing in the text of a script.
+ * Whether a bracket or `end` at either end of the lines may be a copy of the same one outside. A parser detects one that is too many, but
+ * not a pair, and nothing in the text of a script.
  */
 function isUnclear(now: readonly string[], { path, before, old, after }: Anchored): boolean {
   const endAt = (at: 0 | -1, outside: string | undefined) => {
@@ -118,7 +118,7 @@ function isUnclear(now: readonly string[], { path, before, old, after }: Anchore
   return isPair || (!hasGrammar(path) && ends.some(({ isRepeated, isNew }) => isRepeated && isNew));
 }
 
-/** How many lines behind the last one that stays have nothing in their place. */
+/** The number of lines after the last kept one that have no replacement. */
 function lostLines(old: readonly string[], now: readonly string[]): number {
   let [from, left] = [0, 0];
   for (const line of now.filter(isTelling)) {
@@ -130,12 +130,12 @@ function lostLines(old: readonly string[], now: readonly string[]): number {
 }
 
 const widthOf = (line: string) => indentOf(line).replaceAll("\t", " ".repeat(8)).length;
-/** Why lines are not indented as those they replace. */
+/** Why the indentation does not match the replaced lines. */
 function misplaced(now: readonly string[], { path, before, old, after }: Anchored): string | null {
   const file = [...before, ...old, ...after];
   const unit = unitOf(file, old);
   if (breaksStyle(now, unit) && !breaksStyle(old, unit)) return "it is not indented as the file is";
-  // What a preprocessor reads begins at the margin.
+  // Preprocessor directives start at the margin.
   const widths = (lines: readonly string[]) =>
     filled(lines)
       .filter((line) => !/^#/.test(line))
@@ -151,7 +151,7 @@ function misplaced(now: readonly string[], { path, before, old, after }: Anchore
   return isIndented(path) ? brokenLayout(filled(now), filled(old), { path, before, old, after }) : null;
 }
 
-/** Where indentation makes blocks, what is deeper than the line above belongs to it. */
+/** In languages with significant indentation, a deeper line belongs to the line above. */
 function brokenLayout(own: string[], was: string[], { before, old, after }: Anchored): string | null {
   if (leavesBlock(own, was, stepOf([...before, ...old, ...after])))
     return "a line would move out of its block";
@@ -164,7 +164,7 @@ function brokenLayout(own: string[], was: string[], { before, old, after }: Anch
   return below > widthOf(last) || isEmptied || isHead ? "a block would get other lines, or none" : null;
 }
 
-/** Whether a line is no level of its block, or one that stays moves without the head of a new block above it. */
+/** Whether a line has an impossible indentation, or an old line moves without a new block head above it. */
 function leavesBlock(own: string[], was: string[], step: number): boolean {
   const base = widthOf(was[0] ?? "");
   const shifts = own.map((line) => {
@@ -183,7 +183,7 @@ function leavesBlock(own: string[], was: string[], step: number): boolean {
   });
 }
 
-/** Why the file with the lines would be worse than without: what a parser says, or else brackets, quotes and words. */
+/** Why the file would be worse with the lines: by a parser, or else by brackets, quotes and keywords. */
 async function worseFile(now: readonly string[], around: Anchored): Promise<string | null> {
   const { path, before, old, after } = around;
   const whole = (lines: readonly string[]) => [...before, ...lines, ...after].join("\n");
@@ -196,7 +196,7 @@ async function worseFile(now: readonly string[], around: Anchored): Promise<stri
   return isSame ? null : "no parser here reads its language, and it does more than change words of the lines";
 }
 
-/** What makes blocks in a line of a language without a parser. */
+/** The characters and keywords of a line that may form blocks, for languages without a parser. */
 const shapeOf = (line: string) =>
   indentOf(line) +
   (
@@ -220,7 +220,7 @@ async function worseSyntax(
   const was = await readSyntax(path, text.old, { start, end: before.length + old.length });
   const is = await readSyntax(path, text.now, { start, end: before.length + now.length });
   if (!was || !is) return "the file is too deep or too dense to check it";
-  // A fault outside of the lines is the same fault at the same place.
+  // A fault outside of the lines must match at its shifted line.
   const placeOf = (count: number) => (fault: SyntaxFault) => {
     if (fault.endLine < start) return `${fault.what} ${fault.line}`;
     return fault.line >= start + count ? `${fault.what} ${fault.line - count}` : fault.what;
@@ -244,7 +244,7 @@ async function worseData(
   if (is !== null)
     return was === null ? `the file would not parse: ${is}` : "the file does not parse as it is";
   const lines = { old: old.join("\n"), now: now.join("\n") };
-  // A section of TOML, a document and an anchor of YAML head what comes after them.
+  // A section of TOML, and a document or an anchor of YAML, applies to the lines after it.
   const heads = /\.toml$/i.test(path) ? /^\s*\[.*\]/gm : /^(?:---|\.\.\.)|(?<=\s)&[\w-]+/gm;
   const isWhole = unpaired(lines.old) === unpaired(lines.now);
   if (!isWhole || String(lines.old.match(heads)) !== String(lines.now.match(heads)))
@@ -254,7 +254,7 @@ async function worseData(
     : null;
 }
 
-/** The brackets of a text that close, or open, something outside of it. */
+/** The unmatched brackets of a text. */
 function unpaired(text: string): string {
   const left: string[] = [];
   for (const bracket of text.replace(/"(?:\\.|[^"\\])*"|'[^'\n]*'/g, "").match(/[()[\]{}]/g) ?? [])

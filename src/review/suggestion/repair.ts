@@ -1,9 +1,9 @@
-import { extensionOf } from "../../syntax/grammars.ts";
+import { extensionOf } from "../../code/languages.ts";
 
 /** The file around the lines that a suggestion replaces. */
 export interface Anchored {
   path: string;
-  /** Lines without line ends: those before the replaced ones, the replaced ones, those behind. */
+  /** Lines without line ends: before the replaced ones, the replaced ones, and after them. */
   before: readonly string[];
   old: readonly string[];
   after: readonly string[];
@@ -12,15 +12,15 @@ export interface Anchored {
 /** A suggestion as a replacement of the anchored lines. */
 export interface Repaired {
   lines: string[];
-  /** What was done to the lines, in words. */
+  /** The changes made to the lines, in words. */
   repairs: string[];
-  /** Whether copied neighbours were taken off. */
+  /** Whether copied neighbouring lines were removed. */
   hadCopies: boolean;
 }
 
 /**
- * Takes off what models write around code, and indents the rest as the anchored lines are. Null for what only repeats the
- * lines around; no lines for an empty block, which deletes on GitHub.
+ * Removes what models write around code, and indents the rest like the anchored lines. Null if the suggestion only repeats lines around. An
+ * empty block yields no lines, which deletes the anchored ones on GitHub.
  */
 export function repair(suggestion: string, around: Anchored): Repaired | null {
   const written = suggestion.split("\n").map((line) => line.replace(/[\r\u240D]+$/, ""));
@@ -46,7 +46,7 @@ export function repair(suggestion: string, around: Anchored): Repaired | null {
   return { lines, repairs, hadCopies };
 }
 
-/** Without empty lines at the ends, where the anchored lines have none there. */
+/** Without empty lines at the ends, unless the anchored lines have some there. */
 function trimmed(lines: readonly string[], old: readonly string[]): string[] {
   const first = lines.findIndex((line) => !isBlank(line));
   if (first < 0) return [];
@@ -59,7 +59,7 @@ function trimmed(lines: readonly string[], old: readonly string[]): string[] {
   return lines.slice(Math.max(0, first - leading), last + 1 + (trailing < old.length ? trailing : 0));
 }
 
-/** The text inside of a fence around the whole, or of a fence in a fence; null when there is none. */
+/** The text inside a fence around the whole, or inside a nested fence; null if there is none. */
 function unfenced(lines: string[], { path }: Anchored): string[] | null {
   const info = isProse(path) ? "(?:suggestion)" : "[\\w+#.-]*";
   const opening = new RegExp(`^\\s{0,3}(\`{3,}|~{3,})\\s*${info}\\s*$`);
@@ -72,7 +72,7 @@ function unfenced(lines: string[], { path }: Anchored): string[] | null {
   return inner === lines ? null : inner;
 }
 
-/** Our numbered listings are `12| code`, our diffs `12 +code`. Null unless every line carries a number. */
+/** Our numbered listings are `12| code`, our diffs `12 +code`. Null unless every line has a number. */
 function unnumbered(lines: string[], { old }: Anchored): string[] | null {
   for (const pattern of [/^\s*\d+\|(?: |$)/, /^\s*\d+ [+ ]/]) {
     const isCode = old.some((line) => pattern.test(line));
@@ -82,7 +82,7 @@ function unnumbered(lines: string[], { old }: Anchored): string[] | null {
   return null;
 }
 
-/** The new side of a diff. Where the anchored code itself begins with a sign, signs are code. */
+/** The new side of a diff. If the anchored code itself begins with a sign, signs are code. */
 function undiffed(lines: string[], { path, old }: Anchored): string[] | null {
   if (isProse(path) || old.some((line) => /^[+-]/.test(line))) return null;
   const hunk = lines.filter((line) => !/^(?:@@ .*@@|--- |\+\+\+ |\\ No newline)/.test(line));
@@ -94,23 +94,25 @@ function undiffed(lines: string[], { path, old }: Anchored): string[] | null {
   return someCode(hunk.filter((line) => !line.startsWith("-")).map((line) => line.slice(1)));
 }
 
-/** Null for no code: only an empty suggestion deletes lines. */
+/** Null if there is no code: only an empty suggestion deletes lines. */
 const someCode = (lines: string[]) => (filled(lines).length > 0 ? lines : null);
 
-/** Models copy lines along that are directly before the anchored ones. */
+/** Models also copy lines that are directly before the anchored ones. */
 function withoutHead(lines: string[], { before }: Anchored): string[] | null {
   const copied = copiedLines(lines, filled(before.slice(-80)).slice(-40));
   return copied > 0 ? trimmed(lines.slice(copied), []) : null;
 }
 
-/** The same for lines directly behind. */
+/** The same for lines directly after. */
 function withoutTail(lines: string[], { after }: Anchored): string[] | null {
   const below = filled(after.slice(0, 80)).slice(0, 40);
   const copied = copiedLines(lines.toReversed(), below.toReversed());
   return copied > 0 ? trimmed(lines.slice(0, -copied), []) : null;
 }
 
-/** How many lines at the beginning are the last ones of `near`. Brackets and words like `end` tell nothing: they are often twice in a row. */
+/**
+ * The number of first lines that are the last ones of `near`. Brackets and words like `end` do not count: they often occur twice in a row.
+ */
 function copiedLines(lines: readonly string[], near: readonly string[]): number {
   const own = lines.flatMap((line, at) => (isBlank(line) ? [] : [{ text: line.trim(), at }]));
   let length = Math.min(near.length, own.length);
@@ -122,7 +124,7 @@ function copiedLines(lines: readonly string[], near: readonly string[]): number 
 /** Whether a line is more than brackets and the end of a block. */
 export const isTelling = (line: string) => /\w/.test(line.replace(/\b(?:end|fi|done|esac)\b/g, ""));
 
-/** The lines indented as the anchored ones are; their indentation to each other stays. Null when they are. */
+/** The lines indented like the anchored ones, with their relative indentation. Null if they already are. */
 function indented(written: string[], around: Anchored): string[] | null {
   const { before, old, after } = around;
   const lines = inStyle(written, [...before, ...old, ...after], old);
@@ -136,14 +138,14 @@ function atAnchor(lines: string[], { path, old }: Anchored): string[] {
   if (model === undefined || first === undefined) return lines;
   const [own, base] = [indentOf(first), indentOf(model)];
   if (own === base) return lines;
-  // What comes back where it was tells that only the first line is out of place.
+  // If an old line returns at its old indentation, only the first line is misplaced.
   const texts = new Set(old.map((line) => line.trim()));
   const same = filled(others).filter((line) => texts.has(line.trim()));
   const back = same.some(isTelling) ? same.filter(isTelling) : same;
   const kept = back.filter((line) => old.includes(line)).length;
   const isFirstOut = own.length < base.length;
   if (kept * 2 > back.length) return isFirstOut ? [base + first.trimStart(), ...others] : lines;
-  // All lines are out of place, or only the first one: that decides which blocks they are in.
+  // Either all lines are misplaced or only the first one: this decides which blocks they are in.
   const isUnclear = isFirstOut && isIndented(path) && filled(others).every((line) => line.startsWith(base));
   if (isUnclear && filled(others).length > 0) return lines;
   return lines.map((line) => {
@@ -155,7 +157,7 @@ function atAnchor(lines: string[], { path, old }: Anchored): string[] {
   });
 }
 
-/** The lines with tabs for spaces, or spaces for tabs, as the file has them; levels are kept. */
+/** The lines with tabs or spaces as the file has them; levels are kept. */
 function inStyle(lines: string[], file: readonly string[], old: readonly string[]): string[] {
   const unit = unitOf(file, old);
   if (!breaksStyle(lines, unit)) return lines;
@@ -168,7 +170,7 @@ function inStyle(lines: string[], file: readonly string[], old: readonly string[
   });
 }
 
-/** One level of indentation as the anchored lines show it, else the file: a tab, or some spaces. */
+/** One level of indentation in the anchored lines, or else in the file: a tab, or some spaces. */
 export function unitOf(file: readonly string[], old: readonly string[]): string {
   const count = (lines: readonly string[], indent: string) =>
     lines.filter((line) => line.startsWith(indent)).length;
@@ -176,7 +178,7 @@ export function unitOf(file: readonly string[], old: readonly string[]): string 
   return count(shows, "\t") > count(shows, "  ") ? "\t" : " ".repeat(stepOf(file));
 }
 
-/** Whether a line is indented by the other character than the file's. */
+/** Whether a line is indented with the other character than the file. */
 export const breaksStyle = (lines: readonly string[], unit: string) =>
   lines.some((line) => !isBlank(line) && (unit === "\t" ? /^\t* {4}|^ {2}(?!\s*\*)/ : /^ *\t/).test(line));
 
@@ -187,17 +189,17 @@ export const isBlank = (line: string) => line.trim() === "";
 
 export const filled = (lines: readonly string[]) => lines.filter((line) => !isBlank(line));
 
-/** Files in which indentation makes blocks. */
+/** Files in which indentation forms blocks. */
 export const isIndented = (path: string) =>
   /^(?:pyi?|ya?ml|coffee|nim|gd|sass|styl|haml|slim|pug|fs|fsx|hs|elm|purs)$/.test(extensionOf(path));
 
-/** Files that people read as text: no sign in them has a meaning for a compiler. */
+/** Files that people read as text: they are not compiled. */
 export const isProse = (path: string) =>
   /(?:\.(?:md|markdown|mdx|rst|txt|adoc)|(?:^|\/)(?:readme|licen[cs]e|changelog|notice|contributing))$/i.test(
     path,
   );
 
-/** The most frequent step in spaces from one line to a deeper one; four where there is none. */
+/** The most frequent step in spaces from one line to a deeper one; four if there is none. */
 export function stepOf(lines: readonly string[]): number {
   const counts = new Map<number, number>();
   let previous = 0;

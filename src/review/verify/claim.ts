@@ -1,31 +1,127 @@
-import { divideHunk } from "../../diff/divide.ts";
-import type { DiffLine, FileDiff, Hunk } from "../../diff/file-diff.ts";
-import { renderHunk, renderLine, shorten, shownBytes } from "../../diff/render.ts";
+import {
+  type DiffLine,
+  divideHunk,
+  type FileDiff,
+  type Hunk,
+  renderHunk,
+  renderLine,
+  shorten,
+  shownBytes,
+} from "../../diff/file-diff.ts";
 import type { Finding } from "../../finding.ts";
 import type { Message } from "../../llm/model.ts";
 import { cutAtLine } from "../../text/cut.ts";
 import { wrapUntrusted } from "../../text/fence.ts";
 import { showPath } from "../../tools/show.ts";
+import type { ChangedFile, DiffSource } from "../../tools/tool.ts";
 import { codeContext } from "../context/code-context.ts";
 import { verifyPrompt } from "../prompts/prompts.ts";
 import type { ReviewRun } from "../review-run.ts";
-import type { PlaceRun } from "../run-loop.ts";
-import { roomFor } from "../window.ts";
-import type { AddedLine } from "./siblings.ts";
+import { type PlaceRun, roomFor } from "../run-loop.ts";
+
+/** A line that the change adds. */
+interface AddedLine {
+  path: string;
+  line: number;
+  text: string;
+}
+
+/** Searches the change for lines with the same structure as a finding's. */
+export interface SiblingSearch {
+  of(finding: Pick<Finding, "path" | "side" | "line" | "start_line" | "quote">): Promise<AddedLine[]>;
+}
+
+const MAX_FILES = 500;
+const MAX_LINES = 60_000;
+const MAX_SIBLINGS = 8;
+/** Shorter lines look alike by accident. */
+const MIN_PARTS = 6;
+const MAX_LINE_LENGTH = 400;
+
+/** Indexes the added lines of the change at the first call. */
+export function createSiblingSearch(
+  files: readonly ChangedFile[],
+  diffs: Pick<DiffSource, "fileDiff">,
+): SiblingSearch {
+  let index: Promise<Map<string, AddedLine[]>> | undefined;
+  return {
+    async of(finding) {
+      const shapes = new Set(finding.quote.split("\n").flatMap((line) => shapeOf(line) ?? []));
+      if (shapes.size === 0) return [];
+      index ??= addedLines(files, diffs);
+      const known = await index;
+      const found = [...shapes].flatMap((shape) => known.get(shape) ?? []);
+      return found.filter((one) => !isWithin(one, finding)).slice(0, MAX_SIBLINGS);
+    },
+  };
+}
+
+function isWithin(
+  one: AddedLine,
+  { path, line, start_line, side }: Pick<Finding, "path" | "side" | "line" | "start_line">,
+): boolean {
+  return side === "RIGHT" && one.path === path && one.line >= (start_line ?? line) && one.line <= line;
+}
+
+async function addedLines(
+  files: readonly ChangedFile[],
+  diffs: Pick<DiffSource, "fileDiff">,
+): Promise<Map<string, AddedLine[]>> {
+  const byShape = new Map<string, AddedLine[]>();
+  let left = MAX_LINES;
+  for (const { change } of files.filter((file) => file.reviewable).slice(0, MAX_FILES)) {
+    if (left <= 0) break;
+    const { hunks } = await diffs.fileDiff(change, 3);
+    const lines = hunks
+      .flatMap((hunk) => hunk.lines)
+      .filter(isAdded)
+      .slice(0, left);
+    left -= lines.length;
+    for (const { newLine, text } of lines) {
+      const shape = shapeOf(text);
+      if (shape === null) continue;
+      const alike = byShape.get(shape) ?? [];
+      byShape.set(shape, alike);
+      alike.push({ path: change.path, line: newLine, text });
+    }
+  }
+  return byShape;
+}
+
+type Added = Extract<DiffLine, { kind: "added" }>;
+const isAdded = (line: DiffLine): line is Added => line.kind === "added";
+
+/** The structure of a line: called names and punctuation stay, other names and literals are replaced. Null for short lines. */
+export function shapeOf(line: string): string | null {
+  if (line.length > MAX_LINE_LENGTH) return null;
+  const parts = line.match(/"[^"]*"|'[^']*'|`[^`]*`|[\p{L}_$][\p{L}\p{N}_$]*|\d[\w.]*|[^\s\w]/gu) ?? [];
+  if (parts.length < MIN_PARTS) return null;
+  return parts.map((part, at) => shapeOfPart(part, parts[at + 1])).join(" ");
+}
+
+const words = new Set(
+  "if else for while return await new not and or in is null None nil true false throw raise".split(" "),
+);
+
+function shapeOfPart(part: string, next: string | undefined): string {
+  if (/^["'`\d]/.test(part)) return "0";
+  if (!/^[\p{L}_$]/u.test(part)) return part;
+  return next === "(" || words.has(part) ? part : "x";
+}
 
 const MAX_QUOTE_BYTES = 4_000;
 const MAX_HUNKS_BYTES = 16_000;
 const MAX_CONTEXT_BYTES = 20_000;
 const MAX_LIST_BYTES = 6_000;
 const MAX_EVIDENCE_LINES = 40;
-/** Hunks farther away belong to something else most of the time. */
+/** Hunks farther away are rarely related. */
 const NEAR_LINES = 60;
-/** Each of the short sections may take this part of a small window. */
+/** Maximum share of the window for each short section. */
 const SHORT_SHARE = 0.04;
 
 /**
- * What a second look begins with: the claim in one sentence, its place, and the change around it. Of what the reviewer wrote
- * only the title is in it: reasons that sound good make others agree.
+ * The first messages of a verification: the claim in one sentence, its location, and the change around it. Of the reviewer's text
+ * only the title is shown, because a convincing explanation would bias the verifier.
  */
 export async function claimMessages(
   run: ReviewRun,
@@ -34,7 +130,7 @@ export async function claimMessages(
 ): Promise<Message[]> {
   const { text, near } = await changeAround(run, finding);
   const listBytes = roomFor(run.models.verify, MAX_LIST_BYTES, SHORT_SHARE);
-  // The claim stands last: claims about one place begin alike, and a provider's cache holds what they share.
+  // The claim comes last: claims about one location then share a prefix, which the provider caches.
   const sections = [
     await codeAround(run, finding, near),
     text,
@@ -66,16 +162,16 @@ function claim(
   ].join("\n");
 }
 
-export interface ChangeAround {
+interface ChangeAround {
   text: string;
-  /** The file's diff as far as it is near the place. */
+  /** The file's diff near the location. */
   near: readonly FileDiff[];
 }
 
 /** A line of a changed file, by its path at head. */
 type Spot = Pick<Finding, "path" | "side" | "line">;
 
-/** Hunks of the file, or parts of long ones, those nearest to the place first, as far as there is room; shown in their order. */
+/** The nearest hunks of the file, or parts of long ones, as many as fit, in file order. */
 export async function changeAround(run: PlaceRun, finding: Spot): Promise<ChangeAround> {
   const { files, deps, models } = run;
   const file = files.find(({ change }) => change.path === finding.path);
@@ -99,13 +195,13 @@ export async function changeAround(run: PlaceRun, finding: Spot): Promise<Change
 
 const lineBytes = (line: DiffLine) => shownBytes(renderLine(line)) + 1;
 
-/** Lines between a hunk and a finding; 0 where the finding stands in it. */
+/** Lines between a hunk and a finding; 0 inside of the hunk. */
 function distance(hunk: Hunk, { side, line }: Spot): number {
   const [start, lines] = side === "RIGHT" ? [hunk.newStart, hunk.newLines] : [hunk.oldStart, hunk.oldLines];
   return Math.max(0, start - line, line - (start + lines - 1));
 }
 
-/** The code around what the change does near the place, as the reviewer was shown it around the whole. */
+/** The code around the nearby hunks, selected as for the reviewer. */
 function codeAround(run: ReviewRun, { path }: Finding, near: readonly FileDiff[]): Promise<string> {
   const { workspace, diffs, isPrivate, signal, now } = run.deps;
   return codeContext(
@@ -125,7 +221,7 @@ function codeAround(run: ReviewRun, { path }: Finding, near: readonly FileDiff[]
   );
 }
 
-/** The code that was named as evidence, without what was said of it. */
+/** The code that the evidence names, without the reviewer's notes. */
 async function evidenceCode(run: ReviewRun, finding: Finding, maxBytes: number): Promise<string> {
   const blocks: string[] = [];
   for (const { path, start_line, end_line } of finding.evidence) {

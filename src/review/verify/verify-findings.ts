@@ -1,41 +1,39 @@
 import pMap from "p-map";
-import type { StopReason } from "../../agent/events.ts";
+import type { StopReason } from "../../agent/trajectory.ts";
 import { AppError, publicLine } from "../../errors.ts";
-import { atLeast, type Evidence, type Finding, type Place, severities } from "../../finding.ts";
+import { atLeast, type CodeLocation, type Evidence, type Finding, worstFirst } from "../../finding.ts";
 import { judgingTools } from "../../tools/index.ts";
 import { showPath } from "../../tools/show.ts";
 import type { Verdict } from "../../tools/tool.ts";
-import { resolveAnchor } from "../anchor.ts";
-import { asOne, type Group } from "../merge/join.ts";
-import { isSameFault, overlap, placeOf } from "../merge/same-fault.ts";
-import { publicFault } from "../model-fault.ts";
-import type { DroppedFinding } from "../review-result.ts";
+import { resolveAnchor } from "../find/anchor.ts";
+import { isSameFinding, locationOf, locationsOverlap } from "../find/fingerprint.ts";
+import { type DroppedFinding, publicModelError } from "../review-result.ts";
 import type { ReviewRun } from "../review-run.ts";
 import { runLoop } from "../run-loop.ts";
-import { claimMessages } from "./claim.ts";
-import { createSiblingSearch, type SiblingSearch } from "./siblings.ts";
+import { claimMessages, createSiblingSearch, type SiblingSearch } from "./claim.ts";
+import { type FindingGroup, mergedFinding } from "./merge.ts";
 
-export interface Verified {
+export interface VerifiedFindings {
   findings: Finding[];
-  /** What is not reported after all, each with the reason. */
+  /** Findings that are not reported, each with the reason. */
   dropped: DroppedFinding[];
 }
 
-/** Second looks at the same time. */
+/** Concurrent verifications. */
 const CONCURRENCY = 4;
 
 /**
- * Has a verifier try to refute each finding. A refuted finding is dropped and reported as dropped; an uncertain one is kept only
- * if it would be severe, and says so; one that could not be checked is kept and says that. The worst are looked at first, for
- * tokens and time may end.
+ * Lets a verifier try to refute each finding, the worst first. A refuted finding is dropped and recorded as dropped; an uncertain one
+ * is kept only if it would be severe; one that could not be verified is kept and says so.
  */
-export async function verifyFindings(run: ReviewRun, groups: readonly Group[]): Promise<Verified> {
+export async function verifyFindings(
+  run: ReviewRun,
+  groups: readonly FindingGroup[],
+): Promise<VerifiedFindings> {
   const siblings = createSiblingSearch(run.files, run.deps.diffs);
   let done = 0;
-  const rank = (group: Group) => severities.indexOf(asOne(group).severity);
-  const worstFirst = groups.toSorted((a, b) => rank(a) - rank(b));
   const all = await pMap(
-    worstFirst,
+    groups.toSorted((a, b) => worstFirst(mergedFinding(a), mergedFinding(b))),
     async (group) => {
       const judged = await verifyGroup(run, group, siblings);
       done += 1;
@@ -50,25 +48,29 @@ export async function verifyFindings(run: ReviewRun, groups: readonly Group[]): 
   };
 }
 
-/** Where the first is dropped, the next speaks for the rest: whoever joined them may have been wrong, or deceived. */
-async function verifyGroup(run: ReviewRun, group: Group, siblings: SiblingSearch): Promise<Verified> {
-  const finding = asOne(group);
-  const kept = afterLook(finding, await tryToRefute(run, finding, siblings));
+/** If the first finding is dropped, the next one is verified: the model that joined them may have been wrong, or deceived. */
+async function verifyGroup(
+  run: ReviewRun,
+  group: FindingGroup,
+  siblings: SiblingSearch,
+): Promise<VerifiedFindings> {
+  const finding = mergedFinding(group);
+  const kept = afterVerification(finding, await tryToRefute(run, finding, siblings));
   if (!("reason" in kept)) return { findings: [kept], dropped: [] };
-  const [next, ...others] = group.filter((one) => one !== group[0] && !isSameFault(one, group[0]));
+  const [next, ...others] = group.filter((one) => one !== group[0] && !isSameFinding(one, group[0]));
   if (!next) return { findings: [], dropped: [kept] };
   const { findings, dropped } = await verifyGroup(run, [next, ...others], siblings);
   return { findings, dropped: [kept, ...dropped] };
 }
 
-/** Nobody is to take it for checked, and nobody is to miss it. */
-export function unchecked(finding: Finding, reason: string): Finding {
+/** The finding with a note that it was not verified. */
+export function asUnverified(finding: Finding, reason: string): Finding {
   return { ...finding, verification_note: `The second look did not finish: ${reason}.` };
 }
 
-/** The finding as it is reported after a second look, or as it is dropped. Its severity is the verifier's from here on. */
-export function afterLook(finding: Finding, outcome: VerificationOutcome): Finding | DroppedFinding {
-  if (outcome.verdict === null) return unchecked(finding, outcome.reason);
+/** The finding after verification, with the verifier's severity, or the dropped finding. */
+export function afterVerification(finding: Finding, outcome: VerificationOutcome): Finding | DroppedFinding {
+  if (outcome.verdict === null) return asUnverified(finding, outcome.reason);
   const { verdict, failingInput, reason, evidence, places } = outcome.verdict;
   const severity = outcome.verdict.severity ?? finding.severity;
   if (verdict === "refuted") return dropped(finding, "refuted", reason);
@@ -83,7 +85,7 @@ export function afterLook(finding: Finding, outcome: VerificationOutcome): Findi
   };
 }
 
-/** The input first: with it people can see for themselves. */
+/** The failing input first, so that people can reproduce it. */
 const confirmation = (failingInput: string, reason: string) =>
   `${failingInput.trim().replace(/\.$/, "")}. ${reason.trim()}`;
 
@@ -101,27 +103,24 @@ function dropped(
   return { id, path, line, title, verdict, reason, rule: null };
 }
 
-function withPlaces(finding: Finding, more: readonly Place[]): Place[] {
+function withPlaces(finding: Finding, more: readonly CodeLocation[]): CodeLocation[] {
   const places = [...finding.places];
   for (const place of more) {
-    if (![placeOf(finding), ...places].some((one) => overlap(one, place))) places.push(place);
+    if (![locationOf(finding), ...places].some((one) => locationsOverlap(one, place))) places.push(place);
   }
   return places;
 }
 
-/** What became of one second look: a verdict, with its places found in the code, or why there is none. */
-export type VerificationOutcome = { verdict: Verdict } | { verdict: null; reason: string };
+/** The result of one verification: a verdict with located places, or why there is none. */
+type VerificationOutcome = { verdict: Verdict } | { verdict: null; reason: string };
 
 const TURNS = 12;
-/** Of one second look; a check that reads more than this has lost its way. */
+/** Maximum tokens of one verification. */
 const TOKENS = 400_000;
-/** Of the time left. */
+/** Share of the remaining time. */
 const TIME_SHARE = 0.6;
 
-/**
- * Lets a fresh loop try to refute a finding. It is told what is claimed and where, never what made the reviewer think so. Its
- * turns are recorded under the finding's id.
- */
+/** Lets a fresh loop try to refute a finding. It sees the claim and the location, never the reviewer's reasons. */
 async function tryToRefute(
   run: ReviewRun,
   finding: Finding,
@@ -134,7 +133,7 @@ async function tryToRefute(
     loop: `verify:${finding.id}`,
     role: "verify",
     messages,
-    outlets: judgingTools,
+    outputTools: judgingTools,
     ports: {
       report: {
         report: async () => ({ ok: false, reason: "nothing is reported here; give a verdict" }),
@@ -149,16 +148,19 @@ async function tryToRefute(
       },
     },
     coverage: { serve: () => {} },
-    account: run.account,
+    budget: run.budget,
     turns: Math.min(TURNS, run.input.limits.turns),
     tokens: TOKENS,
     milliseconds: run.timeLeft() * TIME_SHARE,
   });
   if (verdict) return { verdict };
-  return { verdict: null, reason: loop.modelError ? publicFault(loop.modelError) : whyNone(loop.stopReason) };
+  return {
+    verdict: null,
+    reason: loop.modelError ? publicModelError(loop.modelError) : whyNone(loop.stopReason),
+  };
 }
 
-/** What cannot be read keeps nobody from being told of the finding: the fault is a value. */
+/** Returns a read error as a value: the finding is then reported unverified. */
 async function firstMessages(run: ReviewRun, finding: Finding, siblings: SiblingSearch) {
   try {
     return await claimMessages(run, finding, await siblings.of(finding));
@@ -178,12 +180,12 @@ const limits: Partial<Record<StopReason, string>> = {
 
 const whyNone = (reason: StopReason) => limits[reason] ?? "the model gave no verdict";
 
-/** The places that stand in the change as they were quoted, and where the others were said to be. */
+/** The locations whose quotes are in the change, and the stated positions of the others. */
 async function locatePlaces(
   { anchorFile, deps: { isPrivate } }: ReviewRun,
-  places: readonly Place[],
-): Promise<{ places: Place[]; lost: string[] }> {
-  const found: Place[] = [];
+  places: readonly CodeLocation[],
+): Promise<{ places: CodeLocation[]; lost: string[] }> {
+  const found: CodeLocation[] = [];
   const lost: string[] = [];
   for (const place of places) {
     const file = await anchorFile(place.path);

@@ -5,7 +5,7 @@ import { hostilePatterns } from "./patterns.ts";
 import type { Places } from "./places.ts";
 import { oddArguments, oddValues } from "./values.ts";
 
-/** A call as a model makes it: what it sends as arguments is JSON, or meant to be. */
+/** A model's call; its arguments are JSON, or should be. */
 export interface Call {
   name: string;
   arguments: string;
@@ -19,10 +19,10 @@ interface Schema {
   anyOf?: Schema[];
 }
 
-/** An argument of a tool, or one inside of it: the names and indexes that lead there. */
+/** An argument of a tool, or a nested one: the names and indexes that lead to it. */
 interface Slot {
   at: readonly (string | number)[];
-  /** Whether any text is of its type. */
+  /** Whether its type allows any text. */
   takesText: boolean;
 }
 
@@ -36,7 +36,7 @@ function slotsOf({ type, properties, items, enum: values, anyOf }: Schema, at: S
   return at.length === 0 ? below : [{ at, takesText }, ...below];
 }
 
-/** The same value with another one in one place; what is not there on the way is made. */
+/** A copy of the value with one place replaced; missing parents are created. */
 function withValue(given: unknown, [step, ...rest]: Slot["at"], value: unknown): unknown {
   if (step === undefined) return value;
   if (typeof step === "number") return [withValue(undefined, rest, value)];
@@ -46,22 +46,22 @@ function withValue(given: unknown, [step, ...rest]: Slot["at"], value: unknown):
 
 const schemaOf = ({ input }: AnyTool) => z.toJSONSchema(input, { io: "input" }) as Schema;
 
-/** A path is asked for by these names, wherever it stands. */
+/** Arguments with these names are paths, at any depth. */
 const isPath = ({ at }: Slot) => /path|director|folder/.test(String(at.at(-1)));
 
-/** What calls are made of. */
+/** The hostile values of calls. */
 export interface Corpus {
   /** For every argument that is a path. */
   paths?: readonly string[];
   /** For every argument that is text, paths too. */
   patterns?: readonly string[];
-  /** For every argument, whatever it is. */
+  /** For every argument of any type. */
   values?: readonly unknown[];
-  /** In place of all arguments. */
+  /** Instead of all arguments. */
   whole?: readonly string[];
 }
 
-/** All that there is. */
+/** All hostile values. */
 export const everything = (places: Places): Required<Corpus> => ({
   paths: [...secretPaths(places), ...trickPaths(places), ...linkPaths],
   patterns: hostilePatterns(places),
@@ -70,9 +70,8 @@ export const everything = (places: Places): Required<Corpus> => ({
 });
 
 /**
- * Each tool with each hostile value in each of its arguments that may hold it, the rest as in its example: a tool is found out by
- * its schema, so that a new one is attacked as well. A tool that reports is given no text but paths: what it is to say may be
- * any text.
+ * Each tool with each hostile value in each argument that may hold it, with the other arguments from its example. The schema of a tool
+ * determines its arguments, so new tools are attacked too. Tools that report get only paths, no other text: their texts are free.
  */
 export function hostileCalls(tools: readonly AnyTool[], corpus: Corpus): Call[] {
   return tools.flatMap((tool) => [
@@ -83,7 +82,7 @@ export function hostileCalls(tools: readonly AnyTool[], corpus: Corpus): Call[] 
   ]);
 }
 
-/** The same with each value in one of these arguments alone, in turn: every tool meets every value. */
+/** The same, but each value goes to only one of these arguments, in turn: every tool still gets every value. */
 export function fewHostileCalls(tools: readonly AnyTool[], corpus: Corpus): Call[] {
   return tools.flatMap((tool) => [
     ...hostileArguments(tool, corpus).map(({ slots, value }, at) =>
@@ -101,7 +100,7 @@ const callOf = ({ name, example }: AnyTool, { at }: Slot, value: unknown): Call 
 const wholeOf = ({ name }: AnyTool, { whole = [] }: Corpus): Call[] =>
   whole.map((text) => ({ name, arguments: text }));
 
-/** Hostile values, and the arguments of a tool that each is meant for. */
+/** Hostile values and the arguments that each is for. */
 function hostileArguments(
   tool: AnyTool,
   { paths = [], patterns = [], values = [] }: Corpus,

@@ -1,9 +1,9 @@
 import { basename, dirname } from "node:path";
 import type { Places } from "./places.ts";
 
-// Every path here leads, or would in some program, to what is no file of the reviewed repository.
+// Every path here leads outside the files of the reviewed repository, at least in some program.
 
-/** The environment and arguments of processes, home folders, keys, databases, other jobs. */
+/** Environments and arguments of processes, home folders, keys, databases, other jobs. */
 export function secretPaths({
   home,
   keyFile,
@@ -46,7 +46,7 @@ export function secretPaths({
   ];
 }
 
-/** Paths that leave a folder, or enter `.git`, in every spelling that some program takes for it. */
+/** Paths that leave a folder or enter `.git`, in every spelling that some program accepts. */
 export function trickPaths({ keyFile, dataFolder, neighbour }: Places): string[] {
   const up = "../".repeat(12);
   const target = keyFile.slice(1);
@@ -100,7 +100,7 @@ export function trickPaths({ keyFile, dataFolder, neighbour }: Places): string[]
   ];
 }
 
-/** Spellings that some file system takes for the folder of git. */
+/** Names that some file system treats as `.git`. */
 const gitFolder = [
   ".git",
   ".GIT",
@@ -116,7 +116,7 @@ const gitFolder = [
   ".git::$INDEX_ALLOCATION",
 ];
 
-/** Names of links that the reviewed repository holds (`linksOf`), and paths through them. */
+/** Links in the reviewed repository (`linksOf`), and paths through them. */
 export const linkPaths: readonly string[] = [
   "links/to-key",
   "links/to-environment",

@@ -1,8 +1,9 @@
 import type { Places } from "./places.ts";
 
-// Text that reads as an option, a command or a magic word of git, ripgrep or a shell. What runs or writes leaves a sentinel.
+// Texts that git, ripgrep or a shell could take for an option, a command or a magic word. Those that run or write something leave a
+// sentinel.
 
-/** What a search, a glob, a name or a type may be asked for. */
+/** Hostile values for a search, a glob, a name or a type. */
 export function hostilePatterns({ program, sentinels, keyFile, home }: Places): string[] {
   let count = 0;
   const touch = () => `touch ${sentinels}/by-${++count}`;

@@ -1,17 +1,17 @@
-/** Where on this machine there is something to steal, for paths that lead there. All absolute. */
+/** The places on this machine that hold secrets. All absolute. */
 export interface Places {
-  /** The server's. */
+  /** The server's home folder. */
   home: string;
   keyFile: string;
   dataFolder: string;
-  /** Process ids: of the server, of a process of the same user that runs beside it. */
+  /** Process ids: the server, and a process of the same user beside it. */
   server: number;
   beside: number;
-  /** Of a git that fetches for the server, with a token in its environment. */
+  /** Process id of a git that fetches for the server, with a token in its environment. */
   fetching: number;
-  /** Checkout and mirror of another repository, of which a review is under way. */
+  /** Checkout and mirror of another repository that is under review. */
   neighbour: { checkout: string; mirror: string };
-  /** A program that leaves a file in `sentinels` when it is run, and the folder in which nothing may appear. */
+  /** A program that leaves a file in `sentinels` if it runs; that folder must stay empty. */
   program: string;
   sentinels: string;
 }

@@ -3,7 +3,7 @@ import type { Places } from "./places.ts";
 
 const link = (target: string): Content => ({ mode: "120000", data: target });
 
-/** Links to everything that is worth reading, by the names in `linkPaths`. */
+/** Links to every secret, by the names in `linkPaths`. */
 export function linksOf({ keyFile, home, dataFolder, neighbour }: Places): Record<string, Content> {
   return {
     "links/to-key": link(keyFile),
@@ -23,7 +23,7 @@ export function linksOf({ keyFile, home, dataFolder, neighbour }: Places): Recor
 const lines = (count: number, text: (line: number) => string) =>
   Array.from({ length: count }, (_, at) => `${text(at + 1)}\n`).join("");
 
-/** The files that the examples of the tools are about, so that a call with one hostile argument fails by that one. */
+/** The files that the examples of the tools use, so that a call with one hostile argument fails because of it. */
 const parser = `export class Parser {\n  next() {\n    return parseRange(1);\n  }\n}\n${lines(80, (line) => `export const parsed${line} = ${line};`)}`;
 
 const retry = (sign: string) =>
@@ -31,13 +31,13 @@ const retry = (sign: string) =>
 
 export const baseFiles: Record<string, Content> = { "src/parser.ts": parser, "src/retry.ts": retry("<") };
 
-/** A change that every tool has something to say of. */
+/** A change in which every tool finds something. */
 export const headFiles: Record<string, Content> = {
   "src/parser.ts": parser.replace("parsed7 = 7;", "parsed7 = 8;"),
   "src/retry.ts": retry("<="),
 };
 
-/** The next push: it changes what is next to the lines of earlier comments. */
+/** The next push: it changes lines next to earlier comments. */
 export const laterFiles: Record<string, Content> = {
   "src/parser.ts": parser.replace("parsed7 = 7;", "parsed7 = 8;").replace("parsed9 = 9;", "parsed9 = 10;"),
   "src/retry.ts": retry("<=").replace("send(attempt)", "send(attempt + 1)"),

@@ -24,7 +24,7 @@ function nested(depth: number): unknown {
   return depth === 0 ? "deep" : { down: nested(depth - 1) };
 }
 
-/** Whole arguments as a model may write them: broken, of another shape, or reaching for what every object has. */
+/** Complete arguments that a model may write: broken, of another shape, or with properties that every object has. */
 export const oddArguments: readonly string[] = [
   "",
   "null",
@@ -48,7 +48,7 @@ export const oddArguments: readonly string[] = [
   "<tool_call>read_file /etc/passwd</tool_call>",
 ];
 
-/** Names of tools that there are elsewhere. */
+/** Names of tools that exist elsewhere. */
 export const unknownTools: readonly string[] = [
   "bash",
   "run_shell",

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { FileChange } from "../../../src/tools/changed-files.ts";
 import type { FileDiffOutput } from "../../../src/tools/diff-file.ts";
 import type { FileContent } from "../../../src/tools/read-file-part.ts";
-import { reviewContext } from "../../../src/tools/review-context.ts";
-import type { SearchMatch } from "../../../src/tools/search-input.ts";
+import type { SearchMatch } from "../../../src/tools/search-in-files.ts";
+import { reviewContext } from "../../../src/tools/tool.ts";
 import { type DocumentTools, openDocumentTools } from "./document-tools.ts";
 
 let tools: DocumentTools;

@@ -8,9 +8,9 @@ const numbered = (count: number) => Array.from({ length: count }, (_, at) => `li
 
 /** A small project with a change, and the tools on it. */
 export interface DocumentTools extends AsyncDisposable {
-  /** As a review has them. */
+  /** The tools of a review. */
   reading(): TestTools;
-  /** As a fix has them, on files of its own. */
+  /** The tools of a fix, on separate files. */
   changing(): TestTools & { files: EditableWorkspace; text(path: string): Promise<string> };
 }
 

@@ -16,8 +16,8 @@ import { MemoryFiles } from "../../sandbox/memory-files.ts";
 import { sandboxFor, smallLimits } from "../../sandbox/sandbox.ts";
 
 /**
- * What two documents ask of running commands: `execute` of the file system over backends (003), `run_command` of the tool system (002).
- * Both are answered by run_command.
+ * The requirements of two documents for running commands: `execute` of the file system over backends (003), `run_command` of the tool
+ * system (002). run_command implements both.
  */
 const { sandbox, skipped } = await sandboxFor("that commands are run as two of the documents ask");
 const allowed = {
@@ -58,7 +58,7 @@ describe.skipIf(!sandbox)(`document 003, file system over backends${skipped}`, (
   });
 });
 
-/** Where the files stand for a command. */
+/** The folder of the files inside the sandbox. */
 const inside = "/work";
 
 describe.skipIf(!sandbox)(`document 002, tool system${skipped}`, () => {

@@ -2,14 +2,13 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { NoteEntry } from "../../../src/agent/trajectory.ts";
-import { createJournal } from "../../../src/journal/journal.ts";
-import { openLogseqVault } from "../../../src/journal/logseq-vault.ts";
+import { createJournal, openLogseqVault } from "../../../src/journal/journal.ts";
 import { DEFAULT_PAGE, logWorkProduct, MAX_NOTE } from "../../../src/tools/log-work-product.ts";
 import { runTool } from "../../../src/tools/run-tool.ts";
 import type { ToolContext } from "../../../src/tools/tool.ts";
 import { TempFolder } from "../../support/git-repo.ts";
 
-/** What the knowledge agent's document (001) asks of its audit trail. */
+/** The requirements of the knowledge agent's document (001) for its audit trail. */
 async function log(sent: Record<string, unknown>, hasJournal = true) {
   using vault = new TempFolder("document-vault");
   const notes: NoteEntry[] = [];

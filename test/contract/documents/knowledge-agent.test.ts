@@ -6,7 +6,7 @@ import { runTool } from "../../../src/tools/run-tool.ts";
 import type { GraphAnswer, GraphPort, ToolContext } from "../../../src/tools/tool.ts";
 import { openTexts } from "../../graph/open-texts.ts";
 
-/** What the knowledge agent's document (001) asks of its search. */
+/** The requirements of the knowledge agent's document (001) for its search. */
 let graph: Graph;
 beforeAll(async () => {
   const functions = Array.from(

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { FileContent } from "../../../src/tools/read-file-part.ts";
-import type { FileCount, SearchMatch } from "../../../src/tools/search-input.ts";
+import type { FileCount, SearchMatch } from "../../../src/tools/search-in-files.ts";
 import { type DocumentTools, openDocumentTools } from "./document-tools.ts";
 
 let tools: DocumentTools;
@@ -105,7 +105,7 @@ describe("grep_file of the local agent", () => {
   });
 
   it("grep_file: recursive", async () => {
-    // A folder is always searched with all that lies below it; a glob keeps to the folder itself.
+    // A folder is always searched recursively; a glob can restrict it to the folder itself.
     expect(await grep({ pattern: "hello", path: "src" })).toContain("src/core/agent.py:3");
     expect(await grep({ pattern: "hello", path: "src", file_pattern: "src/*" })).toEqual([
       "src/app.py:3",

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { compact } from "../../../src/agent/compact.ts";
+import { compact } from "../../../src/agent/loop-state.ts";
 import type { Message } from "../../../src/llm/model.ts";
 import { readingTools } from "../../../src/tools/index.ts";
 import type { FileContent } from "../../../src/tools/read-file-part.ts";
-import { createRegistry } from "../../../src/tools/registry.ts";
-import type { SearchMatch } from "../../../src/tools/search-input.ts";
+import { createRegistry } from "../../../src/tools/run-tool.ts";
+import type { SearchMatch } from "../../../src/tools/search-in-files.ts";
 import { type AnyTool, defineTool, MAX_RENDERED_BYTES } from "../../../src/tools/tool.ts";
 import { type DocumentTools, openDocumentTools } from "./document-tools.ts";
 
@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => tools?.[Symbol.asyncDispose]());
 
-/** A tool that says what it was given, or does what it is told. */
+/** A tool that returns its arguments, or behaves as `over` defines. */
 const echo = (over: Partial<AnyTool> = {}): AnyTool => ({
   ...defineTool({
     name: "echo",
@@ -214,7 +214,7 @@ describe("read_file of the tool system", () => {
   });
 
   it("read_file: max_lines", async () => {
-    // As many lines as an answer holds; the call that continues is named.
+    // The maximum number of lines of an answer; the answer names the call that continues.
     const { result } = await tools
       .reading()
       .run("read_file_part", { file_path: "long.txt", start_line: 100 });

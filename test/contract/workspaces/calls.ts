@@ -3,7 +3,7 @@ export type Call = readonly [tool: string, sent: Record<string, unknown>];
 
 const needle = { pattern: "needle" };
 
-/** Calls with every argument of every reading tool, sensible and not. */
+/** Calls with every argument of every reading tool, valid and invalid. */
 export const oddCalls: readonly Call[] = [
   ["changed_files", {}],
   ["changed_files", { start: 3, end: 5 }],

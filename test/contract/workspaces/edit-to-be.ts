@@ -1,6 +1,6 @@
 import type { EditableWorkspace, Workspace } from "../../../src/git/workspace.ts";
 
-/** Writes and removes regular files until the one has those of the other's head. */
+/** Writes and removes regular files until `edited` has those of `wanted`'s head. */
 export async function editToBe(edited: EditableWorkspace, wanted: Workspace): Promise<void> {
   const [now, then] = [await edited.tree("head"), await wanted.tree("head")];
   for (const { path, mode } of now.values()) {

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { openLocalRange } from "../../../src/git/local-range.ts";
 import { nameBytes } from "../../../src/git/names.ts";
 import { openObjects, openWorkspace } from "../../../src/git/object-workspace.ts";
 import { openOverlay } from "../../../src/git/overlay-workspace.ts";
+import { openLocalRange } from "../../../src/git/range.ts";
 import type { Change, EditableWorkspace } from "../../../src/git/workspace.ts";
 import type { FileDiffOutput } from "../../../src/tools/diff-file.ts";
 import { type GitRepo, gitPath } from "../../support/git-repo.ts";
@@ -13,7 +13,7 @@ import { type TestTools, toolsOn } from "../../tools/context.ts";
 
 const long = process.env.HUNKWISE_LONG === "1";
 
-/** What somebody does who repairs; which file is meant, and which of its lines, depends on what is there. */
+/** An edit of a repair; the current files determine which file and lines it means. */
 const deed = fc.record({
   tool: fc.constantFrom("edit_file", "edit_file", "write_file", "move_file", "copy_file", "delete_file"),
   mode: fc.constantFrom("overwrite", "append", "insert", "replace_lines"),
@@ -53,12 +53,12 @@ async function perform(one: Deed, files: EditableWorkspace, tools: TestTools): P
     copy_file: { source_path: path, destination_path: one.to, overwrite: one.flag },
     delete_file: { path },
   }[one.tool];
-  // What is refused changes nothing, which the comparison would show.
+  // A refused call changes nothing; the comparison would show it.
   await tools.run(one.tool, sent);
   expect(tools.crashes).toEqual([]);
 }
 
-/** Commits what was edited, so that git and a checkout say what is right. */
+/** Commits the edits, so that git and a checkout give the expected results. */
 async function commitEdits(repo: GitRepo, files: EditableWorkspace): Promise<void> {
   const edits = await files.edits();
   const gone = edits.flatMap(({ path, after }) => (after ? [] : [[nameBytes(path), null] as const]));
@@ -87,7 +87,7 @@ async function answers(tools: TestTools, edited: readonly string[]): Promise<str
   return all;
 }
 
-/** Of each change the hunks one by one, as a model pages through them; null where a patch as text cannot say what it is. */
+/** The hunks of each change, one by one, as a model pages through them; null if a text patch cannot represent the change. */
 async function pagesOf(change: Change, files: EditableWorkspace, tools: TestTools): Promise<string[] | null> {
   const sides = [change.oldOid, change.newOid].filter((oid) => !/^0+$/.test(oid));
   const texts = await Promise.all(sides.map((oid) => files.readBlob(oid)));
@@ -100,14 +100,14 @@ async function pagesOf(change: Change, files: EditableWorkspace, tools: TestTool
     const sent = { file_path: change.path, context_lines: 1, start_hunk: at, end_hunk: at };
     const page = await tools.output<FileDiffOutput>("diff_file", sent);
     total = page.total_hunks;
-    // A part of a hunk that is divided has not all that git wants to see around it.
+    // A part of a divided hunk lacks context that git requires.
     if (total > undivided) return null;
     if (total > 0) pages.push(page.diff);
   }
   return pages;
 }
 
-/** Each page by itself, one of each file at a time: git takes it on the merge base. */
+/** Requires that git can apply each page to the merge base separately, one of each file at a time. */
 function requireApplicable(repo: GitRepo, commit: string, pages: readonly string[][]): void {
   repo.git("read-tree", commit);
   for (let at = 0; pages.some((file) => file.length > at); at += 1) {
@@ -134,7 +134,7 @@ it("whatever the changing tools do, the reading tools then answer as in a checko
     await using wanted = await open("edited");
     await using checkout = openWorkspace(wanted.place);
     expect([...(await files.tree("head")).values()]).toEqual([...(await checkout.tree("head")).values()]);
-    // Of what is gone a checkout may say where it went: that it moved, git alone finds out.
+    // For a removed file, a checkout may show its new path: only git detects a move.
     const edited = (await files.edits()).flatMap(({ path, after }) => (after ? [path] : []));
     expect(await answers(tools, edited)).toEqual(await answers(toolsOn(checkout), edited));
 
@@ -147,7 +147,7 @@ it("whatever the changing tools do, the reading tools then answer as in a checko
     tally.edits += edited.length;
     tally.pages += pages.flat().length;
   });
-  // To make a failure smaller takes longer than to find it.
+  // Shrinking a failure takes longer than finding it.
   await fc.assert(claim, {
     ...{ numRuns: long ? 100 : 3, endOnFailure: true },
     ...(long ? {} : { seed: 20_261_125 }),

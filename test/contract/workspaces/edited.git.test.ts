@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { openLocalRange } from "../../../src/git/local-range.ts";
 import { openObjects } from "../../../src/git/object-workspace.ts";
 import { openOverlay } from "../../../src/git/overlay-workspace.ts";
+import { openLocalRange } from "../../../src/git/range.ts";
 import type { Change, TreeEntry } from "../../../src/git/workspace.ts";
 import { type GitRepo, gitPath } from "../../support/git-repo.ts";
 import { buildRepository } from "../../support/hostile-repository.ts";
@@ -11,7 +11,7 @@ import { editToBe } from "./edit-to-be.ts";
 
 const long = process.env.HUNKWISE_LONG === "1";
 
-/** Modes, names and sides of a change as git tells them, one record each. */
+/** Modes, names and sides of a change in git's raw format, one record each. */
 const raw = (change: Change) =>
   `:${change.oldMode} ${change.newMode} ${change.oldOid} ${change.newOid} ${change.type === "type_changed" ? "T" : change.type.charAt(0).toUpperCase()} ${change.path}`;
 
@@ -29,7 +29,7 @@ it("an overlay edited to be a commit differs from the merge base as git says, an
     await using below = openObjects({ ...range.place, shas: { ...shas, head: shas.mergeBase } });
     const [head, before] = [await wanted.tree("head"), await below.tree("head")];
     const paths = [...head.keys(), ...before.keys()];
-    // Links and submodules are not written.
+    // Edits cannot write links and submodules.
     if (!paths.every((path) => isPlain(head.get(path)) && isPlain(before.get(path)))) return;
     await using overlay = openOverlay(below, range.place);
     await editToBe(overlay, wanted);
@@ -39,7 +39,7 @@ it("an overlay edited to be a commit differs from the merge base as git says, an
     const told = ["diff", "--raw", "-z", "-M", "-l1000", "--no-abbrev", shas.mergeBase, shas.head];
     expect(changes.map(raw)).toEqual(recordsOf(made.repo.bytes(told).toString("utf8")));
 
-    // A patch as text holds no bytes but those of UTF-8.
+    // A text patch can hold only UTF-8.
     const sides = changes
       .flatMap(({ oldOid, newOid }) => [oldOid, newOid])
       .filter((oid) => !/^0+$/.test(oid));
@@ -57,7 +57,7 @@ it("an overlay edited to be a commit differs from the merge base as git says, an
   expect(compared).toBeGreaterThan(long ? 60 : 1);
 });
 
-/** Of a rename git gives its similarity, the old name and the new one. */
+/** For a rename, git prints the similarity, the old name and the new one. */
 function recordsOf(raw: string): string[] {
   const records: string[] = [];
   const fields = raw.split("\0").slice(0, -1);
@@ -68,7 +68,7 @@ function recordsOf(raw: string): string[] {
   return records;
 }
 
-/** The tree that git makes of a commit and a patch. */
+/** The tree that results from applying a patch to a commit with git. */
 function treeWith(repo: GitRepo, commit: string, patch: string): string {
   repo.git("read-tree", commit);
   if (patch !== "") repo.bytes(["apply", "--cached", "--unidiff-zero", "--whitespace=nowarn"], patch);

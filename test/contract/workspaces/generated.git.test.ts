@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { openLocalRange } from "../../../src/git/local-range.ts";
 import { openObjects, openWorkspace } from "../../../src/git/object-workspace.ts";
+import { openLocalRange } from "../../../src/git/range.ts";
 import type { SearchQuery } from "../../../src/git/workspace.ts";
 import { gitPath } from "../../support/git-repo.ts";
 import { buildRepository } from "../../support/hostile-repository.ts";

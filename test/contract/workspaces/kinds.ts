@@ -1,11 +1,11 @@
-import { type LocalRange, openLocalRange } from "../../../src/git/local-range.ts";
 import { openObjects, openWorkspace } from "../../../src/git/object-workspace.ts";
 import { openOverlay } from "../../../src/git/overlay-workspace.ts";
+import { type LocalRange, openLocalRange } from "../../../src/git/range.ts";
 import type { Workspace } from "../../../src/git/workspace.ts";
 import { type GitRepo, gitPath } from "../../support/git-repo.ts";
 import { editToBe } from "./edit-to-be.ts";
 
-/** The workspaces through which `main..topic` can be read; the overlay is `draft`, edited to be as `topic`. */
+/** The workspaces that can read `main..topic`; the overlay is `draft`, edited to match `topic`. */
 export const kinds = ["checkout", "objects", "overlay"] as const;
 export type Kind = (typeof kinds)[number];
 
@@ -18,7 +18,7 @@ export async function openAll(repo: GitRepo): Promise<OpenedWorkspaces> {
     openLocalRange({ repo: repo.dir, base: "main", head, gitPath });
   const [topic, draft] = [await open("topic"), await open("draft")];
   const checkout = openWorkspace(topic.place);
-  // Under the checkout's name, so that answers which hold it are alike; nothing is read there.
+  // Uses the checkout's path, so that answers that contain it are equal; nothing is read there.
   const { root } = topic.place;
   const objects = openObjects(topic.place);
   const below = openObjects({ ...draft.place, root });

@@ -3,7 +3,7 @@ import { type Content, GitRepo } from "../../support/git-repo.ts";
 const latin1 = (text: string) => Buffer.from(text, "latin1");
 const code = (name: string) =>
   `/** Says it. */\nexport function ${name}(n: number) {\n  return n + 1; // needle\n}\n`;
-/** Text to git, which looks at the first 8,000 bytes alone. */
+/** git treats it as text, because it looks only at the first 8,000 bytes. */
 const lateNul = Buffer.concat([
   Buffer.from(`${"line\n".repeat(2_000)}`),
   Buffer.from([0, 10]),
@@ -49,7 +49,7 @@ const head: (readonly [string | Buffer, Content | null])[] = [
 
 const isText = (content: Content | null) => typeof content === "string" || Buffer.isBuffer(content);
 
-/** What is there before it is edited to be as the head. */
+/** The files before the edits to match the head. */
 const drafted: typeof head = [
   ["src/a.ts", code("first")],
   ["src/new name.ts", code("moved") + code("more")],
@@ -59,10 +59,7 @@ const drafted: typeof head = [
   ["long.txt", "line 1\nline 3000\n"],
 ];
 
-/**
- * A change with everything over which readers of a repository may come to differ. `draft` is the same before most files of it
- * were written.
- */
+/** A change with every case in which readers of a repository may differ. `draft` is the same commit without most of the files. */
 export function createOddRepository(): GitRepo {
   const repo = GitRepo.create({ bare: true });
   repo.importCommits([

@@ -18,10 +18,10 @@ afterAll(async () => {
   repo?.dispose();
 });
 
-/** How alike a renamed file is, git alone reckons. */
+/** Only git computes the similarity of a renamed file. */
 const withoutSimilarity = (text: string) => text.replaceAll(/similarity index \d+%(?:\n|\\n)/g, "");
 
-/** What a program and the model get from a call, but for how long it took and which program was run for it. */
+/** The result of a call for a program and for the model, without its duration and the name of the program that ran. */
 async function answer(workspace: Workspace, [tool, sent]: Call) {
   const tools = toolsOn(workspace, { private: ["secrets/"] });
   const { result, text } = await tools.run(tool, sent);
@@ -30,7 +30,7 @@ async function answer(workspace: Workspace, [tool, sent]: Call) {
   return withoutSimilarity(JSON.stringify({ ...result, metadata, text }, null, 1));
 }
 
-/** What the checkout answers; asked once. */
+/** The checkout's answers, cached. */
 const expected = new Map<Call, Promise<string>>();
 function expectedOf(call: Call): Promise<string> {
   const known = expected.get(call) ?? answer(opened.of("checkout"), call);
@@ -40,7 +40,7 @@ function expectedOf(call: Call): Promise<string> {
 
 const tools = [...new Set(oddCalls.map(([tool]) => tool))];
 
-/** What was committed no edit tells. */
+/** Edits contain no commit messages. */
 const isAnswered = (kind: Kind, tool: string) => kind !== "overlay" || tool !== "get_commit_messages";
 
 describe.each(kinds.slice(1))("%s", (kind) => {

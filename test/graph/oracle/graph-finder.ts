@@ -1,5 +1,5 @@
 import { openGraph } from "../../../src/graph/open-graph.ts";
-import { sourceOfTexts } from "../../../src/graph/source.ts";
+import { sourceOfTexts } from "../open-texts.ts";
 import type { CallerFinder } from "./agreement.ts";
 import type { Files } from "./truth.ts";
 

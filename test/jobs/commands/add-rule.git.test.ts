@@ -4,8 +4,7 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseRepoConfig } from "../../../src/config/parse-config.ts";
-import { addRule } from "../../../src/jobs/commands/add-rule.ts";
-import { patchOf } from "../../../src/jobs/commands/patch.ts";
+import { addRule, patchOf } from "../../../src/jobs/commands/remember.ts";
 import { TempFolder } from "../../support/git-repo.ts";
 
 const rule = "Every public function needs a test.";

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { AppError } from "../../../src/errors.ts";
 import { parseMarker } from "../../../src/ledger/marker.ts";
-import { type ScriptedTurn, scriptedModel } from "../../../src/llm/scripted.ts";
 import { maxAttempts, type Task } from "../../../src/queue/job.ts";
-import { ambiguous } from "../../reporters/memory-github.ts";
+import { ambiguous } from "../../publish/memory-github.ts";
+import { type ScriptedTurn, scriptedModel } from "../../support/scripted.ts";
 import { Commanded, CommandedRepository } from "./command-fixture.ts";
 
 let repo: CommandedRepository;

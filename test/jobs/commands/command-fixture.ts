@@ -3,16 +3,15 @@ import { AppError } from "../../../src/errors.ts";
 import type { Severity } from "../../../src/finding.ts";
 import type { PushEnd } from "../../../src/git/remote.ts";
 import type { FileProposal } from "../../../src/github/pull-request-api.ts";
-import { createJobHandler } from "../../../src/jobs/create-job-handler.ts";
-import type { JobDependencies } from "../../../src/jobs/job-dependencies.ts";
-import type { BranchPush } from "../../../src/jobs/push-branch.ts";
+import type { BranchPush, JobDependencies } from "../../../src/jobs/job-dependencies.ts";
+import { createJobHandler } from "../../../src/jobs/job-handler.ts";
 import { formatMarker } from "../../../src/ledger/marker.ts";
 import { forAllRoles, type Model } from "../../../src/llm/model.ts";
-import type { ClaimedJob, Command, Outcome, Task } from "../../../src/queue/job.ts";
+import { publicText } from "../../../src/publish/public-text.ts";
+import type { ClaimedJob, Command, JobOutcome, Task } from "../../../src/queue/job.ts";
 import type { JobTools } from "../../../src/queue/run-job.ts";
-import { dayOf, type Spending } from "../../../src/queue/spending.ts";
-import { publicText } from "../../../src/reporters/public-text.ts";
-import { MemoryGitHub } from "../../reporters/memory-github.ts";
+import { dayOf, type Spending } from "../../../src/queue/usage.ts";
+import { MemoryGitHub } from "../../publish/memory-github.ts";
 import { placeOf } from "../../support/checkout-place.ts";
 import { GitRepo } from "../../support/git-repo.ts";
 import { startProcessHere } from "../../support/process-here.ts";
@@ -105,7 +104,7 @@ export class Commanded {
     );
   }
 
-  attempt(task: Task, attempt = 1): Promise<Outcome> {
+  attempt(task: Task, attempt = 1): Promise<JobOutcome> {
     return createJobHandler(this.#dependencies()).handle(jobOf(task, attempt), this.#tools());
   }
 
@@ -165,8 +164,8 @@ export class Commanded {
       signal: new AbortController().signal,
       record: async (entry) => void this.recorded.push(structuredClone(entry)),
       recorded: async () => [...this.recorded],
-      stillOurs: async () => this.isOurs,
-      isHeld: async () => this.isOurs,
+      mayPublish: async () => this.isOurs,
+      hasLease: async () => this.isOurs,
     };
   }
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { scriptedModel } from "../../../src/llm/scripted.ts";
-import { renderDryRun } from "../../../src/reporters/render-dry-run.ts";
+import { renderDryRun } from "../../../src/publish/answers.ts";
 import { sampleFinding, sampleResult, sampleUpdate } from "../../reporters/sample-result.ts";
+import { scriptedModel } from "../../support/scripted.ts";
 import { Commanded, CommandedRepository } from "./command-fixture.ts";
 
 let repo: CommandedRepository;

@@ -1,4 +1,4 @@
-import type { ScriptedTurn } from "../../../src/llm/scripted.ts";
+import type { ScriptedTurn } from "../../support/scripted.ts";
 
 export const call = (name: string, args: Record<string, unknown>): ScriptedTurn => ({
   toolCalls: [{ name, arguments: args }],

@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { parseMarker } from "../../../src/ledger/marker.ts";
-import { type ScriptedTurn, scriptedModel } from "../../../src/llm/scripted.ts";
+import { type ScriptedTurn, scriptedModel } from "../../support/scripted.ts";
 import { Commanded, CommandedRepository } from "./command-fixture.ts";
 import { edit, finish, look, reviewed, write } from "./fix-turns.ts";
 

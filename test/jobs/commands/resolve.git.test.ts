@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { AppError } from "../../../src/errors.ts";
 import { parseMarker } from "../../../src/ledger/marker.ts";
-import { refusal } from "../../reporters/memory-github.ts";
+import { refusal } from "../../publish/memory-github.ts";
 import { Commanded, CommandedRepository } from "./command-fixture.ts";
 
 let repo: CommandedRepository;

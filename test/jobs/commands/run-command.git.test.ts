@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { AppError } from "../../../src/errors.ts";
 import { formatMarker, parseMarker } from "../../../src/ledger/marker.ts";
-import { scriptedModel } from "../../../src/llm/scripted.ts";
+import { commandTable } from "../../../src/publish/answers.ts";
 import type { Command } from "../../../src/queue/job.ts";
-import { commandTable } from "../../../src/reporters/command-table.ts";
 import { parseCommand } from "../../../src/webhooks/commands.ts";
-import { ambiguous, refusal } from "../../reporters/memory-github.ts";
+import { ambiguous, refusal } from "../../publish/memory-github.ts";
+import { scriptedModel } from "../../support/scripted.ts";
 import { Commanded, CommandedRepository } from "./command-fixture.ts";
 
 let repo: CommandedRepository;

@@ -8,12 +8,18 @@ import type {
   Pages,
 } from "../../../src/github/app-client.ts";
 import type { OwnCheckRun, RepositoryApi } from "../../../src/github/pull-request-api.ts";
-import { keepUp } from "../../../src/jobs/keep-up.ts";
+import type { Upkeep } from "../../../src/jobs/job-dependencies.ts";
+import { keepUp } from "../../../src/jobs/job-handler.ts";
 import { reconcileJob } from "../../../src/jobs/new-jobs.ts";
-import type { Upkeep } from "../../../src/jobs/upkeep.ts";
-import type { ClaimedJob, NewJob, Outcome, PurgeTask, ReconcileTask, Task } from "../../../src/queue/job.ts";
-import { openSqliteStores } from "../../../src/queue/open-stores.ts";
-import type { Stores } from "../../../src/queue/stores.ts";
+import type {
+  ClaimedJob,
+  JobOutcome,
+  NewJob,
+  PurgeTask,
+  ReconcileTask,
+  Task,
+} from "../../../src/queue/job.ts";
+import { openSqliteStores, type Stores } from "../../../src/queue/stores.ts";
 import { TempFolder } from "../../support/git-repo.ts";
 
 export const hour = 3_600_000;
@@ -97,7 +103,7 @@ export class RememberedApp implements AsyncDisposable {
   }
 
   /** Has the App reconciled, and then each installation that this asks for. */
-  async reconcile(): Promise<Outcome[]> {
+  async reconcile(): Promise<JobOutcome[]> {
     const { queue } = this.#stores;
     const outcomes = [await this.run(reconcileJob().task)];
     const others: ClaimedJob[] = [];
@@ -113,7 +119,7 @@ export class RememberedApp implements AsyncDisposable {
     return outcomes;
   }
 
-  async run(task: Task): Promise<Outcome> {
+  async run(task: Task): Promise<JobOutcome> {
     const job = { id: "job", task: task as ReconcileTask | PurgeTask, attempt: 1, fence: 1 };
     return keepUp(
       { ...job, deliveryId: null, createdAt: this.time, startedAt: this.time },
@@ -123,7 +129,7 @@ export class RememberedApp implements AsyncDisposable {
   }
 
   /** Takes all jobs that wait, as a worker would, and ends them. */
-  async takeJobs(outcome: Outcome["kind"] = "done"): Promise<Task[]> {
+  async takeJobs(outcome: JobOutcome["kind"] = "done"): Promise<Task[]> {
     const tasks: Task[] = [];
     for (;;) {
       const job = await this.#stores.queue.claim("worker", hour);
@@ -134,7 +140,7 @@ export class RememberedApp implements AsyncDisposable {
   }
 
   /** Numbers of the pull requests for which a job waits, ascending. */
-  async missed(outcome: Outcome["kind"] = "done"): Promise<number[]> {
+  async missed(outcome: JobOutcome["kind"] = "done"): Promise<number[]> {
     const tasks = await this.takeJobs(outcome);
     return tasks.flatMap((task) => ("pull" in task ? [task.pull] : [])).sort((a, b) => a - b);
   }

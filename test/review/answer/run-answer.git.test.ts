@@ -4,12 +4,12 @@ import { RepoConfig } from "../../../src/config/repo-config.ts";
 import { createPrivacy } from "../../../src/diff/filter.ts";
 import { AppError } from "../../../src/errors.ts";
 import { forAllRoles, type Model, type Protocol } from "../../../src/llm/model.ts";
-import { type ScriptedTurn, scriptedModel } from "../../../src/llm/scripted.ts";
 import { withTextProtocol } from "../../../src/llm/text-fallback.ts";
 import type { AnswerInput, AskedThread } from "../../../src/review/answer/answer-input.ts";
 import { runAnswer } from "../../../src/review/answer/run-answer.ts";
 import { createDiffSource } from "../../../src/tools/diff-source.ts";
 import { GitRepo } from "../../support/git-repo.ts";
+import { type ScriptedTurn, scriptedModel } from "../../support/scripted.ts";
 import { openRepository } from "../../tools/context.ts";
 
 const adapters: Record<Protocol, (model: Model) => Model> = {

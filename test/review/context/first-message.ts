@@ -1,7 +1,7 @@
 import { createPrivacy } from "../../../src/diff/filter.ts";
-import type { ShownCandidates } from "../../../src/review/context/candidates-section.ts";
 import { firstMessages, type MessageParts } from "../../../src/review/context/first-messages.ts";
-import type { EarlierFinding, PullText } from "../../../src/review/review-input.ts";
+import type { ShownCandidates } from "../../../src/review/context/parts.ts";
+import type { PriorFinding, PullText } from "../../../src/review/review-input.ts";
 import { createDiffSource } from "../../../src/tools/diff-source.ts";
 import type { ChangedFile } from "../../../src/tools/tool.ts";
 import { type Content, GitRepo } from "../../support/git-repo.ts";
@@ -73,7 +73,7 @@ export const pullText = (over: Partial<PullText>): PullText => ({
   ...over,
 });
 
-export const earlierFinding = (over: Partial<EarlierFinding>): EarlierFinding => ({
+export const earlierFinding = (over: Partial<PriorFinding>): PriorFinding => ({
   comment: 1,
   id: "f".repeat(12),
   path: "a.ts",

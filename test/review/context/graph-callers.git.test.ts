@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { EarlierCommit, KnownCall, OpenedGraph } from "../../../src/review/known-graph.ts";
+import type { EarlierCommit, KnownCall, OpenedGraph } from "../../../src/review/review-run.ts";
 import { firstMessageOf } from "./first-message.ts";
 
 /** A graph that knows these calls of what the change touches. */

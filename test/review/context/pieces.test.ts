@@ -1,8 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { kinds, type Piece, ShownLines, selectPieces } from "../../../src/review/context/pieces.ts";
-import { headingBytes, renderSelection, roomOf } from "../../../src/review/context/render.ts";
-import { joined, type TextFile } from "../../../src/review/context/text-file.ts";
+import type { TextFile } from "../../../src/code/code-file.ts";
+import { joined } from "../../../src/review/context/lookup.ts";
+import {
+  headingBytes,
+  kinds,
+  type Piece,
+  renderSelection,
+  roomOf,
+  ShownLines,
+  selectPieces,
+} from "../../../src/review/context/pieces.ts";
 import { byteLength } from "../../../src/text/cut.ts";
 import { escapeInvisible } from "../../../src/text/escape-invisible.ts";
 

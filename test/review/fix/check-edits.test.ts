@@ -1,8 +1,13 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type FileEdit, type FixScope, most, refusalsOf } from "../../../src/review/fix/check-edits.ts";
-import { protectionOf } from "../../../src/review/fix/protected-paths.ts";
+import {
+  type FileEdit,
+  type FixScope,
+  most,
+  protectionOf,
+  refusalsOf,
+} from "../../../src/review/fix/check-edits.ts";
 
 const scope: FixScope = {
   files: new Set(["src/cart.py", "package.json", ".github/workflows/ci.yml", "secret/plan.py"]),

@@ -1,13 +1,13 @@
 import { RepoConfig } from "../../../src/config/repo-config.ts";
 import { openOverlay } from "../../../src/git/overlay-workspace.ts";
 import { forAllRoles, type ModelRequest } from "../../../src/llm/model.ts";
-import { type ScriptedTurn, scriptedModel } from "../../../src/llm/scripted.ts";
 import type { FixInput, FixTarget } from "../../../src/review/fix/fix-input.ts";
 import { runFix } from "../../../src/review/fix/run-fix.ts";
 import type { FixCommands } from "../../../src/review/fix/tried-commands.ts";
 import { createDiffSource } from "../../../src/tools/diff-source.ts";
 import type { CommandEnd, CommandRequest, EditPort } from "../../../src/tools/tool.ts";
 import { GitRepo } from "../../support/git-repo.ts";
+import { type ScriptedTurn, scriptedModel } from "../../support/scripted.ts";
 import { openRepository } from "../../tools/context.ts";
 
 /** A finding as it was posted. */

@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { forAllRoles } from "../../../src/llm/model.ts";
-import { scriptedModel } from "../../../src/llm/scripted.ts";
-import { createAnchorFiles } from "../../../src/review/anchor-files.ts";
-import { ruleMatches } from "../../../src/review/candidates.ts";
-import { createReviewCoverage } from "../../../src/review/coverage-gate.ts";
-import { createKnown } from "../../../src/review/known/known-change.ts";
+import { createAnchorFiles } from "../../../src/review/find/anchor-files.ts";
+import { createReviewCoverage } from "../../../src/review/find/coverage-gate.ts";
+import { ruleMatches } from "../../../src/review/find/rule-matches.ts";
+import { findReviewedHunks } from "../../../src/review/followup/known-change.ts";
 import { type ReviewRun, startRun } from "../../../src/review/review-run.ts";
 import { claimMessages } from "../../../src/review/verify/claim.ts";
 import { createDiffSource } from "../../../src/tools/diff-source.ts";
 import { sampleFinding } from "../../reporters/sample-result.ts";
 import { GitRepo } from "../../support/git-repo.ts";
 import { reviewInput } from "../../support/review-input.ts";
+import { scriptedModel } from "../../support/scripted.ts";
 import { openRepository } from "../../tools/context.ts";
 
 const cart = (limit: string) => `import { rate } from "./rate.ts";
@@ -75,7 +75,7 @@ async function startedRun(contextTokens = 128_000): Promise<ReviewRun> {
   const change = {
     ...{ files, candidates: { findings: [], silenced: [], unfinished: [] }, matches: ruleMatches([]) },
     coverage: createReviewCoverage(files),
-    known: createKnown(files, null, diffs),
+    known: findReviewedHunks(files, null, diffs),
     anchorFile: createAnchorFiles(workspace, diffs),
   };
   return startRun(reviewInput(), models, deps, change);

@@ -1,7 +1,7 @@
 import { type DiffedFile, findLine, hunkUpTo, positionOf } from "./commentable.ts";
 import type { LineAnchor, Side } from "./model.ts";
 
-/** Where a request wants its comment. */
+/** The requested place of a comment. */
 export interface AskedLine {
   path: string;
   line?: number;
@@ -13,7 +13,7 @@ export interface AskedLine {
 export type AnchorProblem = "path" | "too_large" | "line" | "start_line" | "order";
 export type AnchorResult = { anchor: LineAnchor } | { problem: AnchorProblem };
 
-/** Finds a comment's lines in the diff, or says what is wrong with them. A range lies in one hunk and ends after it starts. */
+/** Finds a comment's lines in the diff, or returns what is wrong with them. A range lies in one hunk and ends after it starts. */
 export function resolveAnchor(files: readonly DiffedFile[], asked: AskedLine): AnchorResult {
   const file = files.find((one) => one.path === asked.path);
   if (!file) return { problem: "path" };

@@ -2,7 +2,7 @@ import type { GitHubDouble } from "../github-double.ts";
 import type { App, CheckAnnotation, CheckRun, CommitStatus, Issue, Repository } from "./model.ts";
 import { nextNumber } from "./model.ts";
 
-/** What people and other Apps leave around a pull request. */
+/** What people and other Apps add around a pull request. */
 
 export function openIssue(
   { state }: GitHubDouble,
@@ -23,7 +23,7 @@ export function openIssue(
   return issue;
 }
 
-/** An App of somebody else, such as the one that runs tests. */
+/** Another App, such as one that runs tests. */
 export function otherApp({ state }: GitHubDouble, slug = "ci"): App {
   const known = [...state.apps.values()].find((app) => app.slug === slug);
   return known ?? state.addApp({ slug, owner: "ci-makers", publicKey: "", permissions: { checks: "write" } });
@@ -38,7 +38,7 @@ export interface EndedCheck {
   annotations?: Pick<CheckAnnotation, "path" | "startLine" | "endLine" | "message">[];
 }
 
-/** A check of a commit that has run. */
+/** Adds a completed check of a commit. */
 export function endCheck(
   { state }: GitHubDouble,
   repository: Repository,

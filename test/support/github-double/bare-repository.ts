@@ -6,17 +6,14 @@ import { GitRepo, testGitEnvironment } from "../git-repo.ts";
 
 const run = promisify(execFile);
 
-/** git in a bare repository, without blocking the server that asks. Commits and objects are named in full. */
+/** Runs git in a bare repository without blocking the server. Commits and objects are full names. */
 export async function git(gitDir: string, ...args: string[]): Promise<string> {
   return (await gitBytes(gitDir, ...args)).toString("utf8");
 }
 
 const answers = new Map<string, Promise<Buffer>>();
 
-/**
- * git's output as bytes, for blobs. Commits and objects are named in full: what they stand for never changes, so that git is
- * asked once.
- */
+/** git's output as bytes, for blobs. Commits and objects are full names: their content never changes, so git runs only once per call. */
 export function gitBytes(gitDir: string, ...args: string[]): Promise<Buffer> {
   const key = [gitDir, ...args].join("\0");
   const answer = answers.get(key) ?? ask(gitDir, args);
@@ -34,17 +31,17 @@ async function ask(gitDir: string, args: readonly string[]): Promise<Buffer> {
   return stdout;
 }
 
-/** A bare repository that people may push to over HTTP. */
+/** Makes a bare repository that accepts pushes over HTTP. */
 export function createBareRepository(dir: string): GitRepo {
   const repository = GitRepo.create({ dir, bare: true });
   appendFileSync(join(dir, "config"), "[http]\n\treceivepack = true\n");
   return repository;
 }
 
-/** The commit a branch, tag, ref or object name stands for; undefined when there is none. */
+/** The commit of a branch, tag, ref or object name; undefined if there is none. */
 export async function findCommit(gitDir: string, ref: string): Promise<string | undefined> {
   const args = ["rev-parse", "--verify", "--quiet", "--end-of-options", `${ref}^{commit}`];
-  // Other names move.
+  // Other names can move.
   const found = /^[0-9a-f]{40}$/.test(ref) ? gitBytes(gitDir, ...args) : ask(gitDir, args);
   return found.then(
     (sha) => sha.toString("utf8").trim(),

@@ -4,12 +4,12 @@ import type { Installation, Token } from "./model.ts";
 export interface ApiAnswer {
   status: number;
   headers: Headers;
-  // Tests look into answers of many shapes; each expectation says what it looks for.
+  // Tests read answers of many shapes; each expectation states what it expects.
   // biome-ignore lint/suspicious/noExplicitAny: see above
   body: any;
 }
 
-/** A bare client of the double, for tests of the double itself: no retries, no types, nothing of the bot. */
+/** A minimal client of the double, for tests of the double itself: no retries, no types, no code of the bot. */
 export function clientOf(github: GitHubDouble, credentials: string | Token | Installation) {
   const token = typeof credentials === "string" ? credentials : valueOfToken(github, credentials);
   return async (

@@ -2,8 +2,8 @@ import { git, gitBytes } from "./bare-repository.ts";
 import type { Side } from "./model.ts";
 
 /**
- * Which lines of a pull request can carry a comment, read from `git diff` by the double's own few lines. On purpose it
- * shares nothing with `src/diff`: a fault there must show as a 422 here.
+ * Determines which lines of a pull request can have a comment, from `git diff`, with the double's own code. It shares nothing with
+ * `src/diff` on purpose: a fault there must show as a 422 here.
  */
 
 /** A line of a hunk: its numbers on both sides, and its text with the sign. */
@@ -25,13 +25,13 @@ export interface DiffedFile {
   /** Object name of the new content; of the old one for a removed file. */
   oid: string;
   hunks: DiffHunk[];
-  /** From the first hunk header on; undefined where git shows no text, and where there is too much of it. */
+  /** The text from the first hunk header on; undefined if git shows no text or too much of it. */
   patch: string | undefined;
-  /** GitHub shows no diff of such a file, and takes no comment on its lines. */
+  /** True if GitHub shows no diff of the file and accepts no comment on its lines. */
   tooLarge: boolean;
 }
 
-/** A file's diff may have as many lines, and as many bytes: docs.github.com, "Repository limits", "Diff limits". */
+/** Maximum lines and bytes of a file's diff: docs.github.com, "Repository limits", "Diff limits". */
 const mostRows = 20_000;
 const mostBytes = 500 * 1024;
 
@@ -41,7 +41,7 @@ const rowOf = (text: string, left: number, right: number): HunkRow => ({
   text,
 });
 
-/** Reads one hunk by the counts of its header, so that content which looks like a header stays content. */
+/** Reads one hunk by the counts in its header, so that content that looks like a header stays content. */
 function readHunk(lines: string[], at: number): { hunk: DiffHunk; next: number } | undefined {
   const header = lines[at] ?? "";
   const counts = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/.exec(header);
@@ -62,7 +62,7 @@ function readHunk(lines: string[], at: number): { hunk: DiffHunk; next: number }
   return { hunk: { header, rows }, next };
 }
 
-/** @param section what git prints of one file, a character for each byte */
+/** @param section git's output for one file, one character per byte */
 function readPatch(section: string): Pick<DiffedFile, "hunks" | "patch" | "tooLarge"> {
   const start = section.search(/^@@ /m);
   if (start < 0) return { hunks: [], patch: undefined, tooLarge: false };
@@ -77,7 +77,7 @@ function readPatch(section: string): Pick<DiffedFile, "hunks" | "patch" | "tooLa
 
 const statuses: Record<string, DiffedFile["status"]> = { A: "added", D: "removed", R: "renamed" };
 
-/** Renames are found, copies are not. */
+/** Detects renames but not copies. */
 const diffOptions = [
   "-M",
   "--no-color",
@@ -87,10 +87,10 @@ const diffOptions = [
   "--dst-prefix=b/",
 ];
 
-/** Two commits never differ otherwise later. */
+/** The diff of two commits never changes. */
 const diffs = new Map<string, Promise<DiffedFile[]>>();
 
-/** The files of `from..to` (full object names) as GitHub lists them, with three lines of context unless told. */
+/** The files of `from..to` (full object names) as GitHub lists them, by default with three lines of context. */
 export function diffFiles(gitDir: string, from: string, to: string, context = 3): Promise<DiffedFile[]> {
   const key = [gitDir, from, to, context].join(" ");
   const known = diffs.get(key) ?? readDiff(gitDir, from, to, context);
@@ -124,7 +124,7 @@ async function readDiff(gitDir: string, from: string, to: string, context: numbe
   return files;
 }
 
-/** Where a line stands in a file's diff. */
+/** The place of a line in a file's diff. */
 export interface Place {
   hunk: number;
   row: number;
@@ -138,13 +138,13 @@ export function findLine(file: DiffedFile, side: Side, line: number): Place | un
   return undefined;
 }
 
-/** GitHub's `position`: rows below the first hunk header, later headers counted. */
+/** GitHub's `position`: rows below the first hunk header, including later headers. */
 export function positionOf(file: DiffedFile, place: Place): number {
   const before = file.hunks.slice(0, place.hunk).reduce((sum, hunk) => sum + hunk.rows.length + 1, 0);
   return before + place.row + 1;
 }
 
-/** The hunk from its header to the commented line, which GitHub shows above a comment. */
+/** The hunk from its header to the commented line; GitHub shows it above a comment. */
 export function hunkUpTo(file: DiffedFile, place: Place): string {
   const hunk = file.hunks[place.hunk];
   return [hunk?.header, ...(hunk?.rows.slice(0, place.row + 1).map((row) => row.text) ?? [])].join("\n");

@@ -3,12 +3,12 @@ import { GitHubRefusal, notFound } from "./errors.ts";
 import type { Access, App, Permissions, Repository, Token } from "./model.ts";
 import type { GitHubState } from "./state.ts";
 
-/** Who sends a request, as far as its credentials say. */
+/** The sender of a request, according to its credentials. */
 export type Caller = { kind: "app"; app: App } | { kind: "installation"; token: Token } | { kind: "nobody" };
 
 const badCredentials = () => new GitHubRefusal(401, "Bad credentials");
 
-/** Reads `Authorization`. Credentials that are there but wrong are refused, also where none are needed. */
+/** Reads `Authorization`. Refuses wrong credentials, even if none are needed. */
 export function callerOf(state: GitHubState, authorization: string | undefined): Caller {
   if (!authorization) return { kind: "nobody" };
   const [, scheme = "", value = ""] = /^(\S+)\s+(\S+)$/.exec(authorization) ?? [];
@@ -19,7 +19,7 @@ export function callerOf(state: GitHubState, authorization: string | undefined):
     : tokenCaller(state, value);
 }
 
-/** GitHub takes an installation token as the password of any user name. */
+/** GitHub accepts an installation token as the password of any user name. */
 const basicPassword = (value: string) =>
   Buffer.from(value, "base64").toString("utf8").split(":").slice(1).join(":");
 
@@ -38,7 +38,7 @@ function jwtPart(part: string | undefined): Record<string, unknown> {
   }
 }
 
-/** RS256 of the App's key, issued by it, not in the future, at most ten minutes long. */
+/** Requires RS256 with the App's key, the App as the issuer, no future date, and at most ten minutes of validity. */
 function appOfJwt(state: GitHubState, jwt: string): App {
   const [header, claims, signature] = jwt.split(".");
   if (jwtPart(header).alg !== "RS256") throw new GitHubRefusal(401, "A JSON web token could not be decoded");
@@ -80,7 +80,7 @@ export function requireToken(caller: Caller): Token {
 const covers = (permissions: Permissions, name: string, access: Access) =>
   name === "metadata" || permissions[name] === "write" || permissions[name] === access;
 
-/** Refuses a token that has none of the permissions, saying which would do. */
+/** Refuses a token without any of the permissions, and names those that would do. */
 export function requirePermission(token: Token, anyOf: readonly [string, Access][]): void {
   if (anyOf.some(([name, access]) => covers(token.permissions, name, access))) return;
   throw new GitHubRefusal(403, "Resource not accessible by integration", undefined, {
@@ -88,7 +88,7 @@ export function requirePermission(token: Token, anyOf: readonly [string, Access]
   });
 }
 
-/** The repository was renamed. Whether to follow is the client's business. */
+/** The repository was renamed. The client decides whether to follow. */
 export class Moved extends Error {
   readonly repository: Repository;
 
@@ -98,7 +98,7 @@ export class Moved extends Error {
   }
 }
 
-/** The repository of a path as the token sees it: what it does not cover does not exist. Throws `Moved` for a former name. */
+/** The repository of a path as the token sees it: repositories outside the token do not exist. Throws `Moved` for a former name. */
 export function requireRepository(state: GitHubState, token: Token, owner: string, name: string): Repository {
   const former = state.formerNames.get(`${owner}/${name}`.toLowerCase());
   const repository = state.repository(owner, name) ?? former;

@@ -4,12 +4,12 @@ import { mergeBaseOf } from "./json/pull.ts";
 import type { Pull, ReviewComment, Side } from "./model.ts";
 import { headOf } from "./model.ts";
 
-/** What GitHub compares for a pull request whose head is `head`: the merge base with it, three lines of context. */
+/** GitHub's diff for a pull request with the head `head`: against the merge base, with three lines of context. */
 export async function pullDiff(pull: Pull, head = headOf(pull)): Promise<DiffedFile[]> {
   return diffFiles(pull.repository.gitDir, await mergeBaseOf(pull, head), head);
 }
 
-/** The number a line has after a change without context; undefined when the change touched it. */
+/** The line's number after a change without context; undefined if the change touched it. */
 function carried(file: DiffedFile | undefined, line: number): number | undefined {
   let shift = 0;
   for (const { rows } of file?.hunks ?? []) {
@@ -25,8 +25,8 @@ function carried(file: DiffedFile | undefined, line: number): number | undefined
 }
 
 /**
- * Follows a line comment to the pull request's current head, as GitHub does after a push: same text, same side, still in
- * the diff; otherwise null, "outdated".
+ * Maps a line comment to the pull request's current head, as GitHub does after a push: same text, same side, still in the diff; otherwise
+ * null, "outdated".
  */
 export async function currentPlace(comment: ReviewComment): Promise<CurrentPlace | null> {
   const { anchor, pull, commitId, path } = comment;

@@ -7,9 +7,9 @@ import type { GitHubState } from "./state.ts";
 export interface DeliveryTarget {
   url: string;
   secret: string;
-  /** The delivery's GUID; the one of an earlier delivery makes this a redelivery. Default: a new one. */
+  /** The delivery's GUID; the GUID of an earlier delivery makes this a redelivery. Default: a new one. */
   id?: string;
-  /** Instead of the right signature; null sends none. */
+  /** Replaces the correct signature; null sends none. */
   signature?: string | null;
 }
 
@@ -25,7 +25,7 @@ export const signatureOf = (secret: string, body: string) =>
 /** GitHub hangs up after ten seconds. */
 const patienceMs = 10_000;
 
-/** Each on a connection of its own: a server may close an idle one at the moment at which a client takes it up again. */
+/** Uses a new connection each time: a server may close an idle one at the moment when a client reuses it. */
 async function post(url: string, headers: Record<string, string>, body: string) {
   const signal = AbortSignal.timeout(patienceMs);
   try {
@@ -34,12 +34,12 @@ async function post(url: string, headers: Record<string, string>, body: string) 
     const [answer] = (await once(outgoing, "response")) as [IncomingMessage];
     return { status: answer.statusCode ?? 0, body: await text(answer) };
   } catch (error) {
-    // What GitHub's delivery log shows for a server that cannot be reached, or took too long.
+    // GitHub's delivery log shows these for a server that cannot be reached or takes too long.
     return { status: signal.aborted ? 504 : 502, body: String(error) };
   }
 }
 
-/** Sends a webhook as GitHub does and keeps it in the log of deliveries. A payload may be a text that is sent as it is. */
+/** Sends a webhook as GitHub does and adds it to the delivery log. A payload may be a text, which is sent unchanged. */
 export async function deliver(
   state: GitHubState,
   event: string,

@@ -1,12 +1,12 @@
 import type { Access, App, Repository, Token } from "./model.ts";
 import type { GitHubState } from "./state.ts";
 
-/** A described request on its way to the endpoint that answers it; path, query and body passed the description. */
+/** A request on its way to its endpoint; path, query and body have passed the description. */
 export interface Call {
   state: GitHubState;
   path: Record<string, string>;
   query: Record<string, string | number | undefined>;
-  // The description was checked before: an endpoint states the type it was checked against.
+  // The description was checked before; an endpoint states the type that was checked.
   body: unknown;
   accept: string;
 }
@@ -18,7 +18,7 @@ export interface RepositoryCall extends Call {
 
 export type Answer =
   | { status: number; body?: unknown; headers?: Record<string, string> }
-  /** One page of it is shown, each item as `show` has it; `wrap` puts the page into an object. */
+  /** One page of the list is shown, each item through `show`; `wrap` puts the page into an object. */
   | {
       status: 200;
       list: readonly unknown[];
@@ -37,7 +37,7 @@ export type Endpoint =
   | {
       for: "installation";
       needs: Needs;
-      /** Any token will do for a public repository, as on GitHub for whatever everybody can see. */
+      /** Any token works for a public repository, as on GitHub for everything public. */
       ofPublicOnes?: boolean;
       handle(call: RepositoryCall): Answer | Promise<Answer>;
     };
@@ -52,7 +52,7 @@ export const forApp = (handle: (call: Call, app: App) => Answer | Promise<Answer
   for: "app",
   handle,
 });
-/** About all that a token reaches. */
+/** An endpoint about everything that a token can access. */
 export const forToken = (handle: (call: Call, token: Token) => Answer | Promise<Answer>): Endpoint => ({
   for: "token",
   handle,
@@ -64,7 +64,7 @@ export const inRepository = (
 ): Endpoint => ({ for: "installation", needs, handle, ...options });
 
 export const ok = (body: unknown): Answer => ({ status: 200, body });
-/** A list of which only what a page shows is worked out. */
+/** A list; only the items of the requested page are computed. */
 export const listed = <Item>(list: readonly Item[], show: (item: Item) => unknown): Answer => ({
   status: 200,
   list,

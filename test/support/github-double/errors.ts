@@ -6,12 +6,12 @@ export interface FieldError {
   value?: unknown;
 }
 
-/** An answer by which GitHub refuses a request: `message`, sometimes `errors`, in GitHub's words. */
+/** GitHub's refusal of a request: `message`, sometimes `errors`, in GitHub's words. */
 export class GitHubRefusal extends Error {
   readonly status: number;
   readonly errors: string[] | FieldError[] | undefined;
   readonly headers: Record<string, string>;
-  /** Nobody can know better than to ask: no mistake of whoever did. */
+  /** True if the client cannot know this without asking, so the request is not a mistake. */
   isNoMistake = false;
 
   constructor(
@@ -27,18 +27,18 @@ export class GitHubRefusal extends Error {
   }
 }
 
-/** Whether an installation has a permission or a repository is learned by asking for a token, and in no other way. */
+/** The only way to find out whether an installation has a permission or a repository is to request a token. */
 export const notGranted = (message: string) =>
   Object.assign(new GitHubRefusal(422, message), { isNoMistake: true });
 
 export const notFound = () => new GitHubRefusal(404, "Not Found");
-/** How endpoints backed by GraphQL (reviews) say no: sentences. */
+/** Refusal of the endpoints backed by GraphQL (reviews): sentences. */
 export const unprocessable = (...errors: string[]) => new GitHubRefusal(422, "Unprocessable Entity", errors);
-/** How the older endpoints say no: resource, code, field. */
+/** Refusal of the older endpoints: resource, code, field. */
 export const validationFailed = (...errors: FieldError[]) =>
   new GitHubRefusal(422, "Validation Failed", errors);
 
-/** A locked conversation is closed to whoever cannot push, which an App with `contents: read` cannot. */
+/** A locked conversation is closed to accounts without push access, such as an App with `contents: read`. */
 export const lockedIssue = () => new GitHubRefusal(403, "Unable to create comment because issue is locked.");
 export const lockedReview = () => unprocessable("lock prevents review");
 
@@ -46,7 +46,7 @@ export const lockedReview = () => unprocessable("lock prevents review");
 const bodyLimit = 65_536;
 const tooLong = `is too long (maximum is ${bodyLimit} characters)`;
 
-/** Refuses a text longer than GitHub stores, in the words of the endpoint that was asked. */
+/** Refuses a text that is longer than GitHub stores, in the words of the endpoint. */
 export function checkBodyLength(
   body: string,
   resource: "IssueComment" | "PullRequestReviewComment" | "review",

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import type { Exchange, Reply } from "./exchange.ts";
 
 /**
- * Marks what a GET answers, and answers 304 to whoever names that mark. A mark is good with the token alone that got it, as
- * GitHub's are (https://github.com/eclipse-csi/otterdog/issues/201): the next hour's token gets the whole answer once more.
+ * Adds an ETag to GET answers, and answers 304 if a request sends it back. An ETag is valid only for the token that got it, as on GitHub
+ * (https://github.com/eclipse-csi/otterdog/issues/201): the next hour's token gets the whole answer once more.
  */
 export function asKnown(reply: Reply, { method, headers }: Exchange): Reply {
   if (method !== "GET" || reply.status !== 200) return reply;

@@ -1,17 +1,17 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-/** One request of the API, read whole. `path` has no `/api/v3`. */
+/** One API request with its complete body. `path` has no `/api/v3`. */
 export interface Exchange {
   method: string;
   path: string;
   url: URL;
   headers: IncomingMessage["headers"];
-  /** Undefined without a body; the raw text where it is no JSON. */
+  /** Undefined without a body; the raw text if it is not JSON. */
   body: unknown;
   brokenJson: boolean;
 }
 
-/** What goes back: always JSON unless `raw` says otherwise. */
+/** The answer: JSON unless `raw` is set. */
 export interface Reply {
   status: number;
   headers: Record<string, string>;

@@ -1,28 +1,28 @@
-/** A plan of what goes wrong: which request, and how. */
+/** A planned fault: which request fails, and how. */
 export interface Fault {
-  /** Against "METHOD /path" without `/api/v3`, e.g. /^POST .*\/reviews$/. Git is "GET /owner/name.git/info/refs". */
+  /** Matched against "METHOD /path" without `/api/v3`, e.g. /^POST .*\/reviews$/. Git is "GET /owner/name.git/info/refs". */
   match: RegExp;
-  /** Which of the matching requests, from 1; "all" of them. Default 1. */
+  /** Which of the matching requests, from 1, or "all". Default 1. */
   nth?: number | "all";
   kind: FaultKind;
 }
 
-/** A git request knows the faults that come before or instead of its answer, not those that follow what was done. */
+/** Git requests support the faults before or instead of the answer, not those after the work is done. */
 export type FaultKind =
   | { answer: PlannedAnswer }
-  /** The same, although it happened. */
+  /** The same, after the request took effect. */
   | { answerAfter: PlannedAnswer }
-  /** What a load balancer says: 502 and a page of HTML. */
+  /** A load balancer's answer: 502 and an HTML page. */
   | "bad-gateway"
-  /** The same, although it happened. */
+  /** The same, after the request took effect. */
   | "bad-gateway-after"
-  /** The connection breaks before anything happened. */
+  /** The connection breaks before the request takes effect. */
   | "reset-before"
-  /** It happened, and the connection breaks before the answer. */
+  /** The request takes effect, and the connection breaks before the answer. */
   | "reset-after"
-  /** It happened, and half of the JSON arrives. */
+  /** The request takes effect, and half of the JSON arrives. */
   | "truncated"
-  /** The request waits: for milliseconds, or until something else happened. */
+  /** The request waits for this many milliseconds, or until the promise settles. */
   | { delay: number | Promise<unknown> }
   | { secondaryLimit: 403 | 429; retryAfterSeconds?: number }
   /** No requests left until then. */
@@ -42,7 +42,7 @@ export interface FaultAnswer {
 
 export class FaultPlan {
   readonly #faults: { fault: Fault; seen: number }[] = [];
-  /** Every fault that struck, as "METHOD /path kind". */
+  /** Every fault that occurred, as "METHOD /path kind". */
   readonly struck: string[] = [];
 
   add(...faults: Fault[]): this {
@@ -54,7 +54,7 @@ export class FaultPlan {
     this.#faults.length = 0;
   }
 
-  /** The fault that strikes this request, if any. Each request counts once for every fault it matches. */
+  /** The fault for this request, if any. Each request counts once for every fault it matches. */
   next(method: string, path: string): FaultKind | undefined {
     const key = `${method} ${path}`;
     let struck: FaultKind | undefined;
@@ -85,13 +85,13 @@ const badGateway: FaultAnswer = {
   body: "<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>",
 };
 
-/** What the client is told when the endpoint did its work and something between them broke. */
+/** The client's answer if the endpoint succeeded and the connection to it failed. */
 export function answerAfterFault(kind: FaultKind | undefined): FaultAnswer | undefined {
   if (typeof kind !== "object") return kind === "bad-gateway-after" ? badGateway : undefined;
   return "answerAfter" in kind ? answered(kind.answerAfter) : undefined;
 }
 
-/** What a fault answers instead of the endpoint; undefined for faults that let the endpoint do its work. */
+/** The answer of a fault that replaces the endpoint; undefined for faults that run the endpoint. */
 export function answerOfFault(kind: FaultKind): FaultAnswer | undefined {
   if (kind === "bad-gateway") return badGateway;
   if (typeof kind === "string" || "delay" in kind || "answerAfter" in kind) return undefined;

@@ -2,7 +2,7 @@ import type { RepositoryCall } from "./endpoint.ts";
 import { notFound } from "./errors.ts";
 import type { IssueComment, Pull, ReviewComment } from "./model.ts";
 
-/** The things a path names, or 404. */
+/** Finds the objects that a path names, or throws 404. */
 
 export function pullOf(call: RepositoryCall): Pull {
   const pull = call.repository.pulls.get(Number(call.path.pull_number ?? call.path.issue_number));
@@ -22,7 +22,7 @@ export function reviewCommentOf(call: RepositoryCall): ReviewComment {
   return comment;
 }
 
-/** Who an App writes as, with the fields every written thing begins with. Its pull request is updated by it. */
+/** The App's author fields and the common fields of everything written. Updates the pull request. */
 export function writtenNow(call: RepositoryCall, body: string) {
   const { app } = call.token.installation;
   const now = call.state.now();

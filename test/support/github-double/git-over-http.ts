@@ -11,8 +11,8 @@ const gitPath = /^\/([^/]+)\/([^/]+?)\.git\/(info\/refs|git-upload-pack|git-rece
 export const isGit = (pathname: string) => gitPath.test(pathname);
 
 /**
- * Serves clones and fetches (contents: read) and pushes (contents: write) to holders of an installation token; public
- * repositories are read by anybody. Refuses in GitHub's words.
+ * Serves clones and fetches (contents: read) and pushes (contents: write) for installation tokens; everyone can read public repositories.
+ * Refuses in GitHub's words.
  */
 export function answerGit(
   state: GitHubState,
@@ -42,7 +42,7 @@ export function answerGit(
   serveGit(request, response, { root });
 }
 
-/** The pull requests of a branch have what was pushed to it as their head. */
+/** Updates the heads of a branch's pull requests after a push. */
 function followPush(
   state: GitHubState,
   { owner, name, by = "ghost" }: { owner: string; name: string; by: string | undefined },
@@ -56,12 +56,12 @@ const pullsFrom = (state: GitHubState, source: Repository | undefined) =>
     .flatMap(({ pulls }) => [...pulls.values()])
     .filter((pull) => pull.headRepository === source && pull.state === "open");
 
-/** Whose token may push here: that of the repository itself, or of the one whose maintainers its owner lets push. */
+/** The repository whose token may push here: the repository itself, or the base repository if the owner lets its maintainers push. */
 function letIn(state: GitHubState, source: Repository | undefined): Repository | undefined {
   return pullsFrom(state, source).find(({ maintainersMayPush }) => maintainersMayPush)?.repository ?? source;
 }
 
-/** Returns the login of the App that asks; undefined for whoever needs none. */
+/** Returns the login of the App; undefined if the request needs no login. */
 function authorize(
   state: GitHubState,
   authorization: string | undefined,

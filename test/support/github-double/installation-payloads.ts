@@ -4,7 +4,7 @@ import { fullName, nodeId } from "./model.ts";
 import type { Payload } from "./payloads.ts";
 import type { GitHubState } from "./state.ts";
 
-/** A repository as events about installations name it. */
+/** A repository in events about installations. */
 const named = (repository: Repository) => ({
   id: repository.id,
   node_id: nodeId("R", repository.id),
@@ -29,7 +29,7 @@ export function installationPayload(
   };
 }
 
-/** The payload of an `installation_repositories` event: these were added to an installation, or taken from it. */
+/** The payload of an `installation_repositories` event: these repositories were added to an installation or removed from it. */
 export function installationRepositoriesPayload(
   state: GitHubState,
   installation: Installation,

@@ -1,6 +1,6 @@
 import type { GitRepo } from "../git-repo.ts";
 
-/** What the double remembers. Plain data: endpoints read and change it, `json/` shows it as GitHub would. */
+/** The state of the double. Plain data: endpoints read and change it, `json/` shows it in GitHub's format. */
 
 export interface Account {
   id: number;
@@ -8,7 +8,7 @@ export interface Account {
   type: "User" | "Organization" | "Bot";
 }
 
-/** Roles of people in a repository; what GitHub's permission endpoint calls "admin", "write" and "read". */
+/** Roles of people in a repository; GitHub's permission endpoint calls them "admin", "write" and "read". */
 export type Role = "admin" | "maintain" | "write" | "triage" | "read";
 export type Access = "read" | "write";
 export type Permissions = Record<string, Access>;
@@ -35,14 +35,14 @@ export interface Installation {
   createdAt: Date;
 }
 
-/** An installation access token: what it may do, for which repositories, until when (by the machine's own clock). */
+/** An installation access token: its permissions, its repositories and its expiry (by the machine's own clock). */
 export interface Token {
   value: string;
   installation: Installation;
   repositories: Repository[];
   permissions: Permissions;
   expiresAt: Date;
-  /** By whoever held it, before its end. */
+  /** Revoked by its holder before its expiry. */
   revoked: boolean;
 }
 
@@ -52,22 +52,22 @@ export interface Repository {
   name: string;
   private: boolean;
   defaultBranch: string;
-  /** The bare repository behind it. */
+  /** The bare repository. */
   git: GitRepo;
-  /** Its absolute path. */
+  /** Absolute path of the bare repository. */
   gitDir: string;
   parent: Repository | null;
   collaborators: Map<string, Role>;
   pulls: Map<number, Pull>;
-  /** Those that are no pull requests; both are numbered together. */
+  /** Issues that are not pull requests; both share one numbering. */
   issues: Map<number, Issue>;
   checkRuns: CheckRun[];
-  /** Oldest first; the latest of a context counts. */
+  /** Oldest first; the latest status of a context counts. */
   statuses: CommitStatus[];
-  /** Of the branches of pull requests; oldest first. */
+  /** Activities of the branches of pull requests, oldest first. */
   activities: Activity[];
   createdAt: Date;
-  /** Closed to everybody for writing: by its owner, and by GitHub. */
+  /** Read-only for everyone: archived by its owner, or disabled by GitHub. */
   archived: boolean;
   disabled: boolean;
 }
@@ -93,18 +93,18 @@ export interface Pull {
   state: "open" | "closed";
   merged: boolean;
   draft: boolean;
-  /** Only people who can push may still say something. */
+  /** Only people with push access can comment. */
   locked: boolean;
   labels: string[];
   baseRef: string;
-  /** The tip of the base branch when the head last moved: GitHub's `base.sha` stays behind until the next push. */
+  /** The tip of the base branch at the last move of the head: GitHub's `base.sha` stays behind until the next push. */
   baseSha: string;
   headRef: string;
-  /** Where the head branch lives: the repository itself, a fork, or null when the fork was deleted. */
+  /** The repository of the head branch: the base repository, a fork, or null if the fork was deleted. */
   headRepository: Repository | null;
-  /** Of a fork: whoever may push to the base repository may push to the head branch. */
+  /** For a fork: everyone with push access to the base repository may push to the head branch. */
   maintainersMayPush?: boolean;
-  /** Every head the pull request ever had, the current one last. */
+  /** All heads of the pull request; the last one is current. */
   heads: string[];
   reviews: Review[];
   reviewComments: ReviewComment[];
@@ -112,11 +112,11 @@ export interface Pull {
   createdAt: Date;
   updatedAt: Date;
   closedAt: Date | null;
-  /** GitHub gives up on its diff: it is beyond what any program would list. */
+  /** True if the diff is too large for GitHub to list. */
   hasEndlessDiff?: boolean;
 }
 
-/** Something somebody wrote. `via` is the App that wrote it, null for people. */
+/** A written text. `via` is the App that wrote it, null for people. */
 export interface Written {
   id: number;
   author: Account;
@@ -141,13 +141,13 @@ export interface Review extends Written {
 
 export type Side = "LEFT" | "RIGHT";
 
-/** Where a line comment stood when it was made. */
+/** The place of a line comment at its creation. */
 export interface LineAnchor {
   side: Side;
   line: number;
   startSide: Side | null;
   startLine: number | null;
-  /** Lines below the file's first hunk header, as GitHub counts `position`. */
+  /** Lines below the file's first hunk header: GitHub's `position`. */
   position: number;
   diffHunk: string;
 }
@@ -159,9 +159,9 @@ export interface ReviewComment extends Written {
   commitId: string;
   /** Null for a comment on the file as a whole. */
   anchor: LineAnchor | null;
-  /** First comment of the thread; null for that one itself. */
+  /** The first comment of the thread; null for the first comment itself. */
   inReplyTo: ReviewComment | null;
-  /** Threads are resolved through their first comment. */
+  /** Set on the first comment: it stands for the thread. */
   resolvedBy: Account | null;
 }
 
@@ -202,7 +202,7 @@ export interface CheckRun {
   annotations: CheckAnnotation[];
 }
 
-/** A change of a branch, as the activity page of a repository shows it. */
+/** A change of a branch on the activity page of a repository. */
 export interface Activity {
   id: number;
   ref: string;
@@ -233,19 +233,19 @@ export interface Delivery {
   statusCode: number;
   installationId: number | null;
   repositoryId: number | null;
-  /** What was sent. */
+  /** The request. */
   headers: Record<string, string>;
   payload: object | null;
-  /** What came back. */
+  /** The response. */
   answer: string;
 }
 
 export const fullName = (repository: Repository) => `${repository.owner.login}/${repository.name}`;
-/** Issues and pull requests are numbered together. */
+/** Issues and pull requests share one numbering. */
 export const nextNumber = ({ pulls, issues }: Repository) => pulls.size + issues.size + 1;
 export const headOf = (pull: Pull) => pull.heads.at(-1) ?? "";
 /** GitHub's timestamps have no milliseconds. */
 export const timestamp = (date: Date) => `${date.toISOString().slice(0, 19)}Z`;
-/** A stand-in for GitHub's opaque node ids: a prefix that says the kind, then the number. */
+/** A replacement for GitHub's opaque node ids: a prefix for the kind, then the number. */
 export const nodeId = (prefix: string, id: number) =>
   `${prefix}_${Buffer.from(String(id)).toString("base64url")}`;

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import formats from "ajv-formats";
 
-/** GitHub's own description of the endpoints in use (see scripts/cut-openapi.ts), as validators. */
+/** Validators of the endpoints in use, from GitHub's own description (see scripts/cut-openapi.ts). */
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 type JsonObject = { [key: string]: Json };
@@ -22,7 +22,7 @@ export interface Operation {
   id: string;
   docs: string;
   path: Record<string, string>;
-  /** Complaints about the query; values are made the described types in place. */
+  /** Returns complaints about the query; converts its values to the described types in place. */
   checkQuery(query: Record<string, unknown>): string[];
   checkBody(body: unknown): string[];
   checkResponse(status: number, body: unknown): string[];
@@ -39,8 +39,8 @@ const properties = (schema: Json | undefined): JsonObject =>
   isObject(schema) && isObject(schema.properties) ? schema.properties : {};
 
 /**
- * What the description forgets and GitHub does: a place that is gone is null, and so is a deleted fork. In a list, it has the
- * account of an installation be a person and an enterprise at once; elsewhere it is one of them.
+ * Corrects the description where GitHub differs: a place that is gone is null, and so is a deleted fork. In a list, the description
+ * requires the account of an installation to be a person and an enterprise at once; elsewhere it is one of them.
  */
 function correctDescription(): void {
   for (const name of ["pull-request-review-comment", "review-comment"]) {
@@ -56,12 +56,12 @@ function correctDescription(): void {
     installations.responses[200] = { type: "array", items: { $ref: "#/schemas/installation" } };
 }
 
-/** Where the description wants exactly one of two shapes, every answer is of both. */
+/** Relaxes `oneOf` to `anyOf`: where the description requires exactly one of two shapes, every answer matches both. */
 function eitherShape(schema: Json): Json {
   return isObject(schema) && schema.oneOf ? { anyOf: schema.oneOf } : schema;
 }
 
-/** Objects of a request take the described keys only, as GitHub's own request validation does. */
+/** Makes objects of a request accept only the described keys, as GitHub's own request validation does. */
 function closed(schema: Json): Json {
   if (Array.isArray(schema)) return schema.map(closed);
   if (!isObject(schema)) return schema;
@@ -95,7 +95,7 @@ for (const ajv of [strictTypes, coercing]) {
   ajv.addSchema({ $id: "github", schemas: described.schemas });
 }
 
-/** References of a schema that stands outside the described file point into it. */
+/** Points the references of a schema outside the described file into that file. */
 const anchored = (schema: Json): JsonObject =>
   JSON.parse(JSON.stringify(schema).replaceAll('"#/schemas/', '"github#/schemas/')) as JsonObject;
 
@@ -108,12 +108,12 @@ function validator(key: string, ajv: Ajv, schema: () => Json): ValidateFunction 
 
 const routes = described.operations.map((operation) => ({
   operation,
-  // A path in a repository holds slashes, every other parameter does not; a ref of `commits/{ref}` may.
+  // A repository path contains slashes, other parameters do not; a ref of `commits/{ref}` may.
   pattern: new RegExp(
     `^${operation.path.replace(/\{(\w+)\}/g, (_, name) => `(?<${name}>${/^(path|ref)$/.test(name) ? ".+?" : "[^/]+"})`)}$`,
   ),
 }));
-// `commits/{ref}/check-runs` is tried before `commits/{ref}`.
+// `commits/{ref}/check-runs` comes before `commits/{ref}`.
 routes.sort((a, b) => b.operation.path.split("/").length - a.operation.path.split("/").length);
 
 function operationOf(described: DescribedOperation, path: Record<string, string>): Operation {
@@ -135,7 +135,7 @@ function operationOf(described: DescribedOperation, path: Record<string, string>
       return check(body) ? [] : say(check.errors);
     },
     checkResponse(status, body) {
-      // Refusals that an endpoint does not list (401, 403) look as everywhere else; null is an answer without a body.
+      // Refusals that an endpoint does not list (401, 403) have the common shape; null is an answer without a body.
       const listed = described.responses[status];
       const basic = { $ref: "#/schemas/basic-error" };
       const schema = listed === undefined && status >= 400 ? basic : listed && eitherShape(listed);
@@ -147,7 +147,7 @@ function operationOf(described: DescribedOperation, path: Record<string, string>
   };
 }
 
-/** The described operation of a request; undefined when the bot is not known to use it. */
+/** The described operation of a request; undefined if the bot should not use it. */
 export function findOperation(method: string, path: string): Operation | undefined {
   for (const { operation, pattern } of routes) {
     if (operation.method !== method) continue;

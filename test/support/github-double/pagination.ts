@@ -4,7 +4,7 @@ export interface Page {
   link: string | undefined;
 }
 
-/** One page of a list and its `Link` header, as GitHub writes it: 30 a page, 100 at most. */
+/** One page of a list and its `Link` header, as on GitHub: 30 items by default, 100 at most. */
 export function paginate(list: readonly unknown[], url: URL): Page {
   const asked = (name: string, otherwise: number) => {
     const value = Number.parseInt(url.searchParams.get(name) ?? "", 10);

@@ -20,21 +20,21 @@ export type PullAction =
   | "labeled"
   | "unlabeled";
 
-/** What an event says beside what the pull request is like now. */
+/** Details of an event beyond the state of the pull request. */
 export interface EventDetails {
-  /** Of `edited`: what stood there before. */
+  /** For `edited`: the previous values. */
   changes?: {
     title?: { from: string };
     body?: { from: string };
     base?: { ref: { from: string }; sha: { from: string } };
   };
-  /** Of `unlabeled`: the label that is gone. */
+  /** For `unlabeled`: the removed label. */
   label?: string;
 }
 
 export type Payload = Record<string, unknown> & { action: string };
 
-/** What every payload ends with; the installation is the first one on the repository. */
+/** The common end of every payload; the installation is the first one on the repository. */
 function around(state: GitHubState, repository: Repository, sender: Account) {
   const { owner } = repository;
   const installation = [...state.installations.values()].find((one) => one.repositories.includes(repository));
@@ -62,7 +62,7 @@ function around(state: GitHubState, repository: Repository, sender: Account) {
   };
 }
 
-/** The payload of a `pull_request` event about the pull request as it is now. */
+/** The payload of a `pull_request` event about the current pull request. */
 export async function pullRequestPayload(
   state: GitHubState,
   action: PullAction,
@@ -112,7 +112,7 @@ export function mergeGroupPayload(state: GitHubState, pull: Pull, headSha: strin
   };
 }
 
-/** A pull request as an issue, which is how comments in the conversation see it. */
+/** A pull request as an issue, which is its form in events about comments in the conversation. */
 function issueJson(state: GitHubState, pull: Pull) {
   const url = issueUrl(state, pull);
   const page = pullPage(state, pull);
@@ -154,7 +154,6 @@ function issueJson(state: GitHubState, pull: Pull) {
   };
 }
 
-/** The payload of an `issue_comment` event about a comment in a pull request's conversation. */
 export function issueCommentPayload(
   state: GitHubState,
   comment: IssueComment,
@@ -170,7 +169,6 @@ export function issueCommentPayload(
   };
 }
 
-/** The payload of a `pull_request_review_comment` event. */
 export async function reviewCommentPayload(
   state: GitHubState,
   comment: ReviewComment,
@@ -186,7 +184,7 @@ export async function reviewCommentPayload(
   };
 }
 
-/** What payloads say of all checks of an App on a commit; the branch of a fork is not named. */
+/** All checks of an App on a commit, in payloads; omits the branch of a fork. */
 function suiteJson(state: GitHubState, repository: Repository, headSha: string, app: App) {
   const pulls = pullsAt(state, repository, headSha);
   const url = `${repositoryUrl(state, repository)}/check-suites/${app.id}`;
@@ -207,7 +205,7 @@ function suiteJson(state: GitHubState, repository: Repository, headSha: string, 
   };
 }
 
-/** The payload of a `check_run` event: with `rerequested`, somebody pressed "Re-run". The run itself stays as it was. */
+/** The payload of a `check_run` event; `rerequested` means that someone pressed "Re-run". The run itself does not change. */
 export function checkRunPayload(
   state: GitHubState,
   run: CheckRun,
@@ -219,7 +217,7 @@ export function checkRunPayload(
   return { action, check_run, ...around(state, run.repository, sender) };
 }
 
-/** The payload of a `check_suite` event: with `rerequested`, somebody pressed "Re-run all checks". */
+/** The payload of a `check_suite` event; `rerequested` means that someone pressed "Re-run all checks". */
 export function checkSuitePayload(
   state: GitHubState,
   of: { repository: Repository; headSha: string; app: App },

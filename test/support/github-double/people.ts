@@ -30,11 +30,11 @@ export interface NewPull {
   commits: { message?: string; files: Files }[];
   draft?: boolean;
   labels?: string[];
-  /** Login of the owner of a fork that the head branch lives in. */
+  /** Login of the owner of the fork that holds the head branch. */
   fork?: string;
 }
 
-/** What people do on GitHub, around the App: they own repositories, push, open pull requests, comment. */
+/** The actions of people on GitHub around the App: they own repositories, push, open pull requests, comment. */
 export class People {
   readonly #double: GitHubDouble;
 
@@ -46,7 +46,7 @@ export class People {
     return this.#double.state;
   }
 
-  /** A repository with one commit on main; without files, an empty one that git may fill through `git`. */
+  /** A repository with one commit on main; without files, an empty one to fill through `git`. */
   createRepository(name: string, files?: Files, options: { private?: boolean } = {}): Repository {
     const [owner = "", short = ""] = name.split("/");
     const git = createBareRepository(join(this.#double.folder.path, owner, `${short}.git`));
@@ -63,7 +63,7 @@ export class People {
     return this.#state.addRepository({ owner, name, git, private: isPrivate, parent: repository });
   }
 
-  /** The old name keeps leading to the repository: GitHub redirects the API and git. */
+  /** The old name continues to work: GitHub redirects the API and git. */
   rename(repository: Repository, name: string): void {
     this.#state.rename(repository, name);
     symlinkSync(repository.gitDir, join(this.#double.folder.path, `${fullName(repository)}.git`));
@@ -87,7 +87,7 @@ export class People {
     return addPull(this.#state, repository, head, { ...wanted, branch });
   }
 
-  /** A pull request for a branch that is there already, in the repository or in a fork. */
+  /** Opens a pull request for an existing branch, in the repository or in a fork. */
   openPullOfBranch(
     repository: Repository,
     branch: string,
@@ -97,7 +97,7 @@ export class People {
     return addPull(this.#state, repository, head, { ...wanted, branch });
   }
 
-  /** One more commit on the head branch, of the author or of somebody else. Returns the new head. */
+  /** Adds a commit to the head branch, by the author or another person. Returns the new head. */
   push(pull: Pull, files: Files, message = "More", by = pull.author.login): string {
     const source = sourceOf(pull);
     source.git.importCommits([{ branch: pull.headRef, message, files: Object.entries(files) }]);
@@ -119,20 +119,20 @@ export class People {
     return syncHead(this.#state, pull, { by: options.by ?? pull.author.login, kind: "force_push" });
   }
 
-  /** A commit on the default branch, as if another pull request had been merged. */
+  /** Adds a commit to the default branch, as if another pull request had been merged. */
   pushToBase({ git, defaultBranch }: Repository, files: Files, message = "Elsewhere"): string {
     git.importCommits([{ branch: defaultBranch, message, files: Object.entries(files) }]);
     return git.sha(defaultBranch);
   }
 
-  /** The pull request is to be merged into another branch; its head stays. */
+  /** Changes the base branch of the pull request; its head does not change. */
   retarget(pull: Pull, baseRef: string): void {
     this.#change(pull, { baseRef, baseSha: pull.repository.git.sha(`refs/heads/${baseRef}`) });
   }
 
   /**
-   * A branch gets another name. Open pull requests that are to be merged into it follow; those whose head it is are closed, and can be
-   * opened again if there is a branch of the old name once more.
+   * Renames a branch. Open pull requests with this base branch follow; those with this head branch are closed, and can be reopened if a
+   * branch of the old name exists again.
    * https://docs.github.com/en/repositories/configuring-branches-and-merges-in-your-repository/managing-branches-in-your-repository/renaming-a-branch
    */
   renameBranch(repository: Repository, from: string, to: string): { retargeted: Pull[]; closed: Pull[] } {
@@ -148,7 +148,7 @@ export class People {
     return { retargeted, closed };
   }
 
-  /** Adds the pull request to the merge queue. Returns the commit that GitHub makes for it, whose checks the queue awaits. */
+  /** Adds the pull request to the merge queue. Returns the commit that GitHub makes for it; the queue waits for its checks. */
   queueForMerge(pull: Pull): string {
     const { git } = pull.repository;
     const base = git.sha(`refs/heads/${pull.baseRef}`);
@@ -158,7 +158,7 @@ export class People {
     return git.sha(`refs/heads/${branch}`);
   }
 
-  /** The fork is deleted; its commits stay in the base repository, as on GitHub. */
+  /** Deletes the fork; its commits stay in the base repository, as on GitHub. */
   deleteFork(pull: Pull): void {
     if (!pull.headRepository || pull.headRepository === pull.repository) return;
     this.#state.repositories.delete(fullName(pull.headRepository).toLowerCase());
@@ -180,7 +180,7 @@ export class People {
     return comment;
   }
 
-  /** A line comment by a person, in a review of its own. */
+  /** Adds a line comment by a person, in a separate review. */
   async reviewComment(
     pull: Pull,
     login: string,
@@ -204,12 +204,12 @@ export class People {
     (comment.inReplyTo ?? comment).resolvedBy = null;
   }
 
-  /** Webhooks and the API tell the new text alone; who may edit what is not asked. */
+  /** Webhooks and the API show only the new text; permissions are not checked. */
   edit(comment: IssueComment | ReviewComment, body: string): void {
     Object.assign(comment, { body, updatedAt: this.#state.now() });
   }
 
-  /** Of a thread, the next comment opens it now; a review goes with its last comment, unless it has a text. */
+  /** The next comment of the thread becomes its first; a review without text disappears with its last comment. */
   delete(comment: IssueComment | ReviewComment): void {
     const { pull } = comment;
     pull.comments = pull.comments.filter((one) => one !== comment);

@@ -2,7 +2,7 @@ import type { createColors } from "picocolors";
 
 export type Colors = ReturnType<typeof createColors>;
 
-/** Markdown as GitHub shows it, in a terminal: hidden comments gone, details folded, prose wrapped, code kept. */
+/** Markdown as GitHub shows it, in a terminal: hidden comments removed, details folded, prose wrapped, code kept. */
 export interface MarkdownOptions {
   colors: Colors;
   width: number;
@@ -10,12 +10,12 @@ export interface MarkdownOptions {
   replaced?: string[];
 }
 
-/** Tabs as four columns, and nothing that would move the cursor or change colours. */
+/** Expands tabs to four columns, and replaces characters that would move the cursor or change colours. */
 export const printable = (text: string) =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: those are meant
   text.replaceAll("\t", "    ").replace(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/g, "\ufffd");
 
-/** One block of lines that is wrapped or kept. */
+/** A block of lines that is wrapped or kept. */
 type Block = { kind: "prose"; text: string } | { kind: "code"; language: string; lines: string[] };
 
 const entities: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: " " };
@@ -28,7 +28,7 @@ function decodeEntities(text: string): string {
   });
 }
 
-/** GitHub hides an HTML comment, one without an end included. Fences come first: what is in them is shown. */
+/** GitHub hides HTML comments, even unclosed ones. Fences come first: their content is shown. */
 function splitBlocks(markdown: string): Block[] {
   const blocks: Block[] = [];
   let prose: string[] = [];
@@ -54,7 +54,7 @@ function splitBlocks(markdown: string): Block[] {
   return blocks;
 }
 
-/** Innermost first, until none is left: a folded part shows its summary only. */
+/** Folds the innermost details first, until none is left: a folded part shows only its summary. */
 function foldDetails(markdown: string): string {
   const innermost = /<details[^>]*>((?:(?!<details)[\s\S])*?)<\/details>/i;
   let text = markdown;
@@ -67,7 +67,7 @@ function foldDetails(markdown: string): string {
   return text;
 }
 
-/** Code is put aside first: links and bold text may hold it, and nothing in it means anything. */
+/** Code is removed first: links and bold text may contain it, and its content has no Markdown meaning. */
 function inline(text: string, colors: Colors): string {
   const codes: string[] = [];
   const marked = text.replace(/`+[^`]*`+/g, (code) => {
@@ -91,7 +91,7 @@ function inline(text: string, colors: Colors): string {
 const escapes = /\u001b\[[\d;]*m/g;
 export const visibleLength = (text: string) => [...text.replace(escapes, "")].length;
 
-/** Breaks at spaces, runs of which are one; lines after the first are indented like the text of a list item. */
+/** Breaks at spaces and collapses runs of them; lines after the first are indented like the text of a list item. */
 export function wrap(text: string, width: number, indent = ""): string[] {
   const lines: string[] = [];
   const start = /^ */.exec(text)?.[0] ?? "";
@@ -131,7 +131,7 @@ function codeLines(block: Extract<Block, { kind: "code" }>, { colors, replaced }
   ];
 }
 
-/** Neither begins nor ends with an empty line, and never has two in a row. */
+/** Removes empty lines at both ends and repeated empty lines. */
 function tidy(lines: string[]): string[] {
   const kept = lines.filter((line, index) => line.trim() !== "" || (lines[index - 1] ?? "").trim() !== "");
   while (kept[0]?.trim() === "") kept.shift();
@@ -140,7 +140,7 @@ function tidy(lines: string[]): string[] {
 }
 
 export function printMarkdown(markdown: string, options: MarkdownOptions): string[] {
-  // Fenced code may talk about comments and tags; it is put aside while they are taken out.
+  // Fenced code may contain comments and tags, so it is removed before they are processed.
   const fences: Block[] = [];
   const marked = splitBlocks(printable(markdown.replaceAll("\r\n", "\n"))).map((block) => {
     if (block.kind === "prose") return block.text;

@@ -6,7 +6,7 @@ import { fullName, headOf } from "./model.ts";
 import { type Colors, printable, printMarkdown, visibleLength } from "./print-markdown.ts";
 
 export interface PrintOptions {
-  /** Default false: colours only when they are asked for. */
+  /** Default false. */
   color?: boolean;
   /** Columns. Default 100. */
   width?: number;
@@ -33,7 +33,7 @@ const verbs: Record<Review["state"], string> = {
   DISMISSED: "reviewed (dismissed)",
 };
 
-/** Draws lines in a box, with a title in its upper edge. */
+/** Draws lines in a box with a title in its upper edge. */
 function box(title: string, lines: string[], { colors, width }: Page): string[] {
   const edge = (text: string) => colors.dim(text);
   const rest = Math.max(1, width - visibleLength(title) - 4);
@@ -53,7 +53,7 @@ function reactionsLine(reactions: Reaction[]): string[] {
   return shown.length > 0 ? ["", shown.join("  ")] : [];
 }
 
-/** The commented lines and up to three before them, as GitHub shows them above a thread. */
+/** The commented lines and up to three lines before them, as GitHub shows them above a thread. */
 function codeFrame(comment: ReviewComment, { colors, width }: Page): string[] {
   const { anchor } = comment;
   if (!anchor) return [];
@@ -77,7 +77,7 @@ function codeFrame(comment: ReviewComment, { colors, width }: Page): string[] {
   });
 }
 
-/** The text a suggestion would replace. */
+/** The text that a suggestion would replace. */
 async function replacedLines(comment: ReviewComment): Promise<string[]> {
   const { anchor, path, pull, commitId } = comment;
   const file = (await pullDiff(pull, commitId)).find((one) => one.path === path);
@@ -162,7 +162,7 @@ async function header(pull: Pull, { colors }: Page): Promise<string[]> {
   ];
 }
 
-/** The pull request as a person sees it: what was said in order, comments beneath their code, checks at the end. */
+/** The pull request as a person sees it: comments in order, below their code, with checks at the end. */
 export async function printPullRequest(pull: Pull, options: PrintOptions = {}): Promise<string> {
   const page: Page = { colors: createColors(options.color ?? false), width: options.width ?? 100 };
   const items = [...pull.comments, ...pull.reviews].sort((a, b) => a.id - b.id);

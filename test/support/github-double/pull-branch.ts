@@ -13,7 +13,7 @@ export interface OpenedPull {
   base?: string;
 }
 
-/** A pull request for a branch that is there. */
+/** Adds a pull request for an existing branch. */
 export function addPull(
   state: GitHubState,
   repository: Repository,
@@ -56,7 +56,7 @@ export interface Pushed {
   kind: Activity["kind"];
 }
 
-/** Takes the head branch over into `refs/pull/N/head` of the base repository. Returns the new head. */
+/** Copies the head branch to `refs/pull/N/head` of the base repository. Returns the new head. */
 export function syncHead(state: GitHubState, pull: Pull, { by, kind }: Pushed): string {
   const source = sourceOf(pull);
   const sha = source.git.sha(`refs/heads/${pull.headRef}`);

@@ -1,19 +1,19 @@
 import { jsonReply, type Reply } from "./exchange.ts";
 
 /**
- * GitHub's limits on one installation, as "Rate limits for the REST API", "Best practices for using the REST API" and "Rate
- * limits and query limits for the GraphQL API" describe them, taken at their strictest: every POST and PUT of the REST API
- * makes content, and a second write within a second of the first, or while that one is under way, is a breach. Whoever comes
- * back before the time that they were told breaks the limits once more.
+ * GitHub's limits on one installation, as described in "Rate limits for the REST API", "Best practices for using the REST API" and "Rate
+ * limits and query limits for the GraphQL API", in their strictest reading: every POST and PUT of the REST API creates content, and a
+ * second write within a second of the first, or while the first is in progress, is a breach. A client that returns before the stated time
+ * breaks the limits again.
  */
 export interface RateLimitOptions {
   /** Milliseconds since 1970. */
   now: () => number;
-  /** Of REST, and again of GraphQL. Default 5,000. */
+  /** For REST and, separately, for GraphQL. Default 5,000. */
   requestsAnHour?: number;
-  /** Default 1 s. */
+  /** Minimum gap between writes; 0 also allows them to overlap. Default 1 s. */
   gapMs?: number;
-  /** Whether a secondary limit says when to come back. Default true. */
+  /** Whether a secondary limit states when to retry. Default true. */
   saysWhen?: boolean;
 }
 
@@ -39,12 +39,12 @@ export interface LimitedRequest {
   installation: number;
   method: string;
   path: string;
-  /** A GraphQL mutation; a query is none. */
+  /** True for a GraphQL mutation, false for a query. */
   mutates?: boolean;
 }
 
 interface Window {
-  /** When it began. */
+  /** Start of the window. */
   from: number;
   used: number;
 }
@@ -62,7 +62,7 @@ interface Traffic {
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
-/** What happened in the last while. */
+/** The requests of the last time span. */
 class Moments {
   readonly #spanMs: number;
   readonly #most: number;
@@ -73,7 +73,7 @@ class Moments {
     this.#most = most;
   }
 
-  /** Counts; false when it is one too many, which does not count then. */
+  /** Counts a request; false if it exceeds the limit, in which case it does not count. */
   takes(at: number, weight = 1): boolean {
     this.#moments = this.#moments.filter((moment) => moment.at > at - this.#spanMs);
     const sum = this.#moments.reduce((total, moment) => total + moment.weight, weight);
@@ -82,16 +82,16 @@ class Moments {
     return true;
   }
 
-  /** When the oldest of them is forgotten. */
+  /** When the oldest entry expires. */
   get freeAt(): number {
     return (this.#moments[0]?.at ?? 0) + this.#spanMs;
   }
 }
 
 export class RateLimits {
-  /** Every request that was refused for a limit. */
+  /** Every request that a limit refused. */
   readonly breaches: Breach[] = [];
-  /** Requests that were let in, and those that made content among them. */
+  /** Accepted requests, and those among them that create content. */
   readonly counted = { requests: 0, writes: 0, creations: 0 };
   readonly #options: Required<RateLimitOptions>;
   readonly #traffic = new Map<number, Traffic>();
@@ -100,7 +100,7 @@ export class RateLimits {
     this.#options = { requestsAnHour: 5_000, gapMs: 1_000, saysWhen: true, ...options };
   }
 
-  /** Lets a request in, which then has to `leave`; or resolves to GitHub's refusal. */
+  /** Accepts a request, which must `leave` later, or returns GitHub's refusal. */
   enter(request: LimitedRequest): Reply | undefined {
     const traffic = this.#of(request.installation);
     const now = this.#options.now();
@@ -122,11 +122,11 @@ export class RateLimits {
   leave(request: LimitedRequest, status: number): void {
     const traffic = this.#of(request.installation);
     if (isWrite(request)) traffic.writing--;
-    // That nothing has changed costs nothing.
+    // An unchanged answer (304) costs nothing.
     if (status === 304) this.#window(request, traffic).used--;
   }
 
-  /** Uses up what the installation has left of the hour, and says when it is renewed, in milliseconds since 1970. */
+  /** Uses up the installation's remaining requests of the hour and returns when they are renewed, in milliseconds since 1970. */
   exhaust(installation: number, resource: "core" | "graphql" = "core"): number {
     const window = this.#current(this.#of(installation), resource);
     window.used = this.#options.requestsAnHour;
@@ -151,7 +151,7 @@ export class RateLimits {
     const isRest = resourceOf(request) === "core";
     if (isRest && !traffic.points.takes(now, isWrite(request) ? 5 : 1)) return "900 points a minute";
     if (!isWrite(request)) return undefined;
-    if (traffic.writing > 0) return "one at a time";
+    if (traffic.writing > 0 && this.#options.gapMs > 0) return "one at a time";
     if (now - traffic.lastWrite < this.#options.gapMs) return "gap";
     if (!isCreation(request)) return undefined;
     if (!traffic.creationsAMinute.takes(now)) return "80 creations a minute";
@@ -179,7 +179,7 @@ export class RateLimits {
   #refusePrimary(request: LimitedRequest): Reply {
     this.#note(request, "primary");
     const message = `API rate limit exceeded for installation ID ${request.installation}.`;
-    // GraphQL tells of it in an answer that is fine by its status.
+    // GraphQL reports the limit in an answer with status 200.
     if (resourceOf(request) === "graphql")
       return jsonReply(200, { errors: [{ type: "RATE_LIMITED", message }] });
     return jsonReply(403, { message, documentation_url: docs });

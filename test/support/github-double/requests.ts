@@ -1,6 +1,6 @@
 import type { AskedLine } from "./anchor.ts";
 
-/** Bodies of requests, as GitHub's description gives them; they were checked against it before an endpoint sees them. */
+/** Request bodies in GitHub's description; they are checked against it before an endpoint sees them. */
 
 export interface NewReview {
   commit_id?: string;

@@ -39,9 +39,9 @@ const endpoints: Endpoints = {
   ...reviews,
 };
 
-/** A request GitHub would not have taken, or that nobody described. Tests assert that there is none. */
+/** A request that GitHub would refuse, or that the description does not contain. Tests assert that there is none. */
 export interface Violation {
-  /** What was broken: GitHub's description, GitHub's rules (422, 400), or the borders of the double. */
+  /** The broken rules: GitHub's description, GitHub's own rules (422, 400), or the limits of the double. */
   kind: "description" | "refused" | "not-simulated";
   request: string;
   operation: string | undefined;
@@ -54,7 +54,7 @@ export interface RestReply {
   violations: Violation[];
 }
 
-/** Answers one REST request. Throws when the double itself is wrong: its answer is not what GitHub describes. */
+/** Answers one REST request. Throws if the double itself is wrong: its answer violates GitHub's description. */
 export async function answerRest(state: GitHubState, exchange: Exchange): Promise<RestReply> {
   const operation = findOperation(exchange.method, byName(state, exchange.path));
   const violations: Violation[] = [];
@@ -73,7 +73,7 @@ export async function answerRest(state: GitHubState, exchange: Exchange): Promis
     if (error instanceof NotSimulated) note("not-simulated", [error.message]);
     else if (isMistake(error)) {
       const said = (error.errors ?? []).map((one) => (typeof one === "string" ? one : JSON.stringify(one)));
-      // What broke the description was noted where it was found.
+      // Violations of the description are recorded where they are found.
       if (violations.length === 0) note("refused", [error.message, ...said]);
     }
     if (operation && error instanceof GitHubRefusal) checkAnswer(operation, reply);
@@ -84,7 +84,7 @@ export async function answerRest(state: GitHubState, exchange: Exchange): Promis
 const isMistake = (error: unknown): error is GitHubRefusal =>
   error instanceof GitHubRefusal && [400, 422].includes(error.status) && !error.isNoMistake;
 
-/** `/repositories/ID/...`, where redirects lead, as the path by name. */
+/** Converts `/repositories/ID/...`, the target of redirects, to the path by name. */
 function byName(state: GitHubState, path: string): string {
   return path.replace(/^\/repositories\/(\d+)(?=\/|$)/, (whole, id) => {
     const repository = [...state.repositories.values()].find((one) => one.id === Number(id));
@@ -92,7 +92,7 @@ function byName(state: GitHubState, path: string): string {
   });
 }
 
-/** GitHub sends the client of a renamed repository to the address that never changes. */
+/** GitHub redirects clients of a renamed repository to the permanent address. */
 function movedReply(state: GitHubState, { method, path, url }: Exchange, repository: Repository): Reply {
   const rest = path
     .split("/")
@@ -137,7 +137,7 @@ async function answerKnown(
   return replyOf(await handle(), exchange, operation);
 }
 
-/** A diff, a patch or rendered text would be another answer than the one that is given here. */
+/** Refuses media types such as diff, patch or rendered text, which the double does not produce. */
 function checkMediaType(operation: Operation, accept: string): void {
   const kind = /application\/vnd\.github\.(?:[\w-]+\.)?(diff|patch|html|text|full|sha|object|raw)\b/.exec(
     accept,
@@ -146,7 +146,7 @@ function checkMediaType(operation: Operation, accept: string): void {
   if (!known) throw new NotSimulated(`the media type ${kind} of ${operation.id}`);
 }
 
-/** Who asks is settled before what is asked: a token without the permission learns nothing about its body. */
+/** Checks the caller before the request: a token without the permission learns nothing about its body. */
 function authorized(endpoint: Endpoint, call: Call, caller: ReturnType<typeof callerOf>) {
   if (endpoint.for === "anyone") return () => endpoint.handle(call);
   if (endpoint.for === "app") {

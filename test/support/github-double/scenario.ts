@@ -7,9 +7,9 @@ import type { App, Installation, Permissions, Pull, Repository } from "./model.t
 import { type Files, type NewPull, People } from "./people.ts";
 
 export interface ScenarioOptions extends GitHubDoubleOptions {
-  /** Of the repository at its base branch. */
+  /** Files of the base branch. */
   base: Files;
-  /** One commit's files, or several commits', oldest first. */
+  /** The files of one commit, or of several commits, oldest first. */
   head: Files | NewPull["commits"];
   /** "owner/name". Default "octo-org/shop". */
   repository?: string;
@@ -22,7 +22,7 @@ export interface ScenarioOptions extends GitHubDoubleOptions {
   draft?: boolean;
   labels?: string[];
   fork?: string;
-  /** Default: what `app.yml` asks for. */
+  /** Default: the permissions in `app.yml`. */
   permissions?: Permissions;
 }
 
@@ -31,11 +31,11 @@ interface Manifest {
   default_events: string[];
 }
 
-/** What our App asks for, so that every end-to-end test proves that it is enough. */
+/** The permissions that our App requests, so that every end-to-end test proves that they suffice. */
 const read = (file: string) => parse(readFileSync(join(import.meta.dirname, "../../..", file), "utf8"));
 const manifest: Manifest = read("app.yml");
 
-/** What the opt-in variant asks for. */
+/** The permissions of the opt-in variant. */
 export const writePermissions: Permissions = {
   ...manifest.default_permissions,
   ...(read("app.contents-write.yml") as Pick<Manifest, "default_permissions">).default_permissions,
@@ -50,14 +50,14 @@ export interface Scenario extends AsyncDisposable {
   installation: Installation;
   privateKey: string;
   webhookSecret: string;
-  /** What the bot's environment needs to find this GitHub. */
+  /** Environment variables with which the bot finds this GitHub. */
   env: Record<"APP_ID" | "PRIVATE_KEY" | "WEBHOOK_SECRET" | "GHE_HOST" | "GHE_PROTOCOL", string>;
 }
 
-// Making a key takes longer than everything else here, and no test needs one of its own.
+// Key generation takes longer than everything else here, and no test needs its own key.
 let keys: { publicKey: string; privateKey: string } | undefined;
 
-/** An App's key pair in PEM; the private one as PKCS#1, the form GitHub hands out. */
+/** An App's key pair in PEM; the private key is PKCS#1, GitHub's format. */
 export function appKeys(): { publicKey: string; privateKey: string } {
   keys ??= generateKeyPairSync("rsa", {
     modulusLength: 2048,

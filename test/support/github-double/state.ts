@@ -33,7 +33,7 @@ export interface RepositorySettings {
   parent?: Repository;
 }
 
-/** What a manifest's code is exchanged for, once. */
+/** The one-time result for a manifest's code. */
 export interface ManifestConversion {
   app: App;
   pem: string;
@@ -42,21 +42,21 @@ export interface ManifestConversion {
   clientSecret: string;
 }
 
-/** One GitHub: who exists, what belongs to whom, what was written. Nothing here checks permissions: endpoints do. */
+/** The state of one GitHub: accounts, ownership and content. It checks no permissions: endpoints do. */
 export class GitHubState {
   readonly accounts = new Map<string, Account>();
   readonly apps = new Map<number, App>();
   readonly installations = new Map<number, Installation>();
   readonly tokens = new Map<string, Token>();
   readonly repositories = new Map<string, Repository>();
-  /** Repositories by the names they had before, in lower case. */
+  /** Repositories by former names, in lower case. */
   readonly formerNames = new Map<string, Repository>();
   readonly deliveries: Delivery[] = [];
   readonly manifestCodes = new Map<string, ManifestConversion>();
-  /** Set once the server listens: where the API, pages and git are reached. */
+  /** Set when the server listens: the origin of the API, pages and git. */
   origin = "http://127.0.0.1";
   readonly now: () => Date;
-  /** Above 2^31, as GitHub's are: an id kept in 32 bits would show. */
+  /** Above 2^31, as on GitHub, to expose ids kept in 32 bits. */
   #lastId = 3_000_000_000;
 
   constructor(now: () => Date) {
@@ -71,7 +71,7 @@ export class GitHubState {
     return ++this.#lastId;
   }
 
-  /** The account of that login; made when there is none yet. */
+  /** The account of this login; created if it does not exist. */
   account(login: string, type: Account["type"] = "User"): Account {
     const known = this.accounts.get(login.toLowerCase());
     if (known) return known;
@@ -135,7 +135,7 @@ export class GitHubState {
     return token;
   }
 
-  /** Ends every token that was issued, as an hour would. */
+  /** Expires all tokens, as an hour would. */
   expireTokens(): void {
     for (const token of this.tokens.values()) token.expiresAt = new Date(0);
   }

@@ -28,7 +28,7 @@ function installationOf(state: GitHubState, app: App, id: number): Installation 
   return installation;
 }
 
-/** The repositories a token is asked for; one that the installation does not have refuses the whole token. */
+/** The requested repositories of a token; one outside the installation refuses the whole token. */
 function scopeOf(installation: Installation, asked: TokenRequest): Repository[] {
   if (!asked.repositories && !asked.repository_ids) return installation.repositories;
   const wanted = [...(asked.repositories ?? []), ...(asked.repository_ids ?? [])];
@@ -41,7 +41,10 @@ function scopeOf(installation: Installation, asked: TokenRequest): Repository[] 
   });
 }
 
-/** Where none is named, a token has all that there are. Nobody says so of an empty list: the worse is taken for true. */
+/**
+ * If the request names no permission, the token gets all of them. GitHub does not document an empty list; the double assumes the worse
+ * case.
+ */
 const namesAny = (permissions: Permissions | undefined): permissions is Permissions =>
   Object.keys(permissions ?? {}).length > 0;
 
@@ -70,7 +73,7 @@ const deliveryJson = (delivery: Delivery) => ({
   throttled_at: null,
 });
 
-/** Newest first; which page comes next only the link tells. */
+/** Newest first; only the link header shows the next page. */
 function listDeliveries({ state, query }: Call): Answer {
   const before =
     query.cursor === undefined ? Number.POSITIVE_INFINITY : Number(String(query.cursor).slice(3));

@@ -5,9 +5,9 @@ import { annotationJson, checkRunJson } from "../json/check-run.ts";
 import type { CheckAnnotation, CheckRun } from "../model.ts";
 import type { CheckRunUpdate, NewAnnotation, NewCheckRun } from "../requests.ts";
 
-/** Takes over what a request says; what it does not mention stays. A conclusion completes the run by itself. */
+/** Applies the fields of a request; others do not change. A conclusion completes the run. */
 function apply(call: RepositoryCall, run: CheckRun, asked: CheckRunUpdate): void {
-  // All of the request is looked at before any of it is taken over.
+  // Validates the whole request before it applies any part.
   const added = (asked.output?.annotations ?? []).map(annotation);
   if (asked.status === "completed" && !asked.conclusion) {
     throw validationFailed({ resource: "CheckRun", code: "missing_field", field: "conclusion" });
@@ -26,13 +26,13 @@ function apply(call: RepositoryCall, run: CheckRun, asked: CheckRunUpdate): void
   if (!asked.output) return;
   const { title, summary, text } = asked.output;
   run.output = { title: title ?? run.output.title, summary, text: text ?? null };
-  // An update adds to what is there, and nothing ever takes one away.
+  // An update adds annotations; GitHub never removes them.
   run.annotations.push(...added);
 }
 
 const mostAnnotationBytes = 64 * 1024;
 
-/** The limits that GitHub's description tells in words: 64 KB, 255 characters, columns on a single line alone. */
+/** The limits that GitHub's description states only in prose: 64 KB, 255 characters, columns only on a single line. */
 function annotation(asked: NewAnnotation): CheckAnnotation {
   const { path, message, title = null, raw_details: rawDetails = null } = asked;
   const { start_line: startLine, end_line: endLine, start_column, end_column } = asked;
@@ -97,7 +97,7 @@ function update(call: RepositoryCall): Answer {
   return ok(checkRunJson(call.state, run));
 }
 
-/** `filter=latest`, the default, shows the newest run of a name and App. */
+/** `filter=latest`, the default, shows the newest run of each name and App. */
 async function list(call: RepositoryCall): Promise<Answer> {
   const { query, repository, path } = call;
   const sha = await findCommit(repository.gitDir, path.ref ?? "");

@@ -20,7 +20,7 @@ function statusJson({ state, repository }: RepositoryCall, status: CommitStatus)
   };
 }
 
-/** Failed beats pending beats success; nothing at all is pending. */
+/** Failure outranks pending, and pending outranks success; no status is pending. */
 function combined(statuses: readonly CommitStatus[]): string {
   const has = (...states: string[]) => statuses.some(({ state }) => states.includes(state));
   if (has("error", "failure")) return "failure";

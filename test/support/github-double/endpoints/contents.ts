@@ -5,7 +5,7 @@ import { GitHubRefusal, notFound } from "../errors.ts";
 import { repositoryPage, repositoryUrl } from "../json/repository.ts";
 import { syncHead } from "../pull-branch.ts";
 
-/** An entry of a tree; `size` is 0 for what is no blob. */
+/** A tree entry; `size` is 0 unless it is a blob. */
 interface Entry {
   mode: string;
   oid: string;
@@ -13,7 +13,7 @@ interface Entry {
   path: string;
 }
 
-/** Beyond this GitHub shows a file without its content. */
+/** GitHub shows larger files without their content. */
 const largestContent = 1024 * 1024;
 
 const kinds: Record<string, "dir" | "submodule" | "symlink"> = {
@@ -37,7 +37,7 @@ async function list(gitDir: string, commit: string, path: string): Promise<Entry
 const findEntry = async (gitDir: string, commit: string, path: string) =>
   (await list(gitDir, commit, path)).find((entry) => entry.path === path);
 
-/** What every kind of entry has in common. */
+/** Fields common to all entries. */
 function entryJson({ state, repository }: RepositoryCall, ref: string, entry: Entry) {
   const type = kinds[entry.mode] ?? "file";
   const [url, page] = [repositoryUrl(state, repository), repositoryPage(state, repository)];
@@ -72,7 +72,7 @@ async function fileAnswer(call: RepositoryCall, ref: string, entry: Entry): Prom
   return ok({ ...entryJson(call, ref, entry), ...shown });
 }
 
-/** A link to a file of the repository is answered with that file, any other with what it points to. */
+/** A link to a file of the repository is answered with that file; any other link with its target. */
 async function symlinkAnswer(
   call: RepositoryCall,
   ref: string,
@@ -95,7 +95,7 @@ interface NewContent {
   sha?: string;
 }
 
-/** Who changes a file names the blob that it replaces; the commit goes on top of the branch. */
+/** A change of a file must name the blob that it replaces; the commit goes on top of the branch. */
 export async function writeContents(call: RepositoryCall): Promise<Answer> {
   const { repository, state, token } = call;
   const { git, gitDir } = repository;
@@ -122,7 +122,7 @@ export async function writeContents(call: RepositoryCall): Promise<Answer> {
   return { status: standing ? 200 : 201, body };
 }
 
-/** A file, the entries of a folder, where a link leads, or a submodule. */
+/** A file, the entries of a folder, the target of a link, or a submodule. */
 export async function contents(call: RepositoryCall): Promise<Answer> {
   const { repository, query, state } = call;
   const { gitDir } = repository;

@@ -13,7 +13,7 @@ import { issueCommentOf, pullOf, reviewCommentOf, writtenNow } from "../find.ts"
 import { issueCommentJson, reactionJson } from "../json/comment.ts";
 import type { IssueComment, Reaction, ReactionContent, Written } from "../model.ts";
 
-/** The conversation of a pull request opens to either permission. */
+/** Either permission gives access to the conversation of a pull request. */
 const read: Needs = [
   ["issues", "read"],
   ["pull_requests", "read"],
@@ -31,7 +31,7 @@ function bodyOf(call: RepositoryCall): string {
   return body;
 }
 
-/** GitHub lets Apps with write access edit what others wrote; ours must never, so the double refuses it. */
+/** GitHub lets Apps with write access edit texts of others; ours must never do so, and the double refuses it. */
 function ownComment(call: RepositoryCall): IssueComment {
   const comment = issueCommentOf(call);
   if (comment.author === call.token.installation.app.bot) return comment;
@@ -65,7 +65,7 @@ function remove(call: RepositoryCall): Answer {
   return { status: 204 };
 }
 
-/** A second reaction of the same kind is the first one again. */
+/** A repeated reaction returns the first one. */
 function react(call: RepositoryCall, written: Written): Answer {
   const { content } = call.body as { content: ReactionContent };
   const user = call.token.installation.app.bot;

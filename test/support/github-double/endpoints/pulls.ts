@@ -18,7 +18,7 @@ import { NotSimulated } from "../not-simulated.ts";
 import { addPull } from "../pull-branch.ts";
 import { fileJson } from "./repositories.ts";
 
-/** GitHub lists no more files than this, whatever page is asked for. */
+/** GitHub never lists more files than this, on any page. */
 const mostFiles = 3000;
 
 function list({ state, repository, query }: RepositoryCall): Answer {
@@ -29,7 +29,7 @@ function list({ state, repository, query }: RepositoryCall): Answer {
     (query.head === undefined ||
       `${(pull.headRepository ?? repository).owner.login}:${pull.headRef}` === query.head);
   const pulls = [...repository.pulls.values()].filter(matches);
-  // The newest come first, unless they are asked for in another order than that of their numbers.
+  // The newest come first unless another sort order is requested.
   if (query.sort === "updated") pulls.sort((a, b) => a.updatedAt.getTime() - b.updatedAt.getTime());
   if (query.direction === "desc" || (query.direction === undefined && query.sort === undefined))
     pulls.reverse();
@@ -52,7 +52,7 @@ interface WantedPull {
 
 const resource = "PullRequest";
 
-/** Of a branch of the repository itself, as its App. */
+/** Opens a pull request as the App, for a branch of the same repository. */
 async function create(call: RepositoryCall): Promise<Answer> {
   const { state, repository, token } = call;
   const { title, body, head, base, draft } = call.body as WantedPull;

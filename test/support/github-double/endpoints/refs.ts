@@ -21,7 +21,7 @@ async function get(call: RepositoryCall): Promise<Answer> {
   return ok(refJson(call, ref, sha));
 }
 
-/** Branches alone: nothing else is made by anybody here. */
+/** Only branches: the bot creates nothing else. */
 async function create(call: RepositoryCall): Promise<Answer> {
   const { ref, sha } = call.body as { ref: string; sha: string };
   const { git, gitDir } = call.repository;

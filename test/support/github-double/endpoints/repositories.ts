@@ -8,7 +8,7 @@ import type { Activity, Role } from "../model.ts";
 import { nodeId, timestamp } from "../model.ts";
 import { contents, writeContents } from "./contents.ts";
 
-/** The old four-step permission that goes with a role. */
+/** The old four-level permission of each role. */
 const permissionOfRole: Record<Role, string> = {
   admin: "admin",
   maintain: "write",
@@ -36,7 +36,6 @@ function permission({ state, path, repository }: RepositoryCall): Answer {
   });
 }
 
-/** An entry of a list of changed files. */
 export function fileJson(call: RepositoryCall, commit: string, file: DiffedFile) {
   const rows = file.hunks.flatMap((hunk) => hunk.rows);
   const additions = rows.filter((row) => row.LEFT === null).length;
@@ -60,7 +59,7 @@ export function fileJson(call: RepositoryCall, commit: string, file: DiffedFile)
 
 const emptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 
-/** What git says about a commit. */
+/** Reads a commit from git. */
 async function readCommit(gitDir: string, sha: string) {
   const format = "%T%x00%P%x00%an%x00%ae%x00%aI%x00%cn%x00%ce%x00%cI%x00%B";
   const shown = (await git(gitDir, "show", "--no-patch", `--format=${format}`, sha)).split("\0");
@@ -113,7 +112,7 @@ async function commit(call: RepositoryCall): Promise<Answer> {
   });
 }
 
-/** Newest first, by pages of 100 that a cursor leads through: here there is never more than the first. */
+/** Newest first, in cursor pages of 100; here there is never more than one page. */
 function activity({ state, query, repository }: RepositoryCall): Answer {
   const { ref } = query;
   const isWanted = (one: Activity) => ref === undefined || one.ref === `refs/heads/${shortRef(ref)}`;

@@ -13,7 +13,7 @@ const resource = "PullRequestReviewComment";
 const refusal = (field: string, message: string) =>
   validationFailed({ resource, code: "custom", field, message: `${field} ${message}` });
 
-/** What GitHub says about a line comment that has no place. */
+/** GitHub's refusals of a line comment without a valid place. */
 const refusals: Record<AnchorProblem, () => GitHubRefusal> = {
   path: () => refusal("pull_request_review_thread.path", "could not be resolved"),
   too_large: () =>
@@ -53,7 +53,7 @@ async function anchorOf(pull: Pull, asked: NewReviewComment, commitId: string): 
   return result.anchor;
 }
 
-/** Each comment that is made alone brings a review of its own, without a text. */
+/** A comment outside a review gets a separate review without text. */
 function reviewOfOne(call: RepositoryCall, pull: Pull, commitId: string): Review {
   if (pull.locked) throw refusal("base", "lock prevents review");
   if (pull.reviews.some((one) => one.state === "PENDING" && one.author === call.token.installation.app.bot)) {
@@ -120,7 +120,7 @@ function list(call: RepositoryCall): Answer {
   return listedComments(call, comments);
 }
 
-/** GitHub lets Apps with write access touch what others wrote; ours must never, so the double refuses it. */
+/** GitHub lets Apps with write access change comments of others; ours must never do so, and the double refuses it. */
 function ownComment(call: RepositoryCall): ReviewComment {
   const comment = reviewCommentOf(call);
   if (comment.author === call.token.installation.app.bot) return comment;
@@ -135,7 +135,7 @@ async function update(call: RepositoryCall): Promise<Answer> {
   return ok(await shown(call, comment));
 }
 
-/** A review without a text goes with its last comment; answers to the comment stay. */
+/** A review without text disappears with its last comment; replies to the comment stay. */
 function remove(call: RepositoryCall): Answer {
   const comment = ownComment(call);
   const { pull, review } = comment;

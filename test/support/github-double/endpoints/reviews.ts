@@ -26,7 +26,7 @@ const sentences: Record<AnchorProblem, string> = {
   order: "Pull request review thread start line must precede the end line.",
 };
 
-/** The commit a comment is made on: of the pull request now, or of a head it once had. */
+/** The commit of a comment: the current head or an earlier one. */
 export async function commitOf(pull: Pull, asked: string | undefined): Promise<string | undefined> {
   if (!asked || asked === headOf(pull)) return headOf(pull);
   const { gitDir } = pull.repository;
@@ -55,7 +55,7 @@ function checkEvent(call: RepositoryCall, pull: Pull, review: NewReview): void {
   if (needsBody && !review.body?.trim()) throw unprocessable("Review body can't be blank");
 }
 
-/** All or nothing: the first comment that has no place refuses the review, and GitHub does not say which one it was. */
+/** All or nothing: the first comment without a valid place refuses the review, and GitHub does not name it. */
 function anchorsOf(files: DiffedFile[], comments: NonNullable<NewReview["comments"]>) {
   const resolved = comments.map((comment) => {
     if (comment.position !== undefined) throw new NotSimulated("a review comment by `position`");
@@ -91,7 +91,7 @@ async function create(call: RepositoryCall): Promise<Answer> {
   return ok(reviewJson(call.state, review));
 }
 
-/** A pending review is seen by its author alone. */
+/** Only its author sees a pending review. */
 const visible = (call: RepositoryCall, review: Review) =>
   review.state !== "PENDING" || review.author === call.token.installation.app.bot;
 
@@ -114,7 +114,7 @@ function commentsOfReview(call: RepositoryCall): Answer {
   return listedComments(call, comments);
 }
 
-/** A pending review goes with its comments; one that was submitted stays for ever. */
+/** Deletes a pending review with its comments; a submitted review cannot be deleted. */
 function deletePending(call: RepositoryCall): Answer {
   const pull = pullOf(call);
   const review = reviewOf(call, pull);
@@ -124,7 +124,7 @@ function deletePending(call: RepositoryCall): Answer {
   return ok(reviewJson(call.state, review));
 }
 
-/** Of a review that was submitted nothing but its text can be changed, by whoever wrote it. */
+/** Only the text of a submitted review can change, and only its author can change it. */
 function update(call: RepositoryCall): Answer {
   const review = reviewOf(call, pullOf(call));
   if (review.author !== call.token.installation.app.bot)

@@ -15,7 +15,7 @@ function given(value: Value, variables: Variables): unknown {
   return Object.fromEntries(Object.entries(value.fields).map(([key, one]) => [key, given(one, variables)]));
 }
 
-/** Answers exactly what was selected; a field nobody defined is an error, as on GitHub. */
+/** Answers exactly the selected fields; an undefined field is an error, as on GitHub. */
 async function select(
   type: Resolver,
   selection: Field[],

@@ -1,4 +1,4 @@
-/** The part of GraphQL's language that queries of ours use: operations, fields, aliases, arguments, inline fragments. */
+/** The subset of GraphQL that our queries use: operations, fields, aliases, arguments, inline fragments. */
 
 export type Value =
   | { kind: "variable"; name: string }
@@ -7,7 +7,7 @@ export type Value =
   | { kind: "literal"; value: string | number | boolean | null };
 
 export interface Field {
-  /** The key in the answer: the alias, or the name. */
+  /** The key in the answer: the alias or the name. */
   key: string;
   name: string;
   args: Record<string, Value>;
@@ -56,7 +56,7 @@ class Parser {
     return found;
   }
 
-  /** The operation's name and the types of its variables say nothing the double needs. */
+  /** Skips the operation's name and the types of its variables, which the double does not need. */
   #skipHead(): void {
     if (this.#next() !== "(") return;
     while (this.#next() !== ")");

@@ -4,7 +4,7 @@ import type { Account, Pull, Reaction, Repository, ReviewComment, Token } from "
 import { headOf, nodeId, timestamp } from "../model.ts";
 import type { GitHubState } from "../state.ts";
 
-/** What GraphQL answers instead of data. */
+/** GraphQL's refusal instead of data. */
 export class GraphqlRefusal extends Error {
   readonly type: string;
 
@@ -13,7 +13,7 @@ export class GraphqlRefusal extends Error {
     this.type = type;
   }
 
-  /** Whether the query itself is wrong, not merely without permission or about something that is gone. */
+  /** Whether the query itself is wrong, not merely unauthorized or about a deleted object. */
   get isMistake(): boolean {
     return this.type !== "FORBIDDEN" && this.type !== "NOT_FOUND";
   }
@@ -21,7 +21,7 @@ export class GraphqlRefusal extends Error {
 
 type Arguments = Record<string, unknown>;
 
-/** An object of GitHub's schema: its name and how each field is worked out. */
+/** An object of GitHub's schema: its name and its field resolvers. */
 export interface Resolver {
   name: string;
   fields: Record<string, (args: Arguments) => unknown>;
@@ -30,7 +30,7 @@ export interface Resolver {
 const threadId = (first: ReviewComment) => nodeId("PRRT", first.id);
 const repliesOf = (first: ReviewComment) =>
   first.pull.reviewComments.filter((one) => one === first || one.inReplyTo === first);
-/** Who looks: a pending review's threads are seen by its author alone. */
+/** The viewer: only the author sees the threads of a pending review. */
 interface View {
   state: GitHubState;
   viewer: Account;
@@ -73,14 +73,14 @@ function connection<T>(name: string, items: T[], args: Arguments, show: (item: T
 
 const actor = (account: Account): Resolver => ({
   name: account.type,
-  // GraphQL names a bot without the suffix that REST gives it.
+  // GraphQL shows a bot without REST's suffix.
   fields: { login: () => account.login.replace(/\[bot\]$/, "") },
 });
 
-/** GitHub's schema knows nobody but users here; whether an App's bot then keeps its brackets is not written down. */
+/** GitHub's schema allows only users here; it does not document whether an App's bot keeps its brackets. */
 const user = ({ login }: Account): Resolver => ({ name: "User", fields: { login: () => login } });
 
-/** As enumerations of GraphQL call them. */
+/** GraphQL's enumeration names. */
 const contents: Record<string, Reaction["content"]> = {
   THUMBS_UP: "+1",
   THUMBS_DOWN: "-1",
@@ -212,7 +212,7 @@ function mutation(state: GitHubState, token: Token): Resolver {
     if (!first || !token.repositories.includes(first.pull.repository)) {
       throw new GraphqlRefusal("NOT_FOUND", `Could not resolve to a node with the global id of '${wanted}'`);
     }
-    // Not documented, and so it is (https://github.com/orgs/community/discussions/44650).
+    // Undocumented behaviour (https://github.com/orgs/community/discussions/44650).
     if (!covers(token, "write") || !covers(token, "write", "contents")) throw forbidden();
     first.resolvedBy = resolved ? token.installation.app.bot : null;
     return { name, fields: { thread: () => thread(view, first) } };

@@ -1,6 +1,6 @@
 import type { Account, Repository } from "../model.ts";
 
-/** What GitHub says an author is to a repository. Apps are nobody in particular to it. */
+/** GitHub's `author_association`. Apps have no special association. */
 export function associationOf(repository: Repository, author: Account): string {
   if (repository.owner === author) return "OWNER";
   if (repository.collaborators.has(author.login.toLowerCase())) return "COLLABORATOR";

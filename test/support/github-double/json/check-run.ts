@@ -5,7 +5,7 @@ import { appJson } from "./account.ts";
 import { pullUrl } from "./pull.ts";
 import { repositoryPage, repositoryUrl } from "./repository.ts";
 
-/** Open pull requests whose head is the commit; GitHub leaves out those of forks. */
+/** Open pull requests with this head commit; GitHub omits those of forks. */
 export function pullsAt(state: GitHubState, repository: Repository, sha: string) {
   const url = repositoryUrl(state, repository);
   const repo = { id: repository.id, url, name: repository.name };

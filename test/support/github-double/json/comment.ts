@@ -73,7 +73,7 @@ export function reviewJson(state: GitHubState, review: Review) {
   };
 }
 
-/** Where a line comment stands in the current diff; null when the lines are gone (GitHub says "outdated"). */
+/** The place of a line comment in the current diff; null if the lines are gone (GitHub says "outdated"). */
 export interface CurrentPlace {
   line: number;
   startLine: number | null;
@@ -123,7 +123,7 @@ function lineFields(anchor: NonNullable<ReviewComment["anchor"]>, current: Curre
   };
 }
 
-/** GitHub gives a comment on a file the first line of nothing in particular. */
+/** GitHub gives a file comment the fields of an arbitrary first line. */
 const fileFields = {
   side: "RIGHT",
   start_side: null,

@@ -6,7 +6,7 @@ import { associationOf } from "./association.ts";
 import { labelsJson, pullPage, pullUrl } from "./pull.ts";
 import { repositoryPage, repositoryUrl } from "./repository.ts";
 
-/** An issue, or a pull request as the issue that it is too. */
+/** An issue, or a pull request in its form as an issue. */
 export function issueJson(state: GitHubState, issue: Issue | Pull) {
   const { repository, author, number } = issue;
   const url = `${repositoryUrl(state, repository)}/issues/${number}`;

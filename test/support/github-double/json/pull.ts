@@ -13,7 +13,7 @@ export const issueUrl = (state: GitHubState, pull: Pull) =>
 export const pullPage = (state: GitHubState, pull: Pull) =>
   `${repositoryPage(state, pull.repository)}/pull/${pull.number}`;
 
-/** The merge base of a head with the target branch as it is now, from which GitHub shows the changes. */
+/** The merge base of a head with the current target branch, from which GitHub shows the changes. */
 export async function mergeBaseOf({ repository, baseRef }: Pull, head: string): Promise<string> {
   return mergeBase(repository.gitDir, repository.git.sha(`refs/heads/${baseRef}`), head);
 }
@@ -61,7 +61,7 @@ export function labelsJson(state: GitHubState, pull: Pull) {
   }));
 }
 
-/** A pull request as lists show it. */
+/** A pull request in lists. */
 export function pullJson(state: GitHubState, pull: Pull) {
   const links = linksOf(state, pull);
   return {
@@ -104,7 +104,7 @@ export function pullJson(state: GitHubState, pull: Pull) {
   };
 }
 
-/** A pull request asked for itself, and in webhook payloads. */
+/** A pull request in its own endpoint and in webhook payloads. */
 export async function fullPullJson(state: GitHubState, pull: Pull) {
   const { gitDir } = pull.repository;
   const base = await mergeBaseOf(pull, headOf(pull));

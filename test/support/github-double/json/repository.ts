@@ -3,7 +3,7 @@ import { fullName, nodeId, timestamp } from "../model.ts";
 import type { GitHubState } from "../state.ts";
 import { accountJson } from "./account.ts";
 
-/** Fields of a repository that are addresses below it. */
+/** Address fields below a repository. */
 const addresses: Record<string, string> = {
   archive_url: "/{archive_format}{/ref}",
   assignees_url: "/assignees{/user}",
@@ -48,7 +48,7 @@ export const repositoryUrl = (state: GitHubState, repository: Repository) =>
 export const repositoryPage = (state: GitHubState, repository: Repository) =>
   `${state.origin}/${fullName(repository)}`;
 
-/** What is the same for every repository here. */
+/** Fields with the same value for every repository here. */
 const constants = {
   homepage: null,
   size: 1,
@@ -70,7 +70,7 @@ const constants = {
   watchers: 0,
 };
 
-/** A repository as it stands inside other answers and in webhook payloads. */
+/** A repository inside other answers and in webhook payloads. */
 export function repositoryJson(state: GitHubState, repository: Repository) {
   const url = repositoryUrl(state, repository);
   const page = repositoryPage(state, repository);
@@ -108,7 +108,7 @@ export function repositoryJson(state: GitHubState, repository: Repository) {
   };
 }
 
-/** A repository asked for itself. */
+/** A repository in its own endpoint. */
 export function fullRepositoryJson(state: GitHubState, repository: Repository): Record<string, unknown> {
   const parent = repository.parent && repositoryJson(state, repository.parent);
   return {

@@ -1,0 +1,182 @@
+import { lstat, readFile } from "node:fs/promises";
+import { basename, join, relative } from "node:path";
+import { Argument, Command, Option } from "@commander-js/extra-typings";
+import type { FileProblem } from "../../config/load-config.ts";
+import { programPath } from "../../config/process-env.ts";
+import { isNestedName, rootPaths } from "../../config/repo-config.ts";
+import { AppError, errorLine } from "../../errors.ts";
+import { plural } from "../../reporters/outcome.ts";
+import { plainLine } from "../../reporters/terminal-style.ts";
+import {
+  type CommandContext,
+  type CommandIo,
+  examples,
+  exitCodes,
+  type OptionsOf,
+  optionText,
+  paragraphs,
+} from "../command.ts";
+import { write } from "../output.ts";
+
+const declare = () =>
+  new Command("config")
+    .description(
+      paragraphs(
+        "check validates files and names line and key of whatever is wrong; schema prints the JSON Schema of a file; show " +
+          "prints the effective values for pull requests into a revision, defaults included.",
+        "Exit code: 0 all is well, 1 check found something wrong, 2 usage or failure.",
+      ),
+    )
+    .addArgument(new Argument("<ACTION>", "what to do").choices(["check", "schema", "show"]))
+    .argument(
+      "[FILE]",
+      "for check: the file; without it the repository's .github/hunkwise.yml and all .hunkwise.yml of its folders",
+    )
+    .option("--repo <DIR>", "for check and show: any folder of the repository", optionText, ".")
+    .option("--base <REF>", "for show: the revision that counts; without it as for review", optionText)
+    .addOption(
+      new Option("--format <FORMAT>", "for show: how to print").choices(["yaml", "json"]).default("yaml"),
+    )
+    .option("--nested", "for schema: the one of .hunkwise.yml in a folder")
+    .addHelpText(
+      "after",
+      examples(
+        ["the files of the repository here", "hunkwise config check"],
+        ["for editors", "hunkwise config schema > hunkwise.schema.json"],
+        ["what applies to pull requests into main", "hunkwise config show --base main"],
+      ),
+    );
+
+type ConfigValues = OptionsOf<typeof declare>;
+
+export const config = (io: CommandContext) =>
+  declare().action(async (action, file, values) => {
+    if (file !== undefined && action !== "check") {
+      throw new AppError("usage", `unexpected argument '${file}'`, { remedy: "Only check takes a file." });
+    }
+    if (action === "check") io.exitCode = await check(file, values, io);
+    else if (action === "schema") io.exitCode = await schema(values, io);
+    else io.exitCode = await show(values, io);
+  });
+
+const [usualFile] = rootPaths;
+async function check(named: string | undefined, { repo }: ConfigValues, io: CommandIo): Promise<number> {
+  const { problems, valid } =
+    named === undefined ? await checkRepository(repo, io.signal) : await checkFile(named, io.signal);
+  const { problemLine } = await import("../../config/load-config.ts");
+  const lines = problems.map((problem) => plainLine(problemLine(problem)));
+  await write(io.stdout, `${(problems.length > 0 ? lines : valid).join("\n")}\n`);
+  return problems.length > 0 ? exitCodes.found : exitCodes.clean;
+}
+
+interface Checked {
+  problems: FileProblem[];
+  /** The lines to print if there is no problem. */
+  valid: string[];
+}
+
+/** Checks a file by its name: a nested one has other keys. */
+async function checkFile(file: string, signal: AbortSignal): Promise<Checked> {
+  const { parseNestedConfig, parseRepoConfig } = await import("../../config/parse-config.ts");
+  const text = (await readText(file, signal)) ?? notThere(file);
+  const parsed = isNestedName(basename(file)) ? parseNestedConfig(text) : parseRepoConfig(text);
+  const problems = parsed.ok ? [] : parsed.problems.map((problem) => ({ file, ...problem }));
+  return { problems, valid: [`${file} is valid.`] };
+}
+
+/** Checks the file of the repository, and those of its folders. Their names are relative to the current folder. */
+async function checkRepository(repo: string, signal: AbortSignal): Promise<Checked> {
+  const { checkNested } = await import("../../config/load-config.ts");
+  const { parseRepoConfig } = await import("../../config/parse-config.ts");
+  const { requireGit } = await import("../../git/run-git.ts");
+  const { listWorkingFiles } = await import("../../git/range.ts");
+  const { path: gitPath } = await requireGit({ searchPath: programPath() });
+  const { workTree, paths } = await listWorkingFiles(repo, { gitPath, signal });
+  const shown = (file: string) => relative(process.cwd(), join(workTree, file));
+  const read = (file: string) => readText(join(workTree, file), signal);
+  const root = await rootFile(read);
+  const own = root === null ? null : parseRepoConfig(root.text);
+  const texts = new Map<string, string | null>();
+  for (const file of paths.filter(isNestedName).toSorted()) {
+    const stats = await lstat(join(workTree, file)).catch(() => null);
+    if (stats === null) continue;
+    const text = stats.isFile() ? await read(file) : null;
+    if (text !== null || !stats.isFile()) texts.set(file, text);
+  }
+  const problems: FileProblem[] = [
+    ...(own?.ok === false ? own.problems : []).map((problem) => ({
+      file: root?.file ?? usualFile,
+      ...problem,
+    })),
+    ...byFile(await checkNested(texts)),
+  ];
+  const count = plural(texts.size, "nested file");
+  return {
+    problems: problems.map((problem) => ({ ...problem, file: shown(problem.file) })),
+    valid: [
+      root === null
+        ? `There is no ${usualFile} in ${workTree}: the defaults hold.`
+        : `${shown(root.file)} is valid.`,
+      ...(texts.size > 0 ? [`${count} ${texts.size === 1 ? "is" : "are"} valid, too.`] : []),
+    ],
+  };
+}
+
+/** Sorted by file and line: problems of single files and of their combination are found separately. */
+const byFile = (problems: readonly FileProblem[]) =>
+  [...Map.groupBy(problems, ({ file }) => file).values()].flatMap((one) =>
+    one.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0)),
+  );
+
+async function rootFile(
+  read: (file: string) => Promise<string | null>,
+): Promise<{ file: string; text: string } | null> {
+  for (const file of rootPaths) {
+    const text = await read(file);
+    if (text !== null) return { file, text };
+  }
+  return null;
+}
+
+/** Null if the file does not exist. */
+async function readText(file: string, signal: AbortSignal): Promise<string | null> {
+  try {
+    return await readFile(file, { encoding: "utf8", signal });
+  } catch (error) {
+    signal.throwIfAborted();
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw unreadable(errorLine(error), error);
+  }
+}
+
+function notThere(file: string): never {
+  throw unreadable(`there is no file '${file}'`);
+}
+
+const unreadable = (why: string, cause?: unknown) =>
+  new AppError("usage", `the configuration cannot be read: ${why}`, {
+    remedy: "Name a file that exists and that you may read.",
+    cause,
+  });
+
+async function schema({ nested }: ConfigValues, io: CommandIo): Promise<number> {
+  const { nestedConfigSchema, repoConfigSchema } = await import("../../config/repo-config.ts");
+  const printed = nested ? nestedConfigSchema() : repoConfigSchema();
+  await write(io.stdout, `${JSON.stringify(printed, null, 2)}\n`);
+  return exitCodes.clean;
+}
+
+async function show({ repo, base, format }: ConfigValues, io: CommandIo): Promise<number> {
+  const { openRange, loadLocalConfig } = await import("../open-range.ts");
+  await using range = await openRange({ repo, base, head: base ?? "HEAD", signal: io.signal });
+  const { config, path } = await loadLocalConfig(range.workspace);
+  if (format === "json") {
+    await write(io.stdout, `${JSON.stringify(config, null, 2)}\n`);
+    return exitCodes.clean;
+  }
+  const { stringify } = await import("yaml");
+  const revision = `${range.names.base} (${range.place.shas.base.slice(0, 12)})`;
+  const origin = path === null ? `defaults: there is no ${usualFile}` : path;
+  await write(io.stdout, `# ${plainLine(`${origin} at ${revision}`)}\n${stringify(config)}`);
+  return exitCodes.clean;
+}

@@ -1,0 +1,353 @@
+import { once } from "node:events";
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import { Command } from "@commander-js/extra-typings";
+import { distance } from "fastest-levenshtein";
+import type { EmbeddingEnv, Env, InspectedEnv, ModelEnv } from "../../config/env.ts";
+import { cacheFolder } from "../../config/folders.ts";
+import { programPath } from "../../config/process-env.ts";
+import { inspectServerEnv } from "../../config/server-env.ts";
+import { leastContextTokens } from "../../config/variables.ts";
+import { AppError, errorLine } from "../../errors.ts";
+import { canFindByMeaning } from "../../graph/vector-store.ts";
+import { ModelAbsent } from "../../llm/model.ts";
+import {
+  abilityOf,
+  type ModelProbe,
+  openKnownModels,
+  probeModel,
+  protocolFor,
+  windowTooSmall,
+} from "../../llm/probe.ts";
+import { duration, thousands } from "../../reporters/outcome.ts";
+import { createStyle, plainLine, type Style, wrap } from "../../reporters/terminal-style.ts";
+import { type CommandContext, type CommandIo, examples, exitCodes, paragraphs } from "../command.ts";
+import { createEmbedder, createModel, keyOf } from "../create-model.ts";
+import { wantsColour, write } from "../output.ts";
+import { requireRipgrep, requireTempFolder, tryDataFolder } from "../require-workable.ts";
+import { useProxy } from "../use-proxy.ts";
+
+export const doctor = (io: CommandContext) =>
+  new Command("doctor")
+    .description(
+      paragraphs(
+        "Checks Node, git, ripgrep, the environment, the data folder and its database, the App's credentials, the models, and what " +
+          "runs commands. Each model is asked a small question or two, which costs a fraction of a cent.",
+        "Exit code: 0 nothing failed, 1 something did.",
+      ),
+    )
+    .addHelpText("after", examples(["what works, what is missing and what to do", "hunkwise doctor"]))
+    .action(async () => {
+      io.exitCode = await runDoctor(io);
+    });
+
+/** The result of a check. */
+interface Diagnosis {
+  state: "ok" | "warn" | "fail";
+  says: string;
+  /** The remedy; null if there is no problem. */
+  remedy: string | null;
+}
+
+const ok = (says: string): Diagnosis => ({ state: "ok", says, remedy: null });
+const warn = (says: string, remedy: string): Diagnosis => ({ state: "warn", says, remedy });
+const fail = (error: unknown): Diagnosis =>
+  error instanceof AppError
+    ? { state: "fail", says: error.message, remedy: error.remedy ?? null }
+    : { state: "fail", says: errorLine(error), remedy: null };
+
+const NAME_WIDTH = 13;
+const LEAD = 6;
+
+async function runDoctor(io: CommandIo): Promise<number> {
+  const style = createStyle(wantsColour(io.stdout), io.stdout.columns || 100);
+  const environment = readEnvironment();
+  // A check that waits for a server may not react to the signal.
+  const stopped = once(io.signal, "abort");
+  let failed = false;
+  for (const { name, run } of checks) {
+    const found = await Promise.race([run(environment, io.signal), stopped]);
+    io.signal.throwIfAborted();
+    for (const diagnosis of [found].flat() as Diagnosis[]) {
+      failed ||= diagnosis.state === "fail";
+      await write(io.stdout, row(name, diagnosis, style));
+    }
+  }
+  return failed ? exitCodes.found : exitCodes.clean;
+}
+
+function row(name: string, { state, says, remedy }: Diagnosis, style: Style): string {
+  const paint = { ok: style.added, warn: style.alarm, fail: style.removed }[state];
+  const width = style.width - LEAD - NAME_WIDTH;
+  const indent = " ".repeat(LEAD + NAME_WIDTH);
+  const [first = "", ...rest] = wrap(plainLine(says), width);
+  const todo = remedy === null ? [] : wrap(plainLine(remedy), width);
+  const lines = [
+    paint(state.padEnd(LEAD)) + name.padEnd(NAME_WIDTH) + first,
+    ...rest.map((line) => indent + line),
+    ...todo.map((line) => indent + style.bold(line)),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+interface DoctorCheck {
+  name: string;
+  run(environment: InspectedEnv, signal: AbortSignal): Promise<Diagnosis | readonly Diagnosis[]>;
+}
+
+/** The environment as a server reads it; its errors become check results. */
+function readEnvironment(): InspectedEnv {
+  const read = inspectServerEnv();
+  if (!concerns(read, network)) useProxy(read.env);
+  return read;
+}
+
+/** Variables by topic. */
+const network = /^(HTTPS?_PROXY|NO_PROXY|NODE_EXTRA_CA_CERTS)$/;
+const data = /^HUNKWISE_DATA_DIR$/;
+const database = /^(DATABASE_URL|HUNKWISE_DATA_DIR)$/;
+const github = /^(APP_ID|PRIVATE_KEY|PRIVATE_KEY_PATH|WEBHOOK_SECRET|GHE_.*|HUNKWISE_DATA_DIR)$/;
+const model =
+  /^(AZURE_)?OPENAI_|^HUNKWISE_(MODEL|VERIFY_MODEL|SUMMARIZE_MODEL|FALLBACK_.*|PROTOCOL|REASONING_EFFORT|CONTEXT_TOKENS|PRICES)$/;
+const vectors = /^(AZURE_)?OPENAI_|^HUNKWISE_EMBEDDING_/;
+const sandbox = /^HUNKWISE_SANDBOX_/;
+
+const concerns = ({ faults }: InspectedEnv, ...about: readonly RegExp[]) =>
+  faults.find(({ variable }) => about.some((pattern) => pattern.test(variable)));
+
+/** A check that is skipped, with a message, if one of its variables is invalid. */
+const needsEnv =
+  (
+    check: (env: Env, signal: AbortSignal) => Promise<Diagnosis>,
+    ...about: readonly RegExp[]
+  ): DoctorCheck["run"] =>
+  async (environment, signal) => {
+    const fault = concerns(environment, ...about);
+    if (fault) return { state: "warn", says: `not checked before ${fault.variable} is right`, remedy: null };
+    return check(environment.env, signal).catch(fail);
+  };
+
+async function checkEnvironment({ env, faults }: InspectedEnv): Promise<readonly Diagnosis[]> {
+  const notices = env.notices.map((notice) => warn(notice, "Correct it in the environment or in .env."));
+  const all = [...faults.map(fail), ...notices];
+  return all.length > 0 ? all : [ok("read")];
+}
+
+async function checkGit(): Promise<Diagnosis> {
+  const { requireGit } = await import("../../git/run-git.ts");
+  const { path, version } = await requireGit({ searchPath: programPath() });
+  return ok(`${version} at ${path}`);
+}
+
+async function checkRipgrep(signal: AbortSignal): Promise<Diagnosis> {
+  await requireTempFolder();
+  await requireRipgrep(signal);
+  return ok("searches");
+}
+
+async function checkDataFolder({ dataDir }: Env): Promise<Diagnosis> {
+  const state = await tryDataFolder(dataDir);
+  return ok(state === "there" ? dataDir : `${dataDir}, to be created`);
+}
+
+/** Checks an existing database and creates none. */
+async function checkDatabase(env: Env): Promise<Diagnosis> {
+  const { databaseUrl, dataDir: dataFolder } = env;
+  let where = "";
+  if (databaseUrl !== null) {
+    const { inspectPostgres } = await import("../../queue/postgres-database.ts");
+    const { version, isSetUp, mayCreate } = await inspectPostgres(databaseUrl);
+    where = `Postgres ${version}: `;
+    if (!isSetUp && !mayCreate) throw mayNotCreate(version);
+    if (!isSetUp) return ok(`${where}to be set up by the first start`);
+  } else if (!(await stat(join(dataFolder, "queue.db")).catch(() => null))) {
+    return ok("to be created by the first start");
+  }
+  const { openStores } = await import("../../queue/stores.ts");
+  const { queue } = await openStores({ databaseUrl, dataFolder });
+  try {
+    await queue.check();
+    const { jobs, oldestWaitingMs } = await queue.stats();
+    const counts = Object.entries(jobs).map(([state, count]) => `${count} ${state}`);
+    const age = oldestWaitingMs === null ? "" : `; the oldest waits for ${duration(oldestWaitingMs)}`;
+    return ok(`${where}${counts.join(", ")}${age}`);
+  } finally {
+    await queue.close();
+  }
+}
+
+function mayNotCreate(version: string): AppError {
+  return new AppError("database_unreachable", `Postgres ${version} lets this user create no schema`, {
+    remedy: "Grant CREATE on the database to the user in DATABASE_URL.",
+  });
+}
+
+async function checkGitHub(env: Env): Promise<Diagnosis> {
+  if (env.app === null) {
+    return warn(
+      "no App credentials: pull requests are not reviewed",
+      "Run `hunkwise serve` and open its page to create the App.",
+    );
+  }
+  const { createProbot, appIdentity } = await import("../../webhooks/probot.ts");
+  const { createLogger } = await import("../../logger.ts");
+  const { slug } = await appIdentity(createProbot(env.app, env.github, createLogger("silent")))();
+  return ok(`${env.github.host} knows the App ${slug}`);
+}
+
+async function checkModel(env: Env, signal: AbortSignal): Promise<Diagnosis> {
+  if (env.model === null) {
+    return warn(
+      "none: reviews use only the built-in analyzers",
+      "Set OPENAI_API_KEY, or OPENAI_BASE_URL and HUNKWISE_MODEL.",
+    );
+  }
+  return checkModels({ ...env, model: env.model }, signal);
+}
+
+async function checkVectors({ embedding }: Env, signal: AbortSignal): Promise<Diagnosis> {
+  if (embedding === null) return ok("none: the knowledge graph finds by words only");
+  return checkEmbedding(embedding, signal);
+}
+
+/** Only fixes run commands, and they also work without. */
+async function checkSandbox({ sandbox: { readable, hidden, memoryMb } }: Env, signal: AbortSignal) {
+  const { findSandbox } = await import("../../sandbox/find-sandbox.ts");
+  const found = await findSandbox({ searchPath: programPath(), readable, hidden, signal });
+  if (!found.sandbox) return warn(`none: fixes run no commands, because ${found.why}`, found.remedy);
+  const folders = readable.length === 0 ? "" : `, beside /usr they read ${readable.join(", ")}`;
+  return ok(`commands run in bubblewrap with ${memoryMb} MB${folders}`);
+}
+
+/** Every check, in the order of the table. None of them rejects. */
+export const checks: readonly DoctorCheck[] = [
+  { name: "Node", run: async () => ok(process.versions.node) },
+  { name: "git", run: () => checkGit().catch(fail) },
+  { name: "ripgrep", run: (_, signal) => checkRipgrep(signal).catch(fail) },
+  { name: "environment", run: checkEnvironment },
+  { name: "data folder", run: needsEnv(checkDataFolder, data) },
+  { name: "database", run: needsEnv(checkDatabase, database) },
+  { name: "GitHub", run: needsEnv(checkGitHub, github, network) },
+  { name: "model", run: needsEnv(checkModel, model, network) },
+  { name: "vectors", run: needsEnv(checkVectors, vectors, network) },
+  { name: "sandbox", run: needsEnv(checkSandbox, sandbox) },
+];
+
+/** Probes each model of the environment and the fallback once, and says which protocol will be used. Rejects for a bad address. */
+export async function checkModels(env: ModelledEnv, signal: AbortSignal): Promise<Diagnosis> {
+  const { name, verifyName, summarizeName, fallback, azure } = env.model;
+  const named = new Map([
+    [summarizeName, "HUNKWISE_SUMMARIZE_MODEL"],
+    [verifyName, "HUNKWISE_VERIFY_MODEL"],
+  ]);
+  named.delete(name);
+  const variables = [[name, azure ? "AZURE_OPENAI_DEPLOYMENT" : "HUNKWISE_MODEL"] as const, ...named];
+  const diagnoses: Diagnosis[] = [];
+  for (const [one, variable] of variables) diagnoses.push(await check(env, one, variable, signal));
+  if (fallback) {
+    const standing = { ...env, model: fallback };
+    diagnoses.push(asFallback(await check(standing, fallback.name, "HUNKWISE_FALLBACK_MODEL", signal)));
+  }
+  const worst = diagnoses.find(({ state }) => state === "fail") ?? diagnoses[0];
+  return { state: "ok", remedy: null, ...worst, says: diagnoses.map(({ says }) => says).join("; ") };
+}
+
+/** Maximum model names shown; a provider may have hundreds. */
+const MOST_NAMES = 8;
+
+/** The most similar names first. The wrong name itself may be listed but refused. */
+function oneOf(listed: readonly string[] | null, wrong: string): string {
+  if (listed === null) return "a model of this endpoint, which has no list of them";
+  const models = listed.filter((name) => name !== wrong);
+  if (models.length === 0) return "another model: this endpoint lists no other";
+  const near = models.toSorted((a, b) => distance(a, wrong) - distance(b, wrong)).slice(0, MOST_NAMES);
+  const more = models.length > near.length ? ` and ${models.length - near.length} more` : "";
+  return `a model of this endpoint: ${near.join(", ")}${more}`;
+}
+
+type ModelledEnv = Env & { model: ModelEnv };
+
+/** @param variable the variable that names the model */
+async function check(
+  env: ModelledEnv,
+  name: string,
+  variable: string,
+  signal: AbortSignal,
+): Promise<Diagnosis> {
+  const model = await createModel(env.model, env.pricesFile, { name, maxRetries: 0 });
+  const probe = await probeModel(model, signal);
+  if (probe.error instanceof ModelAbsent) {
+    return { ...fail(probe.error), remedy: `Set ${variable} to ${oneOf(probe.models, name)}.` };
+  }
+  if (probe.error) return fail(probe.error);
+  await keep(env, name, probe);
+  return diagnosed(env.model, name, probe);
+}
+
+/** The remedies name the variables of the other models. */
+const asFallback = ({ state, says, remedy }: Diagnosis): Diagnosis => ({
+  ...{ state, says: `to stand in for it: ${says}` },
+  remedy: remedy?.startsWith("Set HUNKWISE_FALLBACK_")
+    ? remedy
+    : remedy &&
+      "Check HUNKWISE_FALLBACK_MODEL, HUNKWISE_FALLBACK_BASE_URL and HUNKWISE_FALLBACK_API_KEY, or unset them.",
+});
+
+function diagnosed(env: ModelEnv, name: string, probe: ModelProbe): Diagnosis {
+  const told = env.contextIsConfigured ? null : probe.contextTokens;
+  const context = told ?? env.contextTokens;
+  const source = env.contextIsConfigured
+    ? "as configured"
+    : told === null
+      ? "assumed"
+      : "as its endpoint tells";
+  const best = protocolFor(abilityOf(probe));
+  const protocol = env.protocol === "auto" ? best : env.protocol;
+  const facts = `${name} answers in ${duration(probe.milliseconds)}, context ${thousands(context)} tokens ${source}, ${abilities(probe)}`;
+  if (env.protocol === "auto" && told !== null && told < leastContextTokens)
+    return fail(windowTooSmall(name, told, leastContextTokens));
+  if (protocol === "native" && !(probe.callsTools && probe.keepsSchema)) {
+    return { state: "fail", says: facts, remedy: remedyFor(best) };
+  }
+  return ok(`${facts}; protocol ${protocol}`);
+}
+
+function abilities({ callsTools, keepsSchema, callsInParallel, writesJson }: ModelProbe): string {
+  if (callsTools && keepsSchema) return `calls tools${callsInParallel ? ", several at a time" : ""}`;
+  const not = callsTools ? "does not keep to the schema of a tool" : "does not call tools";
+  return `${writesJson ? "writes calls as JSON," : ""} but ${not}`.trim();
+}
+
+const remedyFor = (best: string) =>
+  best === "native"
+    ? "Choose a model that is made for tool calls, or switch them on in the server (vLLM: --enable-auto-tool-choice)."
+    : `Set HUNKWISE_PROTOCOL to auto or to ${best}.`;
+
+/** Stores the result, so that a repaired server is not treated as before. Creates no folder: the command changes nothing else. */
+async function keep({ dataDir, model }: ModelledEnv, name: string, probe: ModelProbe): Promise<void> {
+  for (const folder of [dataDir, cacheFolder()]) {
+    const there = folder === null ? null : await stat(folder).catch(() => null);
+    if (there?.isDirectory()) await openKnownModels(folder).remember(keyOf(model, name), abilityOf(probe));
+  }
+}
+
+const SAMPLE = "export function add(a: number, b: number) { return a + b; }";
+
+/** Asks the embedding model for the vector of a line of code, once. Rejects for a bad address. */
+export async function checkEmbedding(env: EmbeddingEnv, signal: AbortSignal): Promise<Diagnosis> {
+  if (!canFindByMeaning())
+    return warn(
+      `${env.name} is not asked: there is no sqlite-vec for this machine, so the graph finds by words only`,
+      "Install Hunkwise with its optional packages, or unset HUNKWISE_EMBEDDING_MODEL.",
+    );
+  const embedder = await createEmbedder(env, { maxRetries: 0 });
+  const start = performance.now();
+  try {
+    const [vector] = (await embedder.embed([SAMPLE], signal)).vectors;
+    const took = duration(performance.now() - start);
+    return ok(`${env.name} makes vectors of ${thousands(vector?.length ?? 0)} numbers, in ${took}`);
+  } catch (error) {
+    signal.throwIfAborted();
+    return fail(error);
+  }
+}

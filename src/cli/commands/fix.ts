@@ -1,0 +1,365 @@
+import { readFile } from "node:fs/promises";
+import { Option } from "@commander-js/extra-typings";
+import { z } from "zod";
+import { readLocalEnv } from "../../config/env.ts";
+import { programPath } from "../../config/process-env.ts";
+import { AppError, errorLine } from "../../errors.ts";
+import { Finding } from "../../finding.ts";
+import type { CommittedFix } from "../../jobs/commands/commit-fix.ts";
+import type { Models } from "../../llm/model.ts";
+import type { FindFixSandbox } from "../../process/fix-sandbox.ts";
+import { plural } from "../../reporters/outcome.ts";
+import { plainLine } from "../../reporters/terminal-style.ts";
+import { triedWords } from "../../reporters/tried-out.ts";
+import type { Refusal } from "../../review/fix/check-edits.ts";
+import { type FixInput, FixResult, type FixTarget, Repair, TriedOut } from "../../review/fix/fix-input.ts";
+import type { ProgressEvent } from "../../review/progress.ts";
+import { ReviewResult } from "../../review/review-result.ts";
+import {
+  type CommandContext,
+  type CommandIo,
+  examples,
+  exitCodes,
+  type OptionsOf,
+  optionText,
+  paragraphs,
+  rangeCommand,
+} from "../command.ts";
+import type { LocalConfig, OpenRange } from "../open-range.ts";
+import { write } from "../output.ts";
+import { createProgress } from "../progress.ts";
+import { localRunIds, type RunRecord, readRunFile, runPath } from "../run-record.ts";
+import { useProxy } from "../use-proxy.ts";
+
+/**
+ * The output of `fix --format json`. The shape is a contract: a minor version may only add fields, and fields are never renamed or removed
+ * within a major version.
+ */
+export const FixJson = z.strictObject({
+  head_sha: z.string(),
+  /** `patch`: there is one. `none`: nothing was repaired. `refused`: the repair contains edits that a fix may not make. */
+  outcome: z.enum(["patch", "none", "refused"]),
+  /** For `git apply`. */
+  patch: z.string().nullable(),
+  /** Description of the edits, written by the model. */
+  summary: z.string(),
+  findings: z.array(
+    Repair.omit({ check: true }).extend({
+      path: z.string(),
+      title: z.string(),
+      second_look: Repair.shape.check,
+    }),
+  ),
+  tried_out: TriedOut,
+  /** Why it is refused. */
+  refusals: z.array(z.strictObject({ path: z.string().nullable(), reason: z.string() })),
+  /** Changes that the model tried and that were refused. */
+  kept_from: FixResult.shape.refused,
+  ...FixResult.pick({ model: true, stop_reason: true, usage: true }).shape,
+});
+export type FixJson = z.infer<typeof FixJson>;
+
+export interface JudgedFix {
+  fix: FixResult;
+  targets: readonly FixTarget[];
+  head: string;
+  made: CommittedFix;
+  /** Null if there is none to apply. */
+  patch: string | null;
+}
+
+const outcomes = { none: "none", refused: "refused", committed: "patch" } as const;
+
+export function toFixJson({ fix, targets, head, made, patch }: JudgedFix): FixJson {
+  const { summary, tried_out, refused: kept_from, model, stop_reason, usage } = fix;
+  const refusals = made.kind === "refused" ? made.refusals : [];
+  const findings = fix.repairs.map(({ check: second_look, ...repair }) => {
+    const { path, title } = reportedTarget(targets, repair.id);
+    return { ...repair, path, title, second_look };
+  });
+  return {
+    ...{ head_sha: head, outcome: outcomes[made.kind], patch, summary, findings, tried_out },
+    ...{
+      refusals: refusals.map(({ path, reason }) => ({ path, reason })),
+      kept_from,
+      model,
+      stop_reason,
+      usage,
+    },
+  };
+}
+
+/** The same as lines for the user, without the patch. Untrusted text. */
+export function fixLines({ fix, targets, made }: JudgedFix): string[] {
+  return [
+    ...fix.repairs.map((repair) => repairLine(repair, targets)),
+    ...(fix.edits.length > 0 ? [triedWords(fix.tried_out, (text) => `'${text}'`)] : []),
+    ...fix.refused.map((one) => `kept from ${one.path}: ${one.reason}`),
+    ...(made.kind === "refused" ? made.refusals.map(refusalLine) : []),
+    ...(made.kind === "none" ? [whyNone(fix)] : []),
+  ];
+}
+
+function repairLine({ id, repaired, note, check }: Repair, targets: readonly FixTarget[]): string {
+  const how = repaired ? "repaired" : "not repaired";
+  const { path, line, title } = reportedTarget(targets, id);
+  const place = line === null ? path : `${path}:${line}`;
+  const looked = check === null ? "" : ` (second look: ${check.state}: ${check.reason})`;
+  return `${how}: ${place} ${title}: ${note || "the model stopped without a result"}${looked}`;
+}
+
+const refusalLine = ({ path, reason }: Refusal) => `refused: ${path === null ? "" : `${path}: `}${reason}`;
+
+function whyNone({ edits, rounds }: FixResult): string {
+  if (edits.length === 0) return "Nothing was repaired.";
+  const again = rounds > 1 ? ", also after another try" : "";
+  return `Nothing is to be applied: a second look finds the fault still there${again}.`;
+}
+
+const reportedTarget = (targets: readonly FixTarget[], id: string) =>
+  targets.find((target) => target.id === id) ?? { path: "", line: null, title: id };
+
+const declare = () =>
+  rangeCommand("fix")
+    .description(
+      paragraphs(
+        "Has a model repair findings of a review, in a process that can write nothing, verifies the repair, and " +
+          "prints it as a patch. Nothing is written to the repository: git apply does that. Where bubblewrap is installed, the " +
+          "model tries it out with the commands (test, lint, build) that the base's .github/hunkwise.yml names.",
+        "Exit code: 0 a patch was printed; 1 nothing was repaired, or the repair does what a fix may not do; 2 usage or failure.",
+      ),
+    )
+    .option("--finding <ID>", "the finding to repair, or 'all'", optionText, "all")
+    .addOption(
+      new Option(
+        "--format <FORMAT>",
+        "patch, or json with the patch, how it was tried out and what a second look says",
+      )
+        .choices(["patch", "json"])
+        .default("patch"),
+    )
+    .option(
+      "--from <FILE>",
+      "where the finding is: what review --format json printed; without it the last review on record",
+      optionText,
+    )
+    .option("--no-record", "leave no record of the run (see hunkwise runs --help)")
+    .addHelpText(
+      "after",
+      examples(
+        [
+          "reviews and repairs what was found (';' and not '&&': a review with findings exits with 1)",
+          "hunkwise review; hunkwise fix | git apply --allow-empty",
+        ],
+        ["shows the repair of one finding", "hunkwise fix --finding 3f2a9c0d1e5b --base main"],
+      ),
+    );
+
+export const fix = (io: CommandContext) =>
+  declare().action(async (values) => {
+    io.exitCode = await runFix(values, io);
+  });
+
+/** The author of the temporary commit that becomes the patch. */
+const author = { name: "Hunkwise", email: "hunkwise@localhost" };
+
+/** Repairs findings of a local range and prints the patch. Resolves to the exit code. */
+async function runFix(values: OptionsOf<typeof declare>, io: CommandIo): Promise<number> {
+  const { openRange, loadLocalConfig } = await import("../open-range.ts");
+  const { privacyOf } = await import("../../tools/private-text.ts");
+  const { connectModels } = await import("../review-range.ts");
+  const { createFixSandbox } = await import("../../process/fix-sandbox.ts");
+  const { onRecord, openRunRecord } = await import("../run-record.ts");
+  const { commitFix, patchTo } = await import("../../jobs/commands/commit-fix.ts");
+  const env = readLocalEnv();
+  useProxy(env);
+  await using range = await openRange({ ...values, signal: io.signal });
+  const { config } = await loadLocalConfig(range.workspace);
+  const isPrivate = await privacyOf(range.workspace, config.paths.private);
+  const head = range.place.shas.head;
+  const query = { id: values.finding, file: values.from, folder: env.runsFolder, head };
+  const targets = (await findingsToFix(query)).filter(({ path }) => !isPrivate(path));
+  const say = (text: string) => write(io.stderr, `${plainLine(text)}\n`);
+  const warn = (text: string) => void say(`warning: ${text}`);
+  const connected = await connectModels(env, { warn, signal: io.signal });
+  if (connected === null) throw noModel();
+  const findSandbox = createFixSandbox({
+    ...{ searchPath: programPath(), ...env.sandbox },
+    warn: (why, remedy) => warn(`no command can be run: ${why}. ${remedy}`),
+  });
+  const folder = values.record ? env.runsFolder : undefined;
+  const records = { repository: values.repo, folder, keepMs: env.retentionMs };
+  await using record = await openRunRecord(records, rangeName(range), { task: "fix", warn });
+  let modelFault: string | null = null;
+  const onProgress = (event: ProgressEvent) => {
+    if (event.type === "model_failed") modelFault ??= event.error;
+  };
+  const task: Task = { range, config, targets, models: connected.models, findSandbox, record, onProgress };
+  const fix = await onRecord(record, () => repair(task, io), repairedCount);
+  const named = targets.flatMap(({ path, files }) => [path, ...files]);
+  if (modelFault !== null) warn(`The model failed: ${modelFault}`);
+  const unchecked = { fix, place: range.place, named, isPrivate, author, at: 0, signal: io.signal };
+  const made = await commitFix(unchecked);
+  const patch = made.kind === "committed" ? await patchTo(made.commit, unchecked) : null;
+  const judged: JudgedFix = { fix, targets, head, made, patch };
+  for (const line of fixLines(judged)) await say(line);
+  if (values.format === "json") await write(io.stdout, `${JSON.stringify(toFixJson(judged), null, 2)}\n`);
+  else if (patch !== null) await write(io.stdout, patch);
+  return patch === null ? exitCodes.found : exitCodes.clean;
+}
+
+const rangeName = ({ names }: OpenRange) => `${names.base}...${names.head}`;
+
+const repairedCount = ({ repairs }: FixResult) =>
+  `${repairs.filter(({ repaired }) => repaired).length} of ${plural(repairs.length, "finding")} repaired`;
+
+const noModel = () =>
+  new AppError("usage", "there is no model to repair anything", {
+    remedy: "Set OPENAI_API_KEY or OPENAI_BASE_URL; hunkwise doctor checks them.",
+  });
+
+interface Task extends Pick<LocalConfig, "config"> {
+  range: OpenRange;
+  targets: readonly FixTarget[];
+  models: Models;
+  findSandbox: FindFixSandbox;
+  record: RunRecord;
+  onProgress(event: ProgressEvent): void;
+}
+
+async function repair(
+  { range, config, targets, models, findSandbox, record, onProgress }: Task,
+  io: CommandIo,
+): Promise<FixResult> {
+  const { eachRole, factsOf } = await import("../../llm/model.ts");
+  const { limitsOf } = await import("../../review/review-input.ts");
+  const { runFixProcess } = await import("../../process/run-review-process.ts");
+  const input: FixInput = {
+    ...{ targetBranch: range.names.base, pull: null, targets: [...targets], config },
+    ...{ limits: limitsOf(config), models: eachRole(models, factsOf) },
+  };
+  const sandbox = await findSandbox(config, io.signal);
+  const { place } = range;
+  await record.append({ kind: "run", what: "fix", shas: place.shas, input });
+  const progress = createProgress(io.stderr);
+  const follow = (event: ProgressEvent) => {
+    onProgress(event);
+    progress.handle(event);
+  };
+  try {
+    const fix = await runFixProcess({
+      ...{ place, input, models, sandbox, signal: io.signal, onProgress: follow },
+      ...(io.startProcess && { started: io.startProcess() }),
+      trajectory: record,
+    });
+    const { head, base } = place.shas;
+    await record.append({ kind: "result", head, base, result: fix });
+    return fix;
+  } finally {
+    progress.end();
+  }
+}
+
+interface FindingQuery {
+  /** The id of a finding, or "all". */
+  id: string;
+  /** The output of `review --format json`; if undefined, the records of local reviews are searched. */
+  file: string | undefined;
+  /** The folder of records; null if none are kept. */
+  folder: string | null;
+  /** The reviewed commit, which is to be repaired. */
+  head: string;
+}
+
+/** The parts of a printed review that a repair needs. Other versions may print other fields as well. */
+const Printed = z.object({
+  head_sha: z.string(),
+  findings: z.array(
+    Finding.pick({
+      id: true,
+      path: true,
+      side: true,
+      line: true,
+      title: true,
+      body: true,
+      evidence: true,
+    })
+      .extend({ rule: z.string().nullable().default(null) })
+      .strip(),
+  ),
+});
+type PrintedFinding = z.infer<typeof Printed>["findings"][number];
+
+/** The findings of a review of this head. Rejects with `usage` if there is no such review or finding. */
+export async function findingsToFix(query: FindingQuery): Promise<FixTarget[]> {
+  const { id, file, head } = query;
+  const found = file === undefined ? await recordedFindings(query) : await printedFindings(file, head);
+  const wanted = id === "all" ? found : found.filter((one) => one.id === id);
+  if (wanted.length > 0) return wanted.map(targetOf);
+  if (found.length === 0) {
+    throw new AppError(
+      "usage",
+      `there is nothing to repair: the review of ${head.slice(0, 12)} found nothing`,
+    );
+  }
+  const listed = found.map((one) => `${one.id} ${one.path}:${one.line} ${one.title}`).join("; ");
+  throw new AppError("usage", `there is no finding '${id}' to repair`, {
+    remedy: `The findings are: ${listed}`,
+  });
+}
+
+async function printedFindings(file: string, head: string): Promise<PrintedFinding[]> {
+  const text = await readFile(file, "utf8").catch((error: unknown) => {
+    throw new AppError("usage", `${file} cannot be read: ${errorLine(error)}`);
+  });
+  const parsed = Printed.safeParse(jsonOf(text));
+  if (!parsed.success) {
+    throw new AppError("usage", `${file} is not what a review printed`, {
+      remedy: "Write it with hunkwise review --output FILE.json.",
+    });
+  }
+  if (parsed.data.head_sha !== head) throw otherHead(parsed.data.head_sha, head);
+  return parsed.data.findings;
+}
+
+/** The findings of the newest recorded review of this head. */
+async function recordedFindings({ folder, head }: FindingQuery): Promise<PrintedFinding[]> {
+  if (folder === null) {
+    throw new AppError("usage", "reviews leave no record here, as there is no home folder", {
+      remedy: "Set HUNKWISE_DATA_DIR, or write a review with --output FILE.json and name it with --from.",
+    });
+  }
+  const paths = (await localRunIds(folder)).map((id) => runPath(folder, id));
+  for (const path of paths) {
+    // Skips a damaged or deleted record; hunkwise runs reports it.
+    const { entries } = await readRunFile(path).catch(() => ({ entries: [] }));
+    const last = entries.map(({ entry }) => entry).findLast((entry) => entry.kind === "result");
+    if (last?.head !== head) continue;
+    const { data } = ReviewResult.safeParse(last.result);
+    if (data) return data.findings.map(({ finding }) => ({ ...finding, rule: finding.source }));
+  }
+  throw new AppError("usage", `no review of ${head.slice(0, 12)} is on record`, {
+    remedy: "Run hunkwise review first, or write it with --output FILE.json and name that with --from.",
+  });
+}
+
+const otherHead = (reviewed: string, head: string) =>
+  new AppError("usage", `that review was of ${reviewed.slice(0, 12)}, and the head is ${head.slice(0, 12)}`, {
+    remedy: "Review the head first, or name the commit that was reviewed with --head.",
+  });
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function targetOf({ id, path, side, line, title, body, evidence, rule }: PrintedFinding): FixTarget {
+  const files = [...new Set(evidence.map((one) => one.path).filter((file) => file !== path))];
+  return {
+    ...{ id, path, side, title, files, symbol: null, source: rule, finding: body, conversation: [] },
+    ...{ line, original_line: line },
+  };
+}

@@ -1,0 +1,101 @@
+import { resolve } from "node:path";
+import { Command, Option } from "@commander-js/extra-typings";
+import { AppError } from "../../errors.ts";
+import type { IndexReport } from "../../graph/graph.ts";
+import type { VectorReport } from "../../graph/vectors.ts";
+import { plural, thousands } from "../../reporters/outcome.ts";
+import { createStyle, PIPED_WIDTH, plainLine, type Style } from "../../reporters/terminal-style.ts";
+import { escapeUnseen } from "../../text/escape-invisible.ts";
+import type { GraphAnswer } from "../../tools/tool.ts";
+import {
+  type CommandContext,
+  type CommandIo,
+  examples,
+  exitCodes,
+  type OptionsOf,
+  optionText,
+  paragraphs,
+  wholeNumber,
+} from "../command.ts";
+import { wantsColour, write } from "../output.ts";
+
+const MAX_K = 25;
+
+const declare = () =>
+  new Command("graph")
+    .description(
+      paragraphs(
+        "Asks the knowledge graph of a repository: who calls a function, which tests touch it, what a file imports, which commits and " +
+          "documents mention it. The first question makes an index of the revision; the next ones read only what has changed. It is " +
+          "kept in the data folder, one file for each repository, and may be deleted at any time. Reviews on this machine use it from " +
+          "then on, and make none themselves.",
+        "If HUNKWISE_EMBEDDING_MODEL names an embedding model, it is sent the code once, and the search finds by meaning as well; " +
+          "HUNKWISE_EMBEDDING_TOKENS limits what one question may take for that.",
+        "Uncertain connections say how certain they are; those less likely than not are left out. Files that the " +
+          "configuration withholds (paths.private) are not indexed.",
+        "Exit code: 0 something was found, 1 nothing was, 2 usage or failure.",
+      ),
+    )
+    .argument("<QUERY>", "a question, a name or a topic; in quotes")
+    .option("--repo <DIR>", "the repository", optionText, ".")
+    .option("--head <REF>", "the revision to ask about", optionText, "HEAD")
+    .option("--k <NUMBER>", `how many results, up to ${MAX_K}`, wholeNumber(MAX_K), 5)
+    .addOption(new Option("--format <FORMAT>", "how to print").choices(["pretty", "json"]).default("pretty"))
+    .addHelpText(
+      "after",
+      examples(
+        ["callers, and what it calls itself", `hunkwise graph "who calls runReview?"`],
+        ["tests of a method, on a branch", `hunkwise graph --head topic "where is Queue.claim tested?"`],
+        ["nodes and edges, for programs", `hunkwise graph --format json "why was the retry removed?"`],
+      ),
+    );
+
+export const graph = (io: CommandContext) =>
+  declare().action(async (query, values) => {
+    io.exitCode = await printGraph(query, values, io);
+  });
+
+/** Queries the graph of a local revision and prints the answer. Resolves to the exit code. */
+async function printGraph(query: string, values: OptionsOf<typeof declare>, io: CommandIo): Promise<number> {
+  if (query.trim() === "") {
+    throw new AppError("usage", "QUERY is empty", { remedy: "See 'hunkwise graph --help'." });
+  }
+  const { repo, head, k } = values;
+  const { openRange, loadLocalConfig } = await import("../open-range.ts");
+  const { openLocalGraph } = await import("../local-graph.ts");
+  const { privacyOf } = await import("../../tools/private-text.ts");
+  await using range = await openRange({ repo, base: head, head, signal: io.signal });
+  const { config } = await loadLocalConfig(range.workspace);
+  const isPrivate = await privacyOf(range.workspace, config.paths.private);
+  const warn = (text: string) => void write(io.stderr, `warning: ${plainLine(text)}\n`);
+  using opened = await openLocalGraph({ range, repo: resolve(repo), isPrivate, warn, signal: io.signal });
+  const vectors = await opened.embed(io.signal);
+  const answer = await opened.graph.query(query, k, io.signal);
+  if (values.format === "json") await write(io.stdout, `${escapeUnseen(JSON.stringify(answer, null, 2))}\n`);
+  else await write(io.stdout, await renderAnswer(answer, createStyle(wantsColour(io.stdout), PIPED_WIDTH)));
+  if (values.format === "pretty") await write(io.stderr, whatItTook(opened.graph.report, vectors));
+  return answer.nodes.length > 0 ? exitCodes.clean : exitCodes.found;
+}
+
+/** The work for the index; empty if there was none. */
+function whatItTook({ files, parsed, milliseconds }: IndexReport, vectors: VectorReport | null): string {
+  const read =
+    parsed > 0 ? `Read ${parsed} of ${files} files in ${(milliseconds / 1000).toFixed(1)} s.\n` : "";
+  if (vectors === null || vectors.embedded + vectors.left === 0) return read;
+  const { embedded, left, tokens } = vectors;
+  const rest = left > 0 ? `; ${plural(left, "file")} left for the next time` : "";
+  return `${read}Vectors of ${plural(embedded, "file")} made with ${thousands(tokens)} tokens${rest}.\n`;
+}
+
+/** Paragraphs as the model reads them, escaped for a terminal, with highlighted headings. */
+async function renderAnswer(answer: GraphAnswer, style: Style): Promise<string> {
+  if (answer.nodes.length === 0) return "Nothing is known under these words.\n";
+  const { graphEntries } = await import("../../tools/graph-rag-query.ts");
+  const paragraphs = graphEntries(answer).map((entry) => {
+    const [head = "", ...lines] = entry.split("\n").map(plainLine);
+    const [, kind = "", name = "", place = ""] = /^(\w+) (.*?)((?: {2}| \()\S.*)?$/.exec(head) ?? [];
+    const rest = lines.map((line) => (line.startsWith("    ") ? style.dim(line) : line));
+    return [`${style.dim(kind)} ${style.bold(name)}${place && style.code(place)}`, ...rest].join("\n");
+  });
+  return `${paragraphs.join("\n\n")}\n`;
+}

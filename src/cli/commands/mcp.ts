@@ -1,0 +1,73 @@
+import { once } from "node:events";
+import { readLocalEnv } from "../../config/env.ts";
+import { clip, plainLine } from "../../reporters/terminal-style.ts";
+import {
+  type CommandContext,
+  type CommandIo,
+  examples,
+  exitCodes,
+  type OptionsOf,
+  paragraphs,
+  rangeCommand,
+} from "../command.ts";
+import { write } from "../output.ts";
+import { useProxy } from "../use-proxy.ts";
+
+const declare = () =>
+  rangeCommand("mcp")
+    .description(
+      paragraphs(
+        "Speaks the Model Context Protocol on standard input and output, for a coding agent that is to look at its own branch before " +
+          "there is a pull request. Offers the tools that read the range, as the reviewer has them, and `review`, the whole review. " +
+          "When its input ends, it answers the running calls and ends.",
+        "Each call resolves both revisions again, so it sees what the agent has committed. Uncommitted changes are " +
+          "ignored, and the result says so. Nothing is written to the repository, and its configuration is " +
+          ".github/hunkwise.yml from the base: private paths are withheld here, too.",
+        "Without OPENAI_API_KEY and OPENAI_BASE_URL only the built-in analyzers review.",
+        "Exit code: 0 when the input ended; 2 usage or set-up, such as no repository, or when something else ended it.",
+      ),
+    )
+    .addHelpText(
+      "after",
+      examples(
+        ["for a client that starts it in the repository", "hunkwise mcp --base main"],
+        ["for any other", "hunkwise mcp --repo ../shop --base origin/main"],
+      ),
+    );
+
+export const mcp = (io: CommandContext) =>
+  declare().action(async (values) => {
+    io.exitCode = await serveMcp(values, io);
+  });
+
+/** Maximum characters shown of an unreadable message. */
+const MAX_WARNING = 300;
+
+/**
+ * Serves one client on standard input and output until one of them ends or a signal arrives. If the input ends, running calls are answered
+ * first. Resolves to the exit code after their files are removed. Rejects with `repository_unavailable`, or as `requireGit` does, before
+ * anything is served.
+ */
+async function serveMcp(values: OptionsOf<typeof declare>, io: CommandIo): Promise<number> {
+  const { createRangeKeeper } = await import("../range-keeper.ts");
+  const { createMcpReview, serveClient, WatchedTransport } = await import("../mcp-server.ts");
+  const { connectModels } = await import("../review-range.ts");
+  const { stdin } = process;
+  const env = readLocalEnv();
+  useProxy(env);
+  const warn = (text: string) => void write(io.stderr, `warning: ${clip(plainLine(text), MAX_WARNING)}\n`);
+  const ending = new AbortController();
+  const signal = AbortSignal.any([io.signal, ending.signal]);
+  await using keeper = await createRangeKeeper({ ...values, warn, signal });
+  const connect = () => connectModels(env, { warn, signal });
+  const records = { repository: values.repo, folder: env.runsFolder, keepMs: env.retentionMs };
+  const review = createMcpReview({ keeper, connect, records, signal });
+  const transport = new WatchedTransport(stdin, io.stdout, signal);
+  const handle = serveClient({ keeper, review, signal, onCrash: warn }, transport);
+  const stopped = io.signal.aborted ? Promise.resolve() : once(io.signal, "abort");
+  await Promise.race([transport.closed, stopped]);
+  ending.abort();
+  await handle.close();
+  io.signal.throwIfAborted();
+  return stdin.readableEnded ? exitCodes.clean : exitCodes.failed;
+}

@@ -1,0 +1,257 @@
+import { Option } from "@commander-js/extra-typings";
+import { type LocalEnv, readLocalEnv } from "../../config/env.ts";
+import { presentIndex } from "../../config/folders.ts";
+import { AppError } from "../../errors.ts";
+import { atLeast, type Severity, severities } from "../../finding.ts";
+import type { StartedReviewProcess } from "../../process/start-process.ts";
+import { outcomeOf } from "../../reporters/outcome.ts";
+import { PIPED_WIDTH, plainLine } from "../../reporters/terminal-style.ts";
+import { isModelErrorWarning, type ReviewResult } from "../../review/review-result.ts";
+import {
+  type CommandContext,
+  type CommandIo,
+  examples,
+  exitCodes,
+  type OptionsOf,
+  optionText,
+  paragraphs,
+  rangeCommand,
+} from "../command.ts";
+import type { OpenRange } from "../open-range.ts";
+import { complaint, requireWritable, wantsColour, widthsOf, write, writeOutput } from "../output.ts";
+import { createProgress, type Progress } from "../progress.ts";
+import { type Format, formatOfName, formats, type RenderOptions, renderResult } from "../render-result.ts";
+import type { ReviewedRange, ReviewRangeOptions } from "../review-range.ts";
+import { useProxy } from "../use-proxy.ts";
+
+const thresholds = [...severities, "never"] as const;
+
+const declare = () =>
+  rangeCommand("review")
+    .description(
+      paragraphs(
+        "Reviews the commits between the merge base of the two revisions and the head. Uncommitted changes are not reviewed, " +
+          "and nothing is written to the repository. Its configuration is .github/hunkwise.yml from the base.",
+        "A record of what was read, found and paid is kept for HUNKWISE_RETENTION_DAYS, readable only by this user: hunkwise runs " +
+          "shows it.",
+        "Without OPENAI_API_KEY and OPENAI_BASE_URL only the built-in analyzers review, and the report says so.",
+        "Exit code: 0 clean, 1 findings at or above the threshold, 2 usage or set-up, 3 not reviewed or only partly; " +
+          "1 wins over 3.\n" +
+          "If a model is configured and did not judge a match of a rule, the match alone ends with 3 and not with 1. " +
+          "Findings that are certain, such as secrets, count in any case.",
+      ),
+    )
+    .addOption(
+      new Option(
+        "--format <FORMAT>",
+        "how to print; without it as the ending of --output says (.json, .md, .sarif), else pretty",
+      ).choices(formats),
+    )
+    .option("--output <FILE>", "write the result there instead of printing it", optionText)
+    .addOption(
+      new Option(
+        "--fail-on <SEVERITY>",
+        "exit 1 at a finding as severe as this; without it as the configuration says, else high",
+      ).choices(thresholds),
+    )
+    .option("--require-model", "for a gate: exit 2 if no model is configured, 3 if none answered")
+    .option("--dry-run", "print what would be reviewed and what it costs; ask no model")
+    .option(
+      "--trajectory <FILE>",
+      "write the record of the run there as well, one JSON object a line",
+      optionText,
+    )
+    .option("--no-record", "leave no record of the run (see hunkwise runs --help)")
+    .addHelpText(
+      "after",
+      examples(
+        ["the checked-out branch against the default branch", "hunkwise review"],
+        ["the last three commits, for reading", "hunkwise review --base HEAD~3 --fail-on never"],
+        ["for code scanning", "hunkwise review --base main --output review.sarif"],
+        ["what would be read, and how many tokens that is", "hunkwise review --base main --dry-run"],
+      ),
+    );
+
+type ReviewValues = OptionsOf<typeof declare>;
+
+export const review = (io: CommandContext) =>
+  declare().action(async (values) => {
+    const { startReviewProcess } = await import("../../process/start-process.ts");
+    // The process loads its code while this process loads its own and git creates the checkout.
+    const graphIndex = presentIndex(values.repo, readLocalEnv());
+    using started = values.dryRun ? null : (io.startProcess ?? startReviewProcess)({ graphIndex });
+    io.exitCode = await runReview(values, io, started ?? undefined);
+  });
+
+/**
+ * Reviews a local range. Resolves to the exit code.
+ *
+ * @param started a review process that is already loading; if omitted, one is started after the checkout
+ */
+async function runReview(
+  given: ReviewValues,
+  io: CommandIo,
+  started?: StartedReviewProcess,
+): Promise<number> {
+  const env = readLocalEnv();
+  if (given.requireModel && env.model === null) throw noModel();
+  const values = { ...given, format: await formatOf(given, io) };
+  if (values.output !== undefined) await requireWritable(values.output);
+  if (values.dryRun) return printDryRun(values, env, io);
+  useProxy(env);
+  const { openRange } = await import("../open-range.ts");
+  const { connectModels } = await import("../review-range.ts");
+  await using range = await openRange({ ...values, signal: io.signal });
+  const config = await configOf(range, values, io);
+  const say = (text: string) => void warn(io, text);
+  const progress = createProgress(io.stderr);
+  const onProbe = (model: string) => progress.handle({ type: "probe", model });
+  const connecting = connectModels(env, { warn: say, onProbe, signal: io.signal });
+  const connected = await connecting.catch((error: unknown) => {
+    progress.end();
+    throw error;
+  });
+  const { runsFolder: folder, retentionMs: keepMs, logseqDir } = env;
+  const records = {
+    ...{ repository: values.repo, file: values.trajectory, keepMs, logseqDir },
+    folder: values.record ? folder : undefined,
+  };
+  const graphIndex = presentIndex(values.repo, env);
+  const options = { range, config, connected, started, graphIndex, records, warn: say };
+  const done = await reviewWithProgress(options, progress, io).catch((error: unknown) =>
+    notReviewed(error, io),
+  );
+  if (done === null) return exitCodes.incomplete;
+  const { reviewed, modelFault } = done;
+  if (modelFault !== null) await warn(io, `The model failed: ${modelFault}`);
+  // Printed once: the public warning about the fault says less than the line above.
+  const isSaid = (warning: string) =>
+    modelFault !== null && values.format === "pretty" && isModelErrorWarning(warning);
+  const warnings = reviewed.warnings.filter((warning) => !isSaid(warning));
+  const result = { ...reviewed, warnings };
+  const threshold = values.failOn ?? config.check.threshold;
+  const code = exitCodeOf(result, threshold, values.requireModel);
+  const exit = { code, reason: exitReasonOf(code, result), threshold };
+  await deliver(values, await render(result, range, values, exit, io), io);
+  return code;
+}
+
+const noModel = () =>
+  new AppError("usage", "--require-model is given, and no model is configured", {
+    remedy: "Set OPENAI_API_KEY or OPENAI_BASE_URL; an empty variable counts as unset.",
+  });
+
+/** The configuration was valid, but the review ended without a result. */
+async function notReviewed(error: unknown, { stderr, signal }: CommandIo): Promise<null> {
+  if (signal.aborted) throw error;
+  await write(stderr, complaint(error));
+  return null;
+}
+
+type KnownValues = ReviewValues & { format: Format };
+
+/** The requested format, else that of the file name. */
+async function formatOf({ format, output }: ReviewValues, io: CommandIo): Promise<Format> {
+  const named = output === undefined ? null : formatOfName(output);
+  // SARIF is JSON, too.
+  const fits = format === named || (format === "sarif" && named === "json");
+  if (format !== undefined && named !== null && !fits) {
+    await warn(io, `${output} gets ${format}, as --format says, though its name stands for ${named}`);
+  }
+  return format ?? named ?? "pretty";
+}
+
+async function printDryRun(values: KnownValues, env: LocalEnv, io: CommandIo): Promise<number> {
+  const format = dryRunFormat(values.format);
+  const { openRange } = await import("../open-range.ts");
+  await using range = await openRange({ ...values, signal: io.signal });
+  const config = await configOf(range, values, io);
+  for (const notice of env.notices) await warn(io, notice);
+  const { dryRun } = await import("../dry-run.ts");
+  await deliver(values, await dryRun(range, config, env, format), io);
+  return exitCodes.clean;
+}
+
+/** The configuration of the range's base. Prints notices about the range. */
+async function configOf(range: OpenRange, { repo }: ReviewValues, io: CommandIo) {
+  const { loadLocalConfig, rangeNotices } = await import("../open-range.ts");
+  const { config } = await loadLocalConfig(range.workspace);
+  for (const notice of rangeNotices(range, repo)) await warn(io, notice);
+  return config;
+}
+
+async function reviewWithProgress(
+  options: Omit<ReviewRangeOptions, "onProgress" | "signal">,
+  progress: Progress,
+  { signal }: CommandIo,
+): Promise<ReviewedRange> {
+  const { reviewRange } = await import("../review-range.ts");
+  try {
+    return await reviewRange({ ...options, onProgress: progress.handle, signal });
+  } finally {
+    progress.end();
+  }
+}
+
+async function render(
+  result: ReviewResult,
+  range: OpenRange,
+  values: KnownValues,
+  exit: RenderOptions["exit"],
+  { stdout }: CommandIo,
+) {
+  const { loadSources } = await import("../render-result.ts");
+  const found = result.findings.map(({ finding }) => finding);
+  const toFile = values.output !== undefined;
+  return renderResult(values.format, result, {
+    range: range.names,
+    source: await loadSources(range.workspace, found),
+    colour: !toFile && wantsColour(stdout),
+    exit,
+    ...(toFile ? { width: PIPED_WIDTH } : widthsOf(stdout)),
+  });
+}
+
+function dryRunFormat(format: Format): "pretty" | "json" {
+  if (format === "pretty" || format === "json") return format;
+  throw new AppError("usage", `--dry-run cannot print ${format}`, { remedy: "Use --format pretty or json." });
+}
+
+const warn = ({ stderr }: CommandIo, text: string) => write(stderr, `warning: ${plainLine(text)}\n`);
+
+async function deliver(values: ReviewValues, text: string, io: CommandIo): Promise<void> {
+  if (values.output === undefined) return write(io.stdout, text);
+  await writeOutput(values.output, text);
+  await write(io.stderr, `written to ${values.output}\n`);
+}
+
+type ReviewExit = (typeof exitCodes)["clean" | "found" | "incomplete"];
+
+/** The reason for an exit code, for programs. */
+export function exitReasonOf(
+  code: ReviewExit,
+  { findings }: Pick<ReviewResult, "findings">,
+): "clean" | "below_threshold" | "findings" | "incomplete" {
+  if (code === exitCodes.found) return "findings";
+  if (code === exitCodes.incomplete) return "incomplete";
+  return findings.length === 0 ? "clean" : "below_threshold";
+}
+
+/**
+ * The exit code of a review. A finding counts even if the review is partial. A rule match that no model judged does not count as a finding.
+ *
+ * @param requireModel a change that no model has read counts as not reviewed
+ */
+export function exitCodeOf(
+  result: ReviewResult,
+  threshold: Severity | "never",
+  requireModel = false,
+): ReviewExit {
+  const reached = result.findings.some(
+    ({ finding: { severity, verification } }) =>
+      threshold !== "never" && verification !== "not_judged" && atLeast(severity, threshold),
+  );
+  if (reached) return exitCodes.found;
+  const unread = requireModel && result.usage.requests === 0 && result.coverage.hunks_total > 0;
+  return unread || outcomeOf(result) === "partial" ? exitCodes.incomplete : exitCodes.clean;
+}

@@ -1,0 +1,276 @@
+import { Command } from "@commander-js/extra-typings";
+import { AppError } from "../../errors.ts";
+import { dollars, duration, plural, thousands } from "../../reporters/outcome.ts";
+import { clip, columns, createStyle, plainLine, type Style, wrap } from "../../reporters/terminal-style.ts";
+import { escapeUnseen } from "../../text/escape-invisible.ts";
+import {
+  type CommandContext,
+  type CommandIo,
+  examples,
+  optionText,
+  paragraphs,
+  wholeNumber,
+} from "../command.ts";
+import { requireWritable, wantsColour, widthsOf, write, writePrivate } from "../output.ts";
+import type { RunFilter, RunRow, RunSources, WholeRun } from "../run-sources.ts";
+import type { Asked, ResultSummary, RunSummary } from "../run-summary.ts";
+
+const declare = () =>
+  new Command("runs")
+    .description(
+      paragraphs(
+        "Lists recorded reviews and fixes of this machine; with a server's environment (an App, or DATABASE_URL beside HUNKWISE_DATA_DIR) " +
+          "also all of the server's jobs. With ID, shows what was asked, read, found, posted and paid in one run. Nothing is changed.",
+        "A record holds code, and the secrets in that code. Printed text has them taken out; an exported record keeps them, " +
+          "because hunkwise replay needs the record as it is.",
+        "Exit code: 0 success, 2 usage or failure.",
+      ),
+    )
+    .argument("[ID]", "show this run; the first characters of its id suffice")
+    .option("--json", "print JSON; of one run, with every turn and call")
+    .option(
+      "--export <FILE>",
+      "write the record of run ID there, for hunkwise replay; - prints it",
+      optionText,
+    )
+    .option("--repository <NAME>", "list only runs of this repository, owner/name or a folder", optionText)
+    .option("--pull <NUMBER>", "list only runs of this pull request", wholeNumber())
+    .option("--limit <NUMBER>", "list at most this many", wholeNumber(), 20)
+    .addHelpText(
+      "after",
+      examples(
+        ["the newest", "hunkwise runs"],
+        ["of one pull request", "hunkwise runs --repository octo/shop --pull 12"],
+        ["one of them", "hunkwise runs 20261122-1953"],
+        ["a file for hunkwise replay", "hunkwise runs 20261122-1953 --export run.jsonl"],
+      ),
+    );
+
+export const runs = (io: CommandContext) =>
+  declare().action(async (id, { json = false, export: file, ...filter }) => {
+    if (id === undefined && file !== undefined) {
+      throw new AppError("usage", "--export needs the ID of a run", { remedy: "hunkwise runs lists them." });
+    }
+    const { openRunSources } = await import("../run-sources.ts");
+    await using sources = await openRunSources();
+    if (id === undefined) await list(sources, filter, json, io);
+    else if (file === undefined) await show(await sources.find(id), json, io);
+    else await exportRun(sources, id, file, io);
+  });
+
+async function list(
+  sources: RunSources,
+  filter: RunFilter,
+  isJson: boolean,
+  { stdout }: CommandIo,
+): Promise<void> {
+  const { redactStrings } = await import("../../secrets/redact.ts");
+  const rows = await redactStrings(await sources.list(filter), plainKeys);
+  // A pipe has no width limit for a table.
+  const width = stdout.columns || Number.POSITIVE_INFINITY;
+  const text = isJson ? asJson(rows) : renderRuns(rows, { colour: wantsColour(stdout), width });
+  await write(stdout, text);
+}
+
+async function show(run: WholeRun, isJson: boolean, { stdout }: CommandIo): Promise<void> {
+  const { redactStrings, redactText } = await import("../../secrets/redact.ts");
+  const { summaryOf } = await import("../run-summary.ts");
+  const summary = summaryOf(run.entries, Date.parse(run.header.began_at));
+  const { row } = run;
+  const { version } = run.header;
+  if (isJson) {
+    await write(stdout, asJson(await redactStrings({ run: row, version, ...summary }, plainKeys)));
+    return;
+  }
+  const style = createStyle(wantsColour(stdout), widthsOf(stdout).width);
+  await write(stdout, await redactText(renderRun({ row, version, summary }, style)));
+}
+
+const asJson = (value: unknown) => `${escapeUnseen(JSON.stringify(value, null, 2))}\n`;
+
+/** Keys of printed JSON whose values are left as they are: ids, times and object names look random. */
+const plainKeys: ReadonlySet<string> = new Set([
+  ...["id", "began_at", "ended_at", "kind", "head", "base", "merge_base"],
+]);
+
+/** Writes the record unchanged: without a part of it, a replay would take another course. */
+async function exportRun(sources: RunSources, id: string, file: string, io: CommandIo): Promise<void> {
+  const isPrinted = file === "-";
+  if (!isPrinted) await requireWritable(file);
+  const { header, entries } = await sources.find(id);
+  const { entryLine, headerLine } = await import("../run-record.ts");
+  const text = [headerLine(header), ...entries.map(entryLine)].join("");
+  if (isPrinted) return await write(io.stdout, text);
+  await writePrivate(file, text);
+  await write(io.stderr, `written to ${file}\n`);
+}
+
+interface Column {
+  name: string;
+  /** Numbers are aligned to the right. */
+  isNumber?: true;
+  cell(row: RunRow): string;
+}
+
+const number = (value: number | null) => (value === null ? "" : thousands(value));
+
+/** Characters of a server run's id; this many distinguish runs. */
+const ID_CHARACTERS = 13;
+const GAP = "  ";
+
+const idOf: Column = {
+  name: "RUN",
+  cell: ({ id, source }) => (source === "local" ? id : id.slice(0, ID_CHARACTERS)),
+};
+const began: Column = { name: "BEGAN (UTC)", cell: (row) => row.began_at.slice(0, 16).replace("T", " ") };
+const task: Column = { name: "TASK", cell: (row) => plainLine(row.task) };
+const of: Column = {
+  name: "OF",
+  cell: ({ pull, range, repository }) =>
+    plainLine(pull === null ? (range ?? repository) : `${repository}#${pull}`),
+};
+const state: Column = { name: "ENDED", cell: (row) => row.state };
+const found: Column = { name: "FOUND", isNumber: true, cell: (row) => number(row.findings) };
+const tokens: Column = { name: "TOKENS", isNumber: true, cell: (row) => number(row.tokens) };
+const cost: Column = {
+  name: "COST",
+  isNumber: true,
+  cell: (row) => (row.cost_usd === null ? "" : dollars(row.cost_usd)),
+};
+
+/** Columns that are omitted on a narrow terminal, first to last; the id of a local run contains its time. */
+const dispensable = [began, tokens, cost];
+const alarming = new Set(["failed", "unreadable"]);
+/** Minimum width of the column OF. */
+const LEAST_OF = 16;
+
+/** Runs as a table for people at a terminal. */
+export function renderRuns(
+  rows: readonly RunRow[],
+  { colour, width }: { colour: boolean; width: number },
+): string {
+  if (rows.length === 0) return "No run is on record.\n";
+  const style = createStyle(colour, width);
+  const widthOf = (column: Column) =>
+    Math.max(column.name.length, ...rows.map((row) => columns(column.cell(row))));
+  const shown = [idOf, began, task, of, state, found, tokens, cost].filter(
+    (column) => !column.isNumber || rows.some((row) => column.cell(row) !== ""),
+  );
+  const besideOf = () =>
+    shown.reduce((sum, column) => sum + (column === of ? 0 : widthOf(column) + GAP.length), 0);
+  for (const column of dispensable) {
+    if (besideOf() + Math.min(widthOf(of), LEAST_OF) <= width) break;
+    if (shown.includes(column)) shown.splice(shown.indexOf(column), 1);
+  }
+  const ofWidth = Math.min(widthOf(of), Math.max(LEAST_OF, width - besideOf()));
+  const line = (cellOf: (column: Column) => string) =>
+    shown
+      .map((column) => padded(cellOf(column), column === of ? ofWidth : widthOf(column), column.isNumber))
+      .join(GAP)
+      .trimEnd();
+  const lines = rows.map((row) => {
+    const text = line((column) => column.cell(row));
+    return alarming.has(row.state) ? style.alarm(text) : text;
+  });
+  return `${[style.dim(line(({ name }) => name)), ...lines].join("\n")}\n`;
+}
+
+function padded(cell: string, width: number, isNumber = false): string {
+  const text = clip(cell, width);
+  const space = " ".repeat(Math.max(0, width - columns(text)));
+  return isNumber ? space + text : text + space;
+}
+
+interface ShownRun {
+  row: RunRow;
+  /** The version of Hunkwise that recorded the run. */
+  version: string;
+  summary: RunSummary;
+}
+
+/** One run in a few lines for people at a terminal: how it ended, the request, the results and what was written. */
+export function renderRun({ row, version, summary }: ShownRun, style: Style): string {
+  const subject =
+    row.pull === null ? `${row.range ?? ""} in ${row.repository}` : `${row.repository}#${row.pull}`;
+  const { commits, attempts, totals } = summary;
+  const facts = [
+    `${row.began_at.slice(0, 19).replace("T", " ")} UTC`,
+    row.ended_at === null ? "" : duration(Date.parse(row.ended_at) - Date.parse(row.began_at)),
+    attempts > 1 ? plural(attempts, "attempt") : "",
+    commits ? `${commits.merge_base.slice(0, 7)}..${commits.head.slice(0, 7)}` : "",
+    row.requested_by === null ? "" : `requested by ${row.requested_by}`,
+    `Hunkwise ${version}`,
+  ];
+  const lines = (text: string) => wrap(plainLine(text), style.width);
+  const sections = [
+    [
+      style.bold(clip(plainLine(`${row.id} · ${row.task} of ${subject}`), style.width)),
+      ...lines(joined(facts)).map(style.dim),
+      ...lines(`${row.state}${row.reason ? `: ${row.reason}` : ""}`).map(
+        alarming.has(row.state) ? style.alarm : String,
+      ),
+      ...lines(totalsLine(totals)),
+    ],
+    askedLines(summary.asked).flatMap(lines),
+    ...summary.results.map((result) => resultLines(result).flatMap(lines)),
+    summary.written.flatMap(({ request, url }) =>
+      lines(`- ${request.replace(/\/repos\/[^/]+\/[^/]+/, "")}${url === null ? "" : ` ${url}`}`),
+    ),
+  ];
+  return `${sections
+    .map((section) => section.filter((line) => line !== ""))
+    .filter((section) => section.length > 0)
+    .map((section) => section.join("\n"))
+    .join("\n\n")}\n`;
+}
+
+const joined = (facts: readonly string[]) => facts.filter((fact) => fact !== "").join(" · ");
+
+function totalsLine({ files_read, searches, findings, refuted, paid }: RunSummary["totals"]): string {
+  const cached = paid.cached_tokens === 0 ? "" : ` (${thousands(paid.cached_tokens)} cached)`;
+  const price = paid.cost_usd === null ? "no price" : dollars(paid.cost_usd);
+  return joined([
+    files_read === 0 ? "" : `read ${plural(files_read, "file")}`,
+    searches === 0 ? "" : `searched ${plural(searches, "time")}`,
+    findings === null ? "" : `found ${findings}`,
+    refuted === 0 ? "" : `refuted ${refuted}`,
+    paid.turns === 0
+      ? ""
+      : `${plural(paid.turns, "turn")}, ${plural(paid.tokens, "token")}${cached}, ${price}`,
+  ]);
+}
+
+function askedLines(asked: Asked | null): string[] {
+  if (asked === null) return [];
+  if (asked.what === "answer")
+    return [`${asked.by} asked${asked.path === null ? "" : ` on ${asked.path}`}: ${asked.question}`];
+  return ["To repair:", ...asked.targets.map(({ path, line, title }) => `- ${path}:${line ?? "?"} ${title}`)];
+}
+
+function resultLines(result: ResultSummary): string[] {
+  const ended = result.stop_reason.replaceAll("_", " ");
+  switch (result.what) {
+    case "review":
+      return [
+        `${plural(result.findings.length, "finding")}; ${ended}.`,
+        ...result.findings.map(
+          ({ finding: { severity, path, line, title, id }, placement, url }) =>
+            `- ${severity.toUpperCase()} ${path}:${line} ${title} (${id}, ${placement.kind})${url === null ? "" : ` ${url}`}`,
+        ),
+        ...result.dropped.map(
+          ({ verdict, path, line, title }) => `- ${verdict.replaceAll("_", " ")}: ${path}:${line} ${title}`,
+        ),
+        ...result.warnings.map((warning) => `- warning: ${warning}`),
+      ];
+    case "answer":
+      return [`${result.text === null ? "No answer" : "Answered"}; ${ended}.`, result.text ?? ""];
+    case "fix":
+      return [
+        `${result.repairs.filter(({ repaired }) => repaired).length} of ${plural(result.repairs.length, "finding")} repaired; ${ended}.`,
+        ...result.repairs.map(
+          ({ id, repaired, note }) => `- ${repaired ? "repaired" : "not repaired"}: ${id} ${note}`,
+        ),
+        ...result.edits.map(({ path, change }) => `- ${change} ${path}`),
+      ];
+  }
+}

@@ -1,0 +1,170 @@
+import { Command } from "@commander-js/extra-typings";
+import type { AppCredentials, Env } from "../../config/env.ts";
+import { readServerEnv } from "../../config/server-env.ts";
+import { AppError } from "../../errors.ts";
+import type { Logger } from "../../logger.ts";
+import type { Worker } from "../../queue/worker.ts";
+import { type CommandContext, type CommandIo, examples, paragraphs } from "../command.ts";
+import type { App } from "../open-app.ts";
+import { requireNextStart, requireWorkable } from "../require-workable.ts";
+import { useProxy } from "../use-proxy.ts";
+
+export const serve = (io: CommandContext) =>
+  new Command("serve")
+    .description(
+      paragraphs(
+        "Receives webhooks, stores the jobs that follow from them and runs these in the same process. Everything is set by " +
+          "environment variables or a .env file beside package.json; docs/configuration.md lists them. Without App credentials " +
+          "it serves the page that creates the App.",
+        "SIGTERM and SIGINT return running jobs to the queue and end the process; the next start resumes them.",
+      ),
+    )
+    .addHelpText(
+      "after",
+      examples(
+        ["on port 3000", "hunkwise serve"],
+        ["elsewhere, with every detail", "PORT=8080 LOG_LEVEL=debug hunkwise serve"],
+      ),
+    )
+    .action(() => runServer(io));
+
+export const worker = (io: CommandContext) =>
+  new Command("worker")
+    .description(
+      paragraphs(
+        "Runs the jobs in the queue of the data folder, without a web server: start as many as the machine can carry. Same " +
+          "environment as serve; HUNKWISE_CONCURRENCY says how many jobs it runs at a time.",
+        "SIGTERM and SIGINT return running jobs to the queue and end the process.",
+      ),
+    )
+    .addHelpText("after", examples(["four jobs at a time", "HUNKWISE_CONCURRENCY=4 hunkwise worker"]))
+    .action(() => runWorker(io));
+
+/** The web server and a worker, after the set-up page if there is no App yet. Resolves when a signal ended it. */
+async function runServer({ signal }: CommandIo): Promise<void> {
+  const first = readServerEnv();
+  const log = await openServerLog(first);
+  await requireWorkable(first, signal);
+  const env = first.app ? first : await setUp(first, log, signal);
+  if (signal.aborted) return;
+  if (!env.app) throw noApp();
+  await serveApp(env, env.app, log, signal);
+}
+
+/** Only a worker. Resolves when a signal ended it. */
+async function runWorker({ signal }: CommandIo): Promise<void> {
+  const env = readServerEnv();
+  if (!env.app) throw noApp();
+  const log = await openServerLog(env);
+  await requireWorkable(env, signal);
+  const { openApp } = await import("../open-app.ts");
+  await work(env, await openApp(env, env.app, log, signal), signal);
+}
+
+async function openServerLog(env: Env): Promise<Logger> {
+  const { openLog } = await import("../open-app.ts");
+  const log = openLog(env);
+  for (const notice of env.notices) log.warn(notice);
+  return log;
+}
+
+async function work(env: Env, app: App, signal: AbortSignal): Promise<void> {
+  try {
+    const operator = await startOperator(env, app);
+    const worker = await app.startWorker();
+    await reconcile(env, app, worker, signal);
+    const place = env.databaseUrl === null ? env.dataDir : "Postgres";
+    app.log.info(`Working with ${env.concurrency} jobs at a time on ${place}`);
+    await untilAborted(signal);
+    app.log.info("Stopping");
+    await Promise.all([worker.stop(env.graceMs), operator?.close()]);
+  } finally {
+    await app.close();
+  }
+}
+
+async function serveApp(
+  env: Env,
+  credentials: AppCredentials,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<void> {
+  const { openApp } = await import("../open-app.ts");
+  const { startServer } = await import("../../webhooks/server.ts");
+  const app = await openApp(env, credentials, log, signal);
+  const { stores, probot, health, metrics } = app;
+  try {
+    let worker: Worker | undefined;
+    const onAccepted = () => worker?.wake();
+    const onDelivery = metrics && { onDelivery: metrics.delivery };
+    // The servers first: if a port is taken, no job begins.
+    const operator = await startOperator(env, app);
+    const server = await startServer({
+      ...{ env, queue: stores.queue, log, probot, onAccepted, health },
+      ...onDelivery,
+    });
+    worker = await app.startWorker();
+    await reconcile(env, app, worker, signal);
+    await untilAborted(signal);
+    log.info("Stopping");
+    await Promise.all([server.close(), worker.stop(env.graceMs), operator?.close()]);
+  } finally {
+    await app.close();
+  }
+}
+
+/**
+ * Looks for missed deliveries now and at the configured interval, until the signal fires. Its end is not awaited: an unresponsive
+ * database would keep the process beyond its grace time.
+ */
+async function reconcile(
+  { reconcileEveryMs: everyMs }: Env,
+  { stores, log }: App,
+  worker: Worker,
+  signal: AbortSignal,
+): Promise<void> {
+  const { queue, notes } = stores;
+  const { keepReconciling } = await import("../../jobs/reconcile/reconcile-app.ts");
+  void keepReconciling({ queue, notes, everyMs, onEnqueued: worker.wake, log }, signal);
+}
+
+/** The server for metrics and health; none if no port is set. */
+async function startOperator({ metricsHost: host, metricsPort }: Env, { health, metrics, log }: App) {
+  if (metricsPort === null || !metrics) return undefined;
+  const readQueue = async () => {
+    const said = await health.readiness();
+    return said.ready ? said : null;
+  };
+  const { startOperatorServer } = await import("../../webhooks/server.ts");
+  const exposition = () => metrics.exposition(readQueue);
+  return startOperatorServer({ host, port: metricsPort, health, log, exposition });
+}
+
+/** Serves the set-up page until the App exists, and answers the environment with it. */
+async function setUp(env: Env, log: Logger, signal: AbortSignal): Promise<Env> {
+  useProxy(env);
+  await requireNextStart(env);
+  const { startSetup } = await import("../../webhooks/setup.ts");
+  const { openLog } = await import("../open-app.ts");
+  const page = await startSetup({ env, log });
+  await Promise.race([page.configured, untilAborted(signal)]);
+  await page.close();
+  const configured = signal.aborted ? env : readServerEnv();
+  // Registers its credentials as secrets of this process.
+  openLog(configured);
+  return configured;
+}
+
+function noApp(): AppError {
+  return new AppError("config_invalid", "there are no credentials of a GitHub App", {
+    remedy: "Run `hunkwise serve` and open its page, or set APP_ID, PRIVATE_KEY and WEBHOOK_SECRET.",
+  });
+}
+
+/** Resolves when the signal fires. */
+function untilAborted(signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  if (signal.aborted) resolve();
+  signal.addEventListener("abort", () => resolve(), { once: true });
+  return promise;
+}

@@ -1,0 +1,125 @@
+import type { Modules } from "./imports.ts";
+import { parseSource } from "./parse.ts";
+import { type Definition, definitionsAt, type Source } from "./source.ts";
+
+/** A file at a revision, line by line. */
+export interface TextFile {
+  path: string;
+  ref: "head" | "merge_base";
+  lines: readonly string[];
+}
+
+/** A file, its definitions, and the paths that it imports. */
+export interface CodeFile extends TextFile {
+  definitions: readonly Definition[];
+  imports: ReadonlySet<string>;
+}
+
+/** A definition in its file. */
+export interface DefinitionSite {
+  file: CodeFile;
+  definition: Definition;
+}
+
+/** A file and its syntax tree, which takes too much memory to be kept for long. */
+export interface ParsedFile {
+  code: CodeFile;
+  source: Source;
+}
+
+/** Null for text that is not code, and for code that is too large or generated. */
+export async function parseFile(file: TextFile | null, modules: Modules): Promise<ParsedFile | null> {
+  if (file === null || isProse(file.path)) return null;
+  const source = await parseSource(file.path, file.lines.join("\n"));
+  if (source === null) return null;
+  const imports = modules.imported(file.path, source.imports);
+  return { code: { ...file, definitions: source.definitions, imports }, source };
+}
+
+const prose =
+  /\.(?:md|mdx|markdown|rst|adoc|txt|csv|tsv|json|jsonl|ya?ml|toml|ini|lock|svg|xml|html?|css|scss|less)$/i;
+
+const proseName = /(?:^|\/)(?:change(?:s|log)|news|history|authors|readme|licen[cs]e|copying|notice)$/i;
+
+/** Whether a file contains text or data, without calls. */
+export const isProse = (path: string): boolean => prose.test(path) || proseName.test(path);
+
+const runKinds: ReadonlySet<string> = new Set(["function", "method", "macro"]);
+const typeKinds: ReadonlySet<string> = new Set(["class", "interface", "type", "extension"]);
+
+/** Whether it has a body that runs. */
+export const isRun = ({ kind }: Definition): boolean => runKinds.has(kind);
+export const isType = ({ kind }: Definition): boolean => typeKinds.has(kind);
+
+/** Whether it only declares a function: a prototype, an overload, a method of an interface. */
+export function isDeclaration({ file, definition }: DefinitionSite): boolean {
+  const { start, end } = definition;
+  if (!isRun(definition) || end - start > MAX_DECLARATION_LINES) return false;
+  if (/\.(?:d\.[cm]?ts|pyi)$/.test(file.path)) return true;
+  if (definitionsAt(file.definitions, start).some(({ kind }) => kind === "interface")) return true;
+  const text = file.lines
+    .slice(start - 1, end)
+    .join("\n")
+    .trimEnd();
+  return /;(?:\s*\/\/.*)?$/.test(text) && !/[{=]/.test(text);
+}
+
+const MAX_DECLARATION_LINES = 12;
+
+/** Functions up to this length are read whole; otherwise a closure in them is. */
+const READABLE = 150;
+
+/**
+ * The definition that a line is read with: the outermost function of readable length around it, or else the innermost function, test,
+ * constant, field or type.
+ */
+export function definitionAt({ definitions }: CodeFile, line: number): Definition | null {
+  const around = definitionsAt(definitions, line);
+  const runs = around.filter(isRun);
+  const readable = runs.find(({ start, end }) => end - start < READABLE);
+  return readable ?? runs.at(-1) ?? around.filter(({ kind }) => kind !== "module").at(-1) ?? null;
+}
+
+const MAX_SHOWN_NAME = 60;
+
+/** A name on one line. A test's name is a sentence, and its author may make it long. */
+function shownName(name: string): string {
+  const line = name.slice(0, MAX_SHOWN_NAME * 4).replace(/\s+/g, " ");
+  return line.length > MAX_SHOWN_NAME ? `${line.slice(0, MAX_SHOWN_NAME)}…` : line;
+}
+
+/** `Parser.next`, `next`. */
+export function fullName({ name, container }: Pick<Definition, "name" | "container">): string {
+  return container === null ? shownName(name) : `${shownName(container)}.${shownName(name)}`;
+}
+
+/** A requested definition. */
+export interface WantedName {
+  /** The word to search for. */
+  word: string;
+  /** The type that it is a member of; null if none was given. */
+  container: string | null;
+  isName(name: string): boolean;
+}
+
+/** Parses `next`, `next()`, `Parser.next`, `Parser#next`, `parser::next`, `(*Parser).next`. Null if it contains no name. */
+export function readWantedName(given: string): WantedName | null {
+  const bare = given
+    .trim()
+    .replace(/^`+|`+$/g, "")
+    .replace(/\([^()]*\)$/, "");
+  const parts = bare.split(/::|->|[.#/\\]/).map((part) => part.replace(/^[(*&\s]+|[)\s]+$/g, ""));
+  const named = parts.filter((part) => part !== "");
+  const word = named.at(-1);
+  if (word === undefined || /[\n\r\0]/.test(word)) return null;
+  return {
+    word,
+    container: named.at(-2) ?? null,
+    isName: (name) => name === word || name === bare || name === `#${word}`,
+  };
+}
+
+/** Whether a definition is a member of the requested type; of a path of names, the last one counts. */
+export function isMemberOf({ container }: Definition, wanted: string): boolean {
+  return container !== null && container.split(/::|\./).at(-1) === wanted;
+}

@@ -1,0 +1,187 @@
+import type { SgNode } from "@ast-grep/napi";
+import { extensionOf, type Grammar, grammarOf, grammarsOf, loadAstGrep } from "./languages.ts";
+import { createLayoutSource } from "./layout-source.ts";
+import { shapes } from "./shapes/all-shapes.ts";
+import { once, type Source } from "./source.ts";
+import { extentOf, indexLines, type Located, locateKinds } from "./tree.ts";
+import { createTreeSource } from "./tree-source.ts";
+
+/** A syntax tree takes up to 200 bytes for each character of dense code: a larger file takes too much memory. */
+const maximumCharacters = 300_000;
+/** If lines are longer on average, the file is generated. */
+const maximumAverageLine = 300;
+
+/** Whether a text is small enough to parse and looks handwritten. */
+export function isWorthParsing(text: string): boolean {
+  return text.length <= maximumCharacters && text.length / text.split("\n").length <= maximumAverageLine;
+}
+
+/**
+ * Maximum levels of a syntax tree; a chain of 190 `else if` has about that many. Rules check what is around and inside a node, in native
+ * code and without a pause, and on a chain of thousands that takes minutes.
+ */
+const maximumDepth = 400;
+
+/**
+ * Whether brackets are nested deeper than a tree may be, including those in strings and comments. A parser spends seconds on thousands of
+ * unclosed brackets, and its result is one flat error.
+ */
+export function isNestedTooDeep(text: string): boolean {
+  let depth = 0;
+  for (let at = 0; at < text.length; at++) {
+    const step = nesting[text.charCodeAt(at)];
+    if (step === undefined || step === 0) continue;
+    depth = Math.max(0, depth + step);
+    if (depth > maximumDepth) return true;
+  }
+  return false;
+}
+
+/** The change in depth for a character, by its code. Sets take five times as long. */
+const nesting = Int8Array.from({ length: 128 }, (_, code) => {
+  const character = String.fromCharCode(code);
+  return "([{".includes(character) ? 1 : ")]}".includes(character) ? -1 : 0;
+});
+
+/**
+ * Maximum levels per token. Of 39,000 units of up to five tokens that were tried in the grammars, each repeated 40 times, the densest had
+ * two levels for each token (`a b c` is two calls in Ruby) and a few around the innermost one.
+ */
+const levelsOfToken = 2;
+const innermostLevels = 8;
+
+/**
+ * Whether a tree has more levels than can be searched. Each query of the tree costs as much as parsing a line, so only nodes with enough
+ * tokens to be that deep are queried.
+ */
+export function isTooDeep(root: SgNode): boolean {
+  const text = root.text();
+  const first = extentOf(root).from;
+  const tokens = tokensBefore(text);
+  /** The maximum number of levels that a node may have, including itself. */
+  const levelsIn = (node: SgNode) => {
+    const { from, to } = extentOf(node);
+    const count = (tokens[to - first] ?? 0) - (tokens[from - first] ?? 0);
+    return levelsOfToken * count + innermostLevels;
+  };
+  if (levelsIn(root) <= maximumDepth) return false;
+  const open = [{ node: root, depth: 1 }];
+  for (let next = open.pop(); next; next = open.pop()) {
+    const { node, depth } = next;
+    if (depth > maximumDepth) return true;
+    for (const child of node.children())
+      if (depth + levelsIn(child) > maximumDepth) open.push({ node: child, depth: depth + 1 });
+  }
+  return false;
+}
+
+/** The number of tokens that begin before each index: words, and every other character except blanks. */
+function tokensBefore(text: string): Uint32Array {
+  const tokens = new Uint32Array(text.length + 1);
+  let count = 0;
+  let last: number = blank;
+  for (let at = 0; at < text.length; at++) {
+    const now = classes[text.charCodeAt(at)] ?? sign;
+    if (now === sign || (now === letter && last !== letter)) count += 1;
+    tokens[at + 1] = count;
+    last = now;
+  }
+  return tokens;
+}
+
+const blank = 0;
+const letter = 1;
+/** Includes everything beyond ASCII, because operators may contain any such character. */
+const sign = 2;
+const classes = Uint8Array.from({ length: 128 }, (_, code) => {
+  const character = String.fromCharCode(code);
+  return /\s/.test(character) ? blank : /\w/.test(character) ? letter : sign;
+});
+
+/**
+ * The contents of a source file. If there is no grammar for its path, or if it is nested too deeply to be searched, the result is guessed
+ * from the layout. Null for texts that are generated or too large ({@link isWorthParsing}), and for binaries.
+ */
+export async function parseSource(path: string, text: string): Promise<Source | null> {
+  return (await parseText(path, text))?.source ?? null;
+}
+
+/** A text that was read, and its syntax tree if a parser read it. */
+export interface ParsedText {
+  source: Source;
+  tree: ParsedTree | null;
+}
+
+export interface ParsedTree {
+  /** The name of its grammar in ast-grep. */
+  dialect: string;
+  /** Nodes of the additional kinds, among others. */
+  located(): readonly Located[];
+  /** First and last line, from 1, of each top-level statement and comment. */
+  statements(): { start: number; end: number }[];
+  /** Whether the parser understood the whole text and inserted nothing. */
+  isSound(): boolean;
+}
+
+/**
+ * Like {@link parseSource}, but also returns the tree.
+ *
+ * @param beside additional kinds of nodes, by dialect: they are found together with those of the definitions, because each returned node
+ *   costs as much as parsing some words
+ */
+export async function parseText(
+  path: string,
+  text: string,
+  beside: (dialect: string) => readonly string[] = () => [],
+): Promise<ParsedText | null> {
+  if (text.includes("\0") || !isWorthParsing(text)) return null;
+  const grammar = grammarFor(path, text);
+  const byLayout = () => ({ source: createLayoutSource(path, text), tree: null });
+  if (!grammar || isNestedTooDeep(text)) return byLayout();
+  const astGrep = await loadAstGrep();
+  const root = astGrep.parse(grammar.dialect, text).root();
+  if (isTooDeep(root)) return byLayout();
+  const hasKind = kindsOf(grammar.dialect, astGrep.kind);
+  const { dialect, language } = grammar;
+  const shape = shapes[language];
+  const asked = beside(dialect);
+  const all = new Set([...asked, ...Object.keys(shape.definitions)].filter(hasKind));
+  const located = once(() => locateKinds(root, all));
+  const source = createTreeSource({
+    ...{ path, text, root, shape, hasKind },
+    located: asked.length > 0 ? located : undefined,
+  });
+  const { lineAt } = indexLines(text);
+  const statements = () =>
+    root.children().map((node) => {
+      const { from, to } = extentOf(node);
+      return { start: lineAt(from), end: lineAt(Math.max(from, to - 1)) };
+    });
+  const isSound = () => root.find({ rule: { any: [{ kind: "ERROR" }, { regex: "^$" }] } }) === null;
+  return { source, tree: { dialect, located, statements, isSound } };
+}
+
+/** Known kinds, by dialect: each query of the parser costs as much as parsing a word. */
+const knownKinds = new Map<string, Map<string, boolean>>();
+
+function kindsOf(dialect: string, number: (dialect: string, kind: string) => number) {
+  const known = knownKinds.get(dialect) ?? new Map<string, boolean>();
+  knownKinds.set(dialect, known);
+  return (kind: string): boolean => {
+    let has = known.get(kind);
+    if (has === undefined) {
+      has = number(dialect, kind) !== 0;
+      known.set(kind, has);
+    }
+    return has;
+  };
+}
+
+/** Only blanks before the word: with line feeds, they would be matched again from each empty line. */
+const cppWords = /^[ \t]*(class|namespace|template|public:|private:|using)\b|\b\w+::\w/m;
+
+/** Headers are C++ if they use its words. */
+function grammarFor(path: string, text: string): Grammar | null {
+  const isCppHeader = extensionOf(path) === "h" && cppWords.test(text);
+  return isCppHeader ? (grammarsOf("cpp")[0] ?? null) : grammarOf(path);
+}

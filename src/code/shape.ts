@@ -1,0 +1,125 @@
+import type { SgNode } from "@ast-grep/napi";
+import { type DefinitionKind, shortText } from "./source.ts";
+
+/** A definition that a node contains. */
+export interface FoundDefinition {
+  kind: DefinitionKind;
+  name: string;
+  /** The head ends before it. */
+  body?: SgNode | null;
+  /** Only if the position in the file does not show it. */
+  container?: string;
+}
+
+/**
+ * Reads the definitions of a node of one kind; empty if it defines nothing that is worth a name.
+ *
+ * @param isLocal whether a function is the nearest definition around it: its declarations are local then, and the code around the node is
+ *   not queried, which costs more than everything else
+ */
+export type Finder = (node: SgNode, isLocal: boolean) => readonly FoundDefinition[];
+
+/**
+ * The role of a name in the node around it. Besides the roles of references: `through` and `member` pass the question to the next node
+ * around (`member` if the name belongs to an object), and `method` is a call with its receiver before the name. `parameter` is a
+ * definition, or a write if a default follows; `key` a write that creates no variable; `keyword` the same if a `=` follows, else a read;
+ * `shorthand` a key that is also read as a variable; `path` is the start of a name that may be imported; `specifier` a definition if a body
+ * follows, else a type.
+ */
+export type Slot =
+  | "call"
+  | "definition"
+  | "import"
+  | "write"
+  | "read"
+  | "type"
+  | "through"
+  | "member"
+  | "method"
+  | "parameter"
+  | "key"
+  | "keyword"
+  | "shorthand"
+  | "path"
+  | "specifier";
+
+/** The facts that decide whether other files see a definition. */
+interface Visibility {
+  name: string;
+  /** The text from the definition's beginning to its name. */
+  head: string;
+  /** Whether it is in an interface or a trait. */
+  inInterface: boolean;
+  inClass: boolean;
+  /** Names in the file's export list. */
+  listed: ReadonlySet<string>;
+}
+
+/** A language as tables of the node kinds of its grammars. Kinds that a dialect does not have are ignored for it. */
+export interface Shape {
+  definitions: Readonly<Record<string, Finder>>;
+  /** For each kind, a regular expression that the text of a node must match. */
+  heads?: Readonly<Record<string, string>>;
+  /** Nodes around a definition that belong to it, with their lines. */
+  wrappers: readonly string[];
+  /** Nodes around a definition that begin with it and may contain others. */
+  groups: readonly string[];
+  /** Nodes before a definition that belong to it. */
+  attributes: readonly string[];
+  /** The beginning of a line that is a comment. */
+  lineComment: RegExp;
+  isExported(definition: Visibility): boolean;
+  /** Names in the file's export list. */
+  exportList?(text: string): Set<string>;
+  identifiers: readonly string[];
+  /**
+   * The role of a name by its position: `parent.field`, `parent.#0` (first named child), `parent.#last`, `parent>kind` (a child of that
+   * kind) or `parent.*`.
+   */
+  slots: Readonly<Record<string, Slot>>;
+  /** The kind of a macro's arguments. */
+  tokenTree?: string;
+}
+
+export const textOf = (node: SgNode | null | undefined): string => (node ? shortText(node.text()) : "");
+
+/** A finder for nodes with a field `name` and a body in the first existing one of the fields. */
+export function named(
+  kind: DefinitionKind,
+  ...bodies: string[]
+): (node: SgNode) => readonly FoundDefinition[] {
+  return (node) => {
+    const name = textOf(node.field("name"));
+    return name ? [{ kind, name, body: firstField(node, bodies.length > 0 ? bodies : ["body"]) }] : [];
+  };
+}
+
+export function firstField(node: SgNode, fields: readonly string[]): SgNode | null {
+  for (const field of fields) {
+    const found = node.field(field);
+    if (found) return found;
+  }
+  return null;
+}
+
+export function firstOfKind(node: SgNode, kinds: readonly string[]): SgNode | null {
+  return node.children().find((child) => kinds.includes(String(child.kind()))) ?? null;
+}
+
+export const isUpperCase = (name: string): boolean => /^[A-Z][A-Z0-9_]*$/.test(name);
+
+/** A string literal without its quotes; null for other nodes and for concatenated strings. */
+export function stringText(node: SgNode | null | undefined): string | null {
+  const match = /^[a-zA-Z]{0,2}(["'`]{1,3})([^"'`\n]{1,500})\1$/.exec(node ? node.text().slice(0, 510) : "");
+  return match?.[2] ?? null;
+}
+
+/** Goes up through nodes of `passing` kinds. Whether the node around them is one of `wanted`. */
+export function standsIn(node: SgNode, passing: readonly string[], wanted: readonly string[]): boolean {
+  for (let around = node.parent(); around; around = around.parent()) {
+    const kind = String(around.kind());
+    if (wanted.includes(kind)) return true;
+    if (!passing.includes(kind)) return false;
+  }
+  return false;
+}

@@ -1,0 +1,158 @@
+import type { SgNode } from "@ast-grep/napi";
+import { type Finder, firstOfKind, named, type Shape, standsIn, textOf } from "../shape.ts";
+import type { DefinitionKind } from "../source.ts";
+
+/** Preprocessor conditions, and nodes that C++ puts around declarations. */
+const passing = [
+  ...[
+    "preproc_if",
+    "preproc_ifdef",
+    "preproc_else",
+    "preproc_elif",
+    "linkage_specification",
+    "declaration_list",
+  ],
+  ...["namespace_definition", "template_declaration"],
+];
+const nameKinds = [
+  ...[
+    "identifier",
+    "field_identifier",
+    "type_identifier",
+    "destructor_name",
+    "operator_name",
+    "operator_cast",
+  ],
+];
+
+interface Declared {
+  name: string;
+  /** The name before `::`. */
+  scope: string | null;
+  isFunction: boolean;
+}
+
+/** The name that a declarator declares: C writes the type around the name. */
+function declared(declarator: SgNode | null): Declared | null {
+  let isFunction = false;
+  let scope: string | null = null;
+  let node = declarator;
+  for (let level = 0; node && level < 50; level++) {
+    const kind = String(node.kind());
+    if (nameKinds.includes(kind)) return { name: textOf(node), scope, isFunction };
+    if (kind === "template_function") return { name: textOf(node.field("name")), scope, isFunction };
+    if (kind === "function_declarator") isFunction = true;
+    // A pointer to a function is a variable.
+    else if (kind === "parenthesized_declarator") isFunction = false;
+    if (kind === "qualified_identifier") {
+      scope = textOf(node.field("scope")).replace(/<.*$/, "") || scope;
+      node = node.field("name");
+    } else node = node.field("declarator") ?? firstOfKind(node, [...nameKinds, ...declarators]);
+  }
+  return null;
+}
+const declarators = [
+  ...["pointer_declarator", "function_declarator", "array_declarator", "reference_declarator"],
+  ...["parenthesized_declarator", "qualified_identifier", "init_declarator"],
+];
+
+const functionDefinition: Finder = (node) => {
+  const found = declared(node.field("declarator"));
+  if (!found) return [];
+  const inClass = node.parent()?.kind() === "field_declaration_list";
+  const kind = inClass || found.scope ? "method" : "function";
+  return [
+    { kind, name: found.name, body: node.field("body"), ...(found.scope ? { container: found.scope } : {}) },
+  ];
+};
+
+const declaration: Finder = (node) => {
+  const inClass = node.parent()?.kind() === "field_declaration_list";
+  if (!inClass && !standsIn(node, passing, ["translation_unit"])) return [];
+  const isConstant = /\bconst(expr)?\b/.test(node.text().slice(0, 80));
+  return node.fieldChildren("declarator").flatMap((one) => {
+    const found = declared(one);
+    if (!found) return [];
+    const value: DefinitionKind = inClass ? "field" : isConstant ? "constant" : "variable";
+    const kind = found.isFunction ? (inClass ? "method" : "function") : value;
+    return [{ kind, name: found.name, body: one.field("value") }];
+  });
+};
+
+const typeDefinition: Finder = (node) =>
+  node.fieldChildren("declarator").flatMap((one) => {
+    const found = declared(one);
+    const body = node.field("type")?.field("body");
+    return found ? [{ kind: "type" as const, name: found.name, body: body ?? null }] : [];
+  });
+
+/** `struct name` defines something only if its members follow. */
+const withBody =
+  (kind: DefinitionKind): Finder =>
+  (node) =>
+    node.field("body") ? named(kind)(node) : [];
+
+export const c: Shape = {
+  definitions: {
+    function_definition: functionDefinition,
+    declaration,
+    field_declaration: declaration,
+    type_definition: typeDefinition,
+    struct_specifier: withBody("class"),
+    union_specifier: withBody("class"),
+    class_specifier: withBody("class"),
+    enum_specifier: withBody("type"),
+    enumerator: named("constant", "value"),
+    preproc_def: named("macro", "value"),
+    preproc_function_def: named("macro", "value"),
+    namespace_definition: named("module"),
+    alias_declaration: named("type", "type"),
+    concept_definition: named("type"),
+  },
+  wrappers: ["template_declaration"],
+  groups: [],
+  attributes: [],
+  lineComment: /^\/\//,
+  isExported: ({ head }) => !/\bstatic\b/.test(head),
+  identifiers: ["identifier", "field_identifier", "type_identifier", "namespace_identifier"],
+  slots: {
+    "call_expression.function": "call",
+    "new_expression.type": "call",
+    "field_expression.field": "member",
+    "qualified_identifier.name": "member",
+    "template_function.name": "through",
+    "template_method.name": "through",
+    "parenthesized_expression.#0": "through",
+    "pointer_declarator.declarator": "through",
+    "array_declarator.declarator": "through",
+    "parenthesized_declarator.*": "through",
+    "reference_declarator.#0": "through",
+    "function_declarator.declarator": "through",
+    "init_declarator.declarator": "definition",
+    "declaration.type": "type",
+    "declaration.*": "definition",
+    "field_declaration.type": "type",
+    "field_declaration.*": "definition",
+    "parameter_declaration.declarator": "definition",
+    "optional_parameter_declaration.declarator": "write",
+    "function_definition.declarator": "definition",
+    "type_definition.type": "type",
+    "type_definition.*": "definition",
+    "for_range_loop.declarator": "definition",
+    "preproc_def.name": "definition",
+    "preproc_function_def.name": "definition",
+    "enumerator.name": "definition",
+    "alias_declaration.name": "definition",
+    "namespace_definition.name": "definition",
+    "struct_specifier.name": "specifier",
+    "union_specifier.name": "specifier",
+    "class_specifier.name": "specifier",
+    "enum_specifier.name": "specifier",
+    "assignment_expression.left": "write",
+    "update_expression.argument": "write",
+    "field_designator.#0": "through",
+    "initializer_pair>field_designator": "key",
+    "field_initializer.#0": "key",
+    "using_declaration.*": "import",
+  },
+};

@@ -1,0 +1,93 @@
+import type { SgNode } from "@ast-grep/napi";
+import { type Finder, type FoundDefinition, named, type Shape, standsIn, textOf } from "../shape.ts";
+import type { DefinitionKind } from "../source.ts";
+
+const each =
+  (kind: DefinitionKind) =>
+  (node: SgNode): readonly FoundDefinition[] =>
+    node
+      .fieldChildren("name")
+      .filter((name) => name.isNamed())
+      .map((name) => ({ kind, name: name.text(), body: node.field("value") }));
+
+const onTop =
+  (kind: DefinitionKind): Finder =>
+  (node, isLocal) =>
+    !isLocal && standsIn(node, ["var_spec_list", "var_declaration", "const_declaration"], ["source_file"])
+      ? each(kind)(node)
+      : [];
+
+/** In characters; the time for matching grows with the cube of the length. */
+const longestReceiver = 200;
+
+const method: Finder = (node) => {
+  const receiver = textOf(node.field("receiver")).slice(-longestReceiver);
+  const container = /([\p{L}_][\p{L}\p{N}_]*)\s*(\[[^\]]*\])?\s*,?\s*\)$/u.exec(receiver)?.[1];
+  return named("method")(node).map((one) => (container ? { ...one, container } : one));
+};
+
+const typeSpec: Finder = (node) => {
+  const type = node.field("type");
+  const kind =
+    type?.kind() === "struct_type" ? "class" : type?.kind() === "interface_type" ? "interface" : "type";
+  const body = type?.children().find((one) => ["field_declaration_list", "{"].includes(String(one.kind())));
+  return [{ kind, name: textOf(node.field("name")), body: body ?? type }];
+};
+
+const shortVariable: Finder = (node) => {
+  const [left, right] = [only(node.field("left")), only(node.field("right"))];
+  if (left?.kind() !== "identifier" || right?.kind() !== "func_literal") return [];
+  return [{ kind: "function", name: left.text(), body: right.field("body") }];
+};
+
+function only(list: SgNode | null): SgNode | null {
+  const [first, second] = list?.namedChildren().slice(0, 2) ?? [];
+  return first && !second ? first : null;
+}
+
+export const go: Shape = {
+  definitions: {
+    function_declaration: named("function"),
+    method_declaration: method,
+    type_spec: typeSpec,
+    type_alias: typeSpec,
+    const_spec: onTop("constant"),
+    var_spec: onTop("variable"),
+    field_declaration: each("field"),
+    method_elem: named("method"),
+    short_var_declaration: shortVariable,
+  },
+  wrappers: [],
+  groups: ["type_declaration", "const_declaration", "var_declaration"],
+  attributes: [],
+  lineComment: /^\/\//,
+  isExported: ({ name }) => /^\p{Lu}/u.test(name),
+  identifiers: ["identifier", "field_identifier", "type_identifier", "package_identifier"],
+  slots: {
+    "call_expression.function": "call",
+    "selector_expression.field": "member",
+    "qualified_type.name": "through",
+    "parenthesized_expression.#0": "through",
+    "function_declaration.name": "definition",
+    "method_declaration.name": "definition",
+    "method_elem.name": "definition",
+    "type_spec.name": "definition",
+    "type_alias.name": "definition",
+    "const_spec>identifier": "definition",
+    "var_spec>identifier": "definition",
+    "field_declaration>field_identifier": "definition",
+    "parameter_declaration>identifier": "definition",
+    "variadic_parameter_declaration>identifier": "definition",
+    "type_parameter_declaration>identifier": "definition",
+    "short_var_declaration.left": "definition",
+    "range_clause.left": "definition",
+    "expression_list.*": "through",
+    "assignment_statement.left": "write",
+    "inc_statement.#0": "write",
+    "dec_statement.#0": "write",
+    "literal_element.#0": "through",
+    "keyed_element.key": "key",
+    "import_spec.name": "import",
+    "package_clause.*": "import",
+  },
+};

@@ -1,0 +1,238 @@
+import type { SgNode } from "@ast-grep/napi";
+import {
+  type Finder,
+  type FoundDefinition,
+  firstField,
+  named,
+  type Shape,
+  standsIn,
+  stringText,
+  textOf,
+} from "../shape.ts";
+
+const functionKinds = ["arrow_function", "function_expression", "generator_function"];
+const passing = ["lexical_declaration", "variable_declaration", "export_statement", "ambient_declaration"];
+const scopes = ["program", "internal_module", "module"];
+
+/** Calls of a wrapper return the wrapped function: `memo(() => …)`, `promisify(function () {…})`. */
+function functionIn(value: SgNode | null): SgNode | null {
+  if (!value) return null;
+  const kind = String(value.kind());
+  if (functionKinds.includes(kind)) return value;
+  if (kind !== "call_expression") return null;
+  const last = value.field("arguments")?.namedChildren().slice(0, 3) ?? [];
+  return last.find((one) => functionKinds.includes(String(one.kind()))) ?? null;
+}
+
+const variable: Finder = (node, isLocal) => {
+  const value = node.field("value");
+  const kind = String(value?.kind() ?? "");
+  if (isLocal && kind !== "class" && !functionKinds.includes(kind)) return [];
+  const name = node.field("name");
+  if (name?.kind() !== "identifier") return [];
+  const run = functionIn(value);
+  if (run && (value?.id() === run.id() || isTop(node)))
+    return [{ kind: "function", name: name.text(), body: run.field("body") }];
+  if (kind === "class") return [{ kind: "class", name: name.text(), body: value?.field("body") ?? null }];
+  if (!isTop(node)) return [];
+  const isConstant = node.parent()?.field("kind")?.text() === "const";
+  return [{ kind: isConstant ? "constant" : "variable", name: name.text(), body: value }];
+};
+
+const isTop = (node: SgNode) => standsIn(node, passing, scopes) || isInNamespace(node);
+
+function isInNamespace(node: SgNode): boolean {
+  const block = node.parent()?.parent();
+  const inner = block?.kind() === "export_statement" ? block.parent() : block;
+  return inner?.kind() === "statement_block" && inner.parent()?.kind() === "internal_module";
+}
+
+const classField: Finder = (node) => {
+  const name = textOf(firstField(node, ["name", "property"]));
+  const value = node.field("value");
+  const run = functionIn(value);
+  if (!name) return [];
+  return [run ? { kind: "method", name, body: run.field("body") } : { kind: "field", name, body: value }];
+};
+
+const objectProperty: Finder = (node) => {
+  const value = node.field("value");
+  const key = node.field("key");
+  if (!value || !key) return [];
+  if (!functionKinds.includes(String(value.kind())))
+    return isExportedKey(node) ? [{ kind: "constant", name: textOf(key), body: value }] : [];
+  return [
+    { kind: "method", name: stringText(key) ?? textOf(key), body: value.field("body"), ...holder(node) },
+  ];
+};
+
+/** `module.exports = { name: … }` */
+function isExportedKey(node: SgNode): boolean {
+  const around = node.parent()?.parent();
+  return around?.kind() === "assignment_expression" && around.field("left")?.text() === "module.exports";
+}
+
+/** The variable whose value is the object. */
+function holder(node: SgNode): { container?: string } {
+  const around = node.parent()?.parent();
+  const name = around?.kind() === "variable_declarator" ? textOf(around.field("name")) : "";
+  return name ? { container: name } : {};
+}
+
+const method: Finder = (node) => {
+  const found = named("method")(node);
+  return node.parent()?.kind() === "object" ? found.map((one) => ({ ...one, ...holder(node) })) : found;
+};
+
+/** `exports.name = function`, `Type.prototype.name = () => …`. */
+const assigned: Finder = (node) => {
+  const [left, right] = [node.field("left"), node.field("right")];
+  if (left?.kind() !== "member_expression" || !right) return [];
+  const kind = functionKinds.includes(String(right.kind())) ? "function" : "class";
+  if (kind === "class" && right.kind() !== "class") return [];
+  // The value of the module is not a member: it has its own name.
+  if (left.text() === "module.exports")
+    return [{ kind, name: textOf(right.field("name")) || "exports", body: right.field("body") }];
+  const name = textOf(left.field("property"));
+  const owner = textOf(left.field("object")).replace(/\.prototype$/, "");
+  const found: FoundDefinition = { kind, name, body: right.field("body") };
+  return [
+    /^(module\.)?exports$/.test(owner)
+      ? found
+      : { ...found, kind: kind === "class" ? kind : "method", container: owner },
+  ];
+};
+
+const defaultExport: Finder = (node) => {
+  const value = node.field("value");
+  const kind = String(value?.kind() ?? "");
+  if (!value || !(functionKinds.includes(kind) || kind === "class")) return [];
+  return [
+    {
+      kind: kind === "class" ? "class" : "function",
+      name: textOf(value.field("name")) || "default",
+      body: value.field("body"),
+    },
+  ];
+};
+
+const testCase: Finder = (node) => {
+  const [title, ...rest] = node.field("arguments")?.namedChildren().slice(0, 4) ?? [];
+  const run = rest.find((one) => functionKinds.includes(String(one.kind())));
+  const text = title && ["string", "template_string"].includes(String(title.kind())) ? textOf(title) : "";
+  return run && text ? [{ kind: "test", name: text.slice(1, -1), body: run.field("body") }] : [];
+};
+
+export const javascript: Shape = {
+  definitions: {
+    function_declaration: named("function"),
+    generator_function_declaration: named("function"),
+    function_signature: named("function"),
+    class_declaration: named("class"),
+    abstract_class_declaration: named("class"),
+    interface_declaration: named("interface"),
+    type_alias_declaration: named("type", "value"),
+    enum_declaration: named("type"),
+    internal_module: named("module"),
+    module: named("module"),
+    method_definition: method,
+    method_signature: named("method"),
+    abstract_method_signature: named("method"),
+    property_signature: named("field", "type"),
+    public_field_definition: classField,
+    field_definition: classField,
+    variable_declarator: variable,
+    pair: objectProperty,
+    assignment_expression: assigned,
+    export_statement: defaultExport,
+    call_expression: testCase,
+  },
+  heads: { call_expression: "^(describe|it|test|suite|context|specify|bench)\\b" },
+  wrappers: ["export_statement", "ambient_declaration"],
+  groups: ["lexical_declaration", "variable_declaration", "expression_statement"],
+  attributes: ["decorator"],
+  lineComment: /^\/\//,
+  isExported: ({ name, head, inClass, inInterface, listed }) => {
+    if (inClass || inInterface) return !name.startsWith("#") && !/\b(private|protected)\b/.test(head);
+    return /^\s*(@[\s\S]*)?export\b/.test(head) || /\bexports\b|^\s*module\.$/.test(head) || listed.has(name);
+  },
+  exportList: (text) => {
+    const lists = text.matchAll(
+      /\bexport(?: type)?\s*\{([^}]{0,5000})\}|\bmodule\.exports\s*=\s*(?:\{([^}]{0,5000})\}|(\w+))/g,
+    );
+    const names = [...lists].flatMap(
+      ([, list, object, one]) => (list ?? object ?? one ?? "").match(/[\w$]+/g) ?? [],
+    );
+    const defaults = [...text.matchAll(/\bexport\s+default\s+([\w$]+)/g)].map((match) => match[1] ?? "");
+    return new Set([...names, ...defaults]);
+  },
+  identifiers: [
+    "identifier",
+    "property_identifier",
+    "private_property_identifier",
+    "shorthand_property_identifier",
+    "shorthand_property_identifier_pattern",
+    "type_identifier",
+  ],
+  slots: {
+    "call_expression.function": "call",
+    "new_expression.constructor": "call",
+    "decorator.#0": "call",
+    "jsx_opening_element.name": "call",
+    "jsx_self_closing_element.name": "call",
+    "member_expression.property": "member",
+    "nested_identifier.property": "member",
+    "non_null_expression.#0": "through",
+    "parenthesized_expression.#0": "through",
+    "instantiation_expression.#0": "through",
+    "variable_declarator.name": "definition",
+    "function_declaration.name": "definition",
+    "generator_function_declaration.name": "definition",
+    "function_expression.name": "definition",
+    "function_signature.name": "definition",
+    "class_declaration.name": "definition",
+    "class.name": "definition",
+    "abstract_class_declaration.name": "definition",
+    "interface_declaration.name": "definition",
+    "type_alias_declaration.name": "definition",
+    "enum_declaration.name": "definition",
+    "internal_module.name": "definition",
+    "method_definition.name": "definition",
+    "method_signature.name": "definition",
+    "abstract_method_signature.name": "definition",
+    "property_signature.name": "definition",
+    "public_field_definition.name": "definition",
+    "field_definition.property": "definition",
+    "enum_body>property_identifier": "definition",
+    "enum_assignment.name": "definition",
+    "type_parameter.name": "definition",
+    "required_parameter.pattern": "parameter",
+    "optional_parameter.pattern": "parameter",
+    "formal_parameters>identifier": "definition",
+    "arrow_function.parameter": "definition",
+    "rest_pattern.#0": "definition",
+    "catch_clause.parameter": "definition",
+    "for_in_statement.left": "definition",
+    "assignment_pattern.left": "write",
+    "object_assignment_pattern.left": "write",
+    "object_pattern>shorthand_property_identifier_pattern": "read",
+    "pair_pattern.key": "read",
+    "pair_pattern.value": "through",
+    "object_pattern.*": "through",
+    "array_pattern.*": "through",
+    "assignment_expression.left": "write",
+    "augmented_assignment_expression.left": "write",
+    "update_expression.argument": "write",
+    "pair.key": "key",
+    "object>shorthand_property_identifier": "shorthand",
+    "jsx_attribute>property_identifier": "key",
+    "import_specifier.*": "import",
+    "import_clause.*": "import",
+    "namespace_import.*": "import",
+    "import_require_clause.*": "import",
+    "export_specifier.name": "read",
+    "extends_clause.value": "type",
+    "nested_type_identifier.name": "type",
+    "type_query.#0": "type",
+  },
+};

@@ -1,0 +1,76 @@
+import type { SgNode } from "@ast-grep/napi";
+import { type Finder, firstOfKind, isUpperCase, type Shape, standsIn, textOf } from "../shape.ts";
+import type { DefinitionKind } from "../source.ts";
+
+const bodies = ["class_body", "enum_class_body", "function_body"];
+const nameOf = (node: SgNode) => textOf(firstOfKind(node, ["simple_identifier", "type_identifier"]));
+const bodyOf = (node: SgNode) => firstOfKind(node, bodies);
+
+const isMember = (node: SgNode) => standsIn(node, [], ["class_body", "enum_class_body"]);
+
+const type: Finder = (node) => {
+  const words = node.children().map((child) => String(child.kind()));
+  const kind = words.includes("interface") ? "interface" : words.includes("enum") ? "type" : "class";
+  return [{ kind, name: nameOf(node), body: bodyOf(node) }];
+};
+
+const run: Finder = (node) => [
+  { kind: isMember(node) ? "method" : "function", name: nameOf(node), body: bodyOf(node) },
+];
+
+const property: Finder = (node) => {
+  const member = isMember(node);
+  if (!member && !standsIn(node, [], ["source_file"])) return [];
+  const name = nameOf(firstOfKind(node, ["variable_declaration"]) ?? node);
+  const isConstant = isUpperCase(name) || /\bconst\b/.test(textOf(firstOfKind(node, ["modifiers"])));
+  const kind: DefinitionKind = isConstant ? "constant" : member ? "field" : "variable";
+  const value = node.children().findIndex((child) => child.kind() === "=");
+  return name ? [{ kind, name, body: node.children()[value + 1] ?? null }] : [];
+};
+
+export const kotlin: Shape = {
+  definitions: {
+    class_declaration: type,
+    object_declaration: (node) => [{ kind: "class", name: nameOf(node), body: bodyOf(node) }],
+    companion_object: (node) => [{ kind: "class", name: nameOf(node) || "Companion", body: bodyOf(node) }],
+    function_declaration: run,
+    secondary_constructor: (node) => [
+      { kind: "method", name: "constructor", body: firstOfKind(node, ["statements", "{"]) },
+    ],
+    property_declaration: property,
+    class_parameter: (node) =>
+      firstOfKind(node, ["binding_pattern_kind"]) ? [{ kind: "field", name: nameOf(node) }] : [],
+    type_alias: (node) => [{ kind: "type", name: nameOf(node) }],
+    enum_entry: (node) => [{ kind: "constant", name: nameOf(node), body: bodyOf(node) }],
+  },
+  wrappers: [],
+  groups: [],
+  attributes: [],
+  lineComment: /^\/\//,
+  isExported: ({ head }) => !/\b(private|internal)\b/.test(head),
+  identifiers: ["simple_identifier", "type_identifier"],
+  slots: {
+    "call_expression.#0": "call",
+    "navigation_suffix.#last": "member",
+    "navigation_expression.#last": "through",
+    "parenthesized_expression.#0": "through",
+    "user_type.#last": "through",
+    "constructor_invocation.#0": "call",
+    "class_declaration>type_identifier": "definition",
+    "object_declaration>type_identifier": "definition",
+    "type_alias>type_identifier": "definition",
+    "function_declaration>simple_identifier": "definition",
+    "variable_declaration>simple_identifier": "definition",
+    "enum_entry>simple_identifier": "definition",
+    "class_parameter>simple_identifier": "parameter",
+    "parameter>simple_identifier": "parameter",
+    "directly_assignable_expression.#last": "through",
+    "assignment.#0": "write",
+    "postfix_expression.#0": "write",
+    // A name before a value is a keyword; a value without one is read.
+    "value_argument>simple_identifier": "keyword",
+    "import_header.*": "import",
+    "identifier.*": "through",
+    "package_header.*": "import",
+  },
+};

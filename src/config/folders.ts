@@ -1,0 +1,59 @@
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { homedir } from "node:os";
+import { isAbsolute, join, resolve } from "node:path";
+import { defaultDataFolder } from "./variables.ts";
+
+/** The folder of Hunkwise's own `package.json`, next to which `.env` lies. */
+export const ownFolder = join(import.meta.dirname, "../..");
+
+/**
+ * The data folder: `HUNKWISE_DATA_DIR`, or `.hunkwise`. Relative to Hunkwise's own folder and never to the current one, which differs
+ * between commands and is often a foreign repository.
+ */
+export const dataFolder = (named: string | undefined): string =>
+  resolve(ownFolder, named || defaultDataFolder);
+
+/** Whether the folder holds an App or a queue. */
+const holdsData = (folder: string) => ["app.json", "queue.db"].some((name) => existsSync(join(folder, name)));
+
+/**
+ * The data folder of an earlier version, which was relative to the current folder, if it holds data and the present one does not; otherwise
+ * null.
+ */
+export function leftBehind(named: string | undefined, current = process.cwd()): string | null {
+  const before = resolve(current, named || defaultDataFolder);
+  const now = dataFolder(named);
+  return before !== now && holdsData(before) && !holdsData(now) ? before : null;
+}
+
+/**
+ * The user's cache folder; null without a home. An empty or relative HOME counts as none: it would lead into the current folder,
+ * which is often the repository under review.
+ */
+export function cacheFolder(): string | null {
+  try {
+    const home = homedir();
+    return isAbsolute(home) ? join(home, ".cache", "hunkwise") : null;
+  } catch {
+    return null;
+  }
+}
+
+interface CacheFolder {
+  /** Null if there is none. */
+  modelFolder: string | null;
+}
+
+/** The path of this user's graph index of a repository, by the repository's folder; null if there is no cache folder. */
+export function localIndex(repo: string, { modelFolder }: CacheFolder): string | null {
+  if (modelFolder === null) return null;
+  const name = createHash("sha256").update(resolve(repo)).digest("hex").slice(0, 32);
+  return join(modelFolder, "graphs", `${name}.db`);
+}
+
+/** Like `localIndex`, but null if the index does not exist. */
+export function presentIndex(repo: string, env: CacheFolder): string | null {
+  const file = localIndex(repo, env);
+  return file !== null && existsSync(file) ? file : null;
+}

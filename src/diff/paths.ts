@@ -1,0 +1,418 @@
+import { shownBytes } from "./file-diff.ts";
+
+/** Characters that HFS+ ignores when it compares names: zero-width characters, direction marks, the byte order mark. */
+const ignoredInNames = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;
+/** NTFS ignores dots and spaces at the end of a name, accepts a short name for the long one, and has stream names after a colon. */
+const gitFolder = /^(?:\.git|git~\d)[. ]*(?::.*)?$/is;
+/** The separator here, and the one on other systems. */
+const separators = /[/\\]/;
+
+/** Why a repository cannot contain a file with this path. */
+type PathFault = "empty" | "nul" | "absolute" | "upwards" | "git";
+
+/** Whether some file system treats this name as `.git`, in upper or lower case. */
+const isGitFolder = (name: string) => gitFolder.test(name.replace(ignoredInNames, ""));
+
+/**
+ * What is wrong with a path below a repository's root, by its text only; undefined if it leads neither out of the repository nor into
+ * `.git`, on any system.
+ */
+export function pathFault(path: string): PathFault | undefined {
+  if (path === "") return "empty";
+  if (path.includes("\0")) return "nul";
+  if (path.startsWith("/")) return "absolute";
+  const names = path.split(separators);
+  if (names.includes("..")) return "upwards";
+  return names.some(isGitFolder) ? "git" : undefined;
+}
+
+/**
+ * Maximum length of a path, in bytes as a model reads it: quoted, with invisible characters escaped. No file system accepts longer ones,
+ * but a tree may contain them, and they would fill an answer.
+ */
+export const MAX_PATH_BYTES = 4_096;
+
+/** Escaping and quoting turn one UTF-16 unit into at most this many bytes. */
+const WORST_ESCAPE = 8;
+
+/** Whether a path of a tree is longer than the tools accept. */
+export function isPathTooLong(path: string): boolean {
+  return path.length * WORST_ESCAPE > MAX_PATH_BYTES && shownBytes(JSON.stringify(path)) > MAX_PATH_BYTES;
+}
+
+/*
+ * Patterns of gitignore, matched in at most as many steps as the product of the lengths of pattern and path. The tests compare this with
+ * the package `ignore`, which uses regular expressions. It cannot be used here: patterns and paths come from untrusted sources (a
+ * configuration, a model, a `.gitignore` of the change), and four stars next to a class such as `[+-9]` take it many seconds.
+ */
+
+/**
+ * Maximum characters of a path. No file system accepts longer ones, and the number of steps is the product of the lengths of path and
+ * patterns.
+ */
+const MAX_PATH = 4_096;
+
+interface PathMatch {
+  matched: boolean;
+  /** A negative pattern (`!src/vendor/ours/**`) took back exactly this path. */
+  takenBack: boolean;
+}
+
+interface PathRule {
+  isNegative: boolean;
+  /** Only matches folders: the pattern ends with a slash. */
+  isFolder: boolean;
+  /** Matches at any depth: the pattern has no other slash. */
+  isName: boolean;
+  glob: Glob;
+}
+
+/** A rule, and the parts of its glob that may match the next name of a path. */
+interface Candidate {
+  rule: PathRule;
+  parts: readonly number[];
+}
+
+/** A folder on the way down a path. */
+interface Folder {
+  name: string;
+  matched: boolean;
+  /** Rules that may match something in it, in the order of the patterns. */
+  candidates: readonly Candidate[];
+}
+
+/**
+ * Tests a path, relative to the repository root, against gitignore patterns, as git does; case matters. A trailing slash marks a folder.
+ * Patterns and paths may be hostile, so there is no backtracking.
+ *
+ * @param overlong the answer for paths of more than 4,096 characters
+ */
+export function createPathMatcher(
+  patterns: readonly string[],
+  overlong = false,
+): (path: string) => PathMatch {
+  const candidates = patterns
+    .map(readRule)
+    .filter((rule) => rule !== null)
+    .map((rule) => ({ rule, parts: reachable(rule.glob, 0) }));
+  if (candidates.length === 0) return () => ({ matched: false, takenBack: false });
+  const root: Folder = { name: "", matched: false, candidates };
+  /** The folders of the previous path: most paths come in the order of their folders. */
+  const known: Folder[] = [];
+  return (path) => {
+    if (path.length > MAX_PATH) return { matched: overlong, takenBack: false };
+    const isFolder = path.endsWith("/");
+    const names = path.slice(0, isFolder ? -1 : undefined).split("/");
+    const name = names.pop() ?? "";
+    const folder = descend(root, names, known);
+    if (folder.matched) return { matched: true, takenBack: false };
+    const rule = lastHit(folder.candidates, name, isFolder);
+    return { matched: rule?.isNegative === false, takenBack: rule?.isNegative === true };
+  };
+}
+
+function readRule(pattern: string): PathRule | null {
+  const isNegative = pattern.startsWith("!");
+  const body = withoutEnd(isNegative ? pattern.slice(1) : pattern);
+  if (body === "" || (!isNegative && body.startsWith("#"))) return null;
+  const isFolder = body.endsWith("/");
+  const inner = isFolder ? body.slice(0, -1) : body;
+  const glob = inner === "" ? null : readGlob(inner.startsWith("/") ? inner.slice(1) : inner);
+  return glob && { isNegative, isFolder, isName: !inner.includes("/"), glob };
+}
+
+/** A pattern without trailing white space, except a space after a backslash. */
+function withoutEnd(pattern: string): string {
+  let end = pattern.length;
+  while (end > 0 && " \r\n".includes(pattern.charAt(end - 1))) end -= 1;
+  let backslashes = 0;
+  while (pattern[end - 1 - backslashes] === "\\") backslashes += 1;
+  return pattern.slice(0, backslashes % 2 === 1 && pattern[end] === " " ? end + 1 : end);
+}
+
+/** Goes down from the root; everything in a matched folder is matched, whatever other rules say. */
+function descend(root: Folder, names: readonly string[], known: Folder[]): Folder {
+  let folder = root;
+  for (const [depth, name] of names.entries()) {
+    if (known[depth]?.name !== name) {
+      known.length = depth;
+      known.push(enter(folder, name));
+    }
+    folder = known[depth] ?? folder;
+    if (folder.matched) break;
+  }
+  return folder;
+}
+
+function enter({ candidates }: Folder, name: string): Folder {
+  const within: Candidate[] = [];
+  for (const candidate of candidates) {
+    if (candidate.rule.isName) within.push(candidate);
+    else {
+      const parts = partsBehind(candidate, name);
+      if (parts.length > 0) within.push({ rule: candidate.rule, parts });
+    }
+  }
+  const matched = lastHit(candidates, name, true)?.isNegative === false;
+  return { name, matched, candidates: within };
+}
+
+/** The last rule that matches the name decides. */
+function lastHit(candidates: readonly Candidate[], name: string, isFolder: boolean): PathRule | undefined {
+  return candidates.findLast(
+    ({ rule, parts }) =>
+      (isFolder || !rule.isFolder) && isLast(rule, parts) && isPart(rule.glob.at(-1), name),
+  )?.rule;
+}
+
+const isLast = ({ glob }: PathRule, parts: readonly number[]) => parts.at(-1) === glob.length - 1;
+
+const isPart = (part: Glob[number] | undefined, name: string) =>
+  part === ANY_NAMES || (part !== undefined && matchesName(part, name));
+
+/** The parts that may match the next name. */
+function partsBehind({ rule: { glob }, parts }: Candidate, name: string): readonly number[] {
+  const behind = new Set<number>();
+  for (const part of parts) {
+    if (glob[part] === ANY_NAMES) for (const next of reachable(glob, part)) behind.add(next);
+    else if (part < glob.length - 1 && isPart(glob[part], name))
+      for (const next of reachable(glob, part + 1)) behind.add(next);
+  }
+  return behind.size === 0 ? none : [...behind];
+}
+
+const none: readonly number[] = [];
+
+/** `**` also matches zero names, except at the end of a pattern: `a/**` does not match `a`. */
+function reachable(glob: Glob, part: number): readonly number[] {
+  return glob[part] === ANY_NAMES && part < glob.length - 1 ? [part, part + 1] : [part];
+}
+
+/** Matches any number of names of a path: `**` between slashes. */
+const ANY_NAMES = Symbol("**");
+
+/** A pattern for one character: itself, any character, or one of a class. */
+type Sign = string | typeof ANY_CHARACTER | CharacterClass;
+const ANY_CHARACTER = Symbol("?");
+const STAR = Symbol("*");
+const STARS = Symbol("**");
+const SLASH = Symbol("/");
+
+/** A part between two stars; a string if it is plain text. */
+type Piece = string | readonly Sign[];
+
+/** The pattern for one name of a path: a text, or pieces with any text between them. */
+type NamePattern = string | readonly Piece[];
+
+/** A glob in parts, one for each name of a path. */
+type Glob = readonly (NamePattern | typeof ANY_NAMES)[];
+
+type Written = Sign | typeof STAR | typeof STARS;
+
+/**
+ * Parses a pattern of gitignore without its `!` and the slashes at its ends. Null for a pattern that matches nothing: with an unclosed
+ * class, or a backslash at its end. https://git-scm.com/docs/gitignore, wildmatch.c
+ */
+function readGlob(pattern: string): Glob | null {
+  const parts: Glob[number][] = [];
+  let signs: Written[] = [];
+  for (let at = 0; at < pattern.length; ) {
+    const read = readSign(pattern, at);
+    if (read === null) return null;
+    at = read.end;
+    if (read.sign === SLASH) {
+      addPart(parts, signs);
+      signs = [];
+    } else signs.push(read.sign);
+  }
+  addPart(parts, signs);
+  return parts;
+}
+
+function readSign(pattern: string, at: number): { sign: Written | typeof SLASH; end: number } | null {
+  const char = characterAt(pattern, at);
+  const end = at + char.length;
+  switch (char) {
+    case "/":
+      return { sign: SLASH, end };
+    case "?":
+      return { sign: ANY_CHARACTER, end };
+    case "*": {
+      let behind = end;
+      while (pattern[behind] === "*") behind += 1;
+      return { sign: behind > end ? STARS : STAR, end: behind };
+    }
+    case "[": {
+      const read = readClass(pattern, end);
+      return read && { sign: read.matches, end: read.end };
+    }
+    case "\\": {
+      const meant = characterAt(pattern, end);
+      return meant === "" ? null : { sign: meant === "/" ? SLASH : meant, end: end + meant.length };
+    }
+    default:
+      return { sign: char, end };
+  }
+}
+
+const characterAt = (text: string, at: number) => {
+  const code = text.codePointAt(at);
+  return code === undefined ? "" : String.fromCodePoint(code);
+};
+
+/** Two stars between slashes match any names, and repeating them changes nothing; within a name they count as one star. */
+function addPart(parts: Glob[number][], signs: readonly Written[]): void {
+  if (signs.length !== 1 || signs[0] !== STARS) parts.push(namePattern(signs));
+  else if (parts.at(-1) !== ANY_NAMES) parts.push(ANY_NAMES);
+}
+
+function namePattern(written: readonly Written[]): NamePattern {
+  const pieces: Sign[][] = [[]];
+  for (const sign of written) {
+    if (sign === STAR || sign === STARS) pieces.push([]);
+    else pieces.at(-1)?.push(sign);
+  }
+  const joined = pieces.map((signs) =>
+    signs.every((sign) => typeof sign === "string") ? signs.join("") : signs,
+  );
+  const [only] = joined;
+  return joined.length === 1 && typeof only === "string" ? only : joined;
+}
+
+/**
+ * Whether the pattern matches a name of a path. Takes at most as many steps as the product of both lengths: each piece is matched at the
+ * first place where it fits, because a later place never helps the pieces before it, so there is no backtracking.
+ */
+function matchesName(pattern: NamePattern, name: string): boolean {
+  if (typeof pattern === "string") return pattern === name;
+  const [first = "", ...others] = pattern;
+  const last = others.pop();
+  let at = endOf(first, name, 0);
+  if (last === undefined) return at === name.length;
+  for (const piece of others) {
+    if (at < 0) return false;
+    at = endOfFirst(piece, name, at);
+  }
+  return at >= 0 && endsWith(last, name, at);
+}
+
+/** The end of the piece that starts at `start`; -1 if it does not match there. */
+function endOf(piece: Piece, name: string, start: number): number {
+  if (typeof piece === "string") return name.startsWith(piece, start) ? start + piece.length : -1;
+  let at = start;
+  for (const sign of piece) {
+    const length = at < name.length ? lengthOf(sign, name, at) : 0;
+    if (length === 0) return -1;
+    at += length;
+  }
+  return at;
+}
+
+/** The same for the first matching place from there on. */
+function endOfFirst(piece: Piece, name: string, from: number): number {
+  if (typeof piece === "string") {
+    const start = name.indexOf(piece, from);
+    return start < 0 ? -1 : start + piece.length;
+  }
+  for (let start = from; start <= name.length; start++) {
+    const end = endOf(piece, name, start);
+    if (end >= 0) return end;
+  }
+  return -1;
+}
+
+/** Whether the piece matches the end of the name. */
+function endsWith(piece: Piece, name: string, from: number): boolean {
+  if (typeof piece === "string") return from + piece.length <= name.length && name.endsWith(piece);
+  // A sign takes one or two units.
+  const earliest = Math.max(from, name.length - 2 * piece.length);
+  for (let start = earliest; start <= name.length - piece.length; start++) {
+    if (endOf(piece, name, start) === name.length) return true;
+  }
+  return false;
+}
+
+/** How many UTF-16 units the sign matches at that place; 0 if it does not match. */
+function lengthOf(sign: Sign, name: string, at: number): number {
+  if (typeof sign === "string") return name.startsWith(sign, at) ? sign.length : 0;
+  const code = name.codePointAt(at) ?? 0;
+  const length = code > 0xffff ? 2 : 1;
+  return sign === ANY_CHARACTER || sign(code) ? length : 0;
+}
+
+/** Whether a class, as in `[a-z]`, holds a character; characters are code points. */
+type CharacterClass = (code: number) => boolean;
+
+interface ReadClass {
+  matches: CharacterClass;
+  /** The index after it. */
+  end: number;
+}
+
+const CONTROL = 0x1f;
+const DELETE = 0x7f;
+
+const madeOf = (pattern: RegExp) => (code: number) => pattern.test(String.fromCodePoint(code));
+
+/** ASCII only, as in git. */
+const named: Readonly<Record<string, CharacterClass>> = {
+  alnum: madeOf(/^[0-9A-Za-z]/),
+  alpha: madeOf(/^[A-Za-z]/),
+  blank: madeOf(/^[ \t]/),
+  cntrl: (code) => code <= CONTROL || code === DELETE,
+  digit: madeOf(/^[0-9]/),
+  graph: madeOf(/^[!-~]/),
+  lower: madeOf(/^[a-z]/),
+  print: madeOf(/^[ -~]/),
+  punct: madeOf(/^[!-/:-@[-`{-~]/),
+  space: madeOf(/^[ \t-\r]/),
+  upper: madeOf(/^[A-Z]/),
+  xdigit: madeOf(/^[0-9A-Fa-f]/),
+};
+
+/**
+ * Parses the class whose opening bracket is before `start`, up to and including its closing one. Null if it has none, or names a character
+ * class that git does not know: then nothing matches.
+ */
+function readClass(pattern: string, start: number): ReadClass | null {
+  const isNegated = pattern[start] === "!" || pattern[start] === "^";
+  const members: CharacterClass[] = [];
+  let at = start + Number(isNegated);
+  // A bracket that comes first is a member.
+  while (members.length === 0 || pattern[at] !== "]") {
+    const read = readKind(pattern, at) ?? readRange(pattern, at);
+    if (read === "nothing") return null;
+    members.push(read.matches);
+    at = read.end;
+  }
+  return { matches: (code) => members.some((one) => one(code)) !== isNegated, end: at + 1 };
+}
+
+/** `[:alpha:]` within a class; undefined for anything else, including an unclosed `[:`. */
+function readKind(pattern: string, at: number): ReadClass | "nothing" | undefined {
+  if (!pattern.startsWith("[:", at)) return undefined;
+  const end = pattern.indexOf("]", at + 2);
+  if (end < 0) return "nothing";
+  if (pattern[end - 1] !== ":" || end - 1 === at + 1) return undefined;
+  const name = pattern.slice(at + 2, end - 1);
+  const matches = Object.hasOwn(named, name) ? named[name] : undefined;
+  return matches ? { matches, end: end + 1 } : "nothing";
+}
+
+/** One character of a class, or a range. */
+function readRange(pattern: string, at: number): ReadClass | "nothing" {
+  const low = readMember(pattern, at);
+  if (low === null) return "nothing";
+  const behind = pattern[low.end + 1];
+  const isRange = pattern[low.end] === "-" && behind !== undefined && behind !== "]";
+  const high = isRange ? readMember(pattern, low.end + 1) : low;
+  if (high === null) return "nothing";
+  return { matches: (code) => code >= low.code && code <= high.code, end: high.end };
+}
+
+/** A character, optionally after a backslash. */
+function readMember(pattern: string, at: number): { code: number; end: number } | null {
+  const place = at + Number(pattern[at] === "\\");
+  const code = pattern.codePointAt(place);
+  return code === undefined ? null : { code, end: place + (code > 0xffff ? 2 : 1) };
+}

@@ -1,0 +1,540 @@
+import { copyFile, mkdir, readdir, readFile, realpath, stat, utimes } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { distance } from "fastest-levenshtein";
+import { type SimpleGit, simpleGit } from "simple-git";
+import { AppError } from "../errors.ts";
+import { blobSizes, listBlobsWithSizes, listOldSide } from "./object-listing.ts";
+import { type Git, gitEnvironment, hardenedConfig, isObjectName, runGit } from "./run-git.ts";
+import { createScratchRepository, makeTempFolder, type ObjectSource, removeFolder } from "./scratch.ts";
+import type { CheckoutPlace, Shas } from "./workspace.ts";
+import { defaultLimits, plannedBytes, writeTree } from "./write-tree.ts";
+
+/** A repository on this machine, read without writing to it or running anything from its configuration. */
+export interface LocalRepository extends ObjectSource {
+  /** Contains index and HEAD; not `commonDir` in a linked worktree. */
+  gitDir: string;
+  /** Null if it is bare. */
+  workTree: string | null;
+}
+
+/** Only the caller of the command line decides which repository is read, so its owner does not matter. */
+const anyOwner = [["safe.directory", "*"]] as const;
+
+/** Finds the repository of a folder. Rejects with `repository_unavailable` if there is none. */
+export async function discoverRepository(git: Git, folder: string): Promise<LocalRepository> {
+  const baseDir = resolve(folder);
+  const stats = await stat(baseDir).catch(() => null);
+  if (stats === null) throw noRepository(`There is no folder '${folder}'`);
+  if (!stats.isDirectory()) throw noRepository(`'${folder}' is a file, not a folder`);
+  const gitDir = (await looksBare(baseDir)) ? baseDir : undefined;
+  const client = createGit({ git, baseDir, gitDir, config: anyOwner });
+  const facts = [
+    "--git-common-dir",
+    "--absolute-git-dir",
+    "--is-inside-work-tree",
+    "--is-shallow-repository",
+  ];
+  const answer = await client
+    .raw(["rev-parse", "--path-format=absolute", ...facts, "--show-object-format", "--show-cdup"])
+    .catch(() => {
+      throw noRepository(`There is no git repository at '${folder}'`);
+    });
+  const [commonDir = "", ownDir = "", inWorkTree, shallow, objectFormat, upwards = ""] = answer.split("\n");
+  return {
+    commonDir,
+    gitDir: ownDir,
+    // `--show-toplevel` fails in a bare repository, and needs a separate process.
+    workTree: inWorkTree === "true" ? join(await realpath(baseDir), upwards) : null,
+    shallow: shallow === "true",
+    objectFormat: objectFormat === "sha256" ? "sha256" : "sha1",
+  };
+}
+
+/** A bare repository is used only if it is named itself, never if it is only in another folder. */
+async function looksBare(folder: string): Promise<boolean> {
+  const parts = await Promise.all(
+    ["HEAD", "objects", "refs"].map((name) => stat(join(folder, name)).catch(() => undefined)),
+  );
+  return Boolean(parts[0]?.isFile() && parts[1]?.isDirectory() && parts[2]?.isDirectory());
+}
+
+function noRepository(message: string): AppError {
+  return new AppError("repository_unavailable", message, {
+    remedy: "Name a folder inside of a git repository with --repo",
+  });
+}
+
+interface CreateGitOptions {
+  git: Git;
+  /** The folder that git runs in; without `gitDir` it searches for a repository from here upwards. */
+  baseDir: string;
+  gitDir?: string | undefined;
+  /** More configuration, which overrides the hardened one. */
+  config?: readonly (readonly [string, string])[];
+  signal?: AbortSignal | undefined;
+  /** Every command of this instance must finish within this time. Default 1 minute. */
+  timeoutMs?: number | undefined;
+}
+
+/**
+ * Keys that prevent git from starting a program. simple-git refuses each of them with any value, and its commands here do not need them:
+ * they look up names, run no hooks, filters or monitors, and fetch nothing (`GIT_NO_LAZY_FETCH`).
+ */
+const guarded = /^(?:core\.(?:hooksPath|fsmonitor|askPass)|credential\.|filter\.|protocol\.)/;
+
+/**
+ * The only constructor of simple-git, for lookups of names: repositories, revisions, refs, settings. Content is read with `runGit`, which
+ * preserves bytes; fetches have a function of their own, which also ends git's children. simple-git's guards stay active except the one
+ * against program paths with unusual characters: ours is an absolute path that `requireGit` has tried.
+ */
+export function createGit(options: CreateGitOptions): SimpleGit {
+  // HOME is empty, so there is no global configuration; simple-git also refuses the variable that sets this.
+  const { GIT_CONFIG_GLOBAL: _, ...own } = gitEnvironment(options.git);
+  const environment = { ...own, ...(options.gitDir ? { GIT_DIR: options.gitDir } : {}) };
+  const config = [...hardenedConfig().filter(([key]) => !guarded.test(key)), ...(options.config ?? [])];
+  // simple-git's own time-out restarts with every byte; a signal does not.
+  const deadline = AbortSignal.timeout(options.timeoutMs ?? 60_000);
+  return simpleGit({
+    baseDir: options.baseDir,
+    binary: options.git.gitPath,
+    config: config.map(([key, value]) => `${key}=${value}`),
+    abort: options.signal ? AbortSignal.any([options.signal, deadline]) : deadline,
+    maxConcurrentProcesses: 4,
+    trimmed: true,
+    unsafe: { allowUnsafeCustomBinary: true },
+    allowEnvironment: Object.keys(environment),
+  }).env(environment);
+}
+
+interface WorkingFiles {
+  /** Absolute path of the top folder. */
+  workTree: string;
+  /** Relative to that folder. Deleted files without a commit of the deletion are included. */
+  paths: string[];
+}
+
+/**
+ * The files of the repository of a folder: tracked, or neither tracked nor ignored. Runs nothing from the repository's configuration.
+ * Rejects with `repository_unavailable` if there is no repository, or no work tree.
+ */
+export async function listWorkingFiles(
+  folder: string,
+  { gitPath, signal }: { gitPath: string; signal: AbortSignal },
+): Promise<WorkingFiles> {
+  const temp = await makeTempFolder(tmpdir());
+  try {
+    const git = { gitPath, emptyHome: join(temp, "home") };
+    await mkdir(git.emptyHome);
+    const { gitDir, workTree } = await discoverRepository(git, folder);
+    if (workTree === null) {
+      throw new AppError("repository_unavailable", `The repository at '${folder}' has no work tree`, {
+        remedy: "Name a folder of a clone that is not bare with --repo",
+      });
+    }
+    const args = ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"];
+    const { stdout } = await runGit({ git, gitDir, workTree, what: "list files", args, signal });
+    return { workTree, paths: stdout.toString("utf8").split("\0").slice(0, -1) };
+  } finally {
+    await removeFolder(temp);
+  }
+}
+
+/**
+ * Whether tracked files of the work tree differ from its HEAD, staged or not. Runs on a copy of the index in `folder` and without the
+ * repository's configuration, so it writes nothing there and starts nothing from it.
+ *
+ * @param headSha the checked out commit, if known
+ */
+export async function hasUncommittedChanges(
+  git: Git,
+  source: LocalRepository,
+  folder: string,
+  headSha?: string | null,
+): Promise<boolean> {
+  if (source.workTree === null) return false;
+  const indexStats = await stat(join(source.gitDir, "index")).catch(() => undefined);
+  if (indexStats === undefined) return false;
+  headSha ??= (await findCommits(git, source, ["HEAD"]))[0];
+  if (!headSha) return false;
+
+  await createScratchRepository(folder, source, { headSha, attributes: false });
+  const copies = (await readdir(source.gitDir)).filter((name) => name.startsWith("sharedindex."));
+  await Promise.all(
+    ["index", ...copies].map((name) => copyFile(join(source.gitDir, name), join(folder, name))),
+  );
+  // git trusts an entry only if it is older than the index; rounding down makes it check twice, never too rarely.
+  const seconds = Math.floor(indexStats.mtimeMs / 1000);
+  await utimes(join(folder, "index"), seconds, seconds);
+
+  const { stdout } = await runGit({
+    git,
+    gitDir: folder,
+    workTree: source.workTree,
+    what: "status",
+    config: await harmlessConfig(git, source),
+    args: [
+      "status",
+      "--porcelain=v1",
+      "-z",
+      "--untracked-files=no",
+      "--ignore-submodules=all",
+      "--no-renames",
+    ],
+  });
+  return stdout.length > 0;
+}
+
+/** Keys of the repository's configuration that affect file comparison and cannot run anything. */
+const harmless = "^core\\.(filemode|autocrlf|eol|ignorecase)$";
+/** Whether a configuration may contain one of them with a value that is not git's default. */
+const mayMatter = /autocrlf|eol|ignorecase|filemode(?!\s*=\s*true\s*$)/im;
+
+async function harmlessConfig(git: Git, source: LocalRepository): Promise<(readonly [string, string])[]> {
+  const file = join(source.commonDir, "config");
+  if (!mayMatter.test(await readFile(file, "latin1").catch(() => ""))) return [];
+  const client = createGit({ git, baseDir: source.commonDir, gitDir: source.gitDir });
+  const text = await client.raw(["config", "--file", file, "--get-regexp", harmless]).catch(() => "");
+  const pairs = text.split("\n").map((line) => line.split(" "));
+  return pairs.flatMap(([key, value]) =>
+    key && value && /^[a-z]+$/i.test(value) ? [[key, value] as const] : [],
+  );
+}
+
+interface Revision {
+  sha: string;
+  /** The branch or tag without `refs/heads/`; else the requested text. */
+  name: string;
+}
+
+/** Candidates for the base if none was named: the first existing one is used. */
+export interface BaseChoice {
+  names: readonly string[];
+  /** The message if none of them exists. */
+  complaint: string;
+}
+
+/** The remedy for a shallow history. */
+export const SHALLOW_REMEDY =
+  "The clone is shallow: run git fetch --unshallow, or in CI check out with fetch-depth: 0 (GitLab: GIT_DEPTH: 0)";
+
+/** The two ends of a range. */
+interface RangeEnds {
+  /** With the selected text. */
+  base: Revision & { asked: string };
+  head: Revision;
+  /** The commit of HEAD; null if there is none. */
+  checkedOut: string | null;
+}
+
+/**
+ * Resolves both ends of a range; each may be anything that git resolves to a commit. Rejects with `revision_unknown` and the reason:
+ * branches with a similar name, a range, shallow history, no commits at all. An unknown head is reported first.
+ */
+export async function resolveEnds(
+  git: Git,
+  repository: LocalRepository,
+  ends: { base: string | BaseChoice; head: string },
+): Promise<RangeEnds> {
+  const bases = typeof ends.base === "string" ? [ends.base] : ends.base.names;
+  const [head, checkedOut = null, ...found] = await findCommits(git, repository, [
+    ends.head,
+    "HEAD",
+    ...bases,
+  ]);
+  if (!head) throw await unknownRevision(git, repository, ends.head);
+  const chosen = found.findIndex((sha) => sha !== null);
+  const [base, asked] = [found[chosen], bases[chosen]];
+  if (base && asked !== undefined) {
+    const names = await namesOf(git, repository, [asked, ends.head]);
+    return {
+      base: { sha: base, name: names[0] ?? asked, asked },
+      head: { sha: head, name: names[1] ?? ends.head },
+      checkedOut,
+    };
+  }
+  if (typeof ends.base === "string") throw await unknownRevision(git, repository, ends.base);
+  throw new AppError("revision_unknown", ends.base.complaint, {
+    remedy: repository.shallow
+      ? SHALLOW_REMEDY
+      : "Fetch it, or name what the change is to be merged into with --base",
+  });
+}
+
+/** "OID TYPE", the requested format of `cat-file`. For a missing object it repeats the text, with "missing". */
+const foundObject = /^([0-9a-f]{40}|[0-9a-f]{64}) (commit|tag)$/;
+
+/** The commits of the texts; null for a text that names none. git reads the texts from its input, so they are only data. */
+async function findCommits(
+  git: Git,
+  repository: LocalRepository,
+  texts: readonly string[],
+): Promise<(string | null)[]> {
+  const objects = await findObjects(git, repository, texts);
+  // Only now the tag is resolved to its commit: after `:/words`, the suffix would count as more words.
+  const tags = objects.flatMap((object) => (object?.type === "tag" ? [`${object.oid}^{commit}`] : []));
+  const targets = tags.length === 0 ? [] : await findObjects(git, repository, tags);
+  const peeled = objects.map((object) => (object?.type === "tag" ? targets.shift() : object));
+  return peeled.map((object) => (object?.type === "commit" ? object.oid : null));
+}
+
+type FoundObject = { oid: string; type: string } | null;
+
+async function findObjects(
+  git: Git,
+  repository: LocalRepository,
+  texts: readonly string[],
+): Promise<FoundObject[]> {
+  // No ref begins with a dash, and such a text would be an option for git. A line feed would make it two requests.
+  const usable = texts.map((text) => (/^(?!-)[^\n\0]+$/.test(text) ? text : "-"));
+  const { stdout, exitCode } = await runGit({
+    git,
+    gitDir: repository.gitDir,
+    what: "look up revisions",
+    args: ["cat-file", "--batch-check=%(objectname) %(objecttype)"],
+    input: `${usable.join("\n")}\n`,
+    expectedExits: [0, FATAL_EXIT],
+  });
+  // git exits if a text names the upstream of a branch without one, or an entry beyond the end of a reflog.
+  if (exitCode === FATAL_EXIT) {
+    if (texts.length === 1) return [null];
+    return (await Promise.all(texts.map((text) => findObjects(git, repository, [text])))).flat();
+  }
+  const answers = stdout.toString("latin1").split("\n");
+  return texts.map((_, at) => {
+    const [, oid, type] = foundObject.exec(answers[at] ?? "") ?? [];
+    return oid && type ? { oid, type } : null;
+  });
+}
+
+const FATAL_EXIT = 128;
+
+/** The branch or tag that each text names, without `refs/heads/`; the text itself if it names another commit. */
+async function namesOf(git: Git, repository: LocalRepository, texts: readonly string[]): Promise<string[]> {
+  // git prints nothing for a text that is not a ref, so the answers need a separator.
+  const separated = texts.flatMap((text) => ["--is-shallow-repository", text]);
+  const printed = await clientOf(git, repository)
+    .raw(["rev-parse", "--symbolic-full-name", ...separated])
+    .catch(() => "");
+  const answers = printed.split(/^(?:true|false)$/m).slice(1);
+  return texts.map(
+    (text, at) => /^\nrefs\/(?:heads|tags|remotes)\/(.+)\n?$/.exec(answers[at] ?? "")?.[1] ?? text,
+  );
+}
+
+function clientOf(git: Git, { gitDir }: LocalRepository): SimpleGit {
+  return createGit({ git, baseDir: gitDir, gitDir, config: [["safe.directory", "*"]] });
+}
+
+async function unknownRevision(git: Git, repository: LocalRepository, text: string): Promise<AppError> {
+  const [message, remedy] = await whyUnknown(git, repository, text);
+  return new AppError("revision_unknown", message, { remedy });
+}
+
+/** The message for a missing revision, with its remedy. */
+async function whyUnknown(
+  git: Git,
+  repository: LocalRepository,
+  text: string,
+): Promise<[message: string, remedy: string]> {
+  const isThere = async (one: string) => (await findCommits(git, repository, [one]))[0] !== null;
+  const refs = await clientOf(git, repository)
+    .raw(["for-each-ref", "--format=%(refname:short)", "--count=5000"])
+    .catch(() => "");
+  if (refs === "" && !(await isThere("HEAD"))) {
+    return ["This repository has no commits yet", "Commit something first"];
+  }
+  if (text === "HEAD") {
+    return ["The checked-out branch has no commits yet", "Commit something first, or name a --head"];
+  }
+  const message = `There is no commit '${text}' in this repository`;
+  const near = nearest(text, refs.split("\n").filter(Boolean));
+  const descendant = /^([^~^]+)[~^]/.exec(text)?.[1];
+  const isBeyond = descendant !== undefined && (await isThere(descendant));
+  // A correct name is similar to itself.
+  const isMisspelt = !isBeyond && near.length > 0;
+  const remedy =
+    rangeRemedy(text) ??
+    (isMisspelt ? `Did you mean ${near.map((name) => `'${name}'`).join(" or ")}?` : null) ??
+    (repository.shallow ? SHALLOW_REMEDY : null) ??
+    (isBeyond ? `The history of '${descendant}' does not go back that far` : "Fetch it first");
+  return [message, remedy];
+}
+
+/** For `main..feature`, which git commands accept: here its ends are two options. */
+function rangeRemedy(text: string): string | null {
+  const [, base, head] = /^(.*?)\.{2,3}(.*)$/.exec(text) ?? [];
+  const options = [base && `--base ${base}`, head && `--head ${head}`].filter(Boolean);
+  return options.length === 0 ? null : `Name the two ends of a range separately: ${options.join(" ")}`;
+}
+
+/** The names that need the fewest changes, at most two and only if they are really similar. */
+function nearest(text: string, names: readonly string[]): string[] {
+  const limit = Math.max(2, Math.floor(text.length / 3));
+  return names
+    .filter((name) => Math.abs(name.length - text.length) <= limit || name.endsWith(`/${text}`))
+    .map((name) => ({ name, edits: name.endsWith(`/${text}`) ? 1 : distance(text, name) }))
+    .filter(({ edits }) => edits <= limit)
+    .sort((a, b) => a.edits - b.edits)
+    .slice(0, 2)
+    .map(({ name }) => name);
+}
+
+interface MergeBaseOptions {
+  git: Git;
+  gitDir: string;
+  base: string;
+  head: string;
+  /** Whether the history is shallow, the usual reason for a missing common commit. */
+  shallow?: boolean;
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * The commit that a pull request is compared with, and the number of alternatives. Branches that were merged into each other crosswise have
+ * several merge bases. git picks one, and an author can make it pick one since which nothing changed. Rejects with `revision_unknown` if
+ * the histories share no commit.
+ */
+export async function findMergeBase(
+  options: MergeBaseOptions,
+): Promise<Pick<Shas, "mergeBase" | "mergeBases">> {
+  const { git, gitDir, base, head, signal } = options;
+  const { stdout, exitCode } = await runGit({
+    git,
+    gitDir,
+    what: "merge-base",
+    args: ["merge-base", "--all", "--end-of-options", base, head],
+    expectedExits: [0, 1],
+    signal,
+  });
+  const [mergeBase = "", ...others] = stdout.toString("latin1").trim().split("\n");
+  if (exitCode === 0 && isObjectName(mergeBase))
+    return { mergeBase, ...(others.length > 0 ? { mergeBases: 1 + others.length } : {}) };
+  const remedy = options.shallow ? SHALLOW_REMEDY : "Name a base that the head was branched off from";
+  throw new AppError(
+    "revision_unknown",
+    `${base.slice(0, 12)} and ${head.slice(0, 12)} have no common ancestor`,
+    { remedy },
+  );
+}
+
+export interface LocalRangeOptions {
+  /** Any folder of a repository, or a bare repository. */
+  repo: string;
+  /** The target of the change: anything that git resolves to a commit, or several candidates. */
+  base: string | BaseChoice;
+  head: string;
+  /** Absolute path of git. */
+  gitPath: string;
+  /** The parent of the temporary folder; default: the system's. */
+  tempDir?: string | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/** `none`: the head is the first commit; `cut_off`: the clone is shallow and lacks it. */
+export type ParentState = "present" | "none" | "cut_off";
+
+export interface LocalRange extends AsyncDisposable {
+  readonly place: CheckoutPlace;
+  /** Names for people: the branch or tag if the revision is one, else the requested text. */
+  readonly names: { base: string; head: string };
+  /** The top folder of the repository's work tree; null if it is bare. */
+  readonly workTree: string | null;
+  /** Whether the work tree has uncommitted changes of tracked files, which the review does not see. */
+  readonly dirty: boolean;
+  /** The number of base commits missing from the head, if the head has no commits of its own; else 0. */
+  readonly behind: number;
+  /** Whether the commit before the head is present; only checked if both ends are one commit. */
+  readonly parent: ParentState;
+  /** Removes the temporary folder. */
+  dispose(): Promise<void>;
+}
+
+/**
+ * Opens commits of a repository on this machine for reading. Writes nothing to that repository and runs nothing from its configuration: a
+ * scratch repository borrows its objects, and the head is checked out there.
+ *
+ * Rejects with `repository_unavailable` (no repository, or missing objects), `revision_unknown` (no such commit, no common ancestor),
+ * `too_large` (before a file is written).
+ */
+export async function openLocalRange(options: LocalRangeOptions): Promise<LocalRange> {
+  const folder = await makeTempFolder(resolve(options.tempDir ?? tmpdir()));
+  const dispose = () => removeFolder(folder);
+  try {
+    const opened = await open(options, folder);
+    return { ...opened, dispose, [Symbol.asyncDispose]: dispose };
+  } catch (error) {
+    await dispose();
+    throw error;
+  }
+}
+
+async function open(options: LocalRangeOptions, folder: string) {
+  const { signal } = options;
+  const git: Git = { gitPath: options.gitPath, emptyHome: join(folder, "home") };
+  const [gitDir, root] = [join(folder, "repository.git"), join(folder, "head")];
+  await Promise.all([mkdir(git.emptyHome), mkdir(root)]);
+  const source = await discoverRepository(git, options.repo);
+  const { base, head, checkedOut } = await resolveEnds(git, source, options);
+  await createScratchRepository(gitDir, source, { headSha: head.sha, attributes: true });
+  const ends = { head: head.sha, base: base.sha };
+  const listing = { git, gitDir, signal };
+  const [ancestor, files] = await Promise.all([
+    findMergeBase({ ...listing, ...ends, shallow: source.shallow }),
+    listBlobsWithSizes(listing, head.sha, defaultLimits.maxFiles),
+  ]);
+  const place: CheckoutPlace = { ...git, gitDir, root, shas: { ...ends, ...ancestor } };
+  plannedBytes({ bytesBefore: 0, gone: [], come: files.oids }, files.sizes, defaultLimits);
+  await requireWhole(place, source, files.oids, signal);
+  const [dirty, behind, parent] = await Promise.all([
+    hasUncommittedChanges(git, source, join(folder, "status.git"), checkedOut),
+    commitsBehind(place, signal),
+    base.sha === head.sha ? parentOf(git, source, head.sha) : ("present" as const),
+    writeTree({ git, gitDir, root, indexFile: join(folder, "index"), sha: head.sha, settled: false, signal }),
+  ]);
+  const names = { base: base.name, head: head.name };
+  return { place, dirty, behind, parent, workTree: source.workTree, names };
+}
+
+async function parentOf(git: Git, source: LocalRepository, sha: string): Promise<ParentState> {
+  if ((await findCommits(git, source, [`${sha}~1`]))[0] !== null) return "present";
+  return source.shallow ? "cut_off" : "none";
+}
+
+async function commitsBehind(place: CheckoutPlace, signal: AbortSignal | undefined): Promise<number> {
+  const { base, head, mergeBase: ancestor } = place.shas;
+  if (ancestor !== head || base === head) return 0;
+  const { stdout } = await runGit({
+    git: place,
+    gitDir: place.gitDir,
+    what: "rev-list",
+    args: ["rev-list", "--count", base, `^${head}`],
+    signal,
+  });
+  return Number(stdout.toString("latin1"));
+}
+
+/** Rejects if a partial clone lacks content of the range. We must not fetch it, because access to its remote belongs to the owner. */
+async function requireWhole(
+  place: CheckoutPlace,
+  source: LocalRepository,
+  blobs: readonly string[],
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const packs = await readdir(join(source.commonDir, "objects", "pack")).catch(() => []);
+  if (!packs.some((name) => name.endsWith(".promisor"))) return;
+  const listing = { git: place, gitDir: place.gitDir, signal };
+  const { head, base, mergeBase: ancestor } = place.shas;
+  const oldSides = await Promise.all([
+    listOldSide(listing, base, head),
+    listOldSide(listing, ancestor, head),
+  ]);
+  const needed = new Set([...blobs, ...oldSides.flat()]);
+  const missing = needed.size - (await blobSizes(listing, needed)).size;
+  if (missing === 0) return;
+  throw new AppError(
+    "repository_unavailable",
+    `${missing} files of this range are missing, because the repository is a partial clone`,
+    { remedy: "Run git fetch --refetch --no-filter in it" },
+  );
+}

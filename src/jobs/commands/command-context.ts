@@ -1,0 +1,181 @@
+import { AppError, errorLine } from "../../errors.ts";
+import type { CommentRef, OwnThread, PullRequestApi, ThreadComment } from "../../github/pull-request-api.ts";
+import { type Answers, answersTo } from "../../ledger/answers.ts";
+import { hasWriteAccess } from "../../ledger/authority.ts";
+import { parseMarker } from "../../ledger/marker.ts";
+import { renderAnswer } from "../../publish/answers.ts";
+import { postOnce } from "../../publish/post-once.ts";
+import type { ClaimedJob, CommandTask, JobOutcome, ReplyTask, ReviewTask } from "../../queue/job.ts";
+import { type JobTools, jobFields } from "../../queue/run-job.ts";
+import type { AskedThread, ThreadMessage } from "../../review/answer/answer-input.ts";
+import { isRefusal } from "../attempts.ts";
+import type { JobDependencies } from "../job-dependencies.ts";
+import { shorten } from "../prompt-context.ts";
+import { reviewPull } from "../review-pull.ts";
+
+/** A comment that asks us for something, and the context of its command. */
+export interface CommandContext<
+  T extends CommandTask | ReplyTask | ReviewTask = CommandTask | ReplyTask | ReviewTask,
+> {
+  job: ClaimedJob & { task: T };
+  comment: CommentRef;
+  /** Login of the comment's author. */
+  by: string;
+  api: PullRequestApi;
+  tools: JobTools;
+  deps: JobDependencies;
+}
+
+/** Stops a loop with someone who answers each of our answers, such as another bot under a person's name. */
+const most = { inThread: 10, inAll: 50 };
+
+/** Whether the comment's author can write to the repository; bots never can. Rejects if GitHub cannot be reached. */
+export async function mayWrite({ api, by }: Pick<CommandContext, "api" | "by">): Promise<boolean> {
+  return !isBot(by) && (await hasWriteAccess(api, by));
+}
+
+/** Brackets cannot occur in a person's login. */
+export const isBot = (login: string): boolean => login.endsWith("[bot]");
+
+/** Shows that the comment was seen. A refused reaction stops nothing. */
+export async function react({ api, comment }: CommandContext): Promise<void> {
+  await api.react(comment, "eyes").catch(() => {});
+}
+
+/** Whether we have answered the comment: the job may run again, or its delivery may arrive twice. */
+export const isAnswered = async (context: CommandContext): Promise<boolean> =>
+  (await readAnswers(context)).given;
+
+/** Why the comment gets no answer; null if it gets one. */
+export async function whySilent(context: CommandContext): Promise<string | null> {
+  const answers = await readAnswers(context);
+  if (answers.given) return ANSWERED;
+  return isTooOften(answers) ? TOO_OFTEN : null;
+}
+
+export const ANSWERED = "it was answered already";
+export const TOO_OFTEN = "we have answered too often here";
+
+export const isTooOften = ({ inThread, inAll }: Pick<Answers, "inThread" | "inAll">): boolean =>
+  inThread >= most.inThread || inAll >= most.inAll;
+
+/** Call this before anything visible happens. Rejects with `lease_lost` if another worker has the job. */
+export async function requireOurs({ tools }: Pick<CommandContext, "tools">): Promise<void> {
+  if (!(await tools.mayPublish())) throw new AppError("lease_lost", "another worker has this job now");
+}
+
+/**
+ * Answers the comment once, in its thread or in the conversation. If GitHub refuses (a locked conversation) or we have answered too
+ * often, only the log says so.
+ *
+ * @param text our own Markdown, for at most this many bytes
+ */
+export async function say(
+  context: CommandContext,
+  text: string | ((maxBytes: number) => string),
+): Promise<void> {
+  const { api, comment, job, deps } = context;
+  const silent = await whySilent(context);
+  if (silent !== null) return deps.log.info(jobFields(job), `Not answered: ${silent}`);
+  await requireOurs(context);
+  const at = { id: comment.id, url: comment.thread === null ? pageOf(context) : null };
+  const body = renderAnswer(typeof text === "string" ? () => text : text, at);
+  try {
+    await postOnce(
+      () => (comment.thread === null ? api.createComment(body) : api.reply(comment.thread, body)),
+      async () => (await readAnswers(context)).given,
+    );
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    deps.log.warn(jobFields(job), `The answer could not be posted: ${errorLine(error)}`);
+  }
+}
+
+/** The page of a comment in the conversation. */
+export function pageOf({ job, comment, deps }: CommandContext): string {
+  const { owner, name } = job.task.repository;
+  return `${deps.webUrl}/${owner}/${name}/pull/${job.task.pull}#issuecomment-${comment.id}`;
+}
+
+/** Answers with one line and ends the job. */
+export async function answered(context: CommandContext, line: string, reason: string): Promise<JobOutcome> {
+  await say(context, line);
+  return { kind: "done", reason };
+}
+
+/** A normal review of what is new, to update the summary and the check run. The person who asked may start it. */
+export function reviewAfter({ job, comment, by, tools, deps }: CommandContext): Promise<JobOutcome> {
+  const { repository, pull } = job.task;
+  const place = comment.thread === null ? "comment" : "review-comment";
+  const task: ReviewTask = {
+    ...{ kind: "review", mode: "new", again: false, repository, pull },
+    ...{ headSha: null, trigger: `${place}:${comment.id}`, thread: comment.thread },
+    ...{ commentId: null, requestedBy: by },
+  };
+  return reviewPull({ ...job, task }, tools, deps, { isAdmitted: true });
+}
+
+const mostReplies = 30;
+/** Characters. */
+const longest = { finding: 6_000, said: 2_000 };
+
+/**
+ * The thread of one of our findings up to the comment that asks. Later replies are not part of the question, so another attempt asks the
+ * same. Null if the thread is not about a finding.
+ */
+export function askedThread(
+  threads: readonly OwnThread[],
+  { comment }: Pick<CommandContext, "comment">,
+): AskedThread | null {
+  const thread = threads.find((one) => one.comment === comment.thread);
+  if (!thread || parseMarker(thread.body)?.kind !== "finding") return null;
+  const { path, side, line, originalLine, body, replies } = thread;
+  const before = replies.filter(({ id }) => id < comment.id).slice(-mostReplies);
+  return {
+    ...{ path, side, line, original_line: originalLine },
+    finding: shorten(withoutMarker(body), longest.finding),
+    conversation: before.map(said),
+  };
+}
+
+function said({ author, body }: ThreadComment): ThreadMessage {
+  const by = author.kind === "us" ? "Hunkwise" : (author.login ?? "somebody");
+  return { by, body: shorten(author.kind === "us" ? withoutMarker(body) : body, longest.said) };
+}
+
+/** Removes the marker at the end of our texts, which is not for readers. */
+function withoutMarker(body: string): string {
+  const text = body.trimEnd();
+  if (parseMarker(text) === undefined) return text;
+  return text.slice(0, Math.max(0, text.lastIndexOf("\n"))).trimEnd();
+}
+
+/** The threads of our comments; none if GitHub refuses to show them. */
+export const ownThreads = ({ api }: Pick<CommandContext, "api">): Promise<OwnThread[]> =>
+  orNone(api.ownThreads());
+
+/**
+ * Reads our answers on a pull request. Rejects if GitHub does not show the texts that may contain the answer, because it might exist
+ * already.
+ */
+export async function readAnswers({
+  api,
+  comment,
+}: Pick<CommandContext, "api" | "comment">): Promise<Answers> {
+  const isInThread = comment.thread !== null;
+  const [conversation, lines, threads] = await Promise.all([
+    isInThread ? orNone(api.ownComments()) : api.ownComments(),
+    isInThread ? api.ownReviewComments() : orNone(api.ownReviewComments()),
+    isInThread ? orNone(api.ownThreads()) : [],
+  ]);
+  return answersTo(comment, { conversation, lines, threads });
+}
+
+async function orNone<T>(request: Promise<T[]>): Promise<T[]> {
+  try {
+    return await request;
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    return [];
+  }
+}

@@ -1,0 +1,119 @@
+import type { TrajectoryEntry } from "../../agent/trajectory.ts";
+import type { EffectiveConfig } from "../../config/repo-config.ts";
+import { createPrivacy } from "../../diff/filter.ts";
+import { AppError } from "../../errors.ts";
+import type { CheckoutPlace } from "../../git/workspace.ts";
+import type { PullRequest } from "../../github/pull-request-api.ts";
+import type { PostedFinding } from "../../ledger/entry.ts";
+import { eachRole, factsOf, type Models } from "../../llm/model.ts";
+import { runFixProcess } from "../../process/run-review-process.ts";
+import { maxAttempts } from "../../queue/job.ts";
+import { FixInput, FixResult, type FixTarget } from "../../review/fix/fix-input.ts";
+import { pinPromptContext, recordedMasks, recordedTurns, recordStart } from "../attempts.ts";
+import { withinDay } from "../budgets.ts";
+import { loadConfig, withFolders } from "../load-config.ts";
+import { dayBudgetOf, limitsWithin, logProgress, watchModels } from "../model-run.ts";
+import { askedThread, type CommandContext, ownThreads } from "./command-context.ts";
+
+/** Limits of one fix, within the repository's limits for a review. */
+const mostOfFix = { turns: 60, tokens: 1_500_000, milliseconds: 30 * 60_000 };
+
+/** What to repair, and where. */
+interface FixOrder {
+  context: CommandContext;
+  pull: PullRequest;
+  /** Our findings that are still open. */
+  entries: readonly PostedFinding[];
+  /** Checkout of `pull`'s head. */
+  place: CheckoutPlace;
+  models: Models;
+  recorded: readonly TrajectoryEntry[];
+}
+
+/** A recorded repair by a model. */
+export interface MadeFix {
+  fix: FixResult;
+  /** An earlier attempt made it, and may have pushed it. */
+  isRecorded: boolean;
+  isPrivate(path: string): boolean;
+}
+
+/** The result of an earlier attempt, and its head. */
+export function recordedFix(
+  recorded: readonly TrajectoryEntry[],
+): { fix: FixResult; head: string } | undefined {
+  const last = recorded.findLast((entry) => entry.kind === "result");
+  const { data } = FixResult.safeParse(last?.result);
+  return last && data ? { fix: data, head: last.head } : undefined;
+}
+
+/**
+ * Lets a model repair findings in a process that cannot write anything. The repair is recorded before it is used. Rejects with
+ * `budget_spent`, `config_invalid`, and with the model's fault if another attempt may end differently.
+ */
+export async function makeFix(order: FixOrder): Promise<MadeFix> {
+  const { context, pull, place, models, recorded } = order;
+  const { api, deps, tools, job } = context;
+  const root = await loadConfig({ api, pull, repository: job.task.repository }, deps, tools.signal);
+  const config = await withFolders(root, place);
+  const isPrivate = createPrivacy(config.paths.private);
+  const known = recordedFix(recorded);
+  if (known?.head === pull.headSha) return { fix: known.fix, isRecorded: true, isPrivate };
+
+  const budget = dayBudgetOf(job.task, config, deps);
+  const turns = recordedTurns(recorded, pull.headSha);
+  await tools.record({ kind: "began", head: pull.headSha });
+  if (turns.length === 0) await budget.require();
+  await deps.modelsReady(tools.signal);
+  const watched = watchModels(eachRole(models, (model) => budget.meter(model)));
+  const limits = withinDay(limitsWithin(mostOfFix, config), await budget.left(), turns);
+  const input = await inputOf(order, config, limits, turns);
+  const { shas } = place;
+  await recordStart({ kind: "run", what: "fix", shas, input }, recorded, tools);
+  const fix = await runFixProcess({
+    ...{ place, input, models: watched.models, signal: tools.signal },
+    sandbox: (await deps.fixSandbox?.(config, tools.signal)) ?? null,
+    ...(deps.startProcess && { started: deps.startProcess(place.root) }),
+    trajectory: { append: tools.record },
+    replay: turns,
+    masks: recordedMasks(recorded),
+    onProgress: (event) => logProgress(event, job, deps.log),
+  });
+  const fault = watched.lastFault();
+  const isCut = fix.stop_reason === "model_error";
+  if (isCut && fault?.retryable && job.attempt < maxAttempts) throw fault;
+  await tools.record({ kind: "result", head: pull.headSha, base: pull.baseSha, result: fix });
+  return { fix, isRecorded: false, isPrivate };
+}
+
+const Told = FixInput.pick({ pull: true, targets: true, limits: true });
+
+async function inputOf(
+  { context, pull, entries, models, recorded }: FixOrder,
+  config: EffectiveConfig,
+  limits: FixInput["limits"],
+  turns: ReturnType<typeof recordedTurns>,
+): Promise<FixInput> {
+  const { number, title, body, headSha: head, baseSha: base, baseRef } = pull;
+  const isPrivate = createPrivacy(config.paths.private);
+  const about = { head, base, after: null, private: [...config.paths.private] };
+  const told = await pinPromptContext({ about, shape: Told, recorded, turns }, context.tools, async () => ({
+    pull: { number, title, body },
+    targets: await targetsOf(
+      context,
+      entries.filter(({ path }) => !isPrivate(path)),
+    ),
+    limits,
+  }));
+  return { targetBranch: baseRef, config, models: eachRole(models, factsOf), ...told };
+}
+
+async function targetsOf(context: CommandContext, entries: readonly PostedFinding[]): Promise<FixTarget[]> {
+  const threads = await ownThreads(context);
+  const targets = entries.flatMap(({ comment, id, title, symbol, source, files }): FixTarget[] => {
+    const thread = askedThread(threads, { comment: { id: context.comment.id, thread: comment } });
+    return thread ? [{ ...thread, id, title, symbol, source, files: [...files] }] : [];
+  });
+  if (targets.length > 0) return targets;
+  throw new AppError("config_invalid", "These findings are about files that the configuration keeps private");
+}

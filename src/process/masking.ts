@@ -1,0 +1,219 @@
+import type { RunEntry } from "../agent/trajectory.ts";
+import { AppError } from "../errors.ts";
+import type { Finding } from "../finding.ts";
+import type {
+  Edit,
+  EditableWorkspace,
+  FileText,
+  SearchHits,
+  TreeEntry,
+  Workspace,
+} from "../git/workspace.ts";
+import type { FixCommands } from "../review/fix/tried-commands.ts";
+import type { KnownGraph } from "../review/review-run.ts";
+import type { Masks } from "../secrets/masks.ts";
+import { decodeText } from "../text/decode.ts";
+import { withStrings } from "../text/json.ts";
+import type { JournalPort } from "../tools/tool.ts";
+import type { ChildResult } from "./messages.ts";
+
+/** Of a file with search hits. Of a larger one the masks learn only the lines found. */
+const MAX_SEARCHED_BYTES = 4 * 1024 * 1024;
+const GITLINK = "160000";
+
+/** False for a blob that cannot be read as a whole. `file` is its text if it has been read already. */
+type LearnBlob = (oid: string, known?: { file?: FileText; maxBytes?: number }) => Promise<boolean>;
+
+/**
+ * A workspace whose files the masks learn as a whole before any part is returned: a part of a diff, or a line that a search finds, does not
+ * show that it belongs to a key.
+ */
+export function learningWorkspace(below: Workspace, masks: Masks): Workspace {
+  return learning(below, masks, blobLearner(below, masks));
+}
+
+/** The same for files that are edited. */
+export function learningEdits(below: EditableWorkspace, masks: Masks): EditableWorkspace {
+  const learnBlob = blobLearner(below, masks);
+  return {
+    ...learning(below, masks, learnBlob),
+    async read(path) {
+      const bytes = await below.read(path);
+      await masks.learn(decodeText(bytes).text);
+      return bytes;
+    },
+    write: (path, bytes, options) => below.write(path, bytes, options),
+    remove: (path) => below.remove(path),
+    edits: (): Promise<readonly Edit[]> => below.edits(),
+  };
+}
+
+/** Commands whose output the masks learn. */
+export function learningCommands(commands: FixCommands, masks: Masks): FixCommands {
+  if ("why" in commands) return commands;
+  return {
+    open(edit) {
+      const { allowed, run } = commands.open(edit);
+      return {
+        allowed,
+        async run(request, signal) {
+          const end = await run(request, signal);
+          for (const text of [end.stdout, end.stderr]) await masks.learn(text);
+          return end;
+        },
+      };
+    },
+  };
+}
+
+/** A graph; the masks learn the files of its excerpts. */
+export function learningGraph(graph: KnownGraph, workspace: Workspace): KnownGraph {
+  return {
+    async open() {
+      const opened = await graph.open();
+      if (opened === null) return null;
+      return {
+        commits: opened.commits,
+        callers: (of, least) => opened.callers(of, least),
+        async query(query, k, signal) {
+          const answer = await opened.query(query, k, signal);
+          const tree = await workspace.tree("head");
+          const entries = answer.nodes.flatMap(({ path }) => (path === null ? [] : (tree.get(path) ?? [])));
+          for (const { oid } of entries) await workspace.readBlob(oid).catch(nullIfUnreadable);
+          return answer;
+        },
+      };
+    },
+  };
+}
+
+function learning(below: Workspace, masks: Masks, learnBlob: LearnBlob): Workspace {
+  const learnSides = (sides: readonly Pick<TreeEntry, "oid" | "mode">[]) =>
+    Promise.all(sides.filter(({ mode }) => mode !== GITLINK).map(({ oid }) => learnBlob(oid)));
+
+  /** A diff also shows lines of files that are too large to read. */
+  async function learned(patch: Promise<string>, sides: readonly Pick<TreeEntry, "oid" | "mode">[]) {
+    const [text, ...known] = [await patch, ...(await learnSides(sides))];
+    if (known.includes(false)) await masks.learn(text.replaceAll(/^[+ -]/gm, ""));
+    return text;
+  }
+
+  return {
+    root: below.root,
+    shas: below.shas,
+    changes: () => below.changes(),
+    tree: (ref) => below.tree(ref),
+    linguistAttributes: (paths) => below.linguistAttributes(paths),
+    async readBlob(oid) {
+      const file = await below.readBlob(oid);
+      await learnBlob(oid, { file });
+      return file;
+    },
+    async readBytes(oid) {
+      const bytes = await below.readBytes(oid);
+      await learnBlob(oid);
+      return bytes;
+    },
+    async headStart(path, maxBytes) {
+      const start = await below.headStart(path, maxBytes);
+      const entry = (await below.tree("head")).get(path);
+      if (!entry || !(await learnBlob(entry.oid))) await masks.learn(start.text);
+      return start;
+    },
+    patch(change, contextLines) {
+      const { oldOid, oldMode, newOid, newMode } = change;
+      const sides = [
+        { oid: oldOid, mode: oldMode },
+        { oid: newOid, mode: newMode },
+      ];
+      return learned(below.patch(change, contextLines), sides);
+    },
+    diffBlobs: (from, to, contextLines) => learned(below.diffBlobs(from, to, contextLines), [from, to]),
+    async commits(max) {
+      const commits = await below.commits(max);
+      for (const { message } of commits) await masks.learn(message);
+      return commits;
+    },
+    async search(query, signal) {
+      const hits = await below.search(query, signal);
+      const tree = await below.tree("head");
+      for (const [path, lines] of linesByFile(hits)) {
+        signal.throwIfAborted();
+        const entry = tree.get(path);
+        if (!entry || !(await learnBlob(entry.oid, { maxBytes: MAX_SEARCHED_BYTES })))
+          await masks.learn(lines.join("\n"));
+      }
+      return hits;
+    },
+  };
+}
+
+function linesByFile(hits: SearchHits): Map<string, string[]> {
+  const files = new Map<string, string[]>();
+  if (hits.mode !== "content") return files;
+  for (const { path, text, before, after } of hits.matches) {
+    const around = [...before.map((line) => line.text), text, ...after.map((line) => line.text)];
+    files.set(path, [...(files.get(path) ?? []), ...around]);
+  }
+  return files;
+}
+
+/** Learns each blob once. */
+function blobLearner(below: Workspace, masks: Masks): LearnBlob {
+  const learned = new Map<string, Promise<boolean>>();
+
+  async function learn(oid: string, { file, maxBytes = Number.POSITIVE_INFINITY }: BlobToLearn) {
+    // A side that does not exist has an object name of zeros.
+    if (/^0+$/.test(oid)) return true;
+    const read = file ?? (await below.readBlob(oid).catch(nullIfUnreadable));
+    if (read === null || read.bytes > maxBytes) return false;
+    if (!read.binary) await masks.learn(read.text);
+    return true;
+  }
+
+  return async (oid, known = {}) => {
+    // A blob that could not be learned is tried again: this call may allow more bytes.
+    if (await learned.get(oid)) return true;
+    const learning = learn(oid, known);
+    learned.set(oid, learning);
+    return await learning;
+  };
+}
+
+type BlobToLearn = NonNullable<Parameters<LearnBlob>[1]>;
+
+/** An unreadable file fails the read itself, with its own error; a diff of it is returned all the same. */
+function nullIfUnreadable(error: unknown): null {
+  if (error instanceof AppError) return null;
+  throw error;
+}
+
+/**
+ * A result with the masks removed, because people do not know them. A finding on a line with a secret loses its quote: the quote contains
+ * the secret again, which was needed to find its line.
+ */
+export function resultForPeople(result: ChildResult, masks: Masks): ChildResult {
+  if (result.type !== "result") return withoutMasks(result, masks);
+  const { result: review } = result;
+  const findings = review.findings.map((placed) => ({ ...placed, finding: unquoted(placed.finding, masks) }));
+  return withoutMasks({ ...result, result: { ...review, findings } }, masks);
+}
+
+function unquoted(finding: Finding, masks: Masks): Finding {
+  const open = (quote: string) => (masks.holdsSecret(quote) ? "" : quote);
+  return {
+    ...finding,
+    quote: open(finding.quote),
+    places: finding.places.map((place) => ({ ...place, quote: open(place.quote) })),
+  };
+}
+
+/** A result or a recorded entry without masks. Recorded conversations with a model stay as they are. */
+export function withoutMasks<Value extends ChildResult | RunEntry>(value: Value, masks: Masks): Value {
+  if ("kind" in value && value.kind !== "unit") return value;
+  return withStrings(value, (text) => masks.forPeople(text)) as Value;
+}
+
+export const journalForPeople = ({ log }: JournalPort, masks: Masks): JournalPort => ({
+  log: (page, content) => log(masks.forPeople(page), masks.forPeople(content)),
+});

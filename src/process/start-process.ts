@@ -1,0 +1,177 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { existsSync, readdirSync, realpathSync, writeFileSync } from "node:fs";
+import { setPriority, tmpdir } from "node:os";
+import { extname, join, resolve, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+import { ownerVariable } from "../git/owner.ts";
+import { killGroup } from "../git/run-process.ts";
+import { compiledCodeFolder, compiledCodeVariable } from "./compile-cache.ts";
+
+/** The folder of `src/` or `dist/`. */
+const root = join(import.meta.dirname, "../..");
+
+/** The folder of temporary files. A child gets it as TMPDIR, because its environment is not inherited. */
+const temporaryFolder = () => resolve(tmpdir());
+
+/** Absolute paths that a process may open in addition to the checkout. */
+interface MoreToOpen {
+  /** Readable files. */
+  files?: readonly string[];
+  /** Writable folders. */
+  writable?: readonly string[];
+}
+
+/**
+ * Arguments with which Node lets a process read only its own code, our temporary folders and the given folders. This is a second layer
+ * behind the checks of the tools: a bug in one of them then reads nothing of the server. It confines only JavaScript, not git and ripgrep.
+ * https://nodejs.org/api/permissions.html
+ *
+ * @param readable absolute paths of folders
+ */
+export function confinement(
+  readable: readonly string[],
+  { files = [], writable = [] }: MoreToOpen = {},
+): string[] {
+  const scratch = namesOf(temporaryFolder()).map((folder) => join(folder, "hunkwise-range-*"));
+  const more = writable.flatMap(namesOf).map(wholeFolder);
+  const read = [
+    ...[...code(), ...ownProcess, ...scratch, ...more],
+    ...readable.flatMap(namesOf).map(wholeFolder),
+    ...files.flatMap(namesOf),
+  ];
+  return [
+    "--permission",
+    // Reviews run git and ripgrep, load native grammars, and watch the parent in a thread.
+    ...["--allow-child-process", "--allow-addons", "--allow-worker", "--disable-warning=SecurityWarning"],
+    ...read.map((path) => `--allow-fs-read=${path}`),
+    ...[...scratch, ...more, wholeFolder(compiledCodeFolder)].map((path) => `--allow-fs-write=${path}`),
+  ];
+}
+
+/** Packages may be in the program's folder, above it, or behind a link. */
+function code(): string[] {
+  const zod = fileURLToPath(import.meta.resolve("zod"));
+  const folder = `${sep}node_modules${sep}`;
+  const packages = zod.slice(0, zod.indexOf(folder) + folder.length);
+  const own = ["src", "dist", "rules", "package.json"].map((name) => join(root, name));
+  return [...own, join(root, "node_modules"), packages];
+}
+
+/** For the identity of the process and its open files. */
+const ownProcess = [
+  ...["/proc/sys/kernel/random/boot_id", "/proc/self/ns/pid", "/proc/self/stat"],
+  "/proc/self/fd/",
+];
+
+/** The path, and its real path if that differs: files are opened by the real one (`git/confined-file.ts`). */
+function namesOf(folder: string): string[] {
+  const real = existsSync(folder) ? realpathSync.native(folder) : folder;
+  return [...new Set([folder, real])];
+}
+
+const wholeFolder = (path: string) => join(path, sep);
+
+/**
+ * Gives a child a third of the processor time of other processes under load. At 10 it would be a tenth: on a busy machine reviews would
+ * hardly start, and ripgrep would time out.
+ */
+const NICENESS = 5;
+
+/**
+ * Lowers the priority of a new child and of everything that it starts, because webhooks must be answered while reviews run. Does what the
+ * system allows; never throws.
+ */
+function lowerPriority(pid: number | undefined): void {
+  if (pid === undefined) return;
+  attempt(() => setPriority(pid, NICENESS));
+  // Existing threads; later ones inherit it from the thread that starts them.
+  for (const thread of threadsOf(pid)) attempt(() => setPriority(thread, NICENESS));
+  // With autogrouping, Linux schedules a session as a whole, by the niceness of the session (sched(7)).
+  attempt(() => writeFileSync(`/proc/${pid}/autogroup`, String(NICENESS)));
+}
+
+/** Empty without /proc. */
+function threadsOf(pid: number): number[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`).map(Number);
+  } catch {
+    return [];
+  }
+}
+
+function attempt(work: () => void): void {
+  try {
+    work();
+  } catch {
+    // The process has ended, or the system does not support it.
+  }
+}
+
+/** A child process that loads its code while the parent prepares the checkout. It does one piece of work. */
+export interface StartedReviewProcess extends Disposable {
+  readonly child: ChildProcess;
+  /** Resolves when the process has ended, to a description: "ended with code 1". */
+  readonly ended: Promise<string>;
+  /** The end of its stderr. Only for the log: a hostile file may have caused it. */
+  stderrTail(): string;
+}
+
+export interface StartOptions {
+  /** The folder that it may read. */
+  checkout?: string;
+  /** The index of the repository's graph, which it may read as well. */
+  graphIndex?: string | null | undefined;
+  /** Heap limit in megabytes. */
+  memoryMb?: number | undefined;
+}
+
+const DEFAULT_MEMORY_MB = 512;
+const STDERR_BYTES = 2_000;
+
+type Entry = "review-process" | "index-process";
+
+/**
+ * Starts a review process. Its environment holds only the owner tag, the compile cache and the temporary folder; it can read only its code
+ * and the checkout; it runs at low priority. Disposing of it kills it with everything that it started.
+ */
+export function startReviewProcess({
+  checkout,
+  graphIndex,
+  memoryMb = DEFAULT_MEMORY_MB,
+}: StartOptions = {}): StartedReviewProcess {
+  const files = graphIndex ? [graphIndex] : [];
+  const permissions = confinement(checkout === undefined ? [] : [checkout], { files });
+  return startConfined("review-process", permissions, memoryMb);
+}
+
+/** Starts the process that updates an index. It reads through git and writes only to the given folder. */
+export function startIndexProcess(folder: string): StartedReviewProcess {
+  return startConfined("index-process", confinement([], { writable: [folder] }), DEFAULT_MEMORY_MB);
+}
+
+function startConfined(entry: Entry, permissions: readonly string[], memoryMb: number): StartedReviewProcess {
+  const file = join(import.meta.dirname, `${entry}${extname(import.meta.filename)}`);
+  const child = fork(file, [], {
+    env: { ...ownerVariable, ...compiledCodeVariable, TMPDIR: temporaryFolder() },
+    cwd: "/",
+    execArgv: [`--max-old-space-size=${memoryMb}`, ...permissions],
+    stdio: ["ignore", "ignore", "pipe", "ipc"],
+    // Its own process group, so that git and ripgrep end with it.
+    detached: true,
+  });
+  // At once, before it has many threads, which inherit the priority.
+  lowerPriority(child.pid);
+  const { promise: ended, resolve } = Promise.withResolvers<string>();
+  const stderrTail = collectStderr(child);
+  child.on("error", (error) => resolve(`could not be started: ${error.message}`));
+  child.on("exit", (code, signal) => resolve(`ended with ${signal ?? `code ${code}`}`));
+  return { child, ended, stderrTail, [Symbol.dispose]: () => killGroup(child, "SIGKILL") };
+}
+
+function collectStderr(child: ChildProcess): () => string {
+  let tail = "";
+  child.stderr?.setEncoding("utf8").on("data", (chunk: string) => {
+    tail = (tail + chunk).slice(-STDERR_BYTES);
+  });
+  return () => tail.trim();
+}

@@ -1,0 +1,111 @@
+import { bySeverity } from "../finding.ts";
+import { formatMarker } from "../ledger/marker.ts";
+import { renderMarkdown } from "../reporters/markdown.ts";
+import { plural } from "../reporters/outcome.ts";
+import { untrustedBlock, untrustedCode } from "../reporters/safe-markdown.ts";
+import type { AnswerResult } from "../review/answer/answer-input.ts";
+import type { ReviewResult } from "../review/review-result.ts";
+import { byteLength, cutAtLine } from "../text/cut.ts";
+import { fence } from "../text/fence.ts";
+import type { PublicText } from "../text/inert-text.ts";
+import { mostBodyBytes, publicText } from "./public-text.ts";
+
+/** The comment to answer. */
+interface AnsweredComment {
+  id: number;
+  /** Its page if the answer is not right below it; else null. */
+  url: string | null;
+}
+
+/**
+ * Our answer to a comment, with its marker: each comment gets at most one answer.
+ *
+ * @param text our own Markdown, given the number of bytes for it; others' text in it is already harmless
+ */
+export function renderAnswer(text: (maxBytes: number) => string, { id, url }: AnsweredComment): PublicText {
+  const marker = formatMarker({ kind: "answer", comment: id });
+  const before = url === null ? [] : [`In answer to [this comment](${url}):`];
+  const taken = [...before, marker].reduce((sum, part) => sum + byteLength(part) + 2, 0);
+  return publicText([...before, text(mostBodyBytes - taken), marker].join("\n\n"));
+}
+
+/** A model's answer, like everything that a model writes: it notifies nobody, loads nothing and commands nobody. */
+export function modelAnswer({ model }: Pick<AnswerResult, "model">, text: string, head: string) {
+  const footer = `<sub>Answered by ${untrustedCode(model)} from the code at ${head.slice(0, 12)}. An answer changes nothing: people decide.</sub>`;
+  return (maxBytes: number) => `${untrustedBlock(text, maxBytes - byteLength(footer) - 2)}\n\n${footer}`;
+}
+
+const intro =
+  "A dry run: this is what a review of the whole change would post. Nothing of it was posted or is remembered.";
+
+/**
+ * What a review would post, as one text of at most `maxBytes`. If not everything fits: the worst findings, and the number of the omitted
+ * ones.
+ */
+export function renderDryRun(result: ReviewResult, maxBytes: number): string {
+  const said = new Set(result.ledger?.repeats.map(({ finding }) => finding));
+  const findings = bySeverity(result.findings.filter(({ finding }) => !said.has(finding.id)));
+  const repeated = result.findings.length - findings.length;
+  const again =
+    repeated > 0
+      ? [
+          `${plural(repeated, "more finding")} ${repeated === 1 ? "has" : "have"} a comment already, and would not be posted again.`,
+        ]
+      : [];
+  for (let count = findings.length; ; count = Math.floor(count * 0.7)) {
+    const report = renderMarkdown({ ...result, findings: findings.slice(0, count) }, () => null).trim();
+    const left = findings.length - count;
+    const rest =
+      left > 0
+        ? [
+            `${plural(left, "more finding")} would be posted, and ${left === 1 ? "is" : "are"} not shown here.`,
+          ]
+        : [];
+    const text = [intro, report, ...rest, ...again].join("\n\n");
+    if (byteLength(text) <= maxBytes) return text;
+    // The file lists can be endless: as code, because nothing may stay open at the cut.
+    if (count === 0) return `${intro}\n\n${fence(cutAtLine(report, maxBytes / 2).text)}`;
+  }
+}
+
+/** A command on the first line of a comment. */
+interface CommandHelp {
+  /** In its form after the slash. */
+  usage: string;
+  does: string;
+}
+
+/** All commands, in their listed order. */
+export const commandTable: readonly CommandHelp[] = [
+  { usage: "review", does: "reviews what no earlier review has read" },
+  { usage: "review full", does: "reviews the whole change again" },
+  { usage: "review --dry-run", does: "shows in one comment what a review of the whole change would post" },
+  {
+    usage: "ask QUESTION",
+    does: "answers a question about the change; in the thread of a finding, about the finding",
+  },
+  {
+    usage: "fix",
+    does: "in the thread of a finding: repairs it and pushes the repair to the branch; `/fix all` repairs all open findings",
+  },
+  {
+    usage: "resolve",
+    does: "in the thread of a finding: dismisses it; in the conversation: dismisses all open findings",
+  },
+  { usage: "pause", does: "stops reviews of pushes; commands still work" },
+  { usage: "resume", does: "starts them again, and reviews what was pushed meanwhile" },
+  {
+    usage: "remember RULE",
+    does: "opens a pull request that adds a rule for later reviews to the configuration",
+  },
+  { usage: "help", does: "shows this list" },
+];
+
+/** The table in Markdown, for `/help` and for the documentation. */
+export function renderCommandTable(): string {
+  const rows = commandTable.map(({ usage, does }) => `| \`/${usage}\` | ${does} |`);
+  return ["| Command | What it does |", "| --- | --- |", ...rows].join("\n");
+}
+
+export const commandRules =
+  "Write a command in the first line of a comment, in the conversation or in a review thread. You need write access to the repository. You can use the App's name instead of `/`: `@name review`.";

@@ -1,0 +1,225 @@
+import { bySeverity, type Finding, isCertain } from "../finding.ts";
+import type { PostedFinding } from "../ledger/entry.ts";
+import { fingerprintIn } from "../review/find/fingerprint.ts";
+import type { Placement, ReviewResult } from "../review/review-result.ts";
+import type { Existing } from "./existing.ts";
+
+/** A finding that still waits for a channel. `reason`: why it is not on its line. */
+export type PendingState = { kind: "line" } | { kind: "file"; reason: string } | { kind: "annotation" };
+
+/** The final place of a finding. */
+export type FinalState =
+  /** In a comment of this review, on its lines or its file. */
+  | { kind: "posted" }
+  /** In an annotation of this review's check run. */
+  | { kind: "annotated" }
+  /** An earlier review posted it: in a comment, or (null) in an annotation of the same commit. */
+  | { kind: "standing"; entry: PostedFinding | null }
+  /** An earlier review posted it, and a person dismissed it: it is not repeated. */
+  | { kind: "dismissed"; entry: PostedFinding }
+  /** Only in the summary. */
+  | { kind: "listed"; reason: string };
+
+export type FindingState = PendingState | FinalState;
+
+/**
+ * A finding on its way to people, with its one state. A publication is an array of these with exactly one for each finding of the result,
+ * and each step maps that array, so no finding can get lost or be posted twice. It ends as `PublishedFinding<FinalState>[]`: the compiler
+ * rejects a finding that still waits.
+ */
+export interface PublishedFinding<S extends FindingState = FindingState> {
+  readonly finding: Finding;
+  readonly place: S;
+}
+
+/** The result of a channel for the findings that it got. */
+export interface ChannelResult<S extends FindingState, W extends PendingState = PendingState> {
+  /** The new state of one of them; called once for each. */
+  placeOf(one: PublishedFinding<W>): S;
+  /** A sentence for the maintainer if the channel is closed to us. */
+  notice?: string | undefined;
+}
+
+export const listed = (reason: string) => ({ kind: "listed", reason }) as const;
+
+/** Posts the findings that wait for a channel; all others keep their state. */
+export async function through<
+  S extends FindingState,
+  const C extends PendingState["kind"],
+  N extends FindingState,
+>(
+  findings: readonly PublishedFinding<S>[],
+  channel: C,
+  post: (waiting: PublishedFinding<For<S, C>>[]) => Promise<ChannelResult<N, For<S, C>>>,
+): Promise<{ routes: PublishedFinding<Exclude<S, { kind: C }> | N>[]; notice: string | undefined }> {
+  const isWaiting = (one: PublishedFinding<S>): one is PublishedFinding<For<S, C>> =>
+    one.place.kind === channel;
+  const isElsewhere = (one: PublishedFinding<S>): one is PublishedFinding<Exclude<S, { kind: C }>> =>
+    !isWaiting(one);
+  const waiting = findings.filter(isWaiting);
+  if (waiting.length === 0) return { routes: findings.filter(isElsewhere), notice: undefined };
+  const result = await post(waiting);
+  const routes = findings.map((one) => {
+    if (isElsewhere(one)) return one;
+    return { finding: one.finding, place: result.placeOf(one as PublishedFinding<For<S, C>>) };
+  });
+  return { routes, notice: result.notice };
+}
+
+type For<S extends FindingState, C extends PendingState["kind"]> = Extract<S, { kind: C }> & PendingState;
+
+/** A finding with the fields of its final state. */
+type In<K extends FinalState["kind"]> = { finding: Finding } & Omit<Extract<FinalState, { kind: K }>, "kind">;
+
+/** All findings of a result, each in exactly one list. */
+export interface FindingsByState {
+  posted: readonly Finding[];
+  annotated: readonly Finding[];
+  standing: readonly In<"standing">[];
+  listed: readonly In<"listed">[];
+  /** Dismissed by people. */
+  silent: readonly Finding[];
+}
+
+export function byState(findings: readonly PublishedFinding<FinalState>[]): FindingsByState {
+  const at = (kind: FinalState["kind"]) =>
+    findings.filter(({ place }) => place.kind === kind).map(({ finding }) => finding);
+  return {
+    posted: at("posted"),
+    annotated: at("annotated"),
+    silent: at("dismissed"),
+    standing: findings.flatMap(({ finding, place }) =>
+      place.kind === "standing" ? [{ finding, entry: place.entry }] : [],
+    ),
+    listed: findings.flatMap(({ finding, place }) =>
+      place.kind === "listed" ? [{ finding, reason: place.reason }] : [],
+    ),
+  };
+}
+
+/**
+ * The findings that an earlier comment already reports, by the present ledger. The review compared them with the comments that existed
+ * when it began; later comments of another review match by their exact place. A comment on a fixed fault does not count: the problem has
+ * returned.
+ */
+function entriesSaying(
+  { findings, ledger: update }: Pick<ReviewResult, "findings" | "ledger">,
+  { mine, ledger }: Pick<Existing, "mine" | "ledger">,
+): ReadonlyMap<Finding, PostedFinding> {
+  const own = new Set(mine.values());
+  const free = new Set(
+    ledger.entries.filter(
+      ({ comment, state }) => state !== "fixed" && (comment === null || !own.has(comment)),
+    ),
+  );
+  const said = new Map<Finding, PostedFinding>();
+  const take = (says: (finding: Finding, entry: PostedFinding) => boolean) => {
+    for (const { finding } of bySeverity(findings)) {
+      if (said.has(finding) || mine.has(finding.id)) continue;
+      const entry = [...free].find((one) => says(finding, one));
+      if (entry === undefined) continue;
+      free.delete(entry);
+      said.set(finding, entry);
+    }
+  };
+  const repeats = new Map(update?.repeats.map(({ finding, comment }) => [finding, comment]));
+  take(({ id }, { comment }) => comment !== null && repeats.get(id) === comment);
+  // A comment may have been deleted since the review saw it, or since an earlier attempt posted it.
+  take(({ id }, { comment, id: deleted }) => comment === null && id === deleted);
+  take(({ id }, entry) => repeats.has(id) && isDeletedOf(id, entry));
+  take(standsAt);
+  return said;
+}
+
+const isDeletedOf = (id: string, entry: PostedFinding) =>
+  entry.comment === null && fingerprintIn(entry.id) === fingerprintIn(id);
+
+function standsAt({ id, path, side, line, source }: Finding, entry: PostedFinding): boolean {
+  const isSame = entry.comment !== null && fingerprintIn(entry.id) === fingerprintIn(id);
+  // A manipulated model's comment must not replace a certain finding.
+  const isOther = isCertain({ source }) && entry.source !== null && entry.source !== source;
+  if (!isSame || isOther || entry.path !== path) return false;
+  const isOnFile = entry.line === null && entry.originalLine === null;
+  return isOnFile ? entry.id === id : entry.line === line && entry.side === side;
+}
+
+/** File comments are requests of their own, and each notifies people. */
+const mostFileComments = 5;
+
+interface PlanInput {
+  result: Pick<ReviewResult, "findings" | "ledger">;
+  standing: Existing;
+  /** Ids of findings that an earlier attempt at this review annotated. */
+  annotated: ReadonlySet<string>;
+  /** Most comments on lines. */
+  maxComments: number;
+}
+
+/**
+ * Divides findings among the channels: certain ones first, which a model must not displace by rating others as more severe; then the most
+ * severe.
+ */
+export function planPublication({ result, standing, annotated, maxComments }: PlanInput): PublishedFinding[] {
+  const seen = new Set<string>();
+  const used = { line: 0, file: 0 };
+  const said = entriesSaying(result, standing);
+  const carried = new Map(result.ledger?.carried.map((one) => [one.finding, one]));
+  const certainFirst = bySeverity(result.findings).toSorted(
+    (a, b) => Number(isCertain(b.finding)) - Number(isCertain(a.finding)),
+  );
+  return certainFirst.map(({ finding, placement }) => {
+    const { id } = finding;
+    const isRepeated = seen.has(id);
+    seen.add(id);
+    const mine = isRepeated ? undefined : standing.mine.get(id);
+    if (mine !== undefined) {
+      used[placement.kind === "file" ? "file" : "line"]++;
+      return { finding, place: ownPlace(mine, standing) };
+    }
+    if (annotated.has(id) && !isRepeated) return { finding, place: { kind: "annotated" } };
+    const entry = said.get(finding);
+    if (entry) return { finding, place: placeIn(entry) };
+    if (isRepeated) return { finding, place: againPlace(placement) };
+    const before = carried.get(id);
+    if (before?.standing === "listed") return { finding, place: listed(before.reason) };
+    return { finding, place: placeOf(placement, used, standing, maxComments) };
+  });
+}
+
+/** The second of two equal findings of a model gets no comment. */
+function againPlace(placement: Placement): FinalState {
+  const isListed = placement.kind === "summary";
+  return listed(isListed ? placement.reason : "the same problem has a comment at another place");
+}
+
+/** A comment of this review was posted before a crash, and a person may already have answered it. */
+function ownPlace(comment: number, { ledger }: Existing): FinalState {
+  const entry = ledger.entries.find((one) => one.comment === comment);
+  return entry?.state === "dismissed" ? placeIn(entry) : { kind: "posted" };
+}
+
+const placeIn = (entry: PostedFinding): FinalState => ({
+  kind: entry.state === "dismissed" ? "dismissed" : "standing",
+  entry,
+});
+
+/** The channel of a finding that is posted nowhere yet and is not a repetition. Counts the used places. */
+function placeOf(
+  placement: Placement,
+  used: { line: number; file: number },
+  standing: Existing,
+  maxComments: number,
+): FindingState {
+  if (placement.kind === "summary") return listed(placement.reason);
+  if (placement.kind === "file") {
+    const isFull = used.file >= Math.min(mostFileComments, maxComments);
+    if (isFull) return listed(`${placement.reason}; no more comments on files in one review`);
+    used.file++;
+    return { kind: "file", reason: placement.reason };
+  }
+  // Checked first, so that an attempt after an interrupted one gives the same reason.
+  if (used.line >= maxComments) return listed(`a review has at most ${maxComments} comments on lines`);
+  if (standing.review) return listed("the review of this commit was posted without it");
+  used.line++;
+  return { kind: "line" };
+}

@@ -1,0 +1,144 @@
+import { type Evidence, type Finding, holdsSecret } from "../finding.ts";
+import { codeHash } from "../ledger/entry.ts";
+import { formatMarker, stripMarkers } from "../ledger/marker.ts";
+import { plural } from "../reporters/outcome.ts";
+import { untrustedBlock, untrustedLine } from "../reporters/safe-markdown.ts";
+import { doubtOf, noteBesideEvidence, noteOf, originWords } from "../reporters/second-look.ts";
+import { byteLength } from "../text/cut.ts";
+import { escapeInvisible } from "../text/escape-invisible.ts";
+import { fence } from "../text/fence.ts";
+import { type PublicText, withoutCommands } from "../text/inert-text.ts";
+import {
+  details,
+  findingLink,
+  fitting,
+  type LinkBase,
+  otherPlaces,
+  placeLink,
+  severityBadge,
+} from "./markdown-parts.ts";
+import { mostBodyBytes, publicText } from "./public-text.ts";
+
+/** The largest part of a comment for each section; the rest is for the text. */
+const evidenceShare = 1 / 4;
+const suggestionShare = 1 / 3;
+const placesShare = 1 / 8;
+const noteShare = 1 / 12;
+const mostNoteBytes = 1_000;
+const mostEvidence = 12;
+
+/** The place of a finding: on its line, on its file, or in the summary, with the reason why it is not on its line. */
+export type Spot = { kind: "line" } | { kind: "file" | "list"; reason: string };
+
+export interface CommentContext extends LinkBase {
+  trigger: string;
+}
+
+/** The comment of a finding on its line or file, with its marker. */
+export function renderComment(finding: Finding, spot: Spot, context: CommentContext): PublicText {
+  const marker = markerOf(finding, context);
+  const text = renderFinding(finding, spot, context, mostBodyBytes - byteLength(marker) - 2);
+  return publicText(`${text}\n\n${marker}`);
+}
+
+/** A marker contains complete names and paths or none: shortened ones would match nothing. */
+const mostMarked = { files: 5, characters: 200 };
+
+/** The marker that later reviews recognise the finding by. */
+function markerOf(finding: Finding, { headSha, trigger }: CommentContext): string {
+  const { id, severity, category, symbol, quote, source, path, evidence } = finding;
+  const isShort = (name: string) => name.length <= mostMarked.characters;
+  const others = evidence.map((one) => one.path).filter((file) => file !== path && isShort(file));
+  return formatMarker({
+    kind: "finding",
+    ...{ id, severity, category, source, head: headSha, trigger },
+    symbol: symbol !== null && isShort(symbol) ? symbol : null,
+    // A secret is not quoted, and its hash would help to guess it.
+    code: quote === "" || holdsSecret(finding) ? null : codeHash(quote),
+    files: [...new Set(others)].slice(0, mostMarked.files),
+  });
+}
+
+/** A finding in full and without a marker, in at most `maxBytes`, which should be thousands. */
+export function renderFinding(finding: Finding, spot: Spot, base: LinkBase, maxBytes: number): string {
+  const title = `**${severityBadge(finding.severity)}: ${untrustedLine(finding.title)}**`;
+  const head = spot.kind === "line" ? title : `${title} in ${findingLink(finding, base)}`;
+  const why = spot.kind === "line" ? [] : [`_Not on its line: ${untrustedLine(spot.reason)}._`];
+  const { text: suggestion, missing } = suggestionBlock(finding, spot, maxBytes * suggestionShare);
+  const noteBytes = Math.min(mostNoteBytes, maxBytes * noteShare);
+  const checked = checkedBlock(finding, base, missing, maxBytes * evidenceShare, noteBytes);
+  const before = [head, doubtLine(finding, noteBytes)];
+  const after = [otherPlaces(finding, base, maxBytes * placesShare), suggestion, ...why, checked];
+  const body = untrustedBlock(finding.body, maxBytes - bytesOf([...before, ...after]));
+  return [...before, body, ...after].filter((part) => part !== "").join("\n\n");
+}
+
+function doubtLine(finding: Finding, maxBytes: number): string {
+  const doubt = doubtOf(finding);
+  if (doubt === null) return "";
+  const open = untrustedLine(noteOf(finding) ?? "", maxBytes);
+  return `⚠️ **${doubt}**${open === "" ? "" : ` ${open}`}`;
+}
+
+/** Including the empty lines between and around the parts. */
+const bytesOf = (parts: readonly string[]) => parts.reduce((sum, part) => sum + byteLength(part) + 2, 2);
+
+interface Suggestion {
+  text: string;
+  /** Why the proposed lines are omitted; empty if they are shown or there are none. */
+  missing: string;
+}
+
+/**
+ * GitHub's button to commit it exists only on the line, for the head's version of the file. A click commits exactly what was checked and
+ * is shown; otherwise there is no button.
+ */
+function suggestionBlock(finding: Finding, spot: Spot, maxBytes: number): Suggestion {
+  const { suggestion, side, line, start_line } = finding;
+  if (suggestion === null || side !== "RIGHT") return { text: "", missing: "" };
+  if (byteLength(suggestion) > maxBytes) return { text: "", missing: "it is too long to be shown here" };
+  if (stripMarkers(suggestion) !== suggestion)
+    return { text: "", missing: "it holds what marks comments of Hunkwise" };
+  if (withoutCommands(suggestion) !== suggestion)
+    return { text: "", missing: "it holds what another bot may take for a command" };
+  if (holdsHidden(finding, suggestion))
+    return { text: "", missing: "it holds characters that nobody can see" };
+  if (spot.kind === "line") return { text: fence(suggestion, "suggestion"), missing: "" };
+  const lines = start_line === null ? `line ${line}` : `lines ${start_line} to ${line}`;
+  return { text: `Instead of ${lines}:\n\n${fence(suggestion)}`, missing: "" };
+}
+
+/** Invisible or direction-changing characters that the code does not have already, except those of emoji and line ends. */
+function holdsHidden({ quote }: Finding, suggestion: string): boolean {
+  const added = [...new Set(suggestion)].filter(
+    (sign) => !"\r\u200d\ufe0f".includes(sign) && !quote.includes(sign),
+  );
+  return added.some((sign) => escapeInvisible(sign) !== sign);
+}
+
+function checkedBlock(
+  finding: Finding,
+  base: LinkBase,
+  missing: string,
+  maxBytes: number,
+  noteBytes: number,
+): string {
+  const note = untrustedLine(noteBesideEvidence(finding) ?? "", noteBytes);
+  const evidence = finding.evidence.slice(0, mostEvidence).map((one) => evidenceLine(one, base));
+  const shown = fitting(evidence, maxBytes - 1_000);
+  const rest = finding.evidence.length - shown.length;
+  const lines = [
+    ...(note === "" ? [] : [`- ${note}`]),
+    ...shown,
+    ...(rest > 0 ? [`- and ${plural(rest, "more place")}`] : []),
+    ...(missing === "" ? [] : [`- The proposed replacement is left out: ${missing}.`]),
+    `- ${untrustedLine(originWords(finding))}`,
+  ];
+  return details("How this was checked", lines.join("\n"));
+}
+
+function evidenceLine({ path, start_line, end_line, note }: Evidence, base: LinkBase): string {
+  const said = untrustedLine(note);
+  const place = placeLink(base, base.headSha, path, start_line, Math.max(start_line, end_line));
+  return `- ${place}${said === "" ? "" : `: ${said}`}`;
+}

@@ -1,0 +1,306 @@
+import type { Finding } from "../finding.ts";
+import type { Dismissal, PostedFinding } from "../ledger/entry.ts";
+import { fitState, type LedgerState } from "../ledger/state.ts";
+import {
+  countBySeverity,
+  duration,
+  nothingFound,
+  outcomeOf,
+  outcomeSentence,
+  plural,
+  summaryOf,
+  thousands,
+} from "../reporters/outcome.ts";
+import { untrustedBlock, untrustedCode, untrustedLine } from "../reporters/safe-markdown.ts";
+import type { ReviewResult } from "../review/review-result.ts";
+import { byteLength } from "../text/cut.ts";
+import type { PublicText } from "../text/inert-text.ts";
+import {
+  details,
+  findingLine,
+  fitting,
+  type LinkBase,
+  linked,
+  placeLabel,
+  section,
+  severityBadge,
+} from "./markdown-parts.ts";
+import { mostBodyBytes } from "./public-text.ts";
+import type { FindingsByState } from "./publication.ts";
+import type { PullStatus } from "./pull-status.ts";
+import { renderFinding } from "./render-comment.ts";
+import {
+  droppedSections,
+  figures,
+  reviewableFiles,
+  roundWords,
+  skippedSection,
+  unreadSection,
+} from "./render-figures.ts";
+import { mostStateBytes, renderSticky } from "./sticky-comment.ts";
+
+/*
+ * The parts of the summary about findings that earlier reviews posted, and about the configuration. Titles, paths and reasons are text of
+ * a model or of a pull request.
+ */
+
+const mostReasonBytes = 300;
+
+/** Earlier findings that still count: those that this review found again, and those that nobody has settled. Each list has `maxBytes`. */
+function standingSections(
+  { standing, open }: Pick<FindingsByState, "standing"> & Pick<PullStatus, "open">,
+  base: LinkBase,
+  maxBytes: number,
+): string[] {
+  return [
+    ...section(
+      "**Already reported, and still there**",
+      standing,
+      ({ finding, entry }) => findingLine(finding, base, entry?.url),
+      maxBytes,
+    ),
+    ...section("**Already reported, and not settled**", open, openLine, maxBytes),
+  ];
+}
+
+/** The settled findings, and how they were settled. Each list has `maxBytes`. */
+function settledSections(
+  { fixed, settled, dismissed }: Pick<PullStatus, "fixed" | "settled" | "dismissed">,
+  maxBytes: number,
+): string[] {
+  const fixedLines = [
+    ...fixed.map((one) => () => `- ${entryLink(one.entry)}${because(one.reason)}`),
+    ...settled.map(
+      (one) => () => `- ${untrustedLine(one.title)} in ${untrustedCode(one.path)}${because(one.reason)}`,
+    ),
+  ];
+  return [
+    ...section("**Fixed**", fixedLines, (line) => line(), maxBytes),
+    ...section("**Dismissed**", dismissed, dismissedLine, maxBytes),
+  ];
+}
+
+/** Changes of the review configuration by the pull request. */
+function configSection({ config_changes }: ReviewResult, maxBytes: number): string[] {
+  return section(
+    "⚠️ **This pull request changes the configuration of reviews.** Until it is merged, the base branch's counts. With it:",
+    config_changes,
+    (sentence) => `- ${untrustedLine(sentence, 600)}`,
+    maxBytes,
+  );
+}
+
+function openLine(entry: PostedFinding): string {
+  const changed = entry.state === "outdated" ? "; its code has changed since" : "";
+  return `- ${severityBadge(entry.severity)}: ${entryLink(entry)}${changed}`;
+}
+
+/** The title as a link to its comment, and the comment's location. */
+function entryLink({ title, url, path, line, startLine }: PostedFinding): string {
+  const name = untrustedLine(title === "" ? "our comment" : title);
+  const place = line === null ? untrustedCode(path) : placeLabel(path, startLine ?? line, line);
+  return `${linked(name, url === "" ? undefined : url)} in ${place}`;
+}
+
+const because = (reason: string) => (reason === "" ? "" : `: ${untrustedLine(reason, mostReasonBytes)}`);
+
+const dismissedBy: Record<Dismissal["how"], string> = {
+  reaction: "by a thumbs down",
+  reply: "in a reply",
+  resolved: "by resolving its thread",
+  command: "with a command",
+  deleted: "by deleting its comment",
+};
+
+function dismissedLine(entry: PostedFinding): string {
+  const { by = null, at = null, how = "resolved" } = entry.dismissal ?? {};
+  // A deleted comment leaves only its id.
+  const what = entry.comment === null ? "A finding" : entryLink(entry);
+  const who = by === null ? "" : ` by ${untrustedCode(by)}`;
+  const when = at === null ? "" : ` on ${untrustedLine(at.slice(0, 10))}`;
+  return `- ${what}: dismissed${who}${when}, ${dismissedBy[how]}`;
+}
+
+export interface SummaryInput extends FindingsByState, PullStatus {
+  result: ReviewResult;
+  /** Version of Hunkwise. */
+  version: string;
+  /** Page of the check run; undefined if there is none. */
+  checkUrl: string | undefined;
+  /** Notices for the maintainer: a missing permission, a failed channel. */
+  notices: readonly string[];
+}
+
+/** Most bytes for each part. The rest of a comment is for the findings without another place. */
+const room = { summary: 5_000, index: 4_000, annotated: 6_000, standing: 4_000, list: 3_000 };
+
+/** Comments on lines are visible on their lines; more titles than these would only make people scroll. */
+const mostTitles = 12;
+
+/** The sticky summary comment of a pull request, with the state for the next review. */
+export function renderSummaryComment(
+  input: SummaryInput,
+  base: LinkBase,
+  { trigger, state }: { trigger: string; state: LedgerState },
+): PublicText {
+  // Findings without room in the state are found again by reading their code again: a state with a gap would hide a finding.
+  const memory = { head: base.headSha, trigger, state: fitState(state, mostStateBytes) };
+  return renderSticky((maxBytes) => renderSummary(input, base, maxBytes), memory);
+}
+
+/** Fractions of the usual room: the less of a comment is left, the shorter its lists are. */
+const shares = [1, 1 / 2, 1 / 4, 1 / 8];
+
+/** The summary without a marker, for any place, in at most `maxBytes`, which should be 20,000. */
+export function renderSummary(input: SummaryInput, base: LinkBase, maxBytes = mostBodyBytes): string {
+  if (isQuiet(input)) return quietLine(input);
+  // Findings without another place come before long lists.
+  const wanted = input.listed.length === 0 ? 0 : maxBytes / 4;
+  for (const share of shares) {
+    const [head, tail] = [before(input, base, share), after(input, base, share)];
+    const left = [...head, ...tail].reduce((room, block) => room - byteLength(block) - 2, maxBytes);
+    if (left < wanted && share !== shares.at(-1)) continue;
+    const blocks = [...head, ...listedSection(input.listed, base, left), ...tail];
+    return blocks.filter((block) => block !== "").join("\n\n");
+  }
+  return "";
+}
+
+function before(input: SummaryInput, base: LinkBase, share: number): string[] {
+  const { result } = input;
+  return [
+    `### Hunkwise: ${headline(input)}`,
+    outcomeSentence(result) && `**${outcomeSentence(result)}.**`,
+    untrustedBlock(result.refused ?? "", room.list),
+    ...input.notices.slice(0, 5).map((notice) => `⚠️ ${untrustedLine(notice, 600)}`),
+    ...configSection(result, room.list * share),
+    untrustedBlock(summaryOf(result), room.summary * share),
+    ...postedSection(input, base, share),
+    ...annotatedSection(input, base, share),
+  ];
+}
+
+function after(input: SummaryInput, base: LinkBase, share: number): string[] {
+  const { result } = input;
+  const listRoom = room.list * share;
+  return [
+    ...standingSections(input, base, room.standing * share),
+    ...settledSections(input, listRoom),
+    ...unreadSection("**Not read**", result, listRoom),
+    ...section("**Warnings**", result.warnings, (warning) => `- ${untrustedLine(warning)}`, listRoom),
+    aboutBlock(input, listRoom),
+  ];
+}
+
+/** Everything was read, nothing counts against the change, and there is nothing else that people should not miss. */
+function isQuiet(input: SummaryInput): boolean {
+  const { result, notices, open } = input;
+  const lists = [heldFindings(input), result.warnings, result.config_changes, notices, open];
+  return lists.every((list) => list.length === 0) && outcomeOf(result) === "complete";
+}
+
+/** The findings of this review, except those that people have dismissed. */
+export function heldFindings({ result, silent }: Pick<SummaryInput, "result" | "silent">): Finding[] {
+  const isSilent = new Set(silent);
+  return result.findings.map(({ finding }) => finding).filter((finding) => !isSilent.has(finding));
+}
+
+/** One line. It counts the fixed and dismissed findings, which the fold lists. */
+function quietLine(input: SummaryInput): string {
+  const { coverage } = input.result;
+  const { hunks_total, files_skipped } = coverage;
+  const about = [...settledSections(input, room.list), footer(input, room.list)].join("\n\n");
+  const settled = settledWords(input);
+  if (hunks_total === 0) {
+    return details(`Hunkwise: no hunk of this change is to be reviewed${settled}`, about);
+  }
+  const extent = `${plural(hunks_total, "hunk")} in ${plural(reviewableFiles(coverage), "file")}`;
+  const round = roundWords(input.result);
+  const read = round === "" ? `${extent} read` : `${extent} read (${round})`;
+  const skipped = files_skipped.length > 0 ? `, ${plural(files_skipped.length, "file")} skipped` : "";
+  return details(`✅ Hunkwise found no problems: ${read}${skipped}${settled}`, about);
+}
+
+/** ", 2 fixed, 1 dismissed" */
+function settledWords({ fixedCount, dismissed }: SummaryInput): string {
+  const fixed = fixedCount > 0 ? `, ${thousands(fixedCount)} fixed` : "";
+  return dismissed.length > 0 ? `${fixed}, ${thousands(dismissed.length)} dismissed` : fixed;
+}
+
+function headline(input: SummaryInput): string {
+  const { result, open } = input;
+  const found = countBySeverity(heldFindings(input));
+  if (found !== "") return found;
+  return {
+    complete: open.length > 0 ? "nothing new" : nothingFound(result),
+    offline: "analyzers only, nothing found",
+    partial: "incomplete review",
+  }[outcomeOf(result)];
+}
+
+/** An index of the comments on lines and files. */
+function postedSection({ posted }: SummaryInput, base: LinkBase, share: number): string[] {
+  const titles = fitting(
+    posted.slice(0, mostTitles).map((finding) => findingLine(finding, base)),
+    room.index * share,
+  );
+  const rest = posted.length - titles.length;
+  const lines = rest === 0 ? titles : [...titles, `- and ${rest} more on their lines`];
+  return lines.length === 0 ? [] : [lines.join("\n")];
+}
+
+function annotatedSection({ annotated, checkUrl }: SummaryInput, base: LinkBase, share: number): string[] {
+  const stand = annotated.length === 1 ? "1 finding stands" : `${annotated.length} findings stand`;
+  const run = checkUrl === undefined ? "check run" : `[check run](${checkUrl})`;
+  return section(
+    `**${stand} as annotations of the ${run} and among the changed files**`,
+    annotated,
+    (finding) => findingLine(finding, base),
+    room.annotated * share,
+  );
+}
+
+/** In full while there is room, then by title, then by number: the text says what is omitted. */
+function listedSection(listed: FindingsByState["listed"], base: LinkBase, maxBytes: number): string[] {
+  if (listed.length === 0) return [];
+  const titlesRoom = Math.min(6_000, maxBytes / 4);
+  const whole = fitting(inFull(listed, base), maxBytes - 100);
+  const full = whole.length === listed.length ? whole : fitting(whole, maxBytes - titlesRoom - 100);
+  const rest = listed.slice(full.length);
+  const titleOf = ({ finding }: FindingsByState["listed"][number]) => findingLine(finding, base);
+  return [full.join("\n\n---\n\n"), ...section("**And, in short**", rest, titleOf, titlesRoom)];
+}
+
+/** One by one, because only the first of hundreds have room. */
+function* inFull(listed: FindingsByState["listed"], base: LinkBase): Generator<string> {
+  for (const { finding, reason } of listed) {
+    yield renderFinding(finding, { kind: "list", reason }, base, 6_000);
+  }
+}
+
+function aboutBlock(input: SummaryInput, listRoom: number): string {
+  const { coverage, mode } = input.result;
+  const skipped = coverage.files_skipped.length;
+  const parts = [
+    `${coverage.hunks_served} of ${plural(coverage.hunks_total, "hunk")} read`,
+    roundWords(input.result),
+    skipped === 0 ? "" : `${plural(skipped, "file")} skipped`,
+  ];
+  const isModel = mode === "model" && coverage.hunks_total > 0;
+  const read = isModel ? `: ${parts.filter((part) => part !== "").join(", ")}` : "";
+  return details(`About this review${read}`, footer(input, listRoom));
+}
+
+function footer({ result, version }: SummaryInput, listRoom: number): string {
+  const { mode, model } = result;
+  const reader =
+    mode === "offline" ? "analyzers only, no model" : `model ${untrustedCode(model ?? "unknown")}`;
+  return [
+    `- reviewed \`${result.merge_base_sha.slice(0, 12)}..${result.head_sha.slice(0, 12)}\` with ${reader}`,
+    ...figures(result).map(([name, words]) => `- ${name}: ${words}`),
+    `- took ${duration(result.duration_ms)}, ended with \`${result.stop_reason}\``,
+    `- Hunkwise ${untrustedLine(version, 60)}`,
+    ...droppedSections(result, listRoom).map(({ title, list }) => `\n${title}:\n\n${list}`),
+    ...skippedSection("\nFiles skipped, and why:", result.coverage, listRoom),
+  ].join("\n");
+}

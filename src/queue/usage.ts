@@ -1,0 +1,128 @@
+import { z } from "zod";
+import type { Database } from "./database.ts";
+import { type RetryOptions, retryWhileUnavailable } from "./retry.ts";
+
+/** The pull request whose review spends, by its number and the repository's id, and the installation that pays. */
+export interface Spender {
+  installation: number;
+  repository: number;
+  pull: number;
+}
+
+/** One pull request, or a whole installation. */
+type SpendingScope = Spender | Pick<Spender, "installation">;
+
+export interface Spent {
+  /** Prompt and completion tokens together. */
+  tokens: number;
+  /** In US dollars; turns without a known price count as 0. */
+  costUsd: number;
+}
+
+/** Tokens and cost of model turns, by calendar day (UTC). Every method resolves only when its effect is on disk. */
+export interface Spending {
+  /** Adds a turn. `at` is in milliseconds since 1970, `costUsd` null if the price is unknown. */
+  charge(by: Spender, usage: { tokens: number; costUsd: number | null }, at: number): Promise<void>;
+  /** The sum of the day, of all processes. */
+  spentOn(day: string, scope: SpendingScope): Promise<Spent>;
+}
+
+/** The calendar day (UTC) of a time in milliseconds since 1970, as "2026-11-22". */
+export const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
+
+const SpentRow = z.object({ tokens: z.int(), cost: z.number() });
+
+const addTurn = `INSERT INTO spending (day, installation, repository, pull, tokens, cost_usd)
+  VALUES (:day, :installation, :repository, :pull, :tokens, :cost)
+  ON CONFLICT (day, installation, repository, pull) DO UPDATE
+    SET tokens = spending.tokens + excluded.tokens, cost_usd = spending.cost_usd + excluded.cost_usd`;
+
+const sumOfDay = `SELECT CAST(coalesce(sum(tokens), 0) AS BIGINT) AS tokens, coalesce(sum(cost_usd), 0.0) AS cost FROM spending
+  WHERE day = :day AND installation = :installation
+    AND ((repository = :repository AND pull = :pull) OR :pull IS NULL)`;
+
+export function createSpending(database: Database): Spending {
+  return {
+    async charge({ installation, repository, pull }, { tokens, costUsd }, at) {
+      const by = { day: dayOf(at), installation, repository, pull };
+      await database.run(addTurn, { ...by, tokens, cost: costUsd ?? 0 });
+    },
+
+    async spentOn(day, scope) {
+      const { installation } = scope;
+      const { repository, pull } = "pull" in scope ? scope : { repository: null, pull: null };
+      const { rows } = await database.run(sumOfDay, { day, installation, repository, pull });
+      const { tokens, cost } = SpentRow.parse(rows[0]);
+      return { tokens, costUsd: cost };
+    },
+  };
+}
+
+/**
+ * Spending that retries while the database is unavailable: a turn that could not be charged would be lost and paid for again. If only the
+ * answer is lost, a turn is charged twice; budgets then end early and never late.
+ */
+export function retryingSpending(spending: Spending, options: RetryOptions): Spending {
+  const retry = <T>(attempt: () => Promise<T>) => retryWhileUnavailable(attempt, options);
+  return {
+    charge: (by, usage, at) => retry(() => spending.charge(by, usage, at)),
+    spentOn: (day, scope) => retry(() => spending.spentOn(day, scope)),
+  };
+}
+
+/** Work that counts against a quota. */
+export interface QuotaEntry {
+  installation: number;
+  /** The repository's id; the entry is deleted with its data. */
+  repository: number;
+  /** Identifies the work: a retry, also after a crash, is the same entry. */
+  name: string;
+  /** Milliseconds since 1970. */
+  at: number;
+}
+
+/** At most `most` entries of an installation and scope since a moment. */
+export interface QuotaLimit {
+  /** What is limited: "pull 7#3", "person octocat". */
+  scope: string;
+  most: number;
+  /** Milliseconds since 1970. */
+  since: number;
+}
+
+/** Quotas that all processes share. Every method resolves only when its effect is on disk. */
+export interface Quotas {
+  /**
+   * Counts the entry in the scope of each limit, or in none if one is reached. An entry that was counted before passes. Resolves to the
+   * limit that is reached, or null.
+   */
+  take(entry: QuotaEntry, limits: readonly QuotaLimit[]): Promise<QuotaLimit | null>;
+}
+
+const CountRow = z.object({ entries: z.int() });
+
+const knownEntry =
+  "SELECT 1 AS known FROM tally WHERE installation = :installation AND scope = :scope AND name = :name";
+const countEntries = `SELECT count(*) AS entries FROM tally
+  WHERE installation = :installation AND scope = :scope AND at >= :since`;
+const addEntry = `INSERT INTO tally (installation, scope, name, repository, at)
+  VALUES (:installation, :scope, :name, :repository, :at)`;
+
+export function createQuotas(database: Database): Quotas {
+  return {
+    take: ({ installation, repository, name, at }, limits) =>
+      database.transaction(async (run) => {
+        const fresh: string[] = [];
+        for (const limit of limits) {
+          const { scope, most, since } = limit;
+          const { rows } = await run(knownEntry, { installation, scope, name });
+          if (rows.length > 0) continue;
+          const [row] = (await run(countEntries, { installation, scope, since })).rows;
+          if (CountRow.parse(row).entries >= most) return limit;
+          fresh.push(scope);
+        }
+        for (const scope of fresh) await run(addEntry, { installation, scope, name, repository, at });
+        return null;
+      }),
+  };
+}

@@ -1,0 +1,185 @@
+import { mildestMinimum } from "../../config/repo-config.ts";
+import { WITHHELD } from "../../diff/filter.ts";
+import { atLeast, type Finding, type Severity, type Side } from "../../finding.ts";
+import { unescapeAsIn } from "../../text/escape-invisible.ts";
+import { showPath } from "../../tools/show.ts";
+import type { Rejection, ReportAnswer, ReportedFinding, ReportPort } from "../../tools/tool.ts";
+import type { ReviewRun } from "../review-run.ts";
+import { withCheckedSuggestion, withoutSuggestion } from "../suggestion/check-suggestion.ts";
+import { type Anchor, type AnchorFile, resolveAnchor } from "./anchor.ts";
+import { createIdentities, isSameFinding } from "./fingerprint.ts";
+import { createRuleMatchAnswers, type RuleMatchAnswers } from "./rule-matches.ts";
+import { symbolAt } from "./symbols.ts";
+
+interface CollectorOptions {
+  /** Reads a file; undefined if neither side has it. */
+  anchorFile(path: string): Promise<AnchorFile | undefined>;
+  /** Why the review may not finish yet, for the model; null if it may. */
+  refuseToFinish(): string | null;
+  /** Records the answers to rule matches; omitted if there are none to answer. */
+  answers?: RuleMatchAnswers;
+  minimumSeverity: Severity;
+  isPrivate(path: string): boolean;
+  /** Whether an earlier review has read a line; default: no. */
+  isReadBefore?(path: string, side: Side, line: number): Promise<boolean>;
+  onFinding(finding: Finding): void;
+}
+
+interface FindingCollector extends ReportPort {
+  findings(): readonly Finding[];
+  /** Findings that were not kept, because an earlier review has read their code. */
+  readBefore(): readonly Finding[];
+  /** The model's summary; null until it finishes the review. */
+  summary(): string | null;
+}
+
+/** Anchors, checks and keeps the findings that the model reports. Nothing accepted here is dropped later without a reason. */
+export function createFindingCollector(options: CollectorOptions): FindingCollector {
+  const { answers = createRuleMatchAnswers([]) } = options;
+  const findings: Finding[] = [];
+  const readBefore: Finding[] = [];
+  const identify = createIdentities();
+  let summary: string | null = null;
+
+  async function report(
+    reported: ReportedFinding,
+    candidates: readonly string[] = [],
+  ): Promise<ReportAnswer> {
+    const given = showPath(reported.path);
+    const file = await options.anchorFile(reported.path);
+    // An answer quotes lines of both sides, so both paths of a renamed file must be public.
+    if ([reported.path, ...(file?.paths ?? [])].some(options.isPrivate))
+      return { ok: false, reason: `'${given}' is ${WITHHELD}` };
+    if (!file)
+      return {
+        ok: false,
+        reason: `no such file '${given}' on either side of the change; use a path as changed_files gives it`,
+      };
+    const why = answers.whyNot(candidates, file.path);
+    if (why !== null) return { ok: false, reason: why };
+    if (!atLeast(reported.severity, options.minimumSeverity)) {
+      const reason = `The model calls it ${reported.severity}, and this repository wants ${options.minimumSeverity} and above only.`;
+      answers.reject(candidates.map((candidate) => ({ candidate, reason })));
+      return {
+        ok: true,
+        finding: null,
+        note: `this repository wants findings of severity ${options.minimumSeverity} and above only. Do not report it again`,
+      };
+    }
+    const resolved = resolveAnchor(file, reported);
+    if (!resolved.ok) return resolved;
+    return keep(reported, file, resolved.anchor, candidates);
+  }
+
+  async function keep(
+    reported: ReportedFinding,
+    file: AnchorFile,
+    anchor: Anchor,
+    candidates: readonly string[],
+  ): Promise<ReportAnswer> {
+    const anchored = anchoredAt(anchor, { ...reported, path: file.path });
+    const symbol = await symbolAt(file.path, file.lines[anchor.side], anchor.line);
+    const id = identify({ ...anchored, symbol, path: firstName(file) });
+    const checked = await withCheckedSuggestion(anchored, file);
+    const finding: Finding = {
+      ...checked.finding,
+      ...{ id, symbol, source: "model", verification: "unverified", verification_note: null, places: [] },
+    };
+    if (await isOld(finding)) return notRaised(finding);
+    answers.report(candidates, finding);
+    const why = reported.suggestion && (anchor.asStated ? checked.note : FOR_OTHER_LINES);
+    const isProse = reported.suggestion !== null && finding.suggestion === null;
+    const outside = file.hunkAt(finding.side, finding.line) === undefined;
+    // GitHub only accepts suggestions on lines that the diff shows at head.
+    const isOfferable = finding.side === "RIGHT" && !outside;
+    const onSuggestion = [why, isProse && isOfferable && TRY_AGAIN];
+    const place = findings.findIndex((one) => one.id === id || isSameFinding(one, finding));
+    if (place >= 0) return keptAlready(place, finding, isProse ? onSuggestion : []);
+    findings.push(finding);
+    options.onFinding(finding);
+    return { ok: true, finding, note: joined([anchor.note, ...onSuggestion, outside && outsideNote(file)]) };
+  }
+
+  const isOld = async ({ severity, path, side, line }: Finding) =>
+    severity !== "critical" && (await options.isReadBefore?.(path, side, line)) === true;
+
+  function notRaised(finding: Finding): ReportAnswer {
+    if (!readBefore.some((one) => one.id === finding.id || isSameFinding(one, finding)))
+      readBefore.push(finding);
+    return { ok: true, finding: null, note: READ_BEFORE };
+  }
+
+  /** A repeated finding replaces the first one only if it adds a suggestion. */
+  function keptAlready(place: number, again: Finding, notes: readonly Note[]): ReportAnswer {
+    const kept = findings[place];
+    if (!kept || kept.suggestion !== null || again.suggestion === null) {
+      return { ok: true, finding: kept ?? again, note: joined(["already reported; kept once", ...notes]) };
+    }
+    findings[place] = again;
+    return { ok: true, finding: again, note: "already reported; now with this suggestion" };
+  }
+
+  async function finish(text: string, rejected: readonly Rejection[] = []): ReturnType<ReportPort["finish"]> {
+    const reason = answers.reject(rejected) ?? options.refuseToFinish();
+    if (reason !== null) return { ok: false, reason };
+    summary = text;
+    return { ok: true };
+  }
+
+  return {
+    ...{ report, finish },
+    findings: () => findings,
+    readBefore: () => readBefore,
+    summary: () => summary,
+  };
+}
+
+const READ_BEFORE =
+  "read by an earlier review; only critical problems are raised there. Do not report it again";
+
+/** The name at the merge base: if a later push renames the file, the finding keeps its fingerprint. */
+const firstName = ({ path, paths }: AnchorFile) => paths.at(-1) ?? path;
+
+const MEANT_OTHERWISE = "it may be meant for other lines";
+const FOR_OTHER_LINES = `the suggestion becomes prose, because ${MEANT_OTHERWISE}`;
+const TRY_AGAIN = "report the same finding again, with the same title, to replace it by one that fits";
+const outsideNote = ({ hidden }: AnchorFile) =>
+  `${hidden ?? "the line is outside the diff"}, so it is posted on the file or in the summary`;
+
+type Note = string | null | false;
+const joined = (notes: readonly Note[]) => notes.filter((note) => note).join("; ") || null;
+
+/** The finding on its real lines. A suggestion for other lines becomes prose. */
+function anchoredAt({ note: _, asStated, ...lines }: Anchor, reported: ReportedFinding): ReportedFinding {
+  const { suggestion } = reported;
+  const finding = {
+    ...reported,
+    ...lines,
+    // The model sees invisible characters escaped; the suggestion must hold the characters themselves.
+    suggestion: suggestion === null ? null : unescapeAsIn(suggestion, lines.quote),
+  };
+  return asStated ? finding : withoutSuggestion(finding, MEANT_OTHERWISE);
+}
+
+/**
+ * The finding collector of one loop.
+ *
+ * @param answers records the answers to rule matches; omitted if the loop has none to answer
+ * @param refuseToFinish why the loop may not finish yet, for the model; null if it may
+ */
+export function collectFindings(
+  { anchorFile, input, deps, known, isFirst }: ReviewRun,
+  answers?: RuleMatchAnswers,
+  refuseToFinish: () => string | null = () => null,
+): FindingCollector {
+  return createFindingCollector({
+    ...{ anchorFile, refuseToFinish },
+    ...(answers && { answers }),
+    // Verification may raise the severity of a mild finding.
+    minimumSeverity: input.config.effort === "low" ? mildestMinimum(input.config) : "low",
+    isPrivate: deps.isPrivate,
+    ...(isFirst ? {} : { isReadBefore: known.isKnownLine }),
+    onFinding: ({ severity, path, line, title }) =>
+      deps.progress({ type: "finding", severity, path, line, title }),
+  });
+}

@@ -1,0 +1,136 @@
+import { createHash } from "node:crypto";
+import type { CodeLocation, Finding } from "../../finding.ts";
+
+type Identified = Pick<Finding, "path" | "side" | "symbol" | "category" | "quote">;
+
+/**
+ * Identifies a problem by its code, definition, file and category, wherever its lines move. White space is ignored, so re-indenting
+ * and wrapping change nothing; a rename changes nothing if `path` is the name at the merge base.
+ */
+export function fingerprint({ path, side, symbol, category, quote }: Identified): string {
+  const code = quote.replace(/\s+/g, "");
+  const text = [path, side, symbol ?? "", category, code].join("\0");
+  return createHash("sha256").update(text).digest("hex").slice(0, 12);
+}
+
+/** Distinguishes findings with the same fingerprint. */
+type Fault = Pick<Finding, "line" | "title">;
+
+/** Creates ids within one run. Findings with the same fingerprint get an ordinal by line and, on one line, by title. */
+export function createIdentities(): (finding: Identified & Fault) => string {
+  const ordinal = createOrdinals(new Set());
+  return (finding) => ordinal(fingerprint(finding), finding);
+}
+
+/**
+ * Makes the ids of several loops unique. Each keeps its fingerprint, which cannot be computed again for a secret.
+ *
+ * @param taken ids of findings that were carried over from an earlier review
+ */
+export function createUniqueIds(
+  taken: ReadonlySet<string> = new Set(),
+): (finding: Pick<Finding, "id"> & Fault) => string {
+  const ordinal = createOrdinals(taken);
+  return (finding) => ordinal(fingerprintIn(finding.id), finding);
+}
+
+function createOrdinals(taken: ReadonlySet<string>): (base: string, fault: Fault) => string {
+  const knownByFingerprint = new Map<string, string[]>();
+  return (base, { line, title }) => {
+    const known = knownByFingerprint.get(base) ?? [];
+    knownByFingerprint.set(base, known);
+    const fault = `${line} ${normalizedTitle(title)}`;
+    if (!known.includes(fault)) known.push(fault);
+    return freeIds(base, taken, known.indexOf(fault));
+  };
+}
+
+/** The free id with this many free ids before it. */
+function freeIds(base: string, taken: ReadonlySet<string>, before: number): string {
+  let left = before;
+  for (let ordinal = 1; ; ordinal++) {
+    const id = ordinal === 1 ? base : `${base}-${ordinal}`;
+    if (taken.has(id)) continue;
+    if (left === 0) return id;
+    left -= 1;
+  }
+}
+
+/** The fingerprint in an id, without its ordinal. */
+export const fingerprintIn = (id: string) => id.replace(/-\d+$/, "");
+
+/** A title for comparison: without case and extra white space. */
+export const normalizedTitle = (title: string) => title.replace(/\s+/g, " ").trim().toLowerCase();
+
+const firstOf = ({ start_line, line }: Pick<CodeLocation, "line" | "start_line">) => start_line ?? line;
+
+/** Whether two locations share a line. */
+export function locationsOverlap(one: CodeLocation, other: CodeLocation): boolean {
+  if (one.path !== other.path || one.side !== other.side) return false;
+  return firstOf(one) <= other.line && firstOf(other) <= one.line;
+}
+
+/** Whether two findings have the same category and title, wherever they are. */
+function saysTheSame(one: Finding, other: Finding): boolean {
+  return one.category === other.category && normalizedTitle(one.title) === normalizedTitle(other.title);
+}
+
+/** A shorter title ("Null dereference") names a kind of problem, not one problem at two locations. */
+const TELLING_WORDS = 4;
+
+/** Whether two findings are one problem at several locations: same category and title, with a specific title or the same code. */
+export function isSameElsewhere(one: Finding, other: Finding): boolean {
+  const isTelling = normalizedTitle(one.title).split(" ").length >= TELLING_WORDS;
+  return saysTheSame(one, other) && (isTelling || one.quote.trim() === other.quote.trim());
+}
+
+/** Whether two findings are duplicates: same category and title on lines that overlap. */
+export const isSameFinding = (one: Finding, other: Finding): boolean =>
+  saysTheSame(one, other) && locationsOverlap(one, other);
+
+export const locationOf = ({ path, side, line, start_line, quote }: Finding): CodeLocation => ({
+  ...{ path, side, line, start_line, quote },
+});
+
+/** Words that distinguish nothing. */
+const common = new Set(
+  "a an and any are as at be been but by can does for from has have if in into is it its not of on or than that the then this to was when where which while will with".split(
+    " ",
+  ),
+);
+
+/** Share of words that two titles must have in common. */
+const SHARED = 0.6;
+
+interface Words {
+  plain: ReadonlySet<string>;
+  /** Identifiers and numbers. */
+  exact: ReadonlySet<string>;
+}
+
+/**
+ * Whether two titles say the same: most words are in both, and the identifiers and numbers of one are a subset of the other's.
+ */
+export function titlesAlike(one: string, other: string): boolean {
+  const [a, b] = [wordsOf(one), wordsOf(other)];
+  if (!isWithin(a.exact, b.exact) && !isWithin(b.exact, a.exact)) return false;
+  const [all, others] = [new Set([...a.plain, ...a.exact]), new Set([...b.plain, ...b.exact])];
+  const shared = [...all].filter((word) => others.has(word)).length;
+  return shared > 0 && (2 * shared) / (all.size + others.size) >= SHARED;
+}
+
+const isWithin = (some: ReadonlySet<string>, all: ReadonlySet<string>) =>
+  [...some].every((word) => all.has(word));
+
+function wordsOf(title: string): Words {
+  const plain = new Set<string>();
+  const exact = new Set<string>();
+  for (const word of title.match(/[\p{L}\p{N}_$]+/gu) ?? []) {
+    if (isExact(word)) exact.add(word);
+    else if (!common.has(word.toLowerCase())) plain.add(word.toLowerCase());
+  }
+  return { plain, exact };
+}
+
+/** `maxItems`, `max_items`, `HTTP2`, `404`: not spelled like a word. */
+const isExact = (word: string) => /[\p{N}_$]|\p{Ll}\p{Lu}/u.test(word);

@@ -1,0 +1,81 @@
+import { createTokenEstimator } from "../../agent/limits.ts";
+import type { Effort } from "../../config/repo-config.ts";
+import type { Message } from "../../llm/model.ts";
+import { readingTools, reportingTools } from "../../tools/index.ts";
+import { toDefinition } from "../../tools/to-openai.ts";
+import { countReviewed, type ReviewedHunks } from "../followup/known-change.ts";
+import type { Plan } from "../plan/plan-units.ts";
+import type { Prediction } from "../review-result.ts";
+import { focusesOf } from "./focus.ts";
+
+/*
+ * Averages of recorded reviews (listed in docs/quality.md). The model decides how much it reads, so a single review may need half or
+ * twice as much as predicted.
+ */
+
+/** Requests of a loop over one unit. */
+const REQUESTS_A_UNIT = 2.2;
+/** Tokens that tool results and the model's answer add to the next request. */
+const GROWTH_TOKENS = 3_000;
+const ANSWER_TOKENS = 350;
+/** Expected findings by number of hunks; not proportional for large changes. */
+const findingsOf = (hunks: number) => Math.min(12, 1.3 + hunks / 40);
+/** Requests of a verification. They hold the change and the code around one location, so they grow with those of the review. */
+const REQUESTS_A_LOOK = 1.7;
+const lookRequestTokens = (firstTokens: number) => Math.min(12_000, 2_500 + 0.4 * firstTokens);
+const LOOK_ANSWER_TOKENS = 250;
+/** Requests of the merge loop: usually one, and none if one loop found little. */
+const MERGES = 0.4;
+const MERGE_TOKENS = 3_200;
+
+interface PredictionParts {
+  plan: Plan;
+  effort: Effort;
+  /** Tokens of the first request over the first unit. */
+  firstTokens: number;
+  /** Token limit of the review. */
+  limitTokens: number;
+  /** Hunks that are not read again. */
+  known?: Pick<ReviewedHunks, "known">;
+}
+
+/** Tokens of the first request of a loop, tool definitions included. */
+export function firstRequestTokens(messages: readonly Message[]): number {
+  return createTokenEstimator([...readingTools, ...reportingTools].map(toDefinition)).request(messages);
+}
+
+/** Predicts the usage of a review, without its cost. */
+export function predictReview({
+  plan,
+  effort,
+  firstTokens,
+  limitTokens,
+  known,
+}: PredictionParts): Omit<Prediction, "cost_usd"> {
+  const [first] = plan.units;
+  if (!first) return { requests: 0, prompt_tokens: 0, completion_tokens: 0 };
+  const lenses = focusesOf(effort).length;
+  const growth = (REQUESTS_A_UNIT * (REQUESTS_A_UNIT - 1) * GROWTH_TOKENS) / 2;
+  const files = plan.units.flatMap((unit) => unit.files);
+  const hunks =
+    files.reduce((sum, { totalHunks }) => sum + totalHunks, 0) - (known ? countReviewed(files, known) : 0);
+  const looks = effort === "low" ? 0 : findingsOf(hunks);
+  const merges = plan.units.length > 1 || lenses > 1 ? 1 : looks > 0 ? MERGES : 0;
+  const passes = plan.units.map(({ diffBytes }) => {
+    // A constant part is in every unit: instructions, tools, the pull request's description.
+    const scale = 0.3 + 0.7 * (diffBytes / Math.max(1, first.diffBytes));
+    return firstTokens * Math.min(1.5, scale) * REQUESTS_A_UNIT + growth;
+  });
+  const reading = passes.reduce((sum, tokens) => sum + tokens, 0) * lenses;
+  const requests = plan.units.length * lenses * REQUESTS_A_UNIT;
+  const looking = looks * REQUESTS_A_LOOK * lookRequestTokens(firstTokens);
+  const promptTokens = reading + looking + merges * MERGE_TOKENS;
+  const answerTokens = (requests + merges) * ANSWER_TOKENS + looks * REQUESTS_A_LOOK * LOOK_ANSWER_TOKENS;
+  // The limit stops the review there.
+  const share = Math.min(1, limitTokens / (promptTokens + answerTokens));
+  return {
+    requests: Math.round((requests + looks * REQUESTS_A_LOOK + merges) * share),
+    prompt_tokens: Math.round(promptTokens * share),
+    completion_tokens: Math.round(answerTokens * share),
+  };
+}

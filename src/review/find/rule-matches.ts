@@ -1,0 +1,275 @@
+import { createHmac } from "node:crypto";
+import { analyzeChange, sharedAnalyzers, type UnfinishedFile } from "../../analyzers/analyze-change.ts";
+import type { AnalyzedFile, Analyzer, Diagnostic } from "../../analyzers/analyzer.ts";
+import type { RepoConfig } from "../../config/repo-config.ts";
+import { createPathMatcher } from "../../diff/paths.ts";
+import { AppError, errorLine } from "../../errors.ts";
+import { type Finding, holdsSecret, isCertain } from "../../finding.ts";
+import type { Workspace } from "../../git/workspace.ts";
+import { splitLines } from "../../text/cut.ts";
+import { showPath } from "../../tools/show.ts";
+import type { ChangedFile, DiffSource, Rejection } from "../../tools/tool.ts";
+import type { ProgressEvent } from "../progress.ts";
+import { createIdentities, locationOf, locationsOverlap } from "./fingerprint.ts";
+import type { LineRange } from "./quote.ts";
+import { symbolAt } from "./symbols.ts";
+
+/** The precision measured over all rules (docs/analyzers.md). */
+const RULE_CONFIDENCE = 0.9;
+
+/** Files analyzed at a time; their whole texts are in memory. */
+const BATCH = 16;
+
+/** Maximum number of files that a warning names. */
+const NAMED = 10;
+
+/** Time limit for all analyzers on all files. A change that takes longer is very large, or built to be slow. */
+const MILLISECONDS = 60_000;
+
+export interface AnalyzerDependencies {
+  workspace: Workspace;
+  diffs: DiffSource;
+  progress(event: ProgressEvent): void;
+  signal: AbortSignal;
+  /** Fires when the analyzers' time is up; default: after one minute. */
+  timeLimit?: AbortSignal;
+  analyzers?: readonly Analyzer[];
+  /** Whether the configuration switches the finding's rule off; default: no. */
+  isOff?(finding: Finding): boolean;
+  /** Key for hashing a secret into its id, so that no one can test a guess against the id. */
+  key?: string | undefined;
+}
+
+export interface AnalyzerFindings {
+  /** By path and line. */
+  findings: Finding[];
+  /** Findings of rules that the configuration switches off. */
+  silenced: Finding[];
+  /** Files on which some analyzer did not run or finish, because of time, size or a crash. */
+  unfinished: UnfinishedFile[];
+}
+
+/** Runs the analyzers on the reviewable files. A crash of an analyzer is reported as progress. */
+export async function runAnalyzers(
+  files: readonly ChangedFile[],
+  deps: AnalyzerDependencies,
+): Promise<AnalyzerFindings> {
+  const { signal, timeLimit = AbortSignal.timeout(MILLISECONDS), analyzers = sharedAnalyzers() } = deps;
+  const identify = createIdentities();
+  const idOf = (found: Identifiable) =>
+    identify(holdsSecret(found) ? { ...found, quote: keyed(found.quote, deps.key ?? "") } : found);
+  const onCrash = (name: string, path: string, error: unknown) =>
+    deps.progress({ type: "crash", where: `${name} on ${path}`, error: errorLine(error) });
+  const { isOff = () => false } = deps;
+  const all: AnalyzerFindings = { findings: [], silenced: [], unfinished: [] };
+  const present = files.filter((file) => file.reviewable && file.change.type !== "deleted");
+  for (let at = 0; at < present.length; at += BATCH) {
+    const batch = present.slice(at, at + BATCH);
+    const readable = timeLimit.aborted ? [] : await analyzedFiles(batch, deps.workspace, deps.diffs);
+    const found = await analyzeChange(readable, { signal, timeLimit, analyzers, onCrash });
+    for (const finding of await findingsOf(found.diagnostics, readable, idOf))
+      (isOff(finding) ? all.silenced : all.findings).push(finding);
+    all.unfinished.push(...inOrder(batch, [...unread(batch, readable), ...found.unfinished]));
+  }
+  return all;
+}
+
+/** A finding of a rule that a model must answer, with a short id for the conversation. */
+export interface RuleMatch {
+  /** "c1": unique in the review, and the same in every review of the same change. */
+  id: string;
+  finding: Finding;
+}
+
+/** The findings of rules, divided by whether a model judges them. */
+export interface RuleMatches {
+  certain: readonly Finding[];
+  likely: readonly RuleMatch[];
+}
+
+export function ruleMatches(findings: readonly Finding[]): RuleMatches {
+  const likely = findings.filter((finding) => !isCertain(finding));
+  return {
+    certain: findings.filter(isCertain),
+    likely: likely.map((finding, at) => ({ id: `c${at + 1}`, finding })),
+  };
+}
+
+/** Whether an analyzer of certain findings did not finish on a file. */
+export const mayLackCertain = ({ analyzers }: UnfinishedFile): boolean =>
+  analyzers.length === 0 || analyzers.some((name) => isCertain({ source: `${name}/` }));
+
+/** One sentence; none if all analyzers finished on all files. */
+export function unfinishedWarning(unfinished: readonly UnfinishedFile[]): string[] {
+  if (unfinished.length === 0) return [];
+  const count = unfinished.length === 1 ? "1 file" : `${unfinished.length} files`;
+  const named = unfinished.slice(0, NAMED).map(({ path }) => path);
+  const others = unfinished.length - named.length;
+  const rest = others > 0 ? ` and ${others} more` : "";
+  return [`The analyzers did not finish on ${count}: ${named.join(", ")}${rest}.`];
+}
+
+const unread = (batch: readonly ChangedFile[], readable: readonly AnalyzedFile[]): UnfinishedFile[] =>
+  batch
+    .map(({ change }) => change.path)
+    .filter((path) => !readable.some((file) => file.path === path))
+    .map((path) => ({ path, analyzers: [] }));
+
+function inOrder(batch: readonly ChangedFile[], unfinished: readonly UnfinishedFile[]): UnfinishedFile[] {
+  return batch.flatMap(({ change }) => unfinished.filter(({ path }) => path === change.path));
+}
+
+/** The files that can be read, without those that are too large. */
+async function analyzedFiles(
+  files: readonly ChangedFile[],
+  workspace: Workspace,
+  diffs: DiffSource,
+): Promise<AnalyzedFile[]> {
+  const read = files.map(async ({ change }) => {
+    const [blob, diff] = await Promise.all([workspace.readBlob(change.newOid), diffs.fileDiff(change, 3)]);
+    const added = diff.hunks.flatMap((hunk) =>
+      hunk.lines.flatMap((line) => (line.kind === "added" ? [line.newLine] : [])),
+    );
+    return { path: change.path, text: blob.text, addedLines: new Set(added), diff };
+  });
+  const all = await Promise.all(read.map((file) => file.catch(nullIfTooLarge)));
+  return all.filter((file) => file !== null);
+}
+
+function nullIfTooLarge(error: unknown): null {
+  if (error instanceof AppError && error.code === "too_large") return null;
+  throw error;
+}
+
+type Identifiable = Parameters<ReturnType<typeof createIdentities>>[0] & Pick<Finding, "source">;
+
+const keyed = (code: string, key: string) =>
+  createHmac("sha256", key).update(code.replace(/\s+/g, "")).digest("base64url");
+
+async function findingsOf(
+  candidates: readonly Diagnostic[],
+  files: readonly AnalyzedFile[],
+  idOf: (found: Identifiable) => string,
+): Promise<Finding[]> {
+  const texts = new Map(files.map((file) => [file.path, splitLines(file.text)]));
+  const firstNames = new Map(files.map(({ path, diff }) => [path, diff.oldPath ?? path]));
+  const findings: Finding[] = [];
+  for (const { startLine, extent, ...candidate } of candidates) {
+    const lines = texts.get(candidate.path) ?? [];
+    const textOf = ({ start, end }: LineRange) => lines.slice(start - 1, end).join("\n");
+    const told = { start: startLine ?? candidate.line, end: candidate.line };
+    const quote = textOf(told);
+    const symbol = await symbolAt(candidate.path, lines, candidate.line);
+    const anchored = { ...candidate, side: "RIGHT" as const, start_line: startLine, quote, symbol };
+    findings.push({
+      ...anchored,
+      id: idOf({
+        ...anchored,
+        quote: textOf(extent ?? told),
+        path: firstNames.get(candidate.path) ?? candidate.path,
+      }),
+      quote: holdsSecret(candidate) ? "" : quote,
+      confidence: RULE_CONFIDENCE,
+      evidence: [],
+      verification: "unverified",
+      verification_note: null,
+      places: [],
+    });
+  }
+  return findings;
+}
+
+/** One loop's answers to the rule matches that it was shown. */
+export interface RuleMatchAnswers {
+  /** Ids of rule matches with a reported finding. */
+  readonly reported: ReadonlySet<string>;
+  /** Reasons by id of the rejected rule matches. One that was also reported counts as reported. */
+  readonly rejected: ReadonlyMap<string, string>;
+  /** Why a finding in `path` cannot answer these rule matches, for the model; null if it can. */
+  whyNot(ids: readonly string[], path: string): string | null;
+  /** Takes a finding as the answer to these rule matches, and to those of its category on its lines. */
+  report(ids: readonly string[], finding: Finding): void;
+  /** Records the valid rejections. While a rule match has no answer, returns the faults of the others, for the model. */
+  reject(rejections: readonly Rejection[]): string | null;
+  unanswered(): readonly RuleMatch[];
+}
+
+/** Maximum number of rule matches that a refusal names. */
+const MOST_NAMED = 20;
+
+export function createRuleMatchAnswers(shown: readonly RuleMatch[]): RuleMatchAnswers {
+  const byId = new Map(shown.map((one) => [one.id, one]));
+  const reported = new Set<string>();
+  const rejected = new Map<string, string>();
+  const unknown = (ids: readonly string[]) => {
+    const wrong = ids.filter((id) => !byId.has(id));
+    if (wrong.length === 0) return null;
+    const known = shown.length === 0 ? "there is none" : `they are ${shown.map(({ id }) => id).join(", ")}`;
+    return `no rule match has the id ${wrong.map((id) => `'${id.slice(0, 40)}'`).join(", ")}; ${known}`;
+  };
+  const unanswered = () => shown.filter(({ id }) => !reported.has(id) && !rejected.has(id));
+  return {
+    reported,
+    rejected,
+    unanswered,
+    whyNot(ids, path) {
+      const other = ids.map((id) => byId.get(id)).find((one) => one && one.finding.path !== path);
+      return (
+        unknown(ids) ??
+        (other
+          ? `${other.id} is in ${showPath(other.finding.path)}, not in ${showPath(path)}; report it there, or reject it in finish_review`
+          : null)
+      );
+    },
+    report(ids, finding) {
+      const here = shown.filter(
+        (one) =>
+          one.finding.category === finding.category &&
+          locationsOverlap(locationOf(one.finding), locationOf(finding)),
+      );
+      for (const id of [...ids, ...here.map((one) => one.id)]) reported.add(id);
+    },
+    reject(rejections) {
+      for (const { candidate, reason } of rejections)
+        if (byId.has(candidate) && reason.trim() !== "") rejected.set(candidate, reason.trim());
+      if (unanswered().length === 0) return null;
+      const empty = rejections.find(({ reason }) => reason.trim() === "");
+      return (
+        unknown(rejections.map(({ candidate }) => candidate)) ??
+        (empty ? `the rejection of ${empty.candidate} has no reason` : null)
+      );
+    },
+  };
+}
+
+/** Why a review may not finish while these are unanswered, for the model. */
+export function unansweredRefusal(unanswered: readonly RuleMatch[]): string {
+  const named = unanswered.slice(0, MOST_NAMED).map(ruleMatchLine);
+  const more = unanswered.length > MOST_NAMED ? `\nand ${unanswered.length - MOST_NAMED} more` : "";
+  const count = unanswered.length === 1 ? "1 rule match has" : `${unanswered.length} rule matches have`;
+  return `${count} no answer yet. Report each with report_finding and its id in \`candidates\`, or name it in \`rejected\` of finish_review with the reason:\n${named.join("\n")}${more}`;
+}
+
+/** A rule match as the model sees it. */
+export const ruleMatchLine = ({ id, finding }: RuleMatch): string =>
+  `${id} ${showPath(finding.path)}:${finding.line} ${finding.title} (${finding.source})`;
+
+/**
+ * Returns a check whether the configuration switches off a finding's rule, everywhere or in its file. A key of `rules` is a rule
+ * ("secrets/github", "ast-grep/py-eval"), a rule without its analyzer ("py-eval"), or an analyzer ("focused-tests").
+ */
+export function createRuleSwitch({ rules }: Pick<RepoConfig, "rules">): (finding: Finding) => boolean {
+  const off = new Map(
+    Object.entries(rules).map(([id, value]) => [
+      id,
+      value === "off" ? () => true : matching(createPathMatcher(value.off)),
+    ]),
+  );
+  if (off.size === 0) return () => false;
+  return ({ source, path }) => {
+    const [analyzer = "", ...rest] = source.split("/");
+    return [source, rest.join("/"), analyzer].some((id) => off.get(id)?.(path) === true);
+  };
+}
+
+const matching = (match: ReturnType<typeof createPathMatcher>) => (path: string) => match(path).matched;

@@ -1,0 +1,340 @@
+import { type Finding, isUndisputed, type Side, worstFirst } from "../../finding.ts";
+import { codeHash, textBelowTitle } from "../../ledger/entry.ts";
+import type { Message, ModelFacts } from "../../llm/model.ts";
+import { cutAtLine } from "../../text/cut.ts";
+import { wrapUntrusted } from "../../text/fence.ts";
+import { comparingTools } from "../../tools/index.ts";
+import { showPath } from "../../tools/show.ts";
+import type { DuplicateSink } from "../../tools/tool.ts";
+import type { AnchorFile } from "../find/anchor.ts";
+import { titlesAlike } from "../find/fingerprint.ts";
+import type { LineRange } from "../find/quote.ts";
+import { definitionNamed } from "../find/symbols.ts";
+import { comparePrompt } from "../prompts/prompts.ts";
+import type { PriorFinding } from "../review-input.ts";
+import type { ChangeUnderReview, ReviewRun } from "../review-run.ts";
+import { roomFor, runLoop } from "../run-loop.ts";
+import {
+  certainPairs,
+  isBare,
+  isNearOldLines,
+  isSameFile,
+  overlaps,
+  type PriorLocations,
+} from "./certain-pairs.ts";
+
+/** A pair that may be one problem; a model must compare the texts. */
+interface NearCollision<Earlier extends PriorFinding = PriorFinding> {
+  finding: Finding;
+  earlier: Earlier;
+  /** True if both are on the same lines. */
+  isSamePlace: boolean;
+}
+
+/** A dismissed problem must not return in other words within this distance. */
+const DISMISSED_LINES = 10;
+
+/**
+ * Pairs that rules do not match and that may still be one problem. An open earlier finding with a partner is left out; a dismissed
+ * one is not, because a dismissal covers all restatements.
+ */
+export function nearCollisions<Earlier extends PriorFinding>(
+  findings: readonly Finding[],
+  earlier: readonly Earlier[],
+  facts: PriorLocations,
+  paired: ReadonlyMap<Finding, PriorFinding>,
+): NearCollision<Earlier>[] {
+  const taken = new Set(paired.values());
+  const left = earlier.filter(
+    (one) => one.state !== "fixed" && !isBare(one) && (one.state === "dismissed" || !taken.has(one)),
+  );
+  const about = (one: Earlier, path: string) => [one.path, ...one.files].map(facts.firstName).includes(path);
+  return findings
+    .filter((finding) => !paired.has(finding))
+    .flatMap((finding) => {
+      const path = facts.firstName(finding.path);
+      return left.filter((one) => about(one, path)).flatMap((one) => collision(finding, one, facts) ?? []);
+    });
+}
+
+function collision<Earlier extends PriorFinding>(
+  finding: Finding,
+  earlier: Earlier,
+  facts: PriorLocations,
+): NearCollision<Earlier> | null {
+  if (facts.firstName(finding.path) !== facts.firstName(earlier.path)) {
+    return isOtherEnd(finding, earlier, facts) ? { finding, earlier, isSamePlace: false } : null;
+  }
+  const place = facts.locationOf(earlier);
+  const isSamePlace = place !== null && isSameFile(finding, earlier, facts) && overlaps(finding, place);
+  const isNear =
+    isSamePlace ||
+    (place === null && (isOfThatCode(finding, earlier, facts) || isSaidNear(finding, earlier, facts))) ||
+    (earlier.state === "outdated" && hasSymbolOf(finding, earlier)) ||
+    (earlier.state === "dismissed" && isBeside(finding, earlier, place?.end ?? null));
+  return isNear ? { finding, earlier, isSamePlace } : null;
+}
+
+/** A problem between two files: the finding names the other file as evidence, or the titles are similar. */
+const isOtherEnd = (finding: Finding, earlier: PriorFinding, { firstName }: PriorLocations) =>
+  finding.evidence.some(({ path }) => firstName(path) === firstName(earlier.path)) ||
+  titlesAlike(finding.title, earlier.title);
+
+/** The same code under another category. */
+const isOfThatCode = (finding: Finding, earlier: PriorFinding, facts: PriorLocations) =>
+  earlier.code !== null && isSameFile(finding, earlier, facts) && codeHash(finding.quote) === earlier.code;
+
+/** In a definition of another name, which may be the old one renamed. */
+const isSaidNear = (finding: Finding, earlier: PriorFinding, facts: PriorLocations) =>
+  isSameFile(finding, earlier, facts) &&
+  isNearOldLines(finding, earlier) &&
+  titlesAlike(finding.title, earlier.title);
+
+const hasSymbolOf = ({ symbol }: Finding, earlier: PriorFinding) =>
+  symbol !== null && symbol === earlier.symbol;
+
+function isBeside(finding: Finding, earlier: PriorFinding, now: number | null): boolean {
+  const line = now ?? earlier.line ?? earlier.original_line;
+  return hasSymbolOf(finding, earlier) || (line !== null && Math.abs(line - finding.line) <= DISMISSED_LINES);
+}
+
+const TURNS = 2;
+const TOKENS = 100_000;
+const TIME_SHARE = 0.2;
+const MAX_LIST_BYTES = 40_000;
+const MAX_SAID = 500;
+const MAX_REPLY = 300;
+const MAX_REPLIES = 3;
+
+/** Asks a model, in one question, which near collisions are one problem. Null if it failed or the budget is spent. */
+async function askSame<Collision extends NearCollision>(
+  run: ReviewRun,
+  collisions: readonly Collision[],
+): Promise<readonly Collision[] | null> {
+  const question = putQuestion(collisions, run.models.summarize);
+  let same: readonly Collision[] | null = null;
+  const compare: DuplicateSink = {
+    same(pairs) {
+      const found = pairs.map((pair) => question.collisionOf(pair.finding, pair.earlier));
+      const unknown = pairs[found.indexOf(undefined)];
+      if (unknown) {
+        const name = `${unknown.finding.slice(0, 20)} and ${unknown.earlier.slice(0, 20)}`;
+        return { ok: false, reason: `${name} are no listed pair; take pairs as the list has them` };
+      }
+      same = found.filter((one) => one !== undefined);
+      return { ok: true };
+    },
+  };
+  await runLoop(run, {
+    loop: "compare",
+    role: "summarize",
+    messages: question.messages,
+    outputTools: comparingTools,
+    hasNoReadingTools: true,
+    ports: {
+      report: {
+        report: async () => ({ ok: false, reason: "nothing is reported here; name the pairs" }),
+        finish: async () => ({ ok: false, reason: "nothing is finished here; name the pairs" }),
+      },
+      compare,
+    },
+    coverage: { serve: () => {} },
+    budget: run.budget,
+    turns: Math.min(TURNS, run.input.limits.turns),
+    tokens: TOKENS,
+    milliseconds: run.timeLeft() * TIME_SHARE,
+  });
+  return same;
+}
+
+interface Question<Collision> {
+  messages: Message[];
+  /** The pair with two names; undefined if it was not asked for. */
+  collisionOf(finding: string, earlier: string): Collision | undefined;
+}
+
+function putQuestion<Collision extends NearCollision>(
+  collisions: readonly Collision[],
+  model: ModelFacts,
+): Question<Collision> {
+  const findings = [...new Set(collisions.map(({ finding }) => finding))];
+  const earlier = [...new Set(collisions.map((one) => one.earlier))];
+  const room = roomFor(model, MAX_LIST_BYTES, 0.2);
+  const sections = [
+    `# New findings\n${list("new findings", findings.map(findingText), room)}`,
+    `# Earlier comments\n${list("earlier comments and their replies", earlier.map(earlierText), room)}`,
+    `# Pairs to decide\n${collisions.map((one) => `${one.finding.id} and ${nameOf(one.earlier)}`).join("\n")}`,
+  ];
+  return {
+    messages: [
+      { role: "system", content: comparePrompt },
+      { role: "user", content: sections.join("\n\n") },
+    ],
+    collisionOf: (finding, other) =>
+      collisions.find((one) => one.finding.id === finding && nameOf(one.earlier) === other),
+  };
+}
+
+/** A stable name, so that a recorded answer can be replayed. */
+const nameOf = ({ comment, id }: PriorFinding) => (comment === null ? id : String(comment));
+
+/** Each text gets an equal share of the bytes. */
+function list(source: string, texts: readonly string[], room: number): string {
+  const each = Math.floor(room / texts.length);
+  return wrapUntrusted(source, texts.map((text) => cutAtLine(text, each).text).join("\n\n"));
+}
+
+function findingText({ id, path, side, line, symbol, severity, category, title, body }: Finding): string {
+  const where = `${showPath(path)}:${line}${removed(side)}${inside(symbol)}`;
+  return `${id} ${where} [${severity}, ${category}] ${oneLine(title)}\n  ${indented(body, MAX_SAID)}`;
+}
+
+function earlierText(earlier: PriorFinding): string {
+  const { path, symbol, state, severity, category, title, text, replies } = earlier;
+  const where = `${showPath(path)}${lineOf(earlier)}${inside(symbol)}`;
+  const kind = [severity, category, state].filter((one) => one !== null).join(", ");
+  const answers = replies
+    .slice(-MAX_REPLIES)
+    .map((reply) => `\n  A person replied: ${indented(reply, MAX_REPLY)}`);
+  return `${nameOf(earlier)} ${where} [${kind}] ${oneLine(title)}\n  ${indented(textBelowTitle(text), MAX_SAID)}${answers.join("")}`;
+}
+
+/** An old line number says nothing about the current position, and is marked as old. */
+function lineOf({ side, line, original_line }: PriorFinding): string {
+  if (line !== null) return `:${line}${removed(side)}`;
+  return original_line === null ? "" : ` (line ${original_line}${removed(side)} when it was posted)`;
+}
+
+const removed = (side: Side) => (side === "LEFT" ? " (removed)" : "");
+const inside = (symbol: string | null) => (symbol === null ? "" : ` in ${oneLine(symbol)}`);
+
+const oneLine = (text: string) => text.replaceAll(/\s+/g, " ").trim().slice(0, MAX_SAID);
+
+/** Indented, because only the start of a line begins an entry: a text cannot forge one. */
+const indented = (text: string, most: number) =>
+  text
+    .slice(0, most)
+    .toWellFormed()
+    .trim()
+    .replaceAll(/\s*[\n\r\u2028\u2029]\s*/g, "\n  ");
+
+/** Locates the code of earlier findings in the current files. */
+export async function readFacts(
+  { files, anchorFile }: Pick<ChangeUnderReview, "files" | "anchorFile">,
+  earlier: readonly PriorFinding[],
+): Promise<PriorLocations> {
+  const firstNames = new Map(files.map(({ change }) => [change.path, change.oldPath ?? change.path]));
+  const places = new Map<PriorFinding, LineRange | null>();
+  for (const one of earlier) {
+    const isGone = one.state === "fixed" || one.path === "";
+    places.set(one, isGone ? null : await locate(await anchorFile(one.path), one));
+  }
+  return {
+    firstName: (path) => firstNames.get(path) ?? path,
+    locationOf: (one) => places.get(one) ?? null,
+  };
+}
+
+/** This run's findings that repeat an earlier one, with the earlier one. */
+type Repeats<Earlier extends PriorFinding = PriorFinding> = ReadonlyMap<Finding, Earlier>;
+
+/** Maximum number of pairs in one question, the worst findings first. */
+const MOST_QUESTIONS = 60;
+
+/**
+ * Compares the findings of a run with earlier ones: by rules if they can decide, else with one question to a model. Certain
+ * findings are matched only by rules; otherwise an injected text could suppress them as duplicates.
+ *
+ * @param run null if no model can be asked
+ */
+export async function compareFindings<Earlier extends PriorFinding>(
+  run: ReviewRun | null,
+  findings: readonly Finding[],
+  earlier: readonly Earlier[],
+  facts: PriorLocations,
+): Promise<Repeats<Earlier>> {
+  const repeats = certainPairs(findings, earlier, facts);
+  const disputed = findings.filter((one) => !isUndisputed(one));
+  const collisions = nearCollisions(disputed, earlier, facts, repeats).toSorted((a, b) =>
+    worstFirst(a.finding, b.finding),
+  );
+  const asked = run ? collisions.slice(0, MOST_QUESTIONS) : [];
+  const same = run && asked.length > 0 ? await askSame(run, asked) : null;
+  const unanswered = same === null ? collisions : collisions.slice(asked.length);
+  // The dismissal of a mild finding does not cover a worse one.
+  const assumed = unanswered.filter(
+    ({ isSamePlace, earlier: one, finding }) =>
+      isSamePlace && one.state === "dismissed" && worstFirst(finding, one) >= 0,
+  );
+  const taken = new Set<Earlier>(repeats.values());
+  for (const { finding, earlier: one } of [...(same ?? []), ...assumed]) {
+    // A dismissed finding matches all restatements, an open one only one finding.
+    if (repeats.has(finding) || (one.state !== "dismissed" && taken.has(one))) continue;
+    repeats.set(finding, one);
+    taken.add(one);
+  }
+  return repeats;
+}
+
+/** Moved code is searched within this distance of the old line, if its definition is unknown. */
+const AROUND = 150;
+/** Maximum number of lines searched. */
+const MOST_LINES = 1_000;
+/** Findings of more lines are not searched elsewhere. */
+const WINDOW = 8;
+const MAX_LINE_LENGTH = 1_000;
+
+type Told = Pick<PriorFinding, "side" | "line" | "start_line" | "original_line" | "symbol" | "code">;
+
+/**
+ * Locates the code of an earlier finding: at GitHub's line if it is still the same code, else at the nearest match in its
+ * definition or around the old line. Null if it is gone or unknown.
+ */
+export async function locate(file: AnchorFile | undefined, told: Told): Promise<LineRange | null> {
+  const { side, line, start_line, code } = told;
+  const lines = file?.lines[side] ?? null;
+  if (!file || lines === null) return null;
+  if (line !== null && line <= lines.length) {
+    const place = { start: start_line ?? line, end: line };
+    if (code === null || codeHash(lines.slice(place.start - 1, place.end).join("\n")) === code) return place;
+  }
+  if (code === null) return null;
+  return nearest(lines, code, await searched(file, lines, told), line ?? told.original_line);
+}
+
+async function searched(
+  { path }: AnchorFile,
+  lines: readonly string[],
+  { symbol, line, original_line }: Told,
+): Promise<LineRange> {
+  const near = line ?? original_line;
+  const definition = symbol === null ? null : await definitionNamed(path, lines, symbol, near);
+  const around =
+    near === null ? { start: 1, end: lines.length } : { start: near - AROUND, end: near + AROUND };
+  const { start, end } = definition ?? around;
+  const first = Math.max(1, start);
+  return { start: first, end: Math.min(end, lines.length, first + MOST_LINES) };
+}
+
+/** The match that is nearest to a line. */
+function nearest(
+  lines: readonly string[],
+  code: string,
+  { start: from, end: to }: LineRange,
+  near: number | null,
+): LineRange | null {
+  const distance = ({ end }: LineRange) => (near === null ? 0 : Math.abs(end - near));
+  let best: LineRange | null = null;
+  for (let start = from; start <= to; start++) {
+    for (let end = start; end <= Math.min(to, start + WINDOW - 1); end++) {
+      if ((lines[end - 1] ?? "").length > MAX_LINE_LENGTH) break;
+      if (isBlank(lines[start - 1]) || isBlank(lines[end - 1])) continue;
+      const place = { start, end };
+      if (best && distance(place) >= distance(best)) continue;
+      if (codeHash(lines.slice(start - 1, end).join("\n")) === code) best = place;
+    }
+  }
+  return best;
+}
+
+const isBlank = (line: string | undefined) => line === undefined || line.trim() === "";

@@ -1,0 +1,383 @@
+import pMap from "p-map";
+import { AppError } from "../../errors.ts";
+import { type Finding, isCertain, isUndisputed, type Severity, worstFirst } from "../../finding.ts";
+import type { ChangedFile } from "../../tools/tool.ts";
+import { fingerprintIn, isSameFinding } from "../find/fingerprint.ts";
+import type { PriorFinding } from "../review-input.ts";
+import type { DroppedFinding, LedgerUpdate, Resolution } from "../review-result.ts";
+import type { ReviewRun } from "../review-run.ts";
+import { type FindingGroup, mergedFinding, worseSeverity } from "../verify/merge.ts";
+import type { VerifiedFindings } from "../verify/verify-findings.ts";
+import { certainPairs } from "./certain-pairs.ts";
+import {
+  type FollowedChange,
+  findRepeats,
+  headPath,
+  needsCheck,
+  type PriorFindings,
+  type RelocatedFinding,
+  type Repeats,
+  readPriorFindings,
+} from "./earlier.ts";
+import { type PriorClaim, recheckFinding } from "./recheck.ts";
+
+/** Checks at the same time. */
+const CONCURRENCY = 4;
+
+/** A rule match that a model rejected, or reported in its own words. */
+export interface JudgedMatch {
+  finding: Finding;
+  /** The reason given on an earlier comment about it. */
+  reason: string;
+}
+
+/** The new state of earlier findings. */
+interface ResolvedFindings extends Pick<LedgerUpdate, "resolutions" | "settled"> {
+  /** Carried findings that are still open, with their current standing. */
+  carried: readonly RelocatedFinding[];
+  /** Files with findings whose re-check did not run or finish. */
+  due: ReadonlySet<string>;
+}
+
+/**
+ * Re-checks earlier findings whose code has changed since the last review, the worst first. A finding that this run repeats is still
+ * present. Certain findings are fixed if their analyzer no longer finds them, and no model is asked; only a model can find the others
+ * fixed.
+ *
+ * @param run null if no model can be asked
+ * @param judged rule matches of this run that a model judged: their earlier comments are withdrawn
+ */
+async function resolvePriorFindings(
+  run: ReviewRun | null,
+  change: FollowedChange,
+  earlier: PriorFindings,
+  repeats: Repeats,
+  judged: readonly JudgedMatch[],
+): Promise<ResolvedFindings> {
+  const left = earlier.carried.filter((one) => !repeats.replaced.has(one));
+  const repeated = new Set(repeats.posted.values());
+  const told = new Map(
+    unrepeated(earlier, repeats, left).flatMap((one) => {
+      const state = whatRulesTell(one, change, earlier, judged);
+      return state ? [[one, state]] : [];
+    }),
+  );
+  const resolutions: Resolution[] = [];
+  const checks: PendingRecheck[] = [];
+  const due = new Set<string>();
+  for (const entry of earlier.entries.filter(isOpenComment)) {
+    const state = told.get(entry);
+    if (state) resolutions.push({ comment: entry.comment, ...state });
+    if (state || isCertain(entry) || !(await isToBeChecked(change, earlier, entry, due))) continue;
+    if (repeated.has(entry))
+      resolutions.push({ comment: entry.comment, state: "present", reason: FOUND_AGAIN });
+    else checks.push(checkOfEntry(change, earlier, entry, resolutions));
+  }
+  const settled = new Map<RelocatedFinding, string>();
+  for (const [posted, one] of earlier.asPosted) {
+    const state = told.get(posted);
+    if (state) settled.set(one, state.reason);
+    else if (isGone(one, left) && (await isToBeChecked(change, earlier, posted, due)))
+      checks.push(checkOfCarried(one, settled));
+  }
+  await checkAll(run, checks, due);
+  return {
+    ...{ resolutions, due },
+    settled: [...settled].map(([{ finding }, reason]) => ({
+      ...{ path: finding.path, title: finding.title, reason },
+    })),
+    carried: left
+      .filter((one) => !settled.has(one))
+      .map((one) => (one.stands ? one : { ...one, standing: "listed", reason: CODE_CHANGED })),
+  };
+}
+
+/** Open earlier findings, posted or carried, that this run does not repeat. */
+function unrepeated(
+  { entries, asPosted }: PriorFindings,
+  { posted, carried }: Repeats,
+  left: readonly RelocatedFinding[],
+): PriorFinding[] {
+  const [repeated, goesOn] = [new Set(posted.values()), new Set(carried.values())];
+  const open = [...asPosted].filter(([, one]) => left.includes(one) && !goesOn.has(one));
+  return [
+    ...entries.filter((entry) => isOpenComment(entry) && !repeated.has(entry)),
+    ...open.map(([entry]) => entry),
+  ];
+}
+
+/** Whether a carried finding's code is gone, so that a model must check whether the problem is gone as well. */
+const isGone = (one: RelocatedFinding, left: readonly RelocatedFinding[]) =>
+  left.includes(one) && !one.stands && !isCertain(one.finding);
+
+/**
+ * The new state of an earlier finding that this run does not repeat, if rules can tell; else undefined. If the analyzer did not finish
+ * on the file, the finding is not fixed.
+ */
+function whatRulesTell(
+  one: PriorFinding,
+  { files, candidates, ...change }: FollowedChange,
+  { facts }: PriorFindings,
+  judged: readonly JudgedMatch[],
+): Pick<Resolution, "state" | "reason"> | undefined {
+  if (one.source === null || one.source === "model") return undefined;
+  const says = (finding: Finding) =>
+    finding.source === one.source && certainPairs([finding], [one], facts).has(finding);
+  if (candidates.silenced.some(says)) return { state: "withdrawn", reason: SWITCHED_OFF };
+  const judgement = judged.find(({ finding }) => says(finding));
+  if (judgement) return { state: "withdrawn", reason: judgement.reason };
+  if (!isCertain(one)) return undefined;
+  const path = headPath({ files }, one.path);
+  const file = files.find((known) => known.change.path === path);
+  if (!file)
+    return change.deps.isPrivate(path) || files.some(isNewAndSkipped)
+      ? undefined
+      : { state: "fixed", reason: OUT_OF_CHANGE };
+  const [analyzer = ""] = one.source.split("/");
+  const isUnknown = candidates.unfinished.some(
+    (left) => left.path === path && (left.analyzers.length === 0 || left.analyzers.includes(analyzer)),
+  );
+  if (file.change.type === "deleted") return { state: "fixed", reason: "The file is deleted." };
+  return file.reviewable && !isUnknown ? { state: "fixed", reason: NOT_FOUND } : undefined;
+}
+
+/** A new file that no analyzer reads: it may hold the code of a file that left the change. */
+const isNewAndSkipped = ({ change, reviewable }: ChangedFile) =>
+  !reviewable && (change.type === "added" || change.type === "renamed") && (change.additions ?? 0) > 0;
+
+const SWITCHED_OFF = "The configuration of the base branch switches this rule off.";
+const OUT_OF_CHANGE = "The file is not part of the change any more.";
+const NOT_FOUND = "The rule does not match any more.";
+
+/** If something cannot be read, the next review re-checks. */
+async function isToBeChecked(
+  change: FollowedChange,
+  { facts }: PriorFindings,
+  entry: PriorFinding,
+  due: Set<string>,
+): Promise<boolean> {
+  try {
+    return await needsCheck(change, entry, facts.locationOf(entry));
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    due.add(entry.path);
+    return false;
+  }
+}
+
+/** Runs the checks, the worst first. Without a model, they are due in the next review. */
+async function checkAll(
+  run: ReviewRun | null,
+  checks: readonly PendingRecheck[],
+  due: Set<string>,
+): Promise<void> {
+  await pMap(
+    checks.toSorted(worstFirst),
+    async ({ claim, path, take, withoutModel }) => {
+      const checked = run && (await recheckFinding(run, claim));
+      if (!checked?.ended) due.add(path);
+      if (checked) take(checked);
+      else withoutModel?.();
+    },
+    { concurrency: CONCURRENCY },
+  );
+}
+
+const FOUND_AGAIN = "This review found it again.";
+const NOT_LOOKED = "Its file is no longer part of the change, and no model has looked at it.";
+const CODE_CHANGED = "the code that it was about has changed";
+
+interface PendingRecheck {
+  claim: PriorClaim;
+  /** The path in the finding. */
+  path: string;
+  severity: Severity;
+  /** Called if no model can check. */
+  withoutModel?(): void;
+  take(settlement: Pick<Resolution, "state" | "reason">): void;
+}
+
+type OwnEntry = PriorFinding & { comment: number };
+
+/** Whether a finding is open in a comment of ours. */
+const isOpenComment = (entry: PriorFinding): entry is OwnEntry =>
+  (entry.state === "open" || entry.state === "outdated") && entry.comment !== null;
+
+function isOutOfChange(change: FollowedChange, { path }: PriorFinding): boolean {
+  const name = headPath(change, path);
+  return !change.files.some((file) => file.change.path === name);
+}
+
+function checkOfEntry(
+  change: FollowedChange,
+  { facts }: PriorFindings,
+  entry: OwnEntry,
+  resolutions: Resolution[],
+): PendingRecheck {
+  const { comment, path, side, line, original_line, symbol, title, text, files, severity } = entry;
+  return {
+    ...{ severity, path },
+    withoutModel() {
+      if (isOutOfChange(change, entry)) resolutions.push({ comment, state: "unsure", reason: NOT_LOOKED });
+    },
+    claim: {
+      ...{ side, symbol, title, text },
+      loop: `recheck:${comment}`,
+      path: headPath(change, path),
+      line: original_line ?? line,
+      files: files.map((file) => headPath(change, file)),
+      place: facts.locationOf(entry),
+    },
+    take: ({ state, reason }) => void resolutions.push({ comment, state, reason }),
+  };
+}
+
+function checkOfCarried(one: RelocatedFinding, settled: Map<RelocatedFinding, string>): PendingRecheck {
+  const { id, path, side, line, symbol, title, body, evidence, severity } = one.finding;
+  const files = [...new Set(evidence.map((shown) => shown.path).filter((file) => file !== path))];
+  return {
+    ...{ severity, path },
+    claim: { ...{ path, side, line, symbol, title, files }, loop: `recheck:${id}`, text: body, place: null },
+    take: ({ state, reason }) => void (state === "fixed" && settled.set(one, reason)),
+  };
+}
+
+/** The result of the follow-up on earlier findings. */
+export interface FollowUp extends Pick<LedgerUpdate, "repeats" | "resolutions" | "carried" | "settled"> {
+  /** Files with earlier findings that the next review must re-check. */
+  due: ReadonlySet<string>;
+}
+
+/** The findings of a run together with those of earlier runs. */
+interface LaterFindings {
+  findings: Finding[];
+  dropped: DroppedFinding[];
+  ledger: FollowUp;
+}
+
+interface RoundFindings {
+  groups: readonly FindingGroup[];
+  judged: readonly JudgedMatch[];
+  /** Reported in code that an earlier review has read; not kept. */
+  readBefore: readonly Finding[];
+  earlier: PriorFindings;
+  /** Ids of findings of a cancelled review, which are reported although their code counts as reviewed. */
+  unpublished: ReadonlySet<string>;
+  /** True if no model can be asked any more. */
+  isOver: boolean;
+  /** Verifies new findings. */
+  verify(fresh: readonly FindingGroup[]): Promise<VerifiedFindings>;
+}
+
+/** Compares a run's findings with earlier ones, verifies only the new ones, and re-checks earlier findings whose code has changed. */
+export async function laterFindings(run: ReviewRun, found: RoundFindings): Promise<LaterFindings> {
+  const { earlier, isOver, readBefore } = found;
+  const asked = isOver ? null : run;
+  const groups = new Map(found.groups.map((group) => [mergedFinding(group), group]));
+  const repeats = await findRepeats(asked, [...groups.keys()], earlier);
+  const fresh = [...groups].flatMap(([one, group]) => (isRepeat(one, repeats) ? [] : [group]));
+  const [verified, settled] = await Promise.all([
+    found.verify(fresh),
+    resolvePriorFindings(asked, run, earlier, repeats, found.judged),
+  ]);
+  const { kept, old } = await divide(run, verified.findings, found.unpublished);
+  const isTold = (one: Finding) => found.groups.flat().some((told) => isSameFinding(told, one));
+  const untold = unsaid(readBefore, earlier).filter((one) => !isTold(one));
+  return {
+    findings: [...kept, ...[...repeats.posted].map(asJudgedByPeople), ...goingOn(settled, repeats)],
+    dropped: [...verified.dropped, ...[...old, ...untold].map(asReadBefore)],
+    ledger: ledgerOf(repeats, settled),
+  };
+}
+
+/** The same without a model: rules compare, and nothing is verified or re-checked. */
+export async function laterFindingsOffline(
+  change: FollowedChange,
+  findings: readonly Finding[],
+): Promise<LaterFindings> {
+  const earlier = await readPriorFindings(change);
+  const taken = new Set(earlier.carried.map(({ finding }) => finding.id));
+  const withFree = (all: readonly Finding[]) => all.map((one) => withFreeId(one, taken));
+  const [own, unpublished] = [withFree(findings), withFree(earlier.unpublished)];
+  const repeats = await findRepeats(null, [...own, ...unpublished], earlier);
+  const settled = await resolvePriorFindings(null, change, earlier, repeats, []);
+  const fresh = [...own, ...unpublished].filter((one) => !isRepeat(one, repeats));
+  const { kept, old } = await divide(change, fresh, new Set(unpublished.map(({ id }) => id)));
+  return {
+    findings: [...kept, ...repeats.posted.keys(), ...goingOn(settled, repeats)],
+    dropped: old.map(asReadBefore),
+    ledger: ledgerOf(repeats, settled),
+  };
+}
+
+/** A finding that a person dismissed counts as judged. */
+const asJudgedByPeople = ([finding, earlier]: [Finding, PriorFinding]): Finding =>
+  earlier.state === "dismissed" && finding.verification === "not_judged"
+    ? { ...finding, verification: "unverified" }
+    : finding;
+
+const isRepeat = (finding: Finding, { posted, carried, restated }: Repeats) =>
+  posted.has(finding) || carried.has(finding) || restated.has(finding);
+
+/** Carried findings with the worse of their old severity and this run's. */
+function goingOn({ carried }: ResolvedFindings, repeats: Repeats): Finding[] {
+  const again = new Map([...repeats.carried].map(([finding, one]) => [one.finding.id, finding]));
+  return carried.map(({ finding }) => {
+    const { severity } = finding;
+    return { ...finding, severity: worseSeverity(finding, again.get(finding.id) ?? { severity }) };
+  });
+}
+
+/** Findings in reviewed code are only reported if they are critical after verification. Undisputed findings are always reported. */
+async function divide(
+  { isFirst, known }: FollowedChange,
+  findings: readonly Finding[],
+  unpublished: ReadonlySet<string>,
+): Promise<{ kept: Finding[]; old: Finding[] }> {
+  const kept: Finding[] = [];
+  const old: Finding[] = [];
+  for (const one of findings) {
+    const isRaised = isFirst || one.severity === "critical" || isUndisputed(one) || unpublished.has(one.id);
+    const isOld = !isRaised && (await known.isKnownLine(one.path, one.side, one.line).catch(notTold));
+    (isOld ? old : kept).push(one);
+  }
+  return { kept, old };
+}
+
+/** If the diff cannot be read, the finding is reported. */
+function notTold(error: unknown): false {
+  if (error instanceof AppError) return false;
+  throw error;
+}
+
+/** The findings that neither a comment nor a carried finding reports already. */
+function unsaid(findings: readonly Finding[], { entries, asPosted, facts }: PriorFindings): Finding[] {
+  const said = certainPairs(findings, [...entries, ...asPosted.keys()], facts);
+  const byId = new Map(findings.filter((one) => !said.has(one)).map((one) => [one.id, one]));
+  return [...byId.values()];
+}
+
+const asReadBefore = ({ id, path, line, title }: Finding): DroppedFinding => ({
+  ...{ id, path, line, title },
+  verdict: "read_before",
+  reason: "It is in code that an earlier review has read, and it is not critical.",
+  rule: null,
+});
+
+function ledgerOf(repeats: Repeats, { resolutions, carried, settled, due }: ResolvedFindings): FollowUp {
+  return {
+    repeats: [...repeats.posted].map(([{ id }, { comment }]) => ({ finding: id, comment })),
+    ...{ resolutions, due },
+    carried: carried.map(({ finding: { id }, standing, reason }) => ({ finding: id, standing, reason })),
+    settled,
+  };
+}
+
+/** Makes the id unique within the result. */
+function withFreeId(finding: Finding, taken: Set<string>): Finding {
+  const base = fingerprintIn(finding.id);
+  let id = finding.id;
+  for (let ordinal = 2; taken.has(id); ordinal++) id = `${base}-${ordinal}`;
+  taken.add(id);
+  return id === finding.id ? finding : { ...finding, id };
+}

@@ -1,0 +1,242 @@
+import type { Coverage as CoverageCounter } from "../agent/coverage.ts";
+import { type Finding, isCertain } from "../finding.ts";
+import type { TextRange } from "../secrets/ranges.ts";
+import type { ChangedFile } from "../tools/tool.ts";
+import { findConfigChanges } from "./config-changes.ts";
+import type { AnchorFile } from "./find/anchor.ts";
+import { createAnchorFiles } from "./find/anchor-files.ts";
+import { createReviewCoverage } from "./find/coverage-gate.ts";
+import { milderWarning, placeFindings } from "./find/placement.ts";
+import {
+  type AnalyzerFindings,
+  createRuleSwitch,
+  mayLackCertain,
+  ruleMatches,
+  runAnalyzers,
+  unfinishedWarning,
+} from "./find/rule-matches.ts";
+import { fileMark, keyUnder, lookAgain } from "./followup/content-hash.ts";
+import {
+  countReviewed,
+  findReviewedHunks,
+  type ReviewedHunks,
+  reviewedNow,
+} from "./followup/known-change.ts";
+import { laterFindingsOffline } from "./followup/later-findings.ts";
+import { withSurroundings } from "./followup/surroundings.ts";
+import { type ModelReview, reviewWithModel } from "./model-review.ts";
+import type { History, ReviewInput } from "./review-input.ts";
+import type { Coverage, LedgerUpdate, MaskedLine, ReviewResult } from "./review-result.ts";
+import { type ReviewDependencies, startRun } from "./review-run.ts";
+import { withCheckedSuggestion } from "./suggestion/check-suggestion.ts";
+
+/**
+ * The first line of each added value that was masked for the model and that no finding of the secrets analyzer reports. The model
+ * could not read it, so it must not count as reviewed.
+ */
+async function maskedLines(
+  files: readonly ChangedFile[],
+  findings: readonly Pick<Finding, "path" | "line" | "source">[],
+  deps: Pick<ReviewDependencies, "workspace" | "diffs" | "masking">,
+): Promise<MaskedLine[]> {
+  const all: MaskedLine[] = [];
+  for (const { change, reviewable } of files) {
+    if (!reviewable || change.type === "deleted") continue;
+    const told = findings.filter(({ path, source }) => path === change.path && source.startsWith("secrets/"));
+    const lines = await maskedIn(change, new Set(told.map(({ line }) => line)), deps);
+    all.push(...lines.map((line) => ({ path: change.path, line })));
+  }
+  return all;
+}
+
+async function maskedIn(
+  change: ChangedFile["change"],
+  told: ReadonlySet<number>,
+  { workspace, diffs, masking }: Pick<ReviewDependencies, "workspace" | "diffs" | "masking">,
+): Promise<number[]> {
+  const file = await workspace.readBlob(change.newOid).catch(() => null);
+  if (!masking || file === null || file.binary || !masking.masks.holdsSecret(file.text)) return [];
+  const { hunks } = await diffs.fileDiff(change, 0);
+  const added = new Set(
+    hunks.flatMap(({ lines }) => lines.flatMap((line) => (line.kind === "added" ? [line.newLine] : []))),
+  );
+  const firsts = (await masking.masks.secretsIn(file.text)).flatMap((range) => {
+    const lines = linesOf(file.text, range);
+    const first = lines.find((line) => added.has(line));
+    return first === undefined || lines.some((line) => told.has(line)) ? [] : [first];
+  });
+  return [...new Set(firsts)];
+}
+
+function linesOf(text: string, { start, end }: TextRange): number[] {
+  const first = text.slice(0, start).split("\n").length;
+  const count = text.slice(start, end).split("\n").length;
+  return Array.from({ length: count }, (_, at) => first + at);
+}
+
+/** Reviews a change, from the checkout to placed findings. Shared by jobs and the command line. */
+export async function reviewChange(input: ReviewInput, deps: ReviewDependencies): Promise<ReviewResult> {
+  deps.progress({ type: "phase", phase: "context" });
+  // Started early, while the diff is read; the later call of `open` reports an error.
+  if (deps.models) deps.graph?.open().catch(() => {});
+  const changed = await deps.diffs.files();
+  const files = input.history ? await withSurroundings(changed, deps) : changed;
+  deps.progress({ type: "phase", phase: "analyzers" });
+  const isOff = createRuleSwitch(input.config);
+  const found = await runAnalyzers(files, { ...deps, isOff, key: input.history?.key });
+  const { history, config, refused = null } = input;
+  const candidates = refused === null ? found : { ...found, findings: found.findings.filter(isCertain) };
+  const known = findReviewedHunks(
+    files,
+    history && { ...history, key: keyUnder(config, history.key) },
+    deps.diffs,
+  );
+  // Without a model no hunk is read, and earlier reading does not count.
+  const coverage = createReviewCoverage(files, null, deps.models && known);
+  const anchorFile = createAnchorFiles(deps.workspace, deps.diffs);
+  const review = await reviewFiles({ input, deps, files, coverage, known, candidates, anchorFile });
+
+  deps.progress({ type: "phase", phase: "placing" });
+  const { head, base, mergeBase, mergeBases = 1 } = deps.workspace.shas;
+  return {
+    head_sha: head,
+    base_sha: base,
+    merge_base_sha: mergeBase,
+    merge_bases: mergeBases,
+    mode: deps.models ? "model" : "offline",
+    model: review.model ?? deps.models?.review.name ?? null,
+    summary: review.summary,
+    findings: await placeFindings(review.findings, input.config, anchorFile),
+    coverage: coverageOf(files, coverage),
+    usage: review.usage,
+    stop_reason: review.stopReason,
+    duration_ms: deps.now() - deps.startedAt,
+    warnings: [
+      ...deps.diffs.warnings(),
+      ...review.warnings,
+      ...unfinishedWarning(candidates.unfinished),
+      ...milderWarning(review.findings, input.config),
+    ],
+    effort: input.config.effort,
+    dropped: [...review.dropped],
+    masked: deps.models ? await maskedLines(files, review.findings, deps) : [],
+    predicted: review.predicted && { ...review.predicted, cost_usd: null },
+    ledger: history && ledgerOf({ deps, files, coverage, known }, review, refused === null ? null : history),
+    config_changes: await findConfigChanges(deps.workspace),
+    refused,
+    unanalyzed: candidates.unfinished.filter(mayLackCertain).map(({ path }) => path),
+  };
+}
+
+interface ReviewParts {
+  input: ReviewInput;
+  deps: ReviewDependencies;
+  files: readonly ChangedFile[];
+  coverage: CoverageCounter;
+  known: ReviewedHunks;
+  candidates: AnalyzerFindings;
+  anchorFile: ReadAnchorFile;
+}
+
+type ReadAnchorFile = (path: string) => Promise<AnchorFile | undefined>;
+
+async function reviewFiles(parts: ReviewParts): Promise<ModelReview> {
+  const { input, deps, files, coverage, known, anchorFile } = parts;
+  const { history } = input;
+  const isEmpty = coverage.counts().total === 0;
+  if (isEmpty && history === null) return nothingToReview;
+  const candidates = { ...parts.candidates, findings: await checked(parts.candidates.findings, anchorFile) };
+  if (!deps.models) {
+    // If the configuration was refused, it is unknown whether there was something to review.
+    const isNothing = isEmpty && input.refused === undefined;
+    const review = isNothing ? nothingToReview : offlineReview(candidates.findings);
+    if (history === null) return review;
+    const change = { input, deps, files, known, anchorFile, candidates, isFirst: history.reviewed === null };
+    return { ...review, ...(await laterFindingsOffline(change, review.findings)) };
+  }
+  const matches = ruleMatches(candidates.findings);
+  const change = { files, candidates, matches, coverage, known, anchorFile };
+  const run = await startRun(input, deps.models, deps, change);
+  const review = await reviewWithModel(run);
+  // No new code was read, so the last summary still holds.
+  if (isEmpty || !files.some(({ change }) => known.hasNew(change.path)))
+    return { ...review, summary: isEmpty ? "" : (history?.summary ?? "") };
+  return review;
+}
+
+type ReadParts = Pick<ReviewParts, "deps" | "files" | "coverage" | "known">;
+
+/**
+ * What the next review must know about this one.
+ *
+ * @param kept the earlier state, if the configuration was refused: it was recorded under other rules and stays as it is
+ */
+function ledgerOf(
+  { deps, files, coverage, known }: ReadParts,
+  review: ModelReview,
+  kept: Pick<History, "reviewed"> | null,
+): LedgerUpdate {
+  // A file that this review did not finish keeps what earlier reviews have read of it.
+  const before = createReviewCoverage(files, null, known);
+  const isRead = (path: string) => deps.models !== null && !review.unfinished?.has(path);
+  const read = { unshown: (path: string) => (isRead(path) ? coverage : before).unshown(path) };
+  const { due = [], ...ledger } = review.ledger ?? { repeats: [], resolutions: [], carried: [], settled: [] };
+  const nothing = { unit: "change" as const, hashes: [] as string[] };
+  const { unit, hashes } = kept ? (kept.reviewed ?? nothing) : reviewedNow(files, read, known.contentHash);
+  // Equal hashes count several times, but a due re-check of a file is recorded once.
+  const looks = [...due].map((path) => lookAgain(fileMark(path))).filter((look) => !hashes.includes(look));
+  return {
+    known_hunks: deps.models ? countReviewed(files, known) : 0,
+    reviewed: { unit, hashes: [...hashes, ...looks] },
+    ...ledger,
+  };
+}
+
+const noUsage = { requests: 0, prompt_tokens: 0, cached_tokens: 0, completion_tokens: 0, cost_usd: 0 };
+
+/** A change without a reviewable hunk: no model is asked. */
+const nothingToReview: ModelReview = {
+  findings: [],
+  dropped: [],
+  predicted: null,
+  summary: "",
+  usage: noUsage,
+  stopReason: "finished",
+  warnings: [],
+};
+
+/** Suggestions of rules are checked like those of a model. */
+async function checked(findings: readonly Finding[], anchorFile: ReadAnchorFile): Promise<Finding[]> {
+  const all: Finding[] = [];
+  for (const finding of findings) {
+    const file = finding.suggestion === null ? undefined : await anchorFile(finding.path);
+    all.push(file ? (await withCheckedSuggestion(finding, file)).finding : finding);
+  }
+  return all;
+}
+
+function offlineReview(findings: readonly Finding[]): ModelReview {
+  const count = findings.length === 1 ? "1 line" : `${findings.length} lines`;
+  return {
+    findings,
+    dropped: [],
+    predicted: null,
+    summary: `No model read this change: only the built-in analyzers looked at it, and they matched ${count}.`,
+    usage: noUsage,
+    stopReason: "no_model",
+    warnings: [],
+  };
+}
+
+function coverageOf(files: readonly ChangedFile[], counter: CoverageCounter): Coverage {
+  const { total, served, unserved } = counter.counts();
+  return {
+    hunks_total: total,
+    hunks_served: served,
+    unserved,
+    files_total: files.length,
+    files_skipped: files.flatMap((file) =>
+      file.skipReason === null ? [] : [{ path: file.change.path, reason: file.skipReason }],
+    ),
+  };
+}

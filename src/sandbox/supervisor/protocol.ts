@@ -1,0 +1,130 @@
+/**
+ * The messages between a session's two sides, and how they are sent. Paths are relative to the workspace; each character is one byte of
+ * the name (Latin-1), because names need not be text.
+ */
+export type ToSupervisor =
+  /** Creates a file (body: its bytes) or a link (120000; body: its target). */
+  | { kind: "file"; path: string; mode: "100644" | "100755" | "120000" }
+  | RunOrder
+  /** Requests the bytes of files that the command left. */
+  | { kind: "take"; paths: readonly string[]; maxBytes: number };
+
+/** Runs the command in the inner sandbox, within limits. The body is the system call filter. */
+export interface RunOrder {
+  kind: "run";
+  /** Bubblewrap and its arguments; they end with the command. */
+  program: string;
+  args: readonly string[];
+  timeoutMs: number;
+  /** Of all processes and files together. */
+  memoryBytes: number;
+  /** Memory that must remain available on the machine. */
+  spareBytes: number;
+  /** Files and folders. */
+  files: number;
+  /** Of stdout and stderr together. */
+  outputBytes: number;
+  /** Kept of the head and of the tail of each stream. */
+  keptBytes: number;
+}
+
+/** The limit that ended a command. */
+export type EarlyEnd = "timeout" | "memory" | "files" | "output";
+
+/** A file that differs from the original. */
+export interface LeftFile {
+  path: string;
+  kind: "new" | "changed" | "gone";
+  /** Its length, holes included; 0 if it is gone. */
+  bytes: number;
+}
+
+export type FromSupervisor =
+  | { kind: "stdout" | "stderr" }
+  | {
+      kind: "end";
+      /** Null if the inner sandbox could not be built (stderr says why) or the command was ended. */
+      exitCode: number | null;
+      ended: EarlyEnd | null;
+      truncated: boolean;
+      left: readonly LeftFile[];
+      /** How many links, pipes, sockets and the like the command made or changed. */
+      odd: number;
+      /** Whether there were too many files to list; then none is listed. */
+      tooMany: boolean;
+    }
+  /** A requested file; the body is its bytes. */
+  | { kind: "file"; path: string; executable: boolean }
+  /** All requested files have been sent. */
+  | { kind: "taken" }
+  | { kind: "fault"; message: string };
+
+/** A message as it arrives. */
+export interface Frame {
+  header: unknown;
+  body: Buffer;
+}
+
+/** Two lengths of four bytes each, big-endian: of the header and of the body. */
+const LENGTHS = 8;
+/** Lists of files are the longest headers. */
+const MAX_HEADER = 32 * 1024 * 1024;
+
+/** The bytes of a message: lengths, header as JSON, body. */
+export function encodeFrame(header: object, body: Uint8Array = new Uint8Array()): Buffer {
+  const text = Buffer.from(JSON.stringify(header), "utf8");
+  const lengths = Buffer.alloc(LENGTHS);
+  lengths.writeUInt32BE(text.length, 0);
+  lengths.writeUInt32BE(body.length, 4);
+  return Buffer.concat([lengths, text, body]);
+}
+
+/** Joins frames that arrive in pieces of any size. */
+export class FrameReader {
+  #pieces: Buffer[] = [];
+  #bytes = 0;
+  readonly #maxBody: number;
+
+  /** @param maxBody bytes */
+  constructor(maxBody: number) {
+    this.#maxBody = maxBody;
+  }
+
+  /**
+   * The frames that are complete with this piece.
+   * @throws Error if a header or body is too long, or a header is not JSON
+   */
+  push(piece: Buffer): Frame[] {
+    this.#pieces.push(piece);
+    this.#bytes += piece.length;
+    const frames: Frame[] = [];
+    for (let frame = this.#next(); frame !== null; frame = this.#next()) frames.push(frame);
+    return frames;
+  }
+
+  #next(): Frame | null {
+    if (this.#bytes < LENGTHS) return null;
+    const lengths = this.#peek(LENGTHS);
+    const header = lengths.readUInt32BE(0);
+    const body = lengths.readUInt32BE(4);
+    if (header > MAX_HEADER || body > this.#maxBody) throw new Error("a message is too long");
+    const whole = LENGTHS + header + body;
+    if (this.#bytes < whole) return null;
+    const bytes = this.#peek(whole);
+    this.#pieces = bytes.length > whole ? [bytes.subarray(whole)] : [];
+    this.#bytes -= whole;
+    return {
+      header: JSON.parse(bytes.toString("utf8", LENGTHS, LENGTHS + header)),
+      body: bytes.subarray(LENGTHS + header, whole),
+    };
+  }
+
+  /** At least `count` bytes in one buffer. */
+  #peek(count: number): Buffer {
+    const [first] = this.#pieces;
+    if (first !== undefined && first.length >= count) return first;
+    const joined = Buffer.concat(this.#pieces);
+    this.#pieces = [joined];
+    return joined;
+  }
+}

@@ -1,0 +1,193 @@
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  type Dirent,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import type { LeftFile } from "./protocol.ts";
+
+/** Everything writable, on one file system of limited size. */
+export const SESSION = "/session";
+/** The part that the command sees as the workspace. */
+const WORK = `${SESSION}/work/`;
+
+const folders = ["work", "tmp", "shm", "etc"].map((name) => `${SESSION}/${name}`);
+const settings = {
+  passwd: "user:x:1000:1000::/tmp:/bin/sh\n",
+  group: "user:x:1000:\n",
+  hosts: "127.0.0.1 localhost\n::1 localhost\n",
+};
+
+export function createFolders(): void {
+  for (const folder of folders) mkdirSync(folder, { recursive: true, mode: 0o755 });
+  chmodSync(`${SESSION}/tmp`, 0o1777);
+  for (const [name, text] of Object.entries(settings)) writeFileSync(`${SESSION}/etc/${name}`, text);
+}
+
+/** The full path of a workspace file. Each character of `path` is one byte. */
+const fullPath = (path: string): Buffer => Buffer.from(WORK + path, "latin1");
+
+/** Tells whether a file was touched: the command cannot set its change time. */
+interface Trace {
+  inode: bigint;
+  changedNs: bigint;
+}
+
+function traceOf(path: Buffer): Trace {
+  const { ino, ctimeNs } = lstatSync(path, { bigint: true });
+  return { inode: ino, changedNs: ctimeNs };
+}
+
+/** Writes the files of the workspace and remembers their traces. */
+export class Workspace {
+  readonly #traces = new Map<string, Trace>();
+  readonly #made = new Set<string>();
+
+  get traces(): ReadonlyMap<string, Trace> {
+    return this.#traces;
+  }
+
+  put(path: string, mode: string, bytes: Buffer): void {
+    const slash = path.lastIndexOf("/");
+    if (slash > 0) this.#makeFolder(path.slice(0, slash));
+    const full = fullPath(path);
+    if (mode === "120000") symlinkSync(bytes, full);
+    else writeFileSync(full, bytes, { mode: mode === "100755" ? 0o755 : 0o644, flag: "wx" });
+    this.#traces.set(path, traceOf(full));
+  }
+
+  #makeFolder(path: string): void {
+    if (this.#made.has(path)) return;
+    const full = fullPath(path);
+    mkdirSync(full, { recursive: true });
+    // A repository can contain a link and files that claim to be below it.
+    if (!realpathSync.native(full, "buffer").equals(full))
+      throw new Error(`'${path}' is no folder of the workspace`);
+    this.#made.add(path);
+  }
+}
+
+/** Entries that a command may leave to be listed; builds make many files. */
+const MAX_ENTRIES = 200_000;
+const MAX_PATH = 4_000;
+/** Of the whole list, as JSON. */
+const MAX_LIST_BYTES = 24 * 1024 * 1024;
+
+interface Left {
+  left: LeftFile[];
+  odd: number;
+  tooMany: boolean;
+}
+
+/**
+ * Lists the files that differ from the originals. Call it only when no process of the command is left: a path is looked up several times.
+ */
+export function findLeft(before: ReadonlyMap<string, Trace>): Left {
+  const list = new LeftList();
+  const seen = new Set<string>();
+  let entries = 0;
+  for (const { path, entry } of entriesBelow()) {
+    entries += 1;
+    if (entries > MAX_ENTRIES || path.length > MAX_PATH || list.isTooLong) return list.tooMany();
+    if (entry.isDirectory()) continue;
+    const trace = before.get(path);
+    if (trace) seen.add(path);
+    addIfChanged(path, entry, trace, list);
+  }
+  for (const path of before.keys())
+    if (!seen.has(path) && isGone(path)) list.add({ path, kind: "gone", bytes: 0 });
+  return list.isTooLong ? list.tooMany() : { left: list.left, odd: list.odd, tooMany: false };
+}
+
+/** All entries of the workspace except git's own folders, which do not belong to the files and are never collected. */
+function* entriesBelow(): Generator<{ path: string; entry: Dirent<Buffer> }> {
+  const open = [""];
+  for (let folder = open.pop(); folder !== undefined; folder = open.pop()) {
+    for (const entry of entriesOf(folder)) {
+      const name = entry.name.toString("latin1");
+      if (name === ".git") continue;
+      const path = folder + name;
+      yield { path, entry };
+      if (entry.isDirectory()) open.push(`${path}/`);
+    }
+  }
+}
+
+class LeftList {
+  readonly left: LeftFile[] = [];
+  odd = 0;
+  #bytes = 0;
+
+  get isTooLong(): boolean {
+    return this.#bytes > MAX_LIST_BYTES;
+  }
+
+  add(file: LeftFile): void {
+    if (this.isTooLong) return;
+    this.#bytes += Buffer.byteLength(JSON.stringify(file)) + 1;
+    this.left.push(file);
+  }
+
+  tooMany(): Left {
+    return { left: [], odd: this.odd, tooMany: true };
+  }
+}
+
+function entriesOf(folder: string): Dirent<Buffer>[] {
+  const full = fullPath(folder);
+  try {
+    // The command and this process have the same user; the command may have made it unreadable.
+    chmodSync(full, 0o755);
+    return readdirSync(full, { withFileTypes: true, encoding: "buffer" });
+  } catch {
+    return [];
+  }
+}
+
+function addIfChanged(path: string, entry: Dirent<Buffer>, before: Trace | undefined, list: LeftList): void {
+  const { ino, ctimeNs, size } = lstatSync(fullPath(path), { bigint: true });
+  if (before?.inode === ino && before.changedNs === ctimeNs) return;
+  if (!entry.isFile()) list.odd += 1;
+  else list.add({ path, kind: before ? "changed" : "new", bytes: Number(size) });
+}
+
+/** Whether the path is now missing or a folder. An entry that cannot be examined is not gone. */
+function isGone(path: string): boolean {
+  try {
+    return lstatSync(fullPath(path)).isDirectory();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return code === "ENOENT" || code === "ENOTDIR";
+  }
+}
+
+/** A regular file of at most `maxBytes`; otherwise null. */
+export function readLeft(path: string, maxBytes: number): { bytes: Buffer; executable: boolean } | null {
+  let fd: number | undefined;
+  try {
+    makeReadable(path);
+    fd = openSync(fullPath(path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    const facts = fstatSync(fd);
+    if (!facts.isFile() || facts.size > maxBytes) return null;
+    return { bytes: readFileSync(fd), executable: (facts.mode & 0o100) !== 0 };
+  } catch {
+    return null;
+  } finally {
+    if (fd !== undefined) closeSync(fd);
+  }
+}
+
+/** Lets the owner read a regular file that the command made unreadable. */
+function makeReadable(path: string): void {
+  const facts = lstatSync(fullPath(path));
+  if (facts.isFile()) chmodSync(fullPath(path), facts.mode | 0o400);
+}

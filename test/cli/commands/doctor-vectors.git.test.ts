@@ -1,0 +1,39 @@
+import { describe, expect, it } from "vitest";
+import { checkEmbedding, checks } from "../../../src/cli/commands/doctor.ts";
+import { readEnv } from "../../../src/config/env.ts";
+import { canFindByMeaning } from "../../../src/graph/vector-store.ts";
+import { type FakeEmbeddingsOptions, startFakeEmbeddings } from "../../support/fake-embeddings.ts";
+
+const never = new AbortController().signal;
+
+async function check(server: FakeEmbeddingsOptions = {}, key = "test-key") {
+  await using endpoint = await startFakeEmbeddings(server);
+  const raw = { HUNKWISE_EMBEDDING_MODEL: "small", HUNKWISE_EMBEDDING_API_KEY: key };
+  const { embedding } = readEnv({ ...raw, HUNKWISE_EMBEDDING_BASE_URL: endpoint.url });
+  return { diagnosis: await checkEmbedding(embedding!, never), requests: endpoint.requests };
+}
+
+const isThere = canFindByMeaning();
+if (!isThere) console.warn("NOT TESTED: what doctor says of vectors, for sqlite-vec cannot be loaded here");
+
+describe.skipIf(!isThere)("what doctor says of vectors", () => {
+  it("names how large they are, having asked for one", async () => {
+    const { diagnosis, requests } = await check({ dimensions: 1_536 });
+    expect(diagnosis).toMatchObject({ state: "ok", remedy: null });
+    expect(diagnosis.says).toMatch(/^small makes vectors of 1,536 numbers, in /);
+    expect(requests.map(({ body }) => body.input)).toEqual([[expect.any(String)]]);
+  });
+
+  it("fails with what to do where the endpoint refuses, after one try and without the key", async () => {
+    const { diagnosis, requests } = await check({}, "a-wrong-key-of-someone");
+    expect(diagnosis).toMatchObject({ state: "fail", remedy: expect.stringContaining("HUNKWISE_EMBEDDING") });
+    expect(diagnosis.says).not.toContain("a-wrong-key");
+    expect(requests).toHaveLength(1);
+  });
+
+  it("is that there are none where no model is named, which is no fault", async () => {
+    const vectors = checks.find(({ name }) => name === "vectors");
+    const diagnosis = await vectors?.run({ env: readEnv({}), faults: [] }, never);
+    expect(diagnosis).toMatchObject({ state: "ok", says: expect.stringContaining("by words only") });
+  });
+});

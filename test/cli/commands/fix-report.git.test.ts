@@ -1,0 +1,65 @@
+import { describe, expect, it } from "vitest";
+import { FixJson, fixLines, type JudgedFix, toFixJson } from "../../../src/cli/commands/fix.ts";
+import type { FixResult } from "../../../src/review/fix/fix-input.ts";
+
+const target: JudgedFix["targets"][number] = {
+  ...{ id: "f1", path: "cart.py", side: "RIGHT", line: 1, original_line: 1, symbol: null, files: [] },
+  source: "model",
+  ...{ title: "The list is shared", finding: "It is.", conversation: [] },
+};
+
+const judged = (over: Partial<JudgedFix> = {}, fix: Partial<FixResult> = {}): JudgedFix => ({
+  fix: {
+    repairs: [
+      { id: "f1", repaired: true, note: "It makes one.", check: { state: "present", reason: "It is." } },
+    ],
+    ...{ summary: "Share no list", model: "m", stop_reason: "finished", rounds: 2, refused: [] },
+    edits: [{ path: "cart.py", after: { mode: "100644", base64: "" } }],
+    tried_out: {
+      commands: [{ command: "pytest -q", folder: "api", exit_code: 137, ended: "timeout" }],
+      why_none: null,
+    },
+    usage: { requests: 1, prompt_tokens: 1, cached_tokens: 0, completion_tokens: 1, cost_usd: null },
+    ...fix,
+  },
+  ...{ targets: [target], head: "a".repeat(40), made: { kind: "none" }, patch: null },
+  ...over,
+});
+
+describe("what a fix on the command line tells", () => {
+  it("is for people what was done, how it was tried out, and why there is nothing to apply", () => {
+    expect(fixLines(judged())).toEqual([
+      "repaired: cart.py:1 The list is shared: It makes one. (second look: present: It is.)",
+      "Tried out on exactly these files: 'pytest -q' in 'api' ended with exit code 137 (it took too long).",
+      "Nothing is to be applied: a second look finds the fault still there, also after another try.",
+    ]);
+  });
+
+  it("is for programs the same with the patch", () => {
+    const patch = "diff --git a/cart.py b/cart.py\n";
+    const told = toFixJson(judged({ made: { kind: "committed", commit: "b".repeat(40) }, patch }));
+    expect(FixJson.parse(JSON.parse(JSON.stringify(told)))).toMatchObject({
+      ...{ outcome: "patch", patch, summary: "Share no list", refusals: [] },
+      findings: [{ id: "f1", path: "cart.py", title: target.title, second_look: { state: "present" } }],
+      tried_out: { commands: [{ command: "pytest -q", exit_code: 137, ended: "timeout" }] },
+    });
+  });
+
+  it("names what may not be done", () => {
+    const refusals = [{ path: "CODEOWNERS", reason: "it says who has to approve what" }];
+    const refused = judged({ made: { kind: "refused", refusals } });
+    expect(fixLines(refused).at(-1)).toBe("refused: CODEOWNERS: it says who has to approve what");
+    expect(toFixJson(refused)).toMatchObject({ outcome: "refused", patch: null, refusals, kept_from: [] });
+    const kept = judged({}, { refused: refusals });
+    expect(fixLines(kept)).toContain("kept from CODEOWNERS: it says who has to approve what");
+    expect(toFixJson(kept)).toMatchObject({ outcome: "none", refusals: [], kept_from: refusals });
+  });
+
+  it("says that the model stopped without a result, and nothing of commands, where nothing was changed", () => {
+    const repairs = [{ id: "f1", repaired: false, note: "", check: null }];
+    expect(fixLines(judged({}, { edits: [], repairs, rounds: 0 }))).toEqual([
+      "not repaired: cart.py:1 The list is shared: the model stopped without a result",
+      "Nothing was repaired.",
+    ]);
+  });
+});

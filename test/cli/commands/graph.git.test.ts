@@ -1,0 +1,120 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { runProgram } from "../../../src/cli/program.ts";
+import { canFindByMeaning } from "../../../src/graph/vector-store.ts";
+import { capturedIo } from "../../support/captured-io.ts";
+import { startFakeEmbeddings } from "../../support/fake-embeddings.ts";
+import { GitRepo, TempFolder } from "../../support/git-repo.ts";
+import { runCli } from "../../support/run-cli.ts";
+
+let repo: GitRepo;
+let data: TempFolder;
+beforeAll(() => {
+  data = new TempFolder("graph-data");
+  repo = GitRepo.create();
+  repo.commit("Count once: two workers took one job", {
+    "src/queue.ts": "export function claimJob(limit: number) {\n  return limit;\n}\n",
+    "src/worker.ts":
+      'import { claimJob } from "./queue.ts";\n\nexport function runWorker() {\n  claimJob(1);\n}\n',
+    "vault/plan.ts": "export function secretPlan() {}\n",
+    ".github/hunkwise.yml": "paths:\n  private: [vault/**]\n",
+  });
+});
+afterAll(() => {
+  repo.dispose();
+  data.dispose();
+});
+
+interface Asked {
+  k?: string;
+  format?: "pretty" | "json";
+  env?: Record<string, string>;
+}
+
+/** Within this process: each other one would load everything again. */
+async function ask(query: string, { env = {}, ...more }: Asked = {}) {
+  for (const [name, value] of Object.entries({ HUNKWISE_DATA_DIR: data.path, ...env }))
+    vi.stubEnv(name, value);
+  const io = capturedIo();
+  const options = Object.entries(more).flatMap(([name, value]) => [`--${name}`, value]);
+  const args = ["graph", query, "--repo", repo.dir, ...options];
+  const code = await runProgram(args, io).finally(() => vi.unstubAllEnvs());
+  return { code, stdout: io.printed(), stderr: io.warned() };
+}
+
+const isThere = canFindByMeaning();
+if (!isThere) console.warn("NOT TESTED: questions by meaning, for sqlite-vec cannot be loaded here");
+
+describe("hunkwise graph", () => {
+  it("prints who calls a function and says what it read, once", async () => {
+    const args = ["graph", "--repo", repo.dir, "who calls claimJob?"];
+    const first = await runCli(args, { env: { HUNKWISE_DATA_DIR: data.path } });
+    expect(first.code).toBe(0);
+    expect(first.stdout).toContain("symbol claimJob  src/queue.ts:1-3");
+    expect(first.stdout).toContain("  called by runWorker at src/worker.ts:4");
+    expect(first.stderr).toMatch(/^Read 2 of 3 files in \d+\.\d s\.\n$/);
+    expect((await ask("claimJob")).stderr).toBe("");
+  });
+
+  it("says of a folder that cannot be written where to name another one", async () => {
+    const env = { HUNKWISE_DATA_DIR: "/dev/null/data" };
+    await expect(ask("claimJob", { env })).rejects.toMatchObject({
+      message: expect.stringMatching(
+        /^The index \/dev\/null\/data\/graphs\/\w+\.db cannot be written: ENOTDIR/,
+      ),
+      remedy: "Set HUNKWISE_DATA_DIR to a folder that you may write to.",
+    });
+  });
+
+  it("prints nodes and edges for programs, commits among them, and nothing that is withheld", async () => {
+    const { stdout } = await ask("why do workers count once? secretPlan", { format: "json" });
+    const { nodes } = JSON.parse(stdout) as { nodes: { kind: string; name: string }[] };
+    expect(nodes).toContainEqual(
+      expect.objectContaining({ kind: "commit", name: expect.stringContaining("Count once") }),
+    );
+    expect(stdout).not.toContain("secretPlan");
+    expect(stdout).not.toContain("vault/");
+  });
+
+  it("answers 1 where nothing is known, and refuses what is no question", async () => {
+    expect(await ask("zeppelin")).toMatchObject({
+      code: 1,
+      stdout: "Nothing is known under these words.\n",
+    });
+    await expect(ask("x", { k: "0" })).rejects.toMatchObject({ code: "usage" });
+    await expect(ask(" ")).rejects.toThrow("QUERY is empty");
+  });
+
+  it.skipIf(!isThere)(
+    "finds by meaning where a model makes vectors, and sends nothing that is withheld",
+    async () => {
+      await using endpoint = await startFakeEmbeddings();
+      const model = { HUNKWISE_EMBEDDING_MODEL: "small", HUNKWISE_EMBEDDING_API_KEY: "test-key" };
+      const env = { ...model, HUNKWISE_EMBEDDING_BASE_URL: endpoint.url };
+      // Words that the name of no symbol holds: the code around them says them.
+      const first = await ask("return limit", { env });
+      expect(first.stderr).toMatch(/^Vectors of 2 files made with [1-9]\d* tokens\.\n$/);
+      expect(first.stdout).toContain("symbol claimJob  src/queue.ts:1-3");
+
+      const sent = JSON.stringify(endpoint.requests.map(({ body }) => body.input));
+      expect(sent).toContain("claimJob(limit: number)");
+      expect(sent).not.toContain("secretPlan");
+      const before = endpoint.requests.length;
+      expect((await ask("return limit", { env })).stderr).toBe("");
+      expect(endpoint.requests.slice(before).map(({ body }) => body.input)).toEqual([["return limit"]]);
+    },
+  );
+
+  it.skipIf(!isThere)(
+    "answers by words where the model that makes vectors is away, and says so",
+    async () => {
+      const model = { HUNKWISE_EMBEDDING_MODEL: "other", HUNKWISE_EMBEDDING_API_KEY: "wrong" };
+      await using endpoint = await startFakeEmbeddings();
+      const { code, stdout, stderr } = await ask("who calls claimJob?", {
+        env: { ...model, HUNKWISE_EMBEDDING_BASE_URL: endpoint.url },
+      });
+      expect(code).toBe(0);
+      expect(stdout).toContain("called by runWorker");
+      expect(stderr).toMatch(/^warning: Parts of the repository are found by words only: [^\n]+\n/);
+    },
+  );
+});

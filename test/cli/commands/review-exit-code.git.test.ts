@@ -1,0 +1,66 @@
+import { describe, expect, it } from "vitest";
+import { exitCodeOf, exitReasonOf } from "../../../src/cli/commands/review.ts";
+import type { Severity } from "../../../src/finding.ts";
+import type { ReviewResult } from "../../../src/review/review-result.ts";
+import { sampleFinding, sampleResult } from "../../reporters/sample-result.ts";
+
+function resultWith(severity: Severity | null, over: Partial<ReviewResult> = {}): ReviewResult {
+  const finding = severity && sampleFinding({ severity });
+  return sampleResult({ findings: finding ? [{ finding, placement: { kind: "inline" } }] : [], ...over });
+}
+const offline: Partial<ReviewResult> = { mode: "offline", model: null, stop_reason: "no_model" };
+
+describe("the exit code of a review", () => {
+  it.each([
+    [null, "low", 0],
+    ["low", "low", 1],
+    ["low", "high", 0],
+    ["medium", "high", 0],
+    ["high", "high", 1],
+    ["critical", "high", 1],
+    ["high", "critical", 0],
+    ["critical", "never", 0],
+  ] as const)("with a %s finding and --fail-on %s is %i", (severity, threshold, code) => {
+    expect(exitCodeOf(resultWith(severity), threshold)).toBe(code);
+    expect(exitCodeOf(resultWith(severity, offline), threshold)).toBe(code);
+  });
+
+  it("is 3 for a partial review, unless a finding is at the threshold: that is 1", () => {
+    const coverage = { ...sampleResult().coverage, hunks_served: 2 };
+    for (const over of [{ stop_reason: "token_limit" as const }, { coverage }]) {
+      expect(exitCodeOf(resultWith(null, over), "high")).toBe(3);
+      expect(exitCodeOf(resultWith("medium", over), "high")).toBe(3);
+      expect(exitCodeOf(resultWith("critical", over), "high")).toBe(1);
+      expect(exitCodeOf(resultWith("critical", over), "never")).toBe(3);
+    }
+  });
+
+  it("is 3 where a model is required and none read the change, unless there is nothing to read", () => {
+    const unread = { ...offline, usage: { ...sampleResult().usage, requests: 0 } };
+    expect(exitCodeOf(resultWith(null, unread), "high")).toBe(0);
+    expect(exitCodeOf(resultWith(null, unread), "high", true)).toBe(3);
+    expect(exitCodeOf(resultWith("critical", unread), "high", true)).toBe(1);
+    expect(exitCodeOf(resultWith(null), "high", true)).toBe(0);
+    const coverage = { ...sampleResult().coverage, hunks_total: 0, hunks_served: 0 };
+    expect(exitCodeOf(resultWith(null, { ...unread, coverage }), "high", true)).toBe(0);
+  });
+
+  it("is 3 for an offline review that was cut short", () => {
+    expect(exitCodeOf(resultWith(null, { ...offline, stop_reason: "time_limit" }), "high")).toBe(3);
+  });
+
+  it("is 3 for a rule match that a model was to judge and never did, however severe it is", () => {
+    const finding = sampleFinding({ severity: "critical", verification: "not_judged" });
+    const result = sampleResult({ findings: [{ finding, placement: { kind: "inline" } }] });
+    expect(exitCodeOf(result, "low")).toBe(3);
+  });
+});
+
+describe("the reason of an exit code", () => {
+  it("says that something was found, if it only was too mild", () => {
+    expect(exitReasonOf(0, resultWith(null))).toBe("clean");
+    expect(exitReasonOf(0, resultWith("high"))).toBe("below_threshold");
+    expect(exitReasonOf(1, resultWith("high"))).toBe("findings");
+    expect(exitReasonOf(3, resultWith("high"))).toBe("incomplete");
+  });
+});

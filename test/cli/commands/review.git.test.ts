@@ -1,0 +1,362 @@
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startReviewProcess } from "../../../src/process/start-process.ts";
+import { ReviewJson } from "../../../src/reporters/json.ts";
+import { GitRepo, TempFolder } from "../../support/git-repo.ts";
+import { type CliRun, runCli } from "../../support/run-cli.ts";
+import { runHere } from "../../support/run-program.ts";
+import { faultyRepo, fingerprintOf, soundRepo } from "../sample-repo.ts";
+
+const escapeCharacter = "\u001b";
+let faulty: GitRepo;
+let sound: GitRepo;
+let folder: TempFolder;
+
+beforeAll(() => {
+  faulty = faultyRepo();
+  sound = soundRepo();
+  folder = new TempFolder("cli");
+});
+afterAll(() => {
+  faulty.dispose();
+  sound.dispose();
+  folder.dispose();
+});
+
+const review = (repo: GitRepo, ...args: string[]) => runHere(["review", "--repo", repo.dir, ...args]);
+
+describe("an offline review from the command line", () => {
+  let run: CliRun;
+  let before: string[];
+
+  beforeAll(async () => {
+    before = fingerprintOf(faulty.dir);
+    run = await runCli(["review", "--repo", faulty.dir, "--base", "main"]);
+  });
+
+  it("exits with 1 at a finding as severe as the default threshold", () => {
+    expect(run.code).toBe(1);
+  });
+
+  it("prints the report on stdout: first that no model read it, then the finding with its code", () => {
+    expect(run.stdout).toMatch(/^Offline: .*no model read this change, .*looked at it\.\n/);
+    expect(run.stdout).toContain("main...topic\n");
+    expect(run.stdout).toContain("1 commit · 2 files · 1 hunk · offline\n");
+    expect(run.stdout).toMatch(
+      / {2}HIGH {2}.*\n {2}cart\.py:1 · correctness · ast-grep\/py-mutable-default\n/,
+    );
+    expect(run.stdout).toContain("  > 1 │ def total(items, seen=[]):\n");
+    expect(run.stdout).toContain("Skipped   package-lock.json: lock file\n");
+    expect(run.stdout).not.toContain("not read:");
+  });
+
+  it("tells its progress on stderr, in plain lines without colours", () => {
+    expect(run.stderr).toMatch(/^\d:\d\d · reading the change$/m);
+    expect(run.stderr).toMatch(/running the analyzers/);
+    expect(run.stdout + run.stderr).not.toContain(escapeCharacter);
+  });
+
+  it("leaves the repository as it was, to the last time stamp", () => {
+    expect(fingerprintOf(faulty.dir)).toEqual(before);
+  });
+});
+
+describe("the formats of a review", () => {
+  it("prints JSON of the documented shape", async () => {
+    const { stdout, code } = await review(faulty, "--base", "main", "--format", "json");
+    const json = ReviewJson.parse(JSON.parse(stdout));
+    expect(code).toBe(1);
+    expect(json).toMatchObject({
+      mode: "offline",
+      stop_reason: "no_model",
+      head_sha: faulty.sha("topic"),
+      merge_base_sha: faulty.sha("main"),
+      coverage: { hunks_total: 1, hunks_served: 0 },
+      usage: { requests: 0 },
+      outcome: "offline",
+      exit: { code: 1, reason: "findings", threshold: "high" },
+    });
+    expect(json.findings[0]).toMatchObject({
+      ...{ path: "cart.py", line: 1, side: "RIGHT", placement: "inline" },
+      ...{ rule: "ast-grep/py-mutable-default", quote: "def total(items, seen=[]):" },
+    });
+    expect(json.coverage.files_skipped).toEqual([{ path: "package-lock.json", reason: "lock file" }]);
+  });
+
+  it("writes to a file instead of stdout", async () => {
+    const file = join(folder.path, "review.sarif");
+    const { stdout, stderr } = await review(faulty, "--base", "main", "--format", "sarif", "--output", file);
+    expect(stdout).toBe("");
+    expect(stderr).toContain(`written to ${file}\n`);
+    expect(JSON.parse(readFileSync(file, "utf8")).runs[0].results).toHaveLength(1);
+  });
+
+  it("takes the format from the file's name, and warns where --format says another one", async () => {
+    const write = async (name: string, ...args: string[]) => {
+      const file = join(folder.path, name);
+      const { stderr } = await review(sound, "--base", "main", "--output", file, ...args);
+      return {
+        text: readFileSync(file, "utf8"),
+        warned: /^warning: .*$/m.exec(stderr)?.[0]?.replace(file, name),
+      };
+    };
+    const sarif = await write("a.sarif");
+    expect(JSON.parse(sarif.text).version).toBe("2.1.0");
+    expect(sarif.warned).toBeUndefined();
+    expect((await write("a.md")).text).toMatch(/^## Hunkwise/);
+    expect((await write("a.txt")).text).toMatch(/^Offline: /);
+    expect((await write("b.json", "--format", "sarif")).warned).toBeUndefined();
+    const other = await write("b.sarif", "--format", "json");
+    expect(JSON.parse(other.text).mode).toBe("offline");
+    expect(other.warned).toBe(
+      "warning: b.sarif gets json, as --format says, though its name stands for sarif",
+    );
+  });
+
+  it("refuses an unwritable file before it begins", async () => {
+    const file = join(folder.path, "no", "such", "folder", "x");
+    const { code, stderr } = await review(faulty, "--base", "main", "--output", file);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/^hunkwise: the output cannot be written: .*\n$/);
+  });
+
+  it("wraps prose at COLUMNS through a pipe, and cuts no code", async () => {
+    using repo = soundRepo();
+    const call = `def total(prices, ${"very_long_name, ".repeat(10)}seen=[]):`;
+    repo.commit("Long", { "cart.py": `${call}\n    seen.append(1)\n` });
+    const args = ["review", "--repo", repo.dir, "--base", "main"];
+    const widest = async (env: Record<string, string>) => {
+      const { stdout } = await runCli(args, { env });
+      expect(stdout).toContain(call);
+      return Math.max(...stdout.split("\n").map((line) => (line.includes("very_long") ? 0 : line.length)));
+    };
+    expect(await widest({ COLUMNS: "40" })).toBeLessThanOrEqual(40);
+    expect(await widest({})).toBeGreaterThan(40);
+  });
+
+  it("uses colours where they are forced, also through a pipe", async () => {
+    const { stdout } = await runCli(
+      ["review", "--repo", faulty.dir, "--base", "main", "--format", "pretty"],
+      {
+        env: { FORCE_COLOR: "1" },
+      },
+    );
+    expect(stdout).toContain(`${escapeCharacter}[`);
+  });
+});
+
+describe("the exit code of a review", () => {
+  it("is 0 for an offline review that found nothing, which still says that no model read it", async () => {
+    const { code, stdout } = await review(sound, "--base", "main");
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^Offline: .*no model read this change, .*looked at it/);
+    expect(stdout).not.toContain("no problems found");
+  });
+
+  it("is 2 under --require-model where no model is configured, before anything is read", async () => {
+    const { code, stdout, stderr } = await review(faulty, "--base", "no-such", "--require-model");
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toBe(
+      "hunkwise: --require-model is given, and no model is configured. " +
+        "Set OPENAI_API_KEY or OPENAI_BASE_URL; an empty variable counts as unset.\n",
+    );
+  });
+
+  it("is 3 for a review whose process died, which reviewed nothing", async () => {
+    const startProcess = () => {
+      const started = startReviewProcess();
+      started.child.kill("SIGKILL");
+      return started;
+    };
+    const args = ["review", "--repo", sound.dir, "--base", "main"];
+    const { code, stdout, stderr } = await runHere(args, { startProcess });
+    expect({ code, stdout }).toEqual({ code: 3, stdout: "" });
+    expect(stderr).toMatch(/^hunkwise: the review process .*SIGKILL/m);
+  });
+
+  it("is 0 for a range without changes", async () => {
+    const { code, stdout } = await review(sound, "--base", "topic");
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^topic\.\.\.topic: nothing to review · offline · \d+\.\d s\n$/);
+  });
+
+  it("follows the configuration where no threshold is given", async () => {
+    using repo = faultyRepo({ ".github/hunkwise.yml": "check:\n  threshold: critical\n" });
+    expect((await review(repo, "--base", "main")).code).toBe(0);
+  });
+});
+
+describe("the revisions of a review", () => {
+  it("are guessed: the checked-out head against main", async () => {
+    const { code, stdout } = await review(faulty, "--fail-on", "never");
+    expect(code).toBe(0);
+    expect(stdout).toContain("main...topic\n");
+  });
+
+  it("are guessed from origin's default branch where there is one", async () => {
+    using clone = new TempFolder("clone");
+    sound.git("clone", "--quiet", "--branch", "topic", sound.dir, clone.path);
+    const { stdout, code } = await runHere(["review", "--repo", clone.path, "--format", "json"]);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout).head_sha).toBe(sound.sha("topic"));
+  });
+
+  it("have to be named where nothing can be guessed", async () => {
+    using repo = soundRepo();
+    repo.git("branch", "-m", "main", "trunk");
+    const { code, stderr } = await review(repo);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/^hunkwise: no --base given.* name what .*--base\.\n$/);
+  });
+
+  it("are the committed ones: a dirty tree is warned of and not reviewed", async () => {
+    using repo = soundRepo();
+    writeFileSync(join(repo.dir, "cart.py"), "def total(prices, seen=[]):\n    seen.append(1)\n");
+    const { code, stderr, stdout } = await review(repo, "--base", "main");
+    expect(code).toBe(0);
+    expect(stderr).toContain(
+      `warning: uncommitted changes in ${repo.dir} are not reviewed. Commit them first (git commit -am wip); ` +
+        "git reset HEAD~1 takes that commit back, and keeps the changes\n",
+    );
+    expect(stdout).toContain("Findings  none");
+  });
+
+  it("are one commit on the base itself, and what is said of uncommitted changes there leads to their review", async () => {
+    using repo = soundRepo();
+    repo.checkout("main");
+    repo.write({ "cart.py": "def total(prices, seen=[]):\n    seen.append(1)\n" });
+    const before = await review(repo);
+    expect(before.stderr).toContain(
+      "Commit them (git commit -am wip), then name the commit before as the base: --base main~1; git reset",
+    );
+    repo.git("commit", "-am", "wip");
+    const { code, stdout } = await review(repo, "--base", "main~1");
+    expect(code).toBe(1);
+    expect(stdout).toContain("cart.py:1");
+  });
+
+  it("are not sent to a commit before the first one, nor to one that a shallow clone lacks", async () => {
+    using first = GitRepo.create();
+    first.commit("Start", { "a.txt": "a\n" });
+    const both = /^warning: main\.\.\.main holds no commits, both ends are [0-9a-f]{12}\. /m;
+    const onFirst = await review(first, "--base", "main", "--head", "main");
+    expect(onFirst.stderr).toMatch(both);
+    expect(onFirst.stderr).toContain("It is the first commit: commit a change on top of it to review that\n");
+    using clone = new TempFolder("clone");
+    sound.git("clone", "--quiet", "--depth", "1", "--branch", "topic", `file://${sound.dir}`, clone.path);
+    const onShallow = await runHere(["review", "--repo", clone.path, "--base", "topic"]);
+    expect(onShallow.stderr).toContain("The clone is shallow: run git fetch --unshallow, or in CI");
+    for (const { stderr } of [onFirst, onShallow]) expect(stderr).not.toContain("~1");
+  });
+
+  it("are asked about where they look swapped", async () => {
+    const { stdout, stderr } = await review(sound, "--base", "topic", "--head", "main");
+    expect(stdout).toContain("nothing to review");
+    expect(stderr).toContain(
+      "warning: topic has 1 commit that main lacks, and main has none of its own. Did you swap --base and --head?\n",
+    );
+  });
+
+  it("are compared with the pull request's target in CI, and with nothing else", async () => {
+    using clone = new TempFolder("clone");
+    sound.git("clone", "--quiet", "--branch", "topic", sound.dir, clone.path);
+    const inCi = (name: string) =>
+      runCli(["review", "--repo", clone.path], { env: { GITHUB_BASE_REF: name } });
+    GitRepo.at(clone.path).git("update-ref", "refs/remotes/origin/release", sound.sha("topic"));
+    expect((await inCi("release")).stdout).toMatch(/^origin\/release\.\.\.topic: nothing to review/);
+    expect(await inCi("gone")).toMatchObject({
+      code: 2,
+      stdout: "",
+      stderr:
+        "hunkwise: no --base given, and there is no origin/gone, which GITHUB_BASE_REF names. " +
+        "Fetch it, or name what the change is to be merged into with --base.\n",
+    });
+  });
+});
+
+describe("the repository configuration in a review", () => {
+  it("is the base's: a change cannot switch its own review off", async () => {
+    using repo = faultyRepo();
+    repo.commit("Hide", { ".github/hunkwise.yml": "paths:\n  ignore: ['*']\n" });
+    const { code, stdout } = await review(repo, "--base", "main");
+    expect(code).toBe(1);
+    expect(stdout).toContain("cart.py:1");
+  });
+
+  it("is refused by file, line and key when it is broken, and nothing is reviewed", async () => {
+    using repo = faultyRepo({ ".github/hunkwise.yml": "review:\n  draft: true\n" });
+    const { code, stderr, stdout } = await review(repo, "--base", "main", "--format", "json");
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toMatch(
+      /\.github\/hunkwise\.yml:2: review\.draft is not known \(did you mean drafts\?\)\. Correct/,
+    );
+  });
+});
+
+describe("around a review", () => {
+  it("a dry run lists files, hunks, what is skipped and the predicted tokens", async () => {
+    const { code, stdout } = await review(faulty, "--base", "main", "--dry-run");
+    expect(code).toBe(0);
+    expect(stdout).toContain("2 changed files, 1 to be reviewed with 1 hunk\n");
+    expect(stdout).toMatch(/^ {2}1 {2}cart\.py$/m);
+    expect(stdout).toMatch(/^ {2}- {2}package-lock\.json {2}\(skipped: lock file\)$/m);
+    expect(stdout).toMatch(/No model is set up[\s\S]*about\s\d+\srequests\swith\s[\d,]+\stokens/);
+  });
+
+  it("a dry run prints JSON, and no other format", async () => {
+    const { stdout } = await review(faulty, "--base", "main", "--dry-run", "--format", "json");
+    expect(JSON.parse(stdout)).toMatchObject({
+      model: null,
+      hunks_total: 1,
+      files: [{ path: "cart.py" }, {}],
+    });
+    const { code, stderr } = await review(faulty, "--base", "main", "--dry-run", "--format", "sarif");
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/^hunkwise: --dry-run cannot print sarif/);
+  });
+
+  it("no record lies in the repository for want of a home folder, and that none is kept is said once", async () => {
+    const args = ["review", "--base", "main"];
+    for (const HOME of ["", "here"]) {
+      const { code, stderr } = await runCli(args, { cwd: sound.dir, env: { HOME } });
+      expect(code).toBe(0);
+      expect(
+        stderr.match(/^warning: no record of this run is kept: there is no home folder\. .*/gm),
+      ).toHaveLength(1);
+      expect(readdirSync(sound.dir).sort()).toEqual([".git", "cart.py"]);
+    }
+    const silent = await runCli([...args, "--no-record"], { cwd: sound.dir, env: { HOME: "" } });
+    expect(silent.stderr).not.toContain("no record");
+  });
+
+  it("no folder is left behind, also when the run is interrupted", async () => {
+    using scratch = new TempFolder("scratch");
+    const { code, signal } = await runCli(["review", "--repo", faulty.dir, "--base", "main"], {
+      env: { TMPDIR: scratch.path },
+      onStart: (child) => child.stderr?.once("data", () => child.kill("SIGINT")),
+    });
+    expect({ code, signal }).toEqual({ code: 130, signal: null });
+    expect(readdirSync(scratch.path)).toEqual([]);
+  });
+
+  it("a reader that goes away is no failure of its own", async () => {
+    const { code, stderr } = await runCli(["review", "--repo", faulty.dir, "--base", "main"], {
+      onStart: (child) => child.stdout?.destroy(),
+    });
+    expect(code).toBe(1);
+    expect(stderr).not.toMatch(/EPIPE|Error/);
+  });
+
+  it("the trajectory is a file that only its owner reads, and offline it holds no turn", async () => {
+    const file = join(folder.path, "run.jsonl");
+    writeFileSync(file, "old", { mode: 0o644 });
+    await review(sound, "--base", "main", "--trajectory", file);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    const kinds = readFileSync(file, "utf8")
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line).kind);
+    expect(kinds).toEqual(["record", "run", "result", "ended"]);
+  });
+});

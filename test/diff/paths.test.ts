@@ -1,0 +1,77 @@
+import fc from "fast-check";
+import ignore from "ignore";
+import { describe, expect, it } from "vitest";
+import { createPathMatcher } from "../../src/diff/paths.ts";
+import { anyPath, anyPattern } from "./any-pattern.ts";
+
+const long = process.env.HUNKWISE_LONG === "1";
+
+describe("createPathMatcher", () => {
+  it("answers as the library does that says what gitignore means", () => {
+    fc.assert(
+      fc.property(
+        fc.array(anyPattern, { minLength: 1, maxLength: 5 }),
+        fc.array(anyPath, { minLength: 1, maxLength: 8 }),
+        (patterns, paths) => {
+          const library = ignore({ ignorecase: false, allowRelativePaths: true }).add(patterns);
+          const match = createPathMatcher(patterns);
+          for (const path of paths) {
+            const { ignored, unignored } = library.test(path);
+            expect({ path, ...match(path) }).toEqual({ path, matched: ignored, takenBack: unignored });
+          }
+        },
+      ),
+      { numRuns: long ? 50_000 : 600 },
+    );
+  });
+
+  it.each([
+    [["src/**", "!src/ours/**"], "src/ours/a.ts", { matched: true, takenBack: false }],
+    [["*.ts", "!src/*.ts"], "src/a.ts", { matched: false, takenBack: true }],
+    [["a/**"], "a", { matched: false, takenBack: false }],
+    [["a/**"], "a/b", { matched: true, takenBack: false }],
+    [["a/"], "a", { matched: false, takenBack: false }],
+    [["a/"], "a/", { matched: true, takenBack: false }],
+    [["?"], "💥", { matched: true, takenBack: false }],
+    [["[!a]*"], "é", { matched: true, takenBack: false }],
+    [["[a"], "[a", { matched: false, takenBack: false }],
+    [["a\\"], "a\\", { matched: false, takenBack: false }],
+    [["a\\ "], "a ", { matched: true, takenBack: false }],
+    [["a \r"], "a", { matched: true, takenBack: false }],
+    [["", "#a", "!", "/", " "], "#a", { matched: false, takenBack: false }],
+  ] as const)("of %j says of %s: %j", (patterns, path, expected) => {
+    expect(createPathMatcher(patterns)(path)).toEqual(expected);
+  });
+
+  it("forgets nothing of a pattern between paths, whatever their order", () => {
+    fc.assert(
+      fc.property(
+        fc.array(anyPattern, { minLength: 1, maxLength: 4 }),
+        fc.array(anyPath, { maxLength: 12 }),
+        (patterns, paths) => {
+          const match = createPathMatcher(patterns);
+          expect(paths.map(match)).toEqual(paths.map((path) => createPathMatcher(patterns)(path)));
+        },
+      ),
+      { numRuns: long ? 10_000 : 500 },
+    );
+  });
+
+  it.each([
+    ["*[+-9]".repeat(40), "0".repeat(4_000)],
+    ["*[x/0]".repeat(40), "0".repeat(4_000)],
+    ["**/a/".repeat(40), "a/".repeat(2_000)],
+    ["a".repeat(40_000), "a"],
+    [`${" ".repeat(65_000)}x`, "x"],
+  ])("comes to an end with a pattern that tries a regular expression for ever (%#)", (pattern, path) => {
+    expect(createPathMatcher([`${pattern}c`], true)(path).matched).toBe(false);
+  });
+
+  it("matches paths of any depth up to 4,096 characters, and gives the answer for overlong ones beyond", () => {
+    const deep = "a/".repeat(2_040);
+    expect(createPathMatcher(["**/a/**/b"])(`${deep}b`).matched).toBe(true);
+    expect(createPathMatcher(["**/a/**/b"], true)(`${deep}c`).matched).toBe(false);
+    expect(createPathMatcher(["*.ts"], true)(`${"a/".repeat(2_048)}b`).matched).toBe(true);
+    expect(createPathMatcher(["**"], false)(`${"a/".repeat(2_048)}b`).matched).toBe(false);
+  });
+});

@@ -1,0 +1,141 @@
+import { setTimeout } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { describe, expect, it } from "vitest";
+import { ChangeSplitter, PackedBytes, PatchSplitter } from "../../src/git/patches.ts";
+
+/** The sections of patches that come in these pieces, each with its header and its hunks. */
+function split(...pieces: (string | Buffer)[]): { header: string; body: string }[] {
+  const sections: { header: string; body: string }[] = [];
+  const add = (bytes: Buffer) => {
+    sections.at(-1)!.body += bytes.toString();
+  };
+  const splitter = new PatchSplitter({
+    header: (bytes) => sections.push({ header: bytes.toString(), body: "" }),
+    hunk: (line) => add(line),
+    body: (bytes) => add(bytes),
+  });
+  for (const piece of pieces) splitter.push(Buffer.from(piece as string));
+  splitter.end();
+  return sections;
+}
+
+const first = {
+  header: "diff --git a/a b/a\n--- a/a\n+++ b/a\n",
+  body: "@@ -1,2 +1,3 @@\n-diff --git a/x b/x\n+@@ -1 +1 @@\n ---\n++++\n@@ -9 +10 @@ f()\n-old\n+new\n\\ No newline at end of file\n",
+};
+const renamed = { header: "diff --git a/b b/c\nsimilarity index 100%\n", body: "" };
+const last = {
+  header: "diff --git a/d b/d\n--- a/d\n+++ b/d\n",
+  body: "@@ -0,0 +1,2 @@\n+\n+\\ no remark\n",
+};
+const sections = [first, renamed, last];
+const whole = sections.map(({ header, body }) => header + body).join("");
+
+describe("patches that git prints one after the other", () => {
+  it("are told apart at whatever byte they are cut", () => {
+    for (let at = 0; at <= whole.length; at++)
+      expect([at, split(whole.slice(0, at), whole.slice(at))]).toEqual([at, sections]);
+  });
+
+  it("are told apart when they come byte by byte", () => {
+    expect(split(...whole)).toEqual(sections);
+  });
+
+  it.each([
+    ["in a hunk", "diff --git a/a b/a\n@@ -1 +1,2 @@\n-a\n+b\n"],
+    ["in a line of a hunk", "diff --git a/a b/a\n@@ -0,0 +1 @@\n+a"],
+    ["in a header", "diff --git a/a b/a\n--- a"],
+  ])("are refused where they end %s", (_, patch) => {
+    expect(() => split(patch)).toThrow(/ends inside a hunk/);
+  });
+
+  it("hand a line on as it comes, so that none has to be kept", () => {
+    const piece = "x".repeat(1000);
+    const given: number[] = [];
+    const splitter = new PatchSplitter({ header() {}, hunk() {}, body: (bytes) => given.push(bytes.length) });
+    splitter.push(Buffer.from("diff --git a/a b/a\n@@ -0,0 +1 @@\n+"));
+    for (let count = 0; count < 50; count++) splitter.push(Buffer.from(piece));
+    splitter.push(Buffer.from("\n"));
+    splitter.end();
+    expect(given.slice(1)).toEqual([...Array(50).fill(1000), 1]);
+  });
+});
+
+const MEGABYTE = 1024 * 1024;
+
+describe("bytes that are kept packed", () => {
+  it("are given back as they were, in whatever order they are asked for", () => {
+    const folded = new PackedBytes(MEGABYTE);
+    const pieces = Array.from({ length: 300 }, (_, at) => Buffer.from(`piece ${at} `.repeat(at * 5)));
+    const kept = pieces.map((piece) => folded.keep(piece));
+    for (const at of [299, 0, 150, 299, 1, 298]) expect(kept[at]?.()).toEqual(pieces[at]);
+    for (const [at, give] of kept.entries()) expect(give()).toEqual(pieces[at]);
+  });
+
+  it("are refused when there is no more room, and those from before are still there", () => {
+    const folded = new PackedBytes(12_000);
+    const kept = Array.from({ length: 20 }, (_, at) => folded.keep(Buffer.alloc(MEGABYTE, at)));
+    const there = kept.filter((give) => give() !== undefined).length;
+    expect(there).toBeGreaterThan(1);
+    expect(there).toBeLessThan(20);
+    expect(kept[0]?.()).toEqual(Buffer.alloc(MEGABYTE, 0));
+  });
+
+  it("take the memory of what they are packed into", async () => {
+    setFlagsFromString("--expose-gc");
+    const collectGarbage = runInNewContext("gc") as () => void;
+    // What was collected is given back by a thread of its own.
+    const used = async () => {
+      for (let round = 0; round < 5; round++) {
+        collectGarbage();
+        await setTimeout(20);
+      }
+      return process.memoryUsage().arrayBuffers;
+    };
+    const before = await used();
+    const folded = new PackedBytes(MEGABYTE);
+    const kept = Array.from({ length: 100 }, () => folded.keep(Buffer.alloc(MEGABYTE)));
+    expect((await used()) - before).toBeLessThan(3 * MEGABYTE);
+    expect(kept.at(-1)?.()?.length).toBe(MEGABYTE);
+  });
+});
+
+/** What the sink is given when the output comes in these pieces. */
+function splitChange(...pieces: string[]): { listings: string[]; patch: string } {
+  const listings: string[] = [];
+  let patch = "";
+  const splitter = new ChangeSplitter({
+    listing: (bytes) => listings.push(bytes.toString()),
+    patch: (bytes) => {
+      if (listings.length === 0) throw new Error("a patch came before the listing");
+      patch += bytes.toString();
+    },
+  });
+  for (const piece of pieces) splitter.push(Buffer.from(piece));
+  splitter.end();
+  return { listings, patch };
+}
+
+describe("the output of one comparison", () => {
+  const listing =
+    ":100644 100644 aaa bbb M\0a\0:100644 100644 ccc ddd R050\0b\0c\x001\t2\ta\x003\t4\t\0b\0c\0";
+  const patch = "diff --git a/a b/a\n@@ -1 +1 @@\n-\0\0\n+x\n";
+  const whole = `${listing}\0${patch}`;
+
+  it("is told apart at whatever byte it is cut", () => {
+    for (let at = 0; at <= whole.length; at++)
+      expect([at, splitChange(whole.slice(0, at), whole.slice(at))]).toEqual([
+        at,
+        { listings: [listing], patch },
+      ]);
+  });
+
+  it("is told apart when it comes byte by byte", () => {
+    expect(splitChange(...whole)).toEqual({ listings: [listing], patch });
+  });
+
+  it("is an empty listing when nothing changed", () => {
+    expect(splitChange()).toEqual({ listings: [""], patch: "" });
+  });
+});

@@ -1,0 +1,65 @@
+import { describe, expect, it } from "vitest";
+import { severities } from "../../src/finding.ts";
+import { codeHash, commentText, commentTitle, textBelowTitle } from "../../src/ledger/entry.ts";
+import { renderComment, type Spot } from "../../src/publish/render-comment.ts";
+import { sampleFinding } from "../reporters/sample-result.ts";
+
+const context = {
+  repositoryUrl: "https://github.com/octo/shop",
+  headSha: "b".repeat(40),
+  mergeBaseSha: "a".repeat(40),
+  trigger: "event#1",
+};
+const spots: Spot[] = [{ kind: "line" }, { kind: "file", reason: "it is not in the diff" }];
+
+describe("the title in a comment of ours", () => {
+  it.each([
+    "The condition assigns instead of comparing",
+    "`a ** b` is read as *bold* by __nobody__",
+    "Ask @octocat about #12 | [here](x)",
+    "<b>No</b> tag & no **end",
+  ])("is that of its finding: %s", (title) => {
+    for (const severity of severities)
+      for (const spot of spots)
+        expect(commentTitle(renderComment(sampleFinding({ title, severity }), spot, context))).toBe(title);
+  });
+
+  it.each(["", "Thanks!", "**Bold** words", "text\n**🔴 High: later**"])("is none in %j", (body) => {
+    expect(commentTitle(body)).toBe("");
+  });
+});
+
+describe("the text in a comment of ours", () => {
+  const body = "Ask @octocat about #12.\n\n**🔴 High: this is no title**";
+
+  it.each(spots)("is what the finding says, on its $kind", (spot) => {
+    const text = commentText(renderComment(sampleFinding({ body, title: "It leaks" }), spot, context));
+    expect(text).toContain("It leaks");
+    expect(text).toContain("Ask @octocat about #12.");
+    expect(text).not.toContain("How this was checked");
+    expect(textBelowTitle(text)).toMatch(/^Ask @octocat/);
+    expect(textBelowTitle(text)).not.toContain("It leaks");
+  });
+
+  it("is left as it is where no title stands above it", () => {
+    expect(textBelowTitle("It leaks.\n\nAlways.")).toBe("It leaks.\n\nAlways.");
+  });
+});
+
+describe("the hash of code", () => {
+  it("is the same however the code is indented and wrapped", () => {
+    const code = "if (a) {\n  b();\n}";
+    for (const same of ["if (a) { b(); }", "\tif (a) {\r\n\t\tb();\r\n\t}\r\n", "if(a){b();}"])
+      expect(codeHash(same)).toBe(codeHash(code));
+  });
+
+  it("is another one for other code", () => {
+    const codes = ["a = b", "a == b", "b = a", "a = B", ""];
+    expect(new Set(codes.map(codeHash)).size).toBe(codes.length);
+  });
+
+  it("stays what it is from version to version, for comments hold it", () => {
+    expect(codeHash("return total - 1;")).toBe("mYkwJ-8iZ7y9");
+    expect(codeHash("")).toMatch(/^[\w-]{12}$/);
+  });
+});

@@ -1,0 +1,104 @@
+import { describe, expect, it } from "vitest";
+import { codeHash } from "../../src/ledger/entry.ts";
+import { parseMarker } from "../../src/ledger/marker.ts";
+import { redactAnswer, redactFailure, redactReview } from "../../src/process/redact-result.ts";
+import { renderComment } from "../../src/publish/render-comment.ts";
+import { certainPairs } from "../../src/review/followup/certain-pairs.ts";
+import { registerSecret } from "../../src/secrets/live-secrets.ts";
+import { sampleFinding, sampleResult } from "../reporters/sample-result.ts";
+import { earlierFinding, facts } from "../review/followup/earlier-finding.ts";
+import { writeOut } from "../support/secret-corpus.ts";
+import { seeded } from "../support/seeded.ts";
+
+const secret = writeOut("{hex:64}", seeded(5));
+registerSecret(secret);
+const backwards = [...secret].reverse().join("");
+
+const full = {
+  head_sha: "a".repeat(40),
+  summary: `The key is ${secret}`,
+  warnings: [`Read ${secret}`],
+  config_changes: [`key: ${secret}`],
+  dropped: [
+    {
+      id: "d",
+      path: "a.ts",
+      line: 1,
+      title: secret,
+      verdict: "refuted" as const,
+      reason: `because ${backwards}`,
+      rule: null,
+    },
+  ],
+  findings: [
+    {
+      finding: sampleFinding({
+        title: `Uses ${secret}`,
+        body: `It is ${Buffer.from(secret).toString("base64")}`,
+        quote: `const key = "${secret}";`,
+        suggestion: `const key = "${secret}";`,
+        verification_note: secret,
+        evidence: [{ path: "a.ts", start_line: 1, end_line: 1, note: secret }],
+        places: [{ path: "a.ts", side: "RIGHT", line: 3, start_line: null, quote: secret }],
+      }),
+      placement: { kind: "summary" as const, reason: secret },
+    },
+  ],
+};
+
+describe("what a review process hands back", () => {
+  it("holds no secret in any of its texts", async () => {
+    const text = JSON.stringify(await redactReview(sampleResult(full)));
+    for (const form of [secret, backwards, Buffer.from(secret).toString("base64")])
+      expect(text).not.toContain(form.slice(4, -4));
+  });
+
+  it("offers no code to commit that a secret was cut out of, and says so", async () => {
+    const { finding } = (await redactReview(sampleResult(full))).findings[0]!;
+    expect(finding.suggestion).toBeNull();
+    expect(finding.body).toMatch(
+      /\n\nThe suggestion for these lines was removed because it contained a secret\.$/,
+    );
+  });
+
+  it("quotes nothing of lines that hold a secret, whose hash would help to guess it", async () => {
+    const { finding } = (await redactReview(sampleResult(full))).findings[0]!;
+    expect([finding.quote, finding.places[0]!.quote]).toEqual(["", ""]);
+  });
+
+  it("is known again by the next review, though nothing of its lines was kept", async () => {
+    const { finding: written } = full.findings[0]!;
+    const { finding } = (await redactReview(sampleResult(full))).findings[0]!;
+    const commits = { headSha: full.head_sha, mergeBaseSha: "b".repeat(40) };
+    const context = { ...commits, repositoryUrl: "https://github.com/octo/shop", trigger: "event" };
+    const marker = parseMarker(renderComment(finding, { kind: "line" }, context));
+    if (marker?.kind !== "finding") throw new Error("no marker");
+    expect(JSON.stringify(marker)).not.toContain(codeHash(written.quote));
+    const { path, line, side } = finding;
+    const { id, code, category, symbol } = marker;
+    const earlier = earlierFinding({ id, code, category, symbol, path, line, side, title: finding.title });
+    const again = { ...written, title: "Said in other words" };
+    expect(certainPairs([again], [earlier], facts()).get(again)).toBe(earlier);
+    expect(certainPairs([again], [earlier], facts(new Set([earlier]))).get(again)).toBe(earlier);
+  });
+
+  it("is the same where there is no secret, also in names that could be taken for one", async () => {
+    const like = { id: "f".repeat(40), path: "src/ghp_aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hI6.ts" };
+    const result = sampleResult({
+      findings: [{ finding: sampleFinding(like), placement: { kind: "inline" } }],
+    });
+    expect(await redactReview(result)).toEqual(result);
+  });
+
+  it("is clean as an answer and as a failure too", async () => {
+    const answer = {
+      text: `It is ${secret}`,
+      model: "m",
+      stop_reason: "finished" as const,
+      usage: sampleResult().usage,
+    };
+    expect(await redactAnswer(answer)).toEqual({ ...answer, text: "It is [secret]" });
+    const failure = { code: "git_failed", message: `no ${secret}`, remedy: secret, retryable: true };
+    expect(redactFailure(failure)).toMatchObject({ message: "no [secret]", remedy: "[secret]" });
+  });
+});

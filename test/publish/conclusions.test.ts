@@ -1,0 +1,272 @@
+import { describe, expect, it } from "vitest";
+import { AppError } from "../../src/errors.ts";
+import type { Severity } from "../../src/finding.ts";
+import {
+  type CheckPolicy,
+  cancelledConclusion,
+  failedConclusion,
+  passedConclusion,
+  reviewConclusion,
+  withheldConclusion,
+} from "../../src/publish/conclusions.ts";
+import {
+  lookedAtAgain,
+  nothingReviewable,
+  sampleDropped,
+  sampleFinding,
+  sampleResult,
+  skipping,
+} from "../reporters/sample-result.ts";
+
+const policy = { threshold: "high", fail: false } as const;
+const red = { ...policy, fail: true };
+const withSeverity = (severity: Severity) =>
+  sampleResult({ findings: [{ finding: sampleFinding({ severity }), placement: { kind: "inline" } }] });
+
+describe("what a review concludes with", () => {
+  const clean = sampleResult({ findings: [] });
+
+  it.each([
+    ["success", "clean and complete", clean, policy],
+    ["success", "a finding below the threshold", withSeverity("medium"), policy],
+    ["neutral", "a finding at the threshold", withSeverity("high"), policy],
+    ["neutral", "a finding above the threshold", withSeverity("critical"), policy],
+    [
+      "failure",
+      "the same, where the repository wants it red",
+      withSeverity("critical"),
+      { ...policy, fail: true },
+    ],
+    ["success", "a finding, and no threshold", withSeverity("critical"), { threshold: "never", fail: true }],
+    ["neutral", "a partial review", { ...clean, stop_reason: "turn_limit" }, policy],
+    [
+      "neutral",
+      "a file that was too large, where findings are red and limits are not to be",
+      sampleResult(skipping("overlong lines")),
+      { ...red, limit: "neutral" },
+    ],
+    [
+      "failure",
+      "a partial review, if only limits are to be red",
+      { ...clean, stop_reason: "token_limit" },
+      { ...policy, limit: "failure" },
+    ],
+    ["neutral", "a model that failed, where findings are red", { ...clean, stop_reason: "model_error" }, red],
+    ["neutral", "a file that was too large to be read", sampleResult(skipping("overlong lines")), policy],
+    ["neutral", "text that git takes for binary", sampleResult(skipping("text with NUL bytes")), policy],
+    ["neutral", "a submodule that moved", sampleResult(skipping("submodule at another commit")), policy],
+    [
+      "neutral",
+      "a submodule that moved, even where findings are red",
+      sampleResult(skipping("submodule at another commit")),
+      red,
+    ],
+    [
+      "neutral",
+      "a link that nobody read, offline, even where findings are red",
+      sampleResult({
+        ...skipping("symbolic link to another place"),
+        ...{ mode: "offline", model: null, stop_reason: "no_model" },
+      }),
+      red,
+    ],
+    [
+      "failure",
+      "a submodule that moved beside a file that was too large, where findings are red",
+      sampleResult(skipping("submodule at another commit", "overlong lines")),
+      red,
+    ],
+    [
+      "failure",
+      "a binary that runs, where findings are red",
+      sampleResult(skipping("binary that runs")),
+      red,
+    ],
+    ["success", "a file that nobody wrote by hand", sampleResult(skipping("generated")), policy],
+    ["neutral", "offline", { ...clean, mode: "offline", model: null, stop_reason: "no_model" }, policy],
+    ["neutral", "a model that failed", { ...clean, stop_reason: "model_error" }, policy],
+  ] as const)("is %s for %s", (conclusion, _name, result, how) => {
+    expect(reviewConclusion(result, how)).toMatchObject({ status: "completed", conclusion });
+  });
+
+  it("is red for what a limit left unread if findings are red", () => {
+    for (const unread of [
+      { ...clean, stop_reason: "turn_limit" } as const,
+      sampleResult(skipping("overlong lines")),
+    ])
+      expect(reviewConclusion(unread, red)).toMatchObject({ conclusion: "failure" });
+  });
+
+  it("has the figures", () => {
+    const update = reviewConclusion(withSeverity("high"), policy);
+    expect(update.title).toBe("found 1 high");
+    expect(update.summary).toContain('1 finding at or above the threshold "high".');
+    expect(update.summary).toContain("Coverage: 3 of 3 hunks in 2 files.");
+    expect(update.summary).toContain("4 requests");
+  });
+
+  it("says which files were skipped and why, and what was not read, folded away", () => {
+    const { coverage } = sampleResult();
+    const files_skipped = [
+      { path: "yarn.lock", reason: "lock file" },
+      { path: "src/big.ts", reason: "too large (20345 changed lines)" },
+    ];
+    const unserved = [{ path: "src/a.ts", hunks: 2 }];
+    const { summary } = reviewConclusion(
+      { ...clean, coverage: { ...coverage, hunks_total: 5, files_total: 4, unserved, files_skipped } },
+      policy,
+    );
+    expect(summary).toContain(
+      "Coverage: 3 of 5 hunks in 2 files; 2 files skipped: lock file (1), too large (1).",
+    );
+    expect(summary).toContain(
+      "<details><summary>Files skipped, and why</summary>\n\n- `yarn.lock`: lock file\n- `src/big.ts`: too large (20345 changed lines)\n\n</details>",
+    );
+    expect(summary).toContain("<details><summary>What was not read</summary>\n\n- `src/a.ts`: 2 hunks\n");
+  });
+
+  it("says what a second look came to, what was left out for it, and what was predicted", () => {
+    const { summary } = reviewConclusion(sampleResult(lookedAtAgain()), policy);
+    expect(summary).toContain(
+      "Effort: medium; 4 findings were checked again: 1 confirmed, 1 refuted, 2 not settled.",
+    );
+    expect(summary).toContain("Predicted: 15,000 tokens, $0.0400; took 13,023 tokens, $0.0312.");
+    expect(summary).toMatch(
+      /<details><summary>Found, checked again and left out<\/summary>\n\n- `src\/price\.ts:3` Prices may be missing\. Refuted: .*\n- .*\n\n<\/details>/,
+    );
+  });
+
+  it("names as many skipped files as fit, counts the rest, and says their reasons", () => {
+    const files_skipped = Array.from({ length: 5_000 }, (_, index) => ({
+      path: `gen/${index}.ts`,
+      reason: index < 4_000 ? "generated" : "vendored",
+    }));
+    const coverage = { ...sampleResult().coverage, files_total: 5_002, files_skipped };
+    const { summary } = reviewConclusion({ ...clean, coverage }, policy);
+    expect(summary).toContain("5,000 files skipped: generated (4,000), vendored (1,000).");
+    expect(summary).toMatch(/- and 4\d\d\d more\n/);
+    expect(Buffer.byteLength(summary)).toBeLessThan(5_000);
+  });
+
+  it("speaks of no hunks where there are none", () => {
+    expect(reviewConclusion(sampleResult(nothingReviewable("binary")), policy).summary).toContain(
+      "Coverage: no hunk to review; 1 file skipped: binary (1).",
+    );
+  });
+
+  it("says that nothing is there only when all was read", () => {
+    expect(reviewConclusion(clean, policy).title).toBe("No problems found");
+    expect(reviewConclusion({ ...clean, stop_reason: "time_limit" }, policy).title).toBe(
+      "Incomplete review: nothing found in what was read",
+    );
+    const offline = reviewConclusion(
+      { ...clean, mode: "offline", model: null, stop_reason: "no_model" },
+      policy,
+    );
+    expect(offline.title).toBe("Analyzers only: nothing found in what was read");
+    expect(offline.summary).toContain("Coverage: analyzers only (3 hunks in 2 files).");
+  });
+
+  it("does not praise what nobody had to read", () => {
+    expect(reviewConclusion(sampleResult(nothingReviewable("binary")), policy)).toMatchObject({
+      conclusion: "success",
+      title: "Nothing to review",
+    });
+    expect(reviewConclusion(sampleResult(nothingReviewable("too large")), policy)).toMatchObject({
+      conclusion: "neutral",
+      title: "Incomplete review: nothing found in what was read",
+    });
+  });
+
+  it("keeps the summary's text apart from its figures, so that neither has to be cut", () => {
+    const update = reviewConclusion(clean, policy, { text: "<details>all of it</details>" });
+    expect(update.text).toBe("<details>all of it</details>");
+    expect(update.summary).not.toContain("all of it");
+    expect(reviewConclusion(clean, policy)).not.toHaveProperty("text");
+  });
+
+  it("is not green while a comment of an earlier review is open that is as severe as the threshold", () => {
+    const open = (severity: "high" | "medium") => reviewConclusion(clean, policy, { open: [{ severity }] });
+
+    expect(open("high")).toMatchObject({
+      conclusion: "neutral",
+      title: "Nothing new, 1 open from earlier",
+      summary: expect.stringContaining("Open from earlier reviews: 1 high."),
+    });
+    expect(open("medium")).toMatchObject({
+      conclusion: "success",
+      title: "Nothing new, 1 open from earlier",
+    });
+  });
+
+  it("without a review is never red", () => {
+    expect(
+      [
+        failedConclusion(new AppError("model_failed", "x")),
+        cancelledConclusion("x"),
+        withheldConclusion("a draft", [], policy, "skipped"),
+        passedConclusion("x"),
+      ].map(({ conclusion }) => conclusion),
+    ).toEqual(["neutral", "cancelled", "skipped", "success"]);
+    expect(withheldConclusion("label `@octocat` of @octocat", [], policy, "skipped").summary).toBe(
+      "label `@octocat` of @\u200boctocat",
+    );
+  });
+
+  it.each([
+    ["too_large", "failure"],
+    ["git_timeout", "failure"],
+    ["child_died", "failure"],
+    ["model_failed", "neutral"],
+    ["git_failed", "neutral"],
+    ["github_failed", "neutral"],
+  ] as const)(
+    "limit-reached: counts a failure that a change can cause as a limit: %s",
+    (code, conclusion) => {
+      const failed = (of: CheckPolicy) => failedConclusion(new AppError(code, "x"), { open: [], policy: of });
+      expect(failed(red).conclusion).toBe(conclusion);
+      expect(failed(policy).conclusion).toBe("neutral");
+      expect(failed({ ...red, limit: "neutral" }).conclusion).toBe("neutral");
+    },
+  );
+
+  it("counts what it found and what is open from earlier together", () => {
+    const update = reviewConclusion(withSeverity("medium"), policy, { open: [{ severity: "critical" }] });
+    expect(update).toMatchObject({
+      conclusion: "neutral",
+      title: "found 1 medium, 1 open from earlier",
+      summary: expect.stringContaining('1 finding at or above the threshold "high".'),
+    });
+  });
+
+  it("says what was fixed and dismissed, and is green when nothing else is there", () => {
+    const update = reviewConclusion(clean, policy, { fixed: 2, dismissed: 1 });
+    expect(update).toMatchObject({
+      conclusion: "success",
+      title: "No problems found, 2 fixed, 1 dismissed",
+      summary: expect.stringContaining("Settled in this pull request: 2 fixed, 1 dismissed."),
+    });
+  });
+
+  it("does not hold a finding against the change that people have dismissed", () => {
+    expect(reviewConclusion(withSeverity("high"), policy, { found: [], dismissed: 1 })).toMatchObject({
+      conclusion: "success",
+      title: "No problems found, 1 dismissed",
+    });
+  });
+
+  it("is never green when it is incomplete, whatever was settled", () => {
+    expect(reviewConclusion({ ...clean, stop_reason: "time_limit" }, policy, { fixed: 9 }).conclusion).toBe(
+      "neutral",
+    );
+  });
+
+  it("names what stands in code that was read before apart from what a second look refuted", () => {
+    const dropped = [sampleDropped(), sampleDropped({ id: "d2", verdict: "read_before", reason: "" })];
+    const { summary } = reviewConclusion({ ...clean, dropped }, policy);
+    expect(summary).toContain("1 finding was checked again: 1 refuted.");
+    expect(summary).toMatch(
+      /<summary>Found in code that was read before, and left out<\/summary>\n\n- `src\/price\.ts:3` Prices may be missing\. Read before, and not critical\n/,
+    );
+  });
+});

@@ -1,0 +1,49 @@
+import { describe, expect, it } from "vitest";
+import { createCoverage } from "../../../src/agent/coverage.ts";
+import { parseFilePatch } from "../../../src/diff/file-diff.ts";
+import { createUnreadHunks } from "../../../src/review/find/coverage-gate.ts";
+import type { ChangedFile } from "../../../src/tools/tool.ts";
+
+/** One file with a hunk of one added line for each text. */
+function unread(texts: readonly string[], portionBytes: number) {
+  const hunks = texts.map((text, at) => `@@ -${at * 10},0 +${at * 10 + 1} @@\n+${text}\n`);
+  const diff = parseFilePatch(`--- a/a.ts\n+++ b/a.ts\n${hunks.join("")}`, "a.ts", null);
+  const change = { path: "a.ts" } as ChangedFile["change"];
+  const coverage = createCoverage([{ path: "a.ts", hunks: texts.length }]);
+  const changes = texts.map((text) => [text]);
+  const facts = { totalHunks: texts.length, diffBytes: 0, changes, reviewable: true, skipReason: null };
+  const files = [{ change, ...facts }];
+  const diffs = { fileDiff: async () => diff, files: async () => files, warnings: () => [] };
+  return { coverage, hunks: createUnreadHunks({ files, diffs, coverage, portionBytes }) };
+}
+
+describe("what was not read yet", () => {
+  it("is shown in portions up to the last hunk, and then there is nothing", async () => {
+    const { coverage, hunks } = unread(["one ".repeat(30), "two ".repeat(30), "three ".repeat(20)], 260);
+    const texts: string[] = [];
+    for (let portion = await hunks.next(); portion; portion = await hunks.next()) {
+      texts.push(portion.text);
+      portion.shown();
+    }
+
+    expect(texts.map((text) => /one|two|three/.exec(text)?.[0])).toEqual(["one", "two", "three"]);
+    expect(coverage.unshown("a.ts")).toEqual([]);
+  });
+
+  it("is shown again where the portion was not", async () => {
+    const { hunks } = unread(["one"], 1_000);
+    const first = await hunks.next();
+
+    expect((await hunks.next())?.text).toBe(first?.text);
+  });
+
+  it("is shown although a hunk before it never fits", async () => {
+    const { coverage, hunks } = unread(["small", "x".repeat(5_000), "behind"], 1_000);
+    const portion = await hunks.next();
+    portion?.shown();
+
+    expect(portion?.text).toContain("behind");
+    expect(coverage.unshown("a.ts")).toEqual([2]);
+    expect(await hunks.next()).toBeNull();
+  });
+});

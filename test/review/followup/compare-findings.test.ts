@@ -1,0 +1,131 @@
+import { describe, expect, it } from "vitest";
+import type { Finding } from "../../../src/finding.ts";
+import { codeHash } from "../../../src/ledger/entry.ts";
+import type { AnchorFile } from "../../../src/review/find/anchor.ts";
+import { locate, nearCollisions } from "../../../src/review/followup/compare-findings.ts";
+import type { PriorFinding } from "../../../src/review/review-input.ts";
+import { sampleFinding } from "../../reporters/sample-result.ts";
+import { earlierFinding, facts } from "./earlier-finding.ts";
+
+const head = [
+  ...["export function total(prices: number[]) {", "  let sum = 0;", "  for (const price of prices)"],
+  ...["    sum -=", "      price;", "  return sum;", "}", ""],
+  ...["export function count(prices: number[]) {", "  return prices.length;", "}"],
+];
+const fileOf = (lines: string[] | null): AnchorFile => ({
+  ...{ path: "a.ts", paths: ["a.ts"], inChange: true, hidden: null, hunks: [] },
+  lines: { RIGHT: lines, LEFT: null },
+  hunkAt: () => undefined,
+  isRemoved: () => false,
+});
+const file = fileOf(head);
+const told = (over: Parameters<typeof earlierFinding>[0]) => earlierFinding({ line: null, ...over });
+
+describe("the code of an earlier finding", () => {
+  it("stands where GitHub has its line, as long as that is the same code", async () => {
+    const length = codeHash("return prices.length;");
+
+    expect(await locate(file, told({ line: 10, code: length }))).toEqual({ start: 10, end: 10 });
+    expect(await locate(file, told({ line: 6, code: length, symbol: null }))).toEqual({ start: 10, end: 10 });
+  });
+
+  it("is found in its definition when it was wrapped or has moved", async () => {
+    expect(await locate(file, told({ original_line: 400 }))).toEqual({ start: 4, end: 5 });
+  });
+
+  it("is taken to stand where GitHub says when nothing tells what it was", async () => {
+    expect(await locate(file, told({ line: 2, code: null }))).toEqual({ start: 2, end: 2 });
+    expect(await locate(file, told({ code: null }))).toBeNull();
+  });
+
+  it("of several places is the nearest to the old one", async () => {
+    const twice = fileOf(["a();", ...Array.from({ length: 40 }, () => "b();"), "a();"]);
+    const where = (original_line: number) =>
+      locate(twice, told({ original_line, symbol: null, code: codeHash("a();") }));
+
+    expect(await where(30)).toEqual({ start: 42, end: 42 });
+    expect(await where(9)).toEqual({ start: 1, end: 1 });
+  });
+
+  it("is gone with its definition's words, with its file, and on a side that has none", async () => {
+    expect(await locate(fileOf(["export function total() {", "  return 1;", "}"]), told({}))).toBeNull();
+    expect(await locate(undefined, told({}))).toBeNull();
+    expect(await locate(file, told({ side: "LEFT", line: 4 }))).toBeNull();
+  });
+
+  it("is looked for in bounded time, whatever a file holds", async () => {
+    const dense = fileOf(Array.from({ length: 200_000 }, (_, at) => `call(${at % 7});`));
+    const wide = fileOf(Array.from({ length: 300 }, () => "x".repeat(100_000)));
+
+    expect(await locate(dense, told({ original_line: null, symbol: null }))).toBeNull();
+    expect(await locate(wide, told({ original_line: 150, symbol: null }))).toBeNull();
+  });
+});
+
+const found = (over: Partial<Finding> = {}) =>
+  sampleFinding({ ...{ path: "a.ts", line: 12, symbol: "total", title: "It rounds down" }, ...over });
+const near = (finding: Finding, one: PriorFinding, paired = new Map<Finding, PriorFinding>()) =>
+  nearCollisions([finding], [one], facts(), paired).map(({ isSamePlace }) => isSamePlace);
+
+describe("a finding may be what an earlier comment says", () => {
+  it("on the same lines in other words", () => {
+    expect(near(found(), earlierFinding())).toEqual([true]);
+    expect(near(found({ line: 13, start_line: 11 }), earlierFinding())).toEqual([true]);
+    expect(near(found({ line: 13 }), earlierFinding())).toEqual([]);
+  });
+
+  it("on the same code under another category, unless that still stands elsewhere", () => {
+    const finding = found({ line: 90, symbol: null, quote: "sum  -= price;", category: "data" });
+
+    expect(near(finding, earlierFinding({ line: null }))).toEqual([false]);
+    expect(near(finding, earlierFinding())).toEqual([]);
+  });
+
+  it("in the definition of one that is outdated", () => {
+    const outdated = earlierFinding({ line: null, state: "outdated" });
+
+    expect(near(found({ line: 90 }), outdated)).toEqual([false]);
+    expect(near(found({ line: 90, symbol: null }), { ...outdated, symbol: null })).toEqual([]);
+  });
+
+  it("in another definition near the lines that its code had, where the titles say the same", () => {
+    const outdated = earlierFinding({ line: null, original_line: 12, state: "outdated" });
+    const renamed = found({ line: 20, symbol: "count", title: outdated.title });
+
+    expect(near(renamed, outdated)).toEqual([false]);
+    expect(near({ ...renamed, title: "It rounds down" }, outdated)).toEqual([]);
+    expect(near({ ...renamed, line: 90 }, outdated)).toEqual([]);
+  });
+
+  it("in the definition of one that was dismissed, or within ten lines of it", () => {
+    const dismissed = earlierFinding({ state: "dismissed" });
+
+    expect(near(found({ line: 90 }), dismissed)).toEqual([false]);
+    expect(near(found({ line: 22, symbol: "count" }), dismissed)).toEqual([false]);
+    expect(near(found({ line: 23, symbol: "count" }), dismissed)).toEqual([]);
+  });
+
+  it("in a file that the earlier one rests on, where it rests on that one's file in turn or says the same", () => {
+    const earlier = earlierFinding({ files: ["b.ts"] });
+    const evidence = [{ path: "a.ts", start_line: 12, end_line: 12, note: "" }];
+
+    expect(near(found({ path: "b.ts", evidence }), earlier)).toEqual([false]);
+    expect(near(found({ path: "b.ts", evidence: [], title: earlier.title }), earlier)).toEqual([false]);
+    expect(near(found({ path: "b.ts", evidence: [] }), earlier)).toEqual([]);
+    expect(near(found({ path: "c.ts", evidence }), earlier)).toEqual([]);
+  });
+
+  it("never in a file that it does not speak of, of one that was fixed, or where the comment is gone", () => {
+    expect(near(found({ path: "b.ts" }), earlierFinding())).toEqual([]);
+    expect(near(found(), earlierFinding({ state: "fixed" }))).toEqual([]);
+    expect(near(found(), earlierFinding({ comment: null, state: "dismissed" }))).toEqual([]);
+  });
+
+  it("of one that has its pair only where a person dismissed that", () => {
+    const other = found({ line: 50 });
+    const [open, dismissed] = [earlierFinding(), earlierFinding({ state: "dismissed" })];
+
+    expect(near(found(), open, new Map([[other, open]]))).toEqual([]);
+    expect(near(found(), dismissed, new Map([[other, dismissed]]))).toEqual([true]);
+  });
+});

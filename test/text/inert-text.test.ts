@@ -1,0 +1,32 @@
+import { describe, expect, it } from "vitest";
+import { inertMessage } from "../../src/text/inert-text.ts";
+
+const shown = (text: string) => inertMessage(text).replaceAll("\u200b", "|");
+
+describe("text that may become the message of a commit", () => {
+  it("names nobody, no issue and no commit, and keeps no check from running", () => {
+    expect(shown("@eve fixes #12, GH-3, abc1234 [skip ci]")).toBe(
+      "@|eve fixes #|12, GH-|3, abc123|4 [|skip ci]",
+    );
+  });
+
+  it("calls off no check of anybody's, and closes no issue that lies elsewhere", () => {
+    expect(shown("[ci-skip] [skip_ci] [skip netlify] [vercel skip] [NO CI] [skip-checks: true]")).toBe(
+      "[|ci-skip] [|skip_ci] [|skip netlify] [|vercel skip] [|NO CI] [|skip-checks: true]",
+    );
+    expect(shown("Fixes ENG-12, closes: ops-3 and resolves A1-4")).toBe(
+      "Fixes ENG-|12, closes: ops-|3 and resolves A1-|4",
+    );
+  });
+
+  it("names no commit in full, whatever its digits are", () => {
+    for (const name of ["1".repeat(40), "a".repeat(40), "0".repeat(64)])
+      expect(inertMessage(name)).not.toMatch(/[0-9a-f]{7}/);
+  });
+
+  it("is the same where nothing means anything", () => {
+    const text =
+      "A defaced facade: at most 1000000 rows since 20261122, a@ b # c, [draft], [skipper], ISO-8601, fix UTF-8, fixes CVE-2021-1";
+    expect(inertMessage(text)).toBe(text);
+  });
+});
