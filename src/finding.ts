@@ -83,10 +83,14 @@ export function worstFirst(one: Pick<Finding, "severity">, other: Pick<Finding, 
   return severities.indexOf(one.severity) - severities.indexOf(other.severity);
 }
 
-/** Orders findings as in every report: the worst first, then by path and line. */
-export function inReportOrder(one: Finding, other: Finding): number {
-  const byPath = one.path < other.path ? -1 : Number(one.path > other.path);
-  return worstFirst(one, other) || byPath || one.line - other.line;
+/** The order of every report: worst first, then by path and line. */
+export function bySeverity<T extends { finding: Pick<Finding, "severity" | "path" | "line"> }>(
+  findings: readonly T[],
+): T[] {
+  return findings.toSorted(
+    ({ finding: a }, { finding: b }) =>
+      worstFirst(a, b) || (a.path < b.path ? -1 : Number(a.path > b.path)) || a.line - b.line,
+  );
 }
 
 /** True when `severity` is as bad as `threshold` or worse. */
@@ -122,17 +126,4 @@ export function isCertain({ source }: { source: string | null }): boolean {
 /** Whether no model decides on a finding: it is certain, or the model that should judge it never did. */
 export function isUndisputed({ source, verification }: Pick<Finding, "source" | "verification">): boolean {
   return isCertain({ source }) || verification === "not_judged";
-}
-
-/** Worst first, then by path and line: the order of every report. */
-export function bySeverity<T extends { finding: Pick<Finding, "severity" | "path" | "line"> }>(
-  findings: readonly T[],
-): T[] {
-  const rank = (severity: Severity) => severities.indexOf(severity);
-  return findings.toSorted(
-    ({ finding: a }, { finding: b }) =>
-      rank(a.severity) - rank(b.severity) ||
-      (a.path < b.path ? -1 : Number(a.path > b.path)) ||
-      a.line - b.line,
-  );
 }

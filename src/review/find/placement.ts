@@ -1,5 +1,5 @@
 import { type EffectiveConfig, minimumSeverityAt } from "../../config/repo-config.ts";
-import { atLeast, type Finding, inReportOrder } from "../../finding.ts";
+import { atLeast, bySeverity, type Finding } from "../../finding.ts";
 import type { PlacedFinding } from "../review-result.ts";
 import { withoutSuggestion } from "../suggestion/check-suggestion.ts";
 import type { AnchorFile } from "./anchor.ts";
@@ -18,7 +18,7 @@ export async function placeFindings(
         : { finding, placement: { kind: "summary" as const, reason: "the file could not be read" } };
     }),
   );
-  return placed.toSorted((a, b) => inReportOrder(a.finding, b.finding));
+  return bySeverity(placed);
 }
 
 const wantedBy =
