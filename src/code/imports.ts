@@ -40,6 +40,7 @@ export const hasImports = (path: string): boolean => familyByExtension.has(exten
 export const isScript = (path: string): boolean => familyOf(path) === "js";
 export const isPython = (path: string): boolean => familyOf(path) === "python";
 export const isGo = (path: string): boolean => extensionOf(path) === "go";
+/** The folder that contains a path; "." for the root. */
 export const folderOf = (path: string): string => posix.dirname(path);
 
 /** Maximum imports of one file; only generated files have more. */
@@ -116,21 +117,19 @@ const MAX_ALIKE = 256;
 /** Resolves imports to files of the repository. */
 export class Modules {
   readonly #files: ReadonlySet<string>;
-  readonly #folders = new Map<string, string[]>();
-  readonly #byStem = new Map<string, string[]>();
+  readonly #folders: ReadonlyMap<string, readonly string[]>;
+  readonly #byStem: ReadonlyMap<string, readonly string[]>;
   /** Folders by the last part of their names. */
-  readonly #byFolderName = new Map<string, string[]>();
+  readonly #byFolderName: ReadonlyMap<string, readonly string[]>;
   readonly #packages: readonly Package[];
   readonly #known = new Map<string, readonly string[]>();
 
   constructor(paths: Iterable<string>, packages: readonly Package[] = []) {
     this.#files = new Set(paths);
     this.#packages = packages.toSorted((a, b) => b.name.length - a.name.length);
-    for (const path of this.#files) {
-      add(this.#folders, folderOf(path), path);
-      add(this.#byStem, stemOf(path), path);
-    }
-    for (const folder of this.#folders.keys()) add(this.#byFolderName, posix.basename(folder), folder);
+    this.#folders = Map.groupBy(this.#files, folderOf);
+    this.#byStem = Map.groupBy(this.#files, stemOf);
+    this.#byFolderName = Map.groupBy(this.#folders.keys(), (folder) => posix.basename(folder));
   }
 
   /** Files directly in a folder. */
@@ -360,12 +359,6 @@ function sharedEnd(a: readonly string[], b: readonly string[]): number {
   let shared = 0;
   while (shared < a.length && shared < b.length && a.at(-1 - shared) === b.at(-1 - shared)) shared += 1;
   return shared;
-}
-
-function add(map: Map<string, string[]>, key: string, value: string): void {
-  const list = map.get(key);
-  if (list) list.push(value);
-  else map.set(key, [value]);
 }
 
 const first = (lists: readonly (readonly string[])[]) => lists.find((one) => one.length > 0) ?? [];

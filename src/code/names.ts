@@ -1,5 +1,5 @@
 import { type CodeFile, isRun, isType } from "./code-file.ts";
-import { familyOf } from "./imports.ts";
+import { familyOf, folderOf } from "./imports.ts";
 import { type Definition, definitionsAt } from "./source.ts";
 
 /*
@@ -204,7 +204,6 @@ function wordsOf(file: CodeFile, around: Definition): ReadonlySet<string> {
 const wordsIn = ({ lines }: CodeFile, start: number, end: number) =>
   lines.slice(start - 1, end).flatMap((line) => line.slice(0, 500).match(/[\p{L}\p{N}_$]+/gu) ?? []);
 
-const folderOf = (path: string) => path.slice(0, path.lastIndexOf("/") + 1);
 const isSameFolder = (a: string, b: string): boolean => folderOf(a) === folderOf(b);
 
 /** Whether a file imports another one. A header counts as the source with its name. */
@@ -271,8 +270,17 @@ const vague = /^(?:[A-Z]\d?|Object|Any|AnyObject|Self|Optional|Union|None|Some|O
 const notTypes =
   /^(?:return|const|let|var|val|new|in|of|as|is|not|and|or|if|else|await|async|yield|throw|case|typeof|delete|import|from|static|final|private|public|protected|readonly|mut|ref|del|with|for|while|func|def|fn|void|unknown|any|auto|go|defer|range)$/;
 
+const knownTypes = new WeakMap<NameUse, ReceiverType>();
+
+/** The type of a use's receiver. It is the same for each of the targets that the use is compared with. */
+function receiverType(receiver: string, use: NameUse): ReceiverType {
+  const type = knownTypes.get(use) ?? declaredType(receiver, use);
+  knownTypes.set(use, type);
+  return type;
+}
+
 /** The words that declare a variable's type, as far as the text of a function shows. */
-function receiverType(receiver: string, { file, around }: NameUse): ReceiverType {
+function declaredType(receiver: string, { file, around }: NameUse): ReceiverType {
   const names = new Set<string>();
   const name = /([\p{L}_$][\p{L}\p{N}_$]*)\)?$/u.exec(receiver)?.[1];
   if (name === undefined || receiver.endsWith(")") || around === null || !isRun(around))

@@ -5,7 +5,7 @@ import { AppError } from "../errors.ts";
 import type { LineMatch, SearchQuery, TreeEntry } from "../git/workspace.ts";
 import { kindRank } from "./file-kind.ts";
 import { parseEntry } from "./parsed-files.ts";
-import { folderDistance } from "./paths.ts";
+import { folderDistance, folderOf } from "./paths.ts";
 import { type ToolContext, ToolError } from "./tool.ts";
 
 /** Maximum lines of one search; a more frequent word is searched again on lines that look like definitions. */
@@ -217,8 +217,6 @@ function inOrder(files: readonly NamingFile[], first: TreeEntry | null): NamingF
   });
   return keys.sort((a, b) => compare(a.key, b.key)).map(({ file }) => file);
 }
-
-const folderOf = (path: string) => path.slice(0, path.lastIndexOf("/") + 1);
 
 function compare(left: readonly number[], right: readonly number[]): number {
   const at = left.findIndex((value, index) => value !== right[index]);

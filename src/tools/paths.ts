@@ -9,7 +9,8 @@ const MAX_SUGGESTIONS = 3;
 
 const fold = (path: string) => path.normalize("NFC").toLowerCase();
 const nameOf = (path: string) => path.slice(path.lastIndexOf("/") + 1);
-const folderOf = (path: string) => path.slice(0, path.lastIndexOf("/") + 1);
+/** The folder that contains a path, with a slash at its end; empty for the root. */
+export const folderOf = (path: string): string => path.slice(0, path.lastIndexOf("/") + 1);
 
 /** The number of folders that two paths do not share, counted from the root. */
 export function folderDistance(left: string, right: string): number {

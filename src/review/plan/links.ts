@@ -1,4 +1,4 @@
-import { hasImports, importsOf, Modules } from "../../code/imports.ts";
+import { folderOf, hasImports, importsOf, Modules } from "../../code/imports.ts";
 import type { ChangedFile } from "../../tools/tool.ts";
 import { isTestPath, kindOf, stemOf } from "./file-kind.ts";
 
@@ -56,11 +56,9 @@ function withoutTestFolders(path: string, subjects: readonly Named[]): string {
   return candidates.find((one) => parents.has(folderOf(one))) ?? path;
 }
 
-const folderOf = (path: string) => path.slice(0, path.lastIndexOf("/") + 1);
-
 /** Files of one folder that differ only in their extension, each with the previous one. */
 function twins(named: readonly Named[]): Pair[] {
-  const groups = groupBy(named, ({ path }) => folderOf(path) + stemOf(path));
+  const groups = groupBy(named, ({ path }) => `${folderOf(path)}/${stemOf(path)}`);
   return [...groups.values()].flatMap((group) =>
     group.slice(1).map((one, at) => ({ first: group[at]?.id ?? one.id, second: one.id, test: false })),
   );

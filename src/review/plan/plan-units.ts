@@ -1,3 +1,4 @@
+import { folderOf } from "../../code/imports.ts";
 import type { ChangedFile } from "../../tools/tool.ts";
 import { findLinks, type Links, sharedFolders } from "./links.ts";
 import { fileRisk } from "./risk.ts";
@@ -184,8 +185,6 @@ class GrowingUnit {
 
 const isCloser = (one: Closeness, other: Closeness) =>
   one.weight > other.weight || (one.weight === other.weight && one.shared > other.shared);
-
-const folderOf = (path: string) => path.slice(0, path.lastIndexOf("/") + 1);
 
 /** A part of a change that one loop reviews. */
 export interface Unit {
