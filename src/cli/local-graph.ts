@@ -1,3 +1,4 @@
+import { unlessAborted, within } from "../async.ts";
 import { type LocalEnv, readLocalEnv } from "../config/env.ts";
 import { localIndex } from "../config/folders.ts";
 import { AppError, errorLine } from "../errors.ts";
@@ -102,7 +103,10 @@ export class KeptGraph implements GraphPort, AsyncDisposable {
     this.#opened ??= this.#openNow();
     // After an aborted query, the index is still built for the next one.
     const { patienceMs = PATIENCE_MS } = this.#options;
-    const opened = await unlessAborted(within(patienceMs, this.#opened), signal);
+    const opened = await unlessAborted(
+      within(patienceMs, this.#opened, () => undefined),
+      signal,
+    );
     if (!opened) throw new ToolError("The index of this repository is being made. Ask again in a moment.");
     return await opened.graph.query(query, k, signal);
   }
@@ -127,7 +131,7 @@ export class KeptGraph implements GraphPort, AsyncDisposable {
   /** Ends building the index. No query may be running any more. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#ending.abort();
-    await within(END_MS, this.#close());
+    await within(END_MS, this.#close(), () => undefined);
   }
 
   async #close(): Promise<void> {
@@ -135,18 +139,4 @@ export class KeptGraph implements GraphPort, AsyncDisposable {
     await this.#embedding;
     opened?.[Symbol.dispose]();
   }
-}
-
-/** Undefined if it takes longer. */
-async function within<Value>(milliseconds: number, promise: Promise<Value>): Promise<Value | undefined> {
-  const { promise: over, resolve } = Promise.withResolvers<undefined>();
-  const timer = setTimeout(() => resolve(undefined), milliseconds);
-  return await Promise.race([promise, over]).finally(() => clearTimeout(timer));
-}
-
-function unlessAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const abort = () => reject(signal.reason);
-  signal.addEventListener("abort", abort, { once: true });
-  return Promise.race([promise, aborted]).finally(() => signal.removeEventListener("abort", abort));
 }

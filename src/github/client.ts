@@ -2,6 +2,7 @@ import { retry } from "@octokit/plugin-retry";
 import { throttling } from "@octokit/plugin-throttling";
 import { Octokit } from "@octokit/rest";
 import { z } from "zod";
+import { unlessAborted } from "../async.ts";
 import { AppError } from "../errors.ts";
 import { pathBelow, type Reach } from "./allowlist.ts";
 import { firstFaults, oneLine, refusalError, refusalOf, toAppError, unreadableAnswer } from "./errors.ts";
@@ -267,16 +268,6 @@ function callOf(
   const kind = method === "GET" || method === "HEAD" ? "read" : "write";
   const path = pathBelow(new URL(baseUrl).pathname, new URL(url, baseUrl));
   return { name: `${method} ${path}`, method, path, kind, graphql: false };
-}
-
-/** Rejects with the signal's reason as soon as it fires. The work itself goes on, because others may wait for it too. */
-async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (!signal) return work;
-  const { promise, reject } = Promise.withResolvers<never>();
-  const abort = () => reject(signal.reason);
-  signal.addEventListener("abort", abort, { once: true });
-  if (signal.aborted) abort();
-  return Promise.race([work, promise]).finally(() => signal.removeEventListener("abort", abort));
 }
 
 /** Reports the limits in an answer, including a refusal. 304 is an answer, although octokit treats it as an error. */

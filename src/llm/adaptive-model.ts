@@ -1,3 +1,4 @@
+import { unlessAborted } from "../async.ts";
 import { AppError } from "../errors.ts";
 import {
   abortedError,
@@ -118,7 +119,7 @@ export function createAdaptiveModel(options: AdaptiveOptions): AdaptiveModel {
       probing ??= probe().finally(() => {
         probing = undefined;
       });
-      await unlessAborted(probing, signal);
+      await unlessAborted(probing, signal, abortedError);
     },
     async respond(request, signal) {
       if (refusal) throw refusal;
@@ -141,19 +142,6 @@ async function probed(model: EndpointModel): Promise<Ability | AppError> {
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     return new AppError("model_failed", `it did not answer within ${PROBE_MS / 1_000} s`);
-  }
-}
-
-/** Waits for a promise that others wait for too: the signal ends this waiting only. */
-async function unlessAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const abort = () => reject(abortedError());
-  if (signal.aborted) abort();
-  signal.addEventListener("abort", abort, { once: true });
-  try {
-    await Promise.race([promise, aborted]);
-  } finally {
-    signal.removeEventListener("abort", abort);
   }
 }
 

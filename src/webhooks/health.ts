@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { within } from "../async.ts";
 import { errorLine } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import type { Queue } from "../queue/queue.ts";
@@ -98,13 +99,6 @@ function answerFor(readiness: Readiness): Answer {
   const { ready } = readiness;
   const said = ready ? { ready, oldestWaitingMs: readiness.oldestWaitingMs } : readiness;
   return { status: ready ? 200 : 503, type: "application/json", body: JSON.stringify(said) };
-}
-
-/** The result of `work`; if that takes longer, `otherwise`, and the work goes on. */
-async function within<T>(milliseconds: number, work: Promise<T>, otherwise: () => T): Promise<T> {
-  const { promise, resolve } = Promise.withResolvers<T>();
-  const timer = setTimeout(() => resolve(otherwise()), milliseconds);
-  return Promise.race([work, promise]).finally(() => clearTimeout(timer));
 }
 
 const noAnswer = Object.assign(new Error("the database does not answer"), { code: "no_answer" });

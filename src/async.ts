@@ -1,0 +1,28 @@
+/**
+ * Rejects as soon as the signal fires. The work itself goes on, because others may wait for it too.
+ *
+ * @param reason the error to reject with; the signal's own reason by default
+ */
+export async function unlessAborted<T>(
+  work: Promise<T>,
+  signal: AbortSignal | undefined,
+  reason: () => unknown = () => signal?.reason,
+): Promise<T> {
+  if (!signal) return work;
+  const { promise, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(reason());
+  signal.addEventListener("abort", abort, { once: true });
+  if (signal.aborted) abort();
+  return Promise.race([work, promise]).finally(() => signal.removeEventListener("abort", abort));
+}
+
+/** The result of `work`; if that takes longer, `otherwise`, and the work goes on. */
+export async function within<T, Late>(
+  milliseconds: number,
+  work: Promise<T>,
+  otherwise: () => Late,
+): Promise<T | Late> {
+  const { promise, resolve } = Promise.withResolvers<Late>();
+  const timer = setTimeout(() => resolve(otherwise()), milliseconds);
+  return Promise.race([work, promise]).finally(() => clearTimeout(timer));
+}
