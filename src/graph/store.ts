@@ -224,23 +224,13 @@ export function forgetOld(database: DatabaseSync, leastKept = LEAST_KEPT): void 
   });
 }
 
-/** A definition at the head. Lines are 1-indexed and inclusive. */
-export interface DefinitionAt {
+/** A definition at the head. */
+export interface DefinitionAt extends Omit<DefinitionFact, "kind" | "supers" | "text"> {
   path: string;
   blob: number;
   seq: number;
-  name: string;
   kind: string;
-  container: string | null;
-  start: number;
-  end: number;
-  signatureEnd: number;
-  docStart: number;
-  exported: boolean;
-  outer: number | null;
-  type: string | null;
   supers: readonly string[];
-  excerpt: string;
 }
 
 export interface ReferenceAt {

@@ -1,13 +1,12 @@
 import type { StopReason, TrajectoryEntry } from "../../agent/trajectory.ts";
 import type { RepoConfig } from "../../config/repo-config.ts";
 import { createPrivacy } from "../../diff/filter.ts";
-import { AppError, publicLine } from "../../errors.ts";
+import type { AppError } from "../../errors.ts";
 import type { PullRequest } from "../../github/pull-request-api.ts";
 import { eachRole, factsOf, type Models } from "../../llm/model.ts";
 import { runAnswerProcess } from "../../process/run-review-process.ts";
 import { modelAnswer } from "../../publish/answers.ts";
 import { type JobOutcome, maxAttempts } from "../../queue/job.ts";
-import { untrustedLine } from "../../reporters/safe-markdown.ts";
 import { AnswerInput, AnswerResult, type AskedThread } from "../../review/answer/answer-input.ts";
 import type { Limits } from "../../review/review-input.ts";
 import { publicModelError } from "../../review/review-result.ts";
@@ -17,6 +16,7 @@ import { loadConfig, withFolders } from "../load-config.ts";
 import { dayBudgetOf, limitsWithin, logProgress, watchModels } from "../model-run.ts";
 import {
   answered,
+  answeredWithError,
   askedThread,
   type CommandContext,
   ownThreads,
@@ -44,14 +44,7 @@ export async function answerQuestion(context: CommandContext, question: string):
   try {
     return await askModel({ context, question, recorded, models: deps.models });
   } catch (error) {
-    const isTold =
-      error instanceof AppError && (error.code === "budget_spent" || error.code === "config_invalid");
-    if (!isTold) throw error;
-    return answered(
-      context,
-      `I cannot answer this: ${untrustedLine(publicLine(error), 600)}.`,
-      error.message,
-    );
+    return answeredWithError(context, "I cannot answer this", error);
   }
 }
 

@@ -1,4 +1,4 @@
-import { AppError, errorLine } from "../../errors.ts";
+import { AppError, errorLine, publicLine } from "../../errors.ts";
 import type { CommentRef, OwnThread, PullRequestApi, ThreadComment } from "../../github/pull-request-api.ts";
 import { type Answers, answersTo } from "../../ledger/answers.ts";
 import { hasWriteAccess } from "../../ledger/authority.ts";
@@ -7,6 +7,7 @@ import { renderAnswer } from "../../publish/answers.ts";
 import { postOnce } from "../../publish/post-once.ts";
 import type { ClaimedJob, CommandTask, JobOutcome, ReplyTask, ReviewTask } from "../../queue/job.ts";
 import { type JobTools, jobFields } from "../../queue/run-job.ts";
+import { untrustedLine } from "../../reporters/safe-markdown.ts";
 import type { AskedThread, ThreadMessage } from "../../review/answer/answer-input.ts";
 import { isRefusal } from "../attempts.ts";
 import type { JobDependencies } from "../job-dependencies.ts";
@@ -101,6 +102,18 @@ export function pageOf({ job, comment, deps }: CommandContext): string {
 export async function answered(context: CommandContext, line: string, reason: string): Promise<JobOutcome> {
   await say(context, line);
   return { kind: "done", reason };
+}
+
+/** Answers with an error that people can act on: a spent budget or a refused configuration. Rejects with any other error. */
+export async function answeredWithError(
+  context: CommandContext,
+  start: string,
+  error: unknown,
+): Promise<JobOutcome> {
+  const isForPeople =
+    error instanceof AppError && (error.code === "budget_spent" || error.code === "config_invalid");
+  if (!isForPeople) throw error;
+  return answered(context, `${start}: ${untrustedLine(publicLine(error), 600)}.`, error.message);
 }
 
 /** A normal review of what is new, to update the summary and the check run. The person who asked may start it. */

@@ -1,5 +1,5 @@
 import { parseFilePatch } from "../../diff/file-diff.ts";
-import { AppError, publicLine } from "../../errors.ts";
+import { AppError } from "../../errors.ts";
 import { severities } from "../../finding.ts";
 import { openWorkspace } from "../../git/object-workspace.ts";
 import type { CheckoutPlace } from "../../git/workspace.ts";
@@ -12,12 +12,19 @@ import { currentLedger } from "../../publish/existing.ts";
 import { renderFix, suggestionComments, suggestionsBody, type ToldFix } from "../../publish/fix-texts.ts";
 import { postOnce } from "../../publish/post-once.ts";
 import type { JobOutcome } from "../../queue/job.ts";
-import { untrustedLine } from "../../reporters/safe-markdown.ts";
 import type { FixResult } from "../../review/fix/fix-input.ts";
 import { suggestionsFor } from "../../review/fix/suggestions.ts";
 import { splitLines } from "../../text/cut.ts";
 import { isRefusal } from "../attempts.ts";
-import { answered, type CommandContext, mayWrite, requireOurs, reviewAfter, say } from "./command-context.ts";
+import {
+  answered,
+  answeredWithError,
+  type CommandContext,
+  mayWrite,
+  requireOurs,
+  reviewAfter,
+  say,
+} from "./command-context.ts";
 import { type CommittedFix, changesTo, commitFix, patchTo } from "./commit-fix.ts";
 import { type MadeFix, makeFix, recordedFix } from "./make-fix.ts";
 
@@ -43,14 +50,7 @@ export async function fix(context: CommandContext, all: boolean): Promise<JobOut
   try {
     return await repair({ context, pull, entries, models: deps.models, recorded });
   } catch (error) {
-    const isTold =
-      error instanceof AppError && (error.code === "budget_spent" || error.code === "config_invalid");
-    if (!isTold) throw error;
-    return answered(
-      context,
-      `I cannot repair this: ${untrustedLine(publicLine(error), 600)}.`,
-      error.message,
-    );
+    return answeredWithError(context, "I cannot repair this", error);
   }
 }
 
