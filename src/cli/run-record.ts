@@ -11,7 +11,7 @@ import { withoutSecrets } from "../secrets/redact.ts";
 import { programVersion } from "./output.ts";
 
 /*
- * The record of a run: a file with one JSON object a line, the first of which is a header. A local review, `--trajectory` and
+ * The record of a run: a file with one JSON object per line. The first one is a header. A local review, `--trajectory` and
  * `runs --export` write the same format.
  */
 

@@ -78,7 +78,7 @@ function readFallback(given: Variables, model: ModelEnv): ModelEnv | null {
   const name = given.HUNKWISE_FALLBACK_MODEL;
   if (!name) {
     if (baseUrl || apiKey)
-      throw missing("HUNKWISE_FALLBACK_MODEL", "Name the model that shall stand in for the others");
+      throw missing("HUNKWISE_FALLBACK_MODEL", "Name the model that answers if the others fail");
     return null;
   }
   const { azure } = model;

@@ -286,7 +286,7 @@ async function check(
 
 /** The remedies name the variables of the other models. */
 const asFallback = ({ state, says, remedy }: Diagnosis): Diagnosis => ({
-  ...{ state, says: `to stand in for it: ${says}` },
+  ...{ state, says: `fallback: ${says}` },
   remedy: remedy?.startsWith("Set HUNKWISE_FALLBACK_")
     ? remedy
     : remedy &&

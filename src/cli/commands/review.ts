@@ -58,7 +58,7 @@ const declare = () =>
     .option("--dry-run", "print what would be reviewed and what it costs; ask no model")
     .option(
       "--trajectory <FILE>",
-      "write the record of the run there as well, one JSON object a line",
+      "write the record of the run there as well, one JSON object per line",
       optionText,
     )
     .option("--no-record", "leave no record of the run (see hunkwise runs --help)")

@@ -67,7 +67,7 @@ describe("what doctor says of models", () => {
     const spare = { HUNKWISE_FALLBACK_MODEL: "spare" };
     const { diagnosis } = await check([{ tool_calls: calls }, { content: "5" }, asJson], spare);
     expect(diagnosis.state).toBe("ok");
-    expect(diagnosis.says).toMatch(/^big .* native; to stand in for it: spare answers .* protocol text$/);
+    expect(diagnosis.says).toMatch(/^big .* native; fallback: spare answers .* protocol text$/);
 
     const absent = { fault: "status", status: 404, body: { error: { message: "no such model" } } } as const;
     const { diagnosis: bad } = await check([{ tool_calls: calls }, absent], spare);
@@ -75,7 +75,7 @@ describe("what doctor says of models", () => {
       state: "fail",
       remedy: "Set HUNKWISE_FALLBACK_MODEL to a model of this endpoint: fake-model.",
     });
-    expect(bad.says).toMatch(/; to stand in for it: .* has no model "spare"/);
+    expect(bad.says).toMatch(/; fallback: .* has no model "spare"/);
   });
 
   it("lists the models of the endpoint where it has none of that name, the likeliest first and few of many", async () => {
