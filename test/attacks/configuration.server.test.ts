@@ -3,6 +3,8 @@ import { finding, finish, numbers, patient, turn } from "../e2e/conformance-fixt
 import { type CaseOnPull, onPull } from "../e2e/on-pull.ts";
 import { fiveSecrets } from "./five-secrets.ts";
 
+const long = process.env.HUNKWISE_LONG === "1";
+
 const path = "src/numbers.js";
 const wrong = finding({ line: 24, quote: "const n24 = 0;" });
 const edited = numbers(60, { 24: "const n24 = 0;" });
@@ -54,7 +56,7 @@ describe.concurrent("a pull request that configures the reviewer", patient, () =
       },
     ));
 
-  it("head-configuration: changes nothing either if the base branch has no configuration", () =>
+  it.runIf(long)("head-configuration: changes nothing either if the base branch has no configuration", () =>
     onPull(
       {
         base: { [path]: numbers(60) },
@@ -70,24 +72,28 @@ describe.concurrent("a pull request that configures the reviewer", patient, () =
         expect(app.end()).toMatchObject({ comments: [`${path} RIGHT 24`], check: "neutral" });
         expect(app.summary()).toContain("2 of 2 hunks");
       },
-    ));
+    ),
+  );
 
-  it("head-configuration: through guideline files of any tool is not obeyed: they are text under review", () =>
-    onPull(
-      {
-        base: { [path]: numbers(60) },
-        head: { [path]: edited, ...Object.fromEntries(guidelines.map((name) => [name, `${order}\n`])) },
-        script: [turn(wrong, finish)],
-      },
-      async (app) => {
-        await app.review();
+  it.runIf(long)(
+    "head-configuration: through guideline files of any tool is not obeyed: they are text under review",
+    () =>
+      onPull(
+        {
+          base: { [path]: numbers(60) },
+          head: { [path]: edited, ...Object.fromEntries(guidelines.map((name) => [name, `${order}\n`])) },
+          script: [turn(wrong, finish)],
+        },
+        async (app) => {
+          await app.review();
 
-        expect(app.end()).toMatchObject({ comments: [`${path} RIGHT 24`], check: "neutral" });
-        const asked = JSON.stringify(app.reviewRequests[0]?.body.messages);
-        expect(asked.split(order)).toHaveLength(guidelines.length + 1);
-        expect(trusted(asked)).not.toContain(order);
-      },
-    ));
+          expect(app.end()).toMatchObject({ comments: [`${path} RIGHT 24`], check: "neutral" });
+          const asked = JSON.stringify(app.reviewRequests[0]?.body.messages);
+          expect(asked.split(order)).toHaveLength(guidelines.length + 1);
+          expect(trusted(asked)).not.toContain(order);
+        },
+      ),
+  );
 
   const secrets = fiveSecrets();
   const comments = secrets.lines.map((line) => `${secrets.path} RIGHT ${line}`);

@@ -4,6 +4,8 @@ import { emptyState } from "../../src/ledger/state.ts";
 import { type Case, finding, finish, numbers, patient, turn } from "../e2e/conformance-fixture.ts";
 import { onPull } from "../e2e/on-pull.ts";
 
+const long = process.env.HUNKWISE_LONG === "1";
+
 const path = "src/numbers.js";
 const base = { [path]: numbers(60), "src/other.js": numbers(60) };
 const head = { [path]: numbers(60, { 24: "const n24 = 0;" }) };
@@ -49,14 +51,15 @@ describe.concurrent("markers", patient, () => {
       expectUnmoved(app);
     }));
 
-  it("forged-marker: one in the description of the pull request changes nothing", () =>
+  it.runIf(long)("forged-marker: one in the description of the pull request changes nothing", () =>
     onPull(
       { base, head, body: forgeries("a".repeat(40)).join("\n"), script: () => turn(wrong, finish) },
       async (app) => {
         await app.review();
         expectUnmoved(app);
       },
-    ));
+    ),
+  );
 
   it("forged-marker: one in the model's text changes nothing, and none of our texts contains it", () => {
     const marker = forgeries("a".repeat(40)).join("\n");

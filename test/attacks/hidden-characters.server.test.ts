@@ -13,6 +13,8 @@ import { wholeFile } from "../analyzers/analyzed-file.ts";
 import { answers, finding, finish, patient, turn } from "../e2e/conformance-fixture.ts";
 import { onPull } from "../e2e/on-pull.ts";
 
+const long = process.env.HUNKWISE_LONG === "1";
+
 /** Every character that is invisible or changes how others appear, by Unicode's own properties. */
 const hidden = Array.from({ length: 0x110000 }, (_, code) => code)
   .filter((code) => code < 0xd800 || code > 0xdfff)
@@ -133,35 +135,38 @@ describe.concurrent("a change that hides something", patient, () => {
       },
     ));
 
-  it("hiding-attributes: is still reviewed, and the hiding is a finding whatever the model says", () =>
-    onPull(
-      {
-        base: { [path]: plain },
-        head: {
-          ".gitattributes":
-            "*.js -diff binary linguist-generated linguist-vendored working-tree-encoding=UTF-16 filter=evil\n",
-          ".ignore": "*\n",
-          ".rgignore": "*\n",
-          [path]: `${plain}grantAll();\n`,
+  it.runIf(long)(
+    "hiding-attributes: is still reviewed, and the hiding is a finding whatever the model says",
+    () =>
+      onPull(
+        {
+          base: { [path]: plain },
+          head: {
+            ".gitattributes":
+              "*.js -diff binary linguist-generated linguist-vendored working-tree-encoding=UTF-16 filter=evil\n",
+            ".ignore": "*\n",
+            ".rgignore": "*\n",
+            [path]: `${plain}grantAll();\n`,
+          },
+          script: [
+            turn({ name: "search_in_files", arguments: { pattern: "grantAll" } }),
+            turn(
+              finding({ path, line: 2, quote: "grantAll();", title: "Everybody is let in by this call" }),
+              finish,
+            ),
+          ],
         },
-        script: [
-          turn({ name: "search_in_files", arguments: { pattern: "grantAll" } }),
-          turn(
-            finding({ path, line: 2, quote: "grantAll();", title: "Everybody is let in by this call" }),
-            finish,
-          ),
-        ],
-      },
-      async (app) => {
-        await app.review();
+        async (app) => {
+          await app.review();
 
-        const asked = JSON.stringify(app.reviewRequests.map(({ body }) => body.messages));
-        expect(asked).toContain("+grantAll();");
-        const found = app.reviewRequests.flatMap(({ body }) => answers(body));
-        expect(found.join("\n")).toMatch(/src\/login\.js[\s\S]*grantAll/);
-        const places = app.end().comments;
-        expect(places).toContain(`${path} RIGHT 2`);
-        expect(places).toContain(".gitattributes RIGHT 1");
-      },
-    ));
+          const asked = JSON.stringify(app.reviewRequests.map(({ body }) => body.messages));
+          expect(asked).toContain("+grantAll();");
+          const found = app.reviewRequests.flatMap(({ body }) => answers(body));
+          expect(found.join("\n")).toMatch(/src\/login\.js[\s\S]*grantAll/);
+          const places = app.end().comments;
+          expect(places).toContain(`${path} RIGHT 2`);
+          expect(places).toContain(".gitattributes RIGHT 1");
+        },
+      ),
+  );
 });

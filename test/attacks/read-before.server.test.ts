@@ -3,6 +3,8 @@ import { type Case, finish, patient, turn } from "../e2e/conformance-fixture.ts"
 import { onPull } from "../e2e/on-pull.ts";
 import type { Files } from "../support/github-double/people.ts";
 
+const long = process.env.HUNKWISE_LONG === "1";
+
 /*
  * Two heads by one author: the first is reviewed and harmless; the second has the same changed lines elsewhere.
  */
@@ -33,14 +35,17 @@ async function readsOf(base: Files, first: Files, second: Files): Promise<{ read
 }
 
 describe.concurrent("code that was read in one place", veryPatient, () => {
-  it("same-lines-elsewhere: is read again when the same line disappears from another function", async () => {
-    const { reads, shown } = await readsAfter(
-      base.replace(handler("listUsers", admin), handler("listUsers")),
-      base.replace(handler("deleteUsers", admin), handler("deleteUsers")),
-    );
-    expect(reads).toBeGreaterThan(0);
-    expect(shown).toContain("-  requireAdmin(req);");
-  });
+  it.runIf(long)(
+    "same-lines-elsewhere: is read again when the same line disappears from another function",
+    async () => {
+      const { reads, shown } = await readsAfter(
+        base.replace(handler("listUsers", admin), handler("listUsers")),
+        base.replace(handler("deleteUsers", admin), handler("deleteUsers")),
+      );
+      expect(reads).toBeGreaterThan(0);
+      expect(shown).toContain("-  requireAdmin(req);");
+    },
+  );
 
   it("comment-to-code: is read again when it leaves a comment", async () => {
     const { reads, shown } = await readsAfter(
@@ -58,17 +63,20 @@ describe.concurrent("code that was read in one place", veryPatient, () => {
     expect(shown).toContain("+  deleteEverybody(req);");
   });
 
-  it("harmless-part-gone: is read again when the file that made it harmless changes only its mode", async () => {
-    const guard = "src/guard.js";
-    const live = base.replace(handler("listUsers", admin), handler("listUsers", admin + wipe));
-    const { reads, shown } = await readsOf(
-      { [path]: base, [guard]: handler("guard") },
-      { [path]: live, [guard]: handler("guard", "  process.exit();\n") },
-      { [guard]: { mode: "100755", data: handler("guard") } },
-    );
-    expect(reads).toBeGreaterThan(0);
-    expect(shown).toContain("+  deleteEverybody(req);");
-  });
+  it.runIf(long)(
+    "harmless-part-gone: is read again when the file that made it harmless changes only its mode",
+    async () => {
+      const guard = "src/guard.js";
+      const live = base.replace(handler("listUsers", admin), handler("listUsers", admin + wipe));
+      const { reads, shown } = await readsOf(
+        { [path]: base, [guard]: handler("guard") },
+        { [path]: live, [guard]: handler("guard", "  process.exit();\n") },
+        { [guard]: { mode: "100755", data: handler("guard") } },
+      );
+      expect(reads).toBeGreaterThan(0);
+      expect(shown).toContain("+  deleteEverybody(req);");
+    },
+  );
 
   it("moved-after-reading: is read again when its file moves to where it takes effect", async () => {
     const [note, workflow] = ["docs/ci.txt", ".github/workflows/ci.yml"];
@@ -83,7 +91,7 @@ describe.concurrent("code that was read in one place", veryPatient, () => {
     expect(shown).toContain("+      - run: curl");
   });
 
-  it("is not read again after a rebase", async () => {
+  it.runIf(long)("is not read again after a rebase", async () => {
     const first = base.replace(handler("listUsers", admin), handler("listUsers"));
     await onPull(
       { base: { [path]: base }, head: { [path]: first }, script: () => turn(finish) },

@@ -83,14 +83,15 @@ describe.concurrent("an open finding", veryPatient, () => {
       expect(app.replies()).toEqual([expect.stringContaining("Fixed in")]);
     }));
 
-  it("undone-fix: stays fixed although strangers deny it and its author reopens the thread", () =>
+  it.runIf(long)("undone-fix: stays fixed although strangers deny it and its author reopens the thread", () =>
     onFaulty(async (app) => {
       await app.push({ [path]: numbers(60, { 24: "const n24 = 24.0;" }) });
       await app.reply(thread(app), "eve", "It is still there.");
       app.people.unresolve(thread(app));
       await elsewhere(app, 9);
       expect(required(app)).toBe("success");
-    }));
+    }),
+  );
 });
 
 describe.concurrent("a dismissal by someone with write access", veryPatient, () => {
@@ -99,7 +100,7 @@ describe.concurrent("a dismissal by someone with write access", veryPatient, () 
     ["a reaction", (app) => app.people.react(thread(app), "carol", "-1")],
     ["resolving", (app) => app.people.resolve(thread(app), "carol")],
   ];
-  it.each(dismissals)(
+  it.each(long ? dismissals : dismissals.slice(0, 1))(
     "flooded-dismissal: by %s survives floods of replies, accounts and reactions, and a reopened thread",
     (_how, dismiss) =>
       onFaulty(async (app) => {
@@ -235,7 +236,7 @@ const decisions: Record<string, Act> = {
 };
 
 describe.concurrent("whatever people without the right to decide do", veryPatient, () => {
-  const plays = long ? 60 : 2;
+  const plays = long ? 60 : 1;
   const acts = long ? 12 : 6;
   it.each(Array.from({ length: plays }, (_, seed) => seed))(
     "a fault in the head passes only after someone with write access has dismissed it, and then always: play %i",
@@ -272,7 +273,7 @@ describe.concurrent("whatever people without the right to decide do", veryPatien
 });
 
 describe.concurrent("a branch that is renamed", veryPatient, () => {
-  it.each([
+  it.runIf(long).each([
     ["the base branch", [baseRenamed, baseRenamed]],
     ["the head branch", [headRenamed]],
     ["the base branch and the head branch", [baseRenamed, headRenamed]],

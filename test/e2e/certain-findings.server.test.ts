@@ -113,7 +113,9 @@ describe.concurrent("five committed secrets, reviewed on the command line with a
   }
 
   const protocols = ["native", "text"];
-  const cases = Object.keys({ ...models, ...passing }).flatMap((name, at) =>
+  // attacks/certain-findings tests all of them within one process.
+  const some = Object.keys({ ...models, ...passing }).filter((_, at) => long || at % 3 === 2);
+  const cases = some.flatMap((name, at) =>
     (long ? protocols : [protocols[at % 2] ?? ""]).flatMap((protocol) =>
       efforts.map((effort) => [name, protocol, effort] as const),
     ),
@@ -141,8 +143,7 @@ describe("five committed secrets, reviewed by the server with a model that", () 
     comments: secrets.lines.map((line) => `${secrets.path} RIGHT ${line}`),
   };
 
-  // The command line tests all of them in each run.
-  const some = Object.keys(models).filter((_, at) => long || at % 3 === 0);
+  const some = Object.keys(models).filter((_, at) => long || at % 6 === 1);
   const cases = some.flatMap((name) =>
     (long ? ["native", "text"] : ["native"]).flatMap((protocol) =>
       efforts.map((effort) => [name, protocol, effort] as const),
@@ -165,7 +166,7 @@ describe("five committed secrets, reviewed by the server with a model that", () 
     },
   );
 
-  it(
+  it.runIf(long)(
     "calls them fixed after a push that keeps them: nothing is answered, and the check stays neutral",
     patient,
     () =>
@@ -200,7 +201,7 @@ describe("five committed secrets, reviewed by the server with a model that", () 
     ["deleted", (app) => app.people.delete(app.threads()[0]!)],
   ];
 
-  it.for(silences)(
+  it.runIf(long).for(silences)(
     "is silent: another secret in the place of one that a maintainer has %s is reported",
     patient,
     ([, silence]) =>
@@ -214,7 +215,7 @@ describe("five committed secrets, reviewed by the server with a model that", () 
       }),
   );
 
-  it("ends at once on a file that is too large for the analyzers: no green check", patient, () =>
+  it.runIf(long)("ends at once on a file that is too large for the analyzers: no green check", patient, () =>
     onApp(
       {
         base,
@@ -230,16 +231,19 @@ describe("five committed secrets, reviewed by the server with a model that", () 
     ),
   );
 
-  it("is silent: a secret is not called fixed when its file moves to where no analyzer looks", patient, () =>
-    onApp({ base, head: { "settings.py": `import os\n${line()}\n` }, everyRole: denies }, async (app) => {
-      await app.review();
-      await app.push({ "settings.py": null, "vendor/settings.py": `import os\n${line()}\n` });
+  it.runIf(long)(
+    "is silent: a secret is not called fixed when its file moves to where no analyzer looks",
+    patient,
+    () =>
+      onApp({ base, head: { "settings.py": `import os\n${line()}\n` }, everyRole: denies }, async (app) => {
+        await app.review();
+        await app.push({ "settings.py": null, "vendor/settings.py": `import os\n${line()}\n` });
 
-      expect(app.replies()).toEqual([]);
-      expect(app.end().check).toBe("neutral");
+        expect(app.replies()).toEqual([]);
+        expect(app.end().check).toBe("neutral");
 
-      await app.push({ "vendor/settings.py": null });
-      expect(app.replies()).toMatchObject([expect.stringMatching(/not part of the change any more/)]);
-    }),
+        await app.push({ "vendor/settings.py": null });
+        expect(app.replies()).toMatchObject([expect.stringMatching(/not part of the change any more/)]);
+      }),
   );
 });

@@ -114,7 +114,7 @@ describe.concurrent("a pull request in which nothing is reviewable", patient, ()
 describe.concurrent("once the reason to skip it is gone, a pull request is reviewed", patient, () => {
   const skipping = (yaml: string) => shared.addRepository(config(`review: { ${yaml} }\n`));
 
-  it("when the label was taken off", async () => {
+  it.runIf(long)("when the label was taken off", async () => {
     const yaml = "review:\n  ignore_labels: [no-review]\n";
     const pull = shared.addRepository(config(yaml)).open(changed, { labels: ["no-review"] });
     await pull.tell("opened");
@@ -241,7 +241,7 @@ describe.concurrent("a pull request that changes while it is reviewed", patient,
     expect(pull.end()).toMatchObject({ summaries: 1, checks: ["success"] });
   });
 
-  it("and becomes a draft still gets the result that was read and paid for before", async () => {
+  it.runIf(long)("and becomes a draft still gets the result that was read and paid for before", async () => {
     const { pull, goOn } = await beingReviewed("Draft it while it is read");
     pull.pull.draft = true;
     await pull.tell("converted_to_draft");
@@ -285,7 +285,7 @@ describe.concurrent("events", patient, () => {
     expect(headOf(second.pull)).toBe(headOf(first.pull));
   });
 
-  it.each(long ? ["hunkwise[bot]", "dependabot[bot]"] : ["hunkwise[bot]"])(
+  it.runIf(long).each(["hunkwise[bot]", "dependabot[bot]"])(
     "about a pull request of %s have it reviewed",
     async (author) => {
       shared.app.github.state.account(author, "Bot");
@@ -308,21 +308,24 @@ describe.concurrent("events", patient, () => {
     expect(modelRequests(title)).toBe(0);
   });
 
-  it("in a repository without automatic reviews have a skipped check, and a command still starts a review", async () => {
-    const pull = shared
-      .addRepository(config("review: { enabled: false }\n"))
-      .open(changed, { title: "Switched off here" });
-    await pull.tell("opened");
-    await pull.concluded("skipped");
-    await pull.command("octocat", "/review");
-    await shared.app.github.until(() => pull.end().checks.includes("success"), 500_000);
+  it.runIf(long)(
+    "in a repository without automatic reviews have a skipped check, and a command still starts a review",
+    async () => {
+      const pull = shared
+        .addRepository(config("review: { enabled: false }\n"))
+        .open(changed, { title: "Switched off here" });
+      await pull.tell("opened");
+      await pull.concluded("skipped");
+      await pull.command("octocat", "/review");
+      await shared.app.github.until(() => pull.end().checks.includes("success"), 500_000);
 
-    expect(pull.end()).toMatchObject({ summaries: 1, checks: ["skipped", "success"] });
-  });
+      expect(pull.end()).toMatchObject({ summaries: 1, checks: ["skipped", "success"] });
+    },
+  );
 });
 
 describe.concurrent("a review that cannot run", patient, () => {
-  it("because git may not fetch ends in a check run that says so", async () => {
+  it.runIf(long)("because git may not fetch ends in a check run that says so", async () => {
     const repository = shared.addRepository({ "src/price.js": code });
     const pull = repository.open(changed, { title: "Not to be fetched" });
     repository.breakGit({ answer: { status: 403 } }, "all");

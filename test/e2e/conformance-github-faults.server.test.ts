@@ -15,7 +15,7 @@ const good = changed.map((line) => finding({ line, quote: `const n${line} = 0;` 
 const fourInline = changed.map((line) => `${path} RIGHT ${line}`);
 
 describe.concurrent("c: one bad line among five costs none of the other four", patient, () => {
-  it("and is on its file, with the reason, if it is outside the diff", () =>
+  it.runIf(long)("and is on its file, with the reason, if it is outside the diff", () =>
     onPull(
       {
         base,
@@ -38,9 +38,10 @@ describe.concurrent("c: one bad line among five costs none of the other four", p
         expect(onFile).toContain(`/blob/${app.pull.heads[0]}/${path}#L40`);
         expect(`${onFile}${app.summary()}`).toMatch(/outside the diff/);
       },
-    ));
+    ),
+  );
 
-  it("and is in the summary, with the reason, if its file is not part of the change", () =>
+  it.runIf(long)("and is in the summary, with the reason, if its file is not part of the change", () =>
     onPull(
       {
         base,
@@ -61,7 +62,8 @@ describe.concurrent("c: one bad line among five costs none of the other four", p
         expect(app.summary()).toContain("the file is not part of the change");
         expect(app.summary()).toContain(`/blob/${app.pull.heads[0]}/src/other.js#L3`);
       },
-    ));
+    ),
+  );
 
   it("and is in the summary, with the reason, if GitHub refuses a place that was in our diff", () => {
     let partMerged = () => {};

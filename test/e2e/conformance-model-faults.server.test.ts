@@ -112,11 +112,12 @@ describe.concurrent("a model that gives no usable answer", patient, () => {
       );
     }));
 
-  it("k': after it reported keeps its findings, and says that the review is incomplete", () =>
+  it.runIf(long)("k': after it reported keeps its findings, and says that the review is incomplete", () =>
     onPull({ base, head, script: (_body, n) => (n === 0 ? turn(wrong) : { fault: "html" }) }, async (app) => {
       await app.review();
 
       expect(app.end()).toEqual(delivered);
       expectIncomplete(app);
-    }));
+    }),
+  );
 });

@@ -120,7 +120,7 @@ describe.concurrent("a finding that is still open is not reported again", patien
 });
 
 describe.concurrent("a pull request without faults", patient, () => {
-  it("gets one quiet line at the first review, and no comment at any push after it", () =>
+  it.runIf(long)("gets one quiet line at the first review, and no comment at any push after it", () =>
     onPull({ base, head, script: () => turn(finish) }, async (app) => {
       await app.review();
       const [first] = app.pull.comments;
@@ -139,5 +139,6 @@ describe.concurrent("a pull request without faults", patient, () => {
           method === "POST" && at.includes(`/${app.repository.name}/`) && /\/(comments|reviews)$/.test(at),
       );
       expect(told).toHaveLength(1);
-    }));
+    }),
+  );
 });

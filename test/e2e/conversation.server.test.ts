@@ -52,7 +52,7 @@ describe.concurrent("a question", patient, () => {
 });
 
 describe.concurrent("a pull request whose reviews are paused", patient, () => {
-  it("is not reviewed at a push until someone resumes, and then the new changes are", () =>
+  it.runIf(long)("is not reviewed at a push until someone resumes, and then the new changes are", () =>
     onPull({ base, head, script: talkative }, async (app) => {
       await app.review();
       await app.comment("octocat", "/pause");
@@ -66,7 +66,8 @@ describe.concurrent("a pull request whose reviews are paused", patient, () => {
       await app.idle();
       expect(app.reviewRequests.length).toBe(before + 1);
       expect(app.summary()).not.toMatch(/paused/i);
-    }));
+    }),
+  );
 });
 
 describe.concurrent("other commands", patient, () => {
@@ -91,7 +92,7 @@ describe.concurrent("other commands", patient, () => {
       expect(app.summary()).toMatch(/dismissed/i);
     }));
 
-  it("a dry run says what would be posted, and posts nothing of it", () =>
+  it.runIf(long)("a dry run says what would be posted, and posts nothing of it", () =>
     onPull({ base, head, script: talkative }, async (app) => {
       await app.comment("octocat", "/review --dry-run");
       await app.idle();
@@ -99,16 +100,18 @@ describe.concurrent("other commands", patient, () => {
       expect(app.end()).toMatchObject({ reviews: 0, comments: [] });
       expect(app.pull.comments.at(-1)?.body).toContain("n24 is no longer 24");
       expect(app.repository.checkRuns).toEqual([]);
-    }));
+    }),
+  );
 
-  it("remember shows the patch if the App may not write", () =>
+  it.runIf(long)("remember shows the patch if the App may not write", () =>
     onPull({ base, head, script: talkative }, async (app) => {
       await app.comment("octocat", "/remember Numbers below ten are written out.");
       await app.idle();
 
       expect(app.pull.comments.at(-1)?.body).toContain("Numbers below ten are written out.");
       expect(app.pull.comments.at(-1)?.body).toMatch(/Contents: Read and write/);
-    }));
+    }),
+  );
 
   it("remember opens a pull request if it may", () =>
     onPull(
@@ -139,7 +142,7 @@ describe.concurrent("other commands", patient, () => {
 const rounds = long ? 100 : 20;
 
 describe.concurrent(`${rounds} rounds with a bot that answers every comment`, patient, () => {
-  it("end without a reply of ours", () =>
+  it.runIf(long)("end without a reply of ours", () =>
     onPull({ base, head, script: talkative }, async (app) => {
       await app.review();
       const before = app.reviewRequests.length;
@@ -152,5 +155,6 @@ describe.concurrent(`${rounds} rounds with a bot that answers every comment`, pa
 
       expect(app.replies().length + said(app).length).toBeLessThanOrEqual(1);
       expect(app.reviewRequests).toHaveLength(before);
-    }));
+    }),
+  );
 });

@@ -104,7 +104,7 @@ describe.concurrent("a fix that was asked for in a thread", patient, () => {
     },
   );
 
-  it("pushes nothing if someone has pushed in the meantime", () => {
+  it.runIf(long)("pushes nothing if someone has pushed in the meantime", () => {
     let meanwhile = () => {};
     const script = (body: ChatRequestBody) => {
       if (offers(body, "finish_fix")) meanwhile();
@@ -126,7 +126,7 @@ describe.concurrent("a fix that was asked for in a thread", patient, () => {
     });
   });
 
-  it("becomes a suggestion if the owner of a fork does not let maintainers push", () =>
+  it.runIf(long)("becomes a suggestion if the owner of a fork does not let maintainers push", () =>
     play({ fork: "passer-by", author: "passer-by" }, async (app) => {
       app.people.addCollaborator(app.repository, "octocat", "write");
       const before = headOf(app.pull);
@@ -136,7 +136,8 @@ describe.concurrent("a fix that was asked for in a thread", patient, () => {
       expect(suggested).toMatchObject({ path, anchor: { side: "RIGHT", line: 24 } });
       expect(suggested?.body).toContain("```suggestion\nconst n24 = 2 * 12;\n```");
       expect(app.replies()[0]).toContain("its fork does not let maintainers push");
-    }));
+    }),
+  );
 
   it.runIf(long)("is pushed to a fork whose owner lets maintainers push", () =>
     play({ fork: "passer-by", author: "passer-by" }, async (app) => {

@@ -32,7 +32,7 @@ const databases = {
   },
 };
 
-describe.each(Object.entries(databases))(
+describe.each(Object.entries(databases).slice(0, long ? 2 : 1))(
   "a server on %s that is killed while it reviews",
   (_, { kills, environment }) => {
     const timeout = long ? 7_200_000 : 2 * patient.timeout;

@@ -123,7 +123,7 @@ describe.concurrent("an installation without the permission", patient, () => {
     expect(asked(title)).toBe(1);
   });
 
-  it("even to read pull requests has the check run of the event's head say so", async () => {
+  it.runIf(long)("even to read pull requests has the check run of the event's head say so", async () => {
     const title = "Unseen";
     const pull = opened(title, { contents: "read", checks: "write" });
     await pull.tell("opened");
@@ -235,7 +235,7 @@ describe.concurrent("the context of a change on GitHub", patient, () => {
     expect(shown(title)).toEqual(["Totals are off by one", "On purpose, see the manual"]);
   });
 
-  it("is left out if the App may not read it", async () => {
+  it.runIf(long)("is left out if the App may not read it", async () => {
     const title = "Hardly surrounded";
     const pull = surrounded(title, { ...readable, pull_requests: "write", checks: "write" });
     await pull.tell("opened");
@@ -247,7 +247,7 @@ describe.concurrent("the context of a change on GitHub", patient, () => {
 });
 
 describe.concurrent("a pull request whose budget of the day is used up", patient, () => {
-  it("is not reviewed any more, and the check run of a command says so", async () => {
+  it.runIf(long)("is not reviewed any more, and the check run of a command says so", async () => {
     const yaml = "budget: { day: { tokens: 300000 } }\n";
     const of = shared.addRepository({ ...base, ".github/hunkwise.yml": yaml });
     const pull = of.open(head, { title: costly });

@@ -71,29 +71,32 @@ describe.concurrent("pushes that do not touch a finding", veryPatient, () => {
 });
 
 describe.concurrent("code with unchanged content", veryPatient, () => {
-  it("is not read again after a rebase or a force-push, only for a full review, and its finding is still posted only once", () =>
-    onPull({ base, head, script: whenShown }, async (app) => {
-      const said = { reviews: 1, comments: [`${path} RIGHT 24`], summaries: 1, check: "neutral" };
-      const above = { 2: ["// one", "// two", "const n2 = 2;"] };
-      const rebased = { [path]: numbers(60, { ...above, 24: "const n24 = 0;" }) };
-      await app.review();
-      app.people.pushToBase(app.repository, { [path]: numbers(60, above) });
-      app.people.forcePush(app.pull, rebased);
-      await app.review("synchronize");
-      expect(app.reviewRequests).toHaveLength(1);
-      expect(app.end()).toEqual(said);
+  it.runIf(long)(
+    "is not read again after a rebase or a force-push, only for a full review, and its finding is still posted only once",
+    () =>
+      onPull({ base, head, script: whenShown }, async (app) => {
+        const said = { reviews: 1, comments: [`${path} RIGHT 24`], summaries: 1, check: "neutral" };
+        const above = { 2: ["// one", "// two", "const n2 = 2;"] };
+        const rebased = { [path]: numbers(60, { ...above, 24: "const n24 = 0;" }) };
+        await app.review();
+        app.people.pushToBase(app.repository, { [path]: numbers(60, above) });
+        app.people.forcePush(app.pull, rebased);
+        await app.review("synchronize");
+        expect(app.reviewRequests).toHaveLength(1);
+        expect(app.end()).toEqual(said);
 
-      app.people.forcePush(app.pull, rebased, { message: "Said better" });
-      await app.review("synchronize");
-      expect(app.reviewRequests).toHaveLength(1);
-      expect(app.end()).toEqual(said);
+        app.people.forcePush(app.pull, rebased, { message: "Said better" });
+        await app.review("synchronize");
+        expect(app.reviewRequests).toHaveLength(1);
+        expect(app.end()).toEqual(said);
 
-      await app.comment("octocat", "/review full");
-      await app.idle();
-      expect(app.reviewRequests).toHaveLength(2);
-      expect(shownSince(app, 1)).toContain("const n24 = 0;");
-      expect(app.end()).toMatchObject({ reviews: 1, comments: [`${path} RIGHT 24`], summaries: 1 });
-    }));
+        await app.comment("octocat", "/review full");
+        await app.idle();
+        expect(app.reviewRequests).toHaveLength(2);
+        expect(shownSince(app, 1)).toContain("const n24 = 0;");
+        expect(app.end()).toMatchObject({ reviews: 1, comments: [`${path} RIGHT 24`], summaries: 1 });
+      }),
+  );
 });
 
 describe.concurrent("a finding that was fixed", veryPatient, () => {
@@ -139,16 +142,19 @@ describe.concurrent("a finding that was fixed", veryPatient, () => {
       },
     ));
 
-  it("is answered and counts as fixed if the App may not resolve, and the summary names the permission", () =>
-    onPull({ base, head, script: whenShown, resolution: "fixed" }, async (app) => {
-      await app.review();
-      await app.push({ [path]: numbers(60, { 24: "const n24 = 24.0;" }) });
+  it.runIf(long)(
+    "is answered and counts as fixed if the App may not resolve, and the summary names the permission",
+    () =>
+      onPull({ base, head, script: whenShown, resolution: "fixed" }, async (app) => {
+        await app.review();
+        await app.push({ [path]: numbers(60, { 24: "const n24 = 24.0;" }) });
 
-      expect(app.replies()).toHaveLength(1);
-      expect(app.threads().map(app.resolvedBy)).toEqual([null]);
-      expect(app.end()).toMatchObject({ comments: [`${path} RIGHT 24`], check: "success" });
-      expect(app.summary()).toMatch(/Contents: Read and write/);
-    }));
+        expect(app.replies()).toHaveLength(1);
+        expect(app.threads().map(app.resolvedBy)).toEqual([null]);
+        expect(app.end()).toMatchObject({ comments: [`${path} RIGHT 24`], check: "success" });
+        expect(app.summary()).toMatch(/Contents: Read and write/);
+      }),
+  );
 });
 
 describe.concurrent("a finding that was dismissed", veryPatient, () => {
@@ -192,7 +198,7 @@ describe.concurrent("a finding that was dismissed", veryPatient, () => {
       expect(app.summary()).toContain("octocat");
     }));
 
-  it("by the author of a fork, or by someone else without write access, stays open", () => {
+  it.runIf(long)("by the author of a fork, or by someone else without write access, stays open", () => {
     const script: FakeScript = (_body, n) =>
       n === 0 ? turn(at(8), at(24, { severity: "high" }), at(40), finish) : turn(finish);
     return onPull({ base, head: four, script, author: "mona", fork: "mona" }, async (app) => {

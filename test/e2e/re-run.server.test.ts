@@ -5,6 +5,8 @@ import { checkRunPayload, checkSuitePayload } from "../support/github-double/pay
 import { finding, finish, numbers, patient, turn } from "./conformance-fixture.ts";
 import { type PullOfCase, type SharedApp, startSharedApp } from "./shared-app.ts";
 
+const long = process.env.HUNKWISE_LONG === "1";
+
 const path = "src/numbers.js";
 const base = { [path]: numbers(60) };
 const head = { [path]: numbers(60, { 24: "const n24 = 0;" }) };
@@ -53,7 +55,7 @@ describe.concurrent("a person who presses Re-run", patient, () => {
     expect(shared.app.reviewRequests.length - before).toBeLessThanOrEqual(1);
   });
 
-  it("for all checks of a commit gets the same", async () => {
+  it.runIf(long)("for all checks of a commit gets the same", async () => {
     const { pull, check } = await settled();
     const { state } = shared.app.github;
     const suite = { repository: pull.of.repository, headSha: check.headSha, app: shared.app.app };

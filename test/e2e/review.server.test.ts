@@ -174,7 +174,7 @@ describe.concurrent("a signed webhook", patient, () => {
       expect(reactions.slice(0, 2)).toEqual([[], ["eyes"]]);
     }));
 
-  it("is reviewed only by the analyzers if there is no model, and every text says so", () =>
+  it.runIf(long)("is reviewed only by the analyzers if there is no model, and every text says so", () =>
     onApp({ base, head }, async (app) => {
       const { pull, repository } = app;
 
@@ -185,44 +185,48 @@ describe.concurrent("a signed webhook", patient, () => {
       expect(pull.comments[0]?.body).toMatch(/analyzers/i);
       expect(repository.checkRuns[0]?.conclusion).toBe("neutral");
       expect(repository.checkRuns[0]?.output.title).toMatch(/Analyzers only/);
-    }));
+    }),
+  );
 
-  it("whose model refuses the key ends in a failed check that names no address, and is reviewed later", () => {
-    let refuses = true;
-    return onApp(
-      {
-        base,
-        head,
-        script: () =>
-          refuses
-            ? { fault: "status", status: 401, body: { error: { message: "bad key of org-4711" } } }
-            : turn(finish),
-      },
-      async (app) => {
-        const { pull, repository, model } = app;
+  it.runIf(long)(
+    "whose model refuses the key ends in a failed check that names no address, and is reviewed later",
+    () => {
+      let refuses = true;
+      return onApp(
+        {
+          base,
+          head,
+          script: () =>
+            refuses
+              ? { fault: "status", status: 401, body: { error: { message: "bad key of org-4711" } } }
+              : turn(finish),
+        },
+        async (app) => {
+          const { pull, repository, model } = app;
 
-        await app.send("opened");
-        await app.concluded();
-        expect(repository.checkRuns).toMatchObject([
-          {
-            conclusion: "neutral",
-            output: { title: "The review failed. Analyzers only: 1 rule match not judged" },
-          },
-        ]);
-        const texts = JSON.stringify([
-          repository.checkRuns.map((run) => run.output),
-          pull.comments.map((one) => one.body),
-        ]);
-        expect(texts).not.toContain(model?.url);
-        expect(texts).not.toContain("org-4711");
+          await app.send("opened");
+          await app.concluded();
+          expect(repository.checkRuns).toMatchObject([
+            {
+              conclusion: "neutral",
+              output: { title: "The review failed. Analyzers only: 1 rule match not judged" },
+            },
+          ]);
+          const texts = JSON.stringify([
+            repository.checkRuns.map((run) => run.output),
+            pull.comments.map((one) => one.body),
+          ]);
+          expect(texts).not.toContain(model?.url);
+          expect(texts).not.toContain("org-4711");
 
-        refuses = false;
-        await app.send("reopened");
-        await app.github.until(() => repository.checkRuns[0]?.conclusion === "success");
-        expect(repository.checkRuns).toHaveLength(1);
-      },
-    );
-  });
+          refuses = false;
+          await app.send("reopened");
+          await app.github.until(() => repository.checkRuns[0]?.conclusion === "success");
+          expect(repository.checkRuns).toHaveLength(1);
+        },
+      );
+    },
+  );
 
   it.runIf(long)("works without the permission for check runs, and says which one is missing", () =>
     onApp(

@@ -4,6 +4,8 @@ import { describe, expect, it } from "vitest";
 import type { ChatRequestBody } from "../support/fake-openai.ts";
 import { finding, finish, numbers, onApp, patient, turn, until } from "./conformance-fixture.ts";
 
+const long = process.env.HUNKWISE_LONG === "1";
+
 const path = "src/numbers.js";
 const base = { [path]: numbers(60), "src/other.js": numbers(60) };
 const head = { [path]: numbers(60, { 24: "const n24 = 0;" }) };
@@ -55,7 +57,7 @@ describe("a push while the head before it is reviewed", patient, () => {
 });
 
 describe("a push while a large change is read in parts", patient, () => {
-  it("keeps the completely read parts: only the rest is requested again", () => {
+  it.runIf(long)("keeps the completely read parts: only the rest is requested again", () => {
     const folders = ["one", "two", "three", "four"];
     const files = (value: number) =>
       Object.fromEntries(folders.map((name) => [`${name}/a.js`, numbers(400, everyThird(value, name))]));

@@ -22,6 +22,8 @@ import {
   turnsBeforeKill,
 } from "./upgrade-scene.ts";
 
+const long = process.env.HUNKWISE_LONG === "1";
+
 /*
  * Data folders, databases and comments of earlier versions, each left by a server that was killed during a review: `fixtures/upgrade`.
  */
@@ -50,7 +52,9 @@ const linesOf = ({ pulls, app }: Scene, name: keyof Scene["pulls"]) =>
 
 describe.each(
   versions.flatMap((version) =>
-    (["sqlite", "postgres"] as const).map((database) => [version, database] as const),
+    (long ? (["sqlite", "postgres"] as const) : (["sqlite"] as const)).map(
+      (database) => [version, database] as const,
+    ),
   ),
 )("what version %s left on %s", patient, (version, database) => {
   it("is continued: the review in progress repeats no turn, waiting pull requests are reviewed, and nothing is posted twice", async () => {
