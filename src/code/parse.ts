@@ -1,4 +1,5 @@
 import type { SgNode } from "@ast-grep/napi";
+import { LRUCache } from "lru-cache";
 import { extensionOf, type Grammar, grammarOf, grammarsOf, loadAstGrep } from "./languages.ts";
 import { createLayoutSource } from "./layout-source.ts";
 import { shapes } from "./shapes/all-shapes.ts";
@@ -124,15 +125,29 @@ export interface ParsedTree {
 }
 
 /**
- * Like {@link parseSource}, but also returns the tree.
+ * The most recently parsed texts, up to this many characters in total: at most 30 MB of trees. The context of a change, the rounds before it
+ * and its findings read the same few files, one after the other.
+ */
+const recent = new LRUCache<string, Promise<ParsedText | null>>({ maxSize: 150_000 });
+
+/** Like {@link parseSource}, but also returns the tree. */
+export function parseText(path: string, text: string): Promise<ParsedText | null> {
+  const key = `${path}\0${text}`;
+  const known = recent.get(key) ?? parseAnew(path, text, () => []);
+  recent.set(key, known, { size: key.length });
+  return known;
+}
+
+/**
+ * Like {@link parseText}, but keeps nothing.
  *
  * @param beside additional kinds of nodes, by dialect: they are found together with those of the definitions, because each returned node
  *   costs as much as parsing some words
  */
-export async function parseText(
+export async function parseAnew(
   path: string,
   text: string,
-  beside: (dialect: string) => readonly string[] = () => [],
+  beside: (dialect: string) => readonly string[],
 ): Promise<ParsedText | null> {
   if (text.includes("\0") || !isWorthParsing(text)) return null;
   const grammar = grammarFor(path, text);

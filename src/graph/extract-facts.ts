@@ -1,6 +1,6 @@
 import { parse } from "jsonc-parser";
 import { extensionOf, grammarOf } from "../code/languages.ts";
-import { isWorthParsing, type ParsedTree, parseText } from "../code/parse.ts";
+import { isWorthParsing, type ParsedTree, parseAnew } from "../code/parse.ts";
 import type { Definition, Source } from "../code/source.ts";
 import type { BlobFacts, DefinitionFact, ImportFact, ReferenceFact, WalkResult } from "./facts.ts";
 import { goKinds, walkGo } from "./walk/go.ts";
@@ -55,7 +55,7 @@ export async function extractFacts(path: string, text: string): Promise<BlobFact
   if (kind === "package.json" || kind === "go.mod")
     return { ...noFacts(text), package: packageNameOf(kind, text) };
   if (kind === "document") return { ...noFacts(text), definitions: documentFacts(text) };
-  const parsed = await parseText(
+  const parsed = await parseAnew(
     pathFor(kind, extensionOf(path)),
     text,
     (dialect) => walks[dialect]?.kinds ?? [],

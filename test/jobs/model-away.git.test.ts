@@ -8,6 +8,8 @@ import { rejectingOthers } from "../support/answer-candidates.ts";
 import { type ScriptedTurn, scriptedModel } from "../support/scripted.ts";
 import { WorkedQueue } from "./job-fixture.ts";
 
+const long = process.env.HUNKWISE_LONG === "1";
+
 const secrets = fiveSecrets();
 /** Five certain findings, and one that a model has to judge. */
 const changed = `${secrets.text}if (a == NaN) debugger;\n`;
@@ -68,7 +70,7 @@ describe("a job whose model is away", () => {
     expect(jobs.checks()).toEqual([expect.stringMatching(/^neutral: found 5 critical$/i)]);
   });
 
-  it("does the same when the model is paused for longer than people wait", async () => {
+  it.runIf(long)("does the same when the model is paused for longer than people wait", async () => {
     await using run = await worked(() => new ModelUnavailable("circuit open", 600_000));
     const { jobs, posted } = run;
 

@@ -4,6 +4,8 @@ import type { Task } from "../../src/queue/job.ts";
 import { scriptedModel } from "../support/scripted.ts";
 import { Commanded, CommandedRepository } from "./commands/command-fixture.ts";
 
+const long = process.env.HUNKWISE_LONG === "1";
+
 let repo: CommandedRepository;
 beforeAll(() => {
   repo = new CommandedRepository();
@@ -81,7 +83,7 @@ describe("a configuration that is refused", () => {
     expect(known).toContain("found no problems");
   });
 
-  it("is not concluded by what a model read in an earlier attempt", async () => {
+  it.runIf(long)("is not concluded by what a model read in an earlier attempt", async () => {
     const { on, check } = withModel({ [file]: "effort: low\n" });
     const error = new AppError("github_failed", "502", { retryable: true });
     on.github.faults.push({ call: "createComment", error });

@@ -7,6 +7,8 @@ import { ownTag } from "../../src/git/owner.ts";
 import { runInSandbox } from "../../src/sandbox/run-in-sandbox.ts";
 import { attack, endLeft, isRunning, leftProcesses, perl, sandboxFor, smallLimits } from "./sandbox.ts";
 
+const long = process.env.HUNKWISE_LONG === "1";
+
 const { sandbox, skipped } = await sandboxFor("that nothing of a command is left once it has ended");
 const mark = { MARK: ownTag };
 
@@ -58,7 +60,7 @@ describe.skipIf(!sandbox)(`of a command in the sandbox nothing is left${skipped}
     expect([exitCode, ended]).toEqual([137, null]);
   });
 
-  it("if it uses all processor time", async () => {
+  it.runIf(long)("if it uses all processor time", async () => {
     const { exitCode, ended } = await attack(sandbox, "while :; do :; done", { limits: { cpuSeconds: 1 } });
     // SIGKILL or SIGXCPU, and not because the time was over.
     expect([137, 152]).toContain(exitCode);

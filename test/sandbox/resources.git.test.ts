@@ -4,6 +4,8 @@ import { describe, expect, it } from "vitest";
 import { TempFolder } from "../support/git-repo.ts";
 import { attack, perl, sandboxFor } from "./sandbox.ts";
 
+const long = process.env.HUNKWISE_LONG === "1";
+
 const { sandbox, skipped } = await sandboxFor(
   "that a command gets no more memory, disk, processes and output than allowed",
 );
@@ -90,7 +92,7 @@ describe.skipIf(!sandbox)(`a command in the sandbox takes no more than allowed${
     expect([text, ended]).toEqual(["........", null]);
   });
 
-  it("of memory that the kernel keeps for them: tables of pages that hold nothing", async () => {
+  it.runIf(long)("of memory that the kernel keeps for them: tables of pages that hold nothing", async () => {
     // A page read in each 2 MB of a mapping costs a table each, and is none that the process has in memory.
     const tables = `my $n = 150_000; my $at = syscall(${mmap}, 0, $n << 21, 1, 0x4022, -1, 0); `;
     const fill = 'for (my $i = 0; $i < $n; $i++) { unpack("P1", pack("Q", $at + ($i << 21))) } sleep 600';

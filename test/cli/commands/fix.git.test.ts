@@ -10,6 +10,8 @@ import { runHere } from "../../support/run-program.ts";
 import { installed, runInShell } from "../../support/shell.ts";
 import { faultyRepo, fingerprintOf } from "../sample-repo.ts";
 
+const long = process.env.HUNKWISE_LONG === "1";
+
 const { sandbox, skipped } = await sandboxFor("that a fix on the command line runs the repository's tests");
 
 /** A test that fails as long as the fault is there, and leaves a file that nobody asked for. */
@@ -99,7 +101,7 @@ describe("a fix from the command line", () => {
     expect(String(checked)).toBe("");
   });
 
-  it("says once why the model failed, and that nothing was repaired", async () => {
+  it.runIf(long)("says once why the model failed, and that nothing was repaired", async () => {
     const { code, stdout, stderr } = await run(["fix"], () => ({ fault: "status", status: 401 }));
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr.match(/refused the API key/g)).toHaveLength(1);
@@ -115,28 +117,31 @@ describe("the first example of its help", () => {
     return /^ {2}(hunkwise review; .*)$/m.exec(stdout)?.[1] ?? "";
   }
 
-  it("repairs what a review found, as it is printed, though a review with a high finding exits with 1", async () => {
-    using own = faultyRepo();
-    const repaired = repairs([turn(edit("[]", "()"), finish), turn(finish)], "fixed");
-    const script = (body: ChatRequestBody) =>
-      offers(body, "finish_fix") || offers(body, "report_resolution") ? repaired(body) : reviews(body);
-    await using fake = await startFakeOpenAi({ script });
-    const { code, stdout, stderr } = await runInShell(await firstExample(), {
-      ...{ bin: bin(), cwd: own.dir },
-      env: {
-        ...{ OPENAI_BASE_URL: fake.url, OPENAI_API_KEY: "test-key", HUNKWISE_MODEL: "fake-model" },
-        ...{ HUNKWISE_PROTOCOL: "native", HUNKWISE_DATA_DIR: join(folder.path, "example") },
-      },
-    });
-    expect({ code, stderr }).toEqual({
-      code: 0,
-      stderr: expect.stringContaining("repaired: cart.py:1 The list is shared"),
-    });
-    expect(stdout).toContain("HIGH  The list is shared by all calls");
-    expect(own.git("diff", "--unified=0")).toContain("+def total(items, seen=()):");
-  });
+  it.runIf(long)(
+    "repairs what a review found, as it is printed, though a review with a high finding exits with 1",
+    async () => {
+      using own = faultyRepo();
+      const repaired = repairs([turn(edit("[]", "()"), finish), turn(finish)], "fixed");
+      const script = (body: ChatRequestBody) =>
+        offers(body, "finish_fix") || offers(body, "report_resolution") ? repaired(body) : reviews(body);
+      await using fake = await startFakeOpenAi({ script });
+      const { code, stdout, stderr } = await runInShell(await firstExample(), {
+        ...{ bin: bin(), cwd: own.dir },
+        env: {
+          ...{ OPENAI_BASE_URL: fake.url, OPENAI_API_KEY: "test-key", HUNKWISE_MODEL: "fake-model" },
+          ...{ HUNKWISE_PROTOCOL: "native", HUNKWISE_DATA_DIR: join(folder.path, "example") },
+        },
+      });
+      expect({ code, stderr }).toEqual({
+        code: 0,
+        stderr: expect.stringContaining("repaired: cart.py:1 The list is shared"),
+      });
+      expect(stdout).toContain("HIGH  The list is shared by all calls");
+      expect(own.git("diff", "--unified=0")).toContain("+def total(items, seen=()):");
+    },
+  );
 
-  it("changes nothing and says why where nothing can be repaired", async () => {
+  it.runIf(long)("changes nothing and says why where nothing can be repaired", async () => {
     using own = faultyRepo();
     const { stderr } = await runInShell(await firstExample(), { bin: bin(), cwd: own.dir });
     expect(stderr).toMatch(

@@ -15,6 +15,8 @@ import { type GitRepo, TempFolder } from "../../support/git-repo.ts";
 import { type CliOptions, runCli } from "../../support/run-cli.ts";
 import { faultyRepo, fingerprintOf, soundRepo } from "../sample-repo.ts";
 
+const long = process.env.HUNKWISE_LONG === "1";
+
 let faulty: GitRepo;
 let sound: GitRepo;
 let folder: TempFolder;
@@ -151,7 +153,7 @@ describe("a review with a model from the command line", () => {
     expect(stderr).toMatch(/^0:00 · asking fake-model what it can do$/m);
   });
 
-  it("says once that nothing listens at the endpoint, and does not try again", async () => {
+  it.runIf(long)("says once that nothing listens at the endpoint, and does not try again", async () => {
     const free = createServer().listen(0, "127.0.0.1");
     await once(free, "listening");
     const { port } = free.address() as AddressInfo;
@@ -165,16 +167,19 @@ describe("a review with a model from the command line", () => {
     expect(stdout + stderr).not.toMatch(/left alone|asked again/);
   });
 
-  it("blames a proxy that is down, not the endpoint behind it, and hides its password", async () => {
-    const proxy = { HTTP_PROXY: "http://ada:pass-word@127.0.0.1:9", HUNKWISE_PROTOCOL: "auto" };
-    const { stdout, stderr, fake } = await withModel([], ["--repo", sound.dir], { env: proxy });
-    expect((stdout + stderr).match(/Cannot reach .*/g)).toEqual([
-      `Cannot reach the proxy http://127.0.0.1:9 (HTTP_PROXY) on the way to the model endpoint ${fake.url}. Check it, or list 127.0.0.1 in NO_PROXY.`,
-    ]);
-    expect(stdout + stderr).not.toContain("pass-word");
-  });
+  it.runIf(long)(
+    "blames a proxy that is down, not the endpoint behind it, and hides its password",
+    async () => {
+      const proxy = { HTTP_PROXY: "http://ada:pass-word@127.0.0.1:9", HUNKWISE_PROTOCOL: "auto" };
+      const { stdout, stderr, fake } = await withModel([], ["--repo", sound.dir], { env: proxy });
+      expect((stdout + stderr).match(/Cannot reach .*/g)).toEqual([
+        `Cannot reach the proxy http://127.0.0.1:9 (HTTP_PROXY) on the way to the model endpoint ${fake.url}. Check it, or list 127.0.0.1 in NO_PROXY.`,
+      ]);
+      expect(stdout + stderr).not.toContain("pass-word");
+    },
+  );
 
-  it("names a key that is empty, once, as a CI sets it that has no such secret", async () => {
+  it.runIf(long)("names a key that is empty, once, as a CI sets it that has no such secret", async () => {
     const env = { OPENAI_API_KEY: "", OPENAI_BASE_URL: "", HUNKWISE_MODEL: "" };
     const { stderr, fake } = await withModel([], ["--repo", sound.dir], { env });
     expect(stderr.match(/OPENAI_API_KEY/g)).toHaveLength(1);
@@ -184,7 +189,7 @@ describe("a review with a model from the command line", () => {
     expect(dry.stderr.match(/OPENAI_API_KEY is set but empty/g)).toHaveLength(1);
   });
 
-  it("still prints a document for programs when the model never answered", async () => {
+  it.runIf(long)("still prints a document for programs when the model never answered", async () => {
     const options = { env: { OPENAI_API_KEY: "wrong-key" } };
     const args = ["--repo", sound.dir, "--format", "json"];
     const { code, stdout, stderr, fake } = await withModel([finish], args, options);
@@ -235,7 +240,7 @@ describe("a review with a model from the command line", () => {
     expect(stdout).not.toMatch(/[[\p{Cc}\p{Cf}]--[\n]]/v);
   });
 
-  it("takes prices from the operator's table", async () => {
+  it.runIf(long)("takes prices from the operator's table", async () => {
     const prices = join(folder.path, "prices.json");
     writeFileSync(prices, '{"fake-model": {"prompt": 1000000, "completion": 0}}');
     const usage = { prompt_tokens: 3, completion_tokens: 5 };

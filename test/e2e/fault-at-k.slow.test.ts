@@ -4,17 +4,13 @@ import { createFailingGit, type FailingGit, type GitFailure } from "../support/f
 import type { ChatRequestBody, FakeFault, FakeTurn } from "../support/fake-openai.ts";
 import type { FaultKind } from "../support/github-double/faults.ts";
 import { fullName } from "../support/github-double/model.ts";
-import { seeded } from "../support/seeded.ts";
 import { finding, finish, numbers, turn } from "./conformance-fixture.ts";
 import { type EndState, type PullOfCase, type SharedApp, startSharedApp } from "./shared-app.ts";
 
 /*
- * One review in which one call fails: for every call and every kind of failure, the visible result is the same as without a fault. In
- * `npm test`, every second call to GitHub's API and of git fails, and every call of the other kinds, several in one review and each in one
- * way; in `npm run test:slow`, each call alone, in each way.
+ * One review in which one call fails: for every call and every kind of failure, the visible result is the same as without a fault. Each
+ * call fails alone, in each way.
  */
-
-const long = process.env.HUNKWISE_LONG === "1";
 
 const base = { "src/numbers.js": numbers(60) };
 const head = { "src/numbers.js": numbers(60, { 10: "const n10 = 0;", 40: "const n40 = 0;" }) };
@@ -173,29 +169,6 @@ function eachAlone(calls: Calls): Plan[] {
   ];
 }
 
-/** The numbers of the calls that fail, from 1: about a fifth of them, the same in each run. */
-function sampled(count: number): number[] {
-  const random = seeded(13);
-  return Array.from({ length: count }, (_, at) => at + 1).filter(() => random() < 0.2);
-}
-
-/** Each of these calls fails once in one of these plans: the calls of one plan are far apart, and the faults alternate. */
-function togetherIn(count: number, calls: Calls): Plan[] {
-  const all = (many: number) => Array.from({ length: many }, (_, at) => at + 1);
-  const share = <Fault>(nths: readonly number[], faults: readonly Fault[], n: number, every = count) =>
-    nths
-      .map((nth, at) => ({ at, call: [nth, faults[at % faults.length]] as [number, Fault] }))
-      .filter(({ at }) => at % every === n)
-      .map(({ call }) => call);
-  return Array.from({ length: count }, (_, n) => ({
-    github: share(sampled(calls.github), Object.keys(githubFaults), n),
-    graphql: n === 0 ? share(all(calls.graphql), Object.keys(githubFaults).slice(3), 0, 1) : [],
-    gitServer: share(all(calls.gitServer), gitServerFaults, n),
-    model: share(all(calls.model), Object.keys(modelFaults), n),
-    git: share(sampled(calls.git), gitFailures, n),
-  }));
-}
-
 const isAlone = ({ graphql }: Plan) => graphql.length > 0;
 
 /** Runs all items, `atOnce` at a time: they wait more than they work. */
@@ -209,12 +182,12 @@ async function inTurns<Item>(items: readonly Item[], atOnce: number, run: (item:
 
 describe("a review in which a call fails", () => {
   it("ends like one without a failure, whichever call fails", {
-    timeout: long ? 14_400_000 : 1_500_000,
+    timeout: 14_400_000,
   }, async () => {
     const { pull, calls } = await reviewed(nothing);
     expectWhole({ pull, calls }, calls);
     expect(Object.values(calls).filter((count) => count === 0)).toEqual([]);
-    const plans = long ? eachAlone(calls) : togetherIn(3, calls);
+    const plans = eachAlone(calls);
     const failures: string[] = [];
     const play = async (plan: Plan) => {
       try {
@@ -225,7 +198,7 @@ describe("a review in which a call fails", () => {
     };
     const [alone, others] = [plans.filter(isAlone), plans.filter((plan) => !isAlone(plan))];
     await inTurns(alone, 1, play);
-    await inTurns(others, long ? 8 : others.length, play);
+    await inTurns(others, 8, play);
     expect(failures).toEqual([]);
   });
 });
