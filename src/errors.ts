@@ -66,6 +66,12 @@ export class AppError extends Error {
   }
 }
 
+/** For `catch`: returns one of our errors as a value. Anything else is a bug and is thrown again. */
+export function asValue(error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  throw error;
+}
+
 /** The one line for any thrown value, including those that are not ours. */
 export function errorLine(error: unknown): string {
   if (error instanceof AppError) return error.line;

@@ -1,4 +1,4 @@
-import { AppError } from "../errors.ts";
+import { AppError, asValue } from "../errors.ts";
 import type { Masking } from "../llm/masked-request.ts";
 import type { Message, ModelTurn, ToolCall } from "../llm/model.ts";
 import type { Masks } from "../secrets/masks.ts";
@@ -187,12 +187,6 @@ async function askModel(input: AgentInput, state: LoopState): Promise<ModelTurn 
   state.charge(answer.usage);
   emit({ type: "turn_finished", turn, model: answer, total: state.usage });
   return answer;
-}
-
-/** Model errors are AppErrors; anything else is a bug and is thrown again. */
-function asValue(error: unknown): AppError {
-  if (error instanceof AppError) return error;
-  throw error;
 }
 
 function answerOptions(input: AgentInput, state: LoopState, turn: ModelTurn, repeats: number): AnswerOptions {

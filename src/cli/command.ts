@@ -1,7 +1,7 @@
 import { Command, type CommandUnknownOpts, InvalidArgumentError } from "@commander-js/extra-typings";
 import { distance } from "fastest-levenshtein";
 import { z } from "zod";
-import type { StartedReviewProcess, StartOptions } from "../process/start-process.ts";
+import type { StartedProcess, StartOptions } from "../process/start-process.ts";
 
 /** The parts of the process that a command uses. */
 export interface CommandIo {
@@ -10,7 +10,7 @@ export interface CommandIo {
   /** Fires at the first SIGINT, SIGTERM or SIGHUP. */
   signal: AbortSignal;
   /** Starts the review process that reads the repository; default: a real process. */
-  startProcess?: (options?: StartOptions) => StartedReviewProcess;
+  startProcess?: (options?: StartOptions) => StartedProcess;
 }
 
 export interface CommandContext extends CommandIo {

@@ -4,7 +4,7 @@ import type { EffectiveConfig } from "../config/repo-config.ts";
 import { createJournal, openLogseqVault } from "../journal/journal.ts";
 import { eachRole, factsOf, type Models } from "../llm/model.ts";
 import { runReviewProcess } from "../process/run-review-process.ts";
-import type { StartedReviewProcess } from "../process/start-process.ts";
+import type { StartedProcess } from "../process/start-process.ts";
 import { plural } from "../reporters/outcome.ts";
 import type { ProgressEvent } from "../review/progress.ts";
 import { limitsOf, type ReviewInput } from "../review/review-input.ts";
@@ -65,7 +65,7 @@ export interface ReviewRangeOptions {
   onProgress(event: ProgressEvent): void;
   signal: AbortSignal;
   /** A process that is already loading; it ends with the review. If omitted, one is started. */
-  started?: StartedReviewProcess | undefined;
+  started?: StartedProcess | undefined;
 }
 
 export interface ReviewedRange {

@@ -36,8 +36,8 @@ export function triggerOf(
 }
 
 /**
- * The same for a job. A command's check run that is requested again for another base branch would move the commit's conclusion away from
- * the earlier branch. So the event's trigger is used instead, with another check run.
+ * The trigger of a job. If a person re-runs a command's check after the base branch has changed, the event's trigger is used, with another
+ * check run: the old one must keep its branch's conclusion.
  */
 export async function triggerFor(
   task: Pick<ReviewTask, "trigger" | "requestedBy" | "again">,

@@ -12,7 +12,7 @@ import type { LogseqVault } from "../journal/journal.ts";
 import type { Models } from "../llm/model.ts";
 import type { FindFixSandbox } from "../process/fix-sandbox.ts";
 import type { IndexTask } from "../process/index-messages.ts";
-import type { StartedReviewProcess } from "../process/start-process.ts";
+import type { StartedProcess } from "../process/start-process.ts";
 import type { NewJob, RepositoryRef } from "../queue/job.ts";
 import type { Notes } from "../queue/notes.ts";
 import type { Queue } from "../queue/queue.ts";
@@ -109,7 +109,7 @@ export interface JobDependencies {
   /** Moves a branch on GitHub from one commit to another, or does nothing. */
   push(request: BranchPush): Promise<PushEnd>;
   /** Starts the process that reads the checkout in this folder. Default: a separate process. */
-  startProcess?: (checkout: string) => StartedReviewProcess;
+  startProcess?: (checkout: string) => StartedProcess;
   /** Without it, fixes run no commands. */
   fixSandbox?: FindFixSandbox;
   /** Null: only the analyzers review. */

@@ -26,7 +26,11 @@ export async function keepUp(
   { signal }: Pick<JobTools, "signal">,
   { upkeep, now, log }: Pick<JobDependencies, "upkeep" | "now" | "log">,
 ): Promise<JobOutcome> {
-  if (!upkeep) return { kind: "skipped", reason: "nothing but reviews is done here" };
+  if (!upkeep)
+    return {
+      kind: "skipped",
+      reason: "this process only reviews; a server deletes data and looks for missed events",
+    };
   if (task.kind === "purge") return purge(task, { upkeep, signal });
   const options = { upkeep, signal, log, now };
   return task.installation === null

@@ -12,7 +12,7 @@ import type { CheckRun } from "../publish/check-run.ts";
 import { failedConclusion, limitConclusion, withheldConclusion } from "../publish/conclusions.ts";
 import { type PublishOptions, publishReview } from "../publish/publish-review.ts";
 import { type ClaimedJob, type JobOutcome, maxAttempts, type ReviewTask } from "../queue/job.ts";
-import { type JobTools, jobFields, nextTry } from "../queue/run-job.ts";
+import { type JobTools, jobFields, nextTry, requireLease } from "../queue/run-job.ts";
 import { type History, Limits, limitsOf, PullText, type ReviewInput } from "../review/review-input.ts";
 import type { ReviewResult } from "../review/review-result.ts";
 import {
@@ -273,8 +273,11 @@ function journalFor({ job, recorded }: Subject, { record }: JobTools, { vault, l
   });
 }
 
-/** The push event may arrive seconds later than GitHub shows the push; it coalesces with this job while it waits. */
-const headLagMs = 5_000;
+/**
+ * How long a job waits for a head that GitHub's API and its events do not agree on: the API lags behind the events by seconds at times, and
+ * an event may arrive seconds after the API shows its push.
+ */
+export const headLagMs = 5_000;
 
 async function publish(
   { job, api, pull, trigger, loaded, check, recorded }: OpenSubject,
@@ -283,7 +286,7 @@ async function publish(
   deps: JobDependencies,
 ): Promise<JobOutcome> {
   const { webUrl, version, log } = deps;
-  if (!(await tools.mayPublish())) throw new AppError("lease_lost", "another worker has this job now");
+  await requireLease(tools);
   const { owner, name } = job.task.repository;
   const options: PublishOptions = {
     ...{ result, api, trigger, version, check },

@@ -10,7 +10,13 @@ import { type JobTools, jobFields } from "../queue/run-job.ts";
 import { closeEarlierChecks, publishedHead, triggerFor, wasPublished } from "./attempts.ts";
 import type { JobDependencies } from "./job-dependencies.ts";
 import { loadConfig, orRefused } from "./load-config.ts";
-import { openFindings, type ReviewJob, reviewAndPublish, type Subject } from "./review-and-publish.ts";
+import {
+  headLagMs,
+  openFindings,
+  type ReviewJob,
+  reviewAndPublish,
+  type Subject,
+} from "./review-and-publish.ts";
 import { pauseReason, skipReason } from "./skip-reason.ts";
 
 interface ReviewPullOptions {
@@ -28,8 +34,8 @@ interface ReviewPullOptions {
  * In every case the head gets a concluded check run: here, or when the job is given up. A refused configuration does not reject: the
  * analyzers review without it.
  *
- * A command that ends in a review (`/resume`, `/resolve`, `/fix`) calls this with a review task of its own: mode `new`, trigger
- * "comment:<id>", `commentId` null.
+ * `reviewAfter` calls this for comments that end in a review (`/resume`, `/resolve`, `/fix`, a dismissing reply): mode `new`, trigger
+ * "comment:<id>" or "review-comment:<id>", `commentId` null.
  */
 export async function reviewPull(
   job: ReviewJob,
@@ -70,6 +76,7 @@ async function reviewOnce(subject: Subject, tools: JobTools, deps: JobDependenci
   const { again } = job.task;
   await tools.record({ kind: "check_opened", head, trigger });
   const check = await openCheckRun(api, pull, trigger, { again });
+  // If we may not have check runs, only the summary tells that this head was reviewed.
   const isPublished = check.problem !== undefined && !again && wasPublished({ head, trigger }, ledger);
   if (check.reviewed || isPublished) {
     await settleLeft(head, pull, api, (notice) => deps.log.warn(jobFields(job), notice));
@@ -121,9 +128,6 @@ async function refuseStranger(
     await api.react({ id: task.commentId, thread: task.thread }, "eyes").catch(() => {});
   return undefined;
 }
-
-/** GitHub's API lags behind its events by seconds at times. */
-const headLagMs = 5_000;
 
 /**
  * If the head is not the event's, the pull request has moved on, or GitHub still shows the state before the push. Then the old head would

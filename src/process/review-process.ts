@@ -3,7 +3,7 @@ import { prepareAnalyzers } from "../analyzers/analyze-change.ts";
 import { keepCompiledCodeNow } from "./compile-cache.ts";
 import { type FromChild, ToChild } from "./messages.ts";
 import { createParentPort, liveForParent } from "./parent-port.ts";
-import { failureOf, runAssignment } from "./run-assignment.ts";
+import { runAssignment, toFailure } from "./run-assignment.ts";
 
 const send = (message: FromChild) => process.send?.(message);
 const parent = createParentPort(send);
@@ -17,7 +17,7 @@ async function work(start: Extract<ToChild, { type: "start" }>): Promise<void> {
   send(result);
 }
 
-const fail = (error: unknown) => send(failureOf(error, parent));
+const fail = (error: unknown) => send(toFailure(error, parent));
 liveForParent(fail);
 
 process.on("message", (raw) => {

@@ -115,7 +115,7 @@ function openReviewGraph(file: string, { pull }: ReviewInput, { progress, ...par
 }
 
 /** The message to the parent after an error. */
-export function failureOf(error: unknown, parent: Pick<ParentPort, "progress">): FromChild {
+export function toFailure(error: unknown, parent: Pick<ParentPort, "progress">): FromChild {
   const known = error instanceof AppError;
   // A bug: the stack is for the log, not for people.
   if (!known) parent.progress({ type: "crash", where: "review process", error: stackOf(error) });

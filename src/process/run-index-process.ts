@@ -2,14 +2,14 @@ import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { AppError } from "../errors.ts";
 import { IndexAnswer, type IndexReport, type IndexTask } from "./index-messages.ts";
-import { type StartedReviewProcess, startIndexProcess } from "./start-process.ts";
+import { type StartedProcess, startIndexProcess } from "./start-process.ts";
 
 interface IndexProcessOptions {
   signal: AbortSignal;
   /** Time limit. Default: ten minutes. What was indexed until then is kept. */
   milliseconds?: number;
   /** Injected by tests. */
-  start?: (folder: string) => StartedReviewProcess;
+  start?: (folder: string) => StartedProcess;
 }
 
 const MILLISECONDS = 600_000;
@@ -34,7 +34,7 @@ export async function runIndexProcess(
 }
 
 function converse(
-  { child, ended }: StartedReviewProcess,
+  { child, ended }: StartedProcess,
   task: IndexTask,
   signal: AbortSignal,
   milliseconds: number,

@@ -18,7 +18,7 @@ import {
   type ToChild,
 } from "./messages.ts";
 import { redactFailure, redactResult } from "./redact-result.ts";
-import { type StartedReviewProcess, startReviewProcess } from "./start-process.ts";
+import { type StartedProcess, startReviewProcess } from "./start-process.ts";
 
 /** What the parent provides for a review process, whatever its work. */
 export interface ProcessOptions {
@@ -41,7 +41,7 @@ export interface ProcessOptions {
   /** Heap limit of the process in megabytes. */
   memoryMb?: number;
   /** A process that has been started already; it ends with its work. Otherwise one is started now. */
-  started?: StartedReviewProcess | undefined;
+  started?: StartedProcess | undefined;
 }
 
 export interface ReviewProcessOptions extends ProcessOptions {
@@ -126,7 +126,7 @@ async function resultOf(assignment: Assignment, options: ProcessOptions): Promis
 const GRACE_MS = 60_000;
 
 function converse(
-  { child, ended: exited, stderrTail }: StartedReviewProcess,
+  { child, ended: exited, stderrTail }: StartedProcess,
   assignment: Assignment,
   options: ProcessOptions,
   ended: AbortSignal,
@@ -144,7 +144,7 @@ function converse(
     const message = FromChild.safeParse(raw);
     if (!message.success) return reject(died(`sent an invalid message: ${z.prettifyError(message.error)}`));
     const { data } = message;
-    if (data.type === "failed") return reject(failureOf(redactFailure(data.error)));
+    if (data.type === "failed") return reject(fromFailure(redactFailure(data.error)));
     if (data.type !== "result" && data.type !== "answer" && data.type !== "fix")
       return void answer(child, data, assignment, options, ended).catch(reject);
     resolve(data);
@@ -214,7 +214,7 @@ function send(child: ChildProcess, message: ToChild): void {
 type Failure = Extract<FromChild, { type: "failed" }>["error"];
 
 /** Only git errors of a review process may be temporary. Any other must not make a job repeat. */
-function failureOf({ code, message, remedy, retryable }: Failure): AppError {
+function fromFailure({ code, message, remedy, retryable }: Failure): AppError {
   const isTemporary = retryable && (code === "git_failed" || code === "git_timeout");
   return new AppError(code as ErrorCode, message, { retryable: isTemporary, ...(remedy ? { remedy } : {}) });
 }

@@ -108,7 +108,7 @@ function attempt(work: () => void): void {
 }
 
 /** A child process that loads its code while the parent prepares the checkout. It does one piece of work. */
-export interface StartedReviewProcess extends Disposable {
+export interface StartedProcess extends Disposable {
   readonly child: ChildProcess;
   /** Resolves when the process has ended, to a description: "ended with code 1". */
   readonly ended: Promise<string>;
@@ -138,18 +138,18 @@ export function startReviewProcess({
   checkout,
   graphIndex,
   memoryMb = DEFAULT_MEMORY_MB,
-}: StartOptions = {}): StartedReviewProcess {
+}: StartOptions = {}): StartedProcess {
   const files = graphIndex ? [graphIndex] : [];
   const permissions = confinement(checkout === undefined ? [] : [checkout], { files });
   return startConfined("review-process", permissions, memoryMb);
 }
 
 /** Starts the process that updates an index. It reads through git and writes only to the given folder. */
-export function startIndexProcess(folder: string): StartedReviewProcess {
+export function startIndexProcess(folder: string): StartedProcess {
   return startConfined("index-process", confinement([], { writable: [folder] }), DEFAULT_MEMORY_MB);
 }
 
-function startConfined(entry: Entry, permissions: readonly string[], memoryMb: number): StartedReviewProcess {
+function startConfined(entry: Entry, permissions: readonly string[], memoryMb: number): StartedProcess {
   const file = join(import.meta.dirname, `${entry}${extname(import.meta.filename)}`);
   const child = fork(file, [], {
     env: { ...ownerVariable, ...compiledCodeVariable, TMPDIR: temporaryFolder() },

@@ -5,7 +5,7 @@ import { untrustedLine } from "../reporters/safe-markdown.ts";
 import type { PostContext } from "./channels.ts";
 import { isInvalid, postOnce, refusalNotice, requireHead } from "./post-once.ts";
 import { publicText } from "./public-text.ts";
-import type { FixedFinding } from "./pull-status.ts";
+import type { ResolvedFinding } from "./pull-status.ts";
 
 /** The reason is one sentence. */
 const mostReasonBytes = 600;
@@ -26,7 +26,7 @@ interface Answered {
  *
  * Rejects with `stale_head` if the pull request has moved on: the fault may be back in the new head.
  */
-export async function answerFixed(fixed: readonly FixedFinding[], context: FixedIn): Promise<Answered> {
+export async function answerFixed(fixed: readonly ResolvedFinding[], context: FixedIn): Promise<Answered> {
   const waiting = fixed.filter(({ entry }) => entry.state !== "fixed" || !(entry.resolved || entry.isTheirs));
   const told = new Set<PostedFinding>();
   if (waiting.length === 0) return { notices: [], told };
@@ -67,7 +67,10 @@ async function attempt(
   }
 }
 
-async function say({ entry, state, reason }: FixedFinding, { api, headSha, sleep }: FixedIn): Promise<void> {
+async function say(
+  { entry, state, reason }: ResolvedFinding,
+  { api, headSha, sleep }: FixedIn,
+): Promise<void> {
   const { comment } = entry;
   if (comment === null) return;
   const why = untrustedLine(reason, mostReasonBytes);

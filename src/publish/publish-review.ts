@@ -16,7 +16,7 @@ import { heldFindings, renderSummary, renderSummaryComment, type SummaryInput } 
 export interface PublishOptions {
   result: ReviewResult;
   api: PullRequestApi;
-  /** Why the review was made: "event#<pull>@<base branch>", or "comment:<id>". There is one review for each head and trigger. */
+  /** Why the review was made: "event#<pull>@<base branch>", "comment:<id>" or "review-comment:<id>". There is one review for each head and trigger. */
   trigger: string;
   /**
    * Set if a person asked for the check run again: distinguishes this review from the one before, whose comments belong to an earlier
@@ -165,7 +165,7 @@ async function plan(
   return { routes: planPublication({ result, standing, annotated, maxComments }), standing };
 }
 
-/** A finding that an earlier attempt posted and this result lacks counts as an earlier comment, and holds the check run. */
+/** A finding that an earlier attempt posted and this result lacks counts as an earlier comment, and keeps the check red while it is open. */
 function onlyFound(standing: Existing, { findings }: ReviewResult): Existing {
   const found = new Set(findings.map(({ finding }) => finding.id));
   return { ...standing, mine: new Map([...standing.mine].filter(([id]) => found.has(id))) };

@@ -6,7 +6,7 @@ import { type LedgerUpdate, type ReviewResult, unfinishedSummary } from "../revi
 import type { FindingsByState } from "./publication.ts";
 
 /** An earlier finding that no longer counts: it is fixed, or it is no longer reported. */
-export interface FixedFinding {
+export interface ResolvedFinding {
   entry: PostedFinding;
   state: "fixed" | "withdrawn";
   /** The evidence, in one sentence of a model. */
@@ -18,7 +18,7 @@ export interface PullStatus {
   /** Still open, and not found again by this review. */
   open: readonly PostedFinding[];
   /** Found to be fixed by this review. */
-  fixed: readonly FixedFinding[];
+  fixed: readonly ResolvedFinding[];
   /** The same for findings without a comment. */
   settled: LedgerUpdate["settled"];
   dismissed: readonly PostedFinding[];
@@ -58,7 +58,7 @@ export function pullStatus(
   };
 }
 
-const isSettled = (state: LedgerUpdate["resolutions"][number]["state"]): state is FixedFinding["state"] =>
+const isSettled = (state: LedgerUpdate["resolutions"][number]["state"]): state is ResolvedFinding["state"] =>
   state === "fixed" || state === "withdrawn";
 
 /** Whether it may be called fixed. If GitHub does not show its thread, people's decisions are unknown, and it stays open. */

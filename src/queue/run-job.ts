@@ -25,6 +25,11 @@ export interface JobTools {
   hasLease(): Promise<boolean>;
 }
 
+/** Call it before anything visible is done. Rejects with `lease_lost` if another worker has the job. */
+export async function requireLease(tools: Pick<JobTools, "mayPublish">): Promise<void> {
+  if (!(await tools.mayPublish())) throw new AppError("lease_lost", "another worker has this job now");
+}
+
 /**
  * How a worker finished a job: its outcome; `retried`; `parked` until an outage is over, which costs no attempt; `handed_back` because the
  * worker stops; `lost` to another worker; `unstored` if the queue did not take the result.

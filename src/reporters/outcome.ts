@@ -1,3 +1,4 @@
+import { whyStopped } from "../agent/trajectory.ts";
 import { isRoutine, isSkippedForSize } from "../diff/filter.ts";
 import { isUnreadLock } from "../diff/lock-sources.ts";
 import { isUnreadWithoutLines } from "../diff/without-lines.ts";
@@ -7,7 +8,6 @@ import {
   type MaskedLine,
   notJudged,
   type ReviewResult,
-  type StopReason,
   unreadableFiles,
   wasAnswered,
 } from "../review/review-result.ts";
@@ -30,19 +30,6 @@ export function isUnread({ mode, usage, coverage }: ReviewResult): boolean {
   return mode === "offline" || (usage.requests === 0 && coverage.hunks_total > 0);
 }
 
-const stopWords: Record<StopReason, string> = {
-  finished: "the review ended early",
-  no_tool_calls: "the model stopped without ending the review",
-  repeated_calls: "the model kept repeating one call",
-  turn_limit: "the limit of turns was reached",
-  token_limit: "the token limit was reached",
-  cost_limit: "the cost limit was reached",
-  time_limit: "the time limit was reached",
-  aborted: "the run was aborted",
-  model_error: "the model could not be reached or failed",
-  no_model: "no model took part",
-};
-
 /** One sentence without a final full stop on how far the review got; empty for a complete one. */
 export function outcomeSentence(result: ReviewResult): string {
   if (outcomeOf(result) === "complete") return "";
@@ -56,7 +43,7 @@ export function outcomeSentence(result: ReviewResult): string {
     return told(`Offline: no model read this change, only ${ANALYZERS} looked at it`, unlookedWords(result));
   const unjudged = notJudgedWords(result);
   if (isUnanswered(result)) {
-    const why = stopWords[result.stop_reason];
+    const why = whyStopped[result.stop_reason];
     return told(
       `Offline: no model read this change because ${why}; only ${ANALYZERS} looked at it`,
       unlookedWords(result),
@@ -82,7 +69,7 @@ function notJudgedWords(result: ReviewResult): string {
 /** Why hunks were not read; empty if all were and the model itself ended the review. */
 function whyUnread({ stop_reason, coverage }: ReviewResult): string {
   const readAll = stop_reason === "finished" && coverage.hunks_served === coverage.hunks_total;
-  return readAll ? "" : stopWords[stop_reason];
+  return readAll ? "" : whyStopped[stop_reason];
 }
 
 /** Files that something did not look at; empty if there are none. */

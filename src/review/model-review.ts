@@ -1,4 +1,4 @@
-import type { StopReason } from "../agent/trajectory.ts";
+import { type StopReason, whyStopped } from "../agent/trajectory.ts";
 import { type Finding, isUndisputed } from "../finding.ts";
 import { collectFindings } from "./find/finding-collector.ts";
 import { createUniqueIds, locationOf, locationsOverlap, titlesAlike } from "./find/fingerprint.ts";
@@ -12,7 +12,6 @@ import {
   publicModelError,
   type TotalUsage,
   unfinishedSummary,
-  whyUnfinished,
   worstStop,
 } from "./review-result.ts";
 import type { ReviewRun } from "./review-run.ts";
@@ -72,7 +71,7 @@ export async function reviewWithModel(run: ReviewRun): Promise<ModelReview> {
     judged: [...candidates.rejected, ...candidates.reported],
     unpublished: new Set(earlier.unpublished.map(identify)),
     ...{ earlier, isOver },
-    verify: (fresh) => verify(run, fresh, isOver ? whyUnfinished(stopReason) : null),
+    verify: (fresh) => verify(run, fresh, isOver ? whyStopped[stopReason] : null),
   });
   return {
     findings,

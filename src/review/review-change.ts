@@ -77,7 +77,7 @@ function linesOf(text: string, { start, end }: TextRange): number[] {
 /** Reviews a change, from the checkout to placed findings. Shared by jobs and the command line. */
 export async function reviewChange(input: ReviewInput, deps: ReviewDependencies): Promise<ReviewResult> {
   deps.progress({ type: "phase", phase: "context" });
-  // Started early, while the diff is read; the later call of `open` reports an error.
+  // The graph opens while the diff is read. `startRun` awaits it and gets its error.
   if (deps.models) deps.graph?.open().catch(() => {});
   const changed = await deps.diffs.files();
   const files = input.history ? await withSurroundings(changed, deps) : changed;
@@ -183,7 +183,7 @@ function ledgerOf(
   const { due = [], ...ledger } = review.ledger ?? { repeats: [], resolutions: [], carried: [], settled: [] };
   const nothing = { unit: "change" as const, hashes: [] as string[] };
   const { unit, hashes } = kept ? (kept.reviewed ?? nothing) : reviewedNow(files, read, known.contentHash);
-  // Equal hashes count several times, but a due re-check of a file is recorded once.
+  // A hash occurs once for each hunk with that content; the mark of a file to check again occurs once.
   const looks = [...due].map((path) => lookAgain(fileMark(path))).filter((look) => !hashes.includes(look));
   return {
     known_hunks: deps.models ? countReviewed(files, known) : 0,

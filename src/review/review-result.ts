@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { stopReasons } from "../agent/trajectory.ts";
+import { stopReasons, whyStopped } from "../agent/trajectory.ts";
 import { Effort } from "../config/repo-config.ts";
 import { isUnreadable } from "../diff/filter.ts";
 import type { AppError, ErrorCode } from "../errors.ts";
@@ -182,23 +182,9 @@ const gravestFirst: readonly StopReason[] = [
 export const worstStop = (reasons: readonly StopReason[]): StopReason =>
   gravestFirst.find((reason) => reasons.includes(reason)) ?? "finished";
 
-const words: Partial<Record<StopReason, string>> = {
-  no_tool_calls: "the model stopped without finishing it",
-  repeated_calls: "the model made the same calls over and over",
-  turn_limit: "the limit of model turns was reached",
-  token_limit: "the limit of tokens was reached",
-  cost_limit: "the limit of costs was reached",
-  time_limit: "the time limit was reached",
-  aborted: "it was aborted",
-  model_error: "the model failed",
-};
-
 /** The summary of a review whose model wrote none. */
 export const unfinishedSummary = (reason: StopReason): string =>
-  `The review was not finished: ${whyUnfinished(reason)}. What was found until then is reported.`;
-
-/** As the end of a sentence: "The review was not finished: ...". */
-export const whyUnfinished = (reason: StopReason): string => words[reason] ?? reason;
+  `The review was not finished: ${whyStopped[reason]}. What was found until then is reported.`;
 
 const sentences: Partial<Record<ErrorCode, string>> = {
   model_unauthorized: "its provider refused the key",

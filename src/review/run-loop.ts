@@ -27,22 +27,9 @@ interface LoopTask {
   /** True if the messages hold everything the loop needs: it gets no reading tools. */
   hasNoReadingTools?: boolean;
   /** The ports that receive the results of the output tools. */
-  ports: Pick<
-    ToolContext,
-    | "report"
-    | "judge"
-    | "join"
-    | "settle"
-    | "compare"
-    | "converse"
-    | "journal"
-    | "edit"
-    | "fix"
-    | "commands"
-    | "graph"
-  >;
+  ports: Omit<ToolContext, "targetBranch" | "workspace" | "alsoRoots" | "diffs" | "coverage" | "isPrivate">;
   /** Counts the hunks that the model is shown. */
-  coverage: CoverageSink;
+  coverage?: CoverageSink;
   /** The budget that the loop spends: the run's, or a part of it. */
   budget: TokenBudget;
   turns: number;
@@ -68,7 +55,7 @@ export async function runLoop(run: LoopRun, task: LoopTask): Promise<AgentResult
     context: {
       targetBranch: input.targetBranch,
       ...{ workspace, diffs, isPrivate },
-      coverage: task.coverage,
+      coverage: task.coverage ?? { serve() {} },
       ...task.ports,
     },
     limits: {

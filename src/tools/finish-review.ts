@@ -25,6 +25,7 @@ const Input = z.strictObject({
 type Input = z.infer<typeof Input>;
 
 async function execute(input: Input, context: ToolContext) {
+  if (!context.report) throw new ToolError("there is no review to finish here");
   const answer = await context.report.finish(input.summary, input.rejected);
   if (!answer.ok) throw new ToolError(answer.reason);
   return { output: { finished: true as const }, endsLoop: true };

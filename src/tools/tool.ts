@@ -227,7 +227,8 @@ export interface ToolContext {
   alsoRoots?: readonly string[];
   diffs: DiffSource;
   coverage: CoverageSink;
-  report: ReportPort;
+  /** Only in loops that may report findings. */
+  report?: ReportPort;
   /** Only in verifications. */
   judge?: VerdictSink;
   /** Only in merge loops. */
@@ -294,7 +295,7 @@ export interface Executed<Output> {
   /** True if the output is incomplete and no call continues it. */
   truncated?: boolean;
   debug?: ProgramRun;
-  /** Ends the agent loop after all calls of the turn are answered. Only `finish_review` and verdicts set it. */
+  /** Ends the agent loop after all calls of the turn are answered. Only tools that hand over a result set it. */
   endsLoop?: boolean;
 }
 

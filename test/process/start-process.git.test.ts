@@ -6,11 +6,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import type { CheckoutPlace } from "../../src/git/workspace.ts";
 import { runReviewProcess } from "../../src/process/run-review-process.ts";
-import {
-  confinement,
-  type StartedReviewProcess,
-  startReviewProcess,
-} from "../../src/process/start-process.ts";
+import { confinement, type StartedProcess, startReviewProcess } from "../../src/process/start-process.ts";
 import { placeOf } from "../support/checkout-place.ts";
 import { GitRepo, TempFolder } from "../support/git-repo.ts";
 import { reviewInput } from "../support/review-input.ts";
@@ -31,7 +27,7 @@ describe("a review process that was started before its review", () => {
     repo[Symbol.dispose]();
   });
 
-  const review = (started: StartedReviewProcess) =>
+  const review = (started: StartedProcess) =>
     runReviewProcess({
       place: placed.place,
       input: reviewInput({ models: null }),

@@ -2,14 +2,14 @@ import type { ChildProcess } from "node:child_process";
 import { EventEmitter } from "node:events";
 import { type FromChild, ToChild } from "../../src/process/messages.ts";
 import { createParentPort } from "../../src/process/parent-port.ts";
-import { failureOf, runAssignment } from "../../src/process/run-assignment.ts";
-import type { StartedReviewProcess } from "../../src/process/start-process.ts";
+import { runAssignment, toFailure } from "../../src/process/run-assignment.ts";
+import type { StartedProcess } from "../../src/process/start-process.ts";
 
 /**
  * A review process inside this process, behind the same messages. A real one takes half a second of processor time to load; `test/process`
  * and the end-to-end tests use real ones.
  */
-export function startProcessHere(): StartedReviewProcess {
+export function startProcessHere(): StartedProcess {
   const ending = new AbortController();
   const { signal } = ending;
   const child = new EventEmitter();
@@ -18,7 +18,7 @@ export function startProcessHere(): StartedReviewProcess {
   const parent = createParentPort(send);
   const receive = (message: ToChild) =>
     message.type === "start"
-      ? void runAssignment(message, parent, signal).then(send, (error) => send(failureOf(error, parent)))
+      ? void runAssignment(message, parent, signal).then(send, (error) => send(toFailure(error, parent)))
       : parent.receive(message);
   // The first listener gets the ready message.
   child.once("newListener", () => send({ type: "ready" }));

@@ -3,7 +3,7 @@ import { type LocalEnv, readLocalEnv } from "../../config/env.ts";
 import { presentIndex } from "../../config/folders.ts";
 import { AppError } from "../../errors.ts";
 import { atLeast, type Severity, severities } from "../../finding.ts";
-import type { StartedReviewProcess } from "../../process/start-process.ts";
+import type { StartedProcess } from "../../process/start-process.ts";
 import { outcomeOf } from "../../reporters/outcome.ts";
 import { PIPED_WIDTH, plainLine } from "../../reporters/terminal-style.ts";
 import { isModelErrorWarning, type ReviewResult } from "../../review/review-result.ts";
@@ -88,11 +88,7 @@ export const review = (io: CommandContext) =>
  *
  * @param started a review process that is already loading; if omitted, one is started after the checkout
  */
-async function runReview(
-  given: ReviewValues,
-  io: CommandIo,
-  started?: StartedReviewProcess,
-): Promise<number> {
+async function runReview(given: ReviewValues, io: CommandIo, started?: StartedProcess): Promise<number> {
   const env = readLocalEnv();
   if (given.requireModel && env.model === null) throw noModel();
   const values = { ...given, format: await formatOf(given, io) };

@@ -1,4 +1,4 @@
-import type { StopReason, TrajectoryEntry } from "../../agent/trajectory.ts";
+import { type StopReason, type TrajectoryEntry, whyStopped } from "../../agent/trajectory.ts";
 import type { RepoConfig } from "../../config/repo-config.ts";
 import { createPrivacy } from "../../diff/filter.ts";
 import type { AppError } from "../../errors.ts";
@@ -135,16 +135,10 @@ async function threadOf(context: CommandContext): Promise<AskedThread | null> {
   return context.comment.thread === null ? null : askedThread(await ownThreads(context), context);
 }
 
-const limits: Partial<Record<StopReason, string>> = {
-  turn_limit: "I did not come to an end within the limit of turns",
-  token_limit: "I did not come to an end within the limit of tokens",
-  cost_limit: "I did not come to an end within the limit of costs",
-  time_limit: "I did not come to an end within the time limit",
-};
-
 function noAnswer(reason: StopReason, fault: AppError | undefined): string {
   if (fault) return `I cannot answer this. ${publicModelError(fault)}`;
-  return `I cannot answer this: ${limits[reason] ?? "the model gave no answer"}.`;
+  const gaveNone = reason === "finished" || reason === "no_tool_calls";
+  return `I cannot answer this: ${gaveNone ? "the model gave no answer" : whyStopped[reason]}.`;
 }
 
 /** The recorded answer that an earlier attempt could not post. */

@@ -1,4 +1,4 @@
-import { AppError, errorLine, publicLine } from "../../errors.ts";
+import { AppError, type ErrorCode, errorLine, publicLine } from "../../errors.ts";
 import type { CommentRef, OwnThread, PullRequestApi, ThreadComment } from "../../github/pull-request-api.ts";
 import { type Answers, answersTo } from "../../ledger/answers.ts";
 import { hasWriteAccess } from "../../ledger/authority.ts";
@@ -6,7 +6,7 @@ import { parseMarker } from "../../ledger/marker.ts";
 import { renderAnswer } from "../../publish/answers.ts";
 import { postOnce } from "../../publish/post-once.ts";
 import type { ClaimedJob, CommandTask, JobOutcome, ReplyTask, ReviewTask } from "../../queue/job.ts";
-import { type JobTools, jobFields } from "../../queue/run-job.ts";
+import { type JobTools, jobFields, requireLease } from "../../queue/run-job.ts";
 import { untrustedLine } from "../../reporters/safe-markdown.ts";
 import type { AskedThread, ThreadMessage } from "../../review/answer/answer-input.ts";
 import { isRefusal } from "../attempts.ts";
@@ -60,11 +60,6 @@ export const TOO_OFTEN = "we have answered too often here";
 export const isTooOften = ({ inThread, inAll }: Pick<Answers, "inThread" | "inAll">): boolean =>
   inThread >= most.inThread || inAll >= most.inAll;
 
-/** Call this before anything visible happens. Rejects with `lease_lost` if another worker has the job. */
-export async function requireOurs({ tools }: Pick<CommandContext, "tools">): Promise<void> {
-  if (!(await tools.mayPublish())) throw new AppError("lease_lost", "another worker has this job now");
-}
-
 /**
  * Answers the comment once, in its thread or in the conversation. If GitHub refuses (a locked conversation) or we have answered too
  * often, only the log says so.
@@ -78,7 +73,7 @@ export async function say(
   const { api, comment, job, deps } = context;
   const silent = await whySilent(context);
   if (silent !== null) return deps.log.info(jobFields(job), `Not answered: ${silent}`);
-  await requireOurs(context);
+  await requireLease(context.tools);
   const at = { id: comment.id, url: comment.thread === null ? pageOf(context) : null };
   const body = renderAnswer(typeof text === "string" ? () => text : text, at);
   try {
@@ -104,15 +99,18 @@ export async function answered(context: CommandContext, line: string, reason: st
   return { kind: "done", reason };
 }
 
-/** Answers with an error that people can act on: a spent budget or a refused configuration. Rejects with any other error. */
+const forPeople = new Set<ErrorCode>(["budget_spent", "config_invalid", "github_forbidden"]);
+
+/**
+ * Answers with an error that people can act on: a spent budget, a refused configuration, a missing permission. Rejects with any other
+ * error.
+ */
 export async function answeredWithError(
   context: CommandContext,
   start: string,
   error: unknown,
 ): Promise<JobOutcome> {
-  const isForPeople =
-    error instanceof AppError && (error.code === "budget_spent" || error.code === "config_invalid");
-  if (!isForPeople) throw error;
+  if (!(error instanceof AppError) || !forPeople.has(error.code)) throw error;
   return answered(context, `${start}: ${untrustedLine(publicLine(error), 600)}.`, error.message);
 }
 

@@ -1,13 +1,19 @@
-import { AppError, publicLine } from "../../errors.ts";
 import { renderDryRun } from "../../publish/answers.ts";
 import { currentLedger } from "../../publish/existing.ts";
 import type { JobOutcome, ReviewTask } from "../../queue/job.ts";
 import type { JobTools } from "../../queue/run-job.ts";
-import { untrustedLine } from "../../reporters/safe-markdown.ts";
 import type { JobDependencies } from "../job-dependencies.ts";
 import { loadConfig, orRefused } from "../load-config.ts";
 import { type ReviewJob, reviewUnseen } from "../review-and-publish.ts";
-import { answered, type CommandContext, isAnswered, mayWrite, react, say } from "./command-context.ts";
+import {
+  ANSWERED,
+  answeredWithError,
+  type CommandContext,
+  isAnswered,
+  mayWrite,
+  react,
+  say,
+} from "./command-context.ts";
 
 /** Reviews the whole change and shows the result in one comment, without a review, a summary or a check run. */
 export async function dryRun(job: ReviewJob, tools: JobTools, deps: JobDependencies): Promise<JobOutcome> {
@@ -15,7 +21,7 @@ export async function dryRun(job: ReviewJob, tools: JobTools, deps: JobDependenc
   if (context === null) return { kind: "skipped", reason: "nobody asked for it" };
   if (!(await mayWrite(context))) return { kind: "skipped", reason: `${context.by} has no write access` };
   await react(context);
-  if (await isAnswered(context)) return { kind: "done", reason: "it was answered already" };
+  if (await isAnswered(context)) return { kind: "done", reason: ANSWERED };
   const { api } = context;
   const pull = await api.pull();
   if (pull.state === "closed") return { kind: "skipped", reason: "the pull request is closed" };
@@ -36,8 +42,7 @@ export async function dryRun(job: ReviewJob, tools: JobTools, deps: JobDependenc
     await say(context, (maxBytes) => renderDryRun(result, maxBytes));
     return { kind: "done", reason: `${result.findings.length} would be posted` };
   } catch (error) {
-    if (!(error instanceof AppError) || error.code !== "budget_spent") throw error;
-    return answered(context, `Not reviewed: ${untrustedLine(publicLine(error), 600)}.`, error.message);
+    return answeredWithError(context, "Not reviewed", error);
   }
 }
 

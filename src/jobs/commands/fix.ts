@@ -1,6 +1,6 @@
 import { parseFilePatch } from "../../diff/file-diff.ts";
 import { AppError } from "../../errors.ts";
-import { severities } from "../../finding.ts";
+import { worstFirst } from "../../finding.ts";
 import { openWorkspace } from "../../git/object-workspace.ts";
 import type { CheckoutPlace } from "../../git/workspace.ts";
 import type { PullRequest, SourceBranch } from "../../github/pull-request-api.ts";
@@ -12,6 +12,7 @@ import { currentLedger } from "../../publish/existing.ts";
 import { renderFix, suggestionComments, suggestionsBody, type ToldFix } from "../../publish/fix-texts.ts";
 import { postOnce } from "../../publish/post-once.ts";
 import type { JobOutcome } from "../../queue/job.ts";
+import { requireLease } from "../../queue/run-job.ts";
 import type { FixResult } from "../../review/fix/fix-input.ts";
 import { suggestionsFor } from "../../review/fix/suggestions.ts";
 import { splitLines } from "../../text/cut.ts";
@@ -21,7 +22,6 @@ import {
   answeredWithError,
   type CommandContext,
   mayWrite,
-  requireOurs,
   reviewAfter,
   say,
 } from "./command-context.ts";
@@ -65,9 +65,7 @@ function wanted({ entries }: Ledger, thread: number | null): PostedFinding[] {
   const standing = entries.filter(
     (one) => one.comment !== null && isOpenFinding(one) && (thread === null || one.comment === thread),
   );
-  return standing
-    .toSorted((a, b) => severities.indexOf(a.severity) - severities.indexOf(b.severity))
-    .slice(0, MOST);
+  return standing.toSorted(worstFirst).slice(0, MOST);
 }
 
 /** The findings of a recorded repair, in any state: it may have been pushed. */
@@ -148,7 +146,7 @@ async function suggest(landed: Landed, commit: string): Promise<boolean> {
   const suggestions = suggestionsFor(files);
   const comments = suggestions && suggestionComments(suggestions, context.comment.id);
   if (!comments) return false;
-  await requireOurs(context);
+  await requireLease(context.tools);
   const { api, comment } = context;
   const isOurs = ({ body }: { body: string }) => {
     const marker = parseMarker(body);
@@ -203,7 +201,7 @@ async function landFix(landed: Landed): Promise<Landing> {
   const target = targetOf(pull.source);
   if ("why" in target) return { kind: "offered", commit, why: target.why };
   if (!(await mayWrite(context))) return { kind: "offered", commit, why: NO_LONGER };
-  await requireOurs(context);
+  await requireLease(context.tools);
   try {
     const { owner, repo: name, branch } = target;
     const end = await deps.push({

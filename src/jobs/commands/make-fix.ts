@@ -99,13 +99,16 @@ async function inputOf(
   const about = { head, base, after: null, private: [...config.paths.private] };
   const told = await pinPromptContext({ about, shape: Told, recorded, turns }, context.tools, async () => ({
     pull: { number, title, body },
-    targets: await targetsOf(
-      context,
-      entries.filter(({ path }) => !isPrivate(path)),
-    ),
+    targets: await targetsOf(context, notPrivate(entries, isPrivate)),
     limits,
   }));
   return { targetBranch: baseRef, config, models: eachRole(models, factsOf), ...told };
+}
+
+function notPrivate(entries: readonly PostedFinding[], isPrivate: (path: string) => boolean) {
+  const shown = entries.filter(({ path }) => !isPrivate(path));
+  if (shown.length > 0) return shown;
+  throw new AppError("config_invalid", "the configuration keeps the files of these findings private");
 }
 
 async function targetsOf(context: CommandContext, entries: readonly PostedFinding[]): Promise<FixTarget[]> {
@@ -115,5 +118,5 @@ async function targetsOf(context: CommandContext, entries: readonly PostedFindin
     return thread ? [{ ...thread, id, title, symbol, source, files: [...files] }] : [];
   });
   if (targets.length > 0) return targets;
-  throw new AppError("config_invalid", "These findings are about files that the configuration keeps private");
+  throw new AppError("github_forbidden", "GitHub does not show the threads of these findings to the App");
 }

@@ -7,11 +7,12 @@ import { AppError, publicLine } from "../../errors.ts";
 import type { PullRequest } from "../../github/pull-request-api.ts";
 import { publicPlain, publicText } from "../../publish/public-text.ts";
 import type { JobOutcome } from "../../queue/job.ts";
+import { requireLease } from "../../queue/run-job.ts";
 import { plural } from "../../reporters/outcome.ts";
 import { untrustedCode, untrustedFence, untrustedLine } from "../../reporters/safe-markdown.ts";
 import { cutAtLine } from "../../text/cut.ts";
 import { inertMessage } from "../../text/inert-text.ts";
-import { answered, type CommandContext, pageOf, requireOurs } from "./command-context.ts";
+import { answered, type CommandContext, pageOf } from "./command-context.ts";
 
 /** The new text of the file, or the reason why there is none, for the person who asked. */
 type AddedRule = { ok: true; text: string } | { ok: false; reason: string };
@@ -184,7 +185,7 @@ async function propose(
 ): Promise<JobOutcome> {
   const { deps, job, tools, comment, by } = context;
   const { path, after, rule } = proposal;
-  await requireOurs(context);
+  await requireLease(context.tools);
   // The ids of the two kinds of comments may coincide.
   const asking = comment.thread === null ? `${comment.id}` : `review-${comment.id}`;
   try {

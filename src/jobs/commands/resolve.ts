@@ -5,11 +5,11 @@ import { currentLedger } from "../../publish/existing.ts";
 import { postOnce } from "../../publish/post-once.ts";
 import { publicText } from "../../publish/public-text.ts";
 import type { JobOutcome } from "../../queue/job.ts";
-import { jobFields } from "../../queue/run-job.ts";
+import { jobFields, requireLease } from "../../queue/run-job.ts";
 import { plural } from "../../reporters/outcome.ts";
 import { untrustedCode } from "../../reporters/safe-markdown.ts";
 import { isRefusal } from "../attempts.ts";
-import { answered, type CommandContext, requireOurs, reviewAfter, say } from "./command-context.ts";
+import { answered, type CommandContext, reviewAfter, say } from "./command-context.ts";
 
 /** GitHub accepts about one comment a second: more would delay everything else of the repository for minutes. */
 const MOST = 100;
@@ -43,7 +43,7 @@ const isHalfDone = ({ dismissal, resolved }: PostedFinding) => dismissal?.how ==
 /** Whether the answer was posted; false if GitHub refuses it. */
 async function dismiss({ comment }: PostedFinding, context: CommandContext): Promise<boolean> {
   if (comment === null) return false;
-  await requireOurs(context);
+  await requireLease(context.tools);
   const { api, by, job, deps } = context;
   const marker = formatMarker({ kind: "dismissed", comment, by });
   const stands = async () =>

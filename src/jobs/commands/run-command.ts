@@ -5,7 +5,7 @@ import { asks, dismisses } from "../../ledger/words.ts";
 import { commandRules, renderCommandTable } from "../../publish/answers.ts";
 import { updateState } from "../../publish/sticky-comment.ts";
 import type { ClaimedJob, CommandTask, JobOutcome, ReplyTask } from "../../queue/job.ts";
-import type { JobTools } from "../../queue/run-job.ts";
+import { type JobTools, requireLease } from "../../queue/run-job.ts";
 import { untrustedCode, untrustedLine } from "../../reporters/safe-markdown.ts";
 import type { JobDependencies } from "../job-dependencies.ts";
 import { loadConfig } from "../load-config.ts";
@@ -19,7 +19,6 @@ import {
   mayWrite,
   react,
   readAnswers,
-  requireOurs,
   reviewAfter,
   say,
   TOO_OFTEN,
@@ -93,7 +92,7 @@ function help(context: CommandContext): Promise<JobOutcome> {
 /** Stops reviews that events start. The state changes before the answer is posted. */
 async function pause(context: CommandContext): Promise<JobOutcome> {
   const { api, by, deps } = context;
-  await requireOurs(context);
+  await requireLease(context.tools);
   let standing: Pause | null = null;
   await updateState(api, (state) => {
     standing = state.paused;
@@ -109,7 +108,7 @@ async function pause(context: CommandContext): Promise<JobOutcome> {
 
 /** Lets events start reviews again. The review that follows makes up for the omitted ones. */
 async function resume(context: CommandContext): Promise<JobOutcome> {
-  await requireOurs(context);
+  await requireLease(context.tools);
   await updateState(context.api, (state) => ({ ...state, paused: null }));
   await say(context, "Resumed: what came meanwhile is reviewed now, and pushes are reviewed again.");
   return reviewAfter(context);
@@ -137,7 +136,8 @@ export async function runReply(job: ReplyJob, tools: JobTools, deps: JobDependen
     return { kind: "done", reason: "the thread is not ours" };
   const pull = await api.pull();
   const isWriter = await mayWrite(context);
-  if (!isWriter && !isAuthor(pull, by)) return { kind: "skipped", reason: `${by} has no say here` };
+  if (!isWriter && !isAuthor(pull, by))
+    return { kind: "skipped", reason: `${by} neither has write access nor opened the pull request` };
   if (dismisses(body)) {
     if (!isWriter) return { kind: "skipped", reason: `${by} may not dismiss findings` };
     await react(context);

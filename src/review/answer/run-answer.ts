@@ -187,8 +187,6 @@ function latest(run: AskedRun, conversation: readonly ThreadMessage[]): string {
 /** Names its loop in a trajectory. */
 const LOOP = "answer";
 
-const refused = async () => ({ ok: false as const, reason: "nothing is reported here; answer the question" });
-
 interface AnswerDependencies extends ReviewDependencies {
   models: NonNullable<ReviewDependencies["models"]>;
 }
@@ -210,14 +208,12 @@ export async function runAnswer(input: AnswerInput, deps: AnswerDependencies): P
     messages: await questionMessages(run),
     outputTools: answeringTools,
     ports: {
-      report: { report: refused, finish: refused },
       converse: {
         reply(text) {
           given = text;
         },
       },
     },
-    coverage: { serve: () => {} },
     budget: run.budget,
     turns: limits.turns,
     tokens: limits.tokens,

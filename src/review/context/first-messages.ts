@@ -67,7 +67,7 @@ async function diffSection(parts: MessageParts): Promise<DiffSection> {
     texts.push(one.text);
     shown.push(one.diff);
     for (let hunk = 1; hunk <= file.totalHunks; hunk++)
-      if (!read.has(hunk)) coverage.serve(file.change.path, hunk);
+      if (!read.has(hunk)) coverage?.serve(file.change.path, hunk);
   }
   const diff = texts.length > 0 ? `${explained}\n${wrapUntrusted("diff", texts.join("\n"))}` : "";
   const rest =

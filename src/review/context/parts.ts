@@ -25,7 +25,7 @@ export interface ContextParts {
   commits: readonly Commit[];
   workspace: Workspace;
   diffs: DiffSource;
-  coverage: CoverageSink;
+  coverage?: CoverageSink;
   isPrivate(path: string): boolean;
   /** Null if the repository has no graph. */
   graph: OpenedGraph | null;

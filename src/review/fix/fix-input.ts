@@ -7,7 +7,7 @@ import { TotalUsage } from "../review-result.ts";
 
 /** A finding to repair, as it was posted. */
 export const FixTarget = AskedThread.extend({
-  /** The id of its comment, or of the finding if it has no comment. */
+  /** The finding's id. */
   id: z.string(),
   title: z.string(),
   symbol: z.string().nullable(),

@@ -321,8 +321,7 @@ async function repair(
     ...{ loop: "fix", role: "review" },
     messages: await fixMessages(run, targets, tried.port?.allowed ?? {}),
     outputTools: [...changingTools, ...(tried.port ? commandTools : []), ...fixingTools],
-    ports: { report: nothingToReport, edit, fix, ...commandsOf(tried.port) },
-    coverage: { serve: () => {} },
+    ports: { edit, fix, ...commandsOf(tried.port) },
     budget: run.budget,
     turns: limits.turns,
     tokens: limits.tokens * (1 - KEPT_FOR_CHECKS),
@@ -332,12 +331,6 @@ async function repair(
 }
 
 const commandsOf = (commands: CommandPort | undefined) => (commands ? { commands } : {});
-
-const refuse = async () => ({
-  ok: false as const,
-  reason: "nothing is reported here; repair, and finish_fix",
-});
-const nothingToReport = { report: refuse, finish: refuse };
 
 /** A fix may edit the files of the change, of the findings, and of their evidence. */
 function scopeOf({ files, deps }: Pick<FixRun, "files" | "deps">, targets: readonly NamedTarget[]): FixScope {

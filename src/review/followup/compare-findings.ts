@@ -132,13 +132,8 @@ async function askSame<Collision extends NearCollision>(
     outputTools: comparingTools,
     hasNoReadingTools: true,
     ports: {
-      report: {
-        report: async () => ({ ok: false, reason: "nothing is reported here; name the pairs" }),
-        finish: async () => ({ ok: false, reason: "nothing is finished here; name the pairs" }),
-      },
       compare,
     },
-    coverage: { serve: () => {} },
     budget: run.budget,
     turns: Math.min(TURNS, run.input.limits.turns),
     tokens: TOKENS,

@@ -155,7 +155,7 @@ export interface PriorFindings {
   unpublished: readonly Finding[];
   facts: PriorLocations;
   /** Carried findings in the shape of posted ones, for comparison. */
-  asPosted: ReadonlyMap<PriorFinding, RelocatedFinding>;
+  asPrior: ReadonlyMap<PriorFinding, RelocatedFinding>;
 }
 
 /** Reads the findings of earlier reviews, without those in private files. */
@@ -163,10 +163,10 @@ export async function readPriorFindings(run: FollowedChange): Promise<PriorFindi
   const { pull, history } = run.input;
   const entries = (pull?.earlier ?? []).filter(({ path }) => !run.deps.isPrivate(path));
   const { unpublished, carried } = await relocateCarried(run, history?.carried ?? []);
-  const asPosted = new Map(carried.map((one) => [asPriorFinding(one), one]));
+  const asPrior = new Map(carried.map((one) => [asPriorFinding(one), one]));
   return {
-    ...{ entries, carried, unpublished, asPosted },
-    facts: await readFacts(run, [...entries, ...asPosted.keys()]),
+    ...{ entries, carried, unpublished, asPrior },
+    facts: await readFacts(run, [...entries, ...asPrior.keys()]),
   };
 }
 
@@ -203,16 +203,16 @@ export interface Repeats {
 export async function findRepeats(
   run: ReviewRun | null,
   findings: readonly Finding[],
-  { entries, asPosted, facts }: PriorFindings,
+  { entries, asPrior, facts }: PriorFindings,
 ): Promise<Repeats> {
-  const all = await compareFindings(run, findings, [...entries, ...asPosted.keys()], facts);
+  const all = await compareFindings(run, findings, [...entries, ...asPrior.keys()], facts);
   const posted = new Map<Finding, PriorFinding>();
   const carried = new Map<Finding, RelocatedFinding>();
   const replaced = new Set<RelocatedFinding>();
   const restated = new Set<Finding>();
   const told = new Set<PriorFinding>();
   for (const [finding, earlier] of all) {
-    const kept = asPosted.get(earlier);
+    const kept = asPrior.get(earlier);
     if (told.has(earlier)) restated.add(finding);
     else if (kept?.stands) carried.set(finding, kept);
     else if (kept) replaced.add(kept);

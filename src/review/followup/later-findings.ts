@@ -74,7 +74,7 @@ async function resolvePriorFindings(
     else checks.push(checkOfEntry(change, earlier, entry, resolutions));
   }
   const settled = new Map<RelocatedFinding, string>();
-  for (const [posted, one] of earlier.asPosted) {
+  for (const [posted, one] of earlier.asPrior) {
     const state = told.get(posted);
     if (state) settled.set(one, state.reason);
     else if (isGone(one, left) && (await isToBeChecked(change, earlier, posted, due)))
@@ -94,12 +94,12 @@ async function resolvePriorFindings(
 
 /** Open earlier findings, posted or carried, that this run does not repeat. */
 function unrepeated(
-  { entries, asPosted }: PriorFindings,
+  { entries, asPrior }: PriorFindings,
   { posted, carried }: Repeats,
   left: readonly RelocatedFinding[],
 ): PriorFinding[] {
   const [repeated, goesOn] = [new Set(posted.values()), new Set(carried.values())];
-  const open = [...asPosted].filter(([, one]) => left.includes(one) && !goesOn.has(one));
+  const open = [...asPrior].filter(([, one]) => left.includes(one) && !goesOn.has(one));
   return [
     ...entries.filter((entry) => isOpenComment(entry) && !repeated.has(entry)),
     ...open.map(([entry]) => entry),
@@ -351,8 +351,8 @@ function notTold(error: unknown): false {
 }
 
 /** The findings that neither a comment nor a carried finding reports already. */
-function unsaid(findings: readonly Finding[], { entries, asPosted, facts }: PriorFindings): Finding[] {
-  const said = certainPairs(findings, [...entries, ...asPosted.keys()], facts);
+function unsaid(findings: readonly Finding[], { entries, asPrior, facts }: PriorFindings): Finding[] {
+  const said = certainPairs(findings, [...entries, ...asPrior.keys()], facts);
   const byId = new Map(findings.filter((one) => !said.has(one)).map((one) => [one.id, one]));
   return [...byId.values()];
 }

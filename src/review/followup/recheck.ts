@@ -1,5 +1,6 @@
+import { whyStopped } from "../../agent/trajectory.ts";
 import { lineAtHead, shorten } from "../../diff/file-diff.ts";
-import { AppError, publicLine } from "../../errors.ts";
+import { AppError, asValue, publicLine } from "../../errors.ts";
 import type { Side } from "../../finding.ts";
 import { textBelowTitle } from "../../ledger/entry.ts";
 import type { Message } from "../../llm/model.ts";
@@ -201,39 +202,30 @@ interface Checked extends Settlement {
 
 /** Lets a model check, in a loop of its own, whether an earlier finding is fixed. */
 export async function recheckFinding(run: PlaceRun, claim: PriorClaim): Promise<Checked> {
-  const messages = await firstMessages(run, claim);
+  const messages = await recheckMessages(run, claim).catch(asValue);
   if (messages instanceof AppError) return unsure(publicLine(messages));
   let settlement: Settlement | null = null;
-  const { modelError } = await runLoop(run, {
+  const { modelError, stopReason } = await runLoop(run, {
     loop: claim.loop,
     role: "verify",
     messages,
     outputTools: settlingTools,
     ports: {
-      report: {
-        report: async () => ({
-          ok: false,
-          reason: "nothing is reported here; say what became of the comment",
-        }),
-        finish: async () => ({
-          ok: false,
-          reason: "nothing is finished here; say what became of the comment",
-        }),
-      },
       settle: {
         settle(given) {
           settlement = given;
         },
       },
     },
-    coverage: { serve: () => {} },
     budget: run.budget,
     turns: Math.min(TURNS, run.input.limits.turns),
     tokens: TOKENS,
     milliseconds: run.timeLeft() * TIME_SHARE,
   });
   if (settlement) return { ...(settlement as Settlement), ended: true };
-  return unsure(modelError ? publicModelError(modelError) : "the check gave no answer");
+  return unsure(
+    modelError ? publicModelError(modelError) : `the check gave no answer: ${whyStopped[stopReason]}`,
+  );
 }
 
 const unsure = (reason: string): Checked => ({
@@ -241,13 +233,3 @@ const unsure = (reason: string): Checked => ({
   state: "unsure",
   reason: `The check did not finish: ${reason.replace(/\.$/, "")}.`,
 });
-
-/** Returns a read error as a value: the check then decides nothing. */
-async function firstMessages(run: PlaceRun, claim: PriorClaim) {
-  try {
-    return await recheckMessages(run, claim);
-  } catch (error) {
-    if (error instanceof AppError) return error;
-    throw error;
-  }
-}

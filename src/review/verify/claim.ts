@@ -213,7 +213,6 @@ function codeAround(run: ReviewRun, { path }: Finding, near: readonly FileDiff[]
       files: run.files.filter(({ change }) => change.path === path),
       graph: run.graph,
       commits: [],
-      coverage: { serve: () => {} },
       diffBytes: MAX_HUNKS_BYTES,
       contextBytes: roomFor(run.models.verify, MAX_CONTEXT_BYTES, 0.15),
     },

@@ -162,7 +162,6 @@ export async function mergePass(
         },
       },
     },
-    coverage: { serve: () => {} },
     budget: run.budget,
     turns: Math.min(TURNS, run.input.limits.turns),
     tokens: Math.min(TOKENS, Math.ceil(run.budget.tokensLeft() * SHARE)),

@@ -1,6 +1,6 @@
 import pMap from "p-map";
-import type { StopReason } from "../../agent/trajectory.ts";
-import { AppError, publicLine } from "../../errors.ts";
+import { type StopReason, whyStopped } from "../../agent/trajectory.ts";
+import { AppError, asValue, publicLine } from "../../errors.ts";
 import { atLeast, type CodeLocation, type Evidence, type Finding, worstFirst } from "../../finding.ts";
 import { judgingTools } from "../../tools/index.ts";
 import { showPath } from "../../tools/show.ts";
@@ -126,7 +126,9 @@ async function tryToRefute(
   finding: Finding,
   siblings: SiblingSearch,
 ): Promise<VerificationOutcome> {
-  const messages = await firstMessages(run, finding, siblings);
+  const alike = siblings.of(finding);
+  // If the code cannot be read, the finding is reported unverified.
+  const messages = await alike.then((lines) => claimMessages(run, finding, lines)).catch(asValue);
   if (messages instanceof AppError) return { verdict: null, reason: publicLine(messages) };
   let verdict: Verdict | null = null;
   const loop = await runLoop(run, {
@@ -135,10 +137,6 @@ async function tryToRefute(
     messages,
     outputTools: judgingTools,
     ports: {
-      report: {
-        report: async () => ({ ok: false, reason: "nothing is reported here; give a verdict" }),
-        finish: async () => ({ ok: false, reason: "nothing is finished here; give a verdict" }),
-      },
       judge: {
         async judge(given) {
           const { places, lost } = await locatePlaces(run, given.places);
@@ -147,7 +145,6 @@ async function tryToRefute(
         },
       },
     },
-    coverage: { serve: () => {} },
     budget: run.budget,
     turns: Math.min(TURNS, run.input.limits.turns),
     tokens: TOKENS,
@@ -160,25 +157,8 @@ async function tryToRefute(
   };
 }
 
-/** Returns a read error as a value: the finding is then reported unverified. */
-async function firstMessages(run: ReviewRun, finding: Finding, siblings: SiblingSearch) {
-  try {
-    return await claimMessages(run, finding, await siblings.of(finding));
-  } catch (error) {
-    if (error instanceof AppError) return error;
-    throw error;
-  }
-}
-
-const limits: Partial<Record<StopReason, string>> = {
-  turn_limit: "the limit of its turns was reached",
-  token_limit: "the limit of tokens was reached",
-  cost_limit: "the limit of costs was reached",
-  time_limit: "the time was up",
-  aborted: "it was aborted",
-};
-
-const whyNone = (reason: StopReason) => limits[reason] ?? "the model gave no verdict";
+const whyNone = (reason: StopReason) =>
+  reason === "finished" || reason === "no_tool_calls" ? "the model gave no verdict" : whyStopped[reason];
 
 /** The locations whose quotes are in the change, and the stated positions of the others. */
 async function locatePlaces(

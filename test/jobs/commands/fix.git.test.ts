@@ -1,5 +1,6 @@
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { parseMarker } from "../../../src/ledger/marker.ts";
+import { refusal } from "../../publish/memory-github.ts";
 import { type ScriptedTurn, scriptedModel } from "../../support/scripted.ts";
 import { Commanded, CommandedRepository } from "./command-fixture.ts";
 import { edit, finish, look, reviewed, write } from "./fix-turns.ts";
@@ -179,6 +180,14 @@ describe("a fix", () => {
     modelThat();
     await on.command({ name: "fix", all: true }, { commentId: 9_003 });
     expect(on.said()[2]).toContain("No finding is open.");
+  });
+
+  it("says that GitHub did not show the thread, instead of blaming the configuration", async () => {
+    const thread = await on.finding("f1");
+    on.model = modelThat(edit(), finish("Charge the rate once"));
+    on.github.faults.push({ call: "ownThreads", error: refusal("github_forbidden") });
+    await on.command({ name: "fix", all: false }, { thread });
+    expect(on.ours(thread)[0]).toContain("GitHub does not show the threads of these findings to the App");
   });
 
   it("is for people who can write", async () => {
