@@ -55,3 +55,19 @@ describe("a syntax tree", () => {
     expect(isTooDeep(rootOf(dialect as string, text as string))).toBe(expected);
   });
 });
+
+describe("a text that is parsed again", () => {
+  it("is parsed once for each path, because the path decides the language", async () => {
+    const text = "const a = 1;\n";
+    const first = await parseSource("a.ts", text);
+    expect(await parseSource("a.ts", text)).toBe(first);
+    expect(await parseSource("a.js", text)).not.toBe(first);
+  });
+
+  it("is parsed anew after many others, because trees take memory", async () => {
+    const text = "const b = 1;\n";
+    const first = await parseSource("b.ts", text);
+    for (let at = 0; at < 40; at++) await parseSource(`${at}.ts`, `const c${at} = 1;\n`.repeat(300));
+    expect(await parseSource("b.ts", text)).not.toBe(first);
+  });
+});
