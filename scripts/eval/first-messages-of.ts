@@ -82,7 +82,7 @@ export async function firstMessagesOf(
     startedAt: Date.now(),
   };
   await using graph = await graphOf(one, { ...range, isPrivate: deps.isPrivate, graphs, signal });
-  const candidates = await runAnalyzers(files, deps);
+  const analysis = await runAnalyzers(files, deps);
   const coverage = createReviewCoverage(files);
   const anchorFile = createAnchorFiles(workspace, diffs);
   const began = performance.now();
@@ -91,7 +91,7 @@ export async function firstMessagesOf(
     input,
     models,
     { ...deps, ...(graph && { graph }) },
-    { files, candidates, matches: ruleMatches(candidates.findings), coverage, known, anchorFile },
+    { files, analysis, matches: ruleMatches(analysis.findings), coverage, known, anchorFile },
   );
   const { units } = await planReview(run);
   const messages: Message[][] = [];

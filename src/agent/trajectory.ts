@@ -155,20 +155,6 @@ export const stopReasons = [
 ] as const;
 export type StopReason = (typeof stopReasons)[number];
 
-/** For people, as the end of a sentence: "The review was not finished: ...". */
-export const whyStopped: Readonly<Record<StopReason, string>> = {
-  finished: "the model ended it early",
-  no_tool_calls: "the model stopped without ending it",
-  repeated_calls: "the model kept repeating one call",
-  turn_limit: "the limit of turns was reached",
-  token_limit: "the token limit was reached",
-  cost_limit: "the cost limit was reached",
-  time_limit: "the time limit was reached",
-  aborted: "it was aborted",
-  model_error: "the model could not be reached or failed",
-  no_model: "no model took part",
-};
-
 /** Everything that happens in a loop, for progress displays, logs and tests alike. */
 export type AgentEvent =
   | { type: "turn_started"; turn: number }

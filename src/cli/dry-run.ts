@@ -112,7 +112,7 @@ async function openRun(range: OpenRange, config: EffectiveConfig, env: LocalEnv)
   };
   return startRun(inputOf(range.names.base, config, null), models, deps, {
     files,
-    candidates: { findings: [], silenced: [], unfinished: [] },
+    analysis: { findings: [], silenced: [], unfinished: [] },
     matches: ruleMatches([]),
     coverage: createReviewCoverage(files),
     known: findReviewedHunks(files, null, diffs),

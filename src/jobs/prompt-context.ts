@@ -10,12 +10,7 @@ import type { CarriedFinding, LedgerState, Reviewed } from "../ledger/state.ts";
 import type { ReviewTask } from "../queue/job.ts";
 import { lookAgain, markOf } from "../review/followup/content-hash.ts";
 import type { FailedCheck, History, LinkedIssue, PriorFinding, PullText } from "../review/review-input.ts";
-
-/** At most `length` characters of others' text, followed by the number of omitted characters. */
-export function shorten(text: string, length: number): string {
-  if (text.length <= length) return text;
-  return `${text.slice(0, length).toWellFormed()}… [${text.length - length} more characters]`;
-}
+import { cutCharacters } from "../text/cut.ts";
 
 /*
  * What a review reads about earlier ones. None of it may mention private files, because a model reads it.
@@ -46,9 +41,9 @@ function earlierFinding(entry: PostedFinding, isPrivate: (path: string) => boole
     start_line: entry.startLine,
     original_line: entry.originalLine,
     files: entry.files.filter((file) => !isPrivate(file)).slice(0, most.files),
-    title: shorten(entry.title, longest.title),
-    text: shorten(entry.text, longest.text),
-    replies: entry.replies.slice(-most.replies).map((reply) => shorten(reply, longest.reply)),
+    title: cutCharacters(entry.title, longest.title),
+    text: cutCharacters(entry.text, longest.text),
+    replies: entry.replies.slice(-most.replies).map((reply) => cutCharacters(reply, longest.reply)),
   };
 }
 
@@ -175,8 +170,8 @@ async function linkedIssues(source: PullTextSource): Promise<LinkedIssue[]> {
     wanted.map((number) => orNothing(asList(api.issue(number)), `Issue ${number}`, warn)),
   );
   return found.flat().map(({ number, title, body }) => ({
-    ...{ number, title: shorten(title, mostCharacters.name) },
-    body: shorten(body, mostCharacters.issue),
+    ...{ number, title: cutCharacters(title, mostCharacters.name) },
+    body: cutCharacters(body, mostCharacters.issue),
   }));
 }
 
@@ -184,16 +179,16 @@ async function failedChecks({ api, pull, config }: PullTextSource): Promise<Fail
   const isPrivate = createPrivacy(config.paths.private);
   const failed = await api.failedChecks(pull.headSha);
   return failed.map(({ name, conclusion, title, summary, annotations }) => ({
-    name: shorten(name, mostCharacters.name),
+    name: cutCharacters(name, mostCharacters.name),
     conclusion,
-    summary: shorten(
+    summary: cutCharacters(
       [title, summary].filter((part) => part.trim() !== "").join("\n\n"),
       mostCharacters.check,
     ),
     annotations: annotations
       .filter(({ path }) => !isPrivate(path))
       .map(({ path, startLine, endLine, level, message }) => ({
-        ...{ path, level, message: shorten(message, mostCharacters.annotation) },
+        ...{ path, level, message: cutCharacters(message, mostCharacters.annotation) },
         ...{ start_line: startLine, end_line: endLine },
       })),
   }));

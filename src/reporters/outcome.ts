@@ -1,4 +1,3 @@
-import { whyStopped } from "../agent/trajectory.ts";
 import { isRoutine, isSkippedForSize } from "../diff/filter.ts";
 import { isUnreadLock } from "../diff/lock-sources.ts";
 import { isUnreadWithoutLines } from "../diff/without-lines.ts";
@@ -10,6 +9,7 @@ import {
   type ReviewResult,
   unreadableFiles,
   wasAnswered,
+  whyStopped,
 } from "../review/review-result.ts";
 
 /** The outcome of a result: a model read everything, only the analyzers looked, or something was not done. */

@@ -1,4 +1,4 @@
-import { type StopReason, whyStopped } from "../agent/trajectory.ts";
+import type { StopReason } from "../agent/trajectory.ts";
 import { type Finding, isUndisputed } from "../finding.ts";
 import { collectFindings } from "./find/finding-collector.ts";
 import { createUniqueIds, locationOf, locationsOverlap, titlesAlike } from "./find/fingerprint.ts";
@@ -12,6 +12,7 @@ import {
   publicModelError,
   type TotalUsage,
   unfinishedSummary,
+  whyStopped,
   worstStop,
 } from "./review-result.ts";
 import type { ReviewRun } from "./review-run.ts";
@@ -60,15 +61,15 @@ export async function reviewWithModel(run: ReviewRun): Promise<ModelReview> {
     [...passes.reviews.map(({ findings }) => findings), earlier.unpublished],
     identify,
   );
-  const candidates = await answered(run, passes);
+  const judged = await sortMatches(run, passes);
   const stopReason = worstStop(passes.reviews.map((review) => review.stopReason).concat(passes.stops));
   const isOver = isModelLost(run, passes);
   const merged = isOver ? unmerged(passes, found) : await merge(run, passes, found, identify);
   const { kept, groups } = withoutRestated(certain, merged.groups);
   const { findings, dropped, ledger } = await laterFindings(run, {
-    groups: [...kept, ...candidates.notJudged.map(withId)].map((one): FindingGroup => [one]).concat(groups),
+    groups: [...kept, ...judged.notJudged.map(withId)].map((one): FindingGroup => [one]).concat(groups),
     readBefore: [...passes.reviews.flatMap(({ readBefore }) => readBefore), ...merged.readBefore].map(withId),
-    judged: [...candidates.rejected, ...candidates.reported],
+    judged: [...judged.rejected, ...judged.reported],
     unpublished: new Set(earlier.unpublished.map(identify)),
     ...{ earlier, isOver },
     verify: (fresh) => verify(run, fresh, isOver ? whyStopped[stopReason] : null),
@@ -76,9 +77,9 @@ export async function reviewWithModel(run: ReviewRun): Promise<ModelReview> {
   return {
     findings,
     ledger,
-    dropped: [...dropped, ...candidates.rejected.map(asRejected)],
+    dropped: [...dropped, ...judged.rejected.map(asRejected)],
     predicted: passes.predicted,
-    unfinished: new Set([...unfinishedFiles(passes), ...candidates.notJudged.flatMap(pathsOf)]),
+    unfinished: new Set([...unfinishedFiles(passes), ...judged.notJudged.flatMap(pathsOf)]),
     // The last review's summary says more than that this review has none.
     summary: merged.summary ?? (run.input.history?.summary || unfinishedSummary(stopReason)),
     usage: totalUsage(run.budget.usage),
@@ -96,7 +97,7 @@ interface Answered {
 }
 
 /** Divides the rule matches: reported by a loop, rejected by a loop, or not judged. */
-async function answered(run: ReviewRun, { reviews, overflow }: Passes): Promise<Answered> {
+async function sortMatches(run: ReviewRun, { reviews, overflow }: Passes): Promise<Answered> {
   const reported = new Set(reviews.flatMap(({ answers }) => [...answers.reported]));
   const reasons = new Map(reviews.flatMap(({ answers }) => [...answers.rejected]));
   const rejected: JudgedMatch[] = [];

@@ -85,7 +85,7 @@ export async function reviewChange(input: ReviewInput, deps: ReviewDependencies)
   const isOff = createRuleSwitch(input.config);
   const found = await runAnalyzers(files, { ...deps, isOff, key: input.history?.key });
   const { history, config, refused = null } = input;
-  const candidates = refused === null ? found : { ...found, findings: found.findings.filter(isCertain) };
+  const analysis = refused === null ? found : { ...found, findings: found.findings.filter(isCertain) };
   const known = findReviewedHunks(
     files,
     history && { ...history, key: keyUnder(config, history.key) },
@@ -94,7 +94,7 @@ export async function reviewChange(input: ReviewInput, deps: ReviewDependencies)
   // Without a model no hunk is read, and earlier reading does not count.
   const coverage = createReviewCoverage(files, null, deps.models && known);
   const anchorFile = createAnchorFiles(deps.workspace, deps.diffs);
-  const review = await reviewFiles({ input, deps, files, coverage, known, candidates, anchorFile });
+  const review = await reviewFiles({ input, deps, files, coverage, known, analysis, anchorFile });
 
   deps.progress({ type: "phase", phase: "placing" });
   const { head, base, mergeBase, mergeBases = 1 } = deps.workspace.shas;
@@ -114,7 +114,7 @@ export async function reviewChange(input: ReviewInput, deps: ReviewDependencies)
     warnings: [
       ...deps.diffs.warnings(),
       ...review.warnings,
-      ...unfinishedWarning(candidates.unfinished),
+      ...unfinishedWarning(analysis.unfinished),
       ...milderWarning(review.findings, input.config),
     ],
     effort: input.config.effort,
@@ -124,7 +124,7 @@ export async function reviewChange(input: ReviewInput, deps: ReviewDependencies)
     ledger: history && ledgerOf({ deps, files, coverage, known }, review, refused === null ? null : history),
     config_changes: await findConfigChanges(deps.workspace),
     refused,
-    unanalyzed: candidates.unfinished.filter(mayLackCertain).map(({ path }) => path),
+    unanalyzed: analysis.unfinished.filter(mayLackCertain).map(({ path }) => path),
   };
 }
 
@@ -134,7 +134,7 @@ interface ReviewParts {
   files: readonly ChangedFile[];
   coverage: CoverageCounter;
   known: ReviewedHunks;
-  candidates: AnalyzerFindings;
+  analysis: AnalyzerFindings;
   anchorFile: ReadAnchorFile;
 }
 
@@ -145,17 +145,17 @@ async function reviewFiles(parts: ReviewParts): Promise<ModelReview> {
   const { history } = input;
   const isEmpty = coverage.counts().total === 0;
   if (isEmpty && history === null) return nothingToReview;
-  const candidates = { ...parts.candidates, findings: await checked(parts.candidates.findings, anchorFile) };
+  const analysis = { ...parts.analysis, findings: await checked(parts.analysis.findings, anchorFile) };
   if (!deps.models) {
     // If the configuration was refused, it is unknown whether there was something to review.
     const isNothing = isEmpty && input.refused === undefined;
-    const review = isNothing ? nothingToReview : offlineReview(candidates.findings);
+    const review = isNothing ? nothingToReview : offlineReview(analysis.findings);
     if (history === null) return review;
-    const change = { input, deps, files, known, anchorFile, candidates, isFirst: history.reviewed === null };
+    const change = { input, deps, files, known, anchorFile, analysis, isFirst: history.reviewed === null };
     return { ...review, ...(await laterFindingsOffline(change, review.findings)) };
   }
-  const matches = ruleMatches(candidates.findings);
-  const change = { files, candidates, matches, coverage, known, anchorFile };
+  const matches = ruleMatches(analysis.findings);
+  const change = { files, analysis, matches, coverage, known, anchorFile };
   const run = await startRun(input, deps.models, deps, change);
   const review = await reviewWithModel(run);
   // No new code was read, so the last summary still holds.

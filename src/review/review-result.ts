@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { stopReasons, whyStopped } from "../agent/trajectory.ts";
+import { stopReasons } from "../agent/trajectory.ts";
 import { Effort } from "../config/repo-config.ts";
 import { isUnreadable } from "../diff/filter.ts";
 import type { AppError, ErrorCode } from "../errors.ts";
@@ -9,6 +9,20 @@ import { Reviewed } from "../ledger/state.ts";
 /** Why a review ended. Only "finished" means that the model finished by itself. */
 export const StopReason = z.enum(stopReasons);
 export type StopReason = z.infer<typeof StopReason>;
+
+/** For people, as the end of a sentence: "The review was not finished: ...". */
+export const whyStopped: Readonly<Record<StopReason, string>> = {
+  finished: "the model ended it early",
+  no_tool_calls: "the model stopped without ending it",
+  repeated_calls: "the model kept repeating one call",
+  turn_limit: "the limit of turns was reached",
+  token_limit: "the token limit was reached",
+  cost_limit: "the cost limit was reached",
+  time_limit: "the time limit was reached",
+  aborted: "it was aborted",
+  model_error: "the model could not be reached or failed",
+  no_model: "no model took part",
+};
 
 /** The place where a finding is published; `reason` says why it is not on its line. */
 export const Placement = z.discriminatedUnion("kind", [

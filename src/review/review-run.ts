@@ -70,8 +70,8 @@ export interface ReviewDependencies {
 /** The change under review, before the first agent loop runs. */
 export interface ChangeUnderReview {
   files: readonly ChangedFile[];
-  candidates: AnalyzerFindings;
-  /** The same findings, divided by whether a model judges them. */
+  analysis: AnalyzerFindings;
+  /** The findings of the analysis, divided by whether a model judges them. */
   matches: RuleMatches;
   /** Counts the hunks of the whole change; loops that read parts of it report here. */
   coverage: Coverage;

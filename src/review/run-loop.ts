@@ -38,7 +38,7 @@ interface LoopTask {
   milliseconds: number;
   interject?: AgentInput["interject"];
   /** Called when the model has answered, before its answer is acted on. */
-  answered?(): void;
+  onAnswer?(): void;
 }
 
 /** Runs one agent loop of a review and reports its progress. */
@@ -74,7 +74,7 @@ export async function runLoop(run: LoopRun, task: LoopTask): Promise<AgentResult
     ...(task.interject ? { interject: task.interject } : {}),
     emit(event) {
       if (event.type === "turn_finished") {
-        task.answered?.();
+        task.onAnswer?.();
         const { usage } = run.budget;
         progress({ type: "turn", turn: usage.requests, total: usageOf(usage) });
       }

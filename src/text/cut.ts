@@ -15,6 +15,12 @@ export function cutBytes(text: string, maxBytes: number): string {
   return text.slice(0, read);
 }
 
+/** At most `length` characters of `text`, followed by the number of omitted characters. */
+export function cutCharacters(text: string, length: number): string {
+  if (text.length <= length) return text;
+  return `${text.slice(0, length).toWellFormed()}… [${text.length - length} more characters]`;
+}
+
 /** A text that was cut, and the number of missing lines. */
 interface Cut {
   text: string;

@@ -1,4 +1,4 @@
-import { type StopReason, type TrajectoryEntry, whyStopped } from "../../agent/trajectory.ts";
+import type { StopReason, TrajectoryEntry } from "../../agent/trajectory.ts";
 import type { RepoConfig } from "../../config/repo-config.ts";
 import { createPrivacy } from "../../diff/filter.ts";
 import type { AppError } from "../../errors.ts";
@@ -9,7 +9,7 @@ import { modelAnswer } from "../../publish/answers.ts";
 import { type JobOutcome, maxAttempts } from "../../queue/job.ts";
 import { AnswerInput, AnswerResult, type AskedThread } from "../../review/answer/answer-input.ts";
 import type { Limits } from "../../review/review-input.ts";
-import { publicModelError } from "../../review/review-result.ts";
+import { publicModelError, whyStopped } from "../../review/review-result.ts";
 import { pinPromptContext, recordedMasks, recordedTurns, recordStart } from "../attempts.ts";
 import { withinDay } from "../budgets.ts";
 import { loadConfig, withFolders } from "../load-config.ts";

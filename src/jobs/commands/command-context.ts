@@ -9,9 +9,9 @@ import type { ClaimedJob, CommandTask, JobOutcome, ReplyTask, ReviewTask } from 
 import { type JobTools, jobFields, requireLease } from "../../queue/run-job.ts";
 import { untrustedLine } from "../../reporters/safe-markdown.ts";
 import type { AskedThread, ThreadMessage } from "../../review/answer/answer-input.ts";
+import { cutCharacters } from "../../text/cut.ts";
 import { isRefusal } from "../attempts.ts";
 import type { JobDependencies } from "../job-dependencies.ts";
-import { shorten } from "../prompt-context.ts";
 import { reviewPull } from "../review-pull.ts";
 
 /** A comment that asks us for something, and the context of its command. */
@@ -144,14 +144,14 @@ export function askedThread(
   const before = replies.filter(({ id }) => id < comment.id).slice(-mostReplies);
   return {
     ...{ path, side, line, original_line: originalLine },
-    finding: shorten(withoutMarker(body), longest.finding),
+    finding: cutCharacters(withoutMarker(body), longest.finding),
     conversation: before.map(said),
   };
 }
 
 function said({ author, body }: ThreadComment): ThreadMessage {
   const by = author.kind === "us" ? "Hunkwise" : (author.login ?? "somebody");
-  return { by, body: shorten(author.kind === "us" ? withoutMarker(body) : body, longest.said) };
+  return { by, body: cutCharacters(author.kind === "us" ? withoutMarker(body) : body, longest.said) };
 }
 
 /** Removes the marker at the end of our texts, which is not for readers. */

@@ -102,7 +102,7 @@ async function repair({ context, pull, entries, models, recorded }: Repairing): 
     const titles = new Map(entries.map(({ id, title }) => [id, title]));
     await say(context, renderFix({ fix: made.fix, titles, head, end: await endOf(landed, landing) }));
     if (landing.kind !== "pushed") return { kind: "done", reason: landing.kind };
-    await settle(landed, landing.commit);
+    await answerThreads(landed, landing.commit);
   } finally {
     await checkout.release();
   }
@@ -110,7 +110,7 @@ async function repair({ context, pull, entries, models, recorded }: Repairing): 
 }
 
 /** A request for a repair allows us to resolve its thread, even if people wrote in it. */
-async function settle({ context, entries, made }: Landed, headSha: string): Promise<void> {
+async function answerThreads({ context, entries, made }: Landed, headSha: string): Promise<void> {
   const fixed = entries.flatMap((entry) => {
     const check = made.fix.repairs.find(({ id }) => id === entry.id)?.check;
     if (check?.state !== "fixed") return [];

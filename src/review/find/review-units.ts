@@ -157,7 +157,7 @@ async function reviewUnit(run: ReviewRun, unit: UnitTask, start: UnitStart): Pro
     tokens: unit.tokens,
     milliseconds: unit.milliseconds,
     interject: gate.interject,
-    answered() {
+    onAnswer() {
       coverage.delivered();
       tell();
     },

@@ -116,14 +116,14 @@ const isGone = (one: RelocatedFinding, left: readonly RelocatedFinding[]) =>
  */
 function whatRulesTell(
   one: PriorFinding,
-  { files, candidates, ...change }: FollowedChange,
+  { files, analysis, ...change }: FollowedChange,
   { facts }: PriorFindings,
   judged: readonly JudgedMatch[],
 ): Pick<Resolution, "state" | "reason"> | undefined {
   if (one.source === null || one.source === "model") return undefined;
   const says = (finding: Finding) =>
     finding.source === one.source && certainPairs([finding], [one], facts).has(finding);
-  if (candidates.silenced.some(says)) return { state: "withdrawn", reason: SWITCHED_OFF };
+  if (analysis.silenced.some(says)) return { state: "withdrawn", reason: SWITCHED_OFF };
   const judgement = judged.find(({ finding }) => says(finding));
   if (judgement) return { state: "withdrawn", reason: judgement.reason };
   if (!isCertain(one)) return undefined;
@@ -134,7 +134,7 @@ function whatRulesTell(
       ? undefined
       : { state: "fixed", reason: OUT_OF_CHANGE };
   const [analyzer = ""] = one.source.split("/");
-  const isUnknown = candidates.unfinished.some(
+  const isUnknown = analysis.unfinished.some(
     (left) => left.path === path && (left.analyzers.length === 0 || left.analyzers.includes(analyzer)),
   );
   if (file.change.type === "deleted") return { state: "fixed", reason: "The file is deleted." };

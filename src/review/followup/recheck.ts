@@ -1,4 +1,3 @@
-import { whyStopped } from "../../agent/trajectory.ts";
 import { lineAtHead, shorten } from "../../diff/file-diff.ts";
 import { AppError, asValue, publicLine } from "../../errors.ts";
 import type { Side } from "../../finding.ts";
@@ -13,7 +12,7 @@ import type { AnchorFile } from "../find/anchor.ts";
 import type { LineRange } from "../find/quote.ts";
 import { definitionNamed, definitionOf } from "../find/symbols.ts";
 import { recheckPrompt } from "../prompts/prompts.ts";
-import { publicModelError } from "../review-result.ts";
+import { publicModelError, whyStopped } from "../review-result.ts";
 import { type PlaceRun, roomFor, runLoop } from "../run-loop.ts";
 import { changeAround } from "../verify/claim.ts";
 

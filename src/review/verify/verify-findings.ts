@@ -1,5 +1,5 @@
 import pMap from "p-map";
-import { type StopReason, whyStopped } from "../../agent/trajectory.ts";
+import type { StopReason } from "../../agent/trajectory.ts";
 import { AppError, asValue, publicLine } from "../../errors.ts";
 import { atLeast, type CodeLocation, type Evidence, type Finding, worstFirst } from "../../finding.ts";
 import { judgingTools } from "../../tools/index.ts";
@@ -7,7 +7,7 @@ import { showPath } from "../../tools/show.ts";
 import type { Verdict } from "../../tools/tool.ts";
 import { resolveAnchor } from "../find/anchor.ts";
 import { isSameFinding, locationOf, locationsOverlap } from "../find/fingerprint.ts";
-import { type DroppedFinding, publicModelError } from "../review-result.ts";
+import { type DroppedFinding, publicModelError, whyStopped } from "../review-result.ts";
 import type { ReviewRun } from "../review-run.ts";
 import { runLoop } from "../run-loop.ts";
 import { claimMessages, createSiblingSearch, type SiblingSearch } from "./claim.ts";

@@ -73,7 +73,7 @@ async function startedRun(contextTokens = 128_000): Promise<ReviewRun> {
     startedAt: 0,
   };
   const change = {
-    ...{ files, candidates: { findings: [], silenced: [], unfinished: [] }, matches: ruleMatches([]) },
+    ...{ files, analysis: { findings: [], silenced: [], unfinished: [] }, matches: ruleMatches([]) },
     coverage: createReviewCoverage(files),
     known: findReviewedHunks(files, null, diffs),
     anchorFile: createAnchorFiles(workspace, diffs),
