@@ -19,7 +19,7 @@ import {
 import { environmentDocs } from "../src/config/variables.ts";
 import { MAX_REVIEWABLE_LINES } from "../src/diff/filter.ts";
 import { facts } from "../src/ledger/authority.ts";
-import { commandRules, renderCommandTable } from "../src/publish/answers.ts";
+import { commandRules, renderCommandTable } from "../src/publish/command-answers.ts";
 import {
   changingTools,
   commandTools,

@@ -26,15 +26,15 @@ import { retryingSpending } from "../queue/usage.ts";
 import { startWorker, type Worker } from "../queue/worker.ts";
 import { createStyle, plainLine } from "../reporters/terminal-style.ts";
 import { registerSecret } from "../secrets/live-secrets.ts";
-import { decide, handlesEvent } from "../webhooks/decide.ts";
-import { createHealth, type Health } from "../webhooks/health.ts";
 import {
   appAuth,
   appIdentity,
   createProbot,
   installationAuth,
   installationGrants,
-} from "../webhooks/probot.ts";
+} from "../webhooks/app-auth.ts";
+import { decide, handlesEvent } from "../webhooks/decide.ts";
+import { createHealth, type Health } from "../webhooks/health.ts";
 import { createModels } from "./create-model.ts";
 import { programVersion, wantsColour } from "./output.ts";
 import { useProxy } from "./use-proxy.ts";

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import { kindRank } from "../tools/file-kind.ts";
+import { kindRank } from "../tools/search-rank.ts";
 import type { GraphCommit, GraphFinding, VectorSearch } from "./graph.ts";
 import {
   type DefinitionAt,

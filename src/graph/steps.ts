@@ -1,5 +1,5 @@
 import type { Modules } from "../code/imports.ts";
-import { fileKindOf } from "../tools/file-kind.ts";
+import { fileKindOf } from "../tools/search-rank.ts";
 import type { GraphAnswer, GraphEdge, GraphNode } from "../tools/tool.ts";
 import { type Callers, importersOf, SHOWN_CERTAINTY } from "./callers.ts";
 import type { CallSite, GraphCommit, GraphFinding } from "./graph.ts";

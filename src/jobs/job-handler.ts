@@ -1,21 +1,21 @@
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import { errorLine, publicLine } from "../errors.ts";
 import type { PullRequestApi } from "../github/pull-request-api.ts";
+import { openFindings } from "../ledger/entry.ts";
 import { concludeAtOnce, concludeQueued } from "../publish/check-run.ts";
 import { failedConclusion, type Held, passedConclusion } from "../publish/conclusions.ts";
 import { currentLedger } from "../publish/existing.ts";
 import type { ClaimedJob, JobOutcome, PurgeTask, ReconcileTask, Task } from "../queue/job.ts";
 import { type JobTools, jobFields } from "../queue/run-job.ts";
 import { closeEarlierChecks, isRefusal, type Met, triggerFor } from "./attempts.ts";
+import { commandContext, runCommand, runReply, tellFailure } from "./commands/dispatch.ts";
 import { dryRun, dryRunContext } from "./commands/dry-run.ts";
-import { commandContext, runCommand, runReply, tellFailure } from "./commands/run-command.ts";
 import { withFence } from "./fenced.ts";
 import type { JobDependencies } from "./job-dependencies.ts";
 import { loadConfig, orRefused } from "./load-config.ts";
 import { purge } from "./reconcile/purge.ts";
 import { reconcileApp } from "./reconcile/reconcile-app.ts";
 import { reconcileInstallation } from "./reconcile/reconcile-installation.ts";
-import { openFindings } from "./review-and-publish.ts";
 import { reviewPull } from "./review-pull.ts";
 
 type UpkeepJob = ClaimedJob & { task: ReconcileTask | PurgeTask };

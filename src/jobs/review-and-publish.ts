@@ -1,11 +1,10 @@
 import { z } from "zod";
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import { AppError, type ErrorCode, errorLine } from "../errors.ts";
-import type { Severity } from "../finding.ts";
 import type { CheckoutPlace } from "../git/workspace.ts";
 import type { PullRequest, PullRequestApi } from "../github/pull-request-api.ts";
 import { createJournal } from "../journal/journal.ts";
-import { isOpenFinding, type Ledger } from "../ledger/entry.ts";
+import { type Ledger, openFindings } from "../ledger/entry.ts";
 import { eachRole, factsOf } from "../llm/model.ts";
 import { runReviewProcess } from "../process/run-review-process.ts";
 import type { CheckRun } from "../publish/check-run.ts";
@@ -60,7 +59,7 @@ export async function reviewAndPublish(
   deps: JobDependencies,
 ): Promise<JobOutcome> {
   try {
-    const { result, tidy } = await resultOf(subject, tools, deps);
+    const { result, tidy } = await recordedOrNew(subject, tools, deps);
     const outcome = await publish(subject, result, tools, deps);
     await tidy();
     return outcome;
@@ -90,13 +89,13 @@ export async function reviewUnseen(
   tools: JobTools,
   deps: JobDependencies,
 ): Promise<ReviewResult> {
-  const { result, tidy } = await resultOf(subject, tools, deps);
+  const { result, tidy } = await recordedOrNew(subject, tools, deps);
   await tidy();
   return result;
 }
 
 /** `tidy` is called at the end and never rejects: cleaning the mirror must not fail a published review. */
-async function resultOf(subject: Subject, tools: JobTools, deps: JobDependencies) {
+async function recordedOrNew(subject: Subject, tools: JobTools, deps: JobDependencies) {
   const { job, pull, recorded, ledger } = subject;
   const known = recordedResult(recorded, subject);
   // A recorded result of a model is not concluded under the default policy if the configuration is refused now.
@@ -104,7 +103,7 @@ async function resultOf(subject: Subject, tools: JobTools, deps: JobDependencies
   if (known && isOfNow) return { result: known, tidy: async () => {} };
   const { headSha: head, baseSha: base } = pull;
   await tools.record({ kind: "began", head });
-  const { result, tidy } = await review(subject, tools, deps);
+  const { result, tidy } = await checkOutAndReview(subject, tools, deps);
   // A dry run is shown even if something was published meanwhile.
   const after = job.task.mode === "dry_run" ? {} : { after: publishedReview(ledger) };
   await tools.record({ kind: "result", head, base, result, ...after });
@@ -132,13 +131,7 @@ async function withhold(
   return { kind: "skipped", reason: message } as const;
 }
 
-/** Published findings of earlier reviews that are still open. */
-export function openFindings({ entries, state }: Ledger): { severity: Severity }[] {
-  const listed = state.carried.filter(({ standing }) => standing !== "unpublished");
-  return [...entries.filter(isOpenFinding), ...listed.map(({ finding }) => finding)];
-}
-
-async function review(subject: Subject, tools: JobTools, deps: JobDependencies) {
+async function checkOutAndReview(subject: Subject, tools: JobTools, deps: JobDependencies) {
   const { job, pull } = subject;
   const budget = dayBudgetOf(job.task, subject.loaded.config, deps);
   await requireBudget(budget, subject, modelsOf(subject.loaded, deps));
@@ -152,7 +145,7 @@ async function review(subject: Subject, tools: JobTools, deps: JobDependencies) 
     const { config, refused } = subject.loaded;
     const loaded = refused === null ? await orRefused(withFolders(config, place), config) : subject.loaded;
     const allowed = modelsOf(loaded, deps);
-    const result = await reviewIn(place, { ...subject, loaded, budget }, tools, allowed);
+    const result = await reviewCheckout(place, { ...subject, loaded, budget }, tools, allowed);
     const tidy = async (signal: AbortSignal) => {
       await checkout.tidy(signal);
       if (allowed.models) deps.indexes?.update(indexTask(place, loaded.config.paths.private));
@@ -213,7 +206,7 @@ const settlingMs = 30_000;
 const Told = z.strictObject({ text: PullText, limits: Limits });
 
 /** `loaded` includes the private paths of the folders' configuration files. */
-async function reviewIn(
+async function reviewCheckout(
   place: CheckoutPlace,
   subject: Subject & { budget: DayBudget },
   tools: JobTools,

@@ -2,6 +2,7 @@ import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import { AppError } from "../errors.ts";
 import type { PullRequest, PullRequestApi } from "../github/pull-request-api.ts";
 import { hasWriteAccess } from "../ledger/authority.ts";
+import { openFindings } from "../ledger/entry.ts";
 import { concludeAtOnce, openCheckRun, settleChecks } from "../publish/check-run.ts";
 import { withheldConclusion } from "../publish/conclusions.ts";
 import { currentLedger } from "../publish/existing.ts";
@@ -10,13 +11,7 @@ import { type JobTools, jobFields } from "../queue/run-job.ts";
 import { closeEarlierChecks, publishedHead, triggerFor, wasPublished } from "./attempts.ts";
 import type { JobDependencies } from "./job-dependencies.ts";
 import { loadConfig, orRefused } from "./load-config.ts";
-import {
-  headLagMs,
-  openFindings,
-  type ReviewJob,
-  reviewAndPublish,
-  type Subject,
-} from "./review-and-publish.ts";
+import { headLagMs, type ReviewJob, reviewAndPublish, type Subject } from "./review-and-publish.ts";
 import { pauseReason, skipReason } from "./skip-reason.ts";
 
 interface ReviewPullOptions {

@@ -77,6 +77,12 @@ export interface Ledger {
 export const isOpenFinding = ({ state }: Pick<PostedFinding, "state">): boolean =>
   state === "open" || state === "outdated";
 
+/** Published findings of earlier reviews that are still open. */
+export function openFindings({ entries, state }: Ledger): { severity: Severity }[] {
+  const listed = state.carried.filter(({ standing }) => standing !== "unpublished");
+  return [...entries.filter(isOpenFinding), ...listed.map(({ finding }) => finding)];
+}
+
 /** The first line of a comment on a finding: badge, title, and the finding's location if it is elsewhere. */
 const firstLine = /^\*\*\S+ (?:Critical|High|Medium|Low): (.+?)\*\*(?: in \[.*)?$/u;
 

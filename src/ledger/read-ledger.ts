@@ -17,8 +17,8 @@ import {
   type PostedFinding,
 } from "./entry.ts";
 import { type Marker, parseMarker } from "./marker.ts";
+import { acknowledges, dismisses } from "./reply-words.ts";
 import { type Decision, emptyState, type LedgerState } from "./state.ts";
-import { acknowledges, dismisses } from "./words.ts";
 
 type MayDecide = Deciders["mayDecide"];
 type Standing = Pick<PostedFinding, "state" | "dismissal">;

@@ -3,9 +3,9 @@ import { definers, definesLikely, SURE } from "../code/likely-definition.ts";
 import type { Definition } from "../code/source.ts";
 import { AppError } from "../errors.ts";
 import type { LineMatch, SearchQuery, TreeEntry } from "../git/workspace.ts";
-import { kindRank } from "./file-kind.ts";
 import { parseEntry } from "./parsed-files.ts";
 import { folderDistance, folderOf } from "./paths.ts";
+import { kindRank } from "./search-rank.ts";
 import { type ToolContext, ToolError } from "./tool.ts";
 
 /** Maximum lines of one search; a more frequent word is searched again on lines that look like definitions. */

@@ -5,11 +5,11 @@ import { shownBytes } from "../diff/file-diff.ts";
 import { AppError } from "../errors.ts";
 import type { LineMatch, SearchHits, SearchQuery } from "../git/workspace.ts";
 import { cutLine } from "../text/cut.ts";
-import { type FileKind, fileKindOf, fileKinds, kindRank } from "./file-kind.ts";
 import { LATIN1_NOTE } from "./file-lines.ts";
 import { wholeNumber } from "./limits.ts";
 import { parseEntry } from "./parsed-files.ts";
 import { resolveFileOrFolder } from "./paths.ts";
+import { fileKindOf, fileKinds, kindRank, type RankedKind } from "./search-rank.ts";
 import { count, fitting, showPath } from "./show.ts";
 import { defineTool, type Rendered, type ToolContext, ToolError } from "./tool.ts";
 
@@ -248,7 +248,7 @@ const USUAL_BYTES = 8_000;
 /** Maximum bytes for the names of files that are not shown. */
 const REST_BYTES = 1_500;
 
-const headings: Record<FileKind, string | null> = {
+const headings: Record<RankedKind, string | null> = {
   product: null,
   test: "Tests:",
   prose: "Documentation and examples:",

@@ -1,4 +1,4 @@
-import { asks } from "../ledger/words.ts";
+import { asks } from "../ledger/reply-words.ts";
 import type { Command } from "../queue/job.ts";
 import { cutBytes } from "../text/cut.ts";
 

@@ -14,7 +14,7 @@ import {
   type RerunEvent,
 } from "../github/payload.ts";
 import { eventReview, keyOf, purgeJob, reconcileJob } from "../jobs/new-jobs.ts";
-import { asks, dismisses } from "../ledger/words.ts";
+import { asks, dismisses } from "../ledger/reply-words.ts";
 import type { NewJob, ReviewTask, Task } from "../queue/job.ts";
 import { cutBytes } from "../text/cut.ts";
 import { type AskedFor, parseCommand, type ReviewCommand, speaksToAnother } from "./commands.ts";

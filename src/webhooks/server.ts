@@ -3,10 +3,10 @@ import type { Env } from "../config/env.ts";
 import { AppError, errorLine } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import type { Queue } from "../queue/queue.ts";
+import { appIdentity, createProbot } from "./app-auth.ts";
 import { createHealth, type Health, refuseWriting } from "./health.ts";
 import { type Handler, listen, type RunningServer, type Timeouts } from "./http.ts";
 import { landingPage } from "./pages.ts";
-import { appIdentity, createProbot } from "./probot.ts";
 import { createReceiver, knownEvent, loadProbotApp } from "./receive.ts";
 
 export interface ServerOptions {

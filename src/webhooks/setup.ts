@@ -10,9 +10,9 @@ import { AppError, errorLine } from "../errors.ts";
 import { toAppError } from "../github/errors.ts";
 import type { Logger } from "../logger.ts";
 import { registerSecret } from "../secrets/live-secrets.ts";
+import { anonymousOctokit } from "./app-auth.ts";
 import { type Answer, type Handler, listen, type RunningServer } from "./http.ts";
 import { escapeHtml, htmlPage } from "./pages.ts";
-import { anonymousOctokit } from "./probot.ts";
 
 const Permissions = z.record(z.string(), z.enum(["read", "write"]));
 

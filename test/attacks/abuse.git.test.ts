@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
 import type { MostUsage } from "../../src/jobs/budgets.ts";
-import { commandRules, renderCommandTable } from "../../src/publish/answers.ts";
+import { commandRules, renderCommandTable } from "../../src/publish/command-answers.ts";
 import { publicText } from "../../src/publish/public-text.ts";
 import { Flood, head } from "./flood.ts";
 

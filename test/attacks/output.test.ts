@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { modelAnswer, renderAnswer, renderDryRun } from "../../src/publish/answers.ts";
+import { modelAnswer, renderAnswer, renderDryRun } from "../../src/publish/command-answers.ts";
 import { untrustedBlock, untrustedLine } from "../../src/reporters/safe-markdown.ts";
 import { MemoryGitHub, refusal } from "../publish/memory-github.ts";
 import { placed, publish } from "../publish/publish-to-memory.ts";

@@ -4,7 +4,7 @@ import { inspect } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { gitAuthorization } from "../../src/jobs/github-access.ts";
 import { createLogger } from "../../src/logger.ts";
-import { createProbot, installationAuth } from "../../src/webhooks/probot.ts";
+import { createProbot, installationAuth } from "../../src/webhooks/app-auth.ts";
 import { finding, finish, numbers, patient, turn, until } from "../e2e/conformance-fixture.ts";
 import { type PullOfCase, type SharedApp, startSharedApp } from "../e2e/shared-app.ts";
 import { withAgreeingSceptic } from "../support/agreeing-sceptic.ts";

@@ -3,7 +3,7 @@ import { createGitHubAccess, gitAuthorization } from "../../src/jobs/github-acce
 import type { MintToken } from "../../src/jobs/tokens.ts";
 import { createLogger } from "../../src/logger.ts";
 import { publicText } from "../../src/publish/public-text.ts";
-import { createProbot, installationAuth } from "../../src/webhooks/probot.ts";
+import { createProbot, installationAuth } from "../../src/webhooks/app-auth.ts";
 import { createScenario, type Scenario } from "../support/github-double/scenario.ts";
 
 const minute = 60_000;

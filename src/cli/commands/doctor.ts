@@ -189,7 +189,7 @@ async function checkGitHub(env: Env): Promise<Diagnosis> {
       "Run `hunkwise serve` and open its page to create the App.",
     );
   }
-  const { createProbot, appIdentity } = await import("../../webhooks/probot.ts");
+  const { createProbot, appIdentity } = await import("../../webhooks/app-auth.ts");
   const { createLogger } = await import("../../logger.ts");
   const { slug } = await appIdentity(createProbot(env.app, env.github, createLogger("silent")))();
   return ok(`${env.github.host} knows the App ${slug}`);

@@ -11,8 +11,8 @@ import type { AppCredentials, Env } from "../../config/env.ts";
 import { AppError, errorLine } from "../../errors.ts";
 import type { NewJob, Task } from "../../queue/job.ts";
 import { plainLine } from "../../reporters/terminal-style.ts";
+import type { AppIdentity } from "../../webhooks/app-auth.ts";
 import type { DecideOptions } from "../../webhooks/decide.ts";
-import type { AppIdentity } from "../../webhooks/probot.ts";
 import {
   type CommandContext,
   type CommandIo,
@@ -99,7 +99,7 @@ async function deliver(
   io: CommandIo,
 ): Promise<number> {
   const { createLogger } = await import("../../logger.ts");
-  const { appIdentity, createProbot } = await import("../../webhooks/probot.ts");
+  const { appIdentity, createProbot } = await import("../../webhooks/app-auth.ts");
   const log = createLogger("silent");
   const probot = createProbot(app, env.github, log);
   const speaks = ["issue_comment", "pull_request_review_comment"].includes(delivery.event);

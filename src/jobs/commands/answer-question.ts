@@ -5,7 +5,7 @@ import type { AppError } from "../../errors.ts";
 import type { PullRequest } from "../../github/pull-request-api.ts";
 import { eachRole, factsOf, type Models } from "../../llm/model.ts";
 import { runAnswerProcess } from "../../process/run-review-process.ts";
-import { modelAnswer } from "../../publish/answers.ts";
+import { modelAnswer } from "../../publish/command-answers.ts";
 import { type JobOutcome, maxAttempts } from "../../queue/job.ts";
 import { AnswerInput, AnswerResult, type AskedThread } from "../../review/answer/answer-input.ts";
 import type { Limits } from "../../review/review-input.ts";

@@ -1,9 +1,9 @@
 import { AppError, type ErrorCode, errorLine, publicLine } from "../../errors.ts";
 import type { CommentRef, OwnThread, PullRequestApi, ThreadComment } from "../../github/pull-request-api.ts";
-import { type Answers, answersTo } from "../../ledger/answers.ts";
+import { type Answers, answersTo } from "../../ledger/answer-count.ts";
 import { hasWriteAccess } from "../../ledger/authority.ts";
 import { parseMarker } from "../../ledger/marker.ts";
-import { renderAnswer } from "../../publish/answers.ts";
+import { renderAnswer } from "../../publish/command-answers.ts";
 import { postOnce } from "../../publish/post-once.ts";
 import type { ClaimedJob, CommandTask, JobOutcome, ReplyTask, ReviewTask } from "../../queue/job.ts";
 import { type JobTools, jobFields, requireLease } from "../../queue/run-job.ts";

@@ -1,4 +1,4 @@
-import { renderDryRun } from "../../publish/answers.ts";
+import { renderDryRun } from "../../publish/command-answers.ts";
 import { currentLedger } from "../../publish/existing.ts";
 import type { JobOutcome, ReviewTask } from "../../queue/job.ts";
 import type { JobTools } from "../../queue/run-job.ts";

@@ -1,8 +1,8 @@
 import type { RepoConfig } from "../../config/repo-config.ts";
 import type { PullRequest } from "../../github/pull-request-api.ts";
+import { asks, dismisses } from "../../ledger/reply-words.ts";
 import type { Pause } from "../../ledger/state.ts";
-import { asks, dismisses } from "../../ledger/words.ts";
-import { commandRules, renderCommandTable } from "../../publish/answers.ts";
+import { commandRules, renderCommandTable } from "../../publish/command-answers.ts";
 import { updateState } from "../../publish/sticky-comment.ts";
 import type { ClaimedJob, CommandTask, JobOutcome, ReplyTask } from "../../queue/job.ts";
 import { type JobTools, requireLease } from "../../queue/run-job.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { acknowledges, asks, dismisses } from "../../src/ledger/words.ts";
+import { acknowledges, asks, dismisses } from "../../src/ledger/reply-words.ts";
 
 /** Replies between bars or on lines of their own, with `\n` for the end of a line and `\t` for a tab. */
 const listed = ({ raw }: TemplateStringsArray) =>

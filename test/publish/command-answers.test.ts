@@ -1,6 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { parseMarker } from "../../src/ledger/marker.ts";
-import { commandTable, modelAnswer, renderAnswer, renderCommandTable } from "../../src/publish/answers.ts";
+import {
+  commandTable,
+  modelAnswer,
+  renderAnswer,
+  renderCommandTable,
+} from "../../src/publish/command-answers.ts";
 
 const head = "b".repeat(40);
 const answer = (text: string, url: string | null = null) =>
