@@ -144,7 +144,7 @@ export function readRunsPlace(raw: RawEnv = rawEnv()): RunsPlace | null {
   if (databaseUrl !== null && !/^postgres(ql)?:/.test(databaseUrl)) {
     throw new AppError(
       "config_invalid",
-      "DATABASE_URL must be an address like postgres://user:password@host:5432/database",
+      "DATABASE_URL must be an address such as postgres://user:password@host:5432/database",
     );
   }
   const hasFile = existsSync(join(folder, "queue.db"));

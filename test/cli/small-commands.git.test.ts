@@ -156,9 +156,9 @@ describe("hunkwise doctor", () => {
     expect(code).toBe(0);
     const warnings = [...stdout.matchAll(/^warn {2}environment {2}(.*)$/gm)].map(([, says]) => says);
     expect(warnings.toSorted()).toEqual([
-      "HUNKWISE_MODLE is not known. Did you mean HUNKWISE_MODEL?",
+      "HUNKWISE_MODLE is not a known variable. Did you mean HUNKWISE_MODEL?",
       "OPENAI_API_KEY is set but empty; it counts as unset",
-      "OPENAI_BASEURL is not known. Did you mean OPENAI_BASE_URL?",
+      "OPENAI_BASEURL is not a known variable. Did you mean OPENAI_BASE_URL?",
     ]);
   });
 

@@ -105,10 +105,10 @@ describe("the environment", () => {
     };
     expect(readEnv(raw).notices).toEqual([
       "OPENAI_API_KEY is set but empty; it counts as unset",
-      "HUNKWISE_MODLE is not known. Did you mean HUNKWISE_MODEL?",
-      "HUNKWSE_PROTOCOL is not known. Did you mean HUNKWISE_PROTOCOL?",
-      "HUNKWISE_NEW is not known",
-      "openai_base_url is not known. Did you mean OPENAI_BASE_URL?",
+      "HUNKWISE_MODLE is not a known variable. Did you mean HUNKWISE_MODEL?",
+      "HUNKWSE_PROTOCOL is not a known variable. Did you mean HUNKWISE_PROTOCOL?",
+      "HUNKWISE_NEW is not a known variable",
+      "openai_base_url is not a known variable. Did you mean OPENAI_BASE_URL?",
     ]);
     expect(readLocalEnv({ OPENAI_API_KEY: "", PORT: "", HUNKWISE_MODLE: "m" }).notices).toEqual([
       "OPENAI_API_KEY is set but empty; it counts as unset",
@@ -452,13 +452,13 @@ describe("what is wrong is said in one line with its remedy:", () => {
     [
       "a key with other letters",
       { OPENAI_API_KEY: "sk-ключ" },
-      /^OPENAI_API_KEY holds characters that no key has\. /,
+      /^OPENAI_API_KEY contains characters that are not allowed in a key\. /,
     ],
-    ["a key with a line break", { OPENAI_API_KEY: "sk-1\nsk-2" }, /^OPENAI_API_KEY must be the bare key/],
+    ["a key with a line break", { OPENAI_API_KEY: "sk-1\nsk-2" }, /^OPENAI_API_KEY must be only the key/],
     [
       "a database of another kind",
       { DATABASE_URL: "mysql://u:p@h/d" },
-      /^DATABASE_URL must be an address like postgres:/,
+      /^DATABASE_URL must be an address such as postgres:/,
     ],
     [
       "a budget of no tokens",
@@ -469,7 +469,7 @@ describe("what is wrong is said in one line with its remedy:", () => {
     [
       "a budget in another currency",
       { HUNKWISE_DAILY_COST_USD: "5 EUR" },
-      /^HUNKWISE_DAILY_COST_USD must be an amount of US dollars/,
+      /^HUNKWISE_DAILY_COST_USD must be an amount in US dollars/,
     ],
     [
       "no concurrency",
@@ -481,7 +481,7 @@ describe("what is wrong is said in one line with its remedy:", () => {
       { HUNKWISE_PUSH_WINDOW_SECONDS: given },
       /^HUNKWISE_PUSH_WINDOW_SECONDS must be a number of seconds from 0 to 600, not "/,
     ]),
-    ["a proxy without scheme", { HTTPS_PROXY: "proxy:3128" }, /^HTTPS_PROXY must be a URL like/],
+    ["a proxy without scheme", { HTTPS_PROXY: "proxy:3128" }, /^HTTPS_PROXY must be a URL such as/],
     [
       "a CA file that is not there",
       { NODE_EXTRA_CA_CERTS: "/nowhere" },
