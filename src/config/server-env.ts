@@ -60,9 +60,9 @@ const appOf = (stored: StoredApp | undefined): Env["app"] =>
   stored ? { id: stored.app_id, privateKey: stored.private_key, webhookSecret: stored.webhook_secret } : null;
 
 function dataLeftBehind(folder: string, now: string): VariableFault {
-  const message = `There is data of Hunkwise in ${folder}, but the data folder is ${now}`;
+  const message = `${folder} contains data of Hunkwise, but the data folder is ${now}`;
   return new VariableFault("HUNKWISE_DATA_DIR", message, {
-    remedy: `Set HUNKWISE_DATA_DIR=${folder} or move that folder to ${now}; if it is not yours, start from another folder.`,
+    remedy: `Set HUNKWISE_DATA_DIR=${folder} or move that folder to ${now}. If the data is not yours, start Hunkwise from another current folder.`,
   });
 }
 
@@ -79,7 +79,7 @@ function readStoredApp(dataDir: string): StoredApp | undefined {
     return StoredApp.parse(JSON.parse(text));
   } catch {
     // The cause would quote the file, which contains the key.
-    throw new AppError("config_invalid", `${file} does not hold the App's credentials`, {
+    throw new AppError("config_invalid", `${file} does not contain the App's credentials`, {
       remedy: "Set APP_ID, PRIVATE_KEY and WEBHOOK_SECRET, or delete the file to set the App up again.",
     });
   }
@@ -119,7 +119,7 @@ function discard(file: string): void {
 
 function unusable(file: string, error: unknown): AppError {
   return new AppError("data_folder_unusable", `Cannot use ${file}: ${errorLine(error)}`, {
-    remedy: "Make the data folder writable for this user, or name another one in HUNKWISE_DATA_DIR.",
+    remedy: "Make the data folder writable for this user, or set HUNKWISE_DATA_DIR to another folder.",
     cause: error,
   });
 }

@@ -186,7 +186,7 @@ export function openSqliteDatabase(folder: string, options: { patienceMs?: numbe
     database?.close();
     if (error instanceof AppError) throw error;
     throw new AppError("data_folder_unusable", `Cannot use the data folder ${path}: ${errorLine(error)}`, {
-      remedy: "Make it a folder this user may write to, or name another one in HUNKWISE_DATA_DIR.",
+      remedy: "Make it a folder that this user can write to, or set HUNKWISE_DATA_DIR to another folder.",
       cause: error,
     });
   }

@@ -109,7 +109,7 @@ describe("a set-up that cannot work is one line with cause and remedy", () => {
     for (const command of ["serve", "worker"]) {
       const env = { ...(command === "serve" ? none : app), HUNKWISE_DATA_DIR: "/proc/hunkwise" };
       expect(await complaintWithLog([command], env)).toMatch(
-        /Cannot use the data folder \/proc\/hunkwise: .* Make it a folder this user may write to/,
+        /Cannot use the data folder \/proc\/hunkwise: .* Make it a folder that this user can write to/,
       );
     }
   });
@@ -152,7 +152,7 @@ describe("a set-up that cannot work is one line with cause and remedy", () => {
       WEBHOOK_SECRET: "",
     });
     expect(line).toMatch(
-      /^hunkwise: PORT must .*; HUNKWISE_CONCURRENCY must .* "y"\. Correct it in .*\.env\. WEBHOOK_SECRET is missing\. Set the secret /,
+      /^hunkwise: PORT must .*; HUNKWISE_CONCURRENCY must .* "y"\. Correct it in .*\.env\. WEBHOOK_SECRET is missing\. Set it to the webhook secret /,
     );
   });
 

@@ -354,11 +354,11 @@ describe("the private key", () => {
 describe("what is wrong is said in one line with its remedy:", () => {
   const without = (name: string) => ({ ...app, [name]: undefined });
   it.each<[string, RawEnv, RegExp]>([
-    ["no webhook secret", without("WEBHOOK_SECRET"), /^WEBHOOK_SECRET is missing\. Set the secret/],
+    ["no webhook secret", without("WEBHOOK_SECRET"), /^WEBHOOK_SECRET is missing\. Set it to the webhook secret/],
     [
       "an App id alone",
       { APP_ID: "1" },
-      /^PRIVATE_KEY is missing\. Set it, .* WEBHOOK_SECRET is missing\. Set the secret/,
+      /^PRIVATE_KEY is missing\. Set it, .* WEBHOOK_SECRET is missing\. Set it to the webhook secret/,
     ],
     [
       "no webhook secret and a wrong key",
@@ -368,7 +368,7 @@ describe("what is wrong is said in one line with its remedy:", () => {
     [
       "a guessable one",
       { ...app, WEBHOOK_SECRET: "development" },
-      /"development", which everybody can guess\. Enter/,
+      /"development", which anyone can guess\. Set another/,
     ],
     ["no App id", without("APP_ID"), /^APP_ID is missing\. Take it from/],
     ["no key", without("PRIVATE_KEY"), /^PRIVATE_KEY is missing\. Set it, or PRIVATE_KEY_PATH/],
@@ -389,7 +389,7 @@ describe("what is wrong is said in one line with its remedy:", () => {
       /^The private key in PRIVATE_KEY is damaged/,
     ],
     ["a locked key", { ...app, PRIVATE_KEY: locked }, /is protected by a passphrase\. Download/],
-    ["an EC key", { ...app, PRIVATE_KEY: elliptic }, /holds an ec key, GitHub uses RSA/],
+    ["an EC key", { ...app, PRIVATE_KEY: elliptic }, /contains a key of type ec, but GitHub uses RSA/],
     [
       "a public key",
       { ...app, PRIVATE_KEY: publicKey.export({ type: "spki", format: "pem" }).toString() },
@@ -398,7 +398,7 @@ describe("what is wrong is said in one line with its remedy:", () => {
     [
       "a key file that is not there",
       { ...app, PRIVATE_KEY: "", PRIVATE_KEY_PATH: "/nowhere/key.pem" },
-      /^PRIVATE_KEY_PATH cannot be read: ENOENT.*\/nowhere\/key\.pem.*\. Name the PEM file/,
+      /^PRIVATE_KEY_PATH cannot be read: ENOENT.*\/nowhere\/key\.pem.*\. Set it to the PEM file/,
     ],
     [
       "a key file that holds something else",
@@ -442,7 +442,7 @@ describe("what is wrong is said in one line with its remedy:", () => {
     [
       "a base URL without model",
       { OPENAI_BASE_URL: "http://localhost/v1" },
-      /^HUNKWISE_MODEL is missing\. Name the model/,
+      /^HUNKWISE_MODEL is missing\. Set it to a model/,
     ],
     [
       "a base URL that is none",
@@ -548,7 +548,7 @@ describe("the App that the set-up page stored", () => {
     storeApp(dataDir, stored);
     writeFileSync(join(dataDir, "app.json"), '{"private_key":"hidden');
     const read = () => readServerEnv({ HUNKWISE_DATA_DIR: dataDir });
-    expect(read).toThrow(/app\.json does not hold the App's credentials$/);
+    expect(read).toThrow(/app\.json does not contain the App's credentials$/);
     expect(read).not.toThrow(/hidden/);
   });
 });

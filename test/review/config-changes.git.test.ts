@@ -44,7 +44,7 @@ describe("a changed configuration", () => {
   it("that is broken is told with line and key, once", () => {
     expect(root("max_comments: 10", "colour: red\nmax_comments: many")).toEqual([
       expect.stringMatching(
-        /^`\.github\/hunkwise\.yml` would be wrong, and reviews .*: line 1, `colour` is not known.*; line 2, `max_comments` must be a number, not "many"\.$/,
+        /^`\.github\/hunkwise\.yml` would be wrong, and reviews .*: line 1, `colour` is not a known key.*; line 2, `max_comments` must be a number, not "many"\.$/,
       ),
     ]);
     expect(root("colour: red", "\n\ncolour: red")).toEqual([
@@ -135,7 +135,7 @@ describe("a change of configuration files", () => {
     );
     expect(told).toEqual([
       "`max_comments`: `1` -> `2`.",
-      expect.stringMatching(/^`\.hunkwise\.yml` would be wrong.* is out of place: at the root/),
+      expect.stringMatching(/^`\.hunkwise\.yml` would be wrong.* is not allowed at the root/),
     ]);
   });
 

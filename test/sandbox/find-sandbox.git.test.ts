@@ -88,7 +88,7 @@ describe("doctor", () => {
     const env = readEnv({ HUNKWISE_SANDBOX_READ: folder.path, HUNKWISE_SANDBOX_MEMORY_MB: "512" });
     expect(await check?.run({ env, faults: [] }, noSignal)).toEqual({
       state: "ok",
-      says: `commands run in bubblewrap with 512 MB, beside /usr they read ${folder.path}`,
+      says: `commands run in bubblewrap with 512 MB; they can read /usr and ${folder.path}`,
       remedy: null,
     });
   });

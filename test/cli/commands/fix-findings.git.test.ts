@@ -60,7 +60,7 @@ describe("the findings to repair", () => {
 
   it("cannot be looked up where no records are kept, and what is said of it does not lead back to a review", async () => {
     await expect(findingsToFix({ ...query, folder: null })).rejects.toMatchObject({
-      message: "reviews leave no record here, as there is no home folder",
+      message: "there are no records of reviews, because there is no home folder",
       remedy: expect.stringContaining("--from"),
     });
   });
@@ -89,7 +89,7 @@ describe("the findings to repair", () => {
     });
     for (const broken of ["{}", "no JSON", '{"findings": []}']) {
       writeFileSync(file, broken);
-      await expect(from()).rejects.toThrow("is not what a review printed");
+      await expect(from()).rejects.toThrow("is not the JSON report of a review");
     }
     await expect(from({ file: join(folder.path, "none.json") })).rejects.toMatchObject({ code: "usage" });
   });

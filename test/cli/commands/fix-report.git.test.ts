@@ -31,7 +31,7 @@ describe("what a fix on the command line tells", () => {
     expect(fixLines(judged())).toEqual([
       "repaired: cart.py:1 The list is shared: It makes one. (second look: present: It is.)",
       "Tried out on exactly these files: 'pytest -q' in 'api' ended with exit code 137 (it took too long).",
-      "Nothing is to be applied: a second look finds the fault still there, also after another try.",
+      "There is no patch: a second look still finds the fault, even after a second attempt.",
     ]);
   });
 

@@ -78,7 +78,7 @@ describe("hunkwise graph", () => {
   it("answers 1 where nothing is known, and refuses what is no question", async () => {
     expect(await ask("zeppelin")).toMatchObject({
       code: 1,
-      stdout: "Nothing is known under these words.\n",
+      stdout: "Nothing was found for these words.\n",
     });
     await expect(ask("x", { k: "0" })).rejects.toMatchObject({ code: "usage" });
     await expect(ask(" ")).rejects.toThrow("QUERY is empty");

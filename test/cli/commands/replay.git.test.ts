@@ -156,7 +156,7 @@ describe("a replay that comes to something else", () => {
     const { code, stdout } = await replayed(path);
     expect(code).toBe(1);
     expect(stdout).toContain(`- changed: ${idOf()}\n`);
-    expect(stdout).toMatch(/- turns that are not on record: turn 1 of verify:\w+\n/);
+    expect(stdout).toMatch(/- turns missing from the record: turn 1 of verify:\w+\n/);
   });
 
   it.each([2, 3])("names turn %i if it was taken out of the record", async (n) => {
@@ -197,7 +197,7 @@ describe("a record that is none, or not all of one", () => {
     const path = altered((line) => (["result", "ended"].includes(line.kind) ? null : line));
     const { code, stdout } = await replayed(path);
     expect(code).toBe(0);
-    expect(stdout).toContain("The record ends before a result. Today's findings: 1.");
+    expect(stdout).toContain("The record contains no result. Today's findings: 1.");
   });
 
   it("may end in half a line", async () => {

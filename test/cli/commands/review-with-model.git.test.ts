@@ -212,7 +212,7 @@ describe("a review with a model from the command line", () => {
   it("asks no model in a dry run, and names the one that would be asked", async () => {
     const { code, stdout, fake } = await withModel([], ["--repo", sound.dir, "--dry-run"]);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/fake-model would take about \d+ requests with [\d,]+ tokens/);
+    expect(stdout).toMatch(/fake-model would need about \d+ requests with [\d,]+ tokens/);
     expect(fake.requests).toHaveLength(0);
   });
 

@@ -16,7 +16,7 @@ describe("the line about a job", () => {
     const pushed = line(review, { coalesce: true, priority: 0, debounceMs: 2_500 });
     expect(pushed).toBe(
       "review octo/shop#12 at bbbbbbbbbbbb: event#12 " +
-        "(key 7#12, priority 0, replaces a waiting one, waits 2.5 s for further pushes)",
+        "(key 7#12, priority 0, replaces a waiting job, waits 2.5 s for more pushes)",
     );
     expect(line(review, { debounceMs: 0 })).not.toContain("waits");
   });
