@@ -12,7 +12,7 @@ describe("the end of the demo", () => {
     expect(adviceOn(end({ check: failed })).join("\n")).toMatch(
       /^No model answered\. .*doctor[\s\S]*Without OPENAI/,
     );
-    const partly = { title: "Incomplete review: 4 findings", summary: "Usage: no request to a model." };
+    const partly = { title: "Incomplete review: 4 findings", summary: "Usage: no requests to a model." };
     expect(adviceOn(end({ found: 4, check: partly })).join("\n")).toMatch(/^No model answered\./);
   });
 

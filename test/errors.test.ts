@@ -34,7 +34,7 @@ describe("what people are told who do not run Hunkwise", () => {
 
     expect(publicLine(config)).toBe(".github/hunkwise.yml is not YAML. Mend it");
     expect(publicLine(new Error(`ENOENT: ${folder}`))).toBe(
-      "a fault in Hunkwise itself, which its log explains",
+      "an error in Hunkwise itself; see its log",
     );
   });
 });

@@ -43,7 +43,7 @@ export function landingPage(): Answer {
   return htmlPage(
     "Hunkwise",
     `<h1>Hunkwise is running</h1>
-<p>It reviews pull requests of the repositories in which its GitHub App is installed. There is nothing to do here:
+<p>It reviews pull requests in the repositories in which its GitHub App is installed. There is nothing to do here:
 open a pull request, or write <code>/review</code> in one.</p>`,
   );
 }

@@ -179,6 +179,6 @@ it("a folder's minimum severity holds for its own findings, and what it leaves o
   const { findings, warnings } = JSON.parse((await runHere(args)).stdout);
   expect(findings.map(({ path }: { path: string }) => path)).toEqual(["cart.py"]);
   expect(warnings).toContainEqual(
-    "1 finding is milder than the minimum severity of its folder and not reported.",
+    "1 finding is below the minimum severity of its folder and not reported.",
   );
 });

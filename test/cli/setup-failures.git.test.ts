@@ -57,7 +57,7 @@ const review = (...args: string[]) => ["review", "--repo", repo.dir, ...args];
 
 describe("a set-up that cannot work is one line with cause and remedy", () => {
   it("without git", async () => {
-    expect(await complaintOf(review(), { PATH: folder.path })).toMatch(/No git was found.*Install git/);
+    expect(await complaintOf(review(), { PATH: folder.path })).toMatch(/git was not found.*Install git/);
   });
 
   it("with an old git, naming both versions", async () => {

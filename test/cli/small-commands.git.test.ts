@@ -43,7 +43,7 @@ describe("hunkwise webhook", () => {
   it("takes standard input and says what is ignored", async () => {
     const { code, stdout } = await runCli(["webhook", "-", "--event", "push"], { input: "{}" });
     expect(code).toBe(0);
-    expect(stdout).toBe("202 Accepted.\nignored: nothing follows from this event\n");
+    expect(stdout).toBe("202 Accepted.\nignored: this event starts nothing\n");
   });
 
   it("knows GitHub's events, and which one was probably meant", async () => {

@@ -85,7 +85,7 @@ describe("a day's budget", () => {
 
     await expect(model.respond(request, signal)).rejects.toMatchObject({
       code: "budget_spent",
-      message: "today's budget of this pull request is used up",
+      message: "today's budget for this pull request is used up",
       retryable: false,
     });
     expect(scripted.requests).toHaveLength(1);

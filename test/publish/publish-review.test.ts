@@ -124,7 +124,7 @@ describe("a pull request that moved on", () => {
     github.state.headSha = "c".repeat(40);
     expect(await publish(github)).toEqual({
       kind: "stale_head",
-      reason: `the head moved on to ${"c".repeat(40)}`,
+      reason: `the head is now ${"c".repeat(40)}`,
     });
     expect([github.reviews, github.comments]).toEqual([[], []]);
     expect(conclusion(github)).toBe("cancelled");
@@ -215,7 +215,7 @@ describe("publishing again", () => {
       standing: 2,
     });
     expect(inlineIds(github)).toEqual(["src/a.ts:1", "src/a.ts:2", "src/a.ts:3"]);
-    expect(summary(github)).toContain("Already reported, and still there");
+    expect(summary(github)).toContain("Reported earlier, and still present");
   });
 
   it("lists what a review that stands did not have", async () => {
@@ -296,7 +296,7 @@ describe("a later review that does not repeat a finding", () => {
 
     expect(github.checks[1]?.history.at(-1)).toMatchObject({
       conclusion: "neutral",
-      title: "Nothing new, 1 open from earlier",
+      title: "Nothing new, 1 open from earlier reviews",
     });
     expect(summary(github)).toContain("### Hunkwise: nothing new");
     expect(summary(github)).toMatch(

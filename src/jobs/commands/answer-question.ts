@@ -48,7 +48,7 @@ export async function answerQuestion(context: CommandContext, question: string):
   }
 }
 
-const NO_MODEL = "I cannot answer this: no model is configured here, only the built-in analyzers.";
+const NO_MODEL = "I cannot answer this, because no model is configured here. Only the built-in analyzers review.";
 
 interface Question {
   context: CommandContext;
@@ -81,7 +81,7 @@ async function askModel({ context, question, recorded, models }: Question): Prom
 }
 
 const WITHHELD =
-  "I cannot answer this: the configuration keeps this file from the model, and what was said of it.";
+  "I cannot answer this, because the configuration keeps this file and its comments private from the model.";
 
 interface Prepared {
   pull: PullRequest;
@@ -136,10 +136,10 @@ async function threadOf(context: CommandContext): Promise<AskedThread | null> {
 }
 
 const limits: Partial<Record<StopReason, string>> = {
-  turn_limit: "I did not come to an end within the limit of turns",
-  token_limit: "I did not come to an end within the limit of tokens",
-  cost_limit: "I did not come to an end within the limit of costs",
-  time_limit: "I did not come to an end within the time limit",
+  turn_limit: "I reached the limit of model turns",
+  token_limit: "I reached the token limit",
+  cost_limit: "I reached the cost limit",
+  time_limit: "I reached the time limit",
 };
 
 function noAnswer(reason: StopReason, fault: AppError | undefined): string {

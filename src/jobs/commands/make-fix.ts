@@ -115,5 +115,5 @@ async function targetsOf(context: CommandContext, entries: readonly PostedFindin
     return thread ? [{ ...thread, id, title, symbol, source, files: [...files] }] : [];
   });
   if (targets.length > 0) return targets;
-  throw new AppError("config_invalid", "These findings are about files that the configuration keeps private");
+  throw new AppError("config_invalid", "The configuration keeps the files of these findings private");
 }

@@ -82,7 +82,7 @@ export async function commandContext(
 /** Answers why the command failed; people without write access get no answer. */
 export async function tellFailure(context: CommandContext, reason: string): Promise<JobOutcome> {
   if (!(await mayWrite(context))) return { kind: "skipped", reason: `${context.by} has no write access` };
-  return answered(context, `That did not work: ${untrustedLine(reason, 600)}.`, "told of the failure");
+  return answered(context, `This failed: ${untrustedLine(reason, 600)}.`, "told of the failure");
 }
 
 /** Lists all commands. */
@@ -102,8 +102,8 @@ async function pause(context: CommandContext): Promise<JobOutcome> {
   const before = standing as Pause | null;
   const line =
     before === null || before.by === by
-      ? "Paused: pushes are not reviewed until someone writes `/resume`. Commands work as before."
-      : `It is paused already, by ${untrustedCode(before.by)}. \`/resume\` goes on.`;
+      ? "Paused: pushes are not reviewed until someone writes `/resume`. Commands still work."
+      : `Reviews of pushes are already paused, by ${untrustedCode(before.by)}. \`/resume\` starts them again.`;
   return answered(context, line, `paused by ${by}`);
 }
 
@@ -111,7 +111,7 @@ async function pause(context: CommandContext): Promise<JobOutcome> {
 async function resume(context: CommandContext): Promise<JobOutcome> {
   await requireOurs(context);
   await updateState(context.api, (state) => ({ ...state, paused: null }));
-  await say(context, "Resumed: what came meanwhile is reviewed now, and pushes are reviewed again.");
+  await say(context, "Resumed: I now review what was pushed meanwhile, and pushes are reviewed again.");
   return reviewAfter(context);
 }
 
@@ -137,7 +137,7 @@ export async function runReply(job: ReplyJob, tools: JobTools, deps: JobDependen
     return { kind: "done", reason: "the thread is not ours" };
   const pull = await api.pull();
   const isWriter = await mayWrite(context);
-  if (!isWriter && !isAuthor(pull, by)) return { kind: "skipped", reason: `${by} has no say here` };
+  if (!isWriter && !isAuthor(pull, by)) return { kind: "skipped", reason: `${by} may not decide about this pull request` };
   if (dismisses(body)) {
     if (!isWriter) return { kind: "skipped", reason: `${by} may not dismiss findings` };
     await react(context);
@@ -169,7 +169,7 @@ async function answerInThread(
   if (answers === "author" || (answers === "writers" && isWriter)) return answerQuestion(context, text);
   return {
     kind: "skipped",
-    reason: `the configuration leaves questions of ${context.by} in threads unanswered`,
+    reason: `the configuration does not allow answers to questions of ${context.by} in threads`,
   };
 }
 

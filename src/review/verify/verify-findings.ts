@@ -171,10 +171,10 @@ async function firstMessages(run: ReviewRun, finding: Finding, siblings: Sibling
 }
 
 const limits: Partial<Record<StopReason, string>> = {
-  turn_limit: "the limit of its turns was reached",
-  token_limit: "the limit of tokens was reached",
-  cost_limit: "the limit of costs was reached",
-  time_limit: "the time was up",
+  turn_limit: "the limit of model turns was reached",
+  token_limit: "the token limit was reached",
+  cost_limit: "the cost limit was reached",
+  time_limit: "the time limit was reached",
   aborted: "it was aborted",
 };
 

@@ -61,7 +61,7 @@ describe("hunkwise graph", () => {
       message: expect.stringMatching(
         /^The index \/dev\/null\/data\/graphs\/\w+\.db cannot be written: ENOTDIR/,
       ),
-      remedy: "Set HUNKWISE_DATA_DIR to a folder that you may write to.",
+      remedy: "Set HUNKWISE_DATA_DIR to a folder that you can write to.",
     });
   });
 
@@ -114,7 +114,7 @@ describe("hunkwise graph", () => {
       });
       expect(code).toBe(0);
       expect(stdout).toContain("called by runWorker");
-      expect(stderr).toMatch(/^warning: Parts of the repository are found by words only: [^\n]+\n/);
+      expect(stderr).toMatch(/^warning: Some files are only found by words, because they have no vectors: [^\n]+\n/);
     },
   );
 });

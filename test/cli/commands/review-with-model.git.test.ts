@@ -105,7 +105,7 @@ describe("a review with a model from the command line", () => {
     expect(stdout).toMatch(/^main\.\.\.topic\n.* · fake-model and spare\n/);
     expect(stdout.replaceAll(/\s+/g, " ")).toMatch(/spare answered 2 of 3 requests, because the model/);
     expect(stdout).toContain("The list is shared by all calls");
-    expect(stderr).toMatch(/spare stands in for fake-model/);
+    expect(stderr).toMatch(/spare answers instead of fake-model/);
     const asked = fake.requests.map(({ body }) => body.model);
     expect(asked.filter((name) => name === "fake-model")).toHaveLength(2);
   });
@@ -124,7 +124,7 @@ describe("a review with a model from the command line", () => {
     expect(never.code).toBe(3);
     const { code, stdout } = await withModel([report, finish], ["--repo", repo.dir]);
     expect(code).toBe(1);
-    expect(stdout).toMatch(/^Partial: the limit of turns was reached/);
+    expect(stdout).toMatch(/^Partial: the limit of model turns was reached/);
     expect(stdout).toContain("The list is shared by all calls");
   });
 
@@ -160,7 +160,7 @@ describe("a review with a model from the command line", () => {
     const { stdout, stderr } = await withModel([], ["--repo", sound.dir], { env });
     expect((stdout + stderr).match(/Cannot reach the model endpoint/g)).toHaveLength(1);
     expect(stdout + stderr).toMatch(
-      /\(ECONNREFUSED\)\. Start the server there, or check OPENAI_BASE_URL\.$/m,
+      /\(ECONNREFUSED\)\. Start the model's server, or correct OPENAI_BASE_URL\.$/m,
     );
     expect(stdout + stderr).not.toMatch(/left alone|asked again/);
   });

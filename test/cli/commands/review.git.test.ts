@@ -40,7 +40,7 @@ describe("an offline review from the command line", () => {
   });
 
   it("prints the report on stdout: first that no model read it, then the finding with its code", () => {
-    expect(run.stdout).toMatch(/^Offline: .*no model read this change, .*looked at it\.\n/);
+    expect(run.stdout).toMatch(/^Offline: .*no model read this change; .*checked it\.\n/);
     expect(run.stdout).toContain("main...topic\n");
     expect(run.stdout).toContain("1 commit · 2 files · 1 hunk · offline\n");
     expect(run.stdout).toMatch(
@@ -150,7 +150,7 @@ describe("the exit code of a review", () => {
   it("is 0 for an offline review that found nothing, which still says that no model read it", async () => {
     const { code, stdout } = await review(sound, "--base", "main");
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^Offline: .*no model read this change, .*looked at it/);
+    expect(stdout).toMatch(/^Offline: .*no model read this change; .*checked it/);
     expect(stdout).not.toContain("no problems found");
   });
 
@@ -246,7 +246,7 @@ describe("the revisions of a review", () => {
     using clone = new TempFolder("clone");
     sound.git("clone", "--quiet", "--depth", "1", "--branch", "topic", `file://${sound.dir}`, clone.path);
     const onShallow = await runHere(["review", "--repo", clone.path, "--base", "topic"]);
-    expect(onShallow.stderr).toContain("The clone is shallow: run git fetch --unshallow, or in CI");
+    expect(onShallow.stderr).toContain("The clone is shallow: run git fetch --unshallow; in CI");
     for (const { stderr } of [onFirst, onShallow]) expect(stderr).not.toContain("~1");
   });
 
@@ -270,7 +270,7 @@ describe("the revisions of a review", () => {
       stdout: "",
       stderr:
         "hunkwise: --base is not set, and origin/gone, the branch that GITHUB_BASE_REF names, does not exist. " +
-        "Fetch it, or name what the change is to be merged into with --base.\n",
+        "Fetch it, or name the target branch with --base.\n",
     });
   });
 });

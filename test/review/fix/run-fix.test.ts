@@ -35,7 +35,7 @@ describe("the files as a fix may change them", () => {
 
   it.each([
     ["src/other.py", "neither a file of the pull request nor a test"],
-    [".npmrc", "says where packages come from"],
+    [".npmrc", "decides where packages come from"],
     ["tests/key.py", "keeps it private"],
     ["tests/../.npmrc", "no path of a file"],
   ])("are no others, and the model is told why at once: %s", async (path, why) => {
