@@ -233,10 +233,10 @@ export interface GitHubPlace {
 
 /** The environment, checked and typed. */
 export interface Env {
-  /** Null if `serve` should show the set-up page. */
+  /** Null if `serve` should show the setup page. */
   app: AppCredentials | null;
   github: GitHubPlace;
-  /** Organisation in which the set-up page creates the App; null for the user's account. */
+  /** Organisation in which the setup page creates the App; null for the user's account. */
   organization: string | null;
   /** Address to listen on; null for all. */
   host: string | null;

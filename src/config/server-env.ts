@@ -17,7 +17,7 @@ import { type Env, type InspectedEnv, inspectEnv, rawEnv } from "./env.ts";
 import { dataFolder, leftBehind } from "./folders.ts";
 import { type RawEnv, requireNone, VariableFault } from "./variables.ts";
 
-/** The credentials that the set-up page received from GitHub. */
+/** The credentials that the setup page received from GitHub. */
 export const StoredApp = z.object({
   app_id: z.int().positive(),
   private_key: z.string().min(1),
@@ -29,7 +29,7 @@ export type StoredApp = z.infer<typeof StoredApp>;
 const fileIn = (dataDir: string) => join(dataDir, "app.json");
 
 /**
- * The environment of a server. If it names no App, the App is the one that the set-up page stored in the data folder. Commands that run
+ * The environment of a server. If it names no App, the App is the one that the setup page stored in the data folder. Commands that run
  * inside other people's repositories use `readEnv` and never read that file.
  * @throws AppError `config_invalid`.
  */

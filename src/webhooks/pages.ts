@@ -33,7 +33,7 @@ ${body}
 `,
     headers: {
       "content-security-policy": `default-src 'none'; style-src 'unsafe-inline'; form-action 'self' ${formTarget}; base-uri 'none'; frame-ancestors 'none'`,
-      // The address of the set-up page may contain its key. The host by itself is not secret, and tells GitHub the origin of a form.
+      // The address of the setup page may contain its key. The host by itself is not secret, and tells GitHub the origin of a form.
       "referrer-policy": "origin",
     },
   };

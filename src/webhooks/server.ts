@@ -10,7 +10,7 @@ import { appIdentity, createProbot } from "./probot.ts";
 import { createReceiver, knownEvent, loadProbotApp } from "./receive.ts";
 
 export interface ServerOptions {
-  /** `env.app` must be set; otherwise, serve the set-up page. */
+  /** `env.app` must be set; otherwise, serve the setup page. */
   env: Env;
   queue: Queue;
   log: Logger;

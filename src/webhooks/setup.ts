@@ -70,7 +70,7 @@ function createAppUrl({ github, organization }: Env, state: string): string {
 }
 
 /**
- * Whether the visitor of the set-up page is local. The person who completes the page owns the bot, so a remote visitor needs the key that
+ * Whether the visitor of the setup page is local. The person who completes the page owns the bot, so a remote visitor needs the key that
  * the server printed; a browser on this machine needs none.
  */
 function isLocal(request: IncomingMessage): boolean {

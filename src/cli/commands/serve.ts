@@ -40,7 +40,7 @@ export const worker = (io: CommandContext) =>
     .addHelpText("after", examples(["run four jobs at the same time", "HUNKWISE_CONCURRENCY=4 hunkwise worker"]))
     .action(() => runWorker(io));
 
-/** The web server and a worker, after the set-up page if there is no App yet. Resolves when a signal ended it. */
+/** The web server and a worker, after the setup page if there is no App yet. Resolves when a signal ended it. */
 async function runServer({ signal }: CommandIo): Promise<void> {
   const first = readServerEnv();
   const log = await openServerLog(first);
@@ -140,7 +140,7 @@ async function startOperator({ metricsHost: host, metricsPort }: Env, { health, 
   return startOperatorServer({ host, port: metricsPort, health, log, exposition });
 }
 
-/** Serves the set-up page until the App exists, and answers the environment with it. */
+/** Serves the setup page until the App exists, and answers the environment with it. */
 async function setUp(env: Env, log: Logger, signal: AbortSignal): Promise<Env> {
   useProxy(env);
   await requireNextStart(env);
