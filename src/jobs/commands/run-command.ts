@@ -82,12 +82,12 @@ export async function commandContext(
 /** Answers why the command failed; people without write access get no answer. */
 export async function tellFailure(context: CommandContext, reason: string): Promise<JobOutcome> {
   if (!(await mayWrite(context))) return { kind: "skipped", reason: `${context.by} has no write access` };
-  return answered(context, `This failed: ${untrustedLine(reason, 600)}.`, "told of the failure");
+  return answered(context, `This failed: ${untrustedLine(reason, 600)}.`, "answered with the failure");
 }
 
 /** Lists all commands. */
 function help(context: CommandContext): Promise<JobOutcome> {
-  return answered(context, `${renderCommandTable()}\n\n${commandRules}`, "told of the commands");
+  return answered(context, `${renderCommandTable()}\n\n${commandRules}`, "answered with the list of commands");
 }
 
 /** Stops reviews that events start. The state changes before the answer is posted. */
