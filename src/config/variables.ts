@@ -275,7 +275,7 @@ const Variables = z.object({
     local: true,
   }),
   HUNKWISE_CONTEXT_TOKENS: model(whole(8_000, 100_000_000).optional(), {
-    description: `Size of the model's context window in tokens, at least ${leastContextTokens.toLocaleString("en")} (at least 8,000 if `HUNKWISE_PROTOCOL` is `native` or `text`). Unset: the size that the endpoint reports, otherwise ${defaultContextTokens.toLocaleString("en")}.`,
+    description: `Size of the model's context window in tokens, at least ${leastContextTokens.toLocaleString("en")} (at least 8,000 if \`HUNKWISE_PROTOCOL\` is \`native\` or \`text\`). Unset: the size that the endpoint reports, otherwise ${defaultContextTokens.toLocaleString("en")}.`,
     local: true,
   }),
   HUNKWISE_PRICES: model(readable.optional(), {

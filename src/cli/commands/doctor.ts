@@ -36,7 +36,7 @@ export const doctor = (io: CommandContext) =>
         "Exit code: 0 no check failed, 1 at least one check failed.",
       ),
     )
-    .addHelpText("after", examples(["what works, what is missing and what to do", "hunkwise doctor"]))
+    .addHelpText("after", examples(["show what works, what is missing, and what to do", "hunkwise doctor"]))
     .action(async () => {
       io.exitCode = await runDoctor(io);
     });

@@ -27,7 +27,7 @@ const declare = () =>
       paragraphs(
         "Queries the knowledge graph of a repository: who calls a function, which tests use it, what a file imports, which commits and " +
           "documents mention it. The first query indexes the revision; later ones only read what has changed. The index is " +
-          "kept in the data folder, one file for each repository, and may be deleted at any time. After that, reviews on this machine " +
+          "kept in the data folder, one file for each repository, and may be deleted at any time. Once it exists, reviews on this machine " +
           "use the index too; they do not create one.",
         "If HUNKWISE_EMBEDDING_MODEL names an embedding model, the code is sent to it once, and the graph also searches by meaning; " +
           "HUNKWISE_EMBEDDING_TOKENS limits the tokens for one query.",
@@ -44,9 +44,9 @@ const declare = () =>
     .addHelpText(
       "after",
       examples(
-        ["the callers of a function, and what it calls", `hunkwise graph "who calls runReview?"`],
-        ["the tests of a method, on a branch", `hunkwise graph --head topic "where is Queue.claim tested?"`],
-        ["nodes and edges as JSON, for programs", `hunkwise graph --format json "why was the retry removed?"`],
+        ["find the callers of a function, and what it calls", `hunkwise graph "who calls runReview?"`],
+        ["find the tests of a method, on a branch", `hunkwise graph --head topic "where is Queue.claim tested?"`],
+        ["print nodes and edges as JSON, for programs", `hunkwise graph --format json "why was the retry removed?"`],
       ),
     );
 

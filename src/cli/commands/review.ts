@@ -47,7 +47,7 @@ const declare = () =>
         "the output format; default: by the extension of --output (.json, .md, .sarif), otherwise pretty",
       ).choices(formats),
     )
-    .option("--output <FILE>", "write the result there instead of printing it", optionText)
+    .option("--output <FILE>", "write the result to this file instead of printing it", optionText)
     .addOption(
       new Option(
         "--fail-on <SEVERITY>",

@@ -39,7 +39,7 @@ const declare = () =>
     .addHelpText(
       "after",
       examples(
-        ["the newest", "hunkwise runs"],
+        ["list the newest runs", "hunkwise runs"],
         ["list the runs of one pull request", "hunkwise runs --repository octo/shop --pull 12"],
         ["show one run", "hunkwise runs 20261122-1953"],
         ["write a file for hunkwise replay", "hunkwise runs 20261122-1953 --export run.jsonl"],

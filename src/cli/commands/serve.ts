@@ -14,9 +14,9 @@ export const serve = (io: CommandContext) =>
     .description(
       paragraphs(
         "Receives webhooks, stores their jobs, and runs the jobs in the same process. All settings are " +
-          "environment variables, or a .env file next to package.json; docs/configuration.md lists them. Without App credentials " +
+          "environment variables, also from a .env file next to package.json; docs/configuration.md lists them. Without App credentials " +
           "it serves the page that creates the App.",
-        "SIGTERM and SIGINT return running jobs to the queue and end the process; the next start resumes them.",
+        "SIGTERM, SIGINT and SIGHUP return running jobs to the queue and end the process; the next start resumes them.",
       ),
     )
     .addHelpText(
@@ -34,7 +34,7 @@ export const worker = (io: CommandContext) =>
       paragraphs(
         "Runs the jobs in the queue, without a web server. Start as many workers as the machine can handle, with the same " +
           "environment as serve; HUNKWISE_CONCURRENCY is the number of jobs that each runs at the same time.",
-        "SIGTERM and SIGINT return running jobs to the queue and end the process.",
+        "SIGTERM, SIGINT and SIGHUP return running jobs to the queue and end the process.",
       ),
     )
     .addHelpText("after", examples(["run four jobs at the same time", "HUNKWISE_CONCURRENCY=4 hunkwise worker"]))

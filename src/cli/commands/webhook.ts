@@ -31,7 +31,7 @@ const declare = () =>
     .description(
       paragraphs(
         "Signs the payload and delivers it like GitHub: through the same signature check, decision and queue. A worker that " +
-          "uses the same data folder then runs the job.",
+          "uses the same queue then runs the job.",
         "Without App credentials, the delivery goes into a temporary queue, so that you can see the decision.",
         "GitHub's example payloads contain no installation, and have no effect without --installation.",
         "Exit code: 0 the delivery was accepted, 2 it was refused.",
@@ -164,7 +164,7 @@ async function readPayload(file: string, signal: AbortSignal): Promise<string> {
     return content;
   } catch (error) {
     throw new AppError("usage", `${file} is not JSON: ${errorLine(error)}`, {
-      remedy: "Pass a payload from the App's "Recent deliveries" page.",
+      remedy: "Pass a payload from the page of recent deliveries in the App's settings.",
     });
   }
 }
