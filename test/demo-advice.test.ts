@@ -21,7 +21,7 @@ describe("the end of the demo", () => {
       expect.stringContaining("Set HUNKWISE_MODEL to another one"),
     ]);
     expect(adviceOn(end({ found: 4, withModel: false }))).toEqual([
-      expect.stringContaining("set OPENAI_API_KEY"),
+      expect.stringContaining("Set OPENAI_API_KEY"),
     ]);
     expect(adviceOn(end({ found: 6 }))).toEqual([]);
   });

@@ -117,7 +117,7 @@ describe("a kept graph", () => {
 
   it("does not keep its server from ending while the index is being made", async () => {
     const { kept, told } = keep({ opening: () => new Promise(() => {}), patienceMs: 1 });
-    await expect(kept.query("a", 5, never)).rejects.toThrow("is being made");
+    await expect(kept.query("a", 5, never)).rejects.toThrow("is being indexed");
     await kept[Symbol.asyncDispose]();
     expect(told).toEqual(["opens"]);
   });

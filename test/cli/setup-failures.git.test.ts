@@ -158,7 +158,7 @@ describe("a set-up that cannot work is one line with cause and remedy", () => {
 
   it("as a worker without an App", async () => {
     const line = await complaintOf(["worker"], { HUNKWISE_DATA_DIR: join(folder.path, "none") });
-    expect(line).toMatch(/no credentials of a GitHub App\. Run `hunkwise serve`/);
+    expect(line).toMatch(/no credentials for a GitHub App\. Run `hunkwise serve`/);
   });
 
   it("with a port that is taken", async () => {

@@ -371,7 +371,7 @@ describe("what is wrong is said in one line with its remedy:", () => {
       /"development", which anyone can guess\. Set another/,
     ],
     ["no App id", without("APP_ID"), /^APP_ID is missing\. Take it from/],
-    ["no key", without("PRIVATE_KEY"), /^PRIVATE_KEY is missing\. Set it, or PRIVATE_KEY_PATH/],
+    ["no key", without("PRIVATE_KEY"), /^PRIVATE_KEY is missing\. Set it, or set PRIVATE_KEY_PATH/],
     [
       "an App id that is a name",
       { ...app, APP_ID: "my-app" },
@@ -436,7 +436,7 @@ describe("what is wrong is said in one line with its remedy:", () => {
     [
       "a context window that no review fits into",
       { OPENAI_API_KEY: "k", HUNKWISE_CONTEXT_TOKENS: "8000" },
-      /^HUNKWISE_CONTEXT_TOKENS is 8000, and a review needs 16000\. Use a model with a larger window/,
+      /^HUNKWISE_CONTEXT_TOKENS is 8000, but a review needs at least 16000\. Use a model with a larger window/,
     ],
     ["a protocol", { GHE_PROTOCOL: "git" }, /^GHE_PROTOCOL must be one of https, http/],
     [

@@ -135,7 +135,7 @@ describe.concurrent("a fix that was asked for in a thread", patient, () => {
       const [suggested] = app.pull.reviewComments.filter(({ body }) => body.includes("```suggestion"));
       expect(suggested).toMatchObject({ path, anchor: { side: "RIGHT", line: 24 } });
       expect(suggested?.body).toContain("```suggestion\nconst n24 = 2 * 12;\n```");
-      expect(app.replies()[0]).toContain("its fork does not let maintainers push");
+      expect(app.replies()[0]).toContain("the fork does not let maintainers push");
     }),
   );
 

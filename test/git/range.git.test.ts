@@ -315,7 +315,7 @@ describe("a local range that cannot be opened", () => {
     repo.commit("unrelated");
     await expect(open()).rejects.toMatchObject({
       code: "revision_unknown",
-      remedy: expect.stringContaining("branched off"),
+      remedy: expect.stringContaining("shares history"),
     });
   });
 

@@ -96,7 +96,7 @@ describe("the first use of a model", () => {
     await model.ready(never);
     await expect(model.respond(request, never)).rejects.toMatchObject({
       code: "model_refused",
-      message: 'The model "m" has a context window of 8,192 tokens, and a review needs 16,000',
+      message: 'The model "m" has a context window of 8,192 tokens, but a review needs 16,000',
       remedy: expect.stringContaining("OLLAMA_CONTEXT_LENGTH"),
     });
     expect(scripted.requests).toHaveLength(1);

@@ -244,7 +244,7 @@ describe("what a review concludes with", () => {
     expect(update).toMatchObject({
       conclusion: "success",
       title: "No problems found, 2 fixed, 1 dismissed",
-      summary: expect.stringContaining("Settled in this pull request: 2 fixed, 1 dismissed."),
+      summary: expect.stringContaining("Findings settled in this pull request: 2 fixed, 1 dismissed."),
     });
   });
 
@@ -266,7 +266,7 @@ describe("what a review concludes with", () => {
     const { summary } = reviewConclusion({ ...clean, dropped }, policy);
     expect(summary).toContain("1 finding was checked again: 1 refuted.");
     expect(summary).toMatch(
-      /<summary>Left out because the code was read earlier<\/summary>\n\n- `src\/price\.ts:3` Prices may be missing\. Read before, and not critical\n/,
+      /<summary>Left out because the code was read earlier<\/summary>\n\n- `src\/price\.ts:3` Prices may be missing\. Read earlier, and not critical\n/,
     );
   });
 });

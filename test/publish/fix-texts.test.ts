@@ -71,7 +71,7 @@ describe("what is told of a fix", () => {
   });
 
   it("says that none was run, and why", () => {
-    const text = told(pushed, { tried_out: { commands: [], why_none: "there is no sandbox here" } });
+    const text = told(pushed, { tried_out: { commands: [], why_none: "this machine has no sandbox" } });
     expect(text).toContain("No command was run to test the repair: there is no sandbox here.");
   });
 

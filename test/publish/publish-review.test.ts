@@ -223,7 +223,7 @@ describe("publishing again", () => {
     await publish(github, many(1));
     expect(await publish(github, many(2))).toMatchObject({ posted: 1, listed: 1 });
     expect(github.reviews).toHaveLength(1);
-    expect(summary(github)).toContain("was posted without it");
+    expect(summary(github)).toContain("was already posted");
   });
 
   it("takes no marker for its own that only stands in the middle of a text", async () => {
@@ -300,7 +300,7 @@ describe("a later review that does not repeat a finding", () => {
     });
     expect(summary(github)).toContain("### Hunkwise: nothing new");
     expect(summary(github)).toMatch(
-      /not settled\*\*\n\n- 🔴 High: \[The condition [^\]]*\]\(https:[^)]*#discussion_r\d+\) in `src\/a.ts:1`/,
+      /still open\*\*\n\n- 🔴 High: \[The condition [^\]]*\]\(https:[^)]*#discussion_r\d+\) in `src\/a.ts:1`/,
     );
   });
 
@@ -325,6 +325,6 @@ describe("a later review that does not repeat a finding", () => {
     expect(await publish(github, many(1, { path: "src/new.ts" }), later)).toMatchObject({ posted: 1 });
 
     expect(github.checks[1]?.history.at(-1)?.summary).toContain("Open from earlier reviews: 1 high");
-    expect(summary(github)).toContain("No state of our earlier comments");
+    expect(summary(github)).toContain("The state of our earlier comments could not be read");
   });
 });

@@ -221,7 +221,7 @@ describe("the summary of a review with findings", () => {
     );
     const text = summary(result, { posted });
     expect(text.match(/^- 🔴 High: /gm)).toHaveLength(12);
-    expect(text).toContain("\n- and 28 more on their lines\n");
+    expect(text).toContain("\n- and 28 more, on their lines\n");
   });
 
   it("says what stands as annotations, and where", () => {
@@ -332,7 +332,7 @@ describe("the summary of a review with findings", () => {
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(60_000);
     expect(parseMarker(text)).toEqual({ kind: "summary", head: base.headSha, trigger: "event", state });
     expect(text.match(/^- and \d+ more$/gm)?.length).toBe(9);
-    expect(text).toMatch(/^- and \d+ more on their lines$/m);
+    expect(text).toMatch(/^- and \d+ more, on their lines$/m);
     expect(text).toContain("### Hunkwise: 900 high");
   });
 

@@ -48,7 +48,7 @@ describe("a changed configuration", () => {
       ),
     ]);
     expect(root("colour: red", "\n\ncolour: red")).toEqual([
-      expect.stringMatching(/would be wrong, .*line 3, `colour`/),
+      expect.stringMatching(/would be invalid, .*line 3, `colour`/),
     ]);
   });
 
@@ -56,7 +56,7 @@ describe("a changed configuration", () => {
     ["hides what is private", "paths:\n  private: [a"],
     ["is a link", null],
   ])("that %s would have reviews refused", (_, text) => {
-    expect(root("", text)).toEqual([expect.stringMatching(/reviews would be refused/)]);
+    expect(root("", text)).toEqual([expect.stringMatching(/pull requests would not be reviewed/)]);
   });
 
   it("that is in order again is told as that", () => {

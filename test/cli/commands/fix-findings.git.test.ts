@@ -85,7 +85,7 @@ describe("the findings to repair", () => {
     writeFileSync(file, JSON.stringify(printed(["f1"])));
     expect(await from()).toMatchObject([{ id: "f1", path: "src/cart.ts", line: 6, side: "RIGHT" }]);
     await expect(from({ head: "d".repeat(40) })).rejects.toMatchObject({
-      message: "that review was of bbbbbbbbbbbb, and the head is dddddddddddd",
+      message: "the report is about the commit bbbbbbbbbbbb, but the head is dddddddddddd",
     });
     for (const broken of ["{}", "no JSON", '{"findings": []}']) {
       writeFileSync(file, broken);

@@ -206,7 +206,7 @@ describe("a record that is none, or not all of one", () => {
   });
 
   it.each([
-    ["is no JSON", () => "something else", /:3 is no line of a record/],
+    ["is no JSON", () => "something else", /:3 is not a valid line of a record/],
     [
       "has a turn without a model",
       () => '{"kind":"turn","loop":"review","turn":1,"at":1,"claim":1}',
@@ -224,7 +224,7 @@ describe("a record that is none, or not all of one", () => {
   it("is refused where it holds no review, or there is no such file", async () => {
     const path = altered((line) => (line.kind === "run" ? null : line));
     await expect(replayed(path)).rejects.toMatchObject({
-      message: expect.stringContaining("holds no review"),
+      message: expect.stringContaining("contains no review"),
     });
     await expect(replayed(join(folder.path, "none"))).rejects.toMatchObject({ code: "usage" });
   });

@@ -207,7 +207,7 @@ describe("the revisions of a review", () => {
     repo.git("branch", "-m", "main", "trunk");
     const { code, stderr } = await review(repo);
     expect(code).toBe(2);
-    expect(stderr).toMatch(/^hunkwise: no --base given.* name what .*--base\.\n$/);
+    expect(stderr).toMatch(/^hunkwise: --base is not set.* name the target branch with --base\.\n$/);
   });
 
   it("are the committed ones: a dirty tree is warned of and not reviewed", async () => {

@@ -120,7 +120,7 @@ describe("a question", () => {
 
     const all = [...on.ours(thread), ...on.ours(inFolder)];
     expect(all).toHaveLength(3);
-    for (const told of all) expect(told).toContain("keeps this file from the model");
+    for (const told of all) expect(told).toContain("keeps this file and its comments private");
     expect(model.requests).toEqual([]);
   });
 

@@ -78,7 +78,7 @@ describe("a fix", () => {
     const suggested = on.github.reviews.at(-1);
     expect(suggested?.comments).toMatchObject([{ path: "src/cart.js", line: 1, startLine: null }]);
     expect(suggested?.comments[0]?.body).toContain("```suggestion\nexport const rate = 1.5;\n```");
-    expect(on.ours(thread)[0]).toContain("as suggestions on the lines it changes");
+    expect(on.ours(thread)[0]).toContain("as suggestions on the lines that it changes");
   });
 
   it("is not pushed for whoever may not write any more when it is made", async () => {
@@ -173,7 +173,7 @@ describe("a fix", () => {
 
   it("asks which one in the conversation, and says where there is none", async () => {
     await on.command({ name: "fix", all: false });
-    expect(on.said()[0]).toContain("Which one?");
+    expect(on.said()[0]).toContain("Which finding?");
     await on.command({ name: "fix", all: true }, { commentId: 9_002 });
     expect(on.said()[1]).toContain("no model is configured");
     modelThat();

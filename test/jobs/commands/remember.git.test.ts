@@ -64,7 +64,7 @@ describe("remember", () => {
     await remember("Test it.");
     const [text = ""] = on.said();
     expect(Buffer.byteLength(text)).toBeLessThan(65_536);
-    expect(text).toContain("too long to be shown whole");
+    expect(text).toContain("too long to be shown in full");
     expect(text).toContain("--- a/.github/hunkwise.yml");
   });
 
