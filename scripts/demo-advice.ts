@@ -10,7 +10,8 @@ export interface DemoEnd {
 /** Advice on faults that the demo's review did not find, as complete lines. */
 export function adviceOn({ found, planted, withModel, check }: DemoEnd): string[] {
   if (found === planted) return [];
-  if (!withModel) return ["No rule finds the other fault; a model can. Set OPENAI_API_KEY and run this again."];
+  if (!withModel)
+    return ["No rule finds the other fault; a model can. Set OPENAI_API_KEY and run this again."];
   const isUnread = check.title === "The review failed" || check.summary.includes("no requests to a model");
   if (!isUnread)
     return ["This model missed the others. Set HUNKWISE_MODEL to another one and run this again."];

@@ -327,10 +327,7 @@ function securityPage(text: string): string {
     fact.evidence,
     fact.otherwise,
   ]);
-  const who = table(
-    ["Fact", "Who decides it, and how", "Read from", "If it cannot be read in full"],
-    rows,
-  );
+  const who = table(["Fact", "Who decides it, and how", "Read from", "If it cannot be read in full"], rows);
   return text.replace(
     /(<!-- facts -->\n)[\s\S]*?(<!-- \/facts -->)/,
     (_, begin, end) => `${begin}${who}\n${end}`,

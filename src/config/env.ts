@@ -67,10 +67,14 @@ function readModel(given: Variables): ModelEnv | null {
 function requireContext({ HUNKWISE_CONTEXT_TOKENS: tokens, HUNKWISE_PROTOCOL: protocol }: Variables): void {
   if (protocol !== "auto" || tokens === undefined || tokens >= leastContextTokens) return;
   const variable = "HUNKWISE_CONTEXT_TOKENS";
-  throw new VariableFault(variable, `${variable} is ${tokens}, but a review needs at least ${leastContextTokens}`, {
-    remedy:
-      "Use a model with a larger window, or set HUNKWISE_PROTOCOL to native or text; reviews may then fail.",
-  });
+  throw new VariableFault(
+    variable,
+    `${variable} is ${tokens}, but a review needs at least ${leastContextTokens}`,
+    {
+      remedy:
+        "Use a model with a larger window, or set HUNKWISE_PROTOCOL to native or text; reviews may then fail.",
+    },
+  );
 }
 
 function readFallback(given: Variables, model: ModelEnv): ModelEnv | null {
@@ -100,8 +104,7 @@ type Endpoint = Pick<ModelEnv, "apiKey" | "baseUrl" | "azure" | "name">;
 function atOpenAi(given: Variables): Endpoint | null {
   const { OPENAI_API_KEY: apiKey, OPENAI_BASE_URL: baseUrl, HUNKWISE_MODEL: name } = given;
   if (!apiKey && !baseUrl) return null;
-  if (!name && baseUrl)
-    throw missing("HUNKWISE_MODEL", "Set it to a model of the server at OPENAI_BASE_URL");
+  if (!name && baseUrl) throw missing("HUNKWISE_MODEL", "Set it to a model of the server at OPENAI_BASE_URL");
   return {
     apiKey: apiKey ?? null,
     baseUrl: baseUrl ? withoutSlash(baseUrl) : null,
@@ -118,7 +121,8 @@ function atAzure(given: Variables, address: string): Endpoint {
   }
   // OpenAI's own key must not go to another server, and a missing key is a mistake there.
   const apiKey = given.AZURE_OPENAI_API_KEY;
-  if (!apiKey) throw missing("AZURE_OPENAI_API_KEY", "Set it to a key of the resource at AZURE_OPENAI_ENDPOINT");
+  if (!apiKey)
+    throw missing("AZURE_OPENAI_API_KEY", "Set it to a key of the resource at AZURE_OPENAI_ENDPOINT");
   const deployment = given.AZURE_OPENAI_DEPLOYMENT ?? given.HUNKWISE_MODEL;
   if (!deployment) throw missing("AZURE_OPENAI_DEPLOYMENT", "Set it to the deployment to use");
   const baseUrl = withoutSlash(address);
@@ -126,7 +130,10 @@ function atAzure(given: Variables, address: string): Endpoint {
   if (/\/openai\/v1$/.test(baseUrl)) return { apiKey, baseUrl, azure: null, name: deployment };
   const apiVersion = given.OPENAI_API_VERSION;
   if (!apiVersion)
-    throw missing("OPENAI_API_VERSION", "Set the API version, or use an AZURE_OPENAI_ENDPOINT that ends with /openai/v1");
+    throw missing(
+      "OPENAI_API_VERSION",
+      "Set the API version, or use an AZURE_OPENAI_ENDPOINT that ends with /openai/v1",
+    );
   return { apiKey, baseUrl, azure: { deployment, apiVersion }, name: given.HUNKWISE_MODEL ?? deployment };
 }
 
@@ -149,8 +156,7 @@ function readEmbedding(given: Variables, model: ModelEnv | null): EmbeddingEnv |
   const { HUNKWISE_EMBEDDING_MODEL: name, HUNKWISE_EMBEDDING_TOKENS: maxTokens } = given;
   const { HUNKWISE_EMBEDDING_BASE_URL: baseUrl, HUNKWISE_EMBEDDING_API_KEY: apiKey } = given;
   if (!name) {
-    if (baseUrl || apiKey)
-      throw missing("HUNKWISE_EMBEDDING_MODEL", "Set it to an embedding model");
+    if (baseUrl || apiKey) throw missing("HUNKWISE_EMBEDDING_MODEL", "Set it to an embedding model");
     return null;
   }
   // The key of one provider must not go to another.
@@ -175,9 +181,13 @@ const remedy = "Download a private key from the App's settings page and pass its
 function readPrivateKey(text: string, source: string): string {
   const key = parseKey(asPem(text), source);
   if (key.asymmetricKeyType !== "rsa") {
-    throw new AppError("config_invalid", `${source} contains a key of type ${key.asymmetricKeyType}, but GitHub uses RSA`, {
-      remedy,
-    });
+    throw new AppError(
+      "config_invalid",
+      `${source} contains a key of type ${key.asymmetricKeyType}, but GitHub uses RSA`,
+      {
+        remedy,
+      },
+    );
   }
   return key.export({ type: "pkcs8", format: "pem" }).toString();
 }
@@ -189,7 +199,8 @@ function readPrivateKeyFile(path: string): string {
     text = readFileSync(path, "utf8");
   } catch (error) {
     throw new AppError("config_invalid", `PRIVATE_KEY_PATH cannot be read: ${errorLine(error)}`, {
-      remedy: "Set it to the PEM file that you downloaded from the App's settings page, and make the file readable for this user.",
+      remedy:
+        "Set it to the PEM file that you downloaded from the App's settings page, and make the file readable for this user.",
       cause: error,
     });
   }

@@ -93,7 +93,14 @@ function beyond(
   });
   const file = files[at]?.path;
   if (file === undefined) return [];
-  return [{ file, line: null, key, message: `exceeds the limit of ${limit} ${unit} for all files in folders together` }];
+  return [
+    {
+      file,
+      line: null,
+      key,
+      message: `exceeds the limit of ${limit} ${unit} for all files in folders together`,
+    },
+  ];
 }
 
 const rebased = (patterns: readonly string[], folder: string) =>
@@ -312,5 +319,7 @@ export function whyMisplaced(
   const [first] = nestedNames;
   if (folder === "") return wholeFile(`is not allowed at the root; use ${rootPaths[0]} there`);
   const isSecond = path !== `${folder}/${first}` && all.has(`${folder}/${first}`);
-  return isSecond ? wholeFile(`is not allowed next to ${first}: a folder may only have one of them`) : undefined;
+  return isSecond
+    ? wholeFile(`is not allowed next to ${first}: a folder may only have one of them`)
+    : undefined;
 }

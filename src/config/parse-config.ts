@@ -124,8 +124,7 @@ function faultsOf({ document, lines, text }: YamlFile): ConfigProblem[] {
         return;
       }
       if (node.anchor) anchors.add(node.anchor);
-      if (isMap(node))
-        for (const key of repeatedKeys(node.items)) add(key, [...path, node], "occurs twice");
+      if (isMap(node)) for (const key of repeatedKeys(node.items)) add(key, [...path, node], "occurs twice");
       if (isScalar(node) && isSeq(path.at(-1))) {
         const message = whySeveral(node, text, isBelowPaths(path));
         if (message !== null) add(node, path, message);

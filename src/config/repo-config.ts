@@ -119,14 +119,23 @@ export const RepoConfig = z.strictObject({
         .describe(
           "Maximum number of model turns in one loop. One loop reads one part of the change, and one loop verifies each finding.",
         ),
-      tokens: z.int().min(1_000).default(2_000_000).describe("Maximum number of prompt and completion tokens for one review."),
+      tokens: z
+        .int()
+        .min(1_000)
+        .default(2_000_000)
+        .describe("Maximum number of prompt and completion tokens for one review."),
       cost_usd: z
         .number()
         .positive()
         .nullable()
         .default(null)
         .describe("Maximum cost of one review in US dollars. Null: no limit."),
-      minutes: z.number().positive().max(120).default(20).describe("Maximum duration of one review in minutes."),
+      minutes: z
+        .number()
+        .positive()
+        .max(120)
+        .default(20)
+        .describe("Maximum duration of one review in minutes."),
       day: z
         .strictObject({
           tokens: z
@@ -142,7 +151,9 @@ export const RepoConfig = z.strictObject({
             .positive()
             .nullable()
             .default(null)
-            .describe("Maximum cost in US dollars of all reviews of one pull request in one day (UTC). Null: no limit."),
+            .describe(
+              "Maximum cost in US dollars of all reviews of one pull request in one day (UTC). Null: no limit.",
+            ),
         })
         .prefault({})
         .describe(
@@ -170,7 +181,12 @@ export const RepoConfig = z.strictObject({
         .union([Severity, z.literal("never")])
         .default("high")
         .describe("Findings of this severity or higher keep the check run from being green."),
-      fail: z.boolean().default(false).describe("Conclude with `failure` instead of `neutral` if there are findings at or above the threshold."),
+      fail: z
+        .boolean()
+        .default(false)
+        .describe(
+          "Conclude with `failure` instead of `neutral` if there are findings at or above the threshold.",
+        ),
       limit: z
         .enum(["failure", "neutral"])
         .optional()

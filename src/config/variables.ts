@@ -150,7 +150,9 @@ const Variables = z.object({
   }),
   GHE_HOST: app(
     matching(/^[\w.-]+(:\d{1,5})?$/, "a host name such as github.example.com, without https://").optional(),
-    { description: "Host of a GitHub Enterprise Server, such as `github.example.com`, with a port if needed." },
+    {
+      description: "Host of a GitHub Enterprise Server, such as `github.example.com`, with a port if needed.",
+    },
   ),
   GHE_PROTOCOL: app(oneOf(["https", "http"]).default("https"), {
     description: "Protocol for `GHE_HOST`. `http`: both the API and git are used without TLS.",
@@ -214,7 +216,8 @@ const Variables = z.object({
     local: true,
   }),
   HUNKWISE_SUMMARIZE_MODEL: model(text(), {
-    description: "Model at the same endpoint that merges findings and writes the summary. Unset: `HUNKWISE_MODEL`.",
+    description:
+      "Model at the same endpoint that merges findings and writes the summary. Unset: `HUNKWISE_MODEL`.",
     local: true,
   }),
   HUNKWISE_FALLBACK_MODEL: model(text(), {
@@ -228,7 +231,8 @@ const Variables = z.object({
     local: true,
   }),
   HUNKWISE_FALLBACK_API_KEY: model(bareKey.optional(), {
-    description: "API key for the fallback model. Unset: the key of the other models if the endpoint is the same, otherwise no key.",
+    description:
+      "API key for the fallback model. Unset: the key of the other models if the endpoint is the same, otherwise no key.",
     secret: true,
     local: true,
   }),
@@ -245,7 +249,8 @@ const Variables = z.object({
     local: true,
   }),
   HUNKWISE_EMBEDDING_API_KEY: model(bareKey.optional(), {
-    description: "API key for the embedding model. Unset: the key of the reviewing model if the endpoint is the same, otherwise no key.",
+    description:
+      "API key for the embedding model. Unset: the key of the reviewing model if the endpoint is the same, otherwise no key.",
     secret: true,
     local: true,
   }),
@@ -288,7 +293,8 @@ const Variables = z.object({
       "Maximum number of prompt and completion tokens for all reviews of one installation in one day (UTC). Unset: no limit.",
   }),
   HUNKWISE_DAILY_COST_USD: server(dollars.optional(), {
-    description: "Maximum cost in US dollars for all reviews of one installation in one day (UTC). Unset: no limit.",
+    description:
+      "Maximum cost in US dollars for all reviews of one installation in one day (UTC). Unset: no limit.",
   }),
   HUNKWISE_PERSON_COMMANDS_PER_HOUR: server(whole(0, 1_000_000).default(60), {
     description:
@@ -311,7 +317,9 @@ const Variables = z.object({
     fallback: defaultDataFolder,
     local: true,
   }),
-  HUNKWISE_CONCURRENCY: server(whole(1, 64).default(2), { description: "Number of jobs that one worker runs at the same time." }),
+  HUNKWISE_CONCURRENCY: server(whole(1, 64).default(2), {
+    description: "Number of jobs that one worker runs at the same time.",
+  }),
   HUNKWISE_PUSH_WINDOW_SECONDS: server(seconds(600).default(10), {
     description:
       "Seconds without another push after which a pull request is reviewed, so that several pushes in a row get one review. The wait is at most six times as long after the first push. `0` to `600`.",
@@ -320,7 +328,8 @@ const Variables = z.object({
     description: "Number of jobs of one installation that all workers together run at the same time.",
   }),
   HUNKWISE_LEASE_SECONDS: server(seconds(3_600, 1).default(30), {
-    description: "Length of a lease in seconds. If a worker does not renew the lease of its job in this time, another worker takes over the job.",
+    description:
+      "Length of a lease in seconds. If a worker does not renew the lease of its job in this time, another worker takes over the job.",
   }),
   HUNKWISE_GRACE_SECONDS: server(seconds(600).default(8), {
     description:
@@ -344,8 +353,7 @@ const Variables = z.object({
       "`on`: each repository is indexed after its reviews. The next reviews then find callers that a search by name does not find, see earlier commits, and may query the knowledge graph (`graph_rag_query`). `off`: nothing is indexed, and no index is read.",
   }),
   HUNKWISE_LOGSEQ_DIR: server(folder.optional(), {
-    description:
-      "Folder of a Logseq graph in which reviews leave notes. Unset: reviews cannot leave notes.",
+    description: "Folder of a Logseq graph in which reviews leave notes. Unset: reviews cannot leave notes.",
     example: "/home/me/logseq",
     local: true,
     path: true,
@@ -370,7 +378,8 @@ const Variables = z.object({
     local: true,
   }),
   HUNKWISE_SANDBOX_MEMORY_MB: server(whole(128, 1_000_000).default(2_048), {
-    description: "Maximum memory in MB for one command, its processes and files together. Files may take half of it.",
+    description:
+      "Maximum memory in MB for one command, its processes and files together. Files may take half of it.",
     local: true,
   }),
   DATABASE_URL: server(postgresUrl.optional(), {

@@ -221,10 +221,14 @@ export class Disk {
     if (await hasRoom()) return;
     await this.#evict(hasRoom);
     if (await hasRoom()) return;
-    throw new AppError("disk_full", `The disk of the data folder has no space for another ${inWords(newBytes)}`, {
-      retryable: true,
-      remedy: DISK_FULL_REMEDY,
-    });
+    throw new AppError(
+      "disk_full",
+      `The disk of the data folder has no space for another ${inWords(newBytes)}`,
+      {
+        retryable: true,
+        remedy: DISK_FULL_REMEDY,
+      },
+    );
   }
 
   /** Throws `too_large` for a mirror that exceeds the limit for all of them together. Cheap enough for every check during a fetch. */

@@ -1,7 +1,6 @@
 import { AppError, type ErrorCode } from "../errors.ts";
 
-export const DISK_FULL_REMEDY =
-  "Free space on the disk of the data folder, or lower HUNKWISE_DISK_LIMIT_GB";
+export const DISK_FULL_REMEDY = "Free space on the disk of the data folder, or lower HUNKWISE_DISK_LIMIT_GB";
 
 /** git's own message without anything that could be a credential: user information of URLs, headers, and the given secrets. */
 export function cleanStderr(stderr: string, secrets: readonly string[] = []): string {
@@ -61,7 +60,8 @@ const known: readonly Pattern[] = [
     match:
       /corrupt|bad object|unable to read (?:tree|[0-9a-f]{40})|packfile .* (?:cannot be|is far too short)/i,
     code: "git_failed",
-    remedy: "If this happens again, delete the repository's folder below `mirrors`; Hunkwise fetches it again",
+    remedy:
+      "If this happens again, delete the repository's folder below `mirrors`; Hunkwise fetches it again",
   },
   {
     match: /Permission denied|Read-only file system/i,

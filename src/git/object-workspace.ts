@@ -238,7 +238,8 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
 
   async headStart(path: string, maxBytes: number): ReturnType<Workspace["headStart"]> {
     const entry = (await this.tree("head")).get(path);
-    if (!entry?.mode.startsWith("100")) throw new AppError("not_allowed", `'${path}' is not a file at the head`);
+    if (!entry?.mode.startsWith("100"))
+      throw new AppError("not_allowed", `'${path}' is not a file at the head`);
     return decodeStart(await twice(() => this.#startOf(entry.oid, maxBytes)), maxBytes);
   }
 

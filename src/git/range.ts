@@ -255,9 +255,7 @@ export async function resolveEnds(
   }
   if (typeof ends.base === "string") throw await unknownRevision(git, repository, ends.base);
   throw new AppError("revision_unknown", ends.base.complaint, {
-    remedy: repository.shallow
-      ? SHALLOW_REMEDY
-      : "Fetch it, or name the target branch with --base",
+    remedy: repository.shallow ? SHALLOW_REMEDY : "Fetch it, or name the target branch with --base",
   });
 }
 

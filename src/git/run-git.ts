@@ -162,7 +162,8 @@ export async function streamGit(
     timeoutMs: command.timeoutMs ?? DEFAULT_TIMEOUT_MS,
     onStdout: (chunk) => {
       bytes += chunk.length;
-      if (bytes > maxBytes) throw new AppError("too_large", `git ${what} printed more than ${maxBytes} bytes`);
+      if (bytes > maxBytes)
+        throw new AppError("too_large", `git ${what} printed more than ${maxBytes} bytes`);
       return onStdout(chunk);
     },
   });

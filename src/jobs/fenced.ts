@@ -25,7 +25,10 @@ export async function withFence<Deps extends Fenced, T>(
   const record = (written: Written) =>
     tools.record({ kind: "wrote", ...written }).catch((err: unknown) => {
       // The write succeeded, and another worker finds it by its marker: the job must not fail because of the record.
-      deps.log.warn({ ...jobFields(job), err, ...written }, `A write to GitHub is not on record: ${errorLine(err)}`);
+      deps.log.warn(
+        { ...jobFields(job), err, ...written },
+        `A write to GitHub is not on record: ${errorLine(err)}`,
+      );
     });
   const fence = new Fence(tools, record);
   try {

@@ -62,8 +62,7 @@ export class IndexKeeper {
       this.#done.set(file, sha);
       if (parsed > 0) this.#log.info({ file, sha, files, parsed, milliseconds }, "Index updated");
     } catch (err) {
-      if (!signal.aborted)
-        this.#log.warn({ file, sha, err }, `Index not updated: ${errorLine(err)}`);
+      if (!signal.aborted) this.#log.warn({ file, sha, err }, `Index not updated: ${errorLine(err)}`);
     }
   }
 

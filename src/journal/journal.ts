@@ -81,7 +81,8 @@ export function pageFile(page: string, tripleLowbar: boolean): string {
     .replaceAll(/[\p{Cc}\p{Cf}\p{Cs}<>:"|?*\\%#]|^\.|\.$|___/gu, percent)
     .replaceAll("/", tripleLowbar ? "___" : "%2F");
   const body = windowsDevices.test(escaped) ? `${percent(escaped.slice(0, 1))}${escaped.slice(1)}` : escaped;
-  if (body === "" || Buffer.byteLength(body) > MAX_NAME_BYTES) throw new Error("this is not a valid page name");
+  if (body === "" || Buffer.byteLength(body) > MAX_NAME_BYTES)
+    throw new Error("this is not a valid page name");
   return `${body}.md`;
 }
 

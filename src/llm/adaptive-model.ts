@@ -93,7 +93,9 @@ export function createAdaptiveModel(options: AdaptiveOptions): AdaptiveModel {
     refusal = forOneRun ? found : null;
     // The requests report it; an open circuit was already reported.
     if (forOneRun || found instanceof ModelUnavailable) return;
-    warn(`The probe of ${native.name} failed, so Hunkwise assumes that it supports tool calls: ${found.line}`);
+    warn(
+      `The probe of ${native.name} failed, so Hunkwise assumes that it supports tool calls: ${found.line}`,
+    );
   }
 
   async function switchToText({ message }: ToolsRefused): Promise<void> {

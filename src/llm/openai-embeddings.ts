@@ -87,8 +87,7 @@ function readAnswer(raw: unknown, input: readonly string[], endpoint: Endpoint) 
   return { vectors: whole, tokens: usage?.prompt_tokens ?? Math.ceil(characters / 3) };
 }
 
-const remedy =
-  "Check HUNKWISE_EMBEDDING_MODEL, which must be an embedding model, and its endpoint.";
+const remedy = "Check HUNKWISE_EMBEDDING_MODEL, which must be an embedding model, and its endpoint.";
 
 const unusable = (what: string, { address }: Endpoint) =>
   new AppError("model_failed", `The answer of ${address} ${what}`, { remedy });
@@ -97,9 +96,13 @@ const unusable = (what: string, { address }: Endpoint) =>
 function inOwnWords(error: unknown, endpoint: Endpoint, signal: AbortSignal): AppError {
   const { hideKey, address, model } = endpoint;
   if (error instanceof OpenAI.APIError && error.status === 404)
-    return new AppError("model_refused", `${address} does not support embeddings, or has no model "${model}" (404)`, {
-      remedy,
-    });
+    return new AppError(
+      "model_refused",
+      `${address} does not support embeddings, or has no model "${model}" (404)`,
+      {
+        remedy,
+      },
+    );
   const known = toAppError(error, endpoint, signal);
   if (known.code === "aborted") return known;
   const own = failedProxy(error, new URL(address)) ? known.remedy : undefined;

@@ -101,9 +101,13 @@ function parseUrl(address: string): URL {
   }
   // fetch refuses the first two, and the others would come before the paths of the API. Not shown, because it may be a secret.
   if (url.username || url.password || url.search || url.hash) {
-    throw new AppError("config_invalid", "OPENAI_BASE_URL contains a user name, a password, a query or a fragment", {
-      remedy: "Remove them, and put the key into OPENAI_API_KEY.",
-    });
+    throw new AppError(
+      "config_invalid",
+      "OPENAI_BASE_URL contains a user name, a password, a query or a fragment",
+      {
+        remedy: "Remove them, and put the key into OPENAI_API_KEY.",
+      },
+    );
   }
   return url;
 }
@@ -274,7 +278,8 @@ export function statusError(refusal: Refusal, endpoint: Endpoint): AppError {
       "model_refused",
       `The conversation is too long for the model "${model}" (${status})${said}`,
       {
-        remedy: "Set HUNKWISE_CONTEXT_TOKENS to the model's actual context window, or use a model with a larger one.",
+        remedy:
+          "Set HUNKWISE_CONTEXT_TOKENS to the model's actual context window, or use a model with a larger one.",
       },
     );
   }

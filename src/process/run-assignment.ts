@@ -37,7 +37,8 @@ export function fixCommands(
   files: Pick<CommandFiles, "workspace" | "isPrivate">,
 ): FixCommands {
   const allowed = namedCommands(config);
-  if (Object.keys(allowed).length === 0) return { why: "the configuration of the base branch names no commands" };
+  if (Object.keys(allowed).length === 0)
+    return { why: "the configuration of the base branch names no commands" };
   if (given === null) return { why: "this machine has no sandbox" };
   const { sandbox, memoryMb } = given;
   return {

@@ -148,7 +148,9 @@ function patchBlock({ end }: ToldFix, room: number): string {
   if (end.kind !== "patch") return "";
   const { text, omittedLines } = cutAtLine(end.patch, Math.max(0, room - 400));
   const more =
-    omittedLines > 0 ? `\n\nThe patch is too long to be shown in full: ${plural(omittedLines, "more line")}.` : "";
+    omittedLines > 0
+      ? `\n\nThe patch is too long to be shown in full: ${plural(omittedLines, "more line")}.`
+      : "";
   return details("The patch", untrustedFence(text, "diff") + more);
 }
 

@@ -213,7 +213,8 @@ function placeOf(
   if (placement.kind === "summary") return listed(placement.reason);
   if (placement.kind === "file") {
     const isFull = used.file >= Math.min(mostFileComments, maxComments);
-    if (isFull) return listed(`${placement.reason}; the review already has the maximum number of comments on files`);
+    if (isFull)
+      return listed(`${placement.reason}; the review already has the maximum number of comments on files`);
     used.file++;
     return { kind: "file", reason: placement.reason };
   }

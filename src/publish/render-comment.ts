@@ -101,8 +101,7 @@ function suggestionBlock(finding: Finding, spot: Spot, maxBytes: number): Sugges
     return { text: "", missing: "it contains the marker of Hunkwise's comments" };
   if (withoutCommands(suggestion) !== suggestion)
     return { text: "", missing: "it contains text that another bot may treat as a command" };
-  if (holdsHidden(finding, suggestion))
-    return { text: "", missing: "it contains invisible characters" };
+  if (holdsHidden(finding, suggestion)) return { text: "", missing: "it contains invisible characters" };
   if (spot.kind === "line") return { text: fence(suggestion, "suggestion"), missing: "" };
   const lines = start_line === null ? `line ${line}` : `lines ${start_line} to ${line}`;
   return { text: `Replace ${lines} with:\n\n${fence(suggestion)}`, missing: "" };

@@ -250,7 +250,8 @@ function postedSection({ posted }: SummaryInput, base: LinkBase, share: number):
 }
 
 function annotatedSection({ annotated, checkUrl }: SummaryInput, base: LinkBase, share: number): string[] {
-  const stand = annotated.length === 1 ? "1 finding is an annotation" : `${annotated.length} findings are annotations`;
+  const stand =
+    annotated.length === 1 ? "1 finding is an annotation" : `${annotated.length} findings are annotations`;
   const run = checkUrl === undefined ? "check run" : `[check run](${checkUrl})`;
   return section(
     `**${stand} of the ${run}, also shown under "Files changed"**`,

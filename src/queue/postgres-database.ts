@@ -346,7 +346,9 @@ function requireKnown(taken: number, location: string): void {
   throw new AppError(
     "database_unreachable",
     `The database at ${location} has schema ${taken}, written by a newer Hunkwise`,
-    { remedy: `This version supports schema ${steps}. Start the newer version again, or use another database.` },
+    {
+      remedy: `This version supports schema ${steps}. Start the newer version again, or use another database.`,
+    },
   );
 }
 

@@ -163,7 +163,8 @@ export function startWorker(options: WorkerOptions): Worker {
         await sleep(handBackMs, over.signal);
       };
       const how = await Promise.race([ended, waitedLongEnough()]).finally(() => over.abort());
-      if (how !== "ended") log.warn({}, "Some jobs could not be returned to the queue; their leases will expire");
+      if (how !== "ended")
+        log.warn({}, "Some jobs could not be returned to the queue; their leases will expire");
     },
   };
 }

@@ -216,7 +216,8 @@ function outcomeLines(result: ReviewResult, style: Style): string[] {
     ({ path, what }) => `  not read: ${plainLine(path)} (${plainLine(what)})`,
   );
   // Added if the sentence begins with something else, such as a reached limit.
-  const offline = isUnread(result) && !/offline/i.test(sentence) ? "Offline: no model read this change. " : "";
+  const offline =
+    isUnread(result) && !/offline/i.test(sentence) ? "Offline: no model read this change. " : "";
   return [...[...wrap(`${offline}${sentence}.`, style.width), ...unread].map(style.alarm), ""];
 }
 
@@ -239,9 +240,7 @@ function skippedRows({ files_skipped: skipped }: Coverage): [string, string][] {
     .slice(0, MOST_SKIPPED)
     .map(({ path, reason }): [string, string] => ["Skipped", `${plainLine(path)}: ${plainLine(reason)}`]);
   const left = skipped.length - shown.length;
-  return left > 0
-    ? [...shown, ["Skipped", `${plural(left, "more file")}; --format json lists all`]]
-    : shown;
+  return left > 0 ? [...shown, ["Skipped", `${plural(left, "more file")}; --format json lists all`]] : shown;
 }
 
 function droppedRows({ dropped }: ReviewResult): [string, string][] {

@@ -45,7 +45,8 @@ export function describeConfigChange(
 ): string[] {
   const path = after?.path ?? before?.path ?? "";
   const name = inlineCode(path);
-  if (after?.text === null) return [`${name} would be a link or too large, and pull requests would not be reviewed.`];
+  if (after?.text === null)
+    return [`${name} would be a link or too large, and pull requests would not be reviewed.`];
   const old = before?.text == null ? undefined : kinds[kind].parse(before.text);
   const now = after === undefined ? undefined : kinds[kind].parse(after.text);
   if (now?.ok === false) return [wouldBeRefused(name, now.problems)];

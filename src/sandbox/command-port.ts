@@ -64,7 +64,8 @@ async function runOn(
     signal,
   );
   const { changed, notes } = await takeOver(options, outcome, refusals);
-  if (leftOut.length > 0) notes.push(`Omitted, because they are too large: ${leftOut.slice(0, 5).join(", ")}.`);
+  if (leftOut.length > 0)
+    notes.push(`Omitted, because they are too large: ${leftOut.slice(0, 5).join(", ")}.`);
   return {
     stdout: outcome.stdout.toString("utf8"),
     stderr: outcome.stderr.toString("utf8"),

@@ -69,7 +69,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       appSlug = slug;
       log.info(`Running as the GitHub App ${slug}`);
     },
-    (error: unknown) => log.warn({ err: error }, `The identity of the App could not be read from GitHub: ${errorLine(error)}`),
+    (error: unknown) =>
+      log.warn({ err: error }, `The identity of the App could not be read from GitHub: ${errorLine(error)}`),
   );
   return server;
 }

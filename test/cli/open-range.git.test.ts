@@ -178,7 +178,5 @@ it("a folder's minimum severity holds for its own findings, and what it leaves o
   const args = ["review", "--repo", repo.dir, "--base", "main", "--format", "json"];
   const { findings, warnings } = JSON.parse((await runHere(args)).stdout);
   expect(findings.map(({ path }: { path: string }) => path)).toEqual(["cart.py"]);
-  expect(warnings).toContainEqual(
-    "1 finding is below the minimum severity of its folder and not reported.",
-  );
+  expect(warnings).toContainEqual("1 finding is below the minimum severity of its folder and not reported.");
 });

@@ -141,8 +141,12 @@ describe("hunkwise doctor", () => {
     expect(code).toBe(1);
     for (const name of ["PORT must be", "HUNKWISE_CONCURRENCY must be", "OPENAI_BASE_URL must be"])
       expect(stdout).toMatch(new RegExp(`^fail {2}environment {2}${name}`, "m"));
-    expect(stdout).toMatch(/^fail {2}environment {2}PRIVATE_KEY is missing\n +Set it, or set PRIVATE_KEY_PATH/m);
-    expect(stdout).toMatch(/^fail {2}environment {2}WEBHOOK_SECRET is missing\n +Set it to the webhook secret/m);
+    expect(stdout).toMatch(
+      /^fail {2}environment {2}PRIVATE_KEY is missing\n +Set it, or set PRIVATE_KEY_PATH/m,
+    );
+    expect(stdout).toMatch(
+      /^fail {2}environment {2}WEBHOOK_SECRET is missing\n +Set it to the webhook secret/m,
+    );
     expect(stdout).toMatch(/^ok {4}git/m);
     expect(stdout).toMatch(/^ok {4}data folder +.*doctor,\s+to\s+be\s+created/m);
     expect(stdout).toMatch(/^ok {4}database/m);

@@ -354,7 +354,11 @@ describe("the private key", () => {
 describe("what is wrong is said in one line with its remedy:", () => {
   const without = (name: string) => ({ ...app, [name]: undefined });
   it.each<[string, RawEnv, RegExp]>([
-    ["no webhook secret", without("WEBHOOK_SECRET"), /^WEBHOOK_SECRET is missing\. Set it to the webhook secret/],
+    [
+      "no webhook secret",
+      without("WEBHOOK_SECRET"),
+      /^WEBHOOK_SECRET is missing\. Set it to the webhook secret/,
+    ],
     [
       "an App id alone",
       { APP_ID: "1" },

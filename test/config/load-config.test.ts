@@ -110,7 +110,11 @@ describe("private paths of folders", () => {
       { "a/.hunkwise.yml": { text: "b", mode: "120000" } },
       /a\/\.hunkwise\.yml: is not a regular/,
     ],
-    ["is at the root", { ".hunkwise.yml": "paths: { private: [x] }" }, /: \.hunkwise\.yml: is not allowed at the root/],
+    [
+      "is at the root",
+      { ".hunkwise.yml": "paths: { private: [x] }" },
+      /: \.hunkwise\.yml: is not allowed at the root/,
+    ],
     [
       "is beside another one",
       { "a/.hunkwise.yml": "", "a/.hunkwise.yaml": "" },

@@ -420,7 +420,9 @@ describe("failures name cause and remedy", () => {
     expect(web.line).toMatch(/answered with a web page.*Check OPENAI_BASE_URL/);
     expect(() => at("localhost:8080")).toThrow(/not an http or https address/);
     for (const secret of [`http://user:${KEY}@host/v1`, `http://host/v1?key=${KEY}`]) {
-      expect(() => at(secret)).toThrow(/^OPENAI_BASE_URL contains a user name, a password, a query or a fragment$/);
+      expect(() => at(secret)).toThrow(
+        /^OPENAI_BASE_URL contains a user name, a password, a query or a fragment$/,
+      );
     }
   });
 

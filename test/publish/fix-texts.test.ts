@@ -125,7 +125,9 @@ describe("what is told of a fix", () => {
     expect(told({ kind: "none" }, { repairs, rounds: 1 })).toContain(
       "**did not push it**: a second look still finds the fault.",
     );
-    expect(told({ kind: "none" }, { repairs, rounds: 2 })).toContain("still finds the fault, even after a second attempt.");
+    expect(told({ kind: "none" }, { repairs, rounds: 2 })).toContain(
+      "still finds the fault, even after a second attempt.",
+    );
     expect(told({ kind: "none" }, { repairs: [], edits: [] })).toContain("Nothing was changed.");
   });
 });

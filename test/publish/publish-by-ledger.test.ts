@@ -191,7 +191,10 @@ describe("a comment of an interrupted attempt", () => {
   it("holds the check run where the next attempt does not find the same again", async () => {
     const github = await interrupted();
     await publish(github, []);
-    expect(last(github)).toMatchObject({ conclusion: "neutral", title: "Nothing new, 1 open from earlier reviews" });
+    expect(last(github)).toMatchObject({
+      conclusion: "neutral",
+      title: "Nothing new, 1 open from earlier reviews",
+    });
   });
 
   it("says what the next attempt finds in other words", async () => {
@@ -235,7 +238,10 @@ describe("a later round", () => {
     const github = await withOne();
     github.outdate(firstComment(github));
     await again(github, []);
-    expect(last(github)).toMatchObject({ conclusion: "neutral", title: "Nothing new, 1 open from earlier reviews" });
+    expect(last(github)).toMatchObject({
+      conclusion: "neutral",
+      title: "Nothing new, 1 open from earlier reviews",
+    });
     expect(summary(github)).toContain("in `src/a.ts`; its code has changed since");
     expect(conclusion(github)).toBe("neutral");
   });

@@ -63,9 +63,7 @@ describe("the summary of a clean and complete review", () => {
       files_total: 1,
       files_skipped: [{ path: "a.png", reason: "binary" }],
     };
-    expect(summary({ coverage })).toMatch(
-      /^<details><summary>Hunkwise: this change has no hunks to review/,
-    );
+    expect(summary({ coverage })).toMatch(/^<details><summary>Hunkwise: this change has no hunks to review/);
   });
 
   it("praises nothing either when there is something to be warned of", () => {

@@ -33,9 +33,15 @@ const declare = () =>
       "for check: the file; default: the repository's .github/hunkwise.yml and every .hunkwise.yml in its folders",
     )
     .option("--repo <DIR>", "for check and show: any folder in the repository", optionText, ".")
-    .option("--base <REF>", "for show: the revision to read the configuration from; default: as for review", optionText)
+    .option(
+      "--base <REF>",
+      "for show: the revision to read the configuration from; default: as for review",
+      optionText,
+    )
     .addOption(
-      new Option("--format <FORMAT>", "for show: the output format").choices(["yaml", "json"]).default("yaml"),
+      new Option("--format <FORMAT>", "for show: the output format")
+        .choices(["yaml", "json"])
+        .default("yaml"),
     )
     .option("--nested", "for schema: print the schema of a folder's .hunkwise.yml")
     .addHelpText(

@@ -123,7 +123,8 @@ const needsEnv =
   ): DoctorCheck["run"] =>
   async (environment, signal) => {
     const fault = concerns(environment, ...about);
-    if (fault) return { state: "warn", says: `not checked, because ${fault.variable} is invalid`, remedy: null };
+    if (fault)
+      return { state: "warn", says: `not checked, because ${fault.variable} is invalid`, remedy: null };
     return check(environment.env, signal).catch(fail);
   };
 
@@ -169,7 +170,8 @@ async function checkDatabase(env: Env): Promise<Diagnosis> {
     await queue.check();
     const { jobs, oldestWaitingMs } = await queue.stats();
     const counts = Object.entries(jobs).map(([state, count]) => `${count} ${state}`);
-    const age = oldestWaitingMs === null ? "" : `; the oldest has been waiting for ${duration(oldestWaitingMs)}`;
+    const age =
+      oldestWaitingMs === null ? "" : `; the oldest has been waiting for ${duration(oldestWaitingMs)}`;
     return ok(`${where}${counts.join(", ")}${age}`);
   } finally {
     await queue.close();

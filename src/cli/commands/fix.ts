@@ -326,7 +326,8 @@ async function printedFindings(file: string, head: string): Promise<PrintedFindi
 async function recordedFindings({ folder, head }: FindingQuery): Promise<PrintedFinding[]> {
   if (folder === null) {
     throw new AppError("usage", "there are no records of reviews, because there is no home folder", {
-      remedy: "Set HUNKWISE_DATA_DIR, or run hunkwise review with --output FILE.json and pass the file with --from.",
+      remedy:
+        "Set HUNKWISE_DATA_DIR, or run hunkwise review with --output FILE.json and pass the file with --from.",
     });
   }
   const paths = (await localRunIds(folder)).map((id) => runPath(folder, id));
@@ -344,9 +345,13 @@ async function recordedFindings({ folder, head }: FindingQuery): Promise<Printed
 }
 
 const otherHead = (reviewed: string, head: string) =>
-  new AppError("usage", `the report is about the commit ${reviewed.slice(0, 12)}, but the head is ${head.slice(0, 12)}`, {
-    remedy: "Review the head first, or name the reviewed commit with --head.",
-  });
+  new AppError(
+    "usage",
+    `the report is about the commit ${reviewed.slice(0, 12)}, but the head is ${head.slice(0, 12)}`,
+    {
+      remedy: "Review the head first, or name the reviewed commit with --head.",
+    },
+  );
 
 function jsonOf(text: string): unknown {
   try {

@@ -40,13 +40,21 @@ const declare = () =>
     .option("--repo <DIR>", "the repository", optionText, ".")
     .option("--head <REF>", "the revision to query", optionText, "HEAD")
     .option("--k <NUMBER>", `number of results, up to ${MAX_K}`, wholeNumber(MAX_K), 5)
-    .addOption(new Option("--format <FORMAT>", "the output format").choices(["pretty", "json"]).default("pretty"))
+    .addOption(
+      new Option("--format <FORMAT>", "the output format").choices(["pretty", "json"]).default("pretty"),
+    )
     .addHelpText(
       "after",
       examples(
         ["find the callers of a function, and what it calls", `hunkwise graph "who calls runReview?"`],
-        ["find the tests of a method, on a branch", `hunkwise graph --head topic "where is Queue.claim tested?"`],
-        ["print nodes and edges as JSON, for programs", `hunkwise graph --format json "why was the retry removed?"`],
+        [
+          "find the tests of a method, on a branch",
+          `hunkwise graph --head topic "where is Queue.claim tested?"`,
+        ],
+        [
+          "print nodes and edges as JSON, for programs",
+          `hunkwise graph --format json "why was the retry removed?"`,
+        ],
       ),
     );
 

@@ -66,7 +66,10 @@ const declare = () =>
       "after",
       examples(
         ["review the checked-out branch against the default branch", "hunkwise review"],
-        ["review the last three commits, without a threshold", "hunkwise review --base HEAD~3 --fail-on never"],
+        [
+          "review the last three commits, without a threshold",
+          "hunkwise review --base HEAD~3 --fail-on never",
+        ],
         ["write a report for code scanning", "hunkwise review --base main --output review.sarif"],
         ["show what would be read, and how many tokens that takes", "hunkwise review --base main --dry-run"],
       ),
@@ -156,7 +159,10 @@ async function formatOf({ format, output }: ReviewValues, io: CommandIo): Promis
   // SARIF is JSON, too.
   const fits = format === named || (format === "sarif" && named === "json");
   if (format !== undefined && named !== null && !fits) {
-    await warn(io, `${output} is written as ${format} because of --format, although its name suggests ${named}`);
+    await warn(
+      io,
+      `${output} is written as ${format} because of --format, although its name suggests ${named}`,
+    );
   }
   return format ?? named ?? "pretty";
 }

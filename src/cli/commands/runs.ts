@@ -49,7 +49,9 @@ const declare = () =>
 export const runs = (io: CommandContext) =>
   declare().action(async (id, { json = false, export: file, ...filter }) => {
     if (id === undefined && file !== undefined) {
-      throw new AppError("usage", "--export needs the ID of a run", { remedy: "To list the runs, use hunkwise runs." });
+      throw new AppError("usage", "--export needs the ID of a run", {
+        remedy: "To list the runs, use hunkwise runs.",
+      });
     }
     const { openRunSources } = await import("../run-sources.ts");
     await using sources = await openRunSources();

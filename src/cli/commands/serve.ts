@@ -37,7 +37,10 @@ export const worker = (io: CommandContext) =>
         "SIGTERM, SIGINT and SIGHUP return running jobs to the queue and end the process.",
       ),
     )
-    .addHelpText("after", examples(["run four jobs at the same time", "HUNKWISE_CONCURRENCY=4 hunkwise worker"]))
+    .addHelpText(
+      "after",
+      examples(["run four jobs at the same time", "HUNKWISE_CONCURRENCY=4 hunkwise worker"]),
+    )
     .action(() => runWorker(io));
 
 /** The web server and a worker, after the setup page if there is no App yet. Resolves when a signal ended it. */
@@ -157,7 +160,8 @@ async function setUp(env: Env, log: Logger, signal: AbortSignal): Promise<Env> {
 
 function noApp(): AppError {
   return new AppError("config_invalid", "there are no credentials for a GitHub App", {
-    remedy: "Run `hunkwise serve` and create the App on its page, or set APP_ID, PRIVATE_KEY and WEBHOOK_SECRET.",
+    remedy:
+      "Run `hunkwise serve` and create the App on its page, or set APP_ID, PRIVATE_KEY and WEBHOOK_SECRET.",
   });
 }
 

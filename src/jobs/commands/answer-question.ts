@@ -48,7 +48,8 @@ export async function answerQuestion(context: CommandContext, question: string):
   }
 }
 
-const NO_MODEL = "I cannot answer this, because no model is configured here. Only the built-in analyzers review.";
+const NO_MODEL =
+  "I cannot answer this, because no model is configured here. Only the built-in analyzers review.";
 
 interface Question {
   context: CommandContext;

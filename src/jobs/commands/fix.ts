@@ -54,8 +54,10 @@ export async function fix(context: CommandContext, all: boolean): Promise<JobOut
   }
 }
 
-const WHERE = "Which finding? Write `/fix` in the thread of a finding, or `/fix all` to repair all open findings.";
-const NO_MODEL = "I cannot repair this, because no model is configured here. Only the built-in analyzers review.";
+const WHERE =
+  "Which finding? Write `/fix` in the thread of a finding, or `/fix all` to repair all open findings.";
+const NO_MODEL =
+  "I cannot repair this, because no model is configured here. Only the built-in analyzers review.";
 
 const atHead = (pull: PullRequest, head: string | undefined): PullRequest =>
   head === undefined ? pull : { ...pull, headSha: head };

@@ -201,7 +201,11 @@ async function propose(
         ].join("\n\n"),
       ),
     });
-    return answered(context, `Proposed in ${page}. The rule applies once that pull request is merged.`, "proposed");
+    return answered(
+      context,
+      `Proposed in ${page}. The rule applies once that pull request is merged.`,
+      "proposed",
+    );
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== "github_forbidden") throw error;
     return answered(context, patchAnswer(proposal), "shown as a patch: it may not write");
@@ -213,7 +217,9 @@ function patchAnswer({ path, before, after }: Proposal): string {
   return [
     `I cannot open a pull request for this rule, because this installation has not granted the permission \`Contents: Read and write\`. Here is the patch for ${untrustedCode(path)}:`,
     untrustedFence(text, "diff"),
-    ...(omittedLines > 0 ? [`The patch is too long to be shown in full: ${plural(omittedLines, "more line")}.`] : []),
+    ...(omittedLines > 0
+      ? [`The patch is too long to be shown in full: ${plural(omittedLines, "more line")}.`]
+      : []),
   ].join("\n\n");
 }
 

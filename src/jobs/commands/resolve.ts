@@ -23,7 +23,11 @@ export async function resolve(context: CommandContext): Promise<JobOutcome> {
   const ledger = await currentLedger(api);
   const wanted = ledger.entries.filter((one) => isWanted(one, comment.thread));
   if (comment.thread !== null && wanted.length === 0)
-    return answered(context, "This thread does not belong to a finding of mine.", "there is no finding in the thread");
+    return answered(
+      context,
+      "This thread does not belong to a finding of mine.",
+      "there is no finding in the thread",
+    );
   const standing = wanted.filter(isOpenFinding).slice(0, MOST);
   const dismissed: PostedFinding[] = [];
   for (const entry of standing) if (await dismiss(entry, context)) dismissed.push(entry);

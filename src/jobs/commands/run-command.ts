@@ -87,7 +87,11 @@ export async function tellFailure(context: CommandContext, reason: string): Prom
 
 /** Lists all commands. */
 function help(context: CommandContext): Promise<JobOutcome> {
-  return answered(context, `${renderCommandTable()}\n\n${commandRules}`, "answered with the list of commands");
+  return answered(
+    context,
+    `${renderCommandTable()}\n\n${commandRules}`,
+    "answered with the list of commands",
+  );
 }
 
 /** Stops reviews that events start. The state changes before the answer is posted. */
@@ -137,7 +141,8 @@ export async function runReply(job: ReplyJob, tools: JobTools, deps: JobDependen
     return { kind: "done", reason: "the thread is not ours" };
   const pull = await api.pull();
   const isWriter = await mayWrite(context);
-  if (!isWriter && !isAuthor(pull, by)) return { kind: "skipped", reason: `${by} may not decide about this pull request` };
+  if (!isWriter && !isAuthor(pull, by))
+    return { kind: "skipped", reason: `${by} may not decide about this pull request` };
   if (dismisses(body)) {
     if (!isWriter) return { kind: "skipped", reason: `${by} may not dismiss findings` };
     await react(context);

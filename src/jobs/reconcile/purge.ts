@@ -72,8 +72,12 @@ async function forgetNotes({ installation, repositories }: PurgeTask, doomed: Na
 /** Retries every minute. An error of the data folder does not count as an attempt for a day, and the longest review ends before that. */
 function stillInUse(running: number, inUse: readonly string[]): AppError {
   const what = inUse.length > 0 ? inUse.join(", ") : `${running} running jobs`;
-  return new AppError("data_folder_unusable", `Some data is not deleted yet, because it is still in use: ${what}`, {
-    retryable: true,
-    retryAfterMs: 60_000,
-  });
+  return new AppError(
+    "data_folder_unusable",
+    `Some data is not deleted yet, because it is still in use: ${what}`,
+    {
+      retryable: true,
+      retryAfterMs: 60_000,
+    },
+  );
 }

@@ -65,7 +65,10 @@ const folders: readonly (readonly [reason: string, path: RegExp])[] = [
     /(?:^|\/)requirements\/[^/]+\.(?:txt|in)$/,
   ],
   ["git runs the files there", /(?:^|\/)\.?(?:husky|githooks|git-hooks|lefthook)\//],
-  ["it decides where packages come from, and what they may run", /(?:^|\/)\.(?:cargo|mvn|bundle|yarn|pnpm)\//],
+  [
+    "it decides where packages come from, and what they may run",
+    /(?:^|\/)\.(?:cargo|mvn|bundle|yarn|pnpm)\//,
+  ],
   [
     "it controls programs of people who open the repository",
     /(?:^|\/)\.(?:vscode|vs|idea|fleet|zed|nova|cursor|claude|codex|gemini|agents?|opencode|roo|kiro|amazonq|augment|clinerules|aider|continue|windsurf|devcontainer|codesandbox|idx)\//,
@@ -173,7 +176,9 @@ function reasonByOthers(edit: FileEdit, edits: readonly FileEdit[]): string | nu
 
 /** Why a file may not be deleted; null if it may. Deleting an unrelated test repairs nothing. */
 export function reasonToKeep(path: string, { files }: FixScope): string | null {
-  return files.has(path) ? null : "it is a test that the pull request does not change, and may not be deleted";
+  return files.has(path)
+    ? null
+    : "it is a test that the pull request does not change, and may not be deleted";
 }
 
 /** An emptied file counts as deleted. */

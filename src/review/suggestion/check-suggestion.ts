@@ -92,8 +92,7 @@ export async function checkSuggestion(given: SuggestionToCheck): Promise<Checked
   const { path, start, end, suggestion } = given;
   const unfit = outOfBounds(given);
   if (unfit) return { ok: false, reason: unfit };
-  if (suggestion !== "" && isBlank(suggestion))
-    return { ok: false, reason: "it contains only white space" };
+  if (suggestion !== "" && isBlank(suggestion)) return { ok: false, reason: "it contains only white space" };
   const lines = given.lines.map((line) => line.replace(/\r$/, ""));
   const around: Anchored = {
     path,

@@ -134,7 +134,8 @@ const widthOf = (line: string) => indentOf(line).replaceAll("\t", " ".repeat(8))
 function misplaced(now: readonly string[], { path, before, old, after }: Anchored): string | null {
   const file = [...before, ...old, ...after];
   const unit = unitOf(file, old);
-  if (breaksStyle(now, unit) && !breaksStyle(old, unit)) return "its indentation differs from that of the file";
+  if (breaksStyle(now, unit) && !breaksStyle(old, unit))
+    return "its indentation differs from that of the file";
   // Preprocessor directives start at the margin.
   const widths = (lines: readonly string[]) =>
     filled(lines)
@@ -193,7 +194,9 @@ async function worseFile(now: readonly string[], around: Anchored): Promise<stri
   if (isProse(path)) return null;
   const isSame =
     now.length === old.length && now.every((line, at) => shapeOf(line) === shapeOf(old[at] ?? ""));
-  return isSame ? null : "no parser here supports its language, and it changes more than words within the lines";
+  return isSame
+    ? null
+    : "no parser here supports its language, and it changes more than words within the lines";
 }
 
 /** The characters and keywords of a line that may form blocks, for languages without a parser. */

@@ -114,7 +114,9 @@ describe("hunkwise graph", () => {
       });
       expect(code).toBe(0);
       expect(stdout).toContain("called by runWorker");
-      expect(stderr).toMatch(/^warning: Some files are only found by words, because they have no vectors: [^\n]+\n/);
+      expect(stderr).toMatch(
+        /^warning: Some files are only found by words, because they have no vectors: [^\n]+\n/,
+      );
     },
   );
 });

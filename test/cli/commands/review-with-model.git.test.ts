@@ -103,7 +103,9 @@ describe("a review with a model from the command line", () => {
       { env: { HUNKWISE_FALLBACK_MODEL: "spare" } },
     );
     expect(stdout).toMatch(/^main\.\.\.topic\n.* · fake-model and spare\n/);
-    expect(stdout.replaceAll(/\s+/g, " ")).toMatch(/spare answered 2 of 3 requests, because the configured model/);
+    expect(stdout.replaceAll(/\s+/g, " ")).toMatch(
+      /spare answered 2 of 3 requests, because the configured model/,
+    );
     expect(stdout).toContain("The list is shared by all calls");
     expect(stderr).toMatch(/spare answers instead of fake-model/);
     const asked = fake.requests.map(({ body }) => body.model);

@@ -242,7 +242,9 @@ describe("the revisions of a review", () => {
     const both = /^warning: main\.\.\.main contains no commits: both ends are [0-9a-f]{12}\. /m;
     const onFirst = await review(first, "--base", "main", "--head", "main");
     expect(onFirst.stderr).toMatch(both);
-    expect(onFirst.stderr).toContain("It is the first commit. Commit a change on top of it, then review that change\n");
+    expect(onFirst.stderr).toContain(
+      "It is the first commit. Commit a change on top of it, then review that change\n",
+    );
     using clone = new TempFolder("clone");
     sound.git("clone", "--quiet", "--depth", "1", "--branch", "topic", `file://${sound.dir}`, clone.path);
     const onShallow = await runHere(["review", "--repo", clone.path, "--base", "topic"]);

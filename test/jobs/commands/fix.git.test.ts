@@ -139,14 +139,18 @@ describe("a fix", () => {
       "**did not push it**: a second look still finds the fault, even after a second attempt.",
     );
     expect(told).toContain("A second look **still finds the fault**:_ src/cart.js:1 says 1.5.");
-    expect(told).toContain("No command was run to test the repair: the configuration of the base branch names no commands.");
+    expect(told).toContain(
+      "No command was run to test the repair: the configuration of the base branch names no commands.",
+    );
   });
 
   it("says that no command was run where the base names some and there is no sandbox", async () => {
     on.files.set(".github/hunkwise.yml", "commands: { test: npm test }\n");
     const model = modelThat(edit(), finish("Charge the rate once"), look("fixed"), reviewed);
     const { thread } = await fixIt();
-    expect(on.ours(thread)[0]).toContain("No command was run to test the repair: this machine has no sandbox");
+    expect(on.ours(thread)[0]).toContain(
+      "No command was run to test the repair: this machine has no sandbox",
+    );
     expect(model.requests[0]?.tools.map(({ name }) => name)).not.toContain("run_command");
   });
 
