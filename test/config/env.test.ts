@@ -374,7 +374,7 @@ describe("what is wrong is said in one line with its remedy:", () => {
       { ...app, WEBHOOK_SECRET: "development" },
       /"development", which anyone can guess\. Set another/,
     ],
-    ["no App id", without("APP_ID"), /^APP_ID is missing\. Take it from/],
+    ["no App id", without("APP_ID"), /^APP_ID is missing\. Copy it from/],
     ["no key", without("PRIVATE_KEY"), /^PRIVATE_KEY is missing\. Set it, or set PRIVATE_KEY_PATH/],
     [
       "an App id that is a name",
@@ -575,7 +575,7 @@ describe("the target branch that a CI system names", () => {
     ...["--upload-pack=x", "a..b", "main~1", "main^{/x}", "a b", "a@{1}", "a:b", "/x", "x/", ".x", "x/.y"],
     ...["a\nb", "a\u202eb", "x.", "a\\b", "a*", "a".repeat(300)],
   ])("is refused where it is no name of a branch: %j", (name) => {
-    expect(() => ciTargetBranch({ GITHUB_BASE_REF: name })).toThrow(/^GITHUB_BASE_REF is '.*no name/s);
+    expect(() => ciTargetBranch({ GITHUB_BASE_REF: name })).toThrow(/^GITHUB_BASE_REF is '.*not a valid branch name/s);
   });
 });
 

@@ -104,7 +104,7 @@ describe("private paths of folders", () => {
       /yml:2: max_comments is not a known key \(known keys: paths, instructions, minimum_severity\); a\/\.hunkwise\.yml:4: paths\.ignor is not a known key \(did you mean ignore\?\)$/,
     ],
     ["is too large", { "a/.hunkwise.yml": `# ${"x".repeat(70_000)}` }, /a\/\.hunkwise\.yml: is larger/],
-    ["is binary", { "a/.hunkwise.yml": "paths:\0" }, /a\/\.hunkwise\.yml: is not text/],
+    ["is binary", { "a/.hunkwise.yml": "paths:\0" }, /a\/\.hunkwise\.yml: is not UTF-8 text/],
     [
       "is a link",
       { "a/.hunkwise.yml": { text: "b", mode: "120000" } },

@@ -25,7 +25,7 @@ describe("a configuration file", () => {
       yaml("review:", "  drfts: true"),
       { line: 2, key: "review.drfts", message: /did you mean drafts\?/ },
     ],
-    ["a key of nowhere", "colour: blue", { line: 1, key: "colour", message: /known are review, paths,/ }],
+    ["a key of nowhere", "colour: blue", { line: 1, key: "colour", message: /known keys: review, paths,/ }],
     [
       "a word for a switch",
       yaml("", "review:", "  drafts: no"),

@@ -99,7 +99,7 @@ describe("a day's budget", () => {
       .respond(request, signal);
 
     await expect(budget({ spending, ofInstallation }).require()).rejects.toThrow(
-      "budget of its installation",
+      "budget for its installation",
     );
     const elsewhere = { spending, by: { installation: 2, repository: 8, pull: 3 }, now: () => noon };
     await new DayBudget({ ...elsewhere, ofPull: none, ofInstallation }).require();

@@ -150,7 +150,7 @@ describe("what a review concludes with", () => {
 
   it("speaks of no hunks where there are none", () => {
     expect(reviewConclusion(sampleResult(nothingReviewable("binary")), policy).summary).toContain(
-      "Coverage: no hunk to review; 1 file skipped: binary (1).",
+      "Coverage: no hunks to review; 1 file skipped: binary (1).",
     );
   });
 

@@ -67,12 +67,12 @@ describe("what is told of a fix", () => {
       },
     });
     expect(text).toContain("Commands run on exactly these files: `npm test` ended with exit code 0; ");
-    expect(text).toContain("`npm run lint` in `web` ended with exit code 137 (it took too much memory).");
+    expect(text).toContain("`npm run lint` in `web` ended with exit code 137 (it used too much memory).");
   });
 
   it("says that none was run, and why", () => {
     const text = told(pushed, { tried_out: { commands: [], why_none: "this machine has no sandbox" } });
-    expect(text).toContain("No command was run to test the repair: there is no sandbox here.");
+    expect(text).toContain("No command was run to test the repair: this machine has no sandbox.");
   });
 
   it("lets no command and no reason be more than text", () => {

@@ -133,7 +133,7 @@ describe("a pull request that moved on", () => {
   it("gets nothing when it is to be merged into another branch, against which it was not read", async () => {
     const github = new MemoryGitHub();
     github.state.baseRef = "release";
-    expect(await publish(github)).toEqual({ kind: "other_base", reason: "it is for release now" });
+    expect(await publish(github)).toEqual({ kind: "other_base", reason: "its base branch is now release" });
     expect([github.reviews, github.comments]).toEqual([[], []]);
     expect(conclusion(github)).toBe("cancelled");
   });

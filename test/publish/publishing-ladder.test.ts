@@ -72,7 +72,7 @@ describe("a channel that is closed to us", () => {
     );
     expect(summary(github)).toContain('"Pull requests: Read and write"');
     expect(summary(github)).toContain(
-      "**3 findings stand as annotations of the [check run](https://github.com/",
+      "**3 findings are annotations of the [check run](https://github.com/",
     );
     expect(summary(github)).toMatch(/🔴 High: It was needed[\s\S]*an annotation cannot be on a removed line/);
     expect(last(github)).toMatchObject({ status: "completed", conclusion: "neutral" });
@@ -177,7 +177,7 @@ describe("annotations", () => {
     await publish(github, many(70), { maxComments: 100 });
     expect(places(github)).toHaveLength(70);
     expect(new Set(places(github)).size).toBe(70);
-    expect(summary(github)).toContain("70 findings stand as annotations");
+    expect(summary(github)).toContain("70 findings are annotations");
   });
 
   it("stand once after a crash between two requests", async () => {

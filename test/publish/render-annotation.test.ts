@@ -19,7 +19,7 @@ describe("the annotation of a finding", () => {
       level: "failure",
       title: "High: The condition assigns instead of comparing",
       message: sampleFinding().body,
-      details: `Instead of lines 4 to 6:
+      details: `Replace lines 4 to 6 with:
 
     if (item.price === 0) continue;
 

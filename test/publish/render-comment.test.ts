@@ -113,7 +113,7 @@ describe("the comment of a finding", () => {
       base,
     );
     expect(text).not.toContain("```suggestion");
-    expect(text).toContain("Instead of lines 4 to 6:\n\n```\n    if (item.price === 0) continue;\n```");
+    expect(text).toContain("Replace lines 4 to 6 with:\n\n```\n    if (item.price === 0) continue;\n```");
     expect(text).toContain(
       `[\`src/cart.ts:4-6\`](https://github.com/octo/shop/blob/${base.headSha}/src/cart.ts#L4-L6)`,
     );

@@ -229,7 +229,7 @@ describe("the summary of a review with findings", () => {
       `**2 findings are annotations of the [check run](${checkUrl}), also shown under "Files changed"**\n\n- 🔴 High: [One](`,
     );
     expect(summary(result, { annotated: annotated.slice(1) })).toContain(
-      "**1 finding stands as annotations of the check run",
+      "**1 finding is an annotation of the check run",
     );
   });
 
@@ -269,7 +269,7 @@ describe("the summary of a review with findings", () => {
     });
     expect(text).toContain("Because of **this**.");
     expect(text).toContain("_Not on its line: the file is binary._");
-    expect(text).toContain("Instead of line 6:");
+    expect(text).toContain("Replace line 6 with:");
   });
 
   it("names what was said before", () => {

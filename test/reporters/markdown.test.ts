@@ -80,7 +80,7 @@ Suggestion:
 
   it("says what came of a second look: when it goes wrong, what is in doubt, what was left out", () => {
     const text = render(lookedAtAgain());
-    expect(text).toContain("\n\nThe same at `src/order.ts:12`, `src/old.ts:7-9` (removed).\n\n- Goes");
+    expect(text).toContain("\n\nThe same at `src/order.ts:12`, `src/old.ts:7-9` (removed).\n\n- Fails");
     expect(text).toContain("\n- Fails when: the price is 1\n");
     expect(text).toContain(
       "\n\n**Uncertain: a second look could neither confirm nor refute this.** the caller is not in the repository\n\n```\n",

@@ -27,12 +27,12 @@ describe("the line about a job", () => {
     [{ again: true }, "comment:99, again"],
   ] as const)("of a review that was asked for says by whom and how: %j", (how, words) => {
     const task: Task = { ...review, ...asked, trigger: "comment:99", ...how };
-    expect(line(task)).toBe(`review octo/shop#12: ${words} (asked for by ann, key 7#12, priority 10)`);
+    expect(line(task)).toBe(`review octo/shop#12: ${words} (requested by ann, key 7#12, priority 10)`);
   });
 
   it("of a command names it, its comment and its thread, and not what it says", () => {
     const task: Task = { kind: "command", command: { name: "ask", question: "Secret?" }, ...asked };
-    const facts = "(asked for by ann, key 7#12, priority 10)";
+    const facts = "(requested by ann, key 7#12, priority 10)";
     expect(line(task)).toBe(`command octo/shop#12: ask, comment 99 ${facts}`);
     expect(line({ ...task, thread: 60 })).toBe(
       `command octo/shop#12: ask, comment 99 in the thread of 60 ${facts}`,
