@@ -45,7 +45,7 @@ USER node
 ENV HOST=0.0.0.0 PORT=3000 HUNKWISE_METRICS_HOST=0.0.0.0 HUNKWISE_DATA_DIR=/data
 VOLUME /data
 EXPOSE 3000 9464
-# A worker has the port of the metrics alone, the set-up page the other one.
+# A worker has the port of the metrics alone, the setup page the other one.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=20s \
   CMD ["node", "-e", "const alive = (port) => fetch(`http://127.0.0.1:${port}/healthz`).then((r) => r.ok || Promise.reject()); Promise.any([process.env.HUNKWISE_METRICS_PORT, process.env.PORT].filter(Boolean).map(alive)).then(() => process.exit(0), () => process.exit(1))"]
 # node itself, not npm: npm hands no signal on, and a stop must drain the worker. Start it with --init (compose.yml does):

@@ -21,10 +21,10 @@ const modelEnv = Object.fromEntries(
 const withModel = Boolean(modelEnv.OPENAI_API_KEY ?? modelEnv.OPENAI_BASE_URL);
 
 say(pc.bold("Hunkwise demo"));
-say("GitHub is simulated on this machine; the App, git, the checkout and the review are the real ones.");
+say("GitHub is simulated on this machine; the App, git, the checkout and the review are real.");
 say(
   withModel
-    ? `The review is made by the model ${modelEnv.HUNKWISE_MODEL ?? "that is the default"}, which is called for real and costs money.`
+    ? `The reviewing model is ${modelEnv.HUNKWISE_MODEL ?? "the default one"}. Its requests are real and cost money.`
     : "No OPENAI_API_KEY is set, so no model reads the change: only the built-in analyzers review.",
 );
 
@@ -57,8 +57,8 @@ for (const line of adviceOn({ found: found.length, planted: planted.length, with
   say(`  ${line}`);
 say(
   others.length === 0
-    ? "No comment stands anywhere else."
-    : `Comments elsewhere, to be judged by you: ${others.join(", ")}`,
+    ? "There are no other comments."
+    : `Other comments, for you to judge: ${others.join(", ")}`,
 );
 
 if (github.violations.length > 0)

@@ -109,22 +109,22 @@ function toolsPage(): string {
   return [
     GENERATED,
     "# Tools",
-    `The tools through which a model reads a change and reports what it finds. "Changed" always means what the merge base and the head differ in, as GitHub shows it.`,
-    `Every call answers \`{status, output | error, metadata}\`: \`status\` is \`"success"\`, \`"error"\` or \`"timeout"\`; \`error\` says what is wrong and what to try; \`metadata\` holds \`duration_ms\`, \`truncated\`, and \`next\`, the call that continues. The model reads a rendering of at most ${MAX_RENDERED_BYTES / 1024} KiB in which invisible and control characters are spelled out (\`\\u{200B}\`, \`␍\` for a carriage return); \`output\` holds the raw text.`,
-    "Paths are relative to the repository root, or absolute and inside of it, and separated by `/`. What is not required may be left out or be null. Symbolic links are not followed, and paths that the configuration keeps private are withheld from every tool.",
-    'Try one: `hunkwise tool diff_file --repo . --base main --args \'{"file_path":"src/a.ts"}\'`.',
+    `The tools through which a model reads a change and reports what it finds. "Changed" always means the difference between the merge base and the head, as GitHub shows it.`,
+    `Every call returns \`{status, output | error, metadata}\`: \`status\` is \`"success"\`, \`"error"\` or \`"timeout"\`; \`error\` says what is wrong and what to try; \`metadata\` contains \`duration_ms\`, \`truncated\`, and \`next\`, the call that continues. The model reads a rendering of at most ${MAX_RENDERED_BYTES / 1024} KiB in which invisible and control characters are escaped (\`\\u{200B}\`, \`␍\` for a carriage return); \`output\` contains the raw text.`,
+    "Paths are relative to the repository root, or absolute paths inside the repository, with `/` as the separator. Optional parameters may be omitted or null. Symbolic links are not followed. No tool shows paths that the configuration keeps private.",
+    'To try a tool: `hunkwise tool diff_file --repo . --base main --args \'{"file_path":"src/a.ts"}\'`.',
     "## Reading",
     ...readingTools.map(toolSection),
-    "Offered where the repository has an index: over MCP and on the command line always, in reviews once a server has made one (`HUNKWISE_GRAPH`) or `hunkwise graph` was asked:",
+    "Always available over MCP and on the command line. In reviews, available once the repository has an index, which a server (`HUNKWISE_GRAPH`) or `hunkwise graph` creates:",
     ...graphTools.map(toolSection),
     "## Reporting",
     ...reportingTools.map(toolSection),
-    "Offered where reviews leave notes for people, on pages of a Logseq graph (`HUNKWISE_LOGSEQ_DIR`):",
+    "Available if reviews may leave notes for people, on pages of a Logseq graph (`HUNKWISE_LOGSEQ_DIR`):",
     ...journalTools.map(toolSection),
     "## Changing",
-    "Offered to a fix alone, which works on files in memory: nothing on the disk is changed. Regular files are written and nothing else, never `.git`, never what a link leads to, never a private path.",
+    "Available only to a fix. A fix works on files in memory and changes nothing on the disk. It only writes regular files: never `.git`, the target of a link, or a private path.",
     ...changingTools.map(toolSection),
-    "Offered to a fix where the machine has a sandbox and the base's configuration names `commands`:",
+    "Available to a fix if the machine has a sandbox and the base branch's configuration sets `commands`:",
     ...commandTools.map(toolSection),
   ].join("\n\n");
 }
@@ -229,30 +229,30 @@ function fallbackOf(path: string, fallback: unknown): string {
   return path.includes("[]") ? "required" : "";
 }
 
-const ENVIRONMENT_RULES = `Variables come from the environment, then from the file \`.env\` beside Hunkwise's own \`package.json\`; a \`.env\` in the current folder is never read.
+const ENVIRONMENT_RULES = `Hunkwise reads variables from the environment, then from the file \`.env\` next to its own \`package.json\`. It never reads a \`.env\` in the current folder.
 
-- An empty variable counts as unset, and commands and the log name it.
-- \`hunkwise doctor\` reports every wrong variable at once, and names that look like one of these but are none. \`hunkwise serve\` logs such names, and refuses wrong values.
-- A relative \`HUNKWISE_DATA_DIR\` starts at the folder of \`package.json\`, so that every command means the same folder. Other relative paths start at the folder of \`.env\` if they are set there, else at the current folder.`;
+- An empty variable counts as unset. Commands and the log name it.
+- \`hunkwise doctor\` reports all invalid variables at once, and names that are similar to one of these. \`hunkwise serve\` logs such names, and refuses invalid values.
+- A relative \`HUNKWISE_DATA_DIR\` is relative to the folder of \`package.json\`, so that every command uses the same folder. Other relative paths are relative to the folder of \`.env\` if they are set there, otherwise to the current folder.`;
 
-const NESTED_RULES = `A folder of the base branch may have a file of its own, for what is in it; \`.hunkwise.yaml\` will do, too. It holds only the keys below, and how it joins with the others is always the same:
+const NESTED_RULES = `A folder on the base branch may have its own file, \`.hunkwise.yml\` or \`.hunkwise.yaml\`, for the files below it. The file may contain only the keys below. These rules say how it is combined with the other files:
 
-- Patterns are relative to the folder. As in \`.gitignore\`, one without a slash (or with one at its end alone) matches at any depth below it.
-- \`paths.ignore\` and \`instructions\` add up: first the repository's, then those of each folder on the way down. Of patterns that match the same file the last one counts, so an exception (\`!...\`) may take a file back that a folder above ignores.
-- \`paths.private\` only ever adds. An exception is one from its own list: it makes nothing public that another file keeps private.
-- Of \`minimum_severity\` the nearest file's counts.
-- A file that does not parse or validate is refused like that of the repository, and the check run names it. So are links, more than 200 files, and files that together have more than 2,000 patterns in \`paths.private\` or in \`paths.ignore\`, or more than 64,000 characters of instructions.
-- Such a file is refused at the root of the repository, and beside a \`.hunkwise.yml\`.
+- Patterns are relative to the folder. As in \`.gitignore\`, a pattern without a slash (or with a slash only at its end) matches at any depth below it.
+- \`paths.ignore\` and \`instructions\` are combined: first those of the repository, then those of each folder on the way down. If several patterns match a file, the last one counts. So an exception (\`!...\`) may include a file again that a folder above ignores.
+- \`paths.private\` can only add patterns. An exception only applies to its own list: it cannot make anything public that another file keeps private.
+- For \`minimum_severity\`, the nearest file counts.
+- A file that does not parse or validate is refused like the file of the repository, and the check run names it. The same applies to links, to more than 200 files, and to files that together have more than 2,000 patterns in \`paths.private\` or in \`paths.ignore\` or more than 64,000 characters of instructions.
+- A \`.hunkwise.yml\` or \`.hunkwise.yaml\` at the root of the repository is refused, and so is a \`.hunkwise.yaml\` next to a \`.hunkwise.yml\`.
 
-The organisation's file takes the place of the repository's, and folders add to either.`;
+If the repository has no file, the organisation's file is used instead. The files of folders are combined with either.`;
 
-const EDITORS = `The JSON Schemas are [docs/hunkwise.schema.json](hunkwise.schema.json) and, for folders, [docs/hunkwise.nested.schema.json](hunkwise.nested.schema.json); \`hunkwise config schema\` prints the first and \`hunkwise config schema --nested\` the second, as they are in the version at hand. Editors with the YAML language server (VS Code with the YAML extension, Neovim, Helix and others) complete and check the file when its first line names one:
+const EDITORS = `The JSON Schemas are [docs/hunkwise.schema.json](hunkwise.schema.json) and, for folders, [docs/hunkwise.nested.schema.json](hunkwise.nested.schema.json); \`hunkwise config schema\` prints the first and \`hunkwise config schema --nested\` prints the second, both for the installed version. Editors with the YAML language server (VS Code with the YAML extension, Neovim, Helix and others) complete and check the file if its first line names a schema:
 
 \`\`\`yaml
 # yaml-language-server: $schema=../hunkwise.schema.json
 \`\`\`
 
-with a copy beside it, relative to the file: \`hunkwise config schema > hunkwise.schema.json\`.`;
+The path is relative to the file. To create the copy, run \`hunkwise config schema > hunkwise.schema.json\` at the root of the repository.`;
 
 function environmentTable(): string {
   const rows = environmentDocs.map((one) => {
@@ -264,25 +264,25 @@ function environmentTable(): string {
 
 const SKIPPED_FILES = `## Files that are not reviewed
 
-Such a file stands in the summary with its reason. The first reason in this order counts:
+The summary lists each file that is not reviewed, with the reason. If several reasons apply, the first in this order is given:
 
-1. \`paths.private\`, in any case and form of Unicode. A file of another name that has the text of a private one, or was renamed from one, is not read either; the review is partial then. Then \`paths.ignore\`.
-2. A binary file, a symbolic link, a submodule, an empty file, a mode or a name that changed alone. The review is partial where such a change does something that no line shows:
-   - A file that is renamed to or from where it takes effect by itself (workflows, hooks, CI, build, package and container files, \`CODEOWNERS\`, \`.gitattributes\`), or made executable there. A workflow that stays one under another name is none of these.
-   - A binary that runs, or is installed: it is executable, lies in such a place, or has an ending such as \`.jar\`, \`.so\`, \`.exe\` or \`.whl\`.
-   - A link out of the repository.
-   - A link within the repository that is new or leads to another place, and a submodule that is new or at another commit. These are routine: the check is neutral for them alone, also if \`check.fail\` is set.
-3. \`.gitattributes\` **of the base branch**: \`linguist-generated\` and \`linguist-vendored\`, as GitHub understands them.
-4. Its name: lock files, snapshots, folders such as \`vendor/\`, \`node_modules/\`, \`third_party/\` and \`dist/\`, endings such as \`.min.js\` and \`.pb.go\`.
-   - A lock file is looked at by itself, also if the base branch calls it generated. The review is partial if the file takes packages from a host, or from a repository of a shared host, that it did not name before, if it has another package of npm's registry under a known name, or if it cannot be read. A package at another commit of the same repository and a binary lock file are routine.
-5. A header that says that a program wrote the file (\`Code generated by ... DO NOT EDIT.\`, \`@generated\`, \`<auto-generated>\`), **at the base branch as well as at head**.
-6. Text that git takes for binary, for it has NUL bytes (UTF-16, or one byte in a comment): no diff shows it. The review is partial then.
-7. Its size: more than ${MAX_REVIEWABLE_LINES.toLocaleString("en")} changed lines, lines too long to be shown, or a path too long to be named. The review is partial then, as somebody may have written the file.
+1. \`paths.private\`, in any letter case and Unicode form. A file under another name that contains the text of a private file, or was renamed from one, is not read either, and the review is partial. Then \`paths.ignore\`.
+2. A binary file, a symbolic link, a submodule, an empty file, or a file of which only the mode or the name changed. The review is partial if such a change has an effect that no line shows:
+   - A file that is renamed to or from a place where other programs use it automatically (workflows, hooks, CI, build, package and container files, \`CODEOWNERS\`, \`.gitattributes\`), or that is made executable there. A workflow that is only renamed to another workflow does not count.
+   - A binary file that is run or installed: it is executable, is in such a place, or has an extension such as \`.jar\`, \`.so\`, \`.exe\` or \`.whl\`.
+   - A link that leads out of the repository.
+   - A link within the repository that is new or has a new target, and a submodule that is new or at another commit. These are routine: if the review is partial only because of them, the check is neutral, even if \`check.fail\` is set.
+3. \`.gitattributes\` **of the base branch**: \`linguist-generated\` and \`linguist-vendored\`, as GitHub interprets them.
+4. Its name: lock files, snapshots, folders such as \`vendor/\`, \`node_modules/\`, \`third_party/\` and \`dist/\`, extensions such as \`.min.js\` and \`.pb.go\`.
+   - Lock files are checked separately, even if the base branch marks them as generated. The review is partial if a lock file takes packages from a host, or from a repository on a shared host, that it did not name before; if it has another package of npm's registry under a known name; or if it cannot be read. A package at another commit of the same repository and a binary lock file are routine.
+5. A header that says that the file is generated (\`Code generated by ... DO NOT EDIT.\`, \`@generated\`, \`<auto-generated>\`), **both on the base branch and at the head**.
+6. Text that git treats as binary because it contains NUL bytes (UTF-16, or a single byte in a comment). No diff shows it, so the review is partial.
+7. Its size: more than ${MAX_REVIEWABLE_LINES.toLocaleString("en")} changed lines, lines too long to be shown, or a path too long to be named. The review is partial, because a person may have written the file.
 
-Attributes and headers that a pull request brings hide nothing: they count once they are merged. A renamed file is skipped only where it would be under both names. Names of new files are the pull request's own choice, so look at what the summary lists as skipped. Files are taken back, so that they are reviewed, in two ways:
+Attributes and headers that a pull request adds hide nothing: they count once they are merged. A renamed file is skipped only if it would be skipped under both names. The pull request chooses the names of new files, so look at the files that the summary lists as skipped. There are two ways to have skipped files reviewed:
 
-- \`dist/** -linguist-generated\` or \`vendor/ours/** -linguist-vendored\` in \`.gitattributes\` of the base branch takes back what a name skips, the former what a header skips, too.
-- A negative pattern such as \`"!vendor/ours/**"\` in \`paths.ignore\` takes back what attributes, names and headers skip.`;
+- \`dist/** -linguist-generated\` or \`vendor/ours/** -linguist-vendored\` in \`.gitattributes\` on the base branch: both include files that are skipped by name, and the first also includes files that are skipped by a header.
+- A negative pattern such as \`"!vendor/ours/**"\` in \`paths.ignore\`: it includes files that are skipped by attributes, names or headers.`;
 
 function configurationPage(): string {
   const keys = keysOf(schemaOf(RepoConfig), defaultRepoConfig);
@@ -294,7 +294,7 @@ function configurationPage(): string {
     ENVIRONMENT_RULES,
     environmentTable(),
     "## Repository: `.github/hunkwise.yml`",
-    "Read from the base branch of a pull request, never from its head; `.github/hunkwise.yaml` will do, too. A repository without one has that of its organisation: the same file in the repository named `.github`. Every key may be left out. A file that does not parse or validate, if only for an unknown key, is refused whole: no model reads anything until it is corrected on the base branch, only what analyzers know for certain is reported, and the check run is neutral and names file, line, key and remedy. An organisation's file is named without what is in it. What earlier reviews found stays open. A pull request that changes it is told what would change once it is merged. `hunkwise config check` checks it and the files of all folders beforehand, `hunkwise config show` prints what holds.",
+    "Hunkwise reads this file (or `.github/hunkwise.yaml`) from the base branch of a pull request, never from its head. If a repository has no file, the file of its organisation is used: the same path in the repository named `.github`. Every key is optional. A file that does not parse or validate, for example because of an unknown key, is refused as a whole: until it is corrected on the base branch, no model reads anything, and only certain findings of the analyzers are reported. The check run is neutral and names the file, line, key and remedy; for an organisation's file it shows no content. Findings of earlier reviews stay open. If a pull request changes the configuration, the summary says what a merge would change. `hunkwise config check` checks this file and the files of all folders, and `hunkwise config show` prints the effective values.",
     keyTable(keys),
     `A file that sets every key:\n\n${checkedExample(EXAMPLE, RepoConfig, keys)}`,
     "## Folders: `.hunkwise.yml`",
@@ -311,9 +311,9 @@ function commandsPage(): string {
   return [
     GENERATED,
     "# Commands",
-    `${commandRules} Commands in quotes, code and HTML comments are ignored. An accepted command gets an eyes reaction. A command by somebody without write access gets no reaction.`,
+    `${commandRules} Commands in quotes, code and HTML comments are ignored. An accepted command gets an eyes reaction. A command by someone without write access gets no reaction.`,
     renderCommandTable(),
-    `In the thread of a finding, Hunkwise answers a reply that asks something, with or without its name, if the author of the pull request or somebody with write access wrote it. A reply that dismisses the finding ("won't fix", "this is intended") only counts if somebody with write access wrote it. Each comment is answered once, in its original wording, with at most ten answers in a thread and fifty on a pull request.`,
+    `In the thread of a finding, Hunkwise answers a reply that asks something, with or without its name, if the author of the pull request or someone with write access wrote it. A reply that dismisses the finding ("won't fix", "this is intended") only counts if someone with write access wrote it. Each comment is answered once, in its original wording, with at most ten answers in a thread and fifty on a pull request.`,
     "`fix` edits files of the pull request, files that its findings name, and tests. It never edits files that other programs run or obey automatically: all of `.github`, other CI configuration, hooks, CODEOWNERS, package manifests, package scripts, and settings of agents and editors. It does not delete tests that the pull request leaves unchanged. If the server has a sandbox, the repair is tried with the commands (`test`, `lint`, `build`) in the base branch's configuration, and the answer says how each ended. A second look checks each repair. If it still finds the problem, the model tries once more, and a repair that fails again is not pushed. The repair is pushed if the branch has not changed since it was read and the findings are still open. It is posted as suggestions or as a patch if the fork does not let maintainers push, if the App may not write, or if the branch is the repository's default branch.",
     "`fix`, `remember` and resolving threads need the permission `Contents: Read and write`. Without it, the rule is shown as a patch, and the threads of fixed or dismissed findings stay open; the findings count as fixed or dismissed nevertheless.",
   ].join("\n\n");
@@ -327,10 +327,7 @@ function securityPage(text: string): string {
     fact.evidence,
     fact.otherwise,
   ]);
-  const who = table(
-    ["Fact", "Who brings it about, by which act", "Read from", "If that cannot be read"],
-    rows,
-  );
+  const who = table(["Fact", "Who decides it, and how", "Read from", "If it cannot be read in full"], rows);
   return text.replace(
     /(<!-- facts -->\n)[\s\S]*?(<!-- \/facts -->)/,
     (_, begin, end) => `${begin}${who}\n${end}`,
@@ -364,8 +361,8 @@ function exampleEnvironment(): string {
 }
 
 const ENVIRONMENT_HEAD = `# Generated by scripts/generate-docs.ts: do not edit, run \`npm run docs\`.
-# Copy it to \`.env\` beside package.json, or set the same variables in the environment, which wins.
-# Everything is optional: without an App, \`npm start\` shows a page that creates one and keeps its credentials itself.`;
+# Copy this file to \`.env\` next to package.json, or set the variables in the environment, which takes precedence.
+# Everything is optional: without an App, \`npm start\` shows a page that creates one and stores its credentials.`;
 
 const pages: Record<string, string> = {
   ".env.example": exampleEnvironment(),

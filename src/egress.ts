@@ -58,14 +58,14 @@ export function createEgress(options: EgressOptions): typeof globalThis.fetch {
     const { method = "GET" } = init;
     const body = textOf(input, init);
     if (body !== null && holdsSecret(body))
-      throw refuse("was to be sent a secret of this server: nothing was sent", reportThis);
+      throw refuse("would have received a secret of this server, so nothing was sent", reportThis);
     const signals = [AbortSignal.timeout(timeoutMs), options.signal, init.signal];
     const signal = AbortSignal.any(signals.filter((one) => one instanceof AbortSignal));
     let url = new URL(String(input));
     for (let hops = 0; hops <= mostRedirects; hops++) {
       // An address within this process (`blob:`) has the origin of another one.
       if (!/^https?:$/.test(url.protocol) || !origins.has(url.origin))
-        throw refuse(`sent us to another origin, ${url.origin}, which is refused`);
+        throw refuse(`redirected to another origin, ${url.origin}, which is not allowed`);
       check?.({ method, url, body });
       const response = await fetch(url, { ...init, redirect: "manual", signal });
       if (!isRedirect.has(response.status)) return bounded(response, answer, refuse);
@@ -74,17 +74,17 @@ export function createEgress(options: EgressOptions): typeof globalThis.fetch {
       if (!location) throw refuse(`redirected a ${method} with ${response.status}, which cannot be followed`);
       url = location;
     }
-    throw refuse(`redirected ${url.pathname} in a circle`);
+    throw refuse(`redirected ${url.pathname} too often`);
   };
 }
 
-const reportThis = "Report this: it is a fault of Hunkwise, or somebody tried to misuse it";
+const reportThis = "Report this: it is a bug in Hunkwise, or someone tried to misuse it";
 
 /** The body; null if there is none. Throws for a body that cannot be checked before it is sent. */
 function textOf(input: Parameters<typeof fetch>[0], { body = null }: RequestInit): string | null {
-  if (input instanceof Request) throw new TypeError("An address and its options are wanted, and no Request");
+  if (input instanceof Request) throw new TypeError("Pass an address and options, not a Request");
   if (body === null || typeof body === "string") return body;
-  throw new TypeError("A body has to be text, to be looked at");
+  throw new TypeError("A body must be text, so that it can be checked");
 }
 
 /**
@@ -102,7 +102,7 @@ function bounded(response: Response, limits: AnswerLimits, refuse: EgressOptions
         throw refuse(`answered with more than ${inMegabytes(limits.bytes)}`, lookThere);
       if (!meter.take(piece))
         throw refuse(
-          "answered with JSON that is too deep, or has too many values or too long a number",
+          "answered with JSON that is nested too deeply, has too many values, or contains a number that is too long",
           lookThere,
         );
       controller.enqueue(piece);
@@ -112,7 +112,7 @@ function bounded(response: Response, limits: AnswerLimits, refuse: EgressOptions
   return new Response(response.body.pipeThrough(counted), { status, statusText, headers });
 }
 
-const lookThere = "Check what answers at this address: no answer that it should give is as large";
+const lookThere = "Check which server answers at this address: no expected answer is that large";
 const inMegabytes = (bytes: number) => `${(bytes / 1e6).toFixed(bytes < 1e6 ? 1 : 0)} MB`;
 
 const isRedirect = new Set([301, 302, 303, 307, 308]);

@@ -80,7 +80,7 @@ export function errorLine(error: unknown): string {
 
 /** Messages of git name folders of the machine, which do not concern a pull request's readers. */
 const saidInPublic: Partial<Record<ErrorCode, string>> = {
-  git_failed: "git failed where Hunkwise runs",
+  git_failed: "git failed on the machine that runs Hunkwise",
   repository_unavailable: "git could not fetch the repository",
   data_folder_unusable: "the data folder of Hunkwise cannot be used",
   database_unreachable: "the database of Hunkwise cannot be used",
@@ -92,7 +92,7 @@ const saidInPublic: Partial<Record<ErrorCode, string>> = {
  * made a program print, and so may git. The log has the full message.
  */
 export function publicLine(error: unknown): string {
-  if (!(error instanceof AppError)) return "a fault in Hunkwise itself, which its log explains";
+  if (!(error instanceof AppError)) return "an error in Hunkwise itself; see its log";
   const { code, remedy } = error;
   return new AppError(code, saidInPublic[code] ?? error.message, remedy ? { remedy } : {}).line;
 }

@@ -12,7 +12,7 @@ describe("the end of the demo", () => {
     expect(adviceOn(end({ check: failed })).join("\n")).toMatch(
       /^No model answered\. .*doctor[\s\S]*Without OPENAI/,
     );
-    const partly = { title: "Incomplete review: 4 findings", summary: "Usage: no request to a model." };
+    const partly = { title: "Incomplete review: 4 findings", summary: "Usage: no requests to a model." };
     expect(adviceOn(end({ found: 4, check: partly })).join("\n")).toMatch(/^No model answered\./);
   });
 
@@ -21,7 +21,7 @@ describe("the end of the demo", () => {
       expect.stringContaining("Set HUNKWISE_MODEL to another one"),
     ]);
     expect(adviceOn(end({ found: 4, withModel: false }))).toEqual([
-      expect.stringContaining("set OPENAI_API_KEY"),
+      expect.stringContaining("Set OPENAI_API_KEY"),
     ]);
     expect(adviceOn(end({ found: 6 }))).toEqual([]);
   });

@@ -33,8 +33,6 @@ describe("what people are told who do not run Hunkwise", () => {
     const config = new AppError("config_invalid", ".github/hunkwise.yml is not YAML", { remedy: "Mend it" });
 
     expect(publicLine(config)).toBe(".github/hunkwise.yml is not YAML. Mend it");
-    expect(publicLine(new Error(`ENOENT: ${folder}`))).toBe(
-      "a fault in Hunkwise itself, which its log explains",
-    );
+    expect(publicLine(new Error(`ENOENT: ${folder}`))).toBe("an error in Hunkwise itself; see its log");
   });
 });

@@ -91,7 +91,7 @@ describe("the workflow of the README", () => {
   it("fails where no model is configured", async () => {
     const { code, stderr } = await reviewed();
     expect(code).toBe(2);
-    expect(stderr).toMatch(/^hunkwise: --require-model is given, and no model is configured\. /);
+    expect(stderr).toMatch(/^hunkwise: --require-model is set, but no model is configured\. /);
   });
 
   it("reviews against the target branch and writes the report where the job shows it", async () => {

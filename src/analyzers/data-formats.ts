@@ -73,7 +73,7 @@ function parsesAsJson(text: string): boolean {
 }
 
 const jsonMessages: Record<string, string> = {
-  InvalidSymbol: "this word means nothing in JSON",
+  InvalidSymbol: "this word is not valid in JSON",
   InvalidNumberFormat: "a number is malformed",
   PropertyNameExpected: "a property name in double quotes is expected, as after a trailing comma",
   ValueExpected: "a value is expected, as after a trailing comma",
@@ -81,14 +81,14 @@ const jsonMessages: Record<string, string> = {
   CommaExpected: "a comma is missing before this",
   CloseBraceExpected: "a closing brace is missing",
   CloseBracketExpected: "a closing bracket is missing",
-  EndOfFileExpected: "something follows after the end of the document",
-  InvalidCommentToken: "JSON has no comments, and this file's readers are strict",
+  EndOfFileExpected: "there is text after the end of the document",
+  InvalidCommentToken: "this file must not contain comments",
   UnexpectedEndOfComment: "a comment is not closed",
   UnexpectedEndOfString: "a string is not closed",
   UnexpectedEndOfNumber: "a number is not complete",
   InvalidUnicode: "a Unicode escape is malformed",
   InvalidEscapeCharacter: "an escape sequence is unknown",
-  InvalidCharacter: "a control character stands in a string",
+  InvalidCharacter: "a string contains a control character",
 };
 
 async function yamlError(text: string): Promise<DataError | null> {
@@ -101,7 +101,7 @@ async function yamlError(text: string): Promise<DataError | null> {
   const error = documents.flatMap((document) => document.errors)[0];
   const offset = error?.pos[0] ?? firstRepeatedKey(yaml, documents);
   if (offset === null) return null;
-  const message = error ? yamlMessage(error.code) : "a key stands twice in the same mapping";
+  const message = error ? yamlMessage(error.code) : "a key occurs twice in the same mapping";
   return { format: "YAML", line: lineCounter.linePos(offset).line, message };
 }
 
@@ -124,7 +124,7 @@ const yamlMessages: Record<string, string> = {
   BAD_INDENT: "the indentation does not fit the lines around it",
   TAB_AS_INDENT: "a tab is used for indentation, which YAML forbids",
   MISSING_CHAR: "a closing quote, bracket or colon is missing",
-  UNEXPECTED_TOKEN: "this does not fit what stands before it",
+  UNEXPECTED_TOKEN: "this does not fit the text before it",
   IMPOSSIBLE: "the structure is contradictory",
   MULTILINE_IMPLICIT_KEY: "a key spans several lines, as when a quote or bracket is not closed",
   BLOCK_AS_IMPLICIT_KEY: "a mapping starts inside a plain value, as when a value with a colon is not quoted",
@@ -160,7 +160,7 @@ export async function faultInData(path: string, text: string): Promise<string | 
   const format = dataFormatOf(path);
   if (format === null) return tomlFault(text);
   const reading = await readData(format, path, text);
-  if (reading === null) return "it is too deep or too large";
+  if (reading === null) return "it is nested too deeply or too large";
   return reading.error?.message ?? (format === "JSON" ? repeatedKey(text) : null);
 }
 
@@ -188,7 +188,7 @@ async function repeatedKey(text: string): Promise<string | null> {
       objects.at(-1)?.add(name);
     },
   });
-  return found ? "a key stands twice in the same object" : null;
+  return found ? "a key occurs twice in the same object" : null;
 }
 
 /** Whether a text is JSON without comments and trailing commas. */
@@ -240,7 +240,7 @@ function brokenDataDiagnostic(file: AnalyzedFile, line: number, error: DataError
     severity: "high",
     category: "data",
     title: `The file is not valid ${error.format}`,
-    body: `Parsing fails ${place}: ${error.message}. Whatever reads this file will refuse it as a whole.`,
+    body: `Parsing fails ${place}: ${error.message}. Programs that read this file will reject all of it.`,
     suggestion: null,
     source: `broken-data/${error.format.toLowerCase()}`,
   };

@@ -18,43 +18,43 @@ interface Wording {
 const wordings: Record<HiddenKind, Wording> = {
   bidirectional: {
     severity: "high",
-    title: "Bidirectional controls show this line in another order than it runs",
-    body: "The line holds characters that turn the order of the text around them, so that code can look like a comment and the other way round (CVE-2021-42574). Remove them, or write them as escapes where a program needs them.",
+    title: "Bidirectional controls show this line in a different order from the one in which it runs",
+    body: "The line contains characters that reverse the order of the text around them, so code can look like a comment, and a comment like code (CVE-2021-42574). Remove them, or write them as escapes if a program needs them.",
   },
   "tag-characters": {
     severity: "high",
-    title: "The line holds text in invisible tag characters",
-    body: "Tag characters print as nothing, and programs and language models read them all the same. Outside of the flags of a few regions nothing needs them: remove them.",
+    title: "The line contains text in invisible tag characters",
+    body: "Tag characters are invisible, but programs and language models read them. Only the flags of a few regions need them. Remove them.",
   },
   "variation-selectors": {
     severity: "high",
-    title: "The line holds invisible variation selectors that select nothing",
-    body: "A variation selector changes the look of the character before it; where it cannot, it prints as nothing, and a run of them holds any data. Remove them.",
+    title: "The line contains invisible variation selectors without effect",
+    body: "A variation selector changes the look of the character before it. If it cannot do that, it is invisible, and several in a row can hide any data. Remove them.",
   },
   "blank-letters": {
     severity: "high",
-    title: "The line holds a letter that prints as nothing",
-    body: "A Hangul filler is a letter without ink. A variable, a parameter or a key may have it for a name, and nobody sees that it is there. Remove it, or write it as an escape.",
+    title: "The line contains an invisible letter",
+    body: "A Hangul filler is an invisible letter. It can be the name of a variable, a parameter or a key that no one sees. Remove it, or write it as an escape.",
   },
   "zero-width": {
     severity: "medium",
-    title: "The line holds zero-width characters where nothing needs them",
-    body: "They print as nothing, so that two names, two keys or two addresses look the same and are not, and many of them in a row hold data. Remove them, or write them as escapes where a program needs them.",
+    title: "The line contains zero-width characters that nothing needs",
+    body: "They are invisible, so two different names, keys or addresses look the same, and many of them in a row can hide data. Remove them, or write them as escapes if a program needs them.",
   },
   "look-alikes": {
     severity: "medium",
     title: "A word mixes Latin letters with look-alikes of another script",
-    body: "The letters that are spelled out below look like Latin ones and are others, so this is another name than it seems to be. Type the word anew in Latin letters.",
+    body: "The letters listed below look like Latin letters but are not, so this is a different name from the one that it seems to be. Retype the word in Latin letters.",
   },
   "comment-ends": {
     severity: "high",
     title: "A hidden line end lets code follow a comment",
-    body: "The character that is spelled out below ends the comment, and viewers show what follows as a part of it. It runs all the same. Put it on a line of its own, or remove it.",
+    body: "The character shown below ends the comment, but viewers show the code after it as a part of the comment. That code runs. Put it on its own line, or remove it.",
   },
   "line-ends": {
     severity: "medium",
     title: "A hidden character ends a line of code",
-    body: "The character that is spelled out below ends a line for the compiler, and viewers show one line. A statement may end there, as after `return`. Use a line feed.",
+    body: "The character shown below ends a line for the compiler, but viewers show a single line. A statement may end there, for example after `return`. Use a line feed.",
   },
 };
 
@@ -114,7 +114,7 @@ interface FoundLine {
 function toDiagnostic(file: AnalyzedFile, kind: HiddenKind, [first, ...others]: FoundLine[]): Diagnostic[] {
   if (!first) return [];
   const { severity, title, body } = wordings[kind];
-  const more = others.length === 0 ? "" : `\n\nThe same holds for ${named(others)}.`;
+  const more = others.length === 0 ? "" : `\n\nThe same applies to ${named(others)}.`;
   return [
     {
       path: file.path,

@@ -27,10 +27,10 @@ const LONGEST_LINE = 2_048;
 
 const effects = {
   diff: "git and GitHub show no diff of such files",
-  generated: "GitHub folds their diffs away and leaves them out of the counts",
-  vendored: "GitHub takes them for the work of others",
-  encoding: "the files on disk are other bytes than the ones that are reviewed, which may be other code",
-  filter: "a program of whoever checks them out changes them, so that what runs is not what is reviewed",
+  generated: "GitHub collapses their diffs and does not count them",
+  vendored: "GitHub treats them as third-party code",
+  encoding: "the files on disk have other bytes than the reviewed ones, and may contain other code",
+  filter: "a program changes them at checkout, so the code that runs is not the code that is reviewed",
 } as const;
 type Effect = keyof typeof effects;
 
@@ -112,7 +112,7 @@ const isUsualEncoding = (encoding: string, kind: string) =>
   /^utf-?8$/i.test(encoding) || (wideExtensions.has(kind) && /^utf-?16/i.test(encoding));
 
 /** Kinds of a pattern that matches every file, and of one that matches all files of a folder. */
-const [ALL, SOME] = ["every file", "files of some place"];
+const [ALL, SOME] = ["every file", "files in some folder"];
 
 /** The extension or name of the code that a pattern matches, or one of the constants above; undefined for a pattern of other files. */
 function codeKind(pattern: string): string | undefined {
@@ -137,8 +137,8 @@ function toDiagnostic(file: AnalyzedFile, line: number, text: string, effect: Ef
     startLine: null,
     severity: "medium",
     category: "security",
-    title: "These attributes hide code from those who review it",
-    body: `The pattern matches code that people write, and with these attributes ${effects[effect]}:\n\n${fence(escapeInvisible(text.slice(0, 300)), "text")}\n\nName the files that nobody writes by hand, or leave the line out.`,
+    title: "These attributes hide code from reviewers",
+    body: `The pattern matches code that people write, and with these attributes ${effects[effect]}:\n\n${fence(escapeInvisible(text.slice(0, 300)), "text")}\n\nName only files that no one writes by hand, or remove the line.`,
     suggestion: null,
     source: `hiding-attributes/${effect}`,
   };

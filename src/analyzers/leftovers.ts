@@ -74,7 +74,7 @@ function patternDiagnostic(
 const stops = {
   severity: "high",
   category: "correctness",
-  title: "A debugger statement is left in",
+  title: "A debugger statement was left in the code",
 } as const;
 
 /**
@@ -87,7 +87,7 @@ const leftovers: readonly LinePattern[] = [
     id: "javascript",
     extensions: javaScriptExtensions,
     pattern: /^\s*debugger\s*(?:;\s*)?(?:\/\/.*)?$/,
-    body: "With developer tools open, or under `node inspect`, execution stops here for everybody. Remove the statement.",
+    body: "With developer tools open, or under `node inspect`, execution stops here for everyone. Remove the statement.",
   },
   {
     ...stops,
@@ -139,14 +139,14 @@ const focused = {
   severity: "medium",
   category: "test",
   title: "A focused test keeps the others from running",
-  body: "Only the focused tests of this file run, and the run is green while everything else is skipped. Take the focus away before this is merged.",
+  body: "Only the focused tests of this file run, and the run is green although all other tests are skipped. Remove the focus before you merge this.",
 } as const;
 
 const skipped = {
   severity: "low",
   category: "test",
   title: "A test is skipped without a reason",
-  body: "The test no longer runs, and nothing here tells when it may run again. Let it run, or say next to it why it cannot.",
+  body: "The test no longer runs, and nothing here says when it can run again. Enable it, or explain next to it why it cannot run.",
   excusedByComment: true,
 } as const;
 

@@ -61,8 +61,8 @@ function toDiagnostic(file: AnalyzedFile, line: number): Diagnostic {
     startLine: null,
     severity: "critical",
     category: "correctness",
-    title: "A merge conflict is left unresolved",
-    body: "This is a conflict marker that git wrote. Both versions are in the file, which no longer parses or has its content twice.\n\nDecide for one version, or merge them by hand, and delete the lines `<<<<<<<`, `=======` and `>>>>>>>`.",
+    title: "A merge conflict is not resolved",
+    body: "This is a conflict marker that git wrote. Both versions are in the file, which no longer parses or contains the code twice.\n\nKeep one version, or merge them by hand, and delete the lines `<<<<<<<`, `=======` and `>>>>>>>`.",
     suggestion: null,
     source: "merge-markers/conflict",
   };

@@ -25,8 +25,8 @@ const toDiagnostic = ({ path }: AnalyzedFile, line: number, unseen: number): Dia
   startLine: null,
   severity: "high",
   category: "security",
-  title: "The file moves to where it takes effect, and the diff shows only a part of it",
-  body: `CI, git, a build or another program runs or obeys a file of this name by itself. It did not do so in this way where the file was before, so that the whole of it takes effect with this change, and ${unseen} of its lines stand in no hunk. Read the whole file before this is merged.`,
+  title: "The file moves to a place where it takes effect, and the diff shows only a part of it",
+  body: `CI, git, a build or another program uses a file of this name automatically. It did not use the file at its old path in this way, so this change puts the whole file into effect, and no hunk shows ${unseen} of its lines. Read the whole file before you merge this.`,
   suggestion: null,
   source: "moved-into-effect/unseen-lines",
 });

@@ -93,8 +93,8 @@ export function refused({ language, id }: RuleFile, error: unknown): AppError {
 }
 
 export function broken(file: string, why: string, cause?: unknown): AppError {
-  return new AppError("config_invalid", `The rule file ${file} is broken: ${why}`, {
-    remedy: "Mend or delete the file",
+  return new AppError("config_invalid", `The rule file ${file} is invalid: ${why}`, {
+    remedy: "Correct or delete the file",
     cause,
   });
 }

@@ -98,7 +98,7 @@ async function openRun(range: OpenRange, config: EffectiveConfig, env: LocalEnv)
     name: env.model?.name ?? "none",
     contextTokens: env.model?.contextTokens ?? defaultContextTokens,
     protocol: "native",
-    respond: () => Promise.reject(new AppError("model_refused", "no model is asked in a dry run")),
+    respond: () => Promise.reject(new AppError("model_refused", "no model is used in a dry run")),
   });
   const deps: ReviewDependencies = {
     ...{ workspace, diffs, models },
@@ -129,28 +129,28 @@ function lines({ model, effort, files, hunks_total, units, left, first_request, 
   };
   const read = files.filter(({ skipped }) => skipped === null);
   const cost =
-    predicted.cost_usd === null ? "" : `, ${dollars(predicted.cost_usd)} without the provider's cache`;
+    predicted.cost_usd === null ? "" : `, ${dollars(predicted.cost_usd)} if the provider caches nothing`;
   const limit = [
     `${thousands(limits.tokens)} tokens`,
     ...(limits.cost_usd === null ? [] : [dollars(limits.cost_usd)]),
   ].join(", ");
   const who =
     model === null
-      ? "No model is set up, so the analyzers would review alone and nothing would be spent. A model would take"
-      : `${plainLine(model)} would take`;
+      ? "No model is configured, so only the analyzers would review, at no cost. A model would need"
+      : `${plainLine(model)} would need`;
   const parts = units.length > 1 ? `, read in ${units.length} parts` : "";
   return [
     `${plural(files.length, "changed file")}, ${read.length} to be reviewed with ${plural(hunks_total, "hunk")}${parts}`,
     ...files.map(file),
     ...(left.length > 0
-      ? ["", `The budget has no room for ${plural(left.length, "file")}, those of least risk.`]
+      ? ["", `The budget is too small for ${plural(left.length, "file")}, those with the least risk.`]
       : []),
     "",
     ...wrap(
       `${who} about ${plural(predicted.requests, "request")} with ` +
         `${thousands(predicted.prompt_tokens + predicted.completion_tokens)} tokens${cost}, at effort ${effort}. ` +
         `The first one has ${thousands(first_request.prompt_tokens)} tokens and shows ${first_request.hunks_shown} ` +
-        `of ${plural(hunks_total, "hunk")}. This is an average of recorded reviews: a model decides itself how much ` +
+        `of ${plural(hunks_total, "hunk")}. The prediction is an average of recorded reviews: the model decides how much ` +
         `it reads. The limit is ${limit}.`,
       WIDEST,
     ),

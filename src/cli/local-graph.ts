@@ -107,7 +107,7 @@ export class KeptGraph implements GraphPort, AsyncDisposable {
       within(patienceMs, this.#opened, () => undefined),
       signal,
     );
-    if (!opened) throw new ToolError("The index of this repository is being made. Ask again in a moment.");
+    if (!opened) throw new ToolError("This repository is being indexed. Ask again in a moment.");
     return await opened.graph.query(query, k, signal);
   }
 
@@ -118,7 +118,7 @@ export class KeptGraph implements GraphPort, AsyncDisposable {
       (opened) => {
         if (this.#options.makesVectors)
           this.#embedding = opened.embed(signal).catch((error: unknown) => {
-            if (!signal.aborted) this.#options.warn(`No vectors were made: ${errorLine(error)}`);
+            if (!signal.aborted) this.#options.warn(`Vectors could not be created: ${errorLine(error)}`);
           });
       },
       () => {

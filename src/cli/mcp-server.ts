@@ -239,7 +239,7 @@ async function callTool(
   } catch (error) {
     if (error instanceof AppError) return toMcpError(error.line);
     crashed(tool.name, error);
-    return toMcpError(`${tool.name} failed by a fault of its own, not of the arguments`);
+    return toMcpError(`${tool.name} failed because of a fault in the tool, not in the arguments`);
   }
 }
 

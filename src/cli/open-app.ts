@@ -87,7 +87,7 @@ export async function openApp(
   const network = networkOf(env);
 
   const connected = await connect(env, log, metrics);
-  if (connected === null) log.warn("No model is set up: reviews use only the built-in analyzers");
+  if (connected === null) log.warn("No model is configured: reviews use only the built-in analyzers");
 
   const dependencies: Omit<JobDependencies, "github"> = {
     // The repository.

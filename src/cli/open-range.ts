@@ -45,11 +45,11 @@ const usualBases = ["origin/HEAD", "origin/main", "origin/master", "main", "mast
 export function usualBase(): BaseChoice {
   const target = ciTargetBranch();
   if (target === null) {
-    const complaint = `no --base given, and there is none of ${usualBases.join(", ")}`;
+    const complaint = `--base is not set, and none of these exists: ${usualBases.join(", ")}`;
     return { names: usualBases, complaint };
   }
   const name = `origin/${target.branch}`;
-  const complaint = `no --base given, and there is no ${name}, which ${target.variable} names`;
+  const complaint = `--base is not set, and ${name}, the branch that ${target.variable} names, does not exist`;
   return { names: [name], complaint };
 }
 
@@ -111,9 +111,9 @@ export function rangeNotices(
   const unseen = `uncommitted changes in ${repo} are not ${done}`;
   // On the base itself there is nothing after the commit to compare with either.
   const way = isOneCommit(range)
-    ? `Commit them (git commit -am wip), then name the commit before as the base: --base ${lastOf(range)}~1`
+    ? `Commit them (git commit -am wip), then name the previous commit as the base: --base ${lastOf(range)}~1`
     : "Commit them first (git commit -am wip)";
-  const told = `${unseen}. ${way}; git reset HEAD~1 takes that commit back, and keeps the changes`;
+  const told = `${unseen}. ${way}; git reset HEAD~1 undoes that commit and keeps the changes`;
   return range.behind > 0 && empty !== null ? [told, empty] : [told];
 }
 
@@ -123,11 +123,11 @@ export function emptyNotice(range: NoticedRange): string | null {
   const [base, head] = [plainLine(names.base), plainLine(names.head)];
   if (isOneCommit(range)) {
     const sha = place.shas.head.slice(0, 12);
-    return `${base}...${head} holds no commits, both ends are ${sha}. ${wayOn(range)}`;
+    return `${base}...${head} contains no commits: both ends are ${sha}. ${wayOn(range)}`;
   }
   if (behind === 0) return null;
   return (
-    `${base} has ${plural(behind, "commit")} that ${head} lacks, and ${head} has none of its own. ` +
+    `${base} has ${plural(behind, "commit")} that ${head} lacks, and ${head} has no commits of its own. ` +
     "Did you swap --base and --head?"
   );
 }
@@ -139,7 +139,8 @@ const lastOf = ({ names }: NoticedRange) => plainLine(names.head);
 /** Names the previous commit only if it exists. */
 function wayOn(range: NoticedRange): string {
   if (range.parent === "cut_off") return SHALLOW_REMEDY;
-  if (range.parent === "none") return "It is the first commit: commit a change on top of it to review that";
+  if (range.parent === "none")
+    return "It is the first commit. Commit a change on top of it, then review that change";
   const head = lastOf(range);
   return `To review the last commit: ${head === "HEAD" ? "--base HEAD~1" : `--base ${head}~1 --head ${head}`}`;
 }

@@ -69,7 +69,7 @@ export async function writePrivate(path: string, text: string): Promise<void> {
 
 function unwritable(error: unknown): AppError {
   return new AppError("usage", `the output cannot be written: ${errorLine(error)}`, {
-    remedy: "Name a file in a folder that exists and that you may write to.",
+    remedy: "Name a file in an existing folder that you can write to.",
     cause: error,
   });
 }

@@ -24,7 +24,7 @@ export const commands: readonly Entry[] = [
   },
   {
     name: "replay",
-    summary: "repeat a recorded run without a model and name the findings that differ",
+    summary: "repeat a recorded run without a model, and name the findings that differ",
     load: async () => (await import("./commands/replay.ts")).replay,
   },
   {
@@ -44,7 +44,7 @@ export const commands: readonly Entry[] = [
   },
   {
     name: "graph",
-    summary: "ask what a repository knows: callers, tests, documents, commits",
+    summary: "query the knowledge graph of a repository: callers, tests, documents, commits",
     load: async () => (await import("./commands/graph.ts")).graph,
   },
   {
@@ -59,7 +59,7 @@ export const commands: readonly Entry[] = [
   },
   {
     name: "webhook",
-    summary: "feed a stored webhook payload through the app",
+    summary: "deliver a stored webhook payload to the app",
     load: async () => (await import("./commands/webhook.ts")).webhook,
   },
   {
@@ -91,7 +91,7 @@ export async function runProgram(argv: readonly string[], process: CommandIo): P
       "after",
       "\nExamples:\n" +
         "  hunkwise review --base main      review the checked-out branch against main\n" +
-        "  hunkwise doctor                  see what is missing\n\n" +
+        "  hunkwise doctor                  check the installation\n\n" +
         "Without OPENAI_API_KEY and OPENAI_BASE_URL reviews run offline, with only the built-in analyzers.",
     )
     .configureHelp({ helpWidth: HELP_WIDTH })

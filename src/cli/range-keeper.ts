@@ -104,7 +104,7 @@ export async function createRangeKeeper(options: KeeperOptions): Promise<RangeKe
       // A cleaner of temporary files may have removed it.
       await mkdir(emptyHome, { recursive: true });
       const now = await lookUp();
-      if (isClosed) throw new AppError("aborted", "the server is ending");
+      if (isClosed) throw new AppError("aborted", "the server is stopping");
       const mine = held.take(now);
       const dirty = isDirty(git, now.source, folder);
       try {

@@ -58,8 +58,8 @@ export async function requireRipgrep(signal: AbortSignal): Promise<void> {
     const query = { pattern: "needle", contextLines: 0, maxResults: 1, mode: "count", ...flags } as const;
     const hits = await searchTree({ root, tree }, query, signal);
     if (hits.mode === "count" && hits.counts.length === 1) return;
-    throw new AppError("git_failed", "ripgrep did not find what is there", {
-      remedy: "Install Hunkwise again: the binary of @vscode/ripgrep seems to be damaged.",
+    throw new AppError("git_failed", "ripgrep did not find a text that exists", {
+      remedy: "Reinstall Hunkwise: the binary of @vscode/ripgrep seems to be damaged.",
     });
   } finally {
     await rm(root, { recursive: true, force: true });
@@ -74,7 +74,7 @@ const kept = ["mirrors", "checkouts", "trash"];
  * @returns the topmost folder that was created
  */
 export async function requireDataFolder(dataDir: string): Promise<string | undefined> {
-  const remedy = "Make it a folder this user may write to, or name another one in HUNKWISE_DATA_DIR.";
+  const remedy = "Make it a folder that this user can write to, or set HUNKWISE_DATA_DIR to another folder.";
   const refuse = (folder: string) => (error: unknown) => {
     const why = `Cannot use the data folder ${folder}: ${errorLine(error)}`;
     throw new AppError("data_folder_unusable", why, { remedy, cause: error });
@@ -111,7 +111,7 @@ export async function tryDataFolder(dataDir: string): Promise<"there" | "to be c
 export async function requireTempFolder(): Promise<void> {
   await writeTo(tmpdir()).catch((error: unknown) => {
     throw new AppError("data_folder_unusable", `Cannot write temporary files: ${errorLine(error)}`, {
-      remedy: "Make that folder writable for this user, or name another one in TMPDIR.",
+      remedy: "Make that folder writable for this user, or set TMPDIR to another folder.",
       cause: error,
     });
   });

@@ -60,7 +60,7 @@ const MOST_BYTES = 256_000_000;
 export async function readRunFile(path: string, mostBytes = MOST_BYTES): Promise<RunFile> {
   const text = await readText(path, mostBytes).catch((error: unknown) => {
     throw new AppError("usage", `the record cannot be read: ${errorLine(error)}`, {
-      remedy: "Name a file that hunkwise runs export has written.",
+      remedy: "Name a file that was written by hunkwise runs --export.",
       cause: error,
     });
   });
@@ -105,8 +105,8 @@ function lineOf<T>(line: string, path: string, number: number, parse: (value: un
     return parse(shallow(JSON.parse(line)));
   } catch (error) {
     const why = error instanceof z.ZodError ? z.prettifyError(error).split("\n").join(" ") : errorLine(error);
-    throw new AppError("usage", `${path}:${number} is no line of a record: ${why}`, {
-      remedy: "Name a file that hunkwise runs export, or a review of this version, has written.",
+    throw new AppError("usage", `${path}:${number} is not a valid line of a record: ${why}`, {
+      remedy: "Name a file that was written by hunkwise runs --export, or by a review with this version.",
     });
   }
 }
@@ -117,7 +117,7 @@ const DEEPEST = 200;
 function shallow(value: unknown): unknown {
   let level = [value];
   for (let depth = 0; level.length > 0; depth++) {
-    if (depth > DEEPEST) throw new Error(`it is nested more than ${DEEPEST} deep`);
+    if (depth > DEEPEST) throw new Error(`it is nested more than ${DEEPEST} levels deep`);
     level = level.flatMap((one) => (typeof one === "object" && one !== null ? Object.values(one) : []));
   }
   return value;
@@ -128,7 +128,7 @@ function shallow(value: unknown): unknown {
  * other versions are kept. The input and the result of a review are checked by their readers.
  */
 
-const ObjectName = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/, "is no full object name");
+const ObjectName = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/, "is not a full object name");
 const kind = <Kind extends TrajectoryEntry["kind"]>(name: Kind) => ({ kind: z.literal(name) });
 const Comment = z.looseObject({ finding: z.string(), id: z.int(), url: z.string() });
 
@@ -260,7 +260,7 @@ async function keep(
 ): Promise<Kept> {
   let file: FileHandle | null = null;
   const notKept = (why: string) =>
-    warn?.(`no record of this run is kept: ${why}. Set HUNKWISE_DATA_DIR to a folder that you may write to.`);
+    warn?.(`no record of this run is kept: ${why}. Set HUNKWISE_DATA_DIR to a folder that you can write to.`);
   if (folder === null) notKept("there is no home folder");
   const attempt = async (work: () => Promise<unknown>) => {
     try {
@@ -294,7 +294,7 @@ async function openNamed(path: string): Promise<FileHandle> {
     return file;
   } catch (error) {
     throw new AppError("usage", `the trajectory cannot be written: ${errorLine(error)}`, {
-      remedy: "Name a file in a folder that you may write to.",
+      remedy: "Name a file in a folder that you can write to.",
       cause: error,
     });
   }

@@ -106,7 +106,7 @@ export async function openRunSources(): Promise<RunSources> {
 function notOne(id: string, count: number): AppError {
   const what = count === 0 ? "no run has an id that begins" : "several runs have ids that begin";
   return new AppError("usage", `${what} with '${id}'`, {
-    remedy: count === 0 ? "See hunkwise runs for those on record." : "Name more of it.",
+    remedy: count === 0 ? "To list the runs on record, use hunkwise runs." : "Use more characters of the id.",
   });
 }
 

@@ -146,8 +146,8 @@ export function lastReview(entries: readonly TrajectoryEntry[]): ReviewResult | 
 const purposes: readonly (readonly [string, string])[] = [
   ["fix:check", "second looks at the repair"],
   ["verify", "second looks at findings"],
-  ["recheck", "looks at earlier findings"],
-  ["compare", "comparing with earlier ones"],
+  ["recheck", "checks of earlier findings"],
+  ["compare", "comparison with earlier findings"],
   ["merge", "merging findings"],
 ];
 

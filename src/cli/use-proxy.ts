@@ -9,7 +9,7 @@ export function useProxy({ proxy }: Pick<Env, "proxy">): void {
   // Newer than the oldest Node this runs on.
   const setGlobalProxy: typeof http.setGlobalProxyFromEnv | undefined = http.setGlobalProxyFromEnv;
   if (setGlobalProxy === undefined) {
-    throw new AppError("config_invalid", `Node ${process.versions.node} cannot use HTTPS_PROXY by itself`, {
+    throw new AppError("config_invalid", `Node ${process.versions.node} does not support HTTPS_PROXY`, {
       remedy: "Use a current Node 24, or unset HTTPS_PROXY and HTTP_PROXY.",
     });
   }

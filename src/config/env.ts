@@ -67,10 +67,14 @@ function readModel(given: Variables): ModelEnv | null {
 function requireContext({ HUNKWISE_CONTEXT_TOKENS: tokens, HUNKWISE_PROTOCOL: protocol }: Variables): void {
   if (protocol !== "auto" || tokens === undefined || tokens >= leastContextTokens) return;
   const variable = "HUNKWISE_CONTEXT_TOKENS";
-  throw new VariableFault(variable, `${variable} is ${tokens}, and a review needs ${leastContextTokens}`, {
-    remedy:
-      "Use a model with a larger window, or set HUNKWISE_PROTOCOL to native or text, with which reviews may fail.",
-  });
+  throw new VariableFault(
+    variable,
+    `${variable} is ${tokens}, but a review needs at least ${leastContextTokens}`,
+    {
+      remedy:
+        "Use a model with a larger window, or set HUNKWISE_PROTOCOL to native or text; reviews may then fail.",
+    },
+  );
 }
 
 function readFallback(given: Variables, model: ModelEnv): ModelEnv | null {
@@ -78,7 +82,7 @@ function readFallback(given: Variables, model: ModelEnv): ModelEnv | null {
   const name = given.HUNKWISE_FALLBACK_MODEL;
   if (!name) {
     if (baseUrl || apiKey)
-      throw missing("HUNKWISE_FALLBACK_MODEL", "Name the model that answers if the others fail");
+      throw missing("HUNKWISE_FALLBACK_MODEL", "Set it to the model that answers if the others fail");
     return null;
   }
   const { azure } = model;
@@ -100,8 +104,7 @@ type Endpoint = Pick<ModelEnv, "apiKey" | "baseUrl" | "azure" | "name">;
 function atOpenAi(given: Variables): Endpoint | null {
   const { OPENAI_API_KEY: apiKey, OPENAI_BASE_URL: baseUrl, HUNKWISE_MODEL: name } = given;
   if (!apiKey && !baseUrl) return null;
-  if (!name && baseUrl)
-    throw missing("HUNKWISE_MODEL", "Name the model that the server at OPENAI_BASE_URL shall use");
+  if (!name && baseUrl) throw missing("HUNKWISE_MODEL", "Set it to a model of the server at OPENAI_BASE_URL");
   return {
     apiKey: apiKey ?? null,
     baseUrl: baseUrl ? withoutSlash(baseUrl) : null,
@@ -113,20 +116,24 @@ function atOpenAi(given: Variables): Endpoint | null {
 function atAzure(given: Variables, address: string): Endpoint {
   if (given.OPENAI_BASE_URL) {
     throw new VariableFault("OPENAI_BASE_URL", "OPENAI_BASE_URL and AZURE_OPENAI_ENDPOINT are both set", {
-      remedy: "Unset the one that is not meant.",
+      remedy: "Unset one of them.",
     });
   }
   // OpenAI's own key must not go to another server, and a missing key is a mistake there.
   const apiKey = given.AZURE_OPENAI_API_KEY;
-  if (!apiKey) throw missing("AZURE_OPENAI_API_KEY", "Set a key of the resource at AZURE_OPENAI_ENDPOINT");
+  if (!apiKey)
+    throw missing("AZURE_OPENAI_API_KEY", "Set it to a key of the resource at AZURE_OPENAI_ENDPOINT");
   const deployment = given.AZURE_OPENAI_DEPLOYMENT ?? given.HUNKWISE_MODEL;
-  if (!deployment) throw missing("AZURE_OPENAI_DEPLOYMENT", "Name the deployment that shall be asked");
+  if (!deployment) throw missing("AZURE_OPENAI_DEPLOYMENT", "Set it to the deployment to use");
   const baseUrl = withoutSlash(address);
   // The newer API needs no version: there a deployment is named like a model.
   if (/\/openai\/v1$/.test(baseUrl)) return { apiKey, baseUrl, azure: null, name: deployment };
   const apiVersion = given.OPENAI_API_VERSION;
   if (!apiVersion)
-    throw missing("OPENAI_API_VERSION", "Set the API version, or end AZURE_OPENAI_ENDPOINT in /openai/v1");
+    throw missing(
+      "OPENAI_API_VERSION",
+      "Set the API version, or use an AZURE_OPENAI_ENDPOINT that ends with /openai/v1",
+    );
   return { apiKey, baseUrl, azure: { deployment, apiVersion }, name: given.HUNKWISE_MODEL ?? deployment };
 }
 
@@ -149,8 +156,7 @@ function readEmbedding(given: Variables, model: ModelEnv | null): EmbeddingEnv |
   const { HUNKWISE_EMBEDDING_MODEL: name, HUNKWISE_EMBEDDING_TOKENS: maxTokens } = given;
   const { HUNKWISE_EMBEDDING_BASE_URL: baseUrl, HUNKWISE_EMBEDDING_API_KEY: apiKey } = given;
   if (!name) {
-    if (baseUrl || apiKey)
-      throw missing("HUNKWISE_EMBEDDING_MODEL", "Name the model that shall make vectors");
+    if (baseUrl || apiKey) throw missing("HUNKWISE_EMBEDDING_MODEL", "Set it to an embedding model");
     return null;
   }
   // The key of one provider must not go to another.
@@ -159,7 +165,7 @@ function readEmbedding(given: Variables, model: ModelEnv | null): EmbeddingEnv |
   if (!model && !apiKey)
     throw missing(
       "HUNKWISE_EMBEDDING_API_KEY",
-      "Set it, or HUNKWISE_EMBEDDING_BASE_URL to a server without one",
+      "Set it, or set HUNKWISE_EMBEDDING_BASE_URL to a server that needs no key",
     );
   const azure = model?.azure ? { ...model.azure, deployment: name } : null;
   return { name, apiKey: apiKey ?? model?.apiKey ?? null, baseUrl: model?.baseUrl ?? null, azure, maxTokens };
@@ -175,9 +181,13 @@ const remedy = "Download a private key from the App's settings page and pass its
 function readPrivateKey(text: string, source: string): string {
   const key = parseKey(asPem(text), source);
   if (key.asymmetricKeyType !== "rsa") {
-    throw new AppError("config_invalid", `${source} holds an ${key.asymmetricKeyType} key, GitHub uses RSA`, {
-      remedy,
-    });
+    throw new AppError(
+      "config_invalid",
+      `${source} contains a key of type ${key.asymmetricKeyType}, but GitHub uses RSA`,
+      {
+        remedy,
+      },
+    );
   }
   return key.export({ type: "pkcs8", format: "pem" }).toString();
 }
@@ -189,7 +199,8 @@ function readPrivateKeyFile(path: string): string {
     text = readFileSync(path, "utf8");
   } catch (error) {
     throw new AppError("config_invalid", `PRIVATE_KEY_PATH cannot be read: ${errorLine(error)}`, {
-      remedy: "Name the PEM file that was downloaded from the App's settings page, readable by this user.",
+      remedy:
+        "Set it to the PEM file that you downloaded from the App's settings page, and make the file readable for this user.",
       cause: error,
     });
   }
@@ -233,10 +244,10 @@ export interface GitHubPlace {
 
 /** The environment, checked and typed. */
 export interface Env {
-  /** Null if `serve` should show the set-up page. */
+  /** Null if `serve` should show the setup page. */
   app: AppCredentials | null;
   github: GitHubPlace;
-  /** Organisation in which the set-up page creates the App; null for the user's account. */
+  /** Organisation in which the setup page creates the App; null for the user's account. */
   organization: string | null;
   /** Address to listen on; null for all. */
   host: string | null;
@@ -458,9 +469,9 @@ export function ciTargetBranch(raw: RawEnv = process.env): { variable: string; b
     if (BranchName.safeParse(branch).success) return { variable, branch };
     throw new AppError(
       "config_invalid",
-      `${variable} is '${branch.slice(0, 100)}', which is no name of a branch`,
+      `${variable} is '${branch.slice(0, 100)}', which is not a valid branch name`,
       {
-        remedy: "Unset it, or name what the change is to be merged into with --base.",
+        remedy: "Unset it, or name the target branch with --base.",
       },
     );
   }
@@ -510,7 +521,7 @@ function readApp(given: Variables, attempt: Attempt): AppCredentials | null {
   const { APP_ID, PRIVATE_KEY, PRIVATE_KEY_PATH } = given;
   if (APP_ID === undefined && !PRIVATE_KEY && !PRIVATE_KEY_PATH) return null;
   const id = attempt("APP_ID", () => {
-    if (APP_ID === undefined) throw missing("APP_ID", "Take it from the App's settings page");
+    if (APP_ID === undefined) throw missing("APP_ID", "Copy it from the App's settings page");
     return APP_ID;
   });
   const privateKey = attempt("PRIVATE_KEY", () => readKey(given));
@@ -523,19 +534,19 @@ function readApp(given: Variables, attempt: Attempt): AppCredentials | null {
 function readKey({ PRIVATE_KEY: key, PRIVATE_KEY_PATH: path }: Variables): string {
   if (key) return readPrivateKey(key, "PRIVATE_KEY");
   if (path) return readPrivateKeyFile(path);
-  throw missing("PRIVATE_KEY", "Set it, or PRIVATE_KEY_PATH to the App's PEM file");
+  throw missing("PRIVATE_KEY", "Set it, or set PRIVATE_KEY_PATH to the App's PEM file");
 }
 
 function readWebhookSecret({ WEBHOOK_SECRET: webhookSecret }: Variables): string {
   if (!webhookSecret) {
     throw missing(
       "WEBHOOK_SECRET",
-      "Set the secret from the App's settings, at best of `openssl rand -hex 32`",
+      "Set it to the webhook secret in the App's settings; `openssl rand -hex 32` creates a good one",
     );
   }
   if (webhookSecret === "development") {
-    throw new VariableFault("WEBHOOK_SECRET", 'WEBHOOK_SECRET is "development", which everybody can guess', {
-      remedy: "Enter another one in the App's settings and here, at best of `openssl rand -hex 32`.",
+    throw new VariableFault("WEBHOOK_SECRET", 'WEBHOOK_SECRET is "development", which anyone can guess', {
+      remedy: "Set another secret in the App's settings and here; `openssl rand -hex 32` creates a good one.",
     });
   }
   return webhookSecret;

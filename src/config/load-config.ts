@@ -93,7 +93,14 @@ function beyond(
   });
   const file = files[at]?.path;
   if (file === undefined) return [];
-  return [{ file, line: null, key, message: `goes beyond the ${limit} ${unit} of all files in folders` }];
+  return [
+    {
+      file,
+      line: null,
+      key,
+      message: `exceeds the limit of ${limit} ${unit} for all files in folders together`,
+    },
+  ];
 }
 
 const rebased = (patterns: readonly string[], folder: string) =>
@@ -196,7 +203,7 @@ function refuseUnreadable(path: string, error: unknown): never {
 const organizationRefusal = (path: string, why: string, cause?: unknown) =>
   new AppError("config_invalid", `The configuration cannot be used: the organisation's ${path} ${why}`, {
     remedy:
-      "Correct it in the organisation's repository `.github`, where `hunkwise config check` names what is wrong; until then no model reads anything.",
+      "Correct it in the organisation's repository `.github`, where `hunkwise config check` lists the problems. Until then, no model reads anything.",
     cause,
   });
 
@@ -212,7 +219,7 @@ function refusal(problems: readonly FileProblem[]): AppError {
     `The configuration cannot be used: ${[...lines, ...more].join("; ")}`,
     {
       remedy:
-        "Correct it on the base branch; until then no model reads anything, and `hunkwise config check` names all that is wrong.",
+        "Correct it on the base branch; `hunkwise config check` lists all problems. Until then, no model reads anything.",
     },
   );
 }
@@ -279,7 +286,7 @@ async function joinNested(
 ): Promise<{ config: EffectiveConfig; problems: FileProblem[] }> {
   const [first = ""] = texts.keys();
   if (texts.size > mostFiles) {
-    const message = `is one of more than ${mostFiles} files in folders; join those of neighbouring folders in the folder above`;
+    const message = `is one of more than ${mostFiles} files in folders; combine files of neighbouring folders into one in their parent folder`;
     return { config: root, problems: [{ file: first, ...wholeFile(message) }] };
   }
   const files: NestedFile[] = [];
@@ -310,7 +317,9 @@ export function whyMisplaced(
 ): ConfigProblem | undefined {
   const folder = folderOf(path);
   const [first] = nestedNames;
-  if (folder === "") return wholeFile(`is out of place: at the root, ${rootPaths[0]} is the file`);
+  if (folder === "") return wholeFile(`is not allowed at the root; use ${rootPaths[0]} there`);
   const isSecond = path !== `${folder}/${first}` && all.has(`${folder}/${first}`);
-  return isSecond ? wholeFile(`is out of place beside ${first}: a folder has one file`) : undefined;
+  return isSecond
+    ? wholeFile(`is not allowed next to ${first}: a folder may only have one of them`)
+    : undefined;
 }

@@ -59,7 +59,7 @@ function parseConfig<Config>(text: string, schema: z.ZodType<Config>): ParsedCon
   };
   if (Buffer.byteLength(text) > largestFile) return problems([tooLarge]);
   // Bytes that are not UTF-8 are read as U+FFFD.
-  if (/[\0\ufffd]/.test(text)) return problems([wholeFile("is not text in UTF-8")]);
+  if (/[\0\ufffd]/.test(text)) return problems([wholeFile("is not UTF-8 text")]);
   try {
     const file = parseYaml(text);
     // A file with such faults is not converted to a value: for nested keys that takes minutes.
@@ -95,8 +95,8 @@ const oneLine = (message: string) => message.replaceAll(/\s+/g, " ").slice(0, 20
 
 /** Replacements for parser messages that speak of its own interface. */
 const plainWords: Record<string, string> = {
-  MULTIPLE_DOCS: "a file is one document, and here another one begins",
-  NON_STRING_KEY: "a key must be one word",
+  MULTIPLE_DOCS: "a second document begins here, but a file may contain only one",
+  NON_STRING_KEY: "a key must be text, not a list or a group",
   RESOURCE_EXHAUSTION: "is nested too deeply",
 };
 
@@ -120,12 +120,11 @@ function faultsOf({ document, lines, text }: YamlFile): ConfigProblem[] {
     Node(_, node, path) {
       if (isAlias(node)) {
         const name = node.source;
-        if (!anchors.has(name)) add(node, path, `*${name} is an alias of nothing; put it in quotes`);
+        if (!anchors.has(name)) add(node, path, `*${name} is an alias without an anchor; put it in quotes`);
         return;
       }
       if (node.anchor) anchors.add(node.anchor);
-      if (isMap(node))
-        for (const key of repeatedKeys(node.items)) add(key, [...path, node], "is there twice");
+      if (isMap(node)) for (const key of repeatedKeys(node.items)) add(key, [...path, node], "occurs twice");
       if (isScalar(node) && isSeq(path.at(-1))) {
         const message = whySeveral(node, text, isBelowPaths(path));
         if (message !== null) add(node, path, message);
@@ -213,7 +212,7 @@ function lineAt(path: readonly PropertyKey[], document: Document, lines: LineCou
 
 function wrongValue(issue: z.core.$ZodIssue, path: readonly PropertyKey[], whole: unknown): string {
   const value = path.reduce<unknown>((inner, part) => (inner as Record<PropertyKey, unknown>)?.[part], whole);
-  if (path.length === 0) return "must be a list of `key: value`";
+  if (path.length === 0) return "must consist of `key: value` lines";
   if (value === undefined) return "is missing";
   const wanted = wantedBy(issue);
   if (wanted === undefined) return issue.message;
@@ -268,8 +267,8 @@ function unknownKey(path: readonly PropertyKey[], schema: z.ZodType): string {
     .map((candidate) => ({ candidate, edits: distance(key.slice(0, longestKey).toLowerCase(), candidate) }))
     .toSorted((a, b) => a.edits - b.edits)[0];
   if (nearest && nearest.edits <= Math.max(1, Math.floor(key.length / 3)))
-    return `is not known (did you mean ${nearest.candidate}?)`;
-  return known.length > 0 ? `is not known (known are ${known.join(", ")})` : "is not known";
+    return `is not a known key (did you mean ${nearest.candidate}?)`;
+  return known.length > 0 ? `is not a known key (known keys: ${known.join(", ")})` : "is not a known key";
 }
 
 /** Cached, because creating one takes longer than checking a file. */

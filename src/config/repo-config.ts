@@ -32,7 +32,7 @@ export const RepoConfig = z.strictObject({
       enabled: z
         .boolean()
         .default(true)
-        .describe("Review pull requests of this repository by themselves; `/review` works either way."),
+        .describe("Review pull requests of this repository automatically. `/review` works either way."),
       drafts: z.boolean().default(false).describe("Review drafts too."),
       base_branches: z
         .array(z.string())
@@ -42,7 +42,7 @@ export const RepoConfig = z.strictObject({
         .array(z.string())
         .default([])
         .describe(
-          "Logins whose pull requests are not reviewed, e.g. `renovate[bot]`. A pull request is reviewed anyway if somebody else pushed to its branch, or if the branch is in a fork.",
+          "Logins whose pull requests are not reviewed, such as `renovate[bot]`. A pull request is reviewed anyway if someone else pushed to its branch, or if the branch is in a fork.",
         ),
       labels: z
         .array(z.string())
@@ -58,7 +58,7 @@ export const RepoConfig = z.strictObject({
         .array(z.string())
         .default([])
         .describe(
-          "Pull requests whose title contains one of these words or phrases, as whole words in any case, are not reviewed.",
+          "Pull requests whose title contains one of these words or phrases are not reviewed. Only whole words match; case is ignored.",
         ),
     })
     .prefault({})
@@ -73,16 +73,16 @@ export const RepoConfig = z.strictObject({
         .array(z.string())
         .default([])
         .describe(
-          "gitignore-style patterns of files that no model ever sees, through no tool, nor their text under another name.",
+          "gitignore-style patterns of files that no model ever sees. No tool shows them, and no tool shows their text under another name.",
         ),
     })
     .prefault({})
-    .describe("Which files take part."),
+    .describe("Which files are reviewed."),
   instructions: z
     .array(
       z.strictObject({
         path: z.string().describe("gitignore-style pattern"),
-        text: z.string().max(4_000).describe("What to look for, in words for the model."),
+        text: z.string().max(4_000).describe("What to look for, as an instruction to the model."),
       }),
     )
     .default([])
@@ -90,25 +90,25 @@ export const RepoConfig = z.strictObject({
   effort: Effort.default("medium").describe(
     "`low`: one pass. `medium`: each finding is then checked by a second, sceptical look. `high`: several passes that look for different kinds of faults, then the second look.",
   ),
-  minimum_severity: Severity.default("low").describe("Milder findings are not reported."),
+  minimum_severity: Severity.default("low").describe("Findings below this severity are not reported."),
   rules: z
     .record(z.string().min(1).max(100), RuleSwitch)
     .default({})
     .describe(
-      "Rules of the analyzers that are switched off. The key is a rule as findings name it (`secrets/github`, `ast-grep/py-eval`), the same without its analyzer (`py-eval`), or an analyzer (`focused-tests`). The value is `off`, or `off:` with patterns of the files in which the rule is off.",
+      "Analyzer rules that are switched off. The key is a rule as findings name it (`secrets/github`, `ast-grep/py-eval`), a rule without its analyzer (`py-eval`), or an analyzer (`focused-tests`). The value is `off`, or `off:` with patterns of the files for which the rule is off.",
     ),
   max_comments: z
     .int()
     .min(0)
     .max(100)
     .default(40)
-    .describe("Inline comments a review; the rest goes to the summary."),
+    .describe("Maximum number of inline comments in one review. The other findings go to the summary."),
   language: z
     .string()
     .max(40)
     .nullable()
     .default(null)
-    .describe("Language of comments, e.g. `German`. Null: English."),
+    .describe("Language of comments, such as `German`. Null: English."),
   budget: z
     .strictObject({
       turns: z
@@ -117,16 +117,25 @@ export const RepoConfig = z.strictObject({
         .max(500)
         .default(60)
         .describe(
-          "Model turns of one loop: a part of the change is read in one, and each finding is checked in one.",
+          "Maximum number of model turns in one loop. One loop reads one part of the change, and one loop verifies each finding.",
         ),
-      tokens: z.int().min(1_000).default(2_000_000).describe("Prompt and completion tokens a review."),
+      tokens: z
+        .int()
+        .min(1_000)
+        .default(2_000_000)
+        .describe("Maximum number of prompt and completion tokens for one review."),
       cost_usd: z
         .number()
         .positive()
         .nullable()
         .default(null)
-        .describe("US dollars a review. Null: no limit."),
-      minutes: z.number().positive().max(120).default(20).describe("Wall time a review."),
+        .describe("Maximum cost of one review in US dollars. Null: no limit."),
+      minutes: z
+        .number()
+        .positive()
+        .max(120)
+        .default(20)
+        .describe("Maximum duration of one review in minutes."),
       day: z
         .strictObject({
           tokens: z
@@ -135,23 +144,25 @@ export const RepoConfig = z.strictObject({
             .nullable()
             .default(10_000_000)
             .describe(
-              "Prompt and completion tokens of all reviews of one pull request on one day (UTC). Null: no limit.",
+              "Maximum number of prompt and completion tokens for all reviews of one pull request in one day (UTC). Null: no limit.",
             ),
           cost_usd: z
             .number()
             .positive()
             .nullable()
             .default(null)
-            .describe("US dollars of all reviews of one pull request on one day (UTC). Null: no limit."),
+            .describe(
+              "Maximum cost in US dollars of all reviews of one pull request in one day (UTC). Null: no limit.",
+            ),
         })
         .prefault({})
         .describe(
-          "Hard limits of a pull request and day; a review gets what is left, and none where nothing is.",
+          "Hard limits for one pull request in one day. A review may use what is left; if nothing is left, there is no review.",
         ),
     })
     .prefault({})
     .describe(
-      "Hard limits of one review, all its loops together unless said otherwise; what was found until then is published.",
+      "Hard limits of one review, for all its loops together unless stated otherwise. If a limit is reached, the findings so far are published.",
     ),
   conversation: z
     .strictObject({
@@ -159,36 +170,41 @@ export const RepoConfig = z.strictObject({
         .enum(["author", "writers", "nobody"])
         .default("author")
         .describe(
-          "Whose questions in the threads of findings are answered. `author`: those of people with write access and of the pull request's author. `writers`: those of people with write access. `nobody`: none. `/ask` works either way.",
+          "Whose questions in the threads of findings are answered. `author`: people with write access and the author of the pull request. `writers`: people with write access. `nobody`: no questions are answered. `/ask` works either way.",
         ),
     })
     .prefault({})
-    .describe("What is answered without a command."),
+    .describe("Which comments are answered without a command."),
   check: z
     .strictObject({
       threshold: z
         .union([Severity, z.literal("never")])
         .default("high")
-        .describe("Findings as severe as this keep the check run from being green."),
-      fail: z.boolean().default(false).describe("Conclude `failure` instead of `neutral` at the threshold."),
+        .describe("Findings of this severity or higher keep the check run from being green."),
+      fail: z
+        .boolean()
+        .default(false)
+        .describe(
+          "Conclude with `failure` instead of `neutral` if there are findings at or above the threshold.",
+        ),
       limit: z
         .enum(["failure", "neutral"])
         .optional()
         .describe(
-          "Conclusion if a limit or a budget leaves a change or a part of it unread. GitHub takes `neutral` for passed if the check is required. Left out: `failure` if `check.fail` is set, otherwise `neutral`.",
+          "Conclusion if a limit or a budget leaves a change or a part of it unread. GitHub treats `neutral` as passed if the check is required. Omitted: `failure` if `check.fail` is set, otherwise `neutral`.",
         ),
     })
     .prefault({})
     .describe("The check run."),
   commands: z
     .strictObject({
-      test: commandLine.describe("How tests are run, e.g. `npm test`."),
-      lint: commandLine.describe("How the code is checked, e.g. `ruff check .`."),
-      build: commandLine.describe("How it is built, e.g. `go build ./...`."),
+      test: commandLine.describe("Command that runs the tests, such as `npm test`."),
+      lint: commandLine.describe("Command that checks the code, such as `ruff check .`."),
+      build: commandLine.describe("Command that builds the project, such as `go build ./...`."),
     })
     .prefault({})
     .describe(
-      "What a fix may run to try itself out, in a sandbox without network, where the server has one. A shell takes them; plain arguments may follow.",
+      "Commands with which a fix may test its repair, in a sandbox without network, if the server has a sandbox. A shell runs them; plain arguments may be added.",
     ),
 });
 export type RepoConfig = z.infer<typeof RepoConfig>;
@@ -201,22 +217,22 @@ export const NestedConfig = z.strictObject({
         .array(z.string())
         .default([])
         .describe(
-          "gitignore-style patterns of files of this folder that are not reviewed, behind those of the folders above.",
+          "gitignore-style patterns of files in this folder that are not reviewed. They are added after the patterns of the folders above.",
         ),
       private: z
         .array(z.string())
         .default([])
         .describe(
-          "gitignore-style patterns of files of this folder that no model ever sees. They add to those of the folders above; an exception (`!...`) is one from this list alone.",
+          "gitignore-style patterns of files in this folder that no model ever sees. They are added to the patterns of the folders above. An exception (`!...`) only applies to this list.",
         ),
     })
     .prefault({})
-    .describe("Which files of this folder take part."),
+    .describe("Which files of this folder are reviewed."),
   instructions: RepoConfig.shape.instructions.describe(
-    "What to look for in files of this folder that match a pattern, beside what the folders above ask for.",
+    "What to look for in files of this folder that match a pattern, in addition to the instructions of the folders above.",
   ),
   minimum_severity: Severity.optional().describe(
-    "Milder findings in this folder are not reported. Left out: as in the folder above.",
+    "Findings in this folder below this severity are not reported. Omitted: as in the folder above.",
   ),
 });
 export type NestedConfig = z.infer<typeof NestedConfig>;

@@ -17,7 +17,7 @@ import { type Env, type InspectedEnv, inspectEnv, rawEnv } from "./env.ts";
 import { dataFolder, leftBehind } from "./folders.ts";
 import { type RawEnv, requireNone, VariableFault } from "./variables.ts";
 
-/** The credentials that the set-up page received from GitHub. */
+/** The credentials that the setup page received from GitHub. */
 export const StoredApp = z.object({
   app_id: z.int().positive(),
   private_key: z.string().min(1),
@@ -29,7 +29,7 @@ export type StoredApp = z.infer<typeof StoredApp>;
 const fileIn = (dataDir: string) => join(dataDir, "app.json");
 
 /**
- * The environment of a server. If it names no App, the App is the one that the set-up page stored in the data folder. Commands that run
+ * The environment of a server. If it names no App, the App is the one that the setup page stored in the data folder. Commands that run
  * inside other people's repositories use `readEnv` and never read that file.
  * @throws AppError `config_invalid`.
  */
@@ -60,9 +60,9 @@ const appOf = (stored: StoredApp | undefined): Env["app"] =>
   stored ? { id: stored.app_id, privateKey: stored.private_key, webhookSecret: stored.webhook_secret } : null;
 
 function dataLeftBehind(folder: string, now: string): VariableFault {
-  const message = `There is data of Hunkwise in ${folder}, but the data folder is ${now}`;
+  const message = `${folder} contains data of Hunkwise, but the data folder is ${now}`;
   return new VariableFault("HUNKWISE_DATA_DIR", message, {
-    remedy: `Set HUNKWISE_DATA_DIR=${folder} or move that folder to ${now}; if it is not yours, start from another folder.`,
+    remedy: `Set HUNKWISE_DATA_DIR=${folder} or move that folder to ${now}. If the data is not yours, start Hunkwise from another current folder.`,
   });
 }
 
@@ -79,7 +79,7 @@ function readStoredApp(dataDir: string): StoredApp | undefined {
     return StoredApp.parse(JSON.parse(text));
   } catch {
     // The cause would quote the file, which contains the key.
-    throw new AppError("config_invalid", `${file} does not hold the App's credentials`, {
+    throw new AppError("config_invalid", `${file} does not contain the App's credentials`, {
       remedy: "Set APP_ID, PRIVATE_KEY and WEBHOOK_SECRET, or delete the file to set the App up again.",
     });
   }
@@ -119,7 +119,7 @@ function discard(file: string): void {
 
 function unusable(file: string, error: unknown): AppError {
   return new AppError("data_folder_unusable", `Cannot use ${file}: ${errorLine(error)}`, {
-    remedy: "Make the data folder writable for this user, or name another one in HUNKWISE_DATA_DIR.",
+    remedy: "Make the data folder writable for this user, or set HUNKWISE_DATA_DIR to another folder.",
     cause: error,
   });
 }
@@ -144,7 +144,7 @@ export function readRunsPlace(raw: RawEnv = rawEnv()): RunsPlace | null {
   if (databaseUrl !== null && !/^postgres(ql)?:/.test(databaseUrl)) {
     throw new AppError(
       "config_invalid",
-      "DATABASE_URL must be an address like postgres://user:password@host:5432/database",
+      "DATABASE_URL must be an address such as postgres://user:password@host:5432/database",
     );
   }
   const hasFile = existsSync(join(folder, "queue.db"));

@@ -42,7 +42,7 @@ const folder = z
   .string()
   .refine(
     (path) => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false,
-    must("a folder that is there"),
+    must("an existing folder"),
   );
 
 /** Absolute paths, separated by colons. */
@@ -51,12 +51,12 @@ const folders = z
   .transform((value) => value.split(":").filter((path) => path !== ""))
   .refine(
     (paths) => paths.every((path) => isAbsolute(path) && path === normalize(path) && path !== "/"),
-    must("absolute paths of folders, separated by colons, and not /"),
+    must("absolute paths of folders other than /, separated by colons"),
   );
 
 const dollars = z
   .string()
-  .regex(/^\d{1,9}(\.\d{1,6})?$/, must("an amount of US dollars like 25 or 7.50"))
+  .regex(/^\d{1,9}(\.\d{1,6})?$/, must("an amount in US dollars, such as 25 or 7.50"))
   .transform(Number)
   .refine((amount) => amount > 0, must("more than 0"));
 
@@ -76,16 +76,16 @@ const postgresUrl = z
   .string()
   .refine(
     (value) => /^postgres(ql)?:$/.test(URL.parse(value)?.protocol ?? ""),
-    must("an address like postgres://user:password@host:5432/database"),
+    must("an address such as postgres://user:password@host:5432/database"),
   );
 
 const address = matching(/^[\w.:-]+$/, "an address to listen on");
 const bareKey = z
   .string()
-  .regex(/^[\s\x21-\x7e]+$/, { error: () => "holds characters that no key has" })
-  .regex(/^\S+$/, must("the bare key, without spaces or line breaks"));
-const plainUrl = httpUrl("an http or https URL without user name and password", false);
-const proxyUrl = httpUrl("a URL like http://proxy.example.com:3128", true);
+  .regex(/^[\s\x21-\x7e]+$/, { error: () => "contains characters that are not allowed in a key" })
+  .regex(/^\S+$/, must("only the key, without spaces or line breaks"));
+const plainUrl = httpUrl("an http or https URL without a user name and password", false);
+const proxyUrl = httpUrl("a URL such as http://proxy.example.com:3128", true);
 
 /** The default model if a key is set and no model is named. */
 export const defaultModel = "gpt-6.1-sol";
@@ -133,32 +133,34 @@ const [app, model, server, network] = [
 /** Every variable that Hunkwise reads, in the order of the documents: the single source of its type, default and description. */
 const Variables = z.object({
   APP_ID: app(whole(1, Number.MAX_SAFE_INTEGER).optional(), {
-    description: "Id of the GitHub App. Without it and a key, `serve` shows the set-up page.",
+    description: "ID of the GitHub App. If neither this nor a key is set, `serve` shows the setup page.",
   }),
   PRIVATE_KEY: app(text(), {
     description:
-      "Private key of the App as PEM; line breaks may be written as `\\n`, or the whole be base64.",
+      "Private key of the App in PEM format. Line breaks may be written as `\\n`, or the whole key may be base64.",
     secret: true,
   }),
   PRIVATE_KEY_PATH: app(text(), {
-    description: "File with the private key, where `PRIVATE_KEY` is not set.",
+    description: "File with the private key, used if `PRIVATE_KEY` is not set.",
     path: true,
   }),
   WEBHOOK_SECRET: app(text(), {
-    description: "Secret with which GitHub signs webhooks. Required with an App; has no default.",
+    description: "Secret with which GitHub signs webhooks. Required with an App. There is no default.",
     secret: true,
   }),
   GHE_HOST: app(
-    matching(/^[\w.-]+(:\d{1,5})?$/, "a host name like github.example.com, without https://").optional(),
-    { description: "Host of a GitHub Enterprise Server, `github.example.com` or with a port." },
+    matching(/^[\w.-]+(:\d{1,5})?$/, "a host name such as github.example.com, without https://").optional(),
+    {
+      description: "Host of a GitHub Enterprise Server, such as `github.example.com`, with a port if needed.",
+    },
   ),
   GHE_PROTOCOL: app(oneOf(["https", "http"]).default("https"), {
-    description: "`http` speaks to `GHE_HOST` without TLS, API and git alike.",
+    description: "Protocol for `GHE_HOST`. `http`: both the API and git are used without TLS.",
   }),
   GH_ORG: app(matching(/^[\w-]+$/, "the name of an organisation").optional(), {
-    description: "Organisation in which the set-up page creates the App. Unset: your account.",
+    description: "Organisation in which the setup page creates the App. Unset: your own account.",
   }),
-  HOST: server(address.optional(), { description: "Address to listen on. Unset: all." }),
+  HOST: server(address.optional(), { description: "Address to listen on. Unset: all addresses." }),
   PORT: server(whole(0, 65_535).default(3_000), { description: "Port to listen on." }),
   WEBHOOK_PATH: server(
     matching(/^\/[\w./~-]*$/, "a path that begins with /")
@@ -168,36 +170,36 @@ const Variables = z.object({
   ),
   WEBHOOK_PROXY_URL: app(plainUrl.optional(), {
     description:
-      "Address that forwards webhooks to this machine, entered by the set-up page instead of its own address.",
+      "Address of a service that forwards webhooks to this machine. The setup page gives it to GitHub instead of its own address.",
   }),
   LOG_LEVEL: server(oneOf(logLevels).default("info"), {
-    description: "`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`.",
+    description: "Least severe level to log: `trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`.",
   }),
   OPENAI_API_KEY: model(bareKey.optional(), {
     description:
-      "Key of the model's provider. With neither key nor base URL, reviews use only the analyzers.",
+      "API key of the model's provider. If neither a key nor a base URL is set, reviews use only the analyzers.",
     secret: true,
     local: true,
   }),
   OPENAI_BASE_URL: model(plainUrl.optional(), {
     description:
-      "Root of any API that speaks Chat Completions. Unset: OpenAI's own. Local servers need no key.",
+      "Base URL of any API that supports Chat Completions. Unset: OpenAI's API. Local servers need no key.",
     secret: true,
     local: true,
   }),
   AZURE_OPENAI_ENDPOINT: model(plainUrl.optional(), {
     description:
-      "Endpoint of an Azure OpenAI resource, in place of `OPENAI_BASE_URL`; with `/openai/v1` at its end it needs no API version.",
+      "Endpoint of an Azure OpenAI resource, instead of `OPENAI_BASE_URL`. If it ends with `/openai/v1`, no API version is needed.",
     secret: true,
     local: true,
   }),
   AZURE_OPENAI_API_KEY: model(bareKey.optional(), {
-    description: "Key of that resource. Required with it.",
+    description: "API key of the Azure OpenAI resource. Required with `AZURE_OPENAI_ENDPOINT`.",
     secret: true,
     local: true,
   }),
   AZURE_OPENAI_DEPLOYMENT: model(matching(/^[\w.-]+$/, "the name of a deployment").optional(), {
-    description: "Deployment to ask. Unset: the one that `HUNKWISE_MODEL` names.",
+    description: "Azure deployment to use. Unset: the one that `HUNKWISE_MODEL` names.",
     local: true,
   }),
   OPENAI_API_VERSION: model(
@@ -205,53 +207,56 @@ const Variables = z.object({
     { description: "API version of Azure's classic API, such as `2024-10-21`.", local: true },
   ),
   HUNKWISE_MODEL: model(text(), {
-    description: "Model to ask. Required with `OPENAI_BASE_URL`.",
+    description: "Model that reviews. Required with `OPENAI_BASE_URL`.",
     fallback: defaultModel,
     local: true,
   }),
   HUNKWISE_VERIFY_MODEL: model(text(), {
-    description: "Model at the same endpoint that checks findings. Unset: `HUNKWISE_MODEL`.",
+    description: "Model at the same endpoint that verifies findings. Unset: `HUNKWISE_MODEL`.",
     local: true,
   }),
   HUNKWISE_SUMMARIZE_MODEL: model(text(), {
-    description: "Model at the same endpoint that merges and sums up. Unset: `HUNKWISE_MODEL`.",
+    description:
+      "Model at the same endpoint that merges findings and writes the summary. Unset: `HUNKWISE_MODEL`.",
     local: true,
   }),
   HUNKWISE_FALLBACK_MODEL: model(text(), {
     description:
-      "Model that is asked while one of the others is overloaded or cannot be reached. Unset: reviews wait.",
+      "Model that answers while one of the others is overloaded or cannot be reached. Unset: reviews wait.",
     local: true,
   }),
   HUNKWISE_FALLBACK_BASE_URL: model(plainUrl.optional(), {
-    description: "Endpoint of that model. Unset: that of the others.",
+    description: "Endpoint of the fallback model. Unset: the endpoint of the other models.",
     secret: true,
     local: true,
   }),
   HUNKWISE_FALLBACK_API_KEY: model(bareKey.optional(), {
-    description: "Key for it. Unset: at the same endpoint that of the others, at another one none.",
+    description:
+      "API key for the fallback model. Unset: the key of the other models if the endpoint is the same, otherwise no key.",
     secret: true,
     local: true,
   }),
   HUNKWISE_EMBEDDING_MODEL: model(text(), {
     description:
-      "Model that makes vectors of code, such as `text-embedding-3-small`, so that the knowledge graph also finds by meaning. Unset: by words alone, and no code is sent for it.",
+      "Embedding model, such as `text-embedding-3-small`, with which the knowledge graph also searches by meaning. Unset: the graph searches only by words, and sends no code.",
     example: "text-embedding-3-small",
     local: true,
   }),
   HUNKWISE_EMBEDDING_BASE_URL: model(plainUrl.optional(), {
     description:
-      "Endpoint of that model, which speaks OpenAI's embeddings. Unset: that of the reviews' model.",
+      "Endpoint of the embedding model; it must support OpenAI's `/embeddings`. Unset: the endpoint of the reviewing model.",
     secret: true,
     local: true,
   }),
   HUNKWISE_EMBEDDING_API_KEY: model(bareKey.optional(), {
-    description: "Key for it. Unset: at the same endpoint that of the reviews' model, at another one none.",
+    description:
+      "API key for the embedding model. Unset: the key of the reviewing model if the endpoint is the same, otherwise no key.",
     secret: true,
     local: true,
   }),
   HUNKWISE_EMBEDDING_TOKENS: model(whole(1_000, 999_999_999_999).default(5_000_000), {
     description:
-      "Tokens that one update of a repository's index may take; what is left follows with the next one.",
+      "Maximum number of embedding tokens for one update of a repository's index. The next update does the rest.",
     local: true,
   }),
   HUNKWISE_PROTOCOL: model(
@@ -265,7 +270,7 @@ const Variables = z.object({
       .default("auto"),
     {
       description:
-        "How the model calls tools: `native` (through its API), `text` (with JSON in its text), or `auto`, which asks the model once.",
+        "How the model calls tools: `native` (through its API), `text` (as JSON in its text) or `auto` (a probe asks the model once).",
       local: true,
     },
   ),
@@ -275,107 +280,111 @@ const Variables = z.object({
     local: true,
   }),
   HUNKWISE_CONTEXT_TOKENS: model(whole(8_000, 100_000_000).optional(), {
-    description: `Size of the model's context window in tokens, ${leastContextTokens.toLocaleString("en")} or more (with a configured protocol, 8,000). Unset: what its endpoint tells, else ${defaultContextTokens.toLocaleString("en")}.`,
+    description: `Size of the model's context window in tokens, at least ${leastContextTokens.toLocaleString("en")} (at least 8,000 if \`HUNKWISE_PROTOCOL\` is \`native\` or \`text\`). Unset: the size that the endpoint reports, otherwise ${defaultContextTokens.toLocaleString("en")}.`,
     local: true,
   }),
   HUNKWISE_PRICES: model(readable.optional(), {
-    description: "JSON file with prices of models that extend the built-in table.",
+    description: "JSON file with model prices that extend the built-in table.",
     local: true,
     path: true,
   }),
   HUNKWISE_DAILY_TOKENS: server(whole(1_000, 999_999_999_999_999).optional(), {
     description:
-      "Prompt and completion tokens of all reviews of one installation on one day (UTC). Unset: no limit.",
+      "Maximum number of prompt and completion tokens for all reviews of one installation in one day (UTC). Unset: no limit.",
   }),
   HUNKWISE_DAILY_COST_USD: server(dollars.optional(), {
-    description: "US dollars of all reviews of one installation on one day (UTC). Unset: no limit.",
+    description:
+      "Maximum cost in US dollars for all reviews of one installation in one day (UTC). Unset: no limit.",
   }),
   HUNKWISE_PERSON_COMMANDS_PER_HOUR: server(whole(0, 1_000_000).default(60), {
     description:
-      "Commands, replies and re-runs of one person within an hour, in all repositories of an installation; further ones are left without an answer, and nothing is asked of GitHub or a model for them. `0`: no limit.",
+      "Maximum number of commands, replies and re-runs by one person in one hour, in all repositories of an installation. Further ones get no answer and cause no requests to GitHub or a model. `0`: no limit.",
   }),
   HUNKWISE_PULL_REVIEWS_PER_DAY: server(whole(0, 1_000_000).default(50), {
     description:
-      "Reviews of one pull request on one day (UTC). The check run of a further one says why there is none; a push or a command on the next day has everything reviewed that came meanwhile. `0`: no limit.",
+      "Maximum number of reviews of one pull request in one day (UTC). After that, the check run says why there is no review. A push or a command on the next day starts a review of everything that was added since. `0`: no limit.",
   }),
   HUNKWISE_AUTHOR_REVIEWS_PER_DAY: server(whole(0, 1_000_000).default(300), {
     description:
-      "The same for all pull requests that one person or bot opened, in all repositories of an installation. `0`: no limit.",
+      "The same limit for all pull requests that one person or bot opened, in all repositories of an installation. `0`: no limit.",
   }),
   HUNKWISE_INSTALLATION_REVIEWS_PER_DAY: server(whole(0, 1_000_000).default(1_000), {
-    description: "The same for all pull requests of one installation together. `0`: no limit.",
+    description: "The same limit for all pull requests of one installation together. `0`: no limit.",
   }),
   HUNKWISE_DATA_DIR: server(text(), {
     description:
-      "Folder for the queue, mirrors of repositories and the App's credentials from the set-up page. A relative path starts at the folder of Hunkwise's `package.json`, wherever a command is run.",
+      "Folder for the queue, mirrors of repositories, and the App's credentials from the setup page. A relative path is relative to the folder of Hunkwise's `package.json`, not to the current folder.",
     fallback: defaultDataFolder,
     local: true,
   }),
-  HUNKWISE_CONCURRENCY: server(whole(1, 64).default(2), { description: "Jobs one worker runs at a time." }),
+  HUNKWISE_CONCURRENCY: server(whole(1, 64).default(2), {
+    description: "Number of jobs that one worker runs at the same time.",
+  }),
   HUNKWISE_PUSH_WINDOW_SECONDS: server(seconds(600).default(10), {
     description:
-      "How long a pull request has to be quiet after a push before it is reviewed, so that pushes in a row are one review; at most six times as long after the first. `0` to `600`.",
+      "Seconds without another push after which a pull request is reviewed, so that several pushes in a row get one review. The wait is at most six times as long after the first push. `0` to `600`.",
   }),
   HUNKWISE_INSTALLATION_CONCURRENCY: server(whole(1, 1_000).default(10), {
-    description: "Jobs of one installation that all workers together run at a time.",
+    description: "Number of jobs of one installation that all workers together run at the same time.",
   }),
   HUNKWISE_LEASE_SECONDS: server(seconds(3_600, 1).default(30), {
-    description: "After how long without a sign of life a worker's job is taken over by another one.",
+    description:
+      "Length of a lease in seconds. If a worker does not renew the lease of its job in this time, another worker takes over the job.",
   }),
   HUNKWISE_GRACE_SECONDS: server(seconds(600).default(8), {
     description:
-      "How long running jobs may take to hand themselves back after SIGTERM; less than what the machine grants before it kills.",
+      "Seconds that running jobs have after SIGTERM to return to the queue. Set it lower than the platform's kill timeout.",
   }),
   HUNKWISE_WRITE_GAP_SECONDS: server(seconds(60).default(1), {
     description:
-      "Time between two writes for one installation. GitHub asks for one second. `0` is for an Enterprise Server without rate limits.",
+      "Seconds between two writes for one installation. GitHub asks for one second. Use `0` only for an Enterprise Server without rate limits.",
   }),
   HUNKWISE_RECONCILE_MINUTES: server(minutes(1_440).default(60), {
     description:
-      "How often GitHub is asked for pull requests and deliveries that were missed, the first time at the start. `0`: never.",
+      "Minutes between checks of GitHub for missed pull requests and deliveries. The first check is at startup. `0`: no checks.",
   }),
   HUNKWISE_RETENTION_DAYS: server(whole(1, 3_650).default(30), {
     description:
-      "How long ended jobs and the records of local reviews are kept, with what the model said and read.",
+      "Days for which ended jobs and the records of local reviews are kept, including the model's input and output.",
     local: true,
   }),
   HUNKWISE_GRAPH: server(oneOf(["on", "off"]).default("on"), {
     description:
-      "`on` indexes each repository after its reviews, so that the next ones know callers by more than names, earlier commits, and may ask the knowledge graph (`graph_rag_query`). `off` indexes nothing and reads no index.",
+      "`on`: each repository is indexed after its reviews. The next reviews then find callers that a search by name does not find, see earlier commits, and may query the knowledge graph (`graph_rag_query`). `off`: nothing is indexed, and no index is read.",
   }),
   HUNKWISE_LOGSEQ_DIR: server(folder.optional(), {
-    description:
-      "Folder of a Logseq graph in which reviews leave their notes, each on a page. Without it no review is offered to leave any.",
+    description: "Folder of a Logseq graph in which reviews leave notes. Unset: reviews cannot leave notes.",
     example: "/home/me/logseq",
     local: true,
     path: true,
   }),
   HUNKWISE_DISK_LIMIT_GB: server(gigabytes.default(20), {
     description:
-      "Size of all mirrors and checkouts together; those unused for longest are deleted beyond it.",
+      "Maximum size of all mirrors and checkouts together. Above it, the least recently used ones are deleted.",
   }),
   HUNKWISE_METRICS_PORT: server(whole(0, 65_535).optional(), {
     description:
-      "Port for `/metrics`, `/healthz` and `/readyz` of this process, worker or server. Unset: none.",
+      "Port for `/metrics`, `/healthz` and `/readyz` of this process, worker or server. Unset: no port.",
     example: "9464",
   }),
   HUNKWISE_METRICS_HOST: server(address.default("127.0.0.1"), {
     description:
-      "Address on which that port listens. They ask nobody who they are: `0.0.0.0` is for a network of your own.",
+      "Address on which the metrics port listens. The port has no authentication: use `0.0.0.0` only in a private network.",
   }),
   HUNKWISE_SANDBOX_READ: server(folders.optional(), {
     description:
-      "Folders that commands of a fix may read beside /usr, separated by colons: tool chains like `/opt/node:/home/ci/.pyenv/versions/3.14`. The `bin` of each comes first on their PATH. No folder with secrets or sockets.",
+      "Folders that the commands of a fix may read in addition to /usr, separated by colons: toolchains, such as `/opt/node:/home/ci/.pyenv/versions/3.14`. The `bin` folder of each comes first on their PATH. Do not list folders with secrets or sockets.",
     example: "/opt/node:/opt/python",
     local: true,
   }),
   HUNKWISE_SANDBOX_MEMORY_MB: server(whole(128, 1_000_000).default(2_048), {
-    description: "Memory of one command, its processes and files together. Half of it is room for files.",
+    description:
+      "Maximum memory in MB for one command, its processes and files together. Files may take half of it.",
     local: true,
   }),
   DATABASE_URL: server(postgresUrl.optional(), {
     description:
-      "Postgres database for queue and records, `postgres://user:password@host:5432/database`. Unset: a file in the data folder.",
+      "Postgres database for the queue and records, such as `postgres://user:password@host:5432/database`. Unset: a file in the data folder.",
     example: "postgres://user:password@host:5432/database",
     secret: true,
   }),
@@ -394,7 +403,7 @@ const Variables = z.object({
     local: true,
   }),
   NODE_EXTRA_CA_CERTS: network(readable.optional(), {
-    description: "PEM file of further certificate authorities to trust.",
+    description: "PEM file with additional certificate authorities to trust.",
     local: true,
     path: true,
   }),
@@ -505,8 +514,8 @@ function unknownOf(raw: RawEnv): string[] {
   return Object.entries(raw).flatMap(([name, value]) => {
     if (!value?.trim() || known.has(name) || isShared(name.toUpperCase())) return [];
     const meant = nearest(name.toUpperCase());
-    if (meant !== undefined) return [`${name} is not known. Did you mean ${meant}?`];
-    return name.startsWith("HUNKWISE_") ? [`${name} is not known`] : [];
+    if (meant !== undefined) return [`${name} is not a known variable. Did you mean ${meant}?`];
+    return name.startsWith("HUNKWISE_") ? [`${name} is not a known variable`] : [];
   });
 }
 

@@ -121,7 +121,11 @@ async function fetchMissing(
   for (const [oid, size] of await blobSizes(listing, missing)) sizes.set(oid, size);
   const lost = missing.filter((oid) => !sizes.has(oid)).length;
   if (lost === 0) return sizes;
-  throw new AppError("repository_unavailable", `The server did not send ${lost} of ${missing.length} files`, {
-    retryable: true,
-  });
+  throw new AppError(
+    "repository_unavailable",
+    `The git server did not send ${lost} of ${missing.length} files`,
+    {
+      retryable: true,
+    },
+  );
 }

@@ -37,7 +37,7 @@ export async function commitFiles(options: CommitFiles): Promise<string> {
   const { git, gitDir, parent, files, message, author, at, signal } = options;
   requireObjectNames(parent);
   const bad = files.find(({ path }) => pathFault(path) !== undefined);
-  if (bad) throw new AppError("usage", `'${bad.path}' is no path of a file`);
+  if (bad) throw new AppError("usage", `'${bad.path}' is not a valid file path`);
   const folder = await makeTempFolder(tmpdir());
   const at1970 = `${Math.floor(at / 1_000)} +0000`;
   const run = (what: string, args: readonly string[], input?: string | Buffer) =>

@@ -72,7 +72,7 @@ function realName(place: Buffer, opened: Stats): Buffer | undefined {
 }
 
 function outside(key: string, why: string): AppError {
-  return new AppError("not_allowed", `'${key}' is no file of the checkout: ${why}`);
+  return new AppError("not_allowed", `'${key}' is not a file of the checkout: ${why}`);
 }
 
 /**

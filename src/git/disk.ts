@@ -221,18 +221,22 @@ export class Disk {
     if (await hasRoom()) return;
     await this.#evict(hasRoom);
     if (await hasRoom()) return;
-    throw new AppError("disk_full", `The disk of the data folder has no room for ${inWords(newBytes)} more`, {
-      retryable: true,
-      remedy: DISK_FULL_REMEDY,
-    });
+    throw new AppError(
+      "disk_full",
+      `The disk of the data folder has no space for another ${inWords(newBytes)}`,
+      {
+        retryable: true,
+        remedy: DISK_FULL_REMEDY,
+      },
+    );
   }
 
   /** Throws `too_large` for a mirror that exceeds the limit for all of them together. Cheap enough for every check during a fetch. */
   requireFits(bytes: number, what = "while it is fetched"): void {
     const { limitBytes } = this.#options;
     if (bytes <= limitBytes) return;
-    const message = `The repository takes ${inWords(bytes)} ${what}, more than all may take together`;
-    const remedy = `Set HUNKWISE_DISK_LIMIT_GB, which is ${limitBytes / 1e9} now, to more`;
+    const message = `The repository needs ${inWords(bytes)} ${what}, but all repositories together may use only ${inWords(limitBytes)}`;
+    const remedy = `Raise HUNKWISE_DISK_LIMIT_GB, which is now ${limitBytes / 1e9}`;
     throw new OverLimit("too_large", message, { remedy });
   }
 
@@ -248,7 +252,7 @@ export class Disk {
     this.#isSweepWanted = false;
     const { dataFolder, log } = this.#options;
     await sweep(dataFolder, this.#ending.signal).catch((err: unknown) =>
-      log.warn({ err }, "What killed processes left was not removed"),
+      log.warn({ err }, "Files of killed processes could not be removed"),
     );
   }
 
@@ -264,9 +268,9 @@ export class Disk {
       });
       this.#estimate = totalBytes;
       for (const { kind, repository, bytes } of evicted)
-        log.info({ kind, repository, bytes }, `Evicted from the disk: a ${kind} of ${repository}`);
+        log.info({ kind, repository, bytes }, `Deleted a ${kind} of ${repository} to free disk space`);
     } catch (err) {
-      log.warn({ err }, "The disk could not be cleared");
+      log.warn({ err }, "Disk space could not be freed");
     } finally {
       this.#restsUntil = now() + (now() - begin) * 100;
     }

@@ -1,7 +1,6 @@
 import { AppError, type ErrorCode } from "../errors.ts";
 
-export const DISK_FULL_REMEDY =
-  "Make room on the disk of the data folder, or set HUNKWISE_DISK_LIMIT_GB so that less of it is used";
+export const DISK_FULL_REMEDY = "Free space on the disk of the data folder, or lower HUNKWISE_DISK_LIMIT_GB";
 
 /** git's own message without anything that could be a credential: user information of URLs, headers, and the given secrets. */
 export function cleanStderr(stderr: string, secrets: readonly string[] = []): string {
@@ -34,18 +33,18 @@ const known: readonly Pattern[] = [
   {
     match: /Authentication failed|could not read Username|HTTP 40[13]|returned error: 40[13]/i,
     code: "repository_unavailable",
-    remedy: "Check that the app is installed on the repository and may read its contents",
+    remedy: "Check that the App is installed on the repository and may read its contents",
   },
   {
     match:
       /repository .* not found|returned error: 404|does not appear to be a git repository|not a git repository/i,
     code: "repository_unavailable",
-    remedy: "Check that the repository exists and that the app may read it",
+    remedy: "Check that the repository exists and that the App may read it",
   },
   {
     match: /returned error: 30\d|unable to update url base from redirection/i,
     code: "repository_unavailable",
-    remedy: "The repository has moved: use its present name",
+    remedy: "The repository has moved: use its current name",
   },
   {
     match: /couldn't find remote ref|not our ref|no such remote ref|unadvertised object/i,
@@ -61,12 +60,13 @@ const known: readonly Pattern[] = [
     match:
       /corrupt|bad object|unable to read (?:tree|[0-9a-f]{40})|packfile .* (?:cannot be|is far too short)/i,
     code: "git_failed",
-    remedy: "If this happens again, remove the repository's folder below mirrors: it is fetched anew",
+    remedy:
+      "If this happens again, delete the repository's folder below `mirrors`; Hunkwise fetches it again",
   },
   {
     match: /Permission denied|Read-only file system/i,
     code: "data_folder_unusable",
-    remedy: "Check who may write to the data folder",
+    remedy: "Check the permissions of the data folder",
   },
 ];
 
@@ -105,7 +105,7 @@ export function diskError(dataFolder: string, cause: unknown): unknown {
       cause,
     });
   return new AppError("data_folder_unusable", `The data folder '${dataFolder}' cannot be used`, {
-    remedy: "Check that it exists and may be written to",
+    remedy: "Check that it exists and is writable",
     cause,
   });
 }

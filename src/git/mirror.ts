@@ -110,7 +110,7 @@ export class Mirror {
       if (byName.length === 0) return;
       await this.#fetch({ wanted: byName.map(({ sha }) => sha), filter }, access);
       const [lost] = await this.#missing(byName, access);
-      if (lost) throw new AppError("revision_unknown", `The server has no commit ${lost.sha} any more`);
+      if (lost) throw new AppError("revision_unknown", `The git server no longer has the commit ${lost.sha}`);
     });
   }
 
@@ -237,9 +237,9 @@ async function locked<Result>(
 function checkUrl({ url, network }: MirrorOptions): void {
   const { protocol, username, password } = new URL(url);
   if (username || password)
-    throw new AppError("usage", "The address of a repository must not hold credentials");
+    throw new AppError("usage", "The address of a repository must not contain credentials");
   if (protocol === "https:" || (protocol === "http:" && network?.allowHttp)) return;
   throw new AppError("usage", `Repositories are not fetched over ${protocol.replace(":", "")}`, {
-    remedy: "Use https, or set GHE_PROTOCOL=http for a server that has no https",
+    remedy: "Use https, or set GHE_PROTOCOL=http for a server without https",
   });
 }

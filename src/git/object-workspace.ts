@@ -238,7 +238,8 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
 
   async headStart(path: string, maxBytes: number): ReturnType<Workspace["headStart"]> {
     const entry = (await this.tree("head")).get(path);
-    if (!entry?.mode.startsWith("100")) throw new AppError("not_allowed", `'${path}' is no file of the head`);
+    if (!entry?.mode.startsWith("100"))
+      throw new AppError("not_allowed", `'${path}' is not a file at the head`);
     return decodeStart(await twice(() => this.#startOf(entry.oid, maxBytes)), maxBytes);
   }
 
@@ -320,7 +321,7 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
     if (bytes > MAX_SCRATCH_BYTES)
       throw new AppError(
         "too_large",
-        `The files of the head have ${bytes} bytes; no more than ${MAX_SCRATCH_BYTES} are searched`,
+        `The files at the head have ${bytes} bytes, but at most ${MAX_SCRATCH_BYTES} can be searched`,
       );
     // An interrupted attempt may have left the lock of its index.
     if (this.#scratch !== undefined) await removeFolder(this.#scratch);

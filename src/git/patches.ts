@@ -206,7 +206,7 @@ export async function blobHunks(
   contextLines: number,
 ): Promise<Buffer> {
   if (![from, to].every(isObjectName)) {
-    throw new AppError("revision_unknown", "A blob is named by its full object name");
+    throw new AppError("revision_unknown", "Name a blob by its full object name");
   }
   const { stdout } = await runGit({
     git: place,

@@ -61,7 +61,7 @@ async function looksBare(folder: string): Promise<boolean> {
 
 function noRepository(message: string): AppError {
   return new AppError("repository_unavailable", message, {
-    remedy: "Name a folder inside of a git repository with --repo",
+    remedy: "Name a folder inside a git repository with --repo",
   });
 }
 
@@ -128,7 +128,7 @@ export async function listWorkingFiles(
     await mkdir(git.emptyHome);
     const { gitDir, workTree } = await discoverRepository(git, folder);
     if (workTree === null) {
-      throw new AppError("repository_unavailable", `The repository at '${folder}' has no work tree`, {
+      throw new AppError("repository_unavailable", `The repository at '${folder}' has no working tree`, {
         remedy: "Name a folder of a clone that is not bare with --repo",
       });
     }
@@ -216,7 +216,7 @@ export interface BaseChoice {
 
 /** The remedy for a shallow history. */
 export const SHALLOW_REMEDY =
-  "The clone is shallow: run git fetch --unshallow, or in CI check out with fetch-depth: 0 (GitLab: GIT_DEPTH: 0)";
+  "The clone is shallow: run git fetch --unshallow; in CI, check out with fetch-depth: 0 (GitLab: GIT_DEPTH: 0)";
 
 /** The two ends of a range. */
 interface RangeEnds {
@@ -255,9 +255,7 @@ export async function resolveEnds(
   }
   if (typeof ends.base === "string") throw await unknownRevision(git, repository, ends.base);
   throw new AppError("revision_unknown", ends.base.complaint, {
-    remedy: repository.shallow
-      ? SHALLOW_REMEDY
-      : "Fetch it, or name what the change is to be merged into with --base",
+    remedy: repository.shallow ? SHALLOW_REMEDY : "Fetch it, or name the target branch with --base",
   });
 }
 
@@ -410,7 +408,7 @@ export async function findMergeBase(
   const [mergeBase = "", ...others] = stdout.toString("latin1").trim().split("\n");
   if (exitCode === 0 && isObjectName(mergeBase))
     return { mergeBase, ...(others.length > 0 ? { mergeBases: 1 + others.length } : {}) };
-  const remedy = options.shallow ? SHALLOW_REMEDY : "Name a base that the head was branched off from";
+  const remedy = options.shallow ? SHALLOW_REMEDY : "Name a base that shares history with the head";
   throw new AppError(
     "revision_unknown",
     `${base.slice(0, 12)} and ${head.slice(0, 12)} have no common ancestor`,

@@ -241,7 +241,7 @@ async function requireDescendant({ git, gitDir, from, to, signal }: PushRequest)
     expectedExits: [0, 1],
     signal,
   });
-  if (exitCode === 1) throw new AppError("usage", `${to} does not go on from ${from}`);
+  if (exitCode === 1) throw new AppError("usage", `${to} does not descend from ${from}`);
 }
 
 /** GitHub's answer for a repository that the token may only read, or cannot see. */
@@ -259,7 +259,7 @@ function refusalIn(report: string, ref: string): PushEnd | undefined {
   if (line === undefined) return undefined;
   const said = line.split("\t")[2] ?? "";
   if (elsewhere.test(said)) return { kind: "moved" };
-  return { kind: "refused", reason: /\((.+)\)\s*$/.exec(said)?.[1] ?? "the server did not say why" };
+  return { kind: "refused", reason: /\((.+)\)\s*$/.exec(said)?.[1] ?? "the server gave no reason" };
 }
 
 /** The full name of the branch; git cannot misread it as an option or a refspec. */
@@ -269,7 +269,7 @@ function refOf({ branch, from, to }: PushRequest): string {
   const isName =
     !/[\s~^:?*[\\\p{Cc}]|\.\.|@\{|\/\/|\/$|\.$/u.test(branch) &&
     branch.split("/").every((part) => part !== "" && !part.startsWith(".") && !part.endsWith(".lock"));
-  if (!isName) throw new AppError("usage", `'${branch}' is no name of a branch`);
+  if (!isName) throw new AppError("usage", `'${branch}' is not a valid branch name`);
   return `refs/heads/${branch}`;
 }
 
@@ -288,7 +288,7 @@ const httpConfig = [
  */
 function authorizationConfig(url: string, authorization: string | null): (readonly [string, string])[] {
   if (authorization === null) return [];
-  if (/[\r\n]/.test(authorization)) throw new AppError("usage", "An Authorization header has one line");
+  if (/[\r\n]/.test(authorization)) throw new AppError("usage", "An Authorization header must be one line");
   return [[`http.${new URL(url).origin}/.extraHeader`, `Authorization: ${authorization}`]];
 }
 

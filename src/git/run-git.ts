@@ -162,7 +162,8 @@ export async function streamGit(
     timeoutMs: command.timeoutMs ?? DEFAULT_TIMEOUT_MS,
     onStdout: (chunk) => {
       bytes += chunk.length;
-      if (bytes > maxBytes) throw new AppError("too_large", `git ${what} gave more than ${maxBytes} bytes`);
+      if (bytes > maxBytes)
+        throw new AppError("too_large", `git ${what} printed more than ${maxBytes} bytes`);
       return onStdout(chunk);
     },
   });
@@ -199,7 +200,7 @@ interface GitProgram {
 export async function requireGit(options: { searchPath?: string | undefined; program?: string | undefined }) {
   const path = options.program ?? (await findOnPath(options.searchPath ?? ""));
   if (path === undefined) {
-    throw new AppError("git_missing", "No git was found on PATH", {
+    throw new AppError("git_missing", "git was not found on PATH", {
       remedy: `Install git ${OLDEST_GIT} or newer`,
     });
   }

@@ -68,7 +68,7 @@ export function killGroup(leader: Pick<ChildProcess, "pid">, signal: "SIGTERM" |
  */
 export function runProcess(request: ProcessRequest): Promise<ProcessEnd> {
   const { signal } = request;
-  if (signal?.aborted) return Promise.reject(new AppError("aborted", "Aborted before it began"));
+  if (signal?.aborted) return Promise.reject(new AppError("aborted", "Aborted before it started"));
   return new Promise((resolve, reject) => {
     const child = spawn(request.program, request.args, {
       cwd: request.cwd,

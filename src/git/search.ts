@@ -222,7 +222,7 @@ async function runRipgrep(
   onStdout: (chunk: Buffer) => "stop" | undefined,
 ): Promise<Pick<SearchHits, "limited" | "program">> {
   if (args.some((argument) => argument.includes("\0"))) {
-    throw new AppError("usage", "A search cannot hold the character NUL");
+    throw new AppError("usage", "A search pattern cannot contain the character NUL");
   }
   const end = await runProcess({
     program: rgPath,

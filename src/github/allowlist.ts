@@ -75,9 +75,9 @@ function onlyIf(allowed: (call: GitHubCall) => boolean): Reach {
 function notAllowed({ method, path }: GitHubCall): AppError {
   return new AppError(
     "not_allowed",
-    `${method} ${path} is nothing that may be sent to GitHub here: it was not sent`,
+    `${method} ${path} is not an allowed request to GitHub here, so it was not sent`,
     {
-      remedy: "Report this: it is a fault of Hunkwise, or somebody tried to misuse it",
+      remedy: "Report this: it is a bug in Hunkwise, or someone tried to misuse it",
     },
   );
 }

@@ -215,7 +215,11 @@ async function* pages<Item>(
     const page: ReadPage<Item> | undefined = answer
       ? { etag: answer.etag, next: answer.next, items: itemsOf(answer.data), isFresh: true }
       : before && { ...before, isFresh: false };
-    if (!page) throw new AppError("github_failed", `GitHub knows an ETag of ${path} that nobody named`);
+    if (!page)
+      throw new AppError(
+        "github_failed",
+        `GitHub answered "not modified" for ${path}, although no ETag was sent`,
+      );
     listed += page.items.length;
     yield page;
     next = page.next;

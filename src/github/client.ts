@@ -193,7 +193,7 @@ export function createGitHubClient(options: GitHubClientOptions): GitHubClient {
     try {
       return await unlessAborted(Promise.resolve(request(parameters)), signal);
     } catch (error) {
-      if (signal?.aborted) throw new AppError("aborted", `${call.name} was called off`);
+      if (signal?.aborted) throw new AppError("aborted", `${call.name} was cancelled`);
       throw toAppError(error, call.name);
     }
   });

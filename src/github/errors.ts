@@ -94,7 +94,7 @@ export function toAppError(error: unknown, call: string): AppError {
 export function unreadableAnswer(call: string, what: string): AppError {
   return new AppError("github_failed", `GitHub's answer to ${call} is unreadable: ${oneLine(what)}`, {
     retryable: true,
-    remedy: "Check whether a proxy stands between this machine and GitHub",
+    remedy: "Check whether there is a proxy between this machine and GitHub",
   });
 }
 
@@ -105,7 +105,7 @@ export const firstFaults = ({ issues }: z.ZodError): string =>
 /** The AppError for an action that needs permissions which the GitHub App does not have, such as `contents=write`. */
 export function notGranted(what: string, permissions: string): AppError {
   const named = permissionFor("", permissions);
-  return new AppError("github_forbidden", `${what} takes the permission ${named}, which was not granted`, {
+  return new AppError("github_forbidden", `${what} needs the permission ${named}, which is not granted`, {
     remedy: `Give the GitHub App the permission ${named}`,
   });
 }

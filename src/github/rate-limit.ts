@@ -206,7 +206,7 @@ function limitError(waitMs: number): Error {
   const seconds = Math.max(1, Math.ceil(waitMs / 1_000));
   const cause = new AppError(
     "github_rate_limited",
-    `GitHub's rate limit is used up for another ${seconds} s`,
+    `GitHub's rate limit is used up for the next ${seconds} s`,
     { retryable: true, retryAfterMs: waitMs },
   );
   const response = { status: 429, headers: { "retry-after": String(seconds) }, data: {} };

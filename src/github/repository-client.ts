@@ -60,7 +60,7 @@ function contentsRoute(path: string): string {
 function encodePath(path: string): string {
   const segments = path.split("/");
   if (segments.some((segment) => segment === "" || segment === "." || segment === "..")) {
-    throw new AppError("usage", `"${path}" is no path in a repository`);
+    throw new AppError("usage", `"${path}" is not a valid path in a repository`);
   }
   return segments.map(encodeURIComponent).join("/");
 }
@@ -72,11 +72,11 @@ function decodeFile(data: unknown, path: string): StandingFile | undefined {
   const { success, data: file } = FileContent.safeParse(data);
   if (!success)
     throw new AppError("github_invalid", `${path} is not a regular file`, {
-      remedy: "Replace it by the file itself.",
+      remedy: "Replace it with the file itself.",
     });
   if (file.size > largestFileBytes || file.encoding !== "base64") {
     throw new AppError("too_large", `${path} is too large to be read (${file.size} bytes)`, {
-      remedy: `Keep it under ${largestFileBytes} bytes`,
+      remedy: `Reduce it to less than ${largestFileBytes} bytes`,
     });
   }
   return { text: Buffer.from(file.content, "base64").toString("utf8"), blob: file.sha ?? null };
@@ -153,7 +153,7 @@ export function createRepositoryApi({ client, owner, repo, app }: RepositoryApiO
       all.push(...runs);
       if (runs.length < 100) return all;
     }
-    throw new AppError("too_large", `More than ${all.length} check runs of ours stand on ${ref}`);
+    throw new AppError("too_large", `${ref} has more than ${all.length} check runs of this App`);
   }
 
   return {

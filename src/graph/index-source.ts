@@ -216,4 +216,4 @@ class ExtractThread {
   }
 }
 
-const stopped = () => new AppError("aborted", "Indexing was stopped");
+const stopped = () => new AppError("aborted", "Indexing was cancelled");

@@ -94,7 +94,7 @@ function openFile(file: string, readOnly: boolean, allowExtension: boolean): Dat
   } catch (error) {
     database?.close();
     throw new AppError("data_folder_unusable", `Cannot use the index ${file}: ${errorLine(error)}`, {
-      remedy: "Delete the file. It is built again from the repository.",
+      remedy: "Delete the file. Hunkwise rebuilds it from the repository.",
       cause: error,
     });
   }
@@ -107,7 +107,7 @@ function createFile(file: string): void {
     chmodSync(file, 0o600);
   } catch (error) {
     throw new AppError("data_folder_unusable", `The index ${file} cannot be written: ${errorLine(error)}`, {
-      remedy: "Set HUNKWISE_DATA_DIR to a folder that you may write to.",
+      remedy: "Set HUNKWISE_DATA_DIR to a folder that you can write to.",
       cause: error,
     });
   }

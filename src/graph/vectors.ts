@@ -97,7 +97,7 @@ function searchIn(
         if (signal.aborted) throw error;
         // Later queries do not wait for an endpoint that is down.
         hasFailed = true;
-        warn(`Graph queries are answered by words only: ${errorLine(error)}`);
+        warn(`The knowledge graph searches only by words: ${errorLine(error)}`);
         return [];
       }
     },
@@ -127,7 +127,7 @@ async function update(
     await batch.flush();
   } catch (error) {
     if (signal.aborted || !(error instanceof AppError)) throw error;
-    options.warn(`Parts of the repository are found by words only: ${errorLine(error)}`);
+    options.warn(`Some files are only found by words, because they have no vectors: ${errorLine(error)}`);
   }
   return { embedded: batch.done, left: missing.length - batch.done, tokens: batch.tokens };
 }

@@ -88,8 +88,8 @@ export async function closeEarlierChecks(
 }
 
 function whyLeft(head: string, { headSha, state }: PullState): string {
-  if (state === "closed") return "The pull request was closed.";
-  return head === headSha ? "It is reviewed anew." : `The head moved on to ${headSha}.`;
+  if (state === "closed") return "The pull request is closed.";
+  return head === headSha ? "A new review has started." : `The head is now ${headSha}.`;
 }
 
 const refusals = new Set<ErrorCode>(["github_forbidden", "github_not_found", "github_invalid"]);

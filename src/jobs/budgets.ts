@@ -95,7 +95,7 @@ export class DayBudget {
 
 /** The message is public. */
 function budgetSpent(whose: NonNullable<LeftToday["usedUp"]>): AppError {
-  return new AppError("budget_spent", `today's budget of ${whose} is used up`);
+  return new AppError("budget_spent", `today's budget for ${whose} is used up`);
 }
 
 /**
@@ -230,6 +230,6 @@ function tooMany({ scope, most }: QuotaLimit): AppError {
   const [kind] = scope.split(" ");
   return new AppError(
     "budget_spent",
-    `${most} reviews a day are the limit of ${owners[kind as keyof typeof owners]}, and today's are used up; a push or a command after midnight (UTC) has everything reviewed that came meanwhile`,
+    `today's ${most} reviews for ${owners[kind as keyof typeof owners]} are used up; a push or a command after midnight (UTC) starts a review of everything that was added since`,
   );
 }

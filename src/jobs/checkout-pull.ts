@@ -77,7 +77,7 @@ async function anewIfTooLarge(
     if (isRemoved) return await anewIfTooLarge(dataFolder, repository, make);
     throw new AppError(
       "disk_full",
-      "The mirror has grown too large and is in use, so it cannot be made anew",
+      "The mirror is too large and cannot be replaced now, because it is in use",
       {
         ...{ retryable: true, remedy: DISK_FULL_REMEDY, cause: error },
       },

@@ -25,7 +25,10 @@ export async function withFence<Deps extends Fenced, T>(
   const record = (written: Written) =>
     tools.record({ kind: "wrote", ...written }).catch((err: unknown) => {
       // The write succeeded, and another worker finds it by its marker: the job must not fail because of the record.
-      deps.log.warn({ ...jobFields(job), err, ...written }, `Written, and not on record: ${errorLine(err)}`);
+      deps.log.warn(
+        { ...jobFields(job), err, ...written },
+        `A write to GitHub is not on record: ${errorLine(err)}`,
+      );
     });
   const fence = new Fence(tools, record);
   try {
@@ -80,7 +83,7 @@ const isLeaseLost = (why: unknown) => why instanceof AppError && why.code === "l
 const unknownHolder = (cause: unknown) =>
   cause instanceof AppError
     ? cause
-    : new AppError("database_unreachable", "Nobody can say whether the job is still this worker's", {
+    : new AppError("database_unreachable", "It is not known whether this worker still holds the job", {
         retryable: true,
         cause,
       });
@@ -147,8 +150,8 @@ async function takeBack(
       const api = await github.repository(task.repository, signal);
       for (const { head, externalId } of checks) await closeDoubledChecks(api, head, externalId);
     }
-    log.warn(jobFields(job), "Another worker had the job while this one wrote: doubles were taken back");
+    log.warn(jobFields(job), "Another worker had the job while this one wrote: duplicates were removed");
   } catch (err) {
-    log.warn({ ...jobFields(job), err }, `Doubles may stand: ${errorLine(err)}`);
+    log.warn({ ...jobFields(job), err }, `Duplicates may remain: ${errorLine(err)}`);
   }
 }

@@ -60,10 +60,9 @@ export class IndexKeeper {
     try {
       const { files, parsed, milliseconds } = await this.#run(task, { signal });
       this.#done.set(file, sha);
-      if (parsed > 0) this.#log.info({ file, sha, files, parsed, milliseconds }, "Index brought up to date");
+      if (parsed > 0) this.#log.info({ file, sha, files, parsed, milliseconds }, "Index updated");
     } catch (err) {
-      if (!signal.aborted)
-        this.#log.warn({ file, sha, err }, `Index not brought up to date: ${errorLine(err)}`);
+      if (!signal.aborted) this.#log.warn({ file, sha, err }, `Index not updated: ${errorLine(err)}`);
     }
   }
 

@@ -55,7 +55,7 @@ async function handle(job: ClaimedJob, tools: JobTools, deps: JobDependencies): 
   const { task } = job;
   // Before any request to GitHub: a person who floods us must not use up our rate limit.
   if (!(await deps.usage.mayAsk(job)))
-    return { kind: "skipped", reason: "its author has asked too much this hour" };
+    return { kind: "skipped", reason: "its author has reached the limit of commands for this hour" };
   switch (task.kind) {
     case "review":
       return task.mode === "dry_run"
@@ -136,7 +136,7 @@ async function heldOn(
   const { baseSha } = pull;
   if (baseSha === undefined) return undefined;
   const unless = <T>(err: unknown, otherwise: T) => {
-    deps.log.warn({ err }, `What is open is not known: ${errorLine(err)}`);
+    deps.log.warn({ err }, `The open findings could not be read: ${errorLine(err)}`);
     return otherwise;
   };
   try {

@@ -61,7 +61,7 @@ export function modelOutage(
 
 /** Faults of ours and of the model's provider are logged in full. */
 export function logProgress(event: ProgressEvent, job: ClaimedJob, log: JobLog): void {
-  if (event.type === "crash") log.error({ ...jobFields(job), ...event }, `Fault in ${event.where}`);
+  if (event.type === "crash") log.error({ ...jobFields(job), ...event }, `Error in ${event.where}`);
   if (event.type === "model_failed") log.warn(jobFields(job), `The model failed: ${event.error}`);
 }
 

@@ -141,7 +141,7 @@ export async function pullTextOf(source: PullTextSource): Promise<Omit<PullText,
   const { number, title, body, author } = pull;
   const [issues, checks] = await Promise.all([
     linkedIssues(source),
-    orNothing(failedChecks(source), "The checks of its head", warn),
+    orNothing(failedChecks(source), "The checks of the head", warn),
   ]);
   return { ...{ number, title, body, author }, ...{ issues, checks } };
 }

@@ -109,7 +109,7 @@ async function recordedOrNew(subject: Subject, tools: JobTools, deps: JobDepende
   await tools.record({ kind: "result", head, base, result, ...after });
   const tidyOrTell = () =>
     tidy(tools.signal).catch((err: unknown) => {
-      deps.log.warn({ ...jobFields(job), err }, `The mirror was not tidied: ${errorLine(err)}`);
+      deps.log.warn({ ...jobFields(job), err }, `The mirror was not cleaned up: ${errorLine(err)}`);
     });
   return { result, tidy: tidyOrTell };
 }
@@ -300,7 +300,7 @@ async function publish(
   if (posted > 0) {
     await recordPosted(api, result, recorded, tools).catch((err: unknown) => {
       // The review is posted: the job must not fail because of the record.
-      log.warn({ ...jobFields(job), err }, `Posted, and not on record where: ${errorLine(err)}`);
+      log.warn({ ...jobFields(job), err }, `Posted, but the places are not on record: ${errorLine(err)}`);
     });
   }
   const places = [`${posted} posted`, `${annotated} annotated`, `${listed} in the summary`];

@@ -75,7 +75,7 @@ async function reviewOnce(subject: Subject, tools: JobTools, deps: JobDependenci
   const isPublished = check.problem !== undefined && !again && wasPublished({ head, trigger }, ledger);
   if (check.reviewed || isPublished) {
     await settleLeft(head, pull, api, (notice) => deps.log.warn(jobFields(job), notice));
-    return { kind: "skipped", reason: `${head} was reviewed already` };
+    return { kind: "skipped", reason: `${head} was already reviewed` };
   }
   return reviewAndPublish({ ...subject, check }, tools, deps);
 }
@@ -133,7 +133,7 @@ function awaitHead({ task, attempt }: ReviewJob, { headSha, state }: PullRequest
   if (isExpected || state === "closed" || attempt > 1) return;
   throw new AppError(
     "stale_head",
-    `GitHub shows the head ${headSha}, and the event was about ${task.headSha}`,
+    `the head on GitHub is ${headSha}, but the event was about ${task.headSha}`,
     {
       retryable: true,
       retryAfterMs: headLagMs,

@@ -13,7 +13,7 @@ export async function skipReason(
   pull: PullRequest,
   api: Pick<RepositoryApi, "pushers">,
 ): Promise<string | undefined> {
-  if (!review.enabled) return "reviews by themselves are switched off in this repository";
+  if (!review.enabled) return "automatic reviews are switched off in this repository";
   if (pull.draft && !review.drafts) return "it is a draft";
   if (review.base_branches.length > 0 && !createPathMatcher(review.base_branches)(pull.baseRef).matched) {
     return `its base branch ${pull.baseRef} is not among the configured ones`;

@@ -81,7 +81,8 @@ export function pageFile(page: string, tripleLowbar: boolean): string {
     .replaceAll(/[\p{Cc}\p{Cf}\p{Cs}<>:"|?*\\%#]|^\.|\.$|___/gu, percent)
     .replaceAll("/", tripleLowbar ? "___" : "%2F");
   const body = windowsDevices.test(escaped) ? `${percent(escaped.slice(0, 1))}${escaped.slice(1)}` : escaped;
-  if (body === "" || Buffer.byteLength(body) > MAX_NAME_BYTES) throw new Error("no page can have this name");
+  if (body === "" || Buffer.byteLength(body) > MAX_NAME_BYTES)
+    throw new Error("this is not a valid page name");
   return `${body}.md`;
 }
 
@@ -126,7 +127,7 @@ export function createJournal({ about, earlier, record, vault, warn }: JournalOp
     if (!vault) return "The note is on the run's record.";
     const problem = await vault.append(page, about, content);
     if (problem === null) return `The note is on the run's record and on the Logseq page '${page}'.`;
-    warn(`A note did not get onto the Logseq page '${page}': ${problem}`);
+    warn(`A note could not be written to the Logseq page '${page}': ${problem}`);
     return "The note is on the run's record; the Logseq page could not be written.";
   }
 }

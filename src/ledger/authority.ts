@@ -38,20 +38,20 @@ export const facts: readonly Fact[] = [
     means: "The fault is gone from the code",
     by: "the code: a model that looks again says so, or an analyzer no longer finds it",
     evidence:
-      "our own reply in the thread, of which all comments are read; a later reply by somebody with write access reverses it",
+      "our own reply in the thread, all comments of which are read; a later reply by someone with write access reverses it",
     otherwise: "open",
   },
   {
     name: "dismissed",
-    means: "The finding stays as it is, and is not reported again",
-    by: "people with write access: 👎, an answer that says so, `/resolve`, resolving the thread; deleting our comment takes the same right",
+    means: "The finding is not reported again, although its code is unchanged",
+    by: "people with write access: 👎, a reply that says so, `/resolve`, resolving the thread, deleting our comment (GitHub requires the same access for that)",
     evidence:
       "all reactions and comments of the thread, who resolved it, and the permission that GitHub reports for them; once read, the decision is kept in our summary comment",
     otherwise: "open",
   },
   {
     name: "theirs",
-    means: "We do not resolve the thread, though we answer that the finding is fixed",
+    means: "We answer that the finding is fixed, but do not resolve its thread",
     by: "people with write access who wrote in the thread or resolved it",
     evidence: "all comments of the thread, and the permission that GitHub reports for their authors",
     otherwise: "theirs",
@@ -117,7 +117,7 @@ export function writersDecide(api: Pick<PullRequestApi, "permissionOf">): Decide
     },
     notice: () =>
       isFull
-        ? `More than ${mostAsked} people spoke about findings: what some of them decided is not known, and those findings stay open`
+        ? `More than ${mostAsked} people replied or reacted to findings. Hunkwise did not check the permissions of all of them, so some findings that they dismissed stay open`
         : null,
   };
 }

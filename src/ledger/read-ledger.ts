@@ -224,7 +224,10 @@ async function threadsOrNotice(
     return { threads: await api.ownThreads(), notice: null };
   } catch (error) {
     if (!(error instanceof AppError && passing.has(error.code))) throw error;
-    return { threads: undefined, notice: `No state of our earlier comments: ${errorLine(error)}` };
+    return {
+      threads: undefined,
+      notice: `The state of our earlier comments could not be read: ${errorLine(error)}`,
+    };
   }
 }
 

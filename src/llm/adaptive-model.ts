@@ -93,13 +93,15 @@ export function createAdaptiveModel(options: AdaptiveOptions): AdaptiveModel {
     refusal = forOneRun ? found : null;
     // The requests report it; an open circuit was already reported.
     if (forOneRun || found instanceof ModelUnavailable) return;
-    warn(`${native.name} could not be asked what it can do, and is taken to call tools: ${found.line}`);
+    warn(
+      `The probe of ${native.name} failed, so Hunkwise assumes that it supports tool calls: ${found.line}`,
+    );
   }
 
   async function switchToText({ message }: ToolsRefused): Promise<void> {
     // Another loop may have done it.
     if (protocol !== "native") return;
-    warn(`${message}. From now on the model calls tools in its text`);
+    warn(`${message}. From now on, the model calls tools in its text`);
     const found = { callsTools: false, writesJson: true, contextTokens: foundContext };
     settle(found);
     await known.remember(key, found);
@@ -169,7 +171,7 @@ export function withFallback(
     const turn = await fallback.respond(shorter, signal).catch((second: unknown) => {
       throw toReport(error, second);
     });
-    if (!isUsed) warn(`${fallback.name} stands in for ${first.name}: ${error.line}`);
+    if (!isUsed) warn(`${fallback.name} answers instead of ${first.name}: ${error.line}`);
     isUsed = true;
     return fallback.name === first.name
       ? turn

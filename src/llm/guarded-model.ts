@@ -186,7 +186,7 @@ export function createModelGuard({ onRequest, ...options }: GuardOptions): Model
       const host = URL.parse(baseUrl ?? "")?.host ?? "OpenAI";
       const endpoint =
         endpoints.get(baseUrl) ??
-        new CircuitBreaker({ ...options, name: `The endpoint at ${host}`, judge: judgeEndpoint });
+        new CircuitBreaker({ ...options, name: `The model endpoint at ${host}`, judge: judgeEndpoint });
       endpoints.set(baseUrl, endpoint);
       const name = `The model "${model.name}" at ${host}`;
       const circuit = new CircuitBreaker({ ...options, name, judge: judgeModel });

@@ -131,7 +131,7 @@ export class ModelUnavailable extends AppError {
     super("model_unavailable", message, {
       retryable: true,
       retryAfterMs,
-      remedy: "Try again later, or name a HUNKWISE_FALLBACK_MODEL.",
+      remedy: "Try again later, or set HUNKWISE_FALLBACK_MODEL.",
       ...(cause ? { cause } : {}),
     });
   }

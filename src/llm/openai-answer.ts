@@ -188,8 +188,8 @@ function readUsage(usage: z.infer<typeof AnswerUsage>, prompt: number, written: 
 }
 
 function tooMuch(what: string): AppError {
-  const message = `The model endpoint gave ${what} in one answer, more than any model is asked for`;
-  return new AppError("model_failed", message, { remedy: "Check what answers at OPENAI_BASE_URL." });
+  const message = `The model endpoint sent ${what} in one answer, more than any request asks for`;
+  return new AppError("model_failed", message, { remedy: "Check which server answers at OPENAI_BASE_URL." });
 }
 
 function noAnswer(raw: unknown, hideKey: HideKey): AppError {
@@ -197,10 +197,10 @@ function noAnswer(raw: unknown, hideKey: HideKey): AppError {
   const said = excerpt(text, hideKey);
   if (/^\s*<(!doctype|html)/i.test(text)) {
     return new AppError("model_failed", `The model endpoint answered with a web page: ${said}`, {
-      remedy: "Check OPENAI_BASE_URL: it is the address of an API and usually ends in /v1.",
+      remedy: "Check OPENAI_BASE_URL: it must be the address of an API, and usually ends with /v1.",
     });
   }
   return new AppError("model_failed", `The model endpoint gave no usable answer: ${said}`, {
-    remedy: "Check that OPENAI_BASE_URL speaks OpenAI's Chat Completions.",
+    remedy: "Check that the endpoint at OPENAI_BASE_URL supports OpenAI's Chat Completions.",
   });
 }

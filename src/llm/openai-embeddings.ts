@@ -72,7 +72,7 @@ export function createOpenAiEmbeddings(options: EmbeddingsOptions): EmbeddingsMo
 
 function readAnswer(raw: unknown, input: readonly string[], endpoint: Endpoint) {
   const answer = Answer.safeParse(raw);
-  if (!answer.success) throw unusable("is not one of an embeddings model", endpoint);
+  if (!answer.success) throw unusable("is not an answer of an embedding model", endpoint);
   const { data, usage } = answer.data;
   const vectors = new Array<Float32Array | undefined>(input.length);
   for (const [at, { index, embedding }] of data.entries())
@@ -82,13 +82,12 @@ function readAnswer(raw: unknown, input: readonly string[], endpoint: Endpoint) 
     one !== undefined && one.length === first?.length && one.every(Number.isFinite);
   const whole = vectors.filter(isWhole);
   if (whole.length !== input.length || data.length !== input.length)
-    throw unusable(`has not one vector for each of ${input.length} texts`, endpoint);
+    throw unusable(`does not have one vector for each of ${input.length} texts`, endpoint);
   const characters = input.reduce((sum, text) => sum + text.length, 0);
   return { vectors: whole, tokens: usage?.prompt_tokens ?? Math.ceil(characters / 3) };
 }
 
-const remedy =
-  "Check HUNKWISE_EMBEDDING_MODEL, which must be an embeddings model, and the endpoint that it is asked at.";
+const remedy = "Check HUNKWISE_EMBEDDING_MODEL, which must be an embedding model, and its endpoint.";
 
 const unusable = (what: string, { address }: Endpoint) =>
   new AppError("model_failed", `The answer of ${address} ${what}`, { remedy });
@@ -97,9 +96,13 @@ const unusable = (what: string, { address }: Endpoint) =>
 function inOwnWords(error: unknown, endpoint: Endpoint, signal: AbortSignal): AppError {
   const { hideKey, address, model } = endpoint;
   if (error instanceof OpenAI.APIError && error.status === 404)
-    return new AppError("model_refused", `${address} has no embeddings, or no model "${model}" (404)`, {
-      remedy,
-    });
+    return new AppError(
+      "model_refused",
+      `${address} does not support embeddings, or has no model "${model}" (404)`,
+      {
+        remedy,
+      },
+    );
   const known = toAppError(error, endpoint, signal);
   if (known.code === "aborted") return known;
   const own = failedProxy(error, new URL(address)) ? known.remedy : undefined;

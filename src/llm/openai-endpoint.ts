@@ -87,7 +87,7 @@ export function endpointFetch(
     ...{ origins: [url.origin], timeoutMs, mostRedirects, answer, fetch },
     // Bodies are long and sent again with every turn: a search for each spelling would block the process.
     holdsSecret: holdsPlainSecret,
-    refuse: (what, remedy = "Set OPENAI_BASE_URL to the address at which the endpoint itself answers.") =>
+    refuse: (what, remedy = "Set OPENAI_BASE_URL to the address of the endpoint itself.") =>
       new AppError("model_refused", `The model endpoint ${url.href} ${what}`, { remedy }),
   });
 }
@@ -96,14 +96,18 @@ function parseUrl(address: string): URL {
   const url = URL.parse(address);
   if (!url || !/^https?:$/.test(url.protocol)) {
     throw new AppError("config_invalid", "OPENAI_BASE_URL is not an http or https address", {
-      remedy: "Write it whole, for example https://api.openai.com/v1.",
+      remedy: "Write the full address, for example https://api.openai.com/v1.",
     });
   }
   // fetch refuses the first two, and the others would come before the paths of the API. Not shown, because it may be a secret.
   if (url.username || url.password || url.search || url.hash) {
-    throw new AppError("config_invalid", "OPENAI_BASE_URL holds a user, a password, a query or a fragment", {
-      remedy: "Write the bare address and put the key into OPENAI_API_KEY.",
-    });
+    throw new AppError(
+      "config_invalid",
+      "OPENAI_BASE_URL contains a user name, a password, a query or a fragment",
+      {
+        remedy: "Remove them, and put the key into OPENAI_API_KEY.",
+      },
+    );
   }
   return url;
 }
@@ -149,7 +153,7 @@ export function toAppError(error: unknown, endpoint: Endpoint, signal: AbortSign
     const seconds = Math.round(endpoint.timeoutMs / 1_000);
     return new AppError("model_failed", `${endpoint.address} did not answer within ${seconds} s`, {
       retryable: true,
-      remedy: "Try again, allow more time, or take a faster model.",
+      remedy: "Try again later, or use a faster model.",
     });
   }
   if (error instanceof OpenAI.APIConnectionError) return connectionError(error, endpoint);
@@ -159,7 +163,7 @@ export function toAppError(error: unknown, endpoint: Endpoint, signal: AbortSign
   if (error instanceof SyntaxError || systemCode(error) !== null) {
     return new AppError("model_failed", `The answer of ${endpoint.address} was cut off or is not JSON`, {
       retryable: true,
-      remedy: "Try again; if it stays so, check OPENAI_BASE_URL and any proxy in between.",
+      remedy: "Try again. If this continues, check OPENAI_BASE_URL and any proxy in between.",
     });
   }
   // A bug of ours, which must not look like an error of the endpoint.
@@ -183,9 +187,9 @@ function connectionError(error: Error, { address }: Endpoint): AppError {
   if (isBlockedPort(error)) {
     return new EndpointUnreachable(
       "model_failed",
-      `Node opens no connection to port ${url.port} (${address})`,
+      `Node refuses to connect to port ${url.port} (${address})`,
       {
-        remedy: "Let the model's server listen on another port, and set OPENAI_BASE_URL to it.",
+        remedy: "Run the model's server on another port, and set OPENAI_BASE_URL to its new address.",
       },
     );
   }
@@ -199,8 +203,8 @@ const isBlockedPort = (error: unknown) => causesOf(error).some(({ message }) => 
 function remedyFor({ hostname }: URL, isLocal: boolean): string {
   if (hostname === "api.openai.com") return "Check the network or set HTTPS_PROXY.";
   return isLocal
-    ? "Start the server there, or check OPENAI_BASE_URL."
-    : "Check OPENAI_BASE_URL, and that the server runs and can be reached from here.";
+    ? "Start the model's server, or correct OPENAI_BASE_URL."
+    : "Check OPENAI_BASE_URL, and that the server is running and reachable from here.";
 }
 
 const isLoopback = (address: string) =>
@@ -261,12 +265,12 @@ export function statusError(refusal: Refusal, endpoint: Endpoint): AppError {
   if (barred) return barred;
   if (isAbsent(refusal)) {
     return new ModelAbsent("model_refused", `${address} has no model "${model}" (${status})`, {
-      remedy: "Set HUNKWISE_MODEL to one that it has; `hunkwise doctor` lists them.",
+      remedy: "Set HUNKWISE_MODEL to a model of this endpoint; `hunkwise doctor` lists them.",
     });
   }
   if (status === 404) {
-    return new AppError("model_refused", `${address} has no chat completions (404)`, {
-      remedy: "Check OPENAI_BASE_URL: it usually ends in /v1.",
+    return new AppError("model_refused", `${address} does not support chat completions (404)`, {
+      remedy: "Check OPENAI_BASE_URL: it usually ends with /v1.",
     });
   }
   if (isContextTooLong(refusal)) {
@@ -274,7 +278,8 @@ export function statusError(refusal: Refusal, endpoint: Endpoint): AppError {
       "model_refused",
       `The conversation is too long for the model "${model}" (${status})${said}`,
       {
-        remedy: "Configure the context size that the model really has, or take a model with a larger one.",
+        remedy:
+          "Set HUNKWISE_CONTEXT_TOKENS to the model's actual context window, or use a model with a larger one.",
       },
     );
   }
@@ -307,10 +312,10 @@ export function toolsRefused({ status, message }: Refusal, { address, hideKey }:
   if (status < 400 || status === 401 || status === 429 || !NO_TOOLS.test(message)) return null;
   return new ToolsRefused(
     "model_refused",
-    `${address} takes no tools (${status}): ${excerpt(message, hideKey)}`,
+    `${address} does not support tools (${status}): ${excerpt(message, hideKey)}`,
     {
       remedy:
-        "Set HUNKWISE_PROTOCOL=text, or switch tool calls on in the server (vLLM: --enable-auto-tool-choice and --tool-call-parser).",
+        "Set HUNKWISE_PROTOCOL=text, or enable tool calls in the server (vLLM: --enable-auto-tool-choice and --tool-call-parser).",
     },
   );
 }

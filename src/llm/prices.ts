@@ -83,7 +83,7 @@ function parseJson(json: string): unknown {
 
 const invalid = (why: string) =>
   new AppError("config_invalid", `The model prices cannot be read: ${why}`, {
-    remedy: 'Write them as {"<model>": {"prompt": 1.25, "cached_prompt": 0.125, "completion": 10}}.',
+    remedy: 'Use the format {"<model>": {"prompt": 1.25, "cached_prompt": 0.125, "completion": 10}}.',
   });
 
 type Row = [prompt: number, cachedPrompt: number | null, completion: number];

@@ -228,7 +228,7 @@ interface ModelEndpoint {
 export const windowTooSmall = (model: string, tokens: number, least: number): AppError =>
   new AppError(
     "model_refused",
-    `The model "${model}" has a context window of ${tokens.toLocaleString("en")} tokens, and a review needs ${least.toLocaleString("en")}`,
+    `The model "${model}" has a context window of ${tokens.toLocaleString("en")} tokens, but a review needs ${least.toLocaleString("en")}`,
     {
       remedy:
         "Start its server with a larger window (Ollama: OLLAMA_CONTEXT_LENGTH, llama.cpp: --ctx-size, vLLM: --max-model-len), or use another model.",

@@ -37,8 +37,9 @@ export function fixCommands(
   files: Pick<CommandFiles, "workspace" | "isPrivate">,
 ): FixCommands {
   const allowed = namedCommands(config);
-  if (Object.keys(allowed).length === 0) return { why: "the configuration of the base names none" };
-  if (given === null) return { why: "there is no sandbox here to run one in" };
+  if (Object.keys(allowed).length === 0)
+    return { why: "the configuration of the base branch names no commands" };
+  if (given === null) return { why: "this machine has no sandbox" };
   const { sandbox, memoryMb } = given;
   return {
     open: (edit) => createCommandPort({ ...files, sandbox, allowed, edit, limits: limitsFor(memoryMb) }),

@@ -46,7 +46,7 @@ function converse(
   void ended.then((how) => reject(died(how)));
   child.on("message", (raw) => {
     const message = IndexAnswer.safeParse(raw);
-    if (!message.success) return reject(died("sent a message of no known shape"));
+    if (!message.success) return reject(died("sent an unknown message"));
     const { data } = message;
     if (data.type === "ready") return void (child.connected && child.send(task, () => {}));
     if (data.type === "failed") return reject(died(`failed: ${data.error}`));

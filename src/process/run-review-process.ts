@@ -178,7 +178,7 @@ async function answer(
       return send(child, { type: "recorded", number: message.number });
     case "note": {
       const { number, page, content } = message;
-      if (!options.journal) throw died("sent a note although none are accepted");
+      if (!options.journal) throw died("sent a note, although notes are not accepted");
       return send(child, { type: "noted", number, answer: await options.journal.log(page, content) });
     }
     case "request_turn":

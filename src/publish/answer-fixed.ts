@@ -45,7 +45,7 @@ export async function answerFixed(fixed: readonly ResolvedFinding[], context: Fi
 
 const channels = {
   reply: "answers in the threads of fixed findings",
-  resolve: "resolving of the threads of fixed findings",
+  resolve: "resolving the threads of fixed findings",
 };
 
 /** Whether it was done. A channel that GitHub refuses is tried once; a missing thread does not close it. */

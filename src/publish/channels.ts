@@ -55,7 +55,7 @@ async function postWithoutRefused(
   why: string,
 ): Promise<ChannelResult<ReviewPlace>> {
   await requireHead(context);
-  const refused = listed(`GitHub refused its place (${why})`);
+  const refused = listed(`GitHub refused its line (${why})`);
   try {
     const good = await acceptable(findings, context);
     if (good.length > 0) await createReview(good, context);
@@ -69,7 +69,7 @@ async function postWithoutRefused(
 /** The next best channel for lines of the head is an annotation. Annotations cannot be on removed lines. */
 function closedToLines(error: unknown): ChannelResult<ReviewPlace> {
   const removed = listed(
-    "comments on lines are not possible here, and no annotation can stand on a removed line",
+    "comments on lines are not possible here, and an annotation cannot be on a removed line",
   );
   return {
     notice: refusalNotice(error, "comments on lines"),

@@ -158,7 +158,7 @@ export async function closeDoubledChecks(api: CheckApi, headSha: string, externa
 }
 
 const calledOff = { conclusion: "cancelled", title: publicPlain("Called off") } as const;
-const doubled = publicText("Another worker of Hunkwise reviews this: its check run tells more.");
+const doubled = publicText("Another worker of Hunkwise is reviewing this change. See its check run.");
 
 /** The content while the review runs. */
 export const inProgress: CheckRunUpdate = {

@@ -31,12 +31,12 @@ export function renderAnswer(text: (maxBytes: number) => string, { id, url }: An
 
 /** A model's answer, like everything that a model writes: it notifies nobody, loads nothing and commands nobody. */
 export function modelAnswer({ model }: Pick<AnswerResult, "model">, text: string, head: string) {
-  const footer = `<sub>Answered by ${untrustedCode(model)} from the code at ${head.slice(0, 12)}. An answer changes nothing: people decide.</sub>`;
+  const footer = `<sub>Answered by ${untrustedCode(model)} from the code at ${head.slice(0, 12)}. An answer changes nothing; people decide.</sub>`;
   return (maxBytes: number) => `${untrustedBlock(text, maxBytes - byteLength(footer) - 2)}\n\n${footer}`;
 }
 
 const intro =
-  "A dry run: this is what a review of the whole change would post. Nothing of it was posted or is remembered.";
+  "A dry run: this is what a review of the whole change would post. Nothing was posted, and nothing is remembered.";
 
 /**
  * What a review would post, as one text of at most `maxBytes`. If not everything fits: the worst findings, and the number of the omitted

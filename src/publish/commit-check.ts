@@ -215,18 +215,18 @@ function titleOf(other: Other, conclusion: Conclusion | null, title: string): st
     return other === null
       ? "Waiting for another review of this pull request"
       : `Waiting for the review of #${other}`;
-  return other === null ? title : `#${other} has this commit too: ${title}`;
+  return other === null ? title : `#${other} has the same commit: ${title}`;
 }
 
 const waits = (other: Other) =>
   other === null
-    ? "Another review of this pull request is not finished, and this check run is not about the branch that it is to be merged into, or about no review. So this one waits."
-    : `Pull request #${other} has the same head commit, and its review is not finished. GitHub shows one check for a commit, so this one waits.`;
+    ? "Another review of this pull request is not finished. This check run waits for it, because it is about another base branch or about no review."
+    : `Pull request #${other} has the same head commit, and its review is not finished. GitHub shows one check for each commit, so this check run waits.`;
 
 const comesFrom = (other: Other, conclusion: Conclusion, own: Own) =>
   other === null
-    ? `The conclusion "${conclusion}" comes from a newer review of this pull request, which has a check run of its own. By itself, this one concluded with "${own.conclusion}".`
-    : `The conclusion "${conclusion}" comes from pull request #${other}, which has the same head commit. GitHub shows one check for a commit, so it shows the worst of its open pull requests. By itself, this review concluded with "${own.conclusion}".`;
+    ? `The conclusion "${conclusion}" comes from a newer review of this pull request, which has its own check run. This review's own conclusion is "${own.conclusion}".`
+    : `The conclusion "${conclusion}" comes from pull request #${other}, which has the same head commit. GitHub shows one check for each commit, so this check run shows the worst conclusion of the open pull requests. This review's own conclusion is "${own.conclusion}".`;
 
 /** Most rounds. Other workers rarely change a commit meanwhile, and each of them does this too. */
 const mostRounds = 3;

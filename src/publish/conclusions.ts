@@ -145,7 +145,7 @@ export function failedConclusion(error: unknown, { open, policy }: Held = nothin
 }
 
 export function cancelledConclusion(reason: string): CheckRunUpdate {
-  return completed("cancelled", "Called off", said(reason));
+  return completed("cancelled", "Cancelled", said(reason));
 }
 
 /** A reason may contain a label, a branch or a model's answer. */
@@ -170,7 +170,7 @@ function foundWords(result: ReviewResult, found: readonly HeldFinding[], earlier
       : unjudged === 1
         ? "1 rule match not judged"
         : `${thousands(unjudged)} rule matches not judged`,
-    earlier > 0 ? `${thousands(earlier)} open from earlier` : "",
+    earlier > 0 ? `${thousands(earlier)} open from earlier reviews` : "",
   ];
   if (found.length > 0) return words.filter((part) => part !== "").join(", ");
   return earlier > 0 ? `Nothing new, ${words.at(-1)}` : nothingFound(result);
@@ -187,11 +187,11 @@ function settledWords({ fixed = 0, dismissed = 0 }: AroundConclusion): string[] 
 
 function settledSentence(around: AroundConclusion): string {
   const words = settledWords(around);
-  return words.length === 0 ? "" : `Settled in this pull request: ${words.join(", ")}.`;
+  return words.length === 0 ? "" : `Findings settled in this pull request: ${words.join(", ")}.`;
 }
 
 /** Only a complete review may say "No problems found". */
 function nothingFound(result: ReviewResult): string {
-  if (outcomeOf(result) !== "complete") return "nothing found in what was read";
+  if (outcomeOf(result) !== "complete") return "nothing found in the part that was read";
   return result.coverage.hunks_total === 0 ? nothingToReview : "No problems found";
 }

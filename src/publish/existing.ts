@@ -79,7 +79,7 @@ function identityOf(body: string): string | undefined {
 
 /** The text of a review that was posted twice. Without a marker it no longer counts as a review. */
 const doubledReview = publicText(
-  "Posted a second time by accident: the earlier review of this commit is the one that counts.",
+  "This is an accidental duplicate. The earlier review of this commit counts.",
 );
 
 type LinesApi = Pick<PullRequestApi, "deleteReviewComment" | "editReview" | "ownThreads">;
@@ -147,7 +147,7 @@ async function whereAllowed<T extends OwnText>(
       await action(text);
       done.add(text);
     } catch (error) {
-      refusalNotice(error, "removal of doubles");
+      refusalNotice(error, "removal of duplicates");
     }
   }
   return done;

@@ -82,7 +82,7 @@ function refusalLines(refusals: readonly Refusal[]): string[] {
 const keptFrom = ({ refused }: FixResult) =>
   refused.length === 0
     ? ""
-    : ["I was kept from changing what a fix may not change:", ...refusalLines(refused)].join("\n");
+    : ["I was not allowed to make these changes:", ...refusalLines(refused)].join("\n");
 
 const triedLine = ({ tried_out: { commands, why_none } }: FixResult) =>
   triedWords({ commands, why_none: why_none && untrustedLine(why_none, mostLineBytes) }, untrustedCode);
@@ -96,29 +96,29 @@ function heading({ end, fix }: ToldFix): string {
       return fix.edits.length === 0 ? "Nothing was changed." : notApplied(fix);
     case "refused":
       return [
-        "A repair was made and **not pushed**, because a fix may not do this:",
+        "I made a repair and **did not push it**, because a fix may not make these changes:",
         ...refusalLines(end.refusals),
       ].join("\n");
     case "pushed":
       return `Pushed ${end.commit}.`;
     case "moved": {
-      const what = end.mayHaveStood ? "and the repair is **not in it**" : "so **nothing was pushed**";
-      return `The branch has moved on while I worked, ${what}. Ask again, and I begin with what it is now.`;
+      const what = end.mayHaveStood ? "and it **does not contain the repair**" : "so **nothing was pushed**";
+      return `The branch changed while I worked, ${what}. If you ask again, I start from its current state.`;
     }
     case "settled":
-      return "This was settled while I worked, so **nothing was pushed**.";
+      return "These findings were settled while I worked, so **nothing was pushed**.";
     case "closed":
-      return "The pull request was closed while I worked: nothing is pushed any more.";
+      return "The pull request was closed while I worked, so **nothing was pushed**.";
     case "suggested":
-      return `I may not push: ${untrustedLine(end.why, mostLineBytes)}. The repair is posted as suggestions on the lines it changes; apply them together.`;
+      return `I could not push the repair: ${untrustedLine(end.why, mostLineBytes)}. I posted it as suggestions on the lines that it changes. Apply them together.`;
     case "patch":
-      return `I may not push: ${untrustedLine(end.why, mostLineBytes)}. Here is the repair as a patch for \`git apply\`.`;
+      return `I could not push the repair: ${untrustedLine(end.why, mostLineBytes)}. Here it is as a patch for \`git apply\`.`;
   }
 }
 
 function notApplied({ rounds }: FixResult): string {
-  const again = rounds > 1 ? ", also after another try" : "";
-  return `A repair was made and **not pushed**: a second look finds the fault still there${again}.`;
+  const again = rounds > 1 ? ", even after a second attempt" : "";
+  return `I made a repair and **did not push it**: a second look still finds the fault${again}.`;
 }
 
 function repairLine({ id, repaired, note, check }: Repair, told: ToldFix): string {
@@ -127,20 +127,20 @@ function repairLine({ id, repaired, note, check }: Repair, told: ToldFix): strin
   const said = untrustedLine(note, mostLineBytes);
   if (!isDone(told)) return `- ${title}${said === "" ? "" : `: ${said}`}`;
   if (!repaired)
-    return `- ${title}: not fixed, needs a person. ${said === "" ? "I did not finish it." : said}`;
+    return `- ${title}: not fixed; a person must fix it. ${said === "" ? "I did not finish." : said}`;
   return `- ${title}: ${said}\n  ${checkWords(check)}`;
 }
 
 function checkWords(check: Repair["check"]): string {
-  if (check === null) return "_No second look was taken at it._";
+  if (check === null) return "_There was no second look at this repair._";
   const reason = untrustedLine(check.reason, mostLineBytes);
   switch (check.state) {
     case "fixed":
-      return `_A second look finds it repaired:_ ${reason}`;
+      return `_A second look confirms the repair:_ ${reason}`;
     case "present":
-      return `_A second look finds it **still there**:_ ${reason}`;
+      return `_A second look **still finds the fault**:_ ${reason}`;
     case "unsure":
-      return `_A second look could not tell:_ ${reason}`;
+      return `_A second look could not decide:_ ${reason}`;
   }
 }
 
@@ -148,7 +148,9 @@ function patchBlock({ end }: ToldFix, room: number): string {
   if (end.kind !== "patch") return "";
   const { text, omittedLines } = cutAtLine(end.patch, Math.max(0, room - 400));
   const more =
-    omittedLines > 0 ? `\n\nIt is too long to be shown whole: ${plural(omittedLines, "more line")}.` : "";
+    omittedLines > 0
+      ? `\n\nThe patch is too long to be shown in full: ${plural(omittedLines, "more line")}.`
+      : "";
   return details("The patch", untrustedFence(text, "diff") + more);
 }
 
@@ -161,7 +163,7 @@ export function suggestionComments(
     const marker = formatMarker({ kind: "suggested", comment, part: at + 1 });
     const text = lines.join("\n");
     const block = fence(text, "suggestion");
-    const body = publicText(`A part of the repair that was asked for.\n\n${block}\n\n${marker}`);
+    const body = publicText(`A part of the requested repair.\n\n${block}\n\n${marker}`);
     const isWhole = stripMarkers(text) === text && withoutCommands(text) === text && body.includes(block);
     return isWhole ? { path, side: "RIGHT", line: end, startLine: start < end ? start : null, body } : null;
   });
@@ -171,5 +173,5 @@ export function suggestionComments(
 /** The text of the review with the suggestions. */
 export const suggestionsBody = (comment: number) =>
   publicText(
-    `A repair that was asked for, as suggestions: they belong together.\n\n${formatMarker({ kind: "suggested", comment, part: 0 })}`,
+    `The requested repair, as suggestions that belong together.\n\n${formatMarker({ kind: "suggested", comment, part: 0 })}`,
   );

@@ -65,5 +65,5 @@ export async function requireHead({
   headSha: string;
 }): Promise<void> {
   const pull = await api.pull();
-  if (pull.headSha !== headSha) throw new AppError("stale_head", `The head moved on to ${pull.headSha}`);
+  if (pull.headSha !== headSha) throw new AppError("stale_head", `The head is now ${pull.headSha}`);
 }

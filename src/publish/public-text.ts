@@ -7,7 +7,7 @@ import type { PublicText } from "../text/inert-text.ts";
 /** GitHub refuses more than 65,536 characters. A limit in bytes, with a margin, is always safe. */
 export const mostBodyBytes = 60_000;
 
-const leftOut = "Left out: there was a secret in this text.";
+const leftOut = "Left out: this text contained a secret.";
 
 /**
  * Our Markdown as text that may be published, after a last check for secrets. Removing a secret may change the meaning of the rest (a

@@ -213,13 +213,14 @@ function placeOf(
   if (placement.kind === "summary") return listed(placement.reason);
   if (placement.kind === "file") {
     const isFull = used.file >= Math.min(mostFileComments, maxComments);
-    if (isFull) return listed(`${placement.reason}; no more comments on files in one review`);
+    if (isFull)
+      return listed(`${placement.reason}; the review already has the maximum number of comments on files`);
     used.file++;
     return { kind: "file", reason: placement.reason };
   }
   // Checked first, so that an attempt after an interrupted one gives the same reason.
   if (used.line >= maxComments) return listed(`a review has at most ${maxComments} comments on lines`);
-  if (standing.review) return listed("the review of this commit was posted without it");
+  if (standing.review) return listed("the review of this commit was already posted");
   used.line++;
   return { kind: "line" };
 }

@@ -70,7 +70,7 @@ export async function publishReview(options: PublishOptions): Promise<PublishOut
   const pull = await api.pull();
   if (pull.state === "closed") return callOff(check, "closed", "the pull request was closed");
   if (pull.headSha !== result.head_sha) return callOff(check, "stale_head", movedTo(pull.headSha));
-  if (pull.baseRef !== baseRef) return callOff(check, "other_base", `it is for ${pull.baseRef} now`);
+  if (pull.baseRef !== baseRef) return callOff(check, "other_base", `its base branch is now ${pull.baseRef}`);
   try {
     return await publish(options);
   } catch (error) {
@@ -145,7 +145,7 @@ function nowhere({ posted, annotated }: SummaryInput, ...refusals: string[]): Ap
   const what =
     stand === 0
       ? "Nothing could be posted"
-      : `Neither summary nor check run could be posted; ${plural(stand, "finding")} could`;
+      : `Neither the summary nor a check run could be posted; ${plural(stand, "finding")} could be posted`;
   return new AppError("github_forbidden", [what, ...refusals].join(". "));
 }
 
@@ -209,4 +209,4 @@ async function callOff(
   return { kind, reason };
 }
 
-const movedTo = (sha: string) => `the head moved on to ${sha}`;
+const movedTo = (sha: string) => `the head is now ${sha}`;

@@ -58,7 +58,7 @@ function detailsOf(finding: Finding): string {
     `- ${originWords(finding)}`,
   ];
   return [
-    ...(suggestion === null ? [] : [`Instead of ${lines}:\n\n${suggestion}`]),
+    ...(suggestion === null ? [] : [`Replace ${lines} with:\n\n${suggestion}`]),
     ...otherPlaces(finding),
     checked.join("\n"),
   ].join("\n\n");

@@ -98,14 +98,13 @@ function suggestionBlock(finding: Finding, spot: Spot, maxBytes: number): Sugges
   if (suggestion === null || side !== "RIGHT") return { text: "", missing: "" };
   if (byteLength(suggestion) > maxBytes) return { text: "", missing: "it is too long to be shown here" };
   if (stripMarkers(suggestion) !== suggestion)
-    return { text: "", missing: "it holds what marks comments of Hunkwise" };
+    return { text: "", missing: "it contains the marker of Hunkwise's comments" };
   if (withoutCommands(suggestion) !== suggestion)
-    return { text: "", missing: "it holds what another bot may take for a command" };
-  if (holdsHidden(finding, suggestion))
-    return { text: "", missing: "it holds characters that nobody can see" };
+    return { text: "", missing: "it contains text that another bot may treat as a command" };
+  if (holdsHidden(finding, suggestion)) return { text: "", missing: "it contains invisible characters" };
   if (spot.kind === "line") return { text: fence(suggestion, "suggestion"), missing: "" };
   const lines = start_line === null ? `line ${line}` : `lines ${start_line} to ${line}`;
-  return { text: `Instead of ${lines}:\n\n${fence(suggestion)}`, missing: "" };
+  return { text: `Replace ${lines} with:\n\n${fence(suggestion)}`, missing: "" };
 }
 
 /** Invisible or direction-changing characters that the code does not have already, except those of emoji and line ends. */

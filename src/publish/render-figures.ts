@@ -28,12 +28,12 @@ function coverageWords(result: ReviewResult): string {
 export function roundWords({ coverage, ledger }: ReviewResult): string {
   const known = ledger?.known_hunks ?? 0;
   if (known === 0) return "";
-  return `${plural(coverage.hunks_total - known, "hunk")} new, ${thousands(known)} read before`;
+  return `${plural(coverage.hunks_total - known, "hunk")} new, ${thousands(known)} read earlier`;
 }
 
 function extentOf({ mode, coverage }: ReviewResult): string {
   const { hunks_served, hunks_total } = coverage;
-  if (hunks_total === 0) return "no hunk to review";
+  if (hunks_total === 0) return "no hunks to review";
   const place = `${plural(hunks_total, "hunk")} in ${plural(reviewableFiles(coverage), "file")}`;
   return mode === "offline" ? `analyzers only (${place})` : `${hunks_served} of ${place}`;
 }
@@ -95,9 +95,9 @@ export function droppedSections(
   const by = (...verdicts: DroppedFinding["verdict"][]) =>
     dropped.filter(({ verdict }) => verdicts.includes(verdict));
   const groups: [string, DroppedFinding[]][] = [
-    ["Found, checked again and left out", by("refuted", "uncertain")],
+    ["Left out after a second look", by("refuted", "uncertain")],
     ["Matched by a rule and rejected by the model", by("rejected")],
-    ["Found in code that was read before, and left out", by("read_before")],
+    ["Left out because the code was read earlier", by("read_before")],
   ];
   return groups.flatMap(([title, ones]) =>
     section("", ones, droppedLine, maxBytes).map((list) => ({ title, list })),

@@ -65,7 +65,7 @@ interface Memory {
 const pauseWords = "⏸️ **Reviews of pushes are paused**";
 
 function pauseLine({ by, at }: Pause): string {
-  return `${pauseWords} by ${untrustedCode(cutBytes(by, 100))} since ${untrustedCode(cutBytes(at, 40))}; \`/resume\` goes on.`;
+  return `${pauseWords} by ${untrustedCode(cutBytes(by, 100))} since ${untrustedCode(cutBytes(at, 40))}. \`/resume\` starts them again.`;
 }
 
 /**

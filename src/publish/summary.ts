@@ -54,12 +54,12 @@ function standingSections(
 ): string[] {
   return [
     ...section(
-      "**Already reported, and still there**",
+      "**Reported earlier, and still present**",
       standing,
       ({ finding, entry }) => findingLine(finding, base, entry?.url),
       maxBytes,
     ),
-    ...section("**Already reported, and not settled**", open, openLine, maxBytes),
+    ...section("**Reported earlier, and still open**", open, openLine, maxBytes),
   ];
 }
 
@@ -83,7 +83,7 @@ function settledSections(
 /** Changes of the review configuration by the pull request. */
 function configSection({ config_changes }: ReviewResult, maxBytes: number): string[] {
   return section(
-    "⚠️ **This pull request changes the configuration of reviews.** Until it is merged, the base branch's counts. With it:",
+    "⚠️ **This pull request changes the configuration of reviews.** Until it is merged, the configuration of the base branch applies. A merge would have these effects:",
     config_changes,
     (sentence) => `- ${untrustedLine(sentence, 600)}`,
     maxBytes,
@@ -105,7 +105,7 @@ function entryLink({ title, url, path, line, startLine }: PostedFinding): string
 const because = (reason: string) => (reason === "" ? "" : `: ${untrustedLine(reason, mostReasonBytes)}`);
 
 const dismissedBy: Record<Dismissal["how"], string> = {
-  reaction: "by a thumbs down",
+  reaction: "with a thumbs down",
   reply: "in a reply",
   resolved: "by resolving its thread",
   command: "with a command",
@@ -212,7 +212,7 @@ function quietLine(input: SummaryInput): string {
   const about = [...settledSections(input, room.list), footer(input, room.list)].join("\n\n");
   const settled = settledWords(input);
   if (hunks_total === 0) {
-    return details(`Hunkwise: no hunk of this change is to be reviewed${settled}`, about);
+    return details(`Hunkwise: this change has no hunks to review${settled}`, about);
   }
   const extent = `${plural(hunks_total, "hunk")} in ${plural(reviewableFiles(coverage), "file")}`;
   const round = roundWords(input.result);
@@ -245,15 +245,16 @@ function postedSection({ posted }: SummaryInput, base: LinkBase, share: number):
     room.index * share,
   );
   const rest = posted.length - titles.length;
-  const lines = rest === 0 ? titles : [...titles, `- and ${rest} more on their lines`];
+  const lines = rest === 0 ? titles : [...titles, `- and ${rest} more, on their lines`];
   return lines.length === 0 ? [] : [lines.join("\n")];
 }
 
 function annotatedSection({ annotated, checkUrl }: SummaryInput, base: LinkBase, share: number): string[] {
-  const stand = annotated.length === 1 ? "1 finding stands" : `${annotated.length} findings stand`;
+  const stand =
+    annotated.length === 1 ? "1 finding is an annotation" : `${annotated.length} findings are annotations`;
   const run = checkUrl === undefined ? "check run" : `[check run](${checkUrl})`;
   return section(
-    `**${stand} as annotations of the ${run} and among the changed files**`,
+    `**${stand} of the ${run}, also shown under "Files changed"**`,
     annotated,
     (finding) => findingLine(finding, base),
     room.annotated * share,
@@ -268,7 +269,7 @@ function listedSection(listed: FindingsByState["listed"], base: LinkBase, maxByt
   const full = whole.length === listed.length ? whole : fitting(whole, maxBytes - titlesRoom - 100);
   const rest = listed.slice(full.length);
   const titleOf = ({ finding }: FindingsByState["listed"][number]) => findingLine(finding, base);
-  return [full.join("\n\n---\n\n"), ...section("**And, in short**", rest, titleOf, titlesRoom)];
+  return [full.join("\n\n---\n\n"), ...section("**Titles only**", rest, titleOf, titlesRoom)];
 }
 
 /** One by one, because only the first of hundreds have room. */

@@ -107,7 +107,7 @@ export class Lease {
 
   async #renew(): Promise<boolean> {
     const isOurs = await this.#options.queue.heartbeat(this.#job, this.#options.leaseMs);
-    if (!isOurs) this.abort(new AppError("lease_lost", `Job ${this.#job.id} belongs to another worker now`));
+    if (!isOurs) this.abort(new AppError("lease_lost", `Job ${this.#job.id} now belongs to another worker`));
     return isOurs;
   }
 
@@ -119,5 +119,5 @@ export class Lease {
 }
 
 function supersededBy({ head }: NewerHead): AppError {
-  return new AppError("superseded", `the head moved on to ${head}`, { retryable: true });
+  return new AppError("superseded", `the head is now ${head}`, { retryable: true });
 }

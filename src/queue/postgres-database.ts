@@ -239,7 +239,7 @@ class PostgresDatabase implements Database {
   transaction<T>(work: (run: Run) => Promise<T>): Promise<T> {
     const end = performance.now() + limits.turn;
     const done = this.#line.then(() => {
-      if (performance.now() > end) throw unreachable(this.#location, "too much is waiting for it");
+      if (performance.now() > end) throw unreachable(this.#location, "too many requests are waiting for it");
       return this.#withClient((client) => inTransaction(client, work));
     });
     this.#line = done.catch(() => {});
@@ -346,7 +346,9 @@ function requireKnown(taken: number, location: string): void {
   throw new AppError(
     "database_unreachable",
     `The database at ${location} has schema ${taken}, written by a newer Hunkwise`,
-    { remedy: `Start that version again, or name another database: this one knows schema ${steps}.` },
+    {
+      remedy: `This version supports schema ${steps}. Start the newer version again, or use another database.`,
+    },
   );
 }
 

@@ -29,7 +29,7 @@ export async function retryWhileUnavailable<T>(attempt: () => Promise<T>, option
       const isFinal = error instanceof AppError && !error.retryable;
       if (isFinal || signal.aborted) throw error;
       if ((await isAvailable(queue)) && ++faults === maxFaults) throw error;
-      if (pauseMs === firstPauseMs) warn("The queue is unavailable, the job waits for it", error);
+      if (pauseMs === firstPauseMs) warn("The queue is unavailable, so the job waits for it", error);
       await sleep(pauseMs, signal);
     }
   }

@@ -91,7 +91,7 @@ export async function runJob(job: ClaimedJob, run: JobRun): Promise<void> {
   watch?.ended(job, how, now() - startedAt);
 }
 
-const workerStops = "the worker stops";
+const workerStops = "the worker is stopping";
 
 async function runUnderLease(job: ClaimedJob, run: JobRun): Promise<JobEnd> {
   const warn = (message: string, err: unknown) =>

@@ -179,7 +179,7 @@ async function takeFrom(run: Run, group: Group, claim: Claim): Promise<ClaimedJo
     const task = parseTask(row.task);
     const isGivenUp = row.state === "active" && attempts > maxAttempts;
     if (!task || isGivenUp) {
-      const reason = task ? "its worker died at every attempt" : "stored by a version with other tasks";
+      const reason = task ? "its worker died at every attempt" : "a version with other tasks stored it";
       await run(statements.failStored, { id, fence, now, reason });
       continue;
     }
@@ -304,7 +304,7 @@ export class SqlQueue implements Queue {
       const now = this.#now();
       const runAfter = now + delayMs;
       const newer = claimed.coalesces ? await waitingOf(run, claimed.serial_key) : undefined;
-      if (newer) await run(statements.supersede, { id: newer.id, now, reason: `went into job ${id}` });
+      if (newer) await run(statements.supersede, { id: newer.id, now, reason: `merged into job ${id}` });
       const uncounted = options.countAttempt ? 0 : 1;
       await run(statements.release, { id, fence, runAfter, uncounted, reason: why });
       if (newer) await renew(run, { ...newer, id, run_after: Math.max(runAfter, newer.run_after) });
@@ -315,7 +315,7 @@ export class SqlQueue implements Queue {
   async record({ id, fence }: ClaimedJob, entry: TrajectoryEntry): Promise<void> {
     const text = JSON.stringify(entry);
     const added = await this.#database.run(statements.record, { id, fence, entry: text, now: this.#now() });
-    if (added.changes === 0) throw new AppError("lease_lost", `Job ${id} belongs to another worker now`);
+    if (added.changes === 0) throw new AppError("lease_lost", `Job ${id} now belongs to another worker`);
   }
 
   async trajectory(jobId: string): Promise<TrajectoryEntry[]> {

@@ -186,7 +186,7 @@ export function openSqliteDatabase(folder: string, options: { patienceMs?: numbe
     database?.close();
     if (error instanceof AppError) throw error;
     throw new AppError("data_folder_unusable", `Cannot use the data folder ${path}: ${errorLine(error)}`, {
-      remedy: "Make it a folder this user may write to, or name another one in HUNKWISE_DATA_DIR.",
+      remedy: "Make it a folder that this user can write to, or set HUNKWISE_DATA_DIR to another folder.",
       cause: error,
     });
   }
@@ -208,7 +208,7 @@ export function readSqliteDatabase(folder: string): Database {
     database?.close();
     if (error instanceof AppError) throw error;
     throw new AppError("data_folder_unusable", `Cannot read ${file}: ${errorLine(error)}`, {
-      remedy: "Name the data folder of the server in HUNKWISE_DATA_DIR.",
+      remedy: "Set HUNKWISE_DATA_DIR to the data folder of the server.",
       cause: error,
     });
   }
@@ -240,7 +240,7 @@ function requireKnown(version: number): void {
   const known = sqliteMigrations.length;
   if (version <= known) return;
   throw new AppError("data_folder_unusable", `queue.db has schema ${version}, written by a newer Hunkwise`, {
-    remedy: `Start that version again, or move queue.db away: this one knows schema ${known}.`,
+    remedy: `This version supports schema ${known}. Start the newer version again, or move queue.db to another folder.`,
   });
 }
 
@@ -313,7 +313,7 @@ class SqliteDatabase implements Database {
   #explain = (error: unknown): never => {
     if (!ofTheFile.includes(codeOf(error))) throw error;
     throw new AppError("data_folder_unusable", `Cannot use ${this.#file}: ${errorLine(error)}`, {
-      remedy: "Free space on its disk, or end the program that keeps it locked.",
+      remedy: "Free space on its disk, or stop the program that locks it.",
       retryable: true,
       cause: error,
     });

@@ -163,7 +163,8 @@ export function startWorker(options: WorkerOptions): Worker {
         await sleep(handBackMs, over.signal);
       };
       const how = await Promise.race([ended, waitedLongEnough()]).finally(() => over.abort());
-      if (how !== "ended") log.warn({}, "The queue did not take every job back; their leases will run out");
+      if (how !== "ended")
+        log.warn({}, "Some jobs could not be returned to the queue; their leases will expire");
     },
   };
 }
@@ -173,7 +174,7 @@ function endLeasesOnce({ queue, log, isDead = isDeadWorker }: WorkerOptions): ()
   let done: Promise<void> | undefined;
   const end = async () => {
     const ended = await queue.endLeases(isDead);
-    if (ended > 0) log.info({ jobs: ended }, `Took over ${ended} jobs of workers that died`);
+    if (ended > 0) log.info({ jobs: ended }, `Took over ${ended} jobs of dead workers`);
   };
   return () => {
     done ??= end().catch((error: unknown) => {

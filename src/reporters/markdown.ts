@@ -33,7 +33,7 @@ export function renderMarkdown(result: ReviewResult, source: SourceLines): strin
     ...(result.refused === null ? [] : [untrustedBlock(result.refused, MOST_BYTES)]),
     ...list(
       unreadPlaces(result).map(
-        ({ path, what }) => `not read: ${untrustedCode(path)}, ${untrustedLine(what)}`,
+        ({ path, what }) => `not read: ${untrustedCode(path)} (${untrustedLine(what)})`,
       ),
     ),
     ...(summaryOf(result) ? [untrustedBlock(summaryOf(result), MOST_BYTES)] : []),
@@ -129,7 +129,7 @@ function detailsBlock(result: ReviewResult): string {
     `${result.merge_base_sha.slice(0, 12)}..${result.head_sha.slice(0, 12)}, ${plural(coverage.files_total, "file")}`,
     `coverage: ${read}`,
     ...coverage.files_skipped.map(
-      ({ path, reason }) => `skipped: ${untrustedCode(path)}, ${untrustedLine(reason)}`,
+      ({ path, reason }) => `skipped: ${untrustedCode(path)} (${untrustedLine(reason)})`,
     ),
     ...(effort === "" ? [] : [`effort: ${effort}`]),
     ...(masked === "" ? [] : [`masked: ${masked}`]),

@@ -36,16 +36,16 @@ export function outcomeSentence(result: ReviewResult): string {
   const told = (...parts: string[]) => parts.filter((part) => part !== "").join("; ");
   if (result.refused !== null)
     return told(
-      "Not reviewed: the configuration is refused, so that no model read this change, and only what analyzers know for certain is reported",
+      "Not reviewed: the configuration is refused, so no model read this change, and only certain findings of the analyzers are reported",
       unlookedWords(result),
     );
   if (isOffline(result))
-    return told(`Offline: no model read this change, only ${ANALYZERS} looked at it`, unlookedWords(result));
+    return told(`Offline: no model read this change; only ${ANALYZERS} checked it`, unlookedWords(result));
   const unjudged = notJudgedWords(result);
   if (isUnanswered(result)) {
     const why = whyStopped[result.stop_reason];
     return told(
-      `Offline: no model read this change because ${why}; only ${ANALYZERS} looked at it`,
+      `Offline: no model read this change because ${why}; only ${ANALYZERS} checked it`,
       unlookedWords(result),
       unjudged,
     );
@@ -80,14 +80,14 @@ function unlookedWords(result: ReviewResult): string {
   const were = (count: number) => `${plural(count, "file")} ${count === 1 ? "was" : "were"}`;
   const parts = [
     large > 0 ? `${were(large)} too large to be read` : "",
-    large < unreadable.length ? `${were(unreadable.length - large)} text that git takes for binary` : "",
+    large < unreadable.length ? `${were(unreadable.length - large)} text that git treats as binary` : "",
     withoutLinesWords(withoutLines.map(({ reason }) => reason)),
     locks.length > 0 ? `${were(locks.length)} not read (${kindsOf(locks.map(({ reason }) => reason))})` : "",
     result.unanalyzed.length > 0
       ? `${ANALYZERS} did not finish on ${plural(result.unanalyzed.length, "file")}`
       : "",
     result.merge_bases > 1
-      ? `the branches have ${result.merge_bases} merge bases and the change since only one of them was read (merge the base branch into this one to have all of it reviewed)`
+      ? `the branches have ${result.merge_bases} merge bases, and only the change since one of them was read (to have all of it reviewed, merge the base branch into this one)`
       : "",
   ];
   return parts.filter((part) => part !== "").join("; ");
@@ -169,9 +169,9 @@ export function duration(milliseconds: number): string {
 
 /** The cost of a review, an answer or a fix, or that nothing was spent. */
 export function usageSentence({ usage }: Pick<ReviewResult, "usage">): string {
-  if (usage.requests === 0) return "no request to a model";
+  if (usage.requests === 0) return "no requests to a model";
   const cached = usage.cached_tokens > 0 ? ` (${thousands(usage.cached_tokens)} of them cached)` : "";
-  const cost = usage.cost_usd === null ? "price not known" : dollars(usage.cost_usd);
+  const cost = usage.cost_usd === null ? "price unknown" : dollars(usage.cost_usd);
   return [
     plural(usage.requests, "request"),
     `${thousands(usage.prompt_tokens)} prompt tokens${cached}`,
@@ -183,7 +183,7 @@ export function usageSentence({ usage }: Pick<ReviewResult, "usage">): string {
 /** The prediction and the actual use: "41,000 tokens, $0.12; took 38,500 tokens, $0.11"; empty without a prediction. */
 export function predictionSentence({ predicted, usage }: ReviewResult): string {
   if (predicted === null) return "";
-  return `${tokensAndCost(predicted)}; took ${tokensAndCost(usage)}`;
+  return `${tokensAndCost(predicted)}; actual: ${tokensAndCost(usage)}`;
 }
 
 type Spent = Pick<ReviewResult["usage"], "prompt_tokens" | "completion_tokens" | "cost_usd">;

@@ -125,8 +125,8 @@ function modelWords({ category }: Finding) {
   return {
     title: `Reported by the model: ${category}`,
     help:
-      `A language model read the change and reported a problem of the category ${category}. Each result says what goes ` +
-      "wrong and how sure that is.",
+      `A language model read the change and reported a problem of the category ${category}. Each result says what fails ` +
+      "and how certain that is.",
   };
 }
 
@@ -221,7 +221,7 @@ function relatedTo({ places }: Finding): Pick<SarifResult, "relatedLocations"> {
 function removedNote(place: Omit<CodeLocation, "quote">): string {
   const { first, last } = anchorOf(place);
   const lines = first === last ? `line ${first}` : `lines ${first} to ${last}`;
-  return `This is about ${lines} of the merge base, removed by the change.`;
+  return `This is about ${lines} of the merge base, which the change removes.`;
 }
 
 function regionOf(place: Omit<CodeLocation, "quote">): Region {

@@ -33,7 +33,7 @@ export function doubtSentence(finding: Finding): string {
 export function noteBesideEvidence(finding: Finding): string | null {
   const note = noteOf(finding);
   if (note === null || finding.verification === "uncertain") return null;
-  return finding.verification === "confirmed" ? `Goes wrong when: ${note}` : note;
+  return finding.verification === "confirmed" ? `Fails when: ${note}` : note;
 }
 
 const verdicts: Record<Finding["verification"], string> = {
@@ -51,7 +51,7 @@ export function originWords({ source, verification, confidence, category }: Find
   return `${rule}${checked}; ${sure}; category ${category}.`;
 }
 
-const CERTAIN = "Certain: published whatever a model says of it";
+const CERTAIN = "Certain: published regardless of what a model says";
 
 /** "5 findings were checked again: 3 confirmed, 2 refuted"; empty if none was. */
 function checkedSentence({ findings, dropped }: ReviewResult): string {
@@ -72,7 +72,7 @@ function checkedSentence({ findings, dropped }: ReviewResult): string {
   const failed = having("unverified").filter(({ finding }) => finding.verification_note !== null).length;
   const parts = [
     checked > 0 ? `${were(checked)} checked again: ${told.join(", ")}` : "",
-    failed > 0 ? `${were(failed)} not checked, since the second look failed` : "",
+    failed > 0 ? `${were(failed)} not checked, because the second look failed` : "",
   ];
   return parts.filter((part) => part !== "").join("; ");
 }
@@ -89,7 +89,7 @@ export function effortSentence(result: ReviewResult): string {
 const droppedWords: Record<DroppedFinding["verdict"], string> = {
   refuted: "Refuted",
   uncertain: "Uncertain and not severe",
-  read_before: "Read before, and not critical",
+  read_before: "Read earlier, and not critical",
   rejected: "Rejected",
 };
 

@@ -193,7 +193,7 @@ function quietLine(result: ReviewResult, { range }: TerminalOptions): string {
     ...(isUnread(result) ? ["offline"] : []),
     ...(coverage.hunks_total > 0 ? [`${plural(coverage.hunks_total, "hunk")} read`] : []),
     ...(skipped > 0 ? [`${plural(skipped, "file")} skipped`] : []),
-    ...(dropped > 0 ? [`${plural(dropped, "finding")} checked and left out`] : []),
+    ...(dropped > 0 ? [`${plural(dropped, "finding")} left out after a check`] : []),
     spent.join(", "),
   ].join(" · ");
 }
@@ -216,7 +216,8 @@ function outcomeLines(result: ReviewResult, style: Style): string[] {
     ({ path, what }) => `  not read: ${plainLine(path)} (${plainLine(what)})`,
   );
   // Added if the sentence begins with something else, such as a reached limit.
-  const offline = isUnread(result) && !/offline/i.test(sentence) ? "Offline, no model read this. " : "";
+  const offline =
+    isUnread(result) && !/offline/i.test(sentence) ? "Offline: no model read this change. " : "";
   return [...[...wrap(`${offline}${sentence}.`, style.width), ...unread].map(style.alarm), ""];
 }
 
@@ -239,15 +240,13 @@ function skippedRows({ files_skipped: skipped }: Coverage): [string, string][] {
     .slice(0, MOST_SKIPPED)
     .map(({ path, reason }): [string, string] => ["Skipped", `${plainLine(path)}: ${plainLine(reason)}`]);
   const left = skipped.length - shown.length;
-  return left > 0
-    ? [...shown, ["Skipped", `${plural(left, "more file")}; --format json names them all`]]
-    : shown;
+  return left > 0 ? [...shown, ["Skipped", `${plural(left, "more file")}; --format json lists all`]] : shown;
 }
 
 function droppedRows({ dropped }: ReviewResult): [string, string][] {
   if (dropped.length === 0) return [];
   return [
-    ["Left out", `${plural(dropped.length, "finding")}; --format markdown and json say which, and why`],
+    ["Left out", `${plural(dropped.length, "finding")}; --format markdown and json list them with reasons`],
   ];
 }
 

@@ -5,8 +5,8 @@ const most = { commands: 8, characters: 300 };
 
 const limits = {
   timeout: "it took too long",
-  memory: "it took too much memory",
-  files: "it made too many files",
+  memory: "it used too much memory",
+  files: "it created too many files",
   output: "it printed too much",
 };
 
@@ -24,6 +24,6 @@ export function triedWords({ commands, why_none }: TriedOut, code: (text: string
     return `${shown(command)}${where} ended with exit code ${exit_code}${why}`;
   });
   if (commands.length > ends.length) ends.push(`and ${commands.length - ends.length} more`);
-  if (ends.length > 0) return `Tried out on exactly these files: ${ends.join("; ")}.`;
-  return `No command was run to try it out: ${why_none ?? "nobody says why"}.`;
+  if (ends.length > 0) return `Commands run on exactly these files: ${ends.join("; ")}.`;
+  return `No command was run to test the repair: ${why_none ?? "no reason given"}.`;
 }

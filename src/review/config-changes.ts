@@ -45,7 +45,8 @@ export function describeConfigChange(
 ): string[] {
   const path = after?.path ?? before?.path ?? "";
   const name = inlineCode(path);
-  if (after?.text === null) return [`${name} would be a link or too large, and reviews would be refused.`];
+  if (after?.text === null)
+    return [`${name} would be a link or too large, and pull requests would not be reviewed.`];
   const old = before?.text == null ? undefined : kinds[kind].parse(before.text);
   const now = after === undefined ? undefined : kinds[kind].parse(after.text);
   if (now?.ok === false) return [wouldBeRefused(name, now.problems)];
@@ -53,7 +54,7 @@ export function describeConfigChange(
   const where = kind === "root" ? "" : `${name}: `;
   return [
     ...existence(kind, name, before !== undefined, after !== undefined),
-    ...(old?.ok === false ? [`${name} is refused as it is now, and would be in order.`] : []),
+    ...(old?.ok === false ? [`${name} is invalid now, and would be valid.`] : []),
     ...changedKeys(old?.ok ? old.config : fallback, now?.config ?? fallback).map(
       (change) => `${where}${change}.`,
     ),
@@ -62,11 +63,11 @@ export function describeConfigChange(
 
 function existence(kind: keyof typeof kinds, name: string, was: boolean, is: boolean): string[] {
   if (was === is) return [];
-  if (kind === "nested") return [is ? `${name} would be new.` : `${name} would be gone.`];
+  if (kind === "nested") return [is ? `${name} would be new.` : `${name} would be deleted.`];
   return [
     is
-      ? `${name} would be new, and take the place of the organisation's file where there is one.`
-      : `${name} would be gone: the organisation's file would count where there is one, and defaults elsewhere.`,
+      ? `${name} would be new, and would replace the organisation's file if there is one.`
+      : `${name} would be deleted: the organisation's file would apply if there is one, otherwise the defaults.`,
   ];
 }
 
@@ -79,7 +80,7 @@ function wouldBeRefused(name: string, problems: readonly ConfigProblem[]): strin
   });
   const more = problems.length - shown.length;
   const all = more > 0 ? [...shown, count(more, "more problem")] : shown;
-  return `${name} would be wrong, and reviews would be refused until it is corrected: ${all.join("; ")}.`;
+  return `${name} would be invalid, and pull requests would not be reviewed until it is corrected: ${all.join("; ")}.`;
 }
 
 function changedKeys(before: object, after: object): string[] {
@@ -109,7 +110,7 @@ function changeOf(key: string, old: unknown, now: unknown): string | undefined {
     ...(removed.length > 0 ? [`removed ${listed(removed)}`] : []),
   ];
   const isShown = key === "paths.private" && removed.length > 0;
-  return `${name}: ${parts.join("; ") || "in another order"}${isShown ? ", which a model may then see" : ""}`;
+  return `${name}: ${parts.join("; ") || "order changed"}${isShown ? ", which a model may then see" : ""}`;
 }
 
 /** The elements of `list` that are not in `other`. */
@@ -151,7 +152,7 @@ export async function findConfigChanges(
   const sentences: string[] = [];
   for (const place of places.slice(0, most.places)) sentences.push(...(await changesAt(place, workspace)));
   const left = places.length - most.places;
-  if (left > 0) sentences.push(`Configuration files of ${count(left, "more folder")} change, too.`);
+  if (left > 0) sentences.push(`The configuration files of ${count(left, "more folder")} change as well.`);
   const beyond = sentences.length - most.sentences;
   if (beyond <= 0) return sentences;
   return [...sentences.slice(0, most.sentences - 1), `${count(beyond + 1, "more change")} of this kind.`];

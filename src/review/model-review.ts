@@ -113,7 +113,7 @@ async function sortMatches(run: ReviewRun, { reviews, overflow }: Passes): Promi
   return { rejected, reported: told, notJudged: [...single, ...groupedByRule(unshown)].map(asNotJudged) };
 }
 
-const REPORTED = "A model has judged this match since.";
+const REPORTED = "A model has since judged this match.";
 
 /** One finding for each rule, at its first match, with the others as further places; several if there are too many places. */
 function groupedByRule(findings: readonly Finding[]): Finding[] {
@@ -244,7 +244,7 @@ function anyNear(groups: readonly FindingGroup[]): boolean {
 }
 
 const NOT_CROSSED =
-  "The change was read in parts, and what crosses them was not looked at to the end: the pass that merges did not finish.";
+  "The change was read in parts, and the pass that merges them and looks for problems across them did not finish.";
 
 /** Without a merge loop: units keep their summaries; of several loops over one unit, the first is used. */
 function unmerged({ reviews, units }: Passes, groups: readonly FindingGroup[]): Merged {
@@ -266,10 +266,10 @@ function warningsOf({ budget, input }: ReviewRun, { reviews, unplanned }: Passes
   const unpriced = input.limits.costUsd !== null && usage.requests > 0 && usage.costUsd === null;
   return [
     ...new Set(faults),
-    ...(unpriced ? ["The cost limit could not be kept: the price of the model is not known."] : []),
+    ...(unpriced ? ["The cost limit could not be enforced, because the price of the model is unknown."] : []),
     ...(unplanned > 0
       ? [
-          `The budget had no room for ${unplanned === 1 ? "1 file, which was" : `${unplanned} files, which were`} not read.`,
+          `The budget was too small for ${unplanned === 1 ? "1 file, which was" : `${unplanned} files, which were`} not read.`,
         ]
       : []),
   ];

@@ -221,7 +221,7 @@ function offlineReview(findings: readonly Finding[]): ModelReview {
     findings,
     dropped: [],
     predicted: null,
-    summary: `No model read this change: only the built-in analyzers looked at it, and they matched ${count}.`,
+    summary: `No model read this change. Only the built-in analyzers checked it, and they matched ${count}.`,
     usage: noUsage,
     stopReason: "no_model",
     warnings: [],

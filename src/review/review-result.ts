@@ -15,7 +15,7 @@ export const whyStopped: Readonly<Record<StopReason, string>> = {
   finished: "the model ended it early",
   no_tool_calls: "the model stopped without ending it",
   repeated_calls: "the model kept repeating one call",
-  turn_limit: "the limit of turns was reached",
+  turn_limit: "the limit of model turns was reached",
   token_limit: "the token limit was reached",
   cost_limit: "the cost limit was reached",
   time_limit: "the time limit was reached",
@@ -198,15 +198,15 @@ export const worstStop = (reasons: readonly StopReason[]): StopReason =>
 
 /** The summary of a review whose model wrote none. */
 export const unfinishedSummary = (reason: StopReason): string =>
-  `The review was not finished: ${whyStopped[reason]}. What was found until then is reported.`;
+  `The review was not finished: ${whyStopped[reason]}. The findings so far are reported.`;
 
 const sentences: Partial<Record<ErrorCode, string>> = {
   model_unauthorized: "its provider refused the key",
-  model_rate_limited: "its provider limits the rate or the quota is used up",
+  model_rate_limited: "its provider limits the request rate, or the quota is used up",
   model_refused: "its provider refused the request",
   model_failed: "its provider could not be reached or gave no usable answer",
-  model_unavailable: "its provider keeps failing, so requests to it are paused for a while",
-  too_large: "the conversation is too large for it",
+  model_unavailable: "its provider keeps failing, so requests to it are paused",
+  too_large: "the conversation is too long for it",
 };
 
 const FAILED = "The model failed: ";
@@ -220,6 +220,6 @@ export const isModelErrorWarning = (warning: string): boolean => warning.startsW
  */
 export function publicModelError({ code }: AppError): string {
   if (code === "budget_spent")
-    return "The model was not asked any more: today's budget of the pull request or its installation is used up.";
-  return `${FAILED}${sentences[code] ?? "the log of its operator says why"}.`;
+    return "The model was not asked again, because today's budget of the pull request or its installation is used up.";
+  return `${FAILED}${sentences[code] ?? "see the log of this server"}.`;
 }

@@ -64,7 +64,8 @@ async function runOn(
     signal,
   );
   const { changed, notes } = await takeOver(options, outcome, refusals);
-  if (leftOut.length > 0) notes.push(`Not there, because too large: ${leftOut.slice(0, 5).join(", ")}.`);
+  if (leftOut.length > 0)
+    notes.push(`Omitted, because they are too large: ${leftOut.slice(0, 5).join(", ")}.`);
   return {
     stdout: outcome.stdout.toString("utf8"),
     stderr: outcome.stderr.toString("utf8"),
@@ -114,7 +115,7 @@ async function* workspaceFiles(
     }
     left -= Math.ceil(bytes.length / PAGE) * PAGE;
     if (left < 0)
-      throw new ToolError("no command can be run: the files of this repository are too many for the sandbox");
+      throw new ToolError("no command can be run: this repository has too many files for the sandbox");
     const kind = mode === "120000" || mode === "100755" ? mode : "100644";
     yield { path: sandboxPath(path), mode: kind, bytes };
   }
@@ -273,5 +274,5 @@ async function keep(
 
 const fewOf = (notes: readonly string[]) =>
   notes.length > MAX_NOTES
-    ? [...notes.slice(0, MAX_NOTES), `And more, ${notes.length} notes in all.`]
+    ? [...notes.slice(0, MAX_NOTES), `There are ${notes.length} notes in total.`]
     : [...notes];

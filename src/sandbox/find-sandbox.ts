@@ -25,17 +25,17 @@ const faults: readonly { says: RegExp; remedy: string }[] = [
   {
     says: /mount proc|mounting proc/i,
     remedy:
-      "A container hides parts of /proc: start it with `--security-opt systempaths=unconfined`, or run the worker outside of a container.",
+      "A container hides parts of /proc: start it with `--security-opt systempaths=unconfined`, or run the worker outside a container.",
   },
   {
     says: /namespace|uid map|Operation not permitted|clone|unshare/i,
     remedy:
-      "Allow users to create namespaces: `sysctl user.max_user_namespaces`, on Debian kernel.unprivileged_userns_clone=1, on Ubuntu " +
-      "kernel.apparmor_restrict_unprivileged_userns=0; a container needs `--security-opt seccomp=unconfined` and `apparmor=unconfined`.",
+      "Allow users to create namespaces: check `sysctl user.max_user_namespaces`; on Debian set kernel.unprivileged_userns_clone=1, on Ubuntu " +
+      "kernel.apparmor_restrict_unprivileged_userns=0; a container needs `--security-opt seccomp=unconfined --security-opt apparmor=unconfined`.",
   },
   {
     says: /Permission denied|No such file/,
-    remedy: "Make the programs that the error names readable for every user.",
+    remedy: "Make the programs in the error message readable for every user.",
   },
 ];
 

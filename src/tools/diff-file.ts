@@ -180,7 +180,7 @@ export const diffFile = defineTool<Input, FileDiffOutput>({
   title: "Diff of a changed file",
   description: `Diff of a changed file, ${HUNKS_A_PAGE} hunks at a time (fewer beyond ${MAX_RENDERED_BYTES / 1024} KiB, and large ones divided). A line begins with its number: "12  text" is unchanged, "13 +text" added (both numbered at head), "11 -text" removed (numbered at merge_base). Refused beyond ${count(MAX_DIFF_LINES, "line")}.`,
   returns:
-    "`FileDiff`: `file_path`, `diff` (a valid unified diff, or words where there is none), `additions` and `deletions` of the whole file, `total_hunks`, `returned_hunks`, `start_hunk`, `end_hunk`. Hunks larger than one answer are divided and `total_hunks` counts the parts.",
+    "`FileDiff`: `file_path`, `diff` (a valid unified diff, or a sentence if there is none), `additions` and `deletions` of the whole file, `total_hunks`, `returned_hunks`, `start_hunk`, `end_hunk`. Hunks that are larger than one answer are divided, and `total_hunks` counts the parts.",
   example: { file_path: "src/parser.ts", start_hunk: 1, end_hunk: 20 },
   kind: "read",
   input: Input,

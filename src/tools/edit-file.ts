@@ -200,7 +200,7 @@ export const editFile = defineTool<Input, EditedFile>({
   title: "Replace text in a file",
   description:
     "Replaces an exact text. When it is not there the answer shows the nearest lines; it says how many other occurrences were left.",
-  returns: "`file_path`, `replaced`, `left`, `excerpt` (the lines that changed as `12|text`).",
+  returns: "`file_path`, `replaced`, `left`, `excerpt` (the changed lines as `12|text`).",
   example: { path: "src/parser.ts", old_string: "return undefined;", new_string: "return null;" },
   kind: "change",
   input: Input,

@@ -37,7 +37,7 @@ export const finishReview = defineTool<Input, { finished: true }>({
   description:
     "Ends the review, once everything that matters was reported. Refused while hunks are unread or rule matches are unanswered; the answer names them.",
   returns:
-    "`{finished: true}`, or an error that names each unread file as `diff_file` takes it, or each rule match without an answer.",
+    "`{finished: true}`, or an error that names each unread file in the form that `diff_file` accepts, or each rule match without an answer.",
   example: { summary: "Moves retries into the client. Sound apart from the two findings reported." },
   kind: "report",
   finishes: true,

@@ -147,7 +147,7 @@ export const listFiles = defineTool<Input, Listing>({
   title: "List files",
   description: "Tracked files and folders at head.",
   returns:
-    "Paths from the repository root, sorted, as `git ls-tree -r` has them; with `with_size` a list of `{path, is_dir, size}`.",
+    "Paths from the repository root, sorted as in `git ls-tree -r`; with `with_size`, a list of `{path, is_dir, size}`.",
   example: { directory: "src", pattern: "*.test.ts" },
   kind: "read",
   input: Input,

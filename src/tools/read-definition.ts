@@ -189,7 +189,7 @@ export const readDefinition = defineTool<Input, DefinitionOutput>({
   description:
     "The whole definition of a name (function, method, class, type, constant) with its comment, numbered as in read_file_part.",
   returns:
-    "`definitions`, best match first (the given file, files of the change, near folders, tests last): `file_path`, `kind`, `name`, `start_line`, `end_line`, `content` (lines as `12|text`), `last_line` (less than `end_line` when the body is cut), `members_left`, `total_lines`, `encoding`; `others`, without content; `mentions`: where the name stands when nothing defines it.",
+    "`definitions`, best match first (the given file, files of the change, near folders, tests last): `file_path`, `kind`, `name`, `start_line`, `end_line`, `content` (lines as `12|text`), `last_line` (less than `end_line` if the body is cut), `members_left`, `total_lines`, `encoding`; `others`, without content; `mentions`: where the name occurs, if nothing defines it.",
   example: { name: "Parser.next", file_path: "src/parser.ts" },
   kind: "read",
   input: Input,

@@ -90,7 +90,7 @@ export const readFilePart = defineTool<Input, FileContent>({
   title: "Read a file",
   description: `Lines of any file as "12|text", or the whole file. An answer holds up to ${MAX_RENDERED_BYTES / 1024} KiB and names the call that continues.`,
   returns:
-    "`FileContent`: `file_path`, `content` (lines as `12|text`), `start_line`, `end_line`, `total_lines`, `ref`, `encoding`. An `end_line` past the end is clamped.",
+    "`FileContent`: `file_path`, `content` (lines as `12|text`), `start_line`, `end_line`, `total_lines`, `ref`, `encoding`. An `end_line` beyond the end of the file is clamped.",
   example: { file_path: "src/parser.ts", start_line: 40, end_line: 80 },
   kind: "read",
   input: Input,

@@ -117,7 +117,7 @@ export const reportFinding = defineTool<Input, ReportOutput>({
   description:
     "Records one problem that the change introduces or exposes, anchored to a line. One call for each root cause, verified in the code.",
   returns:
-    "`id`, `path`, `side`, `line`, `start_line` as resolved, and a `note` when the anchor was moved. A finding below the configured severity is not kept: `id` is null and `note` says why. Or an error that shows the nearest lines that match.",
+    "`id`, `path`, `side`, `line`, `start_line` as resolved, and a `note` if the anchor was moved. A finding below the configured severity is not kept: `id` is null, and `note` says why. If the quote is not found, an error that shows the most similar lines.",
   example: {
     path: "src/retry.ts",
     side: "RIGHT",

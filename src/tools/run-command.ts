@@ -153,7 +153,8 @@ export const runCommand = defineTool<Input, Output>({
   description:
     "Runs a command that the maintainers allow (like test, lint, build) on the files as they stand, without network, in a copy that is " +
     "thrown away: of what it changes, files that git does not ignore are kept. Of long output head and tail.",
-  returns: "`{stdout, stderr, exit_code}`; 128 + number where a signal ended it.",
+  returns:
+    "`{stdout, stderr, exit_code}`; `exit_code` is 128 plus the number of the signal if a signal ended the command.",
   example: { command: "test", timeout: 300 },
   kind: "change",
   input: Input,

@@ -447,7 +447,7 @@ export const searchInFiles = defineTool<SearchInput, SearchOutput>({
   description:
     "Searches all tracked files at head, hidden ones too, and names the definition around each match.",
   returns:
-    '`SearchMatch[]`: `file_path`, `line_number`, `line_content`, `match_context` (`12:match`, `13-context`); with `output_mode` `"files_with_matches"` a list of paths, with `"count"` a list of `{file_path, count}`. Ordered by path, then line; the text for the model shows product code before tests, names the definition around a match, and counts what is not shown. No match is an empty list.',
+    '`SearchMatch[]`: `file_path`, `line_number`, `line_content`, `match_context` (`12:match`, `13-context`); with `output_mode` `"files_with_matches"`, a list of paths; with `"count"`, a list of `{file_path, count}`. Ordered by path, then by line; the text for the model shows product code before tests, names the definition around a match, and counts what is not shown. Without a match, the list is empty.',
   example: { pattern: "parseRange\\(", file_type: "ts", context_lines: 2 },
   kind: "read",
   input: SearchInput,

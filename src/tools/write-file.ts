@@ -154,7 +154,7 @@ export const writeFile = defineTool<Input, WrittenFile>({
   description:
     "Makes a file or changes one by lines, whole or not at all. Line ends, encoding and mode of an existing file are kept, and changed by lines a missing line end at its end.",
   returns:
-    "`file_path`, `created`, `bytes`, `total_lines`, `backup_path`, `excerpt` (the lines that changed as `12|text`, but for overwrite).",
+    "`file_path`, `created`, `bytes`, `total_lines`, `backup_path`, `excerpt` (the changed lines as `12|text`, except after an overwrite).",
   example: {
     path: "src/parser.ts",
     content: "return null;\n",

@@ -92,7 +92,7 @@ export function installationGrants(probot: Probot): Granted {
         octokit.request("GET /app/installations/{installation_id}", { installation_id: installation });
       const { data } = await againIfUnauthorized(ask);
       const { success, data: found } = Installation.safeParse(data);
-      if (!success) throw unreadableAnswer(call, "it names no permissions");
+      if (!success) throw unreadableAnswer(call, "it contains no permissions");
       return found.permissions;
     } catch (error) {
       throw toAppError(error, call);

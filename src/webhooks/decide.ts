@@ -72,7 +72,7 @@ function decideOnComment(parsed: Parsed<CommentEvent>, appSlug: string | null): 
   if ("lacks" in parsed) return unusable(parsed.lacks);
   const { event } = parsed;
   if (!event.isPull) return ignore("a comment on an issue");
-  if (!event.byPerson) return ignore("a comment that no person wrote themselves");
+  if (!event.byPerson) return ignore("a comment that was not written by a person");
   const command = parseCommand(event.comment.body, appSlug);
   if (command) return start(commandJob(event, command));
   if (!event.isReply) return ignore("a comment without a command");
@@ -100,7 +100,7 @@ function decideOnReply(
   const body = cutBytes(comment.body, mostReplyBytes);
   const wantsAnswer = asks(body) && !speaksToAnother(body, appSlug);
   if (thread === null || !(wantsAnswer || dismisses(body))) {
-    return ignore("a reply that neither asks nor dismisses");
+    return ignore("a reply that asks nothing and dismisses nothing");
   }
   const { id: commentId, author } = comment;
   return start(jobOf({ kind: "reply", repository, pull, commentId, thread, author, body, headSha: null }));
@@ -131,7 +131,7 @@ function decideOnRepositories(payload: unknown): Decision {
   const { installation, repositories } = parsed.event;
   return repositories.length > 0
     ? start(purgeJob(installation, repositories))
-    : ignore("no repository was taken away");
+    : ignore("no repository was removed");
 }
 
 /**
@@ -146,10 +146,10 @@ function decideOnCheckRun(payload: unknown, { appId }: DecideOptions): Decision 
   const refusal = whyNotAgain(event, appId);
   if (refusal) return ignore(refusal);
   const review = reviewOf(event);
-  if (!review) return ignore("a check run that is about no review");
+  if (!review) return ignore("a check run that is not about a review");
   const [another] = event.pulls.slice(1);
   const pull = review.pull ?? (another === undefined ? event.pulls[0] : undefined);
-  if (pull === undefined) return ignore("a check run that does not tell its pull request");
+  if (pull === undefined) return ignore("a check run that does not name its pull request");
   const { repository, sender } = event;
   return start(askedReview({ repository, pull, trigger: review.trigger, again: true, requestedBy: sender }));
 }
@@ -170,7 +170,7 @@ function decideOnCheckSuite(payload: unknown, { appId }: DecideOptions): Decisio
 
 function whyNotAgain({ app, byPerson }: RerunEvent, appId: number | null): string | undefined {
   if (appId !== null && app !== appId) return "a check of another App";
-  return byPerson ? undefined : "a re-run that no person asked for";
+  return byPerson ? undefined : "a re-run that was not requested by a person";
 }
 
 const nameOfReview = /^([0-9a-f]+):(event#([1-9]\d{0,8})@.{1,255}|(?:review-)?comment:[1-9]\d{0,15})$/;
@@ -228,7 +228,7 @@ const WithAction = z.object({ action: z.string() });
  */
 export function decide(event: string, payload: unknown, options: DecideOptions): Decision {
   const name = `${event}.${WithAction.safeParse(payload).data?.action}`;
-  if (!Object.hasOwn(decisions, name)) return ignore("nothing follows from this event");
+  if (!Object.hasOwn(decisions, name)) return ignore("this event starts nothing");
   return decisions[name as keyof typeof decisions](payload, options);
 }
 
@@ -252,7 +252,7 @@ function decideOnMergeGroup(payload: unknown): Decision {
   const parsed = parseMergeGroupEvent(payload);
   if ("lacks" in parsed) return unusable(parsed.lacks);
   const { repository, headSha } = parsed.event;
-  const reason = "its pull requests were reviewed before they were queued";
+  const reason = "merge queue: its pull requests were reviewed before they were queued";
   const task = { kind: "pass_check" as const, repository, headSha, reason };
   return start({ task, concurrencyKey: `${repository.id}@${headSha}`, coalesce: false, priority: 10 });
 }

@@ -25,7 +25,7 @@ export interface HealthOptions {
   stop?: AbortSignal;
   /** Milliseconds since 1970. */
   now?: () => number;
-  /** The process is not ready if the database does not answer within this time; in milliseconds. */
+  /** The process is not ready if the database does not respond within this time; in milliseconds. */
   patienceMs?: number;
 }
 
@@ -92,7 +92,7 @@ export function createHealth({
 /** Refuses methods other than GET and HEAD. */
 export function refuseWriting(method: string | undefined): void {
   if (method !== "GET" && method !== "HEAD")
-    throw new Refusal(405, "This page is read with GET.", { allow: "GET, HEAD" });
+    throw new Refusal(405, "Use GET for this page.", { allow: "GET, HEAD" });
 }
 
 function answerFor(readiness: Readiness): Answer {
@@ -101,8 +101,8 @@ function answerFor(readiness: Readiness): Answer {
   return { status: ready ? 200 : 503, type: "application/json", body: JSON.stringify(said) };
 }
 
-const noAnswer = Object.assign(new Error("the database does not answer"), { code: "no_answer" });
-const lowDisk = Object.assign(new Error("little room is left on the disk of the data folder"), {
+const noAnswer = Object.assign(new Error("the database does not respond"), { code: "no_answer" });
+const lowDisk = Object.assign(new Error("the disk of the data folder is nearly full"), {
   code: "disk_low",
 });
 

@@ -141,12 +141,12 @@ async function answerOf(handler: Handler, request: IncomingMessage, log: Logger)
   try {
     // Only path and query are used; the client chooses the host.
     const url = URL.parse(request.url ?? "/", "http://localhost");
-    if (!url) return { status: 400, body: "The address cannot be read." };
+    if (!url) return { status: 400, body: "The URL is invalid." };
     return await handler(request, url);
   } catch (error) {
     if (error instanceof Refusal) return error.answer;
-    log.error({ err: error }, `A request was not handled: ${errorLine(error)}`);
-    return { status: 503, body: "Not available at the moment.", headers: { "retry-after": "60" } };
+    log.error({ err: error }, `A request failed: ${errorLine(error)}`);
+    return { status: 503, body: "Temporarily unavailable.", headers: { "retry-after": "60" } };
   }
 }
 
@@ -167,12 +167,12 @@ async function bind(server: Server, { host, port, log, variable }: ListenOptions
 function unusable(error: unknown, host: string | null, port: number, variable: string): AppError {
   const code = (error as NodeJS.ErrnoException).code;
   if (code === "EADDRINUSE") {
-    const remedy = `Stop the program that listens there, or set ${variable} to another one.`;
-    return new AppError("config_invalid", `Port ${port} is taken`, { remedy, cause: error });
+    const remedy = `Stop the program that uses this port, or set ${variable} to another port.`;
+    return new AppError("config_invalid", `Port ${port} is already in use`, { remedy, cause: error });
   }
   if (code === "EACCES") {
-    const remedy = `Set ${variable} to 1024 or higher, or give the process the right to use it.`;
-    return new AppError("config_invalid", `Port ${port} is not allowed to this user`, {
+    const remedy = `Set ${variable} to 1024 or higher, or allow the process to use this port.`;
+    return new AppError("config_invalid", `This user may not listen on port ${port}`, {
       remedy,
       cause: error,
     });
@@ -181,7 +181,7 @@ function unusable(error: unknown, host: string | null, port: number, variable: s
     "config_invalid",
     `Cannot listen on ${host ?? "all addresses"}, port ${port}: ${errorLine(error)}`,
     {
-      remedy: "Set HOST to an address of this machine, or leave it out.",
+      remedy: "Set HOST to an address of this machine, or unset it.",
       cause: error,
     },
   );

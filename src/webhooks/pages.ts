@@ -33,7 +33,7 @@ ${body}
 `,
     headers: {
       "content-security-policy": `default-src 'none'; style-src 'unsafe-inline'; form-action 'self' ${formTarget}; base-uri 'none'; frame-ancestors 'none'`,
-      // The address of the set-up page may contain its key. The host by itself is not secret, and tells GitHub the origin of a form.
+      // The address of the setup page may contain its key. The host by itself is not secret, and tells GitHub the origin of a form.
       "referrer-policy": "origin",
     },
   };
@@ -43,7 +43,7 @@ export function landingPage(): Answer {
   return htmlPage(
     "Hunkwise",
     `<h1>Hunkwise is running</h1>
-<p>It reviews pull requests of the repositories in which its GitHub App is installed. There is nothing to do here:
+<p>It reviews pull requests in the repositories in which its GitHub App is installed. There is nothing to do here:
 open a pull request, or write <code>/review</code> in one.</p>`,
   );
 }

@@ -38,11 +38,11 @@ export function createBodyReader(): (request: IncomingMessage) => Promise<Buffer
       held += more;
       if (size > largestBody) return reject(tooLarge());
       if (more > 0 && held > mostHeld)
-        return reject(new Refusal(503, "Too much at a time.", { "retry-after": "10" }));
+        return reject(new Refusal(503, "Too many requests at the same time.", { "retry-after": "10" }));
       if (pieces > most.pieces + size / most.bytesAPiece) {
         // The rest is not read and discarded: each piece of it takes as much time.
         request.destroy();
-        return reject(new Refusal(400, "The body comes in too many pieces."));
+        return reject(new Refusal(400, "The body arrives in too many pieces."));
       }
       chunks.push(chunk);
     };
@@ -71,7 +71,7 @@ const tooLarge = () => new Refusal(413, "The body is larger than 25 MB.");
 export function createReceiver(probot: Probot): (request: IncomingMessage) => Promise<Answer> {
   const readBody = createBodyReader();
   return async (request) => {
-    if (request.method !== "POST") throw new Refusal(405, "Webhooks are sent with POST.", { allow: "POST" });
+    if (request.method !== "POST") throw new Refusal(405, "Use POST for webhooks.", { allow: "POST" });
     const { headers } = request;
     refuseOtherContent(headers);
     const id = required(headers, "x-github-delivery", /^[\w-]{1,100}$/);
@@ -92,7 +92,7 @@ function refuseOtherContent(headers: IncomingHttpHeaders): void {
     throw new Refusal(415, "Set the webhook's content type to application/json.");
   }
   if ((headers["content-encoding"] ?? "identity") !== "identity") {
-    throw new Refusal(415, "Bodies are taken uncompressed.");
+    throw new Refusal(415, "The body must not be compressed.");
   }
 }
 
@@ -105,11 +105,11 @@ function required(headers: IncomingHttpHeaders, name: string, form: RegExp): str
 function signatureOf(headers: IncomingHttpHeaders): string {
   const signature = headers["x-hub-signature-256"];
   if (typeof signature === "string" && /^sha256=[0-9a-f]{64}$/.test(signature)) return signature;
-  if (headers["x-hub-signature"] !== undefined) throw unsigned("A SHA-1 signature is not enough.");
+  if (headers["x-hub-signature"] !== undefined) throw unsigned("A SHA-1 signature is not sufficient.");
   throw unsigned("The header x-hub-signature-256 is missing or malformed.");
 }
 
-const unsigned = (why: string) => new Refusal(401, `${why} Set the webhook secret of the App.`);
+const unsigned = (why: string) => new Refusal(401, `${why} Check the webhook secret of the App.`);
 
 function parseObject(text: string): object {
   let value: unknown;
@@ -152,7 +152,7 @@ export async function loadProbotApp(probot: Probot, options: ProbotAppOptions): 
         return line.debug(`Delivery ignored: ${decision.ignored}`);
       }
       const isNew = await queue.accept({ id, event: name, action }, decision.jobs);
-      line.info(aboutTask(decision.jobs[0].task), isNew ? "Delivery stored" : "Delivery was stored before");
+      line.info(aboutTask(decision.jobs[0].task), isNew ? "Delivery stored" : "Delivery was already stored");
       onDelivery?.(knownEvent(name), isNew ? "stored" : "duplicate");
       if (isNew) onAccepted?.();
     });

@@ -10,7 +10,7 @@ import { landingPage } from "./pages.ts";
 import { createReceiver, knownEvent, loadProbotApp } from "./receive.ts";
 
 export interface ServerOptions {
-  /** `env.app` must be set; otherwise, serve the set-up page. */
+  /** `env.app` must be set; otherwise, serve the setup page. */
   env: Env;
   queue: Queue;
   log: Logger;
@@ -67,9 +67,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   identity().then(
     ({ slug }) => {
       appSlug = slug;
-      log.info(`This is the GitHub App ${slug}`);
+      log.info(`Running as the GitHub App ${slug}`);
     },
-    (error: unknown) => log.warn({ err: error }, `GitHub does not say who the App is: ${errorLine(error)}`),
+    (error: unknown) =>
+      log.warn({ err: error }, `The identity of the App could not be read from GitHub: ${errorLine(error)}`),
   );
   return server;
 }
@@ -103,7 +104,7 @@ export async function startOperatorServer(options: OperatorServerOptions): Promi
     const answer = await health.answer(request, pathname);
     if (answer) return answer;
     if (pathname !== "/metrics")
-      return { status: 404, body: "Not found. There is /metrics, /healthz and /readyz." };
+      return { status: 404, body: "Not found. Use /metrics, /healthz or /readyz." };
     refuseWriting(request.method);
     const { text, contentType } = await exposition();
     return { status: 200, body: text, headers: { "content-type": contentType } };

@@ -70,7 +70,7 @@ function createAppUrl({ github, organization }: Env, state: string): string {
 }
 
 /**
- * Whether the visitor of the set-up page is local. The person who completes the page owns the bot, so a remote visitor needs the key that
+ * Whether the visitor of the setup page is local. The person who completes the page owns the bot, so a remote visitor needs the key that
  * the server printed; a browser on this machine needs none.
  */
 function isLocal(request: IncomingMessage): boolean {
@@ -156,7 +156,7 @@ export async function startSetup({ env, log }: SetupOptions): Promise<RunningSet
   const server = await listen(handler, { host: env.host, port: env.port, log });
   const local = `http://localhost:${server.port}`;
   log.info(
-    `There is no GitHub App yet. Open ${local} on this machine, or this server's address with /?key=${key}`,
+    `There is no GitHub App yet. To create it, open ${local} on this machine, or this server's address with /?key=${key} on another`,
   );
   return { ...server, configured: done.promise };
 }
@@ -176,7 +176,7 @@ function createSetupPage(env: Env, log: Logger, key: string, onConfigured: () =>
       // The error's remedy suggests another folder, but that would require a restart of this process.
       const why = error instanceof AppError ? error.message : errorLine(error);
       log.error(
-        `The GitHub App ${app.html_url} exists, but its key is in the memory of this process alone: ${why}. Make the data folder writable and open the set-up page again.`,
+        `The GitHub App ${app.html_url} exists, but its key is only in the memory of this process: ${why}. Make the data folder writable and open the setup page again.`,
       );
       return notStored(app, why, key, env.github.webUrl);
     }
@@ -214,11 +214,11 @@ function createSetupPage(env: Env, log: Logger, key: string, onConfigured: () =>
       if (unsaved) return save(unsaved, state);
       const code = query.get("code") ?? "";
       if (!/^[\w-]{1,200}$/.test(code))
-        return { status: 400, body: "The code of GitHub is missing or malformed." };
+        return { status: 400, body: "The code from GitHub is missing or malformed." };
       const converted = await convert(env, code);
       if ("problem" in converted) {
         log.error(converted.problem);
-        return { status: 502, body: `${converted.problem} Open the set-up page and try again.` };
+        return { status: 502, body: `${converted.problem} Open the setup page and try again.` };
       }
       // GitHub's answer took time: check again.
       if (hasStoredApp(env.dataDir)) return gone;
@@ -238,7 +238,7 @@ async function convert(env: Env, code: string): Promise<StoredApp | { problem: s
   const { data } = Conversion.safeParse(answer);
   if (!data) {
     return {
-      problem: "GitHub created the App but did not hand its credentials over. Delete the App on GitHub.",
+      problem: "GitHub created the App but did not return its credentials. Delete the App on GitHub.",
     };
   }
   const { webUrl } = env.github;
@@ -265,10 +265,10 @@ function formPage(env: Env, home: string, query: URLSearchParams, state: string)
 Webhooks will go to <code>${escapeHtml(webhook)}</code>.</p>
 ${unreachable ? addressForm(query.get("key")) : ""}
 ${createForm(target, appManifest(addresses), "Create the GitHub App")}
-<details><summary>Let it write code, too</summary>
-<p>GitHub lets only such Apps resolve the threads of findings that are fixed. <code>/fix</code> can then push what it repaired to
-the branch of the pull request, and <code>/remember</code> can propose a rule by a pull request. Nothing else needs it; it can be
-granted later in the App's settings.</p>
+<details><summary>Also let it write code</summary>
+<p>GitHub only lets Apps with this permission resolve the threads of fixed findings. <code>/fix</code> can then push repairs to
+the branch of the pull request, and <code>/remember</code> can propose a rule in a pull request. Nothing else needs it. You can
+grant it later in the App's settings.</p>
 ${createForm(target, appManifest(addresses, "write"), "Create it with write access to code")}
 </details>`,
     env.github.webUrl,
@@ -280,8 +280,8 @@ function notStored({ html_url }: StoredApp, why: string, key: string, webUrl: st
   const page = htmlPage(
     "Hunkwise cannot store the App",
     `<h1>The GitHub App exists, but its key is not stored</h1>
-<p>GitHub created <a href="${escapeHtml(html_url)}">${escapeHtml(html_url)}</a> and hands its private key out only once.
-It could not be written to the disk:</p>
+<p>GitHub created <a href="${escapeHtml(html_url)}">${escapeHtml(html_url)}</a> and shows its private key only once.
+The key could not be written to the disk:</p>
 <p><code>${escapeHtml(why)}</code></p>
 <p>The key is kept in the memory of this process, so do not stop it. Make the data folder writable, then try again.
 If that is impossible, delete the App in its settings on GitHub, start Hunkwise with another <code>HUNKWISE_DATA_DIR</code> and
@@ -314,11 +314,11 @@ const redirect = (location: string): Answer => ({ status: 302, body: "See there.
 const gone: Answer = { status: 404, body: "Not found." };
 const startAgain: Answer = {
   status: 400,
-  body: "This set-up was not started here. Open the set-up page again.",
+  body: "This setup was not started in this browser. Open the setup page again.",
 };
 const keyWanted: Answer = {
   status: 403,
-  body: "Open this page on the machine itself, or with the key that Hunkwise printed in its log.",
+  body: "Open this page on the machine that runs Hunkwise, or add /?key= with the key in its log.",
 };
 
 function same(one: string, other: string): boolean {

@@ -79,10 +79,10 @@ describe("broken JSON", () => {
 describe("broken YAML", () => {
   it.each([
     ["a tab", "a:\n\tb: 1\n", 2, /tab/],
-    ["a key that stands twice", "a: 1\nb: 2\na: 3\n", 3, /twice/],
-    ["a key that stands twice further in", "a:\n  - b: 1\n    c: 2\n    b: 3\nb: 4\n", 4, /twice/],
-    ["a key that stands twice on one line", "a: 1\nb: { c: 1, c: 2 }\n", 2, /twice/],
-    ["a key that stands twice in the second document", "a: 1\n---\nb: 1\nb: 2\n", 4, /twice/],
+    ["a key that occurs twice", "a: 1\nb: 2\na: 3\n", 3, /twice/],
+    ["a key that occurs twice further in", "a:\n  - b: 1\n    c: 2\n    b: 3\nb: 4\n", 4, /twice/],
+    ["a key that occurs twice on one line", "a: 1\nb: { c: 1, c: 2 }\n", 2, /twice/],
+    ["a key that occurs twice in the second document", "a: 1\n---\nb: 1\nb: 2\n", 4, /twice/],
     ["an open bracket", "a: [1, 2\nb: 3\n", 2, /./],
     ["a value with a colon", "title: a: b\n", 1, /colon/],
     ["an open quote", 'a: "x\nb: 1\n', 2, /./],

@@ -69,7 +69,7 @@ describe("hidden characters are found", () => {
       { line: 2, source: "hidden-characters/zero-width", category: "security" },
     ]);
     expect(candidates[0]?.body).toContain(
-      "```text\nconst c\\u{200B}d = 1;\n```\n\nThe same holds for line 3.",
+      "```text\nconst c\\u{200B}d = 1;\n```\n\nThe same applies to line 3.",
     );
   });
 
@@ -87,7 +87,7 @@ describe("hidden characters are found", () => {
       { line: 1, severity: "high", source: "hidden-characters/comment-ends" },
       { line: 3, severity: "medium", source: "hidden-characters/line-ends" },
     ]);
-    expect(candidates[0]?.body).toContain("```text\n// a\\u{2028}run();\n```\n\nThe same holds for line 2.");
+    expect(candidates[0]?.body).toContain("```text\n// a\\u{2028}run();\n```\n\nThe same applies to line 2.");
     expect(candidates[1]?.body).toContain("return\\u{2029}true;");
   });
 

@@ -24,7 +24,7 @@ describe("an edited file", () => {
     const [candidate, ...others] = await found(oldPath, path);
     expect(others).toEqual([]);
     expect(candidate).toMatchObject({ path, line: 2, severity: "high", category: "security" });
-    expect(candidate?.body).toContain("3 of its lines stand in no hunk");
+    expect(candidate?.body).toContain("no hunk shows 3 of its lines");
     expect(candidate && isCertain(candidate)).toBe(true);
   });
 

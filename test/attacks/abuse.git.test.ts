@@ -30,7 +30,7 @@ it("cost-drain: a hundred pushes a minute start one review a minute, and none be
   expect(checks.length).toBeLessThanOrEqual(6);
   expect(checks.slice(3).every((check) => check === notReviewed)).toBe(true);
   expect(flood.lastWord()).toBe(
-    "Not reviewed: 3 reviews a day are the limit of this pull request, and today's are used up; a push or a command after midnight (UTC) has everything reviewed that came meanwhile.",
+    "Not reviewed: today's 3 reviews for this pull request are used up; a push or a command after midnight (UTC) starts a review of everything that was added since.",
   );
 });
 

@@ -46,7 +46,7 @@ function countedBy(text: string) {
   return {
     heading: /^### Hunkwise: (.*)$/m.exec(text)?.[1],
     titles: linesOf(/^- 🔴 High: /u),
-    more: Number(/^- and (\d+) more on their lines$/m.exec(text)?.[1]),
+    more: Number(/^- and (\d+) more, on their lines$/m.exec(text)?.[1]),
     whole: linesOf(/^\*\*🔴 High: /u),
   };
 }

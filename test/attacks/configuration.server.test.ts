@@ -155,7 +155,7 @@ describe.concurrent("a pull request that configures the reviewer", patient, () =
         await app.review();
 
         expect(app.end()).toMatchObject({ comments: [`${path} RIGHT 24`], check: "failure" });
-        expect(app.summary()).toMatch(/reviews would be refused until it is corrected/);
+        expect(app.summary()).toMatch(/pull requests would not be reviewed until it is corrected/);
       },
     ));
 });

@@ -129,7 +129,7 @@ describe.concurrent("a change that hides something", patient, () => {
           "zero-width",
           "look-alikes",
         ])
-          expect(posted.join("\n").toLowerCase()).toContain(kind === "blank" ? "prints as nothing" : kind);
+          expect(posted.join("\n").toLowerCase()).toContain(kind === "blank" ? "invisible letter" : kind);
         expect(posted.filter((text) => anyHidden.test(text))).toEqual([]);
         expect(posted.join("\n")).toContain("\\u{430}ccess looks like access");
       },

@@ -100,7 +100,7 @@ describe.each(long ? databases : databases.slice(0, 1))("with jobs in %s", (_, e
       const other = await another(pull, base, over);
 
       expect(required(pull)).toMatchObject({ conclusion: "failure" });
-      expect(required(pull)?.output.title).toContain(`#${pull.pull.number} has this commit too`);
+      expect(required(pull)?.output.title).toContain(`#${pull.pull.number} has the same commit`);
 
       shared.app.people.close(pull.pull);
       await pull.tell("closed");

@@ -121,7 +121,7 @@ describe("the models of the environment", () => {
     await set.ready(never);
     for (const _ of [1, 2]) expect((await set.models.review.respond(request, never)).content).toBe("Done.");
     expect(set.endpoint.requests.map(({ body }) => body.model)).toEqual(["big", "spare", "spare", "spare"]);
-    expect(set.warnings).toEqual([expect.stringMatching(/^spare stands in for big: .* no model "big"/)]);
+    expect(set.warnings).toEqual([expect.stringMatching(/^spare answers instead of big: .* no model "big"/)]);
   });
 
   it("cost nothing before they are asked: neither a probe nor a request where the protocol is configured", async () => {

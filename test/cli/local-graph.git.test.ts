@@ -88,7 +88,7 @@ describe("a kept graph", () => {
     await kept.query("a", 5, never);
     expect(await kept.query("b", 5, never)).toEqual(none);
     await kept[Symbol.asyncDispose]();
-    expect(told).toContain("No vectors were made: no disk");
+    expect(told).toContain("Vectors could not be created: no disk");
   });
 
   it("goes on opening when whoever asked first gives up", async () => {
@@ -108,7 +108,7 @@ describe("a kept graph", () => {
   it("tells whoever waited long enough that the index is being made, and goes on making it", async () => {
     const gate = Promise.withResolvers<void>();
     const { kept, told } = keep({ opening: () => gate.promise, patienceMs: 1 });
-    await expect(kept.query("a", 5, never)).rejects.toThrow("is being made. Ask again");
+    await expect(kept.query("a", 5, never)).rejects.toThrow("is being indexed. Ask again");
     gate.resolve();
     await new Promise(setImmediate);
     expect(told).toEqual(["opens", "embeds"]);
@@ -117,7 +117,7 @@ describe("a kept graph", () => {
 
   it("does not keep its server from ending while the index is being made", async () => {
     const { kept, told } = keep({ opening: () => new Promise(() => {}), patienceMs: 1 });
-    await expect(kept.query("a", 5, never)).rejects.toThrow("is being made");
+    await expect(kept.query("a", 5, never)).rejects.toThrow("is being indexed");
     await kept[Symbol.asyncDispose]();
     expect(told).toEqual(["opens"]);
   });

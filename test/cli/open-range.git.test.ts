@@ -19,7 +19,7 @@ describe("a local range", () => {
     [
       "has a misspelt key",
       "privat: [secrets/]\nlanguag: German\n",
-      /yml:1: privat is .*yml:2: languag is not known \(did you mean language\?\)/,
+      /yml:1: privat is .*yml:2: languag is not a known key \(did you mean language\?\)/,
     ],
     [
       "has a wrong value",
@@ -43,7 +43,7 @@ describe("hunkwise config check", () => {
     [
       "with private paths out of place",
       "Paths:\n  private: [a]",
-      /hunkwise\.yml:1: Paths is not known \(did you mean paths\?\)/,
+      /hunkwise\.yml:1: Paths is not a known key \(did you mean paths\?\)/,
     ],
   ])("reports a file %s as a problem", async (_, text, problem) => {
     const folder = new TempFolder("config-check");
@@ -82,8 +82,8 @@ describe("nested files of a working tree", () => {
     });
     expect(wrong.code).toBe(1);
     expect(wrong.stdout.split("\n")).toEqual([
-      `${file}:1: max_comment is not known (did you mean max_comments?)`,
-      "a/.hunkwise.yml:2: effort is not known (known are paths, instructions, minimum_severity)",
+      `${file}:1: max_comment is not a known key (did you mean max_comments?)`,
+      "a/.hunkwise.yml:2: effort is not a known key (known keys: paths, instructions, minimum_severity)",
       "",
     ]);
     const sound = await withFiles({ "a/.hunkwise.yml": "minimum_severity: high\n" });
@@ -131,10 +131,10 @@ describe("nested files of a working tree", () => {
     const { stdout } = await withFiles({ [file]: text });
     const lines = [...stdout.matchAll(/yml:(\d+): (.*)$/gm)].map(([, line, says]) => `${line} ${says}`);
     expect(lines).toEqual([
-      "1 max_comment is not known (did you mean max_comments?)",
+      "1 max_comment is not a known key (did you mean max_comments?)",
       '3 review.drafts must be true or false, not "perhaps"',
-      "5 paths.ingore is not known (did you mean ignore?)",
-      "6 languag is not known (did you mean language?)",
+      "5 paths.ingore is not a known key (did you mean ignore?)",
+      "6 languag is not a known key (did you mean language?)",
     ]);
   });
 
@@ -178,7 +178,5 @@ it("a folder's minimum severity holds for its own findings, and what it leaves o
   const args = ["review", "--repo", repo.dir, "--base", "main", "--format", "json"];
   const { findings, warnings } = JSON.parse((await runHere(args)).stdout);
   expect(findings.map(({ path }: { path: string }) => path)).toEqual(["cart.py"]);
-  expect(warnings).toContainEqual(
-    "1 finding is milder than the minimum severity of its folder and not reported.",
-  );
+  expect(warnings).toContainEqual("1 finding is below the minimum severity of its folder and not reported.");
 });

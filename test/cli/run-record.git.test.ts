@@ -74,8 +74,8 @@ describe("a record that stands by itself", () => {
     const path = written();
     for (const first of ["", "{}", JSON.stringify({ ...header, began_at: "once" }), "x".repeat(100_000)]) {
       writeFileSync(path, `${first}\n`);
-      await expect(readRunFile(path)).rejects.toThrow(/run\.jsonl:1 is no line of a record/);
-      await expect(readRunHeader(path)).rejects.toThrow(/run\.jsonl:1 is no line of a record/);
+      await expect(readRunFile(path)).rejects.toThrow(/run\.jsonl:1 is not a valid line of a record/);
+      await expect(readRunHeader(path)).rejects.toThrow(/run\.jsonl:1 is not a valid line of a record/);
     }
   });
 

@@ -57,7 +57,7 @@ const review = (...args: string[]) => ["review", "--repo", repo.dir, ...args];
 
 describe("a set-up that cannot work is one line with cause and remedy", () => {
   it("without git", async () => {
-    expect(await complaintOf(review(), { PATH: folder.path })).toMatch(/No git was found.*Install git/);
+    expect(await complaintOf(review(), { PATH: folder.path })).toMatch(/git was not found.*Install git/);
   });
 
   it("with an old git, naming both versions", async () => {
@@ -109,7 +109,7 @@ describe("a set-up that cannot work is one line with cause and remedy", () => {
     for (const command of ["serve", "worker"]) {
       const env = { ...(command === "serve" ? none : app), HUNKWISE_DATA_DIR: "/proc/hunkwise" };
       expect(await complaintWithLog([command], env)).toMatch(
-        /Cannot use the data folder \/proc\/hunkwise: .* Make it a folder this user may write to/,
+        /Cannot use the data folder \/proc\/hunkwise: .* Make it a folder that this user can write to/,
       );
     }
   });
@@ -152,13 +152,13 @@ describe("a set-up that cannot work is one line with cause and remedy", () => {
       WEBHOOK_SECRET: "",
     });
     expect(line).toMatch(
-      /^hunkwise: PORT must .*; HUNKWISE_CONCURRENCY must .* "y"\. Correct it in .*\.env\. WEBHOOK_SECRET is missing\. Set the secret /,
+      /^hunkwise: PORT must .*; HUNKWISE_CONCURRENCY must .* "y"\. Correct it in .*\.env\. WEBHOOK_SECRET is missing\. Set it to the webhook secret /,
     );
   });
 
   it("as a worker without an App", async () => {
     const line = await complaintOf(["worker"], { HUNKWISE_DATA_DIR: join(folder.path, "none") });
-    expect(line).toMatch(/no credentials of a GitHub App\. Run `hunkwise serve`/);
+    expect(line).toMatch(/no credentials for a GitHub App\. Run `hunkwise serve`/);
   });
 
   it("with a port that is taken", async () => {

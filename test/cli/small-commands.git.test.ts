@@ -43,7 +43,7 @@ describe("hunkwise webhook", () => {
   it("takes standard input and says what is ignored", async () => {
     const { code, stdout } = await runCli(["webhook", "-", "--event", "push"], { input: "{}" });
     expect(code).toBe(0);
-    expect(stdout).toBe("202 Accepted.\nignored: nothing follows from this event\n");
+    expect(stdout).toBe("202 Accepted.\nignored: this event starts nothing\n");
   });
 
   it("knows GitHub's events, and which one was probably meant", async () => {
@@ -56,7 +56,7 @@ describe("hunkwise webhook", () => {
       stderr: "hunkwise: GitHub has no event 'pullrequest'. Did you mean 'pull_request'?\n",
     });
     expect(withAction?.stderr).toMatch(/Did you mean 'pull_request'\? The action is in the payload\.$/m);
-    expect(none?.stderr).toMatch(/no event 'no event'\. Name it as the header x-github-event does\.$/m);
+    expect(none?.stderr).toMatch(/no event 'no event'\. Use the value of the header x-github-event\.$/m);
   });
 
   it("gives an example payload the installation that it lacks, and says what it lacks", async () => {
@@ -141,13 +141,17 @@ describe("hunkwise doctor", () => {
     expect(code).toBe(1);
     for (const name of ["PORT must be", "HUNKWISE_CONCURRENCY must be", "OPENAI_BASE_URL must be"])
       expect(stdout).toMatch(new RegExp(`^fail {2}environment {2}${name}`, "m"));
-    expect(stdout).toMatch(/^fail {2}environment {2}PRIVATE_KEY is missing\n +Set it, or PRIVATE_KEY_PATH/m);
-    expect(stdout).toMatch(/^fail {2}environment {2}WEBHOOK_SECRET is missing\n +Set the secret/m);
+    expect(stdout).toMatch(
+      /^fail {2}environment {2}PRIVATE_KEY is missing\n +Set it, or set PRIVATE_KEY_PATH/m,
+    );
+    expect(stdout).toMatch(
+      /^fail {2}environment {2}WEBHOOK_SECRET is missing\n +Set it to the webhook secret/m,
+    );
     expect(stdout).toMatch(/^ok {4}git/m);
     expect(stdout).toMatch(/^ok {4}data folder +.*doctor,\s+to\s+be\s+created/m);
     expect(stdout).toMatch(/^ok {4}database/m);
-    expect(stdout).toMatch(/^warn {2}GitHub +not checked before PRIVATE_KEY is right/m);
-    expect(stdout).toMatch(/^warn {2}model +not checked before OPENAI_BASE_URL is right/m);
+    expect(stdout).toMatch(/^warn {2}GitHub +not checked, because PRIVATE_KEY is invalid/m);
+    expect(stdout).toMatch(/^warn {2}model +not checked, because OPENAI_BASE_URL is invalid/m);
   });
 
   it("names variables that are empty, and those that nobody reads but look like ours", async () => {
@@ -156,9 +160,9 @@ describe("hunkwise doctor", () => {
     expect(code).toBe(0);
     const warnings = [...stdout.matchAll(/^warn {2}environment {2}(.*)$/gm)].map(([, says]) => says);
     expect(warnings.toSorted()).toEqual([
-      "HUNKWISE_MODLE is not known. Did you mean HUNKWISE_MODEL?",
+      "HUNKWISE_MODLE is not a known variable. Did you mean HUNKWISE_MODEL?",
       "OPENAI_API_KEY is set but empty; it counts as unset",
-      "OPENAI_BASEURL is not known. Did you mean OPENAI_BASE_URL?",
+      "OPENAI_BASEURL is not a known variable. Did you mean OPENAI_BASE_URL?",
     ]);
   });
 
@@ -182,7 +186,7 @@ describe("hunkwise doctor", () => {
     const { code, stdout } = await runCli(["doctor"], { cwd: old.path });
     expect(code).toBe(1);
     const text = stdout.replaceAll(/\s+/g, " ");
-    expect(text).toContain(`There is data of Hunkwise in ${old.path}/.hunkwise, but the data folder is /`);
+    expect(text).toContain(`${old.path}/.hunkwise contains data of Hunkwise, but the data folder is /`);
     expect(text).toContain(`Set HUNKWISE_DATA_DIR=${old.path}/.hunkwise or move that folder to /`);
   });
 
@@ -211,7 +215,7 @@ describe("hunkwise config", () => {
     using repo = faultyRepo();
     expect(await runHere(["config", "check", "--repo", repo.dir])).toMatchObject({
       code: 0,
-      stdout: `There is no .github/hunkwise.yml in ${repo.dir}: the defaults hold.\n`,
+      stdout: `There is no .github/hunkwise.yml in ${repo.dir}: the defaults apply.\n`,
     });
     expect(await runHere(["config", "check", join(folder.path, "none.yml")])).toMatchObject({ code: 2 });
   });

@@ -105,10 +105,10 @@ describe("the environment", () => {
     };
     expect(readEnv(raw).notices).toEqual([
       "OPENAI_API_KEY is set but empty; it counts as unset",
-      "HUNKWISE_MODLE is not known. Did you mean HUNKWISE_MODEL?",
-      "HUNKWSE_PROTOCOL is not known. Did you mean HUNKWISE_PROTOCOL?",
-      "HUNKWISE_NEW is not known",
-      "openai_base_url is not known. Did you mean OPENAI_BASE_URL?",
+      "HUNKWISE_MODLE is not a known variable. Did you mean HUNKWISE_MODEL?",
+      "HUNKWSE_PROTOCOL is not a known variable. Did you mean HUNKWISE_PROTOCOL?",
+      "HUNKWISE_NEW is not a known variable",
+      "openai_base_url is not a known variable. Did you mean OPENAI_BASE_URL?",
     ]);
     expect(readLocalEnv({ OPENAI_API_KEY: "", PORT: "", HUNKWISE_MODLE: "m" }).notices).toEqual([
       "OPENAI_API_KEY is set but empty; it counts as unset",
@@ -354,11 +354,15 @@ describe("the private key", () => {
 describe("what is wrong is said in one line with its remedy:", () => {
   const without = (name: string) => ({ ...app, [name]: undefined });
   it.each<[string, RawEnv, RegExp]>([
-    ["no webhook secret", without("WEBHOOK_SECRET"), /^WEBHOOK_SECRET is missing\. Set the secret/],
+    [
+      "no webhook secret",
+      without("WEBHOOK_SECRET"),
+      /^WEBHOOK_SECRET is missing\. Set it to the webhook secret/,
+    ],
     [
       "an App id alone",
       { APP_ID: "1" },
-      /^PRIVATE_KEY is missing\. Set it, .* WEBHOOK_SECRET is missing\. Set the secret/,
+      /^PRIVATE_KEY is missing\. Set it, .* WEBHOOK_SECRET is missing\. Set it to the webhook secret/,
     ],
     [
       "no webhook secret and a wrong key",
@@ -368,10 +372,10 @@ describe("what is wrong is said in one line with its remedy:", () => {
     [
       "a guessable one",
       { ...app, WEBHOOK_SECRET: "development" },
-      /"development", which everybody can guess\. Enter/,
+      /"development", which anyone can guess\. Set another/,
     ],
-    ["no App id", without("APP_ID"), /^APP_ID is missing\. Take it from/],
-    ["no key", without("PRIVATE_KEY"), /^PRIVATE_KEY is missing\. Set it, or PRIVATE_KEY_PATH/],
+    ["no App id", without("APP_ID"), /^APP_ID is missing\. Copy it from/],
+    ["no key", without("PRIVATE_KEY"), /^PRIVATE_KEY is missing\. Set it, or set PRIVATE_KEY_PATH/],
     [
       "an App id that is a name",
       { ...app, APP_ID: "my-app" },
@@ -389,7 +393,7 @@ describe("what is wrong is said in one line with its remedy:", () => {
       /^The private key in PRIVATE_KEY is damaged/,
     ],
     ["a locked key", { ...app, PRIVATE_KEY: locked }, /is protected by a passphrase\. Download/],
-    ["an EC key", { ...app, PRIVATE_KEY: elliptic }, /holds an ec key, GitHub uses RSA/],
+    ["an EC key", { ...app, PRIVATE_KEY: elliptic }, /contains a key of type ec, but GitHub uses RSA/],
     [
       "a public key",
       { ...app, PRIVATE_KEY: publicKey.export({ type: "spki", format: "pem" }).toString() },
@@ -398,7 +402,7 @@ describe("what is wrong is said in one line with its remedy:", () => {
     [
       "a key file that is not there",
       { ...app, PRIVATE_KEY: "", PRIVATE_KEY_PATH: "/nowhere/key.pem" },
-      /^PRIVATE_KEY_PATH cannot be read: ENOENT.*\/nowhere\/key\.pem.*\. Name the PEM file/,
+      /^PRIVATE_KEY_PATH cannot be read: ENOENT.*\/nowhere\/key\.pem.*\. Set it to the PEM file/,
     ],
     [
       "a key file that holds something else",
@@ -436,13 +440,13 @@ describe("what is wrong is said in one line with its remedy:", () => {
     [
       "a context window that no review fits into",
       { OPENAI_API_KEY: "k", HUNKWISE_CONTEXT_TOKENS: "8000" },
-      /^HUNKWISE_CONTEXT_TOKENS is 8000, and a review needs 16000\. Use a model with a larger window/,
+      /^HUNKWISE_CONTEXT_TOKENS is 8000, but a review needs at least 16000\. Use a model with a larger window/,
     ],
     ["a protocol", { GHE_PROTOCOL: "git" }, /^GHE_PROTOCOL must be one of https, http/],
     [
       "a base URL without model",
       { OPENAI_BASE_URL: "http://localhost/v1" },
-      /^HUNKWISE_MODEL is missing\. Name the model/,
+      /^HUNKWISE_MODEL is missing\. Set it to a model/,
     ],
     [
       "a base URL that is none",
@@ -452,13 +456,13 @@ describe("what is wrong is said in one line with its remedy:", () => {
     [
       "a key with other letters",
       { OPENAI_API_KEY: "sk-ключ" },
-      /^OPENAI_API_KEY holds characters that no key has\. /,
+      /^OPENAI_API_KEY contains characters that are not allowed in a key\. /,
     ],
-    ["a key with a line break", { OPENAI_API_KEY: "sk-1\nsk-2" }, /^OPENAI_API_KEY must be the bare key/],
+    ["a key with a line break", { OPENAI_API_KEY: "sk-1\nsk-2" }, /^OPENAI_API_KEY must be only the key/],
     [
       "a database of another kind",
       { DATABASE_URL: "mysql://u:p@h/d" },
-      /^DATABASE_URL must be an address like postgres:/,
+      /^DATABASE_URL must be an address such as postgres:/,
     ],
     [
       "a budget of no tokens",
@@ -469,7 +473,7 @@ describe("what is wrong is said in one line with its remedy:", () => {
     [
       "a budget in another currency",
       { HUNKWISE_DAILY_COST_USD: "5 EUR" },
-      /^HUNKWISE_DAILY_COST_USD must be an amount of US dollars/,
+      /^HUNKWISE_DAILY_COST_USD must be an amount in US dollars/,
     ],
     [
       "no concurrency",
@@ -481,7 +485,7 @@ describe("what is wrong is said in one line with its remedy:", () => {
       { HUNKWISE_PUSH_WINDOW_SECONDS: given },
       /^HUNKWISE_PUSH_WINDOW_SECONDS must be a number of seconds from 0 to 600, not "/,
     ]),
-    ["a proxy without scheme", { HTTPS_PROXY: "proxy:3128" }, /^HTTPS_PROXY must be a URL like/],
+    ["a proxy without scheme", { HTTPS_PROXY: "proxy:3128" }, /^HTTPS_PROXY must be a URL such as/],
     [
       "a CA file that is not there",
       { NODE_EXTRA_CA_CERTS: "/nowhere" },
@@ -548,7 +552,7 @@ describe("the App that the set-up page stored", () => {
     storeApp(dataDir, stored);
     writeFileSync(join(dataDir, "app.json"), '{"private_key":"hidden');
     const read = () => readServerEnv({ HUNKWISE_DATA_DIR: dataDir });
-    expect(read).toThrow(/app\.json does not hold the App's credentials$/);
+    expect(read).toThrow(/app\.json does not contain the App's credentials$/);
     expect(read).not.toThrow(/hidden/);
   });
 });
@@ -571,7 +575,7 @@ describe("the target branch that a CI system names", () => {
     ...["--upload-pack=x", "a..b", "main~1", "main^{/x}", "a b", "a@{1}", "a:b", "/x", "x/", ".x", "x/.y"],
     ...["a\nb", "a\u202eb", "x.", "a\\b", "a*", "a".repeat(300)],
   ])("is refused where it is no name of a branch: %j", (name) => {
-    expect(() => ciTargetBranch({ GITHUB_BASE_REF: name })).toThrow(/^GITHUB_BASE_REF is '.*no name/s);
+    expect(() => ciTargetBranch({ GITHUB_BASE_REF: name })).toThrow(/^GITHUB_BASE_REF is '.*not a valid branch name/s);
   });
 });
 

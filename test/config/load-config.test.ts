@@ -101,20 +101,24 @@ describe("private paths of folders", () => {
     [
       "has unknown keys",
       { "a/.hunkwise.yml": "minimum_severity: high\nmax_comments: 3\npaths:\n  ignor: [x]\n" },
-      /yml:2: max_comments is not known \(known are paths, instructions, minimum_severity\); a\/\.hunkwise\.yml:4: paths\.ignor is not known \(did you mean ignore\?\)$/,
+      /yml:2: max_comments is not a known key \(known keys: paths, instructions, minimum_severity\); a\/\.hunkwise\.yml:4: paths\.ignor is not a known key \(did you mean ignore\?\)$/,
     ],
     ["is too large", { "a/.hunkwise.yml": `# ${"x".repeat(70_000)}` }, /a\/\.hunkwise\.yml: is larger/],
-    ["is binary", { "a/.hunkwise.yml": "paths:\0" }, /a\/\.hunkwise\.yml: is not text/],
+    ["is binary", { "a/.hunkwise.yml": "paths:\0" }, /a\/\.hunkwise\.yml: is not UTF-8 text/],
     [
       "is a link",
       { "a/.hunkwise.yml": { text: "b", mode: "120000" } },
       /a\/\.hunkwise\.yml: is not a regular/,
     ],
-    ["is at the root", { ".hunkwise.yml": "paths: { private: [x] }" }, /: \.hunkwise\.yml: is out of place/],
+    [
+      "is at the root",
+      { ".hunkwise.yml": "paths: { private: [x] }" },
+      /: \.hunkwise\.yml: is not allowed at the root/,
+    ],
     [
       "is beside another one",
       { "a/.hunkwise.yml": "", "a/.hunkwise.yaml": "" },
-      /a\/\.hunkwise\.yaml: is out of place beside \.hunkwise\.yml/,
+      /a\/\.hunkwise\.yaml: is not allowed next to \.hunkwise\.yml/,
     ],
     [
       "is one of too many",
@@ -124,12 +128,12 @@ describe("private paths of folders", () => {
     [
       "lists too many private paths",
       { "a/.hunkwise.yml": `paths:\n  private:\n${"    - x\n".repeat(2_001)}` },
-      /a\/\.hunkwise\.yml: paths\.private goes beyond the 2000 patterns/,
+      /a\/\.hunkwise\.yml: paths\.private exceeds the limit of 2000 patterns/,
     ],
     [
       "takes instructions beyond what a model reads",
       { "a/.hunkwise.yml": long("a"), "b/.hunkwise.yml": long("b") },
-      /: b\/\.hunkwise\.yml: instructions goes beyond/,
+      /: b\/\.hunkwise\.yml: instructions exceeds the limit/,
     ],
   ])("refuse the configuration if a file %s", async (_, files, message) => {
     expect(await failureOf(files)).toMatchObject({
@@ -227,7 +231,7 @@ describe("loading", () => {
   it("refuses a file with anything wrong in it, by file, line and key, and says what to do", async () => {
     await expect(loading("paths:\n  privat: [secrets/]\ncolour: red\n")).rejects.toMatchObject({
       code: "config_invalid",
-      line: "The configuration cannot be used: .github/hunkwise.yml:2: paths.privat is not known (did you mean private?); .github/hunkwise.yml:3: colour is not known (known are review, paths, instructions, effort, minimum_severity, rules, max_comments, language, budget, conversation, check, commands). Correct it on the base branch; until then no model reads anything, and `hunkwise config check` names all that is wrong.",
+      line: "The configuration cannot be used: .github/hunkwise.yml:2: paths.privat is not a known key (did you mean private?); .github/hunkwise.yml:3: colour is not a known key (known keys: review, paths, instructions, effort, minimum_severity, rules, max_comments, language, budget, conversation, check, commands). Correct it on the base branch; `hunkwise config check` lists all problems. Until then, no model reads anything.",
     });
   });
 

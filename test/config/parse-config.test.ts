@@ -25,7 +25,7 @@ describe("a configuration file", () => {
       yaml("review:", "  drfts: true"),
       { line: 2, key: "review.drfts", message: /did you mean drafts\?/ },
     ],
-    ["a key of nowhere", "colour: blue", { line: 1, key: "colour", message: /known are review, paths,/ }],
+    ["a key of nowhere", "colour: blue", { line: 1, key: "colour", message: /known keys: review, paths,/ }],
     [
       "a word for a switch",
       yaml("", "review:", "  drafts: no"),
@@ -61,7 +61,7 @@ describe("a configuration file", () => {
       "review: on",
       { line: 1, key: "review", message: /must be a group of keys, not "on"/ },
     ],
-    ["a list at the top", "- a", { line: null, key: null, message: /must be a list of `key: value`/ }],
+    ["a list at the top", "- a", { line: null, key: null, message: /must consist of `key: value` lines/ }],
     [
       "a key twice",
       yaml("language: German", "language: French"),
@@ -70,7 +70,7 @@ describe("a configuration file", () => {
     [
       "a second document",
       yaml("language: German", "---", "paths: { private: [a] }"),
-      { line: 2, key: null, message: /one document/ },
+      { line: 2, key: null, message: /second document/ },
     ],
     [
       "a star without quotes",

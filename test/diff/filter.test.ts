@@ -125,7 +125,7 @@ describe("createFilter", () => {
     expect(await filterBy(nothing)(change("a.ts", over))).toBe(reason);
   });
 
-  it("tells text that git takes for binary from what is binary, and from text that nobody wrote", async () => {
+  it("tells text that git treats as binary from what is binary, and from text that nobody wrote", async () => {
     const reasonOf = filterBy({ ignore: ["docs/"], private: ["keys/"] });
     const binary = { additions: null, deletions: null };
     const paths = ["a.js", "vendor/a.js", "docs/a.md", "keys/a.ts"];

@@ -189,7 +189,7 @@ describe("five committed secrets, reviewed by the server with a model that", () 
         await app.push({ [secrets.path]: "import os\nTOKEN = os.environ['TOKEN']\n" });
 
         expect(app.replies()).toHaveLength(secrets.lines.length);
-        expect(app.replies()[0]).toMatch(/^Fixed in [0-9a-f]{12}: The rule does not match any more\./);
+        expect(app.replies()[0]).toMatch(/^Fixed in [0-9a-f]{12}: The rule no longer matches\./);
         expect(app.end()).toMatchObject({ summaries: 1, check: "success" });
       },
     ),

@@ -334,7 +334,7 @@ describe.concurrent("a review that cannot run", patient, () => {
 
     expect(pull.check()?.output).toMatchObject({
       title: "The review failed",
-      summary: expect.stringContaining("Check that the app is installed on the repository"),
+      summary: expect.stringContaining("Check that the App is installed on the repository"),
     });
     expect(modelRequests("Not to be fetched")).toBe(0);
   });

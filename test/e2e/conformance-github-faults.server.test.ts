@@ -90,7 +90,7 @@ describe.concurrent("c: one bad line among five costs none of the other four", p
 
         expect(app.end()).toEqual({ reviews: 1, comments: fourInline, summaries: 1, check: "neutral" });
         expect(app.summary()).toContain("n3 is 0");
-        expect(app.summary()).toMatch(/GitHub refused its place/);
+        expect(app.summary()).toMatch(/GitHub refused its line/);
         const refused = app.takeViolations().map(({ operation }) => operation);
         expect(new Set(refused)).toEqual(new Set(["pulls/create-review"]));
       },

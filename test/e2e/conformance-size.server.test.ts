@@ -99,7 +99,9 @@ describe.runIf(long).concurrent("a pull request without a line to review", patie
         await app.review();
 
         expect(app.end()).toEqual({ reviews: 0, comments: [], summaries: 1, check: "success" });
-        expect(app.summary()).toMatch(/^<details>\s*<summary>Hunkwise: no hunk [^\n]*<\/summary>/);
+        expect(app.summary()).toMatch(
+          /^<details>\s*<summary>Hunkwise: this change has no hunks [^\n]*<\/summary>/,
+        );
         expect(app.repository.checkRuns[0]?.output.title).toBe("Nothing to review");
         expect(app.summary()).not.toMatch(/no problems|✅/i);
         expect(app.reviewRequests).toEqual([]);

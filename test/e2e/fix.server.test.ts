@@ -78,7 +78,7 @@ describe.concurrent("a fix that was asked for in a thread", patient, () => {
       const told = app.replies();
       expect(told[0]).toContain(`Pushed ${now}.`);
       expect(told[0]).toContain("n24 is 24 again.");
-      expect(told[0]).toContain("A second look finds it repaired");
+      expect(told[0]).toContain("A second look confirms the repair");
       expect(told[1]).toContain(`Fixed in ${now.slice(0, 12)}`);
       expect(app.resolvedBy(thread)).toBe("hunkwise[bot]");
       expect(app.end()).toMatchObject({ check: "success" });
@@ -97,7 +97,7 @@ describe.concurrent("a fix that was asked for in a thread", patient, () => {
           await askedFor(app);
           expect(app.replies()[0]).toContain(`Pushed ${headOf(app.pull)}.`);
           expect(app.replies()[0]).toContain(
-            "Tried out on exactly these files: `sh test.sh` ended with exit code 7.",
+            "Commands run on exactly these files: `sh test.sh` ended with exit code 7.",
           );
         },
       );
@@ -122,7 +122,7 @@ describe.concurrent("a fix that was asked for in a thread", patient, () => {
       const now = headOf(app.pull);
       expect(app.repository.git.git("log", "-1", "--format=%an", now)).not.toContain("hunkwise");
       expect(app.repository.git.git("show", `${now}:${path}`)).toContain("const n24 = 0;");
-      expect(app.replies()[0]).toContain("moved on while I worked, so **nothing was pushed**");
+      expect(app.replies()[0]).toContain("changed while I worked, so **nothing was pushed**");
     });
   });
 
@@ -135,7 +135,7 @@ describe.concurrent("a fix that was asked for in a thread", patient, () => {
       const [suggested] = app.pull.reviewComments.filter(({ body }) => body.includes("```suggestion"));
       expect(suggested).toMatchObject({ path, anchor: { side: "RIGHT", line: 24 } });
       expect(suggested?.body).toContain("```suggestion\nconst n24 = 2 * 12;\n```");
-      expect(app.replies()[0]).toContain("its fork does not let maintainers push");
+      expect(app.replies()[0]).toContain("the fork does not let maintainers push");
     }),
   );
 

@@ -34,7 +34,7 @@ it(
     await app.send("opened");
     await app.concluded();
     expect(JSON.stringify(app.reviewRequests[0]?.body.tools)).not.toContain("graph_rag_query");
-    await expect.poll(() => app.server.log(), { timeout: 250_000 }).toContain("Index brought up to date");
+    await expect.poll(() => app.server.log(), { timeout: 250_000 }).toContain("Index updated");
     expect(indexIn(app.dataFolder)).toBe(true);
 
     app.people.push(app.pull, { "src/price.ts": price.replace("cents;", "cents * 3;") });

@@ -258,7 +258,7 @@ describe.concurrent("a pull request whose budget of the day is used up", patient
     await shared.app.github.until(() => of.repository.checkRuns.at(-1)?.output.title === "Not reviewed");
     await of.idle();
 
-    const said = "Not reviewed: today's budget of this pull request is used up.";
+    const said = "Not reviewed: today's budget for this pull request is used up.";
     expect(of.repository.checkRuns.at(-1)).toMatchObject({
       conclusion: "neutral",
       output: { summary: expect.stringContaining(said) },

@@ -390,7 +390,7 @@ describe("a redirect", () => {
 
   it("in a circle ends", async () => {
     nock(host).get(pullPath).times(6).reply(302, "", { location: pullPath });
-    expect((await failure(clientFor().client.rest.pulls.get(get))).message).toContain("in a circle");
+    expect((await failure(clientFor().client.rest.pulls.get(get))).message).toContain("too often");
   });
 });
 
@@ -473,7 +473,7 @@ describe("an answer of GitHub's", () => {
       .get(pullPath)
       .reply(200, `[${"9".repeat(2_000_000)}]`, { "content-type": "application/json" });
     const { message } = await failure(clientFor().client.rest.pulls.get(get));
-    expect(message).toContain("too long a number");
+    expect(message).toContain("a number that is too long");
   });
 
   it("is repeated in an error no further than a few hundred characters", async () => {

@@ -232,7 +232,7 @@ describe.skipIf(!isThere)("vectors of a repository", () => {
     vectors.open(openIndex(source), true);
 
     expect(await vectors.update(never)).toMatchObject({ embedded: 96, left: 54 });
-    expect(warnings).toEqual([expect.stringContaining("found by words only")]);
+    expect(warnings).toEqual([expect.stringContaining("only found by words")]);
     expect(await vectors.update(never)).toMatchObject({ embedded: 54, left: 0 });
   });
 
@@ -249,7 +249,7 @@ describe.skipIf(!isThere)("vectors of a repository", () => {
     expect(await nearest.nearest("basket", 2, never)).toEqual([]);
     expect(await nearest.nearest("letters", 2, never)).toEqual([]);
     expect(endpoint.requests).toHaveLength(2);
-    expect(warnings).toEqual([expect.stringContaining("answered by words only")]);
+    expect(warnings).toEqual([expect.stringContaining("searches only by words")]);
   });
 
   it("send nothing if sqlite-vec cannot be loaded", async () => {

@@ -58,7 +58,7 @@ describe("the budget of a day", () => {
     expect(model.requests).toEqual([]);
     expect(jobs.checkouts).toEqual([]);
     expect(jobs.checks()).toEqual(["neutral: Not reviewed", "neutral: Not reviewed"]);
-    expect(summaryOf(1)).toContain("Not reviewed: today's budget of this pull request is used up.");
+    expect(summaryOf(1)).toContain("Not reviewed: today's budget for this pull request is used up.");
     expect(jobs.github.comments).toEqual([]);
     expect(jobs.logged("error")).toEqual([]);
 
@@ -93,7 +93,7 @@ describe("the budget of a day", () => {
     await jobs.work();
 
     expect(model.requests).toEqual([]);
-    expect(summaryOf(0)).toContain("Not reviewed: today's budget of its installation is used up.");
+    expect(summaryOf(0)).toContain("Not reviewed: today's budget for its installation is used up.");
   });
 
   it("that another review uses up meanwhile ends a review with what it has", async () => {

@@ -85,7 +85,7 @@ describe("a day's budget", () => {
 
     await expect(model.respond(request, signal)).rejects.toMatchObject({
       code: "budget_spent",
-      message: "today's budget of this pull request is used up",
+      message: "today's budget for this pull request is used up",
       retryable: false,
     });
     expect(scripted.requests).toHaveLength(1);
@@ -99,7 +99,7 @@ describe("a day's budget", () => {
       .respond(request, signal);
 
     await expect(budget({ spending, ofInstallation }).require()).rejects.toThrow(
-      "budget of its installation",
+      "budget for its installation",
     );
     const elsewhere = { spending, by: { installation: 2, repository: 8, pull: 3 }, now: () => noon };
     await new DayBudget({ ...elsewhere, ofPull: none, ofInstallation }).require();

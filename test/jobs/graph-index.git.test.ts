@@ -42,7 +42,7 @@ describe("the keeper of indexes", () => {
     await endRun();
     keeper.update(task("/c"));
     expect(runs.map((one) => one.task.file)).toEqual(["/a", "/b", "/c"]);
-    expect(logged).toEqual(["Index brought up to date", "Index brought up to date"]);
+    expect(logged).toEqual(["Index updated", "Index updated"]);
   });
 
   it("takes of what waits the newest commit alone", async () => {
@@ -79,7 +79,7 @@ describe("the keeper of indexes", () => {
     keeper.update(task("/a"));
     keeper.update(task("/b"));
     await endRun(new Error("no disk"));
-    expect(logged).toEqual(["Index not brought up to date: no disk"]);
+    expect(logged).toEqual(["Index not updated: no disk"]);
     expect(runs).toHaveLength(2);
   });
 

@@ -279,6 +279,6 @@ describe("what cannot be read", () => {
     const warnings: string[] = [];
     await textOf(github, warnings);
 
-    expect(warnings.join()).toMatch(/^The checks of its head/);
+    expect(warnings.join()).toMatch(/^The checks of the head/);
   });
 });

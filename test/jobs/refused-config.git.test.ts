@@ -38,7 +38,7 @@ describe("a configuration that is refused", () => {
     expect(on.checks()).toEqual(["event#7@main: neutral"]);
     expect(check()?.title).toMatch(/^Not reviewed\. Analyzers only: /);
     for (const text of [check()?.summary, on.summary()]) {
-      expect(text).toMatch(/hunkwise\.yml:2: paths\.privat is not known \(did you mean private\?\)/);
+      expect(text).toMatch(/hunkwise\.yml:2: paths\.privat is not a known key \(did you mean private\?\)/);
       expect(text).toMatch(/Correct it on the base branch/);
     }
   });
@@ -100,6 +100,6 @@ describe("a configuration that is refused", () => {
     const { on, model } = withModel({ [file]: "colour: red\n" });
     await on.dryRun();
     expect(model.requests).toEqual([]);
-    expect(on.said().at(-1)).toMatch(/hunkwise\.yml:1: colour is not known/);
+    expect(on.said().at(-1)).toMatch(/hunkwise\.yml:1: colour is not a known key/);
   });
 });

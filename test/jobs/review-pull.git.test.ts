@@ -13,7 +13,7 @@ beforeEach(() => {
 afterEach(() => jobs[Symbol.asyncDispose]());
 
 const outage = () => fault("github_failed", { retryable: true });
-const reviewed = "neutral: Analyzers only: nothing found in what was read";
+const reviewed = "neutral: Analyzers only: nothing found in the part that was read";
 const failed = "neutral: The review failed";
 
 /** An attempt whose worker was killed after it had opened its check run. */
@@ -164,7 +164,7 @@ describe("the check run of an event", () => {
 
 describe("a check run that an attempt left open", () => {
   it.each([
-    ["closed", { state: "closed" as const }, "cancelled: Called off"],
+    ["closed", { state: "closed" as const }, "cancelled: Cancelled"],
     ["turned into a draft", { draft: true }, "skipped: Not reviewed"],
   ])("is closed when the pull request was %s meanwhile", async (_, change, end) => {
     await jobs.queue.enqueue(jobs.event());
@@ -182,7 +182,7 @@ describe("a check run that an attempt left open", () => {
     await jobs.queue.enqueue(jobs.event());
     await jobs.work();
 
-    expect(jobs.checks()).toEqual(["cancelled: Called off", reviewed]);
+    expect(jobs.checks()).toEqual(["cancelled: Cancelled", reviewed]);
     expect(jobs.github.checks[1]?.headSha).toBe(jobs.laterHead);
   });
 
@@ -192,7 +192,7 @@ describe("a check run that an attempt left open", () => {
     await jobs.queue.enqueue(jobs.event());
     await jobs.work();
 
-    expect(jobs.checks()).toEqual(["cancelled: Called off", reviewed]);
+    expect(jobs.checks()).toEqual(["cancelled: Cancelled", reviewed]);
     expect(jobs.checkouts.map(({ head }) => head)).toEqual([read, jobs.laterHead]);
     // No event told of it, so no other job did.
     expect((await jobs.queue.stats()).jobs).toMatchObject({ done: 1 });

@@ -89,9 +89,9 @@ describe("a review", () => {
   });
 
   it.each([
-    [0, "50 reviews a day are the limit of this pull request"],
-    [1, "300 reviews a day are the limit of the pull requests of its author"],
-    [2, "1000 reviews a day are the limit of its installation"],
+    [0, "today's 50 reviews for this pull request are used up"],
+    [1, "today's 300 reviews for the pull requests of its author are used up"],
+    [2, "today's 1000 reviews for its installation are used up"],
   ])("beyond a limit is none, and says of which", async (nth, words) => {
     reached = (limits) => limits[nth] ?? null;
     await expect(limitsOf().requireReview(of)).rejects.toMatchObject({

@@ -80,8 +80,8 @@ describe("a Logseq graph", () => {
     expect(["..", "../../x", "CON", ".git", "a\nb"].map((name) => pageFile(name, true))).toEqual([
       ...["%2E%2E.md", "%2E.___..___x.md", "%43ON.md", "%2Egit.md", "a%0Ab.md"],
     ]);
-    expect(() => pageFile("x".repeat(300), true)).toThrow("no page can have this name");
-    expect(() => pageFile("  ", true)).toThrow("no page can have this name");
+    expect(() => pageFile("x".repeat(300), true)).toThrow("this is not a valid page name");
+    expect(() => pageFile("  ", true)).toThrow("this is not a valid page name");
   });
 
   it("is never written through a link or into a pipe", async () => {

@@ -51,7 +51,7 @@ describe("a journal", () => {
     expect(answer).toBe("The note is on the run's record; the Logseq page could not be written.");
     expect(notes).toHaveLength(1);
     expect(warned).toEqual([
-      "A note did not get onto the Logseq page 'log': EACCES: permission denied, open '/vault/x'",
+      "A note could not be written to the Logseq page 'log': EACCES: permission denied, open '/vault/x'",
     ]);
   });
 

@@ -185,7 +185,7 @@ describe("a ledger of threads that GitHub does not show", () => {
         lines: [line({ id: 101, outdated: true, line: null }), line(), line({ id: 102, body: "An answer." })],
       });
 
-      expect(ledger.notice).toBe("No state of our earlier comments: GraphQL query: no");
+      expect(ledger.notice).toBe("The state of our earlier comments could not be read: GraphQL query: no");
       expect(ledger.entries).toMatchObject([
         {
           comment: 100,

@@ -96,7 +96,7 @@ describe("the first use of a model", () => {
     await model.ready(never);
     await expect(model.respond(request, never)).rejects.toMatchObject({
       code: "model_refused",
-      message: 'The model "m" has a context window of 8,192 tokens, and a review needs 16,000',
+      message: 'The model "m" has a context window of 8,192 tokens, but a review needs 16,000',
       remedy: expect.stringContaining("OLLAMA_CONTEXT_LENGTH"),
     });
     expect(scripted.requests).toHaveLength(1);
@@ -113,7 +113,7 @@ describe("the first use of a model", () => {
     await model.ready(never);
     expect(model.protocol).toBe("native");
     expect(warnings).toEqual([
-      "m could not be asked what it can do, and is taken to call tools: Cannot reach it. Start it.",
+      "The probe of m failed, so Hunkwise assumes that it supports tool calls: Cannot reach it. Start it.",
     ]);
     expect(kept.size).toBe(0);
     await model.ready(never);
@@ -158,7 +158,7 @@ describe("tools that the endpoint refuses in the middle of a review", () => {
     expect(model.protocol).toBe("text");
     expect(kept.get("k")).toMatchObject({ callsTools: false });
     expect(warnings).toEqual([
-      "http://x takes no tools (400). From now on the model calls tools in its text",
+      "http://x takes no tools (400). From now on, the model calls tools in its text",
     ]);
   });
 
@@ -223,7 +223,7 @@ describe("a model with another one behind it", () => {
     expect(turn).toMatchObject({ content: "yes", usage: { answeredBy: "small", costUsd: 0.25 } });
     expect(found()).toBe(1);
     await model.respond(ask(), never);
-    expect(warnings).toEqual([expect.stringMatching(/^small stands in for big: /)]);
+    expect(warnings).toEqual([expect.stringMatching(/^small answers instead of big: /)]);
     expect((await model.respond(ask(), never)).content).toBe("back");
   });
 

@@ -61,7 +61,7 @@ describe("the circuits of a process", () => {
       ...["model_failed", "model_failed", "model_unavailable", "model_unavailable", "model_unavailable"],
       "ok",
     ]);
-    expect(warnings).toEqual([expect.stringMatching(/^The endpoint at host is paused for 15 s/)]);
+    expect(warnings).toEqual([expect.stringMatching(/^The model endpoint at host is paused for 15 s/)]);
   });
 });
 

@@ -61,7 +61,12 @@ describe("a model that makes vectors", () => {
   });
 
   it.each([
-    ["has no such path", { status: 404 }, "model_refused", 'has no embeddings, or no model "small" (404)'],
+    [
+      "has no such path",
+      { status: 404 },
+      "model_refused",
+      'does not support embeddings, or has no model "small" (404)',
+    ],
     ["refuses the key", { status: 401 }, "model_unauthorized", "refused the API key (401)"],
     ["refuses the request", { status: 400 }, "model_refused", "refused the request (400)"],
   ] as const)(

@@ -406,21 +406,23 @@ describe("failures name cause and remedy", () => {
     const web = await failure(page.model.respond(ask(), never));
 
     expect(wrongPath.line).toMatch(
-      /no chat completions \(404\)\. Check OPENAI_BASE_URL: it usually ends in \/v1/,
+      /does not support chat completions \(404\)\. Check OPENAI_BASE_URL: it usually ends with \/v1/,
     );
     expect(nobody.line).toMatch(
-      /Cannot reach the model endpoint http:\/\/127.0.0.1:\d+\/v1 \(ECONNREFUSED\)\. Start the server there, or check OPENAI/,
+      /Cannot reach the model endpoint http:\/\/127.0.0.1:\d+\/v1 \(ECONNREFUSED\)\. Start the model's server, or correct OPENAI/,
     );
     expect(nobody).toBeInstanceOf(NothingListens);
     expect(nobody.retryable).toBe(true);
     expect(blocked.line).toMatch(
-      /^Node opens no connection to port 9 \(http:\/\/127.0.0.1:9\/v1\)\. Let the model's server/,
+      /^Node refuses to connect to port 9 \(http:\/\/127.0.0.1:9\/v1\)\. Run the model's server/,
     );
     expect(blocked.retryable).toBe(false);
     expect(web.line).toMatch(/answered with a web page.*Check OPENAI_BASE_URL/);
     expect(() => at("localhost:8080")).toThrow(/not an http or https address/);
     for (const secret of [`http://user:${KEY}@host/v1`, `http://host/v1?key=${KEY}`]) {
-      expect(() => at(secret)).toThrow(/^OPENAI_BASE_URL holds a user, a password, a query or a fragment$/);
+      expect(() => at(secret)).toThrow(
+        /^OPENAI_BASE_URL contains a user name, a password, a query or a fragment$/,
+      );
     }
   });
 
@@ -450,7 +452,7 @@ describe("failures name cause and remedy", () => {
     const error = await failure(set.model.respond(ask(), never));
 
     expect(error.code).toBe("model_refused");
-    expect(error.line).toMatch(/too long for the model .* Configure the context size/);
+    expect(error.line).toMatch(/too long for the model .* Set HUNKWISE_CONTEXT_TOKENS/);
   });
 
   it("a quota that is used up, which no retry helps", async () => {

@@ -48,7 +48,7 @@ describe("the commands of a fix", () => {
   const of = (config: RepoConfig) => fixCommands({ config }, null, { ...files, isPrivate: () => false });
 
   it("are a reason in words if none is named or none can run", () => {
-    expect(of(defaultRepoConfig)).toEqual({ why: "the configuration of the base names none" });
-    expect(of(naming)).toEqual({ why: "there is no sandbox here to run one in" });
+    expect(of(defaultRepoConfig)).toEqual({ why: "the configuration of the base branch names no commands" });
+    expect(of(naming)).toEqual({ why: "this machine has no sandbox" });
   });
 });

@@ -58,7 +58,10 @@ describe("a finding that is fixed", () => {
     const comment = firstComment(github);
     await again(github, [], { resolutions: [{ comment, state, reason: "r" }] });
     expect(github.count("reply")).toBe(0);
-    expect(last(github)).toMatchObject({ conclusion: "neutral", title: "Nothing new, 1 open from earlier" });
+    expect(last(github)).toMatchObject({
+      conclusion: "neutral",
+      title: "Nothing new, 1 open from earlier reviews",
+    });
   });
 
   it("counts as fixed where GitHub does not let us resolve, which is told once with the permission", async () => {

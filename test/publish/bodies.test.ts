@@ -99,7 +99,7 @@ function expectWhole(markdown: string, folds: number): void {
 
 const foldsOf = (markdown: string) =>
   markdown.match(
-    /^<details><summary>(How this was checked|About this review|✅ Hunkwise|What was not read|Files skipped|Found)/gm,
+    /^<details><summary>(How this was checked|About this review|✅ Hunkwise|What was not read|Files skipped|Left out)/gm,
   )?.length ?? 0;
 
 const long = process.env.HUNKWISE_LONG === "1";

@@ -53,7 +53,7 @@ describe("the check of a commit that several open pull requests have as their he
     await review(alice, red);
     await skip(mallory);
 
-    expect(shown()).toMatchObject({ shows: "failure", title: "#7 has this commit too: Found 1 high" });
+    expect(shown()).toMatchObject({ shows: "failure", title: "#7 has the same commit: Found 1 high" });
     expect(shown().summary).toContain(
       'The conclusion "failure" comes from pull request #7, which has the same head commit.',
     );
@@ -86,7 +86,7 @@ describe("the check of a commit that several open pull requests have as their he
       await settleChecks(github, head, mallory);
       expect(shown()).toMatchObject({
         shows: "success",
-        title: "#7 has this commit too: No problems found",
+        title: "#7 has the same commit: No problems found",
       });
     }
   });

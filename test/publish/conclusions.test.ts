@@ -53,7 +53,7 @@ describe("what a review concludes with", () => {
     ],
     ["neutral", "a model that failed, where findings are red", { ...clean, stop_reason: "model_error" }, red],
     ["neutral", "a file that was too large to be read", sampleResult(skipping("overlong lines")), policy],
-    ["neutral", "text that git takes for binary", sampleResult(skipping("text with NUL bytes")), policy],
+    ["neutral", "text that git treats as binary", sampleResult(skipping("text with NUL bytes")), policy],
     ["neutral", "a submodule that moved", sampleResult(skipping("submodule at another commit")), policy],
     [
       "neutral",
@@ -130,9 +130,9 @@ describe("what a review concludes with", () => {
     expect(summary).toContain(
       "Effort: medium; 4 findings were checked again: 1 confirmed, 1 refuted, 2 not settled.",
     );
-    expect(summary).toContain("Predicted: 15,000 tokens, $0.0400; took 13,023 tokens, $0.0312.");
+    expect(summary).toContain("Predicted: 15,000 tokens, $0.0400; actual: 13,023 tokens, $0.0312.");
     expect(summary).toMatch(
-      /<details><summary>Found, checked again and left out<\/summary>\n\n- `src\/price\.ts:3` Prices may be missing\. Refuted: .*\n- .*\n\n<\/details>/,
+      /<details><summary>Left out after a second look<\/summary>\n\n- `src\/price\.ts:3` Prices may be missing\. Refuted: .*\n- .*\n\n<\/details>/,
     );
   });
 
@@ -150,20 +150,20 @@ describe("what a review concludes with", () => {
 
   it("speaks of no hunks where there are none", () => {
     expect(reviewConclusion(sampleResult(nothingReviewable("binary")), policy).summary).toContain(
-      "Coverage: no hunk to review; 1 file skipped: binary (1).",
+      "Coverage: no hunks to review; 1 file skipped: binary (1).",
     );
   });
 
   it("says that nothing is there only when all was read", () => {
     expect(reviewConclusion(clean, policy).title).toBe("No problems found");
     expect(reviewConclusion({ ...clean, stop_reason: "time_limit" }, policy).title).toBe(
-      "Incomplete review: nothing found in what was read",
+      "Incomplete review: nothing found in the part that was read",
     );
     const offline = reviewConclusion(
       { ...clean, mode: "offline", model: null, stop_reason: "no_model" },
       policy,
     );
-    expect(offline.title).toBe("Analyzers only: nothing found in what was read");
+    expect(offline.title).toBe("Analyzers only: nothing found in the part that was read");
     expect(offline.summary).toContain("Coverage: analyzers only (3 hunks in 2 files).");
   });
 
@@ -174,7 +174,7 @@ describe("what a review concludes with", () => {
     });
     expect(reviewConclusion(sampleResult(nothingReviewable("too large")), policy)).toMatchObject({
       conclusion: "neutral",
-      title: "Incomplete review: nothing found in what was read",
+      title: "Incomplete review: nothing found in the part that was read",
     });
   });
 
@@ -190,12 +190,12 @@ describe("what a review concludes with", () => {
 
     expect(open("high")).toMatchObject({
       conclusion: "neutral",
-      title: "Nothing new, 1 open from earlier",
+      title: "Nothing new, 1 open from earlier reviews",
       summary: expect.stringContaining("Open from earlier reviews: 1 high."),
     });
     expect(open("medium")).toMatchObject({
       conclusion: "success",
-      title: "Nothing new, 1 open from earlier",
+      title: "Nothing new, 1 open from earlier reviews",
     });
   });
 
@@ -234,7 +234,7 @@ describe("what a review concludes with", () => {
     const update = reviewConclusion(withSeverity("medium"), policy, { open: [{ severity: "critical" }] });
     expect(update).toMatchObject({
       conclusion: "neutral",
-      title: "found 1 medium, 1 open from earlier",
+      title: "found 1 medium, 1 open from earlier reviews",
       summary: expect.stringContaining('1 finding at or above the threshold "high".'),
     });
   });
@@ -244,7 +244,7 @@ describe("what a review concludes with", () => {
     expect(update).toMatchObject({
       conclusion: "success",
       title: "No problems found, 2 fixed, 1 dismissed",
-      summary: expect.stringContaining("Settled in this pull request: 2 fixed, 1 dismissed."),
+      summary: expect.stringContaining("Findings settled in this pull request: 2 fixed, 1 dismissed."),
     });
   });
 
@@ -266,7 +266,7 @@ describe("what a review concludes with", () => {
     const { summary } = reviewConclusion({ ...clean, dropped }, policy);
     expect(summary).toContain("1 finding was checked again: 1 refuted.");
     expect(summary).toMatch(
-      /<summary>Found in code that was read before, and left out<\/summary>\n\n- `src\/price\.ts:3` Prices may be missing\. Read before, and not critical\n/,
+      /<summary>Left out because the code was read earlier<\/summary>\n\n- `src\/price\.ts:3` Prices may be missing\. Read earlier, and not critical\n/,
     );
   });
 });

@@ -66,13 +66,13 @@ describe("what is told of a fix", () => {
         why_none: null,
       },
     });
-    expect(text).toContain("Tried out on exactly these files: `npm test` ended with exit code 0; ");
-    expect(text).toContain("`npm run lint` in `web` ended with exit code 137 (it took too much memory).");
+    expect(text).toContain("Commands run on exactly these files: `npm test` ended with exit code 0; ");
+    expect(text).toContain("`npm run lint` in `web` ended with exit code 137 (it used too much memory).");
   });
 
   it("says that none was run, and why", () => {
-    const text = told(pushed, { tried_out: { commands: [], why_none: "there is no sandbox here" } });
-    expect(text).toContain("No command was run to try it out: there is no sandbox here.");
+    const text = told(pushed, { tried_out: { commands: [], why_none: "this machine has no sandbox" } });
+    expect(text).toContain("No command was run to test the repair: this machine has no sandbox.");
   });
 
   it("lets no command and no reason be more than text", () => {
@@ -104,7 +104,7 @@ describe("what is told of a fix", () => {
   it("says what the model was kept from, whatever it says of it", () => {
     const refused = [{ path: ".github/workflows/ci.yml", reason: "it decides what runs in CI" }];
     expect(told({ kind: "none" }, { refused, edits: [] })).toContain(
-      "I was kept from changing what a fix may not change:\n- `.github/workflows/ci.yml`: it decides what runs in CI.",
+      "I was not allowed to make these changes:\n- `.github/workflows/ci.yml`: it decides what runs in CI.",
     );
   });
 
@@ -123,9 +123,11 @@ describe("what is told of a fix", () => {
       { id: "f1", repaired: true, note: "", check: { state: "present" as const, reason: "It is." } },
     ];
     expect(told({ kind: "none" }, { repairs, rounds: 1 })).toContain(
-      "**not pushed**: a second look finds the fault still there.",
+      "**did not push it**: a second look still finds the fault.",
     );
-    expect(told({ kind: "none" }, { repairs, rounds: 2 })).toContain("still there, also after another try.");
+    expect(told({ kind: "none" }, { repairs, rounds: 2 })).toContain(
+      "still finds the fault, even after a second attempt.",
+    );
     expect(told({ kind: "none" }, { repairs: [], edits: [] })).toContain("Nothing was changed.");
   });
 });

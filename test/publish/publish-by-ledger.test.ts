@@ -15,7 +15,7 @@ describe("a finding that an earlier comment says", () => {
     expect(inlineIds(github)).toEqual(["src/a.ts:1"]);
     expect(last(github)).toMatchObject({ conclusion: "neutral", title: "found 1 high" });
     expect(summary(github)).toMatch(
-      /Already reported, and still there\*\*\n\n- 🔴 High: \[Said in other words\]\(https:[^)]*#discussion_r\d+\)/,
+      /Reported earlier, and still present\*\*\n\n- 🔴 High: \[Said in other words\]\(https:[^)]*#discussion_r\d+\)/,
     );
   });
 
@@ -191,7 +191,10 @@ describe("a comment of an interrupted attempt", () => {
   it("holds the check run where the next attempt does not find the same again", async () => {
     const github = await interrupted();
     await publish(github, []);
-    expect(last(github)).toMatchObject({ conclusion: "neutral", title: "Nothing new, 1 open from earlier" });
+    expect(last(github)).toMatchObject({
+      conclusion: "neutral",
+      title: "Nothing new, 1 open from earlier reviews",
+    });
   });
 
   it("says what the next attempt finds in other words", async () => {
@@ -220,8 +223,8 @@ describe("a later round", () => {
   it("says how much is new and how much was read before", async () => {
     const github = new MemoryGitHub();
     await again(github, [], { known_hunks: 2 });
-    expect(summary(github)).toContain("3 hunks in 2 files read (1 hunk new, 2 read before)");
-    expect(last(github)?.summary).toContain("Coverage: 3 of 3 hunks in 2 files; 1 hunk new, 2 read before.");
+    expect(summary(github)).toContain("3 hunks in 2 files read (1 hunk new, 2 read earlier)");
+    expect(last(github)?.summary).toContain("Coverage: 3 of 3 hunks in 2 files; 1 hunk new, 2 read earlier.");
   });
 
   it("says what a pull request would change in the configuration, notifying nobody", async () => {
@@ -235,7 +238,10 @@ describe("a later round", () => {
     const github = await withOne();
     github.outdate(firstComment(github));
     await again(github, []);
-    expect(last(github)).toMatchObject({ conclusion: "neutral", title: "Nothing new, 1 open from earlier" });
+    expect(last(github)).toMatchObject({
+      conclusion: "neutral",
+      title: "Nothing new, 1 open from earlier reviews",
+    });
     expect(summary(github)).toContain("in `src/a.ts`; its code has changed since");
     expect(conclusion(github)).toBe("neutral");
   });

@@ -27,7 +27,7 @@ describe("without a permission", () => {
         summaries: 1,
       });
       expect(github.standing.checks).toEqual(["completed neutral"]);
-      expect(github.summary).toContain("2 findings stand as annotations of the [check run](");
+      expect(github.summary).toContain("2 findings are annotations of the [check run](");
       expect(github.summary).toContain('Give the GitHub App the permission "Pull requests: Read and write"');
       for (const title of titlesInSummary) expect(github.summary).toContain(title);
       const [run] = github.scenario.repository.checkRuns;

@@ -43,7 +43,7 @@ describe("publishing to a GitHub that knows the diff", () => {
     });
     expect(github.standing).toEqual(whole);
     expect(github.summary).toMatch(
-      /Far away[\s\S]*GitHub refused its place [\s\S]*Line could not be resolved/,
+      /Far away[\s\S]*GitHub refused its line [\s\S]*Line could not be resolved/,
     );
   });
 

@@ -124,7 +124,7 @@ describe("a pull request that moved on", () => {
     github.state.headSha = "c".repeat(40);
     expect(await publish(github)).toEqual({
       kind: "stale_head",
-      reason: `the head moved on to ${"c".repeat(40)}`,
+      reason: `the head is now ${"c".repeat(40)}`,
     });
     expect([github.reviews, github.comments]).toEqual([[], []]);
     expect(conclusion(github)).toBe("cancelled");
@@ -133,7 +133,7 @@ describe("a pull request that moved on", () => {
   it("gets nothing when it is to be merged into another branch, against which it was not read", async () => {
     const github = new MemoryGitHub();
     github.state.baseRef = "release";
-    expect(await publish(github)).toEqual({ kind: "other_base", reason: "it is for release now" });
+    expect(await publish(github)).toEqual({ kind: "other_base", reason: "its base branch is now release" });
     expect([github.reviews, github.comments]).toEqual([[], []]);
     expect(conclusion(github)).toBe("cancelled");
   });
@@ -215,7 +215,7 @@ describe("publishing again", () => {
       standing: 2,
     });
     expect(inlineIds(github)).toEqual(["src/a.ts:1", "src/a.ts:2", "src/a.ts:3"]);
-    expect(summary(github)).toContain("Already reported, and still there");
+    expect(summary(github)).toContain("Reported earlier, and still present");
   });
 
   it("lists what a review that stands did not have", async () => {
@@ -223,7 +223,7 @@ describe("publishing again", () => {
     await publish(github, many(1));
     expect(await publish(github, many(2))).toMatchObject({ posted: 1, listed: 1 });
     expect(github.reviews).toHaveLength(1);
-    expect(summary(github)).toContain("was posted without it");
+    expect(summary(github)).toContain("was already posted");
   });
 
   it("takes no marker for its own that only stands in the middle of a text", async () => {
@@ -296,11 +296,11 @@ describe("a later review that does not repeat a finding", () => {
 
     expect(github.checks[1]?.history.at(-1)).toMatchObject({
       conclusion: "neutral",
-      title: "Nothing new, 1 open from earlier",
+      title: "Nothing new, 1 open from earlier reviews",
     });
     expect(summary(github)).toContain("### Hunkwise: nothing new");
     expect(summary(github)).toMatch(
-      /not settled\*\*\n\n- 🔴 High: \[The condition [^\]]*\]\(https:[^)]*#discussion_r\d+\) in `src\/a.ts:1`/,
+      /still open\*\*\n\n- 🔴 High: \[The condition [^\]]*\]\(https:[^)]*#discussion_r\d+\) in `src\/a.ts:1`/,
     );
   });
 
@@ -325,6 +325,6 @@ describe("a later review that does not repeat a finding", () => {
     expect(await publish(github, many(1, { path: "src/new.ts" }), later)).toMatchObject({ posted: 1 });
 
     expect(github.checks[1]?.history.at(-1)?.summary).toContain("Open from earlier reviews: 1 high");
-    expect(summary(github)).toContain("No state of our earlier comments");
+    expect(summary(github)).toContain("The state of our earlier comments could not be read");
   });
 });

@@ -22,7 +22,7 @@ describe("a review that GitHub refuses", () => {
     expect(github.reviews).toHaveLength(1);
     expect(inlineIds(github)).toHaveLength(19);
     expect(summary(github)).toContain("src/a.ts:13");
-    expect(summary(github)).toContain("GitHub refused its place");
+    expect(summary(github)).toContain("GitHub refused its line");
     expect(github.count("acceptsReview")).toBeLessThanOrEqual(11);
   });
 
@@ -72,9 +72,9 @@ describe("a channel that is closed to us", () => {
     );
     expect(summary(github)).toContain('"Pull requests: Read and write"');
     expect(summary(github)).toContain(
-      "**3 findings stand as annotations of the [check run](https://github.com/",
+      "**3 findings are annotations of the [check run](https://github.com/",
     );
-    expect(summary(github)).toMatch(/🔴 High: It was needed[\s\S]*no annotation can stand on a removed line/);
+    expect(summary(github)).toMatch(/🔴 High: It was needed[\s\S]*an annotation cannot be on a removed line/);
     expect(last(github)).toMatchObject({ status: "completed", conclusion: "neutral" });
     expect(last(github)?.annotations).toBeUndefined();
   });
@@ -136,7 +136,7 @@ describe("a channel that is closed to us", () => {
       github.faults.push({ call, error: refusal("github_forbidden") });
     await expect(publish(github, many(2))).rejects.toMatchObject({
       message: expect.stringMatching(
-        /^Neither summary nor check run could be posted; 2 findings could\. No s/,
+        /^Neither the summary nor a check run could be posted; 2 findings could be posted\. No s/,
       ),
     });
   });
@@ -177,7 +177,7 @@ describe("annotations", () => {
     await publish(github, many(70), { maxComments: 100 });
     expect(places(github)).toHaveLength(70);
     expect(new Set(places(github)).size).toBe(70);
-    expect(summary(github)).toContain("70 findings stand as annotations");
+    expect(summary(github)).toContain("70 findings are annotations");
   });
 
   it("stand once after a crash between two requests", async () => {
@@ -208,7 +208,7 @@ describe("annotations", () => {
       standing: 2,
     });
     expect(places(github)).toHaveLength(3);
-    expect(summary(github)).toContain("Already reported, and still there");
+    expect(summary(github)).toContain("Reported earlier, and still present");
   });
 
   it("that GitHub refuses are told in the summary, and the others stand", async () => {

@@ -19,7 +19,7 @@ describe("the annotation of a finding", () => {
       level: "failure",
       title: "High: The condition assigns instead of comparing",
       message: sampleFinding().body,
-      details: `Instead of lines 4 to 6:
+      details: `Replace lines 4 to 6 with:
 
     if (item.price === 0) continue;
 
@@ -43,7 +43,7 @@ Hunkwise finding f1`,
     });
     expect(details).toContain("\n\nThe same at:\n- src/order.ts:10-12 (removed)\n- src/order.ts:1\n");
     expect(details).toContain("\n- src/order.ts:9\n- and 2 more places\n\nHow this was checked:\n");
-    expect(details).toContain("checked:\n- Goes wrong when: the price is 1\n- A second, sceptical look");
+    expect(details).toContain("checked:\n- Fails when: the price is 1\n- A second, sceptical look");
     expect(details).not.toContain("CODE OF A PLACE");
   });
 

@@ -84,10 +84,10 @@ describe("the comment of a finding", () => {
     [
       "it would have to be changed to be shown",
       "// <!-- hunkwise:review v1 {} -->",
-      "it holds what marks comments",
+      "it contains the marker",
     ],
     ["it is far too long", "x".repeat(20_001), "it is too long to be shown here"],
-    ["it holds what nobody can see", "if (a\u202e) {}", "it holds characters that nobody can see"],
+    ["it holds what nobody can see", "if (a\u202e) {}", "it contains invisible characters"],
   ])("leaves a suggestion out when %s, and says so", (_name, suggestion, why) => {
     expect(line({ suggestion })).not.toContain("suggestion\n");
     expect(line({ suggestion })).toContain(`- The proposed replacement is left out: ${why}`);
@@ -113,7 +113,7 @@ describe("the comment of a finding", () => {
       base,
     );
     expect(text).not.toContain("```suggestion");
-    expect(text).toContain("Instead of lines 4 to 6:\n\n```\n    if (item.price === 0) continue;\n```");
+    expect(text).toContain("Replace lines 4 to 6 with:\n\n```\n    if (item.price === 0) continue;\n```");
     expect(text).toContain(
       `[\`src/cart.ts:4-6\`](https://github.com/octo/shop/blob/${base.headSha}/src/cart.ts#L4-L6)`,
     );
@@ -182,7 +182,7 @@ describe("the comment of a finding that had a second look", () => {
     expect(
       line({ verification: "confirmed", verification_note: "`price` is 1,\n  in @octo's cart" }),
     ).toContain(
-      "<details><summary>How this was checked</summary>\n\n- Goes wrong when: `price` is 1, in @\u200bocto's cart\n- A second,",
+      "<details><summary>How this was checked</summary>\n\n- Fails when: `price` is 1, in @\u200bocto's cart\n- A second,",
     );
   });
 

@@ -63,9 +63,7 @@ describe("the summary of a clean and complete review", () => {
       files_total: 1,
       files_skipped: [{ path: "a.png", reason: "binary" }],
     };
-    expect(summary({ coverage })).toMatch(
-      /^<details><summary>Hunkwise: no hunk of this change is to be reviewed/,
-    );
+    expect(summary({ coverage })).toMatch(/^<details><summary>Hunkwise: this change has no hunks to review/);
   });
 
   it("praises nothing either when there is something to be warned of", () => {
@@ -107,7 +105,7 @@ describe("a review that is not whole", () => {
   it("says how much was read, why it ended and what was left", () => {
     const text = summary({ stop_reason: "turn_limit", coverage: unread });
     expect(text).toContain("### Hunkwise: incomplete review");
-    expect(text).toContain("**Partial: the limit of turns was reached; 118 of 121 hunks were read.**");
+    expect(text).toContain("**Partial: the limit of model turns was reached; 118 of 121 hunks were read.**");
     expect(text).toContain("**Not read**\n\n- `src/big.ts`: 3 hunks");
   });
 
@@ -134,9 +132,9 @@ describe("the summary of a review whose findings were checked again", () => {
     expect(text).toContain(
       "\n- effort: medium; 4 findings were checked again: 1 confirmed, 1 refuted, 2 not settled\n",
     );
-    expect(text).toContain("\n- predicted: 15,000 tokens, $0.0400; took 13,023 tokens, $0.0312\n");
+    expect(text).toContain("\n- predicted: 15,000 tokens, $0.0400; actual: 13,023 tokens, $0.0312\n");
     expect(text).toContain(
-      `Found, checked again and left out:
+      `Left out after a second look:
 
 - \`src/price.ts:3\` Prices may be missing. Refuted: the type has no null
 - \`src/price.ts:4\` Slow. Uncertain and not severe: it depends`,
@@ -166,7 +164,7 @@ describe("the summary of a review whose findings were checked again", () => {
   it("says that a check failed, which is not the same as none", () => {
     const finding = sampleFinding({ verification_note: "The second look came to no end." });
     expect(summary({ findings: [{ finding, placement: { kind: "inline" } }] })).toContain(
-      "- effort: low; 1 finding was not checked, since the second look failed\n",
+      "- effort: low; 1 finding was not checked, because the second look failed\n",
     );
   });
 
@@ -177,7 +175,7 @@ describe("the summary of a review whose findings were checked again", () => {
 
   it("leaves the price of a prediction out where it is not known", () => {
     const predicted = { requests: 1, prompt_tokens: 900, completion_tokens: 100, cost_usd: null };
-    expect(summary({ predicted })).toContain("- predicted: 1,000 tokens; took 13,023 tokens, $0.0312\n");
+    expect(summary({ predicted })).toContain("- predicted: 1,000 tokens; actual: 13,023 tokens, $0.0312\n");
   });
 
   it("is harmless and bounded, whatever was left out", () => {
@@ -221,17 +219,17 @@ describe("the summary of a review with findings", () => {
     );
     const text = summary(result, { posted });
     expect(text.match(/^- 🔴 High: /gm)).toHaveLength(12);
-    expect(text).toContain("\n- and 28 more on their lines\n");
+    expect(text).toContain("\n- and 28 more, on their lines\n");
   });
 
   it("says what stands as annotations, and where", () => {
     const annotated = [sampleFinding({ title: "One" }), sampleFinding({ title: "Two" })];
     const checkUrl = "https://github.com/octo/shop/runs/7";
     expect(summary(result, { annotated, checkUrl })).toContain(
-      `**2 findings stand as annotations of the [check run](${checkUrl}) and among the changed files**\n\n- 🔴 High: [One](`,
+      `**2 findings are annotations of the [check run](${checkUrl}), also shown under "Files changed"**\n\n- 🔴 High: [One](`,
     );
     expect(summary(result, { annotated: annotated.slice(1) })).toContain(
-      "**1 finding stands as annotations of the check run",
+      "**1 finding is an annotation of the check run",
     );
   });
 
@@ -262,7 +260,7 @@ describe("the summary of a review with findings", () => {
     }));
     const text = summary(result, { listed });
     for (const { finding } of listed) expect(text).toContain(`**🔴 High: ${finding.title}**`);
-    expect(text).not.toContain("And, in short");
+    expect(text).not.toContain("Titles only");
   });
 
   it("holds in full what has no other place, with the reason", () => {
@@ -271,13 +269,13 @@ describe("the summary of a review with findings", () => {
     });
     expect(text).toContain("Because of **this**.");
     expect(text).toContain("_Not on its line: the file is binary._");
-    expect(text).toContain("Instead of line 6:");
+    expect(text).toContain("Replace line 6 with:");
   });
 
   it("names what was said before", () => {
     expect(
       summary(result, { standing: [{ finding: sampleFinding({ title: "Old" }), entry: null }] }),
-    ).toMatch(/\*\*Already reported, and still there\*\*\n\n- 🔴 High: \[Old\]/);
+    ).toMatch(/\*\*Reported earlier, and still present\*\*\n\n- 🔴 High: \[Old\]/);
   });
 
   it("fits however much there is, leaves nothing out in silence, and keeps its marker", () => {
@@ -332,7 +330,7 @@ describe("the summary of a review with findings", () => {
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(60_000);
     expect(parseMarker(text)).toEqual({ kind: "summary", head: base.headSha, trigger: "event", state });
     expect(text.match(/^- and \d+ more$/gm)?.length).toBe(9);
-    expect(text).toMatch(/^- and \d+ more on their lines$/m);
+    expect(text).toMatch(/^- and \d+ more, on their lines$/m);
     expect(text).toContain("### Hunkwise: 900 high");
   });
 

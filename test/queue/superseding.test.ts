@@ -97,7 +97,7 @@ describe("a review whose head is no longer the newest", () => {
     ]);
     expect(await states()).toMatchObject({ done: 2, failed: 0, waiting: 0, active: 0 });
     expect(givenUp).toEqual([]);
-    expect(lines).toContain(`Job superseded: the head moved on to ${head(2)}`);
+    expect(lines).toContain(`Job superseded: the head is now ${head(2)}`);
   });
 
   it("ends at the next heartbeat when another process took the push in", async () => {

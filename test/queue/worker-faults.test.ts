@@ -312,6 +312,6 @@ describe("a worker that is stopped", () => {
     const isStopped = worker?.stop(8_000);
     await time.pass(8_000);
     await isStopped;
-    expect(lines.at(-1)).toMatch(/their leases will run out/);
+    expect(lines.at(-1)).toMatch(/their leases will expire/);
   });
 });

@@ -58,7 +58,7 @@ Suggestion:
   it("names the files that were too large to be read", () => {
     const text = render(skipping("too large", "lock file"));
     expect(text).toMatch(/^## Hunkwise: partial review\n\n\*\*Partial: 1 file was too large to be read; /);
-    expect(text).toContain("\n- not read: `src/skipped-0.ts`, too large\n\n");
+    expect(text).toContain("\n- not read: `src/skipped-0.ts` (too large)\n\n");
   });
 
   it("praises nothing when there was nothing to read", () => {
@@ -70,7 +70,7 @@ Suggestion:
     expect(partial).toMatch(/^## Hunkwise: partial review\n\n\*\*Partial: the time limit was reached;/);
     const offline = render({ findings: [], mode: "offline", model: null, stop_reason: "no_model" });
     expect(offline).toMatch(
-      /^## Hunkwise \(offline\): nothing found by the analyzers\n\n\*\*Offline: .*no model read this change, .*looked at it\.\*\*/,
+      /^## Hunkwise \(offline\): nothing found by the analyzers\n\n\*\*Offline: .*no model read this change; .*checked it\.\*\*/,
     );
     expect(render({ findings: [] })).toMatch(/^## Hunkwise: no problems found\n/);
     const failed = { stop_reason: "model_error", usage: { ...sampleResult().usage, requests: 0 } } as const;
@@ -80,14 +80,14 @@ Suggestion:
 
   it("says what came of a second look: when it goes wrong, what is in doubt, what was left out", () => {
     const text = render(lookedAtAgain());
-    expect(text).toContain("\n\nThe same at `src/order.ts:12`, `src/old.ts:7-9` (removed).\n\n- Goes");
-    expect(text).toContain("\n- Goes wrong when: the price is 1\n");
+    expect(text).toContain("\n\nThe same at `src/order.ts:12`, `src/old.ts:7-9` (removed).\n\n- Fails");
+    expect(text).toContain("\n- Fails when: the price is 1\n");
     expect(text).toContain(
       "\n\n**Uncertain: a second look could neither confirm nor refute this.** the caller is not in the repository\n\n```\n",
     );
     expect(text).toContain("- effort: medium; 4 findings were checked again: 1 confirmed, 1 refuted, 2");
     expect(text).toContain("- left out: `src/price.ts:3` Prices may be missing. Refuted: the type has no");
-    expect(text).toContain("- predicted: 15,000 tokens, $0.0400; took 13,023 tokens, $0.0312\n");
+    expect(text).toContain("- predicted: 15,000 tokens, $0.0400; actual: 13,023 tokens, $0.0312\n");
     expect(text).not.toContain("CODE OF A PLACE");
   });
 

@@ -43,7 +43,7 @@ describe("a result with files that were skipped", () => {
   it("names what else was left undone first", () => {
     const result = sampleResult({ ...skipping("overlong lines"), stop_reason: "turn_limit" });
     expect(outcomeSentence(result)).toBe(
-      "Partial: the limit of turns was reached; 1 file was too large to be read; 3 of 3 hunks were read",
+      "Partial: the limit of model turns was reached; 1 file was too large to be read; 3 of 3 hunks were read",
     );
   });
 
@@ -51,7 +51,7 @@ describe("a result with files that were skipped", () => {
     const result = sampleResult({ ...skipping("overlong lines"), ...offline });
     expect(outcomeOf(result)).toBe("partial");
     expect(outcomeSentence(result)).toMatch(
-      /^Offline: .*no model read this change, .*looked at it; 1 file was too large to be read$/,
+      /^Offline: .*no model read this change; .*checked it; 1 file was too large to be read$/,
     );
   });
 });
@@ -103,7 +103,7 @@ describe("a result of branches with several merge bases", () => {
     const result = sampleResult({ merge_bases: 2 });
     expect(outcomeOf(result)).toBe("partial");
     expect(outcomeSentence(result)).toBe(
-      "Partial: the branches have 2 merge bases and the change since only one of them was read (merge the base branch into this one to have all of it reviewed); 3 of 3 hunks were read",
+      "Partial: the branches have 2 merge bases, and only the change since one of them was read (to have all of it reviewed, merge the base branch into this one); 3 of 3 hunks were read",
     );
   });
 });

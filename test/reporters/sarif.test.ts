@@ -84,7 +84,7 @@ describe("the SARIF report", () => {
       {
         physicalLocation: { artifactLocation: { uri: "a%20b.ts", uriBaseId } },
         message: {
-          text: "The same problem. This is about line 9 of the merge base, removed by the change.",
+          text: "The same problem. This is about line 9 of the merge base, which the change removes.",
         },
       },
     ]);
@@ -178,7 +178,7 @@ describe("the SARIF report", () => {
     const [offline] = runOf({ mode: "offline", model: null, stop_reason: "no_model" }).invocations;
     expect(offline?.executionSuccessful).toBe(true);
     expect(offline?.toolExecutionNotifications[0]?.message.text).toMatch(
-      /no model read this change, .*looked at it/,
+      /no model read this change; .*checked it/,
     );
   });
 

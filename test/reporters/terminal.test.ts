@@ -72,7 +72,7 @@ Time      8.2 s
     expect(text).toContain(`
   - the same at src/order.ts:12
   - the same at src/old.ts:7-9 (removed)
-  - Goes wrong when: the price is 1
+  - Fails when: the price is 1
 `);
     expect(text).toContain(`
   src/cart.ts:7 · correctness · 95 % sure · uncertain
@@ -83,9 +83,9 @@ Time      8.2 s
     expect(text).toContain(`
 Effort    medium; 4 findings were checked again: 1 confirmed, 1 refuted, 2 not
           settled
-Left out  2 findings; --format markdown and json say which, and why
+Left out  2 findings; --format markdown and json list them with reasons
 `);
-    expect(text).toContain("\nPredicted 15,000 tokens, $0.0400; took 13,023 tokens, $0.0312\n");
+    expect(text).toContain("\nPredicted 15,000 tokens, $0.0400; actual: 13,023 tokens, $0.0312\n");
     expect(text).not.toMatch(/CODE OF A PLACE|Prices may be missing/);
   });
 
@@ -104,7 +104,7 @@ Left out  2 findings; --format markdown and json say which, and why
 
   it("stays one line when all that was found was refuted", () => {
     expect(render({ findings: [], dropped: [sampleDropped()] })).toMatch(
-      /^main\.\.\.topic: no problems found · 3 hunks read · 1 finding checked and left out · .*\n$/,
+      /^main\.\.\.topic: no problems found · 3 hunks read · 1 finding left out after a check · .*\n$/,
     );
   });
 
@@ -156,7 +156,7 @@ Left out  2 findings; --format markdown and json say which, and why
   it("says that text was read by nobody because git takes it for binary", () => {
     const text = render(skipping("overlong lines", "text with NUL bytes", "text with NUL bytes"));
     expect(text.replaceAll("\n", " ")).toContain(
-      "Partial: 1 file was too large to be read; 2 files were text that git takes for binary; 3 of 3 hunks were read.",
+      "Partial: 1 file was too large to be read; 2 files were text that git treats as binary; 3 of 3 hunks were read.",
     );
   });
 
@@ -178,7 +178,7 @@ Left out  2 findings; --format markdown and json say which, and why
 
   it("says first that no model took part", () => {
     const text = render({ ...offline, findings: [] });
-    expect(text.split("\n")[0]).toMatch(/^Offline: .*no model read this change, .*looked at it\.$/);
+    expect(text.split("\n")[0]).toMatch(/^Offline: .*no model read this change; .*checked it\.$/);
     expect(text).not.toContain("no problems found");
   });
 
@@ -206,7 +206,7 @@ Left out  2 findings; --format markdown and json say which, and why
     }));
     const text = render({ coverage: { ...sampleResult().coverage, files_skipped } });
     expect(text).toContain("Skipped   gen/0.js: generated\n");
-    expect(text).toContain("Skipped   8 more files; --format json names them all\n");
+    expect(text).toContain("Skipped   8 more files; --format json lists all\n");
   });
 
   it("puts the file with the worst finding first", () => {

@@ -37,18 +37,18 @@ describe("a changed configuration", () => {
       "`instructions`: added `*.ts: Look twice`.",
     ]);
     expect(root("paths: { ignore: [a, '!a/b'] }", "paths: { ignore: ['!a/b', a] }")).toEqual([
-      "`paths.ignore`: in another order.",
+      "`paths.ignore`: order changed.",
     ]);
   });
 
   it("that is broken is told with line and key, once", () => {
     expect(root("max_comments: 10", "colour: red\nmax_comments: many")).toEqual([
       expect.stringMatching(
-        /^`\.github\/hunkwise\.yml` would be wrong, and reviews .*: line 1, `colour` is not known.*; line 2, `max_comments` must be a number, not "many"\.$/,
+        /^`\.github\/hunkwise\.yml` would be invalid, and pull requests .*: line 1, `colour` is not a known key.*; line 2, `max_comments` must be a number, not "many"\.$/,
       ),
     ]);
     expect(root("colour: red", "\n\ncolour: red")).toEqual([
-      expect.stringMatching(/would be wrong, .*line 3, `colour`/),
+      expect.stringMatching(/would be invalid, .*line 3, `colour`/),
     ]);
   });
 
@@ -56,23 +56,23 @@ describe("a changed configuration", () => {
     ["hides what is private", "paths:\n  private: [a"],
     ["is a link", null],
   ])("that %s would have reviews refused", (_, text) => {
-    expect(root("", text)).toEqual([expect.stringMatching(/reviews would be refused/)]);
+    expect(root("", text)).toEqual([expect.stringMatching(/pull requests would not be reviewed/)]);
   });
 
   it("that is in order again is told as that", () => {
     expect(root("colour: red", "max_comments: 10")).toEqual([
-      expect.stringMatching(/is refused as it is now, and would be in order/),
+      expect.stringMatching(/is invalid now, and would be valid/),
       "`max_comments`: `40` -> `10`.",
     ]);
   });
 
   it("is told when it begins and when it ends", () => {
     expect(root(undefined, "effort: low")).toEqual([
-      expect.stringMatching(/new, and take the place of the organisation's/),
+      expect.stringMatching(/new, and would replace the organisation's/),
       "`effort`: `medium` -> `low`.",
     ]);
     expect(root("effort: low", undefined)).toEqual([
-      expect.stringMatching(/would be gone/),
+      expect.stringMatching(/would be deleted/),
       "`effort`: `low` -> `medium`.",
     ]);
   });
@@ -122,7 +122,7 @@ describe("a change of configuration files", () => {
       "`b/.hunkwise.yaml` would be new.",
       "`b/.hunkwise.yaml`: `paths.private`: added `x`.",
       "`b/.hunkwise.yaml`: `minimum_severity`: not set -> `high`.",
-      "`a/.hunkwise.yml` would be gone.",
+      "`a/.hunkwise.yml` would be deleted.",
       "`a/.hunkwise.yml`: `paths.private`: removed `x`, which a model may then see.",
       "`a/.hunkwise.yml`: `minimum_severity`: `high` -> not set.",
     ]);
@@ -135,13 +135,13 @@ describe("a change of configuration files", () => {
     );
     expect(told).toEqual([
       "`max_comments`: `1` -> `2`.",
-      expect.stringMatching(/^`\.hunkwise\.yml` would be wrong.* is out of place: at the root/),
+      expect.stringMatching(/^`\.hunkwise\.yml` would be invalid.* is not allowed at the root/),
     ]);
   });
 
   it("tells of a file that is too large to be read", async () => {
     const told = await changesOf({}, { "a/.hunkwise.yml": "#".repeat(21 * 1024 * 1024) });
-    expect(told).toEqual([expect.stringMatching(/too large, and reviews would be refused/)]);
+    expect(told).toEqual([expect.stringMatching(/too large, and pull requests would not be reviewed/)]);
   });
 
   it("has at most twenty sentences", async () => {

@@ -383,7 +383,7 @@ describe("a change that is reviewed in parts", () => {
     expect(result.findings).toHaveLength(1);
     expect(result.summary).toContain("A part.");
     expect(result.stop_reason).toBe("finished");
-    expect(result.warnings).toEqual([expect.stringContaining("what crosses them was not looked at")]);
+    expect(result.warnings).toEqual([expect.stringContaining("the pass that merges them")]);
   });
 
   it("ends within its tokens, with what was not read named", async () => {

@@ -112,44 +112,44 @@ describe("a suggestion that fits", () => {
 });
 
 const wanted = "      const gross = item.price.cents;";
-const fromFile = "the indentation was taken from the file";
+const fromFile = "the indentation was adapted to the file";
 
 describe("a suggestion that can be repaired", () => {
   it.each<[string, string, string[]]>([
     ["a line feed at its end", `${wanted}\n`, []],
     ["empty lines around it", `\n\n${wanted}\n\n`, []],
-    ["a fence", text("```", wanted, "```"), ["the Markdown fence around it was taken off"]],
-    ["a fence with a language", text("```ts", wanted, "```"), ["the Markdown fence around it was taken off"]],
+    ["a fence", text("```", wanted, "```"), ["the Markdown fence around it was removed"]],
+    ["a fence with a language", text("```ts", wanted, "```"), ["the Markdown fence around it was removed"]],
     [
       "a fence in a fence",
       text("````suggestion", "```ts", wanted, "```", "````"),
-      ["the Markdown fence around it was taken off"],
+      ["the Markdown fence around it was removed"],
     ],
     [
       "a fence in one of the same length",
       text("```suggestion", "```", wanted, "```", "```"),
-      ["the Markdown fence around it was taken off"],
+      ["the Markdown fence around it was removed"],
     ],
-    ["the plus signs of a diff", `+${wanted}`, ["the signs of a diff were taken off"]],
+    ["the plus signs of a diff", `+${wanted}`, ["diff signs were removed"]],
     [
       "the lines of a diff",
       text("@@ -49,1 +49,1 @@", "-      const gross = item.price.cents * item.quantity;", `+${wanted}`),
-      ["the signs of a diff were taken off"],
+      ["diff signs were removed"],
     ],
-    ["the number of a listing", `50| ${wanted}`, ["line numbers were taken off"]],
-    ["the number of a diff", `50 +${wanted}`, ["line numbers were taken off"]],
+    ["the number of a listing", `50| ${wanted}`, ["line numbers were removed"]],
+    ["the number of a diff", `50 +${wanted}`, ["line numbers were removed"]],
     ["no indentation", wanted.trim(), [fromFile]],
     ["too much indentation", `    ${wanted}`, [fromFile]],
     ["tabs", `\t\t\t${wanted.trim()}`, [fromFile]],
     [
       "the line before it",
       text("    for (const item of this.items.values()) {", wanted),
-      ["lines that stand directly before it were taken off"],
+      ["copies of the lines directly before it were removed"],
     ],
     [
       "the lines after it",
       text(wanted, "      sum += gross - gross * discount;", "    }"),
-      ["lines that stand directly after it were taken off"],
+      ["copies of the lines directly after it were removed"],
     ],
     [
       "the lines around it, less indented",
@@ -159,8 +159,8 @@ describe("a suggestion that can be repaired", () => {
         "  sum += gross - gross * discount;",
       ),
       [
-        "lines that stand directly before it were taken off",
-        "lines that stand directly after it were taken off",
+        "copies of the lines directly before it were removed",
+        "copies of the lines directly after it were removed",
         fromFile,
       ],
     ],
@@ -372,7 +372,7 @@ describe("a suggestion that parses and is wrong", () => {
       "a statement outside of every function",
       ["store.go", "var ErrExpired"],
       'ErrExpired := errors.New("expired")',
-      /outside of every function/,
+      /outside every function/,
     ],
     [
       "a return outside of every function",

@@ -133,13 +133,13 @@ describe.skipIf(!sandbox)(`a command on the files of a fix${skipped}`, () => {
 
   it("does not run if the files are too large for the sandbox", async () => {
     const files = new MemoryFiles({ large: Buffer.alloc(smallLimits.filesBytes) });
-    await expect(run(files, "true")).rejects.toThrow("too many for the sandbox");
+    await expect(run(files, "true")).rejects.toThrow("too many files for the sandbox");
   });
 
   it("does not run if the files are too many for the sandbox", async () => {
     const files = new MemoryFiles(Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`f${n}`, "x"])));
     const limits = { ...smallLimits, filesBytes: 300 * 4_096 };
-    await expect(run(files, "true", {}, limits)).rejects.toThrow("too many for the sandbox");
+    await expect(run(files, "true", {}, limits)).rejects.toThrow("too many files for the sandbox");
   });
 
   it("is run in a folder of any name that is text", async () => {

@@ -40,7 +40,7 @@ describe("a machine without a sandbox", () => {
     ],
     ["setting up uid map: Permission denied", "Allow users to create namespaces"],
     ["Can't mount proc on /newroot/proc: Operation not permitted", "systempaths=unconfined"],
-    ["execvp /supervisor/node: Permission denied", "Make the programs that the error names readable"],
+    ["execvp /supervisor/node: Permission denied", "Make the programs in the error message readable"],
   ])("says why, and what to do: %s", async (words, remedy) => {
     const found = await findWhereItSays(words);
     expect(found).toMatchObject({ sandbox: null, why: expect.stringContaining(words) });
@@ -88,7 +88,7 @@ describe("doctor", () => {
     const env = readEnv({ HUNKWISE_SANDBOX_READ: folder.path, HUNKWISE_SANDBOX_MEMORY_MB: "512" });
     expect(await check?.run({ env, faults: [] }, noSignal)).toEqual({
       state: "ok",
-      says: `commands run in bubblewrap with 512 MB, beside /usr they read ${folder.path}`,
+      says: `commands run in bubblewrap with 512 MB; they can read /usr and ${folder.path}`,
       remedy: null,
     });
   });

@@ -94,7 +94,7 @@ b'; printf 2 > "$(printf 'caf\\351')"; mkdir -p .git/hooks sub/.git; echo 3 > .g
     ["outside of the workspace", [file("../tmp/x", "x")]],
   ])("nothing is put %s, whatever a repository says", async (_, hostile) => {
     await expect(attack(sandbox, "true", { files: hostile })).rejects.toThrow(
-      "is no folder of the workspace",
+      "is not a folder of the workspace",
     );
   });
 

@@ -85,7 +85,7 @@ it("does not wait for a database that does not answer, and asks it nothing more 
   answered.resolve();
   await answered.promise;
   expect(await seen.ask()).toEqual(ready);
-  expect(seen.lines).toEqual(["Not ready: the database does not answer", "Ready again: jobs can be stored"]);
+  expect(seen.lines).toEqual(["Not ready: the database does not respond", "Ready again: jobs can be stored"]);
 });
 
 it("says what it knows while the next look takes long", async () => {

@@ -300,7 +300,7 @@ describe("the server", () => {
     const env = testEnv("127.0.0.1:9", "unused", { PORT: String(server.port) });
     await expect(startServer({ env, queue: server.queue, log })).rejects.toMatchObject({
       code: "config_invalid",
-      line: `Port ${server.port} is taken. Stop the program that listens there, or set PORT to another one.`,
+      line: `Port ${server.port} is already in use. Stop the program that uses this port, or set PORT to another port.`,
     });
   });
 });

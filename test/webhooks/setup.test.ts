@@ -193,7 +193,7 @@ describe("coming back from GitHub", () => {
     expect(html).toContain(`Cannot use ${folder}/app.json: `);
     expect(html).toContain("do not stop it");
     expect(html).not.toContain("PRIVATE KEY");
-    expect(JSON.stringify(lines)).toContain("its key is in the memory of this process alone");
+    expect(JSON.stringify(lines)).toContain("its key is only in the memory of this process");
     expect(JSON.stringify(lines)).not.toContain("PRIVATE KEY-----");
 
     const still = await get("/probot");

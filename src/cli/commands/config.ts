@@ -22,28 +22,34 @@ const declare = () =>
   new Command("config")
     .description(
       paragraphs(
-        "check validates files and names line and key of whatever is wrong; schema prints the JSON Schema of a file; show " +
-          "prints the effective values for pull requests into a revision, defaults included.",
-        "Exit code: 0 all is well, 1 check found something wrong, 2 usage or failure.",
+        "check validates files and names the line and key of each problem; schema prints the JSON Schema of a file; show " +
+          "prints the effective values for pull requests into a revision, including defaults.",
+        "Exit code: 0 no problems, 1 check found a problem, 2 usage or failure.",
       ),
     )
     .addArgument(new Argument("<ACTION>", "what to do").choices(["check", "schema", "show"]))
     .argument(
       "[FILE]",
-      "for check: the file; without it the repository's .github/hunkwise.yml and all .hunkwise.yml of its folders",
+      "for check: the file; default: the repository's .github/hunkwise.yml and every .hunkwise.yml in its folders",
     )
-    .option("--repo <DIR>", "for check and show: any folder of the repository", optionText, ".")
-    .option("--base <REF>", "for show: the revision that counts; without it as for review", optionText)
+    .option("--repo <DIR>", "for check and show: any folder in the repository", optionText, ".")
+    .option(
+      "--base <REF>",
+      "for show: the revision to read the configuration from; default: as for review",
+      optionText,
+    )
     .addOption(
-      new Option("--format <FORMAT>", "for show: how to print").choices(["yaml", "json"]).default("yaml"),
+      new Option("--format <FORMAT>", "for show: the output format")
+        .choices(["yaml", "json"])
+        .default("yaml"),
     )
-    .option("--nested", "for schema: the one of .hunkwise.yml in a folder")
+    .option("--nested", "for schema: print the schema of a folder's .hunkwise.yml")
     .addHelpText(
       "after",
       examples(
-        ["the files of the repository here", "hunkwise config check"],
-        ["for editors", "hunkwise config schema > hunkwise.schema.json"],
-        ["what applies to pull requests into main", "hunkwise config show --base main"],
+        ["check the files of the repository in the current folder", "hunkwise config check"],
+        ["create a schema for editors", "hunkwise config schema > hunkwise.schema.json"],
+        ["show what applies to pull requests into main", "hunkwise config show --base main"],
       ),
     );
 
@@ -115,7 +121,7 @@ async function checkRepository(repo: string, signal: AbortSignal): Promise<Check
     problems: problems.map((problem) => ({ ...problem, file: shown(problem.file) })),
     valid: [
       root === null
-        ? `There is no ${usualFile} in ${workTree}: the defaults hold.`
+        ? `There is no ${usualFile} in ${workTree}: the defaults apply.`
         : `${shown(root.file)} is valid.`,
       ...(texts.size > 0 ? [`${count} ${texts.size === 1 ? "is" : "are"} valid, too.`] : []),
     ],
@@ -155,7 +161,7 @@ function notThere(file: string): never {
 
 const unreadable = (why: string, cause?: unknown) =>
   new AppError("usage", `the configuration cannot be read: ${why}`, {
-    remedy: "Name a file that exists and that you may read.",
+    remedy: "Name a file that exists and that you can read.",
     cause,
   });
 
@@ -176,7 +182,7 @@ async function show({ repo, base, format }: ConfigValues, io: CommandIo): Promis
   }
   const { stringify } = await import("yaml");
   const revision = `${range.names.base} (${range.place.shas.base.slice(0, 12)})`;
-  const origin = path === null ? `defaults: there is no ${usualFile}` : path;
+  const origin = path === null ? `defaults, because there is no ${usualFile}` : path;
   await write(io.stdout, `# ${plainLine(`${origin} at ${revision}`)}\n${stringify(config)}`);
   return exitCodes.clean;
 }

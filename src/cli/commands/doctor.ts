@@ -31,12 +31,12 @@ export const doctor = (io: CommandContext) =>
   new Command("doctor")
     .description(
       paragraphs(
-        "Checks Node, git, ripgrep, the environment, the data folder and its database, the App's credentials, the models, and what " +
-          "runs commands. Each model is asked a small question or two, which costs a fraction of a cent.",
-        "Exit code: 0 nothing failed, 1 something did.",
+        "Checks Node, git, ripgrep, the environment, the data folder and its database, the App's credentials, the models, and the " +
+          "sandbox for commands. Sends each model one or two short requests, which cost a fraction of a cent.",
+        "Exit code: 0 no check failed, 1 at least one check failed.",
       ),
     )
-    .addHelpText("after", examples(["what works, what is missing and what to do", "hunkwise doctor"]))
+    .addHelpText("after", examples(["show what works, what is missing, and what to do", "hunkwise doctor"]))
     .action(async () => {
       io.exitCode = await runDoctor(io);
     });
@@ -123,7 +123,8 @@ const needsEnv =
   ): DoctorCheck["run"] =>
   async (environment, signal) => {
     const fault = concerns(environment, ...about);
-    if (fault) return { state: "warn", says: `not checked before ${fault.variable} is right`, remedy: null };
+    if (fault)
+      return { state: "warn", says: `not checked, because ${fault.variable} is invalid`, remedy: null };
     return check(environment.env, signal).catch(fail);
   };
 
@@ -147,7 +148,7 @@ async function checkRipgrep(signal: AbortSignal): Promise<Diagnosis> {
 
 async function checkDataFolder({ dataDir }: Env): Promise<Diagnosis> {
   const state = await tryDataFolder(dataDir);
-  return ok(state === "there" ? dataDir : `${dataDir}, to be created`);
+  return ok(state === "there" ? dataDir : `${dataDir}, created at the first start`);
 }
 
 /** Checks an existing database and creates none. */
@@ -159,9 +160,9 @@ async function checkDatabase(env: Env): Promise<Diagnosis> {
     const { version, isSetUp, mayCreate } = await inspectPostgres(databaseUrl);
     where = `Postgres ${version}: `;
     if (!isSetUp && !mayCreate) throw mayNotCreate(version);
-    if (!isSetUp) return ok(`${where}to be set up by the first start`);
+    if (!isSetUp) return ok(`${where}set up at the first start`);
   } else if (!(await stat(join(dataFolder, "queue.db")).catch(() => null))) {
-    return ok("to be created by the first start");
+    return ok("created at the first start");
   }
   const { openStores } = await import("../../queue/stores.ts");
   const { queue } = await openStores({ databaseUrl, dataFolder });
@@ -169,7 +170,8 @@ async function checkDatabase(env: Env): Promise<Diagnosis> {
     await queue.check();
     const { jobs, oldestWaitingMs } = await queue.stats();
     const counts = Object.entries(jobs).map(([state, count]) => `${count} ${state}`);
-    const age = oldestWaitingMs === null ? "" : `; the oldest waits for ${duration(oldestWaitingMs)}`;
+    const age =
+      oldestWaitingMs === null ? "" : `; the oldest has been waiting for ${duration(oldestWaitingMs)}`;
     return ok(`${where}${counts.join(", ")}${age}`);
   } finally {
     await queue.close();
@@ -177,7 +179,7 @@ async function checkDatabase(env: Env): Promise<Diagnosis> {
 }
 
 function mayNotCreate(version: string): AppError {
-  return new AppError("database_unreachable", `Postgres ${version} lets this user create no schema`, {
+  return new AppError("database_unreachable", `Postgres ${version} does not let this user create a schema`, {
     remedy: "Grant CREATE on the database to the user in DATABASE_URL.",
   });
 }
@@ -206,7 +208,7 @@ async function checkModel(env: Env, signal: AbortSignal): Promise<Diagnosis> {
 }
 
 async function checkVectors({ embedding }: Env, signal: AbortSignal): Promise<Diagnosis> {
-  if (embedding === null) return ok("none: the knowledge graph finds by words only");
+  if (embedding === null) return ok("none: the knowledge graph searches only by words");
   return checkEmbedding(embedding, signal);
 }
 
@@ -215,7 +217,7 @@ async function checkSandbox({ sandbox: { readable, hidden, memoryMb } }: Env, si
   const { findSandbox } = await import("../../sandbox/find-sandbox.ts");
   const found = await findSandbox({ searchPath: programPath(), readable, hidden, signal });
   if (!found.sandbox) return warn(`none: fixes run no commands, because ${found.why}`, found.remedy);
-  const folders = readable.length === 0 ? "" : `, beside /usr they read ${readable.join(", ")}`;
+  const folders = readable.length === 0 ? "" : `; they can read /usr and ${readable.join(", ")}`;
   return ok(`commands run in bubblewrap with ${memoryMb} MB${folders}`);
 }
 
@@ -257,9 +259,9 @@ const MOST_NAMES = 8;
 
 /** The most similar names first. The wrong name itself may be listed but refused. */
 function oneOf(listed: readonly string[] | null, wrong: string): string {
-  if (listed === null) return "a model of this endpoint, which has no list of them";
+  if (listed === null) return "a model of this endpoint; the endpoint does not list its models";
   const models = listed.filter((name) => name !== wrong);
-  if (models.length === 0) return "another model: this endpoint lists no other";
+  if (models.length === 0) return "another model; this endpoint lists no others";
   const near = models.toSorted((a, b) => distance(a, wrong) - distance(b, wrong)).slice(0, MOST_NAMES);
   const more = models.length > near.length ? ` and ${models.length - near.length} more` : "";
   return `a model of this endpoint: ${near.join(", ")}${more}`;
@@ -300,7 +302,7 @@ function diagnosed(env: ModelEnv, name: string, probe: ModelProbe): Diagnosis {
     ? "as configured"
     : told === null
       ? "assumed"
-      : "as its endpoint tells";
+      : "as reported by its endpoint";
   const best = protocolFor(abilityOf(probe));
   const protocol = env.protocol === "auto" ? best : env.protocol;
   const facts = `${name} answers in ${duration(probe.milliseconds)}, context ${thousands(context)} tokens ${source}, ${abilities(probe)}`;
@@ -314,13 +316,13 @@ function diagnosed(env: ModelEnv, name: string, probe: ModelProbe): Diagnosis {
 
 function abilities({ callsTools, keepsSchema, callsInParallel, writesJson }: ModelProbe): string {
   if (callsTools && keepsSchema) return `calls tools${callsInParallel ? ", several at a time" : ""}`;
-  const not = callsTools ? "does not keep to the schema of a tool" : "does not call tools";
+  const not = callsTools ? "does not follow the schema of a tool" : "does not call tools";
   return `${writesJson ? "writes calls as JSON," : ""} but ${not}`.trim();
 }
 
 const remedyFor = (best: string) =>
   best === "native"
-    ? "Choose a model that is made for tool calls, or switch them on in the server (vLLM: --enable-auto-tool-choice)."
+    ? "Choose a model that supports tool calls, or enable them in the server (vLLM: --enable-auto-tool-choice)."
     : `Set HUNKWISE_PROTOCOL to auto or to ${best}.`;
 
 /** Stores the result, so that a repaired server is not treated as before. Creates no folder: the command changes nothing else. */
@@ -337,8 +339,8 @@ const SAMPLE = "export function add(a: number, b: number) { return a + b; }";
 export async function checkEmbedding(env: EmbeddingEnv, signal: AbortSignal): Promise<Diagnosis> {
   if (!canFindByMeaning())
     return warn(
-      `${env.name} is not asked: there is no sqlite-vec for this machine, so the graph finds by words only`,
-      "Install Hunkwise with its optional packages, or unset HUNKWISE_EMBEDDING_MODEL.",
+      `${env.name} is not used: sqlite-vec is not available for this machine, so the graph searches only by words`,
+      "Install Hunkwise with its optional dependencies, or unset HUNKWISE_EMBEDDING_MODEL.",
     );
   const embedder = await createEmbedder(env, { maxRetries: 0 });
   const start = performance.now();

@@ -94,7 +94,7 @@ export function fixLines({ fix, targets, made }: JudgedFix): string[] {
   return [
     ...fix.repairs.map((repair) => repairLine(repair, targets)),
     ...(fix.edits.length > 0 ? [triedWords(fix.tried_out, (text) => `'${text}'`)] : []),
-    ...fix.refused.map((one) => `kept from ${one.path}: ${one.reason}`),
+    ...fix.refused.map((one) => `the model may not change ${one.path}: ${one.reason}`),
     ...(made.kind === "refused" ? made.refusals.map(refusalLine) : []),
     ...(made.kind === "none" ? [whyNone(fix)] : []),
   ];
@@ -112,8 +112,8 @@ const refusalLine = ({ path, reason }: Refusal) => `refused: ${path === null ? "
 
 function whyNone({ edits, rounds }: FixResult): string {
   if (edits.length === 0) return "Nothing was repaired.";
-  const again = rounds > 1 ? ", also after another try" : "";
-  return `Nothing is to be applied: a second look finds the fault still there${again}.`;
+  const again = rounds > 1 ? ", even after a second attempt" : "";
+  return `There is no patch: a second look still finds the fault${again}.`;
 }
 
 const reportedTarget = (targets: readonly FixTarget[], id: string) =>
@@ -123,24 +123,24 @@ const declare = () =>
   rangeCommand("fix")
     .description(
       paragraphs(
-        "Has a model repair findings of a review, in a process that can write nothing, verifies the repair, and " +
-          "prints it as a patch. Nothing is written to the repository: git apply does that. Where bubblewrap is installed, the " +
-          "model tries it out with the commands (test, lint, build) that the base's .github/hunkwise.yml names.",
-        "Exit code: 0 a patch was printed; 1 nothing was repaired, or the repair does what a fix may not do; 2 usage or failure.",
+        "A model repairs findings of a review, in a process that cannot write files. The repair is verified and " +
+          "printed as a patch; git apply writes it to the repository. If bubblewrap is installed, the " +
+          "model tests the repair with the commands (test, lint, build) in the base's .github/hunkwise.yml.",
+        "Exit code: 0 a patch was printed; 1 nothing was repaired, or the repair contains a change that a fix may not make; 2 usage or failure.",
       ),
     )
     .option("--finding <ID>", "the finding to repair, or 'all'", optionText, "all")
     .addOption(
       new Option(
         "--format <FORMAT>",
-        "patch, or json with the patch, how it was tried out and what a second look says",
+        "patch, or json with the patch, the results of the commands and of the second look",
       )
         .choices(["patch", "json"])
         .default("patch"),
     )
     .option(
       "--from <FILE>",
-      "where the finding is: what review --format json printed; without it the last review on record",
+      "the report with the finding, printed by review --format json; default: the last review on record",
       optionText,
     )
     .option("--no-record", "leave no record of the run (see hunkwise runs --help)")
@@ -148,10 +148,10 @@ const declare = () =>
       "after",
       examples(
         [
-          "reviews and repairs what was found (';' and not '&&': a review with findings exits with 1)",
+          "review, then repair the findings (use ';' and not '&&', because a review with findings exits with 1)",
           "hunkwise review; hunkwise fix | git apply --allow-empty",
         ],
-        ["shows the repair of one finding", "hunkwise fix --finding 3f2a9c0d1e5b --base main"],
+        ["print the repair of one finding", "hunkwise fix --finding 3f2a9c0d1e5b --base main"],
       ),
     );
 
@@ -214,8 +214,8 @@ const repairedCount = ({ repairs }: FixResult) =>
   `${repairs.filter(({ repaired }) => repaired).length} of ${plural(repairs.length, "finding")} repaired`;
 
 const noModel = () =>
-  new AppError("usage", "there is no model to repair anything", {
-    remedy: "Set OPENAI_API_KEY or OPENAI_BASE_URL; hunkwise doctor checks them.",
+  new AppError("usage", "no model is configured to repair findings", {
+    remedy: "Set OPENAI_API_KEY, or OPENAI_BASE_URL and HUNKWISE_MODEL. hunkwise doctor checks them.",
   });
 
 interface Task extends Pick<LocalConfig, "config"> {
@@ -299,7 +299,7 @@ export async function findingsToFix(query: FindingQuery): Promise<FixTarget[]> {
   if (found.length === 0) {
     throw new AppError(
       "usage",
-      `there is nothing to repair: the review of ${head.slice(0, 12)} found nothing`,
+      `there is nothing to repair: the review of ${head.slice(0, 12)} has no findings`,
     );
   }
   const listed = found.map((one) => `${one.id} ${one.path}:${one.line} ${one.title}`).join("; ");
@@ -314,8 +314,8 @@ async function printedFindings(file: string, head: string): Promise<PrintedFindi
   });
   const parsed = Printed.safeParse(jsonOf(text));
   if (!parsed.success) {
-    throw new AppError("usage", `${file} is not what a review printed`, {
-      remedy: "Write it with hunkwise review --output FILE.json.",
+    throw new AppError("usage", `${file} is not the JSON report of a review`, {
+      remedy: "Create it with hunkwise review --output FILE.json.",
     });
   }
   if (parsed.data.head_sha !== head) throw otherHead(parsed.data.head_sha, head);
@@ -325,8 +325,9 @@ async function printedFindings(file: string, head: string): Promise<PrintedFindi
 /** The findings of the newest recorded review of this head. */
 async function recordedFindings({ folder, head }: FindingQuery): Promise<PrintedFinding[]> {
   if (folder === null) {
-    throw new AppError("usage", "reviews leave no record here, as there is no home folder", {
-      remedy: "Set HUNKWISE_DATA_DIR, or write a review with --output FILE.json and name it with --from.",
+    throw new AppError("usage", "there are no records of reviews, because there is no home folder", {
+      remedy:
+        "Set HUNKWISE_DATA_DIR, or run hunkwise review with --output FILE.json and pass the file with --from.",
     });
   }
   const paths = (await localRunIds(folder)).map((id) => runPath(folder, id));
@@ -339,14 +340,18 @@ async function recordedFindings({ folder, head }: FindingQuery): Promise<Printed
     if (data) return data.findings.map(({ finding }) => ({ ...finding, rule: finding.source }));
   }
   throw new AppError("usage", `no review of ${head.slice(0, 12)} is on record`, {
-    remedy: "Run hunkwise review first, or write it with --output FILE.json and name that with --from.",
+    remedy: "Run hunkwise review first, or run it with --output FILE.json and pass the file with --from.",
   });
 }
 
 const otherHead = (reviewed: string, head: string) =>
-  new AppError("usage", `that review was of ${reviewed.slice(0, 12)}, and the head is ${head.slice(0, 12)}`, {
-    remedy: "Review the head first, or name the commit that was reviewed with --head.",
-  });
+  new AppError(
+    "usage",
+    `the report is about the commit ${reviewed.slice(0, 12)}, but the head is ${head.slice(0, 12)}`,
+    {
+      remedy: "Review the head first, or name the reviewed commit with --head.",
+    },
+  );
 
 function jsonOf(text: string): unknown {
   try {

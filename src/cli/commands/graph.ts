@@ -25,28 +25,36 @@ const declare = () =>
   new Command("graph")
     .description(
       paragraphs(
-        "Asks the knowledge graph of a repository: who calls a function, which tests touch it, what a file imports, which commits and " +
-          "documents mention it. The first question makes an index of the revision; the next ones read only what has changed. It is " +
-          "kept in the data folder, one file for each repository, and may be deleted at any time. Reviews on this machine use it from " +
-          "then on, and make none themselves.",
-        "If HUNKWISE_EMBEDDING_MODEL names an embedding model, it is sent the code once, and the search finds by meaning as well; " +
-          "HUNKWISE_EMBEDDING_TOKENS limits what one question may take for that.",
-        "Uncertain connections say how certain they are; those less likely than not are left out. Files that the " +
+        "Queries the knowledge graph of a repository: who calls a function, which tests use it, what a file imports, which commits and " +
+          "documents mention it. The first query indexes the revision; later ones only read what has changed. The index is " +
+          "kept in the data folder, one file for each repository, and may be deleted at any time. Once it exists, reviews on this machine " +
+          "use the index too; they do not create one.",
+        "If HUNKWISE_EMBEDDING_MODEL names an embedding model, the code is sent to it once, and the graph also searches by meaning; " +
+          "HUNKWISE_EMBEDDING_TOKENS limits the tokens for one query.",
+        "Uncertain connections are shown with their certainty; connections below 50 % are left out. Files that the " +
           "configuration withholds (paths.private) are not indexed.",
-        "Exit code: 0 something was found, 1 nothing was, 2 usage or failure.",
+        "Exit code: 0 something was found, 1 nothing was found, 2 usage or failure.",
       ),
     )
-    .argument("<QUERY>", "a question, a name or a topic; in quotes")
+    .argument("<QUERY>", "a question, a name or a topic, in quotes")
     .option("--repo <DIR>", "the repository", optionText, ".")
-    .option("--head <REF>", "the revision to ask about", optionText, "HEAD")
-    .option("--k <NUMBER>", `how many results, up to ${MAX_K}`, wholeNumber(MAX_K), 5)
-    .addOption(new Option("--format <FORMAT>", "how to print").choices(["pretty", "json"]).default("pretty"))
+    .option("--head <REF>", "the revision to query", optionText, "HEAD")
+    .option("--k <NUMBER>", `number of results, up to ${MAX_K}`, wholeNumber(MAX_K), 5)
+    .addOption(
+      new Option("--format <FORMAT>", "the output format").choices(["pretty", "json"]).default("pretty"),
+    )
     .addHelpText(
       "after",
       examples(
-        ["callers, and what it calls itself", `hunkwise graph "who calls runReview?"`],
-        ["tests of a method, on a branch", `hunkwise graph --head topic "where is Queue.claim tested?"`],
-        ["nodes and edges, for programs", `hunkwise graph --format json "why was the retry removed?"`],
+        ["find the callers of a function, and what it calls", `hunkwise graph "who calls runReview?"`],
+        [
+          "find the tests of a method, on a branch",
+          `hunkwise graph --head topic "where is Queue.claim tested?"`,
+        ],
+        [
+          "print nodes and edges as JSON, for programs",
+          `hunkwise graph --format json "why was the retry removed?"`,
+        ],
       ),
     );
 
@@ -89,7 +97,7 @@ function whatItTook({ files, parsed, milliseconds }: IndexReport, vectors: Vecto
 
 /** Paragraphs as the model reads them, escaped for a terminal, with highlighted headings. */
 async function renderAnswer(answer: GraphAnswer, style: Style): Promise<string> {
-  if (answer.nodes.length === 0) return "Nothing is known under these words.\n";
+  if (answer.nodes.length === 0) return "Nothing was found for these words.\n";
   const { graphEntries } = await import("../../tools/graph-rag-query.ts");
   const paragraphs = graphEntries(answer).map((entry) => {
     const [head = "", ...lines] = entry.split("\n").map(plainLine);

@@ -17,21 +17,21 @@ const declare = () =>
   rangeCommand("mcp")
     .description(
       paragraphs(
-        "Speaks the Model Context Protocol on standard input and output, for a coding agent that is to look at its own branch before " +
-          "there is a pull request. Offers the tools that read the range, as the reviewer has them, and `review`, the whole review. " +
-          "When its input ends, it answers the running calls and ends.",
+        "Serves the Model Context Protocol on standard input and output, for a coding agent that checks its own branch before " +
+          "it opens a pull request. Provides the reviewer's reading tools, and `review`, the whole review. " +
+          "When its input ends, it answers the running calls and exits.",
         "Each call resolves both revisions again, so it sees what the agent has committed. Uncommitted changes are " +
           "ignored, and the result says so. Nothing is written to the repository, and its configuration is " +
-          ".github/hunkwise.yml from the base: private paths are withheld here, too.",
+          ".github/hunkwise.yml from the base: private paths are withheld here as well.",
         "Without OPENAI_API_KEY and OPENAI_BASE_URL only the built-in analyzers review.",
-        "Exit code: 0 when the input ended; 2 usage or set-up, such as no repository, or when something else ended it.",
+        "Exit code: 0 the input ended; 2 usage or setup, such as no repository, or something else ended the server.",
       ),
     )
     .addHelpText(
       "after",
       examples(
-        ["for a client that starts it in the repository", "hunkwise mcp --base main"],
-        ["for any other", "hunkwise mcp --repo ../shop --base origin/main"],
+        ["for a client that starts the server in the repository", "hunkwise mcp --base main"],
+        ["for any other client", "hunkwise mcp --repo ../shop --base origin/main"],
       ),
     );
 

@@ -46,16 +46,16 @@ export const replay = (io: CommandContext) =>
     .description(
       paragraphs(
         "Repeats the recorded review, answer or fix on the same commits. The recorded turns replace the model; the tools run again. " +
-          "Says whether today's findings are the recorded ones, and names those that differ. No model is asked, nothing is fetched, and " +
+          "Says whether today's findings are the same as the recorded ones, and names those that differ. No model is used, nothing is fetched, and " +
           "nothing is written. The commands of a fix run again, in a sandbox.",
-        "The repository must hold the commits. Those of a pull request come with git fetch origin pull/NUMBER/head.",
+        "The repository must contain the commits. For a pull request, run git fetch origin pull/NUMBER/head.",
         "Exit code: 0 same as recorded, 1 something differs, 2 usage or failure.",
       ),
     )
-    .argument("<FILE>", "a record that hunkwise runs --export wrote")
+    .argument("<FILE>", "a record written by hunkwise runs --export")
     .option(
       "--repo <DIR>",
-      "the repository; without it the folder that was reviewed, else the current one",
+      "the repository; default: the folder that was reviewed, otherwise the current folder",
       optionText,
     )
     .option("--json", "print JSON")
@@ -66,7 +66,7 @@ export const replay = (io: CommandContext) =>
           "repeat a local review",
           "hunkwise runs 20261122-1953 --export run.jsonl && hunkwise replay run.jsonl",
         ],
-        ["a server's review, on a clone", "hunkwise replay run.jsonl --repo ~/src/shop"],
+        ["repeat a server's review, on a clone", "hunkwise replay run.jsonl --repo ~/src/shop"],
       ),
     )
     .action(async (file, { repo, json = false }) => {
@@ -104,16 +104,16 @@ function workLines({ what, played, recorded, today, same, missing, added, change
   const named = (label: string, ids: readonly string[]) =>
     ids.length === 0 ? [] : [`- ${label}: ${ids.join(", ")}`];
   return [
-    `Replayed the ${what}: ${counts.join(", ")}; no model was asked.`,
+    `Replayed the ${what}: ${counts.join(", ")}; no model was used.`,
     recorded === null
-      ? `The record ends before a result. Today's ${end}${shown(today)}.`
+      ? `The record contains no result. Today's ${end}${shown(today)}.`
       : missing.length + added.length + changed.length === 0
-        ? `The same ${end} as on record${shown(today)}${same ? "." : ", but something is missing:"}`
-        : `Not the same ${end} as on record${what === "review" ? `: ${recorded} recorded, ${today} today` : ""}:`,
+        ? `The same ${end} as recorded${shown(today)}${same ? "." : ", but something is missing:"}`
+        : `Not the same ${end} as recorded${what === "review" ? `: ${recorded} recorded, ${today} today` : ""}:`,
     ...named("missing today", missing),
     ...named("new today", added),
     ...named("changed", changed),
-    ...named("turns that are not on record", cut_off),
+    ...named("turns missing from the record", cut_off),
   ];
 }
 
@@ -195,7 +195,7 @@ async function openRecorded({ pull }: RunHeader, options: Parameters<typeof open
     if (!(error instanceof AppError) || error.code !== "revision_unknown") throw error;
     const fetch = pull === null ? "git fetch" : `git fetch origin pull/${pull}/head`;
     throw new AppError("revision_unknown", error.message, {
-      remedy: `Name a clone that holds the commits with --repo, or run ${fetch} there.`,
+      remedy: `Name a clone that contains the commits with --repo, or run ${fetch} there.`,
       cause: error,
     });
   }
@@ -294,8 +294,8 @@ function worksIn({ header, entries: recorded }: RunFile): RecordedWork[] {
     entries.flatMap((entry) => (entry.kind === "run" ? [[entry.what ?? "review", entry] as const] : [])),
   );
   if (starts.size === 0) {
-    throw new AppError("usage", `run ${header.id} holds no review, answer or fix`, {
-      remedy: "hunkwise runs shows what other tasks did.",
+    throw new AppError("usage", `run ${header.id} contains no review, answer or fix`, {
+      remedy: "To see what the run did, use hunkwise runs.",
     });
   }
   return [...starts].map(([what, { shas, input }]) => {
@@ -330,7 +330,7 @@ function inputOf(what: WorkInput["what"], input: unknown): WorkInput | undefined
 }
 
 const otherVersion = ({ id, version }: RunHeader) =>
-  new AppError("usage", `run ${id} is of version ${version}, whose work began otherwise`, {
+  new AppError("usage", `run ${id} was recorded by version ${version}, in another format`, {
     remedy: "Replay it with that version.",
   });
 
@@ -393,5 +393,5 @@ async function playWork(
 const silent = (facts: FixInput["models"]): Models =>
   eachRole(facts, (one) => ({
     ...one,
-    respond: () => Promise.reject(new AppError("model_failed", "no model is asked in a replay")),
+    respond: () => Promise.reject(new AppError("model_failed", "no model is used in a replay")),
   }));

@@ -30,45 +30,48 @@ const declare = () =>
   rangeCommand("review")
     .description(
       paragraphs(
-        "Reviews the commits between the merge base of the two revisions and the head. Uncommitted changes are not reviewed, " +
-          "and nothing is written to the repository. Its configuration is .github/hunkwise.yml from the base.",
-        "A record of what was read, found and paid is kept for HUNKWISE_RETENTION_DAYS, readable only by this user: hunkwise runs " +
+        "Reviews the commits from the merge base of the two revisions to the head. Uncommitted changes are not reviewed, " +
+          "and nothing is written to the repository. The configuration is .github/hunkwise.yml from the base.",
+        "A record of what was read, found and spent is kept for HUNKWISE_RETENTION_DAYS, readable only by this user: hunkwise runs " +
           "shows it.",
         "Without OPENAI_API_KEY and OPENAI_BASE_URL only the built-in analyzers review, and the report says so.",
-        "Exit code: 0 clean, 1 findings at or above the threshold, 2 usage or set-up, 3 not reviewed or only partly; " +
-          "1 wins over 3.\n" +
-          "If a model is configured and did not judge a match of a rule, the match alone ends with 3 and not with 1. " +
-          "Findings that are certain, such as secrets, count in any case.",
+        "Exit code: 0 clean, 1 findings at or above the threshold, 2 usage or setup, 3 not reviewed or only partly reviewed; " +
+          "1 takes precedence over 3.\n" +
+          "If a model is configured but did not judge a rule match, that match causes exit code 3, not 1. " +
+          "Certain findings, such as secrets, always count.",
       ),
     )
     .addOption(
       new Option(
         "--format <FORMAT>",
-        "how to print; without it as the ending of --output says (.json, .md, .sarif), else pretty",
+        "the output format; default: by the extension of --output (.json, .md, .sarif), otherwise pretty",
       ).choices(formats),
     )
-    .option("--output <FILE>", "write the result there instead of printing it", optionText)
+    .option("--output <FILE>", "write the result to this file instead of printing it", optionText)
     .addOption(
       new Option(
         "--fail-on <SEVERITY>",
-        "exit 1 at a finding as severe as this; without it as the configuration says, else high",
+        "exit with 1 if a finding has this severity or higher; default: as configured, otherwise high",
       ).choices(thresholds),
     )
-    .option("--require-model", "for a gate: exit 2 if no model is configured, 3 if none answered")
-    .option("--dry-run", "print what would be reviewed and what it costs; ask no model")
+    .option("--require-model", "exit with 2 if no model is configured, with 3 if no model answered")
+    .option("--dry-run", "print what would be reviewed and the predicted cost; use no model")
     .option(
       "--trajectory <FILE>",
-      "write the record of the run there as well, one JSON object per line",
+      "also write the record of the run to this file, one JSON object per line",
       optionText,
     )
     .option("--no-record", "leave no record of the run (see hunkwise runs --help)")
     .addHelpText(
       "after",
       examples(
-        ["the checked-out branch against the default branch", "hunkwise review"],
-        ["the last three commits, for reading", "hunkwise review --base HEAD~3 --fail-on never"],
-        ["for code scanning", "hunkwise review --base main --output review.sarif"],
-        ["what would be read, and how many tokens that is", "hunkwise review --base main --dry-run"],
+        ["review the checked-out branch against the default branch", "hunkwise review"],
+        [
+          "review the last three commits, without a threshold",
+          "hunkwise review --base HEAD~3 --fail-on never",
+        ],
+        ["write a report for code scanning", "hunkwise review --base main --output review.sarif"],
+        ["show what would be read, and how many tokens that takes", "hunkwise review --base main --dry-run"],
       ),
     );
 
@@ -133,8 +136,8 @@ async function runReview(given: ReviewValues, io: CommandIo, started?: StartedPr
 }
 
 const noModel = () =>
-  new AppError("usage", "--require-model is given, and no model is configured", {
-    remedy: "Set OPENAI_API_KEY or OPENAI_BASE_URL; an empty variable counts as unset.",
+  new AppError("usage", "--require-model is set, but no model is configured", {
+    remedy: "Set OPENAI_API_KEY, or OPENAI_BASE_URL and HUNKWISE_MODEL. An empty variable counts as unset.",
   });
 
 /** The configuration was valid, but the review ended without a result. */
@@ -152,7 +155,10 @@ async function formatOf({ format, output }: ReviewValues, io: CommandIo): Promis
   // SARIF is JSON, too.
   const fits = format === named || (format === "sarif" && named === "json");
   if (format !== undefined && named !== null && !fits) {
-    await warn(io, `${output} gets ${format}, as --format says, though its name stands for ${named}`);
+    await warn(
+      io,
+      `${output} is written as ${format} because of --format, although its name suggests ${named}`,
+    );
   }
   return format ?? named ?? "pretty";
 }

@@ -19,18 +19,18 @@ const declare = () =>
   new Command("runs")
     .description(
       paragraphs(
-        "Lists recorded reviews and fixes of this machine; with a server's environment (an App, or DATABASE_URL beside HUNKWISE_DATA_DIR) " +
-          "also all of the server's jobs. With ID, shows what was asked, read, found, posted and paid in one run. Nothing is changed.",
-        "A record holds code, and the secrets in that code. Printed text has them taken out; an exported record keeps them, " +
-          "because hunkwise replay needs the record as it is.",
+        "Lists recorded reviews and fixes of this machine; with a server's environment (an App, or DATABASE_URL and HUNKWISE_DATA_DIR) " +
+          "also all of the server's jobs. With ID, shows what one run was asked, read, found, posted and spent. Nothing is changed.",
+        "A record contains code, and the secrets in that code. They are removed from printed text; an exported record keeps them, " +
+          "because hunkwise replay needs the complete record.",
         "Exit code: 0 success, 2 usage or failure.",
       ),
     )
-    .argument("[ID]", "show this run; the first characters of its id suffice")
-    .option("--json", "print JSON; of one run, with every turn and call")
+    .argument("[ID]", "show this run; the first characters of its id are enough")
+    .option("--json", "print JSON; for one run, with every turn and call")
     .option(
       "--export <FILE>",
-      "write the record of run ID there, for hunkwise replay; - prints it",
+      "write the record of run ID to this file, for hunkwise replay; - prints it",
       optionText,
     )
     .option("--repository <NAME>", "list only runs of this repository, owner/name or a folder", optionText)
@@ -39,17 +39,19 @@ const declare = () =>
     .addHelpText(
       "after",
       examples(
-        ["the newest", "hunkwise runs"],
-        ["of one pull request", "hunkwise runs --repository octo/shop --pull 12"],
-        ["one of them", "hunkwise runs 20261122-1953"],
-        ["a file for hunkwise replay", "hunkwise runs 20261122-1953 --export run.jsonl"],
+        ["list the newest runs", "hunkwise runs"],
+        ["list the runs of one pull request", "hunkwise runs --repository octo/shop --pull 12"],
+        ["show one run", "hunkwise runs 20261122-1953"],
+        ["write a file for hunkwise replay", "hunkwise runs 20261122-1953 --export run.jsonl"],
       ),
     );
 
 export const runs = (io: CommandContext) =>
   declare().action(async (id, { json = false, export: file, ...filter }) => {
     if (id === undefined && file !== undefined) {
-      throw new AppError("usage", "--export needs the ID of a run", { remedy: "hunkwise runs lists them." });
+      throw new AppError("usage", "--export needs the ID of a run", {
+        remedy: "To list the runs, use hunkwise runs.",
+      });
     }
     const { openRunSources } = await import("../run-sources.ts");
     await using sources = await openRunSources();

@@ -13,17 +13,17 @@ export const serve = (io: CommandContext) =>
   new Command("serve")
     .description(
       paragraphs(
-        "Receives webhooks, stores the jobs that follow from them and runs these in the same process. Everything is set by " +
-          "environment variables or a .env file beside package.json; docs/configuration.md lists them. Without App credentials " +
+        "Receives webhooks, stores their jobs, and runs the jobs in the same process. All settings are " +
+          "environment variables, also from a .env file next to package.json; docs/configuration.md lists them. Without App credentials " +
           "it serves the page that creates the App.",
-        "SIGTERM and SIGINT return running jobs to the queue and end the process; the next start resumes them.",
+        "SIGTERM, SIGINT and SIGHUP return running jobs to the queue and end the process; the next start resumes them.",
       ),
     )
     .addHelpText(
       "after",
       examples(
-        ["on port 3000", "hunkwise serve"],
-        ["elsewhere, with every detail", "PORT=8080 LOG_LEVEL=debug hunkwise serve"],
+        ["listen on port 3000", "hunkwise serve"],
+        ["listen on port 8080, and log every detail", "PORT=8080 LOG_LEVEL=debug hunkwise serve"],
       ),
     )
     .action(() => runServer(io));
@@ -32,15 +32,18 @@ export const worker = (io: CommandContext) =>
   new Command("worker")
     .description(
       paragraphs(
-        "Runs the jobs in the queue of the data folder, without a web server: start as many as the machine can carry. Same " +
-          "environment as serve; HUNKWISE_CONCURRENCY says how many jobs it runs at a time.",
-        "SIGTERM and SIGINT return running jobs to the queue and end the process.",
+        "Runs the jobs in the queue, without a web server. Start as many workers as the machine can handle, with the same " +
+          "environment as serve; HUNKWISE_CONCURRENCY is the number of jobs that each runs at the same time.",
+        "SIGTERM, SIGINT and SIGHUP return running jobs to the queue and end the process.",
       ),
     )
-    .addHelpText("after", examples(["four jobs at a time", "HUNKWISE_CONCURRENCY=4 hunkwise worker"]))
+    .addHelpText(
+      "after",
+      examples(["run four jobs at the same time", "HUNKWISE_CONCURRENCY=4 hunkwise worker"]),
+    )
     .action(() => runWorker(io));
 
-/** The web server and a worker, after the set-up page if there is no App yet. Resolves when a signal ended it. */
+/** The web server and a worker, after the setup page if there is no App yet. Resolves when a signal ended it. */
 async function runServer({ signal }: CommandIo): Promise<void> {
   const first = readServerEnv();
   const log = await openServerLog(first);
@@ -140,7 +143,7 @@ async function startOperator({ metricsHost: host, metricsPort }: Env, { health, 
   return startOperatorServer({ host, port: metricsPort, health, log, exposition });
 }
 
-/** Serves the set-up page until the App exists, and answers the environment with it. */
+/** Serves the setup page until the App exists, and answers the environment with it. */
 async function setUp(env: Env, log: Logger, signal: AbortSignal): Promise<Env> {
   useProxy(env);
   await requireNextStart(env);
@@ -156,8 +159,9 @@ async function setUp(env: Env, log: Logger, signal: AbortSignal): Promise<Env> {
 }
 
 function noApp(): AppError {
-  return new AppError("config_invalid", "there are no credentials of a GitHub App", {
-    remedy: "Run `hunkwise serve` and open its page, or set APP_ID, PRIVATE_KEY and WEBHOOK_SECRET.",
+  return new AppError("config_invalid", "there are no credentials for a GitHub App", {
+    remedy:
+      "Run `hunkwise serve` and create the App on its page, or set APP_ID, PRIVATE_KEY and WEBHOOK_SECRET.",
   });
 }
 

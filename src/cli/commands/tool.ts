@@ -21,7 +21,7 @@ const declare = () =>
     .description(
       paragraphs(
         "Prints the result as JSON: status, output or error, metadata.",
-        "Exit code: 0 success; 1 no such tool, or the tool answered with an error or refused its arguments; 2 usage or set-up: " +
+        "Exit code: 0 success; 1 no such tool, or the tool returned an error or refused its arguments; 2 usage or setup: " +
           "no repository, no base, or --args is not JSON.",
       ),
     )
@@ -31,9 +31,9 @@ const declare = () =>
     .addHelpText(
       "after",
       examples(
-        ["what a branch changes", "hunkwise tool changed_files"],
+        ["list the files that a branch changes", "hunkwise tool changed_files"],
         [
-          "the beginning of a file",
+          "read the beginning of a file",
           `hunkwise tool read_file_part --base main --args '{"file_path": "README.md", "end_line": 20}'`,
         ],
       ),

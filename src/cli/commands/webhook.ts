@@ -30,22 +30,22 @@ const declare = () =>
   new Command("webhook")
     .description(
       paragraphs(
-        "Signs the payload and delivers it as GitHub would: through the same signature check, decision and queue. A worker that " +
-          "runs on the same data folder then does what was enqueued.",
-        "Without App credentials the delivery goes into a temporary queue, to see what would be decided.",
-        "GitHub's example payloads name no installation, and have no effect without --installation.",
+        "Signs the payload and delivers it like GitHub: through the same signature check, decision and queue. A worker that " +
+          "uses the same queue then runs the job.",
+        "Without App credentials, the delivery goes into a temporary queue, so that you can see the decision.",
+        "GitHub's example payloads contain no installation, and have no effect without --installation.",
         "Exit code: 0 the delivery was accepted, 2 it was refused.",
       ),
     )
     .argument("<FILE>", "the payload as JSON, '-' for standard input")
     .requiredOption("--event <NAME>", "the event, as in the header x-github-event", optionText)
-    .option("--delivery <ID>", "the delivery's id; without it a new one", optionText)
-    .option("--installation <ID>", "the installation to put into the payload", installationId)
+    .option("--delivery <ID>", "the delivery's id; default: a new one", optionText)
+    .option("--installation <ID>", "the id of an installation to add to the payload", installationId)
     .addHelpText(
       "after",
       examples(
         ["deliver a stored payload", "hunkwise webhook payload.json --event pull_request"],
-        ["from standard input", "hunkwise webhook - --event issue_comment < comment.json"],
+        ["deliver a payload from standard input", "hunkwise webhook - --event issue_comment < comment.json"],
       ),
     );
 
@@ -57,7 +57,7 @@ export const webhook = (io: CommandContext) =>
 function installationId(value: string): number {
   if (/^[1-9]\d{0,14}$/.test(value)) return Number(value);
   throw new InvalidArgumentError(
-    "It must be a whole number. Take it from the address of the installation's settings on GitHub; any number will do without an App.",
+    "It must be a whole number. Copy it from the URL of the installation's settings on GitHub. Without an App, any number works.",
   );
 }
 
@@ -82,7 +82,7 @@ async function deliverFile(file: string, options: OptionsOf<typeof declare>, io:
   const { readServerEnv } = await import("../../config/server-env.ts");
   const env = readServerEnv();
   if (env.app) return deliver(delivery, env, env.app, env.dataDir, io);
-  await write(io.stderr, "no App credentials: the delivery goes into a queue that is thrown away\n");
+  await write(io.stderr, "no App credentials: the delivery goes into a temporary queue\n");
   const folder = await mkdtemp(join(tmpdir(), "hunkwise-webhook-"));
   try {
     return await deliver(delivery, env, throwawayApp(), folder, io);
@@ -131,7 +131,7 @@ async function slugOf(identity: () => Promise<AppIdentity>, env: Env, io: Comman
   try {
     return (await identity()).slug;
   } catch (error) {
-    await write(io.stderr, `mentions are not understood: ${plainLine(errorLine(error))}\n`);
+    await write(io.stderr, `mentions of the App are not recognized: ${plainLine(errorLine(error))}\n`);
     return null;
   }
 }
@@ -140,7 +140,7 @@ function unknownEvent(event: string): AppError {
   const action = event.includes(".") ? "The action is in the payload." : "";
   const meant = didYouMean(event.split(".")[0] ?? "", eventNames);
   return new AppError("usage", `GitHub has no event '${event}'`, {
-    remedy: [meant, action].filter(Boolean).join(" ") || "Name it as the header x-github-event does.",
+    remedy: [meant, action].filter(Boolean).join(" ") || "Use the value of the header x-github-event.",
   });
 }
 
@@ -164,7 +164,7 @@ async function readPayload(file: string, signal: AbortSignal): Promise<string> {
     return content;
   } catch (error) {
     throw new AppError("usage", `${file} is not JSON: ${errorLine(error)}`, {
-      remedy: "Pass the payload from the App's page of recent deliveries.",
+      remedy: "Pass a payload from the page of recent deliveries in the App's settings.",
     });
   }
 }
@@ -203,7 +203,7 @@ function post(
 }
 
 const addInstallation =
-  "Deliveries to an App name its installation. Give this one the id of yours with --installation ID.";
+  "Deliveries to an App name its installation. Add the id of your installation with --installation ID.";
 
 async function outcome({ id, event, body }: Delivery, options: DecideOptions): Promise<string[]> {
   const { decide } = await import("../../webhooks/decide.ts");
@@ -220,10 +220,10 @@ export function jobLine({ task, concurrencyKey, coalesce, priority, debounceMs =
   const target = targetOf(task);
   const head = task.headSha === null ? "" : ` at ${task.headSha.slice(0, 12)}`;
   const facts = [
-    ...("requestedBy" in task && task.requestedBy !== null ? [`asked for by ${task.requestedBy}`] : []),
+    ...("requestedBy" in task && task.requestedBy !== null ? [`requested by ${task.requestedBy}`] : []),
     ...[`key ${concurrencyKey}`, `priority ${priority}`],
-    ...(coalesce ? ["replaces a waiting one"] : []),
-    ...(debounceMs > 0 ? [`waits ${debounceMs / 1_000} s for further pushes`] : []),
+    ...(coalesce ? ["replaces a waiting job"] : []),
+    ...(debounceMs > 0 ? [`waits ${debounceMs / 1_000} s for more pushes`] : []),
   ];
   return plainLine(`${task.kind} ${target}${head}: ${reasonOf(task)} (${facts.join(", ")})`);
 }
@@ -238,9 +238,9 @@ function targetOf(task: Task): string {
 function reasonOf(task: Task): string {
   switch (task.kind) {
     case "reconcile":
-      return "what was missed";
+      return "look for what was missed";
     case "purge":
-      return "the App was taken off";
+      return "the App was removed";
     case "review": {
       const mode = { new: "", full: ", everything", dry_run: ", nothing is posted" }[task.mode];
       return `${task.trigger}${mode}${task.again ? ", again" : ""}`;

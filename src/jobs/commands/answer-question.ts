@@ -48,7 +48,8 @@ export async function answerQuestion(context: CommandContext, question: string):
   }
 }
 
-const NO_MODEL = "I cannot answer this: no model is configured here, only the built-in analyzers.";
+const NO_MODEL =
+  "I cannot answer this, because no model is configured here. Only the built-in analyzers review.";
 
 interface Question {
   context: CommandContext;
@@ -81,7 +82,7 @@ async function askModel({ context, question, recorded, models }: Question): Prom
 }
 
 const WITHHELD =
-  "I cannot answer this: the configuration keeps this file from the model, and what was said of it.";
+  "I cannot answer this, because the configuration keeps this file and its comments private from the model.";
 
 interface Prepared {
   pull: PullRequest;

@@ -54,8 +54,8 @@ export async function whySilent(context: CommandContext): Promise<string | null>
   return isTooOften(answers) ? TOO_OFTEN : null;
 }
 
-export const ANSWERED = "it was answered already";
-export const TOO_OFTEN = "we have answered too often here";
+export const ANSWERED = "it was already answered";
+export const TOO_OFTEN = "the limit of answers is reached here";
 
 export const isTooOften = ({ inThread, inAll }: Pick<Answers, "inThread" | "inAll">): boolean =>
   inThread >= most.inThread || inAll >= most.inAll;

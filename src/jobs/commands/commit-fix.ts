@@ -54,7 +54,7 @@ export async function commitFix(unchecked: UncheckedFix): Promise<CommittedFix> 
   return { kind: "committed", commit };
 }
 
-const TOO_LARGE: Refusal = { path: null, reason: "it changes a file that is too large to be looked at" };
+const TOO_LARGE: Refusal = { path: null, reason: "it changes a file that is too large to be checked" };
 
 /** Changes of a commit beyond the judged edits: git drops a file if a folder takes its name. */
 async function changedBesides(
@@ -66,7 +66,7 @@ async function changedBesides(
   const changed = await changedPaths({ ...repositoryOf(place), from: place.shas.head, to, signal });
   return changed
     .filter((path) => !judged.has(path))
-    .map((path) => ({ path, reason: "it would go, because a file of the fix takes its place" }));
+    .map((path) => ({ path, reason: "it would be deleted, because a file of the fix would replace it" }));
 }
 
 const repositoryOf = (place: CheckoutPlace) => ({ git: place, gitDir: place.gitDir });

@@ -81,12 +81,16 @@ export async function commandContext(
 /** Answers why the command failed; people without write access get no answer. */
 export async function tellFailure(context: CommandContext, reason: string): Promise<JobOutcome> {
   if (!(await mayWrite(context))) return { kind: "skipped", reason: `${context.by} has no write access` };
-  return answered(context, `That did not work: ${untrustedLine(reason, 600)}.`, "told of the failure");
+  return answered(context, `This failed: ${untrustedLine(reason, 600)}.`, "answered with the failure");
 }
 
 /** Lists all commands. */
 function help(context: CommandContext): Promise<JobOutcome> {
-  return answered(context, `${renderCommandTable()}\n\n${commandRules}`, "told of the commands");
+  return answered(
+    context,
+    `${renderCommandTable()}\n\n${commandRules}`,
+    "answered with the list of commands",
+  );
 }
 
 /** Stops reviews that events start. The state changes before the answer is posted. */
@@ -101,8 +105,8 @@ async function pause(context: CommandContext): Promise<JobOutcome> {
   const before = standing as Pause | null;
   const line =
     before === null || before.by === by
-      ? "Paused: pushes are not reviewed until someone writes `/resume`. Commands work as before."
-      : `It is paused already, by ${untrustedCode(before.by)}. \`/resume\` goes on.`;
+      ? "Paused: pushes are not reviewed until someone writes `/resume`. Commands still work."
+      : `Reviews of pushes are already paused, by ${untrustedCode(before.by)}. \`/resume\` starts them again.`;
   return answered(context, line, `paused by ${by}`);
 }
 
@@ -110,7 +114,7 @@ async function pause(context: CommandContext): Promise<JobOutcome> {
 async function resume(context: CommandContext): Promise<JobOutcome> {
   await requireLease(context.tools);
   await updateState(context.api, (state) => ({ ...state, paused: null }));
-  await say(context, "Resumed: what came meanwhile is reviewed now, and pushes are reviewed again.");
+  await say(context, "Resumed: I now review what was pushed meanwhile, and pushes are reviewed again.");
   return reviewAfter(context);
 }
 
@@ -169,7 +173,7 @@ async function answerInThread(
   if (answers === "author" || (answers === "writers" && isWriter)) return answerQuestion(context, text);
   return {
     kind: "skipped",
-    reason: `the configuration leaves questions of ${context.by} in threads unanswered`,
+    reason: `the configuration does not allow answers to questions of ${context.by} in threads`,
   };
 }
 

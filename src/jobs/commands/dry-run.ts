@@ -18,7 +18,7 @@ import {
 /** Reviews the whole change and shows the result in one comment, without a review, a summary or a check run. */
 export async function dryRun(job: ReviewJob, tools: JobTools, deps: JobDependencies): Promise<JobOutcome> {
   const context = await dryRunContext(job, tools, deps);
-  if (context === null) return { kind: "skipped", reason: "nobody asked for it" };
+  if (context === null) return { kind: "skipped", reason: "no one requested it" };
   if (!(await mayWrite(context))) return { kind: "skipped", reason: `${context.by} has no write access` };
   await react(context);
   if (await isAnswered(context)) return { kind: "done", reason: ANSWERED };

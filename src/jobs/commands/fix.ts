@@ -54,8 +54,10 @@ export async function fix(context: CommandContext, all: boolean): Promise<JobOut
   }
 }
 
-const WHERE = "Which one? Write `/fix` in the thread of a finding, or `/fix all` for all that are open.";
-const NO_MODEL = "I cannot repair this: no model is configured here, only the built-in analyzers.";
+const WHERE =
+  "Which finding? Write `/fix` in the thread of a finding, or `/fix all` to repair all open findings.";
+const NO_MODEL =
+  "I cannot repair this, because no model is configured here. Only the built-in analyzers review.";
 
 const atHead = (pull: PullRequest, head: string | undefined): PullRequest =>
   head === undefined ? pull : { ...pull, headSha: head };
@@ -73,10 +75,10 @@ const repairedBy = ({ repairs }: FixResult, { entries }: Ledger) =>
   entries.filter((entry) => repairs.some(({ id }) => id === entry.id));
 
 function nothingToDo(all: boolean, { state }: Ledger): string {
-  if (!all) return "No open finding of mine began this thread.";
+  if (!all) return "This thread does not belong to an open finding of mine.";
   return state.carried.length > 0
-    ? "No finding with a thread of its own is open; those in the summary are left to people."
-    : "No finding is open.";
+    ? "There is no open finding with a thread. I cannot repair the findings that are only in the summary."
+    : "There are no open findings.";
 }
 
 interface Repairing {
@@ -211,22 +213,22 @@ async function landFix(landed: Landed): Promise<Landing> {
     if (end.kind === "pushed") return { kind: "pushed", commit };
     return end.kind === "moved"
       ? end
-      : { kind: "offered", commit, why: `GitHub did not take it: ${end.reason}` };
+      : { kind: "offered", commit, why: `GitHub rejected the push: ${end.reason}` };
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== "github_forbidden") throw error;
     return { kind: "offered", commit, why: "this installation has not granted `Contents: Read and write`" };
   }
 }
 
-const NO_LONGER = "the person who asked for it may no longer write here";
+const NO_LONGER = "the person who asked no longer has write access";
 
 /** The branch to push to, or why there is none. */
 function targetOf(source: SourceBranch | null): SourceBranch | { why: string } {
-  if (source === null) return { why: "the repository that it comes from is not there any more" };
+  if (source === null) return { why: "the repository of the branch no longer exists" };
   if (source.isDefault)
-    return { why: `\`${source.branch}\` is the default branch, to which only people push` };
+    return { why: `\`${source.branch}\` is the default branch, and only people may push to it` };
   if (source.isFork && !source.maintainersMayPush)
-    return { why: "its fork does not let maintainers push to the branch" };
+    return { why: "the fork does not let maintainers push to the branch" };
   return source;
 }
 

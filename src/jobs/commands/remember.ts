@@ -27,14 +27,14 @@ type Instruction = RepoConfig["instructions"][number];
 export function addRule(text: string | null, rule: string): AddedRule {
   const before = parseRepoConfig(text ?? "");
   if (!before.ok)
-    return { ok: false, reason: "the configuration is broken, which `hunkwise config check` explains" };
+    return { ok: false, reason: "the configuration is invalid; run `hunkwise config check` to see why" };
   const isThere = before.config.instructions.some((one) => one.path === "**" && sameWords(one.text, rule));
-  if (isThere) return { ok: false, reason: "the configuration has this rule already" };
+  if (isThere) return { ok: false, reason: "the configuration already has this rule" };
   const one: Instruction = { path: "**", text: rule };
   for (const made of [inserted(text ?? "", one), rewritten(text ?? "", one)]) {
     if (made !== null && saysBoth(before.config, made, one)) return { ok: true, text: made };
   }
-  return { ok: false, reason: "the configuration does not take it: its `instructions` must be a list" };
+  return { ok: false, reason: "the `instructions` in the configuration must be a list" };
 }
 
 const sameWords = (a: string, b: string) => a.replace(/\s+/g, " ").trim() === b.replace(/\s+/g, " ").trim();
@@ -131,7 +131,7 @@ export async function remember(context: CommandContext, text: string): Promise<J
   if (rule.length > LONGEST)
     return answered(
       context,
-      `A rule has at most ${LONGEST} characters, and this one has ${rule.length}.`,
+      `A rule may have at most ${LONGEST} characters. This one has ${rule.length}.`,
       "it is too long",
     );
   const pull = await api.pull();
@@ -176,7 +176,7 @@ async function proposalFor(
 }
 
 const INHERITED =
-  "Not added: the configuration of this repository is its organisation's, which a file here would take the place of. Add the rule there, below `instructions`, or begin a file here with what is to hold from it.";
+  "Not added: this repository uses the configuration of its organisation, and a file here would replace all of it. Add the rule to the organisation's file, under `instructions`, or create a file here with the settings that you want to keep.";
 
 async function propose(
   context: CommandContext,
@@ -194,15 +194,19 @@ async function propose(
       branch: `hunkwise/remember-${asking}`,
       base: baseRef,
       ...{ path, text: after },
-      title: publicPlain("Remember a rule for reviews"),
+      title: publicPlain("Add a rule for reviews"),
       body: publicText(
         [
-          `${untrustedCode(by)} asked for this rule in [a comment](${linkOf(context)}). Once this is merged, reviews of pull requests into ${inertMessage(untrustedCode(baseRef))} are told of it:`,
+          `${untrustedCode(by)} asked for this rule in [a comment](${linkOf(context)}). Once this is merged, reviews of pull requests into ${inertMessage(untrustedCode(baseRef))} follow it:`,
           inertMessage(untrustedFence(rule)),
         ].join("\n\n"),
       ),
     });
-    return answered(context, `Proposed in ${page}. The rule holds once that is merged.`, "proposed");
+    return answered(
+      context,
+      `Proposed in ${page}. The rule applies once that pull request is merged.`,
+      "proposed",
+    );
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== "github_forbidden") throw error;
     return answered(context, patchAnswer(proposal), "shown as a patch: it may not write");
@@ -212,9 +216,11 @@ async function propose(
 function patchAnswer({ path, before, after }: Proposal): string {
   const { text, omittedLines } = cutAtLine(patchOf(path, before, after), MOST_PATCH_BYTES);
   return [
-    `I may not propose this by myself: that takes the permission \`Contents: Read and write\`, which this installation has not granted. The patch of ${untrustedCode(path)}:`,
+    `I cannot open a pull request for this rule, because this installation has not granted the permission \`Contents: Read and write\`. Here is the patch for ${untrustedCode(path)}:`,
     untrustedFence(text, "diff"),
-    ...(omittedLines > 0 ? [`It is too long to be shown whole: ${plural(omittedLines, "more line")}.`] : []),
+    ...(omittedLines > 0
+      ? [`The patch is too long to be shown in full: ${plural(omittedLines, "more line")}.`]
+      : []),
   ].join("\n\n");
 }
 

@@ -23,7 +23,11 @@ export async function resolve(context: CommandContext): Promise<JobOutcome> {
   const ledger = await currentLedger(api);
   const wanted = ledger.entries.filter((one) => isWanted(one, comment.thread));
   if (comment.thread !== null && wanted.length === 0)
-    return answered(context, "No finding of mine began this thread.", "there is no finding in the thread");
+    return answered(
+      context,
+      "This thread does not belong to a finding of mine.",
+      "there is no finding in the thread",
+    );
   const standing = wanted.filter(isOpenFinding).slice(0, MOST);
   const dismissed: PostedFinding[] = [];
   for (const entry of standing) if (await dismiss(entry, context)) dismissed.push(entry);
@@ -74,7 +78,7 @@ async function resolveThreads(
     } catch (error) {
       if (!isRefusal(error)) throw error;
       deps.log.warn(jobFields(job), `Threads stay open: ${errorLine(error)}`);
-      return "Their threads stay open: GitHub lets an App resolve threads only with the permission `Contents: Read and write`.";
+      return "Their threads stay open, because GitHub lets an App resolve threads only with the permission `Contents: Read and write`.";
     }
   }
   return null;
@@ -83,12 +87,12 @@ async function resolveThreads(
 function summary(done: number, left: number, unresolved: string | null, { state }: Ledger): string {
   const listed = state.carried.length;
   return [
-    done === 0 && left === 0 ? "No finding is open." : `Dismissed ${plural(done, "finding")}.`,
-    ...(left > 0 ? [`${left} more ${left === 1 ? "is" : "are"} open.`] : []),
+    done === 0 && left === 0 ? "There are no open findings." : `Dismissed ${plural(done, "finding")}.`,
+    ...(left > 0 ? [`${left} more ${left === 1 ? "is" : "are"} still open.`] : []),
     ...(done > 0 && unresolved !== null ? [unresolved] : []),
     ...(listed > 0
       ? [
-          `${plural(listed, "finding")} without a thread of ${listed === 1 ? "its" : "their"} own in the summary cannot be dismissed this way.`,
+          `${plural(listed, "finding")} in the summary ${listed === 1 ? "has" : "have"} no thread and cannot be dismissed this way.`,
         ]
       : []),
   ].join(" ");

@@ -18,7 +18,7 @@ export async function purge(task: PurgeTask, options: PurgeOptions): Promise<Job
   const { upkeep } = options;
   const { installation } = task;
   const doomed = await doomedOf(task, options);
-  if (doomed === null) return { kind: "skipped", reason: "the App can see it again" };
+  if (doomed === null) return { kind: "skipped", reason: "the App has access to it again" };
   const { running } = await upkeep.queue.forget(
     installation,
     task.repositories && doomed.map(({ id }) => id),
@@ -72,8 +72,12 @@ async function forgetNotes({ installation, repositories }: PurgeTask, doomed: Na
 /** Retries every minute. An error of the data folder does not count as an attempt for a day, and the longest review ends before that. */
 function stillInUse(running: number, inUse: readonly string[]): AppError {
   const what = inUse.length > 0 ? inUse.join(", ") : `${running} running jobs`;
-  return new AppError("data_folder_unusable", `Not all is deleted yet, still in use: ${what}`, {
-    retryable: true,
-    retryAfterMs: 60_000,
-  });
+  return new AppError(
+    "data_folder_unusable",
+    `Some data is not deleted yet, because it is still in use: ${what}`,
+    {
+      retryable: true,
+      retryAfterMs: 60_000,
+    },
+  );
 }

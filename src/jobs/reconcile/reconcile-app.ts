@@ -101,13 +101,13 @@ async function takeUp(
     const wanted = attempt.at < since ? await withoutReplays(jobs, options) : jobs;
     if (wanted.length === 0) return "nothing";
     const isNew = await upkeep.queue.accept({ id: guid, event, action }, wanted);
-    if (isNew) log.info(fields, "A delivery that failed was taken up");
+    if (isNew) log.info(fields, "A failed delivery was processed");
     return isNew ? "taken" : "nothing";
   } catch (error) {
     const isRefused = isRefusal(error);
     if (!isRefused && !isUnanswered(error)) throw error;
-    const what = isRefused ? "is lost" : "cannot be taken up yet";
-    log.warn({ ...fields, err: error }, `A delivery that failed ${what}: ${errorLine(error)}`);
+    const what = isRefused ? "is lost" : "cannot be processed yet";
+    log.warn({ ...fields, err: error }, `A failed delivery ${what}: ${errorLine(error)}`);
     return isRefused ? "nothing" : "unanswered";
   }
 }
@@ -183,7 +183,7 @@ export async function reconcileApp({ upkeep, signal, log, now }: ReconcileOption
   // Before the installations' jobs, which read it there; after the purge of those that are gone, which would be forgotten otherwise.
   await writeAppMemory(notes, { ...memory, installations: pages });
   for (const { id } of present) await queue.enqueue(reconcileJob(id));
-  const reason = `${taken ?? 0} failed deliveries taken up, ${present.length} installations to be looked at`;
+  const reason = `${taken ?? 0} failed deliveries processed, ${present.length} installations to check`;
   return { kind: "done", reason };
 }
 
@@ -253,7 +253,7 @@ export async function keepReconciling(options: RhythmOptions, signal: AbortSigna
       isStart = false;
     } catch (error) {
       if (signal.aborted) return;
-      log.warn({ err: error }, `What was missed is looked for later: ${errorLine(error)}`);
+      log.warn({ err: error }, `The check for missed events is postponed: ${errorLine(error)}`);
       wait = Math.min(everyMs, 60_000);
     }
     await sleep(wait, signal);

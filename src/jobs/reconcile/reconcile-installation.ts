@@ -159,15 +159,15 @@ const mostEarly = 20;
 export async function reconcileInstallation(id: number, options: ReconcileOptions): Promise<JobOutcome> {
   const { upkeep, signal, log } = options;
   const installation = await find(id, options);
-  if (installation === null) return { kind: "skipped", reason: "the App is not installed there any more" };
+  if (installation === null) return { kind: "skipped", reason: "the App is no longer installed there" };
   if (installation.isSuspended) return { kind: "skipped", reason: "the installation is suspended" };
   try {
     const api = await upkeep.access.installation(id, signal);
     return await lookAround(api, installation, options);
   } catch (error) {
     if (!isRefusal(error)) throw error;
-    log.warn({ installation: id, err: error }, `Nothing was looked for: ${errorLine(error)}`);
-    return { kind: "skipped", reason: "GitHub refuses the installation" };
+    log.warn({ installation: id, err: error }, `The installation was not checked: ${errorLine(error)}`);
+    return { kind: "skipped", reason: "GitHub refuses access to the installation" };
   }
 }
 
@@ -224,7 +224,7 @@ async function lookAround(
     } catch (error) {
       if (!isRefusal(error) && !isUnanswered(error)) throw error;
       if (isUnanswered(error)) allowance.requests -= unansweredCosts;
-      log.warn({ ...fields, err: error }, `Its pull requests are not shown: ${errorLine(error)}`);
+      log.warn({ ...fields, err: error }, `Its pull requests could not be listed: ${errorLine(error)}`);
       // The next look reaches back as far as this one would have.
       return { ...look, triedAt: now };
     }

@@ -34,7 +34,7 @@ export function milderWarning(findings: readonly Finding[], config: EffectiveCon
   const minimum = config.severity_by_path
     ? `minimum severity of ${milder === 1 ? "its folder" : "their folders"}`
     : `configured minimum severity "${config.minimum_severity}"`;
-  return [`${count} milder than the ${minimum} and not reported.`];
+  return [`${count} below the ${minimum} and not reported.`];
 }
 
 /**

@@ -28,8 +28,8 @@ const foldedPath = (path: string): string => path.normalize("NFKC").toUpperCase(
 
 /** Files that take effect before anyone has reviewed them: the reason, and a pattern of names. */
 const rules: readonly (readonly [reason: string, names: RegExp])[] = [
-  ["it says who has to approve what", /^codeowners$/],
-  ["it changes what git does", /^\.(?:gitattributes|gitmodules|gitconfig|lfsconfig)$/],
+  ["it decides who must approve changes", /^codeowners$/],
+  ["it changes the behaviour of git", /^\.(?:gitattributes|gitmodules|gitconfig|lfsconfig)$/],
   [
     "it decides what runs in CI, with the rights of the repository",
     /^(?:jenkinsfile(?:\..*)?|.*\.jenkinsfile|\.?(?:gitlab-ci|travis|appveyor|cirrus|drone|wercker|codefresh|semaphore)\.(?:ya?ml|star|jsonnet)|(?:azure-pipelines|bitbucket-pipelines|cloudbuild|buildspec)[^/]*\.ya?ml)$/,
@@ -39,15 +39,15 @@ const rules: readonly (readonly [reason: string, names: RegExp])[] = [
     /^(?:\.pre-commit-(?:config|hooks)\.ya?ml|\.?lefthook(?:-local)?\.(?:ya?ml|toml|jsonc?)|\.?(?:lintstagedrc|lint-staged|simple-git-hooks|huskyrc|captainhook)(?:\..*)?|lint-staged\.config\..*|\.overcommit\.yml)$/,
   ],
   [
-    "it says where packages come from, and what they may run",
+    "it decides where packages come from, and what they may run",
     /^(?:\.npmrc|\.yarnrc(?:\.ya?ml)?|\.pnpmfile\..*|pnpm-workspace\.yaml|\.?bunfig\.toml|pip\.(?:conf|ini)|\.pypirc|\.condarc|\.netrc|_netrc|\.gemrc|nuget\.config|uv\.toml|poetry\.toml|gradle-wrapper\.properties|maven-wrapper\.properties|\.bazelrc|\.bazelversion)$/,
   ],
   [
-    "it names what is fetched and run when packages are installed",
+    "it decides what is fetched and run when packages are installed",
     /^(?:(?:dev-|test-)?requirements[^/]*\.(?:txt|in)|constraints\.txt|pyproject\.toml|setup\.(?:py|cfg)|pipfile|environment\.ya?ml|gemfile|gems\.rb|.*\.gemspec|cargo\.toml|go\.(?:mod|work)|composer\.json|deno\.jsonc?|pom\.xml|(?:build|settings)\.gradle(?:\.kts)?|libs\.versions\.toml|mix\.exs|package\.swift|podfile|pubspec\.yaml|flake\.nix|module\.bazel)$/,
   ],
   [
-    "it steers programs of whoever opens the repository",
+    "it controls programs of people who open the repository",
     /^(?:agents?\.md|agents\.override\.md|claude(?:\.local)?\.md|gemini\.md|copilot-instructions\.md|\.?mcp\.json|opencode\.jsonc?|\.(?:cursor|windsurf|cline|roo)rules.*|\.goosehints|\.aider.*|\.envrc|\.?mise(?:\..*)?\.toml|\.tool-versions|.*\.code-workspace|\.devcontainer\.json|devfile\.ya?ml|\.gitpod\..*|\.replit|\.dir-locals\.el|\.n?vimrc|\.exrc|\.nvim\.lua|\.(?:gdb|lldb)init)$/,
   ],
 ];
@@ -61,13 +61,16 @@ const folders: readonly (readonly [reason: string, path: RegExp])[] = [
     /^\.(?:circleci|buildkite|woodpecker|teamcity|gitea|forgejo|gitlab|gitlab-ci|semaphore|harness|tekton|azuredevops|azure-pipelines|jenkins|drone|dagger)\//,
   ],
   [
-    "it names what is fetched and run when packages are installed",
+    "it decides what is fetched and run when packages are installed",
     /(?:^|\/)requirements\/[^/]+\.(?:txt|in)$/,
   ],
-  ["git runs what stands there", /(?:^|\/)\.?(?:husky|githooks|git-hooks|lefthook)\//],
-  ["it says where packages come from, and what they may run", /(?:^|\/)\.(?:cargo|mvn|bundle|yarn|pnpm)\//],
+  ["git runs the files there", /(?:^|\/)\.?(?:husky|githooks|git-hooks|lefthook)\//],
   [
-    "it steers programs of whoever opens the repository",
+    "it decides where packages come from, and what they may run",
+    /(?:^|\/)\.(?:cargo|mvn|bundle|yarn|pnpm)\//,
+  ],
+  [
+    "it controls programs of people who open the repository",
     /(?:^|\/)\.(?:vscode|vs|idea|fleet|zed|nova|cursor|claude|codex|gemini|agents?|opencode|roo|kiro|amazonq|augment|clinerules|aider|continue|windsurf|devcontainer|codesandbox|idx)\//,
   ],
 ];
@@ -77,14 +80,14 @@ const folders: readonly (readonly [reason: string, path: RegExp])[] = [
  * segment is checked as a file name too, because a folder of that name would replace the file.
  */
 export function protectionOf(path: string): string | null {
-  if (pathFault(path) !== undefined) return "it is no path of a file in the repository";
-  if (!isPlainPath(path)) return "its name is not that of the same file on every machine";
+  if (pathFault(path) !== undefined) return "it is not a path of a file in the repository";
+  if (!isPlainPath(path)) return "its name does not mean the same file on every machine";
   const folded = foldedPath(path);
   for (const name of folded.split("/")) {
     if (isNestedName(name)) return "it is the configuration of these reviews";
     const rule = rules.find(([, names]) => names.test(name));
     if (rule) return rule[0];
-    if (isLockFile(name)) return "it is a lock file, which a package program writes";
+    if (isLockFile(name)) return "it is a lock file, which only a package manager writes";
   }
   return folders.find(([, pattern]) => pattern.test(folded))?.[0] ?? null;
 }
@@ -167,13 +170,15 @@ function reasonByOthers(edit: FileEdit, edits: readonly FileEdit[]): string | nu
   const isSame = (other: FileEdit) => other !== edit && other.path === edit.path;
   const isBelow = (other: FileEdit) => edit.after !== null && other.path.startsWith(`${edit.path}/`);
   return edits.some((other) => isSame(other) || isBelow(other))
-    ? "it is changed twice, or by a file below it"
+    ? "it is changed twice, or is also used as a folder"
     : null;
 }
 
 /** Why a file may not be deleted; null if it may. Deleting an unrelated test repairs nothing. */
 export function reasonToKeep(path: string, { files }: FixScope): string | null {
-  return files.has(path) ? null : "it is a test that the pull request leaves alone, and may not go";
+  return files.has(path)
+    ? null
+    : "it is a test that the pull request does not change, and may not be deleted";
 }
 
 /** An emptied file counts as deleted. */
@@ -202,12 +207,12 @@ async function reasonByText(
 ): Promise<string | null> {
   if (after === null) return null;
   if (/(?:^|\/)package\.json$/i.test(path) && !sameScripts(before, after)) {
-    return "it changes what a package program runs";
+    return "it changes what a package manager runs";
   }
   const context = { isText: isExample(path), isTest: isTestFile(path) };
   if (added.some((line) => controls.test(line) || hiddenIn(line, context).length > 0))
-    return "it adds characters that nobody sees";
-  return (await addsSecret(path, added, after)) ? "it adds what looks like a secret" : null;
+    return "it adds invisible characters";
+  return (await addsSecret(path, added, after)) ? "it adds text that looks like a secret" : null;
 }
 
 /** A secret may span added and old lines, so the added lines and the whole file are searched. */

@@ -85,7 +85,7 @@ async function ruleCheck(
       reason: `The analyzer did not finish on ${[...paths].map(showPath).join(", ")}.`,
     };
   if (left.length <= old.length - wanted.length)
-    return { state: "fixed", reason: "The rule does not match any more." };
+    return { state: "fixed", reason: "The rule no longer matches." };
   const places = left.map(({ path, line }) => `${showPath(path)}:${line}`).join(", ");
   return { state: "present", reason: `The rule ${source} still matches ${places}.` };
 }

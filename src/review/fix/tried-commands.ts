@@ -24,7 +24,7 @@ export interface TriedCommands {
   now(): Promise<TriedOut>;
 }
 
-const NOT_RUN = "none was called for on what was changed last";
+const NOT_RUN = "the model ran no command after its last change";
 const BROKEN = "the sandbox could not run it";
 
 /** Records on which state of the files each command ran. */

@@ -146,8 +146,8 @@ const isNewAndSkipped = ({ change, reviewable }: ChangedFile) =>
   !reviewable && (change.type === "added" || change.type === "renamed") && (change.additions ?? 0) > 0;
 
 const SWITCHED_OFF = "The configuration of the base branch switches this rule off.";
-const OUT_OF_CHANGE = "The file is not part of the change any more.";
-const NOT_FOUND = "The rule does not match any more.";
+const OUT_OF_CHANGE = "The file is no longer part of the change.";
+const NOT_FOUND = "The rule no longer matches.";
 
 /** If something cannot be read, the next review re-checks. */
 async function isToBeChecked(
@@ -184,7 +184,7 @@ async function checkAll(
 }
 
 const FOUND_AGAIN = "This review found it again.";
-const NOT_LOOKED = "Its file is no longer part of the change, and no model has looked at it.";
+const NOT_LOOKED = "Its file is no longer part of the change, and no model has checked it.";
 const CODE_CHANGED = "the code that it was about has changed";
 
 interface PendingRecheck {
@@ -360,7 +360,7 @@ function unsaid(findings: readonly Finding[], { entries, asPrior, facts }: Prior
 const asReadBefore = ({ id, path, line, title }: Finding): DroppedFinding => ({
   ...{ id, path, line, title },
   verdict: "read_before",
-  reason: "It is in code that an earlier review has read, and it is not critical.",
+  reason: "An earlier review has read this code, and the finding is not critical.",
   rule: null,
 });
 

@@ -92,8 +92,7 @@ export async function checkSuggestion(given: SuggestionToCheck): Promise<Checked
   const { path, start, end, suggestion } = given;
   const unfit = outOfBounds(given);
   if (unfit) return { ok: false, reason: unfit };
-  if (suggestion !== "" && isBlank(suggestion))
-    return { ok: false, reason: "it is empty but for white space" };
+  if (suggestion !== "" && isBlank(suggestion)) return { ok: false, reason: "it contains only white space" };
   const lines = given.lines.map((line) => line.replace(/\r$/, ""));
   const around: Anchored = {
     path,
@@ -102,7 +101,7 @@ export async function checkSuggestion(given: SuggestionToCheck): Promise<Checked
     after: lines.slice(end),
   };
   const repaired = repair(suggestion, around);
-  if (!repaired) return { ok: false, reason: "it only repeats the lines around it" };
+  if (!repaired) return { ok: false, reason: "it only repeats the lines around the finding" };
   const reason = await reasonToRefuse(repaired, around);
   if (reason !== null) return { ok: false, reason };
   return { ok: true, suggestion: withLineEnds(repaired.lines, given), repairs: repaired.repairs };

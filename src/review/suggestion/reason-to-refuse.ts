@@ -45,16 +45,16 @@ function noCode(now: readonly string[], { old }: Anchored): string | null {
   const known = new Set(old.join(""));
   const isHidden = (one: string) => !known.has(one) && escapeInvisible(one) !== one;
   if ([...new Set(now.join("").replace(emojiParts, ""))].some(isHidden))
-    return "it holds invisible characters";
+    return "it contains invisible characters";
   if (now.some((line, at) => !isBlank(line) && [1, 2, 3].every((step) => now[at + step] === line)))
-    return "it says the same again and again";
+    return "it keeps repeating the same text";
   const added = texts(now).filter((line) => !texts(old).includes(line));
   if (added.some((line) => marks.test(line)))
-    return "it holds a Markdown fence, a merge marker or the end of the code";
+    return "it contains a Markdown fence, a merge marker or the end of the code";
   // Grammars accept a heredoc without an end mark if it reaches to the end of the file.
   const ends = added.flatMap((line) => [...line.matchAll(/<<[-~]?["'`]?([A-Z_]\w*)/g)].map(([, end]) => end));
   if (ends.some((end) => !texts(now).includes(end ?? ""))) return "a text in it has no end";
-  return added.some((line) => omission.test(line)) ? "it leaves code out and says so" : null;
+  return added.some((line) => omission.test(line)) ? "it omits code and says so" : null;
 }
 
 /** The words of some lines; short ones only if there are no longer ones. */
@@ -87,8 +87,8 @@ function otherLines(now: readonly string[], around: Anchored, mostLost: number):
     lostLines(texts(old), texts(now)) > mostLost ||
     lostLines(texts(old).toReversed(), texts(now).toReversed()) > mostLost
   )
-    return "it leaves out lines that it replaces";
-  if (isUnclear(now, around)) return "its first or last line may be a copy of the one next to it";
+    return "it omits some of the lines that it replaces";
+  if (isUnclear(now, around)) return "its first or last line may be a copy of the neighbouring line";
   const isDeletion = texts(now).every((line) => texts(old).includes(line));
   const isWord = [now, old].every((lines) => lines.length === 1 && wordsOf(lines).size === 1);
   if (!isDeletion && !isWord && !isVersion(now, old))
@@ -100,7 +100,7 @@ function otherLines(now: readonly string[], around: Anchored, mostLost: number):
   const last = setting(added.find((line) => line === texts(now).at(-1)));
   const isSet = last !== undefined && last === setting(texts(after)[0]);
   return isSet || added.some((line) => /\w\W+\w+\W+\w/.test(line) && near.has(line))
-    ? "it repeats lines around those it replaces"
+    ? "it repeats lines next to those that it replaces"
     : null;
 }
 
@@ -134,7 +134,8 @@ const widthOf = (line: string) => indentOf(line).replaceAll("\t", " ".repeat(8))
 function misplaced(now: readonly string[], { path, before, old, after }: Anchored): string | null {
   const file = [...before, ...old, ...after];
   const unit = unitOf(file, old);
-  if (breaksStyle(now, unit) && !breaksStyle(old, unit)) return "it is not indented as the file is";
+  if (breaksStyle(now, unit) && !breaksStyle(old, unit))
+    return "its indentation differs from that of the file";
   // Preprocessor directives start at the margin.
   const widths = (lines: readonly string[]) =>
     filled(lines)
@@ -193,7 +194,9 @@ async function worseFile(now: readonly string[], around: Anchored): Promise<stri
   if (isProse(path)) return null;
   const isSame =
     now.length === old.length && now.every((line, at) => shapeOf(line) === shapeOf(old[at] ?? ""));
-  return isSame ? null : "no parser here reads its language, and it does more than change words of the lines";
+  return isSame
+    ? null
+    : "no parser here supports its language, and it changes more than words within the lines";
 }
 
 /** The characters and keywords of a line that may form blocks, for languages without a parser. */
@@ -219,7 +222,7 @@ async function worseSyntax(
   const start = before.length + 1;
   const was = await readSyntax(path, text.old, { start, end: before.length + old.length });
   const is = await readSyntax(path, text.now, { start, end: before.length + now.length });
-  if (!was || !is) return "the file is too deep or too dense to check it";
+  if (!was || !is) return "the file is nested too deeply or too dense to check it";
   // A fault outside of the lines must match at its shifted line.
   const placeOf = (count: number) => (fault: SyntaxFault) => {
     if (fault.endLine < start) return `${fault.what} ${fault.line}`;

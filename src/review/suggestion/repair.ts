@@ -25,12 +25,12 @@ export interface Repaired {
 export function repair(suggestion: string, around: Anchored): Repaired | null {
   const written = suggestion.split("\n").map((line) => line.replace(/[\r\u240D]+$/, ""));
   const steps: [string, (lines: string[], around: Anchored) => string[] | null][] = [
-    ["the Markdown fence around it was taken off", unfenced],
-    ["line numbers were taken off", unnumbered],
-    ["the signs of a diff were taken off", undiffed],
-    ["lines that stand directly before it were taken off", withoutHead],
-    ["lines that stand directly after it were taken off", withoutTail],
-    ["the indentation was taken from the file", indented],
+    ["the Markdown fence around it was removed", unfenced],
+    ["line numbers were removed", unnumbered],
+    ["diff signs were removed", undiffed],
+    ["copies of the lines directly before it were removed", withoutHead],
+    ["copies of the lines directly after it were removed", withoutTail],
+    ["the indentation was adapted to the file", indented],
   ];
   let lines = trimmed(written, around.old);
   const repairs: string[] = [];

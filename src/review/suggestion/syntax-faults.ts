@@ -77,8 +77,8 @@ const functions = {
   loops: ["for_statement", "for_in_statement", "while_statement", "do_statement"],
 };
 
-const returned = "a return would stand outside of every function";
-const broken = "a break or continue would stand outside of every loop";
+const returned = "a return would be outside every function";
+const broken = "a break or continue would be outside every loop";
 
 /** Statements that grammars allow everywhere and compilers only in some places. */
 const misplaced: Partial<Record<Language, readonly { what: string; rule: AstRule }[]>> = {
@@ -91,7 +91,7 @@ const misplaced: Partial<Record<Language, readonly { what: string; rule: AstRule
     { what: broken, rule: outside("continue_statement", functions.loops) },
     {
       // Outside of every function it is right in a module.
-      what: "an await would stand in a function that is not async",
+      what: "an await would be in a function that is not async",
       rule: {
         kind: "await_expression",
         inside: {
@@ -102,7 +102,7 @@ const misplaced: Partial<Record<Language, readonly { what: string; rule: AstRule
       },
     },
     {
-      what: "an import would stand inside of a block",
+      what: "an import would be inside a block",
       rule: { kind: "import_statement", not: { inside: { any: [{ kind: "program" }, { kind: "ERROR" }] } } },
     },
   ],
@@ -111,8 +111,8 @@ const misplaced: Partial<Record<Language, readonly { what: string; rule: AstRule
     { what: broken, rule: outside("break_statement", ["for_statement", "while_statement"]) },
     { what: broken, rule: outside("continue_statement", ["for_statement", "while_statement"]) },
     // These would be Python 2.
-    { what: "a print statement would stand in the file", rule: { kind: "print_statement" } },
-    { what: "an exec statement would stand in the file", rule: { kind: "exec_statement" } },
+    { what: "the file would contain a print statement", rule: { kind: "print_statement" } },
+    { what: "the file would contain an exec statement", rule: { kind: "exec_statement" } },
   ],
   go: [{ what: broken, rule: outside("continue_statement", ["for_statement"]) }],
   java: [
@@ -138,7 +138,7 @@ function strangersAtTop(root: SgNode, language: Language): SyntaxFault[] {
   const known = declarations[language];
   if (!known) return [];
   const strangers = root.children().filter((node) => !known.test(String(node.kind())));
-  return strangers.map((node) => faultAt(node, "a statement would stand outside of every function"));
+  return strangers.map((node) => faultAt(node, "a statement would be outside every function"));
 }
 
 /** The grammar accepts any end tag for any element. */
@@ -152,7 +152,7 @@ function wrongEndTags(root: SgNode): SyntaxFault[] {
   return root
     .findAll({ rule: { kind: "jsx_element" } })
     .filter((node) => nameOf(node, "jsx_opening_element") !== nameOf(node, "jsx_closing_element"))
-    .map((node) => faultAt(node, "a tag would be closed by another one's end"));
+    .map((node) => faultAt(node, "a tag would be closed by the end of another tag"));
 }
 
 /** Names that `const`, `let` or `class` declare in a block that has them already. */

@@ -71,7 +71,7 @@ export class Workspace {
     mkdirSync(full, { recursive: true });
     // A repository can contain a link and files that claim to be below it.
     if (!realpathSync.native(full, "buffer").equals(full))
-      throw new Error(`'${path}' is no folder of the workspace`);
+      throw new Error(`'${path}' is not a folder of the workspace`);
     this.#made.add(path);
   }
 }

@@ -17,7 +17,7 @@ it("doctor tells the version of a Postgres, and sets nothing up in it", async ()
   expect(await diagnose(url)).toEqual({
     ...{
       state: "ok",
-      says: expect.stringMatching(/^Postgres \d+.*: to be set up by the first start$/),
+      says: expect.stringMatching(/^Postgres \d+.*: set up at the first start$/),
       remedy: null,
     },
   });

@@ -97,7 +97,7 @@ describe("what doctor says of models", () => {
       (await check([absent], { HUNKWISE_MODEL: "gpt-x" }, "none", models)).diagnosis.remedy;
     expect(await offered(["gpt-x", "gpt-y"])).toBe("Set HUNKWISE_MODEL to a model of this endpoint: gpt-y.");
     expect(await offered(["gpt-x"])).toBe(
-      "Set HUNKWISE_MODEL to another model: this endpoint lists no other.",
+      "Set HUNKWISE_MODEL to another model; this endpoint lists no others.",
     );
   });
 

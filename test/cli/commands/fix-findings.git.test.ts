@@ -60,7 +60,7 @@ describe("the findings to repair", () => {
 
   it("cannot be looked up where no records are kept, and what is said of it does not lead back to a review", async () => {
     await expect(findingsToFix({ ...query, folder: null })).rejects.toMatchObject({
-      message: "reviews leave no record here, as there is no home folder",
+      message: "there are no records of reviews, because there is no home folder",
       remedy: expect.stringContaining("--from"),
     });
   });
@@ -85,11 +85,11 @@ describe("the findings to repair", () => {
     writeFileSync(file, JSON.stringify(printed(["f1"])));
     expect(await from()).toMatchObject([{ id: "f1", path: "src/cart.ts", line: 6, side: "RIGHT" }]);
     await expect(from({ head: "d".repeat(40) })).rejects.toMatchObject({
-      message: "that review was of bbbbbbbbbbbb, and the head is dddddddddddd",
+      message: "the report is about the commit bbbbbbbbbbbb, but the head is dddddddddddd",
     });
     for (const broken of ["{}", "no JSON", '{"findings": []}']) {
       writeFileSync(file, broken);
-      await expect(from()).rejects.toThrow("is not what a review printed");
+      await expect(from()).rejects.toThrow("is not the JSON report of a review");
     }
     await expect(from({ file: join(folder.path, "none.json") })).rejects.toMatchObject({ code: "usage" });
   });

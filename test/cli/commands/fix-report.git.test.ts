@@ -30,8 +30,8 @@ describe("what a fix on the command line tells", () => {
   it("is for people what was done, how it was tried out, and why there is nothing to apply", () => {
     expect(fixLines(judged())).toEqual([
       "repaired: cart.py:1 The list is shared: It makes one. (second look: present: It is.)",
-      "Tried out on exactly these files: 'pytest -q' in 'api' ended with exit code 137 (it took too long).",
-      "Nothing is to be applied: a second look finds the fault still there, also after another try.",
+      "Commands run on exactly these files: 'pytest -q' in 'api' ended with exit code 137 (it took too long).",
+      "There is no patch: a second look still finds the fault, even after a second attempt.",
     ]);
   });
 
@@ -46,12 +46,12 @@ describe("what a fix on the command line tells", () => {
   });
 
   it("names what may not be done", () => {
-    const refusals = [{ path: "CODEOWNERS", reason: "it says who has to approve what" }];
+    const refusals = [{ path: "CODEOWNERS", reason: "it decides who must approve changes" }];
     const refused = judged({ made: { kind: "refused", refusals } });
-    expect(fixLines(refused).at(-1)).toBe("refused: CODEOWNERS: it says who has to approve what");
+    expect(fixLines(refused).at(-1)).toBe("refused: CODEOWNERS: it decides who must approve changes");
     expect(toFixJson(refused)).toMatchObject({ outcome: "refused", patch: null, refusals, kept_from: [] });
     const kept = judged({}, { refused: refusals });
-    expect(fixLines(kept)).toContain("kept from CODEOWNERS: it says who has to approve what");
+    expect(fixLines(kept)).toContain("kept from CODEOWNERS: it decides who must approve changes");
     expect(toFixJson(kept)).toMatchObject({ outcome: "none", refusals: [], kept_from: refusals });
   });
 

@@ -92,7 +92,7 @@ describe("a fix from the command line", () => {
       "repaired: cart.py:1 The list is shared by all calls: Each call begins with a list",
     );
     expect(stderr).toContain("second look: fixed: cart.py:1 makes none.");
-    expect(stderr).toContain("No command was run to try it out: ");
+    expect(stderr).toContain("No command was run to test the repair: ");
     expect(`${code} ${stderr}`).toMatch(/^0 /);
     expect((await runCli(["runs"], { env: records() })).stdout).toMatch(/fix +main\.\.\.topic +done/);
     expect(stdout).toContain("+def total(items, seen=()):");
@@ -166,6 +166,6 @@ describe.skipIf(!sandbox)(`a fix that is tried out${skipped}`, () => {
     });
     expect(told.patch).toContain("+def total(items, seen=()):");
     expect(told.patch).not.toContain("report.txt");
-    expect(stderr).toContain("Tried out on exactly these files: 'sh test.sh' ended with exit code 0.");
+    expect(stderr).toContain("Commands run on exactly these files: 'sh test.sh' ended with exit code 0.");
   });
 });

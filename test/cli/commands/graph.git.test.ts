@@ -61,7 +61,7 @@ describe("hunkwise graph", () => {
       message: expect.stringMatching(
         /^The index \/dev\/null\/data\/graphs\/\w+\.db cannot be written: ENOTDIR/,
       ),
-      remedy: "Set HUNKWISE_DATA_DIR to a folder that you may write to.",
+      remedy: "Set HUNKWISE_DATA_DIR to a folder that you can write to.",
     });
   });
 
@@ -78,7 +78,7 @@ describe("hunkwise graph", () => {
   it("answers 1 where nothing is known, and refuses what is no question", async () => {
     expect(await ask("zeppelin")).toMatchObject({
       code: 1,
-      stdout: "Nothing is known under these words.\n",
+      stdout: "Nothing was found for these words.\n",
     });
     await expect(ask("x", { k: "0" })).rejects.toMatchObject({ code: "usage" });
     await expect(ask(" ")).rejects.toThrow("QUERY is empty");
@@ -114,7 +114,9 @@ describe("hunkwise graph", () => {
       });
       expect(code).toBe(0);
       expect(stdout).toContain("called by runWorker");
-      expect(stderr).toMatch(/^warning: Parts of the repository are found by words only: [^\n]+\n/);
+      expect(stderr).toMatch(
+        /^warning: Some files are only found by words, because they have no vectors: [^\n]+\n/,
+      );
     },
   );
 });

@@ -173,9 +173,7 @@ it("`hunkwise mcp` outside of a repository ends at once, and says why", async ()
     env: { TMPDIR: folder.path },
   });
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-  expect(stderr).toMatch(
-    /^hunkwise: There is no git repository at '.*'\. Name a folder inside of a git .*\n$/,
-  );
+  expect(stderr).toMatch(/^hunkwise: There is no git repository at '.*'\. Name a folder inside a git .*\n$/);
   expect(readdirSync(folder.path)).toEqual([]);
 });
 

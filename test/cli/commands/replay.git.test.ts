@@ -156,7 +156,7 @@ describe("a replay that comes to something else", () => {
     const { code, stdout } = await replayed(path);
     expect(code).toBe(1);
     expect(stdout).toContain(`- changed: ${idOf()}\n`);
-    expect(stdout).toMatch(/- turns that are not on record: turn 1 of verify:\w+\n/);
+    expect(stdout).toMatch(/- turns missing from the record: turn 1 of verify:\w+\n/);
   });
 
   it.each([2, 3])("names turn %i if it was taken out of the record", async (n) => {
@@ -197,7 +197,7 @@ describe("a record that is none, or not all of one", () => {
     const path = altered((line) => (["result", "ended"].includes(line.kind) ? null : line));
     const { code, stdout } = await replayed(path);
     expect(code).toBe(0);
-    expect(stdout).toContain("The record ends before a result. Today's findings: 1.");
+    expect(stdout).toContain("The record contains no result. Today's findings: 1.");
   });
 
   it("may end in half a line", async () => {
@@ -206,7 +206,7 @@ describe("a record that is none, or not all of one", () => {
   });
 
   it.each([
-    ["is no JSON", () => "something else", /:3 is no line of a record/],
+    ["is no JSON", () => "something else", /:3 is not a valid line of a record/],
     [
       "has a turn without a model",
       () => '{"kind":"turn","loop":"review","turn":1,"at":1,"claim":1}',
@@ -224,7 +224,7 @@ describe("a record that is none, or not all of one", () => {
   it("is refused where it holds no review, or there is no such file", async () => {
     const path = altered((line) => (line.kind === "run" ? null : line));
     await expect(replayed(path)).rejects.toMatchObject({
-      message: expect.stringContaining("holds no review"),
+      message: expect.stringContaining("contains no review"),
     });
     await expect(replayed(join(folder.path, "none"))).rejects.toMatchObject({ code: "usage" });
   });

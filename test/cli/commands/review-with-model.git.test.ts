@@ -105,9 +105,11 @@ describe("a review with a model from the command line", () => {
       { env: { HUNKWISE_FALLBACK_MODEL: "spare" } },
     );
     expect(stdout).toMatch(/^main\.\.\.topic\n.* · fake-model and spare\n/);
-    expect(stdout.replaceAll(/\s+/g, " ")).toMatch(/spare answered 2 of 3 requests, because the model/);
+    expect(stdout.replaceAll(/\s+/g, " ")).toMatch(
+      /spare answered 2 of 3 requests, because the configured model/,
+    );
     expect(stdout).toContain("The list is shared by all calls");
-    expect(stderr).toMatch(/spare stands in for fake-model/);
+    expect(stderr).toMatch(/spare answers instead of fake-model/);
     const asked = fake.requests.map(({ body }) => body.model);
     expect(asked.filter((name) => name === "fake-model")).toHaveLength(2);
   });
@@ -126,7 +128,7 @@ describe("a review with a model from the command line", () => {
     expect(never.code).toBe(3);
     const { code, stdout } = await withModel([report, finish], ["--repo", repo.dir]);
     expect(code).toBe(1);
-    expect(stdout).toMatch(/^Partial: the limit of turns was reached/);
+    expect(stdout).toMatch(/^Partial: the limit of model turns was reached/);
     expect(stdout).toContain("The list is shared by all calls");
   });
 
@@ -162,7 +164,7 @@ describe("a review with a model from the command line", () => {
     const { stdout, stderr } = await withModel([], ["--repo", sound.dir], { env });
     expect((stdout + stderr).match(/Cannot reach the model endpoint/g)).toHaveLength(1);
     expect(stdout + stderr).toMatch(
-      /\(ECONNREFUSED\)\. Start the server there, or check OPENAI_BASE_URL\.$/m,
+      /\(ECONNREFUSED\)\. Start the model's server, or correct OPENAI_BASE_URL\.$/m,
     );
     expect(stdout + stderr).not.toMatch(/left alone|asked again/);
   });
@@ -217,7 +219,7 @@ describe("a review with a model from the command line", () => {
   it("asks no model in a dry run, and names the one that would be asked", async () => {
     const { code, stdout, fake } = await withModel([], ["--repo", sound.dir, "--dry-run"]);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/fake-model would take about \d+ requests with [\d,]+ tokens/);
+    expect(stdout).toMatch(/fake-model would need about \d+ requests with [\d,]+ tokens/);
     expect(fake.requests).toHaveLength(0);
   });
 

@@ -42,7 +42,7 @@ describe("an offline review from the command line", () => {
   });
 
   it("prints the report on stdout: first that no model read it, then the finding with its code", () => {
-    expect(run.stdout).toMatch(/^Offline: .*no model read this change, .*looked at it\.\n/);
+    expect(run.stdout).toMatch(/^Offline: .*no model read this change; .*checked it\.\n/);
     expect(run.stdout).toContain("main...topic\n");
     expect(run.stdout).toContain("1 commit · 2 files · 1 hunk · offline\n");
     expect(run.stdout).toMatch(
@@ -112,7 +112,7 @@ describe("the formats of a review", () => {
     const other = await write("b.sarif", "--format", "json");
     expect(JSON.parse(other.text).mode).toBe("offline");
     expect(other.warned).toBe(
-      "warning: b.sarif gets json, as --format says, though its name stands for sarif",
+      "warning: b.sarif is written as json because of --format, although its name suggests sarif",
     );
   });
 
@@ -152,7 +152,7 @@ describe("the exit code of a review", () => {
   it("is 0 for an offline review that found nothing, which still says that no model read it", async () => {
     const { code, stdout } = await review(sound, "--base", "main");
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^Offline: .*no model read this change, .*looked at it/);
+    expect(stdout).toMatch(/^Offline: .*no model read this change; .*checked it/);
     expect(stdout).not.toContain("no problems found");
   });
 
@@ -160,8 +160,8 @@ describe("the exit code of a review", () => {
     const { code, stdout, stderr } = await review(faulty, "--base", "no-such", "--require-model");
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toBe(
-      "hunkwise: --require-model is given, and no model is configured. " +
-        "Set OPENAI_API_KEY or OPENAI_BASE_URL; an empty variable counts as unset.\n",
+      "hunkwise: --require-model is set, but no model is configured. " +
+        "Set OPENAI_API_KEY, or OPENAI_BASE_URL and HUNKWISE_MODEL. An empty variable counts as unset.\n",
     );
   });
 
@@ -209,7 +209,7 @@ describe("the revisions of a review", () => {
     repo.git("branch", "-m", "main", "trunk");
     const { code, stderr } = await review(repo);
     expect(code).toBe(2);
-    expect(stderr).toMatch(/^hunkwise: no --base given.* name what .*--base\.\n$/);
+    expect(stderr).toMatch(/^hunkwise: --base is not set.* name the target branch with --base\.\n$/);
   });
 
   it("are the committed ones: a dirty tree is warned of and not reviewed", async () => {
@@ -219,7 +219,7 @@ describe("the revisions of a review", () => {
     expect(code).toBe(0);
     expect(stderr).toContain(
       `warning: uncommitted changes in ${repo.dir} are not reviewed. Commit them first (git commit -am wip); ` +
-        "git reset HEAD~1 takes that commit back, and keeps the changes\n",
+        "git reset HEAD~1 undoes that commit and keeps the changes\n",
     );
     expect(stdout).toContain("Findings  none");
   });
@@ -230,7 +230,7 @@ describe("the revisions of a review", () => {
     repo.write({ "cart.py": "def total(prices, seen=[]):\n    seen.append(1)\n" });
     const before = await review(repo);
     expect(before.stderr).toContain(
-      "Commit them (git commit -am wip), then name the commit before as the base: --base main~1; git reset",
+      "Commit them (git commit -am wip), then name the previous commit as the base: --base main~1; git reset",
     );
     repo.git("commit", "-am", "wip");
     const { code, stdout } = await review(repo, "--base", "main~1");
@@ -241,14 +241,16 @@ describe("the revisions of a review", () => {
   it("are not sent to a commit before the first one, nor to one that a shallow clone lacks", async () => {
     using first = GitRepo.create();
     first.commit("Start", { "a.txt": "a\n" });
-    const both = /^warning: main\.\.\.main holds no commits, both ends are [0-9a-f]{12}\. /m;
+    const both = /^warning: main\.\.\.main contains no commits: both ends are [0-9a-f]{12}\. /m;
     const onFirst = await review(first, "--base", "main", "--head", "main");
     expect(onFirst.stderr).toMatch(both);
-    expect(onFirst.stderr).toContain("It is the first commit: commit a change on top of it to review that\n");
+    expect(onFirst.stderr).toContain(
+      "It is the first commit. Commit a change on top of it, then review that change\n",
+    );
     using clone = new TempFolder("clone");
     sound.git("clone", "--quiet", "--depth", "1", "--branch", "topic", `file://${sound.dir}`, clone.path);
     const onShallow = await runHere(["review", "--repo", clone.path, "--base", "topic"]);
-    expect(onShallow.stderr).toContain("The clone is shallow: run git fetch --unshallow, or in CI");
+    expect(onShallow.stderr).toContain("The clone is shallow: run git fetch --unshallow; in CI");
     for (const { stderr } of [onFirst, onShallow]) expect(stderr).not.toContain("~1");
   });
 
@@ -271,8 +273,8 @@ describe("the revisions of a review", () => {
       code: 2,
       stdout: "",
       stderr:
-        "hunkwise: no --base given, and there is no origin/gone, which GITHUB_BASE_REF names. " +
-        "Fetch it, or name what the change is to be merged into with --base.\n",
+        "hunkwise: --base is not set, and origin/gone, the branch that GITHUB_BASE_REF names, does not exist. " +
+        "Fetch it, or name the target branch with --base.\n",
     });
   });
 });
@@ -291,7 +293,7 @@ describe("the repository configuration in a review", () => {
     const { code, stderr, stdout } = await review(repo, "--base", "main", "--format", "json");
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toMatch(
-      /\.github\/hunkwise\.yml:2: review\.draft is not known \(did you mean drafts\?\)\. Correct/,
+      /\.github\/hunkwise\.yml:2: review\.draft is not a known key \(did you mean drafts\?\)\. Correct/,
     );
   });
 });
@@ -303,7 +305,7 @@ describe("around a review", () => {
     expect(stdout).toContain("2 changed files, 1 to be reviewed with 1 hunk\n");
     expect(stdout).toMatch(/^ {2}1 {2}cart\.py$/m);
     expect(stdout).toMatch(/^ {2}- {2}package-lock\.json {2}\(skipped: lock file\)$/m);
-    expect(stdout).toMatch(/No model is set up[\s\S]*about\s\d+\srequests\swith\s[\d,]+\stokens/);
+    expect(stdout).toMatch(/No model is configured[\s\S]*about\s\d+\srequests\swith\s[\d,]+\stokens/);
   });
 
   it("a dry run prints JSON, and no other format", async () => {

@@ -219,7 +219,7 @@ describe("the folder of local runs", () => {
     await using record = await openRunRecord(places, "main...topic", { warn });
     await expect(record.append({ kind: "ended", outcome: "done", reason: "" })).resolves.toBeUndefined();
     expect(existsSync(places.folder)).toBe(false);
-    const remedy = "Set HUNKWISE_DATA_DIR to a folder that you may write to.";
+    const remedy = "Set HUNKWISE_DATA_DIR to a folder that you can write to.";
     expect(warnings).toEqual([`no record of this run is kept: ${data} cannot be written. ${remedy}`]);
     await using _ = await openRunRecord({ ...places, folder: null }, "main...topic", { warn });
     expect(warnings.slice(1)).toEqual([`no record of this run is kept: there is no home folder. ${remedy}`]);

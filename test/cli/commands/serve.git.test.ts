@@ -87,7 +87,7 @@ describe("the server process", () => {
       stdout: "",
     });
     expect(run.stderr).toMatch(/"message":"Stopping"/);
-    expect(run.stderr).toMatch(/No model is set up/);
+    expect(run.stderr).toMatch(/No model is configured/);
     expect(run.stderr).not.toContain(app.WEBHOOK_SECRET);
   });
 

@@ -111,7 +111,7 @@ describe("hunkwise tool", () => {
   it("says why there is nothing in a range", async () => {
     const { stderr } = await runHere(["tool", "changed_files", "--repo", repo.dir, "--base", "topic"]);
     expect(stderr).toMatch(
-      /^warning: topic\.\.\.topic holds no commits, both ends are [0-9a-f]{12}\. .*: --base topic~1 --head topic\n$/,
+      /^warning: topic\.\.\.topic contains no commits: both ends are [0-9a-f]{12}\. .*: --base topic~1 --head topic\n$/,
     );
   });
 

@@ -16,7 +16,7 @@ describe("the line about a job", () => {
     const pushed = line(review, { coalesce: true, priority: 0, debounceMs: 2_500 });
     expect(pushed).toBe(
       "review octo/shop#12 at bbbbbbbbbbbb: event#12 " +
-        "(key 7#12, priority 0, replaces a waiting one, waits 2.5 s for further pushes)",
+        "(key 7#12, priority 0, replaces a waiting job, waits 2.5 s for more pushes)",
     );
     expect(line(review, { debounceMs: 0 })).not.toContain("waits");
   });
@@ -27,12 +27,12 @@ describe("the line about a job", () => {
     [{ again: true }, "comment:99, again"],
   ] as const)("of a review that was asked for says by whom and how: %j", (how, words) => {
     const task: Task = { ...review, ...asked, trigger: "comment:99", ...how };
-    expect(line(task)).toBe(`review octo/shop#12: ${words} (asked for by ann, key 7#12, priority 10)`);
+    expect(line(task)).toBe(`review octo/shop#12: ${words} (requested by ann, key 7#12, priority 10)`);
   });
 
   it("of a command names it, its comment and its thread, and not what it says", () => {
     const task: Task = { kind: "command", command: { name: "ask", question: "Secret?" }, ...asked };
-    const facts = "(asked for by ann, key 7#12, priority 10)";
+    const facts = "(requested by ann, key 7#12, priority 10)";
     expect(line(task)).toBe(`command octo/shop#12: ask, comment 99 ${facts}`);
     expect(line({ ...task, thread: 60 })).toBe(
       `command octo/shop#12: ask, comment 99 in the thread of 60 ${facts}`,

@@ -59,7 +59,7 @@ describe("a rule to be remembered", () => {
 
   it("is not added twice", () => {
     const again = addRule(added(null), `  ${rule.replace(" ", "\n")} `);
-    expect(again).toEqual({ ok: false, reason: "the configuration has this rule already" });
+    expect(again).toEqual({ ok: false, reason: "the configuration already has this rule" });
   });
 
   it("changes no file that cannot be read, nor one where the list is none", () => {

@@ -99,7 +99,7 @@ describe("a question", () => {
     on.files.set(".github/hunkwise.yml", "budget: { day: { tokens: 5000 } }\n");
     on.spent = 4_999;
     await on.command(ask);
-    expect(on.said()[0]).toContain("today's budget of this pull request is used up");
+    expect(on.said()[0]).toContain("today's budget for this pull request is used up");
     expect(model.requests).toEqual([]);
   });
 
@@ -120,7 +120,7 @@ describe("a question", () => {
 
     const all = [...on.ours(thread), ...on.ours(inFolder)];
     expect(all).toHaveLength(3);
-    for (const told of all) expect(told).toContain("keeps this file from the model");
+    for (const told of all) expect(told).toContain("keeps this file and its comments private");
     expect(model.requests).toEqual([]);
   });
 

@@ -73,12 +73,12 @@ describe("what a process that may be hostile hands over as a repair", () => {
 
   it.each([
     [".github/workflows/ci.yml", "it decides what runs in CI"],
-    ["CODEOWNERS", "it says who has to approve what"],
+    ["CODEOWNERS", "it decides who must approve changes"],
     ["src/other.js", "it is neither a file of the pull request nor a test"],
-    ["src/.git/hooks/pre-commit", "it is no path of a file in the repository"],
-    ["../outside.js", "it is no path of a file in the repository"],
-    ["/etc/passwd", "it is no path of a file in the repository"],
-    ["src/a\0.js", "it is no path of a file in the repository"],
+    ["src/.git/hooks/pre-commit", "it is not a path of a file in the repository"],
+    ["../outside.js", "it is not a path of a file in the repository"],
+    ["/etc/passwd", "it is not a path of a file in the repository"],
+    ["src/a\0.js", "it is not a path of a file in the repository"],
     ["src", "it is neither a file of the pull request nor a test"],
   ])("is refused as a whole for %j", async (path, reason) => {
     const made = await commit([file("src/cart.js", "export const rate = 3;\n"), file(path, "x\n")]);
@@ -107,7 +107,7 @@ describe("what a process that may be hostile hands over as a repair", () => {
   it("is refused where it takes away what nobody could look at", async () => {
     expect(await commit([{ path: "src/huge.js", after: null }])).toMatchObject({
       kind: "refused",
-      refusals: [{ path: null, reason: "it changes a file that is too large to be looked at" }],
+      refusals: [{ path: null, reason: "it changes a file that is too large to be checked" }],
     });
   });
 

@@ -95,7 +95,7 @@ describe("a command", () => {
     await on.giveUp(task("eve"), "git failed");
     expect(on.said()).toEqual([]);
     await on.giveUp(task("grace"), "git failed");
-    expect(on.said()[0]).toContain("That did not work: git failed.");
+    expect(on.said()[0]).toContain("This failed: git failed.");
     expect(on.checks()).toEqual([]);
   });
 });
@@ -162,7 +162,7 @@ describe("pause", () => {
     await on.command({ name: "pause" });
     await on.command({ name: "pause" }, { by: "hedy", commentId: 9_002 });
     expect(stateOf()?.paused?.by).toBe("grace");
-    expect(on.said()[1]).toContain("paused already, by `grace`");
+    expect(on.said()[1]).toContain("already paused, by `grace`");
   });
 
   it("that is delivered again after it was resumed changes nothing", async () => {

@@ -23,7 +23,7 @@ async function pullRequest() {
 }
 
 /** How many there were to dismiss is told by the attempt that answers, which finds some dismissed where one died before it. */
-const counted = /(Dismissed \d findings?|No finding is open)\./;
+const counted = /(Dismissed \d findings?|There are no open findings)\./;
 
 /** What people see of it. */
 const seen = ({ on, threads }: Awaited<ReturnType<typeof pullRequest>>) => ({

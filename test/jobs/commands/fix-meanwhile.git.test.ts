@@ -42,7 +42,7 @@ describe("a fix that something happens to", () => {
     on.github.state.headSha = repo.git("commit-tree", `${repo.head}^{tree}`, "-p", repo.head, "-m", "Mine");
     on.pushEnd = { kind: "moved" };
     await on.command({ name: "fix", all: false }, { thread });
-    expect(on.ours(thread)[0]).toContain("moved on while I worked, and the repair is **not in it**");
+    expect(on.ours(thread)[0]).toContain("changed while I worked, and it **does not contain the repair**");
   });
 
   it.each([

@@ -39,7 +39,7 @@ describe("a fix", () => {
     const [told = "", settled = ""] = on.ours(thread);
     expect(told).toContain(`Pushed ${push?.to}.`);
     expect(told).toContain("The rate is right now.");
-    expect(told).toContain("A second look finds it repaired");
+    expect(told).toContain("A second look confirms the repair");
     expect(parseMarker(told)).toEqual({ kind: "answer", comment: 9_001 });
     expect(settled).toContain(`Fixed in ${push?.to.slice(0, 12)}`);
     expect(on.github.thread(thread).resolvedBy?.kind).toBe("us");
@@ -63,7 +63,7 @@ describe("a fix", () => {
     modelThat(edit(), finish("Charge the rate once"), look("fixed"));
     on.pushEnd = { kind: "moved" };
     const { thread } = await fixIt();
-    expect(on.ours(thread)[0]).toContain("moved on while I worked, so **nothing was pushed**");
+    expect(on.ours(thread)[0]).toContain("changed while I worked, so **nothing was pushed**");
   });
 
   it.each([
@@ -79,7 +79,7 @@ describe("a fix", () => {
     const suggested = on.github.reviews.at(-1);
     expect(suggested?.comments).toMatchObject([{ path: "src/cart.js", line: 1, startLine: null }]);
     expect(suggested?.comments[0]?.body).toContain("```suggestion\nexport const rate = 1.5;\n```");
-    expect(on.ours(thread)[0]).toContain("as suggestions on the lines it changes");
+    expect(on.ours(thread)[0]).toContain("as suggestions on the lines that it changes");
   });
 
   it("is not pushed for whoever may not write any more when it is made", async () => {
@@ -91,7 +91,7 @@ describe("a fix", () => {
     });
     await on.command({ name: "fix", all: false }, { thread });
     expect(on.pushes).toEqual([]);
-    expect(on.ours(thread)[0]).toContain("the person who asked for it may no longer write here");
+    expect(on.ours(thread)[0]).toContain("the person who asked no longer has write access");
   });
 
   it("stands as a patch where suggestions cannot say all of it", async () => {
@@ -125,7 +125,7 @@ describe("a fix", () => {
     );
     const { thread } = await fixIt();
     expect(repo.git("show", `${on.pushes[0]?.to}:src/cart.js`)).toBe("export const rate = 1.5;");
-    expect(on.ours(thread)[0]).toContain("A second look finds it repaired");
+    expect(on.ours(thread)[0]).toContain("A second look confirms the repair");
   });
 
   it("is not pushed where a second look finds the fault still there twice, and says why", async () => {
@@ -137,17 +137,21 @@ describe("a fix", () => {
     expect(on.pushes).toEqual([]);
     const [told = ""] = on.ours(thread);
     expect(told).toContain(
-      "**not pushed**: a second look finds the fault still there, also after another try.",
+      "**did not push it**: a second look still finds the fault, even after a second attempt.",
     );
-    expect(told).toContain("A second look finds it **still there**:_ src/cart.js:1 says 1.5.");
-    expect(told).toContain("No command was run to try it out: the configuration of the base names none.");
+    expect(told).toContain("A second look **still finds the fault**:_ src/cart.js:1 says 1.5.");
+    expect(told).toContain(
+      "No command was run to test the repair: the configuration of the base branch names no commands.",
+    );
   });
 
   it("says that no command was run where the base names some and there is no sandbox", async () => {
     on.files.set(".github/hunkwise.yml", "commands: { test: npm test }\n");
     const model = modelThat(edit(), finish("Charge the rate once"), look("fixed"), reviewed);
     const { thread } = await fixIt();
-    expect(on.ours(thread)[0]).toContain("No command was run to try it out: there is no sandbox here");
+    expect(on.ours(thread)[0]).toContain(
+      "No command was run to test the repair: this machine has no sandbox",
+    );
     expect(model.requests[0]?.tools.map(({ name }) => name)).not.toContain("run_command");
   });
 
@@ -156,7 +160,7 @@ describe("a fix", () => {
     const { thread } = await fixIt();
     expect(on.pushes).toEqual([]);
     expect(on.ours(thread)[0]).toContain("Nothing was changed.");
-    expect(on.ours(thread)[0]).toContain("not fixed, needs a person. Nobody knows the rate.");
+    expect(on.ours(thread)[0]).toContain("not fixed; a person must fix it. Nobody knows the rate.");
   });
 
   it("of all repairs each finding that stands, the worst first, and none that was dismissed", async () => {
@@ -174,12 +178,12 @@ describe("a fix", () => {
 
   it("asks which one in the conversation, and says where there is none", async () => {
     await on.command({ name: "fix", all: false });
-    expect(on.said()[0]).toContain("Which one?");
+    expect(on.said()[0]).toContain("Which finding?");
     await on.command({ name: "fix", all: true }, { commentId: 9_002 });
     expect(on.said()[1]).toContain("no model is configured");
     modelThat();
     await on.command({ name: "fix", all: true }, { commentId: 9_003 });
-    expect(on.said()[2]).toContain("No finding is open.");
+    expect(on.said()[2]).toContain("There are no open findings.");
   });
 
   it("says that GitHub did not show the thread, instead of blaming the configuration", async () => {

@@ -53,7 +53,7 @@ describe("a rule that somebody wants to be remembered", () => {
   it("is shown in the proposal where it does nothing, also when a squash makes a commit message of it", async () => {
     await on.command({ name: "remember", rule });
     const [proposal] = on.proposals;
-    expect(proposal?.title).toBe("Remember a rule for reviews");
+    expect(proposal?.title).toBe("Add a rule for reviews");
     expect(proposal?.branch).toBe("hunkwise/remember-9001");
     expect(liveInBody(proposal?.body ?? "", { links })).toEqual([]);
     expect(proposal?.body).not.toMatch(/@octo-org|#12|GH-3|@abc|^\s*\/[a-z]/im);

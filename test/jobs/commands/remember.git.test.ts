@@ -64,7 +64,7 @@ describe("remember", () => {
     await remember("Test it.");
     const [text = ""] = on.said();
     expect(Buffer.byteLength(text)).toBeLessThan(65_536);
-    expect(text).toContain("too long to be shown whole");
+    expect(text).toContain("too long to be shown in full");
     expect(text).toContain("--- a/.github/hunkwise.yml");
   });
 
@@ -76,7 +76,7 @@ describe("remember", () => {
     await remember("Test it.", 9_003);
 
     expect(on.proposals).toEqual([]);
-    expect(on.said()[0]).toContain("has this rule already");
+    expect(on.said()[0]).toContain("already has this rule");
     expect(on.said()[1]).toContain("at most 500 characters");
     expect(on.said()[2]).toContain("Not added: ");
   });

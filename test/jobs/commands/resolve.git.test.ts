@@ -44,7 +44,7 @@ describe("resolve", () => {
 
   it("says so where nothing is open, and in a thread that no finding of ours began", async () => {
     await on.command(resolve);
-    expect(on.said()[0]).toContain("No finding is open.");
+    expect(on.said()[0]).toContain("There are no open findings.");
     const thread = await on.finding("f1");
     const asked = on.command(resolve, { thread: thread + 50, commentId: 9_002 });
     expect(await asked).toMatchObject({ kind: "done", reason: "there is no finding in the thread" });

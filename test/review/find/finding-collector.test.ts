@@ -193,7 +193,7 @@ describe("a suggestion", () => {
     const answer = await kept({ line: 2, quote: "start();", suggestion: "begin();" }, lines);
 
     expect(answer.finding?.suggestion).toBe("  begin();");
-    expect(answer.note).toContain("the suggestion was repaired: the indentation was taken from the file");
+    expect(answer.note).toContain("the suggestion was repaired: the indentation was adapted to the file");
   });
 
   it("that does not fit becomes prose with the reason, and one that fits takes its place", async () => {

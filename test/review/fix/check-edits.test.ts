@@ -138,7 +138,7 @@ describe("the edits of a fix", () => {
     ];
     for (const after of changed) {
       expect(await reasonsOf(edit("package.json", before, after))).toEqual([
-        "package.json: it changes what a package program runs",
+        "package.json: it changes what a package manager runs",
       ]);
     }
     const fetched = [
@@ -150,7 +150,7 @@ describe("the edits of a fix", () => {
     ];
     for (const after of fetched) {
       expect(await reasonsOf(edit("package.json", before, after))).toEqual([
-        "package.json: it changes what a package program runs",
+        "package.json: it changes what a package manager runs",
       ]);
     }
     const described = before.replace('"a"', '"a", "description": "b"');
@@ -172,15 +172,15 @@ describe("the edits of a fix", () => {
   it("bring no secret and no character that nobody sees, but may leave what stands", async () => {
     const key = ["AKIA", "Z7QX3VJ5KD2WMN4T"].join("");
     expect(await reasonsOf(edit("src/cart.py", "a\n", `key = "${key}"\n`))).toEqual([
-      "src/cart.py: it adds what looks like a secret",
+      "src/cart.py: it adds text that looks like a secret",
     ]);
     expect(await reasonsOf(edit("src/cart.py", `key = "${key}"\na\n`, `key = "${key}"\nb\n`))).toEqual([]);
     expect(await reasonsOf(edit("src/cart.py", "a\n", 'a = "\u202e;x"\n'))).toEqual([
-      "src/cart.py: it adds characters that nobody sees",
+      "src/cart.py: it adds invisible characters",
     ]);
     for (const line of ["a\u001b[2K", "a\rb", "a\b", "a\u009b2K"]) {
       expect(await reasonsOf(edit("src/cart.py", "a\n", `${line}\n`))).toEqual([
-        "src/cart.py: it adds characters that nobody sees",
+        "src/cart.py: it adds invisible characters",
       ]);
     }
     expect(await reasonsOf(edit("src/cart.py", "a\r\n", "\tb\r\n\f\r\n"))).toEqual([]);
@@ -192,13 +192,13 @@ describe("the edits of a fix", () => {
     ).join("\n");
     const key = (text: string) => `-----BEGIN PRIVATE KEY-----\n${text}\n-----END PRIVATE KEY-----\n`;
     expect(await reasonsOf(edit("src/cart.py", key("put it here"), key(body)))).toEqual([
-      "src/cart.py: it adds what looks like a secret",
+      "src/cart.py: it adds text that looks like a secret",
     ]);
     expect(await reasonsOf(edit("src/cart.py", key(body), `${key(body)}more\n`))).toEqual([]);
   });
 
   it("take away no test that the pull request leaves alone, nor all that is in it", async () => {
-    const kept = "it is a test that the pull request leaves alone, and may not go";
+    const kept = "it is a test that the pull request does not change, and may not be deleted";
     expect(await reasonsOf(edit("tests/test_cart.py", "a\n", null))).toEqual([`tests/test_cart.py: ${kept}`]);
     expect(await reasonsOf(edit("tests/test_cart.py", "a\n", " \n"))).toEqual([
       `tests/test_cart.py: ${kept}`,
@@ -208,7 +208,7 @@ describe("the edits of a fix", () => {
   });
 
   it("are one for each path, and none stands in the way of another", async () => {
-    const twice = "it is changed twice, or by a file below it";
+    const twice = "it is changed twice, or is also used as a folder";
     const first = edit("tests/test_cart.py", "a\n", "b\n");
     expect(await reasonsOf(first, edit("tests/test_cart.py", "a\n", "c\n"))).toEqual(
       Array(2).fill(`tests/test_cart.py: ${twice}`),

@@ -58,7 +58,7 @@ export function commandsThat(
   return { asked, commands };
 }
 
-export const nothing: FixCommands = { why: "there is no sandbox here to run one in" };
+export const nothing: FixCommands = { why: "this machine has no sandbox" };
 
 /** A repository with a change in one line, which models repair by the turns that they are given. */
 export class FixedRepository implements AsyncDisposable {

@@ -35,7 +35,7 @@ describe("a fix that can run commands", () => {
     expect(answered(requests[4])).toContain("no command was run on the files as they are now");
     expect(result.tried_out).toEqual({
       commands: [],
-      why_none: "none was called for on what was changed last",
+      why_none: "the model ran no command after its last change",
     });
     expect(result.repairs).toMatchObject([{ repaired: true, check: { state: "fixed" } }]);
   });
@@ -93,7 +93,7 @@ describe("a fix that can run none", () => {
     expect(JSON.stringify(requests[0]?.messages[1])).not.toContain("run_command");
     expect(result.tried_out).toEqual({
       commands: [],
-      why_none: "there is no sandbox here to run one in",
+      why_none: "this machine has no sandbox",
     });
   });
 });

@@ -35,9 +35,9 @@ describe("the files as a fix may change them", () => {
 
   it.each([
     ["src/other.py", "neither a file of the pull request nor a test"],
-    [".npmrc", "says where packages come from"],
+    [".npmrc", "decides where packages come from"],
     ["tests/key.py", "keeps it private"],
-    ["tests/../.npmrc", "no path of a file"],
+    ["tests/../.npmrc", "not a path of a file"],
   ])("are no others, and the model is told why at once: %s", async (path, why) => {
     const { done, edits } = scoped();
     await expect(edits.write(path, Buffer.from("a"))).rejects.toThrow(why);
@@ -47,8 +47,8 @@ describe("the files as a fix may change them", () => {
 
   it("lose no test that stood there before, but one that the fix itself made", async () => {
     const { done, edits } = scoped();
-    await expect(edits.remove("tests/test_cart.py")).rejects.toThrow("may not go");
-    await expect(edits.remove("tests/test_old.py")).rejects.toThrow("may not go");
+    await expect(edits.remove("tests/test_cart.py")).rejects.toThrow("may not be deleted");
+    await expect(edits.remove("tests/test_old.py")).rejects.toThrow("may not be deleted");
     await edits.remove("tests/test_new.py");
     expect(done).toEqual(["remove tests/test_new.py"]);
   });

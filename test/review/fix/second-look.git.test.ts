@@ -73,7 +73,7 @@ describe("a fix of what an analyzer is certain of", () => {
   afterAll(() => marked[Symbol.asyncDispose]());
   const certain = {
     ...target,
-    title: "A merge conflict is left unresolved",
+    title: "A merge conflict is not resolved",
     source: "merge-markers/conflict",
   };
   const replace = (old_string: string, new_string: string) =>
@@ -93,7 +93,7 @@ describe("a fix of what an analyzer is certain of", () => {
     expect(answered(requests[2])).toContain("The rule merge-markers/conflict still matches cart.ts:1.");
     expect(requests).toHaveLength(4);
     expect(result.repairs).toMatchObject([
-      { check: { state: "fixed", reason: "The rule does not match any more." } },
+      { check: { state: "fixed", reason: "The rule no longer matches." } },
     ]);
   });
 

@@ -51,7 +51,7 @@ describe("an earlier finding that an analyzer is certain of", () => {
   it("is fixed when the rule does not match any more, and no model is asked", async () => {
     const { ledger, asked } = await later("fixed", { earlier: [aboutKey] });
     expect(ledger.resolutions).toEqual([
-      { comment: 7, state: "fixed", reason: "The rule does not match any more." },
+      { comment: 7, state: "fixed", reason: "The rule no longer matches." },
     ]);
     expect(asked("recheck")).toEqual([]);
   });
@@ -119,7 +119,7 @@ describe("a rule match that was published unjudged", () => {
     expect(result.findings).toMatchObject([{ finding: { source: "model" } }]);
     expect(ledger.repeats).toEqual([]);
     expect(ledger.resolutions).toEqual([
-      { comment: 7, state: "withdrawn", reason: "A model has judged this match since." },
+      { comment: 7, state: "withdrawn", reason: "A model has since judged this match." },
     ]);
   });
 
@@ -173,7 +173,7 @@ describe("a certain finding without a comment of its own", () => {
   it("is settled when the rule does not match any more, and goes on while nobody knows", async () => {
     const one = carried({ source: "secrets/github", severity: "critical" });
     const { ledger, asked } = await later("fixed", { carried: [one] });
-    expect(ledger.settled).toMatchObject([{ path: "cart.ts", reason: "The rule does not match any more." }]);
+    expect(ledger.settled).toMatchObject([{ path: "cart.ts", reason: "The rule no longer matches." }]);
     expect(asked("recheck")).toEqual([]);
 
     const failing = { name: "secrets", analyze: () => Promise.reject(new Error("no idea")) };

@@ -49,9 +49,9 @@ describe("after the second look", () => {
   });
 
   it("a finding whose check failed stays as it was and says so", () => {
-    expect(afterVerification(finding, { verdict: null, reason: "the time was up" })).toEqual({
+    expect(afterVerification(finding, { verdict: null, reason: "the time limit was reached" })).toEqual({
       ...finding,
-      verification_note: "The second look did not finish: the time was up.",
+      verification_note: "The second look did not finish: the time limit was reached.",
     });
   });
 
