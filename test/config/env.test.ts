@@ -575,7 +575,9 @@ describe("the target branch that a CI system names", () => {
     ...["--upload-pack=x", "a..b", "main~1", "main^{/x}", "a b", "a@{1}", "a:b", "/x", "x/", ".x", "x/.y"],
     ...["a\nb", "a\u202eb", "x.", "a\\b", "a*", "a".repeat(300)],
   ])("is refused where it is no name of a branch: %j", (name) => {
-    expect(() => ciTargetBranch({ GITHUB_BASE_REF: name })).toThrow(/^GITHUB_BASE_REF is '.*not a valid branch name/s);
+    expect(() => ciTargetBranch({ GITHUB_BASE_REF: name })).toThrow(
+      /^GITHUB_BASE_REF is '.*not a valid branch name/s,
+    );
   });
 });
 

@@ -71,9 +71,7 @@ describe("a channel that is closed to us", () => {
       "⚠️ No comments on lines: GitHub answered with github\\_forbidden. Give",
     );
     expect(summary(github)).toContain('"Pull requests: Read and write"');
-    expect(summary(github)).toContain(
-      "**3 findings are annotations of the [check run](https://github.com/",
-    );
+    expect(summary(github)).toContain("**3 findings are annotations of the [check run](https://github.com/");
     expect(summary(github)).toMatch(/🔴 High: It was needed[\s\S]*an annotation cannot be on a removed line/);
     expect(last(github)).toMatchObject({ status: "completed", conclusion: "neutral" });
     expect(last(github)?.annotations).toBeUndefined();
