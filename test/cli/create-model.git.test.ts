@@ -92,7 +92,7 @@ describe("the models of the environment", () => {
     await using set = await connect([gone, { tool_calls: [sum(2, 3)] }], {});
     await set.ready(never);
     expect(set.models.review.protocol).toBe("native");
-    expect(set.warnings).toEqual([expect.stringMatching(/^big could not be asked .* no such template/)]);
+    expect(set.warnings).toEqual([expect.stringMatching(/^The probe of big failed, .* no such template/)]);
     expect(existsSync(set.folder)).toBe(false);
     await (await set.again()).ready(never);
     expect(set.endpoint.requests).toHaveLength(2);

@@ -60,13 +60,13 @@ describe("a record that stands by itself", () => {
     [
       "a result deeper than any stack",
       `{"kind":"result","head":"h","base":"b","result":${deep},"at":1,"claim":1}`,
-      /nested more than 200 deep/,
+      /nested more than 200 levels deep/,
     ],
     ["a list", "[]", /expected object/],
     ["nothing", "", /end of JSON/],
   ])("is refused by the line that holds %s", async (_, line, why) => {
     const refused = expect(readRunFile(written(run, line))).rejects;
-    await refused.toMatchObject({ code: "usage", message: expect.stringMatching(/run\.jsonl:3 is no line/) });
+    await refused.toMatchObject({ code: "usage", message: expect.stringMatching(/run\.jsonl:3 is not a valid line/) });
     await expect(readRunFile(written(run, line))).rejects.toThrow(why);
   });
 

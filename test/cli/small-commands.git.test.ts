@@ -148,7 +148,7 @@ describe("hunkwise doctor", () => {
       /^fail {2}environment {2}WEBHOOK_SECRET is missing\n +Set it to the webhook secret/m,
     );
     expect(stdout).toMatch(/^ok {4}git/m);
-    expect(stdout).toMatch(/^ok {4}data folder +.*doctor,\s+to\s+be\s+created/m);
+    expect(stdout).toMatch(/^ok {4}data folder +.*doctor,\s+will\s+be\s+created/m);
     expect(stdout).toMatch(/^ok {4}database/m);
     expect(stdout).toMatch(/^warn {2}GitHub +not checked, because PRIVATE_KEY is invalid/m);
     expect(stdout).toMatch(/^warn {2}model +not checked, because OPENAI_BASE_URL is invalid/m);
@@ -175,7 +175,7 @@ describe("hunkwise doctor", () => {
     // One after the other: each makes the folder for a moment, to try whether it can.
     const one = await rowIn(folder.path);
     const other = await rowIn(elsewhere.path);
-    expect(one).toMatch(/\.hunkwise,\s+to\s+be\s+created/);
+    expect(one).toMatch(/\.hunkwise,\s+will\s+be\s+created/);
     expect(other).toBe(one);
   });
 

@@ -72,7 +72,7 @@ describe("the record of a server's review", patient, () => {
         const io = { ...capturedIo(), startProcess: startProcessHere };
         const args = ["replay", file, "--repo", repository.git.dir];
         expect(await runProgram(args, io), io.printed()).toBe(0);
-        expect(io.printed()).toContain("The same findings as on record: 1.");
+        expect(io.printed()).toContain("The same findings as recorded: 1.");
         if (row !== second || wall !== null) continue;
         const { code, stdout: walled } = runWithoutNetwork(["replay", file, "--repo", repository.git.dir]);
         expect({ code, walled }).toEqual({ code: 0, walled: io.printed() });
@@ -121,11 +121,11 @@ describe("the record of what people asked for", patient, () => {
           const told: Record<string, [text: RegExp, played: RegExp]> = {
             ask: [
               /octocat asked: Why is two wrong\?[\s\S]*Answered; finished\.[\s\S]*Because \*\*two\*\* is not\./,
-              /The same answer as on record\./,
+              /The same answer as recorded\./,
             ],
             fix: [
               /- src\/numbers\.js:2 Two is not three[\s\S]*1 of 1 finding repaired;[\s\S]*0 findings;[\s\S]*push octo-org\/\S+ \S+\s+http\S+\/commit\/[0-9a-f]{40}\n/,
-              /The same repair as on record\.[\s\S]*The same findings as on record: 0\./,
+              /The same repair as recorded\.[\s\S]*The same findings as recorded: 0\./,
             ],
           };
           using folder = new TempFolder("runs");

@@ -241,7 +241,7 @@ describe("a repository that alone is larger than the limit", () => {
       code: "too_large",
       retryable: false,
       message: expect.stringContaining("2.3 GB"),
-      remedy: expect.stringContaining("HUNKWISE_DISK_LIMIT_GB, which is 0.1 now"),
+      remedy: expect.stringContaining("HUNKWISE_DISK_LIMIT_GB, which is now 0.1"),
     });
   });
 });

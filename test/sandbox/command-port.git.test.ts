@@ -117,7 +117,7 @@ describe.skipIf(!sandbox)(`a command on the files of a fix${skipped}`, () => {
     Object.assign(files.edit, { write: () => Promise.reject(new Error("no")) });
     const end = await run(files, "for n in $(seq 100); do echo > f$n; done");
     expect(end.notes).toHaveLength(21);
-    expect(end.notes.at(-1)).toBe("And more, 100 notes in all.");
+    expect(end.notes.at(-1)).toBe("There are 100 notes in total.");
   });
 
   it("waits for the one before it", async () => {

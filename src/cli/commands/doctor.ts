@@ -148,7 +148,7 @@ async function checkRipgrep(signal: AbortSignal): Promise<Diagnosis> {
 
 async function checkDataFolder({ dataDir }: Env): Promise<Diagnosis> {
   const state = await tryDataFolder(dataDir);
-  return ok(state === "there" ? dataDir : `${dataDir}, created at the first start`);
+  return ok(state === "there" ? dataDir : `${dataDir}, will be created at the first start`);
 }
 
 /** Checks an existing database and creates none. */
@@ -162,7 +162,7 @@ async function checkDatabase(env: Env): Promise<Diagnosis> {
     if (!isSetUp && !mayCreate) throw mayNotCreate(version);
     if (!isSetUp) return ok(`${where}set up at the first start`);
   } else if (!(await stat(join(dataFolder, "queue.db")).catch(() => null))) {
-    return ok("created at the first start");
+    return ok("will be created at the first start");
   }
   const { openStores } = await import("../../queue/stores.ts");
   const { queue } = await openStores({ databaseUrl, dataFolder });

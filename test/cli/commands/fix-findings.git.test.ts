@@ -68,7 +68,7 @@ describe("the findings to repair", () => {
   it("are none where the review found none, which is said as it is", async () => {
     record(11, [], "d".repeat(40));
     await expect(idsOf({ head: "d".repeat(40) })).rejects.toMatchObject({
-      message: "there is nothing to repair: the review of dddddddddddd found nothing",
+      message: "there is nothing to repair: the review of dddddddddddd has no findings",
     });
   });
 

@@ -82,7 +82,7 @@ describe("a recorded review", () => {
     expect({ code, stdout }).toEqual({
       code: 0,
       stdout: expect.stringMatching(
-        /^Run \d{8}-\d{6}-[0-9a-f]{6} · main\.\.\.topic\nReplayed the review: 2 loops, 4 turns, 6 calls; no model was asked\.\nThe same findings as on record: 1\.\n$/,
+        /^Run \d{8}-\d{6}-[0-9a-f]{6} · main\.\.\.topic\nReplayed the review: 2 loops, 4 turns, 6 calls; no model was used\.\nThe same findings as recorded: 1\.\n$/,
       ),
     });
   });
@@ -141,7 +141,7 @@ describe("a replay that comes to something else", () => {
     expect(code).toBe(1);
     expect(stdout).toMatch(
       new RegExp(
-        `Not the same findings as on record: 2 recorded, 1 today:\n- missing today: ffffffffffff\n- changed: ${idOf()}\n$`,
+        `Not the same findings as recorded: 2 recorded, 1 today:\n- missing today: ffffffffffff\n- changed: ${idOf()}\n$`,
       ),
     );
     const without = withResult((result) => result.findings.splice(0));
@@ -210,7 +210,7 @@ describe("a record that is none, or not all of one", () => {
     [
       "has a turn without a model",
       () => '{"kind":"turn","loop":"review","turn":1,"at":1,"claim":1}',
-      /:3 is no line/,
+      /:3 is not a valid line/,
     ],
   ])("is refused with the line that %s", async (_, broken, message) => {
     let n = 0;

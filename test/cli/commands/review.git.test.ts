@@ -258,7 +258,7 @@ describe("the revisions of a review", () => {
     const { stdout, stderr } = await review(sound, "--base", "topic", "--head", "main");
     expect(stdout).toContain("nothing to review");
     expect(stderr).toContain(
-      "warning: topic has 1 commit that main lacks, and main has none of its own. Did you swap --base and --head?\n",
+      "warning: topic has 1 commit that main lacks, and main has no commits of its own. Did you swap --base and --head?\n",
     );
   });
 

@@ -94,14 +94,14 @@ describe("hunkwise runs", () => {
         id,
         state: "unreadable",
         began_at: "2026-11-22T21:00:00.000Z",
-        reason: expect.stringContaining(":1 is no line"),
+        reason: expect.stringContaining(":1 is not a valid line"),
       },
       { state: "done" },
     ]);
     expect((await run("--repository", "/src/shop")).stdout).not.toContain(id);
     expect(await run(id)).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining(":1 is no line"),
+      stderr: expect.stringContaining(":1 is not a valid line"),
     });
   });
 
@@ -153,7 +153,7 @@ describe("hunkwise runs", () => {
     const { code, stderr } = await run("2026");
     expect({ code, stderr }).toEqual({
       code: 2,
-      stderr: expect.stringMatching(/no run has an id that begins with '2026'\. See hunkwise runs/),
+      stderr: expect.stringMatching(/no run has an id that begins with '2026'\. To list the runs on record, use hunkwise runs/),
     });
     expect(await run("--export", "run.jsonl")).toMatchObject({
       code: 2,

@@ -46,8 +46,8 @@ describe("a fix that something happens to", () => {
   });
 
   it.each([
-    ["its findings are settled", (thread: number) => on.github.personResolves(thread, "grace"), "settled"],
-    ["the pull request is closed", () => Object.assign(on.github.state, { state: "closed" }), "closed"],
+    ["its findings are settled", (thread: number) => on.github.personResolves(thread, "grace"), "were settled"],
+    ["the pull request is closed", () => Object.assign(on.github.state, { state: "closed" }), "was closed"],
   ])("is not pushed where %s while it is made", async (_, meanwhile, word) => {
     const thread = await on.finding("f1");
     on.model = scriptedModel((_request, n) => {
@@ -56,6 +56,6 @@ describe("a fix that something happens to", () => {
     });
     await on.command({ name: "fix", all: false }, { thread });
     expect(on.pushes).toEqual([]);
-    expect(on.ours(thread)[0]).toContain(`was ${word} while I worked`);
+    expect(on.ours(thread)[0]).toContain(`${word} while I worked`);
   });
 });

@@ -85,7 +85,7 @@ describe("remember", () => {
     on.organization.set(".github/hunkwise.yml", "paths: { private: [secret/**] }\n");
     await remember("Test it.");
     expect(on.proposals).toEqual([]);
-    expect(on.said()[0]).toContain("its organisation's");
+    expect(on.said()[0]).toContain("the configuration of its organisation");
   });
 
   it("is done once, however often it is delivered", async () => {
