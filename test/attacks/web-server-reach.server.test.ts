@@ -179,7 +179,7 @@ describe("a page or port for others", () => {
     using data = new TempFolder("set-up");
     const env = { GHE_HOST: forge.host, GHE_PROTOCOL: "http", HUNKWISE_DATA_DIR: data.path, PORT: "0" };
     const { ended, seen, stop } = serving({ ...env, HOST: "127.0.0.1", HUNKWISE_RECONCILE_MINUTES: "0" });
-    const page = await seen(/Open (http:\/\/localhost:\d+) /);
+    const page = await seen(/open (http:\/\/localhost:\d+) /);
     const shown = await fetch(`${page}/probot`);
     const policy = shown.headers.get("content-security-policy") ?? "";
     for (const part of ["default-src 'none'", "frame-ancestors 'none'", "base-uri 'none'"])

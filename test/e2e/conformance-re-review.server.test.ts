@@ -14,7 +14,7 @@ const long = process.env.HUNKWISE_LONG === "1";
 /** Expects one comment, one summary, and no text that reads like praise. */
 function expectSaidOnce(app: Case): void {
   expect(app.end()).toEqual({ reviews: 1, comments: [`${path} RIGHT 24`], summaries: 1, check: "neutral" });
-  expect(app.summary()).toMatch(/already reported/i);
+  expect(app.summary()).toMatch(/reported earlier/i);
   expect(app.summary()).toContain("n24 is no longer 24");
   expect(app.summary()).not.toMatch(/no problems|✅/i);
 }
@@ -75,7 +75,7 @@ describe.concurrent("a finding that is still open is not reported again", patien
 
         await app.push({ [path]: numbers(60, { ...moved, 26: "const n26 = 0;" }) });
         expect(app.end()).toMatchObject({ reviews: 1, comments: [`${path} RIGHT 24`], check: "neutral" });
-        expect(app.summary()).toMatch(/already reported/i);
+        expect(app.summary()).toMatch(/reported earlier/i);
 
         await app.push({ [path]: null, "src/digits.js": numbers(60, { ...moved, 26: "const n26 = 0;" }) });
         expectSaidOnce(app);
