@@ -66,7 +66,10 @@ describe("a record that stands by itself", () => {
     ["nothing", "", /end of JSON/],
   ])("is refused by the line that holds %s", async (_, line, why) => {
     const refused = expect(readRunFile(written(run, line))).rejects;
-    await refused.toMatchObject({ code: "usage", message: expect.stringMatching(/run\.jsonl:3 is not a valid line/) });
+    await refused.toMatchObject({
+      code: "usage",
+      message: expect.stringMatching(/run\.jsonl:3 is not a valid line/),
+    });
     await expect(readRunFile(written(run, line))).rejects.toThrow(why);
   });
 

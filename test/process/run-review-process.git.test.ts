@@ -199,7 +199,9 @@ describe("a review process", () => {
     const result = await runHere(null, { config }).result;
 
     expect(result.findings).toEqual([]);
-    expect(result.warnings).toEqual([expect.stringContaining("1 finding is below the configured minimum severity")]);
+    expect(result.warnings).toEqual([
+      expect.stringContaining("1 finding is below the configured minimum severity"),
+    ]);
   });
 
   it("shows the model the diff and the analyzers' candidates, and none of the parent's secrets", async () => {

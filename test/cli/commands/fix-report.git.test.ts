@@ -51,7 +51,9 @@ describe("what a fix on the command line tells", () => {
     expect(fixLines(refused).at(-1)).toBe("refused: CODEOWNERS: it decides who must approve changes");
     expect(toFixJson(refused)).toMatchObject({ outcome: "refused", patch: null, refusals, kept_from: [] });
     const kept = judged({}, { refused: refusals });
-    expect(fixLines(kept)).toContain("the model may not change CODEOWNERS: it decides who must approve changes");
+    expect(fixLines(kept)).toContain(
+      "the model may not change CODEOWNERS: it decides who must approve changes",
+    );
     expect(toFixJson(kept)).toMatchObject({ outcome: "none", refusals: [], kept_from: refusals });
   });
 

@@ -153,7 +153,9 @@ describe("hunkwise runs", () => {
     const { code, stderr } = await run("2026");
     expect({ code, stderr }).toEqual({
       code: 2,
-      stderr: expect.stringMatching(/no run has an id that begins with '2026'\. To list the runs on record, use hunkwise runs/),
+      stderr: expect.stringMatching(
+        /no run has an id that begins with '2026'\. To list the runs on record, use hunkwise runs/,
+      ),
     });
     expect(await run("--export", "run.jsonl")).toMatchObject({
       code: 2,

@@ -46,7 +46,11 @@ describe("a fix that something happens to", () => {
   });
 
   it.each([
-    ["its findings are settled", (thread: number) => on.github.personResolves(thread, "grace"), "were settled"],
+    [
+      "its findings are settled",
+      (thread: number) => on.github.personResolves(thread, "grace"),
+      "were settled",
+    ],
     ["the pull request is closed", () => Object.assign(on.github.state, { state: "closed" }), "was closed"],
   ])("is not pushed where %s while it is made", async (_, meanwhile, word) => {
     const thread = await on.finding("f1");
