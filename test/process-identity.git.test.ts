@@ -1,10 +1,10 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { chmodSync, copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { livenessOf, ownIdentity } from "../src/process-identity.ts";
-
-const source = JSON.stringify(join(import.meta.dirname, "../src/process-identity.ts"));
+import { TempFolder } from "./support/git-repo.ts";
 
 describe("whether a process runs", () => {
   it("is known of this one, of one that has ended, and of one that was given its pid", async () => {
@@ -20,8 +20,13 @@ describe("whether a process runs", () => {
   it.runIf(process.getuid?.() === 0 && process.platform === "linux")(
     "is not known of another user's where the system hides those",
     () => {
+      // The other user may not be able to enter the folder of the sources.
+      using folder = new TempFolder("identity");
+      chmodSync(folder.path, 0o755);
+      const source = join(folder.path, "process-identity.ts");
+      copyFileSync(join(import.meta.dirname, "../src/process-identity.ts"), source);
       const script = `
-        const { livenessOf, ownIdentity } = await import(${source});
+        const { livenessOf, ownIdentity } = await import(${JSON.stringify(source)});
         const other = { ...ownIdentity, pid: ${process.pid}, started: "${ownIdentity.started}" };
         console.log(livenessOf(ownIdentity), livenessOf(other), livenessOf({ ...other, pid: 2 ** 22 + 1 }));`;
       const asNobody =

@@ -62,8 +62,10 @@ describe("a machine without a sandbox", () => {
 });
 
 const isRoot = process.getuid?.() === 0;
-/** Whether the simplest sandbox of bubblewrap works here, for any user. */
+const others = isRoot ? { uid: 65_534, gid: 65_534 } : {};
+/** Whether the simplest sandbox of bubblewrap works here, for any user, and that user can run our Node. */
 const builds =
+  spawnSync(process.execPath, ["--version"], others).status === 0 &&
   spawnSync(
     "bwrap",
     [
@@ -72,9 +74,7 @@ const builds =
       "/proc",
       "true",
     ],
-    {
-      ...(isRoot ? { uid: 65_534, gid: 65_534 } : {}),
-    },
+    others,
   ).status === 0;
 
 describe("a machine with a sandbox", () => {

@@ -21,8 +21,8 @@ const end = {
 function hear(...frames: Buffer[]) {
   const bwrap = join(folder.path, "bwrap");
   const said = Buffer.concat(frames).toString("base64");
-  const speak = `process.stdout.write(Buffer.from("${said}", "base64")); process.stdin.on("end", () => process.exit()).resume();`;
-  writeFileSync(bwrap, `#!${process.execPath}\n${speak}\n`, { mode: 0o755 });
+  // A shell, because as root the fake runs as another user, who may not be able to enter the folder with our Node.
+  writeFileSync(bwrap, `#!/bin/sh\nbase64 -d <<'END'\n${said}\nEND\ncat > /dev/null\n`, { mode: 0o755 });
   const sandbox = { bwrap, node: process.execPath, readable: [], system: [], hiding: [] };
   const run = { command: "true", folder: "", env: {}, files: [], limits: smallLimits, maxFileBytes: 10 };
   return runInSandbox(sandbox, { ...run, timeoutMs: 10_000, wants: () => ["a"] }, noSignal);
