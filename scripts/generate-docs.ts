@@ -267,7 +267,7 @@ const SKIPPED_FILES = `## Files that are not reviewed
 The summary lists each file that is not reviewed, with the reason. If several reasons apply, the first in this order is given:
 
 1. \`paths.private\`, in any letter case and Unicode form. A file under another name that contains the text of a private file, or was renamed from one, is not read either, and the review is partial. Then \`paths.ignore\`.
-2. A binary file, a symbolic link, a submodule, an empty file, or a file of which only the mode or the name changed. The review is partial if such a change has an effect that no line shows:
+2. A binary file, a symbolic link, a submodule, an empty file, or a file whose mode or name changed and whose content did not. The review is partial if such a change has an effect that no line shows:
    - A file that is renamed to or from a place where other programs use it automatically (workflows, hooks, CI, build, package and container files, \`CODEOWNERS\`, \`.gitattributes\`), or that is made executable there. A workflow that is only renamed to another workflow does not count.
    - A binary file that is run or installed: it is executable, is in such a place, or has an extension such as \`.jar\`, \`.so\`, \`.exe\` or \`.whl\`.
    - A link that leads out of the repository.

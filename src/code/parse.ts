@@ -133,9 +133,11 @@ const recent = new LRUCache<string, Promise<ParsedText | null>>({ maxSize: 150_0
 /** Like {@link parseSource}, but also returns the tree. */
 export function parseText(path: string, text: string): Promise<ParsedText | null> {
   const key = `${path}\0${text}`;
-  const known = recent.get(key) ?? parseAnew(path, text, () => []);
-  recent.set(key, known, { size: key.length });
-  return known;
+  const known = recent.get(key);
+  if (known) return known;
+  const parsed = parseAnew(path, text, () => []);
+  recent.set(key, parsed, { size: key.length });
+  return parsed;
 }
 
 /**

@@ -170,7 +170,7 @@ export const RepoConfig = z.strictObject({
         .enum(["author", "writers", "nobody"])
         .default("author")
         .describe(
-          "Whose questions in the threads of findings are answered. `author`: people with write access and the author of the pull request. `writers`: people with write access. `nobody`: no questions are answered. `/ask` works either way.",
+          "Who gets answers to questions in the threads of findings. `author`: people with write access and the author of the pull request. `writers`: people with write access. `nobody`: no one. `/ask` works either way.",
         ),
     })
     .prefault({})

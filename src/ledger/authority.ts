@@ -38,7 +38,7 @@ export const facts: readonly Fact[] = [
     means: "The fault is gone from the code",
     by: "the code: a model that looks again says so, or an analyzer no longer finds it",
     evidence:
-      "our own reply in the thread, all comments of which are read; a later reply by someone with write access reverses it",
+      "our reply in the thread (we read every comment there); a later reply by someone with write access reverses it",
     otherwise: "open",
   },
   {

@@ -145,7 +145,7 @@ function nowhere({ posted, annotated }: SummaryInput, ...refusals: string[]): Ap
   const what =
     stand === 0
       ? "Nothing could be posted"
-      : `Neither the summary nor a check run could be posted; ${plural(stand, "finding")} could be posted`;
+      : `The summary and the check run could not be posted; only ${plural(stand, "finding")} could be posted`;
   return new AppError("github_forbidden", [what, ...refusals].join(". "));
 }
 

@@ -250,11 +250,11 @@ function postedSection({ posted }: SummaryInput, base: LinkBase, share: number):
 }
 
 function annotatedSection({ annotated, checkUrl }: SummaryInput, base: LinkBase, share: number): string[] {
-  const stand =
+  const count =
     annotated.length === 1 ? "1 finding is an annotation" : `${annotated.length} findings are annotations`;
   const run = checkUrl === undefined ? "check run" : `[check run](${checkUrl})`;
   return section(
-    `**${stand} of the ${run}, also shown under "Files changed"**`,
+    `**${count} of the ${run} (also visible under "Files changed")**`,
     annotated,
     (finding) => findingLine(finding, base),
     room.annotated * share,

@@ -196,6 +196,10 @@ const gravestFirst: readonly StopReason[] = [
 export const worstStop = (reasons: readonly StopReason[]): StopReason =>
   gravestFirst.find((reason) => reasons.includes(reason)) ?? "finished";
 
+/** Why a loop gave no result, as the end of a sentence; a loop that ended normally gave `none`. */
+export const whyNoResult = (reason: StopReason, none: string): string =>
+  reason === "finished" || reason === "no_tool_calls" ? none : whyStopped[reason];
+
 /** The summary of a review whose model wrote none. */
 export const unfinishedSummary = (reason: StopReason): string =>
   `The review was not finished: ${whyStopped[reason]}. The findings so far are reported.`;

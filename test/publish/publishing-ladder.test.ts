@@ -134,7 +134,7 @@ describe("a channel that is closed to us", () => {
       github.faults.push({ call, error: refusal("github_forbidden") });
     await expect(publish(github, many(2))).rejects.toMatchObject({
       message: expect.stringMatching(
-        /^Neither the summary nor a check run could be posted; 2 findings could be posted\. No s/,
+        /^The summary and the check run could not be posted; only 2 findings could be posted\. No s/,
       ),
     });
   });

@@ -226,7 +226,7 @@ describe("the summary of a review with findings", () => {
     const annotated = [sampleFinding({ title: "One" }), sampleFinding({ title: "Two" })];
     const checkUrl = "https://github.com/octo/shop/runs/7";
     expect(summary(result, { annotated, checkUrl })).toContain(
-      `**2 findings are annotations of the [check run](${checkUrl}), also shown under "Files changed"**\n\n- 🔴 High: [One](`,
+      `**2 findings are annotations of the [check run](${checkUrl}) (also visible under "Files changed")**\n\n- 🔴 High: [One](`,
     );
     expect(summary(result, { annotated: annotated.slice(1) })).toContain(
       "**1 finding is an annotation of the check run",

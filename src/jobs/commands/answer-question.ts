@@ -9,7 +9,7 @@ import { modelAnswer } from "../../publish/command-answers.ts";
 import { type JobOutcome, maxAttempts } from "../../queue/job.ts";
 import { AnswerInput, AnswerResult, type AskedThread } from "../../review/answer/answer-input.ts";
 import type { Limits } from "../../review/review-input.ts";
-import { publicModelError, whyStopped } from "../../review/review-result.ts";
+import { publicModelError, whyNoResult } from "../../review/review-result.ts";
 import { pinPromptContext, recordedMasks, recordedTurns, recordStart } from "../attempts.ts";
 import { withinDay } from "../budgets.ts";
 import { loadConfig, withFolders } from "../load-config.ts";
@@ -138,8 +138,7 @@ async function threadOf(context: CommandContext): Promise<AskedThread | null> {
 
 function noAnswer(reason: StopReason, fault: AppError | undefined): string {
   if (fault) return `I cannot answer this. ${publicModelError(fault)}`;
-  const gaveNone = reason === "finished" || reason === "no_tool_calls";
-  return `I cannot answer this: ${gaveNone ? "the model gave no answer" : whyStopped[reason]}.`;
+  return `I cannot answer this: ${whyNoResult(reason, "the model gave no answer")}.`;
 }
 
 /** The recorded answer that an earlier attempt could not post. */

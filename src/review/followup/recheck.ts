@@ -12,7 +12,7 @@ import type { AnchorFile } from "../find/anchor.ts";
 import type { LineRange } from "../find/quote.ts";
 import { definitionNamed, definitionOf } from "../find/symbols.ts";
 import { recheckPrompt } from "../prompts/prompts.ts";
-import { publicModelError, whyStopped } from "../review-result.ts";
+import { publicModelError, whyNoResult } from "../review-result.ts";
 import { type PlaceRun, roomFor, runLoop } from "../run-loop.ts";
 import { changeAround } from "../verify/claim.ts";
 
@@ -223,7 +223,7 @@ export async function recheckFinding(run: PlaceRun, claim: PriorClaim): Promise<
   });
   if (settlement) return { ...(settlement as Settlement), ended: true };
   return unsure(
-    modelError ? publicModelError(modelError) : `the check gave no answer: ${whyStopped[stopReason]}`,
+    modelError ? publicModelError(modelError) : whyNoResult(stopReason, "the model gave no answer"),
   );
 }
 

@@ -1,5 +1,4 @@
 import pMap from "p-map";
-import type { StopReason } from "../../agent/trajectory.ts";
 import { AppError, asValue, publicLine } from "../../errors.ts";
 import { atLeast, type CodeLocation, type Evidence, type Finding, worstFirst } from "../../finding.ts";
 import { judgingTools } from "../../tools/index.ts";
@@ -7,7 +6,7 @@ import { showPath } from "../../tools/show.ts";
 import type { Verdict } from "../../tools/tool.ts";
 import { resolveAnchor } from "../find/anchor.ts";
 import { isSameFinding, locationOf, locationsOverlap } from "../find/fingerprint.ts";
-import { type DroppedFinding, publicModelError, whyStopped } from "../review-result.ts";
+import { type DroppedFinding, publicModelError, whyNoResult } from "../review-result.ts";
 import type { ReviewRun } from "../review-run.ts";
 import { runLoop } from "../run-loop.ts";
 import { claimMessages, createSiblingSearch, type SiblingSearch } from "./claim.ts";
@@ -153,12 +152,11 @@ async function tryToRefute(
   if (verdict) return { verdict };
   return {
     verdict: null,
-    reason: loop.modelError ? publicModelError(loop.modelError) : whyNone(loop.stopReason),
+    reason: loop.modelError
+      ? publicModelError(loop.modelError)
+      : whyNoResult(loop.stopReason, "the model gave no verdict"),
   };
 }
-
-const whyNone = (reason: StopReason) =>
-  reason === "finished" || reason === "no_tool_calls" ? "the model gave no verdict" : whyStopped[reason];
 
 /** The locations whose quotes are in the change, and the stated positions of the others. */
 async function locatePlaces(
