@@ -126,7 +126,7 @@ type Script = (asked: { role: string; turn: number; text: string }) => Call[];
 /** By how the system prompts begin. */
 const roles: [string, string][] = [
   ["You review a pull request", "review"],
-  ["You check one claim", "verify"],
+  ["You check claims", "verify"],
   ["Several reviewers", "merge"],
   ["A review posted a comment", "recheck"],
   ["A pull request was reviewed before", "compare"],
