@@ -168,7 +168,7 @@ rules:
   secrets/github:
     off: ["test/fixtures/**"]
 max_comments: 6
-unreached: summary
+comment_severity: medium
 language: null
 budget:
   turns: 60

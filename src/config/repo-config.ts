@@ -105,12 +105,9 @@ export const RepoConfig = z.strictObject({
     .describe(
       "Maximum number of inline comments in one review, the worst first. The other findings are listed in the summary.",
     ),
-  unreached: z
-    .enum(["summary", "comment"])
-    .default("summary")
-    .describe(
-      "Where findings are shown that nothing in the repository reaches yet, such as a trap for the next caller: listed in the `summary`, or each as a `comment` on its line.",
-    ),
+  comment_severity: Severity.default("medium").describe(
+    "Findings below this severity are listed in the summary instead of being posted on their lines. `low`: every finding is a comment, also one that nothing in the repository reaches yet.",
+  ),
   language: z
     .string()
     .max(40)

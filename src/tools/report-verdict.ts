@@ -37,11 +37,13 @@ const Input = z.strictObject({
     .boolean()
     .optional()
     .describe("False if nothing in the repository reaches the fault yet; its severity is then low."),
-  narrowed_to: z
+  title: z
     .string()
     .max(MAX_TITLE)
     .optional()
-    .describe("If only a part of the claim is true: that part, as one sentence."),
+    .describe(
+      "If only a part of the claim is true: the claim as it should read, one sentence that names the fault by itself.",
+    ),
   evidence: z
     .array(Evidence)
     .max(MAX_PLACES)
@@ -91,14 +93,14 @@ async function execute(input: Input, context: ToolContext) {
     failing_input,
     severity = null,
     reached = null,
-    narrowed_to = "",
+    title: narrowed = "",
     ...verdict
   } = input;
-  const narrowedTo = narrowed_to.replaceAll(/\s+/g, " ").trim() || null;
+  const title = narrowed.replaceAll(/\s+/g, " ").trim() || null;
   const answer = await context.judge.judge(claim, {
     ...verdict,
     failingInput: failing_input,
-    ...{ severity, reached, narrowedTo, places },
+    ...{ severity, reached, title, places },
   });
   if (!answer.ok) throw new ToolError(answer.reason);
   const { open, note } = answer;

@@ -76,8 +76,8 @@ export interface Verdict {
   severity: Severity | null;
   /** False if nothing in the repository reaches the fault yet; null keeps what was claimed. */
   reached: boolean | null;
-  /** The part of the claim that is true, as a title; null if the whole claim is judged. */
-  narrowedTo: string | null;
+  /** The claim as it should read if only a part of it is true; null keeps the finding's title. */
+  title: string | null;
   /** Never empty for a refuted finding: the lines that make it impossible. */
   evidence: readonly Evidence[];
   /** Other places of the same fault in the change; not anchored yet. */

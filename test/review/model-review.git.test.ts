@@ -365,6 +365,17 @@ describe("the second look", () => {
     expect(result.findings).toMatchObject([{ finding: { verification: "confirmed" } }]);
   });
 
+  it("lists mild findings in the summary, with the reason", async () => {
+    const script: Script = {
+      review: () => turn(report(), finish()),
+      verify: () => turn(verdict({ severity: "low" })),
+    };
+    const { result } = await review(script);
+    expect(result.findings).toMatchObject([
+      { placement: { kind: "summary", reason: "findings below medium severity get no comment" } },
+    ]);
+  });
+
   it("lists what nothing reaches yet in the summary, unless the configuration wants comments", async () => {
     const script: Script = {
       review: () => turn(report({ reached: false, severity: "high" }), finish()),
@@ -377,7 +388,7 @@ describe("the second look", () => {
         placement: { kind: "summary", reason: "nothing reaches it yet" },
       },
     ]);
-    const commented = await review(script, { config: { unreached: "comment" } });
+    const commented = await review(script, { config: { comment_severity: "low" } });
     expect(commented.result.findings).toMatchObject([{ placement: { kind: "inline" } }]);
   });
 

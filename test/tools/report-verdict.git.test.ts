@@ -44,7 +44,7 @@ describe("report_verdict", () => {
           failingInput: "an empty list",
           severity: "high",
         },
-        ...{ reached: null, narrowedTo: null, evidence: [], places: [] },
+        ...{ reached: null, title: null, evidence: [], places: [] },
       },
     ]);
     expect(run.endsLoop).toBe(true);
@@ -60,11 +60,11 @@ describe("report_verdict", () => {
   it("takes what is true of a claim as one line, and whether anything reaches it", async () => {
     const { judged } = await report({
       ...confirmed,
-      ...{ narrowed_to: " Only the\n  last item is lost ", reached: false },
+      ...{ title: " Only the\n  last item is lost ", reached: false },
     });
-    expect(judged).toMatchObject([{ narrowedTo: "Only the last item is lost", reached: false }]);
-    const { judged: blank } = await report({ ...confirmed, narrowed_to: "  " });
-    expect(blank).toMatchObject([{ narrowedTo: null, reached: null }]);
+    expect(judged).toMatchObject([{ title: "Only the last item is lost", reached: false }]);
+    const { judged: blank } = await report({ ...confirmed, title: "  " });
+    expect(blank).toMatchObject([{ title: null, reached: null }]);
   });
 
   it.each([

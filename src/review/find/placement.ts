@@ -1,5 +1,5 @@
 import { type EffectiveConfig, minimumSeverityAt } from "../../config/repo-config.ts";
-import { atLeast, bySeverity, type Finding } from "../../finding.ts";
+import { atLeast, bySeverity, type Finding, isCertain } from "../../finding.ts";
 import type { PlacedFinding } from "../review-result.ts";
 import { withoutSuggestion } from "../suggestion/check-suggestion.ts";
 import type { AnchorFile } from "./anchor.ts";
@@ -14,11 +14,22 @@ export async function placeFindings(
     findings.filter(wantedBy(config)).map(async (finding) => {
       const file = await anchorFile(finding.path);
       if (!file) return listed(finding, "the file could not be read");
-      const isListed = !finding.reached && config.unreached === "summary";
-      return isListed ? listed(finding, "nothing reaches it yet") : placeFinding(finding, file);
+      const reason = whyNoComment(finding, config);
+      return reason === null ? placeFinding(finding, file) : listed(finding, reason);
     }),
   );
   return bySeverity(placed);
+}
+
+/** Why a finding is only listed: it is too mild to interrupt people. Null if it may be a comment; a certain one always may. */
+function whyNoComment(
+  finding: Finding,
+  { comment_severity }: Pick<EffectiveConfig, "comment_severity">,
+): string | null {
+  if (isCertain(finding) || atLeast(finding.severity, comment_severity)) return null;
+  return finding.reached
+    ? `findings below ${comment_severity} severity get no comment`
+    : "nothing reaches it yet";
 }
 
 const listed = (finding: Finding, reason: string): PlacedFinding => ({

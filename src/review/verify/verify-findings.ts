@@ -93,7 +93,7 @@ export function asUnverified(finding: Finding, reason: string): Finding {
 /** The finding after verification, with the verifier's severity, or the dropped finding. */
 export function afterVerification(finding: Finding, outcome: VerificationOutcome): Finding | DroppedFinding {
   if (outcome.verdict === null) return asUnverified(finding, outcome.reason);
-  const { verdict, failingInput, reason, evidence, places, narrowedTo } = outcome.verdict;
+  const { verdict, failingInput, reason, evidence, places, title } = outcome.verdict;
   const reached = outcome.verdict.reached ?? finding.reached;
   const severity = reached ? (outcome.verdict.severity ?? finding.severity) : "low";
   if (verdict === "refuted") return dropped(finding, "refuted", reason);
@@ -101,7 +101,7 @@ export function afterVerification(finding: Finding, outcome: VerificationOutcome
   return {
     ...finding,
     ...{ severity, reached },
-    title: narrowedTo ?? finding.title,
+    title: title ?? finding.title,
     verification: verdict,
     verification_note: verdict === "confirmed" ? confirmation(failingInput, reason) : reason,
     evidence: [...finding.evidence, ...evidence.filter((one) => !isNamed(one, finding))],

@@ -12,7 +12,7 @@ const verdict = (over: Partial<Verdict>): { verdict: Verdict } => ({
     reason: "src/cart.ts:6 assigns.",
     severity: "high",
     reached: null,
-    narrowedTo: null,
+    title: null,
     places: [],
     ...over,
   },
@@ -69,7 +69,7 @@ describe("after the second look", () => {
   });
 
   it("a claim that is true in part keeps that part as its title", () => {
-    expect(afterVerification(finding, verdict({ narrowedTo: "Only an empty cart fails" }))).toMatchObject({
+    expect(afterVerification(finding, verdict({ title: "Only an empty cart fails" }))).toMatchObject({
       ...{ title: "Only an empty cart fails", id: finding.id, body: finding.body },
     });
   });
