@@ -134,7 +134,7 @@ async function pullCommits(number: number, { name, repository }: EvalCase, { git
   try {
     return { base: await read(baseRef), head: await read(headRef) };
   } catch (error) {
-    const ask = `gh pr view ${number} -R ${repository} --json baseRefOid,headRefOid`;
+    const ask = `gh api repos/${repository}/pulls/${number} --jq .base.sha,.head.sha`;
     const store = `git -C ${clone} fetch origin BASE:${baseRef} HEAD:${headRef}`;
     throw new AppError("repository_unavailable", `${clone} has no ${baseRef} or no ${headRef}`, {
       remedy: `The case ${name} names only its pull request. "${ask}" names its two commits; store them with "${store}".`,

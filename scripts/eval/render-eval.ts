@@ -30,7 +30,7 @@ export function renderEvaluation(evaluation: Evaluation): string {
       ? []
       : [
           textTable(columns, [...rows, [...cells("total", total), ""]], [rows.length]),
-          shares(total),
+          shares(total, settings),
           severityTable(total),
           summary(total, settings),
         ]),
@@ -77,7 +77,7 @@ const percent = (share: number | null | undefined) =>
 const shareColumns = columnsOf("share", ">of", ">%", ">95 % interval");
 
 /** Each share with its counts and its interval. */
-function shares({ recall, precision, truth, usefulness }: Figures): string {
+function shares({ recall, precision, truth, usefulness }: Figures, { judge }: Settings): string {
   const row = (name: string, one: Share | null) =>
     one === null
       ? [name, "-", "-", "-"]
@@ -90,8 +90,12 @@ function shares({ recall, precision, truth, usefulness }: Figures): string {
   return textTable(shareColumns, [
     row("known issues that were found (recall)", recall),
     row("findings that name a known issue (precision, a lower bound)", precision),
-    row("findings that are true, by the judge", truth),
-    row("findings that are useful or worth fixing, by the judge", usefulness),
+    ...(judge === null
+      ? []
+      : [
+          row("findings that are true, by the judge", truth),
+          row("findings that are useful or worth fixing, by the judge", usefulness),
+        ]),
   ]);
 }
 
@@ -100,9 +104,10 @@ const severityColumns = columnsOf(
   ...[">name an issue", ">worth fixing", ">useful", ">noise", ">false", ">unknown"],
 );
 
-/** Severities of issues are people's, those of findings the review's. */
+/** Severities of issues are people's, those of findings the review's. Empty if there are neither. */
 function severityTable({ severities: all }: Figures): string {
-  const rows = severities.map((severity) => {
+  const used = severities.filter((severity) => all[severity].known + all[severity].findings > 0);
+  const rows = used.map((severity) => {
     const { known, found, findings, channels, verdicts, worths } = all[severity];
     return [
       severity,
@@ -111,7 +116,7 @@ function severityTable({ severities: all }: Figures): string {
       worths.unknown,
     ].map(String);
   });
-  return textTable(severityColumns, rows);
+  return rows.length === 0 ? "" : textTable(severityColumns, rows);
 }
 
 function remarks(result: CaseResult): string {

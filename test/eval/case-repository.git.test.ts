@@ -80,7 +80,7 @@ describe("the repository of a case", () => {
     await expect(readCase(one!)).rejects.toMatchObject({
       code: "repository_unavailable",
       message: expect.stringContaining("has no refs/pull/7/base or no refs/pull/7/head"),
-      remedy: expect.stringContaining("gh pr view 7 -R owner/name --json baseRefOid,headRefOid"),
+      remedy: expect.stringContaining("gh api repos/owner/name/pulls/7 --jq .base.sha,.head.sha"),
     });
     const clone = GitRepo.at(join(repos, "owner+name"));
     clone.git("update-ref", "refs/pull/7/base", base);

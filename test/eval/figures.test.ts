@@ -180,7 +180,7 @@ describe("the table", () => {
 
   it("gives each share with its counts and its interval, and says where findings would be", () => {
     const text = renderEvaluation({
-      settings,
+      settings: { ...settings, judge: "judge" },
       results: [caseResult(["near", "missed"], [], { findings: [judged("useful"), judged("unknown")] })],
       failed: [],
     });

@@ -19,7 +19,7 @@ beforeAll(() => {
   const base = origin.commit("Start", {
     "old.py": text(lines),
     "gone.py": text(["removed = 1", "also = 2"]),
-    ".hunkwise.yml": "paths:\n  private:\n    - secret/**\n",
+    ".github/hunkwise.yml": "paths:\n  private:\n    - secret/**\n",
     "secret/a.py": "x = 1\n",
   });
   origin.git("mv", "old.py", "new.py");
@@ -35,7 +35,7 @@ afterAll(() => temp.dispose());
 async function codeOf(path: string, line: number, side: "LEFT" | "RIGHT" = "RIGHT") {
   const one = await loadOne(cases, "one");
   await using opened = await openCase(one, repos, new AbortController().signal);
-  return opened.codeOf({ path, side, line, start_line: null });
+  return await opened.codeOf({ path, side, line, start_line: null });
 }
 
 describe("the code for the judge of a finding", () => {
