@@ -88,23 +88,26 @@ async function resultOf(
   say: (text: string) => void,
 ): Promise<CaseResult> {
   const { repos, models, effort, signal, open = openCase } = run;
-  const judge = run.judge && createJudge(run.judge, signal);
   const earlier = run.results.resultOf(one, settings);
-  if (earlier && (judge === null || !earlier.findings.some(isUnweighed))) {
+  const isWhole = (result: CaseResult) => run.judge === null || !result.findings.some(isUnweighed);
+  if (earlier && isWhole(earlier)) {
     say("taken from the results file");
     return earlier;
   }
+  const newJudge = () => run.judge && createJudge(run.judge, signal);
   await using opened = await open(one, repos, signal);
-  const judging = judge && { judge, codeOf: opened.codeOf };
-  let result: CaseResult;
-  if (earlier && judging) {
-    say("taken from the results file, which lacks the worth of findings: judging them");
-    result = await weighFindings(one, earlier, judging);
-  } else {
+  let result = earlier;
+  if (result === undefined) {
     say("reviewing");
-    result = await scoreCase(one, await opened.review({ models, effort }), settings, judging);
+    result = await scoreCase(one, await opened.review({ models, effort }), settings, newJudge());
+    // Kept before the judge is asked more: its failure must not cost another review.
+    await run.results.append(result);
+  } else say("taken from the results file, which lacks the worth of findings: judging them");
+  const judge = newJudge();
+  if (judge && !isWhole(result)) {
+    result = await weighFindings(one, result, { judge, codeOf: opened.codeOf });
+    await run.results.append(result);
   }
-  await run.results.append(result);
   say(outcomeOf(result));
   return result;
 }

@@ -7,11 +7,6 @@ import type { Judge } from "./judge.ts";
 import { matchFindings } from "./match-findings.ts";
 import type { OpenCase, Reviewed } from "./open-case.ts";
 
-/** A judge of one case, and the code for it. */
-export interface Judging extends Pick<OpenCase, "codeOf"> {
-  judge: Judge;
-}
-
 const noUsage: TotalUsage = {
   requests: 0,
   prompt_tokens: 0,
@@ -20,12 +15,12 @@ const noUsage: TotalUsage = {
   cost_usd: 0,
 };
 
-/** Compares a review's findings with the known issues, and has the others judged. Every finding that would be published counts. */
+/** Compares a review's findings with the known issues. Every finding that would be published counts. */
 export async function scoreCase(
   one: EvalCase,
   { result: review, channels }: Reviewed,
   settings: Settings,
-  judging: Judging | null,
+  judge: Judge | null,
 ): Promise<CaseResult> {
   const found = review.findings.map(({ finding }) => finding);
   const { known, acceptable } = one;
@@ -33,10 +28,10 @@ export async function scoreCase(
     known,
     acceptable,
     findings: found,
-    judge: judging?.judge.compare ?? null,
+    judge: judge?.compare ?? null,
   });
   const { hunks_total, hunks_served } = review.coverage;
-  const compared: CaseResult = {
+  return {
     case: one.name,
     digest: one.digest,
     settings,
@@ -64,24 +59,20 @@ export async function scoreCase(
     stop_reason: review.stop_reason,
     coverage: { hunks_total, hunks_served },
     usage: review.usage,
-    judge_usage: noUsage,
+    judge_usage: judge?.usage() ?? noUsage,
     unjudged: matching.unjudged,
     duration_ms: review.duration_ms,
   };
-  return judging === null ? compared : weighFindings(one, compared, judging);
 }
 
 /** Concurrent requests to the judge. */
 const CONCURRENCY = 4;
 
-/**
- * The result with the judge's opinion of each finding that names no known issue and has none yet, and with all that this judge has used
- * so far.
- */
+/** The result with the judge's opinion of each finding that names no known issue and has none yet, and with all that this judge used. */
 export async function weighFindings(
   { title, body }: EvalCase,
   result: CaseResult,
-  { judge, codeOf }: Judging,
+  { judge, codeOf }: Pick<OpenCase, "codeOf"> & { judge: Judge },
 ): Promise<CaseResult> {
   const findings = await pMap(
     result.findings,

@@ -126,6 +126,24 @@ describe("a run over cases", () => {
     expect((await run()).opened).toEqual([]);
   });
 
+  it("keeps a review whose judge fails, and only asks the judge the next time", async () => {
+    const review: Review = async () => [finding({ title: "Ignores a currency" })];
+    const judge = model("judge");
+    const failing: Model = {
+      ...judge,
+      async respond(request, signal) {
+        const isWeighing = request.messages.every(({ content }) => !content.includes("# Known issue"));
+        if (isWeighing) throw new AppError("model_failed", "the endpoint is down");
+        return judge.respond(request, signal);
+      },
+    };
+    expect((await run({ review, judge: failing })).failed).toHaveLength(2);
+    const { failed, reviewed, results } = await run({ review });
+    expect({ failed, reviewed }).toEqual({ failed: [], reviewed: [] });
+    expect(results[0]?.findings).toMatchObject([{ judgement: { worth: "useful" }, channel: "line" }]);
+    expect(results[0]?.judge_usage.requests).toBe(2);
+  });
+
   it("refuses to compare places where a case names none", async () => {
     const cases = await loadCases(join(import.meta.dirname, "../../fixtures/eval/code-review-bench"));
     await expect(run({ cases, judge: null })).rejects.toMatchObject({
