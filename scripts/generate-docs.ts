@@ -167,7 +167,8 @@ rules:
   debugger-leftovers: off
   secrets/github:
     off: ["test/fixtures/**"]
-max_comments: 40
+max_comments: 6
+unreached: summary
 language: null
 budget:
   turns: 60

@@ -66,6 +66,11 @@ export const Finding = z.strictObject({
   /** Replacement for exactly the lines from `start_line` (or `line`) to `line`. */
   suggestion: z.string().nullable(),
   confidence: z.number().min(0).max(1),
+  /**
+   * False if nothing in the repository reaches the fault yet: a trap for the next caller, a branch that never runs. Its severity is then low.
+   * Findings of older versions are reached.
+   */
+  reached: z.boolean().default(true),
   evidence: z.array(Evidence),
   /** "model", or the analyzer and rule that found it: "ast-grep/py-mutable-default". */
   source: z.string(),

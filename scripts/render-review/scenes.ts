@@ -1,4 +1,5 @@
 import { type AppUnderTest, startApp } from "../../test/support/app-under-test.ts";
+import { claimsIn } from "../../test/support/claims.ts";
 import type { ChatRequestBody, FakeTurn } from "../../test/support/fake-openai.ts";
 import type { Pull } from "../../test/support/github-double/model.ts";
 import { writePermissions } from "../../test/support/github-double/scenario.ts";
@@ -107,11 +108,11 @@ async function again(): Promise<Scene> {
 function answer({ messages, tools = [] }: ChatRequestBody, reported: readonly Reported[]): FakeTurn {
   const offered = tools.map((tool) => tool.function.name);
   if (offered.includes("report_verdict")) {
-    const asked = JSON.stringify(messages);
-    const claimed = reported.find(({ finding }) =>
-      asked.includes(JSON.stringify(finding.title).slice(1, -1)),
-    );
-    return { tool_calls: [{ name: "report_verdict", arguments: claimed?.verdict ?? {} }] };
+    const tool_calls = claimsIn(messages).map(({ claim, text }) => {
+      const claimed = reported.find(({ finding }) => text.includes(String(finding.title)));
+      return { name: "report_verdict", arguments: { ...claimed?.verdict, claim } };
+    });
+    return { tool_calls };
   }
   if (offered.includes("report_resolution")) {
     const reason = "the discount divides by 100 now (src/cart.ts:18).";
@@ -189,6 +190,7 @@ const empty: Reported = {
   verdict: {
     ...{ verdict: "refuted", severity: "low" },
     reason: "`sum` begins at 0, and no line leaves it there (src/cart.ts:9).",
+    evidence: [{ path: "src/cart.ts", start_line: 9, end_line: 9, note: "begins at 0" }],
   },
 };
 

@@ -101,8 +101,16 @@ export const RepoConfig = z.strictObject({
     .int()
     .min(0)
     .max(100)
-    .default(40)
-    .describe("Maximum number of inline comments in one review. The other findings go to the summary."),
+    .default(6)
+    .describe(
+      "Maximum number of inline comments in one review, the worst first. The other findings are listed in the summary.",
+    ),
+  unreached: z
+    .enum(["summary", "comment"])
+    .default("summary")
+    .describe(
+      "Where findings are shown that nothing in the repository reaches yet, such as a trap for the next caller: listed in the `summary`, or each as a `comment` on its line.",
+    ),
   language: z
     .string()
     .max(40)

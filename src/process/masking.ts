@@ -138,7 +138,9 @@ function learning(below: Workspace, masks: Masks, learnBlob: LearnBlob): Workspa
       const hits = await below.search(query, signal);
       const tree = await below.tree("head");
       for (const [path, lines] of linesByFile(hits)) {
-        signal.throwIfAborted();
+        // The signal's own reason is no error that callers of a search expect: one with a time limit goes on without it.
+        if (signal.aborted)
+          throw new AppError("aborted", "Aborted while secrets were searched in the matches");
         const entry = tree.get(path);
         if (!entry || !(await learnBlob(entry.oid, { maxBytes: MAX_SEARCHED_BYTES })))
           await masks.learn(lines.join("\n"));

@@ -1,4 +1,4 @@
-import { bySeverity, type Finding, isCertain } from "../finding.ts";
+import { bySeverity, type Finding, isCertain, worstFirst } from "../finding.ts";
 import type { PostedFinding } from "../ledger/entry.ts";
 import { fingerprintIn } from "../review/find/fingerprint.ts";
 import type { Placement, ReviewResult } from "../review/review-result.ts";
@@ -157,17 +157,18 @@ interface PlanInput {
 
 /**
  * Divides findings among the channels: certain ones first, which a model must not displace by rating others as more severe; then the most
- * severe.
+ * severe, and of equally severe ones the most confident.
  */
 export function planPublication({ result, standing, annotated, maxComments }: PlanInput): PublishedFinding[] {
   const seen = new Set<string>();
   const used = { line: 0, file: 0 };
   const said = entriesSaying(result, standing);
   const carried = new Map(result.ledger?.carried.map((one) => [one.finding, one]));
-  const certainFirst = bySeverity(result.findings).toSorted(
-    (a, b) => Number(isCertain(b.finding)) - Number(isCertain(a.finding)),
+  const ranked = bySeverity(result.findings).toSorted(
+    ({ finding: a }, { finding: b }) =>
+      Number(isCertain(b)) - Number(isCertain(a)) || worstFirst(a, b) || b.confidence - a.confidence,
   );
-  return certainFirst.map(({ finding, placement }) => {
+  return ranked.map(({ finding, placement }) => {
     const { id } = finding;
     const isRepeated = seen.has(id);
     seen.add(id);

@@ -47,6 +47,7 @@ export const ReviewJson = z.strictObject({
       body: true,
       suggestion: true,
       confidence: true,
+      reached: true,
       verification: true,
     }).extend({
       placement: z.enum(["inline", "file", "summary"]),
@@ -105,6 +106,7 @@ export function toReviewJson(result: ReviewResult, { version, exit }: JsonContex
       body: finding.body,
       suggestion: finding.suggestion,
       confidence: finding.confidence,
+      reached: finding.reached,
       verification: finding.verification,
       placement: placement.kind,
       verification_note: noteOf(finding),

@@ -202,7 +202,10 @@ interface Merged {
   warnings: string[];
 }
 
-/** Makes one list and one summary. A model is asked if findings may be duplicates, or if units were read separately. */
+/**
+ * Makes one list and one summary. A model is asked only if units were read separately, or if several loops over one unit found something: one
+ * reader has already put its findings side by side.
+ */
 async function merge(
   run: ReviewRun,
   passes: Passes,
@@ -211,9 +214,8 @@ async function merge(
 ): Promise<Merged> {
   const { reviews, units } = passes;
   const apart = unmerged(passes, groups);
-  const { effort } = run.input.config;
-  const isNeeded =
-    units.length > 1 || (reviews.length > 1 && groups.length > 1) || (effort !== "low" && anyNear(groups));
+  const finders = reviews.filter(({ findings }) => findings.length > 0);
+  const isNeeded = units.length > 1 || (finders.length > 1 && groups.length > 1);
   if (!isNeeded) return apart;
   run.deps.progress({ type: "phase", phase: "merging" });
   const collector = collectFindings(run);
@@ -229,18 +231,6 @@ async function merge(
     readBefore: collector.readBefore(),
     warnings: isApart && merged.summary === null ? [NOT_CROSSED] : [],
   };
-}
-
-/** A single loop rarely reports one problem twice, except on neighbouring lines. */
-const NEAR_LINES = 20;
-
-function anyNear(groups: readonly FindingGroup[]): boolean {
-  const firsts = groups.map(([first]) => first);
-  return firsts.some((one, at) =>
-    firsts
-      .slice(at + 1)
-      .some((other) => one.path === other.path && Math.abs(one.line - other.line) <= NEAR_LINES),
-  );
 }
 
 const NOT_CROSSED =

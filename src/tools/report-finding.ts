@@ -4,7 +4,7 @@ import { unescapeInvisible } from "../text/escape-invisible.ts";
 import { wholeNumber } from "./limits.ts";
 import { pathOnAnySide } from "./paths.ts";
 import { showPath } from "./show.ts";
-import { defineTool, type ToolContext, ToolError } from "./tool.ts";
+import { defineTool, type ReportedFinding, type ToolContext, ToolError } from "./tool.ts";
 
 const MAX_TITLE = 200;
 const MAX_BODY = 8_000;
@@ -41,6 +41,10 @@ const Input = z.strictObject({
     .optional()
     .describe("Replaces exactly the lines start_line to line, with indentation. Only when sure."),
   confidence: z.number().min(0).max(1).describe("That the problem is real, 0 to 1."),
+  reached: z
+    .boolean()
+    .default(true)
+    .describe("False if nothing in the repository reaches the fault yet; its severity is then low."),
   evidence: z.array(Evidence).max(MAX_EVIDENCE).default([]).describe("Places that you read to establish it."),
   candidates: z
     .array(z.string())
@@ -85,10 +89,11 @@ async function execute(input: Input, context: ToolContext): Promise<{ output: Re
   if (first > input.line) {
     throw new ToolError(`start_line ${first} is after line ${input.line}; line is the last one of a range`);
   }
-  const reported = {
+  const reported: ReportedFinding = {
     ...finding,
     path: await pathOnAnySide(input.path, context),
     title: titleOf(input.title),
+    severity: input.reached ? input.severity : "low",
     start_line: first === input.line ? null : first,
     quote: unescapeInvisible(input.quote),
     suggestion: input.suggestion ?? null,

@@ -7,6 +7,7 @@ import { defineTool, type ToolContext, ToolError } from "./tool.ts";
 const MAX_TEXT = 2_000;
 const MAX_QUOTE = 2_000;
 const MAX_PLACES = 20;
+const MAX_TITLE = 200;
 
 const Place = z.strictObject({
   path: z.string(),
@@ -17,9 +18,10 @@ const Place = z.strictObject({
 });
 
 const Input = z.strictObject({
+  claim: z.int().min(1).optional().describe("Number of the claim; needed if there are several."),
   verdict: z
     .enum(["confirmed", "refuted", "uncertain"])
-    .describe("refuted: it cannot happen. uncertain: it could not be settled with what can be read."),
+    .describe("refuted: the code makes it impossible. uncertain: what can be read does not settle it."),
   reason: z
     .string()
     .min(1)
@@ -31,7 +33,20 @@ const Input = z.strictObject({
     .default("")
     .describe("The input, state or order of events on which it goes wrong. Needed to confirm."),
   severity: Severity.optional().describe("By the scale in your instructions, whatever was claimed."),
-  evidence: z.array(Evidence).max(MAX_PLACES).default([]).describe("Places that you read to decide."),
+  reached: z
+    .boolean()
+    .optional()
+    .describe("False if nothing in the repository reaches the fault yet; its severity is then low."),
+  narrowed_to: z
+    .string()
+    .max(MAX_TITLE)
+    .optional()
+    .describe("If only a part of the claim is true: that part, as one sentence."),
+  evidence: z
+    .array(Evidence)
+    .max(MAX_PLACES)
+    .default([])
+    .describe("Places that you read to decide. Needed to refute: the lines that make it impossible."),
   places: z
     .array(Place)
     .max(MAX_PLACES)
@@ -41,7 +56,10 @@ const Input = z.strictObject({
 type Input = z.infer<typeof Input>;
 
 interface VerdictOutput {
+  claim: number;
   verdict: Input["verdict"];
+  /** Claims that still need a verdict. */
+  open: readonly number[];
   note: string | null;
 }
 
@@ -53,7 +71,12 @@ async function execute(input: Input, context: ToolContext) {
     );
   }
   if (input.verdict !== "refuted" && input.severity === undefined) {
-    throw new ToolError("a finding that stands needs `severity`, by the scale in your instructions");
+    throw new ToolError("a finding that is not refuted needs `severity`, by the scale in your instructions");
+  }
+  if (input.verdict === "refuted" && input.evidence.length === 0) {
+    throw new ToolError(
+      "a refuted finding needs `evidence`: the lines that make it impossible. What only makes it unlikely or harmless lowers its severity",
+    );
   }
   const places = await Promise.all(
     input.places.map(async ({ start_line, ...place }) => ({
@@ -63,17 +86,35 @@ async function execute(input: Input, context: ToolContext) {
       start_line: start_line === undefined || start_line >= place.line ? null : start_line,
     })),
   );
-  const { failing_input, severity = null, ...verdict } = input;
-  const note = await context.judge.judge({ ...verdict, failingInput: failing_input, severity, places });
-  return { output: { verdict: input.verdict, note }, endsLoop: true };
+  const {
+    claim = null,
+    failing_input,
+    severity = null,
+    reached = null,
+    narrowed_to = "",
+    ...verdict
+  } = input;
+  const narrowedTo = narrowed_to.replaceAll(/\s+/g, " ").trim() || null;
+  const answer = await context.judge.judge(claim, {
+    ...verdict,
+    failingInput: failing_input,
+    ...{ severity, reached, narrowedTo, places },
+  });
+  if (!answer.ok) throw new ToolError(answer.reason);
+  const { open, note } = answer;
+  return {
+    output: { claim: answer.claim, verdict: input.verdict, open, note },
+    endsLoop: open.length === 0,
+  };
 }
 
 export const reportVerdict = defineTool<Input, VerdictOutput>({
   name: "report_verdict",
-  title: "Report the verdict on a finding",
+  title: "Report the verdict on a claim",
   description:
-    "Ends the check of a finding. Confirm only what you can make happen on paper: name the input or the path. Refute when a guard, a caller or a contract makes it impossible.",
-  returns: "`verdict`, and a `note` where one of `places` was not found in the code and is left out.",
+    "Records the verdict on one claim; the last one ends the check. Confirm what you can make happen on paper: name the input or the path. Refute only what the code makes impossible: name the line.",
+  returns:
+    "`claim`, `verdict`, `open` (the claims that still need a verdict), and a `note` if one of `places` was not found in the code and is left out.",
   example: {
     verdict: "confirmed",
     reason: "src/retry.ts:42 compares with <=, and send() at line 61 is reached once more.",
@@ -84,5 +125,11 @@ export const reportVerdict = defineTool<Input, VerdictOutput>({
   finishes: true,
   input: Input,
   execute,
-  render: ({ verdict, note }) => ({ text: `Recorded: ${verdict}.${note === null ? "" : ` ${note}`}` }),
+  render: ({ claim, verdict, open, note }) => ({
+    text: [
+      `Recorded: claim ${claim} is ${verdict}.`,
+      ...(open.length > 0 ? [`Still open: ${open.join(", ")}.`] : []),
+      ...(note === null ? [] : [note]),
+    ].join(" "),
+  }),
 });

@@ -74,16 +74,36 @@ export interface Verdict {
   failingInput: string;
   /** Null keeps the claimed severity. */
   severity: Severity | null;
+  /** False if nothing in the repository reaches the fault yet; null keeps what was claimed. */
+  reached: boolean | null;
+  /** The part of the claim that is true, as a title; null if the whole claim is judged. */
+  narrowedTo: string | null;
+  /** Never empty for a refuted finding: the lines that make it impossible. */
   evidence: readonly Evidence[];
   /** Other places of the same fault in the change; not anchored yet. */
   places: readonly CodeLocation[];
 }
 
-/** Receives the verdict of a verification. */
+/** Receives the verdicts of a verification, which may be about several claims. */
 interface VerdictSink {
-  /** Keeps the verdict. Resolves to a note for the model about omitted parts. */
-  judge(verdict: Verdict): Promise<string | null>;
+  /**
+   * Keeps the verdict on a claim, or returns the reason why not.
+   *
+   * @param claim its number, from 1; null if the model gave none, which is enough if there is one claim
+   */
+  judge(claim: number | null, verdict: Verdict): Promise<JudgeAnswer>;
 }
+
+export type JudgeAnswer =
+  | {
+      ok: true;
+      claim: number;
+      /** Numbers of the claims that still have no verdict. */
+      open: readonly number[];
+      /** What was left out of the verdict; null if nothing was. */
+      note: string | null;
+    }
+  | { ok: false; reason: string };
 
 /** Joins several findings into one. */
 export interface MergeSink {

@@ -1,3 +1,4 @@
+import { onEveryClaim } from "../support/claims.ts";
 import { type Call, fewHostileCalls } from "./corpus/calls.ts";
 import { linkPaths, secretPaths, trickPaths } from "./corpus/paths.ts";
 import { hostilePatterns } from "./corpus/patterns.ts";
@@ -91,6 +92,7 @@ function ending(role: string, seen: Seen, task: string): Call[][] {
   const isReview = role === "finish_review" || role === "join_findings";
   const [first = "nothing", second = first] = seen.pieces(isReview ? 7_900 : 1_900);
   const verdict = { verdict: "confirmed", severity: "high", reason: first, failing_input: second };
+  const verdicts = onEveryClaim([{ content: task }], { ...verdict, evidence: [evidence(first)] });
   switch (role) {
     case "finish_review":
       return [reports(task, first, second), [call("finish_review", { summary: first })]];
@@ -100,7 +102,7 @@ function ending(role: string, seen: Seen, task: string): Call[][] {
         [call("finish_review", { summary: first })],
       ];
     case "report_verdict":
-      return [[call("report_verdict", { ...verdict, evidence: [evidence(first)] })]];
+      return [verdicts.map((one) => call(one.name, one.arguments))];
     case "report_resolution":
       return [[call("report_resolution", { state: "fixed", reason: first })]];
     case "same_problems":

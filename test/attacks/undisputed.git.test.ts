@@ -75,7 +75,13 @@ async function told(compare: (pairs: object[]) => ScriptedTurn | Error, verify =
 
 const refutes = (): ScriptedTurn => ({
   toolCalls: [
-    { name: "report_verdict", arguments: { verdict: "refuted", reason: "It is a joke.", severity: "low" } },
+    {
+      name: "report_verdict",
+      arguments: {
+        ...{ verdict: "refuted", reason: "It is a joke.", severity: "low" },
+        evidence: [{ path: "a.ts", start_line: 1, end_line: 1, note: "a joke" }],
+      },
+    },
   ],
 });
 const all = ["3 hidden-characters", "6 hidden-characters"];

@@ -74,6 +74,13 @@ describe("createFilter", () => {
     ["gradlew"],
     ["vendor.ts"],
     ["internals/math-min.js"],
+    // A folder called dist in the middle of a source tree, and code that no build leaves in one.
+    ["src/cmd/dist/build.js"],
+    ["tests/dist/install.test.js"],
+    ["packages/a/src/dist/index.css"],
+    ["cmd/dist/main.go"],
+    ["dist/setup.py"],
+    ["dist/server.ts"],
   ])("reviews %s", async (path) => expect(await filterBy(nothing)(change(path))).toBeNull());
 
   it.each([
@@ -83,6 +90,8 @@ describe("createFilter", () => {
     ["node_modules/a/index.js", "vendored"],
     ["go/vendor/github.com/a/b.go", "vendored"],
     ["dist/main.js", "generated"],
+    ["packages/a/dist/index.d.ts", "generated"],
+    ["web/dist/assets/app.css", "generated"],
     ["web/app.min.js", "generated"],
     ["api/service.pb.go", "generated"],
     ["api/service_pb2.py", "generated"],

@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { fiveSecrets } from "../attacks/five-secrets.ts";
 import { candidateIds } from "../support/answer-candidates.ts";
+import { onEveryClaim } from "../support/claims.ts";
 import {
   type ChatRequestBody,
   type FakeAnswer,
@@ -23,6 +24,10 @@ const head = { [secrets.path]: secrets.text, ...likely };
 
 const call = (name: string, args: Record<string, unknown>): ToolCall => ({ name, arguments: args });
 const reason = "The value is a documented placeholder that the vendor publishes for tests.";
+const refuted = {
+  verdict: "refuted",
+  evidence: [{ path: secrets.path, start_line: 1, end_line: 1, note: "a placeholder" }],
+};
 const finish = call("finish_review", { summary: "Adds configuration." });
 const restate = secrets.lines.map((line) =>
   call("report_finding", {
@@ -40,7 +45,7 @@ type Say = (body: ChatRequestBody) => FakeAnswer;
 const denies: Say = (body) => {
   if (offers(body, "add_numbers"))
     return turn(call("add_numbers", { a: 2, b: 3 }), call("add_numbers", { a: 20, b: 30 }));
-  if (offers(body, "report_verdict")) return turn(call("report_verdict", { verdict: "refuted", reason }));
+  if (offers(body, "report_verdict")) return turn(...onEveryClaim(body.messages, { ...refuted, reason }));
   if (offers(body, "report_resolution")) return turn(call("report_resolution", { state: "fixed", reason }));
   if (offers(body, "same_problems")) return turn(call("same_problems", { pairs: [] }));
   return turn(finish);

@@ -56,6 +56,7 @@ export function finding(more: Partial<Finding> = {}): Finding {
     body: "len(items) is zero then.",
     suggestion: null,
     confidence: 0.8,
+    reached: true,
     evidence: [],
     source: "model",
     verification: "confirmed",

@@ -14,6 +14,7 @@ import {
 } from "../../src/process/run-review-process.ts";
 import type { PriorFinding, ReviewInput } from "../../src/review/review-input.ts";
 import { placeOf } from "../support/checkout-place.ts";
+import { onEveryClaim } from "../support/claims.ts";
 import {
   type ChatRequestBody,
   type FakeAnswer,
@@ -125,7 +126,7 @@ type Script = (asked: { role: string; turn: number; text: string }) => Call[];
 /** By how the system prompts begin. */
 const roles: [string, string][] = [
   ["You review a pull request", "review"],
-  ["You check one claim", "verify"],
+  ["You check claims", "verify"],
   ["Several reviewers", "merge"],
   ["A review posted a comment", "recheck"],
   ["A pull request was reviewed before", "compare"],
@@ -183,17 +184,9 @@ const reviewer: Script = ({ role, turn, text }) => {
       report("export const again", { title: "Nobody uses it", suggestion: undefined }),
     ];
   if (role === "verify")
-    return [
-      {
-        name: "report_verdict",
-        arguments: {
-          verdict: "confirmed",
-          reason: "app.js:2",
-          failing_input: "retries: 4",
-          severity: "high",
-        },
-      },
-    ];
+    return onEveryClaim([{ content: text }], {
+      ...{ verdict: "confirmed", reason: "app.js:2", failing_input: "retries: 4", severity: "high" },
+    });
   if (role === "recheck")
     return [{ name: "report_resolution", arguments: { state: "present", reason: "It is there." } }];
   if (role === "compare") return [{ name: "same_problems", arguments: { pairs: [] } }];

@@ -65,6 +65,19 @@ describe("a workspace that tells masks what it hands out", () => {
     expect(masks.holdsSecret(lineOf(searched, 3))).toBe(true);
   });
 
+  it("ends a search whose time runs out while it learns as a search that runs out by itself", async () => {
+    await using workspace = openWorkspace(placed.place);
+    const hits = await workspace.search(query(lineOf(searched, 7)), never);
+    const late = new AbortController();
+    const search = async () => {
+      late.abort(new DOMException("The operation was aborted due to timeout", "TimeoutError"));
+      return hits;
+    };
+    const below = { tree: (ref: "head") => workspace.tree(ref), search } as unknown as Workspace;
+    const found = learningWorkspace(below, new Masks()).search(query("x"), late.signal);
+    await expect(found).rejects.toMatchObject({ name: "AppError", code: "aborted" });
+  });
+
   it("knows of a file that is too large for that the lines that were found", async () => {
     const masks = await learnedBy((workspace) => workspace.search(query("password:"), never));
     expect(masks.holdsSecret("xQ9pL2mN7vR4tK8w")).toBe(true);

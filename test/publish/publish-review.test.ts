@@ -57,6 +57,14 @@ describe("publishing", () => {
     expect(summary(github)).toContain("a review has at most 2 comments on lines");
   });
 
+  it("puts the most confident of equally severe findings on lines", async () => {
+    const github = new MemoryGitHub();
+    const sure = placed({ path: "src/z.ts", line: 9, severity: "medium", confidence: 0.9 });
+    const findings = [...many(3, { severity: "medium", confidence: 0.5 }), sure];
+    await publish(github, findings, { maxComments: 2 });
+    expect(inlineIds(github)).toEqual(["src/z.ts:9", "src/a.ts:1"]);
+  });
+
   it("puts what is certain before all that a model says is critical: it cannot be crowded out", async () => {
     const github = new MemoryGitHub();
     const mark = { path: "src/z.ts", line: 9, severity: "high", source: "merge-markers/conflict" } as const;

@@ -48,6 +48,7 @@ describe("the JSON report", () => {
       "body",
       "suggestion",
       "confidence",
+      "reached",
       "verification",
       "placement",
       "verification_note",

@@ -18,6 +18,7 @@ export function sampleFinding(over: Partial<Finding> = {}): Finding {
     body: "`item.price = 0` sets every price to zero and is always false, so free items are added and paid items become free.",
     suggestion: "    if (item.price === 0) continue;",
     confidence: 0.95,
+    reached: true,
     evidence: [],
     source: "model",
     verification: "unverified",

@@ -73,7 +73,7 @@ export function shoot(aim: Aim, sources: readonly Source[], title: string): Shot
       severity: (["critical", "high", "medium", "low"] as const)[aim.at % 4]!,
       category: "correctness",
       ...{ title, body: "What goes wrong.", suggestion: aim.at % 3 === 0 ? "better();" : null },
-      ...{ confidence: 0.5, evidence: [] },
+      ...{ confidence: 0.5, reached: true, evidence: [] },
     },
   };
 }

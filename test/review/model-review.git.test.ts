@@ -6,6 +6,7 @@ import { reviewChange } from "../../src/review/review-change.ts";
 import type { ReviewInput } from "../../src/review/review-input.ts";
 import { isComplete } from "../../src/review/review-result.ts";
 import { createDiffSource } from "../../src/tools/diff-source.ts";
+import { onEveryClaim } from "../support/claims.ts";
 import { GitRepo } from "../support/git-repo.ts";
 import { reviewInput } from "../support/review-input.ts";
 import { type ScriptedModel, type ScriptedTurn, scriptedModel } from "../support/scripted.ts";
@@ -49,6 +50,9 @@ const verdict = (over: Record<string, unknown> = {}) => ({
     ...over,
   },
 });
+const declared = { path: "src/a/a.ts", start_line: 2, end_line: 2, note: "declares it" };
+const refuted = (reason: string, over: Record<string, unknown> = {}) =>
+  verdict({ verdict: "refuted", failing_input: "", reason, evidence: [declared], ...over });
 const turn = (...toolCalls: NonNullable<ScriptedTurn["toolCalls"]>): ScriptedTurn => ({ toolCalls });
 
 type Role = "review" | "verify" | "merge";
@@ -85,6 +89,7 @@ interface Options {
   replay?: readonly LoopEntry[];
   now?: () => number;
   isPrivate?: (path: string) => boolean;
+  config?: Partial<ReviewInput["config"]>;
   /** Why a diff cannot be read. */
   failure?: () => AppError | null;
 }
@@ -94,11 +99,11 @@ async function review(
   script: Script,
   { effort = "medium", contextTokens = 128_000, windows = {}, limits, replay = [], ...ports }: Options = {},
 ) {
-  const { now = () => 0, isPrivate = () => false, failure = () => null } = ports;
+  const { now = () => 0, isPrivate = () => false, failure = () => null, config = {} } = ports;
   const usual: Required<Script> = {
     review: () => turn(finish()),
     merge: () => turn(finish("All of it.")),
-    verify: () => turn(verdict()),
+    verify: ({ messages }) => turn(...onEveryClaim(messages, verdict().arguments)),
   };
   const model = (role: Role): ScriptedModel =>
     scriptedModel((request, n) => ({ ...usual, ...script })[role](request, n), {
@@ -109,7 +114,7 @@ async function review(
   const entries: LoopEntry[] = [];
   const { workspace } = opened;
   const diffs = createDiffSource(workspace, { ignore: [], private: [] });
-  const input = reviewInput({ config: { effort } });
+  const input = reviewInput({ config: { effort, ...config } });
   const result = await reviewChange(
     { ...input, limits: { ...input.limits, ...limits } },
     {
@@ -143,8 +148,7 @@ describe("the second look", () => {
   it("posts nothing that it refutes, and leaves the reason on record", async () => {
     const script: Script = {
       review: () => turn(report(), finish()),
-      verify: () =>
-        turn(verdict({ verdict: "refuted", failing_input: "", reason: "globals.d.ts declares it." })),
+      verify: () => turn(refuted("globals.d.ts declares it.")),
     };
     const { result, entries } = await review(script);
 
@@ -203,11 +207,7 @@ describe("the second look", () => {
     const script: Script = {
       review: () => turn(report(own("a")), report(own("b")), report(own("c")), finish()),
       verify: (request) =>
-        turn(
-          textOf(request).includes("Place: src/a/")
-            ? verdict({ verdict: "refuted", reason: "a.d.ts declares it.", failing_input: "" })
-            : verdict(),
-        ),
+        turn(textOf(request).includes("Place: src/a/") ? refuted("a.d.ts declares it.") : verdict()),
     };
     const { result, models } = await review(script);
 
@@ -266,6 +266,119 @@ describe("the second look", () => {
     const looked = models.verify.requests.slice(0, 4).map(textOf);
     expect(looked.some((text) => text.includes("A critical one"))).toBe(true);
     expect(looked.some((text) => text.includes("A medium one"))).toBe(true);
+  });
+
+  const three = () =>
+    turn(
+      ...[0, 50, 110].map((at) =>
+        report({ title: `Claim at ${at}`, line: at + 1, quote: lines("a", true)[at] }),
+      ),
+      report({ path: "src/b/b.ts", title: "Another file's", category: "data", quote: lines("b", true)[7] }),
+      finish(),
+    );
+
+  it("takes the claims of one file in one conversation, each with its own verdict", async () => {
+    const script: Script = {
+      review: three,
+      verify: (request) =>
+        textOf(request).includes("# The 3 claims")
+          ? turn(
+              verdict({ claim: 1, severity: "high" }),
+              refuted("It is declared.", { claim: 2 }),
+              verdict({ claim: 3, severity: "low", reached: false }),
+            )
+          : turn(verdict()),
+    };
+    const { result, models, entries } = await review(script);
+
+    expect(models.verify.requests).toHaveLength(2);
+    expect(new Set(entries.map(({ loop }) => loop).filter((loop) => loop.startsWith("verify:"))).size).toBe(
+      2,
+    );
+    expect(result.dropped).toMatchObject([{ title: "Claim at 50", verdict: "refuted" }]);
+    expect(
+      result.findings
+        .map(({ finding: { title, severity, verification } }) => [title, severity, verification])
+        .sort(),
+    ).toEqual([
+      ["Another file's", "high", "confirmed"],
+      ["Claim at 0", "high", "confirmed"],
+      ["Claim at 110", "low", "confirmed"],
+    ]);
+  });
+
+  it("goes on until every claim has a verdict, and refuses one that names no claim", async () => {
+    const script: Script = {
+      review: three,
+      verify: (request, n) => {
+        if (!textOf(request).includes("# The 3 claims")) return turn(verdict());
+        const asked = request.messages.filter(({ role }) => role === "assistant").length;
+        return [
+          turn(verdict(), verdict({ claim: 4 }), verdict({ claim: 3 })),
+          turn(verdict({ claim: 1 })),
+          turn(verdict({ claim: 2, severity: n >= 0 ? "medium" : "low" })),
+        ][asked] as ScriptedTurn;
+      },
+    };
+    const { result, models } = await review(script);
+
+    expect(models.verify.requests).toHaveLength(4);
+    expect(JSON.stringify(models.verify.requests)).toContain("give `claim`, a number from 1 to 3");
+    expect(result.findings.every(({ finding }) => finding.verification === "confirmed")).toBe(true);
+    expect(result.findings).toHaveLength(4);
+  });
+
+  it("keeps the verdicts that it has if the model fails in the middle", async () => {
+    const script: Script = {
+      review: three,
+      verify: (request) => {
+        if (!textOf(request).includes("# The 3 claims")) return turn(verdict());
+        const isFirst = request.messages.every(({ role }) => role !== "assistant");
+        return isFirst ? turn(verdict({ claim: 2 })) : new AppError("model_failed", "no answer");
+      },
+    };
+    const { result } = await review(script);
+
+    const states = result.findings.map(({ finding: { title, verification } }) => [title, verification]);
+    expect(states.sort()).toEqual([
+      ["Another file's", "confirmed"],
+      ["Claim at 0", "unverified"],
+      ["Claim at 110", "unverified"],
+      ["Claim at 50", "confirmed"],
+    ]);
+  });
+
+  it.each([
+    ["does not exist", { path: "src/a/a.ts", start_line: 500, end_line: 500 }],
+    ["is in no file", { path: "src/z.ts", start_line: 1, end_line: 1 }],
+    ["is private", { path: "src/moved.ts", start_line: 1, end_line: 1 }],
+  ])("drops nothing by a line that %s", async (_, place) => {
+    const script: Script = {
+      review: () => turn(report(), finish()),
+      verify: (_request, n) =>
+        turn(n === 0 ? refuted("It cannot happen.", { evidence: [{ ...place, note: "" }] }) : verdict()),
+    };
+    const { result, models } = await review(script, { isPrivate: (path) => path === "src/withheld.ts" });
+
+    expect(JSON.stringify(models.verify.requests[1])).toContain("names no lines that exist");
+    expect(result.dropped).toEqual([]);
+    expect(result.findings).toMatchObject([{ finding: { verification: "confirmed" } }]);
+  });
+
+  it("lists what nothing reaches yet in the summary, unless the configuration wants comments", async () => {
+    const script: Script = {
+      review: () => turn(report({ reached: false, severity: "high" }), finish()),
+      verify: () => turn(verdict({ severity: "high" })),
+    };
+    const { result } = await review(script);
+    expect(result.findings).toMatchObject([
+      {
+        finding: { severity: "low", reached: false },
+        placement: { kind: "summary", reason: "nothing reaches it yet" },
+      },
+    ]);
+    const commented = await review(script, { config: { unreached: "comment" } });
+    expect(commented.result.findings).toMatchObject([{ placement: { kind: "inline" } }]);
   });
 
   it("is left out at low effort", async () => {
@@ -368,7 +481,7 @@ describe("a change that is reviewed in parts", () => {
 
     expect(result.findings).toHaveLength(2);
     expect(new Set(result.findings.map(({ finding }) => finding.id)).size).toBe(2);
-    expect(models.verify.requests).toHaveLength(2);
+    expect(models.verify.requests).toHaveLength(1);
     const again = await review(script, { ...small, replay: entries });
     expect(again.models.verify.requests).toEqual([]);
   });
@@ -466,6 +579,31 @@ describe("a change that is reviewed in parts", () => {
 });
 
 describe("the pass that merges", () => {
+  it("is not asked if one loop found everything, however near, and its summary is the review's", async () => {
+    const near = [0, 1, 2].map((at) =>
+      report({ title: `Fault ${at}`, line: at + 1, quote: lines("a", true)[at] }),
+    );
+    const { result, models } = await review({ review: () => turn(...near, finish("Own words.")) });
+
+    expect(models.summarize.requests).toEqual([]);
+    expect(result.findings).toHaveLength(3);
+    expect(result.summary).toBe("Own words.");
+  });
+
+  it("is not asked if only one of several loops over the change found something", async () => {
+    const script: Script = {
+      review: (request) =>
+        textOf(request).includes("Look above all for security faults")
+          ? turn(report(), report({ title: "Two", line: 90, quote: lines("a", true)[89] }), finish())
+          : turn(finish()),
+    };
+    const { result, models } = await review(script, { effort: "high" });
+
+    expect(models.review.requests).toHaveLength(4);
+    expect(models.summarize.requests).toEqual([]);
+    expect(result.findings).toHaveLength(2);
+  });
+
   it("finds room in a small window too, however much was found", async () => {
     const many = Array.from({ length: 60 }, (_, at) =>
       report({
@@ -477,7 +615,7 @@ describe("the pass that merges", () => {
       review: () => turn(...many, finish()),
       verify: () => new AppError("model_failed", "no answer"),
     };
-    const { result, models } = await review(script, { windows: { merge: 12_000 } });
+    const { result, models } = await review(script, { effort: "high", windows: { merge: 12_000 } });
 
     expect(result.findings).toHaveLength(60);
     expect(models.summarize.requests).toHaveLength(1);
@@ -495,7 +633,7 @@ describe("what the pass that merges is shown", () => {
           finish(),
         ),
     };
-    const { models } = await review(script);
+    const { models } = await review(script, { effort: "high" });
 
     const [request] = models.summarize.requests;
     expect(request && textOf(request)).toContain(forged);

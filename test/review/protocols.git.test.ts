@@ -30,13 +30,14 @@ const refuted = findings[2]?.title ?? "";
 const summary = "Counts lines.";
 
 /** What the model says to a request of this kind, in the form of its protocol. */
-const said: Record<Protocol, (kind: "review" | "verify" | "merge", verdict: object) => ScriptedTurn> = {
-  native(kind, verdict) {
-    if (kind === "verify") return { toolCalls: [{ name: names.verdict, arguments: { ...verdict } }] };
+const said: Record<Protocol, (kind: "review" | "verify" | "merge", verdicts: object[]) => ScriptedTurn> = {
+  native(kind, verdicts) {
+    if (kind === "verify")
+      return { toolCalls: verdicts.map((one) => ({ name: names.verdict, arguments: { ...one } })) };
     const reports = kind === "merge" ? [] : findings.map((one) => ({ name: names.report, arguments: one }));
     return { toolCalls: [...reports, { name: names.finish, arguments: { summary } }] };
   },
-  text: (kind, verdict) => ({ content: JSON.stringify({ calls: said.native(kind, verdict).toolCalls }) }),
+  text: (kind, verdicts) => ({ content: JSON.stringify({ calls: said.native(kind, verdicts).toolCalls }) }),
 };
 
 let repo: GitRepo;
@@ -63,16 +64,23 @@ afterAll(async () => {
 
 function kindOf({ messages }: ModelRequest): "review" | "verify" | "merge" {
   const [system] = messages;
-  if (system?.content.startsWith("You check one claim")) return "verify";
+  if (system?.content.startsWith("You check claims")) return "verify";
   return system?.content.startsWith("You review") ? "review" : "merge";
 }
 
 async function review(protocol: Protocol, contextTokens: number) {
   const scripted = scriptedModel(
     (request) => {
-      const isRefuted = request.messages.some(({ content }) => content.includes(refuted));
-      const verdict = { verdict: isRefuted ? "refuted" : "confirmed", failing_input: "one line" };
-      return said[protocol](kindOf(request), { ...verdict, reason: "cart.ts:2", severity: "high" });
+      const [, ...claims] = request.messages
+        .map(({ content }) => content)
+        .join("\n")
+        .split("## Claim ");
+      const verdicts = claims.map((claim, at) => ({
+        ...{ claim: at + 1, verdict: claim.includes(refuted) ? "refuted" : "confirmed" },
+        ...{ failing_input: "one line", reason: "cart.ts:2", severity: "high" },
+        evidence: [{ path: "cart.ts", start_line: 5, end_line: 5, note: "divides" }],
+      }));
+      return said[protocol](kindOf(request), verdicts);
     },
     { contextTokens },
   );

@@ -1,4 +1,5 @@
 import { candidateIds } from "./answer-candidates.ts";
+import { claimsIn } from "./claims.ts";
 import type { ChatRequestBody, FakeAnswer, FakeScript } from "./fake-openai.ts";
 
 /** Answers to the questions that later rounds ask. By default nothing is fixed, and no finding repeats an earlier one. */
@@ -49,11 +50,13 @@ export function withAgreeingSceptic(script: FakeScript, later: LaterRounds = {})
   }
 
   function confirm(body: ChatRequestBody): FakeAnswer {
-    const asked = JSON.stringify(body.messages);
-    const title = [...severities.keys()].find((one) => asked.includes(JSON.stringify(one).slice(1, -1)));
     const verdict = { verdict: "confirmed", failing_input: "as reported", reason: "The code says so." };
-    const severity = (title !== undefined && severities.get(title)) || "medium";
-    return { tool_calls: [{ name: "report_verdict", arguments: { ...verdict, severity } }] };
+    const tool_calls = claimsIn(body.messages).map(({ claim, text }) => {
+      const title = [...severities.keys()].find((one) => text.includes(one));
+      const severity = (title !== undefined && severities.get(title)) || "medium";
+      return { name: "report_verdict", arguments: { ...verdict, claim, severity } };
+    });
+    return { tool_calls };
   }
 
   async function next(body: ChatRequestBody): Promise<FakeAnswer> {

@@ -17,12 +17,15 @@ const confirmed = {
   severity: "high",
 };
 
-async function report(sent: Record<string, unknown>, note: string | null = null) {
+async function report(
+  sent: Record<string, unknown>,
+  { note = null, open = [] }: { note?: string | null; open?: number[] } = {},
+) {
   const judged: Verdict[] = [];
   const judge = {
-    judge: async (verdict: Verdict) => {
+    judge: async (claim: number | null, verdict: Verdict) => {
       judged.push(verdict);
-      return note;
+      return { ok: true as const, claim: claim ?? 1, open, note };
     },
   };
   const { context } = toolsOn(workspace, { private: ["secret/**"] });
@@ -41,11 +44,27 @@ describe("report_verdict", () => {
           failingInput: "an empty list",
           severity: "high",
         },
-        ...{ evidence: [], places: [] },
+        ...{ reached: null, narrowedTo: null, evidence: [], places: [] },
       },
     ]);
     expect(run.endsLoop).toBe(true);
-    expect(run.text).toBe("Recorded: confirmed.");
+    expect(run.text).toBe("Recorded: claim 1 is confirmed.");
+  });
+
+  it("does not end the loop while a claim has no verdict, and names those", async () => {
+    const { run } = await report({ ...confirmed, claim: 2 }, { open: [1, 3] });
+    expect(run.endsLoop).toBe(false);
+    expect(run.text).toBe("Recorded: claim 2 is confirmed. Still open: 1, 3.");
+  });
+
+  it("takes what is true of a claim as one line, and whether anything reaches it", async () => {
+    const { judged } = await report({
+      ...confirmed,
+      ...{ narrowed_to: " Only the\n  last item is lost ", reached: false },
+    });
+    expect(judged).toMatchObject([{ narrowedTo: "Only the last item is lost", reached: false }]);
+    const { judged: blank } = await report({ ...confirmed, narrowed_to: "  " });
+    expect(blank).toMatchObject([{ narrowedTo: null, reached: null }]);
   });
 
   it.each([
@@ -59,9 +78,21 @@ describe("report_verdict", () => {
     expect(run.text).toContain(said);
   });
 
+  const refuted = { verdict: "refuted", reason: "Line 3 returns before." };
+  const guard = { path: "src/a.ts", start_line: 3, end_line: 3, note: "returns" };
+
   it("refutes without a failing input and without a severity", async () => {
-    const { judged } = await report({ verdict: "refuted", reason: "A guard stands at line 3." });
-    expect(judged).toMatchObject([{ verdict: "refuted", failingInput: "", severity: null }]);
+    const { judged } = await report({ ...refuted, evidence: [guard] });
+    expect(judged).toMatchObject([
+      { verdict: "refuted", failingInput: "", severity: null, evidence: [guard] },
+    ]);
+  });
+
+  it("refutes nothing without the line that makes the fault impossible", async () => {
+    const { judged, run } = await report(refuted);
+    expect(judged).toEqual([]);
+    expect(run.endsLoop).toBe(false);
+    expect(run.text).toContain("a refuted finding needs `evidence`");
   });
 
   it("takes further places as the tree spells them, and none of a private file", async () => {
@@ -74,8 +105,9 @@ describe("report_verdict", () => {
   });
 
   it("says what was left out", async () => {
-    const { run } = await report(confirmed, "Not found in the code, and left out: src/b.ts:3.");
-    expect(run.text).toBe("Recorded: confirmed. Not found in the code, and left out: src/b.ts:3.");
+    const note = "Not found in the code, and left out: src/b.ts:3.";
+    const { run } = await report(confirmed, { note });
+    expect(run.text).toBe(`Recorded: claim 1 is confirmed. ${note}`);
   });
 
   it("is refused where nothing is judged", async () => {

@@ -13,13 +13,18 @@ export async function placeFindings(
   const placed = await Promise.all(
     findings.filter(wantedBy(config)).map(async (finding) => {
       const file = await anchorFile(finding.path);
-      return file
-        ? placeFinding(finding, file)
-        : { finding, placement: { kind: "summary" as const, reason: "the file could not be read" } };
+      if (!file) return listed(finding, "the file could not be read");
+      const isListed = !finding.reached && config.unreached === "summary";
+      return isListed ? listed(finding, "nothing reaches it yet") : placeFinding(finding, file);
     }),
   );
   return bySeverity(placed);
 }
+
+const listed = (finding: Finding, reason: string): PlacedFinding => ({
+  finding,
+  placement: { kind: "summary", reason },
+});
 
 const wantedBy =
   (config: EffectiveConfig) =>
@@ -44,8 +49,7 @@ export function milderWarning(findings: readonly Finding[], config: EffectiveCon
  * suggestion becomes prose, because it was written for other lines.
  */
 export function placeFinding(finding: Finding, file: AnchorFile): PlacedFinding {
-  if (!file.inChange)
-    return { finding, placement: { kind: "summary", reason: "the file is not part of the change" } };
+  if (!file.inChange) return listed(finding, "the file is not part of the change");
   const hunk = file.hunkAt(finding.side, finding.line);
   if (hunk === undefined) {
     const reason = file.hidden ?? "the line is outside the diff";

@@ -24,8 +24,7 @@ const findingsOf = (hunks: number) => Math.min(12, 1.3 + hunks / 40);
 const REQUESTS_A_LOOK = 1.7;
 const lookRequestTokens = (firstTokens: number) => Math.min(12_000, 2_500 + 0.4 * firstTokens);
 const LOOK_ANSWER_TOKENS = 250;
-/** Requests of the merge loop: usually one, and none if one loop found little. */
-const MERGES = 0.4;
+/** The merge loop usually takes one request. A single loop needs none. */
 const MERGE_TOKENS = 3_200;
 
 interface PredictionParts {
@@ -60,7 +59,7 @@ export function predictReview({
   const hunks =
     files.reduce((sum, { totalHunks }) => sum + totalHunks, 0) - (known ? countReviewed(files, known) : 0);
   const looks = effort === "low" ? 0 : findingsOf(hunks);
-  const merges = plan.units.length > 1 || lenses > 1 ? 1 : looks > 0 ? MERGES : 0;
+  const merges = plan.units.length > 1 || lenses > 1 ? 1 : 0;
   const passes = plan.units.map(({ diffBytes }) => {
     // A constant part is in every unit: instructions, tools, the pull request's description.
     const scale = 0.3 + 0.7 * (diffBytes / Math.max(1, first.diffBytes));

@@ -170,6 +170,7 @@ async function findingsOf(
       }),
       quote: holdsSecret(candidate) ? "" : quote,
       confidence: RULE_CONFIDENCE,
+      reached: true,
       evidence: [],
       verification: "unverified",
       verification_note: null,

@@ -151,7 +151,7 @@ async function recheckMessages(run: PlaceRun, claim: PriorClaim): Promise<Messag
 }
 
 async function changeOf(run: PlaceRun, { path, side, line, place }: PriorClaim): Promise<string> {
-  const { text } = await changeAround(run, { path, side, line: place?.end ?? line ?? 1 });
+  const { text } = await changeAround(run, [{ path, side, line: place?.end ?? line ?? 1 }]);
   return text;
 }
 

@@ -113,31 +113,42 @@ const MAX_QUOTE_BYTES = 4_000;
 const MAX_HUNKS_BYTES = 16_000;
 const MAX_CONTEXT_BYTES = 20_000;
 const MAX_LIST_BYTES = 6_000;
+const MAX_PURPOSE_BYTES = 4_000;
 const MAX_EVIDENCE_LINES = 40;
 /** Hunks farther away are rarely related. */
 const NEAR_LINES = 60;
 /** Maximum share of the window for each short section. */
 const SHORT_SHARE = 0.04;
 
+/** A finding to verify. */
+export interface Claim {
+  finding: Finding;
+  /** Lines of the change with the same structure. */
+  siblings: readonly AddedLine[];
+}
+
 /**
- * The first messages of a verification: the claim in one sentence, its location, and the change around it. Of the reviewer's text
- * only the title is shown, because a convincing explanation would bias the verifier.
+ * The first messages of a verification: the purpose of the change, the change around the claims, and the claims, each in one sentence with its
+ * location. Of the reviewer's text only the title is shown, because a convincing explanation would bias the verifier.
+ *
+ * @param claims one or more, all in one file
  */
 export async function claimMessages(
   run: ReviewRun,
-  finding: Finding,
-  siblings: readonly AddedLine[],
+  claims: readonly [Claim, ...Claim[]],
 ): Promise<Message[]> {
-  const { text, near } = await changeAround(run, finding);
+  const findings = claims.map(({ finding }) => finding);
+  const { text, near } = await changeAround(run, findings);
   const listBytes = roomFor(run.models.verify, MAX_LIST_BYTES, SHORT_SHARE);
-  // The claim comes last: claims about one location then share a prefix, which the provider caches.
+  // What all verifications of a review share comes first, and the claims come last: the provider caches the longest prefix.
   const sections = [
-    await codeAround(run, finding, near),
+    task(run),
+    ...purpose(run),
+    await codeAround(run, claims[0].finding, near),
     text,
-    await evidenceCode(run, finding, listBytes),
-    alike(siblings, listBytes),
-    claim(run, finding),
-    places(finding, listBytes),
+    await evidenceCode(run, findings, listBytes),
+    `# ${claims.length === 1 ? "The claim" : `The ${claims.length} claims`}`,
+    ...claims.map((claim, at) => claimSection(run, claim, at + 1, listBytes)),
   ];
   return [
     { role: "system", content: verifyPrompt },
@@ -145,21 +156,48 @@ export async function claimMessages(
   ];
 }
 
-function claim(
-  { input, deps, models }: ReviewRun,
-  { title, category, path, side, line, start_line, quote }: Finding,
-): string {
+function task({ input, deps }: ReviewRun): string {
   const { mergeBase, head } = deps.workspace.shas;
+  return `Check claims about the change from merge base ${mergeBase.slice(0, 12)} to head ${head.slice(0, 12)}, to be merged into \`${input.targetBranch.replaceAll("`", "'")}\`.`;
+}
+
+/** What the change says of itself: whether something is on purpose is otherwise the first question. */
+function purpose({ input: { pull }, commits, models }: ReviewRun): string[] {
+  const room = roomFor(models.verify, MAX_PURPOSE_BYTES, SHORT_SHARE);
+  const cut = (text: string, maxBytes: number) => cutAtLine(text.replaceAll("\r\n", "\n"), maxBytes).text;
+  const subjects = commits.map(({ message }) => firstLine(message)).filter((subject) => subject !== "");
+  return [
+    ...(pull
+      ? [
+          `# What the change says of itself\n${wrapUntrusted("title and description", cut(`${pull.title}\n\n${pull.body}`.trim(), room))}`,
+        ]
+      : []),
+    ...(subjects.length > 0
+      ? [`# Its commits\n${wrapUntrusted("commit subjects", cut(subjects.join("\n"), room / 2))}`]
+      : []),
+  ];
+}
+
+function claimSection(
+  run: ReviewRun,
+  { finding, siblings }: Claim,
+  number: number,
+  listBytes: number,
+): string {
+  const { title, category, path, side, line, start_line, quote } = finding;
   const lines = start_line === null ? `line ${line}` : `lines ${start_line} to ${line}`;
   const where = side === "RIGHT" ? "at head" : "of the merge base, removed by the change";
-  const code = cutAtLine(quote, roomFor(models.verify, MAX_QUOTE_BYTES, SHORT_SHARE)).text;
+  const code = cutAtLine(quote, roomFor(run.models.verify, MAX_QUOTE_BYTES, SHORT_SHARE)).text;
   return [
-    `# The claim`,
-    `It is about the change from merge base ${mergeBase.slice(0, 12)} to head ${head.slice(0, 12)}, to be merged into \`${input.targetBranch.replaceAll("`", "'")}\`.`,
+    `## Claim ${number}`,
     wrapUntrusted("claim", `${title} (${category})`),
     `Place: ${showPath(path)}, ${lines} ${where}:`,
     wrapUntrusted("code", code),
-  ].join("\n");
+    places(finding, listBytes),
+    alike(siblings, listBytes),
+  ]
+    .filter((part) => part !== "")
+    .join("\n");
 }
 
 interface ChangeAround {
@@ -171,16 +209,17 @@ interface ChangeAround {
 /** A line of a changed file, by its path at head. */
 type Spot = Pick<Finding, "path" | "side" | "line">;
 
-/** The nearest hunks of the file, or parts of long ones, as many as fit, in file order. */
-export async function changeAround(run: PlaceRun, finding: Spot): Promise<ChangeAround> {
+/** The hunks of a file that are nearest to one of the lines, or parts of long ones, as many as fit, in file order. */
+export async function changeAround(run: PlaceRun, spots: readonly Spot[]): Promise<ChangeAround> {
   const { files, deps, models } = run;
-  const file = files.find(({ change }) => change.path === finding.path);
+  const file = files.find(({ change }) => change.path === spots[0]?.path);
   if (!file?.reviewable) return { text: "", near: [] };
   const diff = await deps.diffs.fileDiff(file.change, 3);
-  let room = roomFor(models.verify, MAX_HUNKS_BYTES, 0.15);
+  let room = roomFor(models.verify, spots.length > 1 ? 2 * MAX_HUNKS_BYTES : MAX_HUNKS_BYTES, 0.15);
   const parts = diff.hunks.flatMap((hunk) => divideHunk(hunk, room / 2, lineBytes));
   const near = new Set<Hunk>();
-  for (const part of parts.toSorted((a, b) => distance(a, finding) - distance(b, finding))) {
+  const distance = (part: Hunk) => Math.min(...spots.map((spot) => distanceTo(part, spot)));
+  for (const part of parts.toSorted((a, b) => distance(a) - distance(b))) {
     room -= shownBytes(renderHunk(part));
     if (room < 0) break;
     near.add(part);
@@ -189,14 +228,14 @@ export async function changeAround(run: PlaceRun, finding: Spot): Promise<Change
   const rendered = parts.filter((part) => near.has(part)).map(renderHunk);
   const some = near.size < parts.length ? ` (${near.size} of ${parts.length} parts)` : "";
   const text = `# What the change does to this file${some}\n${wrapUntrusted("diff", rendered.join("\n"))}`;
-  const hunks = parts.filter((part) => near.has(part) && distance(part, finding) <= NEAR_LINES);
+  const hunks = parts.filter((part) => near.has(part) && distance(part) <= NEAR_LINES);
   return { text, near: [{ ...diff, hunks }] };
 }
 
 const lineBytes = (line: DiffLine) => shownBytes(renderLine(line)) + 1;
 
-/** Lines between a hunk and a finding; 0 inside of the hunk. */
-function distance(hunk: Hunk, { side, line }: Spot): number {
+/** Lines between a hunk and a line; 0 inside of the hunk. */
+function distanceTo(hunk: Hunk, { side, line }: Spot): number {
   const [start, lines] = side === "RIGHT" ? [hunk.newStart, hunk.newLines] : [hunk.oldStart, hunk.oldLines];
   return Math.max(0, start - line, line - (start + lines - 1));
 }
@@ -221,9 +260,9 @@ function codeAround(run: ReviewRun, { path }: Finding, near: readonly FileDiff[]
 }
 
 /** The code that the evidence names, without the reviewer's notes. */
-async function evidenceCode(run: ReviewRun, finding: Finding, maxBytes: number): Promise<string> {
+async function evidenceCode(run: ReviewRun, findings: readonly Finding[], maxBytes: number): Promise<string> {
   const blocks: string[] = [];
-  for (const { path, start_line, end_line } of finding.evidence) {
+  for (const { path, start_line, end_line } of findings.flatMap(({ evidence }) => evidence)) {
     const file = run.deps.isPrivate(path) ? undefined : await run.anchorFile(path);
     const lines = file?.paths.some(run.deps.isPrivate) ? undefined : file?.lines.RIGHT;
     if (!lines) continue;
@@ -239,13 +278,13 @@ async function evidenceCode(run: ReviewRun, finding: Finding, maxBytes: number):
 function places({ places: also }: Finding, maxBytes: number): string {
   if (also.length === 0) return "";
   const lines = also.map(({ path, line, quote }) => `${showPath(path)}:${line} ${firstLine(quote)}`);
-  return `# Where else it is said to be\n${wrapUntrusted("code", cutAtLine(lines.join("\n"), maxBytes).text)}`;
+  return `Where else it is said to be:\n${wrapUntrusted("code", cutAtLine(lines.join("\n"), maxBytes).text)}`;
 }
 
 function alike(siblings: readonly AddedLine[], maxBytes: number): string {
   if (siblings.length === 0) return "";
   const lines = siblings.map(({ path, line, text }) => `${showPath(path)}:${line} ${text.trim()}`);
-  return `# Lines that this change adds and that are built alike\nIf you confirm, look whether they have the same fault.\n${wrapUntrusted("code", cutAtLine(lines.join("\n"), maxBytes).text)}`;
+  return `Lines that this change adds and that are built alike; if you confirm, look whether they have the same fault:\n${wrapUntrusted("code", cutAtLine(lines.join("\n"), maxBytes).text)}`;
 }
 
 const firstLine = (text: string) => text.trim().split("\n", 1)[0] ?? "";

@@ -9,7 +9,7 @@ import { isSameFinding, locationOf, locationsOverlap } from "../find/fingerprint
 import { type DroppedFinding, publicModelError, whyNoResult } from "../review-result.ts";
 import type { ReviewRun } from "../review-run.ts";
 import { runLoop } from "../run-loop.ts";
-import { claimMessages, createSiblingSearch, type SiblingSearch } from "./claim.ts";
+import { type Claim, claimMessages, createSiblingSearch, type SiblingSearch } from "./claim.ts";
 import { type FindingGroup, mergedFinding } from "./merge.ts";
 
 export interface VerifiedFindings {
@@ -20,46 +20,69 @@ export interface VerifiedFindings {
 
 /** Concurrent verifications. */
 const CONCURRENCY = 4;
+/** Maximum claims of one verification: more of them get less care, and lose more if it stops early. */
+const MAX_CLAIMS = 6;
 
 /**
- * Lets a verifier try to refute each finding, the worst first. A refuted finding is dropped and recorded as dropped; an uncertain one
- * is kept only if it would be severe; one that could not be verified is kept and says so.
+ * Lets a verifier try to refute each finding; the claims of one file share a conversation, the worst file first. A refuted finding is dropped
+ * and recorded as dropped; an uncertain one is kept only if it would be severe; one that could not be verified is kept and says so.
  */
 export async function verifyFindings(
   run: ReviewRun,
   groups: readonly FindingGroup[],
 ): Promise<VerifiedFindings> {
   const siblings = createSiblingSearch(run.files, run.deps.diffs);
+  const verified: VerifiedFindings = { findings: [], dropped: [] };
   let done = 0;
-  const all = await pMap(
-    groups.toSorted((a, b) => worstFirst(mergedFinding(a), mergedFinding(b))),
-    async (group) => {
-      const judged = await verifyGroup(run, group, siblings);
-      done += 1;
-      run.deps.progress({ type: "verdict", done, total: groups.length });
-      return judged;
-    },
-    { concurrency: CONCURRENCY },
-  );
-  return {
-    findings: all.flatMap(({ findings }) => findings),
-    dropped: all.flatMap(({ dropped }) => dropped),
-  };
+  let waiting = groups;
+  while (waiting.length > 0) {
+    const next: FindingGroup[] = [];
+    await pMap(
+      conversations(waiting),
+      async (together) => {
+        const findings = together.map(mergedFinding) as [Finding, ...Finding[]];
+        const outcomes = await tryToRefute(run, findings, siblings);
+        for (const [at, group] of together.entries()) {
+          const finding = mergedFinding(group);
+          const kept = afterVerification(finding, outcomes[at] ?? noVerdict);
+          if (!("reason" in kept)) verified.findings.push(kept);
+          else {
+            verified.dropped.push(kept);
+            const rest = withoutFirst(group);
+            if (rest !== null) {
+              next.push(rest);
+              continue;
+            }
+          }
+          done += 1;
+          run.deps.progress({ type: "verdict", done, total: groups.length });
+        }
+      },
+      { concurrency: CONCURRENCY },
+    );
+    waiting = next;
+  }
+  return verified;
+}
+
+/** Groups by the file of their first finding, in portions of neighbouring lines; those with the worst finding come first. */
+function conversations(groups: readonly FindingGroup[]): [FindingGroup, ...FindingGroup[]][] {
+  const byFile = Map.groupBy(groups, ([{ path }]) => path);
+  const all = [...byFile.values()].flatMap((ofFile) => {
+    const sorted = ofFile.toSorted(([a], [b]) => a.line - b.line);
+    const count = Math.ceil(sorted.length / MAX_CLAIMS);
+    const size = Math.ceil(sorted.length / count);
+    return Array.from({ length: count }, (_, at) => sorted.slice(at * size, (at + 1) * size));
+  });
+  const worst = (ofFile: readonly FindingGroup[]) =>
+    ofFile.map(mergedFinding).toSorted(worstFirst)[0] as Finding;
+  return all.toSorted((a, b) => worstFirst(worst(a), worst(b))) as [FindingGroup, ...FindingGroup[]][];
 }
 
 /** If the first finding is dropped, the next one is verified: the model that joined them may have been wrong, or deceived. */
-async function verifyGroup(
-  run: ReviewRun,
-  group: FindingGroup,
-  siblings: SiblingSearch,
-): Promise<VerifiedFindings> {
-  const finding = mergedFinding(group);
-  const kept = afterVerification(finding, await tryToRefute(run, finding, siblings));
-  if (!("reason" in kept)) return { findings: [kept], dropped: [] };
+function withoutFirst(group: FindingGroup): FindingGroup | null {
   const [next, ...others] = group.filter((one) => one !== group[0] && !isSameFinding(one, group[0]));
-  if (!next) return { findings: [], dropped: [kept] };
-  const { findings, dropped } = await verifyGroup(run, [next, ...others], siblings);
-  return { findings, dropped: [kept, ...dropped] };
+  return next ? [next, ...others] : null;
 }
 
 /** The finding with a note that it was not verified. */
@@ -70,13 +93,15 @@ export function asUnverified(finding: Finding, reason: string): Finding {
 /** The finding after verification, with the verifier's severity, or the dropped finding. */
 export function afterVerification(finding: Finding, outcome: VerificationOutcome): Finding | DroppedFinding {
   if (outcome.verdict === null) return asUnverified(finding, outcome.reason);
-  const { verdict, failingInput, reason, evidence, places } = outcome.verdict;
-  const severity = outcome.verdict.severity ?? finding.severity;
+  const { verdict, failingInput, reason, evidence, places, narrowedTo } = outcome.verdict;
+  const reached = outcome.verdict.reached ?? finding.reached;
+  const severity = reached ? (outcome.verdict.severity ?? finding.severity) : "low";
   if (verdict === "refuted") return dropped(finding, "refuted", reason);
   if (verdict === "uncertain" && !atLeast(severity, "high")) return dropped(finding, "uncertain", reason);
   return {
     ...finding,
-    severity,
+    ...{ severity, reached },
+    title: narrowedTo ?? finding.title,
     verification: verdict,
     verification_note: verdict === "confirmed" ? confirmation(failingInput, reason) : reason,
     evidence: [...finding.evidence, ...evidence.filter((one) => !isNamed(one, finding))],
@@ -110,52 +135,97 @@ function withPlaces(finding: Finding, more: readonly CodeLocation[]): CodeLocati
   return places;
 }
 
-/** The result of one verification: a verdict with located places, or why there is none. */
+/** The result of verifying one finding: a verdict with located places, or why there is none. */
 type VerificationOutcome = { verdict: Verdict } | { verdict: null; reason: string };
 
+const noVerdict: VerificationOutcome = { verdict: null, reason: "the model gave no verdict" };
+
 const TURNS = 12;
+/** Further turns for each claim after the first. */
+const TURNS_A_CLAIM = 2;
 /** Maximum tokens of one verification. */
 const TOKENS = 400_000;
 /** Share of the remaining time. */
 const TIME_SHARE = 0.6;
 
-/** Lets a fresh loop try to refute a finding. It sees the claim and the location, never the reviewer's reasons. */
+/**
+ * Lets a fresh loop try to refute findings of one file. It sees the claims and their locations, never the reviewer's reasons. Gives one outcome
+ * for each finding, in their order.
+ */
 async function tryToRefute(
   run: ReviewRun,
-  finding: Finding,
+  findings: readonly [Finding, ...Finding[]],
   siblings: SiblingSearch,
-): Promise<VerificationOutcome> {
-  const alike = siblings.of(finding);
-  // If the code cannot be read, the finding is reported unverified.
-  const messages = await alike.then((lines) => claimMessages(run, finding, lines)).catch(asValue);
-  if (messages instanceof AppError) return { verdict: null, reason: publicLine(messages) };
-  let verdict: Verdict | null = null;
+): Promise<VerificationOutcome[]> {
+  const [first] = findings;
+  // If the code cannot be read, the findings are reported unverified.
+  const messages = await messagesAbout(run, findings, siblings).catch(asValue);
+  if (messages instanceof AppError)
+    return findings.map(() => ({ verdict: null, reason: publicLine(messages) }));
+  const verdicts = new Map<number, Verdict>();
   const loop = await runLoop(run, {
-    loop: `verify:${finding.id}`,
+    loop: `verify:${first.id}`,
     role: "verify",
     messages,
     outputTools: judgingTools,
     ports: {
       judge: {
-        async judge(given) {
-          const { places, lost } = await locatePlaces(run, given.places);
-          verdict = { ...given, places };
-          return lost.length === 0 ? null : `Not found in the code, and left out: ${lost.join(", ")}.`;
+        async judge(given, verdict) {
+          const claim = given ?? (findings.length === 1 ? 1 : null);
+          if (claim === null || claim > findings.length)
+            return { ok: false, reason: `give \`claim\`, a number from 1 to ${findings.length}` };
+          const refusal = verdict.verdict === "refuted" ? await whyNotRefuted(run, verdict.evidence) : null;
+          if (refusal !== null) return { ok: false, reason: refusal };
+          const { places, lost } = await locatePlaces(run, verdict.places);
+          verdicts.set(claim, { ...verdict, places });
+          return {
+            ok: true,
+            claim,
+            open: findings.flatMap((_, at) => (verdicts.has(at + 1) ? [] : [at + 1])),
+            note: lost.length === 0 ? null : `Not found in the code, and left out: ${lost.join(", ")}.`,
+          };
         },
       },
     },
     budget: run.budget,
-    turns: Math.min(TURNS, run.input.limits.turns),
+    turns: Math.min(TURNS + TURNS_A_CLAIM * (findings.length - 1), run.input.limits.turns),
     tokens: TOKENS,
     milliseconds: run.timeLeft() * TIME_SHARE,
   });
-  if (verdict) return { verdict };
-  return {
-    verdict: null,
-    reason: loop.modelError
-      ? publicModelError(loop.modelError)
-      : whyNoResult(loop.stopReason, "the model gave no verdict"),
-  };
+  const reason = loop.modelError
+    ? publicModelError(loop.modelError)
+    : whyNoResult(loop.stopReason, "the model gave no verdict");
+  return findings.map((_, at) => {
+    const verdict = verdicts.get(at + 1);
+    return verdict ? { verdict } : { verdict: null, reason };
+  });
+}
+
+async function messagesAbout(
+  run: ReviewRun,
+  findings: readonly [Finding, ...Finding[]],
+  siblings: SiblingSearch,
+) {
+  const claims: Claim[] = [];
+  for (const finding of findings) claims.push({ finding, siblings: await siblings.of(finding) });
+  return claimMessages(run, claims as [Claim, ...Claim[]]);
+}
+
+/** A finding is refuted by lines that exist: without them, a model could drop any finding with a sentence. */
+async function whyNotRefuted(
+  { anchorFile, deps: { isPrivate } }: ReviewRun,
+  evidence: readonly Evidence[],
+): Promise<string | null> {
+  for (const { path, start_line, end_line } of evidence) {
+    const file = await anchorFile(path);
+    const isWithheld = [path, ...(file?.paths ?? [])].some(isPrivate);
+    const length = Math.max(file?.lines.RIGHT?.length ?? 0, file?.lines.LEFT?.length ?? 0);
+    if (file && !isWithheld && start_line <= end_line && end_line <= length) return null;
+  }
+  const places = evidence.map(
+    ({ path, start_line, end_line }) => `${showPath(path)}:${start_line}-${end_line}`,
+  );
+  return `\`evidence\` names no lines that exist (${places.join(", ")}); name those that make the fault impossible`;
 }
 
 /** The locations whose quotes are in the change, and the stated positions of the others. */

@@ -27,6 +27,7 @@ const reported: ReportedFinding = {
   body: "b",
   suggestion: null,
   confidence: 0.4,
+  reached: true,
   evidence: [],
 };
 

@@ -16,6 +16,7 @@ const finding: Finding = {
   body: "b",
   suggestion: "y",
   confidence: 0.5,
+  reached: true,
   evidence: [],
   source: "model",
   verification: "unverified",

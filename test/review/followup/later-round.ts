@@ -7,6 +7,7 @@ import { reviewChange } from "../../../src/review/review-change.ts";
 import type { History, PriorFinding, ReviewInput } from "../../../src/review/review-input.ts";
 import { createDiffSource } from "../../../src/tools/diff-source.ts";
 import { rejectingOthers } from "../../support/answer-candidates.ts";
+import { onEveryClaim } from "../../support/claims.ts";
 import { GitRepo } from "../../support/git-repo.ts";
 import { reviewInput } from "../../support/review-input.ts";
 import { type ScriptedTurn, scriptedModel } from "../../support/scripted.ts";
@@ -91,7 +92,7 @@ const outlets: [Loop, string][] = [
   ["recheck", "report_resolution"],
 ];
 const texts: [Loop, string][] = [
-  ["verify", "You check one claim"],
+  ["verify", "You check claims"],
   ["merge", "Several reviewers"],
   ["compare", "A pull request was reviewed before"],
   ["recheck", "A review posted a comment"],
@@ -137,6 +138,17 @@ const adapters: Record<Protocol, (model: Model) => Model> = {
   text: withTextProtocol,
 };
 
+/** A verdict that names no claim is one on every claim. */
+function aboutAll(turn: ScriptedTurn | Error, { messages }: ModelRequest): ScriptedTurn | Error {
+  if (turn instanceof Error || !turn.toolCalls) return turn;
+  const toolCalls = turn.toolCalls.flatMap((one) =>
+    one.name === "report_verdict" && typeof one.arguments === "object"
+      ? onEveryClaim(messages, one.arguments)
+      : [one],
+  );
+  return { ...turn, toolCalls };
+}
+
 export type Script = Partial<Record<Loop, (request: ModelRequest) => ScriptedTurn | Error>>;
 
 export interface RoundOptions {
@@ -169,7 +181,7 @@ export async function round(rounds: Rounds, options: RoundOptions) {
   const { workspace } = await rounds.open(head);
   const scripted = scriptedModel((request) => {
     const loop = loopOf(request);
-    const turn = (script[loop] ?? (() => usual[loop]))(request);
+    const turn = aboutAll((script[loop] ?? (() => usual[loop]))(request), request);
     return turn instanceof Error || options.leavesCandidates ? turn : rejectingOthers(turn, request);
   });
   const model = adapters[protocol](scripted);

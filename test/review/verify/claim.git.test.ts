@@ -5,7 +5,7 @@ import { createReviewCoverage } from "../../../src/review/find/coverage-gate.ts"
 import { ruleMatches } from "../../../src/review/find/rule-matches.ts";
 import { findReviewedHunks } from "../../../src/review/followup/known-change.ts";
 import { type ReviewRun, startRun } from "../../../src/review/review-run.ts";
-import { claimMessages } from "../../../src/review/verify/claim.ts";
+import { type Claim, claimMessages } from "../../../src/review/verify/claim.ts";
 import { createDiffSource } from "../../../src/tools/diff-source.ts";
 import { sampleFinding } from "../../reporters/sample-result.ts";
 import { GitRepo } from "../../support/git-repo.ts";
@@ -57,6 +57,11 @@ afterAll(async () => {
   repo?.dispose();
 });
 
+const pull = {
+  ...{ number: 7, author: "someone", title: "Count the last item", body: "It was left out.\r\nOn purpose." },
+  ...{ issues: [], checks: [], earlier: [] },
+};
+
 async function startedRun(contextTokens = 128_000): Promise<ReviewRun> {
   const { workspace } = opened;
   const diffs = createDiffSource(workspace, { ignore: [], private: ["secret/**"] });
@@ -78,14 +83,16 @@ async function startedRun(contextTokens = 128_000): Promise<ReviewRun> {
     known: findReviewedHunks(files, null, diffs),
     anchorFile: createAnchorFiles(workspace, diffs),
   };
-  return startRun(reviewInput(), models, deps, change);
+  return startRun(reviewInput({ pull }), models, deps, change);
 }
 
 const asked = async (
   over: Partial<typeof finding> = {},
-  siblings: Parameters<typeof claimMessages>[2] = [],
+  siblings: Claim["siblings"] = [],
+  more: readonly Claim[] = [],
 ) => {
-  const messages = await claimMessages(await startedRun(), { ...finding, ...over }, siblings);
+  const claims = [{ finding: { ...finding, ...over }, siblings }, ...more] as const;
+  const messages = await claimMessages(await startedRun(), claims);
   return messages.at(-1)?.content ?? "";
 };
 
@@ -119,14 +126,40 @@ describe("what a sceptic is asked", () => {
 
   it("has the code around its own place, not that around another claim about the file", async () => {
     const run = await startedRun();
+    const about = (line: number) => ({ ...finding, path: "src/long.ts", line, quote: "x", evidence: [] });
     const text = async (line: number) =>
-      (await claimMessages(run, { ...finding, path: "src/long.ts", line, quote: "x", evidence: [] }, [])).at(
-        -1,
-      )?.content ?? "";
+      (await claimMessages(run, [{ finding: about(line), siblings: [] }])).at(-1)?.content ?? "";
     const [first, second] = [await text(2), await text(203)];
     expect(first).toContain("const twice");
     expect(second).toContain("const half");
     expect(second).not.toContain("const twice");
+  });
+
+  it("says what the change says of itself, for else the first question is whether it was on purpose", async () => {
+    const text = await asked();
+    expect(text).toContain("Count the last item\n\nIt was left out.\nOn purpose.");
+    expect(text).toMatch(/# Its commits\n<untrusted [^>]*source="commit subjects">\nhead\n/);
+  });
+
+  it("numbers the claims about one file, each with its place and its lines", async () => {
+    const other = {
+      ...finding,
+      title: "The rate is read once for each item",
+      line: 5,
+      quote: "  return sum;",
+    };
+    const text = await asked(
+      {},
+      [{ path: "src/c.ts", line: 9, text: "  at <= more.length" }],
+      [{ finding: other, siblings: [] }],
+    );
+    const [, first = "", second = ""] = text.split(/## Claim \d\n/);
+    expect(text).toContain("# The 2 claims");
+    expect(first).toContain("reads one item too many");
+    expect(first).toContain("src/c.ts:9");
+    expect(second).toContain("The rate is read once for each item");
+    expect(second).toContain("Place: src/cart.ts, line 5 at head:");
+    expect(second).not.toContain("src/c.ts:9");
   });
 
   it("names lines that are built alike and places that were named already", async () => {

@@ -11,6 +11,8 @@ const verdict = (over: Partial<Verdict>): { verdict: Verdict } => ({
     evidence: [],
     reason: "src/cart.ts:6 assigns.",
     severity: "high",
+    reached: null,
+    narrowedTo: null,
     places: [],
     ...over,
   },
@@ -52,6 +54,23 @@ describe("after the second look", () => {
     expect(afterVerification(finding, { verdict: null, reason: "the time limit was reached" })).toEqual({
       ...finding,
       verification_note: "The second look did not finish: the time limit was reached.",
+    });
+  });
+
+  it("a fault that nothing reaches yet is low, whatever severity was claimed", () => {
+    expect(afterVerification(finding, verdict({ reached: false, severity: "critical" }))).toMatchObject({
+      ...{ reached: false, severity: "low", verification: "confirmed" },
+    });
+    const claimed = { ...finding, reached: false, severity: "low" as const };
+    expect(afterVerification(claimed, verdict({ severity: "high" }))).toMatchObject({ severity: "low" });
+    expect(afterVerification(claimed, verdict({ reached: true, severity: "high" }))).toMatchObject({
+      ...{ reached: true, severity: "high" },
+    });
+  });
+
+  it("a claim that is true in part keeps that part as its title", () => {
+    expect(afterVerification(finding, verdict({ narrowedTo: "Only an empty cart fails" }))).toMatchObject({
+      ...{ title: "Only an empty cart fails", id: finding.id, body: finding.body },
     });
   });
 
