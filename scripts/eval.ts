@@ -1,6 +1,6 @@
 /**
- * Measures the quality of reviews: `npm run eval -- --cases DIR` reviews a folder of pull requests with known issues and compares the
- * findings. docs/quality.md describes the formats and the figures.
+ * Measures the quality of reviews: `npm run eval -- --cases PLACE` reviews pull requests with known issues and compares the findings.
+ * docs/quality.md describes the formats and the figures.
  */
 import { createModels } from "../src/cli/create-model.ts";
 import { write } from "../src/cli/output.ts";
@@ -41,7 +41,7 @@ async function modelsOf({ isJudged, judge }: EvalOptions, env: LocalEnv, signal:
     if (!isJudged) return { models: null, judge: null };
     throw new AppError("usage", "no model is configured", {
       remedy:
-        "Set OPENAI_API_KEY or OPENAI_BASE_URL, or measure the built-in analyzers alone with --no-judge.",
+        "Set OPENAI_API_KEY or OPENAI_BASE_URL, or measure only the built-in analyzers with --no-judge.",
     });
   }
   const options = { pricesFile, folder: modelFolder, warn: say };

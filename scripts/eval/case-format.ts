@@ -1,10 +1,12 @@
 import { z } from "zod";
+import { AppError, errorLine } from "../../src/errors.ts";
+import { Severity } from "../../src/finding.ts";
 
-/** The formats of a case folder, as in docs/quality.md. Other keys are allowed and ignored. */
+/** A case, whatever form it was read from, and the formats of a case folder, as in docs/quality.md. Other keys are ignored. */
 
-const ObjectName = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/, "must be a full object name");
-const Line = z.int().min(1);
-const RelativePath = z.string().min(1).refine(staysInside, "must be a path within the repository");
+export const ObjectName = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/, "must be a full object name");
+export const Line = z.int().min(1);
+export const RelativePath = z.string().min(1).refine(staysInside, "must be a path within the repository");
 
 /** Lines that a reviewer needs: at the head, or at the merge base for removed code. */
 export const NeededLines = z.object({
@@ -15,6 +17,19 @@ export const NeededLines = z.object({
 export type NeededLines = z.infer<typeof NeededLines>;
 
 /** An issue that a reviewer should find. */
+export interface KnownIssue {
+  /** Its own lines, unordered; null if the case does not say where it is. */
+  place: NeededLines | null;
+  /** Other places, at the head, at which it may be reported. */
+  alternatives: { file: string; line: number }[];
+  /** What is wrong, for the judge. */
+  description: string;
+  /** By the people who found it; null if they do not say. */
+  severity: Severity | null;
+  /** Lines beyond its own that decide it. */
+  context: NeededLines[];
+}
+
 const KnownIssue = z
   .object({
     file: RelativePath,
@@ -24,10 +39,12 @@ const KnownIssue = z
     alt_locations: z.array(z.object({ file: RelativePath, line: Line })).default([]),
     summary: z.string().min(1).optional(),
     description: z.string().min(1).optional(),
+    // Cases of before may say it in other words.
+    severity: Severity.nullable().catch(null),
     /** A word for the place of the decisive code, or the lines themselves. */
     context: z.union([z.string(), z.array(NeededLines)]).default([]),
   })
-  .transform((raw, context) => {
+  .transform((raw, context): KnownIssue => {
     const lines = [...new Set([raw.line_in_head, raw.line, ...raw.lines_all])].filter(
       (one) => one !== undefined,
     );
@@ -35,15 +52,13 @@ const KnownIssue = z
     if (lines.length === 0) context.addIssue("needs line_in_head, line or lines_all");
     if (description === undefined) context.addIssue("needs summary or description");
     return {
-      file: raw.file,
-      /** At the head, unordered. */
-      lines,
+      place: { file: raw.file, lines, at: "head" },
       alternatives: raw.alt_locations,
       description: description ?? "",
+      severity: raw.severity,
       context: typeof raw.context === "string" ? [] : raw.context,
     };
   });
-export type KnownIssue = z.infer<typeof KnownIssue>;
 
 /** An issue that counts neither for nor against a review: correct, but not the subject of the case. */
 const AcceptableIssue = z
@@ -84,13 +99,40 @@ export const CaseFile = z
     base_sha: ObjectName.optional(),
     head_sha: ObjectName.optional(),
   })
-  .refine(({ diff, head_sha }) => (diff === undefined) !== (head_sha === undefined), {
-    error: "needs either diff or head_sha, and not both",
-  })
-  .refine(({ head_sha, base_sha }) => head_sha === undefined || base_sha !== undefined, {
-    error: "needs base_sha beside head_sha",
+  .transform(({ title, body, diff, fetch, repository, base_sha: base, head_sha: head }, context) => {
+    const pull = { title, body: body ?? "", repository: fetch ?? repository ?? null };
+    if (diff !== undefined && head === undefined)
+      return { ...pull, change: { kind: "diff" as const, diff, base: base ?? null } };
+    if (diff === undefined && head !== undefined && base !== undefined)
+      return { ...pull, change: { kind: "commits" as const, base, head } };
+    const isChosen = (diff === undefined) !== (head === undefined);
+    context.addIssue(
+      isChosen ? "needs base_sha beside head_sha" : "needs either diff or head_sha, and not both",
+    );
+    return z.NEVER;
   });
-export type CaseFile = z.infer<typeof CaseFile>;
+
+/** The change of a case's pull request. */
+export type CaseChange =
+  /** A patch, made against `base`, or against the prepared repository's branch `main` if that is null. */
+  | { kind: "patch"; patch: string; base: string | null }
+  | { kind: "commits"; base: string; head: string }
+  /** Its commits are `refs/pull/NUMBER/base` and `refs/pull/NUMBER/head` of the clone. */
+  | { kind: "pull"; number: number };
+
+/** A pull request with its known issues. */
+export interface EvalCase extends KnownFile {
+  /** Name of the folder, or of the repository with the number of the pull request. */
+  name: string;
+  /** Empty if the case has none. */
+  title: string;
+  body: string;
+  /** "owner/name", by which the bare clone is found; null if the case names none. */
+  repository: string | null;
+  change: CaseChange;
+  /** Digest of the whole case: equal digests mean equal cases. */
+  digest: string;
+}
 
 /** Additional needed lines from a separate file, by the name of the case. */
 export const NeededFile = z.record(z.string(), z.array(NeededLines));
@@ -115,4 +157,25 @@ function RepositoryName() {
 
 function staysInside(path: string): boolean {
   return !path.startsWith("/") && !path.split("/").includes("..");
+}
+
+/** Parses `text`, the content of `file`. Throws `config_invalid` with the first error. */
+export function parseJson<Schema extends z.ZodType>(
+  schema: Schema,
+  text: string,
+  file: string,
+): z.output<Schema> {
+  let raw: unknown;
+  try {
+    raw = JSON.parse(text);
+  } catch (error) {
+    throw new AppError("config_invalid", `${file} is not JSON: ${errorLine(error)}`, { cause: error });
+  }
+  const parsed = schema.safeParse(raw);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const path = z.core.toDotPath(issue?.path ?? []);
+  throw new AppError("config_invalid", `${file}: ${path === "" ? "" : `${path} `}${issue?.message}`, {
+    remedy: "See docs/quality.md for the format of a case.",
+  });
 }

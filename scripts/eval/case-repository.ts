@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { programPath } from "../../src/config/process-env.ts";
 import { AppError } from "../../src/errors.ts";
 import { requireGit, runGit } from "../../src/git/run-git.ts";
-import type { EvalCase } from "./load-cases.ts";
+import type { EvalCase } from "./case-format.ts";
 
 /** A repository in which `main` is the base of the case's pull request and `pull` is its head. */
 export interface CaseRepository extends AsyncDisposable {
@@ -28,7 +28,7 @@ export async function openCaseRepository(one: EvalCase, repos: string | null): P
   const opened = (repo: string) => ({ repo, base: "main", head: "pull", [Symbol.asyncDispose]: dispose });
   try {
     const git = await createGit(folder);
-    if (prepared !== null && one.patch === null) {
+    if (prepared !== null && one.change.kind !== "patch") {
       await requirePrepared(one, prepared, git);
       return opened(prepared);
     }
@@ -41,16 +41,16 @@ export async function openCaseRepository(one: EvalCase, repos: string | null): P
   }
 }
 
-/** Refuses a repository whose branches differ from the commits of the case. */
-async function requirePrepared({ name, pull }: EvalCase, gitDir: string, git: RunGit): Promise<void> {
+/** Refuses a repository whose branches differ from the commits of the case. A case that names none trusts the repository. */
+async function requirePrepared({ name, change }: EvalCase, gitDir: string, git: RunGit): Promise<void> {
   const tips = [await tipOf("main", gitDir, git), await tipOf("pull", gitDir, git)];
-  const wanted = [pull.base_sha, pull.head_sha];
-  if (wanted.every((sha, index) => sha === undefined || sha === tips[index])) return;
+  const wanted = change.kind === "commits" ? [change.base, change.head] : tips;
+  if (wanted.every((sha, index) => sha === tips[index])) return;
   throw new AppError(
     "repository_unavailable",
     `${gitDir} was prepared for other commits than those of the case ${name}`,
     {
-      remedy: "Make it anew, with the branches main at base_sha and pull at head_sha.",
+      remedy: "Make it anew, with the branches main at the base and pull at the head.",
     },
   );
 }
@@ -61,9 +61,8 @@ function gitFolder(place: string): string | null {
   return candidates.find((one) => existsSync(join(one, "objects")) && existsSync(join(one, "HEAD"))) ?? null;
 }
 
-function cloneOf({ name, pull }: EvalCase, repos: string | null): string | null {
-  const repository = pull.fetch ?? pull.repository;
-  if (pull.base_sha === undefined) return null;
+function cloneOf({ name, change, repository }: EvalCase, repos: string | null): string | null {
+  if (change.kind === "patch" && change.base === null) return null;
   const clone = repository?.replace("/", "+");
   const found = repos === null || clone === undefined ? null : gitFolder(join(resolve(repos), clone));
   if (found !== null) return found;
@@ -101,15 +100,57 @@ interface Place {
 
 async function build(one: EvalCase, place: Place): Promise<void> {
   const { git, gitDir, source } = place;
-  const { pull, patch } = one;
   await git(gitDir, ["init", "--quiet", "--bare", "--initial-branch=main"]);
   if (source !== null)
     await writeFile(join(gitDir, "objects", "info", "alternates"), `${join(source, "objects")}\n`);
-  const known = pull.base_sha ?? (source === null ? null : await tipOf("main", source, git));
-  const base = known ?? (await commit(place, await git(gitDir, ["mktree"], ""), []));
-  const head = pull.head_sha ?? (await applied(one, patch ?? "", base, place));
+  const { base, head } = await commitsOf(one, place);
   await git(gitDir, ["update-ref", "refs/heads/main", base]);
   await git(gitDir, ["update-ref", "refs/heads/pull", head]);
+}
+
+async function commitsOf(one: EvalCase, place: Place): Promise<{ base: string; head: string }> {
+  const { change } = one;
+  switch (change.kind) {
+    case "commits":
+      for (const sha of [change.base, change.head]) await requireCommit(sha, one, place);
+      return change;
+    case "pull":
+      return pullCommits(change.number, one, place);
+    case "patch": {
+      const { git, gitDir, source } = place;
+      const prepared = async () => (source === null ? null : await tipOf("main", source, git));
+      const empty = async () => commit(place, await git(gitDir, ["mktree"], ""), []);
+      const base = change.base ?? (await prepared()) ?? (await empty());
+      return { base, head: await applied(one.name, change.patch, base, place) };
+    }
+  }
+}
+
+/** The two commits of a pull request, which a clone only has if somebody stored them. */
+async function pullCommits(number: number, { name, repository }: EvalCase, { git, source, gitDir }: Place) {
+  const clone = source ?? gitDir;
+  const [baseRef, headRef] = [`refs/pull/${number}/base`, `refs/pull/${number}/head`];
+  const read = (ref: string) => git(clone, ["rev-parse", "--verify", `${ref}^{commit}`]);
+  try {
+    return { base: await read(baseRef), head: await read(headRef) };
+  } catch (error) {
+    const ask = `gh api repos/${repository}/pulls/${number} --jq .base.sha,.head.sha`;
+    const store = `git -C ${clone} fetch origin BASE:${baseRef} HEAD:${headRef}`;
+    throw new AppError("repository_unavailable", `${clone} has no ${baseRef} or no ${headRef}`, {
+      remedy: `The case ${name} names only its pull request. "${ask}" names its two commits; store them with "${store}".`,
+      cause: error,
+    });
+  }
+}
+
+/** Benchmarks also name commits that were pushed over, which a clone does not bring. */
+async function requireCommit(sha: string, { name }: EvalCase, { git, gitDir, source }: Place): Promise<void> {
+  await git(gitDir, ["rev-parse", "--verify", `${sha}^{commit}`]).catch((error: unknown) => {
+    throw new AppError("repository_unavailable", `${source} lacks the commit ${sha} of the case ${name}`, {
+      remedy: `Fetch it: git -C ${source} fetch origin ${sha}`,
+      cause: error,
+    });
+  });
 }
 
 async function tipOf(branch: string, gitDir: string, git: RunGit): Promise<string> {
@@ -120,13 +161,13 @@ async function tipOf(branch: string, gitDir: string, git: RunGit): Promise<strin
   }
 }
 
-async function applied(one: EvalCase, patch: string, base: string, place: Place): Promise<string> {
+async function applied(name: string, patch: string, base: string, place: Place): Promise<string> {
   const { git, gitDir } = place;
   await git(gitDir, ["read-tree", base]);
   try {
     await git(gitDir, ["apply", "--cached", "--whitespace=nowarn", "-"], patch);
   } catch (error) {
-    throw new AppError("config_invalid", `the diff of the case ${one.name} does not apply`, {
+    throw new AppError("config_invalid", `the diff of the case ${name} does not apply`, {
       remedy: "Name with base_sha the commit that it was made against, or give a diff of new files.",
       cause: error,
     });

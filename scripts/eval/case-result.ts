@@ -1,9 +1,13 @@
 import { z } from "zod";
 import { Effort } from "../../src/config/repo-config.ts";
-import { Finding } from "../../src/finding.ts";
+import { Finding, Severity } from "../../src/finding.ts";
 import { StopReason, TotalUsage } from "../../src/review/review-result.ts";
-import { Verdict } from "./judge.ts";
+import { Judgement, Verdict } from "./judge.ts";
 import { findingVerdicts, foundAt } from "./match-findings.ts";
+
+/** Where the App would publish a finding: in a comment on its lines, in one on its file, or only in the summary. */
+export const channels = ["line", "file", "summary"] as const;
+export type Channel = (typeof channels)[number];
 
 /** Settings of a measurement: only results with the same settings are compared or reused. */
 export const Settings = z.strictObject({
@@ -24,8 +28,12 @@ export const CaseResult = z.strictObject({
   settings: Settings,
   known: z.array(
     z.strictObject({
-      file: z.string(),
-      line: z.int(),
+      /** Null if the case does not say where it is. */
+      file: z.string().nullable(),
+      line: z.int().nullable(),
+      description: z.string().default(""),
+      /** By the people who found it. */
+      severity: Severity.nullable().default(null),
       found: z.enum(foundAt),
       /** Index of the finding that counts for it. */
       finding: z.int().nullable(),
@@ -40,6 +48,10 @@ export const CaseResult = z.strictObject({
         ...{ title: true, body: true, confidence: true, verification: true, source: true },
       }).shape,
       verdict: z.enum(findingVerdicts),
+      /** Null if no judge was asked: the verdict says enough, there is none, or the result is of a version that did not ask. */
+      judgement: Judgement.nullable().default(null),
+      /** Null in results of versions that did not record it. */
+      channel: z.enum(channels).nullable().default(null),
     }),
   ),
   /** The judge's verdicts on pairs of known issues (`known` by index) and findings. */

@@ -14,9 +14,9 @@ import { findReviewedHunks } from "../../src/review/followup/known-change.ts";
 import { type ReviewDependencies, startRun } from "../../src/review/review-run.ts";
 import { windowFor } from "../../src/review/run-loop.ts";
 import { createDiffSource } from "../../src/tools/diff-source.ts";
+import type { EvalCase } from "./case-format.ts";
 import { openCaseRepository } from "./case-repository.ts";
-import type { EvalCase } from "./load-cases.ts";
-import { pullTextOf } from "./review-case.ts";
+import { pullTextOf } from "./open-case.ts";
 
 /** The first messages of a case's review. */
 export interface FirstMessages {

@@ -1,49 +1,69 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
-import { z } from "zod";
+import { readdir, readFile, stat } from "node:fs/promises";
+import { basename, join } from "node:path";
 import { AppError, errorLine } from "../../src/errors.ts";
-import { CaseFile, KnownFile } from "./case-format.ts";
-
-/** A pull request with its known issues. */
-export interface EvalCase extends KnownFile {
-  /** Name of the folder. */
-  name: string;
-  folder: string;
-  pull: CaseFile;
-  /** The patch as text; null if the case is not a patch. */
-  patch: string | null;
-  /** Digest of the whole case: equal digests mean equal cases. */
-  digest: string;
-}
+import { type CaseChange, CaseFile, type EvalCase, KnownFile, parseJson } from "./case-format.ts";
+import { casesOfBenchmark } from "./public-benchmarks.ts";
 
 /**
- * Reads the cases of a folder in the order of their names. Rejects with `usage` for a folder without cases and for unknown names, and with
- * `config_invalid` and the file's name for a file that does not match docs/quality.md.
+ * Reads the cases of a folder with a folder for each case, or of a public benchmark: one of its files, or a folder of them. In the order of
+ * their names. Rejects with `usage` for a place without cases and for unknown names, and with `config_invalid` and the file's name for a
+ * file that does not match docs/quality.md.
  */
-export async function loadCases(folder: string, only: readonly string[] = []): Promise<EvalCase[]> {
-  const names = await caseNames(folder);
-  const unknown = only.filter((name) => !names.includes(name));
+export async function loadCases(place: string, only: readonly string[] = []): Promise<EvalCase[]> {
+  const readers = await readersOf(place);
+  const names = [...readers.keys()].sort();
+  const unknown = only.filter((name) => !readers.has(name));
   if (unknown.length > 0)
-    throw new AppError("usage", `no case '${unknown.join("', '")}' in ${folder}`, {
+    throw new AppError("usage", `no case '${unknown.join("', '")}' in ${place}`, {
       remedy: `There are ${names.join(", ")}.`,
     });
-  return Promise.all(
-    names.filter((name) => only.length === 0 || only.includes(name)).map((name) => loadCase(folder, name)),
-  );
+  const wanted = names.filter((name) => only.length === 0 || only.includes(name));
+  return Promise.all(wanted.flatMap((name) => readers.get(name)?.() ?? []));
 }
 
-async function caseNames(folder: string): Promise<string[]> {
-  const entries = await readdir(folder).catch((error: unknown) => {
-    throw new AppError("usage", `the cases cannot be read: ${errorLine(error)}`, { cause: error });
+type Readers = Map<string, () => Promise<EvalCase>>;
+
+/** A way to read each case of a place, by its name. */
+async function readersOf(place: string): Promise<Readers> {
+  const isFile = await stat(place).then(
+    (found) => found.isFile(),
+    (error: unknown) => {
+      throw new AppError("usage", `the cases cannot be read: ${errorLine(error)}`, { cause: error });
+    },
+  );
+  if (isFile) return readersOfBenchmark([place]);
+  const entries = await readdir(place);
+  const names = entries.filter((name) => existsSync(join(place, name, "case.json")));
+  if (names.length > 0) return new Map(names.map((name) => [name, () => loadCase(place, name)]));
+  const files = entries.filter((name) => name.endsWith(".json")).sort();
+  if (files.length > 0) return readersOfBenchmark(files.map((name) => join(place, name)));
+  throw new AppError("usage", `no cases in ${place}`, {
+    remedy:
+      "Name a folder with a folder for each case, each with a case.json, or the published files of a benchmark.",
   });
-  const names = entries.filter((name) => existsSync(join(folder, name, "case.json")));
-  if (names.length === 0)
-    throw new AppError("usage", `no cases in ${folder}`, {
-      remedy: "Name a folder with a folder for each case, each with a case.json.",
+}
+
+/** A file of AACR-Bench in the form of its issues, with the remarks that its annotators found wrong. */
+const REJECTED_REMARKS = "negative_samples.json";
+
+async function readersOfBenchmark(files: readonly string[]): Promise<Readers> {
+  const readers: Readers = new Map();
+  const wanted = files.filter((file) => basename(file) !== REJECTED_REMARKS);
+  if (wanted.length === 0)
+    throw new AppError("usage", `${files.join(", ")} holds only what the annotators of AACR-Bench rejected`, {
+      remedy: "Name its positive_samples.json.",
     });
-  return names.sort();
+  for (const file of wanted)
+    for (const one of casesOfBenchmark(await readFile(file, "utf8"), file)) {
+      if (readers.has(one.name))
+        throw new AppError("config_invalid", `${file} has the case ${one.name}, which was read before`, {
+          remedy: "Name the files of one version of the benchmark.",
+        });
+      readers.set(one.name, async () => one);
+    }
+  return readers;
 }
 
 async function loadCase(parent: string, name: string): Promise<EvalCase> {
@@ -55,12 +75,16 @@ async function loadCase(parent: string, name: string): Promise<EvalCase> {
   // case.json itself may contain the known issues.
   const { known, acceptable } =
     knownText === null ? parseJson(KnownFile, caseText, file) : parseJson(KnownFile, knownText, knownFile);
-  const patch = pull.diff === undefined ? null : await patchOf(folder, pull.diff);
+  const change: CaseChange =
+    pull.change.kind === "commits"
+      ? pull.change
+      : { kind: "patch", patch: await patchOf(folder, pull.change.diff), base: pull.change.base };
+  const patch = change.kind === "patch" ? change.patch : null;
   const digest = createHash("sha256")
     .update(JSON.stringify([caseText, knownText, patch]))
     .digest("hex")
     .slice(0, 16);
-  return { name, folder, pull, known, acceptable, patch, digest };
+  return { ...pull, name, change, known, acceptable, digest };
 }
 
 /** A patch has several lines; a file name has one. */
@@ -79,26 +103,5 @@ async function patchOf(folder: string, diff: string): Promise<string> {
         cause: error,
       },
     );
-  });
-}
-
-/** Parses `text`, the content of `file`. Throws `config_invalid` with the first error. */
-export function parseJson<Schema extends z.ZodType>(
-  schema: Schema,
-  text: string,
-  file: string,
-): z.output<Schema> {
-  let raw: unknown;
-  try {
-    raw = JSON.parse(text);
-  } catch (error) {
-    throw new AppError("config_invalid", `${file} is not JSON: ${errorLine(error)}`, { cause: error });
-  }
-  const parsed = schema.safeParse(raw);
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  const path = z.core.toDotPath(issue?.path ?? []);
-  throw new AppError("config_invalid", `${file}: ${path === "" ? "" : `${path} `}${issue?.message}`, {
-    remedy: "See docs/quality.md for the format of a case.",
   });
 }

@@ -3,8 +3,8 @@ import type { AcceptableIssue, KnownIssue } from "./case-format.ts";
 import type { DescribedIssue, Judge, JudgedFinding, Verdict } from "./judge.ts";
 import { isNear, type Located } from "./near.ts";
 
-/** Where a known issue was found: at one of its places, elsewhere, or not at all. */
-export const foundAt = ["near", "elsewhere", "missed"] as const;
+/** Where a known issue was found: at one of its places, elsewhere, at any place if the case names none, or not at all. */
+export const foundAt = ["near", "elsewhere", "unplaced", "missed"] as const;
 export type FoundAt = (typeof foundAt)[number];
 
 /** The classification of a finding. Two reports of one problem are one hit and one duplicate. */
@@ -32,12 +32,13 @@ export interface MatchInput {
   acceptable: readonly AcceptableIssue[];
   findings: readonly (Located & JudgedFinding)[];
   /** Null compares only places. */
-  judge: Judge["judge"] | null;
+  judge: Judge["compare"] | null;
 }
 
 interface Match {
   finding: number;
-  near: boolean;
+  /** Null if the issue has no place. */
+  near: boolean | null;
   confidence: number;
 }
 
@@ -53,7 +54,7 @@ export async function matchFindings(input: MatchInput): Promise<Matching> {
       pMap(
         findings,
         (finding, at) =>
-          asked.compare(describedOf(issue), isNear(issue, finding), finding, { known: index, finding: at }),
+          asked.compare(describedOf(issue), nearOf(issue, finding), finding, { known: index, finding: at }),
         { concurrency: CONCURRENCY },
       ),
     ),
@@ -76,10 +77,13 @@ export async function matchFindings(input: MatchInput): Promise<Matching> {
   return { known: best.map(outcome), findings: verdicts, judged: asked.judged, unjudged: asked.unjudged() };
 }
 
-const describedOf = ({ file, lines, description }: KnownIssue): DescribedIssue => ({
-  ...{ file, description },
-  line: lines[0] ?? null,
+const describedOf = ({ place, description }: KnownIssue): DescribedIssue => ({
+  ...{ file: place?.file ?? null, line: place?.lines[0] ?? null },
+  description,
 });
+
+const nearOf = (issue: KnownIssue, finding: Located) =>
+  issue.place === null && issue.alternatives.length === 0 ? null : isNear(issue, finding);
 
 function createAsking({ judge }: MatchInput) {
   let unjudged = 0;
@@ -90,7 +94,7 @@ function createAsking({ judge }: MatchInput) {
     /** Null if the two differ. The verdict on `pair` is kept. */
     async compare(
       issue: DescribedIssue,
-      near: boolean,
+      near: boolean | null,
       finding: JudgedFinding,
       pair?: Pick<JudgedPair, "known" | "finding">,
     ): Promise<Omit<Match, "finding"> | null> {
@@ -124,11 +128,12 @@ function claim(matches: readonly Match[][]): (Match | null)[] {
 
 function outcome(match: Match | null): Matching["known"][number] {
   if (match === null) return { found: "missed", finding: null, confidence: null };
-  return { found: match.near ? "near" : "elsewhere", finding: match.finding, confidence: match.confidence };
+  const { near, finding, confidence } = match;
+  return { found: near === null ? "unplaced" : near ? "near" : "elsewhere", finding, confidence };
 }
 
 /** Without a judge, an issue without a place cannot be matched. */
 function isNearAcceptable({ file, line }: AcceptableIssue, finding: Located): boolean {
   if (file === null || line === null) return false;
-  return isNear({ file, lines: [line], alternatives: [] }, finding);
+  return isNear({ place: null, alternatives: [{ file, line }] }, finding);
 }

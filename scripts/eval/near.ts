@@ -9,14 +9,13 @@ export const NEAR_LINES = 10;
 
 /** Whether one of the finding's places is near the issue or one of its alternatives. */
 export function isNear(
-  issue: Pick<KnownIssue, "file" | "lines" | "alternatives">,
+  { place, alternatives }: Pick<KnownIssue, "place" | "alternatives">,
   finding: Located,
 ): boolean {
-  const places = [...issue.lines.map((line) => ({ file: issue.file, line })), ...issue.alternatives];
+  const own = place?.lines.map((line) => ({ file: place.file, line })) ?? [];
+  const places = [...own, ...alternatives];
   return [finding, ...finding.places].some(({ path, line, start_line }) =>
-    places.some(
-      (place) => place.file === path && distance(place.line, start_line ?? line, line) <= NEAR_LINES,
-    ),
+    places.some((one) => one.file === path && distance(one.line, start_line ?? line, line) <= NEAR_LINES),
   );
 }
 

@@ -1,7 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { AppError, errorLine } from "../../src/errors.ts";
-import { CallersFile, type JudgedCaller, NeededFile, type NeededLines } from "./case-format.ts";
-import { type EvalCase, parseJson } from "./load-cases.ts";
+import {
+  CallersFile,
+  type EvalCase,
+  type JudgedCaller,
+  NeededFile,
+  type NeededLines,
+  parseJson,
+} from "./case-format.ts";
 import type { ShownCaller, ShownLines } from "./shown-lines.ts";
 
 /** The additional lines in the file of `--needed`; empty without one. Rejects with `usage` or `config_invalid`. */
@@ -43,7 +49,7 @@ export function neededLinesOf(
   { known }: Pick<EvalCase, "known">,
   more: readonly NeededLines[] = [],
 ): NeededLines[] {
-  const own = known.flatMap(({ file, lines, context }) => [{ file, lines, at: "head" as const }, ...context]);
+  const own = known.flatMap(({ place, context }) => (place === null ? context : [place, ...context]));
   const byFile = Map.groupBy([...own, ...more], ({ file, at }) => `${at} ${file}`);
   return [...byFile.values()].flatMap(([first, ...others]) => {
     if (first === undefined) return [];

@@ -30,16 +30,18 @@ export interface ContextOptions {
   atLeast: number | null;
 }
 
-export const evalUsage = `Usage: npm run eval -- --cases DIR [OPTIONS]
+export const evalUsage = `Usage: npm run eval -- --cases PLACE [OPTIONS]
 
 Reviews a folder of cases with the configured model and compares what is found with what is known.
 
-  --cases DIR         a folder for each case, each with a case.json and a known.json
+  --cases PLACE       a folder with a folder for each case, each with a case.json and a known.json;
+                      or the published files of Martian's Code Review Bench or of AACR-Bench
   --repos DIR         repositories of the cases: NAME (prepared) or owner+name (bare clone)
-  --only NAME,...     these cases alone
+  --only NAME,...     only these cases
   --effort EFFORT     low, medium or high; without it as each repository's configuration says
-  --judge MODEL       model that compares findings with known issues; without it the reviewing one
-  --no-judge          compare places alone, which flatters
+  --judge MODEL       model that compares findings with known issues and says what the others are worth;
+                      without it the reviewing one
+  --no-judge          compare only places, which flatters
   --output FILE       results as they come, one JSON object a line; what is there is not run again
   --concurrency N     cases at a time (default: 2)
   --format FORMAT     pretty or json (default: pretty)
@@ -47,11 +49,12 @@ Reviews a folder of cases with the configured model and compares what is found w
 Exit code: 0 done, 2 a case has no result, or nothing could be run. Formats and figures: docs/quality.md
 `;
 
-export const contextUsage = `Usage: npm run eval:context -- --cases DIR [OPTIONS]
+export const contextUsage = `Usage: npm run eval:context -- --cases PLACE [OPTIONS]
 
 Tells for each case whether the lines that one has to see are in the first message of its review. Asks no model.
 
-  --cases DIR         a folder for each case, each with a case.json and a known.json
+  --cases PLACE       a folder with a folder for each case, each with a case.json and a known.json;
+                      or the published files of AACR-Bench
   --repos DIR         repositories of the cases: NAME (prepared) or owner+name (bare clone)
   --graphs DIR        indexes of the repositories' graphs, made where they are missing; without, reviews have none
   --only NAME,...     these cases alone

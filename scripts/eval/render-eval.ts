@@ -1,7 +1,9 @@
+import { severities } from "../../src/finding.ts";
 import { dollars, duration, plural, thousands } from "../../src/reporters/outcome.ts";
 import { plainLine } from "../../src/reporters/terminal-style.ts";
+import { cutCharacters } from "../../src/text/cut.ts";
 import type { CaseResult, Settings } from "./case-result.ts";
-import { type Figures, figuresOf } from "./figures.ts";
+import { type Figures, figuresOf, type Share } from "./figures.ts";
 import { columnsOf, textTable } from "./table.ts";
 
 /** The result of a run. */
@@ -28,6 +30,8 @@ export function renderEvaluation(evaluation: Evaluation): string {
       ? []
       : [
           textTable(columns, [...rows, [...cells("total", total), ""]], [rows.length]),
+          shares(total, settings),
+          severityTable(total),
           summary(total, settings),
         ]),
     list("Not found", results, (one) => one.found === "missed"),
@@ -59,7 +63,7 @@ function cells(name: string, figures: Figures): string[] {
     name,
     figures.known === 0 ? "-" : `${figures.found} of ${figures.known}`,
     String(figures.findings),
-    ...[figures.recall, figures.precision, figures.f1].map(percent),
+    ...[figures.recall?.share, figures.precision?.share, figures.f1].map(percent),
     thousands(usage.requests),
     thousands(usage.prompt_tokens + usage.completion_tokens),
     usage.cost_usd === null ? "?" : dollars(usage.cost_usd),
@@ -67,7 +71,53 @@ function cells(name: string, figures: Figures): string[] {
   ];
 }
 
-const percent = (share: number | null) => (share === null ? "-" : `${Math.round(share * 100)} %`);
+const percent = (share: number | null | undefined) =>
+  share === null || share === undefined ? "-" : `${Math.round(share * 100)} %`;
+
+const shareColumns = columnsOf("share", ">of", ">%", ">95 % interval");
+
+/** Each share with its counts and its interval. */
+function shares({ recall, precision, truth, usefulness }: Figures, { judge }: Settings): string {
+  const row = (name: string, one: Share | null) =>
+    one === null
+      ? [name, "-", "-", "-"]
+      : [
+          name,
+          `${one.part} of ${one.whole}`,
+          percent(one.share),
+          `${Math.round(one.low * 100)} to ${percent(one.high)}`,
+        ];
+  return textTable(shareColumns, [
+    row("known issues that were found (recall)", recall),
+    row("findings that name a known issue (precision, a lower bound)", precision),
+    ...(judge === null
+      ? []
+      : [
+          row("findings that are true, by the judge", truth),
+          row("findings that are useful or worth fixing, by the judge", usefulness),
+        ]),
+  ]);
+}
+
+const severityColumns = columnsOf(
+  ...["severity", ">known", ">found", ">findings", ">on lines", ">on files", ">in the summary"],
+  ...[">name an issue", ">worth fixing", ">useful", ">noise", ">false", ">unknown"],
+);
+
+/** Severities of issues are people's, those of findings the review's. Empty if there are neither. */
+function severityTable({ severities: all }: Figures): string {
+  const used = severities.filter((severity) => all[severity].known + all[severity].findings > 0);
+  const rows = used.map((severity) => {
+    const { known, found, findings, channels, verdicts, worths } = all[severity];
+    return [
+      severity,
+      ...[known, found, findings, channels.line, channels.file, channels.summary],
+      ...[verdicts.hit + verdicts.duplicate, worths.worth_fixing, worths.useful, worths.noise, worths.false],
+      worths.unknown,
+    ].map(String);
+  });
+  return rows.length === 0 ? "" : textTable(severityColumns, rows);
+}
 
 function remarks(result: CaseResult): string {
   const { duplicates, acceptable, elsewhere } = figuresOf([result]);
@@ -86,17 +136,24 @@ function remarks(result: CaseResult): string {
 }
 
 function summary(total: Figures, { judge }: Settings): string {
-  const { judge_usage: judged } = total;
+  const { judge_usage: judged, channels, worths } = total;
   const cost = judged.cost_usd === null ? "" : `, ${dollars(judged.cost_usd)}`;
   const tokens = thousands(judged.prompt_tokens + judged.completion_tokens);
+  const unplaced = total.findings - channels.line - channels.file - channels.summary;
   return [
-    `Recall ${percent(total.recall)}, precision ${percent(total.precision)}, F1 ${percent(total.f1)}, ${total.findings_per_case.toFixed(1)} findings per pull request.`,
+    `${total.findings_per_case.toFixed(1)} findings per pull request: ${channels.line} in comments on lines (${total.comments_per_case.toFixed(1)} per pull request), ${channels.file} in comments on files, ${channels.summary} only in the summary.`,
+    unplaced === 0
+      ? ""
+      : `The results file does not say where ${plural(unplaced, "finding")} would be: an older version wrote it.`,
     judge === null
       ? ""
       : `The judge took ${plural(judged.requests, "request")}, ${tokens} tokens${cost} more.`,
     total.unjudged === 0
       ? ""
       : `${total.unjudged} answers of the judge could not be read and count as "different".`,
+    worths.unknown === 0
+      ? ""
+      : `The judge could not say whether ${plural(worths.unknown, "finding")} ${worths.unknown === 1 ? "is" : "are"} true; the last two shares leave that out.`,
   ]
     .filter((line) => line !== "")
     .join("\n");
@@ -108,9 +165,14 @@ function list(
   wanted: (known: CaseResult["known"][number]) => boolean,
 ): string {
   const lines = results.flatMap((one) =>
-    one.known.filter(wanted).map(({ file, line }) => `  ${plainLine(`${one.case}  ${file}:${line}`)}`),
+    one.known.filter(wanted).map((known) => `  ${plainLine(`${one.case}  ${nameOf(known)}`)}`),
   );
   return lines.length === 0 ? "" : [`${title}:`, ...lines].join("\n");
+}
+
+/** The place of an issue, or the beginning of its description if it has none. */
+function nameOf({ file, line, description }: CaseResult["known"][number]): string {
+  return file === null || line === null ? cutCharacters(description, 100) : `${file}:${line}`;
 }
 
 function failures(failed: Evaluation["failed"]): string {
@@ -121,9 +183,13 @@ function failures(failed: Evaluation["failed"]): string {
 
 function legend({ judge }: Settings): string {
   return [
-    "Precision counts every finding that names no known issue against the review, also a true one, and a second telling too.",
-    judge === null
-      ? "A finding counts as a hit when it stands near a known issue, whatever it says: these figures flatter."
-      : "A finding counts as a hit when the judge takes it for the known issue, wherever it stands; its place alone never counts.",
+    "Precision counts every finding that names no known issue against the review, also a true one, and a second finding about the same issue too.",
+    ...(judge === null
+      ? ["A finding counts as a hit if it is near a known issue, whatever it says: these figures flatter."]
+      : [
+          "A finding counts as a hit if the judge takes it for the known issue, wherever it is; its place never counts by itself.",
+          "The judge saw the file's diff and the code around the finding, nothing else of the repository, and ran nothing.",
+        ]),
+    "The intervals are Wilson's, as if findings were independent; those of one pull request are not.",
   ].join("\n");
 }

@@ -3,10 +3,10 @@ import { isDeepStrictEqual } from "node:util";
 import { requireWritable } from "../../src/cli/output.ts";
 import { AppError } from "../../src/errors.ts";
 import { byteLength, splitLines } from "../../src/text/cut.ts";
+import { type EvalCase, parseJson } from "./case-format.ts";
 import { CaseResult, type Settings } from "./case-result.ts";
-import { type EvalCase, parseJson } from "./load-cases.ts";
 
-/** Results in the order of completion, one JSON object per line, so that a stopped run can continue. */
+/** Results in the order of completion, one JSON object per line, so that a stopped run can continue. The last one of a case counts. */
 export interface ResultsFile {
   /** The result of an earlier run with the same settings for the unchanged case. */
   resultOf(one: EvalCase, settings: Settings): CaseResult | undefined;

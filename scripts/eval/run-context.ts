@@ -1,8 +1,7 @@
 import { errorLine } from "../../src/errors.ts";
 import { plainLine } from "../../src/reporters/terminal-style.ts";
-import type { CallersFile, NeededFile, NeededLines } from "./case-format.ts";
+import type { CallersFile, EvalCase, NeededFile, NeededLines } from "./case-format.ts";
 import { firstMessagesOf } from "./first-messages-of.ts";
-import type { EvalCase } from "./load-cases.ts";
 import { type CallerCount, compareLines, judgeCallers, neededLinesOf } from "./needed-lines.ts";
 import { readShownLines } from "./shown-lines.ts";
 

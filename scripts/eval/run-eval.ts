@@ -3,13 +3,14 @@ import type { Effort } from "../../src/config/repo-config.ts";
 import { AppError, errorLine } from "../../src/errors.ts";
 import type { Model, Models } from "../../src/llm/model.ts";
 import { plainLine } from "../../src/reporters/terminal-style.ts";
+import type { EvalCase } from "./case-format.ts";
 import type { CaseResult, Settings } from "./case-result.ts";
+import { isUnweighed } from "./figures.ts";
 import { createJudge } from "./judge.ts";
-import type { EvalCase } from "./load-cases.ts";
+import { openCase } from "./open-case.ts";
 import type { Evaluation } from "./render-eval.ts";
 import type { ResultsFile } from "./results-file.ts";
-import { reviewCase } from "./review-case.ts";
-import { scoreCase } from "./score-case.ts";
+import { scoreCase, weighFindings } from "./score-case.ts";
 
 export interface EvalRun {
   cases: readonly EvalCase[];
@@ -25,15 +26,16 @@ export interface EvalRun {
   /** Prints one line of progress. */
   say(line: string): void;
   signal: AbortSignal;
-  review?: typeof reviewCase;
+  open?: typeof openCase;
 }
 
 /**
  * Reviews the cases without a result and compares the findings. A failed case is named and does not affect the others; it has no result, so
- * the next run retries it.
+ * the next run retries it. Rejects with `usage` if only a judge could compare the findings, and there is none.
  */
 export async function runEval(run: EvalRun): Promise<Evaluation> {
   const { cases, signal } = run;
+  if (run.judge === null) requirePlaces(cases);
   const settings: Settings = {
     model: run.models && namesOf(run.models),
     effort: run.effort,
@@ -60,6 +62,14 @@ export async function runEval(run: EvalRun): Promise<Evaluation> {
   return { settings, results: results.filter((one) => one !== null), failed };
 }
 
+function requirePlaces(cases: readonly EvalCase[]): void {
+  const one = cases.find(({ known }) => known.some(({ place }) => place === null));
+  if (one)
+    throw new AppError("usage", `the case ${one.name} does not say where its issues are`, {
+      remedy: "Only a judge can compare findings with them: leave out --no-judge.",
+    });
+}
+
 /** Includes the last output of a review process that died: the reader is the one who ran it. */
 function reasonOf(error: unknown): string {
   const line = errorLine(error);
@@ -77,17 +87,27 @@ async function resultOf(
   settings: Settings,
   say: (text: string) => void,
 ): Promise<CaseResult> {
-  const { repos, models, effort, signal, review = reviewCase } = run;
+  const { repos, models, effort, signal, open = openCase } = run;
   const earlier = run.results.resultOf(one, settings);
-  if (earlier) {
+  const isWhole = (result: CaseResult) => run.judge === null || !result.findings.some(isUnweighed);
+  if (earlier && isWhole(earlier)) {
     say("taken from the results file");
     return earlier;
   }
-  say("reviewing");
-  const reviewed = await review(one, { repos, models, effort, signal });
-  const judge = run.judge && createJudge(run.judge, signal);
-  const result = await scoreCase(one, reviewed, settings, judge);
-  await run.results.append(result);
+  const newJudge = () => run.judge && createJudge(run.judge, signal);
+  await using opened = await open(one, repos, signal);
+  let result = earlier;
+  if (result === undefined) {
+    say("reviewing");
+    result = await scoreCase(one, await opened.review({ models, effort }), settings, newJudge());
+    // Kept before the judge is asked more: its failure must not cost another review.
+    await run.results.append(result);
+  } else say("taken from the results file, which lacks the worth of findings: judging them");
+  const judge = newJudge();
+  if (judge && !isWhole(result)) {
+    result = await weighFindings(one, result, { judge, codeOf: opened.codeOf });
+    await run.results.append(result);
+  }
   say(outcomeOf(result));
   return result;
 }

@@ -1,8 +1,11 @@
-import type { ReviewResult, TotalUsage } from "../../src/review/review-result.ts";
+import pMap from "p-map";
+import type { TotalUsage } from "../../src/review/review-result.ts";
+import type { EvalCase } from "./case-format.ts";
 import type { CaseResult, Settings } from "./case-result.ts";
+import { isUnweighed, sumOfUsage } from "./figures.ts";
 import type { Judge } from "./judge.ts";
-import type { EvalCase } from "./load-cases.ts";
 import { matchFindings } from "./match-findings.ts";
+import type { OpenCase, Reviewed } from "./open-case.ts";
 
 const noUsage: TotalUsage = {
   requests: 0,
@@ -12,24 +15,33 @@ const noUsage: TotalUsage = {
   cost_usd: 0,
 };
 
-/** Compares a review's findings with the known issues. Every finding that would be posted counts. */
+/** Compares a review's findings with the known issues. Every finding that would be published counts. */
 export async function scoreCase(
   one: EvalCase,
-  review: ReviewResult,
+  { result: review, channels }: Reviewed,
   settings: Settings,
   judge: Judge | null,
 ): Promise<CaseResult> {
   const found = review.findings.map(({ finding }) => finding);
   const { known, acceptable } = one;
-  const matching = await matchFindings({ known, acceptable, findings: found, judge: judge?.judge ?? null });
+  const matching = await matchFindings({
+    known,
+    acceptable,
+    findings: found,
+    judge: judge?.compare ?? null,
+  });
   const { hunks_total, hunks_served } = review.coverage;
   return {
     case: one.name,
     digest: one.digest,
     settings,
     known: matching.known.map((match, index) => {
-      const issue = known[index];
-      return { file: issue?.file ?? "", line: issue?.lines[0] ?? 0, ...match };
+      const { place = null, description = "", severity = null } = known[index] ?? {};
+      return {
+        ...{ file: place?.file ?? null, line: place?.lines[0] ?? null },
+        ...{ description, severity },
+        ...match,
+      };
     }),
     findings: found.map((finding, index) => {
       const { path, side, line, start_line, severity, category, title, body } = finding;
@@ -38,6 +50,8 @@ export async function scoreCase(
         ...{ path, side, line, start_line, severity, category, title, body },
         ...{ confidence, verification, source },
         verdict: matching.findings[index] ?? "other",
+        judgement: null,
+        channel: channels[index] ?? null,
       };
     }),
     judged: matching.judged,
@@ -49,4 +63,25 @@ export async function scoreCase(
     unjudged: matching.unjudged,
     duration_ms: review.duration_ms,
   };
+}
+
+/** Concurrent requests to the judge. */
+const CONCURRENCY = 4;
+
+/** The result with the judge's opinion of each finding that names no known issue and has none yet, and with all that this judge used. */
+export async function weighFindings(
+  { title, body }: EvalCase,
+  result: CaseResult,
+  { judge, codeOf }: Pick<OpenCase, "codeOf"> & { judge: Judge },
+): Promise<CaseResult> {
+  const findings = await pMap(
+    result.findings,
+    async (finding) => {
+      if (!isUnweighed(finding)) return finding;
+      const judgement = await judge.weigh({ pull: { title, body }, finding, code: await codeOf(finding) });
+      return { ...finding, judgement };
+    },
+    { concurrency: CONCURRENCY },
+  );
+  return { ...result, findings, judge_usage: sumOfUsage([result.judge_usage, judge.usage()]) };
 }

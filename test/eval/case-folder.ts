@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { EvalCase } from "../../scripts/eval/case-format.ts";
 import type { CaseResult } from "../../scripts/eval/case-result.ts";
-import type { EvalCase } from "../../scripts/eval/load-cases.ts";
 import { loadCases } from "../../scripts/eval/load-cases.ts";
 import type { Finding } from "../../src/finding.ts";
 
@@ -69,6 +69,19 @@ export function finding(more: Partial<Finding> = {}): Finding {
 
 const noUsage = { requests: 0, prompt_tokens: 0, cached_tokens: 0, completion_tokens: 0, cost_usd: 0 };
 
+/** A finding as a result keeps it. */
+export function scoredFinding(
+  more: Partial<CaseResult["findings"][number]> = {},
+): CaseResult["findings"][number] {
+  const { path, side, line, start_line, severity, category, title, body } = finding();
+  const { confidence, verification, source } = finding();
+  return {
+    ...{ path, side, line, start_line, severity, category, title, body, confidence, verification, source },
+    ...{ verdict: "other", judgement: null, channel: "line" },
+    ...more,
+  };
+}
+
 /** A result with known issues and findings that count as named. */
 export function caseResult(
   found: readonly CaseResult["known"][number]["found"][],
@@ -79,38 +92,11 @@ export function caseResult(
     case: "sample",
     digest: "0".repeat(16),
     settings: { model: "a", effort: null, judge: "b" },
-    known: found.map((one) => ({ file: "price.py", line: 2, found: one, finding: null, confidence: null })),
-    findings: verdicts.map((verdict) => {
-      const {
-        path,
-        side,
-        line,
-        start_line,
-        severity,
-        category,
-        title,
-        body,
-        confidence,
-        verification,
-        source,
-      } = finding();
-      return {
-        ...{
-          path,
-          side,
-          line,
-          start_line,
-          severity,
-          category,
-          title,
-          body,
-          confidence,
-          verification,
-          source,
-        },
-        verdict,
-      };
-    }),
+    known: found.map((one) => ({
+      ...{ file: "price.py", line: 2, description: "", severity: null },
+      ...{ found: one, finding: null, confidence: null },
+    })),
+    findings: verdicts.map((verdict) => scoredFinding({ verdict })),
     judged: [],
     dropped: 0,
     stop_reason: "finished",

@@ -1,7 +1,9 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { EvalCase } from "../../scripts/eval/case-format.ts";
 import { openCaseRepository } from "../../scripts/eval/case-repository.ts";
+import { casesOfBenchmark } from "../../scripts/eval/public-benchmarks.ts";
 import { fingerprintOf } from "../cli/sample-repo.ts";
 import { GitRepo, TempFolder } from "../support/git-repo.ts";
 import { loadOne, patchOfNew, writeCase } from "./case-folder.ts";
@@ -27,7 +29,11 @@ afterAll(() => temp.dispose());
 /** What `git diff main...pull` says in the case's repository, and which commits it reaches. */
 async function read(name: string, files: Record<string, unknown>, folder: string | null = repos) {
   writeCase(cases, name, { "known.json": { known: [] }, ...files });
-  await using opened = await openCaseRepository(await loadOne(cases, name), folder);
+  return readCase(await loadOne(cases, name), folder);
+}
+
+async function readCase(one: EvalCase, folder: string | null = repos) {
+  await using opened = await openCaseRepository(one, folder);
   const repo = GitRepo.at(opened.repo);
   return {
     diff: repo.git("diff", `${opened.base}...${opened.head}`),
@@ -66,6 +72,30 @@ describe("the repository of a case", () => {
     await expect(read("alone", { "case.json": { title: "Change", diff: patch } }, null)).rejects.toThrow(
       "the diff of the case alone does not apply",
     );
+  });
+
+  it("of a pull request has the two commits that were stored in the clone under its number", async () => {
+    const url = "https://github.com/owner/name/pull/7";
+    const [one] = casesOfBenchmark(JSON.stringify([{ pr_title: "Change", url, comments: [] }]), "bench.json");
+    await expect(readCase(one!)).rejects.toMatchObject({
+      code: "repository_unavailable",
+      message: expect.stringContaining("has no refs/pull/7/base or no refs/pull/7/head"),
+      remedy: expect.stringContaining("gh api repos/owner/name/pulls/7 --jq .base.sha,.head.sha"),
+    });
+    const clone = GitRepo.at(join(repos, "owner+name"));
+    clone.git("update-ref", "refs/pull/7/base", base);
+    clone.git("update-ref", "refs/pull/7/head", head);
+    expect(await readCase(one!)).toMatchObject({ commits: [base, head], messages: ["Change", "Start"] });
+    const prepared = { ...one!, name: "prepared" };
+    expect((await readCase(prepared)).diff).toContain("+x = 2");
+  });
+
+  it("without a commit of the case says which one to fetch", async () => {
+    const pull = { title: "Change", fetch: "owner/name", base_sha: base, head_sha: "a".repeat(40) };
+    await expect(read("pushed-over", { "case.json": pull })).rejects.toMatchObject({
+      message: expect.stringContaining(`lacks the commit ${"a".repeat(40)} of the case pushed-over`),
+      remedy: `Fetch it: git -C ${join(repos, "owner+name")} fetch origin ${"a".repeat(40)}`,
+    });
   });
 
   it("that is nowhere is named with the places where it might be", async () => {

@@ -96,13 +96,15 @@ describe("the lines that a message shows", () => {
 });
 
 describe("the lines that a case needs", () => {
-  const at = { alternatives: [], description: "", context: [] };
+  const issue = { alternatives: [], description: "", severity: null, context: [] };
+  const at = (file: string, lines: number[]) => ({ file, lines, at: "head" as const });
 
   it("are those of its issues, of what decides them and of the outside file, each once", () => {
     const context = [{ file: "b.ts", lines: [9], at: "merge_base" as const }];
     const known = [
-      { ...at, file: "a.ts", lines: [5, 3] },
-      { ...at, file: "a.ts", lines: [5], context },
+      { ...issue, place: at("a.ts", [5, 3]) },
+      { ...issue, place: at("a.ts", [5]), context },
+      { ...issue, place: null },
     ];
     const more = [{ file: "a.ts", lines: [1], at: "head" as const }];
     expect(neededLinesOf({ known }, more)).toEqual([

@@ -19,8 +19,12 @@ const entry = resolve(import.meta.dirname, "../../scripts/eval.ts");
 const said = ({ messages }: ChatRequestBody) => messages.map(({ content }) => String(content)).join("\n");
 const isJudge = (body: ChatRequestBody) => body.model === "judging-model";
 
-/** Reports the same in both cases; takes it for the known issue where that is about the same. */
+const isWeighing = (body: ChatRequestBody) => said(body).includes("You judge one finding of a code review");
+
+/** Reports the same in both cases; takes it for the known issue if that is about the same, and for noise if none is known. */
 function answer(body: ChatRequestBody) {
+  if (isWeighing(body))
+    return { content: JSON.stringify({ reasoning: "It joins nothing.", worth: "noise" }) };
   if (isJudge(body)) {
     const match = said(body).includes("zero for an empty cart");
     return { content: JSON.stringify({ reasoning: "Compared.", match, confidence: 0.9 }) };
@@ -76,13 +80,20 @@ describe("npm run eval", () => {
     expect(first.stdout).toMatch(/^price +1 of 1 +1 +100 % +100 % +100 %/m);
     expect(first.stdout).toMatch(/^clean-names +- +1 +- +0 % +- .*clean$/m);
     expect(first.stdout).toMatch(/^total +1 of 1 +2 +100 % +50 % +67 %/m);
+    expect(first.stdout).toMatch(/^findings that are true, by the judge +2 of 2 +100 %/m);
+    expect(first.stdout).toMatch(/^findings that are useful or worth fixing, by the judge +1 of 2 +50 %/m);
     expect(first.code).toBe(0);
     expect(fake.complaints).toEqual([]);
 
     const judged = fake.requests.map(({ body }) => body).filter(isJudge);
-    expect(judged).toHaveLength(1);
-    expect(said(judged[0]!)).toMatch(/<untrusted id="\w+" source="known issue">\nprice\.py:2\n/);
-    expect(said(judged[0]!)).toMatch(
+    expect(judged.map(isWeighing).sort()).toEqual([false, true]);
+    const weighed = judged.find(isWeighing)!;
+    expect(said(weighed)).toMatch(/source="diff">\n@@ -0,0 \+1,2 @@\n1 \+def listed\(names\):/);
+    expect(said(weighed)).toMatch(/source="code">\n1\|def listed\(names\):\n2\| {4}return/);
+    expect(said(weighed)).toMatch(/source="title and description">\nList the names\n/);
+    const compared = judged.filter((body) => !isWeighing(body));
+    expect(said(compared[0]!)).toMatch(/<untrusted id="\w+" source="known issue">\nprice\.py:2\n/);
+    expect(said(compared[0]!)).toMatch(
       /<untrusted id="\w+" source="finding">\nprice\.py:2\nFails for an empty list/,
     );
     const reviews = fake.requests.map(({ body }) => body).filter((body) => !isJudge(body));
@@ -90,7 +101,14 @@ describe("npm run eval", () => {
     expect(reviews.filter((body) => said(body).includes("zero for an empty cart"))).toEqual([]);
 
     const kept = readFileSync(output, "utf8").trim().split("\n");
-    expect(kept.map((line) => JSON.parse(line).case).sort()).toEqual(["clean-names", "price"]);
+    const worths = kept
+      .map((line) => JSON.parse(line))
+      .map((one) => [one.case, one.findings[0].judgement?.worth ?? null]);
+    expect(worths.filter(([name]) => name === "clean-names")).toEqual([
+      ["clean-names", null],
+      ["clean-names", "noise"],
+    ]);
+    expect(worths.filter(([name]) => name === "price")).toEqual([["price", null]]);
   });
 });
 

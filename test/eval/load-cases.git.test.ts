@@ -51,14 +51,20 @@ describe("a case", () => {
     });
     const one = await loadOne(folder, "one");
     expect(one.known).toEqual([
-      { file: "a.py", lines: [7, 9], alternatives: [], description: "Wrong.", context: [] },
-      { file: "a.py", lines: [3], alternatives: [], description: "Wrong too.", context },
+      {
+        ...{ place: { file: "a.py", lines: [7, 9], at: "head" }, alternatives: [], context: [] },
+        ...{ description: "Wrong.", severity: "high" },
+      },
+      {
+        ...{ place: { file: "a.py", lines: [3], at: "head" }, alternatives: [], context },
+        ...{ description: "Wrong too.", severity: null },
+      },
     ]);
     expect(one.acceptable).toEqual([
       { file: null, line: null, description: "A typo." },
       { file: "a.py", line: 1, description: "Another." },
     ]);
-    expect(one.patch).toBeNull();
+    expect(one.change).toEqual({ kind: "commits", base: pull.base_sha, head: pull.head_sha });
   });
 
   it("may hold its known issues itself and its patch beside itself", async () => {
@@ -67,7 +73,10 @@ describe("a case", () => {
       "case.json": { title: "Change", diff: "change.patch", known: [emptyDiscount] },
       "change.patch": patch,
     });
-    expect(await loadOne(folder, "one")).toMatchObject({ patch, known: [{ file: "price.py", lines: [2] }] });
+    expect(await loadOne(folder, "one")).toMatchObject({
+      change: { kind: "patch", patch, base: null },
+      known: [{ place: { file: "price.py", lines: [2] } }],
+    });
   });
 
   it("is another one as soon as what is known of it changes", async () => {

@@ -1,19 +1,18 @@
 import { describe, expect, it } from "vitest";
-import { type Judge, readVerdict } from "../../scripts/eval/judge.ts";
+import type { KnownIssue } from "../../scripts/eval/case-format.ts";
+import type { Judge } from "../../scripts/eval/judge.ts";
 import { type MatchInput, matchFindings } from "../../scripts/eval/match-findings.ts";
 import { isNear } from "../../scripts/eval/near.ts";
 import { finding } from "./case-folder.ts";
 
-const issue = (description: string, line = 100) => ({
-  file: "a.py",
-  lines: [line],
-  alternatives: [],
-  context: [],
+const issue = (description: string, line = 100): KnownIssue => ({
+  place: { file: "a.py", lines: [line], at: "head" },
+  ...{ alternatives: [], severity: null, context: [] },
   description,
 });
 
 /** Says that a finding is an issue when its title begins with the words of the issue; "?" is an answer nobody can read. */
-const byTitle: Judge["judge"] = async ({ description }, { title }) => {
+const byTitle: Judge["compare"] = async ({ description }, { title }) => {
   if (title === "?") return null;
   const confidence = title.endsWith("surely") ? 0.9 : 0.6;
   return { reasoning: "", match: title.startsWith(description), confidence };
@@ -26,7 +25,7 @@ function match(more: Partial<MatchInput>) {
 const at = (line: number, title: string) => finding({ path: "a.py", line, title });
 
 describe("a place", () => {
-  const known = { file: "a.py", lines: [100], alternatives: [{ file: "b.py", line: 5 }] };
+  const known = { ...issue("zero"), alternatives: [{ file: "b.py", line: 5 }] };
   const located = (path: string, line: number, start_line: number | null = null) =>
     finding({ path, line, start_line });
 
@@ -61,6 +60,13 @@ describe("a finding", () => {
     const { known, findings } = await match({ known: [issue("zero")], findings: [at(900, "zero")] });
     expect(known).toEqual([{ found: "elsewhere", finding: 0, confidence: 0.6 }]);
     expect(findings).toEqual(["hit"]);
+  });
+
+  it("that names an issue without a place is a hit wherever it is", async () => {
+    const unplaced = { ...issue("zero"), place: null };
+    const { known, findings } = await match({ known: [unplaced], findings: [at(3, "zero"), at(9, "leak")] });
+    expect(known).toEqual([{ found: "unplaced", finding: 0, confidence: 0.6 }]);
+    expect(findings).toEqual(["hit", "other"]);
   });
 
   it("that tells a known issue again is a duplicate, the one on its place the hit", async () => {
@@ -110,26 +116,4 @@ describe("a finding", () => {
     expect(known[0]?.found).toBe("near");
     expect(findings).toEqual(["hit", "acceptable", "other"]);
   });
-});
-
-describe("an answer of the judge", () => {
-  const verdict = { reasoning: "Both name the zero.", match: true, confidence: 0.9 };
-  const json = JSON.stringify(verdict);
-
-  it.each([
-    ["JSON alone", json],
-    ["JSON in a code fence", `\`\`\`json\n${json}\n\`\`\``],
-    ["JSON with space around it", `\n ${json} \n`],
-  ])("is read as %s", (_, answer) => expect(readVerdict(answer)).toEqual(verdict));
-
-  it.each([
-    ["prose", "They match."],
-    ["prose around JSON", `Here: ${json}`],
-    ["two answers", `${json}\n${json}`],
-    ["a word instead of a boolean", json.replace("true", '"yes"')],
-    ["a confidence in percent", json.replace("0.9", "90")],
-    ["a field that nobody asked for", json.replace("{", '{"note":"",')],
-    ["a field that is missing", JSON.stringify({ match: true, confidence: 1 })],
-    ["nothing", ""],
-  ])("is not guessed from %s", (_, answer) => expect(readVerdict(answer)).toBeNull());
 });

@@ -2,10 +2,11 @@ import { appendFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { loadCases } from "../../scripts/eval/load-cases.ts";
+import type { OpenCase, openCase } from "../../scripts/eval/open-case.ts";
 import { noResultsFile, openResultsFile } from "../../scripts/eval/results-file.ts";
-import type { reviewCase } from "../../scripts/eval/review-case.ts";
 import { type EvalRun, runEval } from "../../scripts/eval/run-eval.ts";
 import { AppError } from "../../src/errors.ts";
+import type { Finding } from "../../src/finding.ts";
 import { forAllRoles, type Model } from "../../src/llm/model.ts";
 import { sampleResult } from "../reporters/sample-result.ts";
 import { TempFolder } from "../support/git-repo.ts";
@@ -20,24 +21,46 @@ beforeEach(() => {
   for (const name of ["one", "two"]) writePriceCase(folder, name);
 });
 
+/** Takes every finding for the known issue that is about the empty cart, and calls every other one useful. */
 function model(name: string): Model {
-  const answer = JSON.stringify({ reasoning: "The same.", match: true, confidence: 1 });
   return {
     ...{ name, contextTokens: 8_000, protocol: "native" },
-    respond: async () => ({
-      ...{ content: answer, toolCalls: [], finishReason: "stop" },
-      usage: { promptTokens: 100, cachedTokens: 0, completionTokens: 5, costUsd: 0.25 },
-    }),
+    async respond({ messages }) {
+      const asked = messages.map(({ content }) => content).join("\n");
+      const match = asked.includes("Fails for an empty cart");
+      const answer = asked.includes("# Known issue")
+        ? { reasoning: match ? "The same." : "Another.", match, confidence: 1 }
+        : { reasoning: "It is so.", worth: "useful" };
+      return {
+        ...{ content: JSON.stringify(answer), toolCalls: [], finishReason: "stop" },
+        usage: { promptTokens: 100, cachedTokens: 0, completionTokens: 5, costUsd: 0.25 },
+      };
+    },
   };
 }
 
-/** Runs with a review that finds what is known, and tells which cases were reviewed. */
-async function run(more: Partial<EvalRun> = {}) {
-  const reviewed: string[] = [];
-  const said: string[] = [];
-  const review: typeof reviewCase = async ({ name }) => {
-    reviewed.push(name);
-    return sampleResult({ findings: [{ finding: finding(), placement: { kind: "inline" } }] });
+type Review = (name: string) => Promise<Finding[]>;
+
+/** Runs with a review that finds what is known, and tells which cases were opened and reviewed. */
+async function run({
+  review = async () => [finding()],
+  ...more
+}: Partial<EvalRun> & { review?: Review } = {}) {
+  const [opened, reviewed, said]: string[][] = [[], [], []];
+  const open: typeof openCase = async ({ name }): Promise<OpenCase> => {
+    opened?.push(name);
+    return {
+      async review() {
+        reviewed?.push(name);
+        const findings = (await review(name)).map((one) => ({
+          finding: one,
+          placement: { kind: "inline" as const },
+        }));
+        return { result: sampleResult({ findings }), channels: findings.map(() => "line" as const) };
+      },
+      codeOf: async () => ({ diff: "2 +    return sum(items) / len(items)", around: "" }),
+      [Symbol.asyncDispose]: async () => {},
+    };
   };
   const evaluation = await runEval({
     cases: await loadCases(folder),
@@ -47,12 +70,12 @@ async function run(more: Partial<EvalRun> = {}) {
     effort: "low",
     results: await openResultsFile(output),
     concurrency: 1,
-    say: (line) => said.push(line),
+    say: (line) => said?.push(line),
     signal: new AbortController().signal,
-    review,
+    open,
     ...more,
   });
-  return { ...evaluation, reviewed, said };
+  return { ...evaluation, opened, reviewed, said };
 }
 
 describe("a run over cases", () => {
@@ -64,6 +87,68 @@ describe("a run over cases", () => {
       findings: [{ verdict: "hit", title: "Fails for an empty cart" }],
       judged: [{ known: 0, finding: 0, match: true, confidence: 1, reasoning: "The same." }],
       judge_usage: { requests: 1, prompt_tokens: 100, cost_usd: 0.25 },
+    });
+  });
+
+  it("has each other finding judged by its worth, and keeps why", async () => {
+    const review: Review = async () => [finding(), finding({ title: "Ignores a currency" })];
+    const { results } = await run({ review });
+    expect(results[0]?.findings).toMatchObject([
+      { verdict: "hit", judgement: null, channel: "line" },
+      { verdict: "other", judgement: { worth: "useful", reasoning: "It is so." }, channel: "line" },
+    ]);
+    expect(results[0]?.judge_usage).toMatchObject({ requests: 3, cost_usd: 0.75 });
+  });
+
+  it("judges what an older version left unjudged, without another review", async () => {
+    const review: Review = async () => [finding({ title: "Ignores a currency" })];
+    await run({ review });
+    const older = readFileSync(output, "utf8")
+      .trim()
+      .split("\n")
+      .map((line) => {
+        const { findings, known, ...rest } = JSON.parse(line);
+        const usage = { ...rest.judge_usage, requests: 1, cost_usd: 0.25 };
+        return JSON.stringify({
+          ...{ case: rest.case, ...rest, judge_usage: usage },
+          findings: findings.map(({ judgement: _, channel: __, ...one }: Record<string, unknown>) => one),
+          known: known.map(({ description: _, severity: __, ...one }: Record<string, unknown>) => one),
+        });
+      });
+    writeFileSync(output, `${older.join("\n")}\n`);
+    const { results, reviewed, said } = await run();
+    expect(reviewed).toEqual([]);
+    expect(said).toContain(
+      "1/2 one: taken from the results file, which lacks the worth of findings: judging them",
+    );
+    expect(results[0]?.findings).toMatchObject([{ judgement: { worth: "useful" }, channel: null }]);
+    expect(results[0]?.judge_usage).toMatchObject({ requests: 2, cost_usd: 0.5 });
+    expect((await run()).opened).toEqual([]);
+  });
+
+  it("keeps a review whose judge fails, and only asks the judge the next time", async () => {
+    const review: Review = async () => [finding({ title: "Ignores a currency" })];
+    const judge = model("judge");
+    const failing: Model = {
+      ...judge,
+      async respond(request, signal) {
+        const isWeighing = request.messages.every(({ content }) => !content.includes("# Known issue"));
+        if (isWeighing) throw new AppError("model_failed", "the endpoint is down");
+        return judge.respond(request, signal);
+      },
+    };
+    expect((await run({ review, judge: failing })).failed).toHaveLength(2);
+    const { failed, reviewed, results } = await run({ review });
+    expect({ failed, reviewed }).toEqual({ failed: [], reviewed: [] });
+    expect(results[0]?.findings).toMatchObject([{ judgement: { worth: "useful" }, channel: "line" }]);
+    expect(results[0]?.judge_usage.requests).toBe(2);
+  });
+
+  it("refuses to compare places where a case names none", async () => {
+    const cases = await loadCases(join(import.meta.dirname, "../../fixtures/eval/code-review-bench"));
+    await expect(run({ cases, judge: null })).rejects.toMatchObject({
+      message: "the case cart-12 does not say where its issues are",
+      remedy: expect.stringContaining("leave out --no-judge"),
     });
   });
 
@@ -88,9 +173,9 @@ describe("a run over cases", () => {
   });
 
   it("names a case that fails, keeps the others and tries it again the next time", async () => {
-    const review: typeof reviewCase = async ({ name }) => {
+    const review: Review = async (name) => {
       if (name === "one") throw new AppError("repository_unavailable", "no repository");
-      return sampleResult({ findings: [] });
+      return [];
     };
     const { results, failed, said } = await run({ review });
     expect(failed).toEqual([{ case: "one", error: "no repository" }]);
