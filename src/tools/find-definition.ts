@@ -21,7 +21,7 @@ interface Mention {
 }
 
 /** A file that contains the name at the requested revision. */
-interface NamingFile {
+export interface NamingFile {
   entry: TreeEntry;
   mentions: Mention[];
   isChanged: boolean;
