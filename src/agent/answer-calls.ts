@@ -35,6 +35,7 @@ const notExecuted = {
   noRoom:
     "Not executed: the answers of this turn are long enough already. Make this call again in the next turn.",
   reportRefused: "Not executed: a report of this turn was refused; correct it or finish in the next turn.",
+  unread: "Not executed: read the answers to the other calls of this turn first, then call this again.",
   cutOff:
     "Not executed: your answer was cut off at the output limit in the middle of this call. Make it again, with shorter arguments.",
 } as const;
@@ -103,6 +104,8 @@ export interface AnswerOptions {
   tools: ReadonlyMap<string, AnyTool>;
   /** Number of turns in a row with these calls, including this one. */
   repeats: number;
+  /** Whether no turn follows, so that a finish must not wait for one. */
+  isLast(): boolean;
   /** Maximum number of concurrent reading calls. */
   concurrency: number;
   /** If the answers of a turn have more characters, further reading calls are refused until the next turn. */
@@ -116,7 +119,8 @@ export interface AnswerOptions {
 /**
  * Answers every call of a turn, in the order of the calls. Reading calls run concurrently; then reports and changes, one after the
  * other; then the call that finishes, so that it sees what the same turn read and did. If a report or change failed, the finish is
- * refused: the model must first read why, or the finding would be lost.
+ * refused: the model must first read why, or the finding would be lost. It is also refused beside a call that was executed to read: a
+ * result that was written before its answer is a guess.
  */
 export async function answerCalls(calls: readonly ToolCall[], options: AnswerOptions): Promise<CallAnswer[]> {
   const answers = new Map<ToolCall, CallAnswer>();
@@ -127,18 +131,26 @@ export async function answerCalls(calls: readonly ToolCall[], options: AnswerOpt
   const isDeed = (call: ToolCall) => isDoing(toolOf(call)) && !finishing.includes(call);
   let characters = 0;
   let deedFailed = false;
+  let hasUnread = false;
 
   async function answer(call: ToolCall): Promise<void> {
     options.started(call);
     const refused = refusals.get(call) ?? null;
     const { result, text, endsLoop } = refused === null ? await options.execute(call) : notRun(refused);
     options.finished(call, result);
+    // The answers to a turn's calls that are made again are the ones that the model has just read.
+    hasUnread ||= refused === null && toolOf(call)?.kind === "read" && options.repeats === 1;
     // A duplicate fails if the call that it repeats fails.
     deedFailed ||= isDeed(call) && result.status !== "success" && refused !== notExecuted.duplicate;
     const noted =
       refused === null && options.repeats === MAX_REPEATS - 1 ? `${text}\n\n${REPEATED_NOTE}` : text;
     characters += noted.length;
     answers.set(call, { callId: call.id, tool: call.name, text: noted, endsLoop });
+  }
+
+  function reasonToWait(): string | null {
+    if (deedFailed) return notExecuted.reportRefused;
+    return hasUnread && !options.isLast() ? notExecuted.unread : null;
   }
 
   for (let i = 0; i < reads.length; i += options.concurrency) {
@@ -150,7 +162,8 @@ export async function answerCalls(calls: readonly ToolCall[], options: AnswerOpt
   }
   for (const call of calls) if (!answers.has(call) && !finishing.includes(call)) await answer(call);
   for (const call of finishing) {
-    if (deedFailed) refusals.set(call, refusals.get(call) ?? notExecuted.reportRefused);
+    const reason = reasonToWait();
+    if (reason) refusals.set(call, refusals.get(call) ?? reason);
     await answer(call);
   }
   return calls.flatMap((call) => answers.get(call) ?? []);

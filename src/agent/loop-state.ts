@@ -238,6 +238,11 @@ export class LoopState {
     return this.#deadline.aborted ? "time_limit" : undefined;
   }
 
+  /** Whether no turn follows this one: the earlier run finished in it, or a limit allows no other. */
+  isLast(): boolean {
+    return this.recorder.finishedIn(this.turn) ?? this.turnsLeft() === 0;
+  }
+
   /** Tokens that the next answer may have. */
   answerTokens(): number {
     return this.#hold?.answerTokens ?? this.#wantedAnswer(this.#nextPromptTokens());

@@ -18,6 +18,8 @@ export interface Recorder {
   /** Records answers. Resolves to the number of turns left: the given estimate, or that of the earlier run. */
   results(turn: number, results: ToolResults, turnsLeft: number): Promise<number>;
   stopped(reason: string, fault?: AppError | null): Promise<void>;
+  /** Whether the earlier run finished in this turn; false if it went on, undefined if the record does not say. */
+  finishedIn(turn: number): boolean | undefined;
   /** Why the loop ends before this turn according to the record; only for playback. */
   endedBefore(turn: number): StopReason | undefined;
 }
@@ -31,7 +33,8 @@ export function createRecorder(
   loop: string,
   earlier: readonly LoopEntry[],
 ): Recorder {
-  let ahead = newestCourse(earlier.filter((entry) => entry.loop === loop && entry.kind !== "stopped"));
+  const own = earlier.filter((entry) => entry.loop === loop);
+  let ahead = newestCourse(own.filter(({ kind }) => kind !== "stopped"));
   let first = true;
 
   async function compareOrAppend(entry: LoopEntry): Promise<LoopEntry> {
@@ -79,6 +82,11 @@ export function createRecorder(
       return (taken.kind === "tool_results" && taken.limitNear) || turnsLeft;
     },
     stopped: (reason, fault) => trajectory.append(stoppedEntry(loop, reason, fault)),
+    finishedIn(turn) {
+      const [next, ...later] = ahead;
+      if (next?.kind !== "tool_results" || next.turn !== turn) return undefined;
+      return later.length > 0 ? false : isFinished(own.at(-1)) || undefined;
+    },
     endedBefore: () => undefined,
   };
 }
@@ -92,6 +100,8 @@ function stoppedEntry(loop: string, reason: string, fault?: AppError | null): Lo
   const why = fault ? { fault: { code: fault.code, message: withoutSecrets(fault.message) } } : {};
   return { kind: "stopped", loop, reason, ...why };
 }
+
+const isFinished = (entry: LoopEntry | undefined) => entry?.kind === "stopped" && entry.reason === "finished";
 
 /** Compares two steps without the distance to a limit, which depends on the clock. */
 function isSameStep(one: LoopEntry, other: LoopEntry): boolean {
@@ -167,6 +177,7 @@ export function createPlayback(
       return turnsLeft;
     },
     stopped: (reason, fault) => trajectory.append(stoppedEntry(loop, reason, fault)),
+    finishedIn: (turn) => (turns.has(turn + 1) ? false : isFinished(end) || undefined),
     endedBefore(turn) {
       if (turns.has(turn) || end?.kind !== "stopped") return undefined;
       return fromOutside.find((reason) => reason === end.reason);

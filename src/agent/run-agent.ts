@@ -197,6 +197,7 @@ function answerOptions(input: AgentInput, state: LoopState, turn: ModelTurn, rep
     finishReason: turn.finishReason,
     tools: state.tools,
     repeats,
+    isLast: () => state.isLast(),
     ...state.room,
     async execute(call) {
       const tool = state.tools.get(call.name);

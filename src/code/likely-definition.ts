@@ -36,3 +36,28 @@ function likelyBetween(before: string, after: string): number {
   const mayBeCall = /^\s*\(/.test(after) && before.trim() === "";
   return mayBeCall && !/[{(,]\s*$/.test(after) ? 1 : 2;
 }
+
+const assigns =
+  /^["'`]?\s*\]?\s*(?:\[[^\]]{0,80}\]\s*)?(?:(?:[-+*/%&|^]|\*\*|\/\/|<<|>>>?|\?\?|\|\||&&)?=(?![=>~])|:=)/;
+const steps = /^\s*(?:\+\+|--)/;
+/** After a key: a value, which a type does not look like. */
+const value =
+  /^["'`]?\s*:(?![:=])\s*(?:["'`\d[{(!-]|(?:true|false|null|nil|None|new|await|function|async)\b|[a-z_$][\w$]*[.(])/;
+const beforeKey = /(?:^|[{,])\s*["'`]?$/;
+/** `context.set("name", value)`, `setattr(object, "name", value)`, `context.WithValue(parent, name, value)`. */
+const stores =
+  /(?:\b(?:set|put|store|assign)\w*\((?:[^"'`,()]{0,80},)?\s*["'`]|\bWithValue\([^,()]{0,80},\s*)$/i;
+const comment = /^\s*(?:\/\/|\/\*|\*\s|#(?!\s*define|\[)|--\s|<!--|;;)/;
+
+/** Whether a line seems to give the word a value: an assignment, a key, a stored entry. Only parsing confirms it. */
+export function writesLikely(text: string, word: string): boolean {
+  const line = text.slice(0, LONGEST_HEAD);
+  if (comment.test(line)) return false;
+  for (let at = line.indexOf(word); at >= 0; at = line.indexOf(word, at + 1)) {
+    const [before, after] = [line.slice(0, at), line.slice(at + word.length)];
+    if (/[\p{L}\p{N}_$]$/u.test(before) || /^[\p{L}\p{N}_$]/u.test(after)) continue;
+    if (assigns.test(after) || steps.test(after) || /(?:\+\+|--)$/.test(before)) return true;
+    if (stores.test(before) || (beforeKey.test(before) && value.test(after))) return true;
+  }
+  return false;
+}

@@ -1,6 +1,6 @@
-import { type CodeFile, isRun, isType } from "./code-file.ts";
+import { type CodeFile, isRun, isType, type ParsedFile } from "./code-file.ts";
 import { familyOf, folderOf } from "./imports.ts";
-import { type Definition, definitionsAt } from "./source.ts";
+import { type Definition, definitionsAt, type Reference } from "./source.ts";
 
 /*
  * Resolves what a name means at a place. The same rule answers both questions: which definition a call or a member means, and which places
@@ -245,6 +245,20 @@ export function receiverOf(text: string, name: string): string | null {
 
 /** An object, or the call that creates one, with the operator that leads to its members. */
 const memberOf = /([\w$]+)(?:\([^()]*\))?\s*(?:\?\.|\.|->|::|!!\.|&\.)\s*$/;
+
+/** The occurrences of the names in the code of a file, each with the text before it. */
+export function mentionsIn(
+  { code: file, source }: ParsedFile,
+  names: ReadonlySet<string>,
+): (Reference & { file: CodeFile; receiver: string | null })[] {
+  const keyOf = (one: { line: number; name: string }) => `${one.line} ${one.name}`;
+  const calls = new Map(source.calls(1, file.lines.length).map((one) => [keyOf(one), one.receiver]));
+  return source.references(names).map(({ name, line, role }) => {
+    const called = role === "call" ? calls.get(keyOf({ line, name })) : undefined;
+    const receiver = called === undefined ? receiverOf(file.lines[line - 1] ?? "", name) : called;
+    return { name, file, line, role, receiver };
+  });
+}
 
 /** Whether a name is on a line as part of an object, or as a key. */
 export function isMember(text: string, name: string): boolean {

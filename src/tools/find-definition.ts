@@ -21,7 +21,7 @@ interface Mention {
 }
 
 /** A file that contains the name at the requested revision. */
-interface NamingFile {
+export interface NamingFile {
   entry: TreeEntry;
   mentions: Mention[];
   isChanged: boolean;
@@ -139,6 +139,8 @@ interface DefinitionQuery {
   ref: "head" | "merge_base";
   /** A file to read first, even if it does not contain the name. */
   first: TreeEntry | null;
+  /** A line of the definition in that file; null if it is not known. */
+  line: number | null;
 }
 
 /** A definition of the name. Lines are 1-indexed and inclusive; `start` includes the comment above it. */
@@ -149,7 +151,9 @@ export interface FoundDefinition {
   end: number;
   /** Its members, if it is a class or similar. */
   members: readonly Definition[];
-  /** Whether it is in the requested file or type, if one was named; a test only if there is nothing else. */
+  /** Whether it has the requested line of the named file. */
+  hasLine: boolean;
+  /** Whether it is in the requested file or type, or at the line, if one was named; a test only if there is nothing else. */
   isBest: boolean;
 }
 
@@ -181,7 +185,8 @@ export async function findDefinition(
       if (!mayGoOn()) return;
       looked.add(entry.path);
       const parsed = await parseEntry(entry, context.workspace);
-      for (const one of definitionsIn(entry, parsed?.definitions ?? [], wanted)) found.push(one);
+      const line = entry.path === first?.path ? query.line : null;
+      for (const one of definitionsIn(entry, parsed?.definitions ?? [], wanted, line)) found.push(one);
     }
   };
   await look([...(first ? [first] : []), ...sure.slice(0, MAX_SURE_FILES)]);
@@ -223,28 +228,36 @@ function compare(left: readonly number[], right: readonly number[]): number {
   return at < 0 ? 0 : (left[at] ?? 0) - (right[at] ?? 0);
 }
 
-/** The definitions of a name in one file; overloads of one function, or a getter and a setter, count as one. */
+const hasBody = ({ end, signatureEnd }: Definition) => end > signatureEnd;
+
+/**
+ * The definitions of a name in one file; overloads of one function, or a getter and a setter, count as one.
+ *
+ * @param line if there is one, definitions with a body do not count as one: the line chooses between them
+ */
 function definitionsIn(
   entry: TreeEntry,
   definitions: readonly Definition[],
   { isName }: WantedName,
+  line: number | null,
 ): FoundDefinition[] {
   const joined: FoundDefinition[] = [];
   for (const definition of definitions) {
     if (definition.kind === "test" || !isName(definition.name)) continue;
     const { docStart, end } = definition;
     const last = joined.at(-1);
-    const isSame = last !== undefined && last.definition.container === definition.container;
+    const isChosen = line !== null && last !== undefined && hasBody(last.definition) && hasBody(definition);
+    const isSame = !isChosen && last?.definition.container === definition.container;
     // A definition within the last one, such as a constructor, is shown with it.
     if (last && (end <= last.end || (isSame && docStart <= last.end + 2))) last.end = Math.max(last.end, end);
     else {
       const members = definitions.filter(
         (one) => one.container === definition.name && one.start > definition.start && one.end <= end,
       );
-      joined.push({ entry, definition, start: docStart, end, members, isBest: false });
+      joined.push({ entry, definition, start: docStart, end, members, hasLine: false, isBest: false });
     }
   }
-  return joined;
+  return joined.map((one) => ({ ...one, hasLine: line !== null && one.start <= line && line <= one.end }));
 }
 
 /** Members without a body come after those with one. */
@@ -261,9 +274,8 @@ function ranked(
     const isMember = wanted.container === null || isMemberOf(one.definition, wanted.container);
     const isMinor = minorKinds.has(one.definition.kind);
     const kind = isFirst ? 0 : kindRank(one.entry.path);
-    const asked = [isMember ? 0 : 1, isFirst ? 0 : 1, kind, isMinor ? 1 : 0];
-    const hasBody = one.definition.end > one.definition.signatureEnd;
-    const rest = [hasBody ? 0 : 1, places.get(one.entry.path) ?? 0, one.start];
+    const asked = [isMember ? 0 : 1, isFirst ? 0 : 1, one.hasLine ? 0 : 1, kind, isMinor ? 1 : 0];
+    const rest = [hasBody(one.definition) ? 0 : 1, places.get(one.entry.path) ?? 0, one.start];
     return { one, asked, key: [...asked, ...rest] };
   });
   keyed.sort((a, b) => compare(a.key, b.key));

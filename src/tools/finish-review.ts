@@ -35,7 +35,7 @@ export const finishReview = defineTool<Input, { finished: true }>({
   name: "finish_review",
   title: "Finish the review",
   description:
-    "Ends the review, once everything that matters was reported. Refused while hunks are unread or rule matches are unanswered; the answer names them.",
+    "Ends the review, once everything that matters was reported. Refused beside reading calls, and while hunks are unread or rule matches unanswered; the answer names them.",
   returns:
     "`{finished: true}`, or an error that names each unread file in the form that `diff_file` accepts, or each rule match without an answer.",
   example: { summary: "Moves retries into the client. Sound apart from the two findings reported." },

@@ -4,6 +4,7 @@ import { deleteFile } from "./delete-file.ts";
 import { diffFile } from "./diff-file.ts";
 import { diffFiles } from "./diff-files.ts";
 import { editFile } from "./edit-file.ts";
+import { findCallers } from "./find-callers.ts";
 import { finishFix } from "./finish-fix.ts";
 import { finishReview } from "./finish-review.ts";
 import { getCommitMessages } from "./get-commit-messages.ts";
@@ -31,6 +32,7 @@ export const readingTools: readonly AnyTool[] = [
   diffFile,
   readFilePart,
   readDefinition,
+  findCallers,
   searchInFiles,
   listFiles,
   diffFiles,

@@ -6,6 +6,7 @@ import type { TreeEntry } from "../git/workspace.ts";
 import { cutLine } from "../text/cut.ts";
 import { type LineRange, takeLines, totalLines } from "./file-lines.ts";
 import { type DefinitionSearch, type FoundDefinition, findDefinition } from "./find-definition.ts";
+import { wholeNumber } from "./limits.ts";
 import { resolveFile } from "./paths.ts";
 import { count, fitting, showPath } from "./show.ts";
 import { defineTool, type Executed, type ToolContext, ToolError } from "./tool.ts";
@@ -24,6 +25,7 @@ const MENTION_BYTES = 200;
 const Input = z.strictObject({
   name: z.string().min(1).max(MAX_NAME).describe("parse, Parser.next ..."),
   file_path: z.string().optional().describe("Where to look first."),
+  line: wholeNumber(1).optional().describe("A line of the one meant in that file: an overload."),
   ref: z.enum(["head", "merge_base"]).default("head"),
 });
 type Input = z.infer<typeof Input>;
@@ -128,11 +130,16 @@ async function execute(
   if (wanted === null)
     throw new ToolError(`'${input.name}' holds no name; give one like parse or Parser.next`);
   const { entry: first, note } = await firstFile(input, context);
-  const search = await findDefinition({ wanted, ref: input.ref, first }, context, signal);
+  const search = await findDefinition(
+    { wanted, ref: input.ref, first, line: input.line ?? null },
+    context,
+    signal,
+  );
   const output = await outputOf(search, context);
   const listed = output.definitions.length + output.others.length;
   const notes = [
     ...(note === null ? [] : [note]),
+    ...lineNote(input, search.found),
     ...(search.found.length > listed
       ? [`${count(search.found.length - listed, "further definition")}.`]
       : []),
@@ -141,6 +148,13 @@ async function execute(
   const isCut = output.definitions.some(({ last_line, end_line }) => last_line < end_line);
   const truncated = isCut || !search.isComplete || search.found.length > listed;
   return { output, truncated, ...(notes.length > 0 ? { note: notes.join(" ") } : {}) };
+}
+
+/** Says that the requested line is in none of the definitions. */
+function lineNote({ name, line, file_path }: Input, found: readonly FoundDefinition[]): string[] {
+  if (line === undefined || found.length === 0) return [];
+  if (file_path === undefined) return ["line was left aside: it needs file_path."];
+  return found[0]?.hasLine ? [] : [`line was left aside: no definition of '${name}' there has line ${line}.`];
 }
 
 const shownPlace = ({ file_path, kind, name, start_line, end_line }: DefinitionPlace) =>
@@ -172,15 +186,34 @@ function withoutDefinition({ mentions }: DefinitionOutput, { name, ref }: Input,
   return { text: [`${none}; it stands here:`, ...lines.slice(0, fitting(lines, maxBytes - 256))].join("\n") };
 }
 
+/** Whether the caller named the file of a definition, relative to the repository or absolute. */
+const isIn = (named: string | undefined, one: DefinitionPlace | undefined): boolean =>
+  named !== undefined && one !== undefined && `/${named}`.endsWith(`/${one.file_path}`);
+
+/** Maximum bytes of the places of others in one line. */
+const OTHERS_BYTES = 400;
+
+/** The others of the same name: a line each, or all of them in one if the named file has the name. */
+function othersText(output: DefinitionOutput, { file_path }: Input, room: number): string[] {
+  const { definitions, others } = output;
+  if (others.length === 0) return [];
+  if (isIn(file_path, definitions[0])) {
+    const places = others.map((one) => `${showPath(one.file_path)}:${one.start_line}`);
+    const shown = places.slice(0, fitting(places, Math.min(room, OTHERS_BYTES)));
+    const more = places.length > shown.length ? ", ..." : "";
+    return [`(${count(others.length, "other")} of this name: ${shown.join(", ")}${more})`];
+  }
+  const lines = others.map(shownPlace);
+  const listed = lines.slice(0, fitting(lines, room));
+  return listed.length > 0 ? [["Also defined:", ...listed].join("\n")] : [];
+}
+
 function render(output: DefinitionOutput, input: Input, maxBytes: number) {
   if (output.definitions.length + output.others.length === 0)
     return withoutDefinition(output, input, maxBytes);
   const bodies = output.definitions.map((one) => wholeText(one, input.ref));
   const room = maxBytes - shownBytes(bodies.join("\n\n")) - 64;
-  const lines = output.others.map(shownPlace);
-  const others = lines.slice(0, fitting(lines, room));
-  const listed = others.length > 0 ? [["Also defined:", ...others].join("\n")] : [];
-  return { text: [...bodies, ...listed].join("\n\n") };
+  return { text: [...bodies, ...othersText(output, input, room)].join("\n\n") };
 }
 
 export const readDefinition = defineTool<Input, DefinitionOutput>({
@@ -189,7 +222,7 @@ export const readDefinition = defineTool<Input, DefinitionOutput>({
   description:
     "The whole definition of a name (function, method, class, type, constant) with its comment, numbered as in read_file_part.",
   returns:
-    "`definitions`, best match first (the given file, files of the change, near folders, tests last): `file_path`, `kind`, `name`, `start_line`, `end_line`, `content` (lines as `12|text`), `last_line` (less than `end_line` if the body is cut), `members_left`, `total_lines`, `encoding`; `others`, without content; `mentions`: where the name occurs, if nothing defines it.",
+    "`definitions`, best match first (the given file, files of the change, near folders, tests last): `file_path`, `kind`, `name`, `start_line`, `end_line`, `content` (lines as `12|text`), `last_line` (less than `end_line` if the body is cut), `members_left`, `total_lines`, `encoding`; `others`, without content (one line of the text for the model if the given file has the name); `mentions`: where the name occurs, if nothing defines it.",
   example: { name: "Parser.next", file_path: "src/parser.ts" },
   kind: "read",
   input: Input,

@@ -9,7 +9,16 @@ import { LATIN1_NOTE } from "./file-lines.ts";
 import { wholeNumber } from "./limits.ts";
 import { parseEntry } from "./parsed-files.ts";
 import { resolveFileOrFolder } from "./paths.ts";
-import { fileKindOf, fileKinds, kindRank, type RankedKind } from "./search-rank.ts";
+import {
+  fileKindOf,
+  fileKinds,
+  inRounds,
+  kindRank,
+  type LineRole,
+  namesIn,
+  type RankedKind,
+  roleOf,
+} from "./search-rank.ts";
 import { count, fitting, showPath } from "./show.ts";
 import { defineTool, type Rendered, type ToolContext, ToolError } from "./tool.ts";
 
@@ -65,9 +74,16 @@ export interface SearchMatch {
 export type FileCount = { file_path: string; count: number };
 type SearchOutput = SearchMatch[] | string[] | FileCount[];
 
-/** Facts for the model's text besides the matches. */
+/** A match, and what its line does with a searched name. */
+interface FoundMatch extends LineMatch {
+  role: LineRole;
+}
+
+/** What the model's text is made of: the whole search, of which the output holds the first results. */
 interface SearchFacts {
-  /** Number of matching lines of each file, including files that are not in the output. */
+  /** All matches that were found, by path and line; empty in other modes. */
+  matches: readonly FoundMatch[];
+  /** Number of matching lines of each file; 0 if only the file is known. */
   counts: ReadonlyMap<string, number>;
   /** False if there are more files, or more matches in them. */
   isComplete: boolean;
@@ -76,12 +92,6 @@ interface SearchFacts {
 }
 
 const factsByOutput = new WeakMap<SearchOutput, SearchFacts>();
-
-/** Stores facts next to an output, whose shape is fixed by the contract. */
-function keepFacts(output: SearchOutput, facts: SearchFacts): void {
-  factsByOutput.set(output, facts);
-}
-const factsOf = (output: SearchOutput): SearchFacts | undefined => factsByOutput.get(output);
 
 /** Product code first, then tests, then foreign files; by path within each. */
 const inReadingOrder = (paths: Iterable<string>): string[] =>
@@ -95,30 +105,63 @@ function countsIn(hits: SearchHits): Map<string, number> {
   return counts;
 }
 
-const MAX_COUNTED_FILES = 2_000;
+/**
+ * Minimum results of every search: ripgrep lists them by path, and the model's text shows the best of them. To count as many costs as much
+ * as to find them.
+ */
+const WIDE = 2_000;
 const COUNTING_MS = 3_000;
+/** Maximum product files that are searched one by one because a search ended before them, and their matches. */
+const MAX_REACHED_FILES = 16;
+const MAX_REACHED_MATCHES = 20;
 
-/** The total counts of a search that was stopped; null if counting takes too long. */
-async function countAll(
+/** Searches until a time limit; null if it has passed. */
+async function within(
   query: SearchQuery,
-  context: ToolContext,
+  { workspace }: ToolContext,
   signal: AbortSignal,
-): Promise<{ counts: Map<string, number>; isComplete: boolean } | null> {
-  const ended = AbortSignal.any([signal, AbortSignal.timeout(COUNTING_MS)]);
-  const counting = { ...query, mode: "count" as const, contextLines: 0, maxResults: MAX_COUNTED_FILES };
+  ended: AbortSignal,
+) {
   try {
-    const hits = await context.workspace.search(counting, ended);
-    return { counts: countsIn(hits), isComplete: !hits.limited };
+    return await workspace.search(query, ended);
   } catch (error) {
     if (!signal.aborted && error instanceof AppError && error.code === "aborted") return null;
     throw error;
   }
 }
 
+/** What a search that ended early has not reached: the counts of all files, and matches of product files. */
+async function goOn(
+  found: readonly LineMatch[],
+  query: SearchQuery,
+  context: ToolContext,
+  signal: AbortSignal,
+): Promise<{ counts: Map<string, number>; isComplete: boolean; matches: LineMatch[] } | null> {
+  const ended = AbortSignal.any([signal, AbortSignal.timeout(COUNTING_MS)]);
+  const counted = await within({ ...query, mode: "count", contextLines: 0 }, context, signal, ended);
+  if (counted === null) return null;
+  const counts = countsIn(counted);
+  const reached = new Set(found.map(({ path }) => path));
+  const missed = [...counts.keys()].filter((path) => fileKindOf(path) === "product" && !reached.has(path));
+  const matches: LineMatch[] = [];
+  for (const path of query.path === undefined ? missed.slice(0, MAX_REACHED_FILES) : []) {
+    const alone = {
+      ...query,
+      path,
+      filePattern: undefined,
+      fileType: undefined,
+      maxResults: MAX_REACHED_MATCHES,
+    };
+    const hits = await within(alone, context, signal, ended);
+    if (hits?.mode === "content") for (const match of hits.matches) matches.push(match);
+  }
+  return { counts, isComplete: !counted.limited, matches };
+}
+
 const MAX_PARSED_FILES = 20;
 const PARSING_MS = 1_000;
 
-/** The definitions of the first files of an answer, as many as can be parsed quickly. */
+/** The definitions of the first of these files, as many as can be parsed quickly. */
 async function definitionsOf(
   paths: Iterable<string>,
   { workspace }: ToolContext,
@@ -127,7 +170,7 @@ async function definitionsOf(
   const definitions = new Map<string, readonly Definition[]>();
   const tree = await workspace.tree("head");
   const deadline = performance.now() + PARSING_MS;
-  for (const path of inReadingOrder(paths).slice(0, MAX_PARSED_FILES)) {
+  for (const path of [...paths].slice(0, MAX_PARSED_FILES)) {
     const entry = tree.get(path);
     const parsed = entry && (await parseEntry(entry, workspace));
     if (parsed) definitions.set(path, parsed.definitions);
@@ -136,24 +179,28 @@ async function definitionsOf(
   return definitions;
 }
 
-/**
- * Collects the facts of an answer.
- *
- * @param mayCount whether a stopped search may run again to count
- */
 async function gatherFacts(
   hits: SearchHits,
   query: SearchQuery,
-  { mayCount, mayParse }: { mayCount: boolean; mayParse: boolean },
+  input: SearchInput,
   context: ToolContext,
   signal: AbortSignal,
 ): Promise<SearchFacts> {
-  const found = { counts: countsIn(hits), isComplete: !hits.limited };
-  const isContent = hits.mode === "content";
-  const all = hits.limited && isContent && mayCount ? await countAll(query, context, signal) : null;
-  const definitions =
-    isContent && mayParse ? await definitionsOf(found.counts.keys(), context, signal) : new Map();
-  return { ...(all ?? found), definitions };
+  const known = { counts: countsIn(hits), isComplete: !hits.limited, definitions: new Map(), matches: [] };
+  if (hits.mode !== "content") return known;
+  const mayGoOn = hits.limited && input.max_results <= DEFAULT_RESULTS;
+  const further = mayGoOn ? await goOn(hits.matches, query, context, signal) : null;
+  const { counts, isComplete } = further ?? known;
+  const found = [...hits.matches, ...(further?.matches ?? [])];
+  const names = input.invert_match ? [] : namesIn(input.pattern, input.fixed_string);
+  const ranked = (definitions: SearchFacts["definitions"]) =>
+    found.map((match) => ({ ...match, role: roleOf(match, names, definitions.get(match.path)) }));
+  const guessed = ranked(new Map());
+  if (!input.show_line_numbers) return { counts, isComplete, definitions: new Map(), matches: guessed };
+  const inOrder = input.path === undefined ? inRounds(guessed) : guessed;
+  const paths = new Set(inOrder.map(({ path }) => path));
+  const definitions = await definitionsOf(paths, context, signal);
+  return { counts, isComplete, definitions, matches: ranked(definitions) };
 }
 
 /** Matching lines in minified files are cut: their content is rarely useful. */
@@ -172,17 +219,31 @@ interface NumberedLine extends ShownLine {
   number: number;
 }
 
-/** Numbered lines of one file in order; a match takes precedence over the same line as context. */
-function mergedLines(matches: readonly SearchMatch[]): NumberedLine[] {
+const marks: Record<LineRole, string> = { defines: " defines", writes: " writes", other: "" };
+
+/** The lines of a match with those around it. */
+function linesOf(match: FoundMatch, input: SearchInput): NumberedLine[] {
+  const { before, after } = contextOf(input);
+  const line = (number: number, text: string, mark: string, matches: number) => {
+    const cut = cutLine(text, MAX_LINE_BYTES);
+    return { number, text: input.show_line_numbers ? `${number}${mark}${cut}` : cut, matches };
+  };
+  return [
+    ...match.before
+      .filter((one) => one.line >= match.line - before)
+      .map((one) => line(one.line, one.text, "-", 0)),
+    line(match.line, match.text, `${marks[match.role]}:`, 1),
+    ...match.after
+      .filter((one) => one.line <= match.line + after)
+      .map((one) => line(one.line, one.text, "-", 0)),
+  ];
+}
+
+/** Lines of one file in order; a match takes precedence over the same line as context. */
+function mergedLines(matches: readonly FoundMatch[], input: SearchInput): NumberedLine[] {
   const lines = new Map<number, NumberedLine>();
-  for (const { line_number, match_context } of matches) {
-    for (const line of match_context.split("\n")) {
-      const number = Number.parseInt(line, 10);
-      const isMatch = number === line_number;
-      if (!isMatch && lines.has(number)) continue;
-      lines.set(number, { number, text: cutLine(line, MAX_LINE_BYTES), matches: isMatch ? 1 : 0 });
-    }
-  }
+  for (const line of matches.flatMap((match) => linesOf(match, input)))
+    if (line.matches > 0 || !lines.has(line.number)) lines.set(line.number, line);
   return [...lines.values()].sort((left, right) => left.number - right.number);
 }
 
@@ -218,28 +279,19 @@ const headed = (text: string): ShownLine => ({ text, matches: 0, isHeading: true
  * Matches of one file in grep's format (`12:match`, `13-context`, `--` for omitted lines), below the definitions around them if these are
  * known.
  */
-function numberedLines(
-  matches: readonly SearchMatch[],
-  hasContext: boolean,
+function blockLines(
+  matches: readonly FoundMatch[],
+  input: SearchInput,
   definitions: readonly Definition[],
 ): ShownLine[] {
+  const { before, after } = contextOf(input);
   let last = TOP_LEVEL;
-  return blocksOf(mergedLines(matches)).flatMap((block, at) => {
+  return blocksOf(mergedLines(matches, input)).flatMap((block, at) => {
     const label = labelOf(block, definitions);
     const isNew = label !== last;
     last = label;
     if (isNew) return [headed(`-- ${label}`), ...block];
-    return hasContext && at > 0 ? [headed("--"), ...block] : block;
-  });
-}
-
-/** Matches of one file without numbers. */
-function plainLines(matches: readonly SearchMatch[], hasContext: boolean): ShownLine[] {
-  return matches.flatMap(({ match_context }, at) => {
-    const lines = match_context.split("\n").map((line) => cutLine(line, MAX_LINE_BYTES));
-    // It is unknown which line matches; the last one counts.
-    const shown = lines.map((text, index) => ({ text, matches: index === lines.length - 1 ? 1 : 0 }));
-    return hasContext && at > 0 ? [headed("--"), ...shown] : shown;
+    return before + after > 0 && at > 0 ? [headed("--"), ...block] : block;
   });
 }
 
@@ -247,6 +299,8 @@ function plainLines(matches: readonly SearchMatch[], hasContext: boolean): Shown
 const USUAL_BYTES = 8_000;
 /** Maximum bytes for the names of files that are not shown. */
 const REST_BYTES = 1_500;
+/** Room for the headings of kinds, and for the sentences at the end. */
+const SENTENCES_BYTES = 500;
 
 const headings: Record<RankedKind, string | null> = {
   product: null,
@@ -260,71 +314,125 @@ interface PlacedLine extends ShownLine {
   path: string | null;
 }
 
-function entriesOf(
-  output: SearchOutput,
-  input: SearchInput,
-  facts: SearchFacts | undefined,
-): Map<string, ShownLine[]> {
-  if (input.output_mode === "files_with_matches")
-    return new Map((output as string[]).map((path) => [path, [{ text: showPath(path), matches: 0 }]]));
-  if (input.output_mode === "count") {
-    const counts = output as FileCount[];
-    return new Map(
-      counts.map(({ file_path, count: matches }) => [
-        file_path,
-        [{ text: `${showPath(file_path)}: ${matches}`, matches }],
-      ]),
-    );
-  }
-  const { before, after } = contextOf(input);
-  const hasContext = before + after > 0;
-  const byFile = Map.groupBy(output as SearchMatch[], (match) => match.file_path);
-  const linesOf = (path: string, matches: readonly SearchMatch[]) =>
-    input.show_line_numbers
-      ? numberedLines(matches, hasContext, facts?.definitions.get(path) ?? [])
-      : plainLines(matches, hasContext);
-  return new Map(
-    [...byFile].map(([path, matches]) => [path, [headed(showPath(path)), ...linesOf(path, matches)]]),
-  );
+/** One result of a search: a match, or a file. */
+interface Result {
+  path: string;
+  role: LineRole;
+  match: FoundMatch | null;
 }
 
-/** Files by kind, product code first; the other kinds under a heading. */
-function inGroups(entries: ReadonlyMap<string, readonly ShownLine[]>): PlacedLine[] {
-  const groups = Map.groupBy(entries, ([path]) => fileKindOf(path));
+/** Whether a file is vendored, generated or locked, or minified: all of its matches are on lines that are cut. */
+function foreignIn({ matches, counts }: SearchFacts): (path: string) => boolean {
+  const readable = new Set(matches.flatMap(({ path, text }) => (text.length < MINIFIED ? [path] : [])));
+  const minified = new Set(matches.flatMap(({ path }) => (readable.has(path) ? [] : [path])));
+  const isForeign = (path: string) => minified.has(path) || fileKindOf(path) === "foreign";
+  return [...counts.keys()].every(isForeign) ? () => false : isForeign;
+}
+
+const MINIFIED = 2_000;
+
+/** Results by worth, each file's best first. With `path` they keep their order. */
+function resultsOf(facts: SearchFacts, input: SearchInput, isShown: (path: string) => boolean): Result[] {
+  const all: Result[] =
+    input.output_mode === "content"
+      ? facts.matches.map((match) => ({ path: match.path, role: match.role, match }))
+      : [...facts.counts.keys()].map((path) => ({ path, role: "other", match: null }));
+  const shown = all.filter(({ path }) => isShown(path));
+  return input.path === undefined ? inRounds(shown) : shown;
+}
+
+/** The first results that fit into `room` bytes with their headings and surroundings; at least one. */
+function fittingResults(
+  results: readonly Result[],
+  room: number,
+  input: SearchInput,
+  facts: SearchFacts,
+): Result[] {
+  const shown = new Set<string>();
+  let left = room;
+  const past = results.findIndex(({ path, match }, at) => {
+    const around = match === null ? [] : linesOf(match, input).map(({ number, text }) => [`${number}`, text]);
+    const known = match && facts.definitions.get(path);
+    const label = known ? [[`in`, `-- ${labelAt(match.line, known)}`]] : [];
+    const lines = [["", showPath(path)], ...label, ...around].filter(([key]) => !shown.has(`${key} ${path}`));
+    left -= lines.reduce((sum, [, text = ""]) => sum + shownBytes(text) + 4, 0);
+    for (const [key] of lines) shown.add(`${key} ${path}`);
+    return left < 0 && at > 0;
+  });
+  return past < 0 ? [...results] : results.slice(0, past);
+}
+
+/** The lines of a file's results. */
+function fileLines(
+  path: string,
+  results: readonly Result[],
+  input: SearchInput,
+  facts: SearchFacts,
+): ShownLine[] {
+  const { output_mode: mode } = input;
+  if (mode === "files_with_matches") return [{ text: showPath(path), matches: 0 }];
+  const matches = facts.counts.get(path) ?? 0;
+  if (mode === "count") return [{ text: `${showPath(path)}: ${matches}`, matches }];
+  const found = results.flatMap(({ match }) => match ?? []).sort((a, b) => a.line - b.line);
+  return [headed(showPath(path)), ...blockLines(found, input, facts.definitions.get(path) ?? [])];
+}
+
+/** Results by file; without `path`, the files are ordered by kind, and kinds other than product code get a heading. */
+function inGroups(results: readonly Result[], input: SearchInput, facts: SearchFacts): PlacedLine[] {
+  const files = Map.groupBy(results, ({ path }) => path);
+  const linesIn = (paths: Iterable<string>) =>
+    [...paths].flatMap((path) =>
+      fileLines(path, files.get(path) ?? [], input, facts).map((line) => ({ ...line, path })),
+    );
+  if (input.path !== undefined) return linesIn(files.keys());
+  const groups = Map.groupBy(files.keys(), fileKindOf);
   return fileKinds.flatMap((kind) => {
-    const files = groups.get(kind) ?? [];
-    const heading = files.length > 0 ? headings[kind] : null;
-    return [
-      ...(heading === null ? [] : [{ ...headed(heading), path: null }]),
-      ...files.flatMap(([path, lines]) => lines.map((line) => ({ ...line, path }))),
-    ];
+    const paths = groups.get(kind) ?? [];
+    const heading = paths.length > 0 ? headings[kind] : null;
+    return [...(heading === null ? [] : [{ ...headed(heading), path: null }]), ...linesIn(paths)];
   });
 }
 
-function totalOf(output: SearchOutput, { output_mode }: SearchInput, facts: SearchFacts | undefined): string {
-  if (!facts) return count(output.length, "result");
-  const files = count(facts.counts.size, "file");
-  const matches = [...facts.counts.values()].reduce((sum, one) => sum + one, 0);
-  const least = facts.isComplete ? "" : "at least ";
-  if (output_mode === "files_with_matches") return `${least}${files}`;
-  return `${least}${matches === 1 ? "1 match" : `${count(matches, "match").replace(/s$/, "es")}`} in ${files}`;
+const matchCount = (number: number) =>
+  number === 1 ? "1 match" : `${count(number, "match").replace(/s$/, "es")}`;
+
+/** `8 matches in 5 files`. */
+function totalOf(counts: ReadonlyMap<string, number>, { output_mode }: SearchInput): string {
+  const files = count(counts.size, "file");
+  const matches = [...counts.values()].reduce((sum, one) => sum + one, 0);
+  return output_mode === "files_with_matches" ? files : `${matchCount(matches)} in ${files}`;
 }
 
-/** Matches by file, with their total number; the rest is listed by file and number. */
+/** The best matches by file, with their total number; the rest is counted by file. */
 function renderSearch(output: SearchOutput, input: SearchInput, maxBytes: number): Rendered {
-  if (output.length === 0) return { text: `No match for '${input.pattern}'${whereOf(input)}.` };
-  const facts = factsOf(output);
-  const total = totalOf(output, input, facts);
-  const lines = inGroups(entriesOf(output, input, facts));
-  const texts = lines.map(({ text }) => text);
+  const facts = factsByOutput.get(output);
+  if (!facts || output.length === 0) return { text: `No match for '${input.pattern}'${whereOf(input)}.` };
+  const isForeign = foreignNamed(input) ? () => false : foreignIn(facts);
+  const foreign = new Map([...facts.counts].filter(([path]) => isForeign(path)));
+  const total = `${facts.isComplete ? "" : "at least "}${totalOf(facts.counts, input)}`;
+  const uncounted = foreign.size === 0 ? [] : [`${headings.foreign} ${totalOf(foreign, input)}`];
+
+  const results = resultsOf(facts, input, (path) => !foreign.has(path));
+  const wanted = results.slice(0, input.max_results);
   const isUsual = input.max_results <= DEFAULT_RESULTS && input.output_mode === "content";
-  const room = Math.min(maxBytes, isUsual ? USUAL_BYTES : maxBytes) - REST_BYTES - shownBytes(total);
-  const fits = fitting(texts, room + (isUsual ? REST_BYTES : 0)) === lines.length;
-  const shown = fits ? lines.length : withoutHeadings(lines, fitting(texts, room));
-  const rest = restOf(lines.slice(0, shown), lines.length - shown, facts);
-  const text = [total, ...texts.slice(0, shown), ...rest].join("\n");
-  return fits ? { text } : { text, truncated: true };
+  const room = Math.min(maxBytes, isUsual ? USUAL_BYTES : maxBytes) - SENTENCES_BYTES;
+  const all = fittingResults(wanted, room, input, facts);
+  const chosen =
+    all.length === results.length ? all : fittingResults(wanted, room - REST_BYTES, input, facts);
+  const lines = inGroups(chosen, input, facts);
+  const texts = lines.map(({ text }) => text);
+  const shown = withoutHeadings(lines, fitting(texts, maxBytes - SENTENCES_BYTES - REST_BYTES));
+
+  const isWhole = chosen.length === wanted.length && shown === lines.length;
+  const limit = !isWhole ? "size" : wanted.length < results.length ? "results" : "search";
+  const rest = restOf(lines.slice(0, shown), facts, input, (path) => !foreign.has(path), limit);
+  const text = [total, ...texts.slice(0, shown), ...uncounted, ...rest].join("\n");
+  return rest.length === 0 ? { text } : { text, truncated: true };
 }
+
+/** Whether `path` names a vendored, generated or locked file, or a folder of them. */
+const foreignNamed = ({ path }: SearchInput): boolean =>
+  path !== undefined && (fileKindOf(path) === "foreign" || fileKindOf(`${path}/any`) === "foreign");
 
 /** The number of first lines to show so that the last one is not a heading. */
 function withoutHeadings(lines: readonly ShownLine[], end: number): number {
@@ -333,24 +441,39 @@ function withoutHeadings(lines: readonly ShownLine[], end: number): number {
   return last;
 }
 
-function restOf(shown: readonly PlacedLine[], missing: number, facts: SearchFacts | undefined): string[] {
-  const left = new Map(facts?.counts);
-  for (const { path, matches } of shown) {
-    if (path !== null) left.set(path, (left.get(path) ?? 0) - matches);
-  }
-  const files = inReadingOrder([...left].filter(([, number]) => number > 0).map(([path]) => path));
-  if (files.length === 0)
-    return missing === 0
-      ? []
-      : [`(${count(missing, "line")} of results did not fit; narrow the search down)`];
-  const entries = files.map((path) => `${showPath(path)}: ${left.get(path)}`);
+/** What limits an answer, and how to see more. */
+const limits = {
+  results: `(max_results is the limit: raise it, up to ${MAX_RESULTS}, or set path or file_pattern)`,
+  search: `(the search ended after ${WIDE} results: set path or file_pattern to see others)`,
+  size: "(the size of an answer is the limit: set path or file_pattern to see the rest)",
+} as const;
+
+/** The files with matches that are not shown, and why; empty if there are none. */
+function restOf(
+  shown: readonly PlacedLine[],
+  { counts, isComplete }: SearchFacts,
+  input: SearchInput,
+  isWanted: (path: string) => boolean,
+  limit: keyof typeof limits,
+): string[] {
+  const left = new Map(counts);
+  const seen = new Set(shown.map(({ path }) => path));
+  for (const { path, matches } of shown) if (path !== null) left.set(path, (left.get(path) ?? 0) - matches);
+  const isFiles = input.output_mode === "files_with_matches";
+  const missing = [...left].filter(
+    ([path, number]) => isWanted(path) && (isFiles ? !seen.has(path) : number > 0),
+  );
+  if (missing.length === 0) return isComplete ? [] : [limits[limit]];
+  const paths = missing.map(([path]) => path);
+  const files = input.path === undefined ? inReadingOrder(paths) : paths;
+  const entries = files.map((path) => (isFiles ? showPath(path) : `${showPath(path)}: ${left.get(path)}`));
   const listed = entries.slice(0, fitting(entries, REST_BYTES - 200));
   const more = entries.length - listed.length;
   return [
-    "Matches that are not shown:",
+    isFiles ? "Files that are not shown:" : "Matches that are not shown:",
     ...listed,
     ...(more > 0 ? [`... and in ${count(more, "further file")}`] : []),
-    "(narrow the search down, or raise max_results for a longer answer)",
+    limits[limit],
   ];
 }
 
@@ -372,7 +495,7 @@ function queryOf(input: SearchInput, path: string | undefined, context: ToolCont
     path: path === "" ? undefined : path,
     fileType: input.file_type,
     contextLines: Math.max(before, after),
-    maxResults: input.max_results,
+    maxResults: Math.max(input.max_results, WIDE),
     // Matches in private files take no room and are not counted.
     wants: (file) => !context.isPrivate(file),
     fixedString: input.fixed_string,
@@ -405,10 +528,13 @@ function toMatch(match: LineMatch, input: SearchInput): SearchMatch {
   };
 }
 
+/** The first results in the order of the contract: by path, then line. */
 function outputOf(hits: SearchHits, input: SearchInput): SearchOutput {
-  if (hits.mode === "files_with_matches") return hits.paths;
-  if (hits.mode === "count") return hits.counts.map(({ path, count }) => ({ file_path: path, count }));
-  return hits.matches.map((match) => toMatch(match, input));
+  const { max_results: most } = input;
+  if (hits.mode === "files_with_matches") return hits.paths.slice(0, most);
+  if (hits.mode === "count")
+    return hits.counts.slice(0, most).map(({ path, count }) => ({ file_path: path, count }));
+  return hits.matches.slice(0, most).map((match) => toMatch(match, input));
 }
 
 async function search(query: SearchQuery, context: ToolContext, signal: AbortSignal): Promise<SearchHits> {
@@ -425,20 +551,20 @@ async function execute(input: SearchInput, context: ToolContext, signal: AbortSi
   const query = queryOf(input, path, context);
   const hits = await search(query, context, signal);
   const output = outputOf(hits, input);
-  const asked = { mayCount: input.max_results <= DEFAULT_RESULTS, mayParse: input.show_line_numbers };
-  keepFacts(output, await gatherFacts(hits, query, asked, context, signal));
+  factsByOutput.set(output, await gatherFacts(hits, query, input, context, signal));
   const { command, returnCode: return_code, stderr } = hits.program;
-  const notes = notesOf(hits, input);
+  const isLatin1 =
+    hits.mode === "content" && hits.matches.slice(0, output.length).some((one) => one.hasLatin1);
   return {
-    ...{ output, debug: { command, return_code, stderr }, truncated: hits.limited },
-    ...(notes.length === 0 ? {} : { note: notes.join(" ") }),
+    ...{ output, debug: { command, return_code, stderr } },
+    truncated: hits.limited || sizeOf(hits) > output.length,
+    ...(isLatin1 ? { note: LATIN1_NOTE } : {}),
   };
 }
 
-function notesOf(hits: SearchHits, { max_results: most }: SearchInput): string[] {
-  const stopped = `Stopped at ${most} results; there may be more. Narrow the search down or raise max_results (up to ${MAX_RESULTS}).`;
-  const hasLatin1 = hits.mode === "content" && hits.matches.some((match) => match.hasLatin1);
-  return [...(hits.limited ? [stopped] : []), ...(hasLatin1 ? [LATIN1_NOTE] : [])];
+function sizeOf(hits: SearchHits): number {
+  if (hits.mode === "content") return hits.matches.length;
+  return hits.mode === "count" ? hits.counts.length : hits.paths.length;
 }
 
 export const searchInFiles = defineTool<SearchInput, SearchOutput>({
@@ -447,7 +573,7 @@ export const searchInFiles = defineTool<SearchInput, SearchOutput>({
   description:
     "Searches all tracked files at head, hidden ones too, and names the definition around each match.",
   returns:
-    '`SearchMatch[]`: `file_path`, `line_number`, `line_content`, `match_context` (`12:match`, `13-context`); with `output_mode` `"files_with_matches"`, a list of paths; with `"count"`, a list of `{file_path, count}`. Ordered by path, then by line; the text for the model shows product code before tests, names the definition around a match, and counts what is not shown. Without a match, the list is empty.',
+    '`SearchMatch[]`: `file_path`, `line_number`, `line_content`, `match_context` (`12:match`, `13-context`); with `output_mode` `"files_with_matches"`, a list of paths; with `"count"`, a list of `{file_path, count}`. Ordered by path, then by line; the text for the model shows the best match of every file first (product code before tests, lines that define or write a searched name before others), names the definition around a match, and counts what is not shown. With `path`, it keeps the order. Without a match, the list is empty.',
   example: { pattern: "parseRange\\(", file_type: "ts", context_lines: 2 },
   kind: "read",
   input: SearchInput,

@@ -337,7 +337,7 @@ interface Tool<Input = unknown, Output = unknown> {
   /** For people: the arguments of a typical call. */
   example: Record<string, unknown>;
   kind: "read" | "report" | "change";
-  /** A call may end the loop: it is executed after all others of its turn, and not if a report among them failed. */
+  /** A call may end the loop: it is executed after all others of its turn, and not if a report among them failed or one of them reads. */
   finishes?: true;
   input: z.ZodType<Input>;
   timeoutMs: number;

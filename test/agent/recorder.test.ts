@@ -10,6 +10,8 @@ const turns: ScriptedTurn[] = [
   look("b"),
   finish,
 ];
+/** A last turn that finishes beside a call that reads: without a limit, it is refused. */
+const oldTurns = [look("a"), calls(["look", { path: "b" }], ["finish"])];
 const limits = { turns: 50, tokens: 10_000_000, costUsd: null, milliseconds: 100_000 };
 const nobody = () => new AppError("model_failed", "nobody may be asked");
 
@@ -93,6 +95,15 @@ describe("a run that is played back", () => {
     const played = await playBack(all, { textFor: () => "new" });
     expect(played.executed).toEqual(["look a", "look c", "finish"]);
     expect(played.result.stopReason).toBe("finished");
+  });
+
+  it("finishes in the turn in which an older version finished beside a call that reads", async () => {
+    const recorded = await runLoop(oldTurns, { limits: { ...limits, turns: 2 } });
+    expect(recorded.result).toMatchObject({ stopReason: "finished", turns: 2 });
+
+    const played = await playBack(recorded);
+    expect(played.result).toEqual(recorded.result);
+    expect(played.entries).toEqual(recorded.entries);
   });
 
   it("stops at a turn that was taken out of the record, and names it, although the loop ended by itself", async () => {

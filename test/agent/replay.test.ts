@@ -122,6 +122,21 @@ describe("a run that was cut short", () => {
     expect(titledBack.executed).toEqual(["finish"]);
   });
 
+  it("finishes in the turn in which an older version finished beside a call that reads", async () => {
+    const script = [look("a"), calls(["look", { path: "b" }], ["finish"])];
+    const old = await runLoop(script, { limits: { ...limits, turns: 2 } });
+    expect(old.result).toMatchObject({ stopReason: "finished", turns: 2 });
+
+    const again = await runLoop([], { limits, replay: old.entries });
+    expect(again.result).toEqual(old.result);
+    expect(again.model.requests).toEqual([]);
+
+    const diedBeforeItsEnd = old.entries.filter(({ kind }) => kind !== "stopped");
+    const goesOn = await runLoop([finish], { limits, replay: diedBeforeItsEnd });
+    expect(goesOn.result).toMatchObject({ stopReason: "finished", turns: 3 });
+    expect(goesOn.model.requests).toHaveLength(1);
+  });
+
   it("counts its turns against the limits", async () => {
     const first = await runLoop([look("a"), look("b"), new AppError("model_failed", "down")]);
     const second = await runLoop((_, n) => look(`c${n}`), {

@@ -3,7 +3,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
 import type { Message, Model } from "../../src/llm/model.ts";
-import type { ScriptedTurn } from "../support/scripted.ts";
+import { withTextProtocol } from "../../src/llm/text-fallback.ts";
+import { type ScriptedTurn, scriptedModel } from "../support/scripted.ts";
 import { calls, finish, look, runLoop, task } from "./loop-fixture.ts";
 
 const tokens = (promptTokens: number, completionTokens: number, costUsd: number | null = null) => ({
@@ -105,11 +106,51 @@ describe("the calls of a turn", () => {
       ["look", { path: "a" }],
       ["report", { title: "two" }],
     );
-    const run = await runLoop([turn]);
+    const run = await runLoop([turn], { limits: { ...limits, turns: 1 } });
 
     expect(run.executed).toEqual(["look a", "report one", "report two", "finish"]);
     expect(run.answers).toEqual(["kept: one", "finished", "text of a", "kept: two"]);
     expect(run.result.stopReason).toBe("finished");
+  });
+
+  it.each([
+    ["was read", { path: "a" }],
+    ["could not be read", { path: "/etc/passwd" }],
+  ])("do not finish before the model has seen what %s", async (_, path) => {
+    const run = await runLoop([calls(["look", path], ["report", { title: "bug" }], ["finish"]), finish]);
+
+    expect(run.executed).toEqual([`look ${path.path}`, "report bug", "finish"]);
+    expect(run.answers.slice(-2)).toEqual([
+      "Not executed: read the answers to the other calls of this turn first, then call this again.",
+      "finished",
+    ]);
+    expect(run.result).toMatchObject({ stopReason: "finished", turns: 2 });
+  });
+
+  it("do not finish before it has seen it if it writes its calls as text, either", async () => {
+    const both = [{ name: "look", arguments: { path: "a" } }, { name: "finish" }];
+    const said = [{ calls: both }, { calls: [{ name: "finish", arguments: {} }] }];
+    const scripted = scriptedModel(said.map((one) => ({ content: JSON.stringify(one) })));
+    const run = await runLoop([], { model: withTextProtocol(scripted) });
+
+    expect(scripted.requests.at(-1)?.messages.at(-1)?.content).toContain(
+      "Answer to call 2, finish:\nNot executed: read the answers to the other calls of this turn first",
+    );
+    expect(run.executed).toEqual(["look a", "finish"]);
+    expect(run.result).toMatchObject({ stopReason: "finished", turns: 2 });
+  });
+
+  it("finish beside the reading calls of the turn before, whose answers the model has seen", async () => {
+    const run = await runLoop(() => calls(["look", { path: "a" }], ["finish"]));
+
+    expect(run.result).toMatchObject({ stopReason: "finished", turns: 2 });
+  });
+
+  it("finish beside a call that reads if no turn follows in which to read its answer", async () => {
+    const turn = calls(["look", { path: "b" }], ["finish"]);
+    const run = await runLoop([look("a"), turn], { limits: { ...limits, turns: 2 } });
+
+    expect(run.result).toMatchObject({ stopReason: "finished", turns: 2 });
   });
 
   it.each([
@@ -138,12 +179,13 @@ describe("the calls of a turn", () => {
     const turn = calls(["finish"], ...reads, ["report", { title: "bug" }]);
     const run = await runLoop([turn, calls(["report", { title: "bug" }], ["finish"])]);
 
+    expect(run.answers[0]).toMatch(/a report of this turn was refused/);
     expect(run.reported).toEqual(["bug"]);
     expect(run.result).toMatchObject({ stopReason: "finished", turns: 2 });
   });
 
   it.each([
-    ["a call that reads failed", calls(["look", { path: "/etc/passwd" }], ["finish"])],
+    ["a tool is unknown", calls(["peek", { path: "a" }], ["finish"])],
     [
       "a report was made twice",
       calls(["report", { title: "bug" }], ["report", { title: "bug" }], ["finish"]),

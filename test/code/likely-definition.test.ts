@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { definesLikely } from "../../src/code/likely-definition.ts";
+import { definesLikely, writesLikely } from "../../src/code/likely-definition.ts";
 
 describe("a line on which a name stands", () => {
   it.each([
@@ -42,4 +42,48 @@ describe("a line on which a name stands", () => {
     "function other(name) {",
     "// calls name() twice",
   ])("says nothing of its definition: %s", (line) => expect(definesLikely(line, "name")).toBe(0));
+});
+
+describe("a line that has a name", () => {
+  it.each([
+    "  this.name = 1;",
+    "name += other",
+    "name: 'value',",
+    '  { "name": 1 }',
+    "name := open()",
+    "count, name := open()",
+    "  name++;",
+    "--name;",
+    'items["name"] = 1',
+    "name[key] = 1;",
+    "cache.set('name', value);",
+    'setattr(self, "name", value)',
+    "ctx = context.WithValue(ctx, name, 1)",
+    "UPDATE orders SET name = 1",
+    "call(name=1)",
+  ])("seems to write it: %s", (line) => expect(writesLikely(line, "name")).toBe(true));
+
+  it.each([
+    "if (name === other) {",
+    "if name == other:",
+    "name <= 3",
+    "name != 3",
+    "const f = (name) => 1;",
+    "name => 1",
+    "call(name);",
+    "rename = 1;",
+    "names = 1;",
+    "function f(name: string) {",
+    "  name: string,",
+    "  // name = 1",
+    " * name = 1",
+    "cache.get('name')",
+    "const other = name;",
+    "name ? a : b",
+  ])("seems not to write it: %s", (line) => expect(writesLikely(line, "name")).toBe(false));
+
+  it("is read in no time, whatever it holds", () => {
+    for (const part of ["name[", "name ", "set(name", "{", "name:", "WithValue("])
+      expect(writesLikely(part.repeat(50_000), "name")).toBeTypeOf("boolean");
+  });
 });

@@ -101,10 +101,10 @@ describe("a number beyond its limits", () => {
   });
 
   it("stands beside what the tool has to say itself", async () => {
-    const sent = { pattern: "line", path: "long.txt", max_results: 3, context_lines: 21 };
+    const sent = { pattern: "caf", path: "latin.txt", context_lines: 21 };
     const { text } = await toolsOn(opened.workspace).run("search_in_files", sent);
 
-    expect(text).toContain("(context_lines 21 is more than 20: 20 was taken. Stopped at 3 results;");
+    expect(text).toContain("(context_lines 21 is more than 20: 20 was taken. Not UTF-8;");
   });
 
   it("costs nothing else: other arguments stay as they are", () => {

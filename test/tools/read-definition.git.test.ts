@@ -28,6 +28,22 @@ export const limits = {
   digits: 12,
 };
 `;
+const overloads = `class Cart {
+  int add(int count) {
+    return add(count, 1);
+  }
+
+  int add(int count, int price) {
+    return count * price;
+  }
+}
+
+class Basket {
+  int add(int count) {
+    return count;
+  }
+}
+`;
 const members = Array.from({ length: 900 }, (_, at) => `  step${at}() {\n    return ${at};\n  }\n`).join("");
 
 beforeAll(async () => {
@@ -43,6 +59,7 @@ beforeAll(async () => {
     "src/big.ts": `/** All steps. */\nexport class Big {\n${members}}\n`,
     "src/overloads.ts":
       "export function pick(a: string): string;\nexport function pick(a: number): number;\nexport function pick(a: unknown) {\n  return a;\n}\n",
+    "src/Cart.java": overloads,
     "latin.py": Buffer.from("def caf():\n    return 'caf\xe9'\n", "latin1"),
     "odd.js": "function $get() {\n  return 1;\n}\n",
   });
@@ -154,6 +171,45 @@ describe("read_definition", () => {
 
     expect(definitions).toMatchObject([{ start_line: 1, end_line: 5, last_line: 5 }]);
     expect(others).toEqual([]);
+  });
+
+  it("gives only the one asked for by file and type, and the others of its name in one line", async () => {
+    const asked = { name: "Basket.add", file_path: "src/Cart.java" };
+    expect((await open().run("read_definition", asked)).text).toBe(
+      [
+        "src/Cart.java, method Basket.add, lines 12-14 of 15",
+        "12|  int add(int count) {",
+        "13|    return count;",
+        "14|  }",
+        "",
+        "(1 other of this name: src/Cart.java:2)",
+      ].join("\n"),
+    );
+    const { text } = await open({ private: ["secrets/"] }).run("read_definition", {
+      ...{ name: "parse", file_path: "./src/parser.ts" },
+    });
+    expect(text.split("\n").at(-1)).toBe(
+      "(3 others of this name: lib/far/parse.py:1, test/parser.test.ts:1, vendor/parse.js:1)",
+    );
+  });
+
+  it("gives the overload at the line asked for", async () => {
+    const chosen = async (line: number, file_path: string | undefined = "src/Cart.java") => {
+      const { result, text } = await open().run("read_definition", { name: "add", file_path, line });
+      const { definitions } =
+        result.status === "success" ? (result.output as DefinitionOutput) : { definitions: [] };
+      return { text, ranges: definitions.map((one) => [one.start_line, one.end_line]) };
+    };
+    expect((await chosen(3)).ranges).toEqual([[2, 4]]);
+    expect((await chosen(6)).ranges).toEqual([[6, 8]]);
+    expect((await chosen(13)).ranges).toEqual([[12, 14]]);
+    expect((await chosen(10)).text).toContain(
+      "(line was left aside: no definition of 'add' there has line 10.)",
+    );
+    const pick = await read({ name: "pick", file_path: "src/overloads.ts", line: 4 });
+    expect(pick.definitions).toMatchObject([{ start_line: 1, end_line: 5 }]);
+    const anywhere = await open().run("read_definition", { name: "add", line: 6 });
+    expect(anywhere.text).toContain("(line was left aside: it needs file_path.)");
   });
 
   it("cuts a long body, with the call that continues and the members behind it", async () => {

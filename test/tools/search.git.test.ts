@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { SearchQuery } from "../../src/git/workspace.ts";
 import type { SearchMatch } from "../../src/tools/search-in-files.ts";
@@ -86,7 +87,9 @@ describe("search_in_files", () => {
     const tools = open();
     const stopped = await tools.run("search_in_files", { pattern: "line", path: "long.txt", max_results: 3 });
     expect(stopped.result).toMatchObject({ output: { length: 3 }, metadata: { truncated: true } });
-    expect(stopped.text).toContain("(Stopped at 3 results; there may be more.");
+    expect(stopped.text).toMatch(
+      /^9,000 matches in 1 file\n[\s\S]*\(max_results is the limit: raise it, up to 1000, or set path or file_pattern\)$/,
+    );
     const none = await tools.run("search_in_files", { pattern: "nowhere", file_type: "py" });
     expect(none.result).toMatchObject({ status: "success", output: [] });
     expect(none.text).toBe("No match for 'nowhere' in files of type py.");
@@ -175,7 +178,7 @@ describe("private paths", () => {
     expect(found.map((one) => one.file_path)).toEqual(["b/open.txt"]);
     for (const output_mode of ["count", "files_with_matches"])
       expect(await output("search_in_files", { pattern: "needle", output_mode })).toHaveLength(1);
-    expect(asked.map((query) => query.maxResults)).toEqual([50, 50, 50]);
+    expect(asked.map((query) => query.maxResults)).toEqual([2_000, 2_000, 2_000]);
   });
 });
 
@@ -236,9 +239,7 @@ describe("the answer to a search", () => {
       "Documentation and examples:",
       "docs/a.md",
       "1:call(), they say",
-      "Vendored, generated and lock files:",
-      "vendor/a.js",
-      "1:call();",
+      "Vendored, generated and lock files: 1 match in 1 file",
     ]);
   });
 
@@ -252,13 +253,13 @@ describe("the answer to a search", () => {
   });
 
   it.each([
-    [{ output_mode: "count" }, "8 matches in 5 files", "src/b.ts: 4"],
-    [{ output_mode: "files_with_matches" }, "5 files", "src/b.ts"],
-  ])("says how many there are with %j", async (mode, total, first) => {
+    [{ output_mode: "count" }, "8 matches in 5 files", "src/b.ts: 4", "1 match in 1 file"],
+    [{ output_mode: "files_with_matches" }, "5 files", "src/b.ts", "1 file"],
+  ])("says how many there are with %j", async (mode, total, first, foreign) => {
     const { text } = await ask({ pattern: "call\\(", ...mode }, { private: ["secrets/"] });
 
     expect(text.split("\n").slice(0, 2)).toEqual([total, first]);
-    expect(text.split("\n").at(-2)).toBe("Vendored, generated and lock files:");
+    expect(text.split("\n").at(-1)).toBe(`Vendored, generated and lock files: ${foreign}`);
   });
 
   it("takes lines before and after a match by themselves", async () => {
@@ -277,16 +278,19 @@ describe("the answer to a search", () => {
   it("counts what a broad answer does not show, product code first", async () => {
     const { result, text } = await ask({ pattern: "broad\\(" });
     const lines = text.split("\n");
-    const shown = lines.filter((line) => /^\d+:/.test(line)).length;
     const at = lines.indexOf("Matches that are not shown:");
-    const counted = lines.slice(at + 1).flatMap((line) => /: (\d+)$/.exec(line)?.[1] ?? []);
+    const counted = lines.slice(at + 1).flatMap((line) => /^(?:wide|tests)\S+: (\d+)$/.exec(line)?.[1] ?? []);
+    const shown =
+      lines.filter((line) => /^wide\//.test(line)).length - counted.filter((one) => one === "1").length;
 
     expect(lines[0]).toBe("230 matches in 160 files");
     expect(text.length).toBeLessThan(9_000);
     expect(shown).toBeGreaterThan(20);
     expect(lines[at + 1]).toMatch(/^wide\/\d+\.ts: 1$/);
-    expect(text).toContain(`... and in ${160 - shown / 2 - counted.length} further files`);
-    expect(text).toContain("(Stopped at 50 results;");
+    expect(text).toContain(`... and in ${160 - shown - counted.length} further files`);
+    expect(lines.at(-1)).toBe(
+      "(the size of an answer is the limit: set path or file_pattern to see the rest)",
+    );
     expect(result).toMatchObject({ output: { length: 50 }, metadata: { truncated: true } });
   });
 
@@ -298,16 +302,156 @@ describe("the answer to a search", () => {
     expect(result).toMatchObject({ output: { length: 230 }, metadata: { truncated: false } });
   });
 
-  it("says that there are at least so many where nobody counted on", async () => {
-    const { text } = await ask({ pattern: "broad\\(", max_results: 60 });
-
-    expect(text).toMatch(/^at least 60 matches in 30 files\n/);
-  });
-
   it("ends with a match and not with the heading of one", async () => {
     const { text } = await ask({ pattern: "broad", path: "wide", context_lines: 0 });
     const lines = text.split("\n");
 
     expect(lines[lines.indexOf("Matches that are not shown:") - 1]).toMatch(/^2:/);
   });
+});
+
+describe("what an answer shows first", () => {
+  const many = (count: number, line: (at: number) => string) =>
+    Array.from({ length: count }, (_, at) => line(at)).join("");
+  const used = "import { rate } from './rate.ts';\n";
+  let crowded: GitRepo;
+  let over: Awaited<ReturnType<typeof openRepository>>;
+  const ask = async (sent: Record<string, unknown>) => {
+    const { result, text } = await toolsOn(over.workspace).run("search_in_files", sent);
+    if (result.status !== "success") throw new Error(text);
+    return { lines: text.split("\n"), output: result.output as SearchMatch[] };
+  };
+  const filesIn = (lines: readonly string[]) => lines.filter((line) => /^[\w/.-]+\.\w+$/.test(line));
+
+  beforeAll(async () => {
+    crowded = GitRepo.create({ bare: true });
+    const bundle = `var x="${"y".repeat(3_000)}";rate(1);\n`;
+    crowded.importCommits([
+      { branch: "main", files: [] },
+      {
+        branch: "topic",
+        parents: ["main"],
+        files: [
+          ["a/first.ts", `${used}${many(2_500, (at) => `use(rate, ${at});\n`)}`],
+          ["a/first.test.ts", `${used}${many(60, () => "  rate(1);\n")}`],
+          ["dist/app.js", many(40, () => "rate(1);\n")],
+          ["public/app.js", bundle],
+          [
+            "src/rate.ts",
+            "// The rate of an order.\nexport function rate(total: number) {\n  return total * rate.factor;\n}\n",
+          ],
+          ["src/setup.ts", `${used}export function setup(order) {\n  log(rate);\n  order.rate = 2;\n}\n`],
+          ["src/user.ts", `${used}export const charge = () => rate(2);\n`],
+          ["vendor/rate.js", "function rate() {}\nfunction vendored() {}\n"],
+        ],
+      },
+    ]);
+    over = await openRepository(crowded);
+  });
+  afterAll(async () => {
+    await over?.[Symbol.asyncDispose]();
+    crowded?.dispose();
+  });
+
+  it("is one match of every file, the files that define or write the name first, however often another file has it", async () => {
+    const { lines, output } = await ask({ pattern: "rate\\b", context_lines: 0 });
+
+    expect(output.map(({ file_path }) => file_path).toSorted()).toEqual(
+      output.map(({ file_path }) => file_path),
+    );
+    expect(new Set(output.map(({ file_path }) => file_path))).toEqual(new Set(["a/first.test.ts"]));
+    expect(filesIn(lines)).toEqual([
+      "src/rate.ts",
+      "src/setup.ts",
+      "a/first.ts",
+      "src/user.ts",
+      "a/first.test.ts",
+    ]);
+    expect(lines.slice(0, 8)).toEqual([
+      "2,612 matches in 8 files",
+      "src/rate.ts",
+      "-- in rate (2-4)",
+      "1:// The rate of an order.",
+      "2 defines:export function rate(total: number) {",
+      "3:  return total * rate.factor;",
+      "src/setup.ts",
+      "1:import { rate } from './rate.ts';",
+    ]);
+    expect(lines).toContain("4 writes:  order.rate = 2;");
+    expect(lines).toContain("Vendored, generated and lock files: 42 matches in 3 files");
+    expect(lines.filter((line) => /^(?:dist|vendor|public)/.test(line))).toEqual([]);
+  });
+
+  it("is the best match of a file if there is room for no other", async () => {
+    const { lines } = await ask({ pattern: "rate\\b", context_lines: 0, max_results: 5 });
+
+    expect(lines.filter((line) => /^\d/.test(line)).slice(1)).toEqual([
+      "2 defines:export function rate(total: number) {",
+      "4 writes:  order.rate = 2;",
+      "1:import { rate } from './rate.ts';",
+      "1:import { rate } from './rate.ts';",
+      "1:import { rate } from './rate.ts';",
+    ]);
+    expect(lines.at(-1)).toBe(
+      "(max_results is the limit: raise it, up to 1000, or set path or file_pattern)",
+    );
+  });
+
+  it("is what comes first by path and line if a path is given", async () => {
+    const { lines } = await ask({ pattern: "rate\\b", context_lines: 0, path: "src" });
+
+    expect(filesIn(lines)).toEqual(["src/rate.ts", "src/setup.ts", "src/user.ts"]);
+    const folder = await ask({ pattern: "rate\\b", context_lines: 0, path: "a" });
+    expect(filesIn(folder.lines)).toEqual(["a/first.test.ts"]);
+    expect(folder.lines.filter((line) => line.startsWith("Tests"))).toEqual([]);
+  });
+
+  it.each([
+    ["a path names them", { path: "vendor" }, "vendor/rate.js"],
+    ["a path names one of them", { path: "dist/app.js" }, "dist/app.js"],
+    ["a path names a minified file", { path: "public/app.js" }, "public/app.js"],
+    ["nothing else matches", { file_pattern: "*.js" }, "public/app.js"],
+    ["nothing else matches the pattern", { pattern: "vendored" }, "vendor/rate.js"],
+  ])("is a foreign file where %s", async (_, sent, path) => {
+    const { lines } = await ask({ pattern: "rate\\b", ...sent });
+
+    expect(filesIn(lines)[0]).toBe(path);
+    expect(lines.filter((line) => line.startsWith("Vendored") && !line.endsWith(":"))).toEqual([]);
+  });
+
+  it("leaves no match of the output out: each is shown or counted", async () => {
+    const call = fc.record({
+      pattern: fc.constantFrom("rate\\b", "rate", "\\(", "use|log", "e", "import .* rate"),
+      context_lines: fc.constantFrom(0, 2, 20),
+      max_results: fc.constantFrom(1, 7, 50, 300, 1_000),
+      path: fc.constantFrom(undefined, undefined, "a", "src", "."),
+      show_line_numbers: fc.boolean(),
+    });
+    await fc.assert(
+      fc.asyncProperty(call, async ({ path, ...sent }) => {
+        const { lines, output } = await ask(path === undefined ? sent : { ...sent, path });
+        const shown = new Map<string, number>();
+        let file = "";
+        for (const line of lines) {
+          if (filesIn([line]).length > 0) file = line;
+          else if (/^\d+(?: \w+)?:/.test(line)) shown.set(file, (shown.get(file) ?? 0) + 1);
+          const counted = /^([\w/.-]+\.\w+): (\d+)$/.exec(line);
+          if (counted) shown.set(counted[1]!, (shown.get(counted[1]!) ?? 0) + Number(counted[2]));
+        }
+        const total = Number(/^(?:at least )?([\d,]+)/.exec(lines[0]!)?.[1]?.replace(",", ""));
+        const foreign = Number(
+          lines.map((line) => /^Vendored.*: ([\d,]+) match/.exec(line)?.[1]).find(Boolean) ?? 0,
+        );
+        const perFile = Map.groupBy(output, ({ file_path }) => file_path);
+
+        expect(output.length).toBe(Math.min(total, sent.max_results));
+        if (!sent.show_line_numbers) return;
+        expect([...shown.values()].reduce((sum, one) => sum + one, foreign)).toBe(total);
+        for (const [name, matches] of perFile)
+          if (!/^(?:dist|vendor|public)/.test(name))
+            expect(shown.get(name)).toBeGreaterThanOrEqual(matches.length);
+      }),
+      { numRuns: 40 },
+    );
+  }, 60_000);
 });

@@ -2,19 +2,19 @@ import {
   type CodeFile,
   type DefinitionSite,
   isProse,
-  type ParsedFile,
   parseFile,
   type TextFile,
 } from "../../code/code-file.ts";
-import { Modules, type Package, packageOf } from "../../code/imports.ts";
+import type { Modules } from "../../code/imports.ts";
 import { definers } from "../../code/likely-definition.ts";
-import { closeness, receiverOf } from "../../code/names.ts";
+import { closeness, mentionsIn } from "../../code/names.ts";
 import type { Reference } from "../../code/source.ts";
 import { isTestFile } from "../../code/test-file.ts";
 import { reasonByName } from "../../diff/skipped-names.ts";
 import { AppError } from "../../errors.ts";
 import type { TreeEntry, Workspace } from "../../git/workspace.ts";
 import { cutLine, splitLines } from "../../text/cut.ts";
+import { modulesOf } from "../../tools/parsed-files.ts";
 
 /** Lines from `start` to `end`, 1-indexed and inclusive. */
 export interface LineSpan {
@@ -69,37 +69,6 @@ export interface RepositoryFiles {
   modules(): Promise<Modules>;
 }
 
-const modulesOf = new WeakMap<Workspace, Promise<Modules>>();
-
-/** Maximum manifests that are read for package names, those nearest to the root first. */
-const MAX_MANIFESTS = 30;
-
-async function findModules({
-  workspace,
-  isReadable,
-}: {
-  workspace: Workspace;
-  isReadable(path: string): boolean;
-}): Promise<Modules> {
-  const tree = await workspace.tree("head");
-  const manifests = [...tree.values()]
-    .filter(
-      ({ path, mode }) =>
-        mode.startsWith("100") && /(?:^|\/)(?:go\.mod|package\.json)$/.test(path) && isReadable(path),
-    )
-    .toSorted((a, b) => a.path.split("/").length - b.path.split("/").length)
-    .slice(0, MAX_MANIFESTS);
-  const packages: Package[] = [];
-  for (const { path, oid } of manifests) {
-    const file = await workspace.readBlob(oid).catch(() => null);
-    const kind = path.endsWith("go.mod") ? "go.mod" : "package.json";
-    const name = file === null || file.binary || file.bytes > MAX_BYTES ? null : packageOf(kind, file.text);
-    if (name !== null)
-      packages.push({ name, folder: path.slice(0, Math.max(0, path.lastIndexOf("/"))) || "." });
-  }
-  return new Modules(tree.keys(), packages);
-}
-
 export function createRepositoryFiles(
   workspace: Workspace,
   isPrivate: (path: string) => boolean,
@@ -117,11 +86,7 @@ export function createRepositoryFiles(
 
   return {
     isReadable,
-    modules() {
-      const known = modulesOf.get(workspace) ?? findModules({ workspace, isReadable });
-      modulesOf.set(workspace, known);
-      return known;
-    },
+    modules: () => modulesOf(workspace, isReadable),
     async read(path, ref) {
       if (!isReadable(path)) return null;
       const key = `${ref} ${path}`;
@@ -352,20 +317,6 @@ export async function lookUp(
     mentions: (name) => mentions.get(name) ?? [],
     file: (path) => seen.get(path),
   };
-}
-
-/** The occurrences of the names in the code of a file, each with the text before it. */
-function mentionsIn(
-  { code: file, source }: ParsedFile,
-  names: ReadonlySet<string>,
-): (Mention & { name: string })[] {
-  const keyOf = (one: { line: number; name: string }) => `${one.line} ${one.name}`;
-  const calls = new Map(source.calls(1, file.lines.length).map((one) => [keyOf(one), one.receiver]));
-  return source.references(names).map(({ name, line, role }) => {
-    const called = role === "call" ? calls.get(keyOf({ line, name })) : undefined;
-    const receiver = called === undefined ? receiverOf(file.lines[line - 1] ?? "", name) : called;
-    return { name, file, line, role, receiver };
-  });
 }
 
 /** Additional files, which displace none of those that the names lead to. */

@@ -37,6 +37,11 @@ const calls: Record<string, { args?: Record<string, unknown>; says: string; outp
   diff_file: { args: { file_path: "cart.py" }, says: "seen=[]", output: { total_hunks: 1 } },
   read_file_part: { args: { file_path: "cart.py", ref: "base" }, says: "1|def", output: { total_lines: 2 } },
   read_definition: { args: { name: "total" }, says: "total", output: { definitions: [{}] } },
+  find_callers: {
+    args: { name: "total", file_path: "cart.py" },
+    says: "nothing outside of its file",
+    output: { callers: [], total: 0 },
+  },
   search_in_files: { args: { pattern: "append" }, says: "seen.append", output: [{ line_number: 2 }] },
   list_files: { args: { pattern: "*.py" }, says: "cart.py", output: ["cart.py"] },
   diff_files: {

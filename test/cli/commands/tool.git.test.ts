@@ -57,6 +57,10 @@ const calls: Record<string, { args?: object; answers: unknown }> = {
     args: { name: "total" },
     answers: { definitions: [{ file_path: "cart.py", start_line: 1 }], others: [] },
   },
+  find_callers: {
+    args: { name: "total", file_path: "cart.py" },
+    answers: { definition: { name: "total" }, callers: [], total: 0 },
+  },
   search_in_files: { args: { pattern: "seen" }, answers: [{ file_path: "cart.py", line_number: 1 }, {}, {}] },
   list_files: { answers: expect.arrayContaining(["cart.py", "package-lock.json"]) },
   diff_files: { args: { file_path1: "cart.py", file_path2: "cart.py" }, answers: expect.anything() },
