@@ -1,12 +1,11 @@
 import type { TextFile } from "../../code/code-file.ts";
 import { shownBytes } from "../../diff/file-diff.ts";
 import { showPath } from "../../tools/show.ts";
-import { type LineSpan, numbered } from "./lookup.ts";
+import { joined, type LineSpan, numbered } from "./lookup.ts";
 
 /** The kinds of code pieces, in the order in which they are shown. */
 export const kinds = [
   "body",
-  "before",
   "callee",
   "member",
   "caller",
@@ -18,6 +17,9 @@ export const kinds = [
   "document",
 ] as const;
 type Kind = (typeof kinds)[number];
+/** The lines of a changed definition are not shown as a piece of their own: they widen the diff. */
+type ShownKind = Exclude<Kind, "body">;
+const isShownKind = (kind: Kind): kind is ShownKind => kind !== "body";
 
 /** Lines that help to judge the change, and why. */
 export interface Piece {
@@ -112,7 +114,8 @@ export function selectPieces(
   let room = maxBytes;
   for (const piece of inOrder(pieces)) {
     const missing = shown.missing(piece.file, piece.ranges);
-    if (!saysSomething(piece, missing)) continue;
+    // A listing is whole only with its last bracket.
+    if (missing.length === 0 || !(piece.kind === "body" || saysSomething(piece, missing))) continue;
     const space = room - headingBytes(piece);
     const fitting = piece.score < LEAST_SCORE ? null : takeFitting(piece, missing, space);
     if (fitting === null) {
@@ -157,7 +160,7 @@ function takeFitting(
   const fitting: LineSpan[] = [];
   let [bytes, lines] = [0, 0];
   for (const { start, end } of ranges) {
-    bytes += GAP_BYTES;
+    bytes += piece.kind === "body" ? HUNK_BYTES : GAP_BYTES;
     for (let line = start; line <= end; line++) {
       const more = shownBytes(numbered(piece.file, line)) + MARK_BYTES;
       if (bytes + more > room)
@@ -178,6 +181,8 @@ const MARK_BYTES = 2;
 /** Replaces omitted lines. */
 const GAP = "...";
 const GAP_BYTES = GAP.length + 1;
+/** The header of a hunk, with numbers of up to seven digits. */
+const HUNK_BYTES = "@@ -1000000,1000000 +1000000,1000000 @@\n".length;
 
 const NAMED = "## Not shown";
 
@@ -244,9 +249,7 @@ function placesOf(pieces: readonly Piece[]): string {
     .join("; ");
 }
 
-const titles: Record<Kind, string> = {
-  body: "What the diff leaves out of the changed functions and types",
-  before: "How they stood before the change (numbers of the merge base)",
+const titles: Record<ShownKind, string> = {
   callee: "What the changed code calls",
   member: "What declares the members that the change reads and sets",
   caller: "What uses the changed code",
@@ -282,6 +285,7 @@ function headingOf(piece: Piece, shown: LineSpan, isCut: boolean): string {
 
 /** Maximum bytes of a piece's heading and its cut mark, for any shown part. */
 export function headingBytes(piece: Piece): number {
+  if (piece.kind === "body") return 0;
   const last = piece.file.lines.length;
   return shownBytes(headingOf(piece, { start: last, end: last + 1 }, true)) + GAP.length + 2;
 }
@@ -289,11 +293,28 @@ export function headingBytes(piece: Piece): number {
 /** Whether the change added a line. */
 export type IsAdded = (file: TextFile, line: number) => boolean;
 
-/** The pieces by kind, then by file and line, and the names of omitted ones. */
+/** The lines of changed definitions that were taken, by the path of their file. */
+export function listedLines({ taken }: Selection): Map<string, LineSpan[]> {
+  const bodies = Map.groupBy(
+    taken.filter(({ kind }) => kind === "body"),
+    ({ file }) => file.path,
+  );
+  return new Map(
+    [...bodies].map(([path, all]) => [
+      path,
+      joined(
+        all.flatMap(({ shown }) => shown),
+        Number.POSITIVE_INFINITY,
+      ),
+    ]),
+  );
+}
+
+/** The other pieces by kind, then by file and line, and the names of omitted ones. */
 export function renderSelection(selection: Selection, namedBytes: number, isAdded: IsAdded): string {
-  const { taken } = selection;
+  const taken = selection.taken.filter(({ kind }) => isShownKind(kind));
   const fileOrder = [...new Set(taken.map(({ file }) => file.path))];
-  const sections = kinds.flatMap((kind) => {
+  const sections = kinds.filter(isShownKind).flatMap((kind) => {
     const pieces = taken.filter((piece) => piece.kind === kind);
     if (pieces.length === 0) return [];
     pieces.sort(

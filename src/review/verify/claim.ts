@@ -4,6 +4,7 @@ import {
   type FileDiff,
   type Hunk,
   renderHunk,
+  renderHunks,
   renderLine,
   shorten,
   shownBytes,
@@ -14,7 +15,7 @@ import { cutAtLine } from "../../text/cut.ts";
 import { wrapUntrusted } from "../../text/fence.ts";
 import { showPath } from "../../tools/show.ts";
 import type { ChangedFile, DiffSource } from "../../tools/tool.ts";
-import { codeContext } from "../context/code-context.ts";
+import { type CodeContext, codeContext } from "../context/code-context.ts";
 import { verifyPrompt } from "../prompts/prompts.ts";
 import type { ReviewRun } from "../review-run.ts";
 import { type PlaceRun, roomFor } from "../run-loop.ts";
@@ -128,12 +129,13 @@ export async function claimMessages(
   finding: Finding,
   siblings: readonly AddedLine[],
 ): Promise<Message[]> {
-  const { text, near } = await changeAround(run, finding);
+  const { near, widenedBy } = await changeAround(run, finding);
+  const code = await codeAround(run, finding, near);
   const listBytes = roomFor(run.models.verify, MAX_LIST_BYTES, SHORT_SHARE);
   // The claim comes last: claims about one location then share a prefix, which the provider caches.
   const sections = [
-    await codeAround(run, finding, near),
-    text,
+    code.text,
+    widenedBy(code.widen),
     await evidenceCode(run, finding, listBytes),
     alike(siblings, listBytes),
     claim(run, finding),
@@ -164,6 +166,8 @@ function claim(
 
 interface ChangeAround {
   text: string;
+  /** The text with wider hunks. */
+  widenedBy(widen: CodeContext["widen"]): string;
   /** The file's diff near the location. */
   near: readonly FileDiff[];
 }
@@ -175,7 +179,7 @@ type Spot = Pick<Finding, "path" | "side" | "line">;
 export async function changeAround(run: PlaceRun, finding: Spot): Promise<ChangeAround> {
   const { files, deps, models } = run;
   const file = files.find(({ change }) => change.path === finding.path);
-  if (!file?.reviewable) return { text: "", near: [] };
+  if (!file?.reviewable) return nothingAround;
   const diff = await deps.diffs.fileDiff(file.change, 3);
   let room = roomFor(models.verify, MAX_HUNKS_BYTES, 0.15);
   const parts = diff.hunks.flatMap((hunk) => divideHunk(hunk, room / 2, lineBytes));
@@ -185,13 +189,19 @@ export async function changeAround(run: PlaceRun, finding: Spot): Promise<Change
     if (room < 0) break;
     near.add(part);
   }
-  if (near.size === 0) return { text: "", near: [] };
-  const rendered = parts.filter((part) => near.has(part)).map(renderHunk);
+  if (near.size === 0) return nothingAround;
+  const shown = parts.filter((part) => near.has(part));
   const some = near.size < parts.length ? ` (${near.size} of ${parts.length} parts)` : "";
-  const text = `# What the change does to this file${some}\n${wrapUntrusted("diff", rendered.join("\n"))}`;
-  const hunks = parts.filter((part) => near.has(part) && distance(part, finding) <= NEAR_LINES);
-  return { text, near: [{ ...diff, hunks }] };
+  const textOf = (hunks: readonly Hunk[]) =>
+    `# What the change does to this file${some}\n${wrapUntrusted("diff", renderHunks(hunks))}`;
+  return {
+    text: textOf(shown),
+    widenedBy: (widen) => textOf(widen({ ...diff, hunks: shown }).hunks),
+    near: [{ ...diff, hunks: shown.filter((part) => distance(part, finding) <= NEAR_LINES) }],
+  };
 }
+
+const nothingAround: ChangeAround = { text: "", widenedBy: () => "", near: [] };
 
 const lineBytes = (line: DiffLine) => shownBytes(renderLine(line)) + 1;
 
@@ -202,7 +212,7 @@ function distance(hunk: Hunk, { side, line }: Spot): number {
 }
 
 /** The code around the nearby hunks, selected as for the reviewer. */
-function codeAround(run: ReviewRun, { path }: Finding, near: readonly FileDiff[]): Promise<string> {
+function codeAround(run: ReviewRun, { path }: Finding, near: readonly FileDiff[]): Promise<CodeContext> {
   const { workspace, diffs, isPrivate, signal, now } = run.deps;
   return codeContext(
     {
