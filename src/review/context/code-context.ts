@@ -18,6 +18,7 @@ import {
   type WordHits,
 } from "./lookup.ts";
 import { memberPieces } from "./members.ts";
+import { namedPieces } from "./named.ts";
 import type { ContextParts } from "./parts.ts";
 import {
   headingBytes,
@@ -31,6 +32,7 @@ import {
   selectPieces,
 } from "./pieces.ts";
 import { siblingPieces } from "./siblings.ts";
+import { unusedLines } from "./unused.ts";
 import { consumerPieces, producerPieces } from "./values.ts";
 
 /**
@@ -82,9 +84,10 @@ async function writeContext(parts: ContextParts, shownDiffs: readonly FileDiff[]
   if (parts.contextBytes < around + LEAST_BYTES) return nothing;
   const { pieces, named } = roomOf(parts.contextBytes - around);
   const shown = linesOf(shownDiffs);
-  const all = await findPieces(parts, shownDiffs, shown);
-  const selection = selectPieces(all, shown, pieces, headingBytes);
-  const text = renderSelection(selection, named, await addedLines(parts, shownDiffs, selection));
+  const { pieces: all, unused } = await findPieces(parts, shownDiffs, shown);
+  const facts = unused.length === 0 ? "" : `## What nothing uses\n${unused.join("\n")}\n`;
+  const selection = selectPieces(all, shown, pieces - shownBytes(facts), headingBytes);
+  const text = facts + renderSelection(selection, named, await addedLines(parts, shownDiffs, selection));
   return {
     text: text === "" ? "" : `${heading}\n${explained}\n${wrapUntrusted("code", text)}`,
     widen: await widening(parts, selection),
@@ -140,11 +143,17 @@ async function addedLines(
   return ({ path, ref }, line) => ref === "head" && added.get(path)?.has(line) === true;
 }
 
+interface Found {
+  pieces: Piece[];
+  /** Sentences about definitions that nothing uses. */
+  unused: readonly string[];
+}
+
 async function findPieces(
   parts: ContextParts,
   diffs: readonly FileDiff[],
   shown: ShownLines,
-): Promise<Piece[]> {
+): Promise<Found> {
   const end = parts.now() + MILLISECONDS;
   const timeLeft = () => end - parts.now();
   const files = createRepositoryFiles(parts.workspace, parts.isPrivate);
@@ -156,9 +165,10 @@ async function findPieces(
   const paths = [...new Set(code.map(({ path }) => path))];
   const calls = knownCalls(code, parts.graph, files);
   const lookup = await lookUp(names, paths, hits, files, timeLeft, callerFiles(code, calls));
-  return [
+  const pieces = [
     ...bodyPieces(changed),
     ...calleePieces(code, lookup),
+    ...namedPieces(code, lookup),
     ...memberPieces(code, lookup, shown),
     ...usePieces(code, lookup, shown, calls),
     ...producerPieces(code, lookup),
@@ -167,6 +177,7 @@ async function findPieces(
     ...siblingPieces(code, lookup),
     ...(await documentPieces(code, hits, files)),
   ];
+  return { pieces, unused: unusedLines(code, lookup, hits) };
 }
 
 function search(
@@ -203,7 +214,7 @@ function namesToLookUp(changed: readonly Changed[]): Map<string, number> {
   const add = (name: string, worth: number) => names.set(name, worth + (names.get(name) ?? 0));
   for (const one of changed) {
     for (const name of namesOf(one)) add(name, USED * one.risk);
-    for (const name of [...one.newNames, ...one.setNames])
+    for (const name of [...one.newNames, ...one.newTypes, ...one.setNames])
       if (name.length >= LEAST_LETTERS) add(name, CALLED_ON_CHANGED * one.risk);
     for (const { name, line } of one.calls)
       add(name, (one.added.includes(line) ? CALLED_ON_CHANGED : CALLED) * one.risk);

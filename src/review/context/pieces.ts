@@ -6,10 +6,12 @@ import { joined, type LineSpan, numbered } from "./lookup.ts";
 /** The kinds of code pieces, in the order in which they are shown. */
 export const kinds = [
   "body",
+  "contract",
   "callee",
+  "named",
   "member",
-  "caller",
   "producer",
+  "caller",
   "consumer",
   "key",
   "sibling",
@@ -111,17 +113,21 @@ export function selectPieces(
   headingBytes: (piece: Piece) => number,
 ): Selection {
   const selection: Selection = { taken: [], left: [] };
+  const built = new Set<string>();
   let room = maxBytes;
   for (const piece of inOrder(pieces)) {
     const missing = shown.missing(piece.file, piece.ranges);
     // A listing is whole only with its last bracket.
     if (missing.length === 0 || !(piece.kind === "body" || saysSomething(piece, missing))) continue;
     const space = room - headingBytes(piece);
-    const fitting = piece.score < LEAST_SCORE ? null : takeFitting(piece, missing, space);
+    const shape = shapeOf(piece);
+    const isTold = piece.score >= LEAST_SCORE && !(shape !== null && built.has(shape));
+    const fitting = isTold ? takeFitting(piece, missing, space) : null;
     if (fitting === null) {
       selection.left.push(piece);
       continue;
     }
+    if (shape !== null) built.add(shape);
     room = space - fitting.bytes;
     shown.addAll(piece.file, fitting.ranges);
     const last = fitting.ranges.at(-1)?.end ?? 0;
@@ -131,6 +137,27 @@ export function selectPieces(
   }
   return selection;
 }
+
+/** Longer pieces are rarely built alike. */
+const MAX_ALIKE_LINES = 12;
+/** These differ in what matters even if they are built alike. */
+const unlike: ReadonlySet<Kind> = new Set(["body", "contract", "sibling", "named", "member", "document"]);
+
+/** What short pieces of one kind and file have in common that differs in names and numbers only: of five setters, one is shown. */
+function shapeOf({ kind, file, ranges }: Piece): string | null {
+  const count = ranges.reduce((sum, { start, end }) => sum + end - start + 1, 0);
+  if (unlike.has(kind) || count < 2 || count > MAX_ALIKE_LINES) return null;
+  const lines = ranges.flatMap(({ start, end }) => file.lines.slice(start - 1, end));
+  const text = lines.map((line) => line.slice(0, 400).trim()).join("\n");
+  const shape = text.replace(/"[^"\n]*"|'[^'\n]*'|[\p{L}\p{N}_$]+/gu, (word) =>
+    /^["']/.test(word) || keywords.has(word) ? word : "x",
+  );
+  return [kind, file.ref, file.path, shape].join("\n");
+}
+
+const keywords = new Set(
+  "if else for while return await throw raise not null None nil true false new".split(" "),
+);
 
 /** Sorts by score, then by place, so that the same commit gives the same text. */
 function inOrder(pieces: readonly Piece[]): Piece[] {
@@ -250,13 +277,15 @@ function placesOf(pieces: readonly Piece[]): string {
 }
 
 const titles: Record<ShownKind, string> = {
+  contract: "What the changed code has promised: interfaces and base classes",
   callee: "What the changed code calls",
+  named: "What added lines name for the first time",
   member: "What declares the members that the change reads and sets",
   caller: "What uses the changed code",
   producer: "Where values come from that the change reads",
   consumer: "What reads the values that the change sets",
   key: "Where else the keys of the changed lines stand",
-  sibling: "Other implementations of the same name",
+  sibling: "Beside it: other implementations, twins and counterparts",
   test: "Tests of it",
   document: "Documentation of it",
 };
