@@ -66,6 +66,20 @@ export function isDeclaration({ file, definition }: DefinitionSite): boolean {
 
 const MAX_DECLARATION_LINES = 12;
 
+/** Whether no other file can name it: a private member, a static function of C, as its head says. */
+export function isPrivate({ file, definition }: DefinitionSite): boolean {
+  if (definition.name.startsWith("#")) return true;
+  const head = file.lines
+    .slice(definition.start - 1, definition.signatureEnd)
+    .join(" ")
+    .slice(0, MAX_HEAD);
+  const before = head.slice(0, Math.max(0, head.indexOf(definition.name)));
+  return /\bprivate\b/.test(before) || (/\.c$/.test(file.path) && /^\s*static\b/.test(before));
+}
+
+/** Maximum characters of a head that are checked. */
+const MAX_HEAD = 400;
+
 /** Functions up to this length are read whole; otherwise a closure in them is. */
 const READABLE = 150;
 

@@ -29,7 +29,7 @@ const OWN = 0.9;
 /** From here on, the target's lines are worth showing. */
 export const POSSIBLE = 0.2;
 /** The use imports the file of the target, or knows it in another way. */
-const NAMED = 0.85;
+export const NAMED = 0.85;
 export const KNOWN = 0.8;
 /** The use knows the file, and the name is that of a method. */
 const LIKELY = 0.7;

@@ -93,7 +93,7 @@ export function parseFilePatch(patch: string, path: string, oldPath: string | nu
   return { path, oldPath, header: lines.slice(0, first), hunks: parseHunks(lines.slice(first)) };
 }
 
-/** The position of a hunk's next line in both files. */
+/** The numbers of the next lines in both files. */
 interface Cursor {
   old: number;
   new: number;
@@ -107,8 +107,8 @@ const startOf = (hunk: Hunk): Cursor => ({
 
 const changed = (line: DiffLine | undefined) => line !== undefined && line.kind !== "context";
 
-/** Makes consecutive lines of a hunk a hunk of their own; moves the cursor past them. */
-function partOf(lines: DiffLine[], section: string, cursor: Cursor): Hunk {
+/** Makes consecutive lines of a file's diff a hunk of their own; moves the cursor, which is at the first of them, past them. */
+export function hunkOf(lines: DiffLine[], section: string, cursor: Cursor): Hunk {
   const oldLines = lines.filter((line) => line.kind !== "added").length;
   const newLines = lines.filter((line) => line.kind !== "removed").length;
   const oldStart = oldLines === 0 ? cursor.old - 1 : cursor.old;
@@ -158,7 +158,7 @@ export function divideHunk(hunk: Hunk, maxSize: number, sizeOf: (line: DiffLine)
   for (let start = 0; start < hunk.lines.length; ) {
     const limit = fitting(sizes, start, maxSize);
     const end = limit >= hunk.lines.length ? limit : cutPlace(hunk.lines, start, limit, lastChange);
-    parts.push(partOf(hunk.lines.slice(start, end), hunk.section, cursor));
+    parts.push(hunkOf(hunk.lines.slice(start, end), hunk.section, cursor));
     start = end;
   }
   return parts;

@@ -1,10 +1,9 @@
 import { type DefinitionSite, fullName, isType } from "../../code/code-file.ts";
 import { bodyOf, type Changed } from "./changed.ts";
-import { joined, type LineSpan, rangesOf } from "./lookup.ts";
+import { joined, type LineSpan } from "./lookup.ts";
 import type { Piece } from "./pieces.ts";
 
 const BODY = 1;
-const BEFORE = 0.75;
 
 /** A body up to this length is shown whole. Of a longer one, only the parts around its changed lines are shown. */
 const WHOLE_LINES = 150;
@@ -18,61 +17,23 @@ const WHOLE_TYPE_LINES = 60;
 const AROUND_FIELD = 4;
 const WHOLE_VALUE_LINES = 30;
 const MAX_DOC_LINES = 10;
-/** Lines shown around removed lines in the old body; the rest is the same as in the new body. */
-const AROUND_REMOVED = 4;
 
-/** The whole body of each changed definition, because the diff shows only a part of it. */
+/** The whole of each changed definition with the comment above it, because the diff shows only a part of it. */
 export function bodyPieces(changed: readonly Changed[]): Piece[] {
-  return changed.flatMap((one) => {
-    if (one.after === null) return [];
-    const title = `${one.after.definition.kind} ${fullName(one.after.definition)}`;
-    return [pieceOf("body", one.after, readableRanges(one.after, one.spots), title, one.risk * BODY)];
+  return changed.flatMap(({ after, spots, risk }) => {
+    if (after === null) return [];
+    const { file, definition } = after;
+    return [
+      {
+        ...{ kind: "body", file, ranges: readableRanges(after, spots), score: risk * BODY },
+        title: `${definition.kind} ${fullName(definition)}`,
+        extent: { start: definition.start, end: definition.end },
+        line: definition.start,
+        subject: definition.name,
+        mayBeCut: true,
+      },
+    ];
   });
-}
-
-/** The old version of rewritten code, if the diff scatters it among the new lines. */
-export function beforePieces(changed: readonly Changed[]): Piece[] {
-  return changed.flatMap((one) => {
-    const { before, after, removed, risk } = one;
-    if (before === null || after === null || !isRewritten(one)) return [];
-    const body = bodyOf(before);
-    const near = removed.map((line) => ({
-      start: Math.max(body.start, line - AROUND_REMOVED),
-      end: Math.min(body.end, line + AROUND_REMOVED),
-    }));
-    const head = { start: body.start, end: body.start };
-    const title = `${before.definition.kind} ${fullName(before.definition)}, where lines were removed`;
-    return [pieceOf("before", before, joined([head, ...near], body.end), title, risk * BEFORE)];
-  });
-}
-
-/** Up to this many removed lines, the diff shows everything that is lost. */
-const FEW_REMOVED = 3;
-const LARGE_PART = 0.3;
-const MANY_PLACES = 3;
-
-function isRewritten({ before, telling: { removed } }: Changed): boolean {
-  if (before === null || removed.length <= FEW_REMOVED) return false;
-  const { start, end } = bodyOf(before);
-  const places = rangesOf(removed).length;
-  // The diff shows code that was removed in one stretch.
-  return places >= MANY_PLACES || (places > 1 && removed.length >= LARGE_PART * (end - start + 1));
-}
-
-function pieceOf(
-  kind: "body" | "before",
-  { file, definition }: DefinitionSite,
-  ranges: readonly LineSpan[],
-  title: string,
-  score: number,
-): Piece {
-  return {
-    ...{ kind, file, ranges, title, score },
-    extent: { start: definition.start, end: definition.end },
-    line: definition.start,
-    subject: definition.name,
-    mayBeCut: true,
-  };
 }
 
 /** The whole body; if it is long, its head, its end and the lines around the spots. */
@@ -82,7 +43,8 @@ function readableRanges(place: DefinitionSite, spots: readonly number[]): LineSp
   if (values.has(definition.kind)) return valueRanges(place, body, spots);
   const isTypeBody = isType(definition);
   const length = body.end - body.start + 1;
-  if (length <= (isTypeBody ? WHOLE_TYPE_LINES : WHOLE_LINES)) return [body];
+  const doc = { start: Math.max(definition.docStart, body.start - MAX_DOC_LINES), end: body.start };
+  if (length <= (isTypeBody ? WHOLE_TYPE_LINES : WHOLE_LINES)) return joined([doc, body], file.lines.length);
   const around = isTypeBody ? AROUND_TYPE : AROUND_RUN;
   const near = spots.map((line) => ({
     start: Math.max(body.start, line - around),
@@ -90,7 +52,7 @@ function readableRanges(place: DefinitionSite, spots: readonly number[]): LineSp
   }));
   const head = { start: body.start, end: body.start + HEAD_LINES - 1 };
   const tail = isTypeBody ? [] : [{ start: body.end - TAIL_LINES + 1, end: body.end }];
-  return joined([head, ...near, ...tail], file.lines.length);
+  return joined([doc, head, ...near, ...tail], file.lines.length);
 }
 
 const values: ReadonlySet<string> = new Set(["field", "constant", "variable"]);

@@ -33,11 +33,22 @@ export function calleePieces(changed: readonly Changed[], lookup: Lookup): Piece
     // If only names and comments differ, the calls are the same as before.
     if (added.length + removed.length + spots.length === 0) return [];
     const kept = piecesOf(one, one.after, one.calls, lookup, (lines) => weightOf(one, lines));
-    const dropped = piecesOf(one, one.before, one.droppedCalls, lookup, () => DROPPED);
+    const missed = one.droppedCalls.filter(({ name }) => isMissed(name, lookup));
+    const dropped = piecesOf(one, one.before, missed, lookup, () => DROPPED);
     const first = kept.filter(({ weight, fit }) => weight === CALLEE && fit > FAR);
     return [...[...kept, ...dropped].map(({ piece }) => piece), ...innerPieces(first)];
   });
 }
+
+/** Whether the loss of a call may be a fault: it gives something back, or nothing calls the function any more. */
+function isMissed(name: string, lookup: Lookup): boolean {
+  const words = name.replace(/([a-z])([A-Z])/g, "$1_$2").toLowerCase();
+  if (givesBack.test(words)) return true;
+  return !lookup.isCommon(name) && lookup.mentions(name).every(({ role }) => role !== "call");
+}
+
+const givesBack =
+  /(?:^|_)(?:close|release|free|dispose|destroy|unlock|stop|cancel|clear|detach|unsubscribe|unregister|shutdown|cleanup|teardown|flush|rollback|commit|unref|put)(?:_|$)/;
 
 function weightOf({ telling: { added, spots } }: Changed, lines: readonly number[]): number {
   if (lines.some((line) => added.includes(line))) return CALLEE;

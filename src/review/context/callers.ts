@@ -1,5 +1,5 @@
-import { type CodeFile, definitionAt, fullName, isRun, isType } from "../../code/code-file.ts";
-import { closeness, constructors, fitOf, isCommonName, KNOWN, POSSIBLE } from "../../code/names.ts";
+import { type CodeFile, definitionAt, fullName, isPrivate, isRun, isType } from "../../code/code-file.ts";
+import { closeness, constructors, fitOf, isCommonName, KNOWN, NAMED, POSSIBLE } from "../../code/names.ts";
 import { type Definition, definitionsAt } from "../../code/source.ts";
 import { isTestFile } from "../../code/test-file.ts";
 import type { KnownCall, OpenedGraph } from "../review-run.ts";
@@ -77,6 +77,10 @@ const AFTER = 4;
 /** A function up to this length is shown whole. */
 const WHOLE_LINES = 14;
 const MAX_HEAD_LINES = 3;
+/** A test up to this length is shown whole, because what it expects comes last. */
+const WHOLE_TEST_LINES = 45;
+/** Maximum tests of one definition that are shown; the others are named. */
+const SHOWN_TESTS = 3;
 /** Maximum uses shown within one function. */
 const MAX_USES = 3;
 /** Factor for each further place of the same name. */
@@ -151,10 +155,14 @@ function groupsOf(one: Changed, lookup: Lookup, shown: ShownLines, calls: KnownC
 /** The places where a name means the definition, according to the place itself and the graph. */
 function usesOf(one: Changed, name: string, lookup: Lookup, calls: KnownCalls): Use[] {
   const containers = new Set(lookup.definitions(name).map(({ definition }) => definition.container));
-  const least = containers.size > AMBIGUOUS || isCommonName(name) ? KNOWN : POSSIBLE;
+  // Of a common name, the object must tell which one is meant.
+  const isCommon = isCommonName(name) || lookup.isCommon(name);
+  const least = isCommon ? NAMED : containers.size > AMBIGUOUS ? KNOWN : POSSIBLE;
+  const site = one.after ?? one.before;
+  const isOwn = site !== null && isPrivate(site);
   return lookup.mentions(name).flatMap((mention) => {
     const { file, line, role } = mention;
-    if (!isUse(one, mention)) return [];
+    if (!isUse(one, mention) || (isOwn && file.path !== one.path)) return [];
     // Low certainty of the graph lowers nothing: if it cannot follow a call, names and files often still identify the callee.
     const fit = role === "call" && calls.isSure(file.path, line) ? 1 : fitOfUse(one, mention);
     // Clear uses have the same weight, whichever way they were identified.
@@ -228,7 +236,8 @@ function ranked(
       first(a) - first(b),
   );
   return sorted.map((group, at) => {
-    const score = (one.risk * weight * worth(group)) / (1 + REPEATED * at);
+    const isShown = kind === "caller" || at < SHOWN_TESTS;
+    const score = isShown ? (one.risk * weight * worth(group)) / (1 + REPEATED * at) : 0;
     return pieceOf(group, kind, score);
   });
 }
@@ -250,7 +259,7 @@ function pieceOf(group: CallerGroup, kind: "caller" | "test", score: number): Pi
   return {
     kind,
     file,
-    ranges: rangesAround(group, uses),
+    ranges: rangesAround(group, uses, kind === "test" ? WHOLE_TEST_LINES : WHOLE_LINES),
     extent: around && { start: around.start, end: around.end },
     line: uses[0] ?? 1,
     subject: name,
@@ -265,11 +274,15 @@ function sureness(certainty: number | null): string {
   return certainty !== null && certainty < SURE ? `, ${Math.round(certainty * 100)} % sure` : "";
 }
 
-function rangesAround({ file, around }: CallerGroup, lines: readonly number[]): LineSpan[] {
+function rangesAround(
+  { file, around }: CallerGroup,
+  lines: readonly number[],
+  wholeLines: number,
+): LineSpan[] {
   const near = lines.map((line) => ({ start: line - BEFORE, end: line + AFTER }));
   if (around === null) return joined(near, file.lines.length);
   const { start, end, signatureEnd } = around;
-  if (end - start < WHOLE_LINES) return [{ start, end }];
+  if (end - start < wholeLines) return [{ start, end }];
   const inside = near.map((range) => ({
     start: Math.max(start, range.start),
     end: Math.min(end, range.end),

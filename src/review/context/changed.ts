@@ -268,6 +268,8 @@ export interface Changed {
   droppedCalls: readonly Call[];
   /** Values that added lines read and the old code did not. */
   newNames: readonly string[];
+  /** Names on added lines that look like those of types or constants, and that the old code did not have. */
+  newTypes: readonly string[];
   /** Members and keys that added lines assign. */
   setNames: readonly string[];
   /** String literals on changed lines of either side. */
@@ -421,11 +423,39 @@ function changedOf(path: string, spots: Spots, head: TellingHalf, base: TellingH
     droppedCalls: (before?.calls ?? []).filter(({ name }) => !called.has(name)),
     setNames: after?.setNames ?? [],
     newNames: [...(after?.changedNames ?? [])].filter(isNew),
+    newTypes: newTypesOf(after, before),
     sourceLiterals: after?.sourceLiterals ?? [],
     literals: [...new Set([...(after?.literals ?? []), ...(before?.literals ?? [])])],
   };
   return { ...one, risk: riskOf(one) };
 }
+
+/** Maximum lines that are searched for names of types. */
+const MAX_ADDED = 400;
+
+function newTypesOf(after: Half | null, before: Half | null): string[] {
+  if (after === null || isTestFile(after.place.file.path)) return [];
+  const { file } = after.place;
+  const wordsIn = (lines: readonly string[]) =>
+    lines.flatMap(
+      (text) =>
+        text
+          .slice(0, 500)
+          .replace(/\/\/.*|"[^"]*"|'[^']*'/g, " ")
+          .match(/\b[A-Z]\w{2,60}/g) ?? [],
+    );
+  const added = wordsIn(after.lines.slice(0, MAX_ADDED).map((line) => file.lines[line - 1] ?? ""));
+  const old = before?.place;
+  const known = new Set(
+    old ? wordsIn(old.file.lines.slice(old.definition.start - 1, old.definition.end)) : [],
+  );
+  return [...new Set(added)]
+    .filter((name) => !known.has(name) && name !== after.place.definition.name)
+    .slice(0, MAX_TYPES);
+}
+
+/** Maximum names of types of one definition. */
+const MAX_TYPES = 20;
 
 const TEST_RISK = 0.3;
 const EXAMPLE_RISK = 0.3;

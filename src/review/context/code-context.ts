@@ -2,12 +2,13 @@ import { isTestFile } from "../../code/test-file.ts";
 import { type FileDiff, shownBytes } from "../../diff/file-diff.ts";
 import { wrapUntrusted } from "../../text/fence.ts";
 import type { DiffSource } from "../../tools/tool.ts";
-import { beforePieces, bodyPieces } from "./bodies.ts";
+import { bodyPieces } from "./bodies.ts";
 import { calleePieces } from "./callees.ts";
 import { callerFiles, knownCalls, namesOf, usePieces } from "./callers.ts";
 import { type Changed, changedDefinitions } from "./changed.ts";
 import { documentedWords, documentPieces, isDocument } from "./documentation.ts";
 import { keyPieces, keyWords } from "./keys.ts";
+import { widened } from "./listing.ts";
 import {
   createRepositoryFiles,
   lookUp,
@@ -17,10 +18,12 @@ import {
   type WordHits,
 } from "./lookup.ts";
 import { memberPieces } from "./members.ts";
+import { namedPieces } from "./named.ts";
 import type { ContextParts } from "./parts.ts";
 import {
   headingBytes,
   type IsAdded,
+  listedLines,
   type Piece,
   renderSelection,
   roomOf,
@@ -29,6 +32,7 @@ import {
   selectPieces,
 } from "./pieces.ts";
 import { siblingPieces } from "./siblings.ts";
+import { unusedLines } from "./unused.ts";
 import { consumerPieces, producerPieces } from "./values.ts";
 
 /**
@@ -41,16 +45,26 @@ const LEAST_BYTES = 1_000;
 
 const heading = "# Code around the change";
 const explained =
-  'What the repository says beyond the diff, found by name: it may miss what goes by another name. Lines are numbered as in read_file_part ("12|text"; "12+|text" where the change added it), at head unless said otherwise; what the diff below shows is not repeated.';
+  'What the repository says beyond the diff, found by name: it may miss what goes by another name. Lines are numbered as in read_file_part ("12|text"; "12+|text" where the change added it), at head unless said otherwise; what the diff below shows, which holds the changed functions as far as there is room, is not repeated.';
 
-const known = new WeakMap<DiffSource, Map<string, Promise<string>>>();
+const known = new WeakMap<DiffSource, Map<string, Promise<CodeContext>>>();
+
+/** The code that shows whether the change is right, as much as fits. */
+export interface CodeContext {
+  /** The code beyond the changed definitions; empty if there is none. */
+  text: string;
+  /** Adds the lines of the changed definitions to a file's diff, or to a part of it. */
+  widen(diff: FileDiff): FileDiff;
+}
+
+const nothing: CodeContext = { text: "", widen: (diff) => diff };
 
 /**
- * The code that shows whether the change is right, as much as fits; empty if there is none. It is looked up once for all loops of a review
- * that read the same unit.
+ * Looks up the code around the changes of the shown diffs, once for all loops of a review that read the same unit. The lines that widen
+ * the diffs and the text take at most `contextBytes` together.
  */
-export function codeContext(parts: ContextParts, shownDiffs: readonly FileDiff[]): Promise<string> {
-  const units = known.get(parts.diffs) ?? new Map<string, Promise<string>>();
+export function codeContext(parts: ContextParts, shownDiffs: readonly FileDiff[]): Promise<CodeContext> {
+  const units = known.get(parts.diffs) ?? new Map<string, Promise<CodeContext>>();
   known.set(parts.diffs, units);
   const key = JSON.stringify([parts.contextBytes, shownDiffs.map(shownIn)]);
   const text = units.get(key) ?? writeContext(parts, shownDiffs);
@@ -65,15 +79,34 @@ const shownIn = ({ path, hunks }: FileDiff) => [
   ...hunks.map(({ newStart, oldStart }) => [newStart, oldStart]),
 ];
 
-async function writeContext(parts: ContextParts, shownDiffs: readonly FileDiff[]): Promise<string> {
+async function writeContext(parts: ContextParts, shownDiffs: readonly FileDiff[]): Promise<CodeContext> {
   const around = shownBytes(`${heading}\n${explained}\n${wrapUntrusted("code", "")}`);
-  if (parts.contextBytes < around + LEAST_BYTES) return "";
+  if (parts.contextBytes < around + LEAST_BYTES) return nothing;
   const { pieces, named } = roomOf(parts.contextBytes - around);
   const shown = linesOf(shownDiffs);
-  const all = await findPieces(parts, shownDiffs, shown);
-  const selection = selectPieces(all, shown, pieces, headingBytes);
-  const text = renderSelection(selection, named, await addedLines(parts, shownDiffs, selection));
-  return text === "" ? "" : `${heading}\n${explained}\n${wrapUntrusted("code", text)}`;
+  const { pieces: all, unused } = await findPieces(parts, shownDiffs, shown);
+  const facts = unused.length === 0 ? "" : `## What nothing uses\n${unused.join("\n")}\n`;
+  const selection = selectPieces(all, shown, pieces - shownBytes(facts), headingBytes);
+  const text = facts + renderSelection(selection, named, await addedLines(parts, shownDiffs, selection));
+  return {
+    text: text === "" ? "" : `${heading}\n${explained}\n${wrapUntrusted("code", text)}`,
+    widen: await widening(parts, selection),
+  };
+}
+
+async function widening(
+  { allFiles, diffs }: ContextParts,
+  selection: Selection,
+): Promise<CodeContext["widen"]> {
+  const listed = new Map<string, (diff: FileDiff) => FileDiff>();
+  for (const [path, ranges] of listedLines(selection)) {
+    const file = allFiles.find(({ change }) => change.path === path);
+    const lines = selection.taken.find((piece) => piece.file.path === path)?.file.lines;
+    if (file === undefined || lines === undefined) continue;
+    const { hunks } = await diffs.fileDiff(file.change, 3);
+    listed.set(path, (diff) => widened(diff, { hunks, lines }, ranges));
+  }
+  return (diff) => listed.get(diff.path)?.(diff) ?? diff;
 }
 
 function linesOf(diffs: readonly FileDiff[]): ShownLines {
@@ -110,11 +143,17 @@ async function addedLines(
   return ({ path, ref }, line) => ref === "head" && added.get(path)?.has(line) === true;
 }
 
+interface Found {
+  pieces: Piece[];
+  /** Sentences about definitions that nothing uses. */
+  unused: readonly string[];
+}
+
 async function findPieces(
   parts: ContextParts,
   diffs: readonly FileDiff[],
   shown: ShownLines,
-): Promise<Piece[]> {
+): Promise<Found> {
   const end = parts.now() + MILLISECONDS;
   const timeLeft = () => end - parts.now();
   const files = createRepositoryFiles(parts.workspace, parts.isPrivate);
@@ -126,10 +165,10 @@ async function findPieces(
   const paths = [...new Set(code.map(({ path }) => path))];
   const calls = knownCalls(code, parts.graph, files);
   const lookup = await lookUp(names, paths, hits, files, timeLeft, callerFiles(code, calls));
-  return [
+  const pieces = [
     ...bodyPieces(changed),
-    ...beforePieces(changed),
     ...calleePieces(code, lookup),
+    ...namedPieces(code, lookup),
     ...memberPieces(code, lookup, shown),
     ...usePieces(code, lookup, shown, calls),
     ...producerPieces(code, lookup),
@@ -138,6 +177,7 @@ async function findPieces(
     ...siblingPieces(code, lookup),
     ...(await documentPieces(code, hits, files)),
   ];
+  return { pieces, unused: unusedLines(code, lookup, hits) };
 }
 
 function search(
@@ -174,7 +214,7 @@ function namesToLookUp(changed: readonly Changed[]): Map<string, number> {
   const add = (name: string, worth: number) => names.set(name, worth + (names.get(name) ?? 0));
   for (const one of changed) {
     for (const name of namesOf(one)) add(name, USED * one.risk);
-    for (const name of [...one.newNames, ...one.setNames])
+    for (const name of [...one.newNames, ...one.newTypes, ...one.setNames])
       if (name.length >= LEAST_LETTERS) add(name, CALLED_ON_CHANGED * one.risk);
     for (const { name, line } of one.calls)
       add(name, (one.added.includes(line) ? CALLED_ON_CHANGED : CALLED) * one.risk);

@@ -14,7 +14,10 @@ const MAX_LINES = 40;
 const documents = /\.(?:md|mdx|markdown|rst|adoc|txt)$/i;
 /** Files about the past, and files that users do not read. */
 const notDocuments =
-  /(?:^|\/)(?:CHANGE(?:S|LOG)|HISTORY|NEWS|RELEASES?(?:[-_]NOTES)?|LICEN[CS]E|COPYING|NOTICE|AUTHORS|CONTRIBUTORS|requirements)[^/]*$|(?:^|\/)(?:changes|changelogs?|changesets?|newsfragments|releases)\//i;
+  /(?:^|\/)(?:CHANGE(?:S|LOG)|HISTORY|NEWS|RELEASES?(?:[-_]NOTES)?|LICEN[CS]E|COPYING|NOTICE|AUTHORS|CONTRIBUTORS|requirements)[^/]*$|(?:^|\/)\.?(?:changes|changelogs?|changesets?|newsfragments|releases)\//i;
+
+/** Maximum values of one definition that are searched in the documentation: an option is often read as a member. */
+const MAX_VALUES = 6;
 
 export const isDocument = (path: string): boolean =>
   documents.test(path) && !notDocuments.test(path) && !isTestFile(path);
@@ -23,7 +26,8 @@ export const isDocument = (path: string): boolean =>
 export function documentedWords(one: Changed): string[] {
   // A `#private` name is not documented.
   const names = namesOf(one).filter((name) => name.length > 2 && !name.startsWith("#"));
-  return [...names, ...one.literals.filter(isOption)];
+  const values = [...one.newNames, ...one.setNames].filter(isTelling).slice(0, MAX_VALUES);
+  return [...names, ...one.literals.filter(isOption), ...values];
 }
 
 /** `--max-size`, `max_size`, `X-Forwarded-For`: not a sentence or an ordinary word. */

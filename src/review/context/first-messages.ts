@@ -10,7 +10,7 @@ import { ruleMatchLine } from "../find/rule-matches.ts";
 import { countReviewed, headingNote, newHunks } from "../followup/known-change.ts";
 import { systemPrompt } from "../prompts/prompts.ts";
 import type { EarlierCommit } from "../review-run.ts";
-import { codeContext } from "./code-context.ts";
+import { type CodeContext, codeContext } from "./code-context.ts";
 import { guidelinesSection } from "./guidelines.ts";
 import { overviewSection, unitSection } from "./overview.ts";
 import type { ContextParts, MessageParts, ShownCandidates } from "./parts.ts";
@@ -40,57 +40,71 @@ function candidatesSection({ certain, likely }: ShownCandidates): string {
 const listed = (intro: string, name: string, lines: readonly string[]) =>
   lines.length === 0 ? [] : [intro, wrapUntrusted(name, lines.join("\n"))];
 
-interface DiffSection {
-  text: string;
-  /** The diffs that it shows, each of a whole file. */
-  shown: readonly FileDiff[];
+/** The files that are shown, and the number of the others. */
+interface ShownFiles {
+  files: readonly ShownFile[];
+  left: number;
+}
+
+interface ShownFile {
+  /** The file's name and what it is. */
+  heading: string;
+  /** Its new hunks. */
+  diff: FileDiff;
 }
 
 const explained =
-  "Each line has its number: context and added (+) lines that of the new file, removed (-) lines that of the old one.";
+  "Each line has its number: context and added (+) lines that of the new file, removed (-) lines that of the old one. Changed functions are shown to their borders as far as there is room, so a hunk may be wider than git's.";
 
-/** Shows the files whose new hunks all fit the budget, and counts these as served. Of the other files, only the number is given. */
-async function diffSection(parts: MessageParts): Promise<DiffSection> {
+/** Takes the files whose new hunks all fit the budget, and counts these as served. */
+async function shownFiles(parts: MessageParts): Promise<ShownFiles> {
   const { files, diffs, coverage, known } = parts;
-  const texts: string[] = [];
-  const shown: FileDiff[] = [];
+  const taken: ShownFile[] = [];
   let left = 0;
   let room = parts.diffBytes;
   for (const file of files.filter((one) => one.reviewable)) {
     const read = known?.known(file.change.path) ?? none;
-    const one = await fileSection(file, read, diffs, room);
+    const one = await shownFile(file, read, diffs, room);
     if (one === null) {
       left += 1;
       continue;
     }
-    room -= shownBytes(one.text) + 1;
-    texts.push(one.text);
-    shown.push(one.diff);
+    room -= shownBytes(fileText(one)) + 1;
+    taken.push(one);
     for (let hunk = 1; hunk <= file.totalHunks; hunk++)
       if (!read.has(hunk)) coverage?.serve(file.change.path, hunk);
   }
+  return { files: taken, left };
+}
+
+/** The diffs with more lines around the changes. Of the files that are not shown, only the number is given. */
+function diffSection({ files, left }: ShownFiles, widen: CodeContext["widen"]): string {
+  const texts = files.map(({ heading, diff }) => fileText({ heading, diff: widen(diff) }));
   const diff = texts.length > 0 ? `${explained}\n${wrapUntrusted("diff", texts.join("\n"))}` : "";
   const rest =
     left > 0 ? `Not shown here, to be read with diff_file: ${left} of ${left + texts.length} files.` : "";
-  return { text: ["# Diff", diff, rest].filter((part) => part !== "").join("\n"), shown };
+  return ["# Diff", diff, rest].filter((part) => part !== "").join("\n");
 }
+
+const fileText = ({ heading, diff }: ShownFile): string => `${heading}\n${renderHunks(diff.hunks)}`;
 
 const none: ReadonlySet<number> = new Set();
 
 /** The new part of the file's diff; null if it takes more than `room`. */
-async function fileSection(
+async function shownFile(
   { change, diffBytes }: ChangedFile,
   read: ReadonlySet<number>,
   diffs: DiffSource,
   room: number,
-): Promise<{ text: string; diff: FileDiff } | null> {
+): Promise<ShownFile | null> {
   // A changed line takes at least two bytes, so a diff that cannot fit is not read.
   const leastBytes = read.size > 0 ? diffBytes : ((change.additions ?? 0) + (change.deletions ?? 0)) * 2;
   if (leastBytes > room) return null;
   const diff = await diffs.fileDiff(change, 3);
   const { hunks, note } = newHunks(diff, read);
-  const text = `## ${showPath(change.path)}${headingNote(note)}\n${renderHunks(hunks)}`;
-  return byteLength(text) > room || shownBytes(text) > room ? null : { text, diff: { ...diff, hunks } };
+  const shown = { heading: `## ${showPath(change.path)}${headingNote(note)}`, diff: { ...diff, hunks } };
+  const text = fileText(shown);
+  return byteLength(text) > room || shownBytes(text) > room ? null : shown;
 }
 
 /** Maximum commits of one file: older ones rarely explain the code. */
@@ -201,10 +215,15 @@ export type { MessageParts } from "./parts.ts";
  */
 export async function firstMessages(parts: MessageParts): Promise<Message[]> {
   const { input, files, candidates, commits } = parts;
-  const diff = await diffSection(parts);
-  const code = await codeContext(parts, diff.shown);
+  const shown = await shownFiles(parts);
+  const code = await codeContext(
+    parts,
+    shown.files.map(({ diff }) => diff),
+  );
+  const diff = diffSection(shown, code.widen);
   // The earlier commits get only the room that the code leaves, so the total does not grow.
-  const earlier = earlierCommitsSection(parts, parts.contextBytes - shownBytes(code));
+  const used = shownBytes(code.text) + shownBytes(diff) - shownBytes(diffSection(shown, (one) => one));
+  const earlier = earlierCommitsSection(parts, parts.contextBytes - used);
   const sections = [
     taskSection(parts),
     settingsSection(parts),
@@ -215,8 +234,8 @@ export async function firstMessages(parts: MessageParts): Promise<Message[]> {
     candidatesSection(candidates),
     annotationsSection(input, files),
     earlier,
-    code,
-    diff.text,
+    code.text,
+    diff,
   ];
   return [
     { role: "system", content: systemPrompt },

@@ -5,7 +5,7 @@ import {
   parseFile,
   type TextFile,
 } from "../../code/code-file.ts";
-import type { Modules } from "../../code/imports.ts";
+import { folderOf, type Modules } from "../../code/imports.ts";
 import { definers } from "../../code/likely-definition.ts";
 import { closeness, mentionsIn } from "../../code/names.ts";
 import type { Reference } from "../../code/source.ts";
@@ -110,6 +110,10 @@ export interface Hit {
 export interface WordHits {
   /** Lines in order of path and number; for a common word, only the lines that seem to define it. */
   of(word: string): readonly Hit[];
+  /** Whether so many files have the word that it may mean anything. */
+  isCommon(word: string): boolean;
+  /** Whether `of` returns every line with the word. */
+  isComplete(word: string): boolean;
 }
 
 interface SearchLimits {
@@ -127,6 +131,8 @@ const MAX_WORD_LENGTH = 80;
 const MAX_MATCHES = 6_000;
 /** A word with more lines is common. */
 const MAX_LINES = 250;
+/** A word in more files is common. */
+const MAX_WORD_FILES = 25;
 /** Maximum common words whose definitions are still searched. */
 const MAX_COMMON = 60;
 /** Maximum searches: after each one but the last, the words with too many matches are dropped. */
@@ -166,9 +172,11 @@ export async function searchWords(
   let left = usable.slice(0, MAX_WORDS);
   const common = new Set(usable.slice(MAX_WORDS));
   let hits = new Map<string, Hit[]>();
+  let isWhole = false;
   for (let round = 0; round < ROUNDS && left.length > 0; round++) {
     const found = await search(workspace, left.map(patternOf).join("|"), true, limits);
     hits = byWord(found.hits, left);
+    isWhole = found.isWhole;
     const crowding = left.filter((word) => (hits.get(word)?.length ?? 0) > MAX_LINES);
     for (const word of crowding) common.add(word);
     left = left.filter((word) => !common.has(word));
@@ -181,6 +189,9 @@ export async function searchWords(
   const defining = byWord((await search(workspace, definitionOf(crowded), false, limits)).hits, crowded);
   return {
     of: (word) => (known.has(word) ? hits.get(word) : defining.get(word)) ?? [],
+    isCommon: (word) =>
+      common.has(word) || new Set(hits.get(word)?.map(({ path }) => path)).size > MAX_WORD_FILES,
+    isComplete: (word) => isWhole && known.has(word),
   };
 }
 
@@ -203,8 +214,8 @@ async function search(
   pattern: string,
   wholeWord: boolean,
   { wants, signal, timeLeft }: SearchLimits,
-): Promise<{ hits: Hit[]; limited: boolean }> {
-  const none = { hits: [], limited: false };
+): Promise<{ hits: Hit[]; limited: boolean; isWhole: boolean }> {
+  const none = { hits: [], limited: false, isWhole: false };
   const milliseconds = timeLeft();
   if (milliseconds <= 0 || pattern === "") return none;
   const query = {
@@ -225,6 +236,7 @@ async function search(
     return {
       hits: found.matches.map(({ path, line, text }) => ({ path, line, text })),
       limited: found.limited,
+      isWhole: !found.limited,
     };
   } catch (error) {
     // If the search fails, the review goes on: the model can still use the tools.
@@ -264,6 +276,10 @@ export interface Lookup {
   /** In the order of the most valuable files, then of lines. */
   definitions(name: string): readonly DefinitionSite[];
   mentions(name: string): readonly Mention[];
+  /** Whether the name is in so many files that it may mean anything. */
+  isCommon(name: string): boolean;
+  /** The parsed files in the folder of a path, without tests. */
+  near(path: string): readonly CodeFile[];
   /** The file at a path, if it was parsed. */
   file(path: string): CodeFile | undefined;
 }
@@ -315,6 +331,11 @@ export async function lookUp(
   return {
     definitions: (name) => definitions.get(name) ?? [],
     mentions: (name) => mentions.get(name) ?? [],
+    isCommon: (name) => hits.isCommon(name),
+    near: (path) =>
+      [...seen.values()].filter(
+        (file) => folderOf(file.path) === folderOf(path) && (file.path === path || !isTestFile(file.path)),
+      ),
     file: (path) => seen.get(path),
   };
 }

@@ -4,6 +4,7 @@ import {
   constructors,
   fitOf,
   isMember,
+  NAMED,
   nearestFirst,
   ownObject,
   receiverOf,
@@ -59,7 +60,7 @@ export function memberPieces(changed: readonly Changed[], lookup: Lookup, shown:
     if (one.after === null) return [];
     const user = { one, after: one.after };
     const names = [...new Set([...one.newNames, ...one.setNames])];
-    const found = names.flatMap((name) => resolve(user, name, declarations(name)));
+    const found = names.flatMap((name) => resolve(user, name, declarations(name), lookup));
     // If the diff shows a member, it also shows its neighbours.
     const unseen = found.filter(({ file, line }) => !shown.has(file, line));
     const types = [...Map.groupBy(unseen, ({ file, type }) => `${file.path} ${type.start}`).values()];
@@ -84,11 +85,14 @@ function withoutRepeated(pieces: readonly Piece[]): Piece[] {
 const bestOf = (members: readonly Declared[]) => Math.max(...members.map(({ fit }) => fit));
 
 /** The declarations that a member's name on added lines may mean; none if the name says too little. */
-function resolve(user: User, name: string, all: readonly Candidate[]): Declared[] {
+function resolve(user: User, name: string, all: readonly Candidate[], lookup: Lookup): Declared[] {
   if (all.length === 0 || all.length > MAX_DECLARATIONS) return [];
+  const isCommon = lookup.isCommon(name);
   const rated = all.map((declared) => ({ ...declared, fit: fitOfMember(user, declared) }));
   const near = nearestFirst(user.one.path, rated, ({ line }) => line);
-  return bestTargets(name, near, FEW);
+  const best = bestTargets(name, near, FEW);
+  // Of a common name, the object must tell which one is meant.
+  return isCommon ? best.filter(({ fit }) => fit >= NAMED) : best;
 }
 
 type Candidate = Omit<Declared, "fit">;
@@ -163,7 +167,7 @@ function pieceOf({ one, after }: User, members: readonly Declared[], at: number)
   const [first] = members;
   if (!first) return [];
   const { file, type } = first;
-  const whose = [...new Set(members.map(({ name }) => name))].slice(0, NAMED);
+  const whose = [...new Set(members.map(({ name }) => name))].slice(0, IN_TITLE);
   const score = at < SHOWN ? (one.risk * MEMBER * bestOf(members)) / (1 + at * REPEATED) : 0;
   return [
     {
@@ -179,7 +183,7 @@ function pieceOf({ one, after }: User, members: readonly Declared[], at: number)
 }
 
 /** Maximum members that a title names. */
-const NAMED = 4;
+const IN_TITLE = 4;
 
 function rangesOf(members: readonly Declared[], type: Definition, file: CodeFile): LineSpan[] {
   const start = Math.max(type.docStart, type.start - MAX_DOC_LINES);

@@ -1,16 +1,17 @@
 import type { TextFile } from "../../code/code-file.ts";
 import { shownBytes } from "../../diff/file-diff.ts";
 import { showPath } from "../../tools/show.ts";
-import { type LineSpan, numbered } from "./lookup.ts";
+import { joined, type LineSpan, numbered } from "./lookup.ts";
 
 /** The kinds of code pieces, in the order in which they are shown. */
 export const kinds = [
   "body",
-  "before",
+  "contract",
   "callee",
+  "named",
   "member",
-  "caller",
   "producer",
+  "caller",
   "consumer",
   "key",
   "sibling",
@@ -18,6 +19,9 @@ export const kinds = [
   "document",
 ] as const;
 type Kind = (typeof kinds)[number];
+/** The lines of a changed definition are not shown as a piece of their own: they widen the diff. */
+type ShownKind = Exclude<Kind, "body">;
+const isShownKind = (kind: Kind): kind is ShownKind => kind !== "body";
 
 /** Lines that help to judge the change, and why. */
 export interface Piece {
@@ -109,16 +113,21 @@ export function selectPieces(
   headingBytes: (piece: Piece) => number,
 ): Selection {
   const selection: Selection = { taken: [], left: [] };
+  const built = new Set<string>();
   let room = maxBytes;
   for (const piece of inOrder(pieces)) {
     const missing = shown.missing(piece.file, piece.ranges);
-    if (!saysSomething(piece, missing)) continue;
+    // A listing is whole only with its last bracket.
+    if (missing.length === 0 || !(piece.kind === "body" || saysSomething(piece, missing))) continue;
     const space = room - headingBytes(piece);
-    const fitting = piece.score < LEAST_SCORE ? null : takeFitting(piece, missing, space);
+    const shape = shapeOf(piece);
+    const isTold = piece.score >= LEAST_SCORE && !(shape !== null && built.has(shape));
+    const fitting = isTold ? takeFitting(piece, missing, space) : null;
     if (fitting === null) {
       selection.left.push(piece);
       continue;
     }
+    if (shape !== null) built.add(shape);
     room = space - fitting.bytes;
     shown.addAll(piece.file, fitting.ranges);
     const last = fitting.ranges.at(-1)?.end ?? 0;
@@ -128,6 +137,27 @@ export function selectPieces(
   }
   return selection;
 }
+
+/** Longer pieces are rarely built alike. */
+const MAX_ALIKE_LINES = 12;
+/** These differ in what matters even if they are built alike. */
+const unlike: ReadonlySet<Kind> = new Set(["body", "contract", "sibling", "named", "member", "document"]);
+
+/** What short pieces of one kind and file have in common that differs in names and numbers only: of five setters, one is shown. */
+function shapeOf({ kind, file, ranges }: Piece): string | null {
+  const count = ranges.reduce((sum, { start, end }) => sum + end - start + 1, 0);
+  if (unlike.has(kind) || count < 2 || count > MAX_ALIKE_LINES) return null;
+  const lines = ranges.flatMap(({ start, end }) => file.lines.slice(start - 1, end));
+  const text = lines.map((line) => line.slice(0, 400).trim()).join("\n");
+  const shape = text.replace(/"[^"\n]*"|'[^'\n]*'|[\p{L}\p{N}_$]+/gu, (word) =>
+    /^["']/.test(word) || keywords.has(word) ? word : "x",
+  );
+  return [kind, file.ref, file.path, shape].join("\n");
+}
+
+const keywords = new Set(
+  "if else for while return await throw raise not null None nil true false new".split(" "),
+);
 
 /** Sorts by score, then by place, so that the same commit gives the same text. */
 function inOrder(pieces: readonly Piece[]): Piece[] {
@@ -157,7 +187,7 @@ function takeFitting(
   const fitting: LineSpan[] = [];
   let [bytes, lines] = [0, 0];
   for (const { start, end } of ranges) {
-    bytes += GAP_BYTES;
+    bytes += piece.kind === "body" ? HUNK_BYTES : GAP_BYTES;
     for (let line = start; line <= end; line++) {
       const more = shownBytes(numbered(piece.file, line)) + MARK_BYTES;
       if (bytes + more > room)
@@ -178,6 +208,8 @@ const MARK_BYTES = 2;
 /** Replaces omitted lines. */
 const GAP = "...";
 const GAP_BYTES = GAP.length + 1;
+/** The header of a hunk, with numbers of up to seven digits. */
+const HUNK_BYTES = "@@ -1000000,1000000 +1000000,1000000 @@\n".length;
 
 const NAMED = "## Not shown";
 
@@ -244,16 +276,16 @@ function placesOf(pieces: readonly Piece[]): string {
     .join("; ");
 }
 
-const titles: Record<Kind, string> = {
-  body: "What the diff leaves out of the changed functions and types",
-  before: "How they stood before the change (numbers of the merge base)",
+const titles: Record<ShownKind, string> = {
+  contract: "What the changed code has promised: interfaces and base classes",
   callee: "What the changed code calls",
+  named: "What added lines name for the first time",
   member: "What declares the members that the change reads and sets",
   caller: "What uses the changed code",
   producer: "Where values come from that the change reads",
   consumer: "What reads the values that the change sets",
   key: "Where else the keys of the changed lines stand",
-  sibling: "Other implementations of the same name",
+  sibling: "Beside it: other implementations, twins and counterparts",
   test: "Tests of it",
   document: "Documentation of it",
 };
@@ -282,6 +314,7 @@ function headingOf(piece: Piece, shown: LineSpan, isCut: boolean): string {
 
 /** Maximum bytes of a piece's heading and its cut mark, for any shown part. */
 export function headingBytes(piece: Piece): number {
+  if (piece.kind === "body") return 0;
   const last = piece.file.lines.length;
   return shownBytes(headingOf(piece, { start: last, end: last + 1 }, true)) + GAP.length + 2;
 }
@@ -289,11 +322,28 @@ export function headingBytes(piece: Piece): number {
 /** Whether the change added a line. */
 export type IsAdded = (file: TextFile, line: number) => boolean;
 
-/** The pieces by kind, then by file and line, and the names of omitted ones. */
+/** The lines of changed definitions that were taken, by the path of their file. */
+export function listedLines({ taken }: Selection): Map<string, LineSpan[]> {
+  const bodies = Map.groupBy(
+    taken.filter(({ kind }) => kind === "body"),
+    ({ file }) => file.path,
+  );
+  return new Map(
+    [...bodies].map(([path, all]) => [
+      path,
+      joined(
+        all.flatMap(({ shown }) => shown),
+        Number.POSITIVE_INFINITY,
+      ),
+    ]),
+  );
+}
+
+/** The other pieces by kind, then by file and line, and the names of omitted ones. */
 export function renderSelection(selection: Selection, namedBytes: number, isAdded: IsAdded): string {
-  const { taken } = selection;
+  const taken = selection.taken.filter(({ kind }) => isShownKind(kind));
   const fileOrder = [...new Set(taken.map(({ file }) => file.path))];
-  const sections = kinds.flatMap((kind) => {
+  const sections = kinds.filter(isShownKind).flatMap((kind) => {
     const pieces = taken.filter((piece) => piece.kind === kind);
     if (pieces.length === 0) return [];
     pieces.sort(

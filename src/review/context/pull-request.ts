@@ -3,7 +3,7 @@ import { cutAtLine, cutLine } from "../../text/cut.ts";
 import { wrapUntrusted } from "../../text/fence.ts";
 import { showPath } from "../../tools/show.ts";
 import type { ChangedFile } from "../../tools/tool.ts";
-import type { FailedCheck, LinkedIssue, PriorFinding, ReviewInput } from "../review-input.ts";
+import type { FailedCheck, LinkedIssue, PriorFinding, PullText, ReviewInput } from "../review-input.ts";
 
 const MAX_BODY_BYTES = 12_000;
 const MAX_COMMITS_BYTES = 6_000;
@@ -27,7 +27,7 @@ export function pullSections({ pull }: ReviewInput, commits: readonly Commit[]):
           checksSection(pull.checks),
         ]
       : []),
-    commitsSection(commits),
+    commitsSection(commits, pull),
     ...(pull ? [earlierSection(pull.earlier)] : []),
   ];
 }
@@ -68,9 +68,12 @@ export function annotationsSection({ pull }: ReviewInput, files: readonly Change
   return `# What failed checks say of these files\n${wrapUntrusted("check annotations", [...shown, ...rest].join("\n"))}`;
 }
 
-function commitsSection(commits: readonly Commit[]): string {
-  if (commits.length === 0) return "";
-  const text = commits
+function commitsSection(commits: readonly Commit[], pull: Pick<PullText, "title" | "body"> | null): string {
+  const described = pull && wordsOf(`${pull.title}\n${pull.body}`);
+  // The message of a single commit is often the description of the pull request.
+  const telling = commits.filter(({ message }) => wordsOf(message) !== described);
+  if (telling.length === 0) return "";
+  const text = telling
     .map((commit) => `${commit.sha.slice(0, 12)} ${unixLines(commit.message).trim()}`)
     .join("\n");
   return `# Commits, newest first\n${wrapUntrusted("commit messages", cut(text, MAX_COMMITS_BYTES))}`;
@@ -103,6 +106,14 @@ function earlierSection(earlier: readonly PriorFinding[]): string {
     "Do not report again what is still open, nor what a person dismissed, in whatever words. What is outdated or fixed is reported again only where the code as it is now has the fault.";
   return `# What earlier reviews of this pull request found\n${intro}\n${wrapUntrusted("earlier findings", cut(texts.join("\n"), MAX_EARLIER_BYTES))}`;
 }
+
+/** A text without its white space and the number that GitHub adds to a title. */
+const wordsOf = (text: string) =>
+  text
+    .trim()
+    .replace(/ \(#\d+\)(?=\n|$)/, "")
+    .replace(/\s+/g, " ")
+    .trim();
 
 const oneLine = (text: string) => cutLine(text.replace(/\s+/g, " ").trim(), MAX_LINE_BYTES);
 

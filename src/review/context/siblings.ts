@@ -1,18 +1,20 @@
-import { type DefinitionSite, fullName } from "../../code/code-file.ts";
-import { closeness, isCommonName, nearestFirst, typeHead } from "../../code/names.ts";
+import { type DefinitionSite, fullName, isDeclaration, isPrivate, isRun } from "../../code/code-file.ts";
+import { closeness, constructors, isCommonName, nearestFirst, typeHead } from "../../code/names.ts";
 import { isTestFile } from "../../code/test-file.ts";
 import type { Changed } from "./changed.ts";
 import type { Lookup } from "./lookup.ts";
 import type { Piece } from "./pieces.ts";
 
+const CONTRACT = 0.75;
 const SIBLING = 0.5;
+const TWIN = 0.45;
 const MAX_LINES = 25;
+const MAX_DOC_LINES = 20;
 const SHOWN = 8;
+const TWINS = 4;
 const REPEATED = 0.15;
 /** A name that more types have is no contract between them. */
 const MAX_TYPES = 8;
-/** Weight of types that share nothing but the name. */
-const UNRELATED = 0.6;
 
 /** Methods that every type implements in its own way. */
 const ownWay = new Set(
@@ -22,48 +24,204 @@ const ownWay = new Set(
   ).split(" "),
 );
 
-/** Methods of other types with the name of a changed one: they may share a contract, or override one another. */
+/** What a changed definition is to be compared with: the contract that it fulfils, others that fulfil it, and its twins. */
 export function siblingPieces(changed: readonly Changed[], lookup: Lookup): Piece[] {
   return changed.flatMap((one) => {
-    const own = (one.after ?? one.before)?.definition;
-    if (own?.kind !== "method" || own.container === null || ownWay.has(own.name)) return [];
-    const others = lookup
-      .definitions(own.name)
-      .filter(({ definition }) => definition.kind === "method" && definition.container !== own.container)
-      .filter(({ file }) => !isTestFile(file.path));
-    const known = others
-      .map((place) => ({ ...place, isRelated: areRelated(one.after ?? one.before, place) }))
-      .filter(({ isRelated }) => isRelated || !isCommonName(own.name));
-    if (new Set(known.map(({ definition }) => definition.container)).size > MAX_TYPES) return [];
-    const near = nearestFirst(one.path, known, ({ definition }) => definition.start);
-    return near.slice(0, SHOWN).map((place, at) => {
-      const likely = SIBLING * closeness(one.path, place.file.path) * (place.isRelated ? 1 : UNRELATED);
-      return pieceOf(place, (one.risk * likely) / (1 + at * REPEATED));
-    });
+    const own = one.after ?? one.before;
+    return own === null ? [] : [...relatives(one, own, lookup), ...twins(one, own, lookup)];
   });
 }
 
-/** Whether the heads of two types name each other or the same third type: a base class or an interface. */
-function areRelated(one: DefinitionSite | null, other: DefinitionSite): boolean {
-  if (one === null) return false;
-  const [own, theirs] = [typeNames(one), typeNames(other)];
-  return [...own].some((name) => theirs.has(name));
+interface Relative extends DefinitionSite {
+  /** Whether it declares what the changed method implements. */
+  isContract: boolean;
 }
+
+/** Methods of the same name in types that name each other or a third one, or that implement one declaration. */
+function relatives(one: Changed, own: DefinitionSite, lookup: Lookup): Piece[] {
+  const { name, kind, container } = own.definition;
+  if (kind !== "method" || container === null || constructors.has(name) || isPrivate(own)) return [];
+  const others = lookup
+    .definitions(name)
+    .filter(({ definition }) => definition.kind === "method" && definition.container !== container)
+    .filter((site) => !isTestFile(site.file.path) && !isPrivate(site));
+  const ownTypes = typeNames(own);
+  const known = others.flatMap((site): Relative[] => {
+    const isDeclared = isDeclaration(site);
+    const isBase = ownTypes.has(site.definition.container ?? "");
+    const isRelated = [...typeNames(site)].some((type) => ownTypes.has(type));
+    // In Go a type does not name the interface that it implements.
+    const isImplied =
+      /\.go$/.test(own.file.path) && isDeclared && !isCommonName(name) && !lookup.isCommon(name);
+    if (isBase || isImplied) return [{ ...site, isContract: true }];
+    return isRelated && !ownWay.has(name) ? [{ ...site, isContract: false }] : [];
+  });
+  if (new Set(known.map(({ definition }) => definition.container)).size > MAX_TYPES)
+    return known.filter(({ isContract }) => isContract).map((site) => contractPiece(one, site));
+  const near = nearestFirst(one.path, known, ({ definition }) => definition.start);
+  const signature =
+    one.before === null || one.after === null ? null : changedSignature(one.before, one.after);
+  const beside = near.filter(({ isContract }) => !isContract);
+  return [
+    ...near.filter(({ isContract }) => isContract).map((site) => contractPiece(one, site)),
+    ...beside.map((site, at) => {
+      const isOld = signature !== null && parameters(site) !== signature;
+      const note = isOld ? ", whose parameters differ from the changed ones" : ", of the same name";
+      const likely = SIBLING * closeness(one.path, site.file.path);
+      const score = at < SHOWN ? (one.risk * likely) / (1 + at * REPEATED) : 0;
+      return pieceOf("sibling", site, `method ${fullName(site.definition)}${note}`, score);
+    }),
+  ];
+}
+
+function contractPiece(one: Changed, site: DefinitionSite): Piece {
+  const title = `method ${fullName(site.definition)}, which ${one.name} implements or overrides`;
+  return pieceOf("contract", site, title, one.risk * CONTRACT);
+}
+
+/** The number of parameters at head, if the change has altered it; else null. */
+function changedSignature(before: DefinitionSite, after: DefinitionSite): number | null {
+  const count = parameters(after);
+  return count === parameters(before) ? null : count;
+}
+
+/** The number of commas between the outermost brackets of a head, plus one. */
+function parameters({ file, definition: { name, start, signatureEnd } }: DefinitionSite): number {
+  const head = file.lines
+    .slice(start - 1, signatureEnd)
+    .join(" ")
+    .slice(0, MAX_HEAD);
+  const rest = head.slice(head.indexOf(name) + name.length);
+  const open = rest.indexOf("(");
+  if (open < 0) return 0;
+  let [depth, count, isEmpty] = [0, 1, true];
+  for (const character of rest.slice(open)) {
+    if ("([{<".includes(character)) depth += 1;
+    else if (")]}>".includes(character)) depth -= 1;
+    else if (character === "," && depth === 1) count += 1;
+    if (depth === 0) break;
+    if (depth > 0 && /[\p{L}_]/u.test(character)) isEmpty = false;
+  }
+  return isEmpty ? 0 : count;
+}
+
+/** Maximum characters of a head. */
+const MAX_HEAD = 600;
 
 /** A type's name and what its head names after it. */
 const typeNames = ({ file, definition: { container, start } }: DefinitionSite) =>
-  new Set([container ?? "", ...typeHead(file, container ?? "", start).filter((word) => /^[A-Z]/.test(word))]);
+  new Set([
+    container ?? "",
+    ...typeHead(file, container ?? "", start).filter((word) => /^[A-Z]/.test(word) && !vagueTypes.has(word)),
+  ]);
 
-function pieceOf({ file, definition }: DefinitionSite, score: number): Piece {
+/** Types that unrelated types extend. */
+const vagueTypes = new Set(
+  "Object Serializable Cloneable Comparable Closeable AutoCloseable Runnable Error Exception ABC Base Generic Protocol T K V".split(
+    " ",
+  ),
+);
+
+/** Words that make counterparts of names: what one creates, another one looks up and a third one ends. */
+const counterparts: readonly (readonly string[])[] = [
+  [
+    "create",
+    "add",
+    "insert",
+    "register",
+    "new",
+    "make",
+    "get",
+    "find",
+    "lookup",
+    "load",
+    "update",
+    "delete",
+    "remove",
+    "destroy",
+    "unregister",
+  ],
+  ["open", "close"],
+  ["acquire", "release"],
+  ["lock", "unlock"],
+  ["start", "stop"],
+  ["begin", "end"],
+  ["enable", "disable"],
+  ["encode", "decode"],
+  ["serialize", "deserialize"],
+  ["marshal", "unmarshal"],
+  ["parse", "format", "render", "print"],
+  ["read", "write"],
+  ["send", "receive"],
+  ["push", "pop"],
+  ["get", "set", "has"],
+  ["subscribe", "unsubscribe"],
+  ["attach", "detach"],
+  ["import", "export"],
+  ["save", "load", "restore"],
+  ["encrypt", "decrypt"],
+  ["compress", "decompress"],
+  ["show", "hide"],
+  ["before", "after"],
+];
+const partners = new Map<string, Set<string>>();
+for (const group of counterparts)
+  for (const word of group) partners.set(word, new Set([...(partners.get(word) ?? []), ...group]));
+
+/** `createRow`, `create_row`, `CreateRowAsync` as words. */
+const wordsOf = (name: string): string[] =>
+  name
+    .replace(/^[_#]+/, "")
+    .replace(/([a-z\d])([A-Z])/g, "$1_$2")
+    .toLowerCase()
+    .split("_")
+    .filter((word) => word !== "");
+
+/** Whether two names differ only in words that are counterparts, or in `sync` and `async`. */
+export function areTwins(one: string, other: string): boolean {
+  const plain = (name: string) => wordsOf(name).filter((word) => word !== "sync" && word !== "async");
+  const [a, b] = [plain(one), plain(other)];
+  if (one === other || a.length !== b.length || a.length === 0) return false;
+  const unlike = a.flatMap((word, at) => (word === b[at] ? [] : [[word, b[at] ?? ""] as const]));
+  if (unlike.length === 0) return wordsOf(one).length !== wordsOf(other).length;
+  // A word that both have says what they are about.
+  return (
+    unlike.length === 1 && a.length > 1 && unlike.every(([from, to]) => partners.get(from)?.has(to) === true)
+  );
+}
+
+/** Functions in the same file or of the same folder whose names are counterparts of the changed one's. */
+function twins(one: Changed, own: DefinitionSite, lookup: Lookup): Piece[] {
+  if (!isRun(own.definition) || constructors.has(one.name)) return [];
+  const found = lookup
+    .near(one.path)
+    .flatMap((file) => file.definitions.map((definition) => ({ file, definition })))
+    .filter(
+      (site) => isRun(site.definition) && !isDeclaration(site) && areTwins(one.name, site.definition.name),
+    )
+    .filter(({ file, definition: { start } }) => isOutside(one, file.path, start));
+  return nearestFirst(one.path, found, ({ definition }) =>
+    Math.abs(definition.start - own.definition.start),
+  ).map((site, at) => {
+    const title = `${site.definition.kind} ${fullName(site.definition)}, counterpart of ${fullName(own.definition)}`;
+    const score =
+      at < TWINS ? (one.risk * TWIN * closeness(one.path, site.file.path)) / (1 + at * REPEATED) : 0;
+    return pieceOf("sibling", site, title, score);
+  });
+}
+
+const isOutside = ({ path, after }: Changed, at: string, line: number) =>
+  after === null || at !== path || line < after.definition.start || line > after.definition.end;
+
+function pieceOf(kind: "contract" | "sibling", site: DefinitionSite, title: string, score: number): Piece {
+  const { file, definition } = site;
+  const start = Math.max(definition.docStart, definition.start - MAX_DOC_LINES);
   return {
-    kind: "sibling",
-    file,
-    ranges: [{ start: definition.start, end: Math.min(definition.end, definition.start + MAX_LINES - 1) }],
+    ...{ kind, file, title, score },
+    ranges: [{ start, end: Math.min(definition.end, definition.start + MAX_LINES - 1) }],
     extent: { start: definition.start, end: definition.end },
     line: definition.start,
     subject: definition.name,
-    title: `method ${fullName(definition)}, of the same name`,
-    score,
     mayBeCut: true,
   };
 }

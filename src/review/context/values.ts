@@ -6,12 +6,12 @@ import type { Changed } from "./changed.ts";
 import { joined, type Lookup, type Mention } from "./lookup.ts";
 import type { Piece } from "./pieces.ts";
 
-const PRODUCER = 0.65;
+const PRODUCER = 0.7;
 const CONSUMER = 0.55;
 /** A value that is assigned or read in more places is too common. */
-const MAX_PLACES = 40;
+const MAX_PLACES = 15;
 /** Maximum places of one name. */
-const SHOWN = 5;
+const SHOWN = 3;
 const REPEATED = 0.15;
 const MAX_HEAD_LINES = 2;
 
@@ -41,21 +41,15 @@ export function consumerPieces(changed: readonly Changed[], lookup: Lookup): Pie
 
 type Wanted = (mention: Mention, name: string) => boolean;
 
-/** `memberPieces` shows fields with their types. */
-const valueKinds: ReadonlySet<string> = new Set(["constant", "variable"]);
-
-const isProducer: Wanted = ({ file, line, role }, name) => {
-  if (role === "write") return true;
-  if (role !== "definition") return false;
-  return file.definitions.some((one) => one.start === line && one.name === name && valueKinds.has(one.kind));
-};
+/** `namedPieces` and `memberPieces` show definitions. */
+const isProducer: Wanted = ({ role }) => role === "write";
 
 /** It must be read as a member: a variable with the same name is a different one. */
 const isConsumer: Wanted = ({ file, line, role }, name) =>
   role === "read" && isMember(file.lines[line - 1] ?? "", name);
 
 function placesOf(one: Changed, name: string, lookup: Lookup, wanted: Wanted): Mention[] {
-  if (isCommonName(name)) return [];
+  if (isCommonName(name) || lookup.isCommon(name)) return [];
   const found = lookup
     .mentions(name)
     .filter((mention) => wanted(mention, name) && !isInside(one, mention) && !isTestFile(mention.file.path));

@@ -4,6 +4,7 @@ import {
   type FileDiff,
   type Hunk,
   renderHunk,
+  renderHunks,
   renderLine,
   shorten,
   shownBytes,
@@ -14,7 +15,7 @@ import { cutAtLine } from "../../text/cut.ts";
 import { wrapUntrusted } from "../../text/fence.ts";
 import { showPath } from "../../tools/show.ts";
 import type { ChangedFile, DiffSource } from "../../tools/tool.ts";
-import { codeContext } from "../context/code-context.ts";
+import { type CodeContext, codeContext } from "../context/code-context.ts";
 import { verifyPrompt } from "../prompts/prompts.ts";
 import type { ReviewRun } from "../review-run.ts";
 import { type PlaceRun, roomFor } from "../run-loop.ts";
@@ -138,14 +139,15 @@ export async function claimMessages(
   claims: readonly [Claim, ...Claim[]],
 ): Promise<Message[]> {
   const findings = claims.map(({ finding }) => finding);
-  const { text, near } = await changeAround(run, findings);
+  const { near, widenedBy } = await changeAround(run, findings);
+  const code = await codeAround(run, claims[0].finding, near);
   const listBytes = roomFor(run.models.verify, MAX_LIST_BYTES, SHORT_SHARE);
   // What all verifications of a review share comes first, and the claims come last: the provider caches the longest prefix.
   const sections = [
     task(run),
     ...purpose(run),
-    await codeAround(run, claims[0].finding, near),
-    text,
+    code.text,
+    widenedBy(code.widen),
     await evidenceCode(run, findings, listBytes),
     `# ${claims.length === 1 ? "The claim" : `The ${claims.length} claims`}`,
     ...claims.map((claim, at) => claimSection(run, claim, at + 1, listBytes)),
@@ -202,6 +204,8 @@ function claimSection(
 
 interface ChangeAround {
   text: string;
+  /** The text with wider hunks. */
+  widenedBy(widen: CodeContext["widen"]): string;
   /** The file's diff near the location. */
   near: readonly FileDiff[];
 }
@@ -213,7 +217,7 @@ type Spot = Pick<Finding, "path" | "side" | "line">;
 export async function changeAround(run: PlaceRun, spots: readonly Spot[]): Promise<ChangeAround> {
   const { files, deps, models } = run;
   const file = files.find(({ change }) => change.path === spots[0]?.path);
-  if (!file?.reviewable) return { text: "", near: [] };
+  if (!file?.reviewable) return nothingAround;
   const diff = await deps.diffs.fileDiff(file.change, 3);
   let room = roomFor(models.verify, spots.length > 1 ? 2 * MAX_HUNKS_BYTES : MAX_HUNKS_BYTES, 0.15);
   const parts = diff.hunks.flatMap((hunk) => divideHunk(hunk, room / 2, lineBytes));
@@ -224,13 +228,19 @@ export async function changeAround(run: PlaceRun, spots: readonly Spot[]): Promi
     if (room < 0) break;
     near.add(part);
   }
-  if (near.size === 0) return { text: "", near: [] };
-  const rendered = parts.filter((part) => near.has(part)).map(renderHunk);
+  if (near.size === 0) return nothingAround;
+  const shown = parts.filter((part) => near.has(part));
   const some = near.size < parts.length ? ` (${near.size} of ${parts.length} parts)` : "";
-  const text = `# What the change does to this file${some}\n${wrapUntrusted("diff", rendered.join("\n"))}`;
-  const hunks = parts.filter((part) => near.has(part) && distance(part) <= NEAR_LINES);
-  return { text, near: [{ ...diff, hunks }] };
+  const textOf = (hunks: readonly Hunk[]) =>
+    `# What the change does to this file${some}\n${wrapUntrusted("diff", renderHunks(hunks))}`;
+  return {
+    text: textOf(shown),
+    widenedBy: (widen) => textOf(widen({ ...diff, hunks: shown }).hunks),
+    near: [{ ...diff, hunks: shown.filter((part) => distance(part) <= NEAR_LINES) }],
+  };
 }
+
+const nothingAround: ChangeAround = { text: "", widenedBy: () => "", near: [] };
 
 const lineBytes = (line: DiffLine) => shownBytes(renderLine(line)) + 1;
 
@@ -241,7 +251,7 @@ function distanceTo(hunk: Hunk, { side, line }: Spot): number {
 }
 
 /** The code around the nearby hunks, selected as for the reviewer. */
-function codeAround(run: ReviewRun, { path }: Finding, near: readonly FileDiff[]): Promise<string> {
+function codeAround(run: ReviewRun, { path }: Finding, near: readonly FileDiff[]): Promise<CodeContext> {
   const { workspace, diffs, isPrivate, signal, now } = run.deps;
   return codeContext(
     {

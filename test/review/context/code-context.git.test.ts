@@ -1,20 +1,36 @@
 import { describe, expect, it } from "vitest";
-import { codeAround, firstMessageOf, manyLines, pieceOf } from "./first-message.ts";
+import { codeAround, diffOf, firstMessageOf, manyLines, pieceOf } from "./first-message.ts";
 
 /** Statements that are unlike each other, so that a hunk has no more context than it should. */
 const steps = (count: number, indent = "  ") =>
   Array.from({ length: count }, (_, at) => `${indent}step${at + 1}();\n`).join("");
 
 describe("of a changed function the first message holds", () => {
-  it("the lines of its body that the diff leaves out, and no others", async () => {
+  it("the whole body in one hunk of the diff, with the comment above it", async () => {
     const source = (limit: number) =>
-      `function walk(items) {\n${steps(10)}  const limit = ${limit};\n${steps(10)}  return items;\n}\n`;
+      `import x from "x";\n\n// Walks.\nfunction walk(items) {\n${steps(10)}  const limit = ${limit};\n${steps(10)}  return items;\n}\n\nother();\n`;
     const message = await firstMessageOf({ "walk.js": source(1) }, { "walk.js": source(2) });
 
-    const lines = pieceOf(message, "walk.js", "function walk").split("\n").slice(1);
-    expect(lines[0]).toBe("1|function walk(items) {");
-    expect(lines).toEqual(expect.arrayContaining(["8|  step7();", "...", "16|  step4();", "24|}"]));
-    expect(lines.filter((line) => /^(?:9|1[0-5])\|/.test(line))).toEqual([]);
+    const lines = diffOf(message, "walk.js").split("\n").slice(1);
+    expect(lines.slice(0, 3)).toEqual(["@@ -3,25 +3,25 @@", "3  // Walks.", "4  function walk(items) {"]);
+    expect(lines).toEqual(expect.arrayContaining(["14    step10();", "15 -  const limit = 1;", "27  }"]));
+    expect(lines.filter((line) => line.startsWith("@@"))).toHaveLength(1);
+    expect(lines).not.toContain("29  other();");
+    expect(codeAround(message)).not.toContain("###");
+  });
+
+  it("the diff alone where there is no room for more", async () => {
+    const source = (limit: number) =>
+      `function walk(items) {\n${steps(40)}  const limit = ${limit};\n${steps(40)}  return items;\n}\n`;
+    const message = await firstMessageOf(
+      { "walk.js": source(1) },
+      { "walk.js": source(2) },
+      { over: { contextBytes: 500 } },
+    );
+    expect(diffOf(message, "walk.js").split("\n").slice(1, 3)).toEqual([
+      "@@ -39,7 +39,7 @@ function walk(items) {",
+      "39    step38();",
+    ]);
   });
 
   it("nothing where the hunks show it whole", async () => {
@@ -22,7 +38,8 @@ describe("of a changed function the first message holds", () => {
       { "a.js": "function one() {\n  return 1;\n}\n" },
       { "a.js": "function one() {\n  return 2;\n}\n" },
     );
-    expect(codeAround(message)).toBe("");
+    expect(diffOf(message, "a.js").match(/^@@/gm)).toHaveLength(1);
+    expect(codeAround(message)).not.toContain("###");
   });
 
   it("head, end and surroundings of the change where it is long", async () => {
@@ -30,21 +47,11 @@ describe("of a changed function the first message holds", () => {
       `def long():\n${steps(200, "    ")}    x = ${value}\n${steps(200, "    ")}    return x\n`;
     const message = await firstMessageOf({ "long.py": source(1) }, { "long.py": source(2) });
 
-    const piece = pieceOf(message, "function long");
-    expect(piece).toContain("1|def long():");
-    expect(piece).toContain("190|    step189();");
-    expect(piece).toContain("403|    return x");
-    expect(piece).not.toContain("|    step100();");
-  });
-
-  it("the old body beside the new one where it was rewritten in shreds", async () => {
-    const before = `int drain(int n) {\n  stop(n);\n  int a = 1;\n  if (ready(n))\n    a = flush(n);\n  log(a);\n  if (n > 3)\n    close(n);\n  return a;\n}\n`;
-    const after = `int drain(int n) {\n  int a = 1;\n  if (!ready(n))\n    return 0;\n  a = empty(n);\n  log(a);\n  return n;\n}\n`;
-    const message = await firstMessageOf({ "drain.c": before }, { "drain.c": after });
-
-    const piece = pieceOf(message, "drain.c", "at merge_base");
-    expect(piece).toContain("2|  stop(n);");
-    expect(piece).toContain("8|    close(n);");
+    const listing = diffOf(message, "long.py");
+    expect(listing).toContain("1  def long():");
+    expect(listing).toContain("190      step189();");
+    expect(listing).toContain("403      return x");
+    expect(listing).not.toContain("      step100();");
   });
 
   it("of a field its comment, its neighbours, the head of its type and who reads it, not all of the type", async () => {
@@ -56,11 +63,11 @@ describe("of a changed function the first message holds", () => {
       { "Order.java": source("int"), "Bill.java": reader },
       { "Order.java": source("Integer") },
     );
-    const piece = pieceOf(message, "Order.java", "field Order.total");
-    expect(piece).toContain("2|class Order {\n...\n");
-    expect(piece).toContain("|  // remark 20");
-    expect(piece).not.toContain("|  // remark 10\n");
-    expect(piece).not.toContain("|  // more 9\n");
+    const listing = diffOf(message, "Order.java");
+    expect(listing).toContain("2  class Order {\n@@ ");
+    expect(listing).toContain("    // remark 20");
+    expect(listing).not.toContain("    // remark 10\n");
+    expect(listing).not.toContain("    // more 9\n");
     expect(pieceOf(message, "Bill.java", "uses total")).toContain("4|    return order.total;");
   });
 
@@ -68,10 +75,10 @@ describe("of a changed function the first message holds", () => {
     const source = (value: number) =>
       `export const TABLE = [\n${manyLines("  // row", 60)}  ${value},\n${manyLines("  // end", 60)}];\n`;
     const message = await firstMessageOf({ "table.js": source(1) }, { "table.js": source(2) });
-    const piece = pieceOf(message, "table.js", "constant TABLE");
-    expect(piece).toContain("1|export const TABLE = [");
-    expect(piece).toContain("|  // row 55");
-    expect(piece).not.toContain("|  // row 30\n");
+    const listing = diffOf(message, "table.js");
+    expect(listing).toContain("1  export const TABLE = [");
+    expect(listing).toContain("    // row 55");
+    expect(listing).not.toContain("    // row 30\n");
   });
 });
 

@@ -100,6 +100,12 @@ export function codeAround(message: string): string {
   return start < 0 ? "" : message.slice(start, message.indexOf("\n# Diff\n", start));
 }
 
+/** The diff of a file, with the lines around its changes. */
+export function diffOf(message: string, path: string): string {
+  const files = message.slice(message.indexOf("\n# Diff\n")).split(/\n(?=## )/);
+  return files.find((file) => (file.split("\n")[0] ?? "").startsWith(`## ${path}`)) ?? "";
+}
+
 /** The piece of code under the first heading that holds all of the words. */
 export function pieceOf(message: string, ...words: string[]): string {
   const pieces = codeAround(message).split(/\n(?=###? )/);

@@ -92,7 +92,7 @@ describe("the first message", () => {
     const before = asked;
     const again = await firstMessageIn(small, { over: { diffs, now } });
 
-    expect(plain).toContain("# Code around the change");
+    expect(plain).toContain("1  function one() {");
     expect(again).toBe(plain);
     expect(before).toBeGreaterThan(0);
     expect(asked).toBe(before);
