@@ -62,7 +62,7 @@ describe("a changed configuration", () => {
   it("that is in order again is told as that", () => {
     expect(root("colour: red", "max_comments: 10")).toEqual([
       expect.stringMatching(/is invalid now, and would be valid/),
-      "`max_comments`: `40` -> `10`.",
+      "`max_comments`: `6` -> `10`.",
     ]);
   });
 

@@ -180,14 +180,14 @@ describe("a pull request cannot hide code", () => {
   });
 
   it("by moving it where names, attributes or the configuration skip files", async () => {
-    const names = ["a.ts", "b.ts", "c.ts", "old/vendor/d.ts", "gen/e.ts", "docs/f.ts", "g.go"];
+    const names = ["a.ts", "b.ts", "c.ts", "old/vendor/d.ts", "gen/e.js", "docs/f.ts", "g.go"];
     const source = (name: string) => (name === "g.go" ? mark : "") + code(name.replace(/\W/g, ""));
     const targets = [
       "dist/a.ts",
       "gen/b.ts",
       "docs/c.ts",
       "vendor/d.ts",
-      "dist/e.ts",
+      "dist/e.js",
       "docs/new/f.ts",
       "dist/g.go",
     ];
@@ -206,7 +206,7 @@ describe("a pull request cannot hide code", () => {
       "gen/b.ts": null,
       "docs/c.ts": null,
       "vendor/d.ts": "vendored",
-      "dist/e.ts": "generated",
+      "dist/e.js": "generated",
       "docs/new/f.ts": "ignored by configuration",
       "dist/g.go": "generated",
     });
