@@ -180,8 +180,8 @@ describe("a pull request cannot hide code", () => {
   });
 
   it("by moving it where names, attributes or the configuration skip files", async () => {
-    const names = ["a.ts", "b.ts", "c.ts", "old/vendor/d.ts", "gen/e.js", "docs/f.ts", "g.go"];
-    const source = (name: string) => (name === "g.go" ? mark : "") + code(name.replace(/\W/g, ""));
+    const names = ["a.ts", "b.ts", "c.ts", "old/vendor/d.ts", "gen/e.js", "docs/f.ts", "g.js"];
+    const source = (name: string) => (name === "g.js" ? mark : "") + code(name.replace(/\W/g, ""));
     const targets = [
       "dist/a.ts",
       "gen/b.ts",
@@ -189,7 +189,7 @@ describe("a pull request cannot hide code", () => {
       "vendor/d.ts",
       "dist/e.js",
       "docs/new/f.ts",
-      "dist/g.go",
+      "dist/g.js",
     ];
     const base: Files = [
       [".gitattributes", "gen/** linguist-generated\n"],
@@ -208,7 +208,7 @@ describe("a pull request cannot hide code", () => {
       "vendor/d.ts": "vendored",
       "dist/e.js": "generated",
       "docs/new/f.ts": "ignored by configuration",
-      "dist/g.go": "generated",
+      "dist/g.js": "generated",
     });
   });
 
