@@ -25,12 +25,18 @@ describe("report_finding", () => {
     const tools = open();
     const { result, text } = await tools.run("report_finding", JSON.stringify(finding));
     expect(tools.reported).toEqual([
-      { ...finding, side: "RIGHT", start_line: null, suggestion: null, evidence: [] },
+      { ...finding, side: "RIGHT", start_line: null, suggestion: null, reached: true, evidence: [] },
     ]);
     expect(result).toMatchObject({
       output: { id: "f1", path: "src/a.ts", side: "RIGHT", line: 7, start_line: null, note: null },
     });
     expect(text).toBe("Recorded as f1 at src/a.ts line 7 (RIGHT).");
+  });
+
+  it("makes a fault low that nothing reaches yet, whatever its severity is said to be", async () => {
+    const tools = open();
+    await tools.output("report_finding", { ...finding, severity: "critical", reached: false });
+    expect(tools.reported[0]).toMatchObject({ severity: "low", reached: false });
   });
 
   it("cuts a title that is too long at a word, and loses nothing for it", async () => {
