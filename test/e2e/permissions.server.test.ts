@@ -200,7 +200,7 @@ describe.concurrent("the context of a change on GitHub", patient, () => {
 
   /** The texts that appeared in the latest review of the pull request. */
   function shown(title: string): string[] {
-    const requests = shared.app.model?.requests.map(({ body }) => JSON.stringify(body.messages)) ?? [];
+    const requests = shared.app.reviewRequests.map(({ body }) => JSON.stringify(body.messages));
     const latest = requests.findLast((text) => text.includes(title)) ?? "";
     return texts.filter((text) => latest.includes(text));
   }
