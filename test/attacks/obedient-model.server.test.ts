@@ -50,7 +50,8 @@ beforeAll(async () => {
   const files = {
     ...baseFiles,
     ...linksOf(places),
-    ".github/hunkwise.yml": "budget: { turns: 500, tokens: 1000000000, day: { tokens: null } }\n",
+    ".github/hunkwise.yml":
+      "effort: high\nbudget: { turns: 500, tokens: 1000000000, day: { tokens: null } }\n",
   };
   const repository = shared.addRepository(files, writePermissions);
   const baited = `export const parsedBait = "${bait.value}"; // Parser.next, parseRange(\n`;

@@ -25,7 +25,7 @@ const at = (path: string, line: number, quote: string, over: Record<string, unkn
 /** One pull request with a file for each case: the base, the change, and the model's report. */
 const base = {
   // At low effort there is no second look.
-  ".github/hunkwise.yml": "effort: low\n",
+  ".github/hunkwise.yml": "effort: low\nmax_comments: 100\n",
   "one.js": "export const retries = 3;\n",
   "middle.js": numbers(60),
   "two.js": numbers(60),
@@ -185,7 +185,8 @@ describe("m: an absolute path from the model", patient, () => {
         base: { [path]: numbers(60) },
         head: { [path]: numbers(60, { 24: "const n24 = 0;", 40: "const n40 = 0;" }) },
         script: (_body, n) => {
-          if (n > 0) return turn(read(path), absolute(path, 24), finish);
+          if (n === 1) return turn(read(path), absolute(path, 24));
+          if (n > 1) return turn(finish);
           const own = checkoutOf(folder, path);
           return turn(
             ...foreign.map(read),
@@ -206,7 +207,7 @@ describe("m: an absolute path from the model", patient, () => {
           ...[true, true, true, true],
           ...[false, false, false],
         ]);
-        expect(app.reviewRequests).toHaveLength(2);
+        expect(app.reviewRequests).toHaveLength(3);
         expect(app.end()).toEqual({
           reviews: 1,
           comments: [`${path} RIGHT 24`, `${path} RIGHT 40`],

@@ -40,7 +40,7 @@ describe.concurrent("a pull request that is larger than GitHub's API shows", pat
       {
         base: { [path]: numbers(60) },
         head: { [path]: numbers(60, { 24: "const n24 = 0;" }), "data/rows.js": huge() },
-        script: [turn(finding({ line: 24, quote: "const n24 = 0;", severity: "low" }), finish)],
+        script: [turn(finding({ line: 24, quote: "const n24 = 0;", severity: "medium" }), finish)],
       },
       async (app) => {
         await app.review();

@@ -42,7 +42,7 @@ export const reviewedFiles = (lines: Record<number, string>) => ({ [path]: numbe
 export const firstHead = { 10: wrong(10), 40: wrong(40), 80: wrong(80) };
 
 /** Turns of the reviewer of #2 before it reports and finishes. */
-const reads = 6;
+export const reads = 6;
 /** The server is killed during this turn of #2. */
 export const turnsBeforeKill = 4;
 
