@@ -36,30 +36,28 @@ export async function verifyFindings(
   let done = 0;
   let waiting = groups;
   while (waiting.length > 0) {
-    const next: FindingGroup[] = [];
-    await pMap(
+    const judged = await pMap(
       conversations(waiting),
       async (together) => {
         const findings = together.map(mergedFinding) as [Finding, ...Finding[]];
         const outcomes = await tryToRefute(run, findings, siblings);
-        for (const [at, group] of together.entries()) {
-          const finding = mergedFinding(group);
+        return findings.map((finding, at) => {
           const kept = afterVerification(finding, outcomes[at] ?? noVerdict);
-          if (!("reason" in kept)) verified.findings.push(kept);
-          else {
-            verified.dropped.push(kept);
-            const rest = withoutFirst(group);
-            if (rest !== null) {
-              next.push(rest);
-              continue;
-            }
-          }
-          done += 1;
-          run.deps.progress({ type: "verdict", done, total: groups.length });
-        }
+          const group = together[at];
+          const rest = "reason" in kept && group ? withoutFirst(group) : null;
+          if (rest === null) run.deps.progress({ type: "verdict", done: ++done, total: groups.length });
+          return { kept, rest };
+        });
       },
       { concurrency: CONCURRENCY },
     );
+    const next: FindingGroup[] = [];
+    // In the order of the conversations, not of their ends: the same review has the same result.
+    for (const { kept, rest } of judged.flat()) {
+      if ("reason" in kept) verified.dropped.push(kept);
+      else verified.findings.push(kept);
+      if (rest !== null) next.push(rest);
+    }
     waiting = next;
   }
   return verified;
