@@ -107,8 +107,9 @@ async function again(): Promise<Scene> {
 
 function answer({ messages, tools = [] }: ChatRequestBody, reported: readonly Reported[]): FakeTurn {
   const offered = tools.map((tool) => tool.function.name);
-  if (offered.includes("report_verdict")) {
-    const tool_calls = claimsIn(messages).map(({ claim, text }) => {
+  const claims = claimsIn(messages);
+  if (claims.length > 0) {
+    const tool_calls = claims.map(({ claim, text }) => {
       const claimed = reported.find(({ finding }) => text.includes(String(finding.title)));
       return { name: "report_verdict", arguments: { ...claimed?.verdict, claim } };
     });

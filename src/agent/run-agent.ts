@@ -97,6 +97,8 @@ export interface Interjection {
 
 export interface AgentInput extends LoopOptions {
   context: ToolContext;
+  /** The tools through which this loop reports, if not all that are offered. */
+  outputTools?: readonly AnyTool[];
   /** The masking of secrets; omitted if there is none. */
   masking?: Masking;
   emit(event: AgentEvent): void;
@@ -149,7 +151,7 @@ async function takeTurn(input: AgentInput, state: LoopState): Promise<StopReason
   if (turn.toolCalls.length === 0) {
     state.idleTurns += 1;
     if (state.idleTurns >= MAX_IDLE_TURNS) return "no_tool_calls";
-    await state.say(noCallsNudge(turn.finishReason, input.tools));
+    await state.say(noCallsNudge(turn.finishReason, input.outputTools ?? input.tools));
     return undefined;
   }
 
@@ -223,11 +225,15 @@ function answerOptions(input: AgentInput, state: LoopState, turn: ModelTurn, rep
 }
 
 /** Sends one message, if needed: once that a limit is near, and the interjection of the task. */
-async function speak({ tools, interject }: AgentInput, state: LoopState, turnsLeft: number): Promise<void> {
+async function speak(
+  { tools, outputTools = tools, interject }: AgentInput,
+  state: LoopState,
+  turnsLeft: number,
+): Promise<void> {
   const isLimitNear = turnsLeft <= WRAP_UP_TURNS;
   const isTime = isLimitNear && turnsLeft > 0 && !state.wrappingUp;
   const interjection = (await interject?.({ turnsLeft, isLimitNear })) ?? null;
-  const parts = [isTime ? wrapUpNudge(turnsLeft, tools) : null, interjection?.text ?? null];
+  const parts = [isTime ? wrapUpNudge(turnsLeft, outputTools) : null, interjection?.text ?? null];
   const text = parts.filter((part) => part !== null).join("\n\n");
   const said = await state.say(text === "" ? null : text);
   if (said === null) return;

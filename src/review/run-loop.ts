@@ -24,6 +24,8 @@ interface LoopTask {
   messages: readonly Message[];
   /** The tools through which the loop reports and finishes. */
   outputTools: readonly AnyTool[];
+  /** What is offered instead of `outputTools` alone, so that two loops have the same list: calls of the others are refused. */
+  offeredTools?: readonly AnyTool[];
   /** True if the messages hold everything the loop needs: it gets no reading tools. */
   hasNoReadingTools?: boolean;
   /** The ports that receive the results of the output tools. */
@@ -51,7 +53,10 @@ export async function runLoop(run: LoopRun, task: LoopTask): Promise<AgentResult
     loop: task.loop,
     model,
     messages: task.messages,
-    tools: task.hasNoReadingTools ? task.outputTools : [...readingTools, ...task.outputTools],
+    tools: task.hasNoReadingTools
+      ? task.outputTools
+      : [...readingTools, ...(task.offeredTools ?? task.outputTools)],
+    outputTools: task.outputTools,
     context: {
       targetBranch: input.targetBranch,
       ...{ workspace, diffs, isPrivate },

@@ -25,7 +25,10 @@ const Input = z.strictObject({
 type Input = z.infer<typeof Input>;
 
 async function execute(input: Input, context: ToolContext) {
-  if (!context.report) throw new ToolError("there is no review to finish here");
+  if (!context.report)
+    throw new ToolError(
+      "there is no review to finish here: the second look ends with the verdict on the last claim",
+    );
   const answer = await context.report.finish(input.summary, input.rejected);
   if (!answer.ok) throw new ToolError(answer.reason);
   return { output: { finished: true as const }, endsLoop: true };

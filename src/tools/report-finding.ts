@@ -98,7 +98,8 @@ async function execute(input: Input, context: ToolContext): Promise<{ output: Re
     quote: unescapeInvisible(input.quote),
     suggestion: input.suggestion ?? null,
   };
-  if (!context.report) throw new ToolError("no finding can be reported here");
+  if (!context.report)
+    throw new ToolError("no finding can be reported here: this is a second look, which only gives verdicts");
   const answer = await context.report.report(reported, candidates);
   if (!answer.ok) throw new ToolError(answer.reason);
   return { output: answer.finding ? toAnchor(answer.finding, answer.note) : { id: null, note: answer.note } };

@@ -66,7 +66,8 @@ interface VerdictOutput {
 }
 
 async function execute(input: Input, context: ToolContext) {
-  if (!context.judge) throw new ToolError("there is no finding to judge here");
+  if (!context.judge)
+    throw new ToolError("there is no claim to judge here: this is the review, not a second look");
   if (input.verdict === "confirmed" && input.failing_input.trim() === "") {
     throw new ToolError(
       "a confirmed finding needs `failing_input`: the input, state or order of events on which it goes wrong. Without one the verdict is uncertain or refuted",
@@ -114,7 +115,7 @@ export const reportVerdict = defineTool<Input, VerdictOutput>({
   name: "report_verdict",
   title: "Report the verdict on a claim",
   description:
-    "Records the verdict on one claim; the last one ends the check. Confirm what you can make happen on paper: name the input or the path. Refute only what the code makes impossible: name the line.",
+    "Only in a second look: records the verdict on one claim; the last one ends the check. Confirm what you can make happen on paper: name the input or the path. Refute only what the code makes impossible: name the line.",
   returns:
     "`claim`, `verdict`, `open` (the claims that still need a verdict), and a `note` if one of `places` was not found in the code and is left out.",
   example: {

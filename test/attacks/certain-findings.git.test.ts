@@ -8,7 +8,7 @@ import type { PriorFinding } from "../../src/review/review-input.ts";
 import { createDiffSource } from "../../src/tools/diff-source.ts";
 import { pullText } from "../review/context/first-message.ts";
 import { candidateIds } from "../support/answer-candidates.ts";
-import { onEveryClaim } from "../support/claims.ts";
+import { isSecondLook, onEveryClaim } from "../support/claims.ts";
 import { GitRepo } from "../support/git-repo.ts";
 import { reviewInput } from "../support/review-input.ts";
 import { type ScriptedTurn, scriptedModel } from "../support/scripted.ts";
@@ -90,7 +90,7 @@ const models: Record<string, Say> = {
   "says nothing at all": () => ({ content: "" }),
   "rejects every candidate with a fluent reason": (request) => calls(reject(request)),
   "restates them mildly and refutes everything at the second look": (request, offers) => {
-    if (offers("report_verdict")) return calls(...onEveryClaim(request.messages, refute));
+    if (isSecondLook(request)) return calls(...onEveryClaim(request.messages, refute));
     if (offers("join_findings")) {
       const [keep = "", ...others] = [...textOf(request).matchAll(/^([0-9a-f-]{12,}) \S+:\d/gm)].map(
         ([, id]) => id ?? "",

@@ -1,5 +1,6 @@
 import * as registries from "../../src/tools/index.ts";
 import type { AnyTool } from "../../src/tools/tool.ts";
+import { isSecondLook } from "../support/claims.ts";
 import type { ChatRequestBody, FakeTurn } from "../support/fake-openai.ts";
 import type { Call } from "./corpus/calls.ts";
 
@@ -7,7 +8,7 @@ import type { Call } from "./corpus/calls.ts";
 export const allTools: readonly AnyTool[] = [...new Set(Object.values(registries).flat())];
 export const readingTools = allTools.filter(({ kind }) => kind === "read");
 
-/** A model's behaviour in a role, which is identified by the tool that only this role has. */
+/** A model's behaviour in a role, which is identified by the tool that ends it. */
 export interface Obedience {
   /** The calls of each turn; `loop` counts the conversations. */
   attack(role: string, loop: number): readonly (readonly Call[])[];
@@ -79,11 +80,12 @@ export function obedientModel({ attack, ending }: Obedience) {
 /** The role that merges may also report and finish like a reviewer. */
 const tellingTools = [
   "join_findings",
-  ...allTools.filter(({ finishes }) => finishes).map(({ name }) => name),
+  ...allTools.filter(({ name, finishes }) => finishes && name !== "report_verdict").map(({ name }) => name),
 ];
 
-/** The first role whose tool is offered. */
-function roleOf({ tools = [] }: ChatRequestBody): string {
-  const offered = new Set(tools.map((one) => one.function.name));
+/** The first role whose tool is offered; a second look has the tools of a review. */
+function roleOf(body: ChatRequestBody): string {
+  if (isSecondLook(body)) return "report_verdict";
+  const offered = new Set((body.tools ?? []).map((one) => one.function.name));
   return tellingTools.find((name) => offered.has(name)) ?? "nothing ends it";
 }

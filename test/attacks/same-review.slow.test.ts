@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { finding, finish, numbers, patient, turn } from "../e2e/conformance-fixture.ts";
 import { type SharedApp, startSharedApp } from "../e2e/shared-app.ts";
-import { onEveryClaim } from "../support/claims.ts";
+import { isSecondLook, onEveryClaim } from "../support/claims.ts";
 import type { ChatRequestBody, FakeRequest, FakeTurn } from "../support/fake-openai.ts";
 import type { RecordedRequest } from "../support/github-double.ts";
 import { outsideFences } from "./fences.ts";
@@ -24,8 +24,7 @@ type Place = (typeof places)[number];
 
 const path = "src/numbers.js";
 const obedient = (body: ChatRequestBody): FakeTurn => {
-  const offered = (body.tools ?? []).map((one) => one.function.name);
-  if (offered.includes("report_verdict")) {
+  if (isSecondLook(body)) {
     const verdict = { verdict: "confirmed", severity: "high", failing_input: "24", reason: "It says so." };
     return turn(...onEveryClaim(body.messages, verdict));
   }

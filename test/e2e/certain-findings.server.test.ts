@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { fiveSecrets } from "../attacks/five-secrets.ts";
 import { candidateIds } from "../support/answer-candidates.ts";
-import { onEveryClaim } from "../support/claims.ts";
+import { isSecondLook, onEveryClaim } from "../support/claims.ts";
 import {
   type ChatRequestBody,
   type FakeAnswer,
@@ -45,7 +45,7 @@ type Say = (body: ChatRequestBody) => FakeAnswer;
 const denies: Say = (body) => {
   if (offers(body, "add_numbers"))
     return turn(call("add_numbers", { a: 2, b: 3 }), call("add_numbers", { a: 20, b: 30 }));
-  if (offers(body, "report_verdict")) return turn(...onEveryClaim(body.messages, { ...refuted, reason }));
+  if (isSecondLook(body)) return turn(...onEveryClaim(body.messages, { ...refuted, reason }));
   if (offers(body, "report_resolution")) return turn(call("report_resolution", { state: "fixed", reason }));
   if (offers(body, "same_problems")) return turn(call("same_problems", { pairs: [] }));
   return turn(finish);
@@ -53,13 +53,14 @@ const denies: Say = (body) => {
 const models: Record<string, Say> = {
   "says only that it is done": denies,
   "restates them mildly, and refutes what it restated": (body) =>
-    ["report_verdict", "join_findings", "add_numbers"].some((tool) => offers(body, tool))
+    isSecondLook(body) || ["join_findings", "add_numbers"].some((tool) => offers(body, tool))
       ? denies(body)
       : turn(...restate, finish),
   "rejects every candidate with a fluent reason": (body) => {
     const messages = body.messages.map(({ content }) => ({ content: String(content ?? "") }));
     const rejected = candidateIds({ messages }).map((candidate) => ({ candidate, reason }));
-    const isReview = !["report_verdict", "join_findings", "add_numbers"].some((tool) => offers(body, tool));
+    const isReview =
+      !isSecondLook(body) && !["join_findings", "add_numbers"].some((tool) => offers(body, tool));
     return isReview
       ? turn(call("finish_review", { summary: "Adds configuration.", rejected }))
       : denies(body);

@@ -14,7 +14,7 @@ import {
 } from "../../src/process/run-review-process.ts";
 import type { PriorFinding, ReviewInput } from "../../src/review/review-input.ts";
 import { placeOf } from "../support/checkout-place.ts";
-import { onEveryClaim } from "../support/claims.ts";
+import { isSecondLook, onEveryClaim } from "../support/claims.ts";
 import {
   type ChatRequestBody,
   type FakeAnswer,
@@ -110,6 +110,7 @@ function received({ requests }: FakeOpenAi): string {
 }
 
 const roleOf = (body: ChatRequestBody) => {
+  if (isSecondLook(body)) return "verify";
   const prompt = String(body.messages[0]?.content);
   return roles.find(([beginning]) => prompt.includes(beginning))?.[1] ?? "answer";
 };
@@ -126,7 +127,6 @@ type Script = (asked: { role: string; turn: number; text: string }) => Call[];
 /** By how the system prompts begin. */
 const roles: [string, string][] = [
   ["You review a pull request", "review"],
-  ["You check claims", "verify"],
   ["Several reviewers", "merge"],
   ["A review posted a comment", "recheck"],
   ["A pull request was reviewed before", "compare"],

@@ -6,7 +6,7 @@ import { reviewChange } from "../../src/review/review-change.ts";
 import type { ReviewInput } from "../../src/review/review-input.ts";
 import { isComplete } from "../../src/review/review-result.ts";
 import { createDiffSource } from "../../src/tools/diff-source.ts";
-import { onEveryClaim } from "../support/claims.ts";
+import { isSecondLook, onEveryClaim } from "../support/claims.ts";
 import { GitRepo } from "../support/git-repo.ts";
 import { reviewInput } from "../support/review-input.ts";
 import { type ScriptedModel, type ScriptedTurn, scriptedModel } from "../support/scripted.ts";
@@ -58,7 +58,7 @@ const turn = (...toolCalls: NonNullable<ScriptedTurn["toolCalls"]>): ScriptedTur
 type Role = "review" | "verify" | "merge";
 const offers = (request: ModelRequest, tool: string) => request.tools.some(({ name }) => name === tool);
 const roleOf = (request: ModelRequest): Role => {
-  if (offers(request, "report_verdict")) return "verify";
+  if (isSecondLook(request)) return "verify";
   return offers(request, "join_findings") ? "merge" : "review";
 };
 const textOf = ({ messages }: ModelRequest) => messages.map(({ content }) => content).join("\n");
@@ -268,7 +268,7 @@ describe("the second look", () => {
     expect(looked.some((text) => text.includes("A medium one"))).toBe(true);
   });
 
-  const three = () =>
+  const four = () =>
     turn(
       ...[0, 50, 110].map((at) =>
         report({ title: `Claim at ${at}`, line: at + 1, quote: lines("a", true)[at] }),
@@ -277,23 +277,22 @@ describe("the second look", () => {
       finish(),
     );
 
-  it("takes the claims of one file in one conversation, each with its own verdict", async () => {
+  it("takes the claims of one reading in one conversation, each with its own verdict", async () => {
     const script: Script = {
-      review: three,
-      verify: (request) =>
-        textOf(request).includes("# The 3 claims")
-          ? turn(
-              verdict({ claim: 1, severity: "high" }),
-              refuted("It is declared.", { claim: 2 }),
-              verdict({ claim: 3, severity: "low", reached: false }),
-            )
-          : turn(verdict()),
+      review: four,
+      verify: () =>
+        turn(
+          verdict({ claim: 1, severity: "high" }),
+          refuted("It is declared.", { claim: 2 }),
+          verdict({ claim: 3, severity: "low", reached: false }),
+          verdict({ claim: 4 }),
+        ),
     };
     const { result, models, entries } = await review(script);
 
-    expect(models.verify.requests).toHaveLength(2);
+    expect(models.verify.requests).toHaveLength(1);
     expect(new Set(entries.map(({ loop }) => loop).filter((loop) => loop.startsWith("verify:"))).size).toBe(
-      2,
+      1,
     );
     expect(result.dropped).toMatchObject([{ title: "Claim at 50", verdict: "refuted" }]);
     expect(
@@ -307,41 +306,56 @@ describe("the second look", () => {
     ]);
   });
 
-  it("goes on until every claim has a verdict, and refuses one that names no claim", async () => {
+  it("offers the tools of the review and begins as it did, so that the provider's cache holds across both", async () => {
+    const { models } = await review({ review: four });
+    const [reader, sceptic] = [models.review.requests[0], models.verify.requests[0]];
+    expect(sceptic?.tools).toEqual(reader?.tools);
+    expect(sceptic?.messages[0]).toEqual(reader?.messages[0]);
+    expect(sceptic?.messages[1]?.content.startsWith(reader?.messages[1]?.content ?? "?")).toBe(true);
+  });
+
+  it("takes no findings and no summary, as the review takes no verdicts, and both go on", async () => {
     const script: Script = {
-      review: three,
-      verify: (request, n) => {
-        if (!textOf(request).includes("# The 3 claims")) return turn(verdict());
-        const asked = request.messages.filter(({ role }) => role === "assistant").length;
-        return [
-          turn(verdict(), verdict({ claim: 4 }), verdict({ claim: 3 })),
-          turn(verdict({ claim: 1 })),
-          turn(verdict({ claim: 2, severity: n >= 0 ? "medium" : "low" })),
-        ][asked] as ScriptedTurn;
-      },
+      review: (_, n) => (n === 0 ? turn(verdict({ claim: 1 })) : turn(report(), finish())),
+      verify: (_, n) =>
+        n === 0 ? turn(report({ title: "One more" }), finish("I sum up.")) : turn(verdict({ claim: 1 })),
     };
     const { result, models } = await review(script);
 
-    expect(models.verify.requests).toHaveLength(4);
-    expect(JSON.stringify(models.verify.requests)).toContain("give `claim`, a number from 1 to 3");
+    expect(textOf(models.review.requests[1] as ModelRequest)).toContain("there is no claim to judge here");
+    expect(textOf(models.verify.requests[1] as ModelRequest)).toContain("no finding can be reported here");
+    expect(result.findings.map(({ finding }) => finding.verification)).toEqual(["confirmed"]);
+    expect(result.summary).toBe("Limits everything.");
+  });
+
+  it("goes on until every claim has a verdict, and refuses one that names no claim", async () => {
+    const script: Script = {
+      review: four,
+      verify: (_, n) =>
+        [
+          turn(verdict(), verdict({ claim: 5 }), verdict({ claim: 3 })),
+          turn(verdict({ claim: 1 }), verdict({ claim: 4 })),
+          turn(verdict({ claim: 2, severity: "medium" })),
+        ][n] as ScriptedTurn,
+    };
+    const { result, models } = await review(script);
+
+    expect(models.verify.requests).toHaveLength(3);
+    expect(JSON.stringify(models.verify.requests)).toContain("give `claim`, a number from 1 to 4");
     expect(result.findings.every(({ finding }) => finding.verification === "confirmed")).toBe(true);
     expect(result.findings).toHaveLength(4);
   });
 
   it("keeps the verdicts that it has if the model fails in the middle", async () => {
     const script: Script = {
-      review: three,
-      verify: (request) => {
-        if (!textOf(request).includes("# The 3 claims")) return turn(verdict());
-        const isFirst = request.messages.every(({ role }) => role !== "assistant");
-        return isFirst ? turn(verdict({ claim: 2 })) : new AppError("model_failed", "no answer");
-      },
+      review: four,
+      verify: (_, n) => (n === 0 ? turn(verdict({ claim: 2 })) : new AppError("model_failed", "no answer")),
     };
     const { result } = await review(script);
 
     const states = result.findings.map(({ finding: { title, verification } }) => [title, verification]);
     expect(states.sort()).toEqual([
-      ["Another file's", "confirmed"],
+      ["Another file's", "unverified"],
       ["Claim at 0", "unverified"],
       ["Claim at 110", "unverified"],
       ["Claim at 50", "confirmed"],

@@ -5,6 +5,7 @@ import { withTextProtocol } from "../../src/llm/text-fallback.ts";
 import { reviewChange } from "../../src/review/review-change.ts";
 import { isComplete } from "../../src/review/review-result.ts";
 import { createDiffSource } from "../../src/tools/diff-source.ts";
+import { isSecondLook } from "../support/claims.ts";
 import { GitRepo } from "../support/git-repo.ts";
 import { reviewInput } from "../support/review-input.ts";
 import { type ScriptedTurn, scriptedModel } from "../support/scripted.ts";
@@ -64,7 +65,7 @@ afterAll(async () => {
 
 function kindOf({ messages }: ModelRequest): "review" | "verify" | "merge" {
   const [system] = messages;
-  if (system?.content.startsWith("You check claims")) return "verify";
+  if (isSecondLook({ messages })) return "verify";
   return system?.content.startsWith("You review") ? "review" : "merge";
 }
 

@@ -1,5 +1,5 @@
 import { candidateIds } from "./answer-candidates.ts";
-import { claimsIn } from "./claims.ts";
+import { claimsIn, isSecondLook } from "./claims.ts";
 import type { ChatRequestBody, FakeAnswer, FakeScript } from "./fake-openai.ts";
 
 /** Answers to the questions that later rounds ask. By default nothing is fixed, and no finding repeats an earlier one. */
@@ -10,8 +10,8 @@ export interface LaterRounds {
   same?(asked: string): { finding: string; earlier: string }[];
 }
 
-/** Tools of all loops except the reviewer's. */
-const others = ["report_verdict", "join_findings", "report_resolution", "same_problems"];
+/** Tools of loops that neither review nor check claims. */
+const others = ["join_findings", "report_resolution", "same_problems"];
 
 /** Adds a rejection of every rule match that the reviewer did not report before it finishes. */
 function rejectingMatches(answer: FakeAnswer, body: ChatRequestBody): FakeAnswer {
@@ -67,9 +67,9 @@ export function withAgreeingSceptic(script: FakeScript, later: LaterRounds = {})
   }
 
   return {
-    isReview: (body) => !others.some((tool) => offers(body, tool)),
+    isReview: (body) => !isSecondLook(body) && !others.some((tool) => offers(body, tool)),
     async script(body) {
-      if (offers(body, "report_verdict")) return confirm(body);
+      if (isSecondLook(body)) return confirm(body);
       if (offers(body, "join_findings")) {
         return { tool_calls: [{ name: "finish_review", arguments: { summary: "Nothing to join." } }] };
       }

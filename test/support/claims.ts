@@ -5,6 +5,10 @@ export function claimsIn(messages: readonly { content?: unknown }[]): { claim: n
   return parts.map((text) => ({ claim: Number.parseInt(text, 10), text }));
 }
 
+/** Whether a request is for a second look: it has the reviewer's tools and instructions, and asks about claims at the end. */
+export const isSecondLook = ({ messages }: { messages: readonly { content?: unknown }[] }): boolean =>
+  claimsIn(messages).length > 0;
+
 /** The same verdict on every claim, as calls of `report_verdict`. */
 export function onEveryClaim<Arguments extends object>(
   messages: readonly { content?: unknown }[],

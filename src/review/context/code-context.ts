@@ -1,7 +1,6 @@
 import { isTestFile } from "../../code/test-file.ts";
 import { type FileDiff, shownBytes } from "../../diff/file-diff.ts";
 import { wrapUntrusted } from "../../text/fence.ts";
-import type { DiffSource } from "../../tools/tool.ts";
 import { bodyPieces } from "./bodies.ts";
 import { calleePieces } from "./callees.ts";
 import { callerFiles, knownCalls, namesOf, usePieces } from "./callers.ts";
@@ -47,39 +46,24 @@ const heading = "# Code around the change";
 const explained =
   'What the repository says beyond the diff, found by name: it may miss what goes by another name. Lines are numbered as in read_file_part ("12|text"; "12+|text" where the change added it), at head unless said otherwise; what the diff below shows, which holds the changed functions as far as there is room, is not repeated.';
 
-const known = new WeakMap<DiffSource, Map<string, Promise<CodeContext>>>();
-
 /** The code that shows whether the change is right, as much as fits. */
 export interface CodeContext {
   /** The code beyond the changed definitions; empty if there is none. */
   text: string;
-  /** Adds the lines of the changed definitions to a file's diff, or to a part of it. */
+  /** Adds the lines of the changed definitions to a file's diff. */
   widen(diff: FileDiff): FileDiff;
 }
 
 const nothing: CodeContext = { text: "", widen: (diff) => diff };
 
 /**
- * Looks up the code around the changes of the shown diffs, once for all loops of a review that read the same unit. The lines that widen
- * the diffs and the text take at most `contextBytes` together.
+ * Looks up the code around the changes of the shown diffs. The lines that widen the diffs and the text take at most `contextBytes`
+ * together.
  */
-export function codeContext(parts: ContextParts, shownDiffs: readonly FileDiff[]): Promise<CodeContext> {
-  const units = known.get(parts.diffs) ?? new Map<string, Promise<CodeContext>>();
-  known.set(parts.diffs, units);
-  const key = JSON.stringify([parts.contextBytes, shownDiffs.map(shownIn)]);
-  const text = units.get(key) ?? writeContext(parts, shownDiffs);
-  units.set(key, text);
-  text.catch(() => units.delete(key));
-  return text;
-}
-
-/** Verifications of two places in one file are shown different parts of its diff. */
-const shownIn = ({ path, hunks }: FileDiff) => [
-  path,
-  ...hunks.map(({ newStart, oldStart }) => [newStart, oldStart]),
-];
-
-async function writeContext(parts: ContextParts, shownDiffs: readonly FileDiff[]): Promise<CodeContext> {
+export async function codeContext(
+  parts: ContextParts,
+  shownDiffs: readonly FileDiff[],
+): Promise<CodeContext> {
   const around = shownBytes(`${heading}\n${explained}\n${wrapUntrusted("code", "")}`);
   if (parts.contextBytes < around + LEAST_BYTES) return nothing;
   const { pieces, named } = roomOf(parts.contextBytes - around);

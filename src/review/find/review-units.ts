@@ -5,7 +5,7 @@ import type { StopReason } from "../../agent/trajectory.ts";
 import { type Finding, worstFirst } from "../../finding.ts";
 import type { Message } from "../../llm/model.ts";
 import { byteLength } from "../../text/cut.ts";
-import { graphTools, journalTools, reportingTools } from "../../tools/index.ts";
+import { graphTools, journalTools, judgingTools, reportingTools } from "../../tools/index.ts";
 import type { ChangedFile } from "../../tools/tool.ts";
 import { firstMessages } from "../context/first-messages.ts";
 import {
@@ -60,7 +60,7 @@ interface UnitReview {
 }
 
 /** The first messages of every loop over a unit. */
-interface UnitStart {
+export interface UnitStart {
   messages: readonly Message[];
   /** Hunks in the messages. */
   shown: readonly { path: string; hunk: number }[];
@@ -129,12 +129,22 @@ export async function newRuleMatches(
   return all;
 }
 
+/**
+ * The tools of the review and of the verification of what it reported. The definitions come first in a request, so one list for both is what
+ * lets the provider's cache hold across them. Each loop refuses the tools of the other.
+ */
+export const reviewTools = ({ graph, deps: { journal } }: Pick<ReviewRun, "graph" | "deps">) => [
+  ...reportingTools,
+  ...judgingTools,
+  ...(graph ? graphTools : []),
+  ...(journal ? journalTools : []),
+];
+
 /** Reviews one unit in one loop. Findings are kept if the loop stops early. */
 async function reviewUnit(run: ReviewRun, unit: UnitTask, start: UnitStart): Promise<UnitReview> {
   const { input, deps, graph, coverage: whole } = run;
   const { diffs, progress, journal } = deps;
   const { files, window, budget } = unit;
-  const more = [...(graph ? graphTools : []), ...(journal ? journalTools : [])];
   const coverage = createReviewCoverage(files, whole, run.known);
   for (const { path, hunk } of start.shown) coverage.serve(path, hunk);
   const answers = createRuleMatchAnswers(start.likely);
@@ -150,7 +160,8 @@ async function reviewUnit(run: ReviewRun, unit: UnitTask, start: UnitStart): Pro
     loop: unit.loop,
     role: "review",
     messages: withFocus(start, unit),
-    outputTools: [...reportingTools, ...more],
+    outputTools: [...reportingTools, ...(journal ? journalTools : [])],
+    offeredTools: reviewTools(run),
     ports: { report: collector, ...(journal && { journal }), ...(graph && { graph }) },
     ...{ coverage, budget },
     turns: input.limits.turns,
@@ -190,11 +201,12 @@ function withFocus(
 const ANSWERED_ELSEWHERE =
   "Another pass answers the rule matches: report one only if it is a fault of the kind that you look for, and reject none.";
 
-/** One loop over one unit, as the merge loop knows it. */
-interface Pass extends UnitReview {
+/** One loop over one unit, as the merge loop and the verifier know it. */
+export interface Pass extends UnitReview {
   /** "2", "2 contracts" or "contracts". */
   name: string;
   files: readonly ChangedFile[];
+  start: UnitStart;
 }
 
 /** The results of all loops over all units. */
@@ -282,7 +294,7 @@ export async function reviewUnits(run: ReviewRun): Promise<Passes> {
       await note(unit, loopOf(unit, null, units.length), review);
       ended();
       failures = review.stopReason === "model_error" ? failures + 1 : 0;
-      return { ...review, name: nameOf(unit, lens, units.length) || "1", files: unit.files };
+      return { ...review, name: nameOf(unit, lens, units.length) || "1", files: unit.files, start };
     },
     { concurrency: CONCURRENCY },
   );

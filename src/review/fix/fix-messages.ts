@@ -60,13 +60,12 @@ function commandsSection(commands: Readonly<Record<string, string>>): string {
 
 async function targetSections(run: FixRun, { name, target, file }: NamedTarget): Promise<string[]> {
   const spot = spotOf(target);
-  const { text } = await changeAround(run, [{ ...target, line: spot.line ?? 1 }]);
   const place = spot.line === null ? "" : `:${spot.line}${target.side === "LEFT" ? " (removed)" : ""}`;
   const finding = cut(run, `${target.title}\n\n${textBelowTitle(target.finding)}`, MAX_FINDING_BYTES);
   return [
     `# ${name}: what was found at ${showPath(target.path)}${place}\n${wrapUntrusted("finding", finding)}`,
     ...(await codeNow(run, spot, file)),
-    text,
+    await changeAround(run, [{ ...target, line: spot.line ?? 1 }]),
     conversationOf(run, target),
   ];
 }

@@ -150,10 +150,8 @@ async function recheckMessages(run: PlaceRun, claim: PriorClaim): Promise<Messag
   ];
 }
 
-async function changeOf(run: PlaceRun, { path, side, line, place }: PriorClaim): Promise<string> {
-  const { text } = await changeAround(run, [{ path, side, line: place?.end ?? line ?? 1 }]);
-  return text;
-}
+const changeOf = (run: PlaceRun, { path, side, line, place }: PriorClaim): Promise<string> =>
+  changeAround(run, [{ path, side, line: place?.end ?? line ?? 1 }]);
 
 function whatWasSaid(run: PlaceRun, claim: PriorClaim, file: AnchorFile | undefined): string {
   const { path, side, line, symbol, title, text, files } = claim;

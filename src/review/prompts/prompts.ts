@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 const read = (name: string) => readFileSync(join(import.meta.dirname, name), "utf8");
 
-/** The severity scale and the rule on untrusted text are the same in every prompt. */
+/** The severity scale and the rule on untrusted text are the same in every prompt that has them. */
 const shared: Readonly<Record<string, string>> = {
   "{{severity}}": read("severity.md").trim(),
   "{{untrusted}}": read("untrusted.md").trim(),
@@ -14,8 +14,8 @@ const prompt = (name: string) => read(name).replaceAll(/\{\{\w+\}\}/g, (mark) =>
 /** For the reviewer. The same in every review, so that the provider can cache it. */
 export const systemPrompt = prompt("system.md");
 
-/** For the verifier, who checks one finding of another loop. */
-export const verifyPrompt = prompt("verify.md");
+/** For the verifier, who checks findings of another loop: it follows what that loop read first. */
+export const verifyPrompt = prompt("verify.md").trim();
 
 /** For the loop that merges findings. */
 export const mergePrompt = prompt("merge.md");

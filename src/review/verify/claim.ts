@@ -1,7 +1,6 @@
 import {
   type DiffLine,
   divideHunk,
-  type FileDiff,
   type Hunk,
   renderHunk,
   renderHunks,
@@ -15,8 +14,8 @@ import { cutAtLine } from "../../text/cut.ts";
 import { wrapUntrusted } from "../../text/fence.ts";
 import { showPath } from "../../tools/show.ts";
 import type { ChangedFile, DiffSource } from "../../tools/tool.ts";
-import { type CodeContext, codeContext } from "../context/code-context.ts";
-import { verifyPrompt } from "../prompts/prompts.ts";
+import type { UnitStart } from "../find/review-units.ts";
+import { systemPrompt, verifyPrompt } from "../prompts/prompts.ts";
 import type { ReviewRun } from "../review-run.ts";
 import { type PlaceRun, roomFor } from "../run-loop.ts";
 
@@ -112,12 +111,9 @@ function shapeOfPart(part: string, next: string | undefined): string {
 
 const MAX_QUOTE_BYTES = 4_000;
 const MAX_HUNKS_BYTES = 16_000;
-const MAX_CONTEXT_BYTES = 20_000;
 const MAX_LIST_BYTES = 6_000;
 const MAX_PURPOSE_BYTES = 4_000;
 const MAX_EVIDENCE_LINES = 40;
-/** Hunks farther away are rarely related. */
-const NEAR_LINES = 60;
 /** Maximum share of the window for each short section. */
 const SHORT_SHARE = 0.04;
 
@@ -128,34 +124,80 @@ export interface Claim {
   siblings: readonly AddedLine[];
 }
 
+/** Bytes of a review's first messages that a verification may begin with: more costs more than it tells. */
+const MAX_SHARED_BYTES = 80_000;
+const SHARED_SHARE = 0.5;
+
 /**
- * The first messages of a verification: the purpose of the change, the change around the claims, and the claims, each in one sentence with its
- * location. Of the reviewer's text only the title is shown, because a convincing explanation would bias the verifier.
+ * The first messages of the review that reported a finding, for verifications to begin with; null if they are too long for the verifier's
+ * window, or for what they tell.
+ */
+export function sharedStart(
+  { models }: Pick<ReviewRun, "models">,
+  start: UnitStart | undefined,
+): UnitStart | null {
+  if (!start) return null;
+  const bytes = start.messages.reduce((sum, { content }) => sum + shownBytes(content), 0);
+  return bytes <= roomFor(models.verify, MAX_SHARED_BYTES, SHARED_SHARE) ? start : null;
+}
+
+/**
+ * The first messages of a verification. They begin exactly as the review that reported the findings, so that the provider has them cached,
+ * and end with the claims, each in one sentence with its location. Of the reviewer's text only the title is shown, because a convincing
+ * explanation would bias the verifier.
  *
- * @param claims one or more, all in one file
+ * @param start the messages of that review; null to show only the purpose of the change, and the hunks near the claims
  */
 export async function claimMessages(
   run: ReviewRun,
+  start: UnitStart | null,
   claims: readonly [Claim, ...Claim[]],
 ): Promise<Message[]> {
   const findings = claims.map(({ finding }) => finding);
-  const { near, widenedBy } = await changeAround(run, findings);
-  const code = await codeAround(run, claims[0].finding, near);
   const listBytes = roomFor(run.models.verify, MAX_LIST_BYTES, SHORT_SHARE);
-  // What all verifications of a review share comes first, and the claims come last: the provider caches the longest prefix.
+  const before: readonly Message[] = start?.messages ?? [
+    { role: "system", content: systemPrompt },
+    { role: "user", content: [task(run), ...purpose(run)].join("\n\n") },
+  ];
+  const hunks = await unshownHunks(run, start?.shown ?? [], findings);
+  const shown = [...before.map(({ content }) => content), ...hunks].join("\n");
   const sections = [
-    task(run),
-    ...purpose(run),
-    code.text,
-    widenedBy(code.widen),
-    await evidenceCode(run, findings, listBytes),
+    before.at(-1)?.content ?? "",
+    verifyPrompt,
+    ...hunks,
+    await evidenceCode(run, findings, shown, listBytes),
     `# ${claims.length === 1 ? "The claim" : `The ${claims.length} claims`}`,
     ...claims.map((claim, at) => claimSection(run, claim, at + 1, listBytes)),
   ];
   return [
-    { role: "system", content: verifyPrompt },
+    ...before.slice(0, -1),
     { role: "user", content: sections.filter((section) => section !== "").join("\n\n") },
   ];
+}
+
+/** The hunks near the findings whose own are not among the shown ones. */
+async function unshownHunks(
+  run: ReviewRun,
+  shown: UnitStart["shown"],
+  findings: readonly Finding[],
+): Promise<string[]> {
+  const sections: string[] = [];
+  for (const [path, ofFile] of Map.groupBy(findings, (finding) => finding.path)) {
+    const known = new Set(shown.filter((one) => one.path === path).map(({ hunk }) => hunk));
+    const unknown: Finding[] = [];
+    for (const finding of ofFile) if (!known.has(await hunkNearest(run, finding))) unknown.push(finding);
+    if (unknown.length > 0) sections.push(await changeAround(run, unknown));
+  }
+  return sections.filter((section) => section !== "");
+}
+
+/** The number of the hunk nearest to a line, from 1; 0 if the file has none. */
+async function hunkNearest({ files, deps }: PlaceRun, spot: Spot): Promise<number> {
+  const file = files.find(({ change }) => change.path === spot.path);
+  if (!file?.reviewable) return 0;
+  const { hunks } = await deps.diffs.fileDiff(file.change, 3);
+  const distances = hunks.map((hunk) => distanceTo(hunk, spot));
+  return distances.indexOf(Math.min(...distances)) + 1;
 }
 
 function task({ input, deps }: ReviewRun): string {
@@ -202,25 +244,20 @@ function claimSection(
     .join("\n");
 }
 
-interface ChangeAround {
-  text: string;
-  /** The text with wider hunks. */
-  widenedBy(widen: CodeContext["widen"]): string;
-  /** The file's diff near the location. */
-  near: readonly FileDiff[];
-}
-
 /** A line of a changed file, by its path at head. */
 type Spot = Pick<Finding, "path" | "side" | "line">;
 
-/** The hunks of a file that are nearest to one of the lines, or parts of long ones, as many as fit, in file order. */
-export async function changeAround(run: PlaceRun, spots: readonly Spot[]): Promise<ChangeAround> {
+/**
+ * A section with the hunks of a file that are nearest to one of the lines, or parts of long ones, as many as fit, in file order; empty if
+ * there are none.
+ */
+export async function changeAround(run: PlaceRun, spots: readonly Spot[]): Promise<string> {
   const { files, deps, models } = run;
   const file = files.find(({ change }) => change.path === spots[0]?.path);
-  if (!file?.reviewable) return nothingAround;
-  const diff = await deps.diffs.fileDiff(file.change, 3);
+  if (!file?.reviewable) return "";
+  const { hunks } = await deps.diffs.fileDiff(file.change, 3);
   let room = roomFor(models.verify, spots.length > 1 ? 2 * MAX_HUNKS_BYTES : MAX_HUNKS_BYTES, 0.15);
-  const parts = diff.hunks.flatMap((hunk) => divideHunk(hunk, room / 2, lineBytes));
+  const parts = hunks.flatMap((hunk) => divideHunk(hunk, room / 2, lineBytes));
   const near = new Set<Hunk>();
   const distance = (part: Hunk) => Math.min(...spots.map((spot) => distanceTo(part, spot)));
   for (const part of parts.toSorted((a, b) => distance(a) - distance(b))) {
@@ -228,19 +265,11 @@ export async function changeAround(run: PlaceRun, spots: readonly Spot[]): Promi
     if (room < 0) break;
     near.add(part);
   }
-  if (near.size === 0) return nothingAround;
-  const shown = parts.filter((part) => near.has(part));
+  if (near.size === 0) return "";
   const some = near.size < parts.length ? ` (${near.size} of ${parts.length} parts)` : "";
-  const textOf = (hunks: readonly Hunk[]) =>
-    `# What the change does to this file${some}\n${wrapUntrusted("diff", renderHunks(hunks))}`;
-  return {
-    text: textOf(shown),
-    widenedBy: (widen) => textOf(widen({ ...diff, hunks: shown }).hunks),
-    near: [{ ...diff, hunks: shown.filter((part) => distance(part) <= NEAR_LINES) }],
-  };
+  const diff = renderHunks(parts.filter((part) => near.has(part)));
+  return `# What the change does to ${showPath(file.change.path)}${some}\n${wrapUntrusted("diff", diff)}`;
 }
-
-const nothingAround: ChangeAround = { text: "", widenedBy: () => "", near: [] };
 
 const lineBytes = (line: DiffLine) => shownBytes(renderLine(line)) + 1;
 
@@ -250,27 +279,13 @@ function distanceTo(hunk: Hunk, { side, line }: Spot): number {
   return Math.max(0, start - line, line - (start + lines - 1));
 }
 
-/** The code around the nearby hunks, selected as for the reviewer. */
-function codeAround(run: ReviewRun, { path }: Finding, near: readonly FileDiff[]): Promise<CodeContext> {
-  const { workspace, diffs, isPrivate, signal, now } = run.deps;
-  return codeContext(
-    {
-      ...{ workspace, diffs, isPrivate, signal, now },
-      input: run.input,
-      shas: workspace.shas,
-      allFiles: run.files,
-      files: run.files.filter(({ change }) => change.path === path),
-      graph: run.graph,
-      commits: [],
-      diffBytes: MAX_HUNKS_BYTES,
-      contextBytes: roomFor(run.models.verify, MAX_CONTEXT_BYTES, 0.15),
-    },
-    near,
-  );
-}
-
-/** The code that the evidence names, without the reviewer's notes. */
-async function evidenceCode(run: ReviewRun, findings: readonly Finding[], maxBytes: number): Promise<string> {
+/** The code that the evidence names and that is not shown before, without the reviewer's notes. */
+async function evidenceCode(
+  run: ReviewRun,
+  findings: readonly Finding[],
+  shown: string,
+  maxBytes: number,
+): Promise<string> {
   const blocks: string[] = [];
   for (const { path, start_line, end_line } of findings.flatMap(({ evidence }) => evidence)) {
     const file = run.deps.isPrivate(path) ? undefined : await run.anchorFile(path);
@@ -278,7 +293,8 @@ async function evidenceCode(run: ReviewRun, findings: readonly Finding[], maxByt
     if (!lines) continue;
     const end = Math.min(end_line, start_line + MAX_EVIDENCE_LINES - 1, lines.length);
     const code = lines.slice(start_line - 1, end).map((text, at) => `${start_line + at}|${shorten(text)}`);
-    if (code.length > 0) blocks.push(`### ${showPath(path)}:${start_line}-${end}\n${code.join("\n")}`);
+    const isShown = lines.slice(start_line - 1, end).every((text) => shown.includes(text.trim()));
+    if (!isShown) blocks.push(`### ${showPath(path)}:${start_line}-${end}\n${code.join("\n")}`);
   }
   if (blocks.length === 0) return "";
   const { text } = cutAtLine([...new Set(blocks)].join("\n"), maxBytes);

@@ -6,10 +6,11 @@ import { showPath } from "../../tools/show.ts";
 import type { Verdict } from "../../tools/tool.ts";
 import { resolveAnchor } from "../find/anchor.ts";
 import { isSameFinding, locationOf, locationsOverlap } from "../find/fingerprint.ts";
+import { type Pass, reviewTools, type UnitStart } from "../find/review-units.ts";
 import { type DroppedFinding, publicModelError, whyNoResult } from "../review-result.ts";
 import type { ReviewRun } from "../review-run.ts";
 import { runLoop } from "../run-loop.ts";
-import { type Claim, claimMessages, createSiblingSearch, type SiblingSearch } from "./claim.ts";
+import { type Claim, claimMessages, createSiblingSearch, type SiblingSearch, sharedStart } from "./claim.ts";
 import { type FindingGroup, mergedFinding } from "./merge.ts";
 
 export interface VerifiedFindings {
@@ -24,11 +25,12 @@ const CONCURRENCY = 4;
 const MAX_CLAIMS = 6;
 
 /**
- * Lets a verifier try to refute each finding; the claims of one file share a conversation, the worst file first. A refuted finding is dropped
+ * Lets a verifier try to refute each finding; claims of one unit share a conversation, the worst first. A refuted finding is dropped
  * and recorded as dropped; an uncertain one is kept only if it would be severe; one that could not be verified is kept and says so.
  */
 export async function verifyFindings(
   run: ReviewRun,
+  passes: readonly ReadUnit[],
   groups: readonly FindingGroup[],
 ): Promise<VerifiedFindings> {
   const siblings = createSiblingSearch(run.files, run.deps.diffs);
@@ -37,10 +39,10 @@ export async function verifyFindings(
   let waiting = groups;
   while (waiting.length > 0) {
     const judged = await pMap(
-      conversations(waiting),
-      async (together) => {
+      conversations(run, passes, waiting),
+      async ({ start, together }) => {
         const findings = together.map(mergedFinding) as [Finding, ...Finding[]];
-        const outcomes = await tryToRefute(run, findings, siblings);
+        const outcomes = await tryToRefute(run, start, findings, siblings);
         return findings.map((finding, at) => {
           const kept = afterVerification(finding, outcomes[at] ?? noVerdict);
           const group = together[at];
@@ -63,18 +65,45 @@ export async function verifyFindings(
   return verified;
 }
 
-/** Groups by the file of their first finding, in portions of neighbouring lines; those with the worst finding come first. */
-function conversations(groups: readonly FindingGroup[]): [FindingGroup, ...FindingGroup[]][] {
-  const byFile = Map.groupBy(groups, ([{ path }]) => path);
-  const all = [...byFile.values()].flatMap((ofFile) => {
-    const sorted = ofFile.toSorted(([a], [b]) => a.line - b.line);
+/** The files of a unit, and what its reviewer read first. */
+export type ReadUnit = Pick<Pass, "files" | "start">;
+
+interface Conversation {
+  /** Null if the claims share nothing that a reviewer read. */
+  start: UnitStart | null;
+  together: [FindingGroup, ...FindingGroup[]];
+}
+
+/**
+ * Groups by the unit of their first finding, or by its file if the unit's first messages cannot be shared, in portions of neighbouring
+ * lines; those with the worst finding come first.
+ */
+function conversations(
+  run: ReviewRun,
+  passes: readonly ReadUnit[],
+  groups: readonly FindingGroup[],
+): Conversation[] {
+  const starts = new Map(
+    passes.flatMap(({ files, start }) => {
+      const shared = sharedStart(run, start);
+      return files.map(({ change }) => [change.path, shared] as const);
+    }),
+  );
+  const alike = Map.groupBy(groups, ([{ path }]) => starts.get(path) ?? path);
+  const all = [...alike].flatMap(([key, ofOne]): Conversation[] => {
+    const sorted = [...Map.groupBy(ofOne, ([{ path }]) => path).values()].flatMap((ofFile) =>
+      ofFile.toSorted(([a], [b]) => a.line - b.line),
+    );
     const count = Math.ceil(sorted.length / MAX_CLAIMS);
     const size = Math.ceil(sorted.length / count);
-    return Array.from({ length: count }, (_, at) => sorted.slice(at * size, (at + 1) * size));
+    return Array.from({ length: count }, (_, at) => ({
+      start: typeof key === "string" ? null : key,
+      together: sorted.slice(at * size, (at + 1) * size) as [FindingGroup, ...FindingGroup[]],
+    })).filter(({ together }) => together.length > 0);
   });
-  const worst = (ofFile: readonly FindingGroup[]) =>
-    ofFile.map(mergedFinding).toSorted(worstFirst)[0] as Finding;
-  return all.toSorted((a, b) => worstFirst(worst(a), worst(b))) as [FindingGroup, ...FindingGroup[]][];
+  const worst = ({ together }: Conversation) =>
+    together.map(mergedFinding).toSorted(worstFirst)[0] as Finding;
+  return all.toSorted((a, b) => worstFirst(worst(a), worst(b)));
 }
 
 /** If the first finding is dropped, the next one is verified: the model that joined them may have been wrong, or deceived. */
@@ -147,17 +176,18 @@ const TOKENS = 400_000;
 const TIME_SHARE = 0.6;
 
 /**
- * Lets a fresh loop try to refute findings of one file. It sees the claims and their locations, never the reviewer's reasons. Gives one outcome
+ * Lets a fresh loop try to refute findings. It sees the claims and their locations, never the reviewer's reasons. Gives one outcome
  * for each finding, in their order.
  */
 async function tryToRefute(
   run: ReviewRun,
+  start: UnitStart | null,
   findings: readonly [Finding, ...Finding[]],
   siblings: SiblingSearch,
 ): Promise<VerificationOutcome[]> {
   const [first] = findings;
   // If the code cannot be read, the findings are reported unverified.
-  const messages = await messagesAbout(run, findings, siblings).catch(asValue);
+  const messages = await messagesAbout(run, start, findings, siblings).catch(asValue);
   if (messages instanceof AppError)
     return findings.map(() => ({ verdict: null, reason: publicLine(messages) }));
   const verdicts = new Map<number, Verdict>();
@@ -166,7 +196,10 @@ async function tryToRefute(
     role: "verify",
     messages,
     outputTools: judgingTools,
+    offeredTools: reviewTools(run),
     ports: {
+      ...(run.deps.journal && { journal: run.deps.journal }),
+      ...(run.graph && { graph: run.graph }),
       judge: {
         async judge(given, verdict) {
           const claim = given ?? (findings.length === 1 ? 1 : null);
@@ -201,12 +234,13 @@ async function tryToRefute(
 
 async function messagesAbout(
   run: ReviewRun,
+  start: UnitStart | null,
   findings: readonly [Finding, ...Finding[]],
   siblings: SiblingSearch,
 ) {
   const claims: Claim[] = [];
   for (const finding of findings) claims.push({ finding, siblings: await siblings.of(finding) });
-  return claimMessages(run, claims as [Claim, ...Claim[]]);
+  return claimMessages(run, start, claims as [Claim, ...Claim[]]);
 }
 
 /** A finding is refuted by lines that exist: without them, a model could drop any finding with a sentence. */

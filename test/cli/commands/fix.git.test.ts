@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { FixJson } from "../../../src/cli/commands/fix.ts";
 import { sandboxFor } from "../../sandbox/sandbox.ts";
+import { isSecondLook } from "../../support/claims.ts";
 import { type ChatRequestBody, type FakeAnswer, startFakeOpenAi } from "../../support/fake-openai.ts";
 import { type GitRepo, TempFolder } from "../../support/git-repo.ts";
 import { runCli } from "../../support/run-cli.ts";
@@ -47,7 +48,7 @@ const verdict = { verdict: "confirmed", failing_input: "two calls", reason: "It 
 
 /** Reports one finding, and says that it is right. */
 const reviews = (body: ChatRequestBody): FakeAnswer =>
-  offers(body, "report_verdict")
+  isSecondLook(body)
     ? turn(["report_verdict", verdict])
     : turn(["report_finding", finding], ["finish_review", { summary: "Counts." }]);
 

@@ -9,7 +9,7 @@ import { reviewChange } from "../../../src/review/review-change.ts";
 import { isComplete, type ReviewResult } from "../../../src/review/review-result.ts";
 import { createDiffSource } from "../../../src/tools/diff-source.ts";
 import { candidateIds } from "../../support/answer-candidates.ts";
-import { onEveryClaim } from "../../support/claims.ts";
+import { isSecondLook, onEveryClaim } from "../../support/claims.ts";
 import { GitRepo } from "../../support/git-repo.ts";
 import { reviewInput } from "../../support/review-input.ts";
 import { type ScriptedTurn, scriptedModel } from "../../support/scripted.ts";
@@ -96,7 +96,7 @@ function answer({ turns, refutes }: Play, request: ModelRequest): ScriptedTurn {
   const offers = (tool: string) => request.tools.some(({ name }) => name === tool);
   const summary = "Renames constants.";
   if (offers("join_findings")) return { toolCalls: [call("finish_review", { summary })] };
-  if (offers("report_verdict")) {
+  if (isSecondLook(request)) {
     const evidence = [{ path, start_line: 1, end_line: 1, note: "is right" }];
     const verdict = refutes
       ? { verdict: "refuted", reason: "It is right.", evidence }

@@ -7,7 +7,7 @@ import { reviewChange } from "../../../src/review/review-change.ts";
 import type { History, PriorFinding, ReviewInput } from "../../../src/review/review-input.ts";
 import { createDiffSource } from "../../../src/tools/diff-source.ts";
 import { rejectingOthers } from "../../support/answer-candidates.ts";
-import { onEveryClaim } from "../../support/claims.ts";
+import { isSecondLook, onEveryClaim } from "../../support/claims.ts";
 import { GitRepo } from "../../support/git-repo.ts";
 import { reviewInput } from "../../support/review-input.ts";
 import { type ScriptedTurn, scriptedModel } from "../../support/scripted.ts";
@@ -86,13 +86,11 @@ export function createRounds(): Rounds {
 
 export type Loop = "review" | "merge" | "verify" | "compare" | "recheck";
 const outlets: [Loop, string][] = [
-  ["verify", "report_verdict"],
   ["merge", "join_findings"],
   ["compare", "same_problems"],
   ["recheck", "report_resolution"],
 ];
 const texts: [Loop, string][] = [
-  ["verify", "You check claims"],
   ["merge", "Several reviewers"],
   ["compare", "A pull request was reviewed before"],
   ["recheck", "A review posted a comment"],
@@ -100,6 +98,7 @@ const texts: [Loop, string][] = [
 
 /** What a request is for, by its tools, or by its instructions where the protocol has none. */
 function loopOf({ tools, messages }: ModelRequest): Loop {
+  if (isSecondLook({ messages })) return "verify";
   const byTool = outlets.find(([, tool]) => tools.some(({ name }) => name === tool));
   const byText = texts.find(([, start]) => messages[0]?.content.startsWith(start));
   return (byTool ?? byText)?.[0] ?? "review";

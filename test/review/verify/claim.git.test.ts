@@ -2,10 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { forAllRoles } from "../../../src/llm/model.ts";
 import { createAnchorFiles } from "../../../src/review/find/anchor-files.ts";
 import { createReviewCoverage } from "../../../src/review/find/coverage-gate.ts";
+import { startUnit } from "../../../src/review/find/review-units.ts";
 import { ruleMatches } from "../../../src/review/find/rule-matches.ts";
 import { findReviewedHunks } from "../../../src/review/followup/known-change.ts";
 import { type ReviewRun, startRun } from "../../../src/review/review-run.ts";
-import { type Claim, claimMessages } from "../../../src/review/verify/claim.ts";
+import { type Claim, claimMessages, sharedStart } from "../../../src/review/verify/claim.ts";
 import { createDiffSource } from "../../../src/tools/diff-source.ts";
 import { sampleFinding } from "../../reporters/sample-result.ts";
 import { GitRepo } from "../../support/git-repo.ts";
@@ -92,9 +93,47 @@ const asked = async (
   more: readonly Claim[] = [],
 ) => {
   const claims = [{ finding: { ...finding, ...over }, siblings }, ...more] as const;
-  const messages = await claimMessages(await startedRun(), claims);
+  const messages = await claimMessages(await startedRun(), null, claims);
   return messages.at(-1)?.content ?? "";
 };
+
+describe("what a sceptic is asked after a reviewer has read the file", () => {
+  const claims = [{ finding, siblings: [] }] as const;
+  const window = { diffBytes: 40_000, contextBytes: 20_000, portionBytes: 20_000 };
+
+  it("begins exactly as the review, so that the provider has it cached", async () => {
+    const run = await startedRun();
+    const start = await startUnit(run, { files: run.files, window });
+    const messages = await claimMessages(run, start, claims);
+    expect(messages).toHaveLength(start.messages.length);
+    expect(messages[0]).toEqual(start.messages[0]);
+    expect(messages[1]?.content.startsWith(`${start.messages[1]?.content}\n\n# Second look\n`)).toBe(true);
+  });
+
+  it("repeats neither the diff nor the code that the review was shown", async () => {
+    const run = await startedRun();
+    const start = await startUnit(run, { files: run.files, window });
+    const before = start.messages.at(-1)?.content ?? "";
+    const added = (await claimMessages(run, start, claims)).at(-1)?.content.slice(before.length) ?? "";
+    expect(before).toContain("RATE_OF_TODAY");
+    expect(added).toContain("The loop reads one item too many (correctness)");
+    expect(added).not.toMatch(/RATE_OF_TODAY|What the change does to|Count the last item/);
+  });
+
+  it("adds the hunks that the review had to ask for", async () => {
+    const run = await startedRun();
+    const start = await startUnit(run, { files: run.files, window: { ...window, diffBytes: 0 } });
+    const text = (await claimMessages(run, start, claims)).at(-1)?.content ?? "";
+    expect(text).toContain("# What the change does to src/cart.ts");
+    expect(text).toContain("4 +  for (let at = 0; at <= items.length");
+  });
+
+  it("begins with the purpose alone if the review's messages would fill the verifier's window", async () => {
+    const start = await startUnit(await startedRun(), { files: (await startedRun()).files, window });
+    expect(sharedStart(await startedRun(), start)).toBe(start);
+    expect(sharedStart(await startedRun(2_000), start)).toBeNull();
+  });
+});
 
 describe("what a sceptic is asked", () => {
   it("is the claim in one sentence, its place and code, and the change around it", async () => {
@@ -117,22 +156,13 @@ describe("what a sceptic is asked", () => {
     expect(await asked()).not.toMatch(/KEY|gone\.ts/);
   });
 
-  it("begins alike for claims about one place, so that a cache holds it", async () => {
-    const [one, other] = [await asked(), await asked({ title: "Another claim", category: "data" })];
-    const claim = one.indexOf("# The claim");
-    expect(claim / one.length).toBeGreaterThan(0.5);
-    expect(other.slice(0, claim)).toBe(one.slice(0, claim));
-  });
-
-  it("has the code around its own place, not that around another claim about the file", async () => {
+  it("shows the hunks near its own place, not those near another claim about the file", async () => {
     const run = await startedRun();
     const about = (line: number) => ({ ...finding, path: "src/long.ts", line, quote: "x", evidence: [] });
     const text = async (line: number) =>
-      (await claimMessages(run, [{ finding: about(line), siblings: [] }])).at(-1)?.content ?? "";
-    const [first, second] = [await text(2), await text(203)];
-    expect(first).toContain("const twice");
-    expect(second).toContain("const half");
-    expect(second).not.toContain("const twice");
+      (await claimMessages(run, null, [{ finding: about(line), siblings: [] }])).at(-1)?.content ?? "";
+    expect(await text(2)).toContain("calledAbove(1) + 1");
+    expect(await text(203)).toContain("calledBelow(1) + 1");
   });
 
   it("says what the change says of itself, for else the first question is whether it was on purpose", async () => {
