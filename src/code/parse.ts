@@ -8,7 +8,7 @@ import { extentOf, indexLines, type Located, locateKinds } from "./tree.ts";
 import { createTreeSource } from "./tree-source.ts";
 
 /** A syntax tree takes up to 200 bytes for each character of dense code: a larger file takes too much memory. */
-const maximumCharacters = 300_000;
+const maximumCharacters = 600_000;
 /** If lines are longer on average, the file is generated. */
 const maximumAverageLine = 300;
 

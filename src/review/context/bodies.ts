@@ -1,12 +1,15 @@
-import { type DefinitionSite, fullName, isType } from "../../code/code-file.ts";
+import { type DefinitionSite, fullName, isRun, isType } from "../../code/code-file.ts";
 import { bodyOf, type Changed } from "./changed.ts";
 import { joined, type LineSpan } from "./lookup.ts";
 import type { Piece } from "./pieces.ts";
 
 const BODY = 1;
 
-/** A body up to this length is shown whole. Of a longer one, only the parts around its changed lines are shown. */
+/** A body up to this length is shown whole. Of a longer one, the parts around its changed lines come first. */
 const WHOLE_LINES = 150;
+/** Weight and maximum length of the rest of a longer body. */
+const REST = 0.4;
+const REST_LINES = 300;
 const HEAD_LINES = 8;
 const TAIL_LINES = 3;
 /** Lines shown around a changed line: in a function, and in a type, where only the neighbours matter. */
@@ -16,23 +19,24 @@ const WHOLE_TYPE_LINES = 60;
 /** Neighbours shown of a changed field, and maximum lines of a constant whose value is shown whole. */
 const AROUND_FIELD = 4;
 const WHOLE_VALUE_LINES = 30;
-const MAX_DOC_LINES = 10;
+const MAX_DOC_LINES = 20;
 
 /** The whole of each changed definition with the comment above it, because the diff shows only a part of it. */
 export function bodyPieces(changed: readonly Changed[]): Piece[] {
   return changed.flatMap(({ after, spots, risk }) => {
     if (after === null) return [];
     const { file, definition } = after;
-    return [
-      {
-        ...{ kind: "body", file, ranges: readableRanges(after, spots), score: risk * BODY },
-        title: `${definition.kind} ${fullName(definition)}`,
-        extent: { start: definition.start, end: definition.end },
-        line: definition.start,
-        subject: definition.name,
-        mayBeCut: true,
-      },
-    ];
+    const { start, end } = definition;
+    const piece = (ranges: readonly LineSpan[], score: number): Piece => ({
+      ...{ kind: "body", file, ranges, score },
+      title: `${definition.kind} ${fullName(definition)}`,
+      extent: { start, end },
+      line: start,
+      subject: definition.name,
+      mayBeCut: true,
+    });
+    const rest = isRun(definition) && end - start < REST_LINES ? [piece([{ start, end }], risk * REST)] : [];
+    return [piece(readableRanges(after, spots), risk * BODY), ...rest];
   });
 }
 

@@ -72,10 +72,12 @@ export function callerFiles(
 const CALLER = 0.75;
 const TEST = 0.45;
 /** Lines shown around a use. */
-const BEFORE = 3;
-const AFTER = 4;
-/** A function up to this length is shown whole. */
-const WHOLE_LINES = 14;
+const BEFORE = 6;
+const AFTER = 8;
+/** A function up to this length is shown whole; the best callers also if they are longer. */
+const WHOLE_LINES = 30;
+const WHOLE_BEST_LINES = 60;
+const BEST = 2;
 const MAX_HEAD_LINES = 3;
 /** A test up to this length is shown whole, because what it expects comes last. */
 const WHOLE_TEST_LINES = 45;
@@ -85,6 +87,8 @@ const SHOWN_TESTS = 3;
 const MAX_USES = 3;
 /** Factor for each further place of the same name. */
 const REPEATED = 0.3;
+/** With more callers, each one has less weight. */
+const FEW = 6;
 /** If a name has more definitions, it means this one only if the file knows it. */
 const AMBIGUOUS = 3;
 
@@ -103,14 +107,17 @@ export function usePieces(
   });
 }
 
-/** The names by which other code uses it: for a constructor, the name of its type. */
+/** The names by which other code uses it: for a constructor, or a method that the language calls, the name of its type. */
 export function namesOf(one: Changed): string[] {
   const { name } = one;
   const definition = definitionOf(one);
   if (!definition || definition.kind === "test" || definition.kind === "module" || nameless.has(name))
     return [];
-  return constructors.has(name) && definition.container !== null ? [definition.container] : [name];
+  return isUsedByType(name) && definition.container !== null ? [definition.container] : [name];
 }
+
+/** Whether code uses a method by the name of its type: no call names `__len__`. */
+const isUsedByType = (name: string) => constructors.has(name) || /^__\w+__$/.test(name);
 
 /** Placeholders for a missing name. */
 const nameless = new Set(["exports", "default", "module", "anonymous", "_"]);
@@ -190,7 +197,7 @@ function isUse(one: Changed, { role }: Mention): boolean {
   if (role === "type" && definition !== null && isRun(definition)) return false;
   const isCalledOnly =
     definition !== null && isRun(definition) && (isCommonName(one.name) || definition.container === one.name);
-  return role === "call" || !(isCalledOnly || constructors.has(one.name));
+  return role === "call" || !(isCalledOnly || isUsedByType(one.name));
 }
 
 function isWithin({ path, after }: Changed, { file, line }: Pick<Mention, "file" | "line">): boolean {
@@ -204,8 +211,7 @@ function fitOfUse(one: Changed, { file, line, receiver }: Mention): number {
   const site = one.after ?? one.before;
   if (site === null) return 0;
   const { name, kind, container, start } = site.definition;
-  // A constructor is used by the name of its type.
-  const isType = constructors.has(name) && container !== null;
+  const isType = isUsedByType(name) && container !== null;
   const definition = isType
     ? { name: container, kind: "class" as const, container: null, start }
     : { name, kind, container, start };
@@ -235,10 +241,17 @@ function ranked(
       (a.file.path < b.file.path ? -1 : Number(a.file.path > b.file.path)) ||
       first(a) - first(b),
   );
+  // Of many callers, each one says little.
+  const share = 1 / Math.sqrt(Math.max(1, groups.length / FEW));
   return sorted.map((group, at) => {
     const isShown = kind === "caller" || at < SHOWN_TESTS;
-    const score = isShown ? (one.risk * weight * worth(group)) / (1 + REPEATED * at) : 0;
-    return pieceOf(group, kind, score);
+    const score = isShown ? (one.risk * weight * share * worth(group)) / (1 + REPEATED * at) : 0;
+    return pieceOf(
+      group,
+      kind,
+      score,
+      kind === "test" ? WHOLE_TEST_LINES : at < BEST ? WHOLE_BEST_LINES : WHOLE_LINES,
+    );
   });
 }
 
@@ -250,7 +263,7 @@ function likelyTest(path: string, test: string): number {
 
 const first = ({ lines }: CallerGroup) => lines[0] ?? 0;
 
-function pieceOf(group: CallerGroup, kind: "caller" | "test", score: number): Piece {
+function pieceOf(group: CallerGroup, kind: "caller" | "test", score: number, wholeLines: number): Piece {
   const { file, around, lines, name, certainty } = group;
   const uses = lines.slice(0, MAX_USES);
   const more =
@@ -259,7 +272,7 @@ function pieceOf(group: CallerGroup, kind: "caller" | "test", score: number): Pi
   return {
     kind,
     file,
-    ranges: rangesAround(group, uses, kind === "test" ? WHOLE_TEST_LINES : WHOLE_LINES),
+    ranges: rangesAround(group, uses, wholeLines),
     extent: around && { start: around.start, end: around.end },
     line: uses[0] ?? 1,
     subject: name,

@@ -35,13 +35,13 @@ interface Half {
 /** Maximum stretches of changed lines that are queried one by one; more are queried as one range. */
 const MAX_RANGES = 6;
 
-function halfOf(parsed: ParsedFile | null, touched: Touched | null): Half | null {
+function halfOf(parsed: ParsedFile | null, touched: Touched | null, isOfTests: boolean): Half | null {
   if (parsed === null || touched === null) return null;
   const { code, source } = parsed;
   const { definition, lines } = touched;
   const half = { place: { file: code, definition }, lines };
-  // Nothing is looked up for tests.
-  if (isTestFile(code.path)) return { ...half, ...nothing };
+  // Nothing is looked up for tests beside other changes.
+  if (isTestFile(code.path) && !isOfTests) return { ...half, ...nothing };
   const ranges = rangesOf(lines);
   const changed = ranges.length > MAX_RANGES ? [{ start: lines[0] ?? 0, end: lines.at(-1) ?? 0 }] : ranges;
   const changedNames = new Set(changed.flatMap(({ start, end }) => [...source.readNames(start, end)]));
@@ -268,6 +268,8 @@ export interface Changed {
   droppedCalls: readonly Call[];
   /** Values that added lines read and the old code did not. */
   newNames: readonly string[];
+  /** Other values that changed lines read. */
+  touchedNames: readonly string[];
   /** Names on added lines that look like those of types or constants, and that the old code did not have. */
   newTypes: readonly string[];
   /** Members and keys that added lines assign. */
@@ -283,10 +285,15 @@ export interface Changed {
 /** Maximum definitions in one file; more of them are a rewrite, which context does not help with. */
 const MAX_DEFINITIONS = 60;
 
-/** The definitions that contain the changed lines of the shown files. Stops at the time limit. */
+/**
+ * The definitions that contain the changed lines of the shown files. Stops at the time limit.
+ *
+ * @param isOfTests whether facts are needed of tests too
+ */
 export async function changedDefinitions(
   diffs: readonly FileDiff[],
   files: RepositoryFiles,
+  isOfTests: boolean,
   timeLeft: () => number,
 ): Promise<Changed[]> {
   const all: Changed[] = [];
@@ -311,6 +318,7 @@ export async function changedDefinitions(
     const found = changedIn(
       diff.path,
       spots,
+      isOfTests,
       { parsed: await parseFile(head, modules), lines: added, telling: tell.added },
       { parsed: await parseFile(base, modules), lines: removed, telling: tell.removed },
     );
@@ -340,12 +348,12 @@ function spotsOf(lines: readonly DiffLine[], isWanted: (line: DiffLine) => boole
   });
 }
 
-function changedIn(path: string, spots: Spots, head: Side, base: Side): Changed[] {
+function changedIn(path: string, spots: Spots, isOfTests: boolean, head: Side, base: Side): Changed[] {
   const [news, olds] = [byDefinition(head), byDefinition(base)];
   const keys = [...new Set([...news.keys(), ...olds.keys()])];
   const all = keys.map((key) => {
-    const after = halfOf(head.parsed, news.get(key) ?? find(head, key));
-    const before = halfOf(base.parsed, olds.get(key) ?? find(base, key));
+    const after = halfOf(head.parsed, news.get(key) ?? find(head, key), isOfTests);
+    const before = halfOf(base.parsed, olds.get(key) ?? find(base, key), isOfTests);
     return changedOf(
       path,
       spots,
@@ -423,6 +431,7 @@ function changedOf(path: string, spots: Spots, head: TellingHalf, base: TellingH
     droppedCalls: (before?.calls ?? []).filter(({ name }) => !called.has(name)),
     setNames: after?.setNames ?? [],
     newNames: [...(after?.changedNames ?? [])].filter(isNew),
+    touchedNames: [...(after?.changedNames ?? [])].filter((name) => !isNew(name)),
     newTypes: newTypesOf(after, before),
     sourceLiterals: after?.sourceLiterals ?? [],
     literals: [...new Set([...(after?.literals ?? []), ...(before?.literals ?? [])])],

@@ -1,3 +1,5 @@
+import { grammarOf } from "../../code/languages.ts";
+import { typeHead } from "../../code/names.ts";
 import { isTestFile } from "../../code/test-file.ts";
 import { type FileDiff, shownBytes } from "../../diff/file-diff.ts";
 import { wrapUntrusted } from "../../text/fence.ts";
@@ -31,8 +33,9 @@ import {
   selectPieces,
 } from "./pieces.ts";
 import { siblingPieces } from "./siblings.ts";
+import { surroundings } from "./surroundings.ts";
 import { unusedLines } from "./unused.ts";
-import { consumerPieces, producerPieces } from "./values.ts";
+import { consumerPieces, otherUsePieces, producerPieces } from "./values.ts";
 
 /**
  * Time limit for all lookups. They usually take one or two seconds. If the limit is reached, the result differs from run to run, so a
@@ -141,9 +144,10 @@ async function findPieces(
   const end = parts.now() + MILLISECONDS;
   const timeLeft = () => end - parts.now();
   const files = createRepositoryFiles(parts.workspace, parts.isPrivate);
-  const changed = await changedDefinitions(diffs, files, timeLeft);
-  // Tests are read for what they test; their calls and names say nothing about the code.
-  const code = changed.filter(({ path }) => !isTestFile(path));
+  // Tests are read for what they test: what they call and name counts only if nothing else changed.
+  const isOfTests = diffs.every(({ path }) => isTestFile(path) || grammarOf(path) === null);
+  const changed = await changedDefinitions(diffs, files, isOfTests, timeLeft);
+  const code = isOfTests ? changed : changed.filter(({ path }) => !isTestFile(path));
   const names = namesToLookUp(code);
   const hits = await search(parts, names, code, files, timeLeft);
   const paths = [...new Set(code.map(({ path }) => path))];
@@ -157,8 +161,10 @@ async function findPieces(
     ...usePieces(code, lookup, shown, calls),
     ...producerPieces(code, lookup),
     ...consumerPieces(code, lookup),
+    ...otherUsePieces(code, lookup),
     ...(await keyPieces(code, hits, files, shown)),
     ...siblingPieces(code, lookup),
+    ...surroundings(code, lookup),
     ...(await documentPieces(code, hits, files)),
   ];
   return { pieces, unused: unusedLines(code, lookup, hits) };
@@ -183,13 +189,24 @@ function search(
 /** Maximum keys that are searched. In a large change they would all come after hundreds of names. */
 const MAX_KEYS = 60;
 
-const notSearched = /\.(?:md|mdx|markdown|rst|adoc|txt|csv|tsv|jsonl|svg|lock|map|po|snap|patch|diff)$/i;
+/** Pages of HTML in a folder of documentation are generated: some projects keep those of every version. */
+const notSearched =
+  /\.(?:md|mdx|markdown|rst|adoc|txt|csv|tsv|jsonl|svg|lock|map|po|snap|patch|diff)$|(?:^|\/)(?:docs?|javadoc|apidocs|site)\/.*\.html?$/i;
 
 const USED = 3;
 const CALLED_ON_CHANGED = 2;
 const CALLED = 1;
 /** Names of one or two letters are too common to search. */
 const LEAST_LETTERS = 3;
+
+/** The types that the type of a changed method names in its head. */
+function baseTypes({ after }: Changed): string[] {
+  const container = after?.definition.container;
+  if (!after || !container) return [];
+  return typeHead(after.file, container, after.definition.start).filter(
+    (name) => name !== container && /^[A-Z]/.test(name) && name.length >= LEAST_LETTERS,
+  );
+}
 
 /** The names to look up, most important first, with the value of finding each. */
 function namesToLookUp(changed: readonly Changed[]): Map<string, number> {
@@ -200,6 +217,8 @@ function namesToLookUp(changed: readonly Changed[]): Map<string, number> {
     for (const name of namesOf(one)) add(name, USED * one.risk);
     for (const name of [...one.newNames, ...one.newTypes, ...one.setNames])
       if (name.length >= LEAST_LETTERS) add(name, CALLED_ON_CHANGED * one.risk);
+    for (const name of baseTypes(one)) add(name, CALLED * one.risk);
+    for (const name of one.touchedNames) if (name.length >= LEAST_LETTERS) add(name, CALLED * one.risk);
     for (const { name, line } of one.calls)
       add(name, (one.added.includes(line) ? CALLED_ON_CHANGED : CALLED) * one.risk);
     for (const { name } of one.droppedCalls) add(name, CALLED_ON_CHANGED * one.risk);

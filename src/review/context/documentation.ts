@@ -11,7 +11,7 @@ const SHOWN_IN_FILE = 2;
 /** A word on more lines of the documentation is an ordinary word, not a name. */
 const MAX_LINES = 40;
 
-const documents = /\.(?:md|mdx|markdown|rst|adoc|txt)$/i;
+const documents = /\.(?:md|mdx|markdown|rst|adoc|txt|conf)$/i;
 /** Files about the past, and files that users do not read. */
 const notDocuments =
   /(?:^|\/)(?:CHANGE(?:S|LOG)|HISTORY|NEWS|RELEASES?(?:[-_]NOTES)?|LICEN[CS]E|COPYING|NOTICE|AUTHORS|CONTRIBUTORS|requirements)[^/]*$|(?:^|\/)\.?(?:changes|changelogs?|changesets?|newsfragments|releases)\//i;
@@ -27,7 +27,16 @@ export function documentedWords(one: Changed): string[] {
   // A `#private` name is not documented.
   const names = namesOf(one).filter((name) => name.length > 2 && !name.startsWith("#"));
   const values = [...one.newNames, ...one.setNames].filter(isTelling).slice(0, MAX_VALUES);
-  return [...names, ...one.literals.filter(isOption), ...values];
+  // `server.max_entries` is often `max-entries` in a configuration.
+  const written = [...values, ...one.touchedNames.slice(0, MAX_VALUES)].filter((name) =>
+    /[a-z\d]_[a-z]/.test(name),
+  );
+  return [
+    ...names,
+    ...one.literals.filter(isOption),
+    ...values,
+    ...written.map((name) => name.replaceAll("_", "-")),
+  ];
 }
 
 /** `--max-size`, `max_size`, `X-Forwarded-For`: not a sentence or an ordinary word. */

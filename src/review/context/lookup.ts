@@ -292,6 +292,10 @@ const MAX_KNOWN = 8;
 const MAX_CHARACTERS = 1_500_000;
 /** Weight of a test file. */
 const TEST_WORTH = 0.4;
+/** Value of a file with a line that seems to define a name, relative to the only file that has it. */
+const DEFINING_WORTH = 0.8;
+/** Maximum characters of a line that are checked for that. */
+const MAX_TEXT = 300;
 /** Files of the change are always parsed. */
 const CHANGED_WORTH = 1_000;
 
@@ -360,9 +364,17 @@ function inOrder(
 ): string[] {
   const worth = new Map<string, number>(changedPaths.map((path) => [path, CHANGED_WORTH]));
   for (const [name, weight] of names) {
-    const paths = new Set(hits.of(name).map(({ path }) => path));
-    for (const path of paths)
-      if (!isProse(path)) worth.set(path, (worth.get(path) ?? 0) + weight / paths.size);
+    const found = hits.of(name);
+    const paths = new Set(found.map(({ path }) => path));
+    const definition = new RegExp(definitionOf([name]));
+    const defining = new Set(
+      found.filter(({ text }) => definition.test(text.slice(0, MAX_TEXT))).map(({ path }) => path),
+    );
+    for (const path of paths) {
+      if (isProse(path)) continue;
+      const value = defining.has(path) ? DEFINING_WORTH / defining.size : 1 / paths.size;
+      worth.set(path, (worth.get(path) ?? 0) + weight * value);
+    }
   }
   const near = (path: string) => Math.max(...changedPaths.map((changed) => closeness(changed, path)));
   const all = [...worth].map(([path, value]) => {

@@ -15,6 +15,7 @@ export const kinds = [
   "consumer",
   "key",
   "sibling",
+  "type",
   "test",
   "document",
 ] as const;
@@ -98,6 +99,9 @@ export interface Selection {
 
 /** Pieces with a lower score are only named: unimportant lines hide the important ones. */
 const LEAST_SCORE = 0.15;
+/** The least score as long as little is shown: a small change costs little, and what decides may be anywhere near it. */
+const LEAST_OF_LITTLE = 0.08;
+const LITTLE_BYTES = 14_000;
 /** Fewer lines of a body are useless. */
 const LEAST_LINES = 5;
 
@@ -121,7 +125,8 @@ export function selectPieces(
     if (missing.length === 0 || !(piece.kind === "body" || saysSomething(piece, missing))) continue;
     const space = room - headingBytes(piece);
     const shape = shapeOf(piece);
-    const isTold = piece.score >= LEAST_SCORE && !(shape !== null && built.has(shape));
+    const least = maxBytes - room < LITTLE_BYTES ? LEAST_OF_LITTLE : LEAST_SCORE;
+    const isTold = piece.score >= least && !(shape !== null && built.has(shape));
     const fitting = isTold ? takeFitting(piece, missing, space) : null;
     if (fitting === null) {
       selection.left.push(piece);
@@ -141,7 +146,15 @@ export function selectPieces(
 /** Longer pieces are rarely built alike. */
 const MAX_ALIKE_LINES = 12;
 /** These differ in what matters even if they are built alike. */
-const unlike: ReadonlySet<Kind> = new Set(["body", "contract", "sibling", "named", "member", "document"]);
+const unlike: ReadonlySet<Kind> = new Set([
+  "body",
+  "contract",
+  "sibling",
+  "type",
+  "named",
+  "member",
+  "document",
+]);
 
 /** What short pieces of one kind and file have in common that differs in names and numbers only: of five setters, one is shown. */
 function shapeOf({ kind, file, ranges }: Piece): string | null {
@@ -286,6 +299,7 @@ const titles: Record<ShownKind, string> = {
   consumer: "What reads the values that the change sets",
   key: "Where else the keys of the changed lines stand",
   sibling: "Beside it: other implementations, twins and counterparts",
+  type: "The types around the changed code",
   test: "Tests of it",
   document: "Documentation of it",
 };

@@ -169,7 +169,7 @@ for (const group of counterparts)
   for (const word of group) partners.set(word, new Set([...(partners.get(word) ?? []), ...group]));
 
 /** `createRow`, `create_row`, `CreateRowAsync` as words. */
-const wordsOf = (name: string): string[] =>
+export const wordsOf = (name: string): string[] =>
   name
     .replace(/^[_#]+/, "")
     .replace(/([a-z\d])([A-Z])/g, "$1_$2")

@@ -8,23 +8,55 @@ import type { Piece } from "./pieces.ts";
 
 const PRODUCER = 0.7;
 const CONSUMER = 0.55;
+/** Weight of a value that the code read before the change too. */
+const TOUCHED = 0.6;
+const OTHER_USE = 0.55;
+/** With more changed definitions, each of these has less weight. */
+const FEW = 8;
+/** A function up to this length is shown whole. */
+const WHOLE_LINES = 30;
+const AROUND = 3;
 /** A value that is assigned or read in more places is too common. */
 const MAX_PLACES = 15;
-/** Maximum places of one name. */
+/** Maximum places of one name, and of other uses in one file. */
 const SHOWN = 3;
+const USES_IN_FILE = 2;
 const REPEATED = 0.15;
 const MAX_HEAD_LINES = 2;
 
-/** Code that sets the names that added lines newly rely on: assignments, keywords, keys, fields, defaults. */
+/** Code that sets the names that changed lines rely on: assignments, keywords, keys, fields, defaults. */
 export function producerPieces(changed: readonly Changed[], lookup: Lookup): Piece[] {
-  return changed.flatMap((one) =>
-    one.newNames.flatMap((name) =>
-      placesOf(one, name, lookup, isProducer).map((place, at, all) => {
-        const title = `sets ${name}${whereOf(place)}${becauseOf(one, "now reads")}`;
-        return pieceOf("producer", name, place, title, scoreOf(one, place, PRODUCER, at, all.length));
+  const setting = (one: Changed, name: string, what: string, weight: number) =>
+    placesOf(one, name, lookup, isProducer).map((place, at, all) => {
+      const title = `sets ${name}${whereOf(place)}${becauseOf(one, what)}`;
+      return pieceOf("producer", name, place, title, scoreOf(one, place, weight, at, all.length));
+    });
+  return changed.flatMap((one) => [
+    ...one.newNames.flatMap((name) => setting(one, name, "now reads", PRODUCER)),
+    ...one.touchedNames.flatMap((name) => setting(one, name, "reads", PRODUCER * TOUCHED * shareOf(changed))),
+  ]);
+}
+
+/** In a large change, what certainly decides takes all the room. */
+const shareOf = (changed: readonly Changed[]) => Math.min(1, FEW / changed.length);
+
+/** How other code uses what added lines call or name for the first time. */
+export function otherUsePieces(changed: readonly Changed[], lookup: Lookup): Piece[] {
+  return changed.flatMap((one) => {
+    const called = one.calls.filter(({ line }) => one.added.includes(line)).map(({ name }) => name);
+    return [...new Set([...called, ...one.newNames])].flatMap((name) =>
+      firstOfFiles(placesOf(one, name, lookup, isOtherUse)).map((place, at, all) => {
+        const title = `uses ${name} too${whereOf(place)}`;
+        return pieceOf(
+          "sibling",
+          name,
+          place,
+          title,
+          scoreOf(one, place, OTHER_USE * shareOf(changed), at, all.length),
+        );
       }),
-    ),
-  );
+    );
+  });
 }
 
 /** Code that reads the members and keys that added lines assign. */
@@ -39,10 +71,20 @@ export function consumerPieces(changed: readonly Changed[], lookup: Lookup): Pie
   );
 }
 
+function firstOfFiles(mentions: readonly Mention[]): Mention[] {
+  const counts = new Map<string, number>();
+  return mentions.filter(({ file: { path } }) => {
+    counts.set(path, (counts.get(path) ?? 0) + 1);
+    return (counts.get(path) ?? 0) <= USES_IN_FILE;
+  });
+}
+
 type Wanted = (mention: Mention, name: string) => boolean;
 
 /** `namedPieces` and `memberPieces` show definitions. */
 const isProducer: Wanted = ({ role }) => role === "write";
+
+const isOtherUse: Wanted = ({ role }) => role === "call" || role === "read";
 
 /** It must be read as a member: a variable with the same name is a different one. */
 const isConsumer: Wanted = ({ file, line, role }, name) =>
@@ -54,7 +96,10 @@ function placesOf(one: Changed, name: string, lookup: Lookup, wanted: Wanted): M
     .mentions(name)
     .filter((mention) => wanted(mention, name) && !isInside(one, mention) && !isTestFile(mention.file.path));
   if (found.length > MAX_PLACES) return [];
-  return nearestFirst(one.path, found, ({ line }) => line);
+  const own = (one.after ?? one.before)?.definition.start ?? 0;
+  return nearestFirst(one.path, found, ({ file, line }) =>
+    file.path === one.path ? Math.abs(line - own) : line,
+  );
 }
 
 function isInside({ path, after }: Changed, { file, line }: Mention): boolean {
@@ -82,7 +127,7 @@ const becauseOf = ({ after }: Changed, what: string) =>
   after === null ? "" : `, which ${fullName(after.definition)} ${what}`;
 
 function pieceOf(
-  kind: "producer" | "consumer",
+  kind: "producer" | "consumer" | "sibling",
   name: string,
   mention: Mention,
   title: string,
@@ -90,12 +135,18 @@ function pieceOf(
 ): Piece {
   const { file, line } = mention;
   const around = functionAround(mention);
+  const whole = around && around.end - around.start < WHOLE_LINES ? [around] : [];
   const head = around
     ? [{ start: around.start, end: Math.min(around.signatureEnd, around.start + MAX_HEAD_LINES - 1) }]
     : [];
   return {
     ...{ kind, file, line, title, score },
-    ranges: joined([...head, { start: line - 1, end: line + 1 }], file.lines.length),
+    ranges: joined(
+      whole.length > 0
+        ? whole.map(({ start, end }) => ({ start, end }))
+        : [...head, { start: line - AROUND, end: line + AROUND }],
+      file.lines.length,
+    ),
     extent: null,
     subject: name,
     mayBeCut: false,

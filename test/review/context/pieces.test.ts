@@ -146,10 +146,18 @@ describe("what has no room", () => {
 
   it("is named once, and not where it is shown for another reason", () => {
     const rest = [60, 60, 5].map((line) =>
-      piece({ kind: "test", line, score: 0.1, ranges: [{ start: 60, end: 61 }] }),
+      piece({ kind: "test", line, score: 0.05, ranges: [{ start: 60, end: 61 }] }),
     );
     const text = textOf([piece({}), ...rest], 2_000);
     expect(text).toMatch(/## Not shown\ntest of next: n\.ts:60$/);
+  });
+
+  it("has more room as long as little is shown", () => {
+    const weak = (at: number) => piece({ line: at, score: 0.1, ranges: [{ start: at, end: at + 9 }] });
+    const long = { ...numbers, path: "long.ts", lines: Array.from({ length: 200 }, () => "x".repeat(390)) };
+    const many = piece({ file: long, ranges: [{ start: 1, end: 40 }], score: 0.9 });
+    expect(textOf([weak(20)], 40_000)).toContain("### n.ts:20-29 uses next");
+    expect(textOf([many, weak(20)], 40_000)).toContain("caller of next: n.ts:20");
   });
 
   it("is named as what is also called", () => {
@@ -157,7 +165,7 @@ describe("what has no room", () => {
       piece({
         kind: "callee",
         line,
-        score: 0.1,
+        score: 0.05,
         ranges: [{ start: line, end: line }],
         subject: `call${line}`,
       }),
@@ -167,7 +175,7 @@ describe("what has no room", () => {
 
   it("is named in few words, however much it is", () => {
     const many = Array.from({ length: 150 }, (_, at) =>
-      piece({ line: at + 1, score: 0.1, ranges: [{ start: at + 1, end: at + 1 }], subject: `name${at}` }),
+      piece({ line: at + 1, score: 0.05, ranges: [{ start: at + 1, end: at + 1 }], subject: `name${at}` }),
     );
     const text = textOf(many, 40_000);
     expect(text).toContain("caller of name0: n.ts:1\n");
