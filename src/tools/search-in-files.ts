@@ -425,7 +425,14 @@ function renderSearch(output: SearchOutput, input: SearchInput, maxBytes: number
 
   const isWhole = chosen.length === wanted.length && shown === lines.length;
   const limit = !isWhole ? "size" : wanted.length < results.length ? "results" : "search";
-  const rest = restOf(lines.slice(0, shown), facts, input, (path) => !foreign.has(path), limit);
+  const known = new Set(chosen);
+  const left = Map.groupBy(
+    results.filter((one) => !known.has(one)),
+    ({ path }) => path,
+  );
+  const linesLeft = (path: string) => (left.get(path) ?? []).flatMap(({ match }) => match?.line ?? []);
+  const isWanted = (path: string) => !foreign.has(path);
+  const rest = restOf(lines.slice(0, shown), facts, input, isWanted, linesLeft, limit);
   const text = [total, ...texts.slice(0, shown), ...uncounted, ...rest].join("\n");
   return rest.length === 0 ? { text } : { text, truncated: true };
 }
@@ -441,6 +448,9 @@ function withoutHeadings(lines: readonly ShownLine[], end: number): number {
   return last;
 }
 
+/** Maximum lines of a file that are named if they are not shown. */
+const MAX_NUMBERS = 8;
+
 /** What limits an answer, and how to see more. */
 const limits = {
   results: `(max_results is the limit: raise it, up to ${MAX_RESULTS}, or set path or file_pattern)`,
@@ -454,6 +464,7 @@ function restOf(
   { counts, isComplete }: SearchFacts,
   input: SearchInput,
   isWanted: (path: string) => boolean,
+  linesLeft: (path: string) => readonly number[],
   limit: keyof typeof limits,
 ): string[] {
   const left = new Map(counts);
@@ -466,7 +477,15 @@ function restOf(
   if (missing.length === 0) return isComplete ? [] : [limits[limit]];
   const paths = missing.map(([path]) => path);
   const files = input.path === undefined ? inReadingOrder(paths) : paths;
-  const entries = files.map((path) => (isFiles ? showPath(path) : `${showPath(path)}: ${left.get(path)}`));
+  const entries = files.map((path) => {
+    if (isFiles) return showPath(path);
+    const numbers = linesLeft(path);
+    const where =
+      numbers.length > 0 && numbers.length <= MAX_NUMBERS
+        ? ` (${numbers.toSorted((a, b) => a - b).join(", ")})`
+        : "";
+    return `${showPath(path)}: ${left.get(path)}${where}`;
+  });
   const listed = entries.slice(0, fitting(entries, REST_BYTES - 200));
   const more = entries.length - listed.length;
   return [

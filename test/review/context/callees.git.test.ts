@@ -88,14 +88,6 @@ describe("of what the change calls the first message holds nothing", () => {
     expect(codeAround(message)).toContain("also calls: refresh (a.js:2; b.js:2)");
   });
 
-  it("of a method that only answers a field unless a changed line calls it", async () => {
-    const type = `class Order {\n  totalOf() {\n    return this.total;\n  }\n\n${manyLines("  // remark", 12)}`;
-    const source = (value: number) =>
-      `${type}  show() {\n    const all = this.totalOf();\n    log(all);\n    log(${value});\n  }\n}\n`;
-    const message = await firstMessageOf({ "order.js": source(1) }, { "order.js": source(2) });
-    expect(codeAround(message)).toContain("also calls: totalOf (order.js:2)");
-  });
-
   it("where only a variable is renamed", async () => {
     const source = (name: string) =>
       `import { near } from "./helpers";\nexport function run(list) {\n  const ${name} = near(list);\n  log();\n  return ${name};\n}\n`;

@@ -174,7 +174,7 @@ describe("of what the change calls the first message holds", () => {
 
 describe("of what uses the change the first message holds", () => {
   it("the calling statement and the head of its function", async () => {
-    const caller = `from events import next_event\n\ndef parse(stream):\n    out = []\n${steps(15, "    ")}    while True:\n        event = next_event(stream)\n        if event is None:\n            return out\n        out.append(event)\n`;
+    const caller = `from events import next_event\n\ndef parse(stream):\n    out = []\n${steps(80, "    ")}    while True:\n        event = next_event(stream)\n        if event is None:\n            return out\n        out.append(event)\n`;
     const source = (value: string) => `def next_event(stream):\n    return ${value}\n`;
     const message = await firstMessageOf(
       { "lib/events.py": source("stream.pop()"), "lib/parser.py": caller },
@@ -182,7 +182,7 @@ describe("of what uses the change the first message holds", () => {
     );
     const piece = pieceOf(message, "lib/parser.py", "uses next_event in function parse");
     expect(piece).toContain("3|def parse(stream):");
-    expect(piece).toContain("21|        event = next_event(stream)");
+    expect(piece).toContain("86|        event = next_event(stream)");
     expect(piece).not.toContain("|    step5();");
   });
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { codeAround, firstMessageOf, manyLines, pieceOf } from "./first-message.ts";
 
 describe("of a key on changed lines the first message holds", () => {
-  it("the whole statement that registers an option in Python, and the name of what reads it", async () => {
+  it("the whole statement that registers an option in Python, and what reads it", async () => {
     const main = `def configure(parser):\n    parser.addini(\n        "testpaths",\n        type="args",\n        help="Where to look",\n    )\n`;
     const source = (value: string) => `def collect(config):\n    return ${value}\n`;
     const message = await firstMessageOf(
@@ -12,7 +12,9 @@ describe("of a key on changed lines the first message holds", () => {
     const piece = pieceOf(message, "src/main.py", 'has "testpaths", as in collect');
     expect(piece).toContain('2|    parser.addini(\n3|        "testpaths",\n4|        type="args",');
     expect(piece).toContain("6|    )");
-    expect(codeAround(message)).toContain('key of "testpaths": src/a.py:1');
+    expect(pieceOf(message, "src/a.py", 'has "testpaths", as in collect')).toContain(
+      '1|x = ini.get("testpaths")',
+    );
   });
 
   it("the constant of a Go annotation, in whatever quotes", async () => {
