@@ -279,7 +279,9 @@ describe("the answer to a search", () => {
     const { result, text } = await ask({ pattern: "broad\\(" });
     const lines = text.split("\n");
     const at = lines.indexOf("Matches that are not shown:");
-    const counted = lines.slice(at + 1).flatMap((line) => /^(?:wide|tests)\S+: (\d+)(?: \(.*\))?$/.exec(line)?.[1] ?? []);
+    const counted = lines
+      .slice(at + 1)
+      .flatMap((line) => /^(?:wide|tests)\S+: (\d+)(?: \(.*\))?$/.exec(line)?.[1] ?? []);
     const shown =
       lines.filter((line) => /^wide\//.test(line)).length - counted.filter((one) => one === "1").length;
 

@@ -204,7 +204,7 @@ function baseTypes({ after }: Changed): string[] {
   const container = after?.definition.container;
   if (!after || !container) return [];
   return typeHead(after.file, container, after.definition.start).filter(
-    (name) => name !== container && /^[A-Z]/.test(name) && name.length >= LEAST_LETTERS,
+    (name) => name !== container && /^[A-Z]/.test(name),
   );
 }
 
@@ -212,16 +212,18 @@ function baseTypes({ after }: Changed): string[] {
 function namesToLookUp(changed: readonly Changed[]): Map<string, number> {
   const names = new Map<string, number>();
   // A name that many changed functions call is worth more than a single function.
-  const add = (name: string, worth: number) => names.set(name, worth + (names.get(name) ?? 0));
+  const addAll = (some: readonly string[], worth: number) => {
+    for (const name of some) names.set(name, worth + (names.get(name) ?? 0));
+  };
+  const isLong = (name: string) => name.length >= LEAST_LETTERS;
   for (const one of changed) {
-    for (const name of namesOf(one)) add(name, USED * one.risk);
-    for (const name of [...one.newNames, ...one.newTypes, ...one.setNames])
-      if (name.length >= LEAST_LETTERS) add(name, CALLED_ON_CHANGED * one.risk);
-    for (const name of baseTypes(one)) add(name, CALLED * one.risk);
-    for (const name of one.touchedNames) if (name.length >= LEAST_LETTERS) add(name, CALLED * one.risk);
-    for (const { name, line } of one.calls)
-      add(name, (one.added.includes(line) ? CALLED_ON_CHANGED : CALLED) * one.risk);
-    for (const { name } of one.droppedCalls) add(name, CALLED_ON_CHANGED * one.risk);
+    const [onChanged, others] = [true, false].map((isOn) =>
+      one.calls.filter(({ line }) => one.added.includes(line) === isOn).map(({ name }) => name),
+    ) as [string[], string[]];
+    addAll(namesOf(one), USED * one.risk);
+    addAll([...one.newNames, ...one.newTypes, ...one.setNames].filter(isLong), CALLED_ON_CHANGED * one.risk);
+    addAll([...onChanged, ...one.droppedCalls.map(({ name }) => name)], CALLED_ON_CHANGED * one.risk);
+    addAll([...others, ...[...baseTypes(one), ...one.touchedNames].filter(isLong)], CALLED * one.risk);
   }
   return new Map([...names].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1)));
 }
