@@ -1,7 +1,7 @@
 import { createTokenEstimator } from "../../agent/limits.ts";
 import type { Effort } from "../../config/repo-config.ts";
 import type { Message } from "../../llm/model.ts";
-import { readingTools, reportingTools } from "../../tools/index.ts";
+import { judgingTools, readingTools, reportingTools } from "../../tools/index.ts";
 import { toDefinition } from "../../tools/to-openai.ts";
 import { countReviewed, type ReviewedHunks } from "../followup/known-change.ts";
 import type { Plan } from "../plan/plan-units.ts";
@@ -14,18 +14,22 @@ import { focusesOf } from "./focus.ts";
  */
 
 /** Requests of a loop over one unit. */
-const REQUESTS_A_UNIT = 2.2;
+const REQUESTS_A_UNIT = 1.7;
 /** Tokens that tool results and the model's answer add to the next request. */
-const GROWTH_TOKENS = 3_000;
-const ANSWER_TOKENS = 350;
+const GROWTH_TOKENS = 5_500;
+const ANSWER_TOKENS = 600;
 /** Expected findings by number of hunks; not proportional for large changes. */
 const findingsOf = (hunks: number) => Math.min(12, 1.3 + hunks / 40);
-/** Requests of a verification. They hold the change and the code around one location, so they grow with those of the review. */
-const REQUESTS_A_LOOK = 1.7;
-const lookRequestTokens = (firstTokens: number) => Math.min(12_000, 2_500 + 0.4 * firstTokens);
-const LOOK_ANSWER_TOKENS = 250;
+/** Findings that one verification checks, and its requests. Each begins with the first message of the review, unless that is long. */
+const FINDINGS_A_LOOK = 4;
+const REQUESTS_A_LOOK = 1.25;
+const lookRequestTokens = (firstTokens: number) => (firstTokens > 25_000 ? 10_000 : firstTokens + 1_500);
+const LOOK_ANSWER_TOKENS = 470;
 /** The merge loop usually takes one request. A single loop needs none. */
 const MERGE_TOKENS = 3_200;
+
+/** Share of small changes with at least one finding. */
+const SHARE_WITH_FINDINGS = 0.85;
 
 interface PredictionParts {
   plan: Plan;
@@ -40,7 +44,9 @@ interface PredictionParts {
 
 /** Tokens of the first request of a loop, tool definitions included. */
 export function firstRequestTokens(messages: readonly Message[]): number {
-  return createTokenEstimator([...readingTools, ...reportingTools].map(toDefinition)).request(messages);
+  return createTokenEstimator(
+    [...readingTools, ...reportingTools, ...judgingTools].map(toDefinition),
+  ).request(messages);
 }
 
 /** Predicts the usage of a review, without its cost. */
@@ -58,7 +64,11 @@ export function predictReview({
   const files = plan.units.flatMap((unit) => unit.files);
   const hunks =
     files.reduce((sum, { totalHunks }) => sum + totalHunks, 0) - (known ? countReviewed(files, known) : 0);
-  const looks = effort === "low" ? 0 : findingsOf(hunks);
+  const findings = findingsOf(hunks);
+  const looks =
+    effort === "low"
+      ? 0
+      : Math.max(findings / FINDINGS_A_LOOK, SHARE_WITH_FINDINGS * Math.min(plan.units.length, findings));
   const merges = plan.units.length > 1 || lenses > 1 ? 1 : 0;
   const passes = plan.units.map(({ diffBytes }) => {
     // A constant part is in every unit: instructions, tools, the pull request's description.

@@ -28,14 +28,15 @@ function gitDiff(before: string, after: string, contextLines: number): FileDiff 
   return parseFilePatch(patch, "f", null);
 }
 
-/** The text that a patch makes of another. */
+/** The text that a patch makes of another. git takes no hunk for a patch that changes nothing, so only the others are applied. */
 function applied(before: string, diff: FileDiff): string {
+  const hunks = diff.hunks.filter(({ lines }) => lines.some(({ kind }) => kind !== "context"));
   writeFileSync(join(folder, "f"), before);
   const header = ["--- a/f", "+++ b/f"];
   execFileSync("git", ["apply", "--unidiff-zero", "--whitespace=nowarn", "-"], {
     cwd: folder,
     env: { ...testGitEnvironment, GIT_CEILING_DIRECTORIES: tmpdir() },
-    input: printDiff({ header, hunks: diff.hunks }),
+    input: printDiff({ header, hunks }),
   });
   return readFileSync(join(folder, "f"), "utf8");
 }

@@ -62,7 +62,8 @@ describe("what a review is expected to take", () => {
     };
     const known = { known: () => new Set(Array.from({ length: 90 }, (_, at) => at + 1)) };
     expect(predictReview({ ...parts, known })).toEqual(predict(10, 10_000));
-    expect(predictReview(parts).requests).toBeGreaterThan(predictReview({ ...parts, known }).requests);
+    const tokens = predictReview({ ...parts, known }).prompt_tokens;
+    expect(predictReview(parts).prompt_tokens).toBeGreaterThan(tokens);
   });
 
   it("is never more than the limit", () => {
