@@ -88,7 +88,7 @@ export const RepoConfig = z.strictObject({
     .default([])
     .describe("What to look for in files that match a pattern."),
   effort: Effort.default("medium").describe(
-    "`low`: one pass. `medium`: each finding is then checked by a second, sceptical look. `high`: several passes that look for different kinds of faults, then the second look.",
+    "`low`: one pass. `medium`: each finding is then checked by a second, sceptical look. `high`: a second reader beside the first, who begins with what the diff does not show, then the second look.",
   ),
   minimum_severity: Severity.default("low").describe("Findings below this severity are not reported."),
   rules: z

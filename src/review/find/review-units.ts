@@ -203,7 +203,7 @@ const ANSWERED_ELSEWHERE =
 
 /** One loop over one unit, as the merge loop and the verifier know it. */
 export interface Pass extends UnitReview {
-  /** "2", "2 contracts" or "contracts". */
+  /** "2", "2 around" or "around". */
   name: string;
   files: readonly ChangedFile[];
   start: UnitStart;
@@ -415,7 +415,7 @@ export async function planReview({ files, matches, models, input, deps, known }:
   });
 }
 
-/** "2", "contracts", "2 contracts", or "" if there is only one loop. */
+/** "2", "around", "2 around", or "" if there is only one loop. */
 function nameOf(unit: Unit, lens: Focus | null, units: number): string {
   return [...(units > 1 ? [unit.id] : []), ...(lens ? [lens.name] : [])].join(" ");
 }
