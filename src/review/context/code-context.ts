@@ -223,7 +223,7 @@ function namesToLookUp(changed: readonly Changed[]): Map<string, number> {
     addAll(namesOf(one), USED * one.risk);
     addAll([...one.newNames, ...one.newTypes, ...one.setNames].filter(isLong), CALLED_ON_CHANGED * one.risk);
     addAll([...onChanged, ...one.droppedCalls.map(({ name }) => name)], CALLED_ON_CHANGED * one.risk);
-    addAll([...others, ...[...baseTypes(one), ...one.touchedNames].filter(isLong)], CALLED * one.risk);
+    addAll([...others, ...baseTypes(one).filter(isLong)], CALLED * one.risk);
   }
   return new Map([...names].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1)));
 }

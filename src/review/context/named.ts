@@ -20,9 +20,7 @@ export function namedPieces(changed: readonly Changed[], lookup: Lookup): Piece[
   return changed.flatMap((one) => {
     const { after } = one;
     if (after === null) return [];
-    // Of the names that were there before, constants say most: they are limits, flags and states.
-    const touched = one.touchedNames.filter((name) => /^[A-Z][A-Z\d_]+$/.test(name));
-    const names = [...new Set([...one.newNames, ...one.newTypes, ...touched])];
+    const names = [...new Set([...one.newNames, ...one.newTypes])];
     const sites = names.flatMap((name) => {
       const known = lookup
         .definitions(name)

@@ -308,7 +308,7 @@ const titles: Record<ShownKind, string> = {
 const SECTION_BYTES = Object.values(titles).reduce((sum, title) => sum + title.length + 6, 0);
 /** Share of the room for names of omitted pieces, and its maximum bytes: the model can search for more. */
 const NAMED_SHARE = 0.08;
-const MAX_NAMED_BYTES = 600;
+const MAX_NAMED_BYTES = 300;
 
 /** How the room for the code context is divided. */
 export function roomOf(maxBytes: number): { pieces: number; named: number } {

@@ -12,12 +12,10 @@ const FEW = 8;
 const TYPE = 0.5;
 const BASE = 0.35;
 /** A type up to this length is shown whole; of a longer one, the head, the fields and the constructors. */
-const WHOLE_LINES = 180;
+const WHOLE_LINES = 60;
 const MAX_FIELDS = 25;
 const MAX_CONSTRUCTOR_LINES = 20;
 
-const NEIGHBOUR = 0.27;
-/** Weight of a neighbour that says by its name that it does something similar. */
 const ALIKE = 0.42;
 /** Maximum neighbours of one definition, and their maximum lines. */
 const SHOWN = 8;
@@ -25,7 +23,7 @@ const REPEATED = 0.1;
 const MAX_LINES = 25;
 const MAX_DOC_LINES = 10;
 
-/** The type around each changed method, and the functions beside a changed one: code that is written together belongs together. */
+/** The type around each changed method with the types that it extends, and definitions beside a changed one with similar names. */
 export function surroundings(changed: readonly Changed[], lookup: Lookup): Piece[] {
   // In a large change there is no room for what may be useful: what certainly is comes first.
   const share = Math.min(1, FEW / changed.length);
@@ -87,7 +85,7 @@ function typeRanges({ file, definition: type }: DefinitionSite): LineSpan[] {
   return joined(ranges, type.end);
 }
 
-/** Definitions of the same kind in the same file and type: overloads and those with similar names first, then the nearest functions. */
+/** Definitions of the same kind in the same file and type with similar names: overloads, and what does something like it. */
 function neighbours({ risk, name }: Changed, { file, definition }: DefinitionSite): Piece[] {
   if (definition.kind === "macro" || isDeclaration({ file, definition })) return [];
   const others = file.definitions.filter(
@@ -110,14 +108,13 @@ function neighbours({ risk, name }: Changed, { file, definition }: DefinitionSit
   const distance = ({ start, end }: Definition) =>
     start > definition.end ? start - definition.end : definition.start - end;
   return others
-    .map((one) => ({ one, worth: isAlike(one) ? ALIKE : isRun(one) ? NEIGHBOUR : 0 }))
-    .filter(({ worth }) => worth > 0)
-    .toSorted((a, b) => b.worth - a.worth || distance(a.one) - distance(b.one))
+    .filter(isAlike)
+    .toSorted((a, b) => distance(a) - distance(b))
     .slice(0, SHOWN)
-    .map(({ one, worth }, at): Piece => {
+    .map((one, at): Piece => {
       const start = Math.max(one.docStart, one.start - MAX_DOC_LINES);
       return {
-        ...{ kind: "sibling", file, score: (risk * worth) / (1 + at * REPEATED) },
+        ...{ kind: "sibling", file, score: (risk * ALIKE) / (1 + at * REPEATED) },
         ranges: [{ start, end: Math.min(one.end, one.start + MAX_LINES - 1) }],
         extent: { start: one.start, end: one.end },
         line: one.start,

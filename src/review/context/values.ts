@@ -8,8 +8,6 @@ import type { Piece } from "./pieces.ts";
 
 const PRODUCER = 0.7;
 const CONSUMER = 0.55;
-/** Weight of a value that the code read before the change too. */
-const TOUCHED = 0.6;
 const OTHER_USE = 0.55;
 /** With more changed definitions, each of these has less weight. */
 const FEW = 8;
@@ -24,17 +22,16 @@ const USES_IN_FILE = 2;
 const REPEATED = 0.15;
 const MAX_HEAD_LINES = 2;
 
-/** Code that sets the names that changed lines rely on: assignments, keywords, keys, fields, defaults. */
+/** Code that sets the names that added lines newly rely on: assignments, keywords, keys, fields, defaults. */
 export function producerPieces(changed: readonly Changed[], lookup: Lookup): Piece[] {
-  const setting = (one: Changed, name: string, what: string, weight: number) =>
-    placesOf(one, name, lookup, isProducer).map((place, at, all) => {
-      const title = `sets ${name}${whereOf(place)}${becauseOf(one, what)}`;
-      return pieceOf("producer", name, place, title, scoreOf(one, place, weight, at, all.length));
-    });
-  return changed.flatMap((one) => [
-    ...one.newNames.flatMap((name) => setting(one, name, "now reads", PRODUCER)),
-    ...one.touchedNames.flatMap((name) => setting(one, name, "reads", PRODUCER * TOUCHED * shareOf(changed))),
-  ]);
+  return changed.flatMap((one) =>
+    one.newNames.flatMap((name) =>
+      placesOf(one, name, lookup, isProducer).map((place, at, all) => {
+        const title = `sets ${name}${whereOf(place)}${becauseOf(one, "now reads")}`;
+        return pieceOf("producer", name, place, title, scoreOf(one, place, PRODUCER, at, all.length));
+      }),
+    ),
+  );
 }
 
 /** In a large change, what certainly decides takes all the room. */

@@ -38,7 +38,7 @@ describe("around the change the first message holds", () => {
     expect(pieceOf(message, "class Task, which Timer extends")).toContain("4|    this.what = what;");
   });
 
-  it("functions with similar names before those that are only near", async () => {
+  it("functions with similar names, but none that is only near", async () => {
     const file = (value: number) =>
       [
         lasting("readLimitOfSets"),
@@ -48,8 +48,7 @@ describe("around the change the first message holds", () => {
       ].join("");
     const code = codeAround(await firstMessageOf({ "a.js": file(1) }, { "a.js": file(2) }));
     expect(code).toContain("function readLimitOfSets, beside readLimitOfLists");
-    expect(code).toContain("function other11, beside readLimitOfLists");
-    expect(code).not.toContain("function other0,");
+    expect(code).not.toMatch(/function (?:other|more)\d+, beside/);
   });
 
   it("no neighbour for a word that all names of the file begin with", async () => {
@@ -59,8 +58,7 @@ describe("around the change the first message holds", () => {
         `function hashTypeTry() {\n  return ${value};\n}\n`,
       ].join("");
     const code = codeAround(await firstMessageOf({ "a.js": file(1) }, { "a.js": file(2) }));
-    expect(code).toContain("hashTypeStep19, beside hashTypeTry");
-    expect(code).not.toContain("### a.js:1-4 ");
+    expect(code).not.toContain("beside hashTypeTry");
   });
 
   it("a constant with a similar name, but not the constants between", async () => {
@@ -88,17 +86,6 @@ describe("of the values of the change the first message holds", () => {
     expect(pieceOf(message, "log.js", "uses originalOf too in log")).toContain(
       "4|  if (one === undefined) return;",
     );
-  });
-
-  it("who sets what a changed line reads, although it read it before too", async () => {
-    const source = (sign: string) =>
-      `export function drain(stream) {\n  if (stream.shutdownRequest ${sign} null) return;\n  stop(stream);\n}\n`;
-    const setter = `export function shutDown(stream, request) {\n  stream.shutdownRequest = request;\n  start(stream);\n}\n`;
-    const message = await firstMessageOf(
-      { "drain.js": source("=="), "shut.js": setter },
-      { "drain.js": source("!=") },
-    );
-    expect(pieceOf(message, "shut.js", "sets shutdownRequest in shutDown")).toContain("3|  start(stream);");
   });
 });
 
