@@ -466,6 +466,11 @@ function newTypesOf(after: Half | null, before: Half | null): string[] {
 /** Maximum names of types of one definition. */
 const MAX_TYPES = 20;
 
+/** With more changed definitions, what may be useful about each has less weight: what certainly decides takes the room. */
+const FEW_CHANGED = 8;
+
+export const shareOf = (changed: readonly Changed[]): number => Math.min(1, FEW_CHANGED / changed.length);
+
 const TEST_RISK = 0.3;
 const EXAMPLE_RISK = 0.3;
 /** More changed lines do not raise the risk. */

@@ -1,5 +1,4 @@
 import { grammarOf } from "../../code/languages.ts";
-import { typeHead } from "../../code/names.ts";
 import { isTestFile } from "../../code/test-file.ts";
 import { type FileDiff, shownBytes } from "../../diff/file-diff.ts";
 import { wrapUntrusted } from "../../text/fence.ts";
@@ -33,7 +32,7 @@ import {
   selectPieces,
 } from "./pieces.ts";
 import { siblingPieces } from "./siblings.ts";
-import { surroundings } from "./surroundings.ts";
+import { baseTypes, surroundings } from "./surroundings.ts";
 import { unusedLines } from "./unused.ts";
 import { consumerPieces, otherUsePieces, producerPieces } from "./values.ts";
 
@@ -199,15 +198,6 @@ const CALLED = 1;
 /** Names of one or two letters are too common to search. */
 const LEAST_LETTERS = 3;
 
-/** The types that the type of a changed method names in its head. */
-function baseTypes({ after }: Changed): string[] {
-  const container = after?.definition.container;
-  if (!after || !container) return [];
-  return typeHead(after.file, container, after.definition.start).filter(
-    (name) => name !== container && /^[A-Z]/.test(name),
-  );
-}
-
 /** The names to look up, most important first, with the value of finding each. */
 function namesToLookUp(changed: readonly Changed[]): Map<string, number> {
   const names = new Map<string, number>();
@@ -217,13 +207,18 @@ function namesToLookUp(changed: readonly Changed[]): Map<string, number> {
   };
   const isLong = (name: string) => name.length >= LEAST_LETTERS;
   for (const one of changed) {
-    const [onChanged, others] = [true, false].map((isOn) =>
-      one.calls.filter(({ line }) => one.added.includes(line) === isOn).map(({ name }) => name),
-    ) as [string[], string[]];
+    const container = one.after?.definition.container;
+    const bases =
+      one.after && container ? baseTypes(one.after.file, container, one.after.definition.start) : [];
     addAll(namesOf(one), USED * one.risk);
     addAll([...one.newNames, ...one.newTypes, ...one.setNames].filter(isLong), CALLED_ON_CHANGED * one.risk);
-    addAll([...onChanged, ...one.droppedCalls.map(({ name }) => name)], CALLED_ON_CHANGED * one.risk);
-    addAll([...others, ...baseTypes(one).filter(isLong)], CALLED * one.risk);
+    for (const { name, line } of one.calls)
+      addAll([name], (one.added.includes(line) ? CALLED_ON_CHANGED : CALLED) * one.risk);
+    addAll(
+      one.droppedCalls.map(({ name }) => name),
+      CALLED_ON_CHANGED * one.risk,
+    );
+    addAll(bases.filter(isLong), CALLED * one.risk);
   }
   return new Map([...names].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1)));
 }

@@ -1,14 +1,19 @@
-import { type DefinitionSite, fullName, isDeclaration, isRun, isType } from "../../code/code-file.ts";
+import {
+  type CodeFile,
+  type DefinitionSite,
+  fullName,
+  isDeclaration,
+  isRun,
+  isType,
+} from "../../code/code-file.ts";
 import { constructors, nearestFirst, typeHead } from "../../code/names.ts";
 import { type Definition, definitionsAt } from "../../code/source.ts";
 import { isTestFile } from "../../code/test-file.ts";
-import type { Changed } from "./changed.ts";
+import { type Changed, shareOf } from "./changed.ts";
 import { joined, type LineSpan, type Lookup } from "./lookup.ts";
 import type { Piece } from "./pieces.ts";
 import { wordsOf } from "./siblings.ts";
 
-/** With more changed definitions, the surroundings of each have less weight. */
-const FEW = 8;
 const TYPE = 0.5;
 const BASE = 0.35;
 /** A type up to this length is shown whole; of a longer one, the head, the fields and the constructors. */
@@ -25,8 +30,7 @@ const MAX_DOC_LINES = 10;
 
 /** The type around each changed method with the types that it extends, and definitions beside a changed one with similar names. */
 export function surroundings(changed: readonly Changed[], lookup: Lookup): Piece[] {
-  // In a large change there is no room for what may be useful: what certainly is comes first.
-  const share = Math.min(1, FEW / changed.length);
+  const share = shareOf(changed);
   return changed.flatMap((one) => {
     if (one.after === null) return [];
     return [...typePieces(one, one.after, lookup), ...neighbours(one, one.after)].map((piece) => ({
@@ -36,19 +40,21 @@ export function surroundings(changed: readonly Changed[], lookup: Lookup): Piece
   });
 }
 
+/** The types that a type names in its head; `line` is a line of the type. */
+export const baseTypes = (file: CodeFile, type: string, line: number): string[] =>
+  typeHead(file, type, line).filter((name) => name !== type && /^[A-Z]/.test(name));
+
 function typePieces({ risk }: Changed, { file, definition }: DefinitionSite, lookup: Lookup): Piece[] {
   const type = definitionsAt(file.definitions, definition.start).findLast(
     (one) => isType(one) && one !== definition,
   );
   if (!type || !isRun(definition)) return [];
-  const bases = typeHead(file, type.name, type.start)
-    .filter((name) => name !== type.name && /^[A-Z]/.test(name))
-    .flatMap((name) => {
-      const sites = lookup
-        .definitions(name)
-        .filter((site) => isType(site.definition) && !isTestFile(site.file.path));
-      return nearestFirst(file.path, sites, ({ definition: { start } }) => start).slice(0, 1);
-    });
+  const bases = baseTypes(file, type.name, type.start).flatMap((name) => {
+    const sites = lookup
+      .definitions(name)
+      .filter((site) => isType(site.definition) && !isTestFile(site.file.path));
+    return nearestFirst(file.path, sites, ({ definition: { start } }) => start).slice(0, 1);
+  });
   return [
     typePiece({ file, definition: type }, `around ${definition.name}`, risk * TYPE),
     ...bases.map((site) => typePiece(site, `which ${fullName(type)} extends`, risk * BASE)),

@@ -2,15 +2,13 @@ import { fullName, isRun } from "../../code/code-file.ts";
 import { closeness, isCommonName, isMember, nearestFirst } from "../../code/names.ts";
 import { definitionsAt } from "../../code/source.ts";
 import { isTestFile } from "../../code/test-file.ts";
-import type { Changed } from "./changed.ts";
+import { type Changed, shareOf } from "./changed.ts";
 import { joined, type Lookup, type Mention } from "./lookup.ts";
 import type { Piece } from "./pieces.ts";
 
 const PRODUCER = 0.7;
 const CONSUMER = 0.55;
 const OTHER_USE = 0.55;
-/** With more changed definitions, each of these has less weight. */
-const FEW = 8;
 /** A function up to this length is shown whole. */
 const WHOLE_LINES = 30;
 const AROUND = 3;
@@ -33,9 +31,6 @@ export function producerPieces(changed: readonly Changed[], lookup: Lookup): Pie
     ),
   );
 }
-
-/** In a large change, what certainly decides takes all the room. */
-const shareOf = (changed: readonly Changed[]) => Math.min(1, FEW / changed.length);
 
 /** How other code uses what added lines call or name for the first time. */
 export function otherUsePieces(changed: readonly Changed[], lookup: Lookup): Piece[] {
@@ -132,18 +127,16 @@ function pieceOf(
 ): Piece {
   const { file, line } = mention;
   const around = functionAround(mention);
-  const whole = around && around.end - around.start < WHOLE_LINES ? [around] : [];
+  const isShort = around !== undefined && around.end - around.start < WHOLE_LINES;
   const head = around
     ? [{ start: around.start, end: Math.min(around.signatureEnd, around.start + MAX_HEAD_LINES - 1) }]
     : [];
+  const ranges = isShort
+    ? [{ start: around.start, end: around.end }]
+    : [...head, { start: line - AROUND, end: line + AROUND }];
   return {
     ...{ kind, file, line, title, score },
-    ranges: joined(
-      whole.length > 0
-        ? whole.map(({ start, end }) => ({ start, end }))
-        : [...head, { start: line - AROUND, end: line + AROUND }],
-      file.lines.length,
-    ),
+    ranges: joined(ranges, file.lines.length),
     extent: null,
     subject: name,
     mayBeCut: false,

@@ -132,11 +132,7 @@ const SHARED_SHARE = 0.5;
  * The first messages of the review that reported a finding, for verifications to begin with; null if they are too long for the verifier's
  * window, or for what they tell.
  */
-export function sharedStart(
-  { models }: Pick<ReviewRun, "models">,
-  start: UnitStart | undefined,
-): UnitStart | null {
-  if (!start) return null;
+export function sharedStart({ models }: Pick<ReviewRun, "models">, start: UnitStart): UnitStart | null {
   const bytes = start.messages.reduce((sum, { content }) => sum + shownBytes(content), 0);
   return bytes <= roomFor(models.verify, MAX_SHARED_BYTES, SHARED_SHARE) ? start : null;
 }
