@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { createPrivacy } from "../../src/diff/filter.ts";
 import { openWorkspace } from "../../src/git/object-workspace.ts";
 import { openLocalRange } from "../../src/git/range.ts";
-import type { CheckoutPlace } from "../../src/git/workspace.ts";
+import type { RevisionPlace } from "../../src/git/workspace.ts";
 import { createDiffSource } from "../../src/tools/diff-source.ts";
 import { readingTools } from "../../src/tools/index.ts";
 import { createRegistry } from "../../src/tools/run-tool.ts";
@@ -13,7 +13,7 @@ import { createLargeChange } from "./repositories.ts";
 
 /** A change of a thousand files, checked out as by the command line. */
 export interface LargeChange extends AsyncDisposable {
-  place: CheckoutPlace;
+  place: RevisionPlace;
   /** Opens it for a new review, in which nothing was read before. */
   session(): ToolSession;
   /** Milliseconds of a git command in that repository. */
@@ -46,7 +46,7 @@ export async function openLargeChange(temp: string): Promise<LargeChange> {
 
 const tools = createRegistry(readingTools);
 
-function openSession(place: CheckoutPlace): ToolSession {
+function openSession(place: RevisionPlace): ToolSession {
   const workspace = openWorkspace(place);
   const context: ToolContext = {
     targetBranch: "main",

@@ -4,7 +4,7 @@
  */
 
 import { openWorkspace } from "../../src/git/object-workspace.ts";
-import { CheckoutPlace } from "../../src/git/workspace.ts";
+import { RevisionPlace } from "../../src/git/workspace.ts";
 import { IMPORT_CHARACTERS } from "../../src/review/plan/links.ts";
 import { planUnits } from "../../src/review/plan/plan-units.ts";
 import { createDiffSource } from "../../src/tools/diff-source.ts";
@@ -12,7 +12,7 @@ import type { PlanReport } from "./planning.ts";
 
 const UNIT_BYTES = 200_000;
 
-const place = CheckoutPlace.parse(JSON.parse(process.argv[2] ?? ""));
+const place = RevisionPlace.parse(JSON.parse(process.argv[2] ?? ""));
 const start = performance.now();
 const workspace = openWorkspace(place);
 const files = await createDiffSource(workspace, { ignore: [], private: [] }).files();

@@ -7,14 +7,14 @@ import type { EffectiveConfig } from "../config/repo-config.ts";
 import { openWorkspace } from "../git/object-workspace.ts";
 import { type BaseChoice, openLocalRange, type ParentState, SHALLOW_REMEDY } from "../git/range.ts";
 import { requireGit } from "../git/run-git.ts";
-import type { CheckoutPlace, Workspace } from "../git/workspace.ts";
+import type { RevisionPlace, Workspace } from "../git/workspace.ts";
 import { plural } from "../reporters/outcome.ts";
 import type { RangeNames } from "../reporters/terminal.ts";
 import { plainLine } from "../reporters/terminal-style.ts";
 
 /** A local range, checked out in a temporary folder that is removed with it. */
 export interface OpenRange extends AsyncDisposable {
-  place: CheckoutPlace;
+  place: RevisionPlace;
   workspace: Workspace;
   names: RangeNames;
   /** Absolute paths of the work tree, with and without symbolic links. */

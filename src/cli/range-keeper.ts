@@ -9,11 +9,11 @@ import {
   createGit,
   discoverRepository,
   hasUncommittedChanges,
-  type LocalRepository,
   resolveEnds,
 } from "../git/range.ts";
 import type { Git } from "../git/run-git.ts";
 import { makeTempFolder, removeFolder } from "../git/scratch.ts";
+import type { LocalRepository } from "../git/work-tree.ts";
 import { createAnchorFiles } from "../review/find/anchor-files.ts";
 import { createCoverageGate, createReviewCoverage } from "../review/find/coverage-gate.ts";
 import { createFindingCollector } from "../review/find/finding-collector.ts";

@@ -6,7 +6,7 @@ import { blobSizes, listOldSide } from "./object-listing.ts";
 import { Slot } from "./places.ts";
 import { findMergeBase } from "./range.ts";
 import type { FetchAccess } from "./remote.ts";
-import type { CheckoutPlace } from "./workspace.ts";
+import type { RevisionPlace } from "./workspace.ts";
 import { type CheckoutLimits, defaultLimits, planCheckout, plannedBytes, writeTree } from "./write-tree.ts";
 
 export interface CheckoutOptions extends FetchAccess {
@@ -19,7 +19,7 @@ export interface CheckoutOptions extends FetchAccess {
 }
 
 export interface Checkout {
-  readonly place: CheckoutPlace;
+  readonly place: RevisionPlace;
   /** Returns the slot to the pool; the files stay, so the next checkout only writes the difference. */
   release(): Promise<void>;
   /** Maintains the mirror. May take minutes and never fails. Call it after the job has ended. */
@@ -61,7 +61,7 @@ async function checkoutInto(slot: Slot, options: CheckoutOptions): Promise<Check
   }
 }
 
-async function fill(slot: Slot, options: CheckoutOptions): Promise<CheckoutPlace> {
+async function fill(slot: Slot, options: CheckoutOptions): Promise<RevisionPlace> {
   const { mirror, signal } = options;
   const { git, gitDir } = mirror;
   const [head, base] = [options.head.sha, options.base.sha];
@@ -93,7 +93,7 @@ async function fill(slot: Slot, options: CheckoutOptions): Promise<CheckoutPlace
     signal,
   });
   await slot.settle({ mirror: mirror.id, sha: head, files: plan.files, bytes });
-  return { ...git, gitDir, root: slot.root, shas: { head, base, ...found } };
+  return { ...git, gitDir, root: slot.root, files: { kind: "checkout" }, shas: { head, base, ...found } };
 }
 
 async function requireRoom(

@@ -1,11 +1,11 @@
 import { AppError } from "../errors.ts";
-import { splitNul } from "../text/decode.ts";
+import { BINARY_PROBE_BYTES, looksBinary, splitNul } from "../text/decode.ts";
 import { decodeName, nameBytes } from "./names.ts";
 import { type Git, runGit, streamGit } from "./run-git.ts";
 import { byNul, LineSplitter } from "./run-process.ts";
-import type { Change, ChangeType, CheckoutPlace, TreeEntry } from "./workspace.ts";
+import type { Change, ChangeType, RevisionPlace, TreeEntry } from "./workspace.ts";
 
-const TAB = 9;
+const [TAB, NEWLINE] = [9, 10];
 
 /** The repository to list, and the time limit. */
 export interface ListingPlace {
@@ -33,7 +33,7 @@ export async function listTree(
   place: ListingPlace,
   sha: string,
   onEntry: (record: Buffer) => void,
-  { maxEntries = MAX_ENTRIES, sizes = false }: { maxEntries?: number; sizes?: boolean } = {},
+  { maxEntries = MAX_ENTRIES }: { maxEntries?: number } = {},
 ): Promise<void> {
   let entries = 0;
   const records = new LineSplitter((record) => {
@@ -41,8 +41,7 @@ export async function listTree(
     if (entries > maxEntries) throw tooManyEntries(maxEntries);
     onEntry(record);
   }, byNul);
-  const long = sizes ? ["--long"] : [];
-  await streamListing(place, "list the tree", ["ls-tree", "-r", "-z", ...long, "--full-tree", sha], records);
+  await streamListing(place, "list the tree", ["ls-tree", "-r", "-z", "--full-tree", sha], records);
 }
 
 /**
@@ -62,28 +61,6 @@ export async function listBlobs(
   };
   await listTree(place, sha, take, { maxEntries });
   return oids;
-}
-
-/**
- * `listBlobs` with sizes in bytes, in one process: for a complete repository, because git looks twice for each missing blob. A missing blob
- * has no size.
- */
-export async function listBlobsWithSizes(
-  place: ListingPlace,
-  sha: string,
-  maxEntries = MAX_ENTRIES,
-): Promise<{ oids: string[]; sizes: Map<string, number> }> {
-  const oids: string[] = [];
-  const sizes = new Map<string, number>();
-  // "MODE blob OID SIZE<tab>PATH"; the size is padded, and "BAD" if the blob is missing
-  const take = (record: Buffer) => {
-    const [mode, , oid = "", size] = record.toString("latin1", 0, record.indexOf(TAB)).split(/ +/);
-    if (mode === SUBMODULE) return;
-    oids.push(oid);
-    if (size !== undefined && /^\d+$/.test(size)) sizes.set(oid, Number(size));
-  };
-  await listTree(place, sha, take, { maxEntries, sizes: true });
-  return { oids, sizes };
 }
 
 export function tooManyEntries(maxEntries: number): AppError {
@@ -122,6 +99,53 @@ async function streamListing(
 
 function blobOf(mode: string | undefined, oid: string | undefined): string | undefined {
   return mode === MISSING_MODE || mode === SUBMODULE ? undefined : oid;
+}
+
+/** Those of some blobs that git would call binary, or that are missing. */
+export async function binaryBlobs(place: ListingPlace, oids: ReadonlySet<string>): Promise<Set<string>> {
+  const found = new BinaryBlobs();
+  if (oids.size === 0) return found.oids;
+  const input = `${[...oids].join("\n")}\n`;
+  const command = { ...place, what: "read blobs", args: ["cat-file", "--batch", "--buffer"], input };
+  await streamGit({ ...command, maxBytes: Number.POSITIVE_INFINITY }, (chunk) => {
+    for (let rest = chunk; rest.length > 0; ) rest = found.take(rest);
+    return undefined;
+  });
+  return found.oids;
+}
+
+/** Reads the output of `cat-file --batch`: "OID blob SIZE", the content, and a line feed; "OID missing" without content. */
+class BinaryBlobs {
+  readonly oids = new Set<string>();
+  #header = "";
+  #oid = "";
+  /** Bytes of the current content that are still to come, with the line feed. */
+  #left = 0;
+  #start = Buffer.alloc(0);
+
+  /** Takes the beginning of a chunk, and returns the rest. */
+  take(chunk: Buffer): Buffer {
+    return this.#left > 0 ? this.#takeContent(chunk) : this.#takeHeader(chunk);
+  }
+
+  #takeHeader(chunk: Buffer): Buffer {
+    const end = chunk.indexOf(NEWLINE);
+    this.#header += chunk.toString("latin1", 0, end < 0 ? chunk.length : end);
+    if (end < 0) return Buffer.alloc(0);
+    const [oid = "", type, size] = this.#header.split(" ");
+    [this.#oid, this.#header, this.#start] = [oid, "", Buffer.alloc(0)];
+    if (type === "blob") this.#left = Number(size) + 1;
+    else this.oids.add(oid);
+    return chunk.subarray(end + 1);
+  }
+
+  #takeContent(chunk: Buffer): Buffer {
+    const part = chunk.subarray(0, this.#left);
+    this.#left -= part.length;
+    if (this.#start.length < BINARY_PROBE_BYTES) this.#start = Buffer.concat([this.#start, part]);
+    if (this.#left === 0 && looksBinary(this.#start)) this.oids.add(this.#oid);
+    return chunk.subarray(part.length);
+  }
 }
 
 /** The sizes of blobs in bytes; missing blobs are left out, and nothing is fetched. */
@@ -164,7 +188,7 @@ interface NamedQuery {
  * large repository neither fills the memory nor blocks other work.
  */
 export async function listNamed(
-  place: CheckoutPlace,
+  place: RevisionPlace,
   { commit, names, max }: NamedQuery,
 ): Promise<Map<string, TreeEntry>> {
   const endings = names.flatMap((name) => ["/", "\t"].map((before) => nameBytes(before + name)));

@@ -8,7 +8,7 @@ import { AppError } from "../errors.ts";
 import { decodeStart, decodeText, looksBinary, splitNul } from "../text/decode.ts";
 import { fileStart } from "./confined-file.ts";
 import { isWritable, markerPath, nameBytes, quotePath } from "./names.ts";
-import { blobSizes, listTree, MAX_LISTING_BYTES, parseTreeEntry } from "./object-listing.ts";
+import { binaryBlobs, blobSizes, listTree, MAX_LISTING_BYTES, parseTreeEntry } from "./object-listing.ts";
 import { blobHunks, Patches } from "./patches.ts";
 import {
   configVariables,
@@ -21,14 +21,16 @@ import {
 } from "./run-git.ts";
 import { killProgram, programGroup } from "./run-process.ts";
 import { makeTempFolder, removeFolder } from "./scratch.ts";
-import { MAX_SEARCHED_BYTES, searchTree } from "./search.ts";
+import { MAX_SEARCHED_BYTES, mergeHits, pathsOf, searchTarget, searchTree } from "./search.ts";
+import { differingFiles } from "./work-tree.ts";
 import type {
   Change,
-  CheckoutPlace,
   Commit,
   FileText,
+  LentWorkTree,
   ObjectPlace,
   Ref,
+  RevisionPlace,
   SearchHits,
   SearchQuery,
   Shas,
@@ -184,7 +186,7 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
   readonly #blobs: CatFile;
   readonly #patches: Patches;
   readonly #once = memo();
-  #scratch: string | undefined;
+  readonly #scratch: string[] = [];
 
   /** @param blobs reads the blobs of this repository; if omitted, the workspace has a reader of its own */
   constructor(place: ObjectPlace, blobs = new CatFile(place, place.gitDir, MAX_BLOB_BYTES)) {
@@ -301,17 +303,17 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
 
   async search(query: SearchQuery, signal: AbortSignal): Promise<SearchHits> {
     const tree = await this.tree("head");
-    const root = await twice(() => this.#once("search", () => this.#checkOut(tree)));
+    const root = await twice(() => this.#once("search", () => this.writeFiles(tree.values())));
     return await twice(() => searchTree({ root, tree }, query, signal));
   }
 
   /**
-   * Writes the searchable files to a temporary folder: only regular files, so it contains no link, and no names that a disk or a search
-   * would misinterpret. Rejects with `too_large` before a file is written.
+   * Writes the searchable ones of these files to a new temporary folder: only regular files, so it contains no link, and no names that a
+   * disk or a search would misinterpret. Rejects with `too_large` before a file is written.
    */
-  async #checkOut(tree: ReadonlyMap<string, TreeEntry>): Promise<string> {
+  protected async writeFiles(entries: Iterable<TreeEntry>): Promise<string> {
     const { gitDir } = this.#place;
-    const regular = [...tree.values()].filter(({ path, mode }) => mode.startsWith("100") && isWritable(path));
+    const regular = [...entries].filter(({ path, mode }) => mode.startsWith("100") && isWritable(path));
     const sizes = await blobSizes(
       { git: this.#place, gitDir },
       regular.map(({ oid }) => oid),
@@ -323,10 +325,9 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
         "too_large",
         `The files at the head have ${bytes} bytes, but at most ${MAX_SCRATCH_BYTES} can be searched`,
       );
-    // An interrupted attempt may have left the lock of its index.
-    if (this.#scratch !== undefined) await removeFolder(this.#scratch);
-    this.#scratch = await makeTempFolder(tmpdir());
-    const [root, indexFile] = [join(this.#scratch, "files"), join(this.#scratch, "index")];
+    const scratch = await makeTempFolder(tmpdir());
+    this.#scratch.push(scratch);
+    const [root, indexFile] = [join(scratch, "files"), join(scratch, "index")];
     await mkdir(root, { recursive: true });
     const records = searched.flatMap(({ path, mode, oid }) => [
       Buffer.from(`${mode} ${oid}\t`),
@@ -343,7 +344,7 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#patches[Symbol.dispose]();
     await this.#blobs[Symbol.asyncDispose]();
-    if (this.#scratch !== undefined) await removeFolder(this.#scratch);
+    for (const folder of this.#scratch) await removeFolder(folder);
   }
 
   async #run(what: string, args: readonly string[]): Promise<Buffer> {
@@ -382,9 +383,17 @@ export function memo() {
   };
 }
 
-/** Opens a checkout for reading. Dispose of it: it keeps one git process for reading blobs. */
-export function openWorkspace(place: CheckoutPlace): Workspace & AsyncDisposable {
-  return new CheckoutWorkspace(place);
+/** Opens a range for reading. Dispose of it: it keeps one git process for reading blobs, and maybe files in a temporary folder. */
+export function openWorkspace(place: RevisionPlace): Workspace & AsyncDisposable {
+  const { files } = place;
+  switch (files.kind) {
+    case "checkout":
+      return new CheckoutWorkspace(place);
+    case "work_tree":
+      return new WorkTreeWorkspace(place, files);
+    case "objects":
+      return new ObjectWorkspace(place);
+  }
 }
 
 /** Reads files from the disk, which costs less than git. */
@@ -400,6 +409,95 @@ class CheckoutWorkspace extends ObjectWorkspace {
     return await twice(() => searchTree(place, query, signal));
   }
 }
+
+/**
+ * Searches a user's work tree, and copies of those files of the head that it does not have. What is found there counts only if git confirms
+ * afterwards that the files were the head's, because the user may go on working.
+ */
+class WorkTreeWorkspace extends ObjectWorkspace {
+  readonly #place: RevisionPlace;
+  readonly #lent: LentWorkTree;
+  readonly #copies = memo();
+  readonly #isBinary = new Map<string, boolean>();
+  /** Grows with what the user edits. */
+  #differing: ReadonlySet<string>;
+
+  constructor(place: RevisionPlace, lent: LentWorkTree) {
+    super(place);
+    this.#place = place;
+    this.#lent = lent;
+    this.#differing = new Set(lent.differing);
+  }
+
+  override async search(query: SearchQuery, signal: AbortSignal): Promise<SearchHits> {
+    const tree = await this.tree("head");
+    const { covers } = searchTarget(tree, query);
+    const isOf = (isDiffering: boolean) => (differing: ReadonlySet<string>) =>
+      [...tree.keys()].some((path) => covers(path) && differing.has(path) === isDiffering);
+    const [hasCopies, hasLent] = [isOf(true), isOf(false)];
+    for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+      const differing = this.#differing;
+      const copies = hasCopies(differing) ? await this.#searchCopies(tree, differing, query, signal) : null;
+      // ripgrep waits for a pipe, and follows a link, where a search begins.
+      if (copies && !hasLent(differing)) return copies;
+      const found = await twice(() => this.#searchLent(tree, differing, query, signal));
+      const now = await twice(() => differingFiles(this.#place, this.#lent, this.shas.head, signal));
+      const more = now.filter((path) => !differing.has(path));
+      if (more.length === 0) return copies ? mergeHits(found, copies, query) : found;
+      this.#differing = new Set([...this.#differing, ...more]);
+    }
+    return await super.search(query, signal);
+  }
+
+  /** Without the differing files. */
+  async #searchLent(
+    tree: ReadonlyMap<string, TreeEntry>,
+    differing: ReadonlySet<string>,
+    query: SearchQuery,
+    signal: AbortSignal,
+  ): Promise<SearchHits> {
+    const { root, ignoreFile } = this.#lent;
+    const isBinary = (path: string) => this.#isBinary.get(tree.get(path)?.oid ?? "") ?? false;
+    const { wants = () => true } = query;
+    const search = (one: SearchQuery) =>
+      searchTree(
+        { root, tree, lent: { ignoreFile, isBinary } },
+        { ...one, wants: (path) => !differing.has(path) && wants(path) },
+        signal,
+      );
+    const found = await search(query);
+    if (!(await this.#findBinary(tree, pathsOf(found)))) return found;
+    // The maximum must count only files that are text, so all files with a match are checked.
+    const all = await search({ ...query, mode: "files_with_matches", maxResults: Number.POSITIVE_INFINITY });
+    await this.#findBinary(tree, pathsOf(all));
+    return await search(query);
+  }
+
+  /** Whether one of these files turned out to be binary. */
+  async #findBinary(tree: ReadonlyMap<string, TreeEntry>, paths: readonly string[]): Promise<boolean> {
+    const oids = paths.flatMap((path) => tree.get(path)?.oid ?? []);
+    const unknown = new Set(oids.filter((oid) => !this.#isBinary.has(oid)));
+    const binary = await twice(() => binaryBlobs({ git: this.#place, gitDir: this.#place.gitDir }, unknown));
+    for (const oid of unknown) this.#isBinary.set(oid, binary.has(oid));
+    return binary.size > 0;
+  }
+
+  /** The matches in the head's versions of the differing files. */
+  async #searchCopies(
+    tree: ReadonlyMap<string, TreeEntry>,
+    differing: ReadonlySet<string>,
+    query: SearchQuery,
+    signal: AbortSignal,
+  ): Promise<SearchHits> {
+    const entries = [...differing].flatMap((path) => tree.get(path) ?? []);
+    const root = await twice(() => this.#copies(String(differing.size), () => this.writeFiles(entries)));
+    const copied = new Map(entries.map((entry) => [entry.path, entry]));
+    return await twice(() => searchTree({ root, tree: copied }, query, signal));
+  }
+}
+
+/** After that, someone edits files faster than we search. */
+const MOST_ATTEMPTS = 3;
 
 /** Reads the next line, then the next N bytes, from a stream in pieces of any size. */
 class ByteReader {

@@ -1,22 +1,14 @@
-import { copyFile, mkdir, readdir, readFile, realpath, stat, utimes } from "node:fs/promises";
+import { mkdir, readdir, realpath, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { distance } from "fastest-levenshtein";
 import { type SimpleGit, simpleGit } from "simple-git";
 import { AppError } from "../errors.ts";
-import { blobSizes, listBlobsWithSizes, listOldSide } from "./object-listing.ts";
+import { blobSizes, listBlobs, listOldSide } from "./object-listing.ts";
 import { type Git, gitEnvironment, hardenedConfig, isObjectName, runGit } from "./run-git.ts";
-import { createScratchRepository, makeTempFolder, type ObjectSource, removeFolder } from "./scratch.ts";
-import type { CheckoutPlace, Shas } from "./workspace.ts";
-import { defaultLimits, plannedBytes, writeTree } from "./write-tree.ts";
-
-/** A repository on this machine, read without writing to it or running anything from its configuration. */
-export interface LocalRepository extends ObjectSource {
-  /** Contains index and HEAD; not `commonDir` in a linked worktree. */
-  gitDir: string;
-  /** Null if it is bare. */
-  workTree: string | null;
-}
+import { createScratchRepository, makeTempFolder, removeFolder } from "./scratch.ts";
+import { copyIndex, isDirty, type LocalRepository, lendWorkTree } from "./work-tree.ts";
+import type { RevisionPlace, Shas } from "./workspace.ts";
 
 /** Only the caller of the command line decides which repository is read, so its owner does not matter. */
 const anyOwner = [["safe.directory", "*"]] as const;
@@ -143,62 +135,16 @@ export async function listWorkingFiles(
 /**
  * Whether tracked files of the work tree differ from its HEAD, staged or not. Runs on a copy of the index in `folder` and without the
  * repository's configuration, so it writes nothing there and starts nothing from it.
- *
- * @param headSha the checked out commit, if known
  */
 export async function hasUncommittedChanges(
   git: Git,
   source: LocalRepository,
   folder: string,
-  headSha?: string | null,
 ): Promise<boolean> {
-  if (source.workTree === null) return false;
-  const indexStats = await stat(join(source.gitDir, "index")).catch(() => undefined);
-  if (indexStats === undefined) return false;
-  headSha ??= (await findCommits(git, source, ["HEAD"]))[0];
+  const [headSha] = await findCommits(git, source, ["HEAD"]);
   if (!headSha) return false;
-
-  await createScratchRepository(folder, source, { headSha, attributes: false });
-  const copies = (await readdir(source.gitDir)).filter((name) => name.startsWith("sharedindex."));
-  await Promise.all(
-    ["index", ...copies].map((name) => copyFile(join(source.gitDir, name), join(folder, name))),
-  );
-  // git trusts an entry only if it is older than the index; rounding down makes it check twice, never too rarely.
-  const seconds = Math.floor(indexStats.mtimeMs / 1000);
-  await utimes(join(folder, "index"), seconds, seconds);
-
-  const { stdout } = await runGit({
-    git,
-    gitDir: folder,
-    workTree: source.workTree,
-    what: "status",
-    config: await harmlessConfig(git, source),
-    args: [
-      "status",
-      "--porcelain=v1",
-      "-z",
-      "--untracked-files=no",
-      "--ignore-submodules=all",
-      "--no-renames",
-    ],
-  });
-  return stdout.length > 0;
-}
-
-/** Keys of the repository's configuration that affect file comparison and cannot run anything. */
-const harmless = "^core\\.(filemode|autocrlf|eol|ignorecase)$";
-/** Whether a configuration may contain one of them with a value that is not git's default. */
-const mayMatter = /autocrlf|eol|ignorecase|filemode(?!\s*=\s*true\s*$)/im;
-
-async function harmlessConfig(git: Git, source: LocalRepository): Promise<(readonly [string, string])[]> {
-  const file = join(source.commonDir, "config");
-  if (!mayMatter.test(await readFile(file, "latin1").catch(() => ""))) return [];
-  const client = createGit({ git, baseDir: source.commonDir, gitDir: source.gitDir });
-  const text = await client.raw(["config", "--file", file, "--get-regexp", harmless]).catch(() => "");
-  const pairs = text.split("\n").map((line) => line.split(" "));
-  return pairs.flatMap(([key, value]) =>
-    key && value && /^[a-z]+$/i.test(value) ? [[key, value] as const] : [],
-  );
+  const index = await copyIndex(git, source, folder, headSha);
+  return index !== null && (await isDirty(index));
 }
 
 interface Revision {
@@ -433,7 +379,7 @@ export interface LocalRangeOptions {
 export type ParentState = "present" | "none" | "cut_off";
 
 export interface LocalRange extends AsyncDisposable {
-  readonly place: CheckoutPlace;
+  readonly place: RevisionPlace;
   /** Names for people: the branch or tag if the revision is one, else the requested text. */
   readonly names: { base: string; head: string };
   /** The top folder of the repository's work tree; null if it is bare. */
@@ -450,10 +396,10 @@ export interface LocalRange extends AsyncDisposable {
 
 /**
  * Opens commits of a repository on this machine for reading. Writes nothing to that repository and runs nothing from its configuration: a
- * scratch repository borrows its objects, and the head is checked out there.
+ * scratch repository borrows its objects. Nothing is checked out: files are read from the objects, and searched in the work tree as far as
+ * it has the head's files.
  *
- * Rejects with `repository_unavailable` (no repository, or missing objects), `revision_unknown` (no such commit, no common ancestor),
- * `too_large` (before a file is written).
+ * Rejects with `repository_unavailable` (no repository, or missing objects), `revision_unknown` (no such commit, no common ancestor).
  */
 export async function openLocalRange(options: LocalRangeOptions): Promise<LocalRange> {
   const folder = await makeTempFolder(resolve(options.tempDir ?? tmpdir()));
@@ -470,28 +416,43 @@ export async function openLocalRange(options: LocalRangeOptions): Promise<LocalR
 async function open(options: LocalRangeOptions, folder: string) {
   const { signal } = options;
   const git: Git = { gitPath: options.gitPath, emptyHome: join(folder, "home") };
-  const [gitDir, root] = [join(folder, "repository.git"), join(folder, "head")];
-  await Promise.all([mkdir(git.emptyHome), mkdir(root)]);
+  const gitDir = join(folder, "repository.git");
+  await mkdir(git.emptyHome);
   const source = await discoverRepository(git, options.repo);
   const { base, head, checkedOut } = await resolveEnds(git, source, options);
   await createScratchRepository(gitDir, source, { headSha: head.sha, attributes: true });
   const ends = { head: head.sha, base: base.sha };
-  const listing = { git, gitDir, signal };
-  const [ancestor, files] = await Promise.all([
-    findMergeBase({ ...listing, ...ends, shallow: source.shallow }),
-    listBlobsWithSizes(listing, head.sha, defaultLimits.maxFiles),
-  ]);
-  const place: CheckoutPlace = { ...git, gitDir, root, shas: { ...ends, ...ancestor } };
-  plannedBytes({ bytesBefore: 0, gone: [], come: files.oids }, files.sizes, defaultLimits);
-  await requireWhole(place, source, files.oids, signal);
-  const [dirty, behind, parent] = await Promise.all([
-    hasUncommittedChanges(git, source, join(folder, "status.git"), checkedOut),
-    commitsBehind(place, signal),
+  const [ancestor, { dirty, files }, parent] = await Promise.all([
+    findMergeBase({ git, gitDir, signal, ...ends, shallow: source.shallow }),
+    headFiles(git, source, { indexDir: join(folder, "index.git"), checkedOut, headSha: head.sha, signal }),
     base.sha === head.sha ? parentOf(git, source, head.sha) : ("present" as const),
-    writeTree({ git, gitDir, root, indexFile: join(folder, "index"), sha: head.sha, settled: false, signal }),
   ]);
+  const root = source.workTree ?? source.gitDir;
+  const place: RevisionPlace = { ...git, gitDir, root, files, shas: { ...ends, ...ancestor } };
+  await requireWhole(place, source, signal);
+  const behind = await commitsBehind(place, signal);
   const names = { base: base.name, head: head.name };
   return { place, dirty, behind, parent, workTree: source.workTree, names };
+}
+
+interface HeadFilesOptions {
+  indexDir: string;
+  checkedOut: string | null;
+  headSha: string;
+  signal: AbortSignal | undefined;
+}
+
+/** Where the files of the head can be searched, and whether there are changes without a commit. */
+async function headFiles(
+  git: Git,
+  source: LocalRepository,
+  { indexDir, checkedOut, headSha, signal }: HeadFilesOptions,
+): Promise<{ dirty: boolean; files: RevisionPlace["files"] }> {
+  const index = checkedOut === null ? null : await copyIndex(git, source, indexDir, checkedOut);
+  if (index === null) return { dirty: false, files: { kind: "objects" } };
+  const dirty = await isDirty(index);
+  const lent = await lendWorkTree(index, headSha, !dirty && checkedOut === headSha, signal);
+  return { dirty, files: lent === null ? { kind: "objects" } : { kind: "work_tree", ...lent } };
 }
 
 async function parentOf(git: Git, source: LocalRepository, sha: string): Promise<ParentState> {
@@ -499,7 +460,7 @@ async function parentOf(git: Git, source: LocalRepository, sha: string): Promise
   return source.shallow ? "cut_off" : "none";
 }
 
-async function commitsBehind(place: CheckoutPlace, signal: AbortSignal | undefined): Promise<number> {
+async function commitsBehind(place: RevisionPlace, signal: AbortSignal | undefined): Promise<number> {
   const { base, head, mergeBase: ancestor } = place.shas;
   if (ancestor !== head || base === head) return 0;
   const { stdout } = await runGit({
@@ -514,20 +475,20 @@ async function commitsBehind(place: CheckoutPlace, signal: AbortSignal | undefin
 
 /** Rejects if a partial clone lacks content of the range. We must not fetch it, because access to its remote belongs to the owner. */
 async function requireWhole(
-  place: CheckoutPlace,
+  place: RevisionPlace,
   source: LocalRepository,
-  blobs: readonly string[],
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const packs = await readdir(join(source.commonDir, "objects", "pack")).catch(() => []);
   if (!packs.some((name) => name.endsWith(".promisor"))) return;
   const listing = { git: place, gitDir: place.gitDir, signal };
   const { head, base, mergeBase: ancestor } = place.shas;
-  const oldSides = await Promise.all([
+  const blobs = await Promise.all([
+    listBlobs(listing, head),
     listOldSide(listing, base, head),
     listOldSide(listing, ancestor, head),
   ]);
-  const needed = new Set([...blobs, ...oldSides.flat()]);
+  const needed = new Set(blobs.flat());
   const missing = needed.size - (await blobSizes(listing, needed)).size;
   if (missing === 0) return;
   throw new AppError(

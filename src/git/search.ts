@@ -13,6 +13,14 @@ import type { LineMatch, SearchHits, SearchQuery, TreeEntry } from "./workspace.
 interface SearchPlace {
   root: string;
   tree: ReadonlyMap<string, TreeEntry>;
+  /** For a user's work tree, which only ripgrep may open. */
+  lent?: LentFolder | undefined;
+}
+
+interface LentFolder {
+  /** Absolute path of a file with patterns of files that are not opened. */
+  ignoreFile: string;
+  isBinary: (path: string) => boolean;
 }
 
 const TIMEOUT_MS = 60_000;
@@ -31,23 +39,25 @@ export async function searchTree(
   query: SearchQuery,
   signal: AbortSignal,
 ): Promise<SearchHits> {
+  const { lent } = place;
   const { start, covers, flat } = whereToLook(place.tree, query);
-  if (start !== undefined) requireNoLink(place.root, start);
+  if (start !== undefined && !lent) requireNoLink(place.root, start);
   const { filePattern, fileType, wants: allows = () => true } = query;
-  const depth = flat ? ["--max-depth=1"] : [];
+  const isBinary = lent?.isBinary ?? ((path: string) => startsBinary(place.root, path));
+  const walk = [...(flat ? ["--max-depth=1"] : []), ...(lent ? [`--ignore-file=${lent.ignoreFile}`] : [])];
   // ripgrep ignores the type for a file whose name matches a glob.
   const ofType =
     filePattern === undefined || fileType === undefined
       ? undefined
-      : await listFiles(place.root, [...depth, `--type=${fileType}`, "--", target(start)], signal);
+      : await listFiles(place.root, [...walk, `--type=${fileType}`, "--", target(start)], signal);
   const wants = (path: string) =>
     covers(path) &&
     isRegular(place.tree.get(path)) &&
     allows(path) &&
     (ofType?.has(path) ?? true) &&
-    !isBinary(place.root, path);
+    !isBinary(path);
   const args = ripgrepArguments(query, start);
-  args.splice(args.indexOf("--"), 0, ...depth);
+  args.splice(args.indexOf("--"), 0, ...walk);
   const run = { root: place.root, args, wants, signal };
   return query.mode === "content" ? await searchLines(query, run) : await searchFiles(query, run);
 }
@@ -62,7 +72,7 @@ function requireNoLink(root: string, start: string): void {
 }
 
 /** An unreadable file counts as binary. */
-function isBinary(root: string, key: string): boolean {
+function startsBinary(root: string, key: string): boolean {
   try {
     return looksBinary(fileStart(root, key, BINARY_PROBE_BYTES));
   } catch {
@@ -369,6 +379,13 @@ function cutLine(line: string): string {
   const text = line.endsWith("\n") ? line.slice(0, -1) : line;
   if (text.length <= MAX_LINE_CHARS) return text;
   return `${text.slice(0, MAX_LINE_CHARS)} [... ${text.length - MAX_LINE_CHARS} more characters]`;
+}
+
+/** The files with a match. */
+export function pathsOf(hits: SearchHits): string[] {
+  if (hits.mode === "files_with_matches") return hits.paths;
+  const found: readonly { path: string }[] = hits.mode === "content" ? hits.matches : hits.counts;
+  return [...new Set(found.map(({ path }) => path))];
 }
 
 /** Joins the results of one query for different files. */

@@ -161,14 +161,41 @@ export interface EditableWorkspace extends Workspace {
   edits(): Promise<readonly Edit[]>;
 }
 
-/** Everything needed to read a checkout, and nothing to write to it or to reach a remote. */
-export const CheckoutPlace = z.strictObject({
+/**
+ * A user's work tree that can be searched in place of a checkout. Its files are those of the head, byte for byte, except those that
+ * `differingFiles` in `work-tree.ts` names. Only ripgrep opens them.
+ */
+export const LentWorkTree = z.strictObject({
+  /** Absolute path of the top folder, without links. */
+  root: z.string(),
+  /** A scratch repository with a copy of the index. */
+  indexDir: z.string(),
+  /** Absolute path of a file in the format of `.gitignore`: what git does not track, which can be far more than the repository. */
+  ignoreFile: z.string(),
+  /** Configuration of the user's repository that affects how git compares files. */
+  config: z.array(z.tuple([z.string(), z.string()])),
+  /** Files that are known to differ from the head. */
+  differing: z.array(z.string()),
+});
+export type LentWorkTree = z.infer<typeof LentWorkTree>;
+
+/** Everything needed to read revisions, and nothing to write to them or to reach a remote. */
+export const RevisionPlace = z.strictObject({
   /** Absolute path of the git program. */
   gitPath: z.string(),
   /** Absolute path of the (bare) repository, always passed as `--git-dir`. */
   gitDir: z.string(),
-  /** Absolute path of the working tree of the head. */
+  /** Absolute path of the folder that people know the files by. */
   root: z.string(),
+  /**
+   * What can be searched: `root` as a checkout with exactly the head's files, a user's work tree with most of them, or only git's objects,
+   * whose files are then written to a temporary folder first.
+   */
+  files: z.discriminatedUnion("kind", [
+    z.strictObject({ kind: z.literal("checkout") }),
+    z.strictObject({ kind: z.literal("work_tree"), ...LentWorkTree.shape }),
+    z.strictObject({ kind: z.literal("objects") }),
+  ]),
   /** An empty folder that is the HOME of every git process. */
   emptyHome: z.string(),
   /** Full object names. */
@@ -179,7 +206,7 @@ export const CheckoutPlace = z.strictObject({
     mergeBases: z.int().optional(),
   }),
 });
-export type CheckoutPlace = z.infer<typeof CheckoutPlace>;
+export type RevisionPlace = z.infer<typeof RevisionPlace>;
 
-/** Everything needed to read git's objects. Without a checkout, `root` may name a folder that users know the files by. */
-export type ObjectPlace = Omit<CheckoutPlace, "root"> & { root?: string | undefined };
+/** Everything needed to read git's objects. */
+export type ObjectPlace = Omit<RevisionPlace, "root" | "files"> & { root?: string | undefined };

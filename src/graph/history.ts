@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { runGit } from "../git/run-git.ts";
-import type { CheckoutPlace } from "../git/workspace.ts";
+import type { RevisionPlace } from "../git/workspace.ts";
 import { decodeText, splitNul } from "../text/decode.ts";
 import type { GraphCommit } from "./graph.ts";
 
@@ -13,7 +13,7 @@ const MAX_BYTES = 64 * 1024 * 1024;
 
 /** The last commits up to a head, newest first, each with the paths that it changed. Merges have no paths. */
 export async function readHistory(
-  { gitPath, emptyHome, gitDir }: Omit<CheckoutPlace, "shas" | "root">,
+  { gitPath, emptyHome, gitDir }: Omit<RevisionPlace, "shas" | "root">,
   head: string,
   signal?: AbortSignal,
 ): Promise<GraphCommit[]> {

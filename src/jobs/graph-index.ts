@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import { errorLine } from "../errors.ts";
 import { graphIndex } from "../git/places.ts";
-import type { CheckoutPlace } from "../git/workspace.ts";
+import type { RevisionPlace } from "../git/workspace.ts";
 import type { IndexReport, IndexTask } from "../process/index-messages.ts";
 import { runIndexProcess } from "../process/run-index-process.ts";
 import type { JobLog } from "./job-dependencies.ts";
@@ -78,7 +78,7 @@ export class IndexKeeper {
  * its prompt would begin differently, and all its turns would be paid again.
  */
 export function reviewIndex(
-  { gitDir, shas }: CheckoutPlace,
+  { gitDir, shas }: RevisionPlace,
   recorded: readonly TrajectoryEntry[],
   isResumed: boolean,
 ): string | null {
@@ -93,7 +93,7 @@ const hasGraph = (input: unknown) => (input as { graph?: unknown } | null)?.grap
 
 /** Updates a repository's index to the tip of the base branch, without the pull request, which nobody has accepted. */
 export function indexTask(
-  { gitPath, gitDir, emptyHome, shas }: CheckoutPlace,
+  { gitPath, gitDir, emptyHome, shas }: RevisionPlace,
   privatePaths: readonly string[],
 ): IndexTask {
   const file = graphIndex(gitDir);

@@ -1,6 +1,6 @@
 import type { Checkout } from "../git/checkout.ts";
 import type { PushEnd, PushRequest } from "../git/remote.ts";
-import type { CheckoutPlace } from "../git/workspace.ts";
+import type { RevisionPlace } from "../git/workspace.ts";
 import type { BeforeWrite } from "../github/client.ts";
 import type {
   PullRequestApi,
@@ -96,7 +96,7 @@ export type Phase = "fetch" | "review" | "publish";
 /** A commit to push to a branch on GitHub. */
 export interface BranchPush extends Pick<PushRequest, "branch" | "from" | "to" | "authorization" | "signal"> {
   /** Where the commit is. */
-  place: CheckoutPlace;
+  place: RevisionPlace;
   /** The repository of the branch, which may be a fork. */
   owner: string;
   name: string;

@@ -8,7 +8,7 @@ import {
 import { AppError } from "../errors.ts";
 import { listNamed } from "../git/object-listing.ts";
 import { openWorkspace } from "../git/object-workspace.ts";
-import type { CheckoutPlace } from "../git/workspace.ts";
+import type { RevisionPlace } from "../git/workspace.ts";
 import type { PullRequest, RepositoryApi } from "../github/pull-request-api.ts";
 import type { RepositoryRef } from "../queue/job.ts";
 import type { JobDependencies } from "./job-dependencies.ts";
@@ -36,7 +36,7 @@ export async function loadConfig(
  * The same, with the base's own configuration files in folders. It needs a checkout, and no model may see any path before it. Also rejects
  * with `config_invalid`.
  */
-export async function withFolders(config: RepoConfig, place: CheckoutPlace): Promise<EffectiveConfig> {
+export async function withFolders(config: RepoConfig, place: RevisionPlace): Promise<EffectiveConfig> {
   await using workspace = openWorkspace(place);
   const query = { commit: place.shas.base, names: nestedNames, max: mostFiles + 1 };
   return await withNested(config, {

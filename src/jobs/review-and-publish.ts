@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import { AppError, type ErrorCode, errorLine } from "../errors.ts";
-import type { CheckoutPlace } from "../git/workspace.ts";
+import type { RevisionPlace } from "../git/workspace.ts";
 import type { PullRequest, PullRequestApi } from "../github/pull-request-api.ts";
 import { createJournal } from "../journal/journal.ts";
 import { type Ledger, openFindings } from "../ledger/entry.ts";
@@ -207,7 +207,7 @@ const Told = z.strictObject({ text: PullText, limits: Limits });
 
 /** `loaded` includes the private paths of the folders' configuration files. */
 async function reviewCheckout(
-  place: CheckoutPlace,
+  place: RevisionPlace,
   subject: Subject & { budget: DayBudget },
   tools: JobTools,
   deps: JobDependencies,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { CheckoutPlace } from "../git/workspace.ts";
+import { RevisionPlace } from "../git/workspace.ts";
 import { HASH_CHARACTERS } from "../ledger/state.ts";
 import { modelRoles } from "../llm/model.ts";
 import { AnswerInput, AnswerResult } from "../review/answer/answer-input.ts";
@@ -116,7 +116,7 @@ export type Assignment = z.infer<typeof Assignment>;
 export const ToChild = z.discriminatedUnion("type", [
   z.strictObject({
     type: z.literal("start"),
-    place: CheckoutPlace,
+    place: RevisionPlace,
     assignment: Assignment,
     replay: z.array(LoopEntry),
     /** The recorded masks of the same run, oldest first. */

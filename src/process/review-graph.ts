@@ -1,11 +1,11 @@
 import { AppError, errorLine } from "../errors.ts";
-import type { CheckoutPlace, Workspace } from "../git/workspace.ts";
+import type { RevisionPlace, Workspace } from "../git/workspace.ts";
 import type { Graph, GraphCommit, GraphFinding } from "../graph/graph.ts";
 import type { PriorFinding } from "../review/review-input.ts";
 import type { KnownGraph, OpenedGraph } from "../review/review-run.ts";
 
 interface ReviewGraphOptions {
-  place: CheckoutPlace;
+  place: RevisionPlace;
   workspace: Workspace;
   /** Absolute path of the index of the repository; read-only. */
   file: string;

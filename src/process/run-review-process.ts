@@ -2,7 +2,7 @@ import type { ChildProcess } from "node:child_process";
 import { z } from "zod";
 import type { LoopEntry, MasksEntry, Trajectory } from "../agent/trajectory.ts";
 import { AppError, type ErrorCode, errorLine } from "../errors.ts";
-import type { CheckoutPlace } from "../git/workspace.ts";
+import type { RevisionPlace } from "../git/workspace.ts";
 import type { Models } from "../llm/model.ts";
 import type { AnswerInput, AnswerResult } from "../review/answer/answer-input.ts";
 import type { FixInput, FixResult } from "../review/fix/fix-input.ts";
@@ -22,7 +22,7 @@ import { type StartedProcess, startReviewProcess } from "./start-process.ts";
 
 /** What the parent provides for a review process, whatever its work. */
 export interface ProcessOptions {
-  place: CheckoutPlace;
+  place: RevisionPlace;
   /** Null for a review with analyzers only; must agree with the models of its input. */
   models: Models | null;
   trajectory: Trajectory;
@@ -107,10 +107,12 @@ async function runInProcess<Kind extends ChildResult["type"]>(
 }
 
 async function resultOf(assignment: Assignment, options: ProcessOptions): Promise<ChildResult> {
+  const { place } = options;
   using started =
     options.started ??
     startReviewProcess({
-      checkout: options.place.root,
+      // Only ripgrep reads a user's work tree, which also holds files that git does not track.
+      ...(place.files.kind === "checkout" && { checkout: place.root }),
       graphIndex: options.graphIndex,
       memoryMb: options.memoryMb,
     });

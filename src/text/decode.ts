@@ -47,11 +47,16 @@ function decodeLines(bytes: Buffer): string {
 export function splitNul(bytes: Buffer, decode: (field: Buffer) => string): string[] {
   // UTF-8 is decoded character by character, so the text can be split afterwards.
   if (isUtf8(bytes)) return decode(bytes).split("\0").slice(0, -1);
-  const parts: string[] = [];
+  return splitRecords(bytes).map(decode);
+}
+
+/** {@link splitNul} without decoding. */
+export function splitRecords(bytes: Buffer): Buffer[] {
+  const records: Buffer[] = [];
   for (let start = 0, end = bytes.indexOf(0); end >= 0; start = end + 1, end = bytes.indexOf(0, start)) {
-    parts.push(decode(bytes.subarray(start, end)));
+    records.push(bytes.subarray(start, end));
   }
-  return parts;
+  return records;
 }
 
 /** git's own rule: a file is binary if its first bytes, this many, contain a NUL. */

@@ -5,7 +5,7 @@ import { openWorkspace } from "../../src/git/object-workspace.ts";
 import { Patches } from "../../src/git/patches.ts";
 import { openLocalRange } from "../../src/git/range.ts";
 import { createDiffSource } from "../../src/tools/diff-source.ts";
-import { query } from "../support/both-ways.ts";
+import { query } from "../support/every-way.ts";
 import { type GitRepo, gitPath, TempFolder } from "../support/git-repo.ts";
 import { MemoryWatch } from "../support/memory-of.ts";
 import { PullRequestServer, pullRef } from "../support/pull-request-server.ts";

@@ -5,7 +5,7 @@ import { openObjects } from "../../src/git/object-workspace.ts";
 import { openOverlay } from "../../src/git/overlay-workspace.ts";
 import { openLocalRange } from "../../src/git/range.ts";
 import type { EditableWorkspace, SearchHits, Workspace } from "../../src/git/workspace.ts";
-import { query, Sentinel } from "../support/both-ways.ts";
+import { query, Sentinel } from "../support/every-way.ts";
 import { type Content, GitRepo, gitPath, TempFolder } from "../support/git-repo.ts";
 import { type TestTools, toolsOn } from "../tools/context.ts";
 import { toolFiles } from "./git-vectors.ts";

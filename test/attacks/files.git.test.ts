@@ -18,6 +18,8 @@ import { pathFault } from "../../src/diff/paths.ts";
 import { fileStart, openConfined } from "../../src/git/confined-file.ts";
 import { openWorkspace } from "../../src/git/object-workspace.ts";
 import { openLocalRange } from "../../src/git/range.ts";
+import type { SearchQuery } from "../../src/git/workspace.ts";
+import { checkedOut } from "../support/checked-out.ts";
 import { GitRepo, gitPath, TempFolder } from "../support/git-repo.ts";
 
 const SECRET = "canary-of-a-neighbour";
@@ -275,27 +277,35 @@ function isPlain(root: string, path: string): boolean {
   }
 }
 
-describe("a search in a checkout into which links, pipes and strangers were put", () => {
+const needle: SearchQuery = {
+  ...{ pattern: "needle", contextLines: 0, maxResults: 50, mode: "content" },
+  ...{ fixedString: false, ignoreCase: false, wholeWord: false, invertMatch: false },
+};
+
+const replaced = ["plain.txt", "swapped.txt", "folder/plain.txt", "piped.txt"];
+
+/** Puts links and a pipe in the place of files, and strangers beside them. */
+function replace(root: string, outside: string): void {
+  for (const path of ["swapped.txt", "folder", "piped.txt"])
+    renameSync(join(root, path), join(outside, path));
+  symlinkSync(join(outside, "plain.txt"), join(root, "swapped.txt"));
+  symlinkSync(outside, join(root, "folder"));
+  symlinkSync(outside, join(root, "stray-link"));
+  writeFileSync(join(root, "stray.txt"), `needle ${SECRET}`);
+  execFileSync("mkfifo", [join(root, "piped.txt")]);
+}
+
+describe("a search in files into which links, pipes and strangers were put", () => {
   it("symlinks: follows none, waits for none, and finds only the files of the tree", async () => {
     using repo = GitRepo.create({ bare: true });
     using outside = new TempFolder("outside");
     writeFileSync(join(outside.path, "plain.txt"), `needle ${SECRET}`);
-    const names = ["plain.txt", "swapped.txt", "folder/plain.txt", "piped.txt"];
-    repo.importCommits([{ branch: "main", files: names.map((path) => [path, "needle here\n"] as const) }]);
+    repo.importCommits([{ branch: "main", files: replaced.map((path) => [path, "needle here\n"] as const) }]);
     await using range = await openLocalRange({ repo: repo.dir, base: "main", head: "main", gitPath });
-    const { root } = range.place;
-    const away = (path: string) => renameSync(join(root, path), join(outside.path, path));
-    for (const path of ["swapped.txt", "folder", "piped.txt"]) away(path);
-    symlinkSync(join(outside.path, "plain.txt"), join(root, "swapped.txt"));
-    symlinkSync(outside.path, join(root, "folder"));
-    symlinkSync(outside.path, join(root, "stray-link"));
-    writeFileSync(join(root, "stray.txt"), `needle ${SECRET}`);
-    execFileSync("mkfifo", [join(root, "piped.txt")]);
-    await using workspace = openWorkspace(range.place);
-    const query = { pattern: "needle", contextLines: 0, maxResults: 50, mode: "content" } as const;
-    const flags = { fixedString: false, ignoreCase: false, wholeWord: false, invertMatch: false };
-    const search = (more: object) =>
-      workspace.search({ ...query, ...flags, ...more }, AbortSignal.timeout(30_000));
+    const place = await checkedOut(range.place);
+    replace(place.root, outside.path);
+    await using workspace = openWorkspace(place);
+    const search = (more: object) => workspace.search({ ...needle, ...more }, AbortSignal.timeout(30_000));
     expect(await search({})).toMatchObject({ matches: [{ path: "plain.txt", text: "needle here" }] });
     expect(await search({ maxResults: 1 })).toMatchObject({ matches: [{ path: "plain.txt" }] });
     for (const path of ["swapped.txt", "folder", "folder/plain.txt", "piped.txt"])
@@ -303,6 +313,35 @@ describe("a search in a checkout into which links, pipes and strangers were put"
     for (const path of ["stray-link", "stray.txt"])
       await expect(search({ path })).rejects.toThrow(/no file or folder/);
   });
+
+  it.each([
+    ["before", ["swapped.txt", "folder/plain.txt", "piped.txt"]],
+    ["after", []],
+  ] as const)(
+    "symlinks: finds the head's files in a user's work tree, replaced %s it was opened",
+    async (when, differing) => {
+      using repo = GitRepo.create();
+      using outside = new TempFolder("outside");
+      writeFileSync(join(outside.path, "plain.txt"), `needle ${SECRET}`);
+      repo.commit("all", Object.fromEntries(replaced.map((path) => [path, "needle here\n"])));
+      if (when === "before") replace(repo.dir, outside.path);
+      await using range = await openLocalRange({ repo: repo.dir, base: "main", head: "main", gitPath });
+      expect(range.place.files).toMatchObject({ kind: "work_tree" });
+      expect(range.place.files.kind === "work_tree" && new Set(range.place.files.differing)).toEqual(
+        new Set(differing),
+      );
+      await using workspace = openWorkspace(range.place);
+      if (when === "after") replace(repo.dir, outside.path);
+      const search = (more: object) => workspace.search({ ...needle, ...more }, AbortSignal.timeout(30_000));
+      const all = replaced.toSorted().map((path) => ({ path, text: "needle here" }));
+      expect(await search({})).toMatchObject({ matches: all.toSorted((a, b) => (a.path < b.path ? -1 : 1)) });
+      for (const path of replaced)
+        expect(await search({ path })).toMatchObject({ matches: [{ path, text: "needle here" }] });
+      expect(await search({ path: "folder" })).toMatchObject({ matches: [{ path: "folder/plain.txt" }] });
+      for (const path of ["stray-link", "stray.txt"])
+        await expect(search({ path })).rejects.toThrow(/no file or folder/);
+    },
+  );
 });
 
 describe("the rooms that see a checkout", () => {

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { checkout } from "../../src/git/checkout.ts";
 import { configVariables, hardenedConfig, runGit } from "../../src/git/run-git.ts";
 import { runProcess } from "../../src/git/run-process.ts";
-import { review, Sentinel } from "../support/both-ways.ts";
+import { review, Sentinel } from "../support/every-way.ts";
 import { GitRepo, gitPath, TempFolder } from "../support/git-repo.ts";
 import { baseRef, PullRequestServer, pullRef } from "../support/pull-request-server.ts";
 

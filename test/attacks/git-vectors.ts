@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import type { Sentinel } from "../support/both-ways.ts";
+import type { Sentinel } from "../support/every-way.ts";
 import type { Content } from "../support/git-repo.ts";
 
 /** Options with which git or ripgrep would start a program or write a file, and addresses that start one. */

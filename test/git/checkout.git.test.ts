@@ -14,7 +14,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { AppError } from "../../src/errors.ts";
 import { type CheckoutOptions, checkout } from "../../src/git/checkout.ts";
 import { openWorkspace } from "../../src/git/object-workspace.ts";
-import type { CheckoutPlace } from "../../src/git/workspace.ts";
+import type { RevisionPlace } from "../../src/git/workspace.ts";
 import { GitHttpServer } from "../support/git-http.ts";
 import { baseRef, PullRequestServer, pullRef } from "../support/pull-request-server.ts";
 
@@ -54,7 +54,7 @@ function filesBelow(folder: string): Record<string, string> {
 const headFiles = { "kept.txt": "kept\n", "new/file.txt": "new\n", "old.txt": "one\n2\nthree\n" };
 
 /** Everything a review reads, with the server out of reach. */
-async function readAll(place: CheckoutPlace) {
+async function readAll(place: RevisionPlace) {
   await using workspace = openWorkspace(place);
   const patches = [];
   for (const change of await workspace.changes()) {

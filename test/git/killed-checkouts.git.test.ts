@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { checkout } from "../../src/git/checkout.ts";
 import { Disk } from "../../src/git/disk.ts";
-import type { CheckoutPlace } from "../../src/git/workspace.ts";
+import type { RevisionPlace } from "../../src/git/workspace.ts";
 import { gitPath } from "../support/git-repo.ts";
 import { baseRef, PullRequestServer, pullRef } from "../support/pull-request-server.ts";
 
@@ -68,7 +68,7 @@ async function withoutFault(): Promise<void> {
 }
 
 /** What stands in the work tree and not in the head, or the other way round, in git's own words. */
-function differences({ gitDir, root, shas }: CheckoutPlace): string {
+function differences({ gitDir, root, shas }: RevisionPlace): string {
   const args = [
     `--git-dir=${gitDir}`,
     `--work-tree=${root}`,

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openWorkspace } from "../../src/git/object-workspace.ts";
-import type { CheckoutPlace, Workspace } from "../../src/git/workspace.ts";
+import type { RevisionPlace, Workspace } from "../../src/git/workspace.ts";
 import { placeOf } from "../support/checkout-place.ts";
 import { GitRepo, TempFolder } from "../support/git-repo.ts";
 
@@ -11,7 +11,7 @@ const lines = (changed = "") =>
 
 let repo: GitRepo;
 let folder: TempFolder;
-let placed: Disposable & { place: CheckoutPlace };
+let placed: Disposable & { place: RevisionPlace };
 beforeAll(async () => {
   repo = GitRepo.create();
   folder = new TempFolder("killed-git");

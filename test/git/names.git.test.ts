@@ -7,6 +7,7 @@ import { decodeName, isWritable, nameBytes, quotePath } from "../../src/git/name
 import { openWorkspace } from "../../src/git/object-workspace.ts";
 import { type LocalRange, openLocalRange } from "../../src/git/range.ts";
 import type { SearchQuery, Workspace } from "../../src/git/workspace.ts";
+import { checkedOut } from "../support/checked-out.ts";
 import { GitRepo, gitPath } from "../support/git-repo.ts";
 
 const latin1 = (text: string) => Buffer.from(text, "latin1");
@@ -197,10 +198,11 @@ describe("a checkout of a tree with names that no disk takes", () => {
       { branch: "topic", parents: ["main"], files },
     ]);
     await using range = await openLocalRange({ repo: repo.dir, base: "main", head: "topic", gitPath });
-    expect(readdirSync(range.place.root)).not.toContain(longName);
-    expect(readFileSync(join(range.place.root, "a.js"), "utf8")).toBe("new\n");
-    expect(existsSync(join(range.place.root, "..", "index.lock"))).toBe(false);
-    await using workspace = openWorkspace(range.place);
+    const place = await checkedOut(range.place);
+    expect(readdirSync(place.root)).not.toContain(longName);
+    expect(readFileSync(join(place.root, "a.js"), "utf8")).toBe("new\n");
+    expect(existsSync(join(place.root, "..", "head-index.lock"))).toBe(false);
+    await using workspace = openWorkspace(place);
     expect((await workspace.changes()).map(({ path }) => path)).toEqual(["a.js", deepPath, longName]);
     expect(await workspace.headStart(longName, 5)).toMatchObject({ text: "first" });
   });

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openWorkspace } from "../../src/git/object-workspace.ts";
 import { type LocalRange, openLocalRange } from "../../src/git/range.ts";
 import type { SearchHits, SearchQuery, Workspace } from "../../src/git/workspace.ts";
+import { checkedOut } from "../support/checked-out.ts";
 import { GitRepo, gitPath } from "../support/git-repo.ts";
 
 let repo: GitRepo;
@@ -36,8 +37,9 @@ beforeAll(async () => {
   ]);
   range = await openLocalRange({ repo: repo.dir, base: "main", head: "topic", gitPath });
   // Somebody else's file in the checkout is not part of the tree.
-  writeFileSync(join(range.place.root, "stray.txt"), "needle\n");
-  workspace = openWorkspace(range.place);
+  const place = await checkedOut(range.place);
+  writeFileSync(join(place.root, "stray.txt"), "needle\n");
+  workspace = openWorkspace(place);
 });
 afterAll(async () => {
   await workspace[Symbol.asyncDispose]();

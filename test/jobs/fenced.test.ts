@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
-import type { CheckoutPlace } from "../../src/git/workspace.ts";
+import type { RevisionPlace } from "../../src/git/workspace.ts";
 import type { BeforeWrite } from "../../src/github/client.ts";
 import type { PullRequestApi } from "../../src/github/pull-request-api.ts";
 import { withFence } from "../../src/jobs/fenced.ts";
@@ -32,7 +32,7 @@ const job: ClaimedJob = {
 const web = "https://github.com";
 const topicPush = {
   ...{ owner: "octo", name: "shop", branch: "topic", from: "a".repeat(40), to: "b".repeat(40) },
-  ...{ place: {} as CheckoutPlace, authorization: "basic", signal: new AbortController().signal },
+  ...{ place: {} as RevisionPlace, authorization: "basic", signal: new AbortController().signal },
 };
 const wrotePush = {
   ...{ kind: "wrote", request: "push octo/shop topic", id: null },

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { isLoopEntry, type LoopEntry, type MasksEntry, type RunEntry } from "../../src/agent/trajectory.ts";
 import { RepoConfig } from "../../src/config/repo-config.ts";
-import type { CheckoutPlace } from "../../src/git/workspace.ts";
+import type { RevisionPlace } from "../../src/git/workspace.ts";
 import { forAllRoles, type Model } from "../../src/llm/model.ts";
 import { createOpenAiModel } from "../../src/llm/openai.ts";
 import { readPrices } from "../../src/llm/prices.ts";
@@ -59,7 +59,7 @@ function corpusFiles(): Record<string, string> {
 }
 
 let repo: GitRepo;
-let placed: Disposable & { place: CheckoutPlace };
+let placed: Disposable & { place: RevisionPlace };
 
 beforeAll(async () => {
   repo = GitRepo.create();

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { isLoopEntry, type LoopEntry } from "../../src/agent/trajectory.ts";
 import { RepoConfig } from "../../src/config/repo-config.ts";
-import type { CheckoutPlace } from "../../src/git/workspace.ts";
+import type { RevisionPlace } from "../../src/git/workspace.ts";
 import { forAllRoles, type Model } from "../../src/llm/model.ts";
 import { runAnswerProcess } from "../../src/process/run-review-process.ts";
 import type { AnswerInput } from "../../src/review/answer/answer-input.ts";
@@ -10,7 +10,7 @@ import { GitRepo } from "../support/git-repo.ts";
 import { scriptedModel } from "../support/scripted.ts";
 
 let repo: GitRepo;
-let placed: Disposable & { place: CheckoutPlace };
+let placed: Disposable & { place: RevisionPlace };
 beforeAll(async () => {
   repo = GitRepo.create();
   repo.commit("before", { "a.js": "a();\n", "secret.js": "one();\n" });

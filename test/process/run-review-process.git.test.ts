@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { isLoopEntry, type LoopEntry, type UnitEntry } from "../../src/agent/trajectory.ts";
 import { AppError } from "../../src/errors.ts";
-import type { CheckoutPlace } from "../../src/git/workspace.ts";
+import type { RevisionPlace } from "../../src/git/workspace.ts";
 import { forAllRoles, type Model } from "../../src/llm/model.ts";
 import type { ProgressEvent } from "../../src/process/messages.ts";
 import { type ReviewProcessOptions, runReviewProcess } from "../../src/process/run-review-process.ts";
@@ -37,7 +37,7 @@ const reportReduce = {
 const finish = { name: "finish_review", arguments: { summary: "Drops the initial value and adds sendAll." } };
 
 let repo: GitRepo;
-let place: CheckoutPlace;
+let place: RevisionPlace;
 let placed: Disposable;
 
 beforeAll(async () => {
@@ -380,7 +380,7 @@ describe("a review process", () => {
 const patience = { timeout: 120_000, interval: 20 };
 
 /** A place whose git never ends once it is to compare something; `pid` waits until it is asked to. */
-function hangingGit(place: CheckoutPlace) {
+function hangingGit(place: RevisionPlace) {
   const folder = new TempFolder("hanging-git");
   const gitPath = join(folder.path, "git");
   const pidFile = join(folder.path, "pid");

@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { getPriority } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import type { CheckoutPlace } from "../../src/git/workspace.ts";
+import type { RevisionPlace } from "../../src/git/workspace.ts";
 import { runReviewProcess } from "../../src/process/run-review-process.ts";
 import { confinement, type StartedProcess, startReviewProcess } from "../../src/process/start-process.ts";
 import { placeOf } from "../support/checkout-place.ts";
@@ -13,7 +13,7 @@ import { reviewInput } from "../support/review-input.ts";
 
 describe("a review process that was started before its review", () => {
   let repo: GitRepo;
-  let placed: Disposable & { place: CheckoutPlace };
+  let placed: Disposable & { place: RevisionPlace };
 
   beforeAll(async () => {
     repo = GitRepo.create();

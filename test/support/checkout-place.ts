@@ -1,6 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import type { CheckoutPlace } from "../../src/git/workspace.ts";
+import type { RevisionPlace } from "../../src/git/workspace.ts";
 import { type GitRepo, gitPath, TempFolder } from "./git-repo.ts";
 
 /** A test repository as the input of a review process: the work tree itself is the checkout of its head. */
@@ -8,7 +8,7 @@ export async function placeOf(
   repo: GitRepo,
   base: string,
   head = "HEAD",
-): Promise<Disposable & { place: CheckoutPlace }> {
+): Promise<Disposable & { place: RevisionPlace }> {
   const folder = new TempFolder("home");
   const emptyHome = join(folder.path, "home");
   mkdirSync(emptyHome);
@@ -20,6 +20,7 @@ export async function placeOf(
       gitPath,
       gitDir: join(repo.dir, ".git"),
       root: repo.dir,
+      files: { kind: "checkout" },
       emptyHome,
       shas: { ...shas, mergeBase },
     },

@@ -1,7 +1,7 @@
 import { createPrivacy } from "../../src/diff/filter.ts";
 import { openWorkspace } from "../../src/git/object-workspace.ts";
 import { openLocalRange } from "../../src/git/range.ts";
-import type { CheckoutPlace, Workspace } from "../../src/git/workspace.ts";
+import type { RevisionPlace, Workspace } from "../../src/git/workspace.ts";
 import { createDiffSource } from "../../src/tools/diff-source.ts";
 import { changingTools, readingTools, reportingTools } from "../../src/tools/index.ts";
 import { createRegistry, type ToolRun } from "../../src/tools/run-tool.ts";
@@ -94,7 +94,7 @@ export function toolsOn(workspace: Workspace, options: ContextOptions = {}): Tes
 export async function openRepository(
   repo: GitRepo,
   { base = "main", head = "topic" }: { base?: string; head?: string } = {},
-): Promise<AsyncDisposable & { workspace: Workspace; place: CheckoutPlace }> {
+): Promise<AsyncDisposable & { workspace: Workspace; place: RevisionPlace }> {
   const range = await openLocalRange({ repo: repo.dir, base, head, gitPath });
   const workspace = openWorkspace(range.place);
   return {

@@ -1,6 +1,6 @@
 import { AppError } from "../../errors.ts";
 import { changedPaths, commitDiff, commitFiles, filesAt } from "../../git/commits.ts";
-import type { CheckoutPlace } from "../../git/workspace.ts";
+import type { RevisionPlace } from "../../git/workspace.ts";
 import { commitMessage } from "../../publish/fix-texts.ts";
 import { type FileEdit, isPlainPath, most, type Refusal, refusalsOf } from "../../review/fix/check-edits.ts";
 import type { FixResult } from "../../review/fix/fix-input.ts";
@@ -9,7 +9,7 @@ import type { FixResult } from "../../review/fix/fix-input.ts";
 export interface UncheckedFix {
   fix: FixResult;
   /** Checkout of the head that was repaired. */
-  place: CheckoutPlace;
+  place: RevisionPlace;
   /** Files outside the change that its findings are about or name. */
   named: readonly string[];
   isPrivate(path: string): boolean;
@@ -69,7 +69,7 @@ async function changedBesides(
     .map((path) => ({ path, reason: "it would be deleted, because a file of the fix would replace it" }));
 }
 
-const repositoryOf = (place: CheckoutPlace) => ({ git: place, gitDir: place.gitDir });
+const repositoryOf = (place: RevisionPlace) => ({ git: place, gitDir: place.gitDir });
 
 const plainMode = (mode: string) => (mode === "100755" ? "100755" : "100644");
 
@@ -97,7 +97,7 @@ async function unlessTooLarge<Read>(read: Promise<Read>): Promise<Read | null> {
   }
 }
 
-const filesOf = (place: CheckoutPlace, paths: readonly string[], signal: AbortSignal) =>
+const filesOf = (place: RevisionPlace, paths: readonly string[], signal: AbortSignal) =>
   filesAt({ ...repositoryOf(place), commit: place.shas.head, paths, maxBytes: MAX_FILE_BYTES, signal });
 
 async function scopeOf({ place, named, isPrivate, signal }: UncheckedFix) {

@@ -2,7 +2,7 @@ import { parseFilePatch } from "../../diff/file-diff.ts";
 import { AppError } from "../../errors.ts";
 import { worstFirst } from "../../finding.ts";
 import { openWorkspace } from "../../git/object-workspace.ts";
-import type { CheckoutPlace } from "../../git/workspace.ts";
+import type { RevisionPlace } from "../../git/workspace.ts";
 import type { PullRequest, SourceBranch } from "../../github/pull-request-api.ts";
 import { isOpenFinding, type Ledger, type PostedFinding } from "../../ledger/entry.ts";
 import { parseMarker } from "../../ledger/marker.ts";
@@ -96,7 +96,7 @@ async function repair({ context, pull, entries, models, recorded }: Repairing): 
   const checkout = await deps.checkout({
     ...{ repository, pull: number, head, base, baseRef, signal: tools.signal },
   });
-  const place: CheckoutPlace = checkout.place;
+  const place: RevisionPlace = checkout.place;
   try {
     const made = await makeFix({ context, pull, entries, place, models, recorded });
     const landed: Landed = { context, pull, place, entries, made };
@@ -179,7 +179,7 @@ interface Landed {
   context: CommandContext;
   pull: PullRequest;
   /** Checkout of the head that was repaired. */
-  place: CheckoutPlace;
+  place: RevisionPlace;
   entries: readonly PostedFinding[];
   made: MadeFix;
 }

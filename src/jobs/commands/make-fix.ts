@@ -2,7 +2,7 @@ import type { TrajectoryEntry } from "../../agent/trajectory.ts";
 import type { EffectiveConfig } from "../../config/repo-config.ts";
 import { createPrivacy } from "../../diff/filter.ts";
 import { AppError } from "../../errors.ts";
-import type { CheckoutPlace } from "../../git/workspace.ts";
+import type { RevisionPlace } from "../../git/workspace.ts";
 import type { PullRequest } from "../../github/pull-request-api.ts";
 import type { PostedFinding } from "../../ledger/entry.ts";
 import { eachRole, factsOf, type Models } from "../../llm/model.ts";
@@ -25,7 +25,7 @@ interface FixOrder {
   /** Our findings that are still open. */
   entries: readonly PostedFinding[];
   /** Checkout of `pull`'s head. */
-  place: CheckoutPlace;
+  place: RevisionPlace;
   models: Models;
   recorded: readonly TrajectoryEntry[];
 }

@@ -4,7 +4,7 @@ import { expect } from "vitest";
 import { checkout } from "../../src/git/checkout.ts";
 import { openWorkspace } from "../../src/git/object-workspace.ts";
 import { openLocalRange } from "../../src/git/range.ts";
-import type { CheckoutPlace, SearchQuery } from "../../src/git/workspace.ts";
+import type { RevisionPlace, SearchQuery } from "../../src/git/workspace.ts";
 import { type Content, GitRepo, gitPath, TempFolder } from "./git-repo.ts";
 import { baseRef, PullRequestServer, pullRef } from "./pull-request-server.ts";
 
@@ -51,7 +51,7 @@ export const query: SearchQuery = {
 };
 
 /** Performs every step of a review and returns what it saw. */
-export async function review(place: CheckoutPlace) {
+export async function review(place: RevisionPlace) {
   await using workspace = openWorkspace(place);
   const changes = await workspace.changes();
   const patches: Record<string, string> = {};
@@ -68,12 +68,16 @@ export async function review(place: CheckoutPlace) {
   return { changes, patches, texts, found };
 }
 
-/** Reviews the same pull request once from the command line and once through a server. */
-export async function bothWays(
+/**
+ * Reviews the same pull request from the command line, without a work tree and with the head in it, and through a server.
+ *
+ * @param check called for each; only a server has a checkout
+ */
+export async function everyWay(
   sentinel: Sentinel,
   base: Record<string, Content>,
   head: Record<string, Content>,
-  check: (place: CheckoutPlace) => Promise<void>,
+  check: (place: RevisionPlace) => Promise<void>,
   prepare: (repo: GitRepo) => void = () => {},
 ): Promise<void> {
   using repo = GitRepo.create();
@@ -83,12 +87,16 @@ export async function bothWays(
   ]);
   await using server = await PullRequestServer.start();
   repo.git("push", "-q", server.repo.dir, "main", "topic", `${headSha}:${pullRef}`);
+  using lent = new TempFolder("lent");
+  const user = GitRepo.at(lent.path);
+  user.git("clone", "--quiet", "--no-checkout", repo.dir, ".");
+  // A work tree may lack files that a disk does not take.
+  user.bytes(["checkout", "--quiet", "topic"], "", [0, 1, 128]);
   prepare(repo);
+  prepare(user);
   sentinel.forget();
-  {
-    await using range = await openLocalRange({ repo: repo.dir, base: "main", head: "topic", gitPath });
-    await check(range.place);
-  }
+  await checkLocally(user, check);
+  await checkLocally(repo, check);
   const mirror = await server.mirror();
   const [wantedHead, wantedBase] = [
     { sha: headSha, ref: pullRef },
@@ -103,4 +111,9 @@ export async function bothWays(
   await check(place);
   await release();
   expect(sentinel.said).toBe("nothing ran");
+}
+
+async function checkLocally(repo: GitRepo, check: (place: RevisionPlace) => Promise<void>): Promise<void> {
+  await using range = await openLocalRange({ repo: repo.dir, base: "main", head: "topic", gitPath });
+  await check(range.place);
 }

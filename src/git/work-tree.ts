@@ -1,0 +1,219 @@
+import { isUtf8 } from "node:buffer";
+import { copyFile, lstat, readdir, readFile, stat, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { splitNul, splitRecords } from "../text/decode.ts";
+import { decodeName } from "./names.ts";
+import { blobSizes } from "./object-listing.ts";
+import { type Git, runGit } from "./run-git.ts";
+import { createScratchRepository, type ObjectSource } from "./scratch.ts";
+import type { LentWorkTree } from "./workspace.ts";
+
+/** A repository on this machine, read without writing to it or running anything from its configuration. */
+export interface LocalRepository extends ObjectSource {
+  /** Contains index and HEAD; not `commonDir` in a linked worktree. */
+  gitDir: string;
+  /** Null if it is bare. */
+  workTree: string | null;
+}
+
+/** A copy of a work tree's index in a scratch repository, so that git writes nothing to the user's. */
+export interface CopiedIndex {
+  git: Git;
+  source: LocalRepository;
+  workTree: string;
+  indexDir: string;
+  config: [string, string][];
+}
+
+/**
+ * Copies the index of a work tree. Null if there is no work tree, or nothing was ever added to it.
+ *
+ * @param indexDir a folder that does not exist yet
+ *
+ * @param headSha the checked out commit
+ */
+export async function copyIndex(
+  git: Git,
+  source: LocalRepository,
+  indexDir: string,
+  headSha: string,
+): Promise<CopiedIndex | null> {
+  const { workTree } = source;
+  if (workTree === null) return null;
+  const indexStats = await stat(join(source.gitDir, "index")).catch(() => undefined);
+  if (indexStats === undefined) return null;
+  await createScratchRepository(indexDir, source, { headSha, attributes: false });
+  const copies = (await readdir(source.gitDir)).filter((name) => name.startsWith("sharedindex."));
+  await Promise.all(
+    ["index", ...copies].map((name) => copyFile(join(source.gitDir, name), join(indexDir, name))),
+  );
+  // git trusts an entry only if it is older than the index; rounding down makes it check twice, never too rarely.
+  const seconds = Math.floor(indexStats.mtimeMs / 1000);
+  await utimes(join(indexDir, "index"), seconds, seconds);
+  return { git, source, workTree, indexDir, config: await harmlessConfig(git, source) };
+}
+
+/** Keys of the repository's configuration that affect file comparison and cannot run anything. */
+const harmless = "^core\\.(filemode|autocrlf|eol|ignorecase)$";
+/** Whether a configuration may contain one of them with a value that is not git's default. */
+const mayMatter = /autocrlf|eol|ignorecase|filemode(?!\s*=\s*true\s*$)/im;
+
+async function harmlessConfig(git: Git, source: LocalRepository): Promise<[string, string][]> {
+  const file = join(source.commonDir, "config");
+  if (!mayMatter.test(await readFile(file, "latin1").catch(() => ""))) return [];
+  const { stdout } = await runGit({
+    ...{ git, gitDir: source.gitDir, what: "read the configuration", expectedExits: [0, 1, 128] },
+    args: ["config", "--file", file, "--get-regexp", harmless],
+  });
+  const pairs = stdout
+    .toString("latin1")
+    .split("\n")
+    .map((line) => line.split(" "));
+  return pairs.flatMap(([key, value]): [string, string][] =>
+    key && value && /^[a-z]+$/i.test(value) ? [[key, value]] : [],
+  );
+}
+
+/** Whether tracked files of the work tree differ from its HEAD, staged or not. */
+export async function isDirty(index: CopiedIndex): Promise<boolean> {
+  const args = ["--porcelain=v1", "-z", "--untracked-files=no", "--ignore-submodules=all", "--no-renames"];
+  return (await onIndex(index, "status", ["status", ...args])).length > 0;
+}
+
+const onIndex = async (
+  { git, indexDir, workTree, config }: Pick<CopiedIndex, "git" | "indexDir" | "workTree" | "config">,
+  what: string,
+  args: readonly string[],
+  signal?: AbortSignal,
+) => (await runGit({ git, gitDir: indexDir, workTree, config, what, args, signal })).stdout;
+
+/**
+ * The files of a work tree that differ from a commit now: edited, removed, added or of another type, committed or not. git compares sizes
+ * and times, and the content only if these leave a doubt.
+ */
+export async function differingFiles(
+  git: Git,
+  { root, indexDir, config }: Pick<LentWorkTree, "root" | "indexDir" | "config">,
+  sha: string,
+  signal?: AbortSignal,
+): Promise<string[]> {
+  const args = ["--name-only", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules=all", sha, "--"];
+  const index = { git, indexDir, config, workTree: root };
+  return splitNul(await onIndex(index, "compare the work tree", ["diff", ...args], signal), decodeName);
+}
+
+/** With more differing files, reading everything from git is as fast. */
+const MOST_DIFFERING = 5_000;
+
+/**
+ * A work tree for searching a commit, as far as it has the same files. Null if there is a reason why its files may have other bytes than
+ * git's objects although git considers them equal: converted line ends, filters, entries that git was told not to check.
+ *
+ * @param isHead whether the commit is checked out and nothing was changed since
+ */
+export async function lendWorkTree(
+  index: CopiedIndex,
+  sha: string,
+  isHead: boolean,
+  signal?: AbortSignal,
+): Promise<LentWorkTree | null> {
+  const { git, workTree: root, indexDir, config } = index;
+  if (process.platform === "win32" || convertsByConfig(config)) return null;
+  const [entries, untracked, differing] = await Promise.all([
+    listEntries(index, signal),
+    onIndex(index, "list untracked files", ["ls-files", "-z", "--others", "--directory"], signal),
+    isHead ? [] : differingFiles(git, { root, indexDir, config }, sha, signal),
+  ]);
+  if (entries === null || differing.length > MOST_DIFFERING) return null;
+  if (await convertsByAttributes(index, entries, differing)) return null;
+  if (!(await sizesAgree(index, entries, new Set(differing)))) return null;
+  const ignoreFile = join(indexDir, "not-tracked");
+  const folders = entries.filter(({ mode }) => mode === SUBMODULE).map(({ name }) => name);
+  await writeFile(ignoreFile, ignoreLines([...splitRecords(untracked), ...folders]));
+  return { root, indexDir, ignoreFile, config, differing };
+}
+
+const SUBMODULE = "160000";
+
+const convertsByConfig = (config: readonly (readonly [string, string])[]) =>
+  config.some(([key, value]) =>
+    key === "core.autocrlf" ? value !== "false" && value !== "input" : key === "core.eol" && value !== "lf",
+  );
+
+interface IndexEntry {
+  mode: string;
+  oid: string;
+  name: Buffer;
+}
+
+/** "H 100644 OID 0<tab>PATH" */
+const entryLine = /^(.) (\d{6}) ([0-9a-f]+) (\d)$/;
+
+/** The entries of an index; null if git was told to ignore differences of one, or one is in conflict. */
+async function listEntries(index: CopiedIndex, signal?: AbortSignal): Promise<IndexEntry[] | null> {
+  const listed = await onIndex(index, "list the index", ["ls-files", "-z", "-v", "--stage"], signal);
+  const entries = splitRecords(listed).map((record) => {
+    const tab = record.indexOf(TAB);
+    const [, tag, mode = "", oid = "", stage] = entryLine.exec(record.toString("latin1", 0, tab)) ?? [];
+    return tag === "H" && stage === "0" ? { mode, oid, name: record.subarray(tab + 1) } : null;
+  });
+  return entries.every((entry) => entry !== null) ? entries : null;
+}
+
+const TAB = 9;
+const ATTRIBUTES = Buffer.from(".gitattributes");
+/** An attribute with which git writes other bytes to the disk than it has stored, on systems with LF. */
+const converting = /^[^#\n]*\s(?:crlf|ident|eol=crlf|filter=|working-tree-encoding=)/m;
+
+async function convertsByAttributes(
+  { git, source, indexDir }: CopiedIndex,
+  entries: readonly IndexEntry[],
+  differing: readonly string[],
+): Promise<boolean> {
+  if (differing.some((path) => path.endsWith(ATTRIBUTES.toString()))) return true;
+  const own = await readFile(join(source.commonDir, "info", "attributes"), "latin1").catch(() => "");
+  const oids = entries
+    .filter(({ name }) => name.subarray(-ATTRIBUTES.length).equals(ATTRIBUTES))
+    .map(({ oid }) => oid);
+  const input = [...new Set(oids)].map((oid) => `${oid}\n`).join("");
+  const command = { git, gitDir: indexDir, what: "read attributes", args: ["cat-file", "--batch"] };
+  const stored = input === "" ? "" : (await runGit({ ...command, input })).stdout.toString("latin1");
+  return converting.test(`${own}\n${stored}`);
+}
+
+/** Files whose sizes are compared. */
+const SAMPLE = 64;
+
+/** Whether files have the sizes of their blobs. They have not if the user's own configuration, which we do not read, converts line ends. */
+async function sizesAgree(
+  { git, workTree, indexDir }: CopiedIndex,
+  entries: readonly IndexEntry[],
+  differing: ReadonlySet<string>,
+): Promise<boolean> {
+  const regular = entries.filter(
+    ({ mode, name }) => mode.startsWith("100") && !differing.has(decodeName(name)),
+  );
+  const step = Math.max(1, Math.floor(regular.length / SAMPLE));
+  const sample = regular.filter((_, at) => at % step === 0);
+  const sizes = await blobSizes(
+    { git, gitDir: indexDir },
+    sample.map(({ oid }) => oid),
+  );
+  const agree = await Promise.all(
+    sample.map(async ({ oid, name }) => {
+      const found = await lstat(Buffer.concat([Buffer.from(`${workTree}/`), name])).catch(() => null);
+      return found?.isFile() === true && found.size === sizes.get(oid);
+    }),
+  );
+  return agree.every(Boolean);
+}
+
+/** Lines of a `.gitignore` that each match exactly one path. A name that no line can contain gets none. */
+function ignoreLines(names: readonly Buffer[]): string {
+  return names
+    .filter((name) => isUtf8(name) && !name.includes("\n"))
+    .map((name) => `/${escapeGlob(name.toString("utf8"))}\n`)
+    .join("");
+}
+
+const escapeGlob = (name: string) => name.replace(/[\\*?[\]{}!# ]/g, "\\$&");
