@@ -5,6 +5,8 @@ import type { ProgressEvent } from "../review/progress.ts";
 
 /** Milliseconds between two progress lines if the output is not a terminal. */
 const SPARSE_MS = 15_000;
+/** Milliseconds after the start of the process until the first line; shorter runs show only their phases. */
+const FIRST_MS = 300;
 const REDRAW_MS = 200;
 const CLEAR_LINE = "\r\u001b[2K";
 
@@ -104,7 +106,7 @@ export function statusLine(state: ProgressState, elapsedMs: number): string {
 
 /** "reviewing 3/12 units", "checking each finding 2/7" */
 function phaseWord({ probed, phase, units, verdicts }: ProgressState): string {
-  if (phase === null) return probed === null ? "starting" : `asking ${probed} what it can do`;
+  if (phase === null) return probed === null ? "reading the repository" : `asking ${probed} what it can do`;
   const word = phaseWords[phase];
   if (phase === "review" && isSeveral(units)) return `${word} ${units.done}/${units.total} units`;
   if (phase === "verifying" && verdicts) return `${word} ${verdicts.done}/${verdicts.total}`;
@@ -113,13 +115,18 @@ function phaseWord({ probed, phase, units, verdicts }: ProgressState): string {
 
 const isSeveral = (share: Share | null): share is Share => share !== null && share.total > 1;
 
-export interface Progress {
+export interface Progress extends Disposable {
   handle(event: ShownEvent): void;
-  /** Removes the live line. Nothing is shown afterwards. */
+  /** Prints a line that stays. */
+  say(line: string): void;
+  /** Removes the live line. No event is shown afterwards. */
   end(): void;
 }
 
-/** One live line on a terminal; else a line for each phase, and one every 15 s. */
+/**
+ * One live line on a terminal; else a line for each phase, and one every 15 s. The first one comes at the latest 0.3 s after the start of
+ * the process. Create it before the work begins.
+ */
 export function createProgress(stream: NodeJS.WriteStream, now: () => number = Date.now): Progress {
   return stream.isTTY ? liveProgress(stream, now) : plainProgress(stream, now);
 }
@@ -131,35 +138,60 @@ function crashLine(event: ShownEvent): string | null {
 function liveProgress(stream: NodeJS.WriteStream, now: () => number): Progress {
   const began = now();
   let state = noProgress;
+  let isEnded = false;
   const draw = () => stream.write(CLEAR_LINE + clip(statusLine(state, now() - began), stream.columns - 1));
+  const first = atFirst(draw);
   const timer = setInterval(draw, REDRAW_MS);
   timer.unref();
+  const end = () => {
+    if (isEnded) return;
+    isEnded = true;
+    clearTimeout(first);
+    clearInterval(timer);
+    stream.write(CLEAR_LINE);
+  };
   return {
+    say(line) {
+      stream.write(`${isEnded ? "" : CLEAR_LINE}${line}\n`);
+    },
     handle(event) {
       state = advance(state, event);
       const crash = crashLine(event);
       if (crash) stream.write(CLEAR_LINE + crash);
     },
-    end() {
-      clearInterval(timer);
-      stream.write(CLEAR_LINE);
-    },
+    end,
+    [Symbol.dispose]: end,
   };
+}
+
+/** `performance.now()` counts from the start of the process. */
+function atFirst(show: () => void): NodeJS.Timeout {
+  return setTimeout(show, Math.max(0, FIRST_MS - performance.now())).unref();
 }
 
 function plainProgress(stream: NodeJS.WriteStream, now: () => number): Progress {
   const began = now();
   let state = noProgress;
   let last = began;
+  const print = () => {
+    clearTimeout(first);
+    last = now();
+    stream.write(`${statusLine(state, last - began)}\n`);
+  };
+  const first = atFirst(print);
+  const end = () => clearTimeout(first);
   return {
+    say(line) {
+      stream.write(`${line}\n`);
+    },
     handle(event) {
       state = advance(state, event);
       const crash = crashLine(event);
       if (crash) stream.write(crash);
       if (event.type !== "phase" && event.type !== "probe" && now() - last < SPARSE_MS) return;
-      last = now();
-      stream.write(`${statusLine(state, last - began)}\n`);
+      print();
     },
-    end() {},
+    end,
+    [Symbol.dispose]: end,
   };
 }

@@ -55,7 +55,7 @@ describe("progress", () => {
 
   it("leaves the cost out when the price is not known", () => {
     const state = advance(noProgress, { type: "turn", turn: 1, total: { ...usage, costUsd: null } });
-    expect(statusLine(state, 0)).toBe("0:00 · starting · 1 turn · 12,345 tokens");
+    expect(statusLine(state, 0)).toBe("0:00 · reading the repository · 1 turn · 12,345 tokens");
   });
 
   it("shows nothing of a path or pattern that would control the terminal", () => {
@@ -80,6 +80,30 @@ describe("progress", () => {
     expect(written[2]).toMatch(/^0:20 · reviewing · 3 turns .*\n$/);
     expect(written.join("")).not.toContain("\u001b");
     progress.end();
+  });
+
+  it("says within half a second of the start that something goes on, where nothing was shown before", async () => {
+    const { stream, written } = fakeStream(false);
+    using _ = createProgress(stream, () => 0);
+    await expect.poll(() => written).toEqual(["0:00 · reading the repository\n"]);
+  });
+
+  it("shows nothing more after its end", async () => {
+    for (const isTerminal of [false, true]) {
+      const { stream, written } = fakeStream(isTerminal);
+      const progress = createProgress(stream, () => 0);
+      progress.end();
+      const { length } = written;
+      await new Promise((resolve) => setTimeout(resolve, 400));
+      expect(written).toHaveLength(length);
+    }
+  });
+
+  it("takes the line away for one that stays", () => {
+    const { stream, written } = fakeStream(true);
+    using progress = createProgress(stream, () => 0);
+    progress.say("warning: x");
+    expect(written).toEqual(["\r\u001b[2Kwarning: x\n"]);
   });
 
   it("redraws one line on a terminal, within its width, and takes it away in the end", async () => {

@@ -173,14 +173,14 @@ async function runFix(values: OptionsOf<typeof declare>, io: CommandIo): Promise
   const { commitFix, patchTo } = await import("../../jobs/commands/commit-fix.ts");
   const env = readLocalEnv();
   useProxy(env);
+  using progress = createProgress(io.stderr);
   await using range = await openRange({ ...values, signal: io.signal });
   const { config } = await loadLocalConfig(range.workspace);
   const isPrivate = await privacyOf(range.workspace, config.paths.private);
   const head = range.place.shas.head;
   const query = { id: values.finding, file: values.from, folder: env.runsFolder, head };
   const targets = (await findingsToFix(query)).filter(({ path }) => !isPrivate(path));
-  const say = (text: string) => write(io.stderr, `${plainLine(text)}\n`);
-  const warn = (text: string) => void say(`warning: ${text}`);
+  const warn = (text: string) => progress.say(plainLine(`warning: ${text}`));
   const connected = await connectModels(env, { warn, signal: io.signal });
   if (connected === null) throw noModel();
   const findSandbox = createFixSandbox({
@@ -193,16 +193,18 @@ async function runFix(values: OptionsOf<typeof declare>, io: CommandIo): Promise
   let modelFault: string | null = null;
   const onProgress = (event: ProgressEvent) => {
     if (event.type === "model_failed") modelFault ??= event.error;
+    progress.handle(event);
   };
   const task: Task = { range, config, targets, models: connected.models, findSandbox, record, onProgress };
   const fix = await onRecord(record, () => repair(task, io), repairedCount);
+  progress.end();
   const named = targets.flatMap(({ path, files }) => [path, ...files]);
   if (modelFault !== null) warn(`The model failed: ${modelFault}`);
   const unchecked = { fix, place: range.place, named, isPrivate, author, at: 0, signal: io.signal };
   const made = await commitFix(unchecked);
   const patch = made.kind === "committed" ? await patchTo(made.commit, unchecked) : null;
   const judged: JudgedFix = { fix, targets, head, made, patch };
-  for (const line of fixLines(judged)) await say(line);
+  for (const line of fixLines(judged)) await write(io.stderr, `${plainLine(line)}\n`);
   if (values.format === "json") await write(io.stdout, `${JSON.stringify(toFixJson(judged), null, 2)}\n`);
   else if (patch !== null) await write(io.stdout, patch);
   return patch === null ? exitCodes.found : exitCodes.clean;
@@ -241,23 +243,14 @@ async function repair(
   const sandbox = await findSandbox(config, io.signal);
   const { place } = range;
   await record.append({ kind: "run", what: "fix", shas: place.shas, input });
-  const progress = createProgress(io.stderr);
-  const follow = (event: ProgressEvent) => {
-    onProgress(event);
-    progress.handle(event);
-  };
-  try {
-    const fix = await runFixProcess({
-      ...{ place, input, models, sandbox, signal: io.signal, onProgress: follow },
-      ...(io.startProcess && { started: io.startProcess() }),
-      trajectory: record,
-    });
-    const { head, base } = place.shas;
-    await record.append({ kind: "result", head, base, result: fix });
-    return fix;
-  } finally {
-    progress.end();
-  }
+  const fix = await runFixProcess({
+    ...{ place, input, models, sandbox, signal: io.signal, onProgress },
+    ...(io.startProcess && { started: io.startProcess() }),
+    trajectory: record,
+  });
+  const { head, base } = place.shas;
+  await record.append({ kind: "result", head, base, result: fix });
+  return fix;
 }
 
 interface FindingQuery {

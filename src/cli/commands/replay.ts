@@ -165,20 +165,16 @@ async function play(
   const { header } = record;
   const { head, base } = recorded.shas;
   const repo = named ?? (header.source === "local" ? header.repository : ".");
+  using progress = createProgress(io.stderr);
   await using range = await openRecorded(header, { repo, base, head, signal: io.signal });
   const turns: LoopEntry[] = [];
-  const progress = createProgress(io.stderr);
-  try {
-    const today = await playWork(recorded, {
-      ...{ place: range.place, signal: io.signal, started: io.startProcess?.() },
-      ...{ onProgress: progress.handle, journal: playedJournal(notesIn(record)) },
-      trajectory: { append: async (entry) => void (isLoopEntry(entry) && turns.push(entry)) },
-      ...{ findSandbox: findSandbox(io), index: presentIndex(repo, readLocalEnv()) },
-    });
-    return { what: today.what, played: countOf(turns), ...compared(recorded, { turns, end: today }) };
-  } finally {
-    progress.end();
-  }
+  const today = await playWork(recorded, {
+    ...{ place: range.place, signal: io.signal, started: io.startProcess?.() },
+    ...{ onProgress: progress.handle, journal: playedJournal(notesIn(record)) },
+    trajectory: { append: async (entry) => void (isLoopEntry(entry) && turns.push(entry)) },
+    ...{ findSandbox: findSandbox(io), index: presentIndex(repo, readLocalEnv()) },
+  });
+  return { what: today.what, played: countOf(turns), ...compared(recorded, { turns, end: today }) };
 }
 
 const findSandbox = ({ stderr }: CommandIo) =>

@@ -96,20 +96,16 @@ async function runReview(given: ReviewValues, io: CommandIo, started?: StartedPr
   if (given.requireModel && env.model === null) throw noModel();
   const values = { ...given, format: await formatOf(given, io) };
   if (values.output !== undefined) await requireWritable(values.output);
-  if (values.dryRun) return printDryRun(values, env, io);
+  using progress = createProgress(io.stderr);
+  if (values.dryRun) return printDryRun(values, env, progress, io);
   useProxy(env);
   const { openRange } = await import("../open-range.ts");
   const { connectModels } = await import("../review-range.ts");
   await using range = await openRange({ ...values, signal: io.signal });
-  const config = await configOf(range, values, io);
-  const say = (text: string) => void warn(io, text);
-  const progress = createProgress(io.stderr);
+  const say = (text: string) => progress.say(`warning: ${plainLine(text)}`);
+  const config = await configOf(range, values, say);
   const onProbe = (model: string) => progress.handle({ type: "probe", model });
-  const connecting = connectModels(env, { warn: say, onProbe, signal: io.signal });
-  const connected = await connecting.catch((error: unknown) => {
-    progress.end();
-    throw error;
-  });
+  const connected = await connectModels(env, { warn: say, onProbe, signal: io.signal });
   const { runsFolder: folder, retentionMs: keepMs, logseqDir } = env;
   const records = {
     ...{ repository: values.repo, file: values.trajectory, keepMs, logseqDir },
@@ -163,22 +159,30 @@ async function formatOf({ format, output }: ReviewValues, io: CommandIo): Promis
   return format ?? named ?? "pretty";
 }
 
-async function printDryRun(values: KnownValues, env: LocalEnv, io: CommandIo): Promise<number> {
+async function printDryRun(
+  values: KnownValues,
+  env: LocalEnv,
+  progress: Progress,
+  io: CommandIo,
+): Promise<number> {
   const format = dryRunFormat(values.format);
   const { openRange } = await import("../open-range.ts");
   await using range = await openRange({ ...values, signal: io.signal });
-  const config = await configOf(range, values, io);
-  for (const notice of env.notices) await warn(io, notice);
+  const say = (text: string) => progress.say(`warning: ${plainLine(text)}`);
+  const config = await configOf(range, values, say);
+  for (const notice of env.notices) say(notice);
   const { dryRun } = await import("../dry-run.ts");
-  await deliver(values, await dryRun(range, config, env, format), io);
+  const text = await dryRun(range, config, env, format);
+  progress.end();
+  await deliver(values, text, io);
   return exitCodes.clean;
 }
 
-/** The configuration of the range's base. Prints notices about the range. */
-async function configOf(range: OpenRange, { repo }: ReviewValues, io: CommandIo) {
+/** The configuration of the range's base. Says notices about the range. */
+async function configOf(range: OpenRange, { repo }: ReviewValues, say: (text: string) => void) {
   const { loadLocalConfig, rangeNotices } = await import("../open-range.ts");
   const { config } = await loadLocalConfig(range.workspace);
-  for (const notice of rangeNotices(range, repo)) await warn(io, notice);
+  for (const notice of rangeNotices(range, repo)) say(notice);
   return config;
 }
 
