@@ -119,21 +119,19 @@ export async function lendWorkTree(
 ): Promise<LentWorkTree | null> {
   const { git, workTree: root, indexDir, config } = index;
   if (process.platform === "win32" || convertsByConfig(config)) return null;
-  const [entries, untracked, differing] = await Promise.all([
-    listEntries(index, signal),
+  const [listing, untracked, differing] = await Promise.all([
+    listIndex(index, signal),
     onIndex(index, "list untracked files", ["ls-files", "-z", "--others", "--directory"], signal),
     isHead ? [] : differingFiles(git, { root, indexDir, config }, sha, signal),
   ]);
-  if (entries === null || differing.length > MOST_DIFFERING) return null;
-  if (await convertsByAttributes(index, entries, differing)) return null;
-  if (!(await sizesAgree(index, entries, new Set(differing)))) return null;
+  if (listing === null || differing.length > MOST_DIFFERING) return null;
+  if (await convertsByAttributes(index, listing, differing)) return null;
+  if (!(await sizesAgree(index, listing, new Set(differing)))) return null;
   const ignoreFile = join(indexDir, "not-tracked");
-  const folders = entries.filter(({ mode }) => mode === SUBMODULE).map(({ name }) => name);
+  const folders = entriesOf(listing, submodule).map(({ name }) => name);
   await writeFile(ignoreFile, ignoreLines([...splitRecords(untracked), ...folders]));
   return { root, indexDir, ignoreFile, config, differing };
 }
-
-const SUBMODULE = "160000";
 
 const convertsByConfig = (config: readonly (readonly [string, string])[]) =>
   config.some(([key, value]) =>
@@ -141,40 +139,41 @@ const convertsByConfig = (config: readonly (readonly [string, string])[]) =>
   );
 
 interface IndexEntry {
-  mode: string;
   oid: string;
   name: Buffer;
 }
 
-/** "H 100644 OID 0<tab>PATH" */
-const entryLine = /^(.) (\d{6}) ([0-9a-f]+) (\d)$/;
+/** Patterns for records "H 100644 OID 0<tab>PATH" of a listing, each after a NUL. A listing may have half a million. */
+const unusual = /\0(?!H \d{6} [0-9a-f]+ 0\t)[^\0]/;
+const submodule = /\0H 160000 (?<oid>[0-9a-f]+) 0\t(?<name>[^\0]+)/g;
+const attributesFile = /\0H \d{6} (?<oid>[0-9a-f]+) 0\t(?<name>(?:[^\0]*\/)?\.gitattributes)(?=\0)/g;
+const regularFile = /\0H 100\d{3} (?<oid>[0-9a-f]+) 0\t(?<name>[^\0]+)/y;
 
-/** The entries of an index; null if git was told to ignore differences of one, or one is in conflict. */
-async function listEntries(index: CopiedIndex, signal?: AbortSignal): Promise<IndexEntry[] | null> {
+/** The entries of an index, as Latin-1; null if git was told to ignore differences of one, or one is in conflict. */
+async function listIndex(index: CopiedIndex, signal?: AbortSignal): Promise<string | null> {
   const listed = await onIndex(index, "list the index", ["ls-files", "-z", "-v", "--stage"], signal);
-  const entries = splitRecords(listed).map((record) => {
-    const tab = record.indexOf(TAB);
-    const [, tag, mode = "", oid = "", stage] = entryLine.exec(record.toString("latin1", 0, tab)) ?? [];
-    return tag === "H" && stage === "0" ? { mode, oid, name: record.subarray(tab + 1) } : null;
-  });
-  return entries.every((entry) => entry !== null) ? entries : null;
+  const listing = `\0${listed.toString("latin1")}`;
+  return unusual.test(listing) ? null : listing;
 }
 
-const TAB = 9;
-const ATTRIBUTES = Buffer.from(".gitattributes");
+const entryOf = ({ groups }: RegExpExecArray): IndexEntry => ({
+  oid: groups?.oid ?? "",
+  name: Buffer.from(groups?.name ?? "", "latin1"),
+});
+
+const entriesOf = (listing: string, pattern: RegExp) => [...listing.matchAll(pattern)].map(entryOf);
+
 /** An attribute with which git writes other bytes to the disk than it has stored, on systems with LF. */
 const converting = /^[^#\n]*\s(?:crlf|ident|eol=crlf|filter=|working-tree-encoding=)/m;
 
 async function convertsByAttributes(
   { git, source, indexDir }: CopiedIndex,
-  entries: readonly IndexEntry[],
+  listing: string,
   differing: readonly string[],
 ): Promise<boolean> {
-  if (differing.some((path) => path.endsWith(ATTRIBUTES.toString()))) return true;
+  if (differing.some((path) => path.endsWith(".gitattributes"))) return true;
   const own = await readFile(join(source.commonDir, "info", "attributes"), "latin1").catch(() => "");
-  const oids = entries
-    .filter(({ name }) => name.subarray(-ATTRIBUTES.length).equals(ATTRIBUTES))
-    .map(({ oid }) => oid);
+  const oids = entriesOf(listing, attributesFile).map(({ oid }) => oid);
   const input = [...new Set(oids)].map((oid) => `${oid}\n`).join("");
   const command = { git, gitDir: indexDir, what: "read attributes", args: ["cat-file", "--batch"] };
   const stored = input === "" ? "" : (await runGit({ ...command, input })).stdout.toString("latin1");
@@ -187,14 +186,10 @@ const SAMPLE = 64;
 /** Whether files have the sizes of their blobs. They have not if the user's own configuration, which we do not read, converts line ends. */
 async function sizesAgree(
   { git, workTree, indexDir }: CopiedIndex,
-  entries: readonly IndexEntry[],
+  listing: string,
   differing: ReadonlySet<string>,
 ): Promise<boolean> {
-  const regular = entries.filter(
-    ({ mode, name }) => mode.startsWith("100") && !differing.has(decodeName(name)),
-  );
-  const step = Math.max(1, Math.floor(regular.length / SAMPLE));
-  const sample = regular.filter((_, at) => at % step === 0);
+  const sample = sampleOf(listing).filter(({ name }) => !differing.has(decodeName(name)));
   const sizes = await blobSizes(
     { git, gitDir: indexDir },
     sample.map(({ oid }) => oid),
@@ -206,6 +201,16 @@ async function sizesAgree(
     }),
   );
   return agree.every(Boolean);
+}
+
+/** Regular files from all parts of a listing. */
+function sampleOf(listing: string): IndexEntry[] {
+  const starts = Array.from({ length: SAMPLE }, (_, at) => Math.floor((at * listing.length) / SAMPLE));
+  return [...new Set(starts.map((start) => listing.indexOf("\0", start)))].flatMap((start) => {
+    regularFile.lastIndex = start;
+    const found = regularFile.exec(listing);
+    return found === null ? [] : [entryOf(found)];
+  });
 }
 
 /** Lines of a `.gitignore` that each match exactly one path. A name that no line can contain gets none. */
