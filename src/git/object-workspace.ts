@@ -186,6 +186,8 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
   readonly #blobs: CatFile;
   readonly #patches: Patches;
   readonly #once = memo();
+  /** The first listed tree. */
+  #listed: Promise<ReadonlyMap<string, TreeEntry>> | undefined;
   readonly #scratch: string[] = [];
 
   /** @param blobs reads the blobs of this repository; if omitted, the workspace has a reader of its own */
@@ -217,8 +219,13 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
 
   /** Two revisions share most entries; these are stored only once. */
   async #listTree(sha: string): Promise<Map<string, TreeEntry>> {
-    const { head } = this.shas;
-    const known = sha === head ? undefined : await this.tree("head").catch(() => undefined);
+    if (this.#listed) return await this.#entriesOf(sha, await this.#listed.catch(() => undefined));
+    const first = this.#entriesOf(sha);
+    this.#listed = first;
+    return await first;
+  }
+
+  async #entriesOf(sha: string, known?: ReadonlyMap<string, TreeEntry>): Promise<Map<string, TreeEntry>> {
     const entries = new Map<string, TreeEntry>();
     await listTree({ git: this.#place, gitDir: this.#place.gitDir }, sha, (record) => {
       const entry = parseTreeEntry(record);
