@@ -219,7 +219,8 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
 
   /** Two revisions share most entries; these are stored only once. */
   async #listTree(sha: string): Promise<Map<string, TreeEntry>> {
-    if (this.#listed) return await this.#entriesOf(sha, await this.#listed.catch(() => undefined));
+    if (this.#listed !== undefined)
+      return await this.#entriesOf(sha, await this.#listed.catch(() => undefined));
     const first = this.#entriesOf(sha);
     this.#listed = first;
     return await first;
