@@ -1,57 +1,75 @@
-import { cp } from "node:fs/promises";
+import { cp, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
-import { type Plugin, rolldown } from "rolldown";
+import { type OutputOptions, type Plugin, rolldown } from "rolldown";
+import packageJson from "../package.json" with { type: "json" };
+import { copyGrammars, type Platform, platforms } from "./grammars.ts";
+import { licencesOf } from "./licences.ts";
 
 const root = join(import.meta.dirname, "..");
 const source = join(root, "src");
 
-/** Files that are started by name: the program itself, its other processes and its threads. */
-const entries = ["cli", "process/review-process", "process/index-process", "graph/extract-worker"];
+/** The program. It is split into parts, so that a command loads only what it needs. */
+const program = "cli";
 
-/** The only file that a sandbox gets; it must be self-contained. */
-const alone = "sandbox/supervisor/main";
+/** Its other processes and its threads, each one file: they need all that it holds. A sandbox gets the last one and nothing else. */
+const processes = [
+  "process/review-process",
+  "process/index-process",
+  "graph/extract-worker",
+  "sandbox/supervisor/main",
+];
 
 /** Data beside the code that reads it. */
 const data = "review/prompts";
 
-/** Packages that are not bundled: those with binaries, and those that start threads or look for files beside themselves. */
-const external = [
-  /^@ast-grep\//,
-  /^@vscode\/ripgrep/,
-  /^sqlite-vec/,
-  /^pg(?:-|$)/,
-  /^pino/,
-  /^thread-stream/,
-  /^probot/,
-  // Its "main" file loads other files in a way that bundlers do not detect.
-  /^jsonc-parser/,
-  /\.node$/,
-];
+/** The oldest Node that package.json names; the sources use syntax that it lacks (`await using`). */
+const target = "node22.20";
+
+/** The only packages that are not bundled, because they bring binaries: what package.json makes users install. */
+const external = Object.keys({ ...packageJson.dependencies, ...packageJson.optionalDependencies });
+
+/** Optional parts of packages. Each is required only where something asks for it, and its absence is handled there. */
+const optional = ["pg-native", "supports-color"];
+
+/** The `main` file of jsonc-parser loads others in a way that bundlers do not detect. */
+const alias = { "jsonc-parser": join(root, "node_modules/jsonc-parser/lib/esm/main.js") };
 
 /**
- * Writes the program to a folder: our code and most packages in few files, because opening a thousand files takes longer than a small
- * review.
+ * Writes the program to a folder: our code and nearly all packages in few files, because opening a thousand files takes longer than a
+ * small review, and because most of an installed package is not code; and the parsers of languages.
+ *
+ * Without source maps: they would be twice as large as the code, which keeps its lines and names, and Node reads them only on request.
  *
  * @param folder takes the place of `src/`: files beside `src/` are expected beside it
+ * @param options.only the platforms whose parsers are included
  */
-export async function bundle(folder: string): Promise<void> {
-  await write(folder, entries);
-  await write(folder, [alone]);
+export async function bundle(
+  folder: string,
+  { only = platforms }: { only?: readonly Platform[] } = {},
+): Promise<void> {
+  const bundled = await write(folder, program, { chunkFileNames: "parts/[name]-[hash].js" });
+  for (const name of processes) bundled.push(...(await write(folder, name, { codeSplitting: false })));
   await cp(join(source, data), join(folder, data), {
     recursive: true,
     filter: (path) => !path.endsWith(".ts"),
   });
+  await copyGrammars(join(folder, "grammars"), only);
+  await writeFile(join(folder, "THIRD-PARTY-LICENSES.txt"), await licencesOf(bundled));
 }
 
-async function write(folder: string, names: readonly string[]): Promise<void> {
+/** @returns the paths of all files whose code is in the bundle */
+async function write(folder: string, name: string, options: OutputOptions): Promise<string[]> {
   await using build = await rolldown({
-    input: Object.fromEntries(names.map((name) => [name, join(source, `${name}.ts`)])),
-    ...{ cwd: root, platform: "node", external, plugins: [ownFolders], tsconfig: false },
+    input: { [name]: join(source, `${name}.ts`) },
+    ...{ cwd: root, platform: "node", external: [...external, ...optional], resolve: { alias } },
+    ...{ plugins: [ownFolders], tsconfig: false, transform: { target } },
     onLog: (level, log) => {
       if (level === "warn" && log.code === "UNRESOLVED_IMPORT") throw new Error(log.message);
     },
   });
-  await build.write({ dir: folder, sourcemap: true, chunkFileNames: "parts/[name]-[hash].js" });
+  const { output } = await build.write({ dir: folder, ...options });
+  const chunks = output.filter((file) => file.type === "chunk");
+  return chunks.flatMap((chunk) => Object.keys(chunk.modules));
 }
 
 const place = "__folderOfSource";

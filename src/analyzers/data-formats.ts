@@ -52,7 +52,7 @@ async function readData(
 
 async function jsonError(path: string, text: string): Promise<DataError | null> {
   if (parsesAsJson(text)) return null;
-  const { default: jsonc } = await import("jsonc-parser");
+  const jsonc = await import("jsonc-parser");
   const hasComments = jsonc.stripComments(text) !== text;
   const lenient = !strict.test(path) && (relaxed.test(path) || hasComments);
   const errors: ParseError[] = [];
@@ -177,7 +177,7 @@ async function tomlFault(text: string): Promise<string | null> {
 
 /** JSON parsers silently use the last of two equal keys. */
 async function repeatedKey(text: string): Promise<string | null> {
-  const { default: jsonc } = await import("jsonc-parser");
+  const jsonc = await import("jsonc-parser");
   const objects: Set<string>[] = [];
   let found = false;
   jsonc.visit(text, {

@@ -1,4 +1,8 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
 import type * as AstGrep from "@ast-grep/napi";
+import { once } from "./source.ts";
 
 export type { NapiConfig, SgNode } from "@ast-grep/napi";
 
@@ -23,7 +27,7 @@ export interface Grammar {
   extensions: readonly string[];
 }
 
-const grammars: readonly Grammar[] = [
+const allGrammars: readonly Grammar[] = [
   { language: "javascript", dialect: "JavaScript", extensions: ["js", "jsx", "mjs", "cjs"] },
   { language: "javascript", dialect: "TypeScript", extensions: ["ts", "mts", "cts"] },
   { language: "javascript", dialect: "Tsx", extensions: ["tsx"] },
@@ -39,56 +43,106 @@ const grammars: readonly Grammar[] = [
   { language: "php", dialect: "php", extensions: ["php"] },
 ];
 
+/** The dialects that ast-grep parses by itself. For each other one a library is registered. */
+const builtIn = ["JavaScript", "TypeScript", "Tsx"];
+
+/** The dialects for which a library is registered; the package `@ast-grep/lang-<dialect>` brings it. */
+export const registeredDialects: readonly string[] = allGrammars
+  .map(({ dialect }) => dialect)
+  .filter((dialect) => !builtIn.includes(dialect));
+
+/** The grammars that this machine can parse. */
+const grammars = once(() =>
+  allGrammars.filter(({ dialect }) => builtIn.includes(dialect) || parsers().has(dialect)),
+);
+
 /** The file name's last extension in lower case, without the dot; empty if there is none. */
 export function extensionOf(path: string): string {
   const name = path.slice(path.lastIndexOf("/") + 1);
   return name.includes(".") ? name.slice(name.lastIndexOf(".") + 1).toLowerCase() : "";
 }
 
-/** The grammar for a path; null if there is none. */
+/** The grammar for a path; null if there is none, or no parser for this machine. */
 export function grammarOf(path: string): Grammar | null {
   const extension = extensionOf(path);
-  return grammars.find((grammar) => grammar.extensions.includes(extension)) ?? null;
+  return grammars().find((grammar) => grammar.extensions.includes(extension)) ?? null;
 }
 
-/** All grammars of a language: its dialects. */
+/** All grammars of a language: its dialects. None if there is no parser for this machine. */
 export function grammarsOf(language: Language): Grammar[] {
-  return grammars.filter((grammar) => grammar.language === language);
+  return grammars().filter((grammar) => grammar.language === language);
+}
+
+/** The languages that have a parser on some machines, but not on this one: they are read by their layout. */
+export function languagesWithoutParser(): Language[] {
+  return allGrammars.filter((grammar) => !grammars().includes(grammar)).map(({ language }) => language);
+}
+
+type Parser = AstGrep.DynamicLangRegistrations[string];
+
+/**
+ * The parsers for this machine, by dialect: in the built program those that the build put beside the code, from source those of the
+ * packages. A library that cannot be loaded is left out, because ast-grep would abort the process.
+ */
+const parsers = once((): ReadonlyMap<string, Parser> => {
+  const parserOf = shippedParsers() ?? parserOfPackage;
+  const found = new Map<string, Parser>();
+  for (const dialect of registeredDialects) {
+    const parser = parserOf(dialect);
+    if (parser && canLoad(parser.libraryPath)) found.set(dialect, parser);
+  }
+  return found;
+});
+
+/** Only the built program has this folder. `scripts/grammars.ts` writes it. */
+const shipped = join(import.meta.dirname, "../grammars");
+
+function shippedParsers(): ((dialect: string) => Parser | null) | null {
+  let text: string;
+  try {
+    text = readFileSync(join(shipped, "parsers.json"), "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw error;
+  }
+  const facts: Record<string, Omit<Parser, "libraryPath">> = JSON.parse(text);
+  const platform = `${process.platform}-${process.arch}`;
+  return (dialect) => {
+    const known = facts[dialect];
+    return known ? { ...known, libraryPath: join(shipped, platform, `${dialect}.so`) } : null;
+  };
+}
+
+function parserOfPackage(dialect: string): Parser | null {
+  const parser: Parser = createRequire(import.meta.url)(`@ast-grep/lang-${dialect}`);
+  try {
+    // A getter that throws if the package has no library for this machine.
+    return { ...parser, libraryPath: parser.libraryPath };
+  } catch {
+    return null;
+  }
+}
+
+/** Node loads only its own addons. Its complaint that a library is none means that the system has loaded it. */
+function canLoad(library: string): boolean {
+  try {
+    process.dlopen({ exports: {} }, library);
+    return true;
+  } catch (error) {
+    return String(error).includes("did not self-register");
+  }
 }
 
 let engine: Promise<typeof AstGrep> | undefined;
 
 /**
- * ast-grep with all known grammars. It uses only the first registration of grammars and ignores later ones silently, so all are registered
- * at once; a grammar's library is a memory-mapped file that costs nothing until it parses.
+ * ast-grep with all grammars of this machine. It uses only the first registration of grammars and ignores later ones silently, so all are
+ * registered at once; a grammar's library is a memory-mapped file that costs nothing until it parses.
  */
 export function loadAstGrep(): Promise<typeof AstGrep> {
   engine ??= (async () => {
-    const [astGrep, python, go, java, c, cpp, rust, ruby, kotlin, csharp, php] = await Promise.all([
-      import("@ast-grep/napi"),
-      import("@ast-grep/lang-python"),
-      import("@ast-grep/lang-go"),
-      import("@ast-grep/lang-java"),
-      import("@ast-grep/lang-c"),
-      import("@ast-grep/lang-cpp"),
-      import("@ast-grep/lang-rust"),
-      import("@ast-grep/lang-ruby"),
-      import("@ast-grep/lang-kotlin"),
-      import("@ast-grep/lang-csharp"),
-      import("@ast-grep/lang-php"),
-    ]);
-    astGrep.registerDynamicLanguage({
-      python: python.default,
-      go: go.default,
-      java: java.default,
-      c: c.default,
-      cpp: cpp.default,
-      rust: rust.default,
-      ruby: ruby.default,
-      kotlin: kotlin.default,
-      csharp: csharp.default,
-      php: php.default,
-    });
+    const astGrep = await import("@ast-grep/napi");
+    astGrep.registerDynamicLanguage(Object.fromEntries(parsers()));
     return astGrep;
   })();
   return engine;

@@ -50,9 +50,9 @@ export function confinement(
 
 /** Packages may be in the program's folder, above it, or behind a link. */
 function code(): string[] {
-  const zod = fileURLToPath(import.meta.resolve("zod"));
+  const installed = fileURLToPath(import.meta.resolve("@ast-grep/napi"));
   const folder = `${sep}node_modules${sep}`;
-  const packages = zod.slice(0, zod.indexOf(folder) + folder.length);
+  const packages = installed.slice(0, installed.indexOf(folder) + folder.length);
   const own = ["src", "dist", "rules", "package.json"].map((name) => join(root, name));
   return [...own, join(root, "node_modules"), packages];
 }

@@ -3,12 +3,17 @@ import { cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSyn
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { bundle } from "../../scripts/bundle.ts";
+import { platformsHere } from "../../scripts/grammars.ts";
 
 const root = join(import.meta.dirname, "../..");
 /** Inside `node_modules`, so that the program finds its packages. */
 const shelf = join(root, "node_modules/.cache/hunkwise-built");
 /** The inputs of a built program, and the files that it expects beside itself. */
-const sources = ["src", "scripts/bundle.ts", "package-lock.json"];
+const sources = [
+  "src",
+  ...["bundle", "grammars", "licences"].map((name) => `scripts/${name}.ts`),
+  "package-lock.json",
+];
 const beside = ["package.json", "rules", "app.yml", "app.contents-write.yml"];
 
 /** A build that takes longer counts as abandoned. */
@@ -60,7 +65,7 @@ async function make(place: string): Promise<void> {
   try {
     if (existsSync(place)) return;
     for (const name of beside) cpSync(join(root, name), join(making, name), { recursive: true });
-    await bundle(join(making, "dist"));
+    await bundle(join(making, "dist"), { only: platformsHere });
     renameSync(making, place);
     removeOld();
   } finally {
