@@ -1,37 +1,38 @@
 # syntax=docker/dockerfile:1
 
-# --- build: few files of the code and of most packages, made with the development dependencies
-FROM node:24-bookworm-slim AS build
+# --- build: the package, as `npm pack` makes it
+FROM --platform=$BUILDPLATFORM node:24-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci
-COPY scripts/build.ts scripts/bundle.ts ./scripts/
-COPY src ./src
-RUN npm run build
+COPY . .
+RUN mkdir /package && npm pack --pack-destination /package
 
-# --- dependencies: only what runs; the image has a current node of its own
-FROM node:24-bookworm-slim AS dependencies
+# --- package: a release puts the published one in its place, with --build-context package=FOLDER
+FROM scratch AS package
+COPY --from=build /package/ /
+
+# --- install: the package, and what it depends on in the versions of the lock file; nothing of it runs yet
+FROM node:24-bookworm-slim AS install
 WORKDIR /app
-COPY package.json package-lock.json ./
-RUN npm ci --omit=dev \
- # Each grammar brings its C source and binaries for every platform, most of 200 MB.
- && rm -rf node_modules/@ast-grep/lang-*/src \
-      node_modules/@ast-grep/lang-*/prebuilds/prebuild-Windows-* \
-      node_modules/@ast-grep/lang-*/prebuilds/prebuild-macOS-*
+COPY package-lock.json ./
+RUN --mount=type=bind,from=package,target=/package \
+    tar --extract --gzip --file /package/hunkwise-*.tgz --strip-components=1 --no-same-owner \
+ && npm ci --omit=dev --ignore-scripts \
+ # The parsers of other platforms are 75 MB.
+ && find dist/grammars -mindepth 1 -maxdepth 1 -type d ! -name "linux-$(node --print process.arch)" -exec rm -r {} +
 
 FROM node:24-bookworm-slim
-# git is the one program a review needs beside node; ripgrep comes inside its package.
+# git is the one program a review needs beside node; ripgrep comes inside its package. The commands of /fix run in bubblewrap, where the
+# host allows it.
 RUN apt-get update \
- && apt-get install -y --no-install-recommends git ca-certificates \
+ && apt-get install -y --no-install-recommends git bubblewrap ca-certificates \
  && rm -rf /var/lib/apt/lists/* \
  # Nobody becomes somebody else here, also where the container is started without no-new-privileges.
  && find / -xdev -type f -perm /6000 -exec chmod a-s {} + \
  && mkdir -m 700 /data && chown node:node /data
+COPY --from=install /app /app
 WORKDIR /app
-COPY --from=dependencies /app/node_modules ./node_modules
-COPY --from=build /app/dist ./dist
-COPY package.json app.yml app.contents-write.yml LICENSE ./
-COPY rules ./rules
 # What Node compiled, in a folder that it names after the user: a review process then loads in two thirds of the processor time. It is
 # run like the code, so nobody may write to it afterwards. Without a parent the review process ends by itself.
 RUN cache=/app/node_modules/.cache/hunkwise && mkdir -p "$cache" && chown node "$cache" \

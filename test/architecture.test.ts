@@ -68,6 +68,7 @@ const mayImport: Record<string, string[]> = {
   webhooks: ["queue", "jobs", "github", "config", "ledger", "logger", "git", "llm"],
   cli: [
     ...[
+      "code",
       "webhooks",
       "queue",
       "jobs",

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
-import { isAbsolute, join, resolve } from "node:path";
+import { isAbsolute, join, resolve, sep } from "node:path";
 import { defaultDataFolder } from "./variables.ts";
 
 /** The folder of Hunkwise's own `package.json`, next to which `.env` lies. */
@@ -13,6 +13,9 @@ export const ownFolder = join(import.meta.dirname, "../..");
  */
 export const dataFolder = (named: string | undefined): string =>
   resolve(ownFolder, named || defaultDataFolder);
+
+/** Whether a package manager owns the folder: an update, or `npm ci`, deletes what it did not put there. */
+export const isInPackage = (folder: string): boolean => folder.split(sep).includes("node_modules");
 
 /** Whether the folder holds an App or a queue. */
 const holdsData = (folder: string) => ["app.json", "queue.db"].some((name) => existsSync(join(folder, name)));

@@ -1,9 +1,12 @@
+import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import packageJson from "../../package.json" with { type: "json" };
 import { withAgreeingSceptic } from "../support/agreeing-sceptic.ts";
 import { containerWith, runInside, whyNoContainer } from "../support/bubblewrap.ts";
+import { programEntry } from "../support/built-program.ts";
 import { startFakeOpenAi } from "../support/fake-openai.ts";
 import { TempFolder } from "../support/git-repo.ts";
 import { deliver } from "../support/github-double/deliver.ts";
@@ -45,6 +48,34 @@ describe("the image", () => {
     expect(last.join("\n")).toMatch(
       /chown node "\$cache".*chown -R root:root "\$cache" && chmod -R a\+rX,go-w "\$cache"/,
     );
+  });
+
+  it("holds what npm would install: the package, and its dependencies in the versions of the lock file", () => {
+    const text = all.join("\n");
+    expect(text).toMatch(/^FROM scratch AS package$/m);
+    expect(text).toMatch(
+      /--mount=type=bind,from=package.*tar --extract .*&& npm ci --omit=dev --ignore-scripts/,
+    );
+    expect(last.filter((one) => one.startsWith("COPY "))).toEqual(["COPY --from=install /app /app"]);
+    const [apt = ""] = last.filter((one) => one.includes("apt-get install"));
+    for (const name of ["git", "bubblewrap", "ca-certificates"]) expect(apt).toMatch(new RegExp(` ${name} `));
+  });
+
+  it("is built with everything that the package contains", () => {
+    const sent = (read(".dockerignore").match(/^!.*$/gm) ?? []).map((line) => line.slice(1));
+    const isSent = (path: string) =>
+      sent.includes(path) || sent.includes(path.replace(/[^/]*(\.schema\.json)$/, "*$1"));
+    const scripts = ["build"];
+    for (const name of scripts) {
+      const imported = read(`scripts/${name}.ts`).matchAll(/from "\.\/([\w-]+)\.ts"/g);
+      for (const [, found = ""] of imported) if (!scripts.includes(found)) scripts.push(found);
+    }
+    const wanted = [
+      ...packageJson.files.filter((path) => path !== "dist"),
+      ...scripts.map((name) => `scripts/${name}.ts`),
+      ...["src", "package.json", "package-lock.json", "LICENSE"],
+    ];
+    expect(wanted.filter((path) => !isSent(path))).toEqual([]);
   });
 
   it("takes only packages from the network, and holds no secret", () => {
@@ -155,6 +186,38 @@ describe("a server without a place to write but its data and /tmp, as nobody", (
         uid: 1_000,
         caps: ["CapEff:\t0000000000000000", "CapBnd:\t0000000000000000", "NoNewPrivs:\t1"],
       });
+    },
+  );
+
+  /** The line of `hunkwise doctor` about the sandbox, and its remedy, in one line. */
+  function sandboxIn({ command, options }: ReturnType<typeof containerWith>): string {
+    const [program, ...args] = [...command, process.execPath, programEntry, "doctor"];
+    const { PATH = "" } = process.env;
+    const env = { PATH, HUNKWISE_DATA_DIR: data.path };
+    const { stdout } = spawnSync(program, args, { ...options, env, encoding: "utf8" });
+    return stdout.slice(stdout.search(/^\w+ +sandbox /m)).replaceAll(/\s+/g, " ");
+  }
+
+  it.skipIf(reason !== null)("can run the commands of a fix in a sandbox, where the host allows it", () => {
+    expect(sandboxIn(inside)).toMatch(/^ok sandbox commands run in bubblewrap with 2048 MB/);
+  });
+
+  it.skipIf(reason !== null)(
+    "says which option of the container is missing, if it may not create namespaces",
+    () => {
+      const container = [
+        "--tmpfs",
+        "/run",
+        "--ro-bind",
+        "/dev/null",
+        "/run/.containerenv",
+        "--disable-userns",
+      ];
+      const said = sandboxIn(containerWith(data.path, container));
+      expect(said).toMatch(/^warn sandbox none: fixes run no commands, because /);
+      expect(said).toContain(
+        "This container may not create namespaces: start it with `--security-opt seccomp=unconfined --security-opt apparmor=unconfined`",
+      );
     },
   );
 

@@ -14,11 +14,11 @@ chmodSync(folder.path, 0o755);
 afterAll(() => folder.dispose());
 
 /** Where bubblewrap is a program that says this and ends with a fault. */
-function findWhereItSays(words: string) {
+function findWhereItSays(words: string, inContainer = false) {
   const program = join(folder.path, "bwrap");
   writeFileSync(program, `#!/bin/sh\necho "bwrap: ${words}" >&2\nexit 1\n`);
   chmodSync(program, 0o755);
-  return findSandbox({ searchPath: folder.path, readable: [], hidden: [], signal: noSignal });
+  return findSandbox({ searchPath: folder.path, readable: [], hidden: [], signal: noSignal, inContainer });
 }
 
 describe("a machine without a sandbox", () => {
@@ -39,12 +39,27 @@ describe("a machine without a sandbox", () => {
       "Allow users to create namespaces",
     ],
     ["setting up uid map: Permission denied", "Allow users to create namespaces"],
-    ["Can't mount proc on /newroot/proc: Operation not permitted", "systempaths=unconfined"],
+    ["Can't mount proc on /newroot/proc: Operation not permitted", "Let users mount /proc"],
     ["execvp /supervisor/node: Permission denied", "Make the programs in the error message readable"],
   ])("says why, and what to do: %s", async (words, remedy) => {
     const found = await findWhereItSays(words);
     expect(found).toMatchObject({ sandbox: null, why: expect.stringContaining(words) });
     expect(found).toMatchObject({ remedy: expect.stringContaining(remedy) });
+  });
+
+  it.each([
+    [
+      "No permissions to create new namespace, likely because the kernel does not allow it",
+      "This container may not create namespaces: start it with `--security-opt seccomp=unconfined",
+    ],
+    [
+      "Can't mount proc on /newroot/proc: Operation not permitted",
+      "This container hides parts of /proc: start it with `--security-opt systempaths=unconfined`",
+    ],
+  ])("that is a container needs options of its engine: %s", async (words, remedy) => {
+    expect(await findWhereItSays(words, true)).toMatchObject({
+      remedy: expect.stringContaining(remedy),
+    });
   });
 
   it("is reported by tests that are skipped there", async () => {

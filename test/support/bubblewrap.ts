@@ -10,8 +10,10 @@ const root = resolve(import.meta.dirname, "../..");
 /**
  * The environment of a container in compose.yml: a read-only root, its own /tmp, one folder for data, a user that is not root, no
  * capabilities, and no way to get one.
+ *
+ * @param more further arguments of bubblewrap
  */
-export function containerWith(dataFolder: string): Sandbox {
+export function containerWith(dataFolder: string, more: readonly string[] = []): Sandbox {
   const isRoot = process.getuid?.() === 0;
   if (isRoot) chownSync(dataFolder, nobody, nobody);
   return {
@@ -29,7 +31,7 @@ export function containerWith(dataFolder: string): Sandbox {
         "--gid",
         "1000",
       ],
-      ...["--cap-drop", "ALL", "--new-session", "--die-with-parent", "--"],
+      ...["--cap-drop", "ALL", "--new-session", "--die-with-parent", ...more, "--"],
     ],
     options: isRoot ? { uid: nobody, gid: nobody } : {},
   };

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Command } from "@commander-js/extra-typings";
 import { distance } from "fastest-levenshtein";
 import type { EmbeddingEnv, Env, InspectedEnv, ModelEnv } from "../../config/env.ts";
-import { cacheFolder } from "../../config/folders.ts";
+import { cacheFolder, isInPackage } from "../../config/folders.ts";
 import { programPath } from "../../config/process-env.ts";
 import { inspectServerEnv } from "../../config/server-env.ts";
 import { leastContextTokens } from "../../config/variables.ts";
@@ -31,7 +31,7 @@ export const doctor = (io: CommandContext) =>
   new Command("doctor")
     .description(
       paragraphs(
-        "Checks Node, git, ripgrep, the environment, the data folder and its database, the App's credentials, the models, and the " +
+        "Checks Node, git, ripgrep, the parsers, the environment, the data folder and its database, the App's credentials, the models, and the " +
           "sandbox for commands. Sends each model one or two short requests, which cost a fraction of a cent.",
         "Exit code: 0 no check failed, 1 at least one check failed.",
       ),
@@ -146,8 +146,26 @@ async function checkRipgrep(signal: AbortSignal): Promise<Diagnosis> {
   return ok("searches");
 }
 
+/** Without a parser, reviews still work, but know less about the code around a change. */
+async function checkParsers(): Promise<Diagnosis> {
+  const { languagesWithoutParser, loadAstGrep } = await import("../../code/languages.ts");
+  const missing = languagesWithoutParser();
+  await loadAstGrep();
+  if (missing.length === 0) return ok("all languages");
+  return warn(
+    `none for ${process.platform}-${process.arch} for ${missing.join(", ")}: these are read by their layout, and no rules check them`,
+    "Run Hunkwise on Linux or macOS, on x64 or arm64, or on Windows on x64.",
+  );
+}
+
 async function checkDataFolder({ dataDir }: Env): Promise<Diagnosis> {
   const state = await tryDataFolder(dataDir);
+  if (isInPackage(dataDir)) {
+    return warn(
+      `${dataDir} is in an installed package: an update deletes it`,
+      "If you run the App, set HUNKWISE_DATA_DIR to an absolute path elsewhere.",
+    );
+  }
   return ok(state === "there" ? dataDir : `${dataDir}, will be created at the first start`);
 }
 
@@ -226,6 +244,7 @@ export const checks: readonly DoctorCheck[] = [
   { name: "Node", run: async () => ok(process.versions.node) },
   { name: "git", run: () => checkGit().catch(fail) },
   { name: "ripgrep", run: (_, signal) => checkRipgrep(signal).catch(fail) },
+  { name: "parsers", run: () => checkParsers().catch(fail) },
   { name: "environment", run: checkEnvironment },
   { name: "data folder", run: needsEnv(checkDataFolder, data) },
   { name: "database", run: needsEnv(checkDatabase, database) },

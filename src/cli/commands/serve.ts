@@ -1,5 +1,6 @@
 import { Command } from "@commander-js/extra-typings";
 import type { AppCredentials, Env } from "../../config/env.ts";
+import { isInPackage } from "../../config/folders.ts";
 import { readServerEnv } from "../../config/server-env.ts";
 import { AppError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
@@ -68,6 +69,10 @@ async function openServerLog(env: Env): Promise<Logger> {
   const { openLog } = await import("../open-app.ts");
   const log = openLog(env);
   for (const notice of env.notices) log.warn(notice);
+  if (isInPackage(env.dataDir)) {
+    const why = "is in an installed package: an update deletes it, with the App's key and the queue";
+    log.warn(`The data folder ${env.dataDir} ${why}. Set HUNKWISE_DATA_DIR to an absolute path elsewhere.`);
+  }
   return log;
 }
 
