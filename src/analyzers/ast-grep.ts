@@ -123,7 +123,7 @@ export function createAstGrepAnalyzer(load: (language: RuleLanguage) => Promise<
       if (rules.length === 0) return [];
       const astGrep = await loadAstGrep();
       const root = astGrep.parse(grammar.dialect, file.text).root();
-      return isTooDeep(root) ? [] : diagnosticsIn(root, file, rules, signal);
+      return isTooDeep(root, file.text) ? [] : diagnosticsIn(root, file, rules, signal);
     },
   };
 }

@@ -225,9 +225,10 @@ export function createLayoutSource(path: string, text: string): Source {
     },
     enclosing: (line) => definitionsAt(definitions(), line),
     calls: (start, end) => within(calls(), start, end),
-    references: (names) => referencesIn(lines(), names, heads(), importLines()),
-    readNames: (start, end) => {
-      const found = referencesIn(within(lines(), start, end), null, heads(), importLines());
+    references: (names, { start, end } = { start: 1, end: Number.POSITIVE_INFINITY }) =>
+      withReceivers(referencesIn(within(lines(), start, end), names, heads(), importLines()), calls),
+    readNames: (start, end, among) => {
+      const found = referencesIn(within(lines(), start, end), among ?? null, heads(), importLines());
       const made = new Set(
         found.filter(({ role }) => role !== "read" && role !== "call").map(({ name }) => name),
       );
@@ -286,6 +287,16 @@ function referencesIn(
       const role = heads.has(headKey(line, name)) ? "definition" : isImport ? "import" : roleBefore(rest);
       return [{ name, line, role }];
     });
+  });
+}
+
+/** Of several calls of a name on a line, the last one counts. */
+function withReceivers(references: readonly Reference[], calls: () => readonly Call[]): Reference[] {
+  const keyOf = ({ line, name }: Pick<Call, "line" | "name">) => `${line} ${name}`;
+  const receivers = once(() => new Map(calls().map((call) => [keyOf(call), call.receiver])));
+  return references.map((one) => {
+    const receiver = one.role === "call" ? receivers().get(keyOf(one)) : undefined;
+    return receiver === undefined ? one : { ...one, receiver };
   });
 }
 

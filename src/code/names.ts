@@ -251,13 +251,12 @@ export function mentionsIn(
   { code: file, source }: ParsedFile,
   names: ReadonlySet<string>,
 ): (Reference & { file: CodeFile; receiver: string | null })[] {
-  const keyOf = (one: { line: number; name: string }) => `${one.line} ${one.name}`;
-  const calls = new Map(source.calls(1, file.lines.length).map((one) => [keyOf(one), one.receiver]));
-  return source.references(names).map(({ name, line, role }) => {
-    const called = role === "call" ? calls.get(keyOf({ line, name })) : undefined;
-    const receiver = called === undefined ? receiverOf(file.lines[line - 1] ?? "", name) : called;
-    return { name, file, line, role, receiver };
-  });
+  return source.references(names).map(({ receiver, ...mention }) => ({
+    ...mention,
+    file,
+    receiver:
+      receiver === undefined ? receiverOf(file.lines[mention.line - 1] ?? "", mention.name) : receiver,
+  }));
 }
 
 /** Whether a name is on a line as part of an object, or as a key. */

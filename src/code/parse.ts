@@ -4,7 +4,7 @@ import { extensionOf, type Grammar, grammarOf, grammarsOf, loadAstGrep } from ".
 import { createLayoutSource } from "./layout-source.ts";
 import { shapes } from "./shapes/all-shapes.ts";
 import { once, type Source } from "./source.ts";
-import { extentOf, indexLines, type Located, locateKinds } from "./tree.ts";
+import { CachedNode, indexLines, type Located, locateKinds } from "./tree.ts";
 import { createTreeSource } from "./tree-source.ts";
 
 /** A syntax tree takes up to 200 bytes for each character of dense code: a larger file takes too much memory. */
@@ -51,26 +51,23 @@ const nesting = Int8Array.from({ length: 128 }, (_, code) => {
 const levelsOfToken = 2;
 const innermostLevels = 8;
 
+/** Whether the tree of a text has more levels than can be searched. */
+export const isTooDeep = (root: SgNode, text: string): boolean => isDeep(new CachedNode(root), text);
+
 /**
- * Whether a tree has more levels than can be searched. Each query of the tree costs as much as parsing a line, so only nodes with enough
- * tokens to be that deep are queried.
+ * Each query of the tree costs as much as parsing a line, so only nodes with enough tokens to be that deep are queried.
  */
-export function isTooDeep(root: SgNode): boolean {
-  const text = root.text();
-  const first = extentOf(root).from;
+function isDeep(root: CachedNode, text: string): boolean {
   const tokens = tokensBefore(text);
   /** The maximum number of levels that a node may have, including itself. */
-  const levelsIn = (node: SgNode) => {
-    const { from, to } = extentOf(node);
-    const count = (tokens[to - first] ?? 0) - (tokens[from - first] ?? 0);
-    return levelsOfToken * count + innermostLevels;
-  };
+  const levelsIn = ({ extent: { from, to } }: CachedNode) =>
+    levelsOfToken * ((tokens[to] ?? 0) - (tokens[from] ?? 0)) + innermostLevels;
   if (levelsIn(root) <= maximumDepth) return false;
   const open = [{ node: root, depth: 1 }];
   for (let next = open.pop(); next; next = open.pop()) {
     const { node, depth } = next;
     if (depth > maximumDepth) return true;
-    for (const child of node.children())
+    for (const child of node.children)
       if (depth + levelsIn(child) > maximumDepth) open.push({ node: child, depth: depth + 1 });
   }
   return false;
@@ -156,25 +153,25 @@ export async function parseAnew(
   const byLayout = () => ({ source: createLayoutSource(path, text), tree: null });
   if (!grammar || isNestedTooDeep(text)) return byLayout();
   const astGrep = await loadAstGrep();
-  const root = astGrep.parse(grammar.dialect, text).root();
-  if (isTooDeep(root)) return byLayout();
+  const root = new CachedNode(astGrep.parse(grammar.dialect, text).root());
+  if (isDeep(root, text)) return byLayout();
   const hasKind = kindsOf(grammar.dialect, astGrep.kind);
   const { dialect, language } = grammar;
   const shape = shapes[language];
   const asked = beside(dialect);
   const all = new Set([...asked, ...Object.keys(shape.definitions)].filter(hasKind));
-  const located = once(() => locateKinds(root, all));
+  const located = once(() => locateKinds(root.node, all));
+  const index = indexLines(text);
   const source = createTreeSource({
-    ...{ path, text, root, shape, hasKind },
+    ...{ path, text, root, index, shape, hasKind },
     located: asked.length > 0 ? located : undefined,
   });
-  const { lineAt } = indexLines(text);
   const statements = () =>
-    root.children().map((node) => {
-      const { from, to } = extentOf(node);
-      return { start: lineAt(from), end: lineAt(Math.max(from, to - 1)) };
-    });
-  const isSound = () => root.find({ rule: { any: [{ kind: "ERROR" }, { regex: "^$" }] } }) === null;
+    root.children.map(({ extent: { from, to } }) => ({
+      start: index.lineAt(from),
+      end: index.lineAt(Math.max(from, to - 1)),
+    }));
+  const isSound = () => root.node.find({ rule: { any: [{ kind: "ERROR" }, { regex: "^$" }] } }) === null;
   return { source, tree: { dialect, located, statements, isSound } };
 }
 

@@ -49,6 +49,8 @@ export interface Reference {
   line: number;
   /** `write` assigns a value to a name: assignments, keyword arguments, keys, fields, parameters' defaults. */
   role: ReferenceRole;
+  /** Of a call, the text before the name, as in {@link Call}. */
+  receiver?: string | null;
 }
 
 export interface Import {
@@ -69,10 +71,10 @@ export interface Source {
   /** The definitions around a line, outermost first; a comment above belongs to the definition after it. */
   enclosing(line: number): Definition[];
   calls(startLine: number, endLine: number): Call[];
-  /** The places of these names in code, without comments and strings; the first few thousand. */
-  references(names: ReadonlySet<string>): Reference[];
-  /** Names of values that the lines read and do not define. Calls are not included. */
-  readNames(startLine: number, endLine: number): Set<string>;
+  /** The places of these names in code, on some lines or all of them, without comments and strings; the first few thousand. */
+  references(names: ReadonlySet<string>, lines?: { start: number; end: number }): Reference[];
+  /** Names of values that the lines read and do not define, all of them or those among some. Calls are not included. */
+  readNames(startLine: number, endLine: number, among?: ReadonlySet<string>): Set<string>;
   /** The text of string literals of 3 to 60 characters. */
   literals(startLine: number, endLine: number): string[];
 }

@@ -15,17 +15,20 @@ import {
   within,
 } from "./source.ts";
 import {
+  CachedNode,
   docStartOf,
   type Extent,
   extentOf,
-  findKinds,
-  firstIndex,
-  indexLines,
+  findDefining,
+  findOn,
   isHeaded,
   type LineIndex,
+  type LineRange,
   type Located,
   locate,
   type Tree,
+  textOfNode,
+  wholeText,
 } from "./tree.ts";
 
 /** The definitions of one node, before the definition around it is known. Several if it declares several names. */
@@ -192,63 +195,46 @@ function slotTableOf(shape: Shape): SlotTable {
 /** Maximum levels through which a name is passed. */
 const maximumLevels = 40;
 
-/** A node and the path up from it. */
-interface Step {
-  node: SgNode;
-  around(): Step | null;
-}
-
-/** Queries the tree for the path up, which costs a count of everything before the node: only for single nodes. */
-function stepAt(node: SgNode): Step {
-  const around = () => {
-    const parent = node.parent();
-    return parent && stepAt(parent);
-  };
-  return { node, around };
-}
-
 /** The role of a name in the code around it. */
 interface NameRole {
   slot: Exclude<Slot, "through" | "member">;
   /** Whether it is the name of an object's member. */
   isMember: boolean;
   /** The largest node that this name represents: `a.b` for the `b` in it. */
-  step: Step;
+  node: CachedNode;
 }
 
-function placeOf(name: Step, table: SlotTable): NameRole {
-  let [step, isMember] = [name, false];
+function placeOf(name: CachedNode, table: SlotTable): NameRole {
+  let [node, isMember] = [name, false];
   for (let level = 0; level < maximumLevels; level++) {
-    const around = step.around();
-    const slot = around && slotIn(around.node, step.node, table);
+    const around = node.parent;
+    const slot = around && slotIn(around, node, table);
     if (!slot) break;
-    if (slot === "method" && isWritten(around, table)) return { slot: "write", isMember: true, step: around };
-    if (slot !== "through" && slot !== "member") return { slot, isMember, step };
+    if (slot === "method" && isWritten(around, table)) return { slot: "write", isMember: true, node: around };
+    if (slot !== "through" && slot !== "member") return { slot, isMember, node };
     if (slot === "member") isMember = true;
-    step = around;
+    node = around;
   }
-  return { slot: /type_identifier$/.test(String(name.node.kind())) ? "type" : "read", isMember, step };
+  return { slot: /type_identifier$/.test(name.kind) ? "type" : "read", isMember, node };
 }
 
 /** In some grammars `object.name = value` is a method call. */
-function isWritten(call: Step, table: SlotTable): boolean {
-  const around = call.around();
-  return around !== null && slotIn(around.node, call.node, table) === "write";
+function isWritten(call: CachedNode, table: SlotTable): boolean {
+  return call.parent !== null && slotIn(call.parent, call, table) === "write";
 }
 
-function slotIn(around: SgNode, node: SgNode, table: SlotTable): Slot | null {
-  const entries = table.get(String(around.kind()));
+function slotIn(around: CachedNode, node: CachedNode, table: SlotTable): Slot | null {
+  const entries = table.get(around.kind);
   return entries?.find(({ where }) => isAt(around, node, where))?.slot ?? null;
 }
 
-function isAt(around: SgNode, node: SgNode, where: string): boolean {
+function isAt(around: CachedNode, node: CachedNode, where: string): boolean {
   if (where === "*") return true;
-  if (where.startsWith(">")) return node.kind() === where.slice(1);
-  const id = node.id();
-  if (where.startsWith("#")) return childAt(around, where)?.id() === id;
+  if (where.startsWith(">")) return node.kind === where.slice(1);
+  if (where.startsWith("#")) return childAt(around.node, where)?.id() === node.id;
   // If several nodes have the field, this is the first: tables name such nodes by kind, because otherwise each of them would be searched
   // among thousands.
-  return around.field(where)?.id() === id;
+  return around.node.field(where)?.id() === node.id;
 }
 
 function childAt(node: SgNode, where: string): SgNode | null {
@@ -263,11 +249,11 @@ const callKinds = (table: SlotTable): string[] =>
 const isCall = (slot: Slot) => slot === "call" || slot === "method";
 
 /** The called name, and the start of its receiver's text. */
-function calleeOf(call: SgNode, table: SlotTable): { name: SgNode; start: number } | null {
-  const entry = table.get(String(call.kind()))?.find(({ slot }) => isCall(slot));
+function calleeOf(call: CachedNode, table: SlotTable): { name: CachedNode; start: number } | null {
+  const entry = table.get(call.kind)?.find(({ slot }) => isCall(slot));
   let node = entry ? childIn(call, entry.where) : null;
   if (!entry || !node) return null;
-  const start = (entry.slot === "method" ? call : node).range().start.index;
+  const start = (entry.slot === "method" ? call : node).extent.from;
   for (let level = 0; level < maximumLevels; level++) {
     const inner = innerOf(node, table);
     if (!inner) break;
@@ -276,8 +262,8 @@ function calleeOf(call: SgNode, table: SlotTable): { name: SgNode; start: number
   return { name: node, start };
 }
 
-function innerOf(node: SgNode, table: SlotTable): SgNode | null {
-  const entries = table.get(String(node.kind())) ?? [];
+function innerOf(node: CachedNode, table: SlotTable): CachedNode | null {
+  const entries = table.get(node.kind) ?? [];
   for (const { where, slot } of entries) {
     const inner = (slot === "through" || slot === "member") && where !== "*" ? childIn(node, where) : null;
     if (inner) return inner;
@@ -285,10 +271,13 @@ function innerOf(node: SgNode, table: SlotTable): SgNode | null {
   return null;
 }
 
-function childIn(node: SgNode, where: string): SgNode | null {
-  if (where.startsWith("#")) return childAt(node, where);
-  if (where.startsWith(">")) return node.children().find((child) => child.kind() === where.slice(1)) ?? null;
-  return node.field(where);
+function childIn({ node }: CachedNode, where: string): CachedNode | null {
+  const child = where.startsWith("#")
+    ? childAt(node, where)
+    : where.startsWith(">")
+      ? node.children().find((one) => one.kind() === where.slice(1))
+      : node.field(where);
+  return child ? new CachedNode(child) : null;
 }
 
 const stringKinds = [
@@ -296,16 +285,11 @@ const stringKinds = [
   ...["interpreted_string_literal_content", "raw_string_literal_content", "character_literal_content"],
 ];
 
-/** The facts that a syntax tree contains about its file. */
+/** The facts that a syntax tree contains about its file. Those of some lines are read from the nodes on these lines. */
 export function createTreeSource(tree: Tree): Source {
-  const { shape, text } = tree;
-  const table = slotTableOf(shape);
-  const definitions = once(() => findDefinitions(definingNodes(tree), indexLines(text), shape));
-  const calls = once(() => callsOf(tree, table));
-  const imports = once(() => importsOf(tree.path, text));
-  const literals = once(() =>
-    findKinds(tree, stringKinds).map((node) => ({ line: lineOf(node), text: node.text() })),
-  );
+  const table = slotTableOf(tree.shape);
+  const definitions = once(() => findDefinitions(definingNodes(tree), tree.index, tree.shape));
+  const imports = once(() => importsOf(tree.path, tree.text));
   return {
     isParsed: true,
     get definitions() {
@@ -315,35 +299,38 @@ export function createTreeSource(tree: Tree): Source {
       return imports();
     },
     enclosing: (line) => definitionsAt(definitions(), line),
-    calls: (start, end) => within(calls(), start, end),
-    references: (names) => referencesOf(tree, names, table),
-    readNames: (start, end) => readNames(tree, start, end, table),
-    literals: (start, end) => tellingLiterals(within(literals(), start, end).map((one) => one.text)),
+    calls: (start, end) => within(callsOn(tree, { start, end }, table), start, end),
+    references: (names, lines) => referencesOf(tree, names, lines, table),
+    readNames: (start, end, among) => readNames(tree, { start, end }, among, table),
+    literals(start, end) {
+      const found = findOn(tree, stringKinds, { start, end });
+      const literals = found.map((node) => ({ line: lineOf(tree, node), text: textOfNode(tree, node) }));
+      return tellingLiterals(within(literals, start, end).map(({ text }) => text));
+    },
   };
 }
 
 function definingNodes(tree: Tree): readonly Located[] {
   const { shape, text, located } = tree;
-  if (!located) return findKinds(tree, Object.keys(shape.definitions)).map(locate);
+  if (!located) return findDefining(tree).map(locate);
   return located().filter(({ kind, from, to }) => {
     const head = shape.heads?.[kind];
     return shape.definitions[kind] !== undefined && (head === undefined || isHeaded(text, head, from, to));
   });
 }
 
-const lineOf = (node: SgNode) => node.range().start.line + 1;
+const lineOf = ({ index }: Tree, { extent }: CachedNode) => index.lineAt(extent.from);
 
-function callsOf(tree: Tree, table: SlotTable): Call[] {
+function callsOn(tree: Tree, lines: LineRange, table: SlotTable): Call[] {
   const { text, shape } = tree;
-  const bare = { ...tree, shape: { ...shape, heads: {} } };
-  const written = findKinds(bare, callKinds(table)).flatMap((node) => {
+  const written = findOn(tree, callKinds(table), lines).flatMap((node) => {
     const callee = calleeOf(node, table);
-    if (!callee || !shape.identifiers.includes(String(callee.name.kind()))) return [];
-    const { start } = callee.name.range();
-    const receiver = receiverOf(text, callee.start, start.index);
-    return [{ name: shortText(callee.name.text()), line: start.line + 1, receiver }];
+    if (!callee || !shape.identifiers.includes(callee.name.kind)) return [];
+    const { name, start } = callee;
+    const receiver = receiverOf(text, start, name.extent.from);
+    return [{ name: shortText(textOfNode(tree, name)), line: lineOf(tree, name), receiver }];
   });
-  return shape.tokenTree ? [...written, ...callsInTokens(bare, shape.tokenTree)] : written;
+  return shape.tokenTree ? [...written, ...callsInTokens(tree, shape.tokenTree, lines)] : written;
 }
 
 /** Longest receiver that is read. */
@@ -355,36 +342,44 @@ function receiverOf(text: string, from: number, to: number): string | null {
 }
 
 /** A macro's arguments are tokens: a name before parentheses is taken for a call. */
-function callsInTokens(tree: Tree, kind: string): Call[] {
-  return findKinds(tree, [kind]).flatMap((node) => {
-    const children = node.children();
-    return children.flatMap((child, at) => {
+function callsInTokens(tree: Tree, kind: string, lines: LineRange): Call[] {
+  return findOn(tree, [kind], lines).flatMap(({ children }) =>
+    children.flatMap((child, at) => {
       const next = children[at + 1];
       const isCall =
-        child.kind() === "identifier" && next?.kind() === kind && tree.text[next.range().start.index] === "(";
-      return isCall ? [{ name: shortText(child.text()), line: lineOf(child), receiver: null }] : [];
-    });
-  });
+        child.kind === "identifier" && next?.kind === kind && tree.text[next.extent.from] === "(";
+      return isCall
+        ? [{ name: shortText(textOfNode(tree, child)), line: lineOf(tree, child), receiver: null }]
+        : [];
+    }),
+  );
 }
-
-/** More names than this are searched one by one, because one expression with all of them would be too large. */
-const maximumAlternatives = 200;
 
 /** Maximum references read in one file; only generated files have more. */
 const maximumReferences = 3_000;
 
-function referencesOf(tree: Tree, names: ReadonlySet<string>, table: SlotTable): Reference[] {
-  const known = [...names].filter((name) => /^\S{1,200}$/.test(name) && tree.text.includes(name));
-  if (known.length === 0) return [];
-  const few = known.length <= maximumAlternatives;
-  const any = `^(${known.map((name) => name.replace(/[.*+?^${}()|[\]\\#&~-]/g, "\\$&")).join("|")})$`;
-  const nodes = findKinds(tree, tree.shape.identifiers, few ? any : undefined).filter((node) =>
-    names.has(node.text()),
-  );
+function referencesOf(
+  tree: Tree,
+  names: ReadonlySet<string>,
+  lines: LineRange = wholeText,
+  table: SlotTable,
+): Reference[] {
+  const nodes = findOn(tree, tree.shape.identifiers, lines, names);
   return nodes.slice(0, maximumReferences).map((node) => {
-    const role = roleOf(placeOf(stepAt(node), table), tree.text);
-    return { name: node.text(), line: lineOf(node), role };
+    const place = placeOf(node, table);
+    const reference = {
+      name: textOfNode(tree, node),
+      line: lineOf(tree, node),
+      role: roleOf(place, tree.text),
+    };
+    return isCall(place.slot) ? { ...reference, receiver: receiverOfCall(tree, node, place) } : reference;
   });
+}
+
+/** The text before a called name, as {@link callsOn} finds it from the call. */
+function receiverOfCall({ text }: Tree, name: CachedNode, { slot, node }: NameRole): string | null {
+  const callee = slot === "method" ? (node.parent ?? node) : node;
+  return receiverOf(text, callee.extent.from, name.extent.from);
 }
 
 const roles: Record<NameRole["slot"], ReferenceRole | null> = {
@@ -404,29 +399,28 @@ const roles: Record<NameRole["slot"], ReferenceRole | null> = {
   specifier: null,
 };
 
-function roleOf({ slot, step }: NameRole, text: string): ReferenceRole {
+function roleOf({ slot, node }: NameRole, text: string): ReferenceRole {
   const role = roles[slot];
   if (role) return role;
-  if (slot === "path") return isImported(step) ? "import" : "read";
-  if (slot === "specifier") return step.around()?.node.field("body") ? "definition" : "type";
-  if (isGiven(step.node, text)) return "write";
+  if (slot === "path") return isImported(node) ? "import" : "read";
+  if (slot === "specifier") return node.parent?.node.field("body") ? "definition" : "type";
+  if (isGiven(node, text)) return "write";
   return slot === "parameter" ? "definition" : "read";
 }
 
 /** Whether a `=` follows, after the type of a parameter if it has one. */
-function isGiven(node: SgNode, text: string): boolean {
-  const { end } = node.range();
-  return /^\??\s*(:[^=,()\n]*)?=(?![=>])/.test(text.slice(end.index, end.index + 200));
+function isGiven({ extent: { to } }: CachedNode, text: string): boolean {
+  return /^\??\s*(:[^=,()\n]*)?=(?![=>])/.test(text.slice(to, to + 200));
 }
 
 /** Maximum levels of a path such as `a::b::c` or `a.b.c`. */
 const longestPath = 12;
 
-function isImported(step: Step): boolean {
-  let around = step.around();
+function isImported(node: CachedNode): boolean {
+  let around = node.parent;
   for (let level = 0; around && level < longestPath; level++) {
-    if (/^(import|use|using|package|namespace_use)_/.test(String(around.node.kind()))) return true;
-    around = around.around();
+    if (/^(import|use|using|package|namespace_use)_/.test(around.kind)) return true;
+    around = around.parent;
   }
   return false;
 }
@@ -434,13 +428,19 @@ function isImported(step: Step): boolean {
 /** Names of the object that a method belongs to; they are never looked up. */
 const ownNames = new Set(["self", "cls", "this", "super"]);
 
-function readNames(tree: Tree, start: number, end: number, table: SlotTable): Set<string> {
+function readNames(
+  tree: Tree,
+  lines: LineRange,
+  among: ReadonlySet<string> | undefined,
+  table: SlotTable,
+): Set<string> {
   const read = new Set<string>();
   const defined = new Set<string>();
-  for (const step of namesIn(tree, start, end)) {
-    const place = placeOf(step, table);
+  // The last ones first.
+  for (const node of findOn(tree, tree.shape.identifiers, lines, among).toReversed()) {
+    const place = placeOf(node, table);
     const role = roleOf(place, tree.text);
-    const name = step.node.text();
+    const name = textOfNode(tree, node);
     if (role === "read" || place.slot === "shorthand") read.add(name);
     else if (role === "definition" || (role === "write" && isVariable(place))) defined.add(name);
   }
@@ -449,45 +449,3 @@ function readNames(tree: Tree, start: number, end: number, table: SlotTable): Se
 
 const keys: readonly Slot[] = ["key", "keyword"];
 const isVariable = ({ slot, isMember }: NameRole) => !isMember && !keys.includes(slot);
-
-/** A node with its lines, queried once: each query of the parser's tree costs as much as a page of arithmetic. */
-interface LinedNode {
-  node: SgNode;
-  /** From 0. */
-  first: number;
-  last: number;
-  children?: readonly LinedNode[];
-}
-
-function lined(node: SgNode): LinedNode {
-  const { start, end } = node.range();
-  return { node, first: start.line, last: end.line };
-}
-
-const linedRoots = new WeakMap<SgNode, LinedNode>();
-
-function linedRoot(root: SgNode): LinedNode {
-  const known = linedRoots.get(root) ?? lined(root);
-  linedRoots.set(root, known);
-  return known;
-}
-
-/** Names on lines from `start` to `end`; nodes outside of these lines are skipped. */
-function namesIn({ root, shape }: Tree, start: number, end: number): Step[] {
-  const names: Step[] = [];
-  const open: { at: LinedNode; step: Step }[] = [
-    { at: linedRoot(root), step: { node: root, around: () => null } },
-  ];
-  for (let next = open.pop(); next; next = open.pop()) {
-    const { at, step } = next;
-    if (shape.identifiers.includes(String(at.node.kind()))) names.push(step);
-    at.children ??= at.node.children().map(lined);
-    // In text order, so that nodes before and after the lines are skipped.
-    for (let i = firstIndex(at.children, (child) => child.last >= start - 1); i < at.children.length; i++) {
-      const child = at.children[i] as LinedNode;
-      if (child.first >= end) break;
-      open.push({ at: child, step: { node: child.node, around: () => step } });
-    }
-  }
-  return names;
-}

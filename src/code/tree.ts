@@ -22,12 +22,61 @@ export interface Located extends Extent {
   kind: string;
 }
 
+/**
+ * A node that asks each question only once: a query costs as much as a hundred characters of a loop over the text, and one that returns
+ * nodes five times as much for each of them.
+ */
+export class CachedNode {
+  readonly node: SgNode;
+  #parent: CachedNode | null | undefined;
+  #kind: string | undefined;
+  #id: number | undefined;
+  #extent: Extent | undefined;
+  #children: readonly CachedNode[] | undefined;
+
+  /** @param parent if it is known; a query for it counts everything before the node */
+  constructor(node: SgNode, parent?: CachedNode | null) {
+    this.node = node;
+    this.#parent = parent;
+  }
+
+  get kind(): string {
+    this.#kind ??= String(this.node.kind());
+    return this.#kind;
+  }
+
+  get id(): number {
+    this.#id ??= this.node.id();
+    return this.#id;
+  }
+
+  get extent(): Extent {
+    this.#extent ??= extentOf(this.node);
+    return this.#extent;
+  }
+
+  get parent(): CachedNode | null {
+    if (this.#parent === undefined) {
+      const parent = this.node.parent();
+      this.#parent = parent && new CachedNode(parent);
+    }
+    return this.#parent;
+  }
+
+  get children(): readonly CachedNode[] {
+    this.#children ??= this.node.children().map((child) => new CachedNode(child, this));
+    return this.#children;
+  }
+}
+
 /** A syntax tree and what is needed to read it. */
 export interface Tree {
   path: string;
   text: string;
-  root: SgNode;
+  root: CachedNode;
   shape: Shape;
+  /** The lines of the text. */
+  index: LineIndex;
   /** Whether the tree's dialect has nodes of a kind; a search for others is an error. */
   hasKind(kind: string): boolean;
   /** Nodes of the kinds of all definitions, if they are also found for another purpose. */
@@ -43,24 +92,97 @@ export const locateKinds = (root: SgNode, kinds: Iterable<string>): Located[] =>
 const selectorOf = (kinds: Iterable<string>) => ({ rule: { kind: [...kinds].join(",") } });
 
 /**
- * Nodes of these kinds in text order. Kinds with an expression of their own must match it. All others form one selector: to read a separate
- * rule for each of them takes the parser longer than the search.
+ * The nodes that may be definitions, in text order. Kinds with an expression for their beginning must match it. All others form one
+ * selector: to read a separate rule for each of them takes the parser longer than the search.
  */
-export function findKinds(tree: Tree, kinds: readonly string[], regex?: string): SgNode[] {
-  const { root, shape, text, hasKind } = tree;
-  const heads = shape.heads ?? {};
-  const known = kinds.filter(hasKind);
-  const plain = regex === undefined ? known.filter((kind) => heads[kind] === undefined) : [];
-  const headed = known.filter((kind) => !plain.includes(kind));
+export function findDefining({ root, shape, text, hasKind }: Tree): SgNode[] {
+  const heads = Object.entries(shape.heads ?? {}).filter(([kind]) => hasKind(kind));
+  const plain = Object.keys(shape.definitions).filter((kind) => hasKind(kind) && !shape.heads?.[kind]);
   const any = [
     ...(plain.length > 0 ? [selectorOf(plain).rule] : []),
-    ...headed.flatMap((kind) => {
-      const head = regex ?? heads[kind] ?? "";
-      return regex !== undefined || mayBegin(text, head) ? [{ kind, regex: head }] : [];
-    }),
+    ...heads.flatMap(([kind, regex]) => (mayBegin(text, regex) ? [{ kind, regex }] : [])),
   ];
-  return any.length > 0 ? root.findAll({ rule: { any } }) : [];
+  return any.length > 0 ? root.node.findAll({ rule: { any } }) : [];
 }
+
+/** Nodes that lie on some lines. */
+interface Part {
+  node: CachedNode;
+  /** Whether all nodes within it lie on the lines as well; otherwise those that do are parts of their own. */
+  isWhole: boolean;
+}
+
+/** Lines from 1, both included. */
+export interface LineRange {
+  start: number;
+  end: number;
+}
+
+export const wholeText: LineRange = { start: 1, end: Number.POSITIVE_INFINITY };
+
+/** The nodes on some lines, in text order, each before those within it; none within a whole one. */
+function partsOn({ root, index }: Tree, { start, end }: LineRange): Part[] {
+  const [from, to] = [index.startOf(start), index.startOf(end + 1)];
+  const parts: Part[] = [];
+  const visit = (node: CachedNode) => {
+    const isWhole = node.extent.from >= from && node.extent.to < to;
+    parts.push({ node, isWhole });
+    if (isWhole) return;
+    const { children } = node;
+    // In text order, so that nodes before and after the lines are skipped.
+    for (let at = firstIndex(children, ({ extent }) => extent.to >= from); at < children.length; at++) {
+      const child = children[at] as CachedNode;
+      if (child.extent.from >= to) break;
+      visit(child);
+    }
+  };
+  visit(root);
+  return parts;
+}
+
+/**
+ * The nodes of these kinds that begin, end or lie on the lines, in text order, each before those within it. A tree has at most some hundred
+ * levels.
+ *
+ * @param names only nodes with one of these texts
+ */
+export function findOn(
+  tree: Tree,
+  kinds: readonly string[],
+  lines: LineRange,
+  names?: ReadonlySet<string>,
+): CachedNode[] {
+  const known = kinds.filter(tree.hasKind);
+  if (known.length === 0) return [];
+  const wanted = names && namesIn(tree.text, names);
+  if (wanted?.length === 0) return [];
+  const rule = {
+    ...selectorOf(known).rule,
+    ...(wanted && wanted.length <= maximumAlternatives && { regex: anyOf(wanted) }),
+  };
+  const found = partsOn(tree, lines).flatMap(({ node, isWhole }) =>
+    isWhole
+      ? node.node.findAll({ rule }).map((one) => new CachedNode(one))
+      : known.includes(node.kind)
+        ? [node]
+        : [],
+  );
+  return names ? found.filter((node) => names.has(textOfNode(tree, node))) : found;
+}
+
+/** More names than this are searched one by one, because one expression with all of them would be too large. */
+const maximumAlternatives = 200;
+
+/** The names that the text contains and that can be those of a node. */
+const namesIn = (text: string, names: ReadonlySet<string>): string[] =>
+  [...names].filter((name) => /^\S{1,200}$/.test(name) && text.includes(name));
+
+const anyOf = (names: readonly string[]) =>
+  `^(${names.map((name) => name.replace(/[.*+?^${}()|[\]\\#&~-]/g, "\\$&")).join("|")})$`;
+
+/** The text of a node: the parser would copy it. */
+export const textOfNode = ({ text }: Pick<Tree, "text">, { extent }: CachedNode): string =>
+  text.slice(extent.from, extent.to);
 
 /** Whether a text contains what an expression for the beginning of a node matches: most texts do not, and no node is read then. */
 const mayBegin = (text: string, head: string) => new RegExp(head.replace(/^\^/, ""), "m").test(text);
@@ -78,6 +200,8 @@ export interface LineIndex {
   lines: readonly string[];
   /** The line of an index of the text. */
   lineAt(index: number): number;
+  /** The index at which a line starts; infinite for lines after the last one. */
+  startOf(line: number): number;
 }
 
 export function indexLines(text: string): LineIndex {
@@ -97,7 +221,8 @@ export function indexLines(text: string): LineIndex {
     }
     return low;
   };
-  return { text, lines, lineAt };
+  const startOf = (line: number) => starts[Math.max(1, line) - 1] ?? Number.POSITIVE_INFINITY;
+  return { text, lines, lineAt, startOf };
 }
 
 /** Maximum lines of a comment in which its beginning is searched. */

@@ -52,7 +52,7 @@ describe("a syntax tree", () => {
     ["5,000 calls in a row", "go", `package a\nfunc f() {\n${"a()\n".repeat(5_000)}}\n`, false],
     ["5,000 signs", "JavaScript", `${"!".repeat(5_000)}a`, true],
   ])("of %s in %s", (_, dialect, text, expected) => {
-    expect(isTooDeep(rootOf(dialect as string, text as string))).toBe(expected);
+    expect(isTooDeep(rootOf(dialect as string, text as string), text as string)).toBe(expected);
   });
 });
 

@@ -24,9 +24,13 @@ interface Touched {
 interface Half {
   place: DefinitionSite;
   lines: readonly number[];
+  /** The same as a few ranges. */
+  ranges: readonly LineSpan[];
   calls: readonly Call[];
-  names: ReadonlySet<string>;
+  /** Values that the changed lines read. */
   changedNames: ReadonlySet<string>;
+  /** Those of some names that the whole definition reads and does not define itself. */
+  readsAmong(names: ReadonlySet<string>): ReadonlySet<string>;
   setNames: readonly string[];
   literals: readonly string[];
   sourceLiterals: readonly string[];
@@ -35,32 +39,44 @@ interface Half {
 /** Maximum stretches of changed lines that are queried one by one; more are queried as one range. */
 const MAX_RANGES = 6;
 
-function halfOf(parsed: ParsedFile | null, touched: Touched | null, isOfTests: boolean): Half | null {
+function headHalf(parsed: ParsedFile | null, touched: Touched | null, isOfTests: boolean): Half | null {
   if (parsed === null || touched === null) return null;
+  const half = halfOf(parsed, touched, isOfTests);
   const { code, source } = parsed;
-  const { definition, lines } = touched;
-  const half = { place: { file: code, definition }, lines };
-  // Nothing is looked up for tests beside other changes.
-  if (isTestFile(code.path) && !isOfTests) return { ...half, ...nothing };
-  const ranges = rangesOf(lines);
-  const changed = ranges.length > MAX_RANGES ? [{ start: lines[0] ?? 0, end: lines.at(-1) ?? 0 }] : ranges;
-  const changedNames = new Set(changed.flatMap(({ start, end }) => [...source.readNames(start, end)]));
+  if (isIdle(code, isOfTests)) return half;
+  const changedNames = new Set(half.ranges.flatMap(({ start, end }) => [...source.readNames(start, end)]));
   return {
     ...half,
-    // The calls of a whole type are not due to the change.
-    calls: (isRun(definition) ? [definition] : changed).flatMap(({ start, end }) => source.calls(start, end)),
-    names: source.readNames(definition.start, definition.end),
     changedNames,
-    setNames: setOn(lines, code, source),
-    literals: changed.flatMap(({ start, end }) => source.literals(start, end)),
+    setNames: setOn(touched.lines, half.ranges, parsed),
     sourceLiterals: literalsBehind(changedNames, half.place, source),
   };
 }
 
+/** Nothing is looked up for tests beside other changes. */
+const isIdle = ({ path }: CodeFile, isOfTests: boolean) => isTestFile(path) && !isOfTests;
+
+/** The facts that are needed of both sides. */
+function halfOf({ code, source }: ParsedFile, { definition, lines }: Touched, isOfTests: boolean): Half {
+  const half = { ...nothing, place: { file: code, definition }, lines };
+  if (isIdle(code, isOfTests)) return half;
+  const all = rangesOf(lines);
+  const ranges = all.length > MAX_RANGES ? [{ start: lines[0] ?? 0, end: lines.at(-1) ?? 0 }] : all;
+  return {
+    ...half,
+    ranges,
+    // The calls of a whole type are not due to the change.
+    calls: (isRun(definition) ? [definition] : ranges).flatMap(({ start, end }) => source.calls(start, end)),
+    literals: ranges.flatMap(({ start, end }) => source.literals(start, end)),
+    readsAmong: (names) => source.readNames(definition.start, definition.end, names),
+  };
+}
+
 const nothing = {
+  ranges: [],
   calls: [],
-  names: new Set<string>(),
   changedNames: new Set<string>(),
+  readsAmong: () => new Set<string>(),
   setNames: [],
   literals: [],
   sourceLiterals: [],
@@ -68,7 +84,11 @@ const nothing = {
 
 const word = /[\p{L}_$][\p{L}\p{N}_$]{2,60}/gu;
 
-function setOn(lines: readonly number[], { lines: texts }: CodeFile, source: Source): string[] {
+function setOn(
+  lines: readonly number[],
+  ranges: readonly LineSpan[],
+  { code: { lines: texts }, source }: ParsedFile,
+): string[] {
   const members = lines.flatMap((line) => {
     const text = beginningOf(texts, line);
     return [...new Set(text.match(word))]
@@ -76,8 +96,9 @@ function setOn(lines: readonly number[], { lines: texts }: CodeFile, source: Sou
       .map((name) => ({ name, line }));
   });
   if (members.length === 0) return [];
-  const written = source
-    .references(new Set(members.map(({ name }) => name)))
+  const names = new Set(members.map(({ name }) => name));
+  const written = ranges
+    .flatMap((range) => source.references(names, range))
     .filter(({ role }) => role === "write")
     .map(({ name, line }) => `${line} ${name}`);
   const isWritten = new Set(written);
@@ -352,8 +373,9 @@ function changedIn(path: string, spots: Spots, isOfTests: boolean, head: Side, b
   const [news, olds] = [byDefinition(head), byDefinition(base)];
   const keys = [...new Set([...news.keys(), ...olds.keys()])];
   const all = keys.map((key) => {
-    const after = halfOf(head.parsed, news.get(key) ?? find(head, key), isOfTests);
-    const before = halfOf(base.parsed, olds.get(key) ?? find(base, key), isOfTests);
+    const after = headHalf(head.parsed, news.get(key) ?? find(head, key), isOfTests);
+    const old = olds.get(key) ?? find(base, key);
+    const before = base.parsed && old && halfOf(base.parsed, old, isOfTests);
     return changedOf(
       path,
       spots,
@@ -411,8 +433,9 @@ function changedOf(path: string, spots: Spots, head: TellingHalf, base: TellingH
   const [after, before] = [head.half, base.half];
   const body = after && bodyOf(after.place);
   const called = new Set(after?.calls.map(({ name }) => name));
-  // The names that the whole definition reads do not include the ones it defines itself.
-  const isNew = (name: string) => after?.names.has(name) && !before?.names.has(name);
+  const changedNames = after?.changedNames ?? new Set<string>();
+  const [reads, read] = [after, before].map((half) => half?.readsAmong(changedNames));
+  const isNew = (name: string) => reads?.has(name) && !read?.has(name);
   const isInside = (line: number) => body !== null && line >= body.start && line <= body.end;
   const one = {
     path,
@@ -430,8 +453,8 @@ function changedOf(path: string, spots: Spots, head: TellingHalf, base: TellingH
     calls: after?.calls ?? [],
     droppedCalls: (before?.calls ?? []).filter(({ name }) => !called.has(name)),
     setNames: after?.setNames ?? [],
-    newNames: [...(after?.changedNames ?? [])].filter(isNew),
-    touchedNames: [...(after?.changedNames ?? [])].filter((name) => !isNew(name)),
+    newNames: [...changedNames].filter(isNew),
+    touchedNames: [...changedNames].filter((name) => !isNew(name)),
     newTypes: newTypesOf(after, before),
     sourceLiterals: after?.sourceLiterals ?? [],
     literals: [...new Set([...(after?.literals ?? []), ...(before?.literals ?? [])])],

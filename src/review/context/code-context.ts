@@ -15,6 +15,7 @@ import {
   MAX_WORDS,
   type RepositoryFiles,
   searchWords,
+  type Wanted,
   type WordHits,
 } from "./lookup.ts";
 import { memberPieces } from "./members.ts";
@@ -151,7 +152,9 @@ async function findPieces(
   const hits = await search(parts, names, code, files, timeLeft);
   const paths = [...new Set(code.map(({ path }) => path))];
   const calls = knownCalls(code, parts.graph, files);
-  const lookup = await lookUp(names, paths, hits, files, timeLeft, callerFiles(code, calls));
+  const known = callerFiles(code, calls);
+  const wanted = { names, mentioned: namesToFollow(code), changedPaths: paths, known };
+  const lookup = await lookUp(wanted, hits, files, timeLeft);
   const pieces = [
     ...bodyPieces(changed),
     ...calleePieces(code, lookup),
@@ -221,4 +224,16 @@ function namesToLookUp(changed: readonly Changed[]): Map<string, number> {
     addAll(bases.filter(isLong), CALLED * one.risk);
   }
   return new Map([...names].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1)));
+}
+
+/** The names of which each place is needed, not only the definition: those that the change gives, sets, reads and no longer calls. */
+function namesToFollow(changed: readonly Changed[]): Wanted["mentioned"] {
+  const [anywhere, inCode] = [new Set<string>(), new Set<string>()];
+  for (const one of changed) {
+    for (const name of namesOf(one)) anywhere.add(name);
+    for (const { name } of one.droppedCalls) anywhere.add(name);
+    for (const name of [...one.newNames, ...one.setNames]) inCode.add(name);
+    for (const { name, line } of one.calls) if (one.added.includes(line)) inCode.add(name);
+  }
+  return { anywhere, inCode };
 }

@@ -150,11 +150,7 @@ const quotedText = (word: string) => /^"(.+)"$/.exec(word)?.[1] ?? null;
 const escapeRegex = (text: string) => text.replace(/[\\^$.*+?()[\]{}|#&~-]/g, "\\$&");
 
 /** Plain alternatives, one for each kind of quote: a search for character classes takes several times as long. */
-function patternOf(word: string): string {
-  const text = quotedText(word);
-  if (text === null) return escapeRegex(word);
-  return quotes.map((quote) => quote + escapeRegex(text) + quote).join("|");
-}
+const patternOf = (word: string): string => formsOf(word).map(escapeRegex).join("|");
 
 /**
  * Finds words, the most important first, with as few searches as possible. A time limit may cut the search off.
@@ -205,9 +201,10 @@ const defines =
 
 /** A regular expression for lines that seem to define one of the words; empty if there is none. */
 function definitionOf(words: readonly string[]): string {
-  if (words.length === 0) return "";
-  return `${defines}(?:${words.map(escapeRegex).join("|")})\\s*[(<{=:]`;
+  return words.length === 0 ? "" : `${defines}(?:${words.map(escapeRegex).join("|")})${afterName}`;
 }
+
+const afterName = "\\s*[(<{=:]";
 
 async function search(
   workspace: Workspace,
@@ -248,19 +245,21 @@ async function search(
 /** A line may contain several of the words. */
 function byWord(hits: readonly Hit[], words: readonly string[]): Map<string, Hit[]> {
   const plain = new Set(words.filter(isIdentifier));
-  const others = words.filter((word) => !plain.has(word));
+  const others = words.filter((word) => !plain.has(word)).map((word) => ({ word, forms: formsOf(word) }));
   const all = new Map<string, Hit[]>(words.map((word) => [word, []]));
   for (const hit of hits) {
     const found = new Set((hit.text.match(identifier) ?? []).filter((word) => plain.has(word)));
     for (const word of found) all.get(word)?.push(hit);
-    for (const word of others) if (holds(hit.text, word)) all.get(word)?.push(hit);
+    for (const { word, forms } of others)
+      if (forms.some((form) => hit.text.includes(form))) all.get(word)?.push(hit);
   }
   return all;
 }
 
-function holds(line: string, word: string): boolean {
+/** The texts of which a line with the word has one. */
+function formsOf(word: string): string[] {
   const text = quotedText(word);
-  return text === null ? line.includes(word) : quotes.some((quote) => line.includes(quote + text + quote));
+  return text === null ? [word] : quotes.map((quote) => quote + text + quote);
 }
 
 /** A name in code. */
@@ -275,6 +274,7 @@ export interface Mention {
 export interface Lookup {
   /** In the order of the most valuable files, then of lines. */
   definitions(name: string): readonly DefinitionSite[];
+  /** In the same order. Only of the names whose mentions were asked for. */
   mentions(name: string): readonly Mention[];
   /** Whether the name is in so many files that it may mean anything. */
   isCommon(name: string): boolean;
@@ -299,23 +299,28 @@ const MAX_TEXT = 300;
 /** Files of the change are always parsed. */
 const CHANGED_WORTH = 1_000;
 
-/**
- * Parses the files with hits, the most promising first: rare names, near the change. Stops at the time limit.
- *
- * @param names each with the value of finding it
- * @param known the value of reading further files, by path
- */
+/** What {@link lookUp} is to find. */
+export interface Wanted {
+  /** The names of definitions, each with the value of finding it. */
+  names: ReadonlyMap<string, number>;
+  /** Those of them whose mentions are needed, in any file and in code that is no test. */
+  mentioned: { anywhere: ReadonlySet<string>; inCode: ReadonlySet<string> };
+  changedPaths: readonly string[];
+  /** The value of reading further files, by path. */
+  known: ReadonlyMap<string, number>;
+}
+
+/** Parses the files with hits, the most promising first: rare names, near the change. Stops at the time limit. */
 export async function lookUp(
-  names: ReadonlyMap<string, number>,
-  changedPaths: readonly string[],
+  { names, mentioned, changedPaths, known }: Wanted,
   hits: WordHits,
   files: RepositoryFiles,
   timeLeft: () => number,
-  known: ReadonlyMap<string, number> = new Map(),
 ): Promise<Lookup> {
   const definitions = new Map<string, DefinitionSite[]>();
   const mentions = new Map<string, Mention[]>();
-  const wanted = new Set(names.keys());
+  const inTests = new Set([...mentioned.anywhere].filter((name) => names.has(name)));
+  const inCode = new Set([...mentioned.anywhere, ...mentioned.inCode].filter((name) => names.has(name)));
   const seen = new Map<string, CodeFile>();
   const modules = await files.modules();
   let room = MAX_CHARACTERS;
@@ -329,8 +334,9 @@ export async function lookUp(
     const { code: file } = parsed;
     seen.set(path, file);
     for (const definition of file.definitions)
-      if (wanted.has(definition.name)) put(definitions, definition.name, { file, definition });
-    for (const mention of mentionsIn(parsed, wanted)) put(mentions, mention.name, mention);
+      if (names.has(definition.name)) put(definitions, definition.name, { file, definition });
+    for (const mention of mentionsIn(parsed, isTestFile(path) ? inTests : inCode))
+      put(mentions, mention.name, mention);
   }
   return {
     definitions: (name) => definitions.get(name) ?? [],
@@ -357,6 +363,15 @@ function put<Value>(map: Map<string, Value[]>, key: string, value: Value): void 
   else map.set(key, [value]);
 }
 
+/** Whether a line seems to define a name. Few lines have it before a bracket or a sign, and the whole expression is slow. */
+function definesName(name: string): (line: string) => boolean {
+  const [short, whole] = [new RegExp(escapeRegex(name) + afterName), new RegExp(definitionOf([name]))];
+  return (line) => {
+    const text = line.slice(0, MAX_TEXT);
+    return short.test(text) && whole.test(text);
+  };
+}
+
 function inOrder(
   names: ReadonlyMap<string, number>,
   changedPaths: readonly string[],
@@ -366,21 +381,34 @@ function inOrder(
   for (const [name, weight] of names) {
     const found = hits.of(name);
     const paths = new Set(found.map(({ path }) => path));
-    const definition = new RegExp(definitionOf([name]));
-    const defining = new Set(
-      found.filter(({ text }) => definition.test(text.slice(0, MAX_TEXT))).map(({ path }) => path),
-    );
+    const isDefining = definesName(name);
+    const defining = new Set(found.filter(({ text }) => isDefining(text)).map(({ path }) => path));
     for (const path of paths) {
       if (isProse(path)) continue;
       const value = defining.has(path) ? DEFINING_WORTH / defining.size : 1 / paths.size;
       worth.set(path, (worth.get(path) ?? 0) + weight * value);
     }
   }
-  const near = (path: string) => Math.max(...changedPaths.map((changed) => closeness(changed, path)));
+  const near = nearnessTo(changedPaths);
   const all = [...worth].map(([path, value]) => {
     const place = isTestFile(path) ? TEST_WORTH : 1;
     return { path, worth: value * place * near(path) };
   });
   all.sort((a, b) => b.worth - a.worth || (a.path < b.path ? -1 : 1));
   return all.map(({ path }) => path);
+}
+
+/** The closeness of a path to the nearest one of some, which is the same for all other files of a folder. */
+function nearnessTo(paths: readonly string[]): (path: string) => number {
+  const own = new Set(paths);
+  // One file of each folder is as close as the others.
+  const folders = [...new Map(paths.map((path) => [folderOf(path), path])).values()];
+  const known = new Map<string, number>();
+  return (path) => {
+    if (own.has(path)) return 1;
+    const folder = folderOf(path);
+    const nearness = known.get(folder) ?? Math.max(...folders.map((one) => closeness(one, path)));
+    known.set(folder, nearness);
+    return nearness;
+  };
 }

@@ -36,7 +36,7 @@ export async function readSyntax(path: string, text: string, lines: Lines): Prom
   if (!grammar) return null;
   const { dialect, language } = grammar;
   const root = (await loadAstGrep()).parse(dialect, text).root();
-  if (isTooWide(root) || isTooDeep(root)) return null;
+  if (isTooWide(root) || isTooDeep(root, text)) return null;
   const read = readLines(root, lines);
   if (!read) return null;
   const found = [...unreadable, ...(misplaced[language] ?? [])].flatMap(({ what, rule }) =>
