@@ -1,5 +1,5 @@
 import type { Modules } from "./imports.ts";
-import { parseSource } from "./parse.ts";
+import { parseOnce, parseSource } from "./parse.ts";
 import { type Definition, definitionsAt, type Source } from "./source.ts";
 
 /** A file at a revision, line by line. */
@@ -27,10 +27,19 @@ export interface ParsedFile {
   source: Source;
 }
 
-/** Null for text that is not code, and for code that is too large or generated. */
-export async function parseFile(file: TextFile | null, modules: Modules): Promise<ParsedFile | null> {
+/**
+ * Null for text that is not code, and for code that is too large or generated.
+ *
+ * @param isNeededAgain whether the tree is kept for the next use of the same text
+ */
+export async function parseFile(
+  file: TextFile | null,
+  modules: Modules,
+  isNeededAgain = false,
+): Promise<ParsedFile | null> {
   if (file === null || isProse(file.path)) return null;
-  const source = await parseSource(file.path, file.lines.join("\n"));
+  const parse = isNeededAgain ? parseSource : parseOnce;
+  const source = await parse(file.path, file.lines.join("\n"));
   if (source === null) return null;
   const imports = modules.imported(file.path, source.imports);
   return { code: { ...file, definitions: source.definitions, imports }, source };

@@ -121,20 +121,36 @@ export interface ParsedTree {
   isSound(): boolean;
 }
 
+/** A token is one or two nodes of a tree: 120 bytes in the densest of the languages that were measured, with the text beside it. */
+const bytesOfToken = 120;
+const bytesOfCharacter = 2;
+const keptBytes = 40_000_000;
+
 /**
- * The most recently parsed texts, up to this many characters in total: at most 30 MB of trees. The context of a change, the rounds before it
- * and its findings read the same few files, one after the other.
+ * The most recently parsed texts, by their estimated bytes. The context of a change, the rounds before it and its findings read the same
+ * files, one after the other.
  */
-const recent = new LRUCache<string, Promise<ParsedText | null>>({ maxSize: 150_000 });
+const recent = new LRUCache<string, Promise<ParsedText | null>>({ maxSize: keptBytes });
 
 /** Like {@link parseSource}, but also returns the tree. */
 export function parseText(path: string, text: string): Promise<ParsedText | null> {
-  const key = `${path}\0${text}`;
+  const key = keyOf(path, text);
   const known = recent.get(key);
   if (known) return known;
   const parsed = parseAnew(path, text, () => []);
-  recent.set(key, parsed, { size: key.length });
+  recent.set(key, parsed, { size: bytesOfTree(text) });
   return parsed;
+}
+
+const keyOf = (path: string, text: string) => `${path}\0${text}`;
+
+const bytesOfTree = (text: string) =>
+  1 + bytesOfCharacter * text.length + bytesOfToken * (tokensBefore(text).at(-1) ?? 0);
+
+/** Like {@link parseSource}, for a text that is needed only once: it does not displace those that are needed again. */
+export async function parseOnce(path: string, text: string): Promise<Source | null> {
+  const parsed = await (recent.get(keyOf(path, text)) ?? parseAnew(path, text, () => []));
+  return parsed?.source ?? null;
 }
 
 /**
@@ -153,7 +169,7 @@ export async function parseAnew(
   const byLayout = () => ({ source: createLayoutSource(path, text), tree: null });
   if (!grammar || isNestedTooDeep(text)) return byLayout();
   const astGrep = await loadAstGrep();
-  const root = new CachedNode(astGrep.parse(grammar.dialect, text).root());
+  const root = new CachedNode((await astGrep.parseAsync(grammar.dialect, text)).root());
   if (isDeep(root, text)) return byLayout();
   const hasKind = kindsOf(grammar.dialect, astGrep.kind);
   const { dialect, language } = grammar;

@@ -12,7 +12,7 @@ import { isMember } from "../../code/names.ts";
 import { type Call, type Definition, definitionsAt, type Source } from "../../code/source.ts";
 import { isExample, isTestFile } from "../../code/test-file.ts";
 import type { DiffLine, FileDiff } from "../../diff/file-diff.ts";
-import { type LineSpan, type RepositoryFiles, rangesOf } from "./lookup.ts";
+import { type LineSpan, loadAhead, type RepositoryFiles, rangesOf } from "./lookup.ts";
 
 /** A definition with changed lines; without any if only the other side has some. */
 interface Touched {
@@ -320,28 +320,31 @@ export async function changedDefinitions(
   const all: Changed[] = [];
   const telling = tellingLines(diffs);
   const modules = await files.modules();
-  for (const diff of diffs) {
-    if (timeLeft() <= 0) break;
-    const lines = diff.hunks.flatMap((hunk) => hunk.lines);
-    const added = lines.flatMap((line) => (line.kind === "added" ? [line.newLine] : []));
-    const removed = lines.flatMap((line) => (line.kind === "removed" ? [line.oldLine] : []));
+  const load = async (diff: FileDiff) => {
     const [head, base] = [
       await files.read(diff.path, "head"),
       await files.read(diff.oldPath ?? diff.path, "merge_base"),
     ];
+    // The names of a change are looked up in its own files as well.
+    return { diff, head: await parseFile(head, modules, true), base: await parseFile(base, modules) };
+  };
+  for await (const { diff, head, base } of loadAhead(diffs, load)) {
+    if (timeLeft() <= 0) break;
+    const lines = diff.hunks.flatMap((hunk) => hunk.lines);
+    const added = lines.flatMap((line) => (line.kind === "added" ? [line.newLine] : []));
+    const removed = lines.flatMap((line) => (line.kind === "removed" ? [line.oldLine] : []));
     const tell = telling.get(diff.path) ?? { added: new Set(), removed: new Set() };
     const isTelling = (line: DiffLine) =>
       line.kind === "added"
         ? tell.added.has(line.newLine)
         : line.kind === "removed" && tell.removed.has(line.oldLine);
     const spots = { all: spotsOf(lines, () => true), telling: spotsOf(lines, isTelling) };
-    // Both trees are released at once: only the extracted facts stay in memory.
     const found = changedIn(
       diff.path,
       spots,
       isOfTests,
-      { parsed: await parseFile(head, modules), lines: added, telling: tell.added },
-      { parsed: await parseFile(base, modules), lines: removed, telling: tell.removed },
+      { parsed: head, lines: added, telling: tell.added },
+      { parsed: base, lines: removed, telling: tell.removed },
     );
     for (const one of found) all.push(one);
   }

@@ -1,4 +1,5 @@
 import { grammarOf } from "../../code/languages.ts";
+import { isCommonName } from "../../code/names.ts";
 import { isTestFile } from "../../code/test-file.ts";
 import { type FileDiff, shownBytes } from "../../diff/file-diff.ts";
 import { wrapUntrusted } from "../../text/fence.ts";
@@ -153,7 +154,7 @@ async function findPieces(
   const paths = [...new Set(code.map(({ path }) => path))];
   const calls = knownCalls(code, parts.graph, files);
   const known = callerFiles(code, calls);
-  const wanted = { names, mentioned: namesToFollow(code), changedPaths: paths, known };
+  const wanted = { names, mentioned: namesToFollow(code, hits), changedPaths: paths, known };
   const lookup = await lookUp(wanted, hits, files, timeLeft);
   const pieces = [
     ...bodyPieces(changed),
@@ -227,13 +228,14 @@ function namesToLookUp(changed: readonly Changed[]): Map<string, number> {
 }
 
 /** The names of which each place is needed, not only the definition: those that the change gives, sets, reads and no longer calls. */
-function namesToFollow(changed: readonly Changed[]): Wanted["mentioned"] {
+function namesToFollow(changed: readonly Changed[], hits: WordHits): Wanted["mentioned"] {
   const [anywhere, inCode] = [new Set<string>(), new Set<string>()];
   for (const one of changed) {
     for (const name of namesOf(one)) anywhere.add(name);
     for (const { name } of one.droppedCalls) anywhere.add(name);
     for (const name of [...one.newNames, ...one.setNames]) inCode.add(name);
-    for (const { name, line } of one.calls) if (one.added.includes(line)) inCode.add(name);
+    for (const { name, line } of one.calls)
+      if (one.added.includes(line) && !isCommonName(name) && !hits.isCommon(name)) inCode.add(name);
   }
   return { anywhere, inCode };
 }

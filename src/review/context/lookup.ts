@@ -99,6 +99,26 @@ export function createRepositoryFiles(
   };
 }
 
+/** Files that are parsed in other threads while one is read. More would only take memory. */
+const AHEAD = 3;
+
+/** What `load` makes of the items, in their order; the next few are loaded meanwhile. */
+export async function* loadAhead<Item, Loaded>(
+  items: readonly Item[],
+  load: (item: Item) => Promise<Loaded>,
+): AsyncGenerator<Loaded> {
+  const loading: Promise<Loaded>[] = [];
+  for (let at = 0; at < items.length; at++) {
+    for (const item of items.slice(at + loading.length, at + 1 + AHEAD)) {
+      const loaded = load(item);
+      // If the reader stops early, nobody awaits it.
+      loaded.catch(() => {});
+      loading.push(loaded);
+    }
+    yield await (loading.shift() as Promise<Loaded>);
+  }
+}
+
 /** A line of the head that contains a word. */
 export interface Hit {
   path: string;
@@ -139,6 +159,10 @@ const MAX_COMMON = 60;
 const ROUNDS = 4;
 
 const identifier = /[\p{L}\p{N}_$]+/gu;
+/** The same for texts without other characters, and several times as fast. */
+const asciiIdentifier = /[\w$]+/g;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the whole of ASCII
+const isAscii = /^[\0-\x7f]*$/;
 const quotes = ['"', "'", "`"] as const;
 
 /** A word for {@link searchWords} that finds a string literal with exactly this text. */
@@ -150,7 +174,11 @@ const quotedText = (word: string) => /^"(.+)"$/.exec(word)?.[1] ?? null;
 const escapeRegex = (text: string) => text.replace(/[\\^$.*+?()[\]{}|#&~-]/g, "\\$&");
 
 /** Plain alternatives, one for each kind of quote: a search for character classes takes several times as long. */
-const patternOf = (word: string): string => formsOf(word).map(escapeRegex).join("|");
+function patternOf(word: string): string {
+  const text = quotedText(word);
+  if (text === null) return escapeRegex(word);
+  return quotes.map((quote) => quote + escapeRegex(text) + quote).join("|");
+}
 
 /**
  * Finds words, the most important first, with as few searches as possible. A time limit may cut the search off.
@@ -245,21 +273,27 @@ async function search(
 /** A line may contain several of the words. */
 function byWord(hits: readonly Hit[], words: readonly string[]): Map<string, Hit[]> {
   const plain = new Set(words.filter(isIdentifier));
-  const others = words.filter((word) => !plain.has(word)).map((word) => ({ word, forms: formsOf(word) }));
+  const quoted = words.filter((word) => quotedText(word) !== null);
+  const others = words.filter((word) => !plain.has(word) && quotedText(word) === null);
+  const inQuotesOf = quotedWords(quoted);
   const all = new Map<string, Hit[]>(words.map((word) => [word, []]));
   for (const hit of hits) {
-    const found = new Set((hit.text.match(identifier) ?? []).filter((word) => plain.has(word)));
+    const { text } = hit;
+    const named = text.match(isAscii.test(text) ? asciiIdentifier : identifier) ?? [];
+    const found = new Set([...named.filter((word) => plain.has(word)), ...inQuotesOf(text)]);
     for (const word of found) all.get(word)?.push(hit);
-    for (const { word, forms } of others)
-      if (forms.some((form) => hit.text.includes(form))) all.get(word)?.push(hit);
+    for (const word of others) if (text.includes(word)) all.get(word)?.push(hit);
   }
   return all;
 }
 
-/** The texts of which a line with the word has one. */
-function formsOf(word: string): string[] {
-  const text = quotedText(word);
-  return text === null ? [word] : quotes.map((quote) => quote + text + quote);
+/** Finds those of the quoted words that a line has, in one search for all of them. */
+function quotedWords(words: readonly string[]): (line: string) => string[] {
+  if (words.length === 0) return () => [];
+  const texts = words.map((word) => escapeRegex(quotedText(word) ?? ""));
+  // Looks ahead, because one quote may end a text and begin another one.
+  const any = new RegExp(`(?=(["'\`])(${texts.join("|")})\\1)`, "g");
+  return (line) => [...line.matchAll(any)].map((match) => inQuotes(match[2] ?? ""));
 }
 
 /** A name in code. */
@@ -325,11 +359,13 @@ export async function lookUp(
   const modules = await files.modules();
   let room = MAX_CHARACTERS;
   const byNames = inOrder(names, changedPaths, hits).slice(0, MAX_PARSED);
-  for (const path of [...byNames, ...bestOf(known, byNames)]) {
-    if (timeLeft() <= 0 || room <= 0) break;
+  const parse = async (path: string) => {
     const text = await files.read(path, "head");
+    return { path, text, parsed: await parseFile(text, modules) };
+  };
+  for await (const { path, text, parsed } of loadAhead([...byNames, ...bestOf(known, byNames)], parse)) {
+    if (timeLeft() <= 0 || room <= 0) break;
     room -= text?.lines.reduce((sum, line) => sum + line.length + 1, 0) ?? 0;
-    const parsed = await parseFile(text, modules);
     if (parsed === null) continue;
     const { code: file } = parsed;
     seen.set(path, file);
