@@ -225,17 +225,14 @@ export class Modules {
   }
 
   #scriptAt(path: string): readonly string[] {
+    if (this.#files.has(path)) return [path];
     const bare = path.replace(/\.(?:js|jsx|mjs|cjs)$/, "");
-    const tried = [
-      path,
-      ...scripts.map((one) => `${path}.${one}`),
-      ...scripts.map((one) => `${bare}.${one}`),
-    ];
     const folder = path === "." ? "" : `${path}/`;
-    const found = [...tried, ...scripts.map((one) => `${folder}index.${one}`)].find((one) =>
-      this.#files.has(one),
-    );
-    return found === undefined ? [] : [found];
+    const beginnings = [`${path}.`, ...(bare === path ? [] : [`${bare}.`]), `${folder}index.`];
+    for (const beginning of beginnings)
+      for (const extension of scripts)
+        if (this.#files.has(beginning + extension)) return [beginning + extension];
+    return [];
   }
 
   /** The place below the nearest folder above a file. */

@@ -161,7 +161,6 @@ const ROUNDS = 4;
 const identifier = /[\p{L}\p{N}_$]+/gu;
 /** The same for texts without other characters, and several times as fast. */
 const asciiIdentifier = /[\w$]+/g;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: the whole of ASCII
 const isAscii = /^[\0-\x7f]*$/;
 const quotes = ['"', "'", "`"] as const;
 
@@ -229,10 +228,8 @@ const defines =
 
 /** A regular expression for lines that seem to define one of the words; empty if there is none. */
 function definitionOf(words: readonly string[]): string {
-  return words.length === 0 ? "" : `${defines}(?:${words.map(escapeRegex).join("|")})${afterName}`;
+  return words.length === 0 ? "" : `${defines}(?:${words.map(escapeRegex).join("|")})\\s*[(<{=:]`;
 }
-
-const afterName = "\\s*[(<{=:]";
 
 async function search(
   workspace: Workspace,
@@ -399,13 +396,21 @@ function put<Value>(map: Map<string, Value[]>, key: string, value: Value): void 
   else map.set(key, [value]);
 }
 
-/** Whether a line seems to define a name. Few lines have it before a bracket or a sign, and the whole expression is slow. */
+/** Whether a line seems to define a name. Few lines have it before such a sign, and the whole expression is slow. */
 function definesName(name: string): (line: string) => boolean {
-  const [short, whole] = [new RegExp(escapeRegex(name) + afterName), new RegExp(definitionOf([name]))];
+  let whole: RegExp | undefined;
   return (line) => {
     const text = line.slice(0, MAX_TEXT);
-    return short.test(text) && whole.test(text);
+    if (!isBeforeSign(text, name)) return false;
+    whole ??= new RegExp(definitionOf([name]));
+    return whole.test(text);
   };
+}
+
+function isBeforeSign(text: string, name: string): boolean {
+  for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1))
+    if (/^[(<{=:]/.test(text.slice(at + name.length).trimStart())) return true;
+  return false;
 }
 
 function inOrder(
