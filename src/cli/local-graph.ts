@@ -2,13 +2,24 @@ import { unlessAborted, within } from "../async.ts";
 import { type LocalEnv, readLocalEnv } from "../config/env.ts";
 import { localIndex } from "../config/folders.ts";
 import { AppError, errorLine } from "../errors.ts";
-import type { Graph, GraphSource } from "../graph/graph.ts";
+import type { Graph, GraphSource, IndexProgress } from "../graph/graph.ts";
 import { readHistory } from "../graph/history.ts";
 import { openGraph, sourceOfWorkspace } from "../graph/open-graph.ts";
 import type { VectorReport, Vectors } from "../graph/vectors.ts";
+import { plural, thousands } from "../reporters/outcome.ts";
 import { type GraphAnswer, type GraphPort, ToolError } from "../tools/tool.ts";
 import type { OpenRange } from "./open-range.ts";
 import { useProxy } from "./use-proxy.ts";
+
+/** What is done before a query can be answered. */
+export type GraphStep = { step: "reading" } | ({ step: "indexing" } & IndexProgress) | { step: "embedding" };
+
+/** A step in words, for people: "indexing 120/2,000 files". */
+export function stepText(step: GraphStep): string {
+  if (step.step === "reading") return "reading the repository";
+  if (step.step === "embedding") return "computing the vectors of new code";
+  return `indexing ${thousands(step.done)}/${plural(step.total, "file")}`;
+}
 
 interface LocalGraphOptions {
   range: Pick<OpenRange, "place" | "workspace">;
@@ -17,6 +28,8 @@ interface LocalGraphOptions {
   isPrivate(path: string): boolean;
   /** Takes one line for the user. */
   warn(text: string): void;
+  /** Gets each step when it begins, and after each file. */
+  onStep?: ((step: GraphStep) => void) | undefined;
   signal: AbortSignal;
 }
 
@@ -31,8 +44,9 @@ export interface LocalGraph extends Disposable {
  * if there is none.
  */
 export async function openLocalGraph(options: LocalGraphOptions): Promise<LocalGraph> {
-  const { range, repo, isPrivate, signal } = options;
+  const { range, repo, isPrivate, onStep, signal } = options;
   const { place, workspace } = range;
+  onStep?.({ step: "reading" });
   const env = readLocalEnv();
   const [source, commits] = await Promise.all([
     sourceOfWorkspace(workspace, isPrivate),
@@ -44,10 +58,17 @@ export async function openLocalGraph(options: LocalGraphOptions): Promise<LocalG
   ]);
   const vectors = await vectorsOf(env, source, options);
   const openNearest = vectors && { openNearest: vectors.open };
-  const graph = await openGraph({ file: localIndex(repo, env), source, commits, signal, ...openNearest });
+  const graph = await openGraph({
+    ...{ file: localIndex(repo, env), source, commits, signal, ...openNearest },
+    onProgress: (progress) => onStep?.({ step: "indexing", ...progress }),
+  });
   return {
     graph,
-    embed: async (until) => (vectors ? await vectors.update(until) : null),
+    async embed(until) {
+      if (!vectors) return null;
+      onStep?.({ step: "embedding" });
+      return await vectors.update(until);
+    },
     [Symbol.dispose]: () => graph[Symbol.dispose](),
   };
 }
@@ -66,13 +87,14 @@ async function vectorsOf(
   return createVectors({ embedder: await createEmbedder(env.embedding), source, maxTokens, warn });
 }
 
-interface KeptGraphOptions extends Omit<LocalGraphOptions, "signal"> {
+interface KeptGraphOptions extends Omit<LocalGraphOptions, "signal" | "onStep"> {
   /** Computes missing embeddings while it is open; otherwise only existing ones are used. */
   makesVectors: boolean;
   /** Maximum milliseconds that a query waits for the index; less than the tool's own limit. */
   patienceMs?: number;
 }
 
+/** Clients wait for a minute, and the tool itself for half of one. */
 const PATIENCE_MS = 20_000;
 /** Clients kill a server that takes longer to end; the next one continues an incomplete index. */
 const END_MS = 1_000;
@@ -85,7 +107,10 @@ export class KeptGraph implements GraphPort, AsyncDisposable {
   readonly #options: KeptGraphOptions;
   readonly #open: typeof openLocalGraph;
   readonly #ending = new AbortController();
+  readonly #watchers = new Set<(step: GraphStep) => void>();
   #opened: Promise<LocalGraph> | undefined;
+  /** Null if the index is not being opened. */
+  #step: GraphStep | null = null;
   #embedding: Promise<unknown> = Promise.resolve();
 
   /** @param open injected by tests */
@@ -96,7 +121,7 @@ export class KeptGraph implements GraphPort, AsyncDisposable {
 
   /**
    * Rejects with a ToolError if the index takes longer than a query waits, with the signal's reason after it has fired, and as
-   * `openLocalGraph` does; the next query then tries again.
+   * `openLocalGraph` does; the next query then tries again. An index that takes longer is still built, for the next query.
    */
   async query(query: string, k: number, signal: AbortSignal): Promise<GraphAnswer> {
     signal.throwIfAborted();
@@ -107,21 +132,40 @@ export class KeptGraph implements GraphPort, AsyncDisposable {
       within(patienceMs, this.#opened, () => undefined),
       signal,
     );
-    if (!opened) throw new ToolError("This repository is being indexed. Ask again in a moment.");
+    if (!opened) {
+      const now = this.#step ? ` Now: ${stepText(this.#step)}.` : "";
+      throw new ToolError(`This repository is being indexed. Ask again in a moment.${now}`);
+    }
     return await opened.graph.query(query, k, signal);
   }
 
+  /** Reports the current step and the following ones while the index is being opened, until it is disposed. */
+  watch(watcher: (step: GraphStep) => void): Disposable {
+    this.#watchers.add(watcher);
+    if (this.#step) watcher(this.#step);
+    return { [Symbol.dispose]: () => void this.#watchers.delete(watcher) };
+  }
+
+  #onStep = (step: GraphStep): void => {
+    // Nobody waits for vectors.
+    if (step.step === "embedding") return;
+    this.#step = step;
+    for (const watcher of this.#watchers) watcher(step);
+  };
+
   #openNow(): Promise<LocalGraph> {
     const { signal } = this.#ending;
-    const opening = this.#open({ ...this.#options, signal });
+    const opening = this.#open({ ...this.#options, onStep: this.#onStep, signal });
     opening.then(
       (opened) => {
+        this.#step = null;
         if (this.#options.makesVectors)
           this.#embedding = opened.embed(signal).catch((error: unknown) => {
             if (!signal.aborted) this.#options.warn(`Vectors could not be created: ${errorLine(error)}`);
           });
       },
       () => {
+        this.#step = null;
         this.#opened = undefined;
       },
     );

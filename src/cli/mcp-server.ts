@@ -28,6 +28,7 @@ import {
 } from "../tools/to-mcp.ts";
 import { type AnyTool, ToolError } from "../tools/tool.ts";
 import type { ConnectedModels } from "./create-model.ts";
+import { type GraphStep, type KeptGraph, stepText } from "./local-graph.ts";
 import { emptyNotice } from "./open-range.ts";
 import { programVersion } from "./output.ts";
 import { advance, noProgress, statusLine } from "./progress.ts";
@@ -113,10 +114,16 @@ async function review(
   using started = startReviewProcess({ graphIndex });
   return await keeper.use(async (current) => {
     const connected = offline ? null : await connect();
-    using progress = reportProgress(context);
+    const began = Date.now();
+    let state = noProgress;
+    using progress = reportProgress(context, () => statusLine(state, Date.now() - began));
+    const onProgress = (event: ProgressEvent) => {
+      state = advance(state, event);
+      if (event.type === "phase") progress.send();
+    };
     const { reviewed, modelFault } = await reviewRange({
       ...{ range: current.range, config: current.config, connected, graphIndex, records, signal, started },
-      onProgress: progress.handle,
+      onProgress,
     });
     return await answer(await withWarnings(reviewed, modelFault, current), current);
   });
@@ -157,29 +164,40 @@ async function answer(result: ReviewResult, { range }: CurrentRange): Promise<Ca
 const BEAT_MS = 5_000;
 
 interface McpProgress extends Disposable {
-  handle(event: ProgressEvent): void;
+  /** Besides the notifications every few seconds. */
+  send(): void;
 }
 
-/** Reports progress to the client if it asked for that: at each phase, and every few seconds. */
-function reportProgress({ mcpReq }: ServerContext, now: () => number = Date.now): McpProgress {
+/** Reports progress to the client if it asked for that, every few seconds. */
+function reportProgress({ mcpReq }: ServerContext, message: () => string): McpProgress {
   const progressToken = mcpReq._meta?.progressToken;
-  if (progressToken === undefined) return { handle: () => {}, [Symbol.dispose]: () => {} };
-  const began = now();
-  let state = noProgress;
+  if (progressToken === undefined) return { send: () => {}, [Symbol.dispose]: () => {} };
   let sent = 0;
   const send = () => {
     sent += 1;
-    const params = { progressToken, progress: sent, message: statusLine(state, now() - began) };
+    const params = { progressToken, progress: sent, message: message() };
     // A client that is gone needs no progress; its absence ends the call by itself.
     mcpReq.notify({ method: "notifications/progress", params }).catch(() => {});
   };
   const timer = setInterval(send, BEAT_MS);
+  return { send, [Symbol.dispose]: () => clearInterval(timer) };
+}
+
+/** Reports to the client how far the index is while it is being built: only a call that waits for it sees a step. */
+function reportIndexing(context: ServerContext, graph: KeptGraph): Disposable {
+  let last: GraphStep | undefined;
+  let progress: McpProgress | undefined;
+  const watching = graph.watch((step) => {
+    const isNew = last?.step !== step.step;
+    last = step;
+    progress ??= reportProgress(context, () => stepText(last ?? step));
+    if (isNew) progress.send();
+  });
   return {
-    handle(event) {
-      state = advance(state, event);
-      if (event.type === "phase") send();
+    [Symbol.dispose]() {
+      watching[Symbol.dispose]();
+      progress?.[Symbol.dispose]();
     },
-    [Symbol.dispose]: () => clearInterval(timer),
   };
 }
 
@@ -221,18 +239,21 @@ function createMcpServer(options: McpServerOptions): McpServer {
   return server;
 }
 
+const isGraphTool = (tool: AnyTool) => graphTools.some(({ name }) => name === tool.name);
+
 async function callTool(
   tool: AnyTool,
   args: unknown,
-  { mcpReq }: ServerContext,
+  call: ServerContext,
   { keeper, signal: ending, onCrash }: McpServerOptions,
 ): Promise<CallToolResult> {
-  const signal = AbortSignal.any([ending, mcpReq.signal]);
+  const signal = AbortSignal.any([ending, call.mcpReq.signal]);
   const crashed = (where: string, error: unknown) => onCrash(`fault in ${where}: ${errorLine(error)}`);
   // The client gave up while other calls ran.
   if (signal.aborted) return toMcpError(`${tool.name} was stopped`);
   try {
-    return await keeper.use(async ({ context, dirty }) => {
+    return await keeper.use(async ({ context, dirty, graph }) => {
+      using _indexing = isGraphTool(tool) ? reportIndexing(call, graph) : undefined;
       const run = await runTool(tool, args, context, { signal, onCrash: crashed });
       return toMcpResult(run, (await dirty) ? UNCOMMITTED : undefined);
     });

@@ -88,12 +88,17 @@ export function advance(state: ProgressState, event: ShownEvent): ProgressState 
   }
 }
 
+/** Minutes and seconds: "1:07". */
+export function clock(elapsedMs: number): string {
+  const seconds = Math.floor(elapsedMs / 1000);
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+}
+
 /** The state of a run in one line. */
 export function statusLine(state: ProgressState, elapsedMs: number): string {
-  const seconds = Math.floor(elapsedMs / 1000);
   const { usage } = state;
   return [
-    `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`,
+    clock(elapsedMs),
     phaseWord(state),
     ...(state.turn > 0 ? [plural(state.turn, "turn")] : []),
     ...(state.total > 0 && state.turn > 0 ? [`${state.served}/${state.total} hunks`] : []),

@@ -65,6 +65,12 @@ export interface CallSite {
   within: { name: string; container: string | null; startLine: number; endLine: number } | null;
 }
 
+/** How far the index is: texts that were read for it, of those that must be read. */
+export interface IndexProgress {
+  done: number;
+  total: number;
+}
+
 /** What building the index took. */
 export interface IndexReport {
   files: number;

@@ -6,7 +6,7 @@ import { Worker } from "node:worker_threads";
 import { AppError } from "../errors.ts";
 import { extractFacts, kindOf } from "./extract-facts.ts";
 import type { BlobFacts } from "./facts.ts";
-import type { GraphSource, IndexReport } from "./graph.ts";
+import type { GraphSource, IndexProgress, IndexReport } from "./graph.ts";
 import { blobKey, FactWriter } from "./store.ts";
 
 interface MissingBlob {
@@ -20,6 +20,7 @@ interface IndexOptions {
   readOnly?: boolean;
   threads?: number | undefined;
   signal?: AbortSignal | undefined;
+  onProgress?: ((progress: IndexProgress) => void) | undefined;
 }
 
 /** Extracts the facts that are not known yet and fills `temp.present`. */
@@ -67,21 +68,31 @@ function knownBlobs(database: DatabaseSync, wanted: ReadonlyMap<string, MissingB
 /** Requests to one thread at a time: enough that it never waits, few enough to hold in memory. */
 const AHEAD = 4;
 
+/** `take` gets the facts in the order of the blobs, whatever thread is faster: ids order answers that are equally good. */
 async function extractAll(
   missing: readonly MissingBlob[],
-  { source, threads, signal }: IndexOptions,
+  { source, threads, signal, onProgress }: IndexOptions,
   take: (blob: MissingBlob, facts: BlobFacts | null) => void,
 ): Promise<void> {
   if (missing.length === 0) return;
-  await using pool = threads === 0 ? null : new ExtractPool(missing.length, threads, signal);
-  const left = missing.values();
+  const total = missing.length;
+  onProgress?.({ done: 0, total });
+  await using pool = threads === 0 ? null : new ExtractPool(total, threads, signal);
+  const left = missing.entries();
+  const early = new Map<number, BlobFacts | null>();
+  let [done, taken] = [0, 0];
   const readAndExtract = async () => {
-    for (const blob of left) {
+    for (const [at, blob] of left) {
       signal?.throwIfAborted();
       const text = await source.read(blob.oid);
       const facts =
         text === null ? null : await (pool?.extract(blob.path, text) ?? extractFacts(blob.path, text));
-      take(blob, facts);
+      early.set(at, facts);
+      for (let next = early.get(taken); next !== undefined; next = early.get(taken)) {
+        early.delete(taken);
+        take(missing[taken++] as MissingBlob, next);
+      }
+      onProgress?.({ done: ++done, total });
     }
   };
   await Promise.all(Array.from({ length: pool ? pool.size * AHEAD : 1 }, readAndExtract));

@@ -12,6 +12,7 @@ import type {
   GraphCommit,
   GraphFinding,
   GraphSource,
+  IndexProgress,
   IndexReport,
   SymbolLocation,
   VectorSearch,
@@ -47,6 +48,8 @@ export interface GraphOptions {
   /** Threads that parse texts. 0 parses in this thread: for few and trusted texts. Undefined: as many as there are cores. */
   threads?: number | undefined;
   signal?: AbortSignal | undefined;
+  /** Called before the first text is read and after each one; never if nothing must be read. */
+  onProgress?: ((progress: IndexProgress) => void) | undefined;
   /** Texts of other heads whose facts the file keeps in any case. */
   leastKept?: number;
 }

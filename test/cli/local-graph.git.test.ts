@@ -19,8 +19,9 @@ interface Faults {
 function keep({ opening, embedding, makesVectors = true, patienceMs = 60_000 }: Faults = {}) {
   const told: string[] = [];
   let times = 0;
-  const open: typeof openLocalGraph = async ({ signal }) => {
+  const open: typeof openLocalGraph = async ({ signal, onStep }) => {
     told.push("opens");
+    onStep?.({ step: "indexing", done: 7, total: 1_200 });
     await opening?.(times++);
     signal.throwIfAborted();
     const graph = { query: async () => none } as unknown as Graph;
@@ -108,10 +109,28 @@ describe("a kept graph", () => {
   it("tells whoever waited long enough that the index is being made, and goes on making it", async () => {
     const gate = Promise.withResolvers<void>();
     const { kept, told } = keep({ opening: () => gate.promise, patienceMs: 1 });
-    await expect(kept.query("a", 5, never)).rejects.toThrow("is being indexed. Ask again");
+    await expect(kept.query("a", 5, never)).rejects.toThrow(
+      "This repository is being indexed. Ask again in a moment. Now: indexing 7/1,200 files.",
+    );
     gate.resolve();
     await new Promise(setImmediate);
     expect(told).toEqual(["opens", "embeds"]);
+    await kept[Symbol.asyncDispose]();
+  });
+
+  it("reports its steps to whoever watches, also to those who come later, until it is open", async () => {
+    const gate = Promise.withResolvers<void>();
+    const { kept } = keep({ opening: () => gate.promise });
+    const seen: string[] = [];
+    const watch = (who: string) => kept.watch(({ step }) => seen.push(`${who} ${step}`));
+    const early = watch("early");
+    const query = kept.query("a", 5, never);
+    const late = watch("late");
+    expect(seen).toEqual(["early indexing", "late indexing"]);
+    gate.resolve();
+    await query;
+    for (const one of [early, late, watch("too late")]) one[Symbol.dispose]();
+    expect(seen).toEqual(["early indexing", "late indexing"]);
     await kept[Symbol.asyncDispose]();
   });
 

@@ -5,8 +5,8 @@ import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { GraphSource } from "../../src/graph/graph.ts";
-import { openGraph } from "../../src/graph/open-graph.ts";
+import type { GraphSource, IndexProgress } from "../../src/graph/graph.ts";
+import { type GraphOptions, openGraph } from "../../src/graph/open-graph.ts";
 import { TempFolder } from "../support/git-repo.ts";
 import { callersOf, sourceOfTexts } from "./open-texts.ts";
 
@@ -23,7 +23,7 @@ const base = {
   "b.ts": 'import { first } from "./a.ts";\nfirst();\n',
 };
 const changed = { ...base, "c.ts": 'import { first } from "./a.ts";\n\nfirst();\n' };
-const open = (files: Record<string, string>, more: { readOnly?: boolean; source?: GraphSource } = {}) =>
+const open = (files: Record<string, string>, more: Partial<GraphOptions> = {}) =>
   openGraph({ file, threads: 0, source: sourceOfTexts(new Map(Object.entries(files))), ...more });
 
 describe("an index in a file", () => {
@@ -71,6 +71,36 @@ describe("an index in a file", () => {
       message: expect.stringContaining(file),
       remedy: expect.stringContaining("Delete"),
     });
+  });
+});
+
+describe("building an index", () => {
+  const many = Object.fromEntries([..."abcdef"].map((name) => [`${name}.ts`, `export const ${name} = 1;\n`]));
+
+  it("says how many files are read of how many, and nothing if all are known", async () => {
+    const seen: string[] = [];
+    const onProgress = ({ done, total }: IndexProgress) => seen.push(`${done}/${total}`);
+    (await open(base, { onProgress }))[Symbol.dispose]();
+    expect(seen).toEqual(["0/2", "1/2", "2/2"]);
+    (await open(base, { onProgress }))[Symbol.dispose]();
+    expect(seen).toHaveLength(3);
+  });
+
+  it("stores texts in the order of their paths, whichever is read first: answers that are equally good have this order", async () => {
+    const { files, read } = sourceOfTexts(new Map(Object.entries(many)));
+    const third = Promise.withResolvers<void>();
+    const source: GraphSource = {
+      files,
+      async read(oid) {
+        if (oid === files[2]?.oid) third.resolve();
+        if (oid === files[0]?.oid) await third.promise;
+        return await read(oid);
+      },
+    };
+    (await open(many, { source, threads: 1 }))[Symbol.dispose]();
+    using database = new DatabaseSync(file, { readOnly: true });
+    const names = database.prepare("SELECT name FROM definition ORDER BY blob").all();
+    expect(names.map(({ name }) => name)).toEqual([..."abcdef"]);
   });
 });
 

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { runProgram } from "../../../src/cli/program.ts";
 import { canFindByMeaning } from "../../../src/graph/vector-store.ts";
@@ -38,8 +39,10 @@ async function ask(query: string, { env = {}, ...more }: Asked = {}) {
   const options = Object.entries(more).flatMap(([name, value]) => [`--${name}`, value]);
   const args = ["graph", query, "--repo", repo.dir, ...options];
   const code = await runProgram(args, io).finally(() => vi.unstubAllEnvs());
-  return { code, stdout: io.printed(), stderr: io.warned() };
+  return { code, stdout: io.printed(), stderr: withoutProgress(io.warned()), shown: io.warned() };
 }
+
+const withoutProgress = (stderr: string) => stderr.replace(/^\d+:\d\d · .*\n/gm, "");
 
 const isThere = canFindByMeaning();
 if (!isThere) console.warn("NOT TESTED: questions by meaning, for sqlite-vec cannot be loaded here");
@@ -51,8 +54,13 @@ describe("hunkwise graph", () => {
     expect(first.code).toBe(0);
     expect(first.stdout).toContain("symbol claimJob  src/queue.ts:1-3");
     expect(first.stdout).toContain("  called by runWorker at src/worker.ts:4");
-    expect(first.stderr).toMatch(/^Read 2 of 3 files in \d+\.\d s\.\n$/);
+    expect(withoutProgress(first.stderr)).toMatch(/^Read 2 of 3 files in \d+\.\d s\.\n$/);
     expect((await ask("claimJob")).stderr).toBe("");
+  });
+
+  it("shows what it does until the answer, and nothing of that afterwards", async () => {
+    const { shown } = await ask("claimJob", { env: { HUNKWISE_DATA_DIR: join(data.path, "new") } });
+    expect(shown).toMatch(/^0:\d\d · reading the repository\n(?:\d:\d\d · .*\n)*Read 2 of 3 files in .*\n$/);
   });
 
   it("says of a folder that cannot be written where to name another one", async () => {
