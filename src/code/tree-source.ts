@@ -6,6 +6,7 @@ import {
   type Definition,
   type DefinitionKind,
   definitionsAt,
+  type Import,
   once,
   type Reference,
   type ReferenceRole,
@@ -286,28 +287,56 @@ const stringKinds = [
 ];
 
 /** The facts that a syntax tree contains about its file. Those of some lines are read from the nodes on these lines. */
-export function createTreeSource(tree: Tree): Source {
-  const table = slotTableOf(tree.shape);
-  const definitions = once(() => findDefinitions(definingNodes(tree), tree.index, tree.shape));
-  const imports = once(() => importsOf(tree.path, tree.text));
-  return {
-    isParsed: true,
-    get definitions() {
-      return definitions();
-    },
-    get imports() {
-      return imports();
-    },
-    enclosing: (line) => definitionsAt(definitions(), line),
-    calls: (start, end) => within(callsOn(tree, { start, end }, table), start, end),
-    references: (names, lines) => referencesOf(tree, names, lines, table),
-    readNames: (start, end, among) => readNames(tree, { start, end }, among, table),
-    literals(start, end) {
-      const found = findOn(tree, stringKinds, { start, end });
-      const literals = found.map((node) => ({ line: lineOf(tree, node), text: textOfNode(tree, node) }));
-      return tellingLiterals(within(literals, start, end).map(({ text }) => text));
-    },
-  };
+export const createTreeSource = (tree: Tree): Source => new TreeSource(tree);
+
+/**
+ * A class, because V8 keeps the getters of an object literal, and with them all nodes of the tree, until its next full collection: that
+ * is three times the memory for the index of a repository.
+ */
+class TreeSource implements Source {
+  readonly isParsed = true;
+  readonly #tree: Tree;
+  readonly #table: SlotTable;
+  readonly #definitions: () => Definition[];
+  readonly #imports: () => Import[];
+
+  constructor(tree: Tree) {
+    this.#tree = tree;
+    this.#table = slotTableOf(tree.shape);
+    this.#definitions = once(() => findDefinitions(definingNodes(tree), tree.index, tree.shape));
+    this.#imports = once(() => importsOf(tree.path, tree.text));
+  }
+
+  get definitions(): Definition[] {
+    return this.#definitions();
+  }
+
+  get imports(): Import[] {
+    return this.#imports();
+  }
+
+  enclosing(line: number): Definition[] {
+    return definitionsAt(this.definitions, line);
+  }
+
+  calls(start: number, end: number): Call[] {
+    return within(callsOn(this.#tree, { start, end }, this.#table), start, end);
+  }
+
+  references(names: ReadonlySet<string>, lines?: LineRange): Reference[] {
+    return referencesOf(this.#tree, names, lines, this.#table);
+  }
+
+  readNames(start: number, end: number, among?: ReadonlySet<string>): Set<string> {
+    return readNames(this.#tree, { start, end }, among, this.#table);
+  }
+
+  literals(start: number, end: number): string[] {
+    const tree = this.#tree;
+    const found = findOn(tree, stringKinds, { start, end });
+    const literals = found.map((node) => ({ line: lineOf(tree, node), text: textOfNode(tree, node) }));
+    return tellingLiterals(within(literals, start, end).map(({ text }) => text));
+  }
 }
 
 function definingNodes(tree: Tree): readonly Located[] {
