@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { parseFile } from "../../src/code/code-file.ts";
+import { Modules } from "../../src/code/imports.ts";
 import { loadAstGrep } from "../../src/code/languages.ts";
-import { isTooDeep, parseSource } from "../../src/code/parse.ts";
+import { isTooDeep, parseOnce, parseSource } from "../../src/code/parse.ts";
 
 describe("a text that nobody wrote by hand", () => {
   it.each([
@@ -57,6 +59,9 @@ describe("a syntax tree", () => {
 });
 
 describe("a text that is parsed again", () => {
+  /** Without a grammar, because only their size matters. */
+  const others = Array.from({ length: 60 }, (_, at) => [`${at}.lua`, `c${at} = 1;\n`.repeat(1_500)] as const);
+
   it("is parsed once for each path, because the path decides the language", async () => {
     const text = "const a = 1;\n";
     const first = await parseSource("a.ts", text);
@@ -67,7 +72,22 @@ describe("a text that is parsed again", () => {
   it("is parsed anew after many others, because trees take memory", async () => {
     const text = "const b = 1;\n";
     const first = await parseSource("b.ts", text);
-    for (let at = 0; at < 40; at++) await parseSource(`${at}.ts`, `const c${at} = 1;\n`.repeat(300));
+    for (const [path, other] of others) await parseSource(path, other);
     expect(await parseSource("b.ts", text)).not.toBe(first);
+  });
+
+  it("is not displaced by texts that are needed only once", async () => {
+    const text = "const d = 1;\n";
+    const first = await parseSource("d.ts", text);
+    for (const [path, other] of others) await parseOnce(path, other);
+    expect(await parseOnce("d.ts", text)).toBe(first);
+    expect(await parseSource("d.ts", text)).toBe(first);
+  });
+
+  it("is parsed by its path and text, whoever asks for it", async () => {
+    const modules = new Modules([]);
+    const file = { path: "f.ts", ref: "head" as const, lines: ["export const f = 1;"] };
+    const first = await parseFile(file, modules, true);
+    expect((await parseFile({ ...file, lines: [...file.lines] }, modules))?.source).toBe(first?.source);
   });
 });
