@@ -154,7 +154,8 @@ export function findOn(
 ): CachedNode[] {
   const known = kinds.filter(tree.hasKind);
   if (known.length === 0) return [];
-  const wanted = names && namesIn(tree.text, names);
+  const text = tree.text.slice(tree.index.startOf(lines.start), tree.index.startOf(lines.end + 1));
+  const wanted = names && namesIn(text, names);
   if (wanted?.length === 0) return [];
   const rule = {
     ...selectorOf(known).rule,

@@ -373,11 +373,12 @@ function spotsOf(lines: readonly DiffLine[], isWanted: (line: DiffLine) => boole
 }
 
 function changedIn(path: string, spots: Spots, isOfTests: boolean, head: Side, base: Side): Changed[] {
-  const [news, olds] = [byDefinition(head), byDefinition(base)];
-  const keys = [...new Set([...news.keys(), ...olds.keys()])];
+  const [news, olds] = [keyed(head), keyed(base)];
+  const [added, removed] = [byDefinition(head, news), byDefinition(base, olds)];
+  const keys = [...new Set([...added.keys(), ...removed.keys()])];
   const all = keys.map((key) => {
-    const after = headHalf(head.parsed, news.get(key) ?? find(head, key), isOfTests);
-    const old = olds.get(key) ?? find(base, key);
+    const after = headHalf(head.parsed, added.get(key) ?? untouched(news, key), isOfTests);
+    const old = removed.get(key) ?? untouched(olds, key);
     const before = base.parsed && old && halfOf(base.parsed, old, isOfTests);
     return changedOf(
       path,
@@ -389,25 +390,26 @@ function changedIn(path: string, spots: Spots, isOfTests: boolean, head: Side, b
   return all.sort((a, b) => b.risk - a.risk).slice(0, MAX_DEFINITIONS);
 }
 
-/** A key of kind, type, name and order, which matches the two sides of a definition. */
-function keysOf(code: CodeFile): Map<Definition, string> {
+/** The definitions of one side by a key of kind, type, name and order, which matches the two sides of a definition. */
+function keyed({ parsed }: Side): Map<string, Definition> {
   const counts = new Map<string, number>();
+  const code = parsed?.code;
   return new Map(
-    code.definitions.map((definition) => {
+    code?.definitions.map((definition) => {
       const { kind, name, container } = definition;
       const declares = isDeclaration({ file: code, definition });
       const key = [kind, container ?? "", name, declares].join(" ");
       const count = (counts.get(key) ?? 0) + 1;
       counts.set(key, count);
-      return [definition, `${key} ${count}`];
+      return [`${key} ${count}`, definition];
     }),
   );
 }
 
-function byDefinition({ parsed, lines }: Side): Map<string, Touched> {
+function byDefinition({ parsed, lines }: Side, byKey: ReadonlyMap<string, Definition>): Map<string, Touched> {
   const all = new Map<string, Touched>();
   if (parsed === null || lines.length === 0) return all;
-  const keys = keysOf(parsed.code);
+  const keys = new Map([...byKey].map(([key, definition]) => [definition, key]));
   for (const line of lines) {
     // Blank lines and brackets between members would mark their whole type as changed.
     if (!/[\p{L}\p{N}]/u.test(parsed.code.lines[line - 1] ?? "")) continue;
@@ -421,9 +423,8 @@ function byDefinition({ parsed, lines }: Side): Map<string, Touched> {
   return all;
 }
 
-function find({ parsed }: Side, key: string): Touched | null {
-  if (parsed === null) return null;
-  const [definition] = [...keysOf(parsed.code)].find(([, one]) => one === key) ?? [];
+function untouched(byKey: ReadonlyMap<string, Definition>, key: string): Touched | null {
+  const definition = byKey.get(key);
   return definition ? { definition, lines: [] } : null;
 }
 
