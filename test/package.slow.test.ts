@@ -120,7 +120,7 @@ describe("the installed package", () => {
     it("reviews a change without a model", () => {
       const { status, stdout } = hunkwise("review", "--base", "HEAD~1", "--format", "json");
       expect({ status, ...JSON.parse(stdout) }).toMatchObject({
-        ...{ status: 0, mode: "offline", stop_reason: "analyzers_only" },
+        ...{ status: 0, mode: "offline", stop_reason: "no_model" },
         coverage: { hunks_total: 11 },
       });
     });
@@ -146,8 +146,9 @@ describe("the installed package", () => {
       expect(hunkwise("doctor").stdout).toMatch(/^ok +parsers +all languages$/m);
     });
 
-    /** The first line that a command writes; the command is ended then. */
-    async function firstLine(
+    /** The first line with this text that a command writes; the command is ended then. Empty if it writes none. */
+    async function lineWith(
+      text: string,
       args: readonly string[],
       pipe: "stdout" | "stderr",
       say: (child: ChildProcessWithoutNullStreams) => void = () => {},
@@ -156,6 +157,8 @@ describe("the installed package", () => {
       const child = spawn(node, [program, ...args], { env, cwd: repo.dir });
       say(child);
       for await (const line of createInterface(child[pipe])) {
+        // Node 22 also says that its SQLite is experimental.
+        if (!line.includes(text)) continue;
         child.kill();
         return line;
       }
@@ -165,7 +168,7 @@ describe("the installed package", () => {
     it("serves its tools to an agent", async () => {
       const greet = (child: ChildProcessWithoutNullStreams) =>
         child.stdin.write(`${JSON.stringify(hello)}\n`);
-      const answer = JSON.parse(await firstLine(["mcp", "--base", "HEAD~1"], "stdout", greet));
+      const answer = JSON.parse(await lineWith("serverInfo", ["mcp", "--base", "HEAD~1"], "stdout", greet));
       expect(answer).toMatchObject({ id: hello.id, result: { serverInfo: { name: "hunkwise" } } });
     });
 
@@ -176,8 +179,8 @@ describe("the installed package", () => {
     });
 
     it("says what a server without settings lacks", async () => {
-      expect(await firstLine(["serve"], "stderr")).toContain(
-        "There is no GitHub App yet. To create it, open ",
+      expect(await lineWith("There is no GitHub App yet. To create it, open ", ["serve"], "stderr")).not.toBe(
+        "",
       );
       const { status, stderr } = hunkwise("worker");
       expect({ status, stderr }).toEqual({
