@@ -21,7 +21,7 @@ import {
 } from "./run-git.ts";
 import { killProgram, programGroup } from "./run-process.ts";
 import { makeTempFolder, removeFolder } from "./scratch.ts";
-import { MAX_SEARCHED_BYTES, mergeHits, pathsOf, searchTarget, searchTree } from "./search.ts";
+import { MAX_SEARCHED_BYTES, mergeHits, pathsOf, searchTarget, searchTree, startsBinary } from "./search.ts";
 import { differingFiles } from "./work-tree.ts";
 import type {
   Change,
@@ -250,10 +250,14 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
     const entry = (await this.tree("head")).get(path);
     if (!entry?.mode.startsWith("100"))
       throw new AppError("not_allowed", `'${path}' is not a file at the head`);
-    return decodeStart(await twice(() => this.#startOf(entry.oid, maxBytes)), maxBytes);
+    const start = await this.readBytes(entry.oid).catch((error: unknown) => {
+      if (!(error instanceof AppError) || error.code !== "too_large") throw error;
+      return twice(() => this.#startOf(entry.oid, maxBytes));
+    });
+    return decodeStart(start.subarray(0, maxBytes), maxBytes);
   }
 
-  /** The start of a blob of any size, from a separate git process that is stopped after enough output. */
+  /** The start of a large blob, from a separate git process that is stopped after enough output. */
   async #startOf(oid: string, maxBytes: number): Promise<Buffer> {
     const chunks: Buffer[] = [];
     let missing = maxBytes;
@@ -406,6 +410,9 @@ export function openWorkspace(place: RevisionPlace): Workspace & AsyncDisposable
 
 /** Reads files from the disk, which costs less than git. */
 class CheckoutWorkspace extends ObjectWorkspace {
+  /** Every search asks for the same files. */
+  readonly #isBinary = new Map<string, boolean>();
+
   override async headStart(path: string, maxBytes: number): ReturnType<Workspace["headStart"]> {
     // The checkout does not contain names that are too long for any disk.
     if (!isWritable(path)) return await super.headStart(path, maxBytes);
@@ -413,7 +420,12 @@ class CheckoutWorkspace extends ObjectWorkspace {
   }
 
   override async search(query: SearchQuery, signal: AbortSignal): Promise<SearchHits> {
-    const place = { root: this.root, tree: await this.tree("head") };
+    const isBinary = (path: string) => {
+      const known = this.#isBinary.get(path) ?? startsBinary(this.root, path);
+      this.#isBinary.set(path, known);
+      return known;
+    };
+    const place = { root: this.root, tree: await this.tree("head"), isBinary };
     return await twice(() => searchTree(place, query, signal));
   }
 }
@@ -469,7 +481,7 @@ class WorkTreeWorkspace extends ObjectWorkspace {
     const { wants = () => true } = query;
     const search = (one: SearchQuery) =>
       searchTree(
-        { root, tree, lent: { ignoreFile, isBinary } },
+        { root, tree, ignoreFile, isBinary },
         { ...one, wants: (path) => !differing.has(path) && wants(path) },
         signal,
       );

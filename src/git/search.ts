@@ -13,14 +13,10 @@ import type { LineMatch, SearchHits, SearchQuery, TreeEntry } from "./workspace.
 interface SearchPlace {
   root: string;
   tree: ReadonlyMap<string, TreeEntry>;
-  /** For a user's work tree, which only ripgrep may open. */
-  lent?: LentFolder | undefined;
-}
-
-interface LentFolder {
-  /** Absolute path of a file with patterns of files that are not opened. */
-  ignoreFile: string;
-  isBinary: (path: string) => boolean;
+  /** Default: {@link startsBinary}. */
+  isBinary?: ((path: string) => boolean) | undefined;
+  /** For a user's work tree, which only ripgrep may open: absolute path of a file with patterns of what it leaves out. */
+  ignoreFile?: string | undefined;
 }
 
 const TIMEOUT_MS = 60_000;
@@ -39,12 +35,14 @@ export async function searchTree(
   query: SearchQuery,
   signal: AbortSignal,
 ): Promise<SearchHits> {
-  const { lent } = place;
+  const { ignoreFile, isBinary = (path: string) => startsBinary(place.root, path) } = place;
   const { start, covers, flat } = whereToLook(place.tree, query);
-  if (start !== undefined && !lent) requireNoLink(place.root, start);
+  if (start !== undefined && ignoreFile === undefined) requireNoLink(place.root, start);
   const { filePattern, fileType, wants: allows = () => true } = query;
-  const isBinary = lent?.isBinary ?? ((path: string) => startsBinary(place.root, path));
-  const walk = [...(flat ? ["--max-depth=1"] : []), ...(lent ? [`--ignore-file=${lent.ignoreFile}`] : [])];
+  const walk = [
+    ...(flat ? ["--max-depth=1"] : []),
+    ...(ignoreFile === undefined ? [] : [`--ignore-file=${ignoreFile}`]),
+  ];
   // ripgrep ignores the type for a file whose name matches a glob.
   const ofType =
     filePattern === undefined || fileType === undefined
@@ -71,8 +69,8 @@ function requireNoLink(root: string, start: string): void {
   }
 }
 
-/** An unreadable file counts as binary. */
-function startsBinary(root: string, key: string): boolean {
+/** Whether a file of a checkout is binary, by its beginning. An unreadable file counts as binary. */
+export function startsBinary(root: string, key: string): boolean {
   try {
     return looksBinary(fileStart(root, key, BINARY_PROBE_BYTES));
   } catch {

@@ -126,6 +126,8 @@ export interface StartOptions {
 }
 
 const DEFAULT_MEMORY_MB = 512;
+/** Megabytes for new objects. With V8's own 16, the nodes of syntax trees live until they take 50 MB more, and no time is saved. */
+const YOUNG_MB = 4;
 const STDERR_BYTES = 2_000;
 
 type Entry = "review-process" | "index-process";
@@ -154,7 +156,7 @@ function startConfined(entry: Entry, permissions: readonly string[], memoryMb: n
   const child = fork(file, [], {
     env: { ...ownerVariable, ...compiledCodeVariable, TMPDIR: temporaryFolder() },
     cwd: "/",
-    execArgv: [`--max-old-space-size=${memoryMb}`, ...permissions],
+    execArgv: [`--max-old-space-size=${memoryMb}`, `--max-semi-space-size=${YOUNG_MB}`, ...permissions],
     stdio: ["ignore", "ignore", "pipe", "ipc"],
     // Its own process group, so that git and ripgrep end with it.
     detached: true,
