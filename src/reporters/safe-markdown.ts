@@ -121,10 +121,13 @@ function afterContext({ tail, bare }: Scan, sign: string, after: string): string
   return `${before}${sign}${behind}`;
 }
 
-function backslash({ text, at, setting }: Scan): Piece {
+function backslash({ text, at, bare, setting }: Scan): Piece {
   const after = text[at + 1];
   if (after === undefined) return { written: setting === "phrase" ? "\\\\" : "\\", consumed: 1 };
-  if (keptEscapes.has(after)) return { written: `\\${after}`, consumed: 2 };
+  if (keptEscapes.has(after)) {
+    const isCommand = after === "!" && bare && /[a-z]/i.test(seenAt(text, at + 2));
+    return { written: `\\${after}${isCommand ? breaker : ""}`, consumed: 2 };
+  }
   return { written: isNeedlessEscape(after) ? "" : "\\", consumed: 1 };
 }
 

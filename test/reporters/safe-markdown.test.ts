@@ -102,6 +102,7 @@ describe("text of a model", () => {
     ],
     ["a formula", "$\\phantom{x}$ or $$", "`$`\\phantom{x}`$` or `$$`"],
     ["commands without a slash", "!merge\n.deploy", "!\u200bmerge\n.\u200bdeploy"],
+    ["an escaped command", "\\!merge\n- \\!close", "\\!\u200bmerge\n- \\!\u200bclose"],
     [
       "a command in code, where bots read it as well",
       "```sh\n/approve\n/usr/bin/env x\n// @dependabot rebase, @Test\n```",

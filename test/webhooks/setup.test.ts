@@ -321,7 +321,7 @@ describe("app.contents-write.yml", () => {
     expect(isReasoned(file, variant.default_permissions)).toBe(true);
   });
 
-  it.each(["package.json", "Dockerfile", ".dockerignore"])("is shipped where app.yml is: %s", (name) => {
+  it.each(["package.json", ".dockerignore"])("is shipped where app.yml is: %s", (name) => {
     const text = readFileSync(join(import.meta.dirname, "../..", name), "utf8");
     const times = (file: string) => text.split(file).length - 1;
     expect(times("app.yml")).toBeGreaterThan(0);
