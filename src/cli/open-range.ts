@@ -12,7 +12,7 @@ import { plural } from "../reporters/outcome.ts";
 import type { RangeNames } from "../reporters/terminal.ts";
 import { plainLine } from "../reporters/terminal-style.ts";
 
-/** A local range, checked out in a temporary folder that is removed with it. */
+/** A local range. Its temporary folder is removed with it. */
 export interface OpenRange extends AsyncDisposable {
   place: RevisionPlace;
   workspace: Workspace;
@@ -54,7 +54,7 @@ export function usualBase(): BaseChoice {
 }
 
 /**
- * Finds git, resolves both revisions and makes a checkout of the head. Rejects with `git_missing`, `git_too_old`,
+ * Finds git and resolves both revisions, without a checkout. Rejects with `git_missing`, `git_too_old`,
  * `repository_unavailable` or `revision_unknown`.
  */
 export async function openRange({ repo, base, head, signal }: RangeOptions): Promise<OpenRange> {

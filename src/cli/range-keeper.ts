@@ -233,7 +233,7 @@ interface RangeToLookUp {
 }
 
 /**
- * Resolves both revisions without creating a checkout, with several runs of git. Rejects with `repository_unavailable` or
+ * Resolves both revisions without opening the range, with several runs of git. Rejects with `repository_unavailable` or
  * `revision_unknown`.
  */
 async function lookUpRange(git: Git, { repo, base, head }: RangeToLookUp): Promise<RangeNow> {

@@ -97,7 +97,16 @@ export async function differingFiles(
   sha: string,
   signal?: AbortSignal,
 ): Promise<string[]> {
-  const args = ["--name-only", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules=all", sha, "--"];
+  const args = [
+    "--name-only",
+    "-z",
+    "--no-renames",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--ignore-submodules=all",
+    sha,
+    "--",
+  ];
   const index = { git, indexDir, config, workTree: root };
   return splitNul(await onIndex(index, "compare the work tree", ["diff", ...args], signal), decodeName);
 }

@@ -107,7 +107,7 @@ function attempt(work: () => void): void {
   }
 }
 
-/** A child process that loads its code while the parent prepares the checkout. It does one piece of work. */
+/** A child process that loads its code while the parent prepares its work. It does one piece of work. */
 export interface StartedProcess extends Disposable {
   readonly child: ChildProcess;
   /** Resolves when the process has ended, to a description: "ended with code 1". */

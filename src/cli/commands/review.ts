@@ -80,7 +80,7 @@ type ReviewValues = OptionsOf<typeof declare>;
 export const review = (io: CommandContext) =>
   declare().action(async (values) => {
     const { startReviewProcess } = await import("../../process/start-process.ts");
-    // The process loads its code while this process loads its own and git creates the checkout.
+    // The process loads its code while this process loads its own and git looks up the range.
     const graphIndex = presentIndex(values.repo, readLocalEnv());
     using started = values.dryRun ? null : (io.startProcess ?? startReviewProcess)({ graphIndex });
     io.exitCode = await runReview(values, io, started ?? undefined);
@@ -89,7 +89,7 @@ export const review = (io: CommandContext) =>
 /**
  * Reviews a local range. Resolves to the exit code.
  *
- * @param started a review process that is already loading; if omitted, one is started after the checkout
+ * @param started a review process that is already loading; if omitted, one is started after the range is open
  */
 async function runReview(given: ReviewValues, io: CommandIo, started?: StartedProcess): Promise<number> {
   const env = readLocalEnv();
