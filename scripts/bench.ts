@@ -1,10 +1,12 @@
 /**
  * Measures the project's targets for its own speed and size, each against a reference that is measured in the same run.
- * `npm run bench -- search checkout` runs only these parts. Exits with 1 if a limit is exceeded.
+ * `npm run bench -- tools checkout` runs only these parts. Exits with 1 if a limit is exceeded. `npm run bench -- --record` also writes the
+ * rows to `docs/figures/bench.json`, from which `npm run docs` makes the table of docs/performance.md.
+ *
+ * Whole commands (`review`) are measured with the program as `npm run build` makes it from the current sources, `package` with what npm
+ * installs of it; the other parts call the sources in this process.
  */
-import { execFileSync } from "node:child_process";
-import { availableParallelism, cpus, loadavg, release, totalmem, type } from "node:os";
-import { rgPath } from "@vscode/ripgrep";
+import { join } from "node:path";
 import pc from "picocolors";
 import { TempFolder } from "../test/support/git-repo.ts";
 import { benchAnswers } from "./bench/answers.ts";
@@ -13,13 +15,18 @@ import { benchCheckout } from "./bench/checkout.ts";
 import { benchDiffFile } from "./bench/diff-file.ts";
 import { benchGraph } from "./bench/graph.ts";
 import { openLargeChange } from "./bench/large-change.ts";
-import { benchPlanning } from "./bench/planning.ts";
+import { describeMachine } from "./bench/machine.ts";
+import { timed } from "./bench/measure.ts";
+import { benchPackage } from "./bench/package.ts";
+import { benchPlanning, hugeChange } from "./bench/planning.ts";
 import { benchQueue } from "./bench/queue.ts";
 import { benchReview } from "./bench/review.ts";
 import { type Bench, isOver, type Row, renderTable, renderValue } from "./bench/row.ts";
 import { benchSanitisers } from "./bench/sanitisers.ts";
 import { benchSearch } from "./bench/search-in-files.ts";
+import { syntheticPull } from "./bench/synthetic-pull.ts";
 import { benchBudget, benchTokens } from "./bench/tokens.ts";
+import { benchFile, today, writeFigures } from "./figures.ts";
 
 const groups: Record<string, (bench: Bench) => Promise<void>> = {
   async tools(bench) {
@@ -29,29 +36,21 @@ const groups: Record<string, (bench: Bench) => Promise<void>> = {
     await benchDiffFile(change, bench);
     await benchSearch(change, bench);
   },
-  planning: benchPlanning,
+  async planning(bench) {
+    bench.say("making a repository of 4,000 files and a change of 3,000 files and 120,000 lines");
+    const pull = syntheticPull(join(bench.temp, "huge-change"), hugeChange);
+    await benchPlanning(pull, bench);
+    await benchBudget(pull, bench);
+  },
   tokens: benchTokens,
-  budget: benchBudget,
   checkout: benchCheckout,
   graph: benchGraph,
   queue: benchQueue,
   review: benchReview,
+  package: benchPackage,
   sanitisers: benchSanitisers,
   answers: benchAnswers,
 };
-
-function describeMachine(): string {
-  const version = (program: string) =>
-    /\d+(?:\.\d+)+/.exec(execFileSync(program, ["--version"], { encoding: "utf8" }))?.[0];
-  const memory = `${(totalmem() / 1024 ** 3).toFixed(0)} GB`;
-  return [
-    `${cpus()[0]?.model.trim()}, ${availableParallelism()} cores, ${memory}, ${type()} ${release()}`,
-    `node ${process.versions.node} · git ${version("git")} · ripgrep ${version(rgPath)}`,
-    `load ${loadavg()[0]?.toFixed(1)}: ${isBusy() ? "something else is running here, which makes all of this less certain" : "the machine is idle"}`,
-  ].join("\n");
-}
-
-const isBusy = () => (loadavg()[0] ?? 0) > availableParallelism() / 2;
 
 /** A bench that prints its progress. */
 function createBench(temp: string, rows: Row[]): Bench {
@@ -68,13 +67,20 @@ function createBench(temp: string, rows: Row[]): Bench {
   };
 }
 
-async function main(names: readonly string[]): Promise<number> {
+async function main(args: readonly string[]): Promise<number> {
+  const names = args.filter((name) => name !== "--record");
+  const records = args.includes("--record");
+  if (records && names.length > 0) {
+    console.error("Only a run of all parts is recorded, so that its rows are comparable: omit their names");
+    return 2;
+  }
   const unknown = names.find((name) => !(name in groups));
   if (unknown !== undefined) {
     console.error(`There is no '${unknown}'; there are ${Object.keys(groups).join(", ")}`);
     return 2;
   }
-  console.log(`${describeMachine()}\n`);
+  const machine = describeMachine();
+  console.log(`${machine}\nreviews run the program as 'npm run build' makes it from the current sources\n`);
   using temp = new TempFolder("bench");
   const dispose = () => {
     temp.dispose();
@@ -83,10 +89,15 @@ async function main(names: readonly string[]): Promise<number> {
   process.once("SIGINT", dispose).once("SIGTERM", dispose);
   const rows: Row[] = [];
   const bench = createBench(temp.path, rows);
+  const seconds: Record<string, number> = {};
   for (const [name, measure] of Object.entries(groups)) {
-    if (names.length === 0 || names.includes(name)) await measure(bench);
+    if (names.length > 0 && !names.includes(name)) continue;
+    seconds[name] = (await timed(() => measure(bench))) / 1_000;
   }
   console.log(`\n${renderTable(rows)}`);
+  const parts = Object.entries(seconds).map(([name, took]) => `${name} ${took.toFixed(0)} s`);
+  console.log(pc.dim(`\n${parts.join(", ")}`));
+  if (records) writeFigures(benchFile, { date: today(), machine, rows });
   const over = rows.filter(isOver).length;
   if (over > 0) console.log(`\n${over} of ${rows.length} over the limit`);
   return over > 0 ? 1 : 0;

@@ -1,7 +1,7 @@
 /**
  * Writes docs/commands.md, docs/tools.md, docs/configuration.md, .env.example and the JSON Schemas from the declarations in the code, the
- * table of who decides in SECURITY.md, and rules/<language>.json from the rules in their folders. With `--check` writes nothing, names
- * every outdated file and exits with 1.
+ * table of who decides in SECURITY.md, rules/<language>.json from the rules in their folders, and the tables of docs/performance.md from the
+ * figures in docs/figures. With `--check` writes nothing, names every outdated file and exits with 1.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -29,6 +29,7 @@ import {
   reportingTools,
 } from "../src/tools/index.ts";
 import { type AnyTool, MAX_RENDERED_BYTES } from "../src/tools/tool.ts";
+import { benchTable, scaleTables } from "./figures.ts";
 import { ruleList } from "./rule-source.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -329,11 +330,18 @@ function securityPage(text: string): string {
     fact.otherwise,
   ]);
   const who = table(["Fact", "Who decides it, and how", "Read from", "If it cannot be read in full"], rows);
-  return text.replace(
-    /(<!-- facts -->\n)[\s\S]*?(<!-- \/facts -->)/,
-    (_, begin, end) => `${begin}${who}\n${end}`,
-  );
+  return withPart(text, "facts", who);
 }
+
+/** Replaces the part of a page between `<!-- NAME -->` and `<!-- /NAME -->`. */
+function withPart(text: string, name: string, content: string): string {
+  const part = new RegExp(`(<!-- ${name} -->\\n)[\\s\\S]*?(<!-- /${name} -->)`);
+  return text.replace(part, (_, begin, end) => `${begin}${content}\n${end}`);
+}
+
+/** docs/performance.md with the recorded figures; the rest is written by hand. */
+const performancePage = (text: string) =>
+  withPart(withPart(text, "bench", `\n${benchTable()}\n`), "scale", `\n${scaleTables()}\n`);
 
 /** Text as comment lines of at most 120 characters. */
 function comment(text: string): string[] {
@@ -371,6 +379,7 @@ const pages: Record<string, string> = {
   "docs/tools.md": `${toolsPage()}\n`,
   "docs/configuration.md": `${configurationPage()}\n`,
   "SECURITY.md": securityPage(readFileSync(join(root, "SECURITY.md"), "utf8")),
+  "docs/performance.md": performancePage(readFileSync(join(root, "docs/performance.md"), "utf8")),
   "docs/hunkwise.schema.json": `${JSON.stringify(repoConfigSchema(), null, 2)}\n`,
   "docs/hunkwise.nested.schema.json": `${JSON.stringify(nestedConfigSchema(), null, 2)}\n`,
 };

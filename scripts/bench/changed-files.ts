@@ -8,7 +8,7 @@ export async function benchChangedFiles({ place, session, git }: LargeChange, be
   const { mergeBase, head } = place.shas;
   const range = ["-M", "-l1000", "-z", mergeBase, head];
   const comparison = await compare({
-    repetitions: 15,
+    repetitions: 9,
     async ours() {
       await using tools = session();
       return await timed(async () => {

@@ -8,8 +8,8 @@ import { compare, timed } from "./measure.ts";
 import { createServedRepository, type ServedRepository } from "./repositories.ts";
 import { type Bench, ratioRow } from "./row.ts";
 
-const REPETITIONS = 9;
-const WARM_UPS = 2;
+const REPETITIONS = 7;
+const WARM_UPS = 1;
 const path = "octo-org/large";
 
 type Pull = ServedRepository["pulls"][number];

@@ -18,7 +18,7 @@ export async function benchDiffFile({ place, session, git }: LargeChange, bench:
   const modified = files.filter((file) => file.change_type === "modified").map((file) => file.path);
   const fileOf = (round: number) => modified[round * 7] ?? manyHunks.path;
   const others = await compare({
-    repetitions: 41,
+    repetitions: 25,
     ours: (round) => timed(() => tools.run("diff_file", { file_path: fileOf(round) })),
     reference: (round) => gitDiff(fileOf(round)),
   });
@@ -27,7 +27,7 @@ export async function benchDiffFile({ place, session, git }: LargeChange, bench:
   const pages = manyHunks.hunks / PAGE - 1;
   const startOf = (round: number) => 1 + PAGE * (1 + (round % pages));
   const further = await compare({
-    repetitions: 27,
+    repetitions: 15,
     ours: (round) =>
       timed(() => tools.run("diff_file", { file_path: manyHunks.path, start_hunk: startOf(round) })),
     reference: () => gitDiff(manyHunks.path),
@@ -36,7 +36,7 @@ export async function benchDiffFile({ place, session, git }: LargeChange, bench:
 
   const width = 10;
   const wider = await compare({
-    repetitions: 15,
+    repetitions: 9,
     ours: (round) => timed(() => tools.run("diff_file", { file_path: fileOf(round), context_lines: width })),
     reference: (round) => gitDiff(fileOf(round), width),
   });

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { openLocalRange } from "../../src/git/range.ts";
 import { gitPath } from "../../test/support/git-repo.ts";
@@ -60,13 +60,11 @@ export interface ReplayOptions {
 
 /**
  * Milliseconds of the recorded commands in sequence, without a review around them. A review deletes its temporary folder, so a similar one
- * is prepared, without a checkout.
+ * is prepared.
  */
 export async function replayGit({ record, repo, temp }: ReplayOptions): Promise<number> {
   await using range = await openLocalRange({ repo, base: "main", head: "topic", gitPath, tempDir: temp });
   const folder = dirname(range.place.gitDir);
-  for (const name of ["head", "index"]) rmSync(join(folder, name), { recursive: true });
-  mkdirSync(join(folder, "head"));
   const here = (text: string) => text.replaceAll(/[^\0=\s]*\/hunkwise-range-[A-Za-z0-9]{6}/g, folder);
   let total = 0;
   for (const { args, cwd, env, ...command } of record) {

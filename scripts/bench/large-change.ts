@@ -7,11 +7,12 @@ import { createDiffSource } from "../../src/tools/diff-source.ts";
 import { readingTools } from "../../src/tools/index.ts";
 import { createRegistry } from "../../src/tools/run-tool.ts";
 import type { ToolContext } from "../../src/tools/tool.ts";
+import { checkedOut } from "../../test/support/checked-out.ts";
 import { gitPath, testGitEnvironment } from "../../test/support/git-repo.ts";
 import { type BareProcess, timeOf } from "./bare-process.ts";
 import { createLargeChange } from "./repositories.ts";
 
-/** A change of a thousand files, checked out as by the command line. */
+/** A change of a thousand files, checked out as on a server. */
 export interface LargeChange extends AsyncDisposable {
   place: RevisionPlace;
   /** Opens it for a new review, in which nothing was read before. */
@@ -35,10 +36,11 @@ export async function openLargeChange(temp: string): Promise<LargeChange> {
     gitPath,
     tempDir: temp,
   });
+  const place = await checkedOut(range.place);
   const bare: Omit<BareProcess, "args"> = { program: gitPath, cwd: repo.dir, env: testGitEnvironment };
   return {
-    place: range.place,
-    session: () => openSession(range.place),
+    place,
+    session: () => openSession(place),
     git: (...args) => timeOf({ ...bare, args }),
     [Symbol.asyncDispose]: () => range.dispose(),
   };

@@ -16,17 +16,23 @@ export interface ComparisonOptions {
 }
 
 /** Measures A B A B ... and compares the medians. */
-export async function compare(options: ComparisonOptions): Promise<Comparison> {
-  const { repetitions, warmUps = 1 } = options;
-  const ours: number[] = [];
-  const reference: number[] = [];
+export const compare = ({ ours, reference, ...rounds }: ComparisonOptions): Promise<Comparison> =>
+  takeTurns({ ours, reference }, rounds);
+
+/** Measures A B C A B C ...; resolves to the median of each. */
+export async function takeTurns<Name extends string>(
+  measured: Readonly<Record<Name, (round: number) => Promise<number>>>,
+  { repetitions, warmUps = 1 }: Pick<ComparisonOptions, "repetitions" | "warmUps">,
+): Promise<Record<Name, number>> {
+  const turns = Object.entries(measured) as [Name, (round: number) => Promise<number>][];
+  const times = new Map(turns.map(([name]) => [name, [] as number[]]));
   for (let round = 0; round < warmUps + repetitions; round++) {
-    const times = [await fromRest(() => options.ours(round)), await fromRest(() => options.reference(round))];
-    if (round < warmUps) continue;
-    ours.push(times[0] ?? 0);
-    reference.push(times[1] ?? 0);
+    for (const [name, measure] of turns) {
+      const time = await fromRest(() => measure(round));
+      if (round >= warmUps) times.get(name)?.push(time);
+    }
   }
-  return { ours: median(ours), reference: median(reference) };
+  return Object.fromEntries([...times].map(([name, all]) => [name, median(all)])) as Record<Name, number>;
 }
 
 /** Collects the garbage of the previous round first, so that this one does not pay for it. */

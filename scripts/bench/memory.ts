@@ -6,16 +6,18 @@ export interface Peaks {
   child: number;
 }
 
-const INTERVAL_MS = 5;
-
-/** Watches a process and its review process until the returned function is called. The two peaks may be at different times. */
-export function watchMemory(pid: number): () => Peaks {
+/**
+ * Watches a process and its review process until the returned function is called. The two peaks may be at different times.
+ *
+ * @param intervalMs the last moments of a review process that may be missed
+ */
+export function watchMemory(pid: number, intervalMs = 5): () => Peaks {
   const peaks: Peaks = { parent: 0, child: 0 };
   const look = () => {
     peaks.parent = Math.max(peaks.parent, highWaterMark(pid));
     for (const child of reviewProcessesOf(pid)) peaks.child = Math.max(peaks.child, highWaterMark(child));
   };
-  const timer = setInterval(look, INTERVAL_MS);
+  const timer = setInterval(look, intervalMs);
   return () => {
     clearInterval(timer);
     return peaks;

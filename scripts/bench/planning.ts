@@ -2,11 +2,12 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { openLocalRange } from "../../src/git/range.ts";
+import { checkedOut } from "../../test/support/checked-out.ts";
 import { gitPath, testGitEnvironment } from "../../test/support/git-repo.ts";
 import { timeOf } from "./bare-process.ts";
 import { compare } from "./measure.ts";
 import { type Bench, plainRow, ratioRow } from "./row.ts";
-import { syntheticPull } from "./synthetic-pull.ts";
+import type { SyntheticPull } from "./synthetic-pull.ts";
 
 /** The report of `plan-process.ts`. */
 export interface PlanReport {
@@ -24,27 +25,23 @@ export interface PlanReport {
 }
 
 const CHANGED_FILES = 3_000;
-/** Hunks per file, of 8 changed lines each: 120,000 lines in total. */
-const HUNKS = 5;
 
-/** A change of 3,000 files and 120,000 lines, from opening the workspace to the planned units. */
-export async function benchPlanning(bench: Bench): Promise<void> {
-  bench.say("making a repository of 4,000 files and a change of 3,000 files and 120,000 lines");
-  const { repo, base, head } = syntheticPull(join(bench.temp, "huge-change"), {
-    files: 4_000,
-    changed: CHANGED_FILES,
-    hunks: HUNKS,
-  });
+/** A change of 3,000 files with 5 hunks of 8 changed lines each: 120,000 lines in total. */
+export const hugeChange = { files: 4_000, changed: CHANGED_FILES, hunks: 5 };
+
+/** That change on a server, from opening the workspace to the planned units. */
+export async function benchPlanning({ repo, base, head }: SyntheticPull, bench: Bench): Promise<void> {
   await using range = await openLocalRange({ repo: repo.dir, base, head, gitPath, tempDir: bench.temp });
-  const { mergeBase, head: headSha } = range.place.shas;
+  const place = await checkedOut(range.place);
+  const { mergeBase, head: headSha } = place.shas;
   const args = ["diff", "--raw", "--numstat", "--patch", "-M", "-l1000", mergeBase, headSha];
 
   bench.say("dividing it into units, against the git command that prints what has to be read for it");
   const reports: PlanReport[] = [];
   const comparison = await compare({
-    repetitions: 7,
+    repetitions: 5,
     async ours() {
-      const report = await planOnce(JSON.stringify(range.place));
+      const report = await planOnce(JSON.stringify(place));
       reports.push(report);
       return report.milliseconds;
     },

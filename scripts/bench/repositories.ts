@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Content, GitRepo } from "../../test/support/git-repo.ts";
 import { edited, pathOf, textOf } from "./source-text.ts";
 
@@ -50,11 +51,14 @@ export const reported = {
   quote: "  return left.total == right.total;",
 };
 
-/** 1,000 files of 150 lines; `topic` changes 50 of them. */
-export function createSmallChange(dir: string): GitRepo {
+/** 1,000 files of 150 lines, and further ones of 40 up to the number of `files`; `topic` changes 50 of the first and is checked out. */
+export async function createSmallChange(dir: string, files = 1_000): Promise<GitRepo> {
   const repo = GitRepo.create({ dir });
   const lines = 150;
-  const base: Files = numbers(1_000).map((number) => [pathOf(number), textOf(number, lines)]);
+  const base: Files = numbers(files).map((number) => [
+    pathOf(number),
+    textOf(number, number < 1_000 ? lines : 40),
+  ]);
   const change: Files = numbers(49).map((number) => [
     pathOf(number * 20 + (number % 4)),
     edited(number * 20 + (number % 4), textOf(number * 20 + (number % 4), lines), 4, number),
@@ -68,8 +72,15 @@ export function createSmallChange(dir: string): GitRepo {
     { branch: "topic", parents: ["main"], files: change },
     { branch: "main", files: [["README.md", "Moved on.\n"]] },
   ]);
-  repo.git("checkout", "--quiet", "topic");
+  await checkOut(repo, "topic");
   return repo;
+}
+
+/** Checks a branch out as if some time ago: git reads each file again that is as new as its index. */
+export async function checkOut(repo: GitRepo, branch: string): Promise<void> {
+  repo.git("checkout", "--quiet", branch);
+  await sleep(1_100);
+  repo.git("update-index", "--refresh", "--force-write-index");
 }
 
 /** A repository on the server, and its pull requests in order, each on top of the previous one. */

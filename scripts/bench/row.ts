@@ -50,18 +50,18 @@ export function extraRow(what: string, { ours, reference }: Comparison, limit: n
 
 /** A value with no reference except its limit. */
 export function plainRow(what: string, value: number, unit: Row["unit"], limit: number | null): Row {
-  return { what, ours: amount(value, unit), reference: "", value, unit, limit };
+  return { what, ours: renderAmount(value, unit), reference: "", value, unit, limit };
 }
 
-export const isOver = ({ value, limit }: Row) => limit !== null && value > limit;
+export const isOver = ({ value, limit }: Pick<Row, "value" | "limit">) => limit !== null && value > limit;
 
 export function renderTable(rows: readonly Row[]): string {
   const cells = rows.map((row) => [
     row.what,
     row.ours,
     row.reference,
-    amount(row.value, row.unit),
-    row.limit === null ? "" : amount(row.limit, row.unit),
+    renderAmount(row.value, row.unit),
+    row.limit === null ? "" : renderAmount(row.limit, row.unit),
     row.limit === null ? "" : isOver(row) ? "over" : "ok",
   ]);
   const heading = ["", "ours", "reference", "measured", "limit", ""];
@@ -83,10 +83,13 @@ function coloured(line: string, row: Row | undefined): string {
 
 /** "1.04 x (at most 1.30 x)" */
 export function renderValue({ value, unit, limit }: Row): string {
-  return limit === null ? amount(value, unit) : `${amount(value, unit)} (at most ${amount(limit, unit)})`;
+  return limit === null
+    ? renderAmount(value, unit)
+    : `${renderAmount(value, unit)} (at most ${renderAmount(limit, unit)})`;
 }
 
-function amount(value: number, unit: Row["unit"]): string {
+/** "1.04 x" */
+export function renderAmount(value: number, unit: Row["unit"]): string {
   const digits = unit === "x" || unit === "s" ? 2 : 0;
   return `${value.toFixed(digits)} ${unit}`;
 }

@@ -60,7 +60,7 @@ function compareSearch(
 ) {
   const bare = { program: rgPath, args: argumentsOf(input), cwd: place.root, env: {} };
   const reference = () => timeOf(stopped ? { ...bare, enough: counter(input.max_results) } : bare);
-  return compare({ repetitions: 11, ours, reference });
+  return compare({ repetitions: 7, ours, reference });
 }
 
 const timeOfSearch = (tools: ToolSession, { input, isExpected }: Search) =>

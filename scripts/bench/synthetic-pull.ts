@@ -17,12 +17,12 @@ export interface SyntheticPull {
 }
 
 export interface PullShape {
-  /** Files of the repository. Default 2,000. */
-  files?: number;
-  /** Changed files. */
-  changed: number;
-  /** Hunks of each. Default 3. */
-  hunks?: number;
+  /** Files of the repository. */
+  files: number;
+  /** Changed files of each pull request. */
+  changed: readonly number[];
+  /** Hunks of each file. */
+  hunks: number;
 }
 
 const REMOVED = 3;
@@ -32,26 +32,44 @@ const STATEMENTS = 10;
 /** Lines of a method: its head, its statements, its return, its end and an empty line. */
 const METHOD = STATEMENTS + 4;
 
-/** Makes the repository in `dir`, the same each time. Throws if git counts different changes. */
-export function syntheticPull(dir: string, { files = 2_000, changed, hunks = 3 }: PullShape): SyntheticPull {
+/**
+ * Makes the repository in `dir` with one pull request for each number of changed files, the same each time. The last one is checked out.
+ * Throws if git counts different changes.
+ */
+export function syntheticPulls(dir: string, { files, changed, hunks }: PullShape): SyntheticPull[] {
   const repo = GitRepo.create({ dir });
   const numbers = Array.from({ length: files }, (_, number) => number);
   const lines = numbers.map((number) => linesOf(number, files, hunks));
-  const picked = numbers.slice(0, changed).map((at) => Math.floor((at * files) / changed));
   const text = (of: readonly string[]) => `${of.join("\n")}\n`;
+  const pulls = changed.map((count) => ({
+    branch: `changes-${count}`,
+    picked: numbers.slice(0, count).map((at) => Math.floor((at * files) / count)),
+  }));
   repo.importCommits([
     { branch: "main", files: numbers.map((number) => [pathOf(number), text(lines[number] ?? [])]) },
-    {
-      branch: "topic",
+    ...pulls.map(({ branch, picked }) => ({
+      branch,
       parents: ["main"],
-      files: picked.map((number) => [pathOf(number), text(edited(number, lines[number] ?? [], hunks))]),
-    },
+      files: picked.map((at) => [pathOf(at), text(edited(at, lines[at] ?? [], hunks))] as const),
+    })),
   ]);
-  repo.git("checkout", "--quiet", "topic");
-  const plainDiff = `${repo.git("diff", "main...topic")}\n`;
-  requireShape(plainDiff, changed, hunks);
-  const tokens = picked.toSorted(byPath).flatMap((number) => tokensOf(number, hunks));
-  return { repo, base: "main", head: "topic", plainDiff, tokens };
+  repo.git("checkout", "--quiet", pulls.at(-1)?.branch ?? "main");
+  return pulls.map(({ branch, picked }) => {
+    const plainDiff = `${repo.git("diff", `main...${branch}`)}\n`;
+    requireShape(plainDiff, picked.length, hunks);
+    const tokens = picked.toSorted(byPath).flatMap((number) => tokensOf(number, hunks));
+    return { repo, base: "main", head: branch, plainDiff, tokens };
+  });
+}
+
+/** The same with one pull request. */
+export function syntheticPull(
+  dir: string,
+  { changed, ...shape }: Omit<PullShape, "changed"> & { changed: number },
+): SyntheticPull {
+  const [pull] = syntheticPulls(dir, { ...shape, changed: [changed] });
+  if (!pull) throw new Error("No pull request was made");
+  return pull;
 }
 
 const byPath = (a: number, b: number) => (pathOf(a) < pathOf(b) ? -1 : 1);

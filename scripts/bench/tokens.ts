@@ -9,7 +9,7 @@ import { gitPath } from "../../test/support/git-repo.ts";
 import { reviewInput } from "../../test/support/review-input.ts";
 import { scriptedModel } from "../../test/support/scripted.ts";
 import type { Bench } from "./row.ts";
-import { syntheticPull } from "./synthetic-pull.ts";
+import { type SyntheticPull, syntheticPulls } from "./synthetic-pull.ts";
 
 /** Number of changed files, and the maximum requests of their review. */
 const sizes = [
@@ -35,9 +35,15 @@ interface Spent {
  * characters divided by four on both sides, so the ratios are those of characters.
  */
 export async function benchTokens(bench: Bench): Promise<void> {
-  for (const { changed, requests } of sizes) {
-    bench.say(`making a pull request of ${changed} files`);
-    const pull = syntheticPull(join(bench.temp, `tokens-${changed}`), { changed });
+  bench.say(`making pull requests of ${sizes.map(({ changed }) => changed).join(", ")} files`);
+  const pulls = syntheticPulls(join(bench.temp, "tokens"), {
+    ...{ files: 2_000, hunks: 3 },
+    changed: sizes.map(({ changed }) => changed),
+  });
+  for (const [at, { changed, requests }] of sizes.entries()) {
+    const pull = pulls[at];
+    if (!pull) throw new Error(`There is no pull request of ${changed} files`);
+    bench.say(`reviewing a pull request of ${changed} files`);
     const range = await openLocalRange({
       ...{ repo: pull.repo.dir, base: pull.base, head: pull.head, gitPath },
       tempDir: bench.temp,
@@ -85,13 +91,9 @@ const READING_TURNS = 4;
  * A pull request that the default budget cannot pay for if the model keeps reading: the review must end within the budget, with the
  * riskiest part read and the rest named.
  */
-export async function benchBudget(bench: Bench): Promise<void> {
-  bench.say("making a pull request of 3,000 files and 120,000 lines");
-  const pull = syntheticPull(join(bench.temp, "budget"), { files: 3_200, changed: 3_000, hunks: 5 });
-  const range = await openLocalRange({
-    ...{ repo: pull.repo.dir, base: pull.base, head: pull.head, gitPath },
-    tempDir: bench.temp,
-  });
+export async function benchBudget({ repo, base, head }: SyntheticPull, bench: Bench): Promise<void> {
+  bench.say("reviewing it with a model that reads on, to the end of the default budget");
+  const range = await openLocalRange({ repo: repo.dir, base, head, gitPath, tempDir: bench.temp });
   const result = await review(range.place, BUDGET_TOKENS, readsOn());
   await range.dispose();
   const { usage, coverage, stop_reason } = result;

@@ -27,9 +27,11 @@ export interface CliRun {
 }
 
 export interface CliOptions {
+  /** The program's `cli.js`; default: built from the current sources. */
+  entry?: string;
   cwd?: string;
-  /** Environment variables; of this process's environment, only PATH and HOME are passed on. */
-  env?: Record<string, string>;
+  /** Environment variables, undefined for those to leave out; of this process's environment, only PATH and HOME are passed on. */
+  env?: Record<string, string | undefined>;
   input?: string;
   /** Called with the process as soon as it runs, to send signals or close its pipes. */
   onStart?: (child: ChildProcess) => void;
@@ -37,7 +39,7 @@ export interface CliOptions {
 
 /** Runs the real command line in a separate process; resolves when it has ended and its pipes are empty. */
 export function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliRun> {
-  const child = spawn(process.execPath, [programEntry, ...args], {
+  const child = spawn(process.execPath, [options.entry ?? programEntry, ...args], {
     cwd: options.cwd ?? process.cwd(),
     env: {
       ...unsetVariables,
