@@ -452,14 +452,12 @@ class WorkTreeWorkspace extends ObjectWorkspace {
   override async search(query: SearchQuery, signal: AbortSignal): Promise<SearchHits> {
     const tree = await this.tree("head");
     const { covers } = searchTarget(tree, query);
-    const isOf = (isDiffering: boolean) => (differing: ReadonlySet<string>) =>
-      [...tree.keys()].some((path) => covers(path) && differing.has(path) === isDiffering);
-    const [hasCopies, hasLent] = [isOf(true), isOf(false)];
     for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
       const differing = this.#differing;
-      const copies = hasCopies(differing) ? await this.#searchCopies(tree, differing, query, signal) : null;
+      const hasCopies = [...differing].some((path) => tree.has(path) && covers(path));
+      const copies = hasCopies ? await this.#searchCopies(tree, differing, query, signal) : null;
       // ripgrep waits for a pipe, and follows a link, where a search begins.
-      if (copies && !hasLent(differing)) return copies;
+      if (copies && ![...tree.keys()].some((path) => covers(path) && !differing.has(path))) return copies;
       const found = await twice(() => this.#searchLent(tree, differing, query, signal));
       const now = await twice(() => differingFiles(this.#place, this.#lent, this.shas.head, signal));
       const more = now.filter((path) => !differing.has(path));
