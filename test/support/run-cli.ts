@@ -19,6 +19,12 @@ function textOfEnv(): string {
   }
 }
 
+/** Whatever takes more than 0.3 s begins with this line on stderr. Whether something does depends on the machine. */
+const firstProgress = /^0:\d\d · reading the repository\n/m;
+
+/** What a command says on stderr, without the line that says that it works. */
+export const withoutFirstProgress = (stderr: string): string => stderr.replace(firstProgress, "");
+
 export interface CliRun {
   code: number | null;
   signal: NodeJS.Signals | null;
@@ -66,7 +72,7 @@ export function runCli(args: readonly string[], options: CliOptions = {}): Promi
         code,
         signal,
         stdout: Buffer.concat(out).toString("utf8"),
-        stderr: Buffer.concat(err).toString("utf8"),
+        stderr: withoutFirstProgress(Buffer.concat(err).toString("utf8")),
       });
     });
   });

@@ -4,7 +4,7 @@ import { complaintLine } from "../../src/cli/output.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { environmentDocs } from "../../src/config/variables.ts";
 import { startProcessHere } from "./process-here.ts";
-import { unsetVariables } from "./run-cli.ts";
+import { unsetVariables, withoutFirstProgress } from "./run-cli.ts";
 
 export interface ProgramRun {
   code: number;
@@ -46,5 +46,5 @@ export async function runHere(
     stderr.stream.write(complaintLine(error));
     return 2;
   });
-  return { code, stdout: stdout.text(), stderr: stderr.text() };
+  return { code, stdout: stdout.text(), stderr: withoutFirstProgress(stderr.text()) };
 }
