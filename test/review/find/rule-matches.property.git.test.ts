@@ -211,7 +211,8 @@ describe("a likely match of a rule", () => {
         const isUnjudged = [...ends.values()].flat().includes("not judged");
         expect(isComplete(result) && isUnjudged).toBe(false);
       }),
-      { numRuns: long ? 1_000 : 8 },
+      // Eight plays of any kind may have one kind of end; these have all.
+      long ? { numRuns: 1_000 } : { numRuns: 8, seed: 20_261_126 },
     );
     // A property over one kind of end would prove little.
     expect([...seen].toSorted()).toEqual(["not judged", "rejected", "reported"]);
