@@ -3,9 +3,10 @@ import { dollars, plural, thousands } from "../reporters/outcome.ts";
 import { clip, plainLine } from "../reporters/terminal-style.ts";
 import type { ProgressEvent } from "../review/progress.ts";
 
-/** Milliseconds between two progress lines if the output is not a terminal. */
+/** Milliseconds between two progress lines of a phase if the output is not a terminal, and of a step, which is short. */
 const SPARSE_MS = 15_000;
-/** Milliseconds after the start of the process until the first line; shorter runs show only their phases. */
+const STEP_MS = 5_000;
+/** Milliseconds after the start of the process until the first line. */
 const FIRST_MS = 300;
 const REDRAW_MS = 200;
 const CLEAR_LINE = "\r\u001b[2K";
@@ -22,8 +23,11 @@ const phaseWords = {
 
 type Phase = keyof typeof phaseWords;
 
-/** An event of a run, or the probe of a model before it. */
-type ShownEvent = ProgressEvent | { type: "probe"; model: string };
+/** An event of a run, the probe of a model before it, or a step of other work with its present state: "indexing 3/20 files". */
+type ShownEvent =
+  | ProgressEvent
+  | { type: "probe"; model: string }
+  | { type: "step"; name: string; text: string };
 
 /** The number of finished parts of a phase. */
 interface Share {
@@ -36,6 +40,7 @@ interface ProgressState {
   /** The model that is being probed, before the first phase. */
   probed: string | null;
   phase: Phase | null;
+  step: { name: string; text: string } | null;
   /** Number of turns of all loops together. */
   turn: number;
   /** Agent runs on the change, and verifications; null until they are known. */
@@ -52,6 +57,7 @@ interface ProgressState {
 export const noProgress: ProgressState = {
   probed: null,
   phase: null,
+  step: null,
   turn: 0,
   units: null,
   verdicts: null,
@@ -67,6 +73,8 @@ export function advance(state: ProgressState, event: ShownEvent): ProgressState 
   switch (event.type) {
     case "probe":
       return { ...state, probed: plainLine(event.model) };
+    case "step":
+      return { ...state, step: { name: event.name, text: plainLine(event.text) } };
     case "phase":
       return { ...state, phase: event.phase, activity: "" };
     case "turn":
@@ -89,7 +97,7 @@ export function advance(state: ProgressState, event: ShownEvent): ProgressState 
 }
 
 /** Minutes and seconds: "1:07". */
-export function clock(elapsedMs: number): string {
+function clock(elapsedMs: number): string {
   const seconds = Math.floor(elapsedMs / 1000);
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
 }
@@ -110,7 +118,8 @@ export function statusLine(state: ProgressState, elapsedMs: number): string {
 }
 
 /** "reviewing 3/12 units", "checking each finding 2/7" */
-function phaseWord({ probed, phase, units, verdicts }: ProgressState): string {
+function phaseWord({ probed, phase, step, units, verdicts }: ProgressState): string {
+  if (phase === null && step !== null) return step.text;
   if (phase === null) return probed === null ? "reading the repository" : `asking ${probed} what it can do`;
   const word = phaseWords[phase];
   if (phase === "review" && isSeveral(units)) return `${word} ${units.done}/${units.total} units`;
@@ -128,75 +137,70 @@ export interface Progress extends Disposable {
   end(): void;
 }
 
+interface ProgressOptions {
+  /** Milliseconds. */
+  now?: () => number;
+  /** Milliseconds from now on in which nothing is shown. Default: until {@link FIRST_MS} after the start of the process. */
+  quietMs?: number;
+}
+
 /**
- * One live line on a terminal; else a line for each phase, and one every 15 s. The first one comes at the latest 0.3 s after the start of
- * the process. Create it before the work begins.
+ * One live line on a terminal; else a line for each phase or step, and one every few seconds. Nothing if the work ends at once. Create it
+ * before the work begins.
  */
-export function createProgress(stream: NodeJS.WriteStream, now: () => number = Date.now): Progress {
-  return stream.isTTY ? liveProgress(stream, now) : plainProgress(stream, now);
-}
-
-function crashLine(event: ShownEvent): string | null {
-  return event.type === "crash" ? `fault in ${plainLine(event.where)}: ${plainLine(event.error)}\n` : null;
-}
-
-function liveProgress(stream: NodeJS.WriteStream, now: () => number): Progress {
-  const began = now();
-  let state = noProgress;
-  let isEnded = false;
-  const draw = () => stream.write(CLEAR_LINE + clip(statusLine(state, now() - began), stream.columns - 1));
-  const first = atFirst(draw);
-  const timer = setInterval(draw, REDRAW_MS);
-  timer.unref();
-  const end = () => {
-    if (isEnded) return;
-    isEnded = true;
-    clearTimeout(first);
-    clearInterval(timer);
-    stream.write(CLEAR_LINE);
-  };
-  return {
-    say(line) {
-      stream.write(`${isEnded ? "" : CLEAR_LINE}${line}\n`);
-    },
-    handle(event) {
-      state = advance(state, event);
-      const crash = crashLine(event);
-      if (crash) stream.write(CLEAR_LINE + crash);
-    },
-    end,
-    [Symbol.dispose]: end,
-  };
-}
-
-/** `performance.now()` counts from the start of the process. */
-function atFirst(show: () => void): NodeJS.Timeout {
-  return setTimeout(show, Math.max(0, FIRST_MS - performance.now())).unref();
-}
-
-function plainProgress(stream: NodeJS.WriteStream, now: () => number): Progress {
+export function createProgress(stream: NodeJS.WriteStream, options: ProgressOptions = {}): Progress {
+  const { now = Date.now, quietMs = FIRST_MS - performance.now() } = options;
   const began = now();
   let state = noProgress;
   let last = began;
-  const print = () => {
-    clearTimeout(first);
-    last = now();
-    stream.write(`${statusLine(state, last - began)}\n`);
+  let isQuiet = quietMs > 0;
+  let isDrawn = false;
+  let redrawing: NodeJS.Timeout | undefined;
+  const line = () => statusLine(state, now() - began);
+  const erase = () => {
+    if (isDrawn) stream.write(CLEAR_LINE);
+    isDrawn = false;
   };
-  const first = atFirst(print);
-  const end = () => clearTimeout(first);
+  const draw = () => {
+    stream.write(CLEAR_LINE + clip(line(), stream.columns - 1));
+    isDrawn = true;
+  };
+  const print = () => {
+    last = now();
+    stream.write(`${line()}\n`);
+  };
+  const begin = () => {
+    isQuiet = false;
+    if (!stream.isTTY) return print();
+    draw();
+    redrawing = setInterval(draw, REDRAW_MS).unref();
+  };
+  // `performance.now()` counts from the start of the process.
+  const beginning = isQuiet || stream.isTTY ? setTimeout(begin, Math.max(0, quietMs)).unref() : undefined;
+  const end = () => {
+    clearTimeout(beginning);
+    clearInterval(redrawing);
+    erase();
+  };
+  const say = (text: string) => {
+    erase();
+    stream.write(`${text}\n`);
+  };
   return {
-    say(line) {
-      stream.write(`${line}\n`);
-    },
+    say,
     handle(event) {
+      const isNew = isNewPhase(state, event);
       state = advance(state, event);
-      const crash = crashLine(event);
-      if (crash) stream.write(crash);
-      if (event.type !== "phase" && event.type !== "probe" && now() - last < SPARSE_MS) return;
-      print();
+      if (event.type === "crash") say(`fault in ${plainLine(event.where)}: ${plainLine(event.error)}`);
+      if (isQuiet || stream.isTTY) return;
+      if (isNew || now() - last >= (event.type === "step" ? STEP_MS : SPARSE_MS)) print();
     },
     end,
     [Symbol.dispose]: end,
   };
+}
+
+function isNewPhase({ step }: ProgressState, event: ShownEvent): boolean {
+  if (event.type === "step") return step?.name !== event.name;
+  return event.type === "phase" || event.type === "probe";
 }

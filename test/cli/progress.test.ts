@@ -46,7 +46,7 @@ describe("progress", () => {
   it("says which model is asked what it can do, until the run begins", () => {
     const { stream, written } = fakeStream(false);
     let now = 0;
-    const progress = createProgress(stream, () => now);
+    const progress = createProgress(stream, { now: () => now });
     progress.handle({ type: "probe", model: "gpt-x" });
     now = 8_000;
     progress.handle({ type: "phase", phase: "context" });
@@ -71,7 +71,7 @@ describe("progress", () => {
   it("prints a plain line for a phase, and others only now and then, where nobody watches", () => {
     const { stream, written } = fakeStream(false);
     let now = 0;
-    const progress = createProgress(stream, () => now);
+    const progress = createProgress(stream, { now: () => now });
     for (const event of run) progress.handle(event);
     expect(written).toEqual(["0:00 · reading the change\n", "0:00 · reviewing\n"]);
     now = 20_000;
@@ -82,33 +82,50 @@ describe("progress", () => {
     progress.end();
   });
 
-  it("says within half a second of the start that something goes on, where nothing was shown before", async () => {
+  it("says after a moment that something goes on, where nothing was shown before", async () => {
     const { stream, written } = fakeStream(false);
-    using _ = createProgress(stream, () => 0);
+    using _ = createProgress(stream, { now: () => 0, quietMs: 5 });
     await expect.poll(() => written).toEqual(["0:00 · reading the repository\n"]);
   });
 
-  it("shows nothing more after its end", async () => {
+  it("shows nothing of work that ends at once", async () => {
     for (const isTerminal of [false, true]) {
       const { stream, written } = fakeStream(isTerminal);
-      const progress = createProgress(stream, () => 0);
+      const progress = createProgress(stream, { quietMs: 20 });
+      progress.handle({ type: "phase", phase: "context" });
       progress.end();
-      const { length } = written;
-      await new Promise((resolve) => setTimeout(resolve, 400));
-      expect(written).toHaveLength(length);
+      await new Promise((resolve) => setTimeout(resolve, 60));
+      expect(written).toEqual([]);
     }
   });
 
-  it("takes the line away for one that stays", () => {
+  it("is one line for each step and every few seconds, where the output is no terminal", () => {
+    const { stream, written } = fakeStream(false);
+    let now = 0;
+    using progress = createProgress(stream, { now: () => now });
+    progress.handle({ type: "step", name: "reading", text: "reading" });
+    for (let done = 0; done < 100; done++) {
+      now += 100;
+      progress.handle({ type: "step", name: "indexing", text: `indexing ${done}/100 files` });
+    }
+    expect(written).toEqual([
+      "0:00 · reading\n",
+      "0:00 · indexing 0/100 files\n",
+      "0:05 · indexing 50/100 files\n",
+    ]);
+  });
+
+  it("takes the line away for one that stays", async () => {
     const { stream, written } = fakeStream(true);
-    using progress = createProgress(stream, () => 0);
+    using progress = createProgress(stream, { now: () => 0 });
+    await expect.poll(() => written).toHaveLength(1);
     progress.say("warning: x");
-    expect(written).toEqual(["\r\u001b[2Kwarning: x\n"]);
+    expect(written.slice(1)).toEqual(["\r\u001b[2K", "warning: x\n"]);
   });
 
   it("redraws one line on a terminal, within its width, and takes it away in the end", async () => {
     const { stream, written } = fakeStream(true);
-    const progress = createProgress(stream, () => 0);
+    const progress = createProgress(stream, { now: () => 0 });
     for (const event of run) progress.handle(event);
     await expect.poll(() => written.length).toBeGreaterThan(0);
     progress.end();

@@ -19,7 +19,7 @@ import {
 } from "../command.ts";
 import type { GraphStep } from "../local-graph.ts";
 import { wantsColour, write } from "../output.ts";
-import { createWaitLine } from "../wait-line.ts";
+import { createProgress } from "../progress.ts";
 
 const MAX_K = 25;
 
@@ -71,21 +71,21 @@ async function printGraph(query: string, values: OptionsOf<typeof declare>, io: 
     throw new AppError("usage", "QUERY is empty", { remedy: "See 'hunkwise graph --help'." });
   }
   const { repo, head, k } = values;
-  using wait = createWaitLine(io.stderr);
-  wait.show("reading", "reading the repository");
+  using progress = createProgress(io.stderr);
   const { openRange, loadLocalConfig } = await import("../open-range.ts");
   const { openLocalGraph, stepText } = await import("../local-graph.ts");
   const { privacyOf } = await import("../../tools/private-text.ts");
   await using range = await openRange({ repo, base: head, head, signal: io.signal });
   const { config } = await loadLocalConfig(range.workspace);
   const isPrivate = await privacyOf(range.workspace, config.paths.private);
-  const warn = (text: string) => void write(io.stderr, `warning: ${plainLine(text)}\n`);
-  const onStep = (step: GraphStep) => wait.show(step.step, stepText(step));
+  const warn = (text: string) => progress.say(`warning: ${plainLine(text)}`);
+  const onStep = (step: GraphStep) =>
+    progress.handle({ type: "step", name: step.step, text: stepText(step) });
   const about = { range, repo: resolve(repo), isPrivate, warn, onStep, signal: io.signal };
   using opened = await openLocalGraph(about);
   const vectors = await opened.embed(io.signal);
   const answer = await opened.graph.query(query, k, io.signal);
-  wait[Symbol.dispose]();
+  progress.end();
   if (values.format === "json") await write(io.stdout, `${escapeUnseen(JSON.stringify(answer, null, 2))}\n`);
   else await write(io.stdout, await renderAnswer(answer, createStyle(wantsColour(io.stdout), PIPED_WIDTH)));
   if (values.format === "pretty") await write(io.stderr, whatItTook(opened.graph.report, vectors));
