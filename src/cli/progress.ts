@@ -7,7 +7,7 @@ import type { ProgressEvent } from "../review/progress.ts";
 const SPARSE_MS = 15_000;
 const STEP_MS = 5_000;
 /** Milliseconds after the start of the process until the first line. */
-const FIRST_MS = 300;
+const FIRST_MS = 200;
 const REDRAW_MS = 200;
 const CLEAR_LINE = "\r\u001b[2K";
 
@@ -154,29 +154,25 @@ export function createProgress(stream: NodeJS.WriteStream, options: ProgressOpti
   let state = noProgress;
   let last = began;
   let isQuiet = quietMs > 0;
-  let isDrawn = false;
+  let isShown = false;
   let redrawing: NodeJS.Timeout | undefined;
   const line = () => statusLine(state, now() - began);
   const erase = () => {
-    if (isDrawn) stream.write(CLEAR_LINE);
-    isDrawn = false;
+    if (stream.isTTY && isShown) stream.write(CLEAR_LINE);
+    isShown = false;
   };
-  const draw = () => {
-    stream.write(CLEAR_LINE + clip(line(), stream.columns - 1));
-    isDrawn = true;
-  };
-  const print = () => {
+  const show = () => {
     last = now();
-    stream.write(`${line()}\n`);
+    stream.write(stream.isTTY ? CLEAR_LINE + clip(line(), stream.columns - 1) : `${line()}\n`);
+    isShown = true;
   };
   const begin = () => {
     isQuiet = false;
-    if (!stream.isTTY) return print();
-    draw();
-    redrawing = setInterval(draw, REDRAW_MS).unref();
+    if (!isShown) show();
+    if (stream.isTTY) redrawing = setInterval(show, REDRAW_MS).unref();
   };
   // `performance.now()` counts from the start of the process.
-  const beginning = isQuiet || stream.isTTY ? setTimeout(begin, Math.max(0, quietMs)).unref() : undefined;
+  const beginning = setTimeout(begin, Math.max(0, quietMs)).unref();
   const end = () => {
     clearTimeout(beginning);
     clearInterval(redrawing);
@@ -193,7 +189,7 @@ export function createProgress(stream: NodeJS.WriteStream, options: ProgressOpti
       state = advance(state, event);
       if (event.type === "crash") say(`fault in ${plainLine(event.where)}: ${plainLine(event.error)}`);
       if (isQuiet || stream.isTTY) return;
-      if (isNew || now() - last >= (event.type === "step" ? STEP_MS : SPARSE_MS)) print();
+      if (isNew || now() - last >= (event.type === "step" ? STEP_MS : SPARSE_MS)) show();
     },
     end,
     [Symbol.dispose]: end,

@@ -79,11 +79,12 @@ type ReviewValues = OptionsOf<typeof declare>;
 
 export const review = (io: CommandContext) =>
   declare().action(async (values) => {
+    using progress = createProgress(io.stderr);
     const { startReviewProcess } = await import("../../process/start-process.ts");
     // The process loads its code while this process loads its own and git looks up the range.
     const graphIndex = presentIndex(values.repo, readLocalEnv());
     using started = values.dryRun ? null : (io.startProcess ?? startReviewProcess)({ graphIndex });
-    io.exitCode = await runReview(values, io, started ?? undefined);
+    io.exitCode = await runReview(values, progress, io, started ?? undefined);
   });
 
 /**
@@ -91,12 +92,16 @@ export const review = (io: CommandContext) =>
  *
  * @param started a review process that is already loading; if omitted, one is started after the range is open
  */
-async function runReview(given: ReviewValues, io: CommandIo, started?: StartedProcess): Promise<number> {
+async function runReview(
+  given: ReviewValues,
+  progress: Progress,
+  io: CommandIo,
+  started?: StartedProcess,
+): Promise<number> {
   const env = readLocalEnv();
   if (given.requireModel && env.model === null) throw noModel();
   const values = { ...given, format: await formatOf(given, io) };
   if (values.output !== undefined) await requireWritable(values.output);
-  using progress = createProgress(io.stderr);
   if (values.dryRun) return printDryRun(values, env, progress, io);
   useProxy(env);
   const { openRange } = await import("../open-range.ts");
