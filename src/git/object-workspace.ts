@@ -21,7 +21,15 @@ import {
 } from "./run-git.ts";
 import { killProgram, programGroup } from "./run-process.ts";
 import { makeTempFolder, removeFolder } from "./scratch.ts";
-import { MAX_SEARCHED_BYTES, mergeHits, pathsOf, searchTarget, searchTree, startsBinary } from "./search.ts";
+import {
+  filesWithNul,
+  MAX_SEARCHED_BYTES,
+  mergeHits,
+  pathsOf,
+  searchTarget,
+  searchTree,
+  startsBinary,
+} from "./search.ts";
 import { differingFiles } from "./work-tree.ts";
 import type {
   Change,
@@ -484,19 +492,25 @@ class WorkTreeWorkspace extends ObjectWorkspace {
         signal,
       );
     const found = await search(query);
-    if (!(await this.#findBinary(tree, pathsOf(found)))) return found;
+    if (!(await this.#findBinary(tree, pathsOf(found), signal))) return found;
     // The maximum must count only files that are text, so all files with a match are checked.
     const all = await search({ ...query, mode: "files_with_matches", maxResults: Number.POSITIVE_INFINITY });
-    await this.#findBinary(tree, pathsOf(all));
+    await this.#findBinary(tree, pathsOf(all), signal);
     return await search(query);
   }
 
-  /** Whether one of these files turned out to be binary. */
-  async #findBinary(tree: ReadonlyMap<string, TreeEntry>, paths: readonly string[]): Promise<boolean> {
-    const oids = paths.flatMap((path) => tree.get(path)?.oid ?? []);
-    const unknown = new Set(oids.filter((oid) => !this.#isBinary.has(oid)));
-    const binary = await twice(() => binaryBlobs({ git: this.#place, gitDir: this.#place.gitDir }, unknown));
-    for (const oid of unknown) this.#isBinary.set(oid, binary.has(oid));
+  /** Whether one of these files turned out to be binary. Only blobs of files with a NUL anywhere are read. */
+  async #findBinary(
+    tree: ReadonlyMap<string, TreeEntry>,
+    paths: readonly string[],
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const oidOf = (path: string) => tree.get(path)?.oid ?? "";
+    const unknown = paths.filter((path) => !this.#isBinary.has(oidOf(path)));
+    const suspects = await twice(() => filesWithNul(this.#lent.root, unknown, signal));
+    const listing = { git: this.#place, gitDir: this.#place.gitDir };
+    const binary = await twice(() => binaryBlobs(listing, new Set(suspects.map(oidOf))));
+    for (const path of unknown) this.#isBinary.set(oidOf(path), binary.has(oidOf(path)));
     return binary.size > 0;
   }
 
@@ -575,16 +589,17 @@ class ByteReader {
 interface Running {
   child: ChildProcessByStdio<Writable, Readable, null>;
   reader: ByteReader;
+  /** Settles when the last request is answered. */
+  answered: Promise<unknown>;
 }
 
-/** A long-lived `git cat-file --batch-command` process that answers one request after the other. */
+/** A long-lived `git cat-file --batch-command` process. It answers in the order of the requests, so many can be on their way. */
 export class CatFile implements AsyncDisposable {
   readonly #git: Git;
   readonly #gitDir: string;
   readonly #maxBytes: number;
   #running: Running | undefined;
   #closed = false;
-  #queue: Promise<unknown> = Promise.resolve();
 
   constructor(git: Git, gitDir: string, maxBytes: number) {
     this.#git = git;
@@ -593,27 +608,21 @@ export class CatFile implements AsyncDisposable {
   }
 
   /** A blob's bytes. Rejects with `too_large` before any content is read, with `revision_unknown` if there is no such blob. */
-  read(oid: string): Promise<Buffer> {
-    const result = this.#queue.then(() => this.#read(oid));
-    this.#queue = result.catch(() => {});
-    return result;
-  }
-
-  async #read(oid: string): Promise<Buffer> {
+  async read(oid: string): Promise<Buffer> {
     if (!isObjectName(oid)) throw new AppError("revision_unknown", `'${oid}' is not a full object name`);
-    const { child, reader } = this.#start();
-    child.stdin.write(`info ${oid}\n`);
-    const [, type, size] = (await reader.line()).split(" ");
+    const running = this.#start();
+    const info = await ask(running, `info ${oid}\n`, (reader) => reader.line());
+    const [, type, size] = info.split(" ");
     if (type !== "blob")
       throw new AppError("revision_unknown", `There is no blob ${oid} (${type ?? "no answer"})`);
     const bytes = Number(size);
     if (bytes > this.#maxBytes) {
       throw new AppError("too_large", `Blob ${oid} has ${bytes} bytes, more than ${this.#maxBytes}`);
     }
-    child.stdin.write(`contents ${oid}\n`);
-    await reader.line();
-    const content = await reader.bytes(bytes + 1);
-    return content.subarray(0, bytes);
+    return await ask(running, `contents ${oid}\n`, async (reader) => {
+      await reader.line();
+      return (await reader.bytes(bytes + 1)).subarray(0, bytes);
+    });
   }
 
   #start(): Running {
@@ -634,7 +643,7 @@ export class CatFile implements AsyncDisposable {
     child.stdin.on("error", () => {});
     child.on("error", lost);
     child.on("close", lost);
-    this.#running = { child, reader };
+    this.#running = { child, reader, answered: Promise.resolve() };
     return this.#running;
   }
 
@@ -647,4 +656,15 @@ export class CatFile implements AsyncDisposable {
     killProgram(child, "SIGKILL");
     await closed;
   }
+}
+
+function ask<Answer>(
+  running: Running,
+  request: string,
+  take: (reader: ByteReader) => Promise<Answer>,
+): Promise<Answer> {
+  running.child.stdin.write(request);
+  const answer = running.answered.then(() => take(running.reader));
+  running.answered = answer.catch(() => {});
+  return answer;
 }

@@ -21,8 +21,15 @@ import type { ChildResult } from "./messages.ts";
 const MAX_SEARCHED_BYTES = 4 * 1024 * 1024;
 const GITLINK = "160000";
 
-/** False for a blob that cannot be read as a whole. `file` is its text if it has been read already. */
-type LearnBlob = (oid: string, known?: { file?: FileText; maxBytes?: number }) => Promise<boolean>;
+interface LearnBlob {
+  /** False for a blob that cannot be read as a whole. `file` is its text if it has been read already. */
+  (oid: string, known?: { file?: FileText; maxBytes?: number }): Promise<boolean>;
+  /** Begins to read a blob that will be learned. */
+  readAhead(oid: string): void;
+}
+
+/** Files that are read ahead. They are learned in their order, because it decides about the numbers of masks. */
+const AHEAD = 8;
 
 /**
  * A workspace whose files the masks learn as a whole before any part is returned: a part of a diff, or a line that a search finds, does not
@@ -137,10 +144,12 @@ function learning(below: Workspace, masks: Masks, learnBlob: LearnBlob): Workspa
     async search(query, signal) {
       const hits = await below.search(query, signal);
       const tree = await below.tree("head");
-      for (const [path, lines] of linesByFile(hits)) {
+      const files = [...linesByFile(hits)];
+      for (const [at, [path, lines]] of files.entries()) {
         // The signal's own reason is no error that callers of a search expect: one with a time limit goes on without it.
         if (signal.aborted)
           throw new AppError("aborted", "Aborted while secrets were searched in the matches");
+        for (const [next] of files.slice(at, at + AHEAD)) learnBlob.readAhead(tree.get(next)?.oid ?? "");
         const entry = tree.get(path);
         if (!entry || !(await learnBlob(entry.oid, { maxBytes: MAX_SEARCHED_BYTES })))
           await masks.learn(lines.join("\n"));
@@ -163,23 +172,34 @@ function linesByFile(hits: SearchHits): Map<string, string[]> {
 /** Learns each blob once. */
 function blobLearner(below: Workspace, masks: Masks): LearnBlob {
   const learned = new Map<string, Promise<boolean>>();
+  const reading = new Map<string, Promise<FileText | null>>();
 
   async function learn(oid: string, { file, maxBytes = Number.POSITIVE_INFINITY }: BlobToLearn) {
     // A side that does not exist has an object name of zeros.
     if (/^0+$/.test(oid)) return true;
-    const read = file ?? (await below.readBlob(oid).catch(nullIfUnreadable));
+    const read = file ?? (await (reading.get(oid) ?? below.readBlob(oid).catch(nullIfUnreadable)));
+    reading.delete(oid);
     if (read === null || read.bytes > maxBytes) return false;
     if (!read.binary) await masks.learn(read.text);
     return true;
   }
 
-  return async (oid, known = {}) => {
+  async function learnBlob(oid: string, known: BlobToLearn = {}): Promise<boolean> {
     // A blob that could not be learned is tried again: this call may allow more bytes.
     if (await learned.get(oid)) return true;
     const learning = learn(oid, known);
     learned.set(oid, learning);
     return await learning;
-  };
+  }
+  return Object.assign(learnBlob, {
+    readAhead(oid: string) {
+      if (oid === "" || learned.has(oid) || reading.has(oid)) return;
+      const read = below.readBlob(oid).catch(nullIfUnreadable);
+      // A search that is aborted does not wait for it.
+      read.catch(() => {});
+      reading.set(oid, read);
+    },
+  });
 }
 
 type BlobToLearn = NonNullable<Parameters<LearnBlob>[1]>;
