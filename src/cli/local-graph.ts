@@ -147,7 +147,7 @@ export class KeptGraph implements GraphPort, AsyncDisposable {
   }
 
   #onStep = (step: GraphStep): void => {
-    // Nobody waits for vectors.
+    // A question does not wait for vectors.
     if (step.step === "embedding") return;
     this.#step = step;
     for (const watcher of this.#watchers) watcher(step);

@@ -1,11 +1,11 @@
 import { AppError } from "../errors.ts";
-import { BINARY_PROBE_BYTES, looksBinary, splitNul } from "../text/decode.ts";
+import { splitNul } from "../text/decode.ts";
 import { decodeName, nameBytes } from "./names.ts";
 import { type Git, runGit, streamGit } from "./run-git.ts";
 import { byNul, LineSplitter } from "./run-process.ts";
 import type { Change, ChangeType, RevisionPlace, TreeEntry } from "./workspace.ts";
 
-const [TAB, NEWLINE] = [9, 10];
+const TAB = 9;
 
 /** The repository to list, and the time limit. */
 export interface ListingPlace {
@@ -99,53 +99,6 @@ async function streamListing(
 
 function blobOf(mode: string | undefined, oid: string | undefined): string | undefined {
   return mode === MISSING_MODE || mode === SUBMODULE ? undefined : oid;
-}
-
-/** Those of some blobs that git would call binary, or that are missing. */
-export async function binaryBlobs(place: ListingPlace, oids: ReadonlySet<string>): Promise<Set<string>> {
-  const found = new BinaryBlobs();
-  if (oids.size === 0) return found.oids;
-  const input = `${[...oids].join("\n")}\n`;
-  const command = { ...place, what: "read blobs", args: ["cat-file", "--batch", "--buffer"], input };
-  await streamGit({ ...command, maxBytes: Number.POSITIVE_INFINITY }, (chunk) => {
-    for (let rest = chunk; rest.length > 0; ) rest = found.take(rest);
-    return undefined;
-  });
-  return found.oids;
-}
-
-/** Reads the output of `cat-file --batch`: "OID blob SIZE", the content, and a line feed; "OID missing" without content. */
-class BinaryBlobs {
-  readonly oids = new Set<string>();
-  #header = "";
-  #oid = "";
-  /** Bytes of the current content that are still to come, with the line feed. */
-  #left = 0;
-  #start = Buffer.alloc(0);
-
-  /** Takes the beginning of a chunk, and returns the rest. */
-  take(chunk: Buffer): Buffer {
-    return this.#left > 0 ? this.#takeContent(chunk) : this.#takeHeader(chunk);
-  }
-
-  #takeHeader(chunk: Buffer): Buffer {
-    const end = chunk.indexOf(NEWLINE);
-    this.#header += chunk.toString("latin1", 0, end < 0 ? chunk.length : end);
-    if (end < 0) return Buffer.alloc(0);
-    const [oid = "", type, size] = this.#header.split(" ");
-    [this.#oid, this.#header, this.#start] = [oid, "", Buffer.alloc(0)];
-    if (type === "blob") this.#left = Number(size) + 1;
-    else this.oids.add(oid);
-    return chunk.subarray(end + 1);
-  }
-
-  #takeContent(chunk: Buffer): Buffer {
-    const part = chunk.subarray(0, this.#left);
-    this.#left -= part.length;
-    if (this.#start.length < BINARY_PROBE_BYTES) this.#start = Buffer.concat([this.#start, part]);
-    if (this.#left === 0 && looksBinary(this.#start)) this.oids.add(this.#oid);
-    return chunk.subarray(part.length);
-  }
 }
 
 /** The sizes of blobs in bytes; missing blobs are left out, and nothing is fetched. */

@@ -8,7 +8,7 @@ import { AppError } from "../errors.ts";
 import { decodeStart, decodeText, looksBinary, splitNul } from "../text/decode.ts";
 import { fileStart } from "./confined-file.ts";
 import { isWritable, markerPath, nameBytes, quotePath } from "./names.ts";
-import { binaryBlobs, blobSizes, listTree, MAX_LISTING_BYTES, parseTreeEntry } from "./object-listing.ts";
+import { blobSizes, listTree, MAX_LISTING_BYTES, parseTreeEntry } from "./object-listing.ts";
 import { blobHunks, Patches } from "./patches.ts";
 import {
   configVariables,
@@ -446,6 +446,7 @@ class WorkTreeWorkspace extends ObjectWorkspace {
   readonly #place: RevisionPlace;
   readonly #lent: LentWorkTree;
   readonly #copies = memo();
+  /** By path, not by blob: a file that was edited meanwhile is never searched here again. */
   readonly #isBinary = new Map<string, boolean>();
   /** Grows with what the user edits. */
   #differing: ReadonlySet<string>;
@@ -483,7 +484,7 @@ class WorkTreeWorkspace extends ObjectWorkspace {
     signal: AbortSignal,
   ): Promise<SearchHits> {
     const { root, ignoreFile } = this.#lent;
-    const isBinary = (path: string) => this.#isBinary.get(tree.get(path)?.oid ?? "") ?? false;
+    const isBinary = (path: string) => this.#isBinary.get(path) ?? false;
     const { wants = () => true } = query;
     const search = (one: SearchQuery) =>
       searchTree(
@@ -505,13 +506,25 @@ class WorkTreeWorkspace extends ObjectWorkspace {
     paths: readonly string[],
     signal: AbortSignal,
   ): Promise<boolean> {
-    const oidOf = (path: string) => tree.get(path)?.oid ?? "";
-    const unknown = paths.filter((path) => !this.#isBinary.has(oidOf(path)));
-    const suspects = await twice(() => filesWithNul(this.#lent.root, unknown, signal));
-    const listing = { git: this.#place, gitDir: this.#place.gitDir };
-    const binary = await twice(() => binaryBlobs(listing, new Set(suspects.map(oidOf))));
-    for (const path of unknown) this.#isBinary.set(oidOf(path), binary.has(oidOf(path)));
-    return binary.size > 0;
+    const unknown = paths.filter((path) => !this.#isBinary.has(path));
+    const suspects = new Set(await twice(() => filesWithNul(this.#lent.root, unknown, signal)));
+    let hasBinary = false;
+    for (const path of unknown) {
+      const isBinary = suspects.has(path) && (await this.#startsBinary(tree.get(path)?.oid ?? ""));
+      this.#isBinary.set(path, isBinary);
+      hasBinary ||= isBinary;
+    }
+    return hasBinary;
+  }
+
+  /** A blob that is missing or too large counts as binary. */
+  async #startsBinary(oid: string): Promise<boolean> {
+    try {
+      return looksBinary(await this.readBytes(oid));
+    } catch (error) {
+      if (error instanceof AppError && ["revision_unknown", "too_large"].includes(error.code)) return true;
+      throw error;
+    }
   }
 
   /** The matches in the head's versions of the differing files. */

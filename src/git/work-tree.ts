@@ -116,7 +116,7 @@ const MOST_DIFFERING = 5_000;
 
 /**
  * A work tree for searching a commit, as far as it has the same files. Null if there is a reason why its files may have other bytes than
- * git's objects although git considers them equal: converted line ends, filters, entries that git was told not to check.
+ * git's objects although git considers them equal: converted line ends, filters, or entries with a flag that stops git from checking them.
  *
  * @param isHead whether the commit is checked out and nothing was changed since
  */
@@ -158,7 +158,7 @@ const submodule = /\0H 160000 (?<oid>[0-9a-f]+) 0\t(?<name>[^\0]+)/g;
 const attributesFile = /\0H \d{6} (?<oid>[0-9a-f]+) 0\t(?<name>(?:[^\0]*\/)?\.gitattributes)(?=\0)/g;
 const regularFile = /\0H 100\d{3} (?<oid>[0-9a-f]+) 0\t(?<name>[^\0]+)/y;
 
-/** The entries of an index, as Latin-1; null if git was told to ignore differences of one, or one is in conflict. */
+/** The entries of an index, as Latin-1. Null if one has a flag that hides its changes from git, or is in conflict. */
 async function listIndex(index: CopiedIndex, signal?: AbortSignal): Promise<string | null> {
   const listed = await onIndex(index, "list the index", ["ls-files", "-z", "-v", "--stage"], signal);
   const listing = `\0${listed.toString("latin1")}`;

@@ -227,7 +227,7 @@ function namesToLookUp(changed: readonly Changed[]): Map<string, number> {
   return new Map([...names].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1)));
 }
 
-/** The names of which each place is needed, not only the definition: those that the change gives, sets, reads and no longer calls. */
+/** Names whose every place is needed, not only their definition: those that the change defines, sets or reads, and those that it no longer calls. */
 function namesToFollow(changed: readonly Changed[], hits: WordHits): Wanted["mentioned"] {
   const [anywhere, inCode] = [new Set<string>(), new Set<string>()];
   for (const one of changed) {
