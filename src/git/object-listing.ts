@@ -69,20 +69,96 @@ export function tooManyEntries(maxEntries: number): AppError {
 
 /** The differences between two commits, blob by blob, without renames. Rejects with `too_large`. */
 export async function listDifference(place: ListingPlace, from: string, to: string): Promise<BlobChange[]> {
-  if (from === to) return [];
   const changes: BlobChange[] = [];
-  let isPath = false;
-  // Each change has a record of modes and object names, and one of its path.
-  const records = new LineSplitter((record) => {
-    isPath = !isPath;
-    if (!isPath) return;
-    if (changes.length >= MAX_ENTRIES) throw tooManyEntries(MAX_ENTRIES);
-    const [oldMode, newMode, oldOid, newOid] = record.toString("latin1", 1).split(" ");
+  await compareTrees(place, from, to, ({ oldMode, newMode, oldOid, newOid }) => {
     changes.push({ from: blobOf(oldMode, oldOid), to: blobOf(newMode, newOid) });
+  });
+  return changes;
+}
+
+/** A path at which two trees differ. The modes are six zeros on a side without it. */
+interface TreeDifference {
+  oldMode: string;
+  newMode: string;
+  oldOid: string;
+  newOid: string;
+  /** Only valid during the call. */
+  name: Buffer;
+}
+
+/** Takes the paths at which two commits differ, in git's order. Rejects with `too_large`. */
+async function compareTrees(
+  place: ListingPlace,
+  from: string,
+  to: string,
+  onDifference: (difference: TreeDifference) => void,
+): Promise<void> {
+  if (from === to) return;
+  let differences = 0;
+  // Each difference has a record of modes and object names, and one of its path.
+  let sides: string[] | null = null;
+  const records = new LineSplitter((record) => {
+    if (sides === null) {
+      sides = record.toString("latin1", 1).split(" ");
+      return;
+    }
+    if (differences++ >= MAX_ENTRIES) throw tooManyEntries(MAX_ENTRIES);
+    const [oldMode = "", newMode = "", oldOid = "", newOid = ""] = sides;
+    onDifference({ oldMode, newMode, oldOid, newOid, name: record });
+    sides = null;
   }, byNul);
   const args = ["diff-tree", "-r", "--raw", "-z", "--no-abbrev", "--no-renames", from, to, "--"];
   await streamListing(place, "compare trees", args, records);
-  return changes;
+}
+
+/** A commit, and the entries of its tree by path in git's order. */
+export interface ListedTree {
+  sha: string;
+  entries: ReadonlyMap<string, TreeEntry>;
+}
+
+/**
+ * The entries of another commit's tree, in git's order; those that are the same are the same objects. git compares two trees without
+ * reading the folders that are equal. Rejects with `too_large`.
+ */
+export async function listTreeFrom(
+  place: ListingPlace,
+  known: ListedTree,
+  sha: string,
+): Promise<Map<string, TreeEntry>> {
+  const differing = new Map<string, TreeEntry | null>();
+  await compareTrees(place, known.sha, sha, ({ newMode, newOid, name }) => {
+    const path = decodeName(name);
+    differing.set(path, newMode === MISSING_MODE ? null : { path, mode: newMode, oid: newOid });
+  });
+  const added = [...differing.values()].filter((entry) => entry !== null && !known.entries.has(entry.path));
+  const next = sortedInto([...known.entries.keys()], added as TreeEntry[]);
+  const entries = new Map<string, TreeEntry>();
+  let at = 0;
+  for (const entry of known.entries.values()) {
+    for (const one of next.get(at) ?? []) entries.set(one.path, one);
+    const now = differing.get(entry.path);
+    if (now !== null) entries.set(entry.path, now ?? entry);
+    at += 1;
+  }
+  for (const one of next.get(at) ?? []) entries.set(one.path, one);
+  if (entries.size > MAX_ENTRIES) throw tooManyEntries(MAX_ENTRIES);
+  return entries;
+}
+
+/** Of further entries in git's order, which of them come before each index of sorted paths. */
+function sortedInto(paths: readonly string[], added: readonly TreeEntry[]): Map<number, TreeEntry[]> {
+  let least = 0;
+  return Map.groupBy(added, ({ path }) => {
+    const name = nameBytes(path);
+    let end = paths.length;
+    while (least < end) {
+      const middle = (least + end) >>> 1;
+      if (Buffer.compare(nameBytes(paths[middle] ?? ""), name) < 0) least = middle + 1;
+      else end = middle;
+    }
+    return least;
+  });
 }
 
 async function streamListing(

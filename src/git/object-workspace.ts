@@ -8,7 +8,14 @@ import { AppError } from "../errors.ts";
 import { decodeStart, decodeText, looksBinary, splitNul } from "../text/decode.ts";
 import { fileStart } from "./confined-file.ts";
 import { isWritable, markerPath, nameBytes, quotePath } from "./names.ts";
-import { blobSizes, listTree, MAX_LISTING_BYTES, parseTreeEntry } from "./object-listing.ts";
+import {
+  blobSizes,
+  type ListedTree,
+  listTree,
+  listTreeFrom,
+  MAX_LISTING_BYTES,
+  parseTreeEntry,
+} from "./object-listing.ts";
 import { blobHunks, Patches } from "./patches.ts";
 import {
   configVariables,
@@ -195,7 +202,7 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
   readonly #patches: Patches;
   readonly #once = memo();
   /** The first listed tree. */
-  #listed: Promise<ReadonlyMap<string, TreeEntry>> | undefined;
+  #listed: Promise<ListedTree> | undefined;
   readonly #scratch: string[] = [];
 
   /** @param blobs reads the blobs of this repository; if omitted, the workspace has a reader of its own */
@@ -225,23 +232,19 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
     return twice(() => this.#once(sha, () => this.#listTree(sha)));
   }
 
-  /** Two revisions share most entries; these are stored only once. */
-  async #listTree(sha: string): Promise<Map<string, TreeEntry>> {
-    if (this.#listed !== undefined)
-      return await this.#entriesOf(sha, await this.#listed.catch(() => undefined));
-    const first = this.#entriesOf(sha);
-    this.#listed = first;
-    return await first;
-  }
-
-  async #entriesOf(sha: string, known?: ReadonlyMap<string, TreeEntry>): Promise<Map<string, TreeEntry>> {
+  /** Only the first tree is listed as a whole: revisions of a change share most of their entries. */
+  async #listTree(sha: string): Promise<ReadonlyMap<string, TreeEntry>> {
+    const place = { git: this.#place, gitDir: this.#place.gitDir };
+    if (this.#listed !== undefined) {
+      const known = await this.#listed.catch(() => undefined);
+      if (known !== undefined) return await listTreeFrom(place, known, sha);
+    }
     const entries = new Map<string, TreeEntry>();
-    await listTree({ git: this.#place, gitDir: this.#place.gitDir }, sha, (record) => {
+    this.#listed = listTree(place, sha, (record) => {
       const entry = parseTreeEntry(record);
-      const same = known?.get(entry.path);
-      const isSame = same?.oid === entry.oid && same.mode === entry.mode;
-      entries.set(isSame ? same.path : entry.path, isSame ? same : entry);
-    });
+      entries.set(entry.path, entry);
+    }).then(() => ({ sha, entries }));
+    await this.#listed;
     return entries;
   }
 
@@ -467,16 +470,24 @@ class WorkTreeWorkspace extends ObjectWorkspace {
       const copies = hasCopies ? await this.#searchCopies(tree, differing, query, signal) : null;
       // ripgrep waits for a pipe, and follows a link, where a search begins.
       if (copies && ![...tree.keys()].some((path) => covers(path) && !differing.has(path))) return copies;
-      const found = await twice(() => this.#searchLent(tree, differing, query, signal));
-      const now = await twice(() => differingFiles(this.#place, this.#lent, this.shas.head, signal));
+      const found = await this.#searchLent(tree, differing, query, signal);
+      const [hasBinary, now] = await Promise.all([
+        this.#findBinary(tree, pathsOf(found), signal),
+        twice(() => differingFiles(this.#place, this.#lent, this.shas.head, signal)),
+      ]);
       const more = now.filter((path) => !differing.has(path));
-      if (more.length === 0) return copies ? mergeHits(found, copies, query) : found;
+      if (more.length === 0 && !hasBinary) return copies ? mergeHits(found, copies, query) : found;
       this.#differing = new Set([...this.#differing, ...more]);
+      if (!hasBinary) continue;
+      // The maximum must count only files that are text, so all files with a match are checked.
+      const files = { mode: "files_with_matches", maxResults: Number.POSITIVE_INFINITY } as const;
+      const all = await this.#searchLent(tree, this.#differing, { ...query, ...files }, signal);
+      await this.#findBinary(tree, pathsOf(all), signal);
     }
     return await super.search(query, signal);
   }
 
-  /** Without the differing files. */
+  /** Without the differing files, and those that are known to be binary. */
   async #searchLent(
     tree: ReadonlyMap<string, TreeEntry>,
     differing: ReadonlySet<string>,
@@ -485,19 +496,9 @@ class WorkTreeWorkspace extends ObjectWorkspace {
   ): Promise<SearchHits> {
     const { root, ignoreFile } = this.#lent;
     const isBinary = (path: string) => this.#isBinary.get(path) ?? false;
-    const { wants = () => true } = query;
-    const search = (one: SearchQuery) =>
-      searchTree(
-        { root, tree, ignoreFile, isBinary },
-        { ...one, wants: (path) => !differing.has(path) && wants(path) },
-        signal,
-      );
-    const found = await search(query);
-    if (!(await this.#findBinary(tree, pathsOf(found), signal))) return found;
-    // The maximum must count only files that are text, so all files with a match are checked.
-    const all = await search({ ...query, mode: "files_with_matches", maxResults: Number.POSITIVE_INFINITY });
-    await this.#findBinary(tree, pathsOf(all), signal);
-    return await search(query);
+    const { wants: allows = () => true } = query;
+    const wants = (path: string) => !differing.has(path) && allows(path);
+    return await twice(() => searchTree({ root, tree, ignoreFile, isBinary }, { ...query, wants }, signal));
   }
 
   /** Whether one of these files turned out to be binary. Only blobs of files with a NUL anywhere are read. */
@@ -541,8 +542,8 @@ class WorkTreeWorkspace extends ObjectWorkspace {
   }
 }
 
-/** After that, someone edits files faster than we search. */
-const MOST_ATTEMPTS = 3;
+/** After that, someone edits files faster than we search. The first attempt may only find binary files. */
+const MOST_ATTEMPTS = 4;
 
 /** Reads the next line, then the next N bytes, from a stream in pieces of any size. */
 class ByteReader {

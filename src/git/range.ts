@@ -450,9 +450,13 @@ async function headFiles(
 ): Promise<{ dirty: boolean; files: RevisionPlace["files"] }> {
   const index = checkedOut === null ? null : await copyIndex(git, source, indexDir, checkedOut);
   if (index === null) return { dirty: false, files: { kind: "objects" } };
-  const dirty = await isDirty(index);
-  const lent = await lendWorkTree(index, headSha, !dirty && checkedOut === headSha, signal);
-  return { dirty, files: lent === null ? { kind: "objects" } : { kind: "work_tree", ...lent } };
+  const dirty = isDirty(index);
+  const isHead = async () => checkedOut === headSha && !(await dirty);
+  const lent = await lendWorkTree(index, headSha, isHead, signal);
+  return {
+    dirty: await dirty,
+    files: lent === null ? { kind: "objects" } : { kind: "work_tree", ...lent },
+  };
 }
 
 async function parentOf(git: Git, source: LocalRepository, sha: string): Promise<ParentState> {

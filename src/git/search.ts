@@ -20,6 +20,8 @@ interface SearchPlace {
 }
 
 const TIMEOUT_MS = 60_000;
+/** With more files, ripgrep searches first with all threads, which finish in any order; to sort, it uses one. */
+const MANY_FILES = 5_000;
 const [NEWLINE, SLASH] = [10, 47];
 /** Larger files are not searched: a line of 100 MB would be in memory twice. ripgrep reads "20M" as this number. */
 export const MAX_SEARCHED_BYTES = 20 * 1024 * 1024;
@@ -56,8 +58,14 @@ export async function searchTree(
     !isBinary(path);
   const args = ripgrepArguments(query, start);
   args.splice(args.indexOf("--"), 0, ...walk);
-  const run = { root: place.root, args, wants, signal };
-  return query.mode === "content" ? await searchLines(query, run) : await searchFiles(query, run);
+  const run = { root: place.root, wants, signal };
+  const search = query.mode === "content" ? searchLines : searchFiles;
+  if (place.tree.size > MANY_FILES) {
+    const found = await search(query, { ...run, args });
+    // Otherwise chance decided which matches came before the maximum.
+    if (!found.limited) return inOrderOfPaths(found);
+  }
+  return await search(query, { ...run, args: ["--sort=path", ...args] });
 }
 
 /** ripgrep follows no link below a folder, but it would follow one as its start. */
@@ -137,7 +145,6 @@ const obeysNoFile = [
   "--no-follow",
   "--max-filesize=20M",
   "--no-require-git",
-  "--sort=path",
 ];
 
 const target = (path: string | undefined) => (path === undefined ? "./" : `./${path}`);
@@ -421,11 +428,8 @@ export function pathsOf(hits: SearchHits): string[] {
 
 /** Joins the results of one query for different files. */
 export function mergeHits(one: SearchHits, other: SearchHits, { maxResults }: SearchQuery): SearchHits {
-  const join = <Hit>(a: readonly Hit[], b: readonly Hit[], pathOf: (hit: Hit) => string) => {
-    const keyed = [...a, ...b].map((hit) => ({ hit, key: sortKey(pathOf(hit)) }));
-    keyed.sort((left, right) => Buffer.compare(left.key, right.key));
-    return keyed.slice(0, maxResults).map(({ hit }) => hit);
-  };
+  const join = <Hit>(a: readonly Hit[], b: readonly Hit[], pathOf: (hit: Hit) => string) =>
+    sortedByPath([...a, ...b], pathOf).slice(0, maxResults);
   const count = hitsOf(one).length + hitsOf(other).length;
   const rest = { limited: count >= maxResults, program: one.program };
   if (one.mode === "content" && other.mode === "content")
@@ -440,6 +444,24 @@ export function mergeHits(one: SearchHits, other: SearchHits, { maxResults }: Se
 function hitsOf(hits: SearchHits): readonly unknown[] {
   if (hits.mode === "content") return hits.matches;
   return hits.mode === "count" ? hits.counts : hits.paths;
+}
+
+/** The same hits in the order of `rg --sort=path`. */
+function inOrderOfPaths(hits: SearchHits): SearchHits {
+  switch (hits.mode) {
+    case "content":
+      return { ...hits, matches: sortedByPath(hits.matches, ({ path }) => path) };
+    case "count":
+      return { ...hits, counts: sortedByPath(hits.counts, ({ path }) => path) };
+    case "files_with_matches":
+      return { ...hits, paths: sortedByPath(hits.paths, (path) => path) };
+  }
+}
+
+function sortedByPath<Hit>(hits: readonly Hit[], pathOf: (hit: Hit) => string): Hit[] {
+  const byPath = [...Map.groupBy(hits, pathOf)].map(([path, own]) => ({ own, key: sortKey(path) }));
+  byPath.sort((left, right) => Buffer.compare(left.key, right.key));
+  return byPath.flatMap(({ own }) => own);
 }
 
 /** ripgrep's sort key: names as bytes, folder by folder. Unlike in git, `a/b` comes before `a-b`. */

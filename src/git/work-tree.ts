@@ -118,12 +118,12 @@ const MOST_DIFFERING = 5_000;
  * A work tree for searching a commit, as far as it has the same files. Null if there is a reason why its files may have other bytes than
  * git's objects although git considers them equal: converted line ends, filters, or entries with a flag that stops git from checking them.
  *
- * @param isHead whether the commit is checked out and nothing was changed since
+ * @param isHead resolves to whether the commit is checked out and nothing was changed since
  */
 export async function lendWorkTree(
   index: CopiedIndex,
   sha: string,
-  isHead: boolean,
+  isHead: () => Promise<boolean>,
   signal?: AbortSignal,
 ): Promise<LentWorkTree | null> {
   const { git, workTree: root, indexDir, config } = index;
@@ -131,7 +131,7 @@ export async function lendWorkTree(
   const [listing, untracked, differing] = await Promise.all([
     listIndex(index, signal),
     onIndex(index, "list untracked files", ["ls-files", "-z", "--others", "--directory"], signal),
-    isHead ? [] : differingFiles(git, { root, indexDir, config }, sha, signal),
+    isHead().then((is) => (is ? [] : differingFiles(git, { root, indexDir, config }, sha, signal))),
   ]);
   if (listing === null || differing.length > MOST_DIFFERING) return null;
   if (await convertsByAttributes(index, listing, differing)) return null;

@@ -71,6 +71,8 @@ export interface SearchQuery {
   wholeWord: boolean;
   invertMatch: boolean;
   mode: "content" | "files_with_matches" | "count";
+  /** The text of the matches is shown to nobody, so its secrets need not become known. */
+  onlyPlaces?: boolean | undefined;
 }
 
 /** A matching line with its surroundings; `before` and `after` are the context lines in file order. */

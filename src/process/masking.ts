@@ -143,6 +143,7 @@ function learning(below: Workspace, masks: Masks, learnBlob: LearnBlob): Workspa
     },
     async search(query, signal) {
       const hits = await below.search(query, signal);
+      if (query.onlyPlaces) return hits;
       const tree = await below.tree("head");
       const files = [...linesByFile(hits)];
       for (const [at, [path, lines]] of files.entries()) {

@@ -77,8 +77,9 @@ function linesOf(text: string, { start, end }: TextRange): number[] {
 /** Reviews a change, from the checkout to placed findings. Shared by jobs and the command line. */
 export async function reviewChange(input: ReviewInput, deps: ReviewDependencies): Promise<ReviewResult> {
   deps.progress({ type: "phase", phase: "context" });
-  // The graph opens while the diff is read. `startRun` awaits it and gets its error.
+  // The graph opens and the tree is listed while the diff is read. Whoever needs them awaits them and gets their errors.
   if (deps.models) deps.graph?.open().catch(() => {});
+  deps.workspace.tree("head").catch(() => {});
   const changed = await deps.diffs.files();
   const files = input.history ? await withSurroundings(changed, deps) : changed;
   deps.progress({ type: "phase", phase: "analyzers" });

@@ -1,5 +1,7 @@
+import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { rgPath } from "@vscode/ripgrep";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openWorkspace } from "../../src/git/object-workspace.ts";
 import { type LocalRange, openLocalRange } from "../../src/git/range.ts";
@@ -229,5 +231,38 @@ describe("a search", () => {
 
   it("ends when it is aborted", async () => {
     await expect(search({}, AbortSignal.abort())).rejects.toMatchObject({ code: "aborted" });
+  });
+
+  it("gives the same answer each time, in order, in so many files that ripgrep uses all threads", async () => {
+    using many = GitRepo.create();
+    const folders = ["a", "a-b", "a.b", "a/b", "aé", "Z", "z/y/x"];
+    const paths = Array.from({ length: 5_050 }, (_, at) => `${folders[at % folders.length]}/${at}.txt`);
+    many.importCommits([
+      { branch: "main", files: [["start", ""]] },
+      { branch: "topic", parents: ["main"], files: paths.map((path) => [path, "needle 1\nneedle 2\n"]) },
+    ]);
+    many.git("checkout", "--quiet", "topic");
+    const listed = execFileSync(rgPath, ["--files", "--sort=path", "--null"], { cwd: many.dir });
+    const sorted = listed
+      .toString("utf8")
+      .split("\0")
+      .filter((path) => path.endsWith(".txt"));
+    await using place = await openLocalRange({ repo: many.dir, base: "main", head: "topic", gitPath });
+    for (const one of [place.place, await checkedOut(place.place)]) {
+      await using files = openWorkspace(one);
+      const pathsOf = async (changes: Partial<SearchQuery>) => {
+        const hits = await files.search({ ...standard, ...changes }, AbortSignal.timeout(30_000));
+        if (hits.mode === "count") return hits.counts.map(({ path }) => path);
+        return hits.mode === "content" ? hits.matches.map(({ path }) => path) : hits.paths;
+      };
+      expect(sorted).toHaveLength(5_050);
+      for (const mode of ["count", "files_with_matches"] as const) {
+        expect(await pathsOf({ mode, maxResults: 100_000 })).toEqual(sorted);
+        expect(await pathsOf({ mode, maxResults: 77 })).toEqual(sorted.slice(0, 77));
+      }
+      const twice = sorted.flatMap((path) => [path, path]);
+      expect(await pathsOf({ maxResults: 100_000 })).toEqual(twice);
+      expect(await pathsOf({ maxResults: 77 })).toEqual(twice.slice(0, 77));
+    }
   });
 });

@@ -65,6 +65,12 @@ describe("a workspace that tells masks what it hands out", () => {
     expect(masks.holdsSecret(lineOf(searched, 3))).toBe(true);
   });
 
+  it("knows nothing of the files in which a search for places finds something", async () => {
+    const places = { ...query(lineOf(searched, 7)), onlyPlaces: true };
+    const masks = await learnedBy((workspace) => workspace.search(places, never));
+    expect(masks.holdsSecret(lineOf(searched, 3))).toBe(false);
+  });
+
   it("ends a search whose time runs out while it learns as a search that runs out by itself", async () => {
     await using workspace = openWorkspace(placed.place);
     const hits = await workspace.search(query(lineOf(searched, 7)), never);

@@ -196,9 +196,15 @@ export async function searchWords(
   const common = new Set(usable.slice(MAX_WORDS));
   let hits = new Map<string, Hit[]>();
   let isWhole = false;
+  const crowded = () => usable.filter((word) => common.has(word) && isIdentifier(word)).slice(0, MAX_COMMON);
+  let lines: readonly Hit[] = [];
   for (let round = 0; round < ROUNDS && left.length > 0; round++) {
-    const found = await search(workspace, left.map(patternOf).join("|"), true, limits);
-    hits = byWord(found.hits, left);
+    // The lines that define a common word are found on the way: each search reads every file.
+    const definitions = definitionOf(crowded());
+    const pattern = wholeWords(left) + (definitions && `|${definitions}`);
+    const found = await search(workspace, pattern, limits);
+    lines = found.hits;
+    hits = byWord(lines, left);
     isWhole = found.isWhole;
     const crowding = left.filter((word) => (hits.get(word)?.length ?? 0) > MAX_LINES);
     for (const word of crowding) common.add(word);
@@ -208,8 +214,8 @@ export async function searchWords(
     if (crowding.length === 0) left = left.slice(0, Math.floor(left.length / 2));
   }
   const known = new Set(left);
-  const crowded = usable.filter((word) => common.has(word) && isIdentifier(word)).slice(0, MAX_COMMON);
-  const defining = byWord((await search(workspace, definitionOf(crowded), false, limits)).hits, crowded);
+  if (!isWhole) lines = (await search(workspace, definitionOf(crowded()), limits)).hits;
+  const defining = definitionsIn(lines, crowded());
   return {
     of: (word) => (known.has(word) ? hits.get(word) : defining.get(word)) ?? [],
     isCommon: (word) =>
@@ -217,6 +223,21 @@ export async function searchWords(
     isComplete: (word) => isWhole && known.has(word),
   };
 }
+
+/** Those of the lines that seem to define one of the words, for each word that they contain. */
+function definitionsIn(lines: readonly Hit[], words: readonly string[]): Map<string, Hit[]> {
+  const all = byWord(lines, words);
+  const defining = new Set<Hit>();
+  for (const [word, own] of all) {
+    const isDefinition = definesName(word);
+    for (const hit of own) if (isDefinition(hit.text)) defining.add(hit);
+  }
+  return new Map([...all].map(([word, own]) => [word, own.filter((hit) => defining.has(hit))]));
+}
+
+/** A regular expression for lines with one of the words that is no part of a longer one, as with ripgrep's `--word-regexp`. */
+const wholeWords = (words: readonly string[]) =>
+  `\\b{start-half}(?:${words.map(patternOf).join("|")})\\b{end-half}`;
 
 const isIdentifier = (word: string) => /^[\p{L}\p{N}_$]+$/u.test(word);
 
@@ -234,7 +255,6 @@ function definitionOf(words: readonly string[]): string {
 async function search(
   workspace: Workspace,
   pattern: string,
-  wholeWord: boolean,
   { wants, signal, timeLeft }: SearchLimits,
 ): Promise<{ hits: Hit[]; limited: boolean; isWhole: boolean }> {
   const none = { hits: [], limited: false, isWhole: false };
@@ -247,9 +267,10 @@ async function search(
     wants,
     fixedString: false,
     ignoreCase: false,
-    wholeWord,
+    wholeWord: false,
     invertMatch: false,
     mode: "content" as const,
+    onlyPlaces: true,
   };
   const ended = AbortSignal.any([signal, AbortSignal.timeout(Math.ceil(milliseconds))]);
   try {
@@ -269,17 +290,20 @@ async function search(
 
 /** A line may contain several of the words. */
 function byWord(hits: readonly Hit[], words: readonly string[]): Map<string, Hit[]> {
-  const plain = new Set(words.filter(isIdentifier));
-  const quoted = words.filter((word) => quotedText(word) !== null);
-  const others = words.filter((word) => !plain.has(word) && quotedText(word) === null);
-  const inQuotesOf = quotedWords(quoted);
   const all = new Map<string, Hit[]>(words.map((word) => [word, []]));
+  const quoted = words.filter((word) => quotedText(word) !== null);
+  const others = words.filter((word) => !isIdentifier(word) && quotedText(word) === null);
+  const inQuotesOf = quotedWords(quoted);
   for (const hit of hits) {
     const { text } = hit;
-    const named = text.match(isAscii.test(text) ? asciiIdentifier : identifier) ?? [];
-    const found = new Set([...named.filter((word) => plain.has(word)), ...inQuotesOf(text)]);
-    for (const word of found) all.get(word)?.push(hit);
-    for (const word of others) if (text.includes(word)) all.get(word)?.push(hit);
+    const add = (word: string) => {
+      const own = all.get(word);
+      // A line may contain the word several times.
+      if (own !== undefined && own.at(-1) !== hit) own.push(hit);
+    };
+    for (const word of text.match(isAscii.test(text) ? asciiIdentifier : identifier) ?? []) add(word);
+    for (const word of inQuotesOf(text)) add(word);
+    for (const word of others) if (text.includes(word)) add(word);
   }
   return all;
 }
@@ -408,10 +432,15 @@ function definesName(name: string): (line: string) => boolean {
 }
 
 function isBeforeSign(text: string, name: string): boolean {
-  for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1))
-    if (/^[(<{=:]/.test(text.slice(at + name.length).trimStart())) return true;
+  for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1)) {
+    sign.lastIndex = at + name.length;
+    if (sign.test(text)) return true;
+  }
   return false;
 }
+
+/** What follows a defined name. Sticky, because a copy of the rest of each line takes as long as all else. */
+const sign = /\s*[(<{=:]/y;
 
 function inOrder(
   names: ReadonlyMap<string, number>,

@@ -1,6 +1,13 @@
 import { describe, expect, it } from "vitest";
+import { createMasking } from "../../../src/llm/masked-request.ts";
+import { learningWorkspace } from "../../../src/process/masking.ts";
+import { Masks } from "../../../src/secrets/masks.ts";
 import { byteLength } from "../../../src/text/cut.ts";
-import { codeAround, diffOf, firstMessageOf, manyLines, pieceOf } from "./first-message.ts";
+import { GitRepo } from "../../support/git-repo.ts";
+import { writeOut } from "../../support/secret-corpus.ts";
+import { seeded } from "../../support/seeded.ts";
+import { openRepository } from "../../tools/context.ts";
+import { codeAround, diffOf, firstMessageIn, firstMessageOf, manyLines, pieceOf } from "./first-message.ts";
 
 const source = (value: number) =>
   `export function parseRow(x) {\n${manyLines("  // remark", 9)}  return x + ${value};\n}\n`;
@@ -51,6 +58,45 @@ describe("around a change in a hostile repository the first message", () => {
     const helper = "package src\n\nfunc shared(n int) int {\n\treturn -n\n}\n";
     const message = await firstMessageOf({ ...files(""), "src/shared.go": helper }, files("-"));
     expect(pieceOf(message, "src/shared.go", "function shared, called by run")).toContain("4|\treturn -n");
+  });
+
+  it("holds no secret of the files that its searches find", async () => {
+    const random = seeded(5);
+    const secrets: string[] = [];
+    /** With a secret in the middle of the function that uses the name. */
+    const user = (name: string, at: number) => {
+      const pem = writeOut("{pem:RSA PRIVATE KEY:700}", random).trim().split("\n");
+      secrets.push(...pem.slice(1, -1).filter((line) => line.length > 40));
+      const lines = pem.map((line) => `  "${line}",`).join("\n");
+      return `export function ${name}() {\n  const keys = [\n${lines}\n  ];\n  return parseRow(keys[${at}], total);\n}\n`;
+    };
+    const users = (folder: string, count: number) =>
+      Object.fromEntries(
+        Array.from({ length: count }, (_, at) => [`${folder}/u${at}.js`, user(`${folder}${at}`, at)]),
+      );
+    const before = {
+      "src/row.js": source(1),
+      ...users("near", 6),
+      "docs/rows.md": `# Rows\n\nCall \`parseRow\`:\n\n${user("shown", 1)}`,
+    };
+    using repo = GitRepo.create();
+    repo.commit("Begin", before);
+    repo.branch("topic");
+    repo.commit("Change it", { "src/row.js": source(2) });
+    const masks = new Masks();
+    const masking = createMasking(masks);
+    await using opened = await openRepository(repo);
+    const workspace = learningWorkspace(opened.workspace, masks);
+    const message = await firstMessageIn(repo, { over: { workspace } });
+    const shown = secrets.filter((line) => message.includes(line));
+    expect(shown.length).toBeGreaterThan(3);
+    const request = {
+      messages: [{ role: "user" as const, content: message }],
+      tools: [],
+      maxOutputTokens: 1,
+    };
+    const sent = JSON.stringify(await masking.request(request));
+    expect(secrets.filter((line) => sent.includes(line))).toEqual([]);
   });
 
   it("takes names with characters of regular expressions as they are", async () => {
