@@ -471,9 +471,11 @@ class WorkTreeWorkspace extends ObjectWorkspace {
       // ripgrep waits for a pipe, and follows a link, where a search begins.
       if (copies && ![...tree.keys()].some((path) => covers(path) && !differing.has(path))) return copies;
       const found = await this.#searchLent(tree, differing, query, signal);
+      // Places that are cut off say nothing of the other files, and the files at them are read again from the head.
+      const isPassing = query.onlyPlaces === true && found.limited;
       const [hasBinary, now] = await Promise.all([
         this.#findBinary(tree, pathsOf(found), signal),
-        twice(() => differingFiles(this.#place, this.#lent, this.shas.head, signal)),
+        isPassing ? [] : twice(() => differingFiles(this.#place, this.#lent, this.shas.head, signal)),
       ]);
       const more = now.filter((path) => !differing.has(path));
       if (more.length === 0 && !hasBinary) return copies ? mergeHits(found, copies, query) : found;
