@@ -1,14 +1,16 @@
 import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
+import { rgPath } from "@vscode/ripgrep";
 import { openLocalRange } from "../../src/git/range.ts";
 import { factsOf, forAllRoles } from "../../src/llm/model.ts";
 import { createOpenAiModel } from "../../src/llm/openai.ts";
 import { readPrices } from "../../src/llm/prices.ts";
 import { runReviewProcess } from "../../src/process/run-review-process.ts";
 import type { ReviewResult } from "../../src/review/review-result.ts";
-import { gitPath } from "../../test/support/git-repo.ts";
+import { gitPath, testGitEnvironment } from "../../test/support/git-repo.ts";
 import { reviewInput } from "../../test/support/review-input.ts";
 import { runCli } from "../../test/support/run-cli.ts";
+import { timeOf } from "./bare-process.ts";
 import { recordGit, replayGit } from "./git-recorder.ts";
 import { apiKey, type InstantModel, modelName, startInstantModel } from "./instant-model.ts";
 import { median, takeTurns, timed } from "./measure.ts";
@@ -40,9 +42,10 @@ export async function benchReview(bench: Bench): Promise<void> {
   const record = await recordGit(bench.temp, (path) => reviewOnce(subject, { PATH: path }));
   bench.say(`hunkwise review in both, and the ${record.length} git processes that it starts in the first`);
   const firstLines: number[] = [];
-  const { ours, ofMany, reference } = await takeTurns(
+  const { ours, ofMany, looks, reference } = await takeTurns(
     {
       ours: () => timed(() => reviewOnce(subject)),
+      looks: () => lookAt(large),
       ofMany: () => timed(async () => firstLines.push(await reviewOnce({ ...subject, repo: large }))),
       reference: () => replayGit({ record, repo, temp: bench.temp }),
     },
@@ -58,7 +61,10 @@ export async function benchReview(bench: Bench): Promise<void> {
     unit: "x",
     limit: 1,
   });
-  bench.add(extraRow(`${what}, of 60,000 files - of 1,000`, { ours: ofMany, reference: ours }, 1));
+  bench.add(extraRow(`${what}, of 60,000 files - of 1,000`, { ours: ofMany, reference: ours }, null));
+  bench.add(
+    extraRow("  - git and ripgrep alone in 60,000 files", { ours: ofMany - ours, reference: looks }, 1),
+  );
   bench.add(plainRow("  its first line of progress, in 60,000 files", median(firstLines), "ms", 500));
 
   bench.say("hunkwise review, memory");
@@ -76,6 +82,23 @@ export async function benchReview(bench: Bench): Promise<void> {
       null,
     ),
   );
+}
+
+/**
+ * Milliseconds that git and ripgrep take to look at all files as often as a review has to: to see what was edited, to list the tree, and to
+ * search for the names of the change, for what the model asks, and for what the second look at the finding asks.
+ */
+async function lookAt(repo: string): Promise<number> {
+  const git = (...args: string[]) => ({ program: gitPath, args, cwd: repo, env: testGitEnvironment });
+  const search = { program: rgPath, args: ["--regexp=left\\.total", "./"], cwd: repo, env: {} };
+  const looks = [
+    git("status", "--porcelain"),
+    git("ls-tree", "-r", "-z", "HEAD"),
+    ...Array.from({ length: 3 }, () => ({ ...search, exits: [0, 1] })),
+  ];
+  let total = 0;
+  for (const look of looks) total += await timeOf(look);
+  return total;
 }
 
 /**

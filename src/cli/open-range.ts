@@ -66,6 +66,8 @@ export async function openRange({ repo, base, head, signal }: RangeOptions): Pro
     await range.dispose();
   };
   try {
+    // Most commands read the configuration next. Whoever needs the tree awaits it and gets its error.
+    workspace.tree("base").catch(() => {});
     const commits = await workspace.commits(MOST_COMMITS + 1);
     return {
       place: range.place,

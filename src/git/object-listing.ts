@@ -1,3 +1,4 @@
+import { isAscii } from "node:buffer";
 import { AppError } from "../errors.ts";
 import { splitNul } from "../text/decode.ts";
 import { decodeName, nameBytes } from "./names.ts";
@@ -28,6 +29,8 @@ export const MAX_LISTING_BYTES = 96 * 1024 * 1024;
 /** Maximum files of a tree, and files that differ between two trees. */
 export const MAX_ENTRIES = 500_000;
 
+const lsTree = (sha: string) => ["ls-tree", "-r", "-z", "--full-tree", sha];
+
 /** Lists every entry of a commit's tree, as `ls-tree` prints it, without storing any. Rejects with `too_large`. */
 export async function listTree(
   place: ListingPlace,
@@ -41,7 +44,7 @@ export async function listTree(
     if (entries > maxEntries) throw tooManyEntries(maxEntries);
     onEntry(record);
   }, byNul);
-  await streamListing(place, "list the tree", ["ls-tree", "-r", "-z", "--full-tree", sha], records);
+  await streamListing(place, "list the tree", lsTree(sha), records);
 }
 
 /**
@@ -109,6 +112,27 @@ async function compareTrees(
   }, byNul);
   const args = ["diff-tree", "-r", "--raw", "-z", "--no-abbrev", "--no-renames", from, to, "--"];
   await streamListing(place, "compare trees", args, records);
+}
+
+/** The entries of a commit's tree by path, in git's order. Rejects with `too_large`. */
+export async function listEntries(place: ListingPlace, sha: string): Promise<Map<string, TreeEntry>> {
+  const entries = new Map<string, TreeEntry>();
+  let pieces: Buffer[] = [];
+  await streamGit(
+    { ...place, what: "list the tree", args: lsTree(sha), maxBytes: MAX_LISTING_BYTES },
+    (chunk) => {
+      const end = chunk.lastIndexOf(0) + 1;
+      if (end > 0) {
+        const records = Buffer.concat([...pieces, chunk.subarray(0, end)]);
+        for (const entry of parseTreeEntries(records)) entries.set(entry.path, entry);
+        pieces = [];
+      }
+      pieces.push(Buffer.from(chunk.subarray(end)));
+      if (entries.size > MAX_ENTRIES) throw tooManyEntries(MAX_ENTRIES);
+      return undefined;
+    },
+  );
+  return entries;
 }
 
 /** A commit, and the entries of its tree by path in git's order. */
@@ -231,7 +255,7 @@ export async function listNamed(
   await streamGit(
     {
       ...{ git: place, gitDir: place.gitDir, what: "list the tree" },
-      args: ["ls-tree", "-r", "-z", "--full-tree", commit],
+      args: lsTree(commit),
       maxBytes: MAX_LISTING_BYTES,
     },
     (chunk) => {
@@ -304,6 +328,21 @@ export function parseTreeEntry(record: Buffer): TreeEntry {
     mode: record.toString("latin1", 0, 6),
     oid: record.toString("latin1", record.lastIndexOf(SPACE, tab) + 1, tab),
   };
+}
+
+/** Parses whole records. Half a million names take seconds one by one; plain ones are read as one text. */
+function* parseTreeEntries(records: Buffer): Generator<TreeEntry> {
+  const text = records.toString("latin1");
+  const isPlain = isAscii(records) && !text.includes("\\");
+  for (let at = 0; at < text.length; ) {
+    const end = text.indexOf("\0", at);
+    if (isPlain) {
+      const tab = text.indexOf("\t", at);
+      const [mode, oid] = [text.slice(at, at + 6), text.slice(text.lastIndexOf(" ", tab) + 1, tab)];
+      yield { path: text.slice(tab + 1, end), mode, oid };
+    } else yield parseTreeEntry(records.subarray(at, end));
+    at = end + 1;
+  }
 }
 
 function unreadable(record: string | undefined): AppError {

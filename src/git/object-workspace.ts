@@ -11,10 +11,9 @@ import { isWritable, markerPath, nameBytes, quotePath } from "./names.ts";
 import {
   blobSizes,
   type ListedTree,
-  listTree,
+  listEntries,
   listTreeFrom,
   MAX_LISTING_BYTES,
-  parseTreeEntry,
 } from "./object-listing.ts";
 import { blobHunks, Patches } from "./patches.ts";
 import {
@@ -239,13 +238,8 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
       const known = await this.#listed.catch(() => undefined);
       if (known !== undefined) return await listTreeFrom(place, known, sha);
     }
-    const entries = new Map<string, TreeEntry>();
-    this.#listed = listTree(place, sha, (record) => {
-      const entry = parseTreeEntry(record);
-      entries.set(entry.path, entry);
-    }).then(() => ({ sha, entries }));
-    await this.#listed;
-    return entries;
+    this.#listed = listEntries(place, sha).then((entries) => ({ sha, entries }));
+    return (await this.#listed).entries;
   }
 
   readBytes(oid: string): Promise<Buffer> {

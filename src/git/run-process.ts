@@ -156,33 +156,38 @@ const NEWLINE = 10;
 const MAX_BYTES = 32 * 1024 * 1024;
 
 interface SplitterOptions {
-  /** The byte that ends a line: newline, or NUL in git's `-z` output. Default newline. */
-  end?: number;
+  /** The bytes that end a line, in turn. Default only newline. */
+  ends?: readonly number[];
   /** Longer lines are left out, because they would fill the memory. Default 32 MB. */
   maxBytes?: number;
 }
 
 /** For git's `-z` output: no record is left out. */
-export const byNul: SplitterOptions = { end: 0, maxBytes: Number.POSITIVE_INFINITY };
+export const byNul: SplitterOptions = { ends: [0], maxBytes: Number.POSITIVE_INFINITY };
 
 /**
  * Splits a stream into lines as it arrives. A line is a view into its piece: copy any part that is kept, or the whole piece stays in
  * memory.
  */
 export class LineSplitter {
-  readonly #onLine: (line: Buffer) => "stop" | undefined;
-  readonly #end: number;
+  readonly #onLine: (line: Buffer, end: number) => "stop" | undefined;
+  readonly #ends: readonly number[];
   readonly #maxBytes: number;
+  #ended = 0;
   #pieces: Buffer[] = [];
   #bytes = 0;
 
   constructor(
-    onLine: (line: Buffer) => "stop" | undefined,
-    { end = NEWLINE, maxBytes = MAX_BYTES }: SplitterOptions = {},
+    onLine: (line: Buffer, end: number) => "stop" | undefined,
+    { ends = [NEWLINE], maxBytes = MAX_BYTES }: SplitterOptions = {},
   ) {
     this.#onLine = onLine;
-    this.#end = end;
+    this.#ends = ends;
     this.#maxBytes = maxBytes;
+  }
+
+  get #end(): number {
+    return this.#ends[this.#ended % this.#ends.length] ?? NEWLINE;
   }
 
   push(chunk: Buffer): "stop" | undefined {
@@ -205,8 +210,10 @@ export class LineSplitter {
   #finish(last: Buffer): "stop" | undefined {
     const fits = this.#bytes + last.length <= this.#maxBytes;
     const line = fits && this.#pieces.length > 0 ? Buffer.concat([...this.#pieces, last]) : last;
+    const end = this.#end;
+    this.#ended += 1;
     this.#pieces = [];
     this.#bytes = 0;
-    return fits ? this.#onLine(line) : undefined;
+    return fits ? this.#onLine(line, end) : undefined;
   }
 }

@@ -22,7 +22,7 @@ interface SearchPlace {
 const TIMEOUT_MS = 60_000;
 /** With more files, ripgrep searches first with all threads, which finish in any order; to sort, it uses one. */
 const MANY_FILES = 5_000;
-const [NEWLINE, SLASH] = [10, 47];
+const [NUL, NEWLINE, SLASH] = [0, 10, 47];
 /** Larger files are not searched: a line of 100 MB would be in memory twice. ripgrep reads "20M" as this number. */
 export const MAX_SEARCHED_BYTES = 20 * 1024 * 1024;
 /** Longer lines are cut; minified files have lines of megabytes. */
@@ -176,9 +176,11 @@ export function ripgrepArguments(query: SearchQuery, path: string | undefined): 
   return [...flags, "--glob=!**/.git", `--regexp=${query.pattern}`, "--", target(path)];
 }
 
-function modeFlags(query: SearchQuery): string[] {
-  if (query.mode === "content") return ["--json", `--context=${query.contextLines}`];
-  return [query.mode === "count" ? "--count" : "--files-with-matches", "--null", "--with-filename"];
+function modeFlags({ mode, contextLines }: SearchQuery): string[] {
+  const named = ["--null", "--with-filename"];
+  if (mode === "count") return [...named, "--count"];
+  if (mode === "files_with_matches") return [...named, "--files-with-matches"];
+  return [...named, "--no-heading", "--line-number", `--context=${contextLines}`, "--no-context-separator"];
 }
 
 /** The files that ripgrep would search in a folder, or prints with another `mode`. */
@@ -194,7 +196,7 @@ async function listFiles(
       paths.add(keyOf(name));
       return undefined;
     },
-    { end: 0 },
+    { ends: [NUL] },
   );
   const all = [...obeysNoFile, ...mode, ...args];
   await runRipgrep({ root, args: all, signal }, (chunk) => names.push(chunk));
@@ -209,29 +211,36 @@ interface SearchRun {
   signal: AbortSignal;
 }
 
+/** A path may contain a newline, and a line a NUL, but neither contains what ends it. */
+const pathThenLine = { ends: [NUL, NEWLINE] };
+
+/** Records are `PATH NUL LINE:TEXT newline` for a match, and `PATH NUL LINE-TEXT newline` for a line near it. */
 async function searchLines(query: SearchQuery, run: SearchRun): Promise<SearchHits> {
   const collector = new MatchCollector({ ...query, wants: run.wants });
-  const lines = new LineSplitter((line) => collector.take(JSON.parse(line.toString("utf8")) as RipgrepEvent));
-  const ran = await runRipgrep(run, (chunk) => lines.push(chunk));
-  return { mode: "content", matches: collector.matches, ...ran };
+  const pieces = new LineSplitter(
+    (piece, end) => (end === NUL ? collector.takePath(piece) : collector.takeLine(piece)),
+    pathThenLine,
+  );
+  const ran = await runRipgrep(run, (chunk) => pieces.push(chunk));
+  const { matches } = collector;
+  return { mode: "content", matches, ...ran, limited: ran.limited || matches.length >= query.maxResults };
 }
 
 /** Records are `PATH NUL` or `PATH NUL COUNT newline`. */
 async function searchFiles({ mode, maxResults }: SearchQuery, run: SearchRun): Promise<SearchHits> {
   const found: { path: string; count: number }[] = [];
-  let rest = Buffer.alloc(0);
-  const ran = await runRipgrep(run, (chunk) => {
-    rest = Buffer.concat([rest, chunk]);
-    for (let nul = rest.indexOf(0); nul >= 0; nul = rest.indexOf(0)) {
-      const end = mode === "count" ? rest.indexOf(NEWLINE, nul) : nul;
-      if (end < 0) return undefined;
-      const path = keyOf(rest.subarray(0, nul));
-      const count = Number(rest.toString("latin1", nul + 1, end)) || 0;
-      rest = rest.subarray(end + 1);
-      if (run.wants(path) && found.push({ path, count }) >= maxResults) return "stop";
-    }
-    return undefined;
-  });
+  let path = "";
+  const add = (count: number) =>
+    run.wants(path) && found.push({ path, count }) >= maxResults ? "stop" : undefined;
+  const pieces = new LineSplitter(
+    (piece, end) => {
+      if (end === NEWLINE) return add(Number(piece.toString("latin1")) || 0);
+      path = keyOf(piece);
+      return mode === "count" ? undefined : add(0);
+    },
+    mode === "count" ? pathThenLine : { ends: [NUL] },
+  );
+  const ran = await runRipgrep(run, (chunk) => pieces.push(chunk));
   if (mode === "count") return { mode, counts: found, ...ran };
   return { mode: "files_with_matches", paths: found.map(({ path }) => path), ...ran };
 }
@@ -263,36 +272,35 @@ async function runRipgrep(
   throw new AppError("git_failed", message || "ripgrep ended unexpectedly", { retryable: true });
 }
 
-/** Text in ripgrep's JSON: bytes in base64 if it is not UTF-8. */
-type Arbitrary = { text: string } | { bytes: string };
-
-interface LineEvent {
-  type: "match" | "context";
-  data: { path: Arbitrary; lines: Arbitrary; line_number: number | null };
-}
-
-type RipgrepEvent =
-  | { type: "begin"; data: { path: Arbitrary } }
-  | LineEvent
-  | { type: "end" }
-  | { type: "summary" };
-
-/** A line, decoded as everywhere: UTF-8 or Latin-1. */
-function lineOf(value: Arbitrary): string {
-  return "text" in value ? value.text : Buffer.from(value.bytes, "base64").toString("latin1");
-}
-
-function pathOf(value: Arbitrary): string {
-  return keyOf("text" in value ? Buffer.from(value.text) : Buffer.from(value.bytes, "base64"));
-}
-
 /** The tree's key of a path that ripgrep received with `./`. */
 function keyOf(path: Buffer): string {
   const key = decodeName(path);
   return key.startsWith("./") ? key.slice(2) : key;
 }
 
-/** Collects the matches of one file, each with its context, from events in the order of lines. */
+/** A line as ripgrep prints it. */
+interface PrintedLine {
+  line: number;
+  isMatch: boolean;
+  /** The bytes of its text. */
+  bytes: Buffer;
+}
+
+const [COLON, DIGIT_0] = [58, 48];
+
+function printedLine(record: Buffer): PrintedLine {
+  let [at, line] = [0, 0];
+  for (let digit = digitAt(record, at); digit !== null; digit = digitAt(record, ++at))
+    line = 10 * line + digit;
+  return { line, isMatch: record[at] === COLON, bytes: record.subarray(at + 1) };
+}
+
+function digitAt(record: Buffer, at: number): number | null {
+  const digit = (record[at] ?? 0) - DIGIT_0;
+  return digit >= 0 && digit <= 9 ? digit : null;
+}
+
+/** Collects the matches of one file, each with its context, in the order of lines. */
 class FileMatches {
   readonly path: string;
   readonly matches: LineMatch[] = [];
@@ -305,17 +313,17 @@ class FileMatches {
   }
 
   /** Adds a line; as a match only if it is one and `wanted`, always as context of its neighbours. */
-  add({ type, data }: LineEvent, wanted: boolean): void {
-    const line = data.line_number ?? 0;
-    const text = cutLine(lineOf(data.lines));
-    const isLatin1 = "bytes" in data.lines;
+  add({ line, isMatch, bytes }: PrintedLine, wanted: boolean): void {
+    // Decoded as everywhere: UTF-8 or Latin-1.
+    const isLatin1 = !isUtf8(bytes);
+    const text = cutLine(bytes.toString(isLatin1 ? "latin1" : "utf8"));
     for (let index = this.matches.length - 1; index >= 0; index--) {
       const match = this.matches[index];
       if (!match || line - match.line > this.#contextLines) break;
       match.after.push({ line, text });
       match.hasLatin1 ||= isLatin1;
     }
-    if (type === "match" && wanted) {
+    if (isMatch && wanted) {
       const near = this.#recent.filter((one) => line - one.line <= this.#contextLines);
       const before = near.map((one) => ({ line: one.line, text: one.text }));
       const hasLatin1 = isLatin1 || near.some((one) => one.isLatin1);
@@ -338,34 +346,34 @@ interface CollectorOptions {
   wants: (path: string) => boolean;
 }
 
-/** Converts ripgrep's events into matches and reports when there are enough. */
+/** Converts ripgrep's output into matches and reports when there are enough. */
 class MatchCollector {
   readonly #matches: LineMatch[] = [];
   readonly #options: CollectorOptions;
-  #file: FileMatches | undefined;
+  /** The path of the last record. */
+  #name = Buffer.alloc(0);
+  /** Null if it does not count. */
+  #file: FileMatches | null = null;
 
   constructor(options: CollectorOptions) {
     this.#options = options;
   }
 
-  take(event: RipgrepEvent): "stop" | undefined {
-    switch (event.type) {
-      case "begin": {
-        const path = pathOf(event.data.path);
-        this.#file = this.#options.wants(path)
-          ? new FileMatches(path, this.#options.contextLines)
-          : undefined;
-        return undefined;
-      }
-      case "match":
-      case "context":
-        this.#file?.add(event, !this.#isFull());
-        return this.#isFull() && this.#file?.isCompleteAt(event.data.line_number ?? 0) ? "stop" : undefined;
-      case "end":
-        return this.#endFile();
-      case "summary":
-        return undefined;
-    }
+  takePath(name: Buffer): "stop" | undefined {
+    if (name.equals(this.#name)) return undefined;
+    this.#endFile();
+    if (this.#isFull()) return "stop";
+    this.#name = Buffer.from(name);
+    const path = keyOf(name);
+    this.#file = this.#options.wants(path) ? new FileMatches(path, this.#options.contextLines) : null;
+    return undefined;
+  }
+
+  takeLine(line: Buffer): "stop" | undefined {
+    if (this.#file === null) return undefined;
+    const printed = printedLine(line);
+    this.#file.add(printed, !this.#isFull());
+    return this.#isFull() && this.#file.isCompleteAt(printed.line) ? "stop" : undefined;
   }
 
   /** All matches found, including those of the file in which the stream was stopped. */
@@ -374,10 +382,9 @@ class MatchCollector {
     return this.#matches;
   }
 
-  #endFile(): "stop" | undefined {
+  #endFile(): void {
     for (const match of this.#file?.matches ?? []) this.#matches.push(match);
-    this.#file = undefined;
-    return this.#isFull() ? "stop" : undefined;
+    this.#file = null;
   }
 
   #isFull(): boolean {
@@ -385,8 +392,7 @@ class MatchCollector {
   }
 }
 
-function cutLine(line: string): string {
-  const text = line.endsWith("\n") ? line.slice(0, -1) : line;
+function cutLine(text: string): string {
   if (text.length <= MAX_LINE_CHARS) return text;
   return `${text.slice(0, MAX_LINE_CHARS)} [... ${text.length - MAX_LINE_CHARS} more characters]`;
 }

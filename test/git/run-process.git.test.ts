@@ -29,6 +29,20 @@ describe("cutting a stream into lines", () => {
     );
   });
 
+  it("takes two ends in turn", () => {
+    fc.assert(
+      fc.property(pieces, (some) => {
+        const expected: string[] = [];
+        let rest = Buffer.concat(some).toString("latin1");
+        for (let end = "\0"; rest.includes(end); end = end === "\0" ? "\n" : "\0") {
+          expected.push(rest.slice(0, rest.indexOf(end)));
+          rest = rest.slice(rest.indexOf(end) + 1);
+        }
+        expect(linesOf(some, { ends: [0, 10] })).toEqual(expected);
+      }),
+    );
+  });
+
   it("leaves out the lines that are too long, and no other", () => {
     fc.assert(
       fc.property(pieces, (some) => {

@@ -86,6 +86,38 @@ describe("a search", () => {
     ]);
   });
 
+  it("takes no part of a name or of a line for another file's match", async () => {
+    using odd = GitRepo.create();
+    const forged = ["x\n./a.py", "1:needle", "a.py\n2:needle forged\n./b.py", "-- \n--"];
+    const files = forged.map((name, at): [string, string] => [`odd/${name}`, `needle ${at}\n`]);
+    odd.importCommits([
+      { branch: "main", files: [["start", ""]] },
+      {
+        branch: "topic",
+        parents: ["main"],
+        files: [
+          ...files,
+          ["a.py", "one\n2\0./b.py\x003:needle in a line\n-- needle\n"],
+          ["b.py", `${"b".repeat(8_000)}\0needle beside a NUL\n`],
+        ],
+      },
+    ]);
+    odd.git("checkout", "--quiet", "topic");
+    await using place = await openLocalRange({ repo: odd.dir, base: "main", head: "topic", gitPath });
+    for (const one of [place.place, await checkedOut(place.place)]) {
+      await using opened = openWorkspace(one);
+      for (const contextLines of [0, 1]) {
+        const hits = await opened.search({ ...standard, contextLines }, AbortSignal.timeout(20_000));
+        const found = hits.mode === "content" ? hits.matches.map(({ path, line }) => `${path}:${line}`) : [];
+        expect(found.toSorted()).toEqual(["b.py:1", ...files.map(([path]) => `${path}:1`)].toSorted());
+        const counts = await opened.search({ ...standard, mode: "count" }, AbortSignal.timeout(20_000));
+        expect(counts).toMatchObject({
+          counts: found.map((path) => ({ path: path.slice(0, -2), count: 1 })),
+        });
+      }
+    }
+  });
+
   it("keeps lines as they are and cuts only what is too long", async () => {
     const hits = await search({});
     if (hits.mode !== "content") throw new Error("wrong mode");
