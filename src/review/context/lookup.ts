@@ -227,12 +227,11 @@ export async function searchWords(
 /** Those of the lines that seem to define one of the words, for each word that they contain. */
 function definitionsIn(lines: readonly Hit[], words: readonly string[]): Map<string, Hit[]> {
   const all = byWord(lines, words);
-  const defining = new Set<Hit>();
+  const found = new Set<Hit>();
   for (const [word, own] of all) {
-    const isDefinition = definesName(word);
-    for (const hit of own) if (isDefinition(hit.text)) defining.add(hit);
+    for (const hit of own) if (definesName(hit.text, word)) found.add(hit);
   }
-  return new Map([...all].map(([word, own]) => [word, own.filter((hit) => defining.has(hit))]));
+  return new Map([...all].map(([word, own]) => [word, own.filter((hit) => found.has(hit))]));
 }
 
 /** A regular expression for lines with one of the words that is no part of a longer one, as with ripgrep's `--word-regexp`. */
@@ -420,26 +419,21 @@ function put<Value>(map: Map<string, Value[]>, key: string, value: Value): void 
   else map.set(key, [value]);
 }
 
-/** Whether a line seems to define a name. Few lines have it before such a sign, and the whole expression is slow. */
-function definesName(name: string): (line: string) => boolean {
-  let whole: RegExp | undefined;
-  return (line) => {
-    const text = line.slice(0, MAX_TEXT);
-    if (!isBeforeSign(text, name)) return false;
-    whole ??= new RegExp(definitionOf([name]));
-    return whole.test(text);
-  };
-}
-
-function isBeforeSign(text: string, name: string): boolean {
+/**
+ * Whether a line seems to define a name. Few lines have it before such a sign. To compile an expression for each name takes longer than
+ * all the rest.
+ */
+function definesName(line: string, name: string): boolean {
+  const text = line.slice(0, MAX_TEXT);
   for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1)) {
     sign.lastIndex = at + name.length;
-    if (sign.test(text)) return true;
+    if (sign.test(text) && defining.test(text.slice(0, at))) return true;
   }
   return false;
 }
 
-/** What follows a defined name. Sticky, because a copy of the rest of each line takes as long as all else. */
+/** What comes before a defined name, and what follows it. */
+const defining = new RegExp(`${defines}$`);
 const sign = /\s*[(<{=:]/y;
 
 function inOrder(
@@ -451,11 +445,11 @@ function inOrder(
   for (const [name, weight] of names) {
     const found = hits.of(name);
     const paths = new Set(found.map(({ path }) => path));
-    const isDefining = definesName(name);
-    const defining = new Set(found.filter(({ text }) => isDefining(text)).map(({ path }) => path));
+    const definers = found.filter(({ text }) => definesName(text, name)).map(({ path }) => path);
+    const defined = new Set(definers);
     for (const path of paths) {
       if (isProse(path)) continue;
-      const value = defining.has(path) ? DEFINING_WORTH / defining.size : 1 / paths.size;
+      const value = defined.has(path) ? DEFINING_WORTH / defined.size : 1 / paths.size;
       worth.set(path, (worth.get(path) ?? 0) + weight * value);
     }
   }
