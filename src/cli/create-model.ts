@@ -148,6 +148,8 @@ function lateModel(
 ): { native: EndpointModel; load(): Promise<unknown> } {
   let model: Promise<OpenAiModel> | undefined;
   const load = () => {
+    // Node loads its fetch with the first of its classes.
+    if (model === undefined) new Headers();
     model ??= connect(env, name, prices.table, MAX_RETRIES);
     return model;
   };
