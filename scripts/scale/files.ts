@@ -4,6 +4,7 @@ import { GitRepo } from "../../test/support/git-repo.ts";
 import { runCli } from "../../test/support/run-cli.ts";
 import { type InstantModel, startInstantModel } from "../bench/instant-model.ts";
 import { median, timed } from "../bench/measure.ts";
+import { type Peaks, watchMemory } from "../bench/memory.ts";
 import { checkOut, reported } from "../bench/repositories.ts";
 import { edited, pathOf, textOf } from "../bench/source-text.ts";
 import type { Measured, Measuring } from "./dimension.ts";
@@ -19,8 +20,6 @@ const PUSH_SEED = 1_000_000;
 /** Files of one import, so that not all texts are in memory. */
 const A_BATCH = 20_000;
 const LOCAL_RUNS = 3;
-/** The first question to the graph of more files takes minutes. */
-const MOST_INDEXED = 10_000;
 
 /** The same change of 50 files in repositories of different sizes. */
 export const files: Measured = {
@@ -57,7 +56,7 @@ async function measureOne(size: number, model: InstantModel, measuring: Measurin
     parent: Math.max(...runs.map(({ peaks }) => peaks.parent)),
     child: Math.max(...runs.map(({ peaks }) => peaks.child)),
   });
-  if (size <= MOST_INDEXED) await askGraph(clone, size, measuring);
+  await askGraph(clone, size, measuring);
   for (const folder of [dir, clone]) rmSync(folder, { recursive: true, force: true });
 }
 
@@ -65,13 +64,23 @@ async function measureOne(size: number, model: InstantModel, measuring: Measurin
 async function askGraph(repo: string, size: number, measuring: Measuring): Promise<void> {
   measuring.say("  the first question to its graph");
   const ask = async () => {
+    let peaks = (): Peaks => ({ parent: 0, child: 0 });
     const { code, stderr } = await runCli(["graph", "where is the invoice of a bill?", "--repo", repo], {
       env: { HUNKWISE_DATA_DIR: join(measuring.temp, `graph-${size}`) },
+      onStart({ pid }) {
+        peaks = watchMemory(pid ?? 0);
+      },
     });
     // 1: nothing was found.
     if (code !== 0 && code !== 1) throw new Error(`hunkwise graph ended with ${code}: ${stderr}`);
+    return peaks().parent;
   };
-  measuring.add("local, first graph question", "s", size, (await timed(ask)) / 1_000);
+  let megabytes = 0;
+  const first = await timed(async () => {
+    megabytes = await ask();
+  });
+  measuring.add("local, first graph question", "s", size, first / 1_000);
+  measuring.add("memory, first graph question", "MB", size, megabytes);
   measuring.add("local, second graph question", "s", size, (await timed(ask)) / 1_000);
 }
 
