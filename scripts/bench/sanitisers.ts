@@ -183,15 +183,25 @@ interface Growth {
   growth: number;
 }
 
-function growthOf(treat: (text: string) => unknown, unit: string): Growth {
-  const text = unit.repeat(Math.ceil((2 * LONG) / unit.length));
-  // A letter at the end makes a pattern anchored to an end restart.
-  const treatment = (length: number) => {
-    const start = `${text.slice(0, length)}x`;
-    return () => treat(start);
-  };
-  const length = timeOf(treatment(SHORT)) < QUICK ? LONG : SHORT;
-  const [treatHalf, treatWhole] = [treatment(length), treatment(2 * length)];
+type Treat = (text: string) => unknown;
+
+function growthOf(treat: Treat, unit: string): Growth {
+  const length = timeOf(treatment(treat, unit, SHORT)) < QUICK ? LONG : SHORT;
+  const growth = growthFrom(length, treat, unit);
+  if (growth.growth <= MAX_GROWTH) return growth;
+  // What takes more than linear time does so at any length; a heap that has to grow is a matter of one length.
+  const further = growthFrom(2 * length, treat, unit);
+  return further.growth < growth.growth ? further : growth;
+}
+
+/** A letter at the end makes a pattern anchored to an end restart. */
+function treatment(treat: Treat, unit: string, length: number): () => unknown {
+  const text = `${unit.repeat(Math.ceil(length / unit.length)).slice(0, length)}x`;
+  return () => treat(text);
+}
+
+function growthFrom(length: number, treat: Treat, unit: string): Growth {
+  const [treatHalf, treatWhole] = [treatment(treat, unit, length), treatment(treat, unit, 2 * length)];
   const first = timeOf(treatWhole);
   if (first < TELLING) return { unit, half: 0, whole: first, growth: 0 };
   let best = { unit, half: Math.min(timeOf(treatHalf), timeOf(treatHalf)), whole: first };
