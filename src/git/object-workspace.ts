@@ -465,7 +465,7 @@ class WorkTreeWorkspace extends ObjectWorkspace {
       // ripgrep waits for a pipe, and follows a link, where a search begins.
       if (copies && ![...tree.keys()].some((path) => covers(path) && !differing.has(path))) return copies;
       const found = await this.#searchLent(tree, differing, query, signal);
-      // Places that are cut off say nothing of the other files, and the files at them are read again from the head.
+      // Places that are cut off claim nothing about other files, and the files at them are read again from the head.
       const isPassing = query.onlyPlaces === true && found.limited;
       const [hasBinary, now] = await Promise.all([
         this.#findBinary(tree, pathsOf(found), signal),

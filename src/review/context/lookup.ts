@@ -215,7 +215,7 @@ export async function searchWords(
   }
   const known = new Set(left);
   if (!isWhole) lines = (await search(workspace, definitionOf(crowded()), limits)).hits;
-  const defining = definitionsIn(lines, crowded());
+  const defining = definitionsIn(lines, crowded(), limits.timeLeft);
   return {
     of: (word) => (known.has(word) ? hits.get(word) : defining.get(word)) ?? [],
     isCommon: (word) =>
@@ -224,11 +224,16 @@ export async function searchWords(
   };
 }
 
-/** Those of the lines that seem to define one of the words, for each word that they contain. */
-function definitionsIn(lines: readonly Hit[], words: readonly string[]): Map<string, Hit[]> {
+/** Those of the lines that seem to define one of the words, for each word that they contain. Stops at the time limit. */
+function definitionsIn(
+  lines: readonly Hit[],
+  words: readonly string[],
+  timeLeft: () => number,
+): Map<string, Hit[]> {
   const all = byWord(lines, words);
   const found = new Set<Hit>();
   for (const [word, own] of all) {
+    if (timeLeft() <= 0) break;
     for (const hit of own) if (definesName(hit.text, word)) found.add(hit);
   }
   return new Map([...all].map(([word, own]) => [word, own.filter((hit) => found.has(hit))]));
