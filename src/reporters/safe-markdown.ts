@@ -65,6 +65,7 @@ function next(scan: Scan): Piece {
   const { text, at } = scan;
   const sign = String.fromCodePoint(text.codePointAt(at) ?? 0);
   if (sign === "`") return codeOrTicks(scan);
+  if (sign === "~" && scan.bare) return tildes(scan);
   if (sign === "\\") return backslash(scan);
   if (sign === "$") return asCode(scan, matchAt(dollars, scan));
   const word = /[a-z0-9]/i.test(sign) ? matchAt(letters, scan) : "";
@@ -141,6 +142,15 @@ function codeOrTicks({ text, at, closers }: Scan): Piece {
   return { written: inertCode(code), consumed: code.length };
 }
 
+/** A block of code within a quote has no fence that we wrote, so its language could be any. */
+function tildes({ text, at, setting }: Scan): Piece {
+  let end = at;
+  while (text[end] === "~") end++;
+  const length = end - at;
+  const isFence = length >= 3 || setting === "phrase";
+  return { written: (isFence ? "\\~" : "~").repeat(length), consumed: length };
+}
+
 /** A reference as inline code: readable, easy to copy, and not a link. */
 function asCode({ text, at, tail }: Scan, found: string): Piece {
   // Two adjacent runs of backticks would be one longer run, and a run after a backslash would not count.
@@ -205,7 +215,7 @@ const shownLanguages: ReadonlySet<string> = new Set(
 export function untrustedBlock(text: string, maxBytes: number): string {
   const clean = normalise(text).trim();
   for (let budget = maxBytes; budget > 0; ) {
-    const { text: head, omittedLines } = cutAtLine(clean, budget);
+    const { text: head, omittedLines } = cutBetween(clean, budget);
     const note = omittedLines === 0 ? "" : `\n\n… (${omittedLines} more lines)`;
     const written = `${neutralise(head)}${note}`;
     const size = byteLength(written);
@@ -218,8 +228,14 @@ export function untrustedBlock(text: string, maxBytes: number): string {
 /** The same for a phrase within a line of ours, such as a title: one line, no formatting except code spans. */
 export function untrustedLine(text: string, maxBytes = 400): string {
   const flat = normalise(text).replace(/\s+/g, " ").trim();
-  const { text: head, omittedLines } = cutAtLine(flat, maxBytes);
+  const { text: head, omittedLines } = cutBetween(flat, maxBytes);
   return neutraliseLine(omittedLines === 0 ? head : `${head}…`, "phrase");
+}
+
+/** Cuts a text without hidden characters. A joiner whose emoji was cut off would be one. */
+function cutBetween(text: string, maxBytes: number): ReturnType<typeof cutAtLine> {
+  const cut = cutAtLine(text, maxBytes);
+  return cut.omittedLines === 0 ? cut : { ...cut, text: cut.text.replace(/\p{Cf}+$/u, "") };
 }
 
 /** A path, a name or another piece of data as inline code. */

@@ -184,6 +184,24 @@ describe("text of a model", () => {
     expect(block("- item\n  ```js\n  code\n@eve\n  ```")).toBe("- item\n```js\ncode\n@eve\n```");
   });
 
+  it.each(["> ~~~mermaid", ">~~~suggestion", "- > ~~~~ math", "1. > - ~~~geojson"])(
+    "opens no block of code with a fence that it does not close: %j",
+    (text) => {
+      expectHarmless(block(text));
+      expect(block(text)).not.toMatch(/(?<!\\)~~/);
+      expect(block(block(text))).toBe(block(text));
+    },
+  );
+
+  it("leaves no joiner of an emoji where a phrase is cut", () => {
+    const family = "\u{1f600}\u200d".repeat(100);
+    for (let bytes = 20; bytes < 60; bytes++) {
+      const phrase = untrustedLine(family, bytes);
+      expect(phrase).toMatch(/\u{1f600}…$/u);
+      expect(untrustedLine(phrase, 1_000)).toBe(phrase);
+    }
+  });
+
   it.each(["suggestion", "Suggestion", "mermaid", "math", "geojson", "stl", "of-tomorrow"])(
     "has no block that GitHub makes something else of (%s)",
     (info) => {
