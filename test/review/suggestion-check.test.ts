@@ -210,6 +210,21 @@ describe("a suggestion that can be repaired", () => {
 });
 
 describe("a suggestion for other lines", () => {
+  // The grammar of Ruby takes an `end` too many at the end of a file for a name.
+  it("is refused if it begins inside of the block whose head it replaces", async () => {
+    const lines = sample("queue.rb").split("\n");
+    const { start } = linesWith(lines, "def status");
+    const suggestion = lines.slice(start).join("\n").replace("@jobs.size", "@jobs.length");
+    const checked = await checkSuggestion({
+      path: "src/queue.rb",
+      lines,
+      start,
+      end: lines.length,
+      suggestion,
+    });
+    expect(checked).toEqual({ ok: false, reason: "the head of a block would be lost" });
+  });
+
   it.each<[string, Anchor, string]>([
     ["is cut off inside of a block", gross, text("      if (item.quantity > 0) {", "        sum += 1;")],
     [

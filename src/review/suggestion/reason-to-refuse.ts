@@ -144,6 +144,10 @@ function misplaced(now: readonly string[], { path, before, old, after }: Anchore
   const least = Math.min(...widths(old));
   if (widths(now).some((width) => width < least && Number.isFinite(least)))
     return "it is indented less than the lines it replaces";
+  const [[first], [oldFirst]] = [filled(now), filled(old)];
+  const isKept = oldFirst === undefined || texts(now).includes(oldFirst.trim()) || /^#/.test(oldFirst);
+  if (first !== undefined && !isKept && widthOf(first) > widthOf(oldFirst))
+    return "the head of a block would be lost";
   const below = after.find((line) => !isBlank(line)) ?? "";
   const [last, oldLast] = [filled(now).at(-1), filled(old).at(-1)];
   const isHead = oldLast !== undefined && widthOf(below) > widthOf(oldLast);
