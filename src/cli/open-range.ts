@@ -66,7 +66,7 @@ export async function openRange({ repo, base, head, signal }: RangeOptions): Pro
     await range.dispose();
   };
   try {
-    // Most commands read the configuration next. Whoever needs the tree awaits it and gets its error.
+    // Most commands read the configuration next. They await this listing and report its error.
     workspace.tree("base").catch(() => {});
     const commits = await workspace.commits(MOST_COMMITS + 1);
     return {

@@ -71,7 +71,7 @@ export interface SearchQuery {
   wholeWord: boolean;
   invertMatch: boolean;
   mode: "content" | "files_with_matches" | "count";
-  /** The text of the matches is shown to nobody, so its secrets need not become known. */
+  /** The caller uses only the places of the matches and never shows their text, so their secrets need not be masked. */
   onlyPlaces?: boolean | undefined;
 }
 

@@ -77,7 +77,7 @@ function linesOf(text: string, { start, end }: TextRange): number[] {
 /** Reviews a change, from the checkout to placed findings. Shared by jobs and the command line. */
 export async function reviewChange(input: ReviewInput, deps: ReviewDependencies): Promise<ReviewResult> {
   deps.progress({ type: "phase", phase: "context" });
-  // The graph opens and the tree is listed while the diff is read. Whoever needs them awaits them and gets their errors.
+  // The graph is opened and the tree is listed while the diff is read. Later steps await them and report their errors.
   if (deps.models) deps.graph?.open().catch(() => {});
   deps.workspace.tree("head").catch(() => {});
   const changed = await deps.diffs.files();
