@@ -6,7 +6,7 @@ import { BINARY_PROBE_BYTES, looksBinary } from "../text/decode.ts";
 import { fileStart, openConfined } from "./confined-file.ts";
 import { decodeName, nameBytes } from "./names.ts";
 import { ownerVariable } from "./owner.ts";
-import { LineSplitter, runProcess } from "./run-process.ts";
+import { byNul, LineSplitter, runProcess } from "./run-process.ts";
 import type { LineMatch, SearchHits, SearchQuery, TreeEntry } from "./workspace.ts";
 
 /** A folder with files, and the tree with the files that count. */
@@ -191,13 +191,10 @@ async function listFiles(
   mode: readonly string[] = ["--files", "--null"],
 ): Promise<Set<string>> {
   const paths = new Set<string>();
-  const names = new LineSplitter(
-    (name) => {
-      paths.add(keyOf(name));
-      return undefined;
-    },
-    { ends: [NUL] },
-  );
+  const names = new LineSplitter((name) => {
+    paths.add(keyOf(name));
+    return undefined;
+  }, byNul);
   const all = [...obeysNoFile, ...mode, ...args];
   await runRipgrep({ root, args: all, signal }, (chunk) => names.push(chunk));
   return paths;
@@ -238,7 +235,7 @@ async function searchFiles({ mode, maxResults }: SearchQuery, run: SearchRun): P
       path = keyOf(piece);
       return mode === "count" ? undefined : add(0);
     },
-    mode === "count" ? pathThenLine : { ends: [NUL] },
+    mode === "count" ? pathThenLine : byNul,
   );
   const ran = await runRipgrep(run, (chunk) => pieces.push(chunk));
   if (mode === "count") return { mode, counts: found, ...ran };

@@ -214,8 +214,9 @@ export async function searchWords(
     if (crowding.length === 0) left = left.slice(0, Math.floor(left.length / 2));
   }
   const known = new Set(left);
-  if (!isWhole) lines = (await search(workspace, definitionOf(crowded()), limits)).hits;
-  const defining = definitionsIn(lines, crowded(), limits.timeLeft);
+  const named = crowded();
+  if (!isWhole) lines = (await search(workspace, definitionOf(named), limits)).hits;
+  const defining = definitionsIn(lines, named, limits.timeLeft);
   return {
     of: (word) => (known.has(word) ? hits.get(word) : defining.get(word)) ?? [],
     isCommon: (word) =>
