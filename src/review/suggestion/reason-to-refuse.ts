@@ -77,6 +77,12 @@ function isVersion(now: readonly string[], old: readonly string[]): boolean {
   return kept.length === words.length || filled(now).length <= filled(old).length;
 }
 
+/** Whether fewer lines than before begin or end with a version of another line, so that nobody knows if a deletion was intended. */
+function isCutOff(now: readonly string[], old: readonly string[]): boolean {
+  const isKept = (at: 0 | -1) => isVersion(now.slice(at).slice(0, 1), old.slice(at).slice(0, 1));
+  return now.length < old.length && !(isKept(0) && isKept(-1));
+}
+
 /**
  * Why a suggestion is not a version of the lines it replaces: it loses lines or words, or repeats lines around them. One missing
  * line may be intended, but not if the suggestion also covered the lines around.
@@ -90,6 +96,8 @@ function otherLines(now: readonly string[], around: Anchored, mostLost: number):
     return "it omits some of the lines that it replaces";
   if (isUnclear(now, around)) return "its first or last line may be a copy of the neighbouring line";
   const isDeletion = texts(now).every((line) => texts(old).includes(line));
+  if (!isDeletion && isCutOff(texts(now).filter(isTelling), texts(old).filter(isTelling)))
+    return "its first or last line may be missing";
   const isWord = [now, old].every((lines) => lines.length === 1 && wordsOf(lines).size === 1);
   if (!isDeletion && !isWord && !isVersion(now, old))
     return "it has little in common with the lines it replaces";
