@@ -225,6 +225,23 @@ describe("a suggestion for other lines", () => {
     expect(checked).toEqual({ ok: false, reason: "the head of a block would be lost" });
   });
 
+  it("is refused if it changes one of two lines and has the other one not at all", async () => {
+    const checked = await check(
+      ["cart.ts", "const MAX_ITEMS", "const separators"],
+      "const separators = /[;,|)}]\\s*/g;",
+    );
+    expect(checked).toEqual({ ok: false, reason: "its first or last line may be missing" });
+  });
+
+  it("is refused if it begins with two brackets from above, between which the file would still parse", async () => {
+    const element = ['      "id": "import",', '      "enabled": true,', '      "rollout": 0', "    }"];
+    const checked = await check(
+      ["settings.json", '"id": "import"', "    }"],
+      text("    },", "    {", ...element, "  ],", '  "database": {'),
+    );
+    expect(checked.ok).toBe(false);
+  });
+
   it.each<[string, Anchor, string]>([
     ["is cut off inside of a block", gross, text("      if (item.quantity > 0) {", "        sum += 1;")],
     [

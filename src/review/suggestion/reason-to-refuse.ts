@@ -26,6 +26,7 @@ export async function reasonToRefuse(
     noCode(now, around) ??
     (isProse(around.path) ? null : otherLines(now, around, hadCopies ? 0 : 1)) ??
     misplaced(now, around) ??
+    (isProse(around.path) ? null : cutOff(now, around)) ??
     (await worseFile(now, around))
   );
 }
@@ -77,12 +78,6 @@ function isVersion(now: readonly string[], old: readonly string[]): boolean {
   return kept.length === words.length || filled(now).length <= filled(old).length;
 }
 
-/** Whether fewer lines than before begin or end with a version of another line, so that nobody knows if a deletion was intended. */
-function isCutOff(now: readonly string[], old: readonly string[]): boolean {
-  const isKept = (at: 0 | -1) => isVersion(now.slice(at).slice(0, 1), old.slice(at).slice(0, 1));
-  return now.length < old.length && !(isKept(0) && isKept(-1));
-}
-
 /**
  * Why a suggestion is not a version of the lines it replaces: it loses lines or words, or repeats lines around them. One missing
  * line may be intended, but not if the suggestion also covered the lines around.
@@ -96,8 +91,6 @@ function otherLines(now: readonly string[], around: Anchored, mostLost: number):
     return "it omits some of the lines that it replaces";
   if (isUnclear(now, around)) return "its first or last line may be a copy of the neighbouring line";
   const isDeletion = texts(now).every((line) => texts(old).includes(line));
-  if (!isDeletion && isCutOff(texts(now).filter(isTelling), texts(old).filter(isTelling)))
-    return "its first or last line may be missing";
   const isWord = [now, old].every((lines) => lines.length === 1 && wordsOf(lines).size === 1);
   if (!isDeletion && !isWord && !isVersion(now, old))
     return "it has little in common with the lines it replaces";
@@ -113,17 +106,30 @@ function otherLines(now: readonly string[], around: Anchored, mostLost: number):
 }
 
 /**
- * Whether a bracket or `end` at either end of the lines may be a copy of the same one outside. A parser detects one that is too many, but
+ * Whether brackets or `end` at either end of the lines may be copies of the same ones outside. A parser detects one that is too many, but
  * not a pair, and nothing in the text of a script.
  */
 function isUnclear(now: readonly string[], { path, before, old, after }: Anchored): boolean {
-  const endAt = (at: 0 | -1, outside: string | undefined) => {
-    const [line, was] = [texts(now).at(at), texts(old).at(at)];
-    return { isRepeated: line !== undefined && line === outside && !isTelling(line), isNew: line !== was };
-  };
-  const ends = [endAt(0, texts(before.slice(-40)).at(-1)), endAt(-1, texts(after.slice(0, 40))[0])];
+  const endOf = (lines: readonly string[], were: readonly string[], outside: readonly string[]) => ({
+    isRepeated: repeats(lines, outside),
+    isNew: lines[0] !== were[0],
+  });
+  const [own, was] = [texts(now), texts(old)];
+  const ends = [
+    endOf(own, was, texts(before.slice(-40)).toReversed()),
+    endOf(own.toReversed(), was.toReversed(), texts(after.slice(0, 40))),
+  ];
   const isPair = ends.every(({ isRepeated }) => isRepeated) && ends.some(({ isNew }) => isNew);
   return isPair || (!hasGrammar(path) && ends.some(({ isRepeated, isNew }) => isRepeated && isNew));
+}
+
+/** Whether some first lines are brackets, and in the same order the last ones outside, which are given nearest first. */
+function repeats(lines: readonly string[], outside: readonly string[]): boolean {
+  const brackets = lines.findIndex(isTelling);
+  const most = brackets < 0 ? lines.length : brackets;
+  return Array.from({ length: most }, (_, at) => lines.slice(0, at + 1)).some((copy) =>
+    copy.toReversed().every((line, at) => line === outside[at]),
+  );
 }
 
 /** The number of lines after the last kept one that have no replacement. */
@@ -135,6 +141,15 @@ function lostLines(old: readonly string[], now: readonly string[]): number {
     else if (!old.includes(line)) left += 1;
   }
   return old.slice(from).filter(isTelling).length - left;
+}
+
+/** Whether fewer lines than before begin or end with a version of another line: then nobody knows if a deletion was intended. */
+function cutOff(now: readonly string[], { old }: Anchored): string | null {
+  const [own, was] = [texts(now).filter(isTelling), texts(old).filter(isTelling)];
+  const isDeletion = texts(now).every((line) => texts(old).includes(line));
+  const isKept = (at: 0 | -1) => isVersion(own.slice(at).slice(0, 1), was.slice(at).slice(0, 1));
+  if (isDeletion || own.length >= was.length || (isKept(0) && isKept(-1))) return null;
+  return "its first or last line may be missing";
 }
 
 const widthOf = (line: string) => indentOf(line).replaceAll("\t", " ".repeat(8)).length;
