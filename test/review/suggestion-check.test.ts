@@ -233,6 +233,13 @@ describe("a suggestion for other lines", () => {
     expect(checked).toEqual({ ok: false, reason: "its first or last line may be missing" });
   });
 
+  it("is refused if it began with the line above and lacks the bracket at the end", async () => {
+    const lines = ["fn parse() {", "    if done {", "        return one();", "    }", "    two()", "}"];
+    const suggestion = text("    if done {", "        return none();", "    }", "    return one();");
+    const checked = await checkSuggestion({ path: "a.rs", lines, start: 3, end: 4, suggestion });
+    expect(checked).toEqual({ ok: false, reason: "its first or last line may be missing" });
+  });
+
   it("is refused if it begins with two brackets from above, between which the file would still parse", async () => {
     const element = ['      "id": "import",', '      "enabled": true,', '      "rollout": 0', "    }"];
     const checked = await check(

@@ -26,7 +26,7 @@ export async function reasonToRefuse(
     noCode(now, around) ??
     (isProse(around.path) ? null : otherLines(now, around, hadCopies ? 0 : 1)) ??
     misplaced(now, around) ??
-    (isProse(around.path) ? null : cutOff(now, around)) ??
+    (isProse(around.path) ? null : cutOff(now, around, hadCopies)) ??
     (await worseFile(now, around))
   );
 }
@@ -143,8 +143,16 @@ function lostLines(old: readonly string[], now: readonly string[]): number {
   return old.slice(from).filter(isTelling).length - left;
 }
 
-/** Whether fewer lines than before begin or end with a version of another line: then nobody knows if a deletion was intended. */
-function cutOff(now: readonly string[], { old }: Anchored): string | null {
+/**
+ * Whether fewer lines than before begin or end with a version of another line: then nobody knows if a deletion was intended. A suggestion
+ * that also covered the lines around has to begin and end with the same brackets.
+ */
+function cutOff(now: readonly string[], { old }: Anchored, hadCopies: boolean): string | null {
+  const isOpen = (at: 0 | -1) => {
+    const [line = "", before = ""] = [texts(now).at(at), texts(old).at(at)];
+    return !isTelling(before) && line !== before;
+  };
+  if (hadCopies && (isOpen(0) || isOpen(-1))) return "its first or last line may be missing";
   const [own, was] = [texts(now).filter(isTelling), texts(old).filter(isTelling)];
   const isDeletion = texts(now).every((line) => texts(old).includes(line));
   const isKept = (at: 0 | -1) => isVersion(own.slice(at).slice(0, 1), was.slice(at).slice(0, 1));
