@@ -58,6 +58,11 @@ export const commands: readonly Entry[] = [
     load: async () => (await import("./commands/serve.ts")).worker,
   },
   {
+    name: "action",
+    summary: "review the pull request of a GitHub Actions workflow (action.yml runs it)",
+    load: async () => (await import("./commands/action.ts")).action,
+  },
+  {
     name: "webhook",
     summary: "deliver a stored webhook payload to the app",
     load: async () => (await import("./commands/webhook.ts")).webhook,

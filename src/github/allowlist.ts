@@ -427,6 +427,16 @@ export const credentialsReach: Reach = onlyIf(({ method, path, query }) => {
   );
 });
 
+/** Which account a token writes as. */
+export const viewerQuery = "query { viewer { login } }";
+
+/** Asks who a token belongs to. */
+export const identityReach: Reach = onlyIf(
+  (call) =>
+    (call.path === "/graphql" && isGraphql(call, viewerQuery, () => true)) ||
+    (call.method === "GET" && call.query === "" && /^\/apps\/[\w-]+$/.test(call.path)),
+);
+
 /** Revokes the token that the request carries. */
 export const endingReach: Reach = onlyIf(
   ({ method, path, query }) => method === "DELETE" && path === "/installation/token" && query === "",

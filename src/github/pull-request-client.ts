@@ -15,7 +15,7 @@ import type {
   PullRequestApi,
   ThreadComment,
 } from "./pull-request-api.ts";
-import { createRepositoryApi, type RepositoryApiOptions, read } from "./repository-client.ts";
+import { checkName, createRepositoryApi, type RepositoryApiOptions, read } from "./repository-client.ts";
 
 interface ThreadsOf {
   client: GitHubClient;
@@ -296,7 +296,9 @@ async function failedRuns(
     const asked = { owner, repo, ref, status: "completed", filter: "latest", per_page: 100, page } as const;
     const { data } = await client.rest.checks.listForRef(asked);
     const runs = read(CheckRuns, data, "check runs").check_runs;
-    failed.push(...runs.filter((run) => failures.has(run.conclusion ?? "") && run.app?.id !== app.id));
+    // In GitHub Actions, the checks of all workflows are of the same App.
+    const isOwn = (run: CheckRun) => run.app?.id === app.id && run.name === checkName;
+    failed.push(...runs.filter((run) => failures.has(run.conclusion ?? "") && !isOwn(run)));
     if (runs.length < 100 || failed.length >= most.checks) break;
   }
   return failed;

@@ -90,7 +90,7 @@ export interface RepositoryApiOptions {
 }
 
 /** The name in the list of checks, and in branch protection rules that require it. */
-const checkName = "Hunkwise";
+export const checkName = "Hunkwise";
 
 /** 10,000 annotations. Beyond that we do not know which exist. */
 const mostAnnotationPages = 100;

@@ -79,6 +79,27 @@ export function createGitHubAccess(options: GitHubAccessOptions): { openJob(): J
   };
 }
 
+interface TokenAccessOptions
+  extends Pick<GitHubAccessOptions, "apiUrl" | "userAgent" | "identity" | "rateLimiter"> {
+  /** Reaches one repository. What it may do there is unknown until GitHub refuses something. */
+  token: string;
+}
+
+/** The same with one token that somebody else made, such as the one of a job in GitHub Actions. It is never revoked. */
+export function createTokenAccess(options: TokenAccessOptions): { openJob(): JobGitHub } {
+  const clientFor = clientsOf(options);
+  const token: Token = async () => options.token;
+  return {
+    openJob: () => ({
+      ...accessOf(
+        { ...options, clientFor, own: noOwnIds() },
+        { api: token, writing: token, organization: () => token },
+      ),
+      end: async () => {},
+    }),
+  };
+}
+
 interface Tokens {
   /** For the requests that every job makes. */
   api: Token;
@@ -153,7 +174,9 @@ type ClientFor = (one: {
   beforeWrite?: BeforeWrite | undefined;
 }) => GitHubClient;
 
-function clientsOf(options: GitHubAccessOptions): ClientFor {
+function clientsOf(
+  options: Pick<GitHubAccessOptions, "apiUrl" | "userAgent" | "rateLimiter" | "onRateLimit">,
+): ClientFor {
   const { apiUrl: baseUrl, userAgent, rateLimiter = createRateLimiter(), onRateLimit } = options;
   return ({ reach, token, repository: { installation, id }, signal, beforeWrite }) =>
     createGitHubClient({
@@ -201,4 +224,5 @@ export async function gitAuthorization(
   return basic(await mintToken(installation, scope));
 }
 
-const basic = (token: string) => `Basic ${Buffer.from(`x-access-token:${token}`).toString("base64")}`;
+export const basic = (token: string): string =>
+  `Basic ${Buffer.from(`x-access-token:${token}`).toString("base64")}`;

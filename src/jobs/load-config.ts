@@ -25,24 +25,31 @@ interface ConfigOf {
  */
 export async function loadConfig(
   { api, pull, repository }: ConfigOf,
-  { github }: Pick<JobDependencies, "github">,
+  { github, narrow = asItIs }: Pick<JobDependencies, "github" | "narrow">,
   signal: AbortSignal,
 ): Promise<RepoConfig> {
   const organization = await github.organization(repository, signal);
-  return (await loadRepoConfig((path) => api.fileAt(path, pull.baseSha), organization)).config;
+  return narrow((await loadRepoConfig((path) => api.fileAt(path, pull.baseSha), organization)).config);
 }
+
+const asItIs = <Config extends RepoConfig>(config: Config): Config => config;
 
 /**
  * The same, with the base's own configuration files in folders. It needs a checkout, and no model may see any path before it. Also rejects
  * with `config_invalid`.
  */
-export async function withFolders(config: RepoConfig, place: RevisionPlace): Promise<EffectiveConfig> {
+export async function withFolders(
+  config: RepoConfig,
+  place: RevisionPlace,
+  { narrow = asItIs }: Pick<JobDependencies, "narrow">,
+): Promise<EffectiveConfig> {
   await using workspace = openWorkspace(place);
   const query = { commit: place.shas.base, names: nestedNames, max: mostFiles + 1 };
-  return await withNested(config, {
+  const nested = await withNested(config, {
     tree: () => listNamed(place, query),
     readBlob: (oid) => workspace.readBlob(oid),
   });
+  return narrow(nested);
 }
 
 /** The configuration that a review uses. */

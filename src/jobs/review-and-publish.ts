@@ -143,7 +143,8 @@ async function checkOutAndReview(subject: Subject, tools: JobTools, deps: JobDep
   try {
     const { place } = checkout;
     const { config, refused } = subject.loaded;
-    const loaded = refused === null ? await orRefused(withFolders(config, place), config) : subject.loaded;
+    const loaded =
+      refused === null ? await orRefused(withFolders(config, place, deps), config) : subject.loaded;
     const allowed = modelsOf(loaded, deps);
     const result = await reviewCheckout(place, { ...subject, loaded, budget }, tools, allowed);
     const tidy = async (signal: AbortSignal) => {

@@ -170,6 +170,11 @@ export interface Existing {
   pending: boolean;
   /** Comments that an interrupted attempt of this review posted, by id of the finding. */
   mine: ReadonlyMap<string, number>;
+  /**
+   * Comments of our account that no marker makes ours: we wrote them with a key that is gone, or another program did. All that they can
+   * say is what people see at their place.
+   */
+  visible: readonly OwnComment[];
   ledger: Ledger;
 }
 
@@ -189,6 +194,7 @@ export async function readExisting(api: PullRequestApi, key: ReviewKey): Promise
     review: hasReview(reviews, key),
     pending: reviews.some(({ pending }) => pending),
     mine,
+    visible: comments.filter(({ body, outdated }) => !outdated && parseMarker(body) === undefined),
     ledger: await currentLedger(api),
   };
 }

@@ -1,8 +1,9 @@
 import { bySeverity, type Finding, isCertain, worstFirst } from "../finding.ts";
-import type { PostedFinding } from "../ledger/entry.ts";
+import { commentTitle, type PostedFinding } from "../ledger/entry.ts";
 import { fingerprintIn } from "../review/find/fingerprint.ts";
-import type { Placement, ReviewResult } from "../review/review-result.ts";
+import type { PlacedFinding, Placement, ReviewResult } from "../review/review-result.ts";
 import type { Existing } from "./existing.ts";
+import { titleLine } from "./render-comment.ts";
 
 /** A finding that still waits for a channel. `reason`: why it is not on its line. */
 export type PendingState = { kind: "line" } | { kind: "file"; reason: string } | { kind: "annotation" };
@@ -168,6 +169,12 @@ export function planPublication({ result, standing, annotated, maxComments }: Pl
     ({ finding: a }, { finding: b }) =>
       Number(isCertain(b)) - Number(isCertain(a)) || worstFirst(a, b) || b.confidence - a.confidence,
   );
+  const newPlace = ({ finding, placement }: PlacedFinding): FindingState => {
+    if (placement.kind === "inline" && isVisible(finding, standing)) return { kind: "standing", entry: null };
+    const before = carried.get(finding.id);
+    if (before?.standing === "listed") return listed(before.reason);
+    return placeOf(placement, used, standing, maxComments);
+  };
   return ranked.map(({ finding, placement }) => {
     const { id } = finding;
     const isRepeated = seen.has(id);
@@ -181,10 +188,16 @@ export function planPublication({ result, standing, annotated, maxComments }: Pl
     const entry = said.get(finding);
     if (entry) return { finding, place: placeIn(entry) };
     if (isRepeated) return { finding, place: againPlace(placement) };
-    const before = carried.get(id);
-    if (before?.standing === "listed") return { finding, place: listed(before.reason) };
-    return { finding, place: placeOf(placement, used, standing, maxComments) };
+    return { finding, place: newPlace({ finding, placement }) };
   });
+}
+
+/** Whether people see a comment at the same place that begins with the same title. */
+function isVisible(finding: Finding, { visible }: Existing): boolean {
+  const title = commentTitle(titleLine(finding));
+  const says = ({ path, side, line, body }: Existing["visible"][number]) =>
+    path === finding.path && side === finding.side && line === finding.line && commentTitle(body) === title;
+  return visible.some(says);
 }
 
 /** The second of two equal findings of a model gets no comment. */

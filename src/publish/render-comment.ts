@@ -59,9 +59,13 @@ function markerOf(finding: Finding, { headSha, trigger }: CommentContext): strin
   });
 }
 
+/** The first line of a comment on a finding, as `commentTitle` reads it. */
+export const titleLine = ({ severity, title }: Pick<Finding, "severity" | "title">): string =>
+  `**${severityBadge(severity)}: ${untrustedLine(title)}**`;
+
 /** A finding in full and without a marker, in at most `maxBytes`, which should be thousands. */
 export function renderFinding(finding: Finding, spot: Spot, base: LinkBase, maxBytes: number): string {
-  const title = `**${severityBadge(finding.severity)}: ${untrustedLine(finding.title)}**`;
+  const title = titleLine(finding);
   const head = spot.kind === "line" ? title : `${title} in ${findingLink(finding, base)}`;
   const why = spot.kind === "line" ? [] : [`_Not on its line: ${untrustedLine(spot.reason)}._`];
   const { text: suggestion, missing } = suggestionBlock(finding, spot, maxBytes * suggestionShare);

@@ -156,8 +156,8 @@ function expectPublication(placed: readonly PlacedFinding[]): void {
   const ledger = { state: emptyState, sticky: null, entries: [], notice: null };
   const posted = new Map([...every(0)].map((id, index) => [id, index]));
   for (const standing of [
-    { ...{ review: false, pending: false, ledger }, mine: new Map<string, number>() },
-    { ...{ review: true, pending: true, ledger }, mine: posted },
+    { ...{ review: false, pending: false, ledger, visible: [] }, mine: new Map<string, number>() },
+    { ...{ review: true, pending: true, ledger, visible: [] }, mine: posted },
   ]) {
     for (const annotated of [none, every(1)]) {
       const routes = planPublication({

@@ -107,7 +107,7 @@ async function readAndAnswer(
   const { repository } = job.task;
   const checkout = await deps.checkout({ repository, pull: number, head, base, baseRef, signal });
   try {
-    const config = await withFolders(rootConfig, checkout.place);
+    const config = await withFolders(rootConfig, checkout.place, deps);
     const about = { head, base, after: null, private: [...config.paths.private] };
     const told = await pinPromptContext({ about, shape: Told, recorded, turns }, tools, async () => ({
       ...{ pull: { number, title, body }, thread: await threadOf(context), limits: await limits() },

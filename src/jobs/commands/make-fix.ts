@@ -55,7 +55,7 @@ export async function makeFix(order: FixOrder): Promise<MadeFix> {
   const { context, pull, place, models, recorded } = order;
   const { api, deps, tools, job } = context;
   const root = await loadConfig({ api, pull, repository: job.task.repository }, deps, tools.signal);
-  const config = await withFolders(root, place);
+  const config = await withFolders(root, place, deps);
   const isPrivate = createPrivacy(config.paths.private);
   const known = recordedFix(recorded);
   if (known?.head === pull.headSha) return { fix: known.fix, isRecorded: true, isPrivate };

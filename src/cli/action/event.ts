@@ -1,0 +1,94 @@
+import { readFile } from "node:fs/promises";
+import { z } from "zod";
+import type { ActionEnv } from "../../config/action-env.ts";
+import { AppError } from "../../errors.ts";
+import { eventReview } from "../../jobs/new-jobs.ts";
+import type { NewJob, RepositoryRef } from "../../queue/job.ts";
+import { decide } from "../../webhooks/decide.ts";
+
+/** Jobs of an Action have no installation; their stores live as long as they do. */
+const installation = 1;
+
+const Repository = z.object({ id: z.int() }).nullish();
+/** The fields that the Action reads besides those that a webhook's job needs. */
+const Payload = z.looseObject({
+  action: z.string().nullish(),
+  sender: z.object({ login: z.string() }).nullish(),
+  label: z.object({ name: z.string() }).nullish(),
+  pull_request: z
+    .object({
+      head: z.object({ sha: z.string().nullish(), repo: Repository }).nullish(),
+      base: z.object({ repo: Repository }).nullish(),
+    })
+    .nullish(),
+});
+
+/** The events whose workflow is the one of the pull request itself, merged into its base. */
+const ofThePull = new Set(["pull_request", "pull_request_review", "pull_request_review_comment"]);
+
+/** The event that started the workflow. */
+export interface ActionEvent {
+  name: string;
+  /** The job that it starts, or why it starts none. */
+  starts: { job: NewJob } | { nothing: string };
+  /** The label that was added with this event, who added it, and the head at that time. */
+  labelled: { label: string; by: string; head: string } | null;
+  /** The workflow was written by the author of a pull request from a fork, or may have been: it gets no secrets. */
+  isOfFork: boolean;
+}
+
+/**
+ * Reads the event of the job as the App reads a webhook. Rejects with `usage` if it names no pull request and the inputs do not either.
+ *
+ * @param appSlug whose mentions in comments are commands
+ */
+export async function readEvent(
+  { event: { name, file }, inputs, repository }: ActionEnv,
+  appSlug: string,
+): Promise<ActionEvent> {
+  const payload = await readPayload(file);
+  const { pull_request: pull, label, sender, action } = payload;
+  const head = pull?.head?.sha ?? null;
+  const isLabelled = action === "labeled" && label && sender && head !== null;
+  return {
+    name,
+    starts: startOf(),
+    labelled: isLabelled ? { label: label.name, by: sender.login, head } : null,
+    // A fork that is gone counts as one.
+    isOfFork:
+      ofThePull.has(name) &&
+      (pull?.head?.repo?.id === undefined || pull.head.repo.id !== pull.base?.repo?.id),
+  };
+
+  function startOf(): ActionEvent["starts"] {
+    if (inputs.pull !== null) return { job: namedReview({ installation, ...repository }, inputs.pull) };
+    const event = name === "pull_request_target" ? "pull_request" : name;
+    if (!reviewEvents.has(event)) throw noPull(name);
+    const options = { appSlug, appId: null, pushWindowMs: 0 };
+    const decision = decide(event, { ...payload, installation: { id: installation } }, options);
+    return "jobs" in decision ? { job: decision.jobs[0] } : { nothing: decision.ignored };
+  }
+}
+
+/** The events of the App's webhooks that a workflow can have. */
+const reviewEvents = new Set(["pull_request", "pull_request_review_comment", "issue_comment", "merge_group"]);
+
+async function readPayload(file: string): Promise<z.infer<typeof Payload>> {
+  try {
+    return Payload.parse(JSON.parse(await readFile(file, "utf8")));
+  } catch (cause) {
+    throw new AppError("usage", `GITHUB_EVENT_PATH (${file}) is not the event of a workflow`, { cause });
+  }
+}
+
+/** A review of the pull request as it is now. */
+function namedReview(repository: RepositoryRef, pull: number): NewJob {
+  const job = eventReview(repository, pull, "");
+  return { ...job, task: { ...job.task, headSha: null } as NewJob["task"] };
+}
+
+const noPull = (name: string) =>
+  new AppError("usage", `The event ${name} names no pull request`, {
+    remedy:
+      "Set the input pull-request to its number, or use pull_request_target, pull_request or issue_comment",
+  });

@@ -1,0 +1,49 @@
+import { randomUUID } from "node:crypto";
+import { Command } from "@commander-js/extra-typings";
+import { readActionEnv } from "../../config/action-env.ts";
+import { errorLine } from "../../errors.ts";
+import { command } from "../action/workflow-command.ts";
+import { type CommandContext, exitCodes, paragraphs } from "../command.ts";
+import { complaint, write } from "../output.ts";
+import { exitCodeOf, exitReasonOf } from "./review.ts";
+
+export const action = (io: CommandContext) =>
+  new Command("action")
+    .description(
+      paragraphs(
+        "Reviews the pull request of a workflow's event, as the App would. action.yml runs it in the last step of the GitHub Action; inputs " +
+          "and the event arrive in environment variables. docs/action.md describes the inputs and the outputs.",
+        "Exit code: 0 done, 1 findings at or above fail-on, 2 setup, 3 the review failed, or no model answered although require-model is set.",
+      ),
+    )
+    .action(async () => {
+      io.exitCode = await inWorkflow(io);
+    });
+
+/** Until the end, a line that looks like a workflow command is only text: logs repeat what a pull request says. */
+async function inWorkflow(io: CommandContext): Promise<number> {
+  const mute = randomUUID();
+  await write(io.stdout, `::stop-commands::${mute}\n`);
+  let commands = "";
+  try {
+    const given = readActionEnv();
+    const { runAction } = await import("../action/run-action.ts");
+    const { isUnpublished, report } = await import("../action/report.ts");
+    const run = await runAction(given, io.signal);
+    const { failOn: threshold, requireModel } = given.inputs;
+    const { result } = run;
+    const reached = result === null ? exitCodes.clean : exitCodeOf(result, threshold, requireModel);
+    const reason = result === null ? "incomplete" : exitReasonOf(reached, result);
+    commands = await report(run, given, { code: reached, reason, threshold });
+    if (run.outcome.kind === "failed" && !isUnpublished(run)) return exitCodes.incomplete;
+    // A partial review is told in words; the check run says what it means for the pull request.
+    return reached === exitCodes.incomplete && !requireModel ? exitCodes.clean : reached;
+  } catch (error) {
+    if (io.signal.aborted) throw error;
+    await write(io.stderr, complaint(error));
+    commands = command("error", {}, errorLine(error));
+    return exitCodes.failed;
+  } finally {
+    await write(io.stdout, `::${mute}::\n${commands}`);
+  }
+}

@@ -1,0 +1,91 @@
+import type { PullRequestApi, RepositoryApi } from "../github/pull-request-api.ts";
+import { parseMarker } from "../ledger/marker.ts";
+import type { Seal } from "../ledger/seal.ts";
+import type { PublicText } from "../text/inert-text.ts";
+
+/*
+ * GitHub for a token whose bot other programs use too. Everything that we wrote is recognised by the seal of its marker, never by its author
+ * alone; the rest of the code sees the markers as the App writes them.
+ */
+
+const sealed = (seal: Seal, text: PublicText, place: string) => seal.close(text, place) as PublicText;
+
+/** @param repository id of the repository */
+export function sealedRepository<Api extends RepositoryApi>(api: Api, seal: Seal, repository: number): Api {
+  /** External ids of the check runs that this process has seen. */
+  const externalIds = new Map<number, string>();
+  const placeOf = (externalId: string) => `check run ${externalId} of ${repository}`;
+  const own: RepositoryApi = {
+    ...api,
+    async checkRuns(headSha) {
+      const runs = await api.checkRuns(headSha);
+      return runs.flatMap((run) => {
+        const summary = seal.open(run.summary ?? "", placeOf(run.externalId));
+        // All of ours have a marker. One that another program wrote, or we with another key, is none of ours.
+        if (parseMarker(summary)?.kind !== "check") return [];
+        externalIds.set(run.id, run.externalId);
+        return [{ ...run, summary }];
+      });
+    },
+    async createCheckRun(headSha, externalId, update) {
+      const summary = sealed(seal, update.summary, placeOf(externalId));
+      const id = await api.createCheckRun(headSha, externalId, { ...update, summary });
+      externalIds.set(id, externalId);
+      return id;
+    },
+    updateCheckRun: (id, update) =>
+      api.updateCheckRun(id, {
+        ...update,
+        summary: sealed(seal, update.summary, placeOf(externalIds.get(id) ?? "")),
+      }),
+    // An annotation has no marker, and another program may write the same text. At worst, ours is there twice.
+    ownAnnotations: async () => [],
+  };
+  return { ...api, ...own };
+}
+
+/** The same for a pull request. */
+export function sealedPull(
+  given: PullRequestApi,
+  seal: Seal,
+  { repository, pull }: { repository: number; pull: number },
+): PullRequestApi {
+  const api = sealedRepository(given, seal, repository);
+  const place = `pull request ${pull} of ${repository}`;
+  const close = (text: PublicText) => sealed(seal, text, place);
+  const opened = <Text extends { body: string }>(text: Text): Text => ({
+    ...text,
+    body: seal.open(text.body, place),
+  });
+  return {
+    ...api,
+    // Another program's thread is of the same bot, and none of ours.
+    async isOwnReviewComment(id) {
+      const isOwn = await api.isOwnReviewComment(id);
+      if (isOwn !== true) return isOwn;
+      const body = (await api.ownReviewComments()).find((one) => one.id === id)?.body ?? "";
+      return parseMarker(seal.open(body, place))?.kind === "finding";
+    },
+    ownReviews: async () => (await api.ownReviews()).map(opened),
+    ownReviewComments: async () => (await api.ownReviewComments()).map(opened),
+    ownComments: async () => (await api.ownComments()).map(opened),
+    async ownThreads() {
+      const threads = await api.ownThreads();
+      return threads.map((thread) => ({
+        ...opened(thread),
+        replies: thread.replies.map((reply) => (reply.author.kind === "us" ? opened(reply) : reply)),
+      }));
+    },
+    reply: (comment, body) => api.reply(comment, close(body)),
+    createReview: (headSha, body, comments) =>
+      api.createReview(
+        headSha,
+        close(body),
+        comments.map((one) => ({ ...one, body: close(one.body) })),
+      ),
+    createFileComment: (headSha, path, body) => api.createFileComment(headSha, path, close(body)),
+    createComment: (body) => api.createComment(close(body)),
+    updateComment: (id, body) => api.updateComment(id, close(body)),
+    editReview: (id, body) => api.editReview(id, close(body)),
+  };
+}
