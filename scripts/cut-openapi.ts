@@ -20,6 +20,7 @@ const endpoints = [
   "GET /app/installations/{installation_id}",
   "POST /app/installations/{installation_id}/access_tokens",
   "POST /app-manifests/{code}/conversions",
+  "GET /apps/{app_slug}",
   "GET /installation/repositories",
   "DELETE /installation/token",
   "GET /rate_limit",

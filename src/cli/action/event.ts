@@ -11,7 +11,7 @@ const installation = 1;
 
 const Repository = z.object({ id: z.int() }).nullish();
 /** The fields that the Action reads besides those that a webhook's job needs. */
-const Payload = z.looseObject({
+const Payload = z.object({
   action: z.string().nullish(),
   sender: z.object({ login: z.string() }).nullish(),
   label: z.object({ name: z.string() }).nullish(),
@@ -47,7 +47,7 @@ export async function readEvent(
   appSlug: string,
 ): Promise<ActionEvent> {
   const payload = await readPayload(file);
-  const { pull_request: pull, label, sender, action } = payload;
+  const { pull_request: pull, label, sender, action } = Payload.parse(payload);
   const head = pull?.head?.sha ?? null;
   const isLabelled = action === "labeled" && label && sender && head !== null;
   return {
@@ -73,9 +73,11 @@ export async function readEvent(
 /** The events of the App's webhooks that a workflow can have. */
 const reviewEvents = new Set(["pull_request", "pull_request_review_comment", "issue_comment", "merge_group"]);
 
-async function readPayload(file: string): Promise<z.infer<typeof Payload>> {
+async function readPayload(file: string): Promise<object> {
   try {
-    return Payload.parse(JSON.parse(await readFile(file, "utf8")));
+    const payload: unknown = JSON.parse(await readFile(file, "utf8"));
+    Payload.parse(payload);
+    return payload as object;
   } catch (cause) {
     throw new AppError("usage", `GITHUB_EVENT_PATH (${file}) is not the event of a workflow`, { cause });
   }

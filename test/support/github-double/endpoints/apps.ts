@@ -95,6 +95,12 @@ export const apps: Endpoints = {
     }),
   ),
 
+  "apps/get-by-slug": forAnyone(({ state, path }) => {
+    const app = [...state.apps.values()].find(({ slug }) => slug === path.app_slug);
+    if (!app) throw notFound();
+    return ok(appJson(state, app));
+  }),
+
   "apps/get-installation": forApp(({ state, path }, app) =>
     ok(installationJson(state, installationOf(state, app, Number(path.installation_id)))),
   ),

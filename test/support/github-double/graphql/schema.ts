@@ -186,6 +186,8 @@ function query(state: GitHubState, token: Token): Resolver {
   return {
     name: "Query",
     fields: {
+      // An installation token is its App's bot, whatever it may do.
+      viewer: () => ({ name: "Bot", fields: { login: () => token.installation.app.bot.login } }),
       repository: ({ owner, name }) => {
         const found = state.repository(String(owner), String(name));
         if (!found || !token.repositories.includes(found)) {

@@ -1,0 +1,356 @@
+import { describe, expect, it } from "vitest";
+import { actionFile, commandsIn } from "../support/action-runner.ts";
+import { modelKey } from "../support/app-under-test.ts";
+import type { Pull, Repository } from "../support/github-double/model.ts";
+import { onAction, withModel } from "./action-fixture.ts";
+import { finding, finish, numbers, onApp, patient, turn } from "./conformance-fixture.ts";
+
+const base = { "src/numbers.js": numbers(40) };
+const head = { "src/numbers.js": numbers(40, { 3: "const n3 = 4;", 20: [], 30: "const n30 = n99;" }) };
+const wrong = finding({ line: 3, quote: "const n3 = 4;", suggestion: "const n3 = 3;" });
+const removed = finding({ side: "LEFT", line: 20, quote: "const n20 = 20;", title: "n20 is gone" });
+const unknown = finding({
+  ...{ line: 29, quote: "const n30 = n99;", title: "n99 is not defined", severity: "medium" },
+});
+const script = [turn(wrong, removed, unknown, finish)];
+/** The same answer in every review. */
+const always = () => turn(wrong, removed, unknown, finish);
+const stateKey = "0123456789abcdef0123456789abcdef";
+const change = { base, head, script };
+const places = ["src/numbers.js RIGHT 3", "src/numbers.js LEFT 20", "src/numbers.js RIGHT 29"];
+const fork = { author: "mallory", fork: "mallory" };
+
+/** What people see, without what differs between two runs: the double's address, and how long it took. */
+function visible({ pull, repository }: { pull: Pull; repository: Repository }): unknown {
+  const seen = {
+    lines: pull.reviewComments.map(({ path, anchor, body }) => [path, anchor, withoutMarker(body)]),
+    reviews: pull.reviews.map(({ state, body }) => [state, withoutMarker(body)]),
+    summaries: pull.comments.map(({ body }) => withoutMarker(body)),
+    checks: repository.checkRuns.map(({ name, externalId, status, conclusion, output }) => [
+      ...[name, externalId, status, conclusion, output?.title, withoutMarker(output?.summary ?? "")],
+    ]),
+  };
+  const text = JSON.stringify(seen)
+    .replaceAll(/127\.0\.0\.1:\d+/g, "HOST")
+    .replaceAll(/took [\d.]+ s/g, "took a while")
+    .replaceAll(/(discussion_r|issuecomment-|\/runs\/)\d+/g, "$1ID");
+  return JSON.parse(text);
+}
+const withoutMarker = (body: string) => body.replace(/\s*<!-- hunkwise:[^\n]*$/, "");
+
+describe.concurrent("the Action", patient, () => {
+  it("writes what the App writes: comments, sides, lines, summary and check", async () => {
+    const byApp = await onApp(change, async (app) => {
+      await app.review();
+      return visible(app);
+    });
+    const byAction = await onAction(change, async (one) => {
+      const done = await one.on("pull_request_target", "opened", { inputs: { "state-key": stateKey } });
+      expect({ code: done.code, commands: commandsIn(done.log) }).toEqual({ code: 0, commands: [] });
+      return visible(one);
+    });
+    expect(byAction).toEqual(byApp);
+  });
+
+  it("gives its outputs the counts, and writes reports and a summary", () =>
+    onAction(change, async (one) => {
+      const done = await one.on("pull_request_target", "opened");
+      expect(done.outputs).toMatchObject({
+        ...{ outcome: "reviewed", conclusion: "neutral", coverage: "complete" },
+        ...{ findings: "3", critical: "0", high: "2", medium: "1", low: "0" },
+        ...{ "hunks-read": "3", "hunks-total": "3" },
+      });
+      expect(Object.keys(done.outputs).sort()).toEqual(Object.keys(actionFile.outputs).sort());
+      expect(done.summary).toContain("## Hunkwise: 2 high, 1 medium");
+      expect(JSON.parse(done.files["hunkwise/review.json"] ?? "")).toMatchObject({ outcome: "complete" });
+      expect(JSON.parse(done.files["hunkwise/review.sarif"] ?? "").runs[0].results).toHaveLength(3);
+      expect(Object.keys(done.files)).toHaveLength(2);
+    }));
+
+  it("fails the step and the check if a finding reaches fail-on", () =>
+    onAction(change, async (one) => {
+      const done = await one.on("pull_request_target", "opened", { inputs: { "fail-on": "high" } });
+      expect(done.code).toBe(1);
+      expect(one.written().checks).toEqual(["failure"]);
+      expect(commandsIn(done.log)).toEqual(["::error::There are findings of severity high or higher"]);
+    }));
+
+  it("reviews a pull request that an input names, for an event that names none", () =>
+    onAction(change, async (one) => {
+      const payload = { action: "completed" };
+      const inputs = { ...withModel(one.model), "pull-request": String(one.pull.number) };
+      const env = { HUNKWISE_PROTOCOL: "native", HUNKWISE_WRITE_GAP_SECONDS: "0" };
+      const done = await one.actions.run({ event: "workflow_run", payload, inputs, env });
+      expect(done.outputs.outcome).toBe("reviewed");
+      expect(one.written().comments).toEqual(places);
+      const unnamed = await one.actions.run({
+        event: "workflow_run",
+        payload,
+        inputs: withModel(one.model),
+        env,
+      });
+      expect([unnamed.code, unnamed.log]).toEqual([
+        2,
+        expect.stringContaining("The event workflow_run names no pull request. Set the input pull-request"),
+      ]);
+    }));
+
+  it("names each wrong input", () =>
+    onAction({ ...change, script: [] }, async (one) => {
+      const inputs = { effort: "huge", "max-cost": "much", "state-key": "short" };
+      const done = await one.on("pull_request_target", "opened", { inputs });
+      expect(done.code).toBe(2);
+      expect(done.log).toContain("state-key must have at least 16 characters");
+      expect(done.log).toContain("effort must be one of low, medium, high; max-cost must be an amount");
+      expect(one.written()).toEqual({ reviews: 0, comments: [], summaries: 0, checks: [] });
+    }));
+});
+
+describe.concurrent("the gate of the Action", patient, () => {
+  const nothing = { reviews: 0, comments: [], summaries: 0, checks: [] };
+
+  it("is closed for a stranger's pull request: nothing is asked and nothing written", () =>
+    onAction({ ...change, ...fork }, async (one) => {
+      const done = await one.on("pull_request_target", "opened");
+      expect(done.code).toBe(0);
+      expect(done.outputs.outcome).toBe("skipped");
+      expect(done.summary).toContain("mallory cannot write to this repository");
+      expect(one.model.requests).toEqual([]);
+      expect(one.written()).toEqual(nothing);
+    }));
+
+  it("opens for the head that a label was added to, by somebody with write access", () =>
+    onAction({ ...change, ...fork }, async (one) => {
+      one.people.addCollaborator(one.repository, "octocat", "write");
+      one.people.label(one.pull, "hunkwise");
+      const done = await one.on("pull_request_target", "labeled", { by: "octocat" });
+      expect(done.outputs.outcome).toBe("reviewed");
+      expect(one.written().comments).toEqual(places);
+    }));
+
+  it("stays closed for a label of somebody who may only label", () =>
+    onAction({ ...change, ...fork }, async (one) => {
+      one.people.addCollaborator(one.repository, "trudy", "triage");
+      one.people.label(one.pull, "hunkwise");
+      await one.on("pull_request_target", "labeled", { by: "trudy" });
+      expect(one.written()).toEqual(nothing);
+    }));
+
+  it("closes with a push: a label that was added before counts no more, whichever event comes last", () =>
+    onAction({ ...change, ...fork }, async (one) => {
+      one.people.addCollaborator(one.repository, "octocat", "write");
+      one.people.label(one.pull, "hunkwise");
+      const labelled = await one.capture("labeled", "octocat");
+      one.people.push(one.pull, { "src/numbers.js": numbers(40, { 5: "const n5 = steal();" }) });
+      await one.replay("pull_request_target", labelled);
+      await one.on("pull_request_target", "synchronize");
+      expect(one.model.requests).toEqual([]);
+      expect(one.written()).toEqual(nothing);
+    }));
+
+  it("is open to everyone if the workflow says so", () =>
+    onAction({ ...change, ...fork }, async (one) => {
+      await one.on("pull_request_target", "opened", { inputs: { "reviews-of": "everyone" } });
+      expect(one.written().comments).toEqual(places);
+    }));
+
+  it("lets people with write access ask for a review in a comment, and nobody else", () =>
+    onAction({ ...change, ...fork }, async (one) => {
+      one.people.addCollaborator(one.repository, "octocat", "write");
+      const stranger = await one.comment("mallory", "/review");
+      expect(stranger.outputs.outcome).toBe("skipped");
+      expect(one.written()).toEqual(nothing);
+      const writer = await one.comment("octocat", "/review");
+      expect(writer.outputs.outcome).toBe("reviewed");
+      expect(one.written().comments).toEqual(places);
+    }));
+});
+
+describe.concurrent("a workflow of the pull request itself", patient, () => {
+  it("asks a model if the head is in the same repository", () =>
+    onAction(change, async (one) => {
+      await one.on("pull_request", "opened");
+      expect(one.written().comments).toEqual(places);
+    }));
+
+  it("of a fork only runs the analyzers, and shows what they find although it may write nothing", () =>
+    onAction(
+      {
+        base,
+        head: {
+          "src/numbers.js": `${numbers(40)}<<<<<<< HEAD\n`,
+          "src/a.test.js": "it.only('x', () => {});\n",
+        },
+        script: [],
+        ...fork,
+      },
+      async (one) => {
+        const done = await one.on("pull_request", "opened", { inputs: { "reviews-of": "everyone" } });
+        expect(done.code).toBe(0);
+        expect(one.model.requests).toEqual([]);
+        expect(one.written()).toEqual({ reviews: 0, comments: [], summaries: 0, checks: [] });
+        expect(done.outputs).toMatchObject({ outcome: "reviewed", coverage: "offline" });
+        expect(done.summary).toContain("Nothing could be written on the pull request");
+        expect(done.summary).toContain("no model was asked");
+        expect(
+          commandsIn(done.log).filter((line) => /^::(error|warning) file=src/.test(line)).length,
+        ).toBeGreaterThan(0);
+      },
+    ));
+});
+
+describe.concurrent("what the Action remembers", patient, () => {
+  it("is signed with the state key: the next push is reviewed alone, and nothing is said twice", () =>
+    onAction({ ...change, script: always }, async (one) => {
+      const how = { inputs: { "state-key": stateKey } };
+      await one.on("pull_request_target", "opened", how);
+      const first = one.model.requests.length;
+      await one.on("pull_request_target", "opened", how);
+      expect(one.model.requests).toHaveLength(first);
+      one.people.push(one.pull, { "README.md": "# Numbers\n" });
+      await one.on("pull_request_target", "synchronize", how);
+      expect(one.written()).toMatchObject({ comments: places, summaries: 1 });
+    }));
+
+  it("is nothing without a state key: all is read again, and only what people see at the same place is left out", () =>
+    onAction({ ...change, script: always }, async (one) => {
+      await one.on("pull_request_target", "opened");
+      const first = one.model.requests.length;
+      one.people.push(one.pull, { "README.md": "# Numbers\n" });
+      await one.on("pull_request_target", "synchronize");
+      expect(one.model.requests.length).toBeGreaterThanOrEqual(2 * first);
+      expect(one.written()).toMatchObject({ comments: places, summaries: 1 });
+    }));
+
+  it.each([
+    ["with no key", {}],
+    ["with a key", { "state-key": stateKey }],
+  ])("is not what another workflow writes under the same name (%s)", (_, inputs) =>
+    onAction({ ...change, script: always }, async (one) => {
+      // The texts of a review under another key, and the same as the App would write them.
+      await one.on("pull_request_target", "opened", { inputs: { "state-key": "another key of sixteen" } });
+      const [summary, line, check] = [
+        one.pull.comments[0]?.body,
+        one.pull.reviewComments[0]?.body,
+        one.repository.checkRuns[0],
+      ].map((text) => text ?? "");
+      const markers = (text: unknown) => {
+        const sealed = String(text).slice(String(text).lastIndexOf("\n<!-- hunkwise:") + 1);
+        expect(sealed).toMatch(/^<!-- hunkwise:\w+ v\d \{.*\} [0-9a-f]{64} -->$/);
+        return [sealed, sealed.replace(/ [0-9a-f]{64} -->$/, " -->")];
+      };
+      const { externalId, headSha, output, name } = check as Repository["checkRuns"][number];
+      one.wipe();
+      for (const marker of markers(summary))
+        await one.asWorkflow(`POST /issues/${one.pull.number}/comments`, { body: `Deployed.\n\n${marker}` });
+      for (const marker of markers(line))
+        await one.asWorkflow(`POST /pulls/${one.pull.number}/comments`, {
+          ...{
+            body: `Looks good.\n\n${marker}`,
+            commit_id: headSha,
+            path: "src/numbers.js",
+            line: 3,
+            side: "RIGHT",
+          },
+        });
+      for (const marker of markers(output.summary))
+        await one.asWorkflow("POST /check-runs", {
+          ...{ name, head_sha: headSha, external_id: externalId, status: "completed", conclusion: "success" },
+          output: { title: "No findings", summary: `Fine.\n\n${marker}` },
+        });
+      const before = one.model.requests.length;
+      const done = await one.on("pull_request_target", "opened", { inputs });
+      expect(done.outputs).toMatchObject({ outcome: "reviewed", findings: "3", conclusion: "neutral" });
+      expect(one.model.requests).toHaveLength(2 * before);
+      expect(one.written().comments).toEqual([places[0], places[0], ...places]);
+    }),
+  );
+
+  it("counts a dismissal only of people with write access", () =>
+    onAction({ ...change, ...fork, script: always }, async (one) => {
+      one.people.addCollaborator(one.repository, "octocat", "write");
+      const inputs = { "state-key": stateKey, "reviews-of": "everyone", "fail-on": "high" };
+      await one.on("pull_request_target", "opened", { inputs });
+      const [first, second] = one.pull.reviewComments;
+      if (!first || !second) throw new Error("no comments");
+      for (const comment of [first, second]) one.people.react(comment, "mallory", "-1");
+      one.people.push(one.pull, { "README.md": "# Numbers\n" });
+      expect((await one.on("pull_request_target", "synchronize", { inputs })).outputs.conclusion).toBe(
+        "failure",
+      );
+      for (const comment of [first, second]) one.people.react(comment, "octocat", "-1");
+      one.people.push(one.pull, { "README.md": "# All numbers\n" });
+      expect((await one.on("pull_request_target", "synchronize", { inputs })).outputs.conclusion).toBe(
+        "success",
+      );
+    }));
+});
+
+describe.concurrent("an obedient model in the Action", patient, () => {
+  it("gets no key to see, and leaks none: log, summary, outputs, files and comments hold no secret", () => {
+    const asks = (path: string) => ({ name: "read_file_part", arguments: { file_path: path } });
+    const script = [
+      turn(
+        ...["/proc/self/environ", "/proc/1/environ", "../../../proc/self/environ", ".env", ".git/config"].map(
+          asks,
+        ),
+        { name: "search_in_files", arguments: { pattern: modelKey } },
+      ),
+      turn(wrong, removed, unknown, finish),
+    ];
+    return onAction({ ...change, script }, async (one) => {
+      const inputs = { "state-key": stateKey };
+      const env = { GITHUB_SECRET_CANARY: "canary-of-the-job" };
+      const done = await one.on("pull_request_target", "opened", {
+        inputs,
+        env,
+        workspace: { ".env": "canary-of-the-job" },
+      });
+      const tokens = [...one.github.state.tokens.keys()];
+      const { pull, repository } = one;
+      const written = [...pull.reviewComments, ...pull.comments, ...pull.reviews].map(({ body }) => body);
+      const checks = repository.checkRuns.map(({ output }) => JSON.stringify(output));
+      const answers = one.model.requests.map(({ body }) =>
+        JSON.stringify(body.messages.filter(({ role }) => role === "tool")),
+      );
+      const { ".env": _, ...files } = done.files;
+      const seen = [
+        done.log,
+        done.summary,
+        ...Object.values(done.outputs),
+        ...Object.values(files),
+        ...written,
+        ...checks,
+        ...answers,
+      ];
+      for (const secret of [modelKey, stateKey, "canary-of-the-job", ...tokens])
+        expect(
+          seen.filter((text) => text.includes(secret) && !text.includes(`"pattern":"${secret}`)),
+        ).toEqual([]);
+      expect(one.written().comments).toEqual(places);
+    });
+  });
+
+  it("writes no workflow command: a title with shell and commands stays text", () => {
+    const hostile = "$(touch /tmp/x) `id` ::set-output name=outcome::pwned";
+    const body = "x\n::add-mask::a\n##[add-path]/tmp\n::error file=x::y%0A::stop-commands::z";
+    const bad = finding({ line: 3, quote: "const n3 = 4;", title: hostile, body });
+    const permissions = { contents: "read", pull_requests: "read" } as const;
+    return onAction(
+      { ...change, script: [turn(bad, finish)], title: `${hostile}\n::warning::x` },
+      async (one) => {
+        const done = await one.on("pull_request_target", "opened", { permissions });
+        const commands = commandsIn(done.log);
+        expect(
+          commands.filter(
+            (line) =>
+              !/^::(error|warning|notice)( file=src\/numbers\.js,line=3,endLine=3,title=[^,:]*)?::/.test(
+                line,
+              ),
+          ),
+        ).toEqual([]);
+        expect(done.outputs).toMatchObject({ outcome: "reviewed", findings: "1" });
+      },
+    );
+  });
+});
