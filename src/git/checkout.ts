@@ -14,6 +14,8 @@ export interface CheckoutOptions extends FetchAccess {
   head: WantedCommit;
   base: WantedCommit;
   limits?: Partial<CheckoutLimits> | undefined;
+  /** Writes no file of the head: everything is read from git's objects. Searches are slower. */
+  onlyObjects?: boolean | undefined;
   /** Called before files are written; if it rejects, the checkout rejects with the same error. */
   requireRoom?: ((need: DiskNeed) => Promise<void>) | undefined;
 }
@@ -81,6 +83,8 @@ async function fill(slot: Slot, options: CheckoutOptions): Promise<RevisionPlace
   const sizes = await fetchMissing(options, needed);
   const bytes = plannedBytes(plan, sizes, limits);
   await requireRoom(options, { files: plan.files, bytes }, held);
+  const shas = { head, base, ...found };
+  if (options.onlyObjects) return { ...git, gitDir, root: slot.root, files: { kind: "objects" }, shas };
 
   if (held?.sha !== head) await slot.unsettle({ files: plan.files, bytes });
   await writeTree({
@@ -93,7 +97,7 @@ async function fill(slot: Slot, options: CheckoutOptions): Promise<RevisionPlace
     signal,
   });
   await slot.settle({ mirror: mirror.id, sha: head, files: plan.files, bytes });
-  return { ...git, gitDir, root: slot.root, files: { kind: "checkout" }, shas: { head, base, ...found } };
+  return { ...git, gitDir, root: slot.root, files: { kind: "checkout" }, shas };
 }
 
 async function requireRoom(

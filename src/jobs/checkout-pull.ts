@@ -20,6 +20,8 @@ interface CheckoutPullOptions {
   /** Makes room for the checkout. */
   disk: Disk;
   authorization(repository: RepositoryRef): Promise<string>;
+  /** Writes no file of the head. */
+  onlyObjects?: boolean;
 }
 
 /** Fetches a pull request into its repository's mirror and checks out its head. Forks are fetched from the base repository too. */
@@ -42,6 +44,7 @@ export function createCheckoutPull(
         authorization: () => options.authorization(repository),
         requireRoom: (need) => disk.require(need),
         requireFits: (bytes) => disk.requireFits(bytes),
+        onlyObjects: options.onlyObjects,
         signal,
       });
     });

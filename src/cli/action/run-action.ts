@@ -108,6 +108,8 @@ async function runJob(job: NewJob, options: RunOptions): Promise<ActionRun> {
   const checkout = createCheckoutPull({
     ...{ gitPath, dataFolder, host, webUrl, network, disk },
     authorization: async () => basic(inputs.token),
+    // Another step of the job must never find a file of the head, wherever it looks.
+    onlyObjects: true,
   });
   const dependencies: Omit<JobDependencies, "github" | "checkout"> = {
     push: createPushBranch({ webUrl, network }),
