@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { actionFile, commandsIn } from "../support/action-runner.ts";
-import { modelKey } from "../support/app-under-test.ts";
 import type { Pull, Repository } from "../support/github-double/model.ts";
 import { onAction, withModel } from "./action-fixture.ts";
 import { finding, finish, numbers, onApp, patient, turn } from "./conformance-fixture.ts";
@@ -136,18 +135,6 @@ describe.concurrent("the gate of the Action", patient, () => {
       expect(one.written()).toEqual(nothing);
     }));
 
-  it("closes with a push: a label that was added before counts no more, whichever event comes last", () =>
-    onAction({ ...change, ...fork }, async (one) => {
-      one.people.addCollaborator(one.repository, "octocat", "write");
-      one.people.label(one.pull, "hunkwise");
-      const labelled = await one.capture("labeled", "octocat");
-      one.people.push(one.pull, { "src/numbers.js": numbers(40, { 5: "const n5 = steal();" }) });
-      await one.replay("pull_request_target", labelled);
-      await one.on("pull_request_target", "synchronize");
-      expect(one.model.requests).toEqual([]);
-      expect(one.written()).toEqual(nothing);
-    }));
-
   it("is open to everyone if the workflow says so", () =>
     onAction({ ...change, ...fork }, async (one) => {
       await one.on("pull_request_target", "opened", { inputs: { "reviews-of": "everyone" } });
@@ -222,50 +209,6 @@ describe.concurrent("what the Action remembers", patient, () => {
       expect(one.written()).toMatchObject({ comments: places, summaries: 1 });
     }));
 
-  it.each([
-    ["with no key", {}],
-    ["with a key", { "state-key": stateKey }],
-  ])("is not what another workflow writes under the same name (%s)", (_, inputs) =>
-    onAction({ ...change, script: always }, async (one) => {
-      // The texts of a review under another key, and the same as the App would write them.
-      await one.on("pull_request_target", "opened", { inputs: { "state-key": "another key of sixteen" } });
-      const [summary, line, check] = [
-        one.pull.comments[0]?.body,
-        one.pull.reviewComments[0]?.body,
-        one.repository.checkRuns[0],
-      ].map((text) => text ?? "");
-      const markers = (text: unknown) => {
-        const sealed = String(text).slice(String(text).lastIndexOf("\n<!-- hunkwise:") + 1);
-        expect(sealed).toMatch(/^<!-- hunkwise:\w+ v\d \{.*\} [0-9a-f]{64} -->$/);
-        return [sealed, sealed.replace(/ [0-9a-f]{64} -->$/, " -->")];
-      };
-      const { externalId, headSha, output, name } = check as Repository["checkRuns"][number];
-      one.wipe();
-      for (const marker of markers(summary))
-        await one.asWorkflow(`POST /issues/${one.pull.number}/comments`, { body: `Deployed.\n\n${marker}` });
-      for (const marker of markers(line))
-        await one.asWorkflow(`POST /pulls/${one.pull.number}/comments`, {
-          ...{
-            body: `Looks good.\n\n${marker}`,
-            commit_id: headSha,
-            path: "src/numbers.js",
-            line: 3,
-            side: "RIGHT",
-          },
-        });
-      for (const marker of markers(output.summary))
-        await one.asWorkflow("POST /check-runs", {
-          ...{ name, head_sha: headSha, external_id: externalId, status: "completed", conclusion: "success" },
-          output: { title: "No findings", summary: `Fine.\n\n${marker}` },
-        });
-      const before = one.model.requests.length;
-      const done = await one.on("pull_request_target", "opened", { inputs });
-      expect(done.outputs).toMatchObject({ outcome: "reviewed", findings: "3", conclusion: "neutral" });
-      expect(one.model.requests).toHaveLength(2 * before);
-      expect(one.written().comments).toEqual([places[0], places[0], ...places]);
-    }),
-  );
-
   it("counts a dismissal only of people with write access", () =>
     onAction({ ...change, ...fork, script: always }, async (one) => {
       one.people.addCollaborator(one.repository, "octocat", "write");
@@ -284,73 +227,4 @@ describe.concurrent("what the Action remembers", patient, () => {
         "success",
       );
     }));
-});
-
-describe.concurrent("an obedient model in the Action", patient, () => {
-  it("gets no key to see, and leaks none: log, summary, outputs, files and comments hold no secret", () => {
-    const asks = (path: string) => ({ name: "read_file_part", arguments: { file_path: path } });
-    const script = [
-      turn(
-        ...["/proc/self/environ", "/proc/1/environ", "../../../proc/self/environ", ".env", ".git/config"].map(
-          asks,
-        ),
-        { name: "search_in_files", arguments: { pattern: modelKey } },
-      ),
-      turn(wrong, removed, unknown, finish),
-    ];
-    return onAction({ ...change, script }, async (one) => {
-      const inputs = { "state-key": stateKey };
-      const env = { GITHUB_SECRET_CANARY: "canary-of-the-job" };
-      const done = await one.on("pull_request_target", "opened", {
-        inputs,
-        env,
-        workspace: { ".env": "canary-of-the-job" },
-      });
-      const tokens = [...one.github.state.tokens.keys()];
-      const { pull, repository } = one;
-      const written = [...pull.reviewComments, ...pull.comments, ...pull.reviews].map(({ body }) => body);
-      const checks = repository.checkRuns.map(({ output }) => JSON.stringify(output));
-      const answers = one.model.requests.map(({ body }) =>
-        JSON.stringify(body.messages.filter(({ role }) => role === "tool")),
-      );
-      const { ".env": _, ...files } = done.files;
-      const seen = [
-        done.log,
-        done.summary,
-        ...Object.values(done.outputs),
-        ...Object.values(files),
-        ...written,
-        ...checks,
-        ...answers,
-      ];
-      for (const secret of [modelKey, stateKey, "canary-of-the-job", ...tokens])
-        expect(
-          seen.filter((text) => text.includes(secret) && !text.includes(`"pattern":"${secret}`)),
-        ).toEqual([]);
-      expect(one.written().comments).toEqual(places);
-    });
-  });
-
-  it("writes no workflow command: a title with shell and commands stays text", () => {
-    const hostile = "$(touch /tmp/x) `id` ::set-output name=outcome::pwned";
-    const body = "x\n::add-mask::a\n##[add-path]/tmp\n::error file=x::y%0A::stop-commands::z";
-    const bad = finding({ line: 3, quote: "const n3 = 4;", title: hostile, body });
-    const permissions = { contents: "read", pull_requests: "read" } as const;
-    return onAction(
-      { ...change, script: [turn(bad, finish)], title: `${hostile}\n::warning::x` },
-      async (one) => {
-        const done = await one.on("pull_request_target", "opened", { permissions });
-        const commands = commandsIn(done.log);
-        expect(
-          commands.filter(
-            (line) =>
-              !/^::(error|warning|notice)( file=src\/numbers\.js,line=3,endLine=3,title=[^,:]*)?::/.test(
-                line,
-              ),
-          ),
-        ).toEqual([]);
-        expect(done.outputs).toMatchObject({ outcome: "reviewed", findings: "1" });
-      },
-    );
-  });
 });
