@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { onAction } from "../e2e/action-fixture.ts";
 import { finding, finish, numbers, patient, turn } from "../e2e/conformance-fixture.ts";
-import { actionFile, commandsIn } from "../support/action-runner.ts";
+import { actionFile, commandsIn, type RunningStep } from "../support/action-runner.ts";
 import { modelKey } from "../support/app-under-test.ts";
+import type { ChatRequestBody } from "../support/fake-openai.ts";
 import type { Repository } from "../support/github-double/model.ts";
 
 const base = { "src/numbers.js": numbers(40) };
@@ -46,10 +47,24 @@ describe.concurrent("a fork, with the Action's key and token one process away", 
     const reads = ["src/environment", "src/out/environ", "AGENTS.md"].map((file_path) => ({
       ...{ name: "read_file_part", arguments: { file_path } },
     }));
-    const script = [turn(...reads), turn(wrong, removed, unknown, finish)];
+    let step: RunningStep | undefined;
+    let lying: string[] = [];
+    const script = (body: ChatRequestBody) => {
+      lying = Object.entries(step?.files() ?? {}).flatMap(([name, text]) =>
+        text.includes("n99") ? [name] : [],
+      );
+      return body.messages.some(({ role }) => role === "tool")
+        ? turn(wrong, removed, unknown, finish)
+        : turn(...reads);
+    };
     return onAction({ base, head: files, script, ...fork }, async (one) => {
       const inputs = { "reviews-of": "everyone", "state-key": stateKey };
-      const done = await one.on("pull_request_target", "opened", { inputs });
+      const onStart = (started: RunningStep) => {
+        step = started;
+      };
+      const done = await one.on("pull_request_target", "opened", { inputs, onStart });
+      // The record of the run holds what the model was shown.
+      expect(lying.filter((name) => !/queue\.db/.test(name))).toEqual([]);
       expect(done.outputs).toMatchObject({ outcome: "reviewed", conclusion: "neutral" });
       expect(one.written().comments).toEqual(expect.arrayContaining(places));
       const messages = one.model.requests.map(({ body }) =>

@@ -45,8 +45,14 @@ export interface WorkflowRun {
   actionPath?: string;
   /** Files of the workspace, as actions/checkout or another step left them. */
   workspace?: Record<string, string>;
-  /** Called with the process when it has started. */
-  onStart?: (kill: (signal: NodeJS.Signals) => void, log: () => string) => void;
+  /** Called when the process has started. */
+  onStart?: (step: RunningStep) => void;
+}
+
+export interface RunningStep {
+  kill(signal: NodeJS.Signals): void;
+  /** Names and texts of all files that the step can leave to others, now. */
+  files(): Record<string, string>;
 }
 
 export interface FinishedRun {
@@ -111,9 +117,10 @@ export class Actions {
       env,
     };
     const stepEnv = Object.entries(step?.env ?? {}).map(([name, text]) => [name, evaluate(text, values)]);
+    const files = () => ({ ...filesIn(at("temp")), ...filesIn(at("work")), ...filesIn(at("home")) });
     const finished = await start(step?.run ?? "", {
       cwd: at("work"),
-      onStart: wanted.onStart,
+      onStart: (kill) => wanted.onStart?.({ kill, files }),
       env: {
         ...env,
         PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH}`,
@@ -138,7 +145,7 @@ export class Actions {
       ...finished,
       outputs: outputsIn(readFileSync(at("output"), "utf8")),
       summary: readFileSync(at("summary"), "utf8"),
-      files: { ...filesIn(at("temp")), ...filesIn(at("work")), ...filesIn(at("home")) },
+      files: files(),
     };
   }
 }
@@ -178,17 +185,14 @@ async function start(
     cwd,
     env,
     onStart,
-  }: { cwd: string; env: Record<string, string | undefined>; onStart: WorkflowRun["onStart"] },
+  }: { cwd: string; env: Record<string, string | undefined>; onStart: (kill: RunningStep["kill"]) => void },
 ): Promise<{ code: number | null; log: string }> {
   // As the runner starts `shell: bash`.
   const child = spawn("bash", ["--noprofile", "--norc", "-e", "-o", "pipefail", "-c", script], { cwd, env });
   let log = "";
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding("utf8").on("data", (text) => (log += text));
-  onStart?.(
-    (signal) => void child.kill(signal),
-    () => log,
-  );
+  onStart((signal) => void child.kill(signal));
   const { promise, resolve, reject } = Promise.withResolvers<number | null>();
   child.once("error", reject).once("close", resolve);
   return { code: await promise, log };

@@ -35,6 +35,9 @@ interface Manifest {
 const read = (file: string) => parse(readFileSync(join(import.meta.dirname, "../../..", file), "utf8"));
 const manifest: Manifest = read("app.yml");
 
+/** The permissions in `app.yml`. */
+export const manifestPermissions = manifest.default_permissions;
+
 /** The permissions of the opt-in variant. */
 export const writePermissions: Permissions = {
   ...manifest.default_permissions,

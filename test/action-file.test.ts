@@ -1,0 +1,53 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+
+const read = (name: string) => readFileSync(join(import.meta.dirname, "..", name), "utf8");
+const page = read("docs/action.md");
+const action = parse(read("action.yml")) as {
+  inputs: Record<string, unknown>;
+  outputs: Record<string, { value: string }>;
+  runs: { steps: { uses?: string; env?: Record<string, string> }[] };
+};
+const reader = read("src/config/action-env.ts");
+const inputs = Object.keys(action.inputs);
+
+/** The text below a heading. */
+const section = (heading: string) => page.split(/^## /m).find((one) => one.startsWith(`${heading}\n`)) ?? "";
+const codeIn = (text: string) => [...text.matchAll(/`([\w-]+)`/g)].map(([, name = ""]) => name);
+
+describe("action.yml", () => {
+  it("has the inputs of docs/action.md", () => {
+    const rows = [...section("Inputs").matchAll(/^\| (`.+?) \|/gm)].flatMap(([, cell = ""]) => codeIn(cell));
+    expect(rows.sort()).toEqual(inputs.toSorted());
+  });
+
+  it("has the outputs of docs/action.md, each from the review", () => {
+    const told = codeIn(section("Outputs"));
+    expect(Object.keys(action.outputs).filter((name) => !told.includes(name))).toEqual([]);
+    for (const [name, { value }] of Object.entries(action.outputs))
+      expect(value).toBe(`\${{ steps.review.outputs.${name} }}`);
+  });
+
+  it("passes each input to the program, which reads nothing else", () => {
+    const env = action.runs.steps.at(-1)?.env ?? {};
+    const used = Object.values(env).flatMap((text) =>
+      [...text.matchAll(/inputs\.([\w-]+)/g)].map(([, name]) => name),
+    );
+    expect(used.sort()).toEqual(inputs.toSorted());
+    const passed = Object.keys(env).filter((name) => name.startsWith("INPUT_"));
+    const wanted = [...reader.matchAll(/^ {2}(INPUT_\w+):/gm)].map(([, name]) => name);
+    expect(passed.sort()).toEqual(wanted.sort());
+  });
+
+  it("and the workflows of the page name other actions by commit", () => {
+    const used = [
+      ...action.runs.steps.flatMap(({ uses }) => uses ?? []),
+      ...[...page.matchAll(/- uses: (\S+)/g)].map(([, uses = ""]) => uses),
+    ];
+    expect(used.filter((name) => !/@[0-9a-f]{40}$/.test(name) && name !== "OWNER/hunkwise@COMMIT")).toEqual(
+      [],
+    );
+  });
+});

@@ -1,0 +1,87 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { actionFile } from "../support/action-runner.ts";
+import type { Permissions } from "../support/github-double/model.ts";
+import { manifestPermissions } from "../support/github-double/scenario.ts";
+import { onAction, withModel } from "./action-fixture.ts";
+import { finding, finish, numbers, patient, turn } from "./conformance-fixture.ts";
+
+interface Workflow {
+  on: string | Record<string, unknown>;
+  permissions: Permissions;
+  jobs: Record<string, { steps: { uses: string; with?: Record<string, string> }[] }>;
+}
+
+/** The workflows of docs/action.md, by the heading above each. */
+const page = readFileSync(join(import.meta.dirname, "../../docs/action.md"), "utf8");
+const workflows = page.split(/^## /m).flatMap((section) => {
+  const [, text] = /^```yaml\n([\s\S]*?)^```/m.exec(section) ?? [];
+  return text === undefined
+    ? []
+    : [{ heading: section.split("\n")[0] ?? "", workflow: parse(text) as Workflow }];
+});
+
+const base = { "src/numbers.js": numbers(40) };
+const conflict = { "src/numbers.js": `${numbers(40, { 3: "const n3 = 4;" })}<<<<<<< HEAD\n` };
+const script = () => turn(finding({ line: 3, quote: "const n3 = 4;" }), finish);
+
+describe.concurrent("the workflows of docs/action.md", patient, () => {
+  it("are four", () => {
+    expect(workflows.map(({ heading }) => heading)).toEqual([
+      "Public repository with forks",
+      "Private repository",
+      "Only the analyzers",
+      "With the token of an App",
+    ]);
+  });
+
+  it.each(workflows)(
+    "$heading: posts comments, a summary and a check with the permissions that it names",
+    ({ workflow }) =>
+      onAction({ base, head: conflict, script }, async (one) => {
+        const step = workflow.jobs.review?.steps.find(({ uses }) => uses.startsWith("OWNER/hunkwise@"));
+        const given = step?.with ?? {};
+        expect(Object.keys(given).filter((name) => !(name in actionFile.inputs))).toEqual([]);
+        const events = typeof workflow.on === "string" ? [workflow.on] : Object.keys(workflow.on);
+        const event = events[0] as "pull_request" | "pull_request_target";
+        // Secrets and the outputs of other steps have the values of this test.
+        const values: Record<string, string> = { ...withModel(one.model), "state-key": "0123456789abcdef" };
+        const model = "model" in given ? {} : { "api-key": "", "base-url": "", model: "" };
+        const inputs = Object.fromEntries(
+          Object.entries(given).map(([name, text]) => [
+            name,
+            text.startsWith("${{") ? (values[name] ?? "") : text,
+          ]),
+        );
+        const token = given["github-token"] && one.github.state.issueToken(one.installation).value;
+        const done = await one.on(event, "opened", {
+          permissions: underscored(workflow.permissions),
+          inputs: { ...model, ...inputs, ...("model" in given && withModel(one.model)) },
+          ...(token && { token }),
+        });
+        expect(done.outputs.outcome).toBe("reviewed");
+        const bot = token ? "hunkwise[bot]" : "github-actions[bot]";
+        const places = one.pull.reviewComments.map(({ author, anchor }) => `${author.login} ${anchor?.line}`);
+        expect(places).toContain(`${bot} 41`);
+        expect(places.includes(`${bot} 3`)).toBe("model" in given);
+        expect(one.pull.comments.map(({ author }) => author.login)).toEqual([bot]);
+        expect(one.repository.checkRuns.map(({ name, conclusion }) => [name, conclusion])).toEqual([
+          ["Hunkwise", given["fail-on"] ? "failure" : "neutral"],
+        ]);
+      }),
+  );
+
+  it("cover the App's permissions where a model reads: it sees linked issues and failed checks", () => {
+    for (const { workflow } of workflows.slice(0, 2))
+      expect({ ...underscored(workflow.permissions), merge_queues: "read", metadata: "read" }).toEqual(
+        manifestPermissions,
+      );
+  });
+});
+
+const underscored = (permissions: Permissions): Permissions =>
+  Object.fromEntries(
+    Object.entries(permissions).map(([name, access]) => [name.replaceAll("-", "_"), access]),
+  );
