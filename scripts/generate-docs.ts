@@ -170,6 +170,8 @@ rules:
     off: ["test/fixtures/**"]
 max_comments: 6
 comment_severity: medium
+comments:
+  agent_prompt: true
 language: null
 budget:
   turns: 60

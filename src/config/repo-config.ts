@@ -108,6 +108,17 @@ export const RepoConfig = z.strictObject({
   comment_severity: Severity.default("medium").describe(
     "Findings below this severity are listed in the summary instead of being posted on their lines. `low`: every finding is a comment, also one that nothing in the repository reaches yet.",
   ),
+  comments: z
+    .strictObject({
+      agent_prompt: z
+        .boolean()
+        .default(false)
+        .describe(
+          "Put a fold below each comment on a finding that repeats the finding and its code as a prompt for a coding agent.",
+        ),
+    })
+    .prefault({})
+    .describe("What comments on findings contain."),
   language: z
     .string()
     .max(40)
