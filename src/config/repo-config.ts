@@ -188,9 +188,15 @@ export const RepoConfig = z.strictObject({
         .describe(
           "Who gets answers to questions in the threads of findings. `author`: people with write access and the author of the pull request. `writers`: people with write access. `nobody`: no one. `/ask` works either way.",
         ),
+      describe: z
+        .boolean()
+        .default(false)
+        .describe(
+          "Whether `/describe` is answered: what the change does, where to begin reading, its files in groups, and its risks, written by the model on one screen.",
+        ),
     })
     .prefault({})
-    .describe("Which comments are answered without a command."),
+    .describe("Which comments are answered."),
   check: z
     .strictObject({
       threshold: z

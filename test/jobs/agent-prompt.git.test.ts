@@ -5,7 +5,7 @@ import { WorkedQueue } from "./job-fixture.ts";
 /** The comments of a review by the analyzers, whose base has this configuration. */
 async function reviewed(configuration: string) {
   const jobs = new WorkedQueue(null, "export const a = eval(process.argv[2]);\n");
-  jobs.github.fileAt = async () => configuration;
+  Object.assign(jobs.github, { fileAt: async () => configuration });
   await jobs.queue.enqueue(jobs.event());
   await jobs.work();
   const [comment] = jobs.github.reviews.flatMap(({ comments }) => comments);
