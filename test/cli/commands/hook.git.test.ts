@@ -18,6 +18,7 @@ import { withAgreeingSceptic } from "../../support/agreeing-sceptic.ts";
 import { type FakeScript, startFakeOpenAi } from "../../support/fake-openai.ts";
 import { GitRepo, TempFolder, testGitEnvironment } from "../../support/git-repo.ts";
 import { type CliRun, runCli, unsetVariables } from "../../support/run-cli.ts";
+import { installed } from "../../support/shell.ts";
 
 const names = ["pre-commit", "pre-push"];
 const sound = "def total(items):\n    return sum(items)\n";
@@ -217,6 +218,29 @@ describe("hook install", () => {
       expect(files()).toEqual(before);
     },
   );
+
+  it("prints lines that review where they are added: in husky's layout, at a commit and a push", async () => {
+    using folder = new TempFolder("husky");
+    const run = '#!/usr/bin/env sh\nsh -e "$(dirname "$0")/../$(basename "$0")" "$@"\n';
+    const ours = (name: string) => `.husky/_/${name}`;
+    repo.write(Object.fromEntries(names.map((name) => [ours(name), { mode: "100755", data: run }])));
+    repo.git("config", "core.hooksPath", ".husky/_");
+    const { stdout } = await hook("install");
+    for (const [, file = "", line = ""] of stdout.matchAll(/^Add this line to (.*):\n {2}(.*)$/gm))
+      repo.write({ [file]: `echo theirs\n${line}\n` });
+
+    const env = { PATH: `${installed(folder.path)}:${process.env.PATH}` };
+    repo.write({ "cart.py": faulty });
+    const stopped = await git(["commit", "-am", "Count"], env);
+    expect([stopped.code, stopped.stderr]).toEqual([
+      1,
+      expect.stringMatching(/^theirs\n.*stopped this commit/s),
+    ]);
+    await git(["commit", "--no-verify", "-am", "Count"], env);
+    const push = await git(["push", "origin", "topic"], env);
+    expect(push.stderr).toContain("hunkwise: stopped this push");
+    expect(has("topic")).toBe(false);
+  });
 
   it("finds core.hooksPath in the user's own configuration too", async () => {
     using home = new TempFolder("home");
