@@ -21,7 +21,7 @@ if (isTooOld(process.versions.node)) {
   import("./cli/main.ts").then(
     ({ main }) => main(),
     (error) => {
-      process.stderr.write(`hunkwise: the program cannot be loaded: ${(error && error.message) || error}\n`);
+      process.stderr.write(`hunkwise: the program cannot be loaded: ${error}\n`);
       process.exitCode = 2;
     },
   );
