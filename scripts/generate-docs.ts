@@ -170,6 +170,8 @@ rules:
     off: ["test/fixtures/**"]
 max_comments: 6
 comment_severity: medium
+comments:
+  agent_prompt: true
 language: null
 budget:
   turns: 60
@@ -181,6 +183,7 @@ budget:
     cost_usd: 6
 conversation:
   answers: author
+  describe: true
 check:
   threshold: high
   fail: false
@@ -314,7 +317,8 @@ function commandsPage(): string {
     GENERATED,
     "# Commands",
     `${commandRules} Commands in quotes, code and HTML comments are ignored. An accepted command gets an eyes reaction. A command by someone without write access gets no reaction.`,
-    renderCommandTable(),
+    renderCommandTable({ describe: true }),
+    "`describe` is off unless the base branch's configuration has `conversation: { describe: true }`. Until then, its answer says so and `help` does not list it. The model reads the whole change, as for `ask`; what it writes is cut to 40 lines and 4,000 characters.",
     `In the thread of a finding, Hunkwise answers a reply that asks something, with or without its name, if the author of the pull request or someone with write access wrote it. A reply that dismisses the finding ("won't fix", "this is intended") only counts if someone with write access wrote it. Each comment is answered once, in its original wording, with at most ten answers in a thread and fifty on a pull request.`,
     "`fix` edits files of the pull request, files that its findings name, and tests. It never edits files that other programs run or obey automatically: all of `.github`, other CI configuration, hooks, CODEOWNERS, package manifests, package scripts, and settings of agents and editors. It does not delete tests that the pull request leaves unchanged. If the server has a sandbox, the repair is tried with the commands (`test`, `lint`, `build`) in the base branch's configuration, and the answer says how each ended. A second look checks each repair. If it still finds the problem, the model tries once more, and a repair that fails again is not pushed. The repair is pushed if the branch has not changed since it was read and the findings are still open. It is posted as suggestions or as a patch if the fork does not let maintainers push, if the App may not write, or if the branch is the repository's default branch.",
     "`fix`, `remember` and resolving threads need the permission `Contents: Read and write`. Without it, the rule is shown as a patch, and the threads of fixed or dismissed findings stay open; the findings count as fixed or dismissed nevertheless.",

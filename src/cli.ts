@@ -17,5 +17,12 @@ if (isTooOld(process.versions.node)) {
   );
   process.exitCode = 2;
 } else {
-  void import("./cli/main.ts").then(({ main }) => main());
+  // Node's own exit code for a program that cannot be loaded is 1, which means "a finding".
+  import("./cli/main.ts").then(
+    ({ main }) => main(),
+    (error) => {
+      process.stderr.write(`hunkwise: the program cannot be loaded: ${error}\n`);
+      process.exitCode = 2;
+    },
+  );
 }

@@ -32,6 +32,8 @@ export interface RangeOptions {
   /** Default: `usualBase`. */
   base?: string | undefined;
   head: string;
+  /** Absolute path of an index: reviews what is staged in it. */
+  indexFile?: string | undefined;
   signal: AbortSignal;
 }
 
@@ -57,9 +59,9 @@ export function usualBase(): BaseChoice {
  * Finds git and resolves both revisions, without a checkout. Rejects with `git_missing`, `git_too_old`,
  * `repository_unavailable` or `revision_unknown`.
  */
-export async function openRange({ repo, base, head, signal }: RangeOptions): Promise<OpenRange> {
+export async function openRange({ repo, base, head, indexFile, signal }: RangeOptions): Promise<OpenRange> {
   const { path: gitPath } = await requireGit({ searchPath: programPath() });
-  const range = await openLocalRange({ repo, base: base ?? usualBase(), head, gitPath, signal });
+  const range = await openLocalRange({ repo, base: base ?? usualBase(), head, indexFile, gitPath, signal });
   const workspace = openWorkspace(range.place);
   const dispose = async () => {
     await workspace[Symbol.asyncDispose]();

@@ -43,6 +43,11 @@ export const commands: readonly Entry[] = [
     load: async () => (await import("./commands/fix.ts")).fix,
   },
   {
+    name: "hook",
+    summary: "review before each commit and each push, with hooks of git",
+    load: async () => (await import("./commands/hook.ts")).hook,
+  },
+  {
     name: "graph",
     summary: "query the knowledge graph of a repository: callers, tests, documents, commits",
     load: async () => (await import("./commands/graph.ts")).graph,

@@ -18,3 +18,27 @@ export function givenColumns(raw: Readonly<Record<string, string | undefined>> =
 export function wantsStackTraces(): boolean {
   return ["debug", "trace"].includes(process.env.LOG_LEVEL?.trim() ?? "");
 }
+
+/** Whether the person who commits or pushes does not want Hunkwise's hooks this time: HUNKWISE_SKIP_HOOK, unless it is empty or 0. */
+export function skipsHooks(): boolean {
+  return !["", "0"].includes(process.env.HUNKWISE_SKIP_HOOK?.trim() ?? "");
+}
+
+/** What git tells a hook about its repository and index; each is undefined if it is not set. Paths are relative to the current folder. */
+export function hookVariables(): { gitDir: string | undefined; indexFile: string | undefined } {
+  return { gitDir: process.env.GIT_DIR, indexFile: process.env.GIT_INDEX_FILE };
+}
+
+/** The range of a push that the framework "pre-commit" names, because it reads git's input itself; null if there is none. */
+export function pushOfFramework(): { from: string; to: string } | null {
+  const { PRE_COMMIT_FROM_REF: from, PRE_COMMIT_TO_REF: to } = process.env;
+  return from && to ? { from, to } : null;
+}
+
+const usersOwn = /^(?:PATH|HOME|USERPROFILE|XDG_CONFIG_HOME|GIT_CONFIG_(?:GLOBAL|SYSTEM|NOSYSTEM))$/;
+
+/** The environment in which git reads the user's own configuration, and nothing else of this process. */
+export function gitUserEnvironment(): Record<string, string> {
+  const own = Object.entries(process.env).filter(([name]) => usersOwn.test(name));
+  return { ...Object.fromEntries(own), LC_ALL: "C.UTF-8" } as Record<string, string>;
+}

@@ -108,6 +108,17 @@ export const RepoConfig = z.strictObject({
   comment_severity: Severity.default("medium").describe(
     "Findings below this severity are listed in the summary instead of being posted on their lines. `low`: every finding is a comment, also one that nothing in the repository reaches yet.",
   ),
+  comments: z
+    .strictObject({
+      agent_prompt: z
+        .boolean()
+        .default(false)
+        .describe(
+          "Put a fold below each comment on a finding that repeats the finding and its code as a prompt for a coding agent.",
+        ),
+    })
+    .prefault({})
+    .describe("What comments on findings contain."),
   language: z
     .string()
     .max(40)
@@ -177,9 +188,15 @@ export const RepoConfig = z.strictObject({
         .describe(
           "Who gets answers to questions in the threads of findings. `author`: people with write access and the author of the pull request. `writers`: people with write access. `nobody`: no one. `/ask` works either way.",
         ),
+      describe: z
+        .boolean()
+        .default(false)
+        .describe(
+          "Whether `/describe` is answered: what the change does, where to begin reading, its files in groups, and its risks, written by the model on one screen.",
+        ),
     })
     .prefault({})
-    .describe("Which comments are answered without a command."),
+    .describe("Which comments are answered."),
   check: z
     .strictObject({
       threshold: z

@@ -7,6 +7,7 @@ import { AppError } from "../errors.ts";
 import { blobSizes, listBlobs, listOldSide } from "./object-listing.ts";
 import { type Git, gitEnvironment, hardenedConfig, isObjectName, runGit } from "./run-git.ts";
 import { createScratchRepository, makeTempFolder, removeFolder } from "./scratch.ts";
+import { commitIndex } from "./staged.ts";
 import { copyIndex, isDirty, type LocalRepository, lendWorkTree } from "./work-tree.ts";
 import type { RevisionPlace, Shas } from "./workspace.ts";
 
@@ -51,7 +52,8 @@ async function looksBare(folder: string): Promise<boolean> {
   return Boolean(parts[0]?.isFile() && parts[1]?.isDirectory() && parts[2]?.isDirectory());
 }
 
-function noRepository(message: string): AppError {
+/** The error for a folder without a repository. */
+export function noRepository(message: string): AppError {
   return new AppError("repository_unavailable", message, {
     remedy: "Name a folder inside a git repository with --repo",
   });
@@ -368,6 +370,8 @@ export interface LocalRangeOptions {
   /** The target of the change: anything that git resolves to a commit, or several candidates. */
   base: string | BaseChoice;
   head: string;
+  /** Absolute path of an index: what is staged in it is the head, and the last commit is the base. Default: two commits. */
+  indexFile?: string | undefined;
   /** Absolute path of git. */
   gitPath: string;
   /** The parent of the temporary folder; default: the system's. */
@@ -419,6 +423,8 @@ async function open(options: LocalRangeOptions, folder: string) {
   const gitDir = join(folder, "repository.git");
   await mkdir(git.emptyHome);
   const source = await discoverRepository(git, options.repo);
+  if (options.indexFile !== undefined)
+    return openStaged(git, source, { ...options, gitDir, indexFile: options.indexFile });
   const { base, head, checkedOut } = await resolveEnds(git, source, options);
   await createScratchRepository(gitDir, source, { headSha: head.sha, attributes: true });
   const ends = { head: head.sha, base: base.sha };
@@ -433,6 +439,21 @@ async function open(options: LocalRangeOptions, folder: string) {
   const behind = await commitsBehind(place, signal);
   const names = { base: base.name, head: head.name };
   return { place, dirty, behind, parent, workTree: source.workTree, names };
+}
+
+/** What is staged, compared with the last commit. It is searched in the objects, because the work tree may hold other files. */
+async function openStaged(
+  git: Git,
+  source: LocalRepository,
+  { gitDir, indexFile, signal }: { gitDir: string; indexFile: string; signal?: AbortSignal | undefined },
+) {
+  const [headSha = null] = await findCommits(git, source, ["HEAD"]);
+  const shas = await commitIndex({ git, source, gitDir, indexFile, headSha, signal });
+  const root = source.workTree ?? source.gitDir;
+  const place: RevisionPlace = { ...git, gitDir, root, files: { kind: "objects" }, shas };
+  await requireWhole(place, source, signal);
+  const names = { base: headSha === null ? "nothing" : "HEAD", head: "what is staged" };
+  return { place, dirty: false, behind: 0, parent: "present" as const, workTree: source.workTree, names };
 }
 
 interface HeadFilesOptions {

@@ -288,6 +288,7 @@ async function publish(
     baseRef: pull.baseRef,
     repositoryUrl: `${webUrl}/${owner}/${name}`,
     maxComments: loaded.config.max_comments,
+    agentPrompt: loaded.config.comments.agent_prompt,
     checkPolicy: loaded.config.check,
   };
   const outcome = await timed("publish", deps, () => publishReview(options));

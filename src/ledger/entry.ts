@@ -99,12 +99,31 @@ export function textBelowTitle(text: string): string {
   return firstLine.test(first.trimEnd()) ? rest.join("\n").trim() : text;
 }
 
-/** Begins the last, folded part of a comment on a finding. It does not describe the finding. */
+/** Begins the folded part of a comment that says how the finding was checked. It does not describe the finding. */
 const checkedPart = "<details><summary>How this was checked</summary>";
 
-/** The text of our comment on a finding, without its marker and the part on how it was checked. */
+/** The title of the fold at the end of a comment, which repeats the finding for a coding agent. */
+export const agentPart = "Prompt for a coding agent";
+
+/**
+ * Our comment without its marker and without the fold for coding agents. The code in the fold cannot move its beginning, because it contains
+ * no run of backticks as long as those of its fence.
+ */
+export function withoutMachineParts(body: string): string {
+  const said = body
+    .trimEnd()
+    .replace(/(?:^|\n)<!-- hunkwise:[^\n]*$/, "")
+    .trimEnd();
+  const marks = /\n(`{3,})\r?\n\r?\n<\/details>$/.exec(said)?.[1];
+  if (marks === undefined) return said;
+  const before = said.slice(0, Math.max(0, said.lastIndexOf(`\n${marks}text`))).trimEnd();
+  const summary = `<details><summary>${agentPart}</summary>`;
+  return before.endsWith(summary) ? before.slice(0, -summary.length).trimEnd() : said;
+}
+
+/** The text of our comment on a finding, without its marker and the parts that do not describe it. */
 export function commentText(body: string): string {
-  const said = body.trimEnd().replace(/(?:^|\n)<!-- hunkwise:[^\n]*$/, "");
+  const said = withoutMachineParts(body);
   const checked = said.lastIndexOf(checkedPart);
   // Rendering adds this character after `@` and `#`; it is not part of the text.
   return (checked < 0 ? said : said.slice(0, checked)).replaceAll("\u200b", "").trim();

@@ -35,6 +35,29 @@ export function modelAnswer({ model }: Pick<AnswerResult, "model">, text: string
   return (maxBytes: number) => `${untrustedBlock(text, maxBytes - byteLength(footer) - 2)}\n\n${footer}`;
 }
 
+/** What fits on one screen, with lines of usual length. */
+const screen = { lines: 40, characters: 4_000 };
+const CUT = "… (cut to one screen)";
+
+/** A model's description of the change, cut to one screen. */
+export function modelDescription({ model }: Pick<AnswerResult, "model">, text: string, head: string) {
+  const footer = `<sub>Described by ${untrustedCode(model)} from the code at ${head.slice(0, 12)}. A model may be wrong; the code decides.</sub>`;
+  return (maxBytes: number) => `${oneScreen(text, maxBytes - byteLength(footer) - 2)}\n\n${footer}`;
+}
+
+/** The first lines whose rendering fits on one screen; of a longer line, its beginning. */
+function oneScreen(text: string, maxBytes: number): string {
+  const lines = text.trim().slice(0, screen.characters).split("\n");
+  for (let count = Math.min(lines.length, screen.lines); count > 0; count--) {
+    const head = lines.slice(0, count).join("\n");
+    const shown = untrustedBlock(head, maxBytes);
+    const whole = head.length === text.trim().length ? shown : `${shown}\n\n${CUT}`;
+    if (whole.length <= screen.characters && whole.split("\n").length <= screen.lines) return whole;
+  }
+  const [first = ""] = lines;
+  return `${untrustedBlock(first, screen.characters / 2)}\n\n${CUT}`;
+}
+
 const intro =
   "A dry run: this is what a review of the whole change would post. Nothing was posted, and nothing is remembered.";
 
@@ -73,6 +96,8 @@ interface CommandHelp {
   /** In its form after the slash. */
   usage: string;
   does: string;
+  /** The key of `conversation` in the configuration that switches it on; without one, it is always on. */
+  switch?: "describe";
 }
 
 /** All commands, in their listed order. */
@@ -83,6 +108,11 @@ export const commandTable: readonly CommandHelp[] = [
   {
     usage: "ask QUESTION",
     does: "answers a question about the change; in the thread of a finding, about the finding",
+  },
+  {
+    usage: "describe",
+    does: "describes the change on one screen: what it does, where to begin reading, its files in groups, its risks",
+    switch: "describe",
   },
   {
     usage: "fix",
@@ -101,9 +131,14 @@ export const commandTable: readonly CommandHelp[] = [
   { usage: "help", does: "shows this list" },
 ];
 
-/** The table in Markdown, for `/help` and for the documentation. */
-export function renderCommandTable(): string {
-  const rows = commandTable.map(({ usage, does }) => `| \`/${usage}\` | ${does} |`);
+/**
+ * The table in Markdown, for `/help` and for the documentation.
+ *
+ * @param on the optional commands that are switched on
+ */
+export function renderCommandTable(on: Record<NonNullable<CommandHelp["switch"]>, boolean>): string {
+  const listed = commandTable.filter((command) => command.switch === undefined || on[command.switch]);
+  const rows = listed.map(({ usage, does }) => `| \`/${usage}\` | ${does} |`);
   return ["| Command | What it does |", "| --- | --- |", ...rows].join("\n");
 }
 

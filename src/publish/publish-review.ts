@@ -31,6 +31,8 @@ export interface PublishOptions {
   version: string;
   /** Most comments on lines. */
   maxComments: number;
+  /** Whether comments have a fold for coding agents. */
+  agentPrompt?: boolean;
   checkPolicy: CheckPolicy;
   /** Opened when the review began; concluded here unless this rejects. */
   check: CheckRun;
@@ -103,9 +105,10 @@ async function publish(options: PublishOptions): Promise<PublishOutcome> {
   };
 }
 
-function contextOf({ api, result, trigger, again, repositoryUrl, sleep }: PublishOptions): PostContext {
+function contextOf(options: PublishOptions): PostContext {
+  const { api, result, trigger, again, repositoryUrl, agentPrompt = false, sleep } = options;
   return {
-    ...{ api, sleep, repositoryUrl },
+    ...{ api, sleep, repositoryUrl, agentPrompt },
     headSha: result.head_sha,
     mergeBaseSha: result.merge_base_sha,
     trigger: again ? `${trigger}!${again}` : trigger,

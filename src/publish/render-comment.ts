@@ -1,9 +1,10 @@
 import { type Evidence, type Finding, holdsSecret } from "../finding.ts";
-import { codeHash } from "../ledger/entry.ts";
+import { agentPart, codeHash } from "../ledger/entry.ts";
 import { formatMarker, stripMarkers } from "../ledger/marker.ts";
 import { plural } from "../reporters/outcome.ts";
 import { untrustedBlock, untrustedLine } from "../reporters/safe-markdown.ts";
-import { doubtOf, noteBesideEvidence, noteOf, originWords } from "../reporters/second-look.ts";
+import { doubtOf, doubtSentence, noteBesideEvidence, noteOf, originWords } from "../reporters/second-look.ts";
+import { agentQuote } from "../text/agent-quote.ts";
 import { byteLength } from "../text/cut.ts";
 import { escapeInvisible } from "../text/escape-invisible.ts";
 import { fence } from "../text/fence.ts";
@@ -24,6 +25,7 @@ const evidenceShare = 1 / 4;
 const suggestionShare = 1 / 3;
 const placesShare = 1 / 8;
 const noteShare = 1 / 12;
+const mostAgentBytes = 15_000;
 const mostNoteBytes = 1_000;
 const mostEvidence = 12;
 
@@ -32,13 +34,36 @@ export type Spot = { kind: "line" } | { kind: "file" | "list"; reason: string };
 
 export interface CommentContext extends LinkBase {
   trigger: string;
+  /** Whether a fold below each comment has the finding as a prompt for a coding agent. */
+  agentPrompt?: boolean;
 }
 
 /** The comment of a finding on its line or file, with its marker. */
 export function renderComment(finding: Finding, spot: Spot, context: CommentContext): PublicText {
   const marker = markerOf(finding, context);
   const text = renderFinding(finding, spot, context, mostBodyBytes - byteLength(marker) - 2);
-  return publicText(`${text}\n\n${marker}`);
+  const left = mostBodyBytes - bytesOf([text, marker]);
+  const prompt = context.agentPrompt ? agentBlock(finding, spot, Math.min(left, mostAgentBytes)) : "";
+  return publicText([text, prompt, marker].filter((part) => part !== "").join("\n\n"));
+}
+
+/**
+ * In a fold of its own at the end: later reviews recognise it there, and do not read it as part of the finding. It gets the room that the
+ * comment leaves; empty if that is too little.
+ */
+function agentBlock(finding: Finding, spot: Spot, maxBytes: number): string {
+  const { path, side, line, start_line, title, body, quote } = finding;
+  const { missing } = suggestionBlock(finding, spot, mostBodyBytes * suggestionShare);
+  const isShown = side === "RIGHT" && missing === "";
+  const quoted = {
+    ...{ path, lines: { first: start_line ?? line, last: line }, removed: side === "LEFT" },
+    title: stripMarkers(title),
+    explanation: stripMarkers([doubtSentence(finding), body].filter((part) => part !== "").join("\n\n")),
+    code: holdsSecret(finding) ? "" : stripMarkers(quote),
+    suggestion: isShown ? finding.suggestion : null,
+  };
+  const prompt = agentQuote(quoted, maxBytes - byteLength(details(agentPart, "")));
+  return prompt === "" ? "" : details(agentPart, prompt);
 }
 
 /** A marker contains complete names and paths or none: shortened ones would match nothing. */

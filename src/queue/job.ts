@@ -12,6 +12,7 @@ export type RepositoryRef = z.infer<typeof RepositoryRef>;
 /** What a person can request in a comment, other than a review. */
 export const Command = z.discriminatedUnion("name", [
   z.strictObject({ name: z.literal("ask"), question: z.string() }),
+  z.strictObject({ name: z.literal("describe") }),
   z.strictObject({ name: z.literal("resolve") }),
   z.strictObject({ name: z.literal("pause") }),
   z.strictObject({ name: z.literal("resume") }),

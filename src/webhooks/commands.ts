@@ -185,6 +185,7 @@ function named(request: string, rest: string): AskedFor | null {
     }
     case "review":
       return reviewWith(wordsOf(behind));
+    case "describe":
     case "resolve":
     case "pause":
     case "resume":

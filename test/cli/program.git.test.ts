@@ -1,6 +1,9 @@
+import { copyFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import { commands } from "../../src/cli/program.ts";
+import { TempFolder } from "../support/git-repo.ts";
 import { runCli } from "../support/run-cli.ts";
 import { runHere } from "../support/run-program.ts";
 
@@ -39,6 +42,17 @@ describe("hunkwise", () => {
     expect(run).toMatchObject({ code: 0, stderr: "" });
     expect(run.stdout).toContain("Usage: hunkwise review [options]");
     expect((await runHere(["review", "--help"])).stdout).toBe(run.stdout);
+  });
+
+  it("exits with 2 if it cannot be loaded: 1 would mean a finding, and stop a commit", async () => {
+    using folder = new TempFolder("broken");
+    const entry = join(folder.path, "cli.mts");
+    copyFileSync(join(import.meta.dirname, "../../src/cli.ts"), entry);
+    const { code, stderr } = await runCli(["--version"], { entry });
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining("hunkwise: the program cannot be loaded: Error"),
+    ]);
   });
 
   it("has a help of at most 100 columns with an example for every command", async () => {

@@ -13,7 +13,7 @@ const tasks: Task[] = [
   { kind: "review", mode: "dry_run", again: false, ...asked, trigger: "comment:11", thread: null },
   { kind: "command", command: { name: "ask", question: "why?\n\nand how" }, ...asked, thread: 9 },
   { kind: "command", command: { name: "remember", rule: "no `any`" }, ...asked, thread: null },
-  ...(["resolve", "pause", "resume", "help"] as const).map(
+  ...(["describe", "resolve", "pause", "resume", "help"] as const).map(
     (name): Task => ({ kind: "command", command: { name }, ...asked, thread: null }),
   ),
   { kind: "reply", ...pull, commentId: 12, thread: 9, author: "bob", body: "Intended 🙂", headSha: null },

@@ -3,7 +3,7 @@ import { parseCommand, speaksToAnother } from "../../src/webhooks/commands.ts";
 import { FUZZ_TIMEOUT_MS, fuzz, textOf } from "../support/fuzz.ts";
 
 const comments = textOf([
-  ...["/", "/review", "/ask", "/remember", "/resolve", "/pause", "/resume", "/help", "/fix"],
+  ...["/", "/review", "/ask", "/describe", "/remember", "/resolve", "/pause", "/resume", "/help", "/fix"],
   ...["@hunkwise", "@hunkwise[bot]", "@HUNKWISE", "@someone", "hunkwise", "full", "--dry-run", "?", ",", ":"],
   ...[
     " ",
@@ -43,7 +43,7 @@ const comments = textOf([
   ...["why", "Does this hold", "is", "can you", "a", "1"],
 ]);
 
-const names = new Set(["ask", "remember", "review", "resolve", "pause", "resume", "fix", "help"]);
+const names = new Set(["ask", "describe", "remember", "review", "resolve", "pause", "resume", "fix", "help"]);
 
 describe("the command parser", () => {
   it(

@@ -1,11 +1,14 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseMarker } from "../../src/ledger/marker.ts";
 import {
   commandTable,
   modelAnswer,
+  modelDescription,
   renderAnswer,
   renderCommandTable,
 } from "../../src/publish/command-answers.ts";
+import { markdownPieces } from "../support/markdown-pieces.ts";
 
 const head = "b".repeat(40);
 const answer = (text: string, url: string | null = null) =>
@@ -42,9 +45,56 @@ describe("an answer", () => {
   });
 });
 
+describe("a description", () => {
+  const description = (text: string) =>
+    renderAnswer(modelDescription({ model: "gpt" }, text, head), { id: 9, url: null });
+  const shown = (text: string) => description(text).split("\n\n<sub>Described by `gpt`")[0] ?? "";
+
+  it("is shown as it is where it fits on one screen", () => {
+    const text = "**What it does**: it counts.\n\n- `src/a.ts`: the counter";
+    expect(shown(text)).toBe(text);
+    expect(description(text)).toContain("from the code at bbbbbbbbbbbb.");
+    expect(parseMarker(description(text))).toEqual({ kind: "answer", comment: 9 });
+  });
+
+  it("is cut to 40 lines and 4,000 characters, and says so, whatever the model wrote", () => {
+    const piece = fc.oneof(
+      fc.constantFrom(...markdownPieces),
+      fc.constantFrom("word ", "\n", "\n\n", "```\ncode\n", "字", "\u202e", "@octocat ", "- item\n"),
+    );
+    const long = fc
+      .array(fc.tuple(piece, fc.constantFrom(1, 3, 50, 900)), { minLength: 1, maxLength: 8 })
+      .map((parts) => parts.map(([one, times]) => one.repeat(times)).join(""));
+    fc.assert(
+      fc.property(long, (text) => {
+        const screen = shown(text);
+        expect(screen.length).toBeLessThanOrEqual(4_000);
+        expect(screen.split("\n").length).toBeLessThanOrEqual(40);
+        const isLong = text.trim().length > 4_000 || text.trim().split("\n").length > 40;
+        if (isLong) expect(screen).toMatch(/… \(cut to one screen\)$/);
+      }),
+    );
+  });
+
+  it("shows as much as fits of what is too long", () => {
+    expect(shown("line\n".repeat(100)).split("\n")).toHaveLength(40);
+    expect(shown("x".repeat(9_000))).toMatch(/^x{1000,}/);
+    expect(shown(`${"word ".repeat(100)}\n`.repeat(30)).length).toBeGreaterThan(3_000);
+  });
+
+  it("notifies nobody, loads nothing and commands nobody", () => {
+    const text = description("@everyone ![x](https://evil/x.png) <img src=x>\n/approve\n@bot merge");
+    expect(text).not.toMatch(/(^|\s)@everyone|(?<!\\)!\[|(?<!\\)<img|^\/approve/m);
+  });
+});
+
 describe("the table of commands", () => {
   it("has a row for each, and no sign that would break it", () => {
-    expect(renderCommandTable().split("\n")).toHaveLength(commandTable.length + 2);
+    expect(renderCommandTable({ describe: true }).split("\n")).toHaveLength(commandTable.length + 2);
     for (const { usage, does } of commandTable) expect(usage + does).not.toMatch(/[|\n]/);
+  });
+
+  it("has no row for what is off", () => {
+    expect(renderCommandTable({ describe: false })).not.toContain("describe");
   });
 });

@@ -32,6 +32,8 @@ describe("a comment", () => {
     ["/PAUSE", { name: "pause" }],
     ["/resume\nWe are back.", { name: "resume" }],
     ["@hunk-bot help", { name: "help" }],
+    ["/describe", { name: "describe" }],
+    ["@hunk-bot describe", { name: "describe" }],
     ["/ask Why is this slow?", ask("Why is this slow?")],
     ["/ask   Why `x`?\r\n\r\n> quoted\n\n    code\n", ask("Why `x`?\n\n> quoted\n\n    code")],
     ["/ask\nWhy?", ask("Why?")],

@@ -4,7 +4,7 @@ import { presentIndex } from "../../config/folders.ts";
 import { AppError } from "../../errors.ts";
 import { atLeast, type Severity, severities } from "../../finding.ts";
 import type { StartedProcess } from "../../process/start-process.ts";
-import { outcomeOf } from "../../reporters/outcome.ts";
+import { countBySeverity, isUnread, outcomeOf } from "../../reporters/outcome.ts";
 import { PIPED_WIDTH, plainLine } from "../../reporters/terminal-style.ts";
 import { isModelErrorWarning, type ReviewResult } from "../../review/review-result.ts";
 import {
@@ -34,7 +34,7 @@ const declare = () =>
           "and nothing is written to the repository. The configuration is .github/hunkwise.yml from the base.",
         "A record of what was read, found and spent is kept for HUNKWISE_RETENTION_DAYS, readable only by this user: hunkwise runs " +
           "shows it.",
-        "Without OPENAI_API_KEY and OPENAI_BASE_URL only the built-in analyzers review, and the report says so.",
+        "Without OPENAI_API_KEY and OPENAI_BASE_URL, or with --no-model, only the built-in analyzers review, and the report says so.",
         "Exit code: 0 clean, 1 findings at or above the threshold, 2 usage or setup, 3 not reviewed or only partly reviewed; " +
           "1 takes precedence over 3.\n" +
           "If a model is configured but did not judge a rule match, that match causes exit code 3, not 1. " +
@@ -54,6 +54,7 @@ const declare = () =>
         "exit with 1 if a finding has this severity or higher; default: as configured, otherwise high",
       ).choices(thresholds),
     )
+    .option("--no-model", "use only the built-in analyzers, also if a model is configured")
     .option("--require-model", "exit with 2 if no model is configured, with 3 if no model answered")
     .option("--dry-run", "print what would be reviewed and the predicted cost; use no model")
     .option(
@@ -75,17 +76,29 @@ const declare = () =>
       ),
     );
 
-type ReviewValues = OptionsOf<typeof declare>;
+interface ReviewValues extends OptionsOf<typeof declare> {
+  /** Says one line about a review that is clean, and nothing about changes that are not part of it. */
+  quiet?: boolean;
+  /** Absolute path of an index: reviews what is staged in it, compared with the last commit. */
+  indexFile?: string;
+  /** Maximum duration in minutes, if the configuration allows more. */
+  mostMinutes?: number;
+}
 
 export const review = (io: CommandContext) =>
   declare().action(async (values) => {
-    using progress = createProgress(io.stderr);
-    const { startReviewProcess } = await import("../../process/start-process.ts");
-    // The process loads its code while this process loads its own and git looks up the range.
-    const graphIndex = presentIndex(values.repo, readLocalEnv());
-    using started = values.dryRun ? null : (io.startProcess ?? startReviewProcess)({ graphIndex });
-    io.exitCode = await runReview(values, progress, io, started ?? undefined);
+    io.exitCode = await reviewLocally(values, io);
   });
+
+/** Reviews a local range as the command does. Resolves to the exit code; rejects if the review could not begin. */
+export async function reviewLocally(values: ReviewValues, io: CommandIo): Promise<number> {
+  using progress = createProgress(io.stderr);
+  const { startReviewProcess } = await import("../../process/start-process.ts");
+  // The process loads its code while this process loads its own and git looks up the range.
+  const graphIndex = presentIndex(values.repo, readLocalEnv());
+  using started = values.dryRun ? null : (io.startProcess ?? startReviewProcess)({ graphIndex });
+  return await runReview(values, progress, io, started ?? undefined);
+}
 
 /**
  * Reviews a local range. Resolves to the exit code.
@@ -98,7 +111,8 @@ async function runReview(
   io: CommandIo,
   started?: StartedProcess,
 ): Promise<number> {
-  const env = readLocalEnv();
+  if (given.requireModel && !given.model) throw excluded();
+  const env = given.model ? readLocalEnv() : { ...readLocalEnv(), model: null };
   if (given.requireModel && env.model === null) throw noModel();
   const values = { ...given, format: await formatOf(given, io) };
   if (values.output !== undefined) await requireWritable(values.output);
@@ -132,9 +146,21 @@ async function runReview(
   const threshold = values.failOn ?? config.check.threshold;
   const code = exitCodeOf(result, threshold, values.requireModel);
   const exit = { code, reason: exitReasonOf(code, result), threshold };
-  await deliver(values, await render(result, range, values, exit, io), io);
+  if (given.quiet && code === exitCodes.clean) await write(io.stdout, `${quietLine(result, given)}\n`);
+  else await deliver(values, await render(result, range, values, exit, io), io);
   return code;
 }
+
+/** What a person has to know of a review without findings that count. */
+function quietLine(result: ReviewResult, { model }: Pick<ReviewValues, "model">): string {
+  if (result.coverage.files_total === 0) return "hunkwise: nothing was changed, so nothing was reviewed";
+  const found = countBySeverity(result.findings.map(({ finding }) => finding)) || "no findings";
+  if (!model) return `hunkwise: ${found} by the analyzers`;
+  return `hunkwise: ${found}${isUnread(result) ? "; no model looked at this, only the analyzers" : ""}`;
+}
+
+const excluded = () =>
+  new AppError("usage", "--require-model and --no-model are both set", { remedy: "Leave out one of them." });
 
 const noModel = () =>
   new AppError("usage", "--require-model is set, but no model is configured", {
@@ -184,11 +210,16 @@ async function printDryRun(
 }
 
 /** The configuration of the range's base. Says notices about the range. */
-async function configOf(range: OpenRange, { repo }: ReviewValues, say: (text: string) => void) {
+async function configOf(
+  range: OpenRange,
+  { repo, quiet, mostMinutes = Number.POSITIVE_INFINITY }: ReviewValues,
+  say: (text: string) => void,
+) {
   const { loadLocalConfig, rangeNotices } = await import("../open-range.ts");
   const { config } = await loadLocalConfig(range.workspace);
-  for (const notice of rangeNotices(range, repo)) say(notice);
-  return config;
+  for (const notice of quiet ? [] : rangeNotices(range, repo)) say(notice);
+  const minutes = Math.min(config.budget.minutes, mostMinutes);
+  return { ...config, budget: { ...config.budget, minutes } };
 }
 
 async function reviewWithProgress(

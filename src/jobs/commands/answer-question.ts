@@ -5,7 +5,7 @@ import type { AppError } from "../../errors.ts";
 import type { PullRequest } from "../../github/pull-request-api.ts";
 import { eachRole, factsOf, type Models } from "../../llm/model.ts";
 import { runAnswerProcess } from "../../process/run-review-process.ts";
-import { modelAnswer } from "../../publish/command-answers.ts";
+import { modelAnswer, modelDescription } from "../../publish/command-answers.ts";
 import { type JobOutcome, maxAttempts } from "../../queue/job.ts";
 import { AnswerInput, AnswerResult, type AskedThread } from "../../review/answer/answer-input.ts";
 import type { Limits } from "../../review/review-input.ts";
@@ -32,33 +32,62 @@ const most = { turns: 20, tokens: 300_000, milliseconds: 5 * 60_000 };
  * Answers a question about the change, below the question, with a model that reads the head with tools. The model's answer is recorded
  * before it is posted, so another attempt pays nothing.
  */
-export async function answerQuestion(context: CommandContext, question: string): Promise<JobOutcome> {
+export function answerQuestion(context: CommandContext, question: string): Promise<JobOutcome> {
+  return answer(context, { question, wants: "answer" });
+}
+
+/**
+ * Describes the change, below the comment that asks for it, in the same way. If the configuration of the base branch does not allow it, the
+ * answer says how to switch it on.
+ */
+export function describeChange(context: CommandContext): Promise<JobOutcome> {
+  return answer(context, { question: "/describe", wants: "description" });
+}
+
+/** What a person wants to know. */
+interface Wish {
+  question: string;
+  wants: "answer" | "description";
+}
+
+async function answer(context: CommandContext, wish: Wish): Promise<JobOutcome> {
   const { deps, tools } = context;
   const silent = await whySilent(context);
   if (silent !== null) return { kind: "done", reason: silent };
   await react(context);
-  if (deps.models === null) return answered(context, NO_MODEL, "there is no model to ask");
-  const recorded = await tools.recorded();
-  const known = recordedAnswer(recorded);
-  if (known) return post(context, known.answer, known.head);
   try {
-    return await askModel({ context, question, recorded, models: deps.models });
+    if (wish.wants === "description" && !(await mayDescribe(context)))
+      return await answered(context, SWITCHED_OFF, "descriptions are off");
+    if (deps.models === null) return await answered(context, NO_MODEL, "there is no model to ask");
+    const recorded = await tools.recorded();
+    const known = recordedAnswer(recorded);
+    if (known) return await post(context, wish, known);
+    return await askModel({ context, wish, recorded, models: deps.models });
   } catch (error) {
     return answeredWithError(context, "I cannot answer this", error);
   }
 }
+
+/** Whether the configuration of the base branch switches descriptions on. Rejects as `loadConfig` does. */
+export async function mayDescribe({ api, job, deps, tools }: CommandContext): Promise<boolean> {
+  const subject = { api, pull: await api.pull(), repository: job.task.repository };
+  return (await loadConfig(subject, deps, tools.signal)).conversation.describe;
+}
+
+const SWITCHED_OFF =
+  "Descriptions are off in this repository. To switch them on, set `conversation: { describe: true }` in `.github/hunkwise.yml` on the base branch.";
 
 const NO_MODEL =
   "I cannot answer this, because no model is configured here. Only the built-in analyzers review.";
 
 interface Question {
   context: CommandContext;
-  question: string;
+  wish: Wish;
   recorded: readonly TrajectoryEntry[];
   models: Models;
 }
 
-async function askModel({ context, question, recorded, models }: Question): Promise<JobOutcome> {
+async function askModel({ context, wish, recorded, models }: Question): Promise<JobOutcome> {
   const { api, deps, tools, job } = context;
   const pull = await api.pull();
   const config = await loadConfig({ api, pull, repository: job.task.repository }, deps, tools.signal);
@@ -69,12 +98,12 @@ async function askModel({ context, question, recorded, models }: Question): Prom
   await deps.modelsReady(tools.signal);
   const watched = watchModels(eachRole(models, (model) => budget.meter(model)));
   const limits = async () => withinDay(limitsWithin(most, config), await budget.left(), turns);
-  const prepared = { pull, question, rootConfig: config, limits, models: watched.models, recorded, turns };
+  const prepared = { pull, wish, rootConfig: config, limits, models: watched.models, recorded, turns };
   const answer = await readAndAnswer(context, prepared);
   if (answer === null) return answered(context, WITHHELD, "it is about a private file");
   if (answer.text !== null) {
     await tools.record({ kind: "result", head: pull.headSha, base: pull.baseSha, result: answer });
-    return post(context, answer, pull.headSha);
+    return post(context, wish, { answer, head: pull.headSha });
   }
   const fault = watched.lastFault();
   if (fault?.retryable && job.attempt < maxAttempts) throw fault;
@@ -86,7 +115,7 @@ const WITHHELD =
 
 interface Prepared {
   pull: PullRequest;
-  question: string;
+  wish: Wish;
   rootConfig: RepoConfig;
   limits(): Promise<Limits>;
   models: Models;
@@ -99,7 +128,7 @@ const Told = AnswerInput.pick({ pull: true, thread: true, limits: true });
 /** Null if the subject of the question is withheld from every model. */
 async function readAndAnswer(
   context: CommandContext,
-  { pull, question, rootConfig, limits, models, recorded, turns }: Prepared,
+  { pull, wish, rootConfig, limits, models, recorded, turns }: Prepared,
 ): Promise<AnswerResult | null> {
   const { job, deps, by, tools } = context;
   const { signal, record } = tools;
@@ -110,11 +139,12 @@ async function readAndAnswer(
     const config = await withFolders(rootConfig, checkout.place, deps);
     const about = { head, base, after: null, private: [...config.paths.private] };
     const told = await pinPromptContext({ about, shape: Told, recorded, turns }, tools, async () => ({
-      ...{ pull: { number, title, body }, thread: await threadOf(context), limits: await limits() },
+      ...{ pull: { number, title, body }, thread: await threadOf(context, wish), limits: await limits() },
     }));
     if (told.thread && createPrivacy(config.paths.private)(told.thread.path)) return null;
     const input: AnswerInput = {
-      ...{ targetBranch: baseRef, question: { by, body: question }, config, ...told },
+      ...{ targetBranch: baseRef, question: { by, body: wish.question }, config, ...told },
+      ...(wish.wants === "description" && { wants: wish.wants }),
       models: eachRole(models, factsOf),
     };
     const { place } = checkout;
@@ -132,8 +162,11 @@ async function readAndAnswer(
   }
 }
 
-async function threadOf(context: CommandContext): Promise<AskedThread | null> {
-  return context.comment.thread === null ? null : askedThread(await ownThreads(context), context);
+/** A description is about the whole change, wherever it was asked for. */
+async function threadOf(context: CommandContext, { wants }: Wish): Promise<AskedThread | null> {
+  return context.comment.thread === null || wants === "description"
+    ? null
+    : askedThread(await ownThreads(context), context);
 }
 
 function noAnswer(reason: StopReason, fault: AppError | undefined): string {
@@ -141,16 +174,25 @@ function noAnswer(reason: StopReason, fault: AppError | undefined): string {
   return `I cannot answer this: ${whyNoResult(reason, "the model gave no answer")}.`;
 }
 
+interface GivenAnswer {
+  answer: AnswerResult;
+  /** The commit that the model read. */
+  head: string;
+}
+
 /** The recorded answer that an earlier attempt could not post. */
-function recordedAnswer(
-  recorded: readonly TrajectoryEntry[],
-): { answer: AnswerResult; head: string } | undefined {
+function recordedAnswer(recorded: readonly TrajectoryEntry[]): GivenAnswer | undefined {
   const last = recorded.findLast((entry) => entry.kind === "result");
   const { data } = AnswerResult.safeParse(last?.result);
   return last && data ? { answer: data, head: last.head } : undefined;
 }
 
-async function post(context: CommandContext, answer: AnswerResult, head: string): Promise<JobOutcome> {
-  if (answer.text !== null) await say(context, modelAnswer(answer, answer.text, head));
+async function post(
+  context: CommandContext,
+  { wants }: Wish,
+  { answer, head }: GivenAnswer,
+): Promise<JobOutcome> {
+  const render = wants === "description" ? modelDescription : modelAnswer;
+  if (answer.text !== null) await say(context, render(answer, answer.text, head));
   return { kind: "done", reason: "answered" };
 }

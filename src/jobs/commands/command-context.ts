@@ -2,6 +2,7 @@ import { AppError, type ErrorCode, errorLine, publicLine } from "../../errors.ts
 import type { CommentRef, OwnThread, PullRequestApi, ThreadComment } from "../../github/pull-request-api.ts";
 import { type Answers, answersTo } from "../../ledger/answer-count.ts";
 import { hasWriteAccess } from "../../ledger/authority.ts";
+import { withoutMachineParts } from "../../ledger/entry.ts";
 import { parseMarker } from "../../ledger/marker.ts";
 import { renderAnswer } from "../../publish/command-answers.ts";
 import { postOnce } from "../../publish/post-once.ts";
@@ -144,7 +145,7 @@ export function askedThread(
   const before = replies.filter(({ id }) => id < comment.id).slice(-mostReplies);
   return {
     ...{ path, side, line, original_line: originalLine },
-    finding: cutCharacters(withoutMarker(body), longest.finding),
+    finding: cutCharacters(withoutMachineParts(body), longest.finding),
     conversation: before.map(said),
   };
 }

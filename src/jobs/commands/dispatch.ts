@@ -1,4 +1,5 @@
 import type { RepoConfig } from "../../config/repo-config.ts";
+import { AppError } from "../../errors.ts";
 import type { PullRequest } from "../../github/pull-request-api.ts";
 import { asks, dismisses } from "../../ledger/reply-words.ts";
 import type { Pause } from "../../ledger/state.ts";
@@ -9,7 +10,7 @@ import { type JobTools, requireLease } from "../../queue/run-job.ts";
 import { untrustedCode, untrustedLine } from "../../reporters/safe-markdown.ts";
 import type { JobDependencies } from "../job-dependencies.ts";
 import { loadConfig } from "../load-config.ts";
-import { answerQuestion } from "./answer-question.ts";
+import { answerQuestion, describeChange, mayDescribe } from "./answer-question.ts";
 import {
   ANSWERED,
   answered,
@@ -45,6 +46,7 @@ export async function runCommand(
     return { kind: "skipped", reason: `${context.by} has no write access` };
   }
   if (command.name === "ask") return answerQuestion(context, command.question);
+  if (command.name === "describe") return describeChange(context);
   await react(context);
   if (command.name === "help") return help(context);
   const answers = await readAnswers(context);
@@ -84,11 +86,15 @@ export async function tellFailure(context: CommandContext, reason: string): Prom
   return answered(context, `This failed: ${untrustedLine(reason, 600)}.`, "answered with the failure");
 }
 
-/** Lists all commands. */
-function help(context: CommandContext): Promise<JobOutcome> {
+/** Lists the commands that are on here. With a configuration that is refused, none of the optional ones is. */
+async function help(context: CommandContext): Promise<JobOutcome> {
+  const describe = await mayDescribe(context).catch((error: unknown) => {
+    if (error instanceof AppError && error.code === "config_invalid") return false;
+    throw error;
+  });
   return answered(
     context,
-    `${renderCommandTable()}\n\n${commandRules}`,
+    `${renderCommandTable({ describe })}\n\n${commandRules}`,
     "answered with the list of commands",
   );
 }

@@ -24,8 +24,10 @@ export const AskedThread = z.strictObject({
 });
 export type AskedThread = z.infer<typeof AskedThread>;
 
-/** A person's question about a pull request. */
+/** A person's question about a pull request, or the request to describe it. */
 export const AnswerInput = z.strictObject({
+  /** Default: an answer to the question. A description looks at the whole change, and the question is only the command. */
+  wants: z.literal("description").optional(),
   targetBranch: z.string(),
   pull: z.strictObject({ number: z.int(), title: z.string(), body: z.string() }),
   question: ThreadMessage,

@@ -9,7 +9,7 @@ import { count, showPath } from "../../tools/show.ts";
 import type { ChangedFile } from "../../tools/tool.ts";
 import type { AnchorFile } from "../find/anchor.ts";
 import { createAnchorFiles } from "../find/anchor-files.ts";
-import { answerPrompt } from "../prompts/prompts.ts";
+import { answerPrompt, describePrompt } from "../prompts/prompts.ts";
 import type { ReviewDependencies } from "../review-run.ts";
 import { type LoopRun, roomFor, runLoop, totalUsage, whoAnswered } from "../run-loop.ts";
 import type { AnswerInput, AnswerResult, AskedThread, ThreadMessage } from "./answer-input.ts";
@@ -35,20 +35,27 @@ interface AskedRun extends LoopRun {
 
 /** The first messages of an answer. The question comes last: questions about one pull request then share a prefix for the cache. */
 async function questionMessages(run: AskedRun): Promise<Message[]> {
-  const { pull, thread, targetBranch, config } = run.input;
+  const { pull, thread, targetBranch, wants } = run.input;
   const { head, mergeBase } = run.deps.workspace.shas;
   const sections = [
     `The change goes from merge base ${mergeBase.slice(0, 12)} to head ${head.slice(0, 12)}, to be merged into \`${targetBranch.replaceAll("`", "'")}\`.`,
-    config.language ? `Where the question's own language is in doubt, answer in ${config.language}.` : "",
+    languageLine(run.input),
     `# Pull request ${pull.number}\n${wrapUntrusted("title and description", `${pull.title}\n\n${cut(run, pull.body, most.body)}`)}`,
     changedFiles(run),
     ...(thread === null ? [await wholeDiff(run)] : await threadSections(run, thread)),
-    asked(run),
+    wants === "description" ? "" : asked(run),
   ];
   return [
-    { role: "system", content: answerPrompt },
+    { role: "system", content: wants === "description" ? describePrompt : answerPrompt },
     { role: "user", content: sections.filter((section) => section !== "").join("\n\n") },
   ];
+}
+
+function languageLine({ config: { language }, wants }: AnswerInput): string {
+  if (language === null) return "";
+  return wants === "description"
+    ? `Write in ${language}.`
+    : `Where the question's own language is in doubt, answer in ${language}.`;
 }
 
 function asked(run: AskedRun): string {
@@ -191,7 +198,7 @@ interface AnswerDependencies extends ReviewDependencies {
   models: NonNullable<ReviewDependencies["models"]>;
 }
 
-/** Lets a model answer one question with the reading tools. It can do nothing else. Model errors are values. */
+/** Lets a model answer one question, or describe the change, with the reading tools. It can do nothing else. Model errors are values. */
 export async function runAnswer(input: AnswerInput, deps: AnswerDependencies): Promise<AnswerResult> {
   const { limits } = input;
   const run: AskedRun = {

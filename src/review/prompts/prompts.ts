@@ -29,5 +29,8 @@ export const recheckPrompt = prompt("recheck.md");
 /** For answering a person's question. */
 export const answerPrompt = prompt("answer.md");
 
+/** For describing a change. */
+export const describePrompt = prompt("describe.md");
+
 /** For repairing findings. */
 export const fixPrompt = prompt("fix.md");

@@ -135,3 +135,86 @@ describe("a question", () => {
     await expect(on.command(ask, { commentId: 9_002 })).rejects.toMatchObject({ retryable: true });
   });
 });
+
+describe("a description", () => {
+  const describeIt = { name: "describe" } as const;
+  const switchOn = () => on.files.set(".github/hunkwise.yml", "conversation: { describe: true }\n");
+
+  it("is not written unless the base branch asks for it, and the answer says how to switch it on", async () => {
+    const { model } = modelThat(reply("It doubles the rate."));
+    await on.command(describeIt);
+    expect(on.said()[0]).toContain("set `conversation: { describe: true }` in `.github/hunkwise.yml`");
+    expect([model.requests.length, on.checkouts]).toEqual([0, 0]);
+  });
+
+  it("is written once by the model from the whole diff, and cut to one screen", async () => {
+    switchOn();
+    on.inOwnProcess = true;
+    const { model, shown } = modelThat(
+      reply(`**What it does**: it doubles the rate.\n${"- more\n".repeat(99)}`),
+    );
+    await on.command(describeIt);
+    // Delivered again, it costs nothing.
+    on.recorded.length = 0;
+    await on.command(describeIt);
+
+    const [answer = ""] = on.said();
+    expect(answer).toContain("**What it does**: it doubles the rate.");
+    expect(answer).toMatch(/\n… \(cut to one screen\)\n\n<sub>Described by `scripted` from the code at/);
+    expect(answer.split("\n").length).toBeLessThan(50);
+    expect(parseMarker(answer)).toEqual({ kind: "answer", comment: 9_001 });
+    expect(shown()).toContain("You describe a pull request");
+    expect(shown()).toContain("+export const rate = 2;");
+    expect(shown()).not.toMatch(/You answer one question|# The question/);
+    expect([on.said().length, model.requests.length, on.spent]).toEqual([1, 1, 1_000]);
+  });
+
+  it("is about the whole change, where it is asked for in a thread too", async () => {
+    switchOn();
+    const { shown } = modelThat(reply("It doubles the rate."));
+    const thread = await on.finding("f1");
+    await on.command(describeIt, { thread });
+    expect(on.ours(thread)[0]).toContain("It doubles the rate.");
+    expect(shown()).not.toContain("Finding f1");
+  });
+
+  it("shows the model no private file", async () => {
+    on.files.set(
+      ".github/hunkwise.yml",
+      "conversation: { describe: true }\npaths: { private: [src/cart.js] }\n",
+    );
+    const { shown } = modelThat(reply("I cannot see it."));
+    await on.command(describeIt);
+    expect(shown()).not.toMatch(/cart\.js|rate = 2/);
+  });
+
+  it("is paid for once, although it could not be posted at first, and is then a description too", async () => {
+    switchOn();
+    const { model } = modelThat(reply("It doubles the rate."));
+    on.github.faults.push({ call: "createComment", nth: 1, error: new AppError("aborted", "killed") });
+    await expect(on.command(describeIt)).rejects.toMatchObject({ code: "aborted" });
+    await on.command(describeIt);
+    expect(on.said()).toEqual([expect.stringContaining("Described by")]);
+    expect(model.requests).toHaveLength(1);
+  });
+
+  it("is not begun when the day's budget is used up", async () => {
+    const { model } = modelThat(reply("It doubles the rate."));
+    on.files.set(
+      ".github/hunkwise.yml",
+      "conversation: { describe: true }\nbudget: { day: { tokens: 5000 } }\n",
+    );
+    on.spent = 4_999;
+    await on.command(describeIt);
+    expect(on.said()[0]).toContain("today's budget for this pull request is used up");
+    expect(model.requests).toEqual([]);
+  });
+
+  it("is not written where the configuration is refused", async () => {
+    const { model } = modelThat(reply("It doubles the rate."));
+    on.files.set(".github/hunkwise.yml", "conversation: { describe: true\n");
+    await on.command(describeIt);
+    expect(on.said()[0]).toContain("I cannot answer this:");
+    expect(model.requests).toEqual([]);
+  });
+});

@@ -21,6 +21,7 @@ afterAll(() => repo[Symbol.asyncDispose]());
 const help: Command = { name: "help" };
 const all: Command[] = [
   ...([{ name: "help" }, { name: "resolve" }, { name: "pause" }, { name: "resume" }] as const),
+  { name: "describe" },
   { name: "ask", question: "Why?" },
   { name: "remember", rule: "Test it." },
 ];
@@ -70,7 +71,7 @@ describe("a command", () => {
     expect(on.said()).toEqual([]);
   });
 
-  it.each(all.filter(({ name }) => name !== "ask" && name !== "help"))(
+  it.each(all.filter(({ name }) => !["ask", "describe", "help"].includes(name)))(
     "is done by nobody who has lost the job to another worker: $name",
     async (command) => {
       const thread = await on.finding("f1");
@@ -101,7 +102,8 @@ describe("a command", () => {
 });
 
 describe("help", () => {
-  it("names every command, where it was asked for", async () => {
+  it("names every command that is on, where it was asked for", async () => {
+    on.files.set(".github/hunkwise.yml", "conversation: { describe: true }\n");
     await on.command(help);
     for (const { usage } of commandTable) expect(on.said()[0]).toContain(`/${usage}`);
     expect(on.said()[0]).toContain("https://github.example/octo/shop/pull/7#issuecomment-9001");
@@ -111,6 +113,21 @@ describe("help", () => {
     expect(on.ours(thread)[0]).toContain("/resolve");
     expect(parseMarker(on.ours(thread)[0] ?? "")).toEqual({ kind: "answer", comment: 9_002 });
     expect(on.said()).toHaveLength(1);
+  });
+});
+
+describe("help about commands that are off", () => {
+  it.each([
+    ["by default", {}],
+    [
+      "by a configuration that is refused",
+      { ".github/hunkwise.yml": "conversation: { describe: yes please" },
+    ],
+  ])("does not name them: %s", async (_how, files) => {
+    for (const [path, text] of Object.entries(files)) on.files.set(path, text);
+    await on.command(help);
+    expect(on.said()[0]).toContain("/ask");
+    expect(on.said()[0]).not.toContain("describe");
   });
 });
 

@@ -1,0 +1,97 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { openLocalRange } from "../../src/git/range.ts";
+import { runGit } from "../../src/git/run-git.ts";
+import { GitRepo, gitPath } from "../support/git-repo.ts";
+
+/** The trees of both ends of what is staged. */
+async function treesOf(repo: GitRepo, indexFile = join(repo.dir, ".git/index")) {
+  await using range = await openLocalRange({
+    repo: repo.dir,
+    base: "HEAD",
+    head: "HEAD",
+    indexFile,
+    gitPath,
+  });
+  const { place } = range;
+  const treeOf = async (sha: string) => {
+    const command = { git: place, gitDir: place.gitDir, what: "rev-parse" };
+    return (await runGit({ ...command, args: ["rev-parse", `${sha}^{tree}`] })).stdout.toString().trim();
+  };
+  return { base: await treeOf(place.shas.base), head: await treeOf(place.shas.head), names: range.names };
+}
+
+/** A repository with a commit, a staged change, a staged file, and another change that is not staged. */
+function staged(objectFormat: "sha1" | "sha256" = "sha1"): GitRepo {
+  const repo = GitRepo.create({ objectFormat });
+  repo.commit("Start", { "a.txt": "1\n", "lib/b.txt": "1\n", "docs/c.txt": "1\n" });
+  repo.write({ "a.txt": "2\n", "new.txt": "1\n" }).git("add", ".");
+  repo.write({ "a.txt": "3\n" });
+  return repo;
+}
+
+describe("what is staged", () => {
+  const kinds: [string, () => GitRepo][] = [
+    ["as usual", staged],
+    ["in a repository with SHA-256", () => staged("sha256")],
+    [
+      "in an index that is split",
+      () => {
+        const repo = staged();
+        repo.git("update-index", "--split-index");
+        return repo;
+      },
+    ],
+    [
+      "in a sparse index",
+      () => {
+        const repo = staged();
+        repo.git("checkout", "--quiet", "--", "a.txt");
+        repo.git("sparse-checkout", "set", "--cone", "--sparse-index", "lib");
+        return repo;
+      },
+    ],
+    [
+      "in an index in another format, with flags that hide changes",
+      () => {
+        const repo = staged();
+        repo.git("update-index", "--index-version", "4", "--assume-unchanged", "a.txt");
+        return repo;
+      },
+    ],
+  ];
+  it.each(kinds)(
+    "is the tree that git would commit, and the repository stays as it is: %s",
+    async (_, make) => {
+      using repo = make();
+      const state = () => [
+        repo.git("count-objects", "-v"),
+        readFileSync(join(repo.dir, ".git/index"), "hex"),
+      ];
+      const before = state();
+      const { base, head, names } = await treesOf(repo);
+      expect(state()).toEqual(before);
+      expect(head).toBe(repo.git("write-tree"));
+      expect(base).toBe(repo.git("rev-parse", "HEAD^{tree}"));
+      expect(names).toEqual({ base: "HEAD", head: "what is staged" });
+    },
+  );
+
+  it("is compared with nothing before the first commit", async () => {
+    using repo = GitRepo.create();
+    repo.write({ "a.txt": "1\n" }).git("add", ".");
+    const { base, head } = await treesOf(repo);
+    expect(head).toBe(repo.git("write-tree"));
+    expect(base).toBe("4b825dc642cb6eb9a060e54bf8d69288fbee4904");
+  });
+
+  it("is not known while a conflict is in it", async () => {
+    using repo = GitRepo.create();
+    repo.commit("Start", { "a.txt": "1\n" });
+    repo.branch("topic").commit("Two", { "a.txt": "2\n" });
+    repo.checkout("main").commit("Three", { "a.txt": "3\n" });
+    repo.bytes(["merge", "topic"], "", [1]);
+    await expect(treesOf(repo)).rejects.toMatchObject({ code: "git_failed" });
+  });
+});
