@@ -80,6 +80,8 @@ const mayImport: Record<string, string[]> = {
       "llm",
       "git",
       "github",
+      "publish",
+      "ledger",
     ],
     ...[
       "diff",

@@ -45,9 +45,16 @@ export function createSeal(key: string | Buffer): Seal {
       if (said !== undefined && timingSafeEqual(Buffer.from(mac, "hex"), macOf(marker, place)))
         return before + marker;
       const plain = said === undefined ? last : marker;
-      return parseMarker(plain)?.kind === "summary" ? before + forgetful : before.trimEnd();
+      const text = withoutMarkers(before);
+      return parseMarker(plain)?.kind === "summary" ? `${text}\n\n${forgetful}` : text;
     },
   };
+}
+
+/** Also without the line that would be the last one then. */
+function withoutMarkers(body: string): string {
+  const { before, last } = lastLine(body);
+  return anyLine.test(last) ? withoutMarkers(before) : body.trimEnd();
 }
 
 function lastLine(body: string): { before: string; last: string } {

@@ -1,4 +1,5 @@
 import { formatMarker, type Marker, parseMarker } from "../ledger/marker.ts";
+import type { Seal } from "../ledger/seal.ts";
 import { untrustedBlock } from "../reporters/safe-markdown.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
 import { byteLength } from "../text/cut.ts";
@@ -25,6 +26,10 @@ export function publicText(written: string): PublicText {
 export function publicPlain(written: string): PublicText {
   return withoutSecrets(written) as PublicText;
 }
+
+/** The same text with a MAC in its marker. */
+export const sealedText = (seal: Seal, text: PublicText, place: string): PublicText =>
+  seal.close(text, place) as PublicText;
 
 const isClean = (text: string) => withoutSecrets(text) === text;
 

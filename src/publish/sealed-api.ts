@@ -2,13 +2,12 @@ import type { PullRequestApi, RepositoryApi } from "../github/pull-request-api.t
 import { parseMarker } from "../ledger/marker.ts";
 import type { Seal } from "../ledger/seal.ts";
 import type { PublicText } from "../text/inert-text.ts";
+import { sealedText } from "./public-text.ts";
 
 /*
  * GitHub for a token whose bot other programs use too. Everything that we wrote is recognised by the seal of its marker, never by its author
  * alone; the rest of the code sees the markers as the App writes them.
  */
-
-const sealed = (seal: Seal, text: PublicText, place: string) => seal.close(text, place) as PublicText;
 
 /** @param repository id of the repository */
 export function sealedRepository<Api extends RepositoryApi>(api: Api, seal: Seal, repository: number): Api {
@@ -28,7 +27,7 @@ export function sealedRepository<Api extends RepositoryApi>(api: Api, seal: Seal
       });
     },
     async createCheckRun(headSha, externalId, update) {
-      const summary = sealed(seal, update.summary, placeOf(externalId));
+      const summary = sealedText(seal, update.summary, placeOf(externalId));
       const id = await api.createCheckRun(headSha, externalId, { ...update, summary });
       externalIds.set(id, externalId);
       return id;
@@ -36,7 +35,7 @@ export function sealedRepository<Api extends RepositoryApi>(api: Api, seal: Seal
     updateCheckRun: (id, update) =>
       api.updateCheckRun(id, {
         ...update,
-        summary: sealed(seal, update.summary, placeOf(externalIds.get(id) ?? "")),
+        summary: sealedText(seal, update.summary, placeOf(externalIds.get(id) ?? "")),
       }),
     // An annotation has no marker, and another program may write the same text. At worst, ours is there twice.
     ownAnnotations: async () => [],
@@ -52,7 +51,7 @@ export function sealedPull(
 ): PullRequestApi {
   const api = sealedRepository(given, seal, repository);
   const place = `pull request ${pull} of ${repository}`;
-  const close = (text: PublicText) => sealed(seal, text, place);
+  const close = (text: PublicText) => sealedText(seal, text, place);
   const opened = <Text extends { body: string }>(text: Text): Text => ({
     ...text,
     body: seal.open(text.body, place),
