@@ -1,11 +1,11 @@
-import { Option } from "@commander-js/extra-typings";
+import { InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import { type LocalEnv, readLocalEnv } from "../../config/env.ts";
 import { presentIndex } from "../../config/folders.ts";
 import { AppError } from "../../errors.ts";
 import { atLeast, type Severity, severities } from "../../finding.ts";
 import type { StartedProcess } from "../../process/start-process.ts";
-import { outcomeOf } from "../../reporters/outcome.ts";
-import { PIPED_WIDTH, plainLine } from "../../reporters/terminal-style.ts";
+import { outcomeOf, outcomeSentence } from "../../reporters/outcome.ts";
+import { plainLine } from "../../reporters/terminal-style.ts";
 import { isModelErrorWarning, type ReviewResult } from "../../review/review-result.ts";
 import {
   type CommandContext,
@@ -18,7 +18,15 @@ import {
   rangeCommand,
 } from "../command.ts";
 import type { OpenRange } from "../open-range.ts";
-import { complaint, requireWritable, wantsColour, widthsOf, write, writeOutput } from "../output.ts";
+import {
+  complaint,
+  pipedWidth,
+  requireWritable,
+  wantsColour,
+  widthsOf,
+  write,
+  writeOutput,
+} from "../output.ts";
 import { createProgress, type Progress } from "../progress.ts";
 import { type Format, formatOfName, formats, type RenderOptions, renderResult } from "../render-result.ts";
 import type { ReviewedRange, ReviewRangeOptions } from "../review-range.ts";
@@ -44,10 +52,16 @@ const declare = () =>
     .addOption(
       new Option(
         "--format <FORMAT>",
-        "the output format; default: by the extension of --output (.json, .md, .sarif), otherwise pretty",
+        "the output format; default: by the extension of --output (.json, .md, .sarif, .rdjson, .rdjsonl), otherwise pretty",
       ).choices(formats),
     )
     .option("--output <FILE>", "write the result to this file instead of printing it", optionText)
+    .option(
+      "--category <NAME>",
+      "for sarif: tells this analysis of a commit apart from others; default: left to whoever uploads the file, " +
+        "as GitHub's upload-sarif does from the workflow, the job and its matrix",
+      categoryName,
+    )
     .addOption(
       new Option(
         "--fail-on <SEVERITY>",
@@ -71,9 +85,18 @@ const declare = () =>
           "hunkwise review --base HEAD~3 --fail-on never",
         ],
         ["write a report for code scanning", "hunkwise review --base main --output review.sarif"],
+        ["post the findings with reviewdog", "hunkwise review --format rdjson | reviewdog -f=rdjson"],
+        ["hand the findings to a coding agent", "hunkwise review --format prompt"],
         ["show what would be read, and how many tokens that takes", "hunkwise review --base main --dry-run"],
       ),
     );
+
+/** Code scanning takes what follows the last slash for the name of one run. */
+function categoryName(value: string): string {
+  const name = optionText(value).replace(/\/+$/, "");
+  if (/^[\w.:/-]{1,100}$/.test(name)) return name;
+  throw new InvalidArgumentError("It must consist of 1 to 100 letters, digits and . : / _ -");
+}
 
 type ReviewValues = OptionsOf<typeof declare>;
 
@@ -132,6 +155,7 @@ async function runReview(
   const threshold = values.failOn ?? config.check.threshold;
   const code = exitCodeOf(result, threshold, values.requireModel);
   const exit = { code, reason: exitReasonOf(code, result), threshold };
+  if (findingsOnly.has(values.format)) await warnOfOutcome(result, io);
   await deliver(values, await render(result, range, values, exit, io), io);
   return code;
 }
@@ -219,7 +243,8 @@ async function render(
     source: await loadSources(range.workspace, found),
     colour: !toFile && wantsColour(stdout),
     exit,
-    ...(toFile ? { width: PIPED_WIDTH } : widthsOf(stdout)),
+    category: values.category,
+    ...(toFile ? { width: pipedWidth() } : widthsOf(stdout)),
   });
 }
 
@@ -228,7 +253,16 @@ function dryRunFormat(format: Format): "pretty" | "json" {
   throw new AppError("usage", `--dry-run cannot print ${format}`, { remedy: "Use --format pretty or json." });
 }
 
+async function warnOfOutcome(result: ReviewResult, io: CommandIo): Promise<void> {
+  const sentence = outcomeSentence(result);
+  if (sentence !== "") await warn(io, `${sentence}.`);
+  for (const warning of result.warnings) await warn(io, warning);
+}
+
 const warn = ({ stderr }: CommandIo, text: string) => write(stderr, `warning: ${plainLine(text)}\n`);
+
+/** These formats have no place for what was not done. */
+const findingsOnly: ReadonlySet<Format> = new Set(["rdjson", "rdjsonl"]);
 
 async function deliver(values: ReviewValues, text: string, io: CommandIo): Promise<void> {
   if (values.output === undefined) return write(io.stdout, text);
