@@ -81,6 +81,7 @@ export const ReviewJson = z.strictObject({
   outcome: z
     .enum(["complete", "offline", "partial"])
     .describe("How far the review got. `offline`: only analyzers looked. `partial`: something was not done."),
+  model: z.string().nullable().describe("Names of the models that answered; null if none was to."),
   exit: Exit.nullable().describe("Null if no command ends with the report, as over MCP."),
 });
 export type ReviewJson = z.infer<typeof ReviewJson>;
@@ -150,6 +151,7 @@ export function toReviewJson(result: ReviewResult, { version, exit }: JsonContex
     schema_version: SCHEMA_VERSION,
     tool_version: version,
     outcome: outcomeOf(result),
+    model: result.model,
     exit,
   };
 }

@@ -1,3 +1,4 @@
+import { NOT_SELECTED } from "../diff/filter.ts";
 import { bySeverity, type CodeLocation, type Finding, holdsSecret } from "../finding.ts";
 import type { PlacedFinding, ReviewResult } from "../review/review-result.ts";
 import { wrapUntrusted } from "../text/fence.ts";
@@ -35,6 +36,9 @@ function stateParts(result: ReviewResult): string[] {
     ...(sentence === "" ? [] : [`${sentence}.`]),
     ...(result.refused === null ? [] : [result.refused]),
     ...unreadPlaces(result).map(({ path, what }) => `not read: ${oneLine(path)} (${what})`),
+    ...result.coverage.files_skipped
+      .filter(({ reason }) => reason === NOT_SELECTED)
+      .map(({ path, reason }) => `not reviewed: ${oneLine(path)} (${reason})`),
     ...result.warnings.map((warning) => `warning: ${warning}`),
   ];
   return lines.length === 0 ? [] : [data("state of the review", lines.join("\n"))];

@@ -37,6 +37,7 @@ describe("the JSON report", () => {
       "schema_version",
       "tool_version",
       "outcome",
+      "model",
       "exit",
     ]);
     expect(Object.keys(value.findings[0])).toEqual([

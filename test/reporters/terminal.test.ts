@@ -275,7 +275,6 @@ Left out  2 findings; --format markdown and json list them with reasons
       );
     expect(widest({ width: 200 })).toBeGreaterThan(190);
     expect(widest({ width: 200, codeWidth: 200 })).toBeLessThanOrEqual(100);
-    expect(widest({ width: 40 })).toBeLessThanOrEqual(40);
   });
 
   it("leaves no empty lines for the code of a secret, which is not shown", () => {

@@ -1,6 +1,8 @@
 import { InvalidArgumentError, Option } from "@commander-js/extra-typings";
-import { type LocalEnv, readLocalEnv } from "../../config/env.ts";
+import { type LocalEnv, rawEnv, readLocalEnv, withModel } from "../../config/env.ts";
 import { presentIndex } from "../../config/folders.ts";
+import { withOverrides } from "../../config/overrides.ts";
+import { NOT_SELECTED } from "../../diff/filter.ts";
 import { AppError } from "../../errors.ts";
 import { atLeast, type Severity, severities } from "../../finding.ts";
 import type { StartedProcess } from "../../process/start-process.ts";
@@ -27,7 +29,8 @@ import {
   write,
   writeOutput,
 } from "../output.ts";
-import { createProgress, type Progress } from "../progress.ts";
+import { givenConfig, overridesOf, requirePrices, withOverrideOptions } from "../override-options.ts";
+import { createProgress, createQuietProgress, type Progress } from "../progress.ts";
 import { type Format, formatOfName, formats, type RenderOptions, renderResult } from "../render-result.ts";
 import type { ReviewedRange, ReviewRangeOptions } from "../review-range.ts";
 import { useProxy } from "../use-proxy.ts";
@@ -35,7 +38,7 @@ import { useProxy } from "../use-proxy.ts";
 const thresholds = [...severities, "never"] as const;
 
 const declare = () =>
-  rangeCommand("review")
+  withOverrideOptions(rangeCommand("review"))
     .description(
       paragraphs(
         "Reviews the commits from the merge base of the two revisions to the head. Uncommitted changes are not reviewed, " +
@@ -76,6 +79,7 @@ const declare = () =>
       optionText,
     )
     .option("--no-record", "leave no record of the run (see hunkwise runs --help)")
+    .option("--quiet", "print no progress and no notices, only the result and errors")
     .addHelpText(
       "after",
       examples(
@@ -87,6 +91,7 @@ const declare = () =>
         ["write a report for code scanning", "hunkwise review --base main --output review.sarif"],
         ["post the findings with reviewdog", "hunkwise review --format rdjson | reviewdog -f=rdjson"],
         ["hand the findings to a coding agent", "hunkwise review --format prompt"],
+        ["review one folder, at a limited cost", "hunkwise review --only 'api/**' --max-cost 0.50"],
         ["show what would be read, and how many tokens that takes", "hunkwise review --base main --dry-run"],
       ),
     );
@@ -102,13 +107,15 @@ type ReviewValues = OptionsOf<typeof declare>;
 
 export const review = (io: CommandContext) =>
   declare().action(async (values) => {
-    using progress = createProgress(io.stderr);
+    using progress = values.quiet ? createQuietProgress(io.stderr) : createProgress(io.stderr);
     const { startReviewProcess } = await import("../../process/start-process.ts");
     // The process loads its code while this process loads its own and git looks up the range.
-    const graphIndex = presentIndex(values.repo, readLocalEnv());
+    const graphIndex = presentIndex(values.repo, envOf(values));
     using started = values.dryRun ? null : (io.startProcess ?? startReviewProcess)({ graphIndex });
     io.exitCode = await runReview(values, progress, io, started ?? undefined);
   });
+
+const envOf = ({ model }: ReviewValues): LocalEnv => readLocalEnv(withModel(rawEnv(), model));
 
 /**
  * Reviews a local range. Resolves to the exit code.
@@ -121,8 +128,10 @@ async function runReview(
   io: CommandIo,
   started?: StartedProcess,
 ): Promise<number> {
-  const env = readLocalEnv();
-  if (given.requireModel && env.model === null) throw noModel();
+  const env = envOf(given);
+  if (given.requireModel && env.model === null) throw noModel("--require-model");
+  if (given.model !== undefined && env.model === null) throw noModel("--model");
+  await requirePrices(given, env);
   const values = { ...given, format: await formatOf(given, io) };
   if (values.output !== undefined) await requireWritable(values.output);
   if (values.dryRun) return printDryRun(values, env, progress, io);
@@ -155,13 +164,13 @@ async function runReview(
   const threshold = values.failOn ?? config.check.threshold;
   const code = exitCodeOf(result, threshold, values.requireModel);
   const exit = { code, reason: exitReasonOf(code, result), threshold };
-  if (findingsOnly.has(values.format)) await warnOfOutcome(result, io);
+  for (const notice of noticesOf(result, values)) await note(values, io, notice);
   await deliver(values, await render(result, range, values, exit, io), io);
   return code;
 }
 
-const noModel = () =>
-  new AppError("usage", "--require-model is set, but no model is configured", {
+const noModel = (option: string) =>
+  new AppError("usage", `${option} is set, but no model is configured`, {
     remedy: "Set OPENAI_API_KEY, or OPENAI_BASE_URL and HUNKWISE_MODEL. An empty variable counts as unset.",
   });
 
@@ -175,12 +184,14 @@ async function notReviewed(error: unknown, { stderr, signal }: CommandIo): Promi
 type KnownValues = ReviewValues & { format: Format };
 
 /** The requested format, else that of the file name. */
-async function formatOf({ format, output }: ReviewValues, io: CommandIo): Promise<Format> {
+async function formatOf(values: ReviewValues, io: CommandIo): Promise<Format> {
+  const { format, output } = values;
   const named = output === undefined ? null : formatOfName(output);
   // SARIF is JSON, too.
   const fits = format === named || (format === "sarif" && named === "json");
   if (format !== undefined && named !== null && !fits) {
-    await warn(
+    await note(
+      values,
       io,
       `${output} is written as ${format} because of --format, although its name suggests ${named}`,
     );
@@ -207,12 +218,13 @@ async function printDryRun(
   return exitCodes.clean;
 }
 
-/** The configuration of the range's base. Says notices about the range. */
-async function configOf(range: OpenRange, { repo }: ReviewValues, say: (text: string) => void) {
+/** The configuration of the range's base, with what the options override. Says notices about the range. */
+async function configOf(range: OpenRange, values: ReviewValues, say: (text: string) => void) {
   const { loadLocalConfig, rangeNotices } = await import("../open-range.ts");
-  const { config } = await loadLocalConfig(range.workspace);
-  for (const notice of rangeNotices(range, repo)) say(notice);
-  return config;
+  const overrides = await overridesOf(values);
+  const { config } = await loadLocalConfig(range.workspace, await givenConfig(values));
+  for (const notice of rangeNotices(range, values.repo)) say(notice);
+  return withOverrides(config, overrides);
 }
 
 async function reviewWithProgress(
@@ -253,13 +265,24 @@ function dryRunFormat(format: Format): "pretty" | "json" {
   throw new AppError("usage", `--dry-run cannot print ${format}`, { remedy: "Use --format pretty or json." });
 }
 
-async function warnOfOutcome(result: ReviewResult, io: CommandIo): Promise<void> {
+/** What the printed result does not say, or not clearly. */
+function noticesOf(result: ReviewResult, { format, only = [] }: KnownValues): string[] {
+  const { files_skipped, files_total } = result.coverage;
+  const leftOut = files_skipped.filter(({ reason }) => reason === NOT_SELECTED).length;
+  const isAll = leftOut > 0 && leftOut === files_total;
   const sentence = outcomeSentence(result);
-  if (sentence !== "") await warn(io, `${sentence}.`);
-  for (const warning of result.warnings) await warn(io, warning);
+  return [
+    ...(isAll ? [`no changed file matches --only ${only.join(" ")}`] : []),
+    ...(findingsOnly.has(format) && sentence !== "" ? [`${sentence}.`] : []),
+    ...(findingsOnly.has(format) ? result.warnings : []),
+  ];
 }
 
 const warn = ({ stderr }: CommandIo, text: string) => write(stderr, `warning: ${plainLine(text)}\n`);
+
+/** A warning that is no error. */
+const note = async ({ quiet }: ReviewValues, io: CommandIo, text: string) =>
+  quiet ? undefined : warn(io, text);
 
 /** These formats have no place for what was not done. */
 const findingsOnly: ReadonlySet<Format> = new Set(["rdjson", "rdjsonl"]);
@@ -267,7 +290,7 @@ const findingsOnly: ReadonlySet<Format> = new Set(["rdjson", "rdjsonl"]);
 async function deliver(values: ReviewValues, text: string, io: CommandIo): Promise<void> {
   if (values.output === undefined) return write(io.stdout, text);
   await writeOutput(values.output, text);
-  await write(io.stderr, `written to ${values.output}\n`);
+  if (!values.quiet) await write(io.stderr, `written to ${values.output}\n`);
 }
 
 type ReviewExit = (typeof exitCodes)["clean" | "found" | "incomplete"];
