@@ -14,12 +14,26 @@ process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, "node_modules/.cach
  * - `*.slow.test.ts` takes minutes: floods, long kills, oracles over many cases. Only `npm run test:slow` runs them.
  */
 const tier = (name: string) => `test/**/*.${name}.test.ts`;
+/** Those of `ciTargets` in src/config/env.ts. */
+const targetVariables = [
+  "GITHUB_BASE_REF",
+  "CI_MERGE_REQUEST_TARGET_BRANCH_NAME",
+  "BITBUCKET_PR_DESTINATION_BRANCH",
+  "SYSTEM_PULLREQUEST_TARGETBRANCH",
+  "CHANGE_TARGET",
+  "BUILDKITE_PULL_REQUEST_BASE_BRANCH",
+  "DRONE_TARGET_BRANCH",
+  "CI_COMMIT_TARGET_BRANCH",
+  "TRAVIS_BRANCH",
+  "APPVEYOR_REPO_BRANCH",
+];
+
 const tiers = ["git", "server", "slow"];
 
 export default defineConfig({
   test: {
     // Tests open ranges without a base. A pull request's target must not become one if they run in CI.
-    env: { GITHUB_BASE_REF: "", CI_MERGE_REQUEST_TARGET_BRANCH_NAME: "" },
+    env: Object.fromEntries(targetVariables.map((name) => [name, ""])),
     // These only end what hangs; a busy machine may take several times as long as an idle one.
     testTimeout: 900_000,
     hookTimeout: 600_000,

@@ -63,7 +63,7 @@ export const Finding = z.strictObject({
   category: Category,
   title: z.string(),
   body: z.string(),
-  /** Replacement for exactly the lines from `start_line` (or `line`) to `line`. */
+  /** Replacement for exactly the lines from `start_line` (or `line`) to `line`, joined by line feeds. Empty: they are deleted. */
   suggestion: z.string().nullable(),
   confidence: z.number().min(0).max(1),
   /**

@@ -58,8 +58,8 @@ export const rangeCommand = (name: string) =>
     .option("--repo <DIR>", "the repository", optionText, ".")
     .option(
       "--base <REF>",
-      "the branch that the change is merged into; default: the pull request's target in GitHub Actions and " +
-        "GitLab CI, otherwise origin's default branch, main or master",
+      "the branch that the change is merged into; default: the pull request's target in CI, otherwise " +
+        "origin's default branch, main or master",
       optionText,
     )
     .option("--head <REF>", "the last commit of the change", optionText, "HEAD");

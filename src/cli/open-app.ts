@@ -24,7 +24,7 @@ import type { JobWatch } from "../queue/run-job.ts";
 import { openStores, type Stores } from "../queue/stores.ts";
 import { retryingSpending } from "../queue/usage.ts";
 import { startWorker, type Worker } from "../queue/worker.ts";
-import { createStyle, plainLine } from "../reporters/terminal-style.ts";
+import { plainLine } from "../reporters/terminal-style.ts";
 import { registerSecret } from "../secrets/live-secrets.ts";
 import {
   appAuth,
@@ -36,7 +36,7 @@ import {
 import { decide, handlesEvent } from "../webhooks/decide.ts";
 import { createHealth, type Health } from "../webhooks/health.ts";
 import { createModels } from "./create-model.ts";
-import { programVersion, wantsColour } from "./output.ts";
+import { programVersion, styleOf } from "./output.ts";
 import { useProxy } from "./use-proxy.ts";
 
 /** The parts of an App process; `serve` and `worker` put them together. */
@@ -225,7 +225,7 @@ export function networkOf({ github, proxy, caFile }: Env) {
 /** Log lines as JSON, or as text on a terminal. */
 function logDestination(stream: NodeJS.WriteStream): { write(line: string): void } {
   if (!stream.isTTY) return stream;
-  const style = createStyle(wantsColour(stream), stream.columns);
+  const style = styleOf(stream);
   const paint: Record<string, (text: string) => string> = {
     info: style.code,
     warn: style.alarm,

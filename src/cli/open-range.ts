@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { ciTargetBranch } from "../config/env.ts";
 import { configText, loadRepoConfig, refuseIrregular, withNested } from "../config/load-config.ts";
 import { programPath } from "../config/process-env.ts";
-import type { EffectiveConfig } from "../config/repo-config.ts";
+import type { EffectiveConfig, RepoConfig } from "../config/repo-config.ts";
 import { openWorkspace } from "../git/object-workspace.ts";
 import { type BaseChoice, openLocalRange, type ParentState, SHALLOW_REMEDY } from "../git/range.ts";
 import { requireGit } from "../git/run-git.ts";
@@ -52,7 +52,10 @@ export function usualBase(): BaseChoice {
   }
   const name = `origin/${target.branch}`;
   const complaint = `--base is not set, and ${name}, the branch that ${target.variable} names, does not exist`;
-  return { names: [name], complaint };
+  // Many systems clone one branch only, and then a fetch by name creates no other one.
+  const fetched = `+refs/heads/${target.branch}:refs/remotes/${name}`;
+  const remedy = `Fetch it (git fetch origin ${fetched}), or name the target branch with --base`;
+  return { names: [name], complaint, ...(/^[\w./-]+$/.test(target.branch) && { remedy }) };
 }
 
 /**
@@ -156,9 +159,15 @@ export interface LocalConfig {
   path: string | null;
 }
 
-/** Rejects with `config_invalid` if a file is refused: then it is unknown which files are private. */
-export async function loadLocalConfig(workspace: Workspace): Promise<LocalConfig> {
-  const { config, path } = await loadRepoConfig((file) => textAtBase(workspace, file));
+/**
+ * Rejects with `config_invalid` if a file is refused: then it is unknown which files are private.
+ *
+ * @param given takes the place of the repository's file; those of folders are read all the same
+ */
+export async function loadLocalConfig(workspace: Workspace, given?: RepoConfig): Promise<LocalConfig> {
+  const { config, path } = given
+    ? { config: given, path: null }
+    : await loadRepoConfig((file) => textAtBase(workspace, file));
   return { config: await withNested(config, workspace), path };
 }
 

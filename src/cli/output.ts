@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { styleText } from "node:util";
 import { givenColumns, wantsStackTraces } from "../config/process-env.ts";
 import { AppError, errorLine } from "../errors.ts";
-import { PIPED_WIDTH } from "../reporters/terminal-style.ts";
+import { createStyle, PIPED_WIDTH, type Style } from "../reporters/terminal-style.ts";
 import { escapeInvisible } from "../text/escape-invisible.ts";
 
 /**
@@ -36,7 +36,16 @@ export function wantsColour(stream: NodeJS.WriteStream): boolean {
 
 /** Maximum widths of text and code: the terminal's, else that of COLUMNS. Code is only cut on a terminal. */
 export function widthsOf({ columns }: NodeJS.WriteStream): { width: number; codeWidth: number | undefined } {
-  return { width: columns || givenColumns() || PIPED_WIDTH, codeWidth: columns || undefined };
+  return { width: columns || pipedWidth(), codeWidth: columns || undefined };
+}
+
+/** The width of text in a pipe or a file. */
+export const pipedWidth = (): number => givenColumns() ?? PIPED_WIDTH;
+
+/** How text on a stream looks. */
+export function styleOf(stream: NodeJS.WriteStream): Style {
+  const { width, codeWidth } = widthsOf(stream);
+  return createStyle(wantsColour(stream), width, codeWidth);
 }
 
 /** Rejects with `usage` if `path` cannot be written, before the work for it begins. */

@@ -137,6 +137,21 @@ export interface Progress extends Disposable {
   end(): void;
 }
 
+/** Shows nothing but faults. */
+export function createQuietProgress(stream: NodeJS.WriteStream): Progress {
+  return {
+    say: () => {},
+    handle(event) {
+      if (event.type === "crash") stream.write(`${faultLine(event)}\n`);
+    },
+    end: () => {},
+    [Symbol.dispose]: () => {},
+  };
+}
+
+const faultLine = ({ where, error }: { where: string; error: string }) =>
+  `fault in ${plainLine(where)}: ${plainLine(error)}`;
+
 interface ProgressOptions {
   /** Milliseconds. */
   now?: () => number;
@@ -187,7 +202,7 @@ export function createProgress(stream: NodeJS.WriteStream, options: ProgressOpti
     handle(event) {
       const isNew = isNewPhase(state, event);
       state = advance(state, event);
-      if (event.type === "crash") say(`fault in ${plainLine(event.where)}: ${plainLine(event.error)}`);
+      if (event.type === "crash") say(faultLine(event));
       if (isQuiet || stream.isTTY) return;
       if (isNew || now() - last >= (event.type === "step" ? STEP_MS : SPARSE_MS)) show();
     },

@@ -9,12 +9,14 @@ import { redactLines, withoutSecrets } from "../secrets/redact.ts";
 import { splitLines } from "../text/cut.ts";
 import { programVersion } from "./output.ts";
 
-export const formats = ["pretty", "json", "markdown", "sarif"] as const;
+export const formats = ["pretty", "json", "markdown", "sarif", "rdjson", "rdjsonl", "prompt"] as const;
 export type Format = (typeof formats)[number];
 
 const endings: readonly (readonly [ending: string, format: Format])[] = [
   [".sarif", "sarif"],
   [".sarif.json", "sarif"],
+  [".rdjson", "rdjson"],
+  [".rdjsonl", "rdjsonl"],
   [".json", "json"],
   [".md", "markdown"],
   [".markdown", "markdown"],
@@ -35,6 +37,8 @@ export interface RenderOptions {
   codeWidth?: number | undefined;
   /** The exit of the command, for `--format json`. */
   exit?: ReviewJson["exit"] | undefined;
+  /** For `--format sarif`: tells this analysis of the commit apart from others. */
+  category?: string | undefined;
 }
 
 /** The result as text without secrets, also of the code around a finding: reports end up in logs of builds. */
@@ -60,7 +64,16 @@ async function rendered(format: Format, result: ReviewResult, options: RenderOpt
     case "markdown":
       return (await import("../reporters/markdown.ts")).renderMarkdown(result, options.source);
     case "sarif":
-      return (await import("../reporters/sarif.ts")).renderSarif(result, version);
+      return (await import("../reporters/sarif.ts")).renderSarif(result, {
+        version,
+        category: options.category,
+      });
+    case "rdjson":
+      return (await import("../reporters/rdjson.ts")).renderRdjson(result);
+    case "rdjsonl":
+      return (await import("../reporters/rdjson.ts")).renderRdjsonl(result);
+    case "prompt":
+      return (await import("../reporters/prompt.ts")).renderPrompt(result, options.source);
   }
 }
 

@@ -452,24 +452,60 @@ export function readLocalEnv(raw: RawEnv = rawEnv()): LocalEnv {
   return { ...read, modelFolder, runsFolder };
 }
 
+/** The environment with another model for reviews. A model that a variable names for another role stays. */
+export function withModel(raw: RawEnv, name: string | undefined): RawEnv {
+  if (name === undefined) return raw;
+  const deployment = raw.AZURE_OPENAI_ENDPOINT?.trim() ? { AZURE_OPENAI_DEPLOYMENT: name } : {};
+  return { ...raw, HUNKWISE_MODEL: name, ...deployment };
+}
+
 /** A branch name that git accepts (git check-ref-format), and cannot read as anything else. */
 const BranchName = z
   .string()
   .max(255)
   .regex(/^(?![-/.])(?!.*(?:\.\.|\/\/|\/\.|@\{))[^\s\p{C}~^:?*[\\]+(?<![/.])$/u);
 
+/** A variable with which a CI system names the target branch of a pull request. */
+interface CiTarget {
+  variable: string;
+  /** Whether the job is one of a pull request; for variables that are set in other jobs, too. */
+  isPull?(raw: RawEnv): boolean;
+}
+
+const isPullOf = (variable: string) => (raw: RawEnv) => !/^(?:false|0|)$/.test(raw[variable]?.trim() ?? "");
+
+/** Named as in the documentation of these systems. CircleCI has no such variable. */
+const ciTargets: readonly CiTarget[] = [
+  // GitHub Actions, Gitea and Forgejo
+  { variable: "GITHUB_BASE_REF" },
+  // GitLab CI
+  { variable: "CI_MERGE_REQUEST_TARGET_BRANCH_NAME" },
+  { variable: "BITBUCKET_PR_DESTINATION_BRANCH" },
+  // Azure Pipelines: the whole name of the ref for its own repositories, the branch for GitHub's
+  { variable: "SYSTEM_PULLREQUEST_TARGETBRANCH" },
+  // Jenkins, in a multibranch job
+  { variable: "CHANGE_TARGET", isPull: isPullOf("CHANGE_ID") },
+  { variable: "BUILDKITE_PULL_REQUEST_BASE_BRANCH" },
+  { variable: "DRONE_TARGET_BRANCH", isPull: isPullOf("DRONE_PULL_REQUEST") },
+  // Woodpecker
+  { variable: "CI_COMMIT_TARGET_BRANCH", isPull: isPullOf("CI_COMMIT_PULL_REQUEST") },
+  { variable: "TRAVIS_BRANCH", isPull: isPullOf("TRAVIS_PULL_REQUEST") },
+  { variable: "APPVEYOR_REPO_BRANCH", isPull: isPullOf("APPVEYOR_PULL_REQUEST_NUMBER") },
+];
+
 /**
  * The target branch of this change according to a CI system, and the variable that names it; null outside of a pull request.
  * @throws AppError `config_invalid` if the value is not a branch name.
  */
 export function ciTargetBranch(raw: RawEnv = process.env): { variable: string; branch: string } | null {
-  for (const variable of ["GITHUB_BASE_REF", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME"]) {
-    const branch = raw[variable]?.trim() ?? "";
-    if (branch === "") continue;
+  for (const { variable, isPull = () => true } of ciTargets) {
+    const value = raw[variable]?.trim() ?? "";
+    if (value === "" || !isPull(raw)) continue;
+    const branch = variable.startsWith("SYSTEM_") ? value.replace(/^refs\/heads\//, "") : value;
     if (BranchName.safeParse(branch).success) return { variable, branch };
     throw new AppError(
       "config_invalid",
-      `${variable} is '${branch.slice(0, 100)}', which is not a valid branch name`,
+      `${variable} is '${value.slice(0, 100)}', which is not a valid branch name`,
       {
         remedy: "Unset it, or name the target branch with --base.",
       },

@@ -207,20 +207,34 @@ const organizationRefusal = (path: string, why: string, cause?: unknown) =>
     cause,
   });
 
+/**
+ * The configuration of a file that whoever starts a review names instead of the repository's.
+ *
+ * @throws AppError `config_invalid` for a file that does not parse or validate
+ */
+export function parseGivenConfig(file: string, text: string): RepoConfig {
+  const parsed = parseRepoConfig(text);
+  if (parsed.ok) return parsed.config;
+  throw refusal(
+    parsed.problems.map((problem) => ({ file, ...problem })),
+    "Correct it; `hunkwise config check FILE` lists all problems.",
+  );
+}
+
 /** Maximum number of problems in one line. */
 const named = 5;
 
+const onBase =
+  "Correct it on the base branch; `hunkwise config check` lists all problems. Until then, no model reads anything.";
+
 /** The error for a refused configuration: its problems by file, line and key, and the remedy. */
-function refusal(problems: readonly FileProblem[]): AppError {
+function refusal(problems: readonly FileProblem[], remedy = onBase): AppError {
   const lines = problems.slice(0, named).map(problemLine);
   const more = problems.length > named ? [`${problems.length - named} more`] : [];
   return new AppError(
     "config_invalid",
     `The configuration cannot be used: ${[...lines, ...more].join("; ")}`,
-    {
-      remedy:
-        "Correct it on the base branch; `hunkwise config check` lists all problems. Until then, no model reads anything.",
-    },
+    { remedy },
   );
 }
 

@@ -272,8 +272,20 @@ const FolderSeverity = z.strictObject({
   minimum_severity: Severity,
 });
 
-/** The configuration after the files of folders are merged into that of the repository, with patterns relative to the root. */
+/** Most characters of `guidance`, which every loop reads. */
+export const mostGuidance = 16_000;
+
+/**
+ * The configuration after the files of folders are merged into that of the repository, with patterns relative to the root, and after what was
+ * asked for in one review (`withOverrides`).
+ */
 export const EffectiveConfig = RepoConfig.extend({
+  paths: RepoConfig.shape.paths.unwrap().extend({
+    /** gitignore-style patterns of the only files that are reviewed; omitted: all. */
+    only: z.array(z.string()).optional(),
+  }),
+  /** What whoever started the review asks for, in addition to `instructions`. */
+  guidance: z.string().max(mostGuidance).optional(),
   /** Parent folders first: the last folder that contains a file counts. */
   severity_by_path: z.array(FolderSeverity).optional(),
 });

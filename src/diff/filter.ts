@@ -60,11 +60,16 @@ export interface FilteredChange {
 export interface PathPatterns {
   ignore: readonly string[];
   private: readonly string[];
+  /** If given, only files that match one of these are reviewed. */
+  only?: readonly string[] | undefined;
   /** Whether a path is private in this change, also by its text (`privacyOf`). Default: by the patterns only. */
   isPrivate?: ((path: string) => boolean) | undefined;
 }
 
 const kinds: Record<string, string> = { "120000": "symbolic link", "160000": "submodule" };
+
+/** For a file that nobody asked to have reviewed in this run. */
+export const NOT_SELECTED = "left out by --only";
 
 const BINARY = "binary";
 const ABSENT = "000000";
@@ -109,7 +114,7 @@ type Filter = (
 ) => Promise<string | null>;
 
 /**
- * The first reason counts: private, ignored, kind of change, attributes at base, name, header, size. A negative pattern in `paths.ignore`
+ * The first reason counts: not selected, private, ignored, kind of change, attributes at base, name, header, size. A negative pattern in `paths.ignore`
  * takes back a file that its attributes, its name or its header would skip. Both paths of a renamed file must be skipped: code that is
  * moved to a skipped folder is still code.
  */
@@ -117,9 +122,15 @@ export function createFilter(patterns: PathPatterns): Filter {
   const byName = createPrivacy(patterns.private);
   const isPrivate = patterns.isPrivate ?? byName;
   const ignored = createPathMatcher(patterns.ignore);
+  const isLeftOut = leftOutBy(patterns.only);
+  const reasonByPatterns = (paths: readonly string[], path: string) => {
+    if (paths.every(isLeftOut)) return NOT_SELECTED;
+    return paths.some(isPrivate) ? (byName(path) ? WITHHELD : PRIVATE_TEXT) : null;
+  };
   return async (change, base, unseen) => {
     const paths = change.oldPath === null ? [change.path] : [change.path, change.oldPath];
-    if (paths.some(isPrivate)) return byName(change.path) ? WITHHELD : PRIVATE_TEXT;
+    const excluded = reasonByPatterns(paths, change.path);
+    if (excluded !== null) return excluded;
     const configured = paths.map(ignored);
     if (configured.every(({ matched }) => matched)) return "ignored by configuration";
     const kind = reasonByKind(change);
@@ -131,6 +142,13 @@ export function createFilter(patterns: PathPatterns): Filter {
     if (origins.includes(null)) return hidden ?? reasonBySize(change, paths);
     return (hasLockName(change.path) ? await unseen.lockSources() : null) ?? origins[0] ?? null;
   };
+}
+
+/** A path that cannot be matched is not left out: a path that is built to be slow must not bypass the patterns. */
+function leftOutBy(only: PathPatterns["only"]): (path: string) => boolean {
+  if (only === undefined) return () => false;
+  const selected = createPathMatcher(only, true);
+  return (path) => !selected(path).matched;
 }
 
 /** An executable file counts as a program, even if its name is usually that of a script. */

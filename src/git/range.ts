@@ -160,11 +160,16 @@ export interface BaseChoice {
   names: readonly string[];
   /** The message if none of them exists. */
   complaint: string;
+  /** What to do if none exists; default: fetch it. */
+  remedy?: string | undefined;
 }
 
 /** The remedy for a shallow history. */
 export const SHALLOW_REMEDY =
-  "The clone is shallow: run git fetch --unshallow; in CI, check out with fetch-depth: 0 (GitLab: GIT_DEPTH: 0)";
+  "The clone is shallow: run git fetch --unshallow; in CI, check out the whole history (GitHub fetch-depth: 0, GitLab GIT_DEPTH: 0, " +
+  "Azure fetchDepth: 0, Bitbucket clone depth: full, Travis git depth: false, Woodpecker partial: false)";
+
+const FETCH_REMEDY = "Fetch it, or name the target branch with --base";
 
 /** The two ends of a range. */
 interface RangeEnds {
@@ -203,7 +208,7 @@ export async function resolveEnds(
   }
   if (typeof ends.base === "string") throw await unknownRevision(git, repository, ends.base);
   throw new AppError("revision_unknown", ends.base.complaint, {
-    remedy: repository.shallow ? SHALLOW_REMEDY : "Fetch it, or name the target branch with --base",
+    remedy: repository.shallow ? SHALLOW_REMEDY : (ends.base.remedy ?? FETCH_REMEDY),
   });
 }
 

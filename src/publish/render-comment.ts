@@ -2,13 +2,12 @@ import { type Evidence, type Finding, holdsSecret } from "../finding.ts";
 import { agentPart, codeHash } from "../ledger/entry.ts";
 import { formatMarker, stripMarkers } from "../ledger/marker.ts";
 import { plural } from "../reporters/outcome.ts";
-import { untrustedBlock, untrustedLine } from "../reporters/safe-markdown.ts";
+import { untrustedBlock, untrustedLine, whyNotPosted } from "../reporters/safe-markdown.ts";
 import { doubtOf, doubtSentence, noteBesideEvidence, noteOf, originWords } from "../reporters/second-look.ts";
 import { agentQuote } from "../text/agent-quote.ts";
 import { byteLength } from "../text/cut.ts";
-import { escapeInvisible } from "../text/escape-invisible.ts";
 import { fence } from "../text/fence.ts";
-import { type PublicText, withoutCommands } from "../text/inert-text.ts";
+import type { PublicText } from "../text/inert-text.ts";
 import {
   details,
   findingLink,
@@ -126,22 +125,13 @@ function suggestionBlock(finding: Finding, spot: Spot, maxBytes: number): Sugges
   const { suggestion, side, line, start_line } = finding;
   if (suggestion === null || side !== "RIGHT") return { text: "", missing: "" };
   if (byteLength(suggestion) > maxBytes) return { text: "", missing: "it is too long to be shown here" };
-  if (stripMarkers(suggestion) !== suggestion)
-    return { text: "", missing: "it contains the marker of Hunkwise's comments" };
-  if (withoutCommands(suggestion) !== suggestion)
-    return { text: "", missing: "it contains text that another bot may treat as a command" };
-  if (holdsHidden(finding, suggestion)) return { text: "", missing: "it contains invisible characters" };
-  if (spot.kind === "line") return { text: fence(suggestion, "suggestion"), missing: "" };
-  const lines = start_line === null ? `line ${line}` : `lines ${start_line} to ${line}`;
-  return { text: `Replace ${lines} with:\n\n${fence(suggestion)}`, missing: "" };
-}
-
-/** Invisible or direction-changing characters that the code does not have already, except those of emoji and line ends. */
-function holdsHidden({ quote }: Finding, suggestion: string): boolean {
-  const added = [...new Set(suggestion)].filter(
-    (sign) => !"\r\u200d\ufe0f".includes(sign) && !quote.includes(sign),
-  );
-  return added.some((sign) => escapeInvisible(sign) !== sign);
+  const missing = whyNotPosted(suggestion, finding.quote);
+  if (missing !== "") return { text: "", missing };
+  // The last line may be empty.
+  const lines = suggestion === "" ? "" : `${suggestion}\n`;
+  if (spot.kind === "line") return { text: fence(lines, "suggestion"), missing: "" };
+  const place = start_line === null ? `line ${line}` : `lines ${start_line} to ${line}`;
+  return { text: `Replace ${place} with:\n\n${fence(lines)}`, missing: "" };
 }
 
 function checkedBlock(

@@ -67,7 +67,7 @@ interface SuggestionLine {
 export function suggestionDiff(finding: Finding, source: SourceLines): SuggestionLine[] | null {
   if (finding.suggestion === null) return null;
   const before = anchoredLines(finding, source);
-  const after = finding.suggestion === "" ? [] : finding.suggestion.replace(/\n$/, "").split("\n");
+  const after = finding.suggestion === "" ? [] : finding.suggestion.split("\n");
   const shortest = Math.min(before.length, after.length);
   let head = 0;
   while (head < shortest && before[head] === after[head]) head++;

@@ -20,8 +20,7 @@ const SCHEMA_VERSION = 1;
 const Exit = z.strictObject({
   code: z.int(),
   reason: z.enum(["clean", "below_threshold", "findings", "incomplete"]),
-  /** The severity from which findings count. */
-  threshold: z.enum([...severities, "never"]),
+  threshold: z.enum([...severities, "never"]).describe("The severity from which findings count."),
 });
 
 /**
@@ -51,15 +50,18 @@ export const ReviewJson = z.strictObject({
       verification: true,
     }).extend({
       placement: z.enum(["inline", "file", "summary"]),
-      /** The note of the second look; null for a secret, which the note may repeat. */
-      verification_note: z.string().nullable(),
+      verification_note: z
+        .string()
+        .nullable()
+        .describe("The note of the second look; null for a secret, which the note may repeat."),
       /** Without quotes of their code. */
       places: z.array(CodeLocation.omit({ quote: true })),
       evidence: z.array(Evidence),
-      /** The analyzer and its rule, as in SARIF and on the terminal; null if a model found it. */
-      rule: z.string().nullable(),
-      /** The code that the finding is about; null for a secret. */
-      quote: z.string().nullable(),
+      rule: z
+        .string()
+        .nullable()
+        .describe("The analyzer and its rule, as in SARIF and on the terminal; null if a model found it."),
+      quote: z.string().nullable().describe("The code that the finding is about; null for a secret."),
     }),
   ),
   coverage: Coverage.pick({ hunks_total: true, hunks_served: true, files_skipped: true }),
@@ -68,17 +70,36 @@ export const ReviewJson = z.strictObject({
   warnings: z.array(z.string()),
   effort: ReviewResult.shape.effort,
   dropped: z.array(DroppedFinding),
-  /** Changed lines with a value that looks like a secret and was hidden from the model, if no finding reports it. */
-  masked: z.array(MaskedLine),
+  masked: z
+    .array(MaskedLine)
+    .describe(
+      "Changed lines with a value that looks like a secret and was hidden from the model, if no finding reports it.",
+    ),
   predicted: Prediction.nullable(),
   schema_version: z.literal(SCHEMA_VERSION),
   tool_version: z.string(),
-  /** How far the review got. `offline`: only analyzers looked. `partial`: something was not done. */
-  outcome: z.enum(["complete", "offline", "partial"]),
-  /** Null if no command ends with the report, as over MCP. */
-  exit: Exit.nullable(),
+  outcome: z
+    .enum(["complete", "offline", "partial"])
+    .describe("How far the review got. `offline`: only analyzers looked. `partial`: something was not done."),
+  model: z.string().nullable().describe("Names of the models that answered; null if none was to."),
+  exit: Exit.nullable().describe("Null if no command ends with the report, as over MCP."),
 });
 export type ReviewJson = z.infer<typeof ReviewJson>;
+
+/** The JSON Schema of the report with this `schema_version`. Unlike the code, it accepts more fields: minor versions may add some. */
+export function reviewJsonSchema(): Record<string, unknown> {
+  const { $schema, ...schema } = z.toJSONSchema(ReviewJson, {
+    target: "draft-7",
+    override: ({ jsonSchema }) => {
+      if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
+      // Zod's own bounds.
+      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+    },
+  });
+  const description = `The output of hunkwise review --format json, schema_version ${SCHEMA_VERSION}.`;
+  return { $schema, title: "Hunkwise review", description, ...schema };
+}
 
 export interface JsonContext {
   /** This program's version. */
@@ -130,6 +151,7 @@ export function toReviewJson(result: ReviewResult, { version, exit }: JsonContex
     schema_version: SCHEMA_VERSION,
     tool_version: version,
     outcome: outcomeOf(result),
+    model: result.model,
     exit,
   };
 }

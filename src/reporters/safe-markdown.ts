@@ -248,6 +248,27 @@ export function untrustedFence(text: string, info = ""): string {
   return fence(inertCode(escapeInvisible(text.toWellFormed())), info);
 }
 
+/**
+ * Why the lines of a suggestion may not be posted with a button that commits them, as a clause; empty if they may. A click must commit
+ * exactly what is shown, so they are not rewritten.
+ *
+ * @param quote the code that they replace
+ */
+export function whyNotPosted(suggestion: string, quote: string): string {
+  if (stripMarkers(suggestion) !== suggestion) return "it contains the marker of Hunkwise's comments";
+  if (withoutCommands(suggestion) !== suggestion)
+    return "it contains text that another bot may treat as a command";
+  return holdsHidden(suggestion, quote) ? "it contains invisible characters" : "";
+}
+
+/** Invisible or direction-changing characters that the code does not have already, except those of emoji and line ends. */
+function holdsHidden(suggestion: string, quote: string): boolean {
+  const added = [...new Set(suggestion)].filter(
+    (sign) => !"\r\u200d\ufe0f".includes(sign) && !quote.includes(sign),
+  );
+  return added.some((sign) => escapeInvisible(sign) !== sign);
+}
+
 interface OpenFence {
   character: string;
   length: number;

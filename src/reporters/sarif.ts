@@ -55,8 +55,15 @@ interface SarifResult {
   fixes?: unknown[];
 }
 
-/** The SARIF log of a review; `version` is this program's. */
-export function toSarif(result: ReviewResult, version: string): Record<string, unknown> {
+export interface SarifContext {
+  /** This program's version. */
+  version: string;
+  /** Tells this analysis apart from others of the same commit; if omitted, whoever uploads the log does. */
+  category?: string | undefined;
+}
+
+/** The SARIF log of a review. */
+export function toSarif(result: ReviewResult, { version, category }: SarifContext): Record<string, unknown> {
   const rejected = result.dropped.filter(({ verdict }) => verdict === "rejected");
   const matched = [...result.findings.map(({ finding }) => ruleOf(finding)), ...rejected.map(rejectedRule)];
   const rules = [...new Set(matched)].sort();
@@ -66,8 +73,9 @@ export function toSarif(result: ReviewResult, version: string): Record<string, u
     runs: [
       {
         tool: { driver: { name: "hunkwise", version, rules: rules.map((id) => ruleObject(id, result)) } },
-        // No automationDetails: code scanning tells analyses of one commit apart by its id. Only without one, `upload-sarif` builds an id
-        // from the workflow, the job and its matrix, or uses its `category`.
+        // Code scanning tells analyses of one commit apart by this id; what follows the last slash would name a single run. Only without an
+        // id, `upload-sarif` builds one from the workflow, the job and its matrix, which this process does not know.
+        ...(category === undefined ? {} : { automationDetails: { id: `hunkwise/${category}/` } }),
         columnKind: "unicodeCodePoints",
         invocations: [invocation(result)],
         originalUriBaseIds: { SRCROOT: { description: { text: "The root of the repository." } } },
@@ -92,34 +100,43 @@ export function toSarif(result: ReviewResult, version: string): Record<string, u
 }
 
 /** The SARIF text, indented, with a final line break. */
-export function renderSarif(result: ReviewResult, version: string): string {
-  return `${escapeUnseen(JSON.stringify(toSarif(result, version), null, 2))}\n`;
+export function renderSarif(result: ReviewResult, context: SarifContext): string {
+  return `${escapeUnseen(JSON.stringify(toSarif(result, context), null, 2))}\n`;
 }
 
 /** An analyzer's rule under its own name. A model has no rules, so its findings are grouped by category. */
-function ruleOf({ source, category }: Finding): string {
+export function ruleOf({ source, category }: Finding): string {
   return source === "model" ? `model/${category}` : source;
 }
 
-/** A rule in the words of its first finding: an analyzer uses the same words for each. */
-function ruleObject(id: string, { findings }: ReviewResult): Record<string, unknown> {
+/** A rule in the words of its first finding: an analyzer uses the same words for each. Without a finding, it was only rejected. */
+function ruleObject(id: string, { findings, dropped }: ReviewResult): Record<string, unknown> {
   const first = findings.find(({ finding }) => ruleOf(finding) === id)?.finding;
-  if (!first) return { id };
-  const { category, severity } = first;
-  const { title, help } = first.source === "model" ? modelWords(first) : analyzerWords(first);
-  const [text, markdown] = [withoutLinks(help), untrustedBlock(help, MOST_BYTES)];
+  const title = dropped.find((one) => rejectedRule(one) === id)?.title ?? id;
+  const words = first === undefined ? rejectedWords(title, id) : wordsOf(first);
+  const [text, markdown] = [withoutLinks(words.help), untrustedBlock(words.help, MOST_BYTES)];
   return {
     id,
     name: id.replaceAll(/(?:^|[^a-zA-Z0-9]+)([a-zA-Z0-9]?)/g, (_, letter: string) => letter.toUpperCase()),
-    shortDescription: { text: withoutLinks(title) },
+    shortDescription: { text: withoutLinks(words.title) },
     fullDescription: { text },
     help: { text, markdown },
-    properties: {
-      tags: [category],
-      ...(category === "security" ? { "security-severity": securitySeverity[severity] } : {}),
-    },
+    ...(first && { properties: tagsOf(first) }),
   };
 }
+
+const tagsOf = ({ category, severity }: Finding) => ({
+  tags: [category],
+  ...(category === "security" ? { "security-severity": securitySeverity[severity] } : {}),
+});
+
+const wordsOf = (finding: Finding) =>
+  finding.source === "model" ? modelWords(finding) : analyzerWords(finding);
+
+const rejectedWords = (title: string, id: string) => ({
+  title,
+  help: `${title}\n\nThe built-in rule ${id} matched, and the model that judged it says that the code is right.`,
+});
 
 function modelWords({ category }: Finding) {
   return {
@@ -218,7 +235,8 @@ function relatedTo({ places }: Finding): Pick<SarifResult, "relatedLocations"> {
   };
 }
 
-function removedNote(place: Omit<CodeLocation, "quote">): string {
+/** The place of a removed line, which no format for one version of a file can express. */
+export function removedNote(place: Omit<CodeLocation, "quote">): string {
   const { first, last } = anchorOf(place);
   const lines = first === last ? `line ${first}` : `lines ${first} to ${last}`;
   return `This is about ${lines} of the merge base, which the change removes.`;
@@ -237,7 +255,7 @@ function fixesOf(finding: Finding): Pick<SarifResult, "fixes"> {
     finding.suggestion === ""
       ? { startLine, startColumn: 1, endLine: endLine + 1, endColumn: 1 }
       : { startLine, endLine };
-  const insertedContent = { text: finding.suggestion.replace(/\n$/, "") };
+  const insertedContent = { text: finding.suggestion };
   return {
     fixes: [
       {

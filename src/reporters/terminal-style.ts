@@ -22,16 +22,18 @@ export interface Style {
   severity: Record<Severity, Paint>;
 }
 
+/** Of prose on a terminal: longer lines are hard to read. */
 export const WIDEST = 100;
+/** Of prose in a pipe or a file, if nothing names another width. */
 export const PIPED_WIDTH = 80;
 
-/** @param codeWidth default: code is never cut, because a file or a log has no right edge */
+/** @param codeWidth of a terminal; default: code is never cut and prose has the given width, because a file or a log has no right edge */
 export function createStyle(colour: boolean, width: number, codeWidth = Number.POSITIVE_INFINITY): Style {
   const colours = pc.createColors(colour);
   const label = (background: Paint) =>
     colour ? (text: string) => background(colours.bold(` ${text} `)) : String;
   return {
-    width: Math.min(width, WIDEST),
+    width: codeWidth === Number.POSITIVE_INFINITY ? width : Math.min(width, WIDEST),
     codeWidth,
     colour,
     bold: colours.bold,

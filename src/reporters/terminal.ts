@@ -1,3 +1,4 @@
+import { NOT_SELECTED } from "../diff/filter.ts";
 import { bySeverity, type CodeLocation, type Evidence, type Finding } from "../finding.ts";
 import type { Coverage, PlacedFinding, ReviewResult } from "../review/review-result.ts";
 import { codeFrame, type FrameLine, type SourceLines, suggestionDiff } from "./code-frame.ts";
@@ -172,7 +173,8 @@ const MOST_SKIPPED = 12;
 export function renderTerminal(result: ReviewResult, options: TerminalOptions): string {
   const style = createStyle(options.colour, options.width, options.codeWidth);
   const lists = [result.findings, result.warnings, result.masked];
-  const quiet = lists.every((list) => list.length === 0) && outcomeOf(result) === "complete";
+  const isWhole = result.coverage.files_skipped.every(({ reason }) => reason !== NOT_SELECTED);
+  const quiet = isWhole && lists.every((list) => list.length === 0) && outcomeOf(result) === "complete";
   const lines = quiet ? [quietLine(result, options)] : reportLines(result, options, style);
   return `${lines.join("\n")}\n`;
 }

@@ -31,7 +31,7 @@ describe("the options of a command", () => {
 
   it("name the values that are allowed", async () => {
     expect(await refusal("review", "--format", "prety")).toBe(
-      "option '--format <FORMAT>' argument 'prety' is invalid. Allowed choices are pretty, json, markdown, sarif. See 'hunkwise review --help'.",
+      "option '--format <FORMAT>' argument 'prety' is invalid. Allowed choices are pretty, json, markdown, sarif, rdjson, rdjsonl, prompt. See 'hunkwise review --help'.",
     );
     for (const number of ["0", "-1", "1.5", "1e3", "ten", "9999999999"]) {
       expect(await refusal("runs", "--limit", number)).toMatch(

@@ -10,6 +10,7 @@ import {
   readEnv,
   readLocalEnv,
   secretsOf,
+  withModel,
 } from "../../src/config/env.ts";
 import { leftBehind } from "../../src/config/folders.ts";
 import { givenColumns } from "../../src/config/process-env.ts";
@@ -557,6 +558,33 @@ describe("the App that the set-up page stored", () => {
   });
 });
 
+describe("the model of one run", () => {
+  const modelOf = (raw: RawEnv, name?: string) => {
+    const { model } = readLocalEnv(withModel(raw, name));
+    return model && [model.name, model.verifyName, model.azure?.deployment ?? null];
+  };
+  const server = { OPENAI_BASE_URL: "http://127.0.0.1:1/v1" };
+
+  it("takes the place of the configured one, also of none at a server that has no default", () => {
+    expect(modelOf({ ...server, HUNKWISE_MODEL: "a" })).toEqual(["a", "a", null]);
+    expect(modelOf({ ...server, HUNKWISE_MODEL: "a" }, "b")).toEqual(["b", "b", null]);
+    expect(modelOf(server, "b")).toEqual(["b", "b", null]);
+    expect(modelOf({}, "b")).toBeNull();
+  });
+
+  it("leaves the one that a variable names for another role", () => {
+    expect(modelOf({ ...server, HUNKWISE_VERIFY_MODEL: "v" }, "b")).toEqual(["b", "v", null]);
+  });
+
+  it("is a deployment in Azure", () => {
+    const azure = {
+      ...{ AZURE_OPENAI_ENDPOINT: "https://x.openai.azure.com", AZURE_OPENAI_API_KEY: "k" },
+      ...{ AZURE_OPENAI_DEPLOYMENT: "a", OPENAI_API_VERSION: "2024-10-21" },
+    };
+    expect(modelOf(azure, "b")).toEqual(["b", "b", "b"]);
+  });
+});
+
 describe("the target branch that a CI system names", () => {
   it("is that of GitHub Actions or GitLab CI, and none outside of a pull request", () => {
     expect(ciTargetBranch({ GITHUB_BASE_REF: "release/2.x" })).toEqual({
@@ -569,6 +597,37 @@ describe("the target branch that a CI system names", () => {
     });
     expect(ciTargetBranch({ GITHUB_BASE_REF: " " })).toBeNull();
     expect(ciTargetBranch({})).toBeNull();
+  });
+
+  it.each<[string, RawEnv, string | null]>([
+    ["Bitbucket", { BITBUCKET_PR_DESTINATION_BRANCH: "develop" }, "develop"],
+    ["Azure", { SYSTEM_PULLREQUEST_TARGETBRANCH: "refs/heads/release/2" }, "release/2"],
+    ["Azure with GitHub", { SYSTEM_PULLREQUEST_TARGETBRANCH: "main" }, "main"],
+    ["Jenkins", { CHANGE_ID: "7", CHANGE_TARGET: "main" }, "main"],
+    ["Jenkins on a branch", { CHANGE_TARGET: "main" }, null],
+    ["Buildkite", { BUILDKITE_PULL_REQUEST: "7", BUILDKITE_PULL_REQUEST_BASE_BRANCH: "main" }, "main"],
+    [
+      "Buildkite on a branch",
+      { BUILDKITE_PULL_REQUEST: "false", BUILDKITE_PULL_REQUEST_BASE_BRANCH: "" },
+      null,
+    ],
+    ["Drone", { DRONE_PULL_REQUEST: "7", DRONE_TARGET_BRANCH: "main" }, "main"],
+    ["Drone after a push", { DRONE_TARGET_BRANCH: "topic" }, null],
+    ["Woodpecker", { CI_COMMIT_PULL_REQUEST: "7", CI_COMMIT_TARGET_BRANCH: "main" }, "main"],
+    ["Woodpecker after a push", { CI_COMMIT_PULL_REQUEST: "", CI_COMMIT_TARGET_BRANCH: "topic" }, null],
+    ["Travis", { TRAVIS_PULL_REQUEST: "7", TRAVIS_BRANCH: "main" }, "main"],
+    ["Travis after a push", { TRAVIS_PULL_REQUEST: "false", TRAVIS_BRANCH: "topic" }, null],
+    ["AppVeyor", { APPVEYOR_PULL_REQUEST_NUMBER: "7", APPVEYOR_REPO_BRANCH: "main" }, "main"],
+    ["AppVeyor after a push", { APPVEYOR_REPO_BRANCH: "topic" }, null],
+  ])("is read as %s gives it", (_, raw, branch) => {
+    expect(ciTargetBranch(raw)?.branch ?? null).toBe(branch);
+  });
+
+  it("is refused as it was written, also in another system's form", () => {
+    expect(() => ciTargetBranch({ SYSTEM_PULLREQUEST_TARGETBRANCH: "refs/heads/--x" })).toThrow(
+      /^SYSTEM_PULLREQUEST_TARGETBRANCH is 'refs\/heads\/--x', which is not/,
+    );
+    expect(ciTargetBranch({ GITHUB_BASE_REF: "refs/heads/main" })?.branch).toBe("refs/heads/main");
   });
 
   it.each([

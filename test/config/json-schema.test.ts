@@ -73,7 +73,11 @@ describe.each(kinds)("the JSON Schema of %s", (_, schemaOf, parse) => {
 it("are those that the package ships", () => {
   const root = join(import.meta.dirname, "../..");
   const shipped = JSON.parse(readFileSync(join(root, "package.json"), "utf8")).files;
-  for (const name of ["docs/hunkwise.schema.json", "docs/hunkwise.nested.schema.json"]) {
+  for (const name of [
+    "docs/hunkwise.schema.json",
+    "docs/hunkwise.nested.schema.json",
+    "docs/review.schema.json",
+  ]) {
     expect(shipped).toContain(name);
     expect(JSON.parse(readFileSync(join(root, name), "utf8"))).toHaveProperty("title");
   }

@@ -251,6 +251,29 @@ describe("createFilter", () => {
   });
 });
 
+describe("the files that a run selects", () => {
+  const only = (...patterns: string[]) => filterBy({ ...nothing, only: patterns });
+
+  it("are those that match a pattern, under their old name too", async () => {
+    const filter = only("/api/**", "*.sql");
+    expect(await filter(change("api/a.ts"))).toBeNull();
+    expect(await filter(change("web/a.ts"))).toBe("left out by --only");
+    expect(await filter(change("web/b/a.sql"))).toBeNull();
+    expect(await filter(change("web/a.ts", { oldPath: "api/a.ts" }))).toBeNull();
+  });
+
+  it("are no more than those that would be reviewed", async () => {
+    const filter = filterBy({ ignore: ["*.ts"], private: ["*.key"], only: ["/api/"] });
+    expect(await filter(change("api/a.ts"))).toBe("ignored by configuration");
+    expect(await filter(change("api/a.key"))).toBe("withheld by configuration");
+  });
+
+  it("are not left unread because they are, but a path that cannot be matched is no way out", async () => {
+    expect(isUnreadable("left out by --only")).toBe(false);
+    expect(await only("/api/**")(change(`web/${"a/".repeat(3_000)}`))).not.toBe("left out by --only");
+  });
+});
+
 describe("createPrivacy", () => {
   const isPrivate = createPrivacy(["secrets/**", "*.pem", "/config/prod.yml", "hidden/"]);
   it.each([

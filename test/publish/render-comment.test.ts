@@ -68,6 +68,10 @@ describe("the comment of a finding", () => {
     expect(line({ suggestion: "" })).toContain("```suggestion\n```");
   });
 
+  it("keeps an empty line at the end of a suggestion", () => {
+    expect(line({ suggestion: "a\n" })).toContain("```suggestion\na\n\n```");
+  });
+
   it("has a suggestion whose fence no other kind of fence can end", () => {
     expect(line({ suggestion: "~~~~~\ncode\n~~~~~" })).toContain("```suggestion\n~~~~~\ncode\n~~~~~\n```");
     expect(line({ body: "~~~~\n```\n~~~\n~~~~\nprose" })).toContain("````\n```\n~~~\n````\nprose");

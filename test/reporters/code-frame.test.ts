@@ -62,7 +62,11 @@ describe("a suggestion", () => {
     );
 
   it("keeps what both sides share as context", () => {
-    expect(diff("a\nB\nc\n")).toEqual([" a", "-b", "+B", " c"]);
+    expect(diff("a\nB\nc")).toEqual([" a", "-b", "+B", " c"]);
+  });
+
+  it("keeps an empty line at its end", () => {
+    expect(diff("a\nB\n", "a\nb\n")).toEqual([" a", "-b", "+B", " "]);
   });
 
   it("removes all lines when it is empty", () => {

@@ -1,6 +1,9 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type JsonContext, ReviewJson, renderJson as renderWith } from "../../src/reporters/json.ts";
 import type { ReviewResult } from "../../src/review/review-result.ts";
+import { faultsOfReview } from "../support/review-schema.ts";
+import { anyResult } from "./any-result.ts";
 import { lookedAtAgain, sampleFinding, sampleResult } from "./sample-result.ts";
 
 const context: JsonContext = {
@@ -34,6 +37,7 @@ describe("the JSON report", () => {
       "schema_version",
       "tool_version",
       "outcome",
+      "model",
       "exit",
     ]);
     expect(Object.keys(value.findings[0])).toEqual([
@@ -66,6 +70,26 @@ describe("the JSON report", () => {
       "completion_tokens",
       "cost_usd",
     ]);
+  });
+
+  it("fits the published schema, whatever was found", () => {
+    fc.assert(
+      fc.property(anyResult, (result) => {
+        expect(faultsOfReview(renderJson(result))).toEqual([]);
+      }),
+      { numRuns: 200 },
+    );
+    expect(faultsOfReview(renderWith(sampleResult(lookedAtAgain()), { ...context, exit: null }))).toEqual([]);
+  });
+
+  it("is described by a schema that takes new fields, and misses none", () => {
+    const value = JSON.parse(renderJson(sampleResult()));
+    expect(faultsOfReview(JSON.stringify({ ...value, new_field: 1 }))).toEqual([]);
+    for (const name of Object.keys(value)) {
+      const { [name]: _, ...rest } = value;
+      expect(faultsOfReview(JSON.stringify(rest))).toHaveLength(1);
+    }
+    expect(faultsOfReview(JSON.stringify({ ...value, schema_version: 2 }))).toHaveLength(1);
   });
 
   it("has what a second look came to and what was left out for it, and quotes no code of a place", () => {

@@ -1,12 +1,14 @@
 import { Ajv } from "ajv";
 import formats from "ajv-formats";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Finding } from "../../src/finding.ts";
 import { renderSarif, toSarif } from "../../src/reporters/sarif.ts";
 import type { ReviewResult } from "../../src/review/review-result.ts";
 import { liveIn } from "../support/markdown-oracle.ts";
 import { sarifEssentials } from "../support/sarif-essentials.ts";
-import { lookedAtAgain, sampleFinding, samplePlace, sampleResult } from "./sample-result.ts";
+import { anyResult } from "./any-result.ts";
+import { lookedAtAgain, sampleDropped, sampleFinding, samplePlace, sampleResult } from "./sample-result.ts";
 
 interface Run {
   results: {
@@ -25,7 +27,7 @@ interface Run {
 }
 
 const runOf = (over: Partial<ReviewResult>) =>
-  (toSarif(sampleResult(over), "0.1.0") as { runs: Run[] }).runs[0]!;
+  (toSarif(sampleResult(over), { version: "0.1.0" }) as { runs: Run[] }).runs[0]!;
 const resultOf = (over: Partial<Finding>) =>
   runOf({ findings: [{ finding: sampleFinding(over), placement: { kind: "inline" } }] }).results[0]!;
 
@@ -41,9 +43,11 @@ describe("the SARIF report", () => {
       sampleFinding({ suggestion: "", start_line: 3 }),
       sampleFinding({ suggestion: null }),
     ].map((finding) => ({ finding, placement: { kind: "inline" } as const }));
-    expect(validate(toSarif(sampleResult({ findings, warnings: ["careful"] }), "0.1.0"))).toBe(true);
-    expect(validate(toSarif(sampleResult({ findings: [] }), "0.1.0"))).toBe(true);
-    expect(validate(toSarif(sampleResult(lookedAtAgain()), "0.1.0"))).toBe(true);
+    expect(validate(toSarif(sampleResult({ findings, warnings: ["careful"] }), { version: "0.1.0" }))).toBe(
+      true,
+    );
+    expect(validate(toSarif(sampleResult({ findings: [] }), { version: "0.1.0" }))).toBe(true);
+    expect(validate(toSarif(sampleResult(lookedAtAgain()), { version: "0.1.0" }))).toBe(true);
   });
 
   it("maps severities to levels", () => {
@@ -146,8 +150,35 @@ describe("the SARIF report", () => {
     expect(byModel?.help.text).not.toContain("item.price");
   });
 
-  it("leaves it to whoever uploads it to tell the analyses of a commit apart", () => {
+  it("leaves it to whoever uploads it to tell the analyses of a commit apart, unless a category does", () => {
     expect(runOf({})).not.toHaveProperty("automationDetails");
+    const log = toSarif(sampleResult(), { version: "0.1.0", category: "backend" }) as { runs: unknown[] };
+    expect(log.runs[0]).toHaveProperty("automationDetails", { id: "hunkwise/backend/" });
+    expect(validate(log)).toBe(true);
+  });
+
+  it("explains every rule that it names, also one whose matches were all rejected", () => {
+    fc.assert(
+      fc.property(anyResult, (result) => {
+        const [run] = (toSarif(result, { version: "0.1.0", category: "a" }) as { runs: Run[] }).runs;
+        const rules = run?.tool.driver.rules ?? [];
+        for (const { help } of rules) {
+          expect(help.text).not.toBe("");
+          expect(liveIn(help.markdown)).toEqual([]);
+        }
+        expect(run?.results.every(({ ruleIndex }) => rules[Number(ruleIndex)] !== undefined)).toBe(true);
+      }),
+      { numRuns: 100 },
+    );
+    const dropped = [sampleDropped({ verdict: "rejected", rule: "ast-grep/py-eval" })];
+    expect(runOf({ findings: [], dropped }).tool.driver.rules).toMatchObject([
+      {
+        ...{ id: "ast-grep/py-eval", name: "AstGrepPyEval" },
+        fullDescription: {
+          text: expect.stringMatching(/^Prices may be missing\n\nThe built-in rule ast-grep\/py-eval/),
+        },
+      },
+    ]);
   });
 
   it("says what a model left unread, and offline only that none read anything", () => {
@@ -184,10 +215,9 @@ describe("the SARIF report", () => {
 
   it("holds no invisible character", () => {
     const finding = sampleFinding({ title: "a\u202eb\u009b" });
-    const text = renderSarif(
-      sampleResult({ findings: [{ finding, placement: { kind: "inline" } }] }),
-      "0.1.0",
-    );
+    const text = renderSarif(sampleResult({ findings: [{ finding, placement: { kind: "inline" } }] }), {
+      version: "0.1.0",
+    });
     expect(text).not.toMatch(/[\u202e\u009b]/);
     expect(JSON.parse(text).runs[0].results[0].message.text).toContain("a\u202eb\u009b");
   });

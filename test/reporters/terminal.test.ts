@@ -266,6 +266,17 @@ Left out  2 findings; --format markdown and json list them with reasons
     expect(wide).toContain(`  > 6 │ ${"y".repeat(191)}…`);
   });
 
+  it("gives prose the whole width of a pipe, and a readable one on a wide terminal", () => {
+    const widest = (options: { width: number; codeWidth?: number }) =>
+      Math.max(
+        ...render({ summary: "word ".repeat(200) }, options)
+          .split("\n")
+          .map(({ length }) => length),
+      );
+    expect(widest({ width: 200 })).toBeGreaterThan(190);
+    expect(widest({ width: 200, codeWidth: 200 })).toBeLessThanOrEqual(100);
+  });
+
   it("leaves no empty lines for the code of a secret, which is not shown", () => {
     const finding = sampleFinding({ source: "secrets/aws", quote: "", suggestion: null });
     const text = render({ findings: [{ finding, placement: { kind: "inline" } }] });

@@ -5,6 +5,7 @@ import { parseEnv } from "node:util";
 import { compiledCodeVariable } from "../../src/process/compile-cache.ts";
 import { programEntry } from "./built-program.ts";
 import { noHome } from "./no-home.ts";
+import { requireSchema } from "./review-schema.ts";
 
 /** The variables of a `.env` file beside package.json, as empty values: a test must never spend a key from it. */
 export const unsetVariables: Record<string, string> = Object.fromEntries(
@@ -68,12 +69,14 @@ export function runCli(args: readonly string[], options: CliOptions = {}): Promi
   return new Promise((done, fail) => {
     child.on("error", fail);
     child.on("close", (code, signal) => {
-      done({
-        code,
-        signal,
-        stdout: Buffer.concat(out).toString("utf8"),
-        stderr: withoutFirstProgress(Buffer.concat(err).toString("utf8")),
-      });
+      const stdout = Buffer.concat(out).toString("utf8");
+      const stderr = withoutFirstProgress(Buffer.concat(err).toString("utf8"));
+      try {
+        requireSchema(args, stdout);
+        done({ code, signal, stdout, stderr });
+      } catch (error) {
+        fail(error);
+      }
     });
   });
 }

@@ -4,6 +4,7 @@ import { complaintLine } from "../../src/cli/output.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { environmentDocs } from "../../src/config/variables.ts";
 import { startProcessHere } from "./process-here.ts";
+import { requireSchema } from "./review-schema.ts";
 import { unsetVariables, withoutFirstProgress } from "./run-cli.ts";
 
 export interface ProgramRun {
@@ -46,5 +47,6 @@ export async function runHere(
     stderr.stream.write(complaintLine(error));
     return 2;
   });
+  requireSchema(args, stdout.text());
   return { code, stdout: stdout.text(), stderr: withoutFirstProgress(stderr.text()) };
 }

@@ -20,7 +20,7 @@ import {
   windowTooSmall,
 } from "../../llm/probe.ts";
 import { duration, thousands } from "../../reporters/outcome.ts";
-import { createStyle, plainLine, type Style, wrap } from "../../reporters/terminal-style.ts";
+import { createStyle, plainLine, type Style, WIDEST, wrap } from "../../reporters/terminal-style.ts";
 import { type CommandContext, type CommandIo, examples, exitCodes, paragraphs } from "../command.ts";
 import { createEmbedder, createModel, keyOf } from "../create-model.ts";
 import { wantsColour, write } from "../output.ts";
@@ -60,7 +60,7 @@ const NAME_WIDTH = 13;
 const LEAD = 6;
 
 async function runDoctor(io: CommandIo): Promise<number> {
-  const style = createStyle(wantsColour(io.stdout), io.stdout.columns || 100);
+  const style = createStyle(wantsColour(io.stdout), Math.min(io.stdout.columns || WIDEST, WIDEST));
   const environment = readEnvironment();
   // A check that waits for a server may not react to the signal.
   const stopped = once(io.signal, "abort");

@@ -342,7 +342,7 @@ async function run(name: HookName, io: CommandIo): Promise<number> {
 const HERE = ".";
 
 /** Values of `hunkwise review` for a hook: the threshold is the configuration's, and a clean review is one line. */
-const asHook = { repo: HERE, format: "pretty", quiet: true } as const;
+const asHook = { repo: HERE, format: "pretty", brief: true } as const;
 
 /** A ref of a push, as git tells its hook: https://git-scm.com/docs/githooks#_pre_push */
 interface PushedRef {
@@ -391,7 +391,6 @@ async function reviewPush(io: CommandIo): Promise<number> {
         ...asHook,
         ...(base !== undefined && { base }),
         head,
-        model: true,
         record: true,
         mostMinutes: MOST_MINUTES,
       },

@@ -22,7 +22,7 @@ import {
   runReviewProcess,
 } from "../../process/run-review-process.ts";
 import { plural } from "../../reporters/outcome.ts";
-import { createStyle, plainLine, type Style, wrap } from "../../reporters/terminal-style.ts";
+import { plainLine, type Style, wrap } from "../../reporters/terminal-style.ts";
 import { AnswerInput, AnswerResult } from "../../review/answer/answer-input.ts";
 import { FixInput, FixResult } from "../../review/fix/fix-input.ts";
 import { ReviewInput } from "../../review/review-input.ts";
@@ -37,7 +37,7 @@ import {
   paragraphs,
 } from "../command.ts";
 import { openRange } from "../open-range.ts";
-import { programVersion, wantsColour, widthsOf, write } from "../output.ts";
+import { programVersion, styleOf, write } from "../output.ts";
 import { createProgress } from "../progress.ts";
 import { type RunFile, type RunHeader, readRunFile } from "../run-record.ts";
 
@@ -79,7 +79,7 @@ async function rendered(replayed: Replay, isJson: boolean, { stdout }: CommandIo
   const { redactStrings, redactText } = await import("../../secrets/redact.ts");
   if (isJson)
     return `${escapeUnseen(JSON.stringify(await redactStrings(replayed, new Set(["began_at"])), null, 2))}\n`;
-  return redactText(renderReplay(replayed, createStyle(wantsColour(stdout), widthsOf(stdout).width)));
+  return redactText(renderReplay(replayed, styleOf(stdout)));
 }
 
 /** The result of a replay for people at a terminal. */

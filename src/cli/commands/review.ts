@@ -1,11 +1,13 @@
-import { Option } from "@commander-js/extra-typings";
-import { type LocalEnv, readLocalEnv } from "../../config/env.ts";
+import { InvalidArgumentError, Option } from "@commander-js/extra-typings";
+import { type LocalEnv, rawEnv, readLocalEnv, withModel } from "../../config/env.ts";
 import { presentIndex } from "../../config/folders.ts";
+import { withOverrides } from "../../config/overrides.ts";
+import { NOT_SELECTED } from "../../diff/filter.ts";
 import { AppError } from "../../errors.ts";
 import { atLeast, type Severity, severities } from "../../finding.ts";
 import type { StartedProcess } from "../../process/start-process.ts";
-import { countBySeverity, isUnread, outcomeOf } from "../../reporters/outcome.ts";
-import { PIPED_WIDTH, plainLine } from "../../reporters/terminal-style.ts";
+import { countBySeverity, isUnread, outcomeOf, outcomeSentence } from "../../reporters/outcome.ts";
+import { plainLine } from "../../reporters/terminal-style.ts";
 import { isModelErrorWarning, type ReviewResult } from "../../review/review-result.ts";
 import {
   type CommandContext,
@@ -18,8 +20,17 @@ import {
   rangeCommand,
 } from "../command.ts";
 import type { OpenRange } from "../open-range.ts";
-import { complaint, requireWritable, wantsColour, widthsOf, write, writeOutput } from "../output.ts";
-import { createProgress, type Progress } from "../progress.ts";
+import {
+  complaint,
+  pipedWidth,
+  requireWritable,
+  wantsColour,
+  widthsOf,
+  write,
+  writeOutput,
+} from "../output.ts";
+import { givenConfig, overridesOf, requirePrices, withOverrideOptions } from "../override-options.ts";
+import { createProgress, createQuietProgress, type Progress } from "../progress.ts";
 import { type Format, formatOfName, formats, type RenderOptions, renderResult } from "../render-result.ts";
 import type { ReviewedRange, ReviewRangeOptions } from "../review-range.ts";
 import { useProxy } from "../use-proxy.ts";
@@ -27,7 +38,7 @@ import { useProxy } from "../use-proxy.ts";
 const thresholds = [...severities, "never"] as const;
 
 const declare = () =>
-  rangeCommand("review")
+  withOverrideOptions(rangeCommand("review"))
     .description(
       paragraphs(
         "Reviews the commits from the merge base of the two revisions to the head. Uncommitted changes are not reviewed, " +
@@ -44,17 +55,22 @@ const declare = () =>
     .addOption(
       new Option(
         "--format <FORMAT>",
-        "the output format; default: by the extension of --output (.json, .md, .sarif), otherwise pretty",
+        "the output format; default: by the extension of --output (.json, .md, .sarif, .rdjson, .rdjsonl), otherwise pretty",
       ).choices(formats),
     )
     .option("--output <FILE>", "write the result to this file instead of printing it", optionText)
+    .option(
+      "--category <NAME>",
+      "for sarif: tells this analysis of a commit apart from others; default: left to whoever uploads the file, " +
+        "as GitHub's upload-sarif does from the workflow, the job and its matrix",
+      categoryName,
+    )
     .addOption(
       new Option(
         "--fail-on <SEVERITY>",
         "exit with 1 if a finding has this severity or higher; default: as configured, otherwise high",
       ).choices(thresholds),
     )
-    .option("--no-model", "use only the built-in analyzers, also if a model is configured")
     .option("--require-model", "exit with 2 if no model is configured, with 3 if no model answered")
     .option("--dry-run", "print what would be reviewed and the predicted cost; use no model")
     .option(
@@ -63,6 +79,7 @@ const declare = () =>
       optionText,
     )
     .option("--no-record", "leave no record of the run (see hunkwise runs --help)")
+    .option("--quiet", "print no progress and no notices, only the result and errors")
     .addHelpText(
       "after",
       examples(
@@ -72,13 +89,23 @@ const declare = () =>
           "hunkwise review --base HEAD~3 --fail-on never",
         ],
         ["write a report for code scanning", "hunkwise review --base main --output review.sarif"],
+        ["post the findings with reviewdog", "hunkwise review --format rdjson | reviewdog -f=rdjson"],
+        ["hand the findings to a coding agent", "hunkwise review --format prompt"],
+        ["review one folder, at a limited cost", "hunkwise review --only 'api/**' --max-cost 0.50"],
         ["show what would be read, and how many tokens that takes", "hunkwise review --base main --dry-run"],
       ),
     );
 
+/** Code scanning takes what follows the last slash for the name of one run. */
+function categoryName(value: string): string {
+  const name = optionText(value).replace(/\/+$/, "");
+  if (/^[\w.:/-]{1,100}$/.test(name)) return name;
+  throw new InvalidArgumentError("It must consist of 1 to 100 letters, digits and . : / _ -");
+}
+
 interface ReviewValues extends OptionsOf<typeof declare> {
   /** Says one line about a review that is clean, and nothing about changes that are not part of it. */
-  quiet?: boolean;
+  brief?: boolean;
   /** Absolute path of an index: reviews what is staged in it, compared with the last commit. */
   indexFile?: string;
   /** Maximum duration in minutes, if the configuration allows more. */
@@ -92,12 +119,18 @@ export const review = (io: CommandContext) =>
 
 /** Reviews a local range as the command does. Resolves to the exit code; rejects if the review could not begin. */
 export async function reviewLocally(values: ReviewValues, io: CommandIo): Promise<number> {
-  using progress = createProgress(io.stderr);
+  using progress = values.quiet ? createQuietProgress(io.stderr) : createProgress(io.stderr);
   const { startReviewProcess } = await import("../../process/start-process.ts");
   // The process loads its code while this process loads its own and git looks up the range.
-  const graphIndex = presentIndex(values.repo, readLocalEnv());
+  const graphIndex = presentIndex(values.repo, envOf(values));
   using started = values.dryRun ? null : (io.startProcess ?? startReviewProcess)({ graphIndex });
   return await runReview(values, progress, io, started ?? undefined);
+}
+
+/** `--no-model` leaves the environment's model aside. */
+function envOf({ model }: ReviewValues): LocalEnv {
+  const env = readLocalEnv(withModel(rawEnv(), typeof model === "string" ? model : undefined));
+  return model === false ? { ...env, model: null } : env;
 }
 
 /**
@@ -111,9 +144,11 @@ async function runReview(
   io: CommandIo,
   started?: StartedProcess,
 ): Promise<number> {
-  if (given.requireModel && !given.model) throw excluded();
-  const env = given.model ? readLocalEnv() : { ...readLocalEnv(), model: null };
-  if (given.requireModel && env.model === null) throw noModel();
+  if (given.requireModel && given.model === false) throw excluded();
+  const env = envOf(given);
+  if (given.requireModel && env.model === null) throw noModel("--require-model");
+  if (typeof given.model === "string" && env.model === null) throw noModel("--model");
+  await requirePrices(given, env);
   const values = { ...given, format: await formatOf(given, io) };
   if (values.output !== undefined) await requireWritable(values.output);
   if (values.dryRun) return printDryRun(values, env, progress, io);
@@ -146,24 +181,25 @@ async function runReview(
   const threshold = values.failOn ?? config.check.threshold;
   const code = exitCodeOf(result, threshold, values.requireModel);
   const exit = { code, reason: exitReasonOf(code, result), threshold };
-  if (given.quiet && code === exitCodes.clean) await write(io.stdout, `${quietLine(result, given)}\n`);
+  for (const notice of given.brief ? [] : noticesOf(result, values)) await note(values, io, notice);
+  if (given.brief && code === exitCodes.clean) await write(io.stdout, `${briefLine(result, given)}\n`);
   else await deliver(values, await render(result, range, values, exit, io), io);
   return code;
 }
 
 /** What a person has to know of a review without findings that count. */
-function quietLine(result: ReviewResult, { model }: Pick<ReviewValues, "model">): string {
+function briefLine(result: ReviewResult, { model }: Pick<ReviewValues, "model">): string {
   if (result.coverage.files_total === 0) return "hunkwise: nothing was changed, so nothing was reviewed";
   const found = countBySeverity(result.findings.map(({ finding }) => finding)) || "no findings";
-  if (!model) return `hunkwise: ${found} by the analyzers`;
+  if (model === false) return `hunkwise: ${found} by the analyzers`;
   return `hunkwise: ${found}${isUnread(result) ? "; no model looked at this, only the analyzers" : ""}`;
 }
 
 const excluded = () =>
   new AppError("usage", "--require-model and --no-model are both set", { remedy: "Leave out one of them." });
 
-const noModel = () =>
-  new AppError("usage", "--require-model is set, but no model is configured", {
+const noModel = (option: string) =>
+  new AppError("usage", `${option} is set, but no model is configured`, {
     remedy: "Set OPENAI_API_KEY, or OPENAI_BASE_URL and HUNKWISE_MODEL. An empty variable counts as unset.",
   });
 
@@ -177,12 +213,14 @@ async function notReviewed(error: unknown, { stderr, signal }: CommandIo): Promi
 type KnownValues = ReviewValues & { format: Format };
 
 /** The requested format, else that of the file name. */
-async function formatOf({ format, output }: ReviewValues, io: CommandIo): Promise<Format> {
+async function formatOf(values: ReviewValues, io: CommandIo): Promise<Format> {
+  const { format, output } = values;
   const named = output === undefined ? null : formatOfName(output);
   // SARIF is JSON, too.
   const fits = format === named || (format === "sarif" && named === "json");
   if (format !== undefined && named !== null && !fits) {
-    await warn(
+    await note(
+      values,
       io,
       `${output} is written as ${format} because of --format, although its name suggests ${named}`,
     );
@@ -209,16 +247,14 @@ async function printDryRun(
   return exitCodes.clean;
 }
 
-/** The configuration of the range's base. Says notices about the range. */
-async function configOf(
-  range: OpenRange,
-  { repo, quiet, mostMinutes = Number.POSITIVE_INFINITY }: ReviewValues,
-  say: (text: string) => void,
-) {
+/** The configuration of the range's base, with what the options override. Says notices about the range. */
+async function configOf(range: OpenRange, values: ReviewValues, say: (text: string) => void) {
   const { loadLocalConfig, rangeNotices } = await import("../open-range.ts");
-  const { config } = await loadLocalConfig(range.workspace);
-  for (const notice of quiet ? [] : rangeNotices(range, repo)) say(notice);
-  const minutes = Math.min(config.budget.minutes, mostMinutes);
+  const overrides = await overridesOf(values);
+  const { config: given } = await loadLocalConfig(range.workspace, await givenConfig(values));
+  for (const notice of values.brief ? [] : rangeNotices(range, values.repo)) say(notice);
+  const config = withOverrides(given, overrides);
+  const minutes = Math.min(config.budget.minutes, values.mostMinutes ?? Number.POSITIVE_INFINITY);
   return { ...config, budget: { ...config.budget, minutes } };
 }
 
@@ -250,7 +286,8 @@ async function render(
     source: await loadSources(range.workspace, found),
     colour: !toFile && wantsColour(stdout),
     exit,
-    ...(toFile ? { width: PIPED_WIDTH } : widthsOf(stdout)),
+    category: values.category,
+    ...(toFile ? { width: pipedWidth() } : widthsOf(stdout)),
   });
 }
 
@@ -259,12 +296,32 @@ function dryRunFormat(format: Format): "pretty" | "json" {
   throw new AppError("usage", `--dry-run cannot print ${format}`, { remedy: "Use --format pretty or json." });
 }
 
+/** What the printed result does not say, or not clearly. */
+function noticesOf(result: ReviewResult, { format, only = [] }: KnownValues): string[] {
+  const { files_skipped, files_total } = result.coverage;
+  const leftOut = files_skipped.filter(({ reason }) => reason === NOT_SELECTED).length;
+  const isAll = leftOut > 0 && leftOut === files_total;
+  const sentence = outcomeSentence(result);
+  return [
+    ...(isAll ? [`no changed file matches --only ${only.join(" ")}`] : []),
+    ...(findingsOnly.has(format) && sentence !== "" ? [`${sentence}.`] : []),
+    ...(findingsOnly.has(format) ? result.warnings : []),
+  ];
+}
+
 const warn = ({ stderr }: CommandIo, text: string) => write(stderr, `warning: ${plainLine(text)}\n`);
+
+/** A warning that is no error. */
+const note = async ({ quiet }: ReviewValues, io: CommandIo, text: string) =>
+  quiet ? undefined : warn(io, text);
+
+/** These formats have no place for what was not done. */
+const findingsOnly: ReadonlySet<Format> = new Set(["rdjson", "rdjsonl"]);
 
 async function deliver(values: ReviewValues, text: string, io: CommandIo): Promise<void> {
   if (values.output === undefined) return write(io.stdout, text);
   await writeOutput(values.output, text);
-  await write(io.stderr, `written to ${values.output}\n`);
+  if (!values.quiet) await write(io.stderr, `written to ${values.output}\n`);
 }
 
 type ReviewExit = (typeof exitCodes)["clean" | "found" | "incomplete"];

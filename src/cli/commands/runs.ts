@@ -11,7 +11,7 @@ import {
   paragraphs,
   wholeNumber,
 } from "../command.ts";
-import { requireWritable, wantsColour, widthsOf, write, writePrivate } from "../output.ts";
+import { requireWritable, styleOf, wantsColour, write, writePrivate } from "../output.ts";
 import type { RunFilter, RunRow, RunSources, WholeRun } from "../run-sources.ts";
 import type { Asked, ResultSummary, RunSummary } from "../run-summary.ts";
 
@@ -84,7 +84,7 @@ async function show(run: WholeRun, isJson: boolean, { stdout }: CommandIo): Prom
     await write(stdout, asJson(await redactStrings({ run: row, version, ...summary }, plainKeys)));
     return;
   }
-  const style = createStyle(wantsColour(stdout), widthsOf(stdout).width);
+  const style = styleOf(stdout);
   await write(stdout, await redactText(renderRun({ row, version, summary }, style)));
 }
 

@@ -201,6 +201,12 @@ function settingsSection({ input, allFiles }: ContextParts): string {
   return lines.length > 0 ? `# What the repository's maintainers ask for\n${lines.join("\n")}` : "";
 }
 
+/** They are not text of the change: only who may start a review can write them. */
+const guidanceSection = ({ input: { config } }: ContextParts): string =>
+  config.guidance === undefined
+    ? ""
+    : `# What whoever started this review asks for\n${config.guidance.trim()}`;
+
 function instruction(one: { path: string; text: string }, files: readonly ChangedFile[]): string[] {
   const matches = createPathMatcher([one.path]);
   const concerned = files.some((file) => file.reviewable && matches(file.change.path).matched);
@@ -227,6 +233,7 @@ export async function firstMessages(parts: MessageParts): Promise<Message[]> {
   const sections = [
     taskSection(parts),
     settingsSection(parts),
+    guidanceSection(parts),
     await guidelinesSection(parts),
     ...pullSections(input, commits),
     overviewSection(parts),

@@ -28,8 +28,9 @@ export type ContentHash = (path: string, digests: readonly string[]) => string;
 
 /** The part of the configuration that decides what is searched and reported. */
 const reportingRules = (config: EffectiveConfig) => {
-  const { instructions, minimum_severity, severity_by_path = [], rules } = config;
-  return JSON.stringify([instructions, minimum_severity, severity_by_path, rules]);
+  const { instructions, minimum_severity, severity_by_path = [], rules, guidance } = config;
+  const asked = guidance === undefined ? [] : [guidance];
+  return JSON.stringify([instructions, minimum_severity, severity_by_path, rules, ...asked]);
 };
 const defaultRules = reportingRules(defaultRepoConfig);
 

@@ -274,7 +274,7 @@ describe("the revisions of a review", () => {
       stdout: "",
       stderr:
         "hunkwise: --base is not set, and origin/gone, the branch that GITHUB_BASE_REF names, does not exist. " +
-        "Fetch it, or name the target branch with --base.\n",
+        "Fetch it (git fetch origin +refs/heads/gone:refs/remotes/origin/gone), or name the target branch with --base.\n",
     });
   });
 });

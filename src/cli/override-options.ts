@@ -1,0 +1,139 @@
+import { open } from "node:fs/promises";
+import { InvalidArgumentError, Option } from "@commander-js/extra-typings";
+import type { LocalEnv } from "../config/env.ts";
+import type { Overrides } from "../config/overrides.ts";
+import { Effort, mostGuidance, type RepoConfig } from "../config/repo-config.ts";
+import { AppError, errorLine } from "../errors.ts";
+import { severities } from "../finding.ts";
+import { optionText, type rangeCommand } from "./command.ts";
+
+const heading = "Options for this run, before the environment and the configuration:";
+
+/** Adds the options that override the environment and the repository's configuration for one run. */
+export const withOverrideOptions = (command: ReturnType<typeof rangeCommand>) =>
+  command
+    .addOption(
+      new Option("--effort <EFFORT>", "how much work a review is").choices(Effort.options).helpGroup(heading),
+    )
+    .addOption(
+      new Option("--model <NAME>", "the model, instead of HUNKWISE_MODEL")
+        .argParser(optionText)
+        .helpGroup(heading),
+    )
+    .addOption(
+      new Option("--no-model", "use only the built-in analyzers, also if a model is configured").helpGroup(
+        heading,
+      ),
+    )
+    .addOption(
+      new Option("--minimum-severity <SEVERITY>", "report no finding below this severity, in no folder")
+        .choices(severities)
+        .helpGroup(heading),
+    )
+    .addOption(
+      new Option(
+        "--max-cost <USD>",
+        "stop when the review has cost this much; the findings so far are reported",
+      )
+        .argParser(positiveAmount)
+        .helpGroup(heading),
+    )
+    .addOption(
+      new Option(
+        "--only <GLOB>",
+        "review only files that match this gitignore-style pattern; can be repeated",
+      )
+        .argParser((value: string, before: string[] | undefined) => [...(before ?? []), optionText(value)])
+        .helpGroup(heading),
+    )
+    .addOption(
+      new Option("--instructions <FILE>", "what to look for, in addition to the configured instructions")
+        .argParser(optionText)
+        .helpGroup(heading),
+    )
+    .addOption(
+      new Option("--config <FILE>", "a configuration instead of .github/hunkwise.yml from the base")
+        .argParser(optionText)
+        .helpGroup(heading),
+    );
+
+/** Their values, among those of the command's other options. */
+type OverrideValues = ReturnType<ReturnType<typeof withOverrideOptions>["opts"]>;
+
+function positiveAmount(value: string): number {
+  const amount = /^\d{1,9}(\.\d{1,6})?$/.test(optionText(value)) ? Number(value) : 0;
+  if (amount > 0) return amount;
+  throw new InvalidArgumentError("It must be an amount in US dollars above 0, such as 0.50.");
+}
+
+/** The overrides of the configuration. Reads the file of instructions. */
+export async function overridesOf(values: OverrideValues): Promise<Overrides> {
+  const { effort, minimumSeverity, maxCost: maxCostUsd, only, instructions } = values;
+  const guidance = instructions === undefined ? undefined : await readGuidance(instructions);
+  return { effort, minimumSeverity, maxCostUsd, only, guidance };
+}
+
+/** The configuration of `--config`; undefined without the option. */
+export async function givenConfig({ config: file }: OverrideValues): Promise<RepoConfig | undefined> {
+  if (file === undefined) return undefined;
+  const { parseGivenConfig } = await import("../config/load-config.ts");
+  return parseGivenConfig(file, await readBeginning(file, "--config", 1_000_000));
+}
+
+async function readGuidance(file: string): Promise<string> {
+  // A character takes up to four bytes.
+  const text = await readBeginning(file, "--instructions", 4 * mostGuidance + 4);
+  const why =
+    text.length > mostGuidance
+      ? `it has more than ${mostGuidance} characters`
+      : /[\0\ufffd]/.test(text)
+        ? "it is not UTF-8 text"
+        : null;
+  if (why === null) return text;
+  throw new AppError("usage", `the file of --instructions, '${file}', cannot be used: ${why}`, {
+    remedy: "Every part of a review reads it, so name a short text file.",
+  });
+}
+
+/** The beginning of a file, which may also be a pipe or a device without an end. */
+async function readBeginning(file: string, option: string, mostBytes: number): Promise<string> {
+  const parts: Buffer[] = [];
+  try {
+    await using handle = await open(file, "r");
+    for (let size = 0; size < mostBytes; ) {
+      const { bytesRead, buffer } = await handle.read(Buffer.alloc(Math.min(65_536, mostBytes - size)));
+      if (bytesRead === 0) break;
+      parts.push(buffer.subarray(0, bytesRead));
+      size += bytesRead;
+    }
+  } catch (error) {
+    throw new AppError("usage", `the file of ${option} cannot be read: ${errorLine(error)}`, {
+      remedy: "Name a file that exists and that you can read.",
+      cause: error,
+    });
+  }
+  return Buffer.concat(parts).toString("utf8");
+}
+
+/** Rejects with `usage` if the price of a model is not known that may be asked: its cost could not be limited. */
+export async function requirePrices(
+  { maxCost }: OverrideValues,
+  { model, pricesFile }: LocalEnv,
+): Promise<void> {
+  if (maxCost === undefined || model === null) return;
+  const { priceOf, readPrices } = await import("../llm/prices.ts");
+  const { readPricesFile } = await import("./create-model.ts");
+  const prices = readPrices(await readPricesFile(pricesFile));
+  const { name, verifyName, summarizeName, fallback } = model;
+  const asked = [name, verifyName, summarizeName, ...(fallback ? [fallback.name] : [])];
+  const unknown = [...new Set(asked)].filter((one) => priceOf(one, prices) === null);
+  if (unknown.length === 0) return;
+  throw new AppError(
+    "usage",
+    `--max-cost cannot be kept: the price of ${unknown.join(" and ")} is not known`,
+    {
+      remedy:
+        "Name its price in a JSON file, and the file in HUNKWISE_PRICES (docs/models.md), or limit tokens with budget.tokens in the configuration.",
+    },
+  );
+}

@@ -1,0 +1,139 @@
+import { bySeverity, type CodeLocation, type Finding, type Severity } from "../finding.ts";
+import type { ReviewResult } from "../review/review-result.ts";
+import { byteLength, cutBytes } from "../text/cut.ts";
+import { escapeUnseen } from "../text/escape-invisible.ts";
+import { anchorOf } from "./code-frame.ts";
+import { untrustedBlock, untrustedLine, whyNotPosted } from "./safe-markdown.ts";
+import { removedNote, ruleOf } from "./sarif.ts";
+import { doubtOf, noteOf } from "./second-look.ts";
+
+/*
+ * The Reviewdog Diagnostic Format (github.com/reviewdog/reviewdog, proto/rdf/reviewdog.proto): `rdjson` is one `DiagnosticResult`, `rdjsonl`
+ * one `Diagnostic` a line. reviewdog 0.18 or later reads all of it. The names are the format's.
+ */
+
+type RdSeverity = "ERROR" | "WARNING" | "INFO";
+
+/** Positions without columns: the range covers whole lines, and the end of its last line is not part of it. */
+interface LineRange {
+  start: { line: number };
+  end: { line: number };
+}
+
+interface RdLocation {
+  path: string;
+  range?: LineRange;
+}
+
+interface Diagnostic {
+  /** Markdown: reviewdog posts it as a comment. */
+  message: string;
+  location: RdLocation;
+  severity: RdSeverity;
+  source: { name: string };
+  code: { value: string };
+  suggestions?: { range: LineRange; text: string }[];
+  related_locations?: { message: string; location: RdLocation }[];
+}
+
+const levels: Record<Severity, RdSeverity> = {
+  critical: "ERROR",
+  high: "ERROR",
+  medium: "WARNING",
+  low: "INFO",
+};
+
+/** Most bytes of a message, of the second look's note in it, and most other places. */
+const most = { message: 24_000, note: 1_000, places: 20 };
+/** reviewdog reads lines with Go's `bufio.Scanner`: at 64 KiB it stops, and reports neither an error nor what follows. */
+const MOST_LINE_BYTES = 60_000;
+
+const source = { name: "hunkwise" };
+
+/** The whole result as one JSON text with a final line break. It cannot say how far the review got. */
+export function renderRdjson(result: ReviewResult): string {
+  const diagnostics = diagnosticsOf(result);
+  return `${escapeUnseen(JSON.stringify({ source, diagnostics }, null, 2))}\n`;
+}
+
+/** One finding a line, the worst first; empty without findings. */
+export function renderRdjsonl(result: ReviewResult): string {
+  return diagnosticsOf(result).map(lineOf).join("");
+}
+
+const diagnosticsOf = ({ findings }: ReviewResult) =>
+  bySeverity(findings).map(({ finding }) => diagnosticOf(finding));
+
+/** The parts that may be long are left out of a line that reviewdog would not read. */
+function lineOf(diagnostic: Diagnostic): string {
+  const { suggestions, related_locations, ...rest } = diagnostic;
+  const written = (one: Diagnostic) => `${escapeUnseen(JSON.stringify(one))}\n`;
+  const message = `${cutBytes(rest.message, 4_000)}…`;
+  const lines = [diagnostic, { ...rest, ...(suggestions && { suggestions }) }, rest, { ...rest, message }];
+  return lines.map(written).find((line) => byteLength(line) <= MOST_LINE_BYTES) ?? "";
+}
+
+function diagnosticOf(finding: Finding): Diagnostic {
+  const { suggestion, missing } = suggestionOf(finding);
+  const parts = [
+    `**${untrustedLine(finding.title)}**`,
+    doubtLine(finding),
+    finding.side === "LEFT" ? removedNote(finding) : "",
+    untrustedBlock(finding.body, most.message),
+    missing,
+  ];
+  return {
+    message: parts.filter((part) => part !== "").join("\n\n"),
+    location: locationOf(finding),
+    severity: levels[finding.severity],
+    source,
+    code: { value: ruleOf(finding) },
+    ...(suggestion && { suggestions: [suggestion] }),
+    ...relatedTo(finding),
+  };
+}
+
+function doubtLine(finding: Finding): string {
+  const doubt = doubtOf(finding);
+  return doubt === null ? "" : `**${doubt}** ${untrustedLine(noteOf(finding) ?? "", most.note)}`.trim();
+}
+
+type Place = Omit<CodeLocation, "quote">;
+
+/** Lines are those of the head's version. A removed line is not in it. */
+function locationOf(place: Place): RdLocation {
+  const path = place.path.toWellFormed();
+  return place.side === "LEFT" ? { path } : { path, range: rangeOf(place) };
+}
+
+function rangeOf(place: Place): LineRange {
+  const { first, last } = anchorOf(place);
+  return { start: { line: first }, end: { line: last } };
+}
+
+function relatedTo({ places }: Finding): Pick<Diagnostic, "related_locations"> {
+  if (places.length === 0) return {};
+  const message = (place: Place) =>
+    place.side === "LEFT" ? `The same problem. ${removedNote(place)}` : "The same problem.";
+  return {
+    related_locations: places
+      .slice(0, most.places)
+      .map((place) => ({ message: message(place), location: locationOf(place) })),
+  };
+}
+
+/** The suggestion, and if it is left out, why. */
+function suggestionOf(finding: Finding): {
+  suggestion?: { range: LineRange; text: string };
+  missing: string;
+} {
+  const { suggestion, side, quote } = finding;
+  if (suggestion === null || side === "LEFT") return { missing: "" };
+  const why = whyNotPosted(suggestion, quote);
+  if (why !== "") return { missing: `The proposed replacement is left out: ${why}.` };
+  // The range ends before the last line's end, to which the carriage return belongs.
+  return {
+    suggestion: { range: rangeOf(finding), text: suggestion.replace(/\r$/, "").toWellFormed() },
+    missing: "",
+  };
+}
