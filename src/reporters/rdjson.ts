@@ -1,6 +1,6 @@
 import { bySeverity, type CodeLocation, type Finding, type Severity } from "../finding.ts";
 import type { ReviewResult } from "../review/review-result.ts";
-import { byteLength, cutBytes } from "../text/cut.ts";
+import { byteLength } from "../text/cut.ts";
 import { escapeUnseen } from "../text/escape-invisible.ts";
 import { anchorOf } from "./code-frame.ts";
 import { untrustedBlock, untrustedLine, whyNotPosted } from "./safe-markdown.ts";
@@ -43,8 +43,8 @@ const levels: Record<Severity, RdSeverity> = {
   low: "INFO",
 };
 
-/** Most bytes of a message, of the second look's note in it, and most other places. */
-const most = { message: 24_000, note: 1_000, places: 20 };
+/** Most bytes of a finding's text, of the second look's note, and most other places. */
+const most = { message: 24_000, shortMessage: 6_000, note: 1_000, places: 20 };
 /** reviewdog reads lines with Go's `bufio.Scanner`: at 64 KiB it stops, and reports neither an error nor what follows. */
 const MOST_LINE_BYTES = 60_000;
 
@@ -57,29 +57,31 @@ export function renderRdjson(result: ReviewResult): string {
 }
 
 /** One finding a line, the worst first; empty without findings. */
-export function renderRdjsonl(result: ReviewResult): string {
-  return diagnosticsOf(result).map(lineOf).join("");
+export function renderRdjsonl({ findings }: ReviewResult): string {
+  return bySeverity(findings)
+    .map(({ finding }) => lineOf(finding))
+    .join("");
 }
 
 const diagnosticsOf = ({ findings }: ReviewResult) =>
-  bySeverity(findings).map(({ finding }) => diagnosticOf(finding));
+  bySeverity(findings).map(({ finding }) => diagnosticOf(finding, most.message));
 
 /** The parts that may be long are left out of a line that reviewdog would not read. */
-function lineOf(diagnostic: Diagnostic): string {
-  const { suggestions, related_locations, ...rest } = diagnostic;
-  const written = (one: Diagnostic) => `${escapeUnseen(JSON.stringify(one))}\n`;
-  const message = `${cutBytes(rest.message, 4_000)}…`;
-  const lines = [diagnostic, { ...rest, ...(suggestions && { suggestions }) }, rest, { ...rest, message }];
-  return lines.map(written).find((line) => byteLength(line) <= MOST_LINE_BYTES) ?? "";
+function lineOf(finding: Finding): string {
+  const whole = diagnosticOf(finding, most.message);
+  const { related_locations, ...alone } = whole;
+  const { suggestions, ...short } = diagnosticOf({ ...finding, places: [] }, most.shortMessage);
+  const lines = [whole, alone, short].map((one) => `${escapeUnseen(JSON.stringify(one))}\n`);
+  return lines.find((line) => byteLength(line) <= MOST_LINE_BYTES) ?? lines.at(-1) ?? "";
 }
 
-function diagnosticOf(finding: Finding): Diagnostic {
+function diagnosticOf(finding: Finding, maxBytes: number): Diagnostic {
   const { suggestion, missing } = suggestionOf(finding);
   const parts = [
     `**${untrustedLine(finding.title)}**`,
     doubtLine(finding),
     finding.side === "LEFT" ? removedNote(finding) : "",
-    untrustedBlock(finding.body, most.message),
+    untrustedBlock(finding.body, maxBytes),
     missing,
   ];
   return {

@@ -36,9 +36,12 @@ it("a file's name stands for a format by its ending", () => {
     "a.txt",
     "sarif",
     "md/a",
+    "a.rdjson",
+    "a.RDJSONL",
+    "rdjson",
   ];
   expect(names.map(formatOfName)).toEqual([
     ...["sarif", "sarif", "sarif", "json", "markdown", "markdown"],
-    ...[null, null, null],
+    ...[null, null, null, "rdjson", "rdjsonl", null],
   ]);
 });

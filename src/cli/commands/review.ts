@@ -216,8 +216,8 @@ type KnownValues = ReviewValues & { format: Format };
 async function formatOf(values: ReviewValues, io: CommandIo): Promise<Format> {
   const { format, output } = values;
   const named = output === undefined ? null : formatOfName(output);
-  // SARIF is JSON, too.
-  const fits = format === named || (format === "sarif" && named === "json");
+  // These are JSON, too.
+  const fits = format === named || (named === "json" && (format === "sarif" || format === "rdjson"));
   if (format !== undefined && named !== null && !fits) {
     await note(
       values,
