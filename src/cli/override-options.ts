@@ -117,8 +117,8 @@ async function readBeginning(file: string, option: string, mostBytes: number): P
 
 /** Rejects with `usage` if the price of a model is not known that may be asked: its cost could not be limited. */
 export async function requirePrices(
-  { maxCost }: OverrideValues,
-  { model, pricesFile }: LocalEnv,
+  { maxCost }: Pick<OverrideValues, "maxCost">,
+  { model, pricesFile }: Pick<LocalEnv, "model" | "pricesFile">,
 ): Promise<void> {
   if (maxCost === undefined || model === null) return;
   const { priceOf, readPrices } = await import("../llm/prices.ts");
@@ -130,7 +130,7 @@ export async function requirePrices(
   if (unknown.length === 0) return;
   throw new AppError(
     "usage",
-    `--max-cost cannot be kept: the price of ${unknown.join(" and ")} is not known`,
+    `The maximum cost cannot be kept: the price of ${unknown.join(" and ")} is not known`,
     {
       remedy:
         "Name its price in a JSON file, and the file in HUNKWISE_PRICES (docs/models.md), or limit tokens with budget.tokens in the configuration.",

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { AppError } from "../errors.ts";
 import { Severity, severities } from "../finding.ts";
 import { type Env, rawEnv, readEnv } from "./env.ts";
-import { Effort } from "./repo-config.ts";
+import { Effort, mostGuidance } from "./repo-config.ts";
 import type { RawEnv } from "./variables.ts";
 
 /** What an input of the Action means; `action.yml` has the same names with dashes. An empty input counts as unset. */
@@ -48,7 +48,9 @@ const Inputs = z.object({
   INPUT_MINIMUM_SEVERITY: given(oneOf(Severity.options).optional()),
   INPUT_FAIL_ON: given(oneOf([...severities, "never"]).default("never")),
   INPUT_PATHS: given(z.string().default("").transform(lines)),
-  INPUT_INSTRUCTIONS: given(z.string().max(4_000, "has more than 4,000 characters").default("")),
+  INPUT_INSTRUCTIONS: given(
+    z.string().max(mostGuidance, `has more than ${mostGuidance} characters`).default(""),
+  ),
   INPUT_REQUIRE_MODEL: flag,
 });
 

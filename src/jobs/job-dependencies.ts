@@ -1,4 +1,4 @@
-import type { RepoConfig } from "../config/repo-config.ts";
+import type { EffectiveConfig } from "../config/repo-config.ts";
 import type { Checkout } from "../git/checkout.ts";
 import type { PushEnd, PushRequest } from "../git/remote.ts";
 import type { RevisionPlace } from "../git/workspace.ts";
@@ -114,7 +114,7 @@ export interface JobDependencies {
   /** Without it, fixes run no commands. */
   fixSandbox?: FindFixSandbox;
   /** Narrows the configuration of the base branch, which then decides nothing that goes further. Left out: it holds as it is. */
-  narrow?: <Config extends RepoConfig>(config: Config) => Config;
+  narrow?: (config: EffectiveConfig) => EffectiveConfig;
   /** Null: only the analyzers review. */
   models: Models | null;
   /** Resolves when the models' abilities are known and their facts are valid. Rejects only when aborted. */

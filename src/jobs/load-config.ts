@@ -32,7 +32,7 @@ export async function loadConfig(
   return narrow((await loadRepoConfig((path) => api.fileAt(path, pull.baseSha), organization)).config);
 }
 
-const asItIs = <Config extends RepoConfig>(config: Config): Config => config;
+const asItIs = (config: EffectiveConfig): EffectiveConfig => config;
 
 /**
  * The same, with the base's own configuration files in folders. It needs a checkout, and no model may see any path before it. Also rejects

@@ -38,6 +38,12 @@ export const withModel = (model: FakeOpenAi) => ({
   model: "fake-model",
 });
 
+/** A table of prices in the workspace, so that a limit in dollars can be kept. */
+export const pricesOf = (model: string): Pick<WorkflowRun, "workspace" | "env"> => ({
+  workspace: { "prices.json": JSON.stringify({ [model]: { prompt: 1, cached_prompt: 1, completion: 1 } }) },
+  env: { HUNKWISE_PRICES: "prices.json" },
+});
+
 /** A pull request, GitHub Actions and a scripted model. GitHub must have received no request that it would refuse. */
 export async function onAction<Seen>(
   { script, ...options }: ScenarioOptions & { script: FakeScript },

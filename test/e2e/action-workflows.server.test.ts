@@ -5,7 +5,7 @@ import { parse } from "yaml";
 import { actionFile } from "../support/action-runner.ts";
 import type { Permissions } from "../support/github-double/model.ts";
 import { manifestPermissions } from "../support/github-double/scenario.ts";
-import { onAction, withModel } from "./action-fixture.ts";
+import { onAction, pricesOf, withModel } from "./action-fixture.ts";
 import { finding, finish, numbers, patient, turn } from "./conformance-fixture.ts";
 
 interface Workflow {
@@ -58,6 +58,7 @@ describe.concurrent("the workflows of docs/action.md", patient, () => {
         const token = given["github-token"] && one.github.state.issueToken(one.installation).value;
         const done = await one.on(event, "opened", {
           permissions: underscored(workflow.permissions),
+          ...pricesOf("fake-model"),
           inputs: { ...model, ...inputs, ...("model" in given && withModel(one.model)) },
           ...(token && { token }),
         });

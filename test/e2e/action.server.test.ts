@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { actionFile, commandsIn } from "../support/action-runner.ts";
 import type { Pull, Repository } from "../support/github-double/model.ts";
-import { onAction, withModel } from "./action-fixture.ts";
+import { onAction, pricesOf, withModel } from "./action-fixture.ts";
 import { finding, finish, numbers, onApp, patient, turn } from "./conformance-fixture.ts";
 
 const base = { "src/numbers.js": numbers(40) };
@@ -92,6 +92,18 @@ describe.concurrent("the Action", patient, () => {
         2,
         expect.stringContaining("The event workflow_run names no pull request. Set the input pull-request"),
       ]);
+    }));
+
+  it("reviews only the files of the input paths, and keeps a limit in dollars or says that it cannot", () =>
+    onAction({ base, head: { ...head, "docs/a.md": "# A\n" }, script }, async (one) => {
+      const unknown = await one.on("pull_request_target", "opened", { inputs: { "max-cost": "0.5" } });
+      expect(unknown.code).toBe(2);
+      expect(unknown.log).toContain("The maximum cost cannot be kept: the price of fake-model is not known");
+      const inputs = { "max-cost": "0.5", paths: "src/**\n!docs/**", instructions: "Look at the numbers." };
+      const done = await one.on("pull_request_target", "opened", { inputs, ...pricesOf("fake-model") });
+      expect(done.outputs).toMatchObject({ outcome: "reviewed", "hunks-total": "3" });
+      expect(Number(done.outputs["cost-usd"])).toBeGreaterThan(0);
+      expect(JSON.stringify(one.model.requests[0]?.body.messages)).toContain("Look at the numbers.");
     }));
 
   it("names each wrong input", () =>

@@ -29,6 +29,7 @@ import { registerSecret } from "../../secrets/live-secrets.ts";
 import { createModels } from "../create-model.ts";
 import { networkOf, openLog } from "../open-app.ts";
 import { programVersion } from "../output.ts";
+import { requirePrices } from "../override-options.ts";
 import { useProxy } from "../use-proxy.ts";
 import { type ActionEvent, readEvent } from "./event.ts";
 import { admission } from "./gate.ts";
@@ -180,6 +181,7 @@ async function connect({ given, event, dataFolder, log }: RunOptions, run: Actio
     );
     return null;
   }
+  await requirePrices(given.inputs.maxCost === null ? {} : { maxCost: given.inputs.maxCost }, given.env);
   const connected = await createModels(model, {
     pricesFile,
     folder: dataFolder,

@@ -39,11 +39,9 @@ describe("the base branch's configuration in the Action", () => {
     };
     expect(within(config, inputs)).toMatchObject({
       ...{ effort: "low", minimum_severity: "medium" },
-      instructions: [
-        { path: "a", text: "x" },
-        { path: "*", text: "Look at money." },
-      ],
+      ...{ instructions: [{ path: "a", text: "x" }], guidance: "Look at money." },
     });
+    expect(within(config, { INPUT_PATHS: "src/**\n./api" }).paths.only).toEqual(["src/**", "/api"]);
     expect(within(config)).toMatchObject(config);
   });
 });

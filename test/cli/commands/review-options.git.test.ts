@@ -161,7 +161,7 @@ describe("--max-cost", () => {
       const { code, stderr, requests } = await withModel(["--max-cost", "1", ...more], env);
       expect(code).toBe(2);
       expect(stderr).toMatch(
-        /^hunkwise: --max-cost cannot be kept: the price of v is not known\. .*HUNKWISE_PRICES/m,
+        /^hunkwise: The maximum cost cannot be kept: the price of v is not known\. .*HUNKWISE_PRICES/m,
       );
       expect(requests).toEqual([]);
     }
