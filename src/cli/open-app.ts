@@ -212,7 +212,7 @@ async function connect({ model, pricesFile, dataDir }: Env, log: Logger, metrics
 }
 
 /** git's network settings for the host. */
-export function networkOf({ github, proxy, caFile }: Env) {
+export function networkOf({ github, proxy, caFile }: Pick<Env, "github" | "proxy" | "caFile">) {
   const plain = github.protocol === "http";
   return {
     allowHttp: plain,

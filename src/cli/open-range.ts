@@ -99,9 +99,9 @@ async function rootsOf(workTree: string | null, repo: string): Promise<string[]>
 }
 
 /** More are not counted: it takes too long. */
-const MOST_COMMITS = 1_000;
+export const MOST_COMMITS = 1_000;
 
-function commitCount(found: number): string {
+export function commitCount(found: number): string {
   return found > MOST_COMMITS ? `over ${plural(MOST_COMMITS, "commit")}` : plural(found, "commit");
 }
 

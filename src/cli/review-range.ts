@@ -7,18 +7,23 @@ import { runReviewProcess } from "../process/run-review-process.ts";
 import type { StartedProcess } from "../process/start-process.ts";
 import { plural } from "../reporters/outcome.ts";
 import type { ProgressEvent } from "../review/progress.ts";
-import { limitsOf, type ReviewInput } from "../review/review-input.ts";
+import { limitsOf, type PullText, type ReviewInput } from "../review/review-input.ts";
 import type { ReviewResult } from "../review/review-result.ts";
 import { registerSecret } from "../secrets/live-secrets.ts";
 import { type ConnectedModels, createModels } from "./create-model.ts";
 import type { OpenRange } from "./open-range.ts";
 import { onRecord, openRunRecord, type RecordPlaces, type RunRecord } from "./run-record.ts";
 
-/** The review input of a local range: without a description, and with the limits of the repository. */
-export function inputOf(targetBranch: string, config: EffectiveConfig, models: Models | null): ReviewInput {
+/** The review input of a range on the command line, with the limits of the repository. `pull`: null without a pull request. */
+export function inputOf(
+  targetBranch: string,
+  config: EffectiveConfig,
+  models: Models | null,
+  pull: PullText | null = null,
+): ReviewInput {
   return {
     targetBranch,
-    pull: null,
+    pull,
     history: null,
     config,
     limits: limitsOf(config),
@@ -54,6 +59,8 @@ export async function connectModels(
 export interface ReviewRangeOptions {
   range: OpenRange;
   config: EffectiveConfig;
+  /** Text about the pull request; left out if the range is none. */
+  pull?: PullText | undefined;
   /** Null for a review by the analyzers only. */
   connected: ConnectedModels | null;
   /** Absolute path of the index of the repository's graph, which is only read; left out or null, there is none. */
@@ -111,7 +118,7 @@ async function review(options: ReviewRangeOptions, record: RunRecord): Promise<R
   };
   const models = connected?.models ?? null;
   const graph = graphIndex === null ? {} : { graph: true };
-  const input = { ...inputOf(range.names.base, config, models), ...graph };
+  const input = { ...inputOf(range.names.base, config, models, options.pull ?? null), ...graph };
   const { place } = range;
   await record.append({ kind: "run", shas: place.shas, input });
   const reviewed = await runReviewProcess({

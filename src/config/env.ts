@@ -588,8 +588,12 @@ function readWebhookSecret({ WEBHOOK_SECRET: webhookSecret }: Variables): string
   return webhookSecret;
 }
 
-function githubAt({ GHE_HOST: host, GHE_PROTOCOL: protocol }: Variables): GitHubPlace {
-  if (!host || host === "github.com") {
+const githubAt = ({ GHE_HOST: host, GHE_PROTOCOL: protocol }: Variables): GitHubPlace =>
+  githubOf(host ?? "github.com", protocol);
+
+/** The addresses of the GitHub at a host. */
+export function githubOf(host: string, protocol: GitHubPlace["protocol"]): GitHubPlace {
+  if (host === "" || host === "github.com") {
     const [apiUrl, webUrl] = ["https://api.github.com", "https://github.com"];
     return { host: "github.com", protocol: "https", apiUrl, webUrl };
   }

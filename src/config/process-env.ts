@@ -42,3 +42,26 @@ export function gitUserEnvironment(): Record<string, string> {
   const own = Object.entries(process.env).filter(([name]) => usersOwn.test(name));
   return { ...Object.fromEntries(own), LC_ALL: "C.UTF-8" } as Record<string, string>;
 }
+
+/** Tokens for GitHub by the kind of host that they are for, and the host that the second one is for. Null: not set. */
+export function gitHubVariables(): {
+  ofGitHub: string | null;
+  ofServer: string | null;
+  server: string | null;
+} {
+  const given = (...names: string[]) => names.map((name) => process.env[name]?.trim()).find(Boolean) ?? null;
+  return {
+    ofGitHub: given("GH_TOKEN", "GITHUB_TOKEN"),
+    ofServer: given("GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN"),
+    server: given("GH_HOST")?.toLowerCase() ?? null,
+  };
+}
+
+const ghsOwn =
+  /^(?:PATH|HOME|USER|LOGNAME|DBUS_SESSION_BUS_ADDRESS|XDG_\w+|GH_CONFIG_DIR|APPDATA|USERPROFILE|SystemRoot)$/;
+
+/** The environment in which `gh` finds what it stored, and no token of ours. */
+export function ghEnvironment(): Record<string, string> {
+  const own = Object.entries(process.env).filter(([name]) => ghsOwn.test(name));
+  return Object.fromEntries(own) as Record<string, string>;
+}

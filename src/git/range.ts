@@ -134,6 +134,21 @@ export async function listWorkingFiles(
   }
 }
 
+/** The address of the remote "origin", as it is written in the repository's configuration; null if there is none. */
+export async function originAddress(folder: string, gitPath: string): Promise<string | null> {
+  const temp = await makeTempFolder(tmpdir());
+  try {
+    const git = { gitPath, emptyHome: join(temp, "home") };
+    await mkdir(git.emptyHome);
+    const { commonDir, gitDir } = await discoverRepository(git, folder);
+    const args = ["config", "--file", join(commonDir, "config"), "--get", "remote.origin.url"];
+    const asked = { git, gitDir, what: "read the configuration", args, expectedExits: [0, 1] };
+    return (await runGit(asked)).stdout.toString("utf8").trim() || null;
+  } finally {
+    await removeFolder(temp);
+  }
+}
+
 /**
  * Whether tracked files of the work tree differ from its HEAD, staged or not. Runs on a copy of the index in `folder` and without the
  * repository's configuration, so it writes nothing there and starts nothing from it.

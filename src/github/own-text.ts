@@ -2,11 +2,19 @@ import { z } from "zod";
 import { Side } from "../finding.ts";
 import type { OwnComment, OwnReview, OwnText } from "./pull-request-api.ts";
 
-/** The App whose token is used: its id, and the slug in its bot's login. */
+/** Whose token is used. */
 export interface AppIdentity {
+  /** The App's id; 0 for a person, who has no check runs. */
   id: number;
+  /** The name in the login of the App's bot; a person's login. */
   slug: string;
+  /** A person asked for this one review, and it carries that person's name. */
+  isPerson?: boolean;
 }
+
+/** Whether an account is the one whose token is used. `login` is a bot's name without brackets. */
+export const isSelf = (type: string, login: string, { slug, isPerson = false }: AppIdentity): boolean =>
+  type === (isPerson ? "User" : "Bot") && login.toLowerCase() === slug.toLowerCase();
 
 const Text = z.object({
   id: z.int(),
@@ -42,6 +50,7 @@ export function ownTextsAmong(items: readonly unknown[], app: AppIdentity): OwnT
 const hasReactions = ({ reactions }: Text) => (reactions?.total_count ?? 0) > 0;
 
 function isOurs({ user, performed_via_github_app }: Text, app: AppIdentity): boolean {
+  if (app.isPerson) return user !== null && user !== undefined && isSelf(user.type, user.login, app);
   if (user?.type !== "Bot") return false;
   const byApp = performed_via_github_app?.id === app.id;
   return byApp || user.login.toLowerCase() === `${app.slug}[bot]`.toLowerCase();

@@ -4,7 +4,7 @@ import { Side } from "../finding.ts";
 import { resolvingMutation, threadsPerPage, threadsQuery } from "./allowlist.ts";
 import type { GitHubClient } from "./client.ts";
 import { notGranted } from "./errors.ts";
-import { type AppIdentity, ownAmong, ownCommentsAmong, ownTextsAmong } from "./own-text.ts";
+import { type AppIdentity, isSelf, ownAmong, ownCommentsAmong, ownTextsAmong } from "./own-text.ts";
 import { PullRequestShape } from "./payload.ts";
 import type {
   Actor,
@@ -183,12 +183,12 @@ const withoutBrackets = ({ login, type }: { login: string; type: string }) =>
  * GraphQL names a bot without the brackets that REST appends; no person's account is of this type. A deleted account may have been a
  * person's, and a thread with a comment by a person is theirs.
  */
-function actorOf(account: z.infer<typeof Account>, { slug }: AppIdentity): Actor {
+function actorOf(account: z.infer<typeof Account>, app: AppIdentity): Actor {
   if (account === null) return { login: null, kind: "person" };
   const { __typename: type, login } = account;
+  if (isSelf(type, login, app)) return { login, kind: "us" };
   if (type === "User") return { login, kind: login.endsWith("[bot]") ? "bot" : "person" };
-  const isUs = type === "Bot" && login.toLowerCase() === slug.toLowerCase();
-  return { login, kind: isUs ? "us" : "bot" };
+  return { login, kind: "bot" };
 }
 
 /** In GitHub's schema the account that resolved a thread is always a `User`, even an App's bot: only its name can tell. */

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { AppError } from "../errors.ts";
 import { identityReach, viewerQuery } from "./allowlist.ts";
 import { createGitHubClient, type GitHubClientOptions } from "./client.ts";
 import type { AppIdentity } from "./own-text.ts";
@@ -11,10 +10,7 @@ const App = z.object({ id: z.int() });
 /** The App whose bot every workflow of GitHub Actions is. */
 export const actionsSlug = "github-actions";
 
-/**
- * The App that an installation token belongs to. Only GraphQL tells a token its own account; the App's id is public.
- * Rejects with `usage` for a person's token: what it writes would carry that person's name, and nothing would tell it from their own words.
- */
+/** Whose a token is: an App's or a person's. Only GraphQL tells a token its own account; an App's id is public. */
 export async function tokenIdentity(
   options: Pick<GitHubClientOptions, "baseUrl" | "userAgent" | "signal"> & { token: string },
 ): Promise<AppIdentity> {
@@ -26,11 +22,7 @@ export async function tokenIdentity(
   });
   const { viewer } = await client.query(viewerQuery, {}, Viewer);
   const [, slug] = /^([\w-]+)\[bot\]$/.exec(viewer.login) ?? [];
-  if (slug === undefined) {
-    throw new AppError("usage", `The token belongs to ${viewer.login}, not to a GitHub App`, {
-      remedy: "Use the token of the job (github.token) or of an App (actions/create-github-app-token)",
-    });
-  }
+  if (slug === undefined) return { id: 0, slug: viewer.login, isPerson: true };
   const { data } = await client.request("GET /apps/{slug}", { slug });
   return { id: App.parse(data).id, slug };
 }

@@ -58,6 +58,11 @@ export async function runAction(given: ActionEnv, signal: AbortSignal): Promise<
   const baseUrl = env.github.apiUrl;
   const userAgent = `hunkwise/${programVersion()}`;
   const app = await tokenIdentity({ baseUrl, userAgent, token: inputs.token, signal });
+  if (app.isPerson) {
+    throw new AppError("usage", `github-token belongs to ${app.slug}, not to a GitHub App`, {
+      remedy: "Use the token of the job (the default) or of an App (actions/create-github-app-token)",
+    });
+  }
   const event = await readEvent(given, app.slug);
   if ("nothing" in event.starts) return nothing(event.starts.nothing);
   const dataFolder = await mkdtemp(join(tempFolder, "hunkwise-"));

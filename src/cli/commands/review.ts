@@ -19,6 +19,7 @@ import {
   paragraphs,
   rangeCommand,
 } from "../command.ts";
+import type { OpenPull } from "../open-pull.ts";
 import type { OpenRange } from "../open-range.ts";
 import {
   complaint,
@@ -52,6 +53,12 @@ const declare = () =>
           "Certain findings, such as secrets, always count.",
       ),
     )
+    .option(
+      "--pr <NUMBER>",
+      "review a pull request on GitHub, by its number at origin or the address of its page, with the token of GH_TOKEN or of gh",
+      optionText,
+    )
+    .option("--publish", "with --pr: post the result there, under the name of the token's owner")
     .addOption(
       new Option(
         "--format <FORMAT>",
@@ -133,6 +140,16 @@ function envOf({ model }: ReviewValues): LocalEnv {
   return model === false ? { ...env, model: null } : env;
 }
 
+/** The environment, if it has what the options need. */
+async function workableEnv(given: ReviewValues): Promise<LocalEnv> {
+  if (given.requireModel && given.model === false) throw excluded();
+  const env = envOf(given);
+  if (given.requireModel && env.model === null) throw noModel("--require-model");
+  if (typeof given.model === "string" && env.model === null) throw noModel("--model");
+  await requirePrices(given, env);
+  return env;
+}
+
 /**
  * Reviews a local range. Resolves to the exit code.
  *
@@ -144,19 +161,15 @@ async function runReview(
   io: CommandIo,
   started?: StartedProcess,
 ): Promise<number> {
-  if (given.requireModel && given.model === false) throw excluded();
-  const env = envOf(given);
-  if (given.requireModel && env.model === null) throw noModel("--require-model");
-  if (typeof given.model === "string" && env.model === null) throw noModel("--model");
-  await requirePrices(given, env);
+  const env = await workableEnv(given);
   const values = { ...given, format: await formatOf(given, io) };
   if (values.output !== undefined) await requireWritable(values.output);
-  if (values.dryRun) return printDryRun(values, env, progress, io);
   useProxy(env);
-  const { openRange } = await import("../open-range.ts");
+  if (values.dryRun) return printDryRun(values, env, progress, io);
   const { connectModels } = await import("../review-range.ts");
-  await using range = await openRange({ ...values, signal: io.signal });
   const say = (text: string) => progress.say(`warning: ${plainLine(text)}`);
+  const { range, pull } = await open(values, env, say, io);
+  await using _ = range;
   const config = await configOf(range, values, say);
   const onProbe = (model: string) => progress.handle({ type: "probe", model });
   const connected = await connectModels(env, { warn: say, onProbe, signal: io.signal });
@@ -165,8 +178,9 @@ async function runReview(
     ...{ repository: values.repo, file: values.trajectory, keepMs, logseqDir },
     folder: values.record ? folder : undefined,
   };
-  const graphIndex = presentIndex(values.repo, env);
-  const options = { range, config, connected, started, graphIndex, records, warn: say };
+  const graphIndex = pull === null ? presentIndex(values.repo, env) : null;
+  const about = await pull?.textFor(config);
+  const options = { range, config, pull: about, connected, started, graphIndex, records, warn: say };
   const done = await reviewWithProgress(options, progress, io).catch((error: unknown) =>
     notReviewed(error, io),
   );
@@ -184,7 +198,31 @@ async function runReview(
   for (const notice of given.brief ? [] : noticesOf(result, values)) await note(values, io, notice);
   if (given.brief && code === exitCodes.clean) await write(io.stdout, `${briefLine(result, given)}\n`);
   else await deliver(values, await render(result, range, values, exit, io), io);
+  if (pull && values.publish) await write(io.stderr, `${await pull.publish(result, config)}\n`);
   return code;
+}
+
+/** The range to review: commits of a repository on this machine, or a pull request on GitHub. */
+async function open(
+  values: KnownValues,
+  env: LocalEnv,
+  warn: (text: string) => void,
+  { signal }: CommandIo,
+): Promise<{ range: OpenRange; pull: OpenPull | null }> {
+  const { pr, publish = false, repo } = values;
+  if (pr === undefined) {
+    if (publish) throw new AppError("usage", "--publish needs --pr", { remedy: "Name the pull request." });
+    const { openRange } = await import("../open-range.ts");
+    return { range: await openRange({ ...values, signal }), pull: null };
+  }
+  if (values.base !== undefined || values.head !== "HEAD") {
+    throw new AppError("usage", "--pr and --base or --head are both set", {
+      remedy: "A pull request names its own commits: leave out --base and --head.",
+    });
+  }
+  const { openPull } = await import("../open-pull.ts");
+  const pull = await openPull({ pr, repo, publish, env, warn, signal });
+  return { range: pull, pull };
 }
 
 /** What a person has to know of a review without findings that count. */
@@ -235,9 +273,9 @@ async function printDryRun(
   io: CommandIo,
 ): Promise<number> {
   const format = dryRunFormat(values.format);
-  const { openRange } = await import("../open-range.ts");
-  await using range = await openRange({ ...values, signal: io.signal });
   const say = (text: string) => progress.say(`warning: ${plainLine(text)}`);
+  const { range } = await open(values, env, say, io);
+  await using _ = range;
   const config = await configOf(range, values, say);
   for (const notice of env.notices) say(notice);
   const { dryRun } = await import("../dry-run.ts");

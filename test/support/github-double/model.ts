@@ -18,7 +18,10 @@ export interface App {
   slug: string;
   name: string;
   owner: Account;
+  /** The author of everything that is written with its tokens. */
   bot: Account;
+  /** No App, but a person with a personal token: what it writes is not "performed via" anything. */
+  isPerson?: boolean;
   publicKey: string;
   permissions: Permissions;
   events: string[];

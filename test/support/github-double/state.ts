@@ -96,6 +96,14 @@ export class GitHubState {
     return app;
   }
 
+  /** A personal token for some repositories, as a person makes it in the settings. */
+  personalToken(login: string, repositories: Repository[], permissions: Permissions): string {
+    const slug = `person-${login}`;
+    const app = this.addApp({ id: this.nextId(), slug, owner: login, publicKey: "", permissions });
+    Object.assign(app, { bot: this.account(login), isPerson: true });
+    return this.issueToken(this.install(app, repositories)).value;
+  }
+
   install(app: App, repositories: Repository[], permissions: Permissions = app.permissions): Installation {
     const account = repositories[0]?.owner;
     if (!account) throw new Error("An installation needs a repository");

@@ -53,7 +53,7 @@ export function issueCommentJson(state: GitHubState, comment: IssueComment) {
     created_at: timestamp(comment.createdAt),
     updated_at: timestamp(comment.updatedAt),
     reactions: rollup(comment.reactions, url),
-    performed_via_github_app: comment.via && appJson(state, comment.via),
+    performed_via_github_app: comment.via && !comment.via.isPerson ? appJson(state, comment.via) : null,
   };
 }
 

@@ -1,0 +1,56 @@
+import { access, constants } from "node:fs/promises";
+import { delimiter, isAbsolute, join } from "node:path";
+import { ghEnvironment, gitHubVariables, programPath } from "../config/process-env.ts";
+import { AppError } from "../errors.ts";
+import { runProcess } from "../git/run-process.ts";
+
+/**
+ * The token for a GitHub, which goes to no other one. As for GitHub's own command line, `GH_TOKEN` and `GITHUB_TOKEN` are for github.com and
+ * `*.ghe.com`, `GH_ENTERPRISE_TOKEN` and `GITHUB_ENTERPRISE_TOKEN` for the server that `GH_HOST` names; otherwise `gh` is asked for the one
+ * that it stored for this host (https://cli.github.com/manual/gh_help_environment). Rejects with `usage`, before any request.
+ */
+export async function tokenFor(host: string, signal: AbortSignal): Promise<string> {
+  const { ofGitHub, ofServer, server } = gitHubVariables();
+  const isGitHub = host === "github.com" || host.endsWith(".ghe.com");
+  const token = isGitHub ? ofGitHub : server === host ? ofServer : null;
+  const found = token ?? (await storedToken(host, signal));
+  if (found !== null) return found;
+  const names = isGitHub
+    ? "GH_TOKEN or GITHUB_TOKEN"
+    : `GH_ENTERPRISE_TOKEN with GH_HOST=${host}, because other tokens are for other hosts`;
+  throw new AppError("usage", `There is no token for ${host}`, {
+    remedy: `Set ${names}, or log in with: gh auth login --hostname ${host}`,
+  });
+}
+
+/** What `gh` prints; null without `gh`, or if it has no token for this host. */
+async function storedToken(host: string, signal: AbortSignal): Promise<string | null> {
+  const program = await onPath("gh");
+  if (program === null) return null;
+  const chunks: Buffer[] = [];
+  const { exitCode } = await runProcess({
+    ...{ program, args: ["auth", "token", "--hostname", host], cwd: "/", env: ghEnvironment() },
+    ...{ signal, timeoutMs: 30_000 },
+    onStdout: (chunk) => {
+      chunks.push(chunk);
+      return undefined;
+    },
+  });
+  const token = Buffer.concat(chunks).toString("utf8").trim();
+  return exitCode === 0 && /^[\w.-]{10,500}$/.test(token) ? token : null;
+}
+
+/** Only absolute folders of PATH: the current one may be the repository under review. */
+async function onPath(name: string): Promise<string | null> {
+  for (const folder of programPath().split(delimiter).filter(isAbsolute)) {
+    const path = join(folder, name);
+    if (
+      await access(path, constants.X_OK).then(
+        () => true,
+        () => false,
+      )
+    )
+      return path;
+  }
+  return null;
+}

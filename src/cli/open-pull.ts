@@ -1,0 +1,165 @@
+import { randomBytes } from "node:crypto";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { githubOf, type LocalEnv } from "../config/env.ts";
+import { programPath } from "../config/process-env.ts";
+import type { EffectiveConfig } from "../config/repo-config.ts";
+import { AppError } from "../errors.ts";
+import { Disk } from "../git/disk.ts";
+import { openWorkspace } from "../git/object-workspace.ts";
+import { originAddress } from "../git/range.ts";
+import { requireGit } from "../git/run-git.ts";
+import { makeTempFolder, removeFolder } from "../git/scratch.ts";
+import { pullPlace } from "../github/pull-place.ts";
+import type { PullRequestApi } from "../github/pull-request-api.ts";
+import { tokenIdentity } from "../github/token-identity.ts";
+import { createCheckoutPull } from "../jobs/checkout-pull.ts";
+import { basic, createTokenAccess } from "../jobs/github-access.ts";
+import { pullTextOf } from "../jobs/prompt-context.ts";
+import { createSeal } from "../ledger/seal.ts";
+import { type CheckRun, inProgress } from "../publish/check-run.ts";
+import { publishReview } from "../publish/publish-review.ts";
+import { sealedPull } from "../publish/sealed-api.ts";
+import type { PullText } from "../review/review-input.ts";
+import type { ReviewResult } from "../review/review-result.ts";
+import { registerSecret } from "../secrets/live-secrets.ts";
+import { tokenFor } from "./github-token.ts";
+import { networkOf } from "./open-app.ts";
+import { commitCount, MOST_COMMITS, type OpenRange } from "./open-range.ts";
+import { programVersion } from "./output.ts";
+
+/** A pull request on GitHub as a range. Its objects are fetched; nothing is checked out. */
+export interface OpenPull extends OpenRange {
+  /** Its description, linked issues and failed checks. */
+  textFor(config: EffectiveConfig): Promise<PullText>;
+  /** Posts a result under the name of the token's owner. Resolves to one line for the user. */
+  publish(result: ReviewResult, config: EffectiveConfig): Promise<string>;
+}
+
+export interface PullOptions {
+  /** The pull request's number, or the address of its page. */
+  pr: string;
+  repo: string;
+  /** Without it, no request can change anything. */
+  publish: boolean;
+  env: LocalEnv;
+  /** Takes one line for the user. */
+  warn(text: string): void;
+  signal: AbortSignal;
+}
+
+/** A mirror of this size is kept for the next review. */
+const MOST_BYTES = 5_000_000_000;
+
+/**
+ * Fetches a pull request. Rejects with `usage` if it is unknown where it is, or there is no token for that host; then nothing was sent.
+ * Otherwise as GitHub and git do.
+ */
+export async function openPull({ pr, repo, publish, env, warn, signal }: PullOptions): Promise<OpenPull> {
+  const { path: gitPath } = await requireGit({ searchPath: programPath() });
+  const isNumber = /^#?\d+$/.test(pr);
+  const { host, protocol, owner, name, number } = pullPlace(
+    pr,
+    isNumber ? await originAddress(repo, gitPath) : null,
+  );
+  const token = await tokenFor(host, signal);
+  registerSecret(token, { keep: true });
+  const github = githubOf(host, protocol);
+  const { apiUrl, webUrl } = github;
+  const userAgent = `hunkwise/${programVersion()}`;
+  const identity = await tokenIdentity({ baseUrl: apiUrl, userAgent, token, signal });
+  const access = createTokenAccess({ apiUrl, userAgent, token, identity: async () => identity }).openJob();
+  // Names and ids of a renamed repository differ; requests that change something are about its present name.
+  const repository = { installation: 1, id: 0, owner, name };
+  const api = await access.pull(repository, number, signal, publish ? undefined : readOnly);
+  const pull = await api.pull();
+
+  const temp = await makeTempFolder(tmpdir());
+  const dataFolder = env.modelFolder === null ? join(temp, "pull") : join(env.modelFolder, "pulls");
+  const log = {
+    info() {},
+    warn: (_: object, text: string) => warn(text),
+    error: (_: object, text: string) => warn(text),
+  };
+  const disk = new Disk({ dataFolder, limitBytes: MOST_BYTES, log });
+  try {
+    await disk.start();
+    const checkout = await createCheckoutPull({
+      ...{ gitPath, dataFolder, host, webUrl, disk, onlyObjects: true },
+      network: networkOf({ ...env, github }),
+      authorization: async () => basic(token),
+    })({ repository, pull: number, head: pull.headSha, base: pull.baseSha, baseRef: pull.baseRef, signal });
+    const workspace = openWorkspace(checkout.place);
+    const commits = await workspace.commits(MOST_COMMITS + 1);
+    return {
+      ...{ place: checkout.place, workspace, roots: [], dirty: false, behind: 0, parent: "present" },
+      names: {
+        base: pull.baseRef,
+        head: `${owner}/${name}#${number}`,
+        commits: commitCount(commits.length),
+      },
+      textFor: async (config) => ({
+        ...(await pullTextOf({ api, pull, repository: { owner, name }, webUrl, config, warn })),
+        earlier: [],
+      }),
+      publish: (result, config) =>
+        post({
+          api,
+          result,
+          config,
+          number,
+          baseRef: pull.baseRef,
+          repositoryUrl: `${webUrl}/${owner}/${name}`,
+        }),
+      async [Symbol.asyncDispose]() {
+        await workspace[Symbol.asyncDispose]();
+        await checkout.release();
+        await disk.close();
+        await removeFolder(temp);
+      },
+    };
+  } catch (error) {
+    await disk.close();
+    await removeFolder(temp);
+    throw error;
+  }
+}
+
+async function readOnly(): Promise<undefined> {
+  throw new AppError("not_allowed", "Nothing is written without --publish");
+}
+
+interface Post {
+  api: PullRequestApi;
+  result: ReviewResult;
+  config: EffectiveConfig;
+  number: number;
+  baseRef: string;
+  repositoryUrl: string;
+}
+
+/**
+ * Posts a result once. A person's own words must not count as markers, so only those of this run do, and a finding that a comment of the
+ * same person shows at its place is not repeated.
+ */
+async function post({ api, result, config, number, baseRef, repositoryUrl }: Post): Promise<string> {
+  const seal = createSeal(randomBytes(32));
+  const outcome = await publishReview({
+    ...{ result, baseRef, repositoryUrl, version: programVersion(), again: null },
+    api: sealedPull(api, seal, { repository: 0, pull: number }),
+    trigger: `event#${number}@${baseRef}`,
+    maxComments: config.max_comments,
+    checkPolicy: config.check,
+    check: noCheck,
+  });
+  if (outcome.kind !== "published") return `nothing was posted: ${outcome.reason}`;
+  const { posted, listed, standing } = outcome;
+  return `posted on ${repositoryUrl}/pull/${number}: ${posted} on lines, ${listed} in the summary, ${standing} there already`;
+}
+
+/** Only an App can have check runs, and only of its own. */
+const noCheck: CheckRun = {
+  ...{ id: undefined, takenUp: false, reviewed: false, before: null, goingOn: inProgress },
+  problem: "There is no check run, because a person posted this review from the command line",
+  async conclude() {},
+};
