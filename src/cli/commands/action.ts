@@ -3,7 +3,7 @@ import { Command } from "@commander-js/extra-typings";
 import { readActionEnv } from "../../config/action-env.ts";
 import { errorLine } from "../../errors.ts";
 import { command } from "../action/workflow-command.ts";
-import { type CommandContext, exitCodes, paragraphs } from "../command.ts";
+import { type CommandContext, examples, exitCodes, paragraphs } from "../command.ts";
 import { complaint, write } from "../output.ts";
 import { exitCodeOf, exitReasonOf } from "./review.ts";
 
@@ -16,6 +16,7 @@ export const action = (io: CommandContext) =>
         "Exit code: 0 done, 1 findings at or above fail-on, 2 setup, 3 the review failed, or no model answered although require-model is set.",
       ),
     )
+    .addHelpText("after", examples(["what the last step of action.yml runs", "hunkwise action"]))
     .action(async () => {
       io.exitCode = await inWorkflow(io);
     });
