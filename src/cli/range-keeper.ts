@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { programPath } from "../config/process-env.ts";
 import { type EffectiveConfig, mildestMinimum } from "../config/repo-config.ts";
 import { AppError } from "../errors.ts";
-import { createGit, discoverRepository, hasUncommittedChanges, resolveEnds } from "../git/range.ts";
+import { createGit, discoverRepository, uncommittedStamp, resolveEnds } from "../git/range.ts";
 import type { Git } from "../git/run-git.ts";
 import { makeTempFolder, removeFolder } from "../git/scratch.ts";
 import type { LocalRepository } from "../git/work-tree.ts";

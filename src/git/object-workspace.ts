@@ -196,6 +196,7 @@ export function openObjects(place: ObjectPlace): Workspace & AsyncDisposable {
 export class ObjectWorkspace implements Workspace, AsyncDisposable {
   readonly root: string;
   readonly shas: Shas;
+  readonly withheld: ReadonlyMap<string, string>;
   readonly #place: ObjectPlace;
   readonly #blobs: CatFile;
   readonly #patches: Patches;
@@ -212,6 +213,7 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
     }
     this.root = place.root ?? place.gitDir;
     this.shas = place.shas;
+    this.withheld = new Map(place.withheld);
     this.#place = place;
     this.#blobs = blobs;
     this.#patches = new Patches(place, (oid) => this.#blobs.read(oid));

@@ -62,14 +62,15 @@ export interface ObjectSource {
 export async function createScratchRepository(
   gitDir: string,
   source: ObjectSource,
-  options: { headSha: string; attributes: boolean },
+  options: { headSha: string | null; attributes: boolean },
 ): Promise<void> {
   await mkdir(join(gitDir, "objects", "info"), { recursive: true });
   await Promise.all([mkdir(join(gitDir, "refs")), mkdir(join(gitDir, "info"))]);
   const sha256 = source.objectFormat === "sha256" ? "[extensions]\n\tobjectFormat = sha256\n" : "";
   const version = sha256 === "" ? 0 : 1;
   await Promise.all([
-    writeFile(join(gitDir, "HEAD"), `${options.headSha}\n`),
+    // A branch without a commit, if there is none.
+    writeFile(join(gitDir, "HEAD"), `${options.headSha ?? "ref: refs/heads/unborn"}\n`),
     writeFile(
       join(gitDir, "config"),
       `[core]\n\trepositoryFormatVersion = ${version}\n\tbare = true\n${sha256}`,

@@ -30,19 +30,23 @@ export interface CopiedIndex {
  *
  * @param indexDir a folder that does not exist yet
  *
- * @param headSha the checked out commit
+ * @param headSha the checked out commit; null if there is none
+ *
+ * @param options with `orEmpty`, a missing index is copied as an empty one
  */
 export async function copyIndex(
   git: Git,
   source: LocalRepository,
   indexDir: string,
-  headSha: string,
+  headSha: string | null,
+  { orEmpty = false }: { orEmpty?: boolean } = {},
 ): Promise<CopiedIndex | null> {
   const { workTree } = source;
   if (workTree === null) return null;
   const indexStats = await stat(join(source.gitDir, "index")).catch(() => undefined);
-  if (indexStats === undefined) return null;
+  if (indexStats === undefined && !orEmpty) return null;
   await createScratchRepository(indexDir, source, { headSha, attributes: false });
+  if (indexStats === undefined) return { git, source, workTree, indexDir, config: [] };
   const copies = (await readdir(source.gitDir)).filter((name) => name.startsWith("sharedindex."));
   await Promise.all(
     ["index", ...copies].map((name) => copyFile(join(source.gitDir, name), join(indexDir, name))),
