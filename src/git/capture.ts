@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { access, copyFile, lstat, open, readFile, stat, utimes } from "node:fs/promises";
 import { basename, isAbsolute, join } from "node:path";
@@ -101,12 +102,12 @@ async function usersConfig(
   user: UserHome | null,
 ): Promise<{ config: [string, string][]; filters: Set<string> }> {
   const global = user ? [join(user.configHome, "git", "config"), join(user.home, ".gitconfig")] : [];
-  const home = user?.home ?? git.emptyHome;
-  const read = (file: string, args: readonly string[]) =>
-    readKeys({ ...git, emptyHome: home }, gitDir, file, args);
   const files = await Promise.all([
-    ...global.map((file) => read(file, ["--includes"])),
-    ...[join(commonDir, "config"), join(gitDir, "config.worktree")].map((file) => read(file, [])),
+    // Where such a file is, the home exists; there git expands `~` in the files that it includes.
+    ...global.map((file) => readKeys({ ...git, emptyHome: user?.home ?? "" }, gitDir, file, ["--includes"])),
+    ...[join(commonDir, "config"), join(gitDir, "config.worktree")].map((file) =>
+      readKeys(git, gitDir, file, []),
+    ),
   ]);
   const config: [string, string][] = user
     ? [["core.excludesFile", join(user.configHome, "git", "ignore")]]
@@ -557,6 +558,19 @@ async function importCommit(
 }
 
 const EMPTY_COMMIT = "commit refs/heads/empty\nmark :2\ncommitter Nobody <> 0 +0000\ndata 0\n\n";
+
+/** The names of the empty commit, which depend on nothing. */
+const emptyCommits = new Map(
+  (["sha1", "sha256"] as const).map((format) => {
+    const people = ["author", "committer"].map((who) => `${who} Nobody <> 0 +0000\n`).join("");
+    const content = `tree ${emptyTree[format]}\n${people}\n`;
+    const sha = createHash(format).update(`commit ${content.length}\0${content}`).digest("hex");
+    return [sha, emptyTree[format]];
+  }),
+);
+
+/** The name of a commit as it leaves this process: for the empty commit, which no repository has, the empty tree, which git always knows. */
+export const nameForOthers = (sha: string): string => emptyCommits.get(sha) ?? sha;
 
 /** A commit without files and without a parent, to compare a first commit with. */
 export async function emptyCommit(scratch: Scratch, signal?: AbortSignal): Promise<string> {

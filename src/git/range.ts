@@ -217,7 +217,7 @@ export async function resolveEnds(
 const foundObject = /^([0-9a-f]{40}|[0-9a-f]{64}) (commit|tag)$/;
 
 /** The commits of the texts; null for a text that names none. git reads the texts from its input, so they are only data. */
-async function findCommits(
+export async function findCommits(
   git: Git,
   repository: LocalRepository,
   texts: readonly string[],
@@ -499,12 +499,13 @@ async function openCommit(place: Opening, asked: string) {
   if (!before && (await parentOf(git, source, head)) === "cut_off")
     throw new AppError("revision_unknown", `The parent of '${asked}' is missing`, { remedy: SHALLOW_REMEDY });
   const base = before ?? (await emptyCommit({ git, indexDir: gitDir }, place.signal));
-  const { dirty, files } = await headFiles(place, { checkedOut, headSha: head, known: null });
+  const { files } = await headFiles(place, { checkedOut, headSha: head, known: null });
   const names = { base: before ? `${asked}~1` : "nothing", head: asked };
   return await opened(place, {
     shas: { head, base, mergeBase: base },
     files,
-    dirty,
+    // Who names a commit means that commit.
+    dirty: false,
     parent: "present",
     names,
   });

@@ -1,5 +1,6 @@
 import type { Coverage as CoverageCounter } from "../agent/coverage.ts";
 import { type Finding, isCertain } from "../finding.ts";
+import { nameForOthers } from "../git/capture.ts";
 import type { TextRange } from "../secrets/ranges.ts";
 import type { ChangedFile } from "../tools/tool.ts";
 import { findConfigChanges } from "./config-changes.ts";
@@ -98,11 +99,12 @@ export async function reviewChange(input: ReviewInput, deps: ReviewDependencies)
   const review = await reviewFiles({ input, deps, files, coverage, known, analysis, anchorFile });
 
   deps.progress({ type: "phase", phase: "placing" });
-  const { head, base, mergeBase, mergeBases = 1 } = deps.workspace.shas;
+  const { head, base, mergeBase, mergeBases = 1, headTree = null } = deps.workspace.shas;
   return {
     head_sha: head,
-    base_sha: base,
-    merge_base_sha: mergeBase,
+    head_tree: headTree,
+    base_sha: nameForOthers(base),
+    merge_base_sha: nameForOthers(mergeBase),
     merge_bases: mergeBases,
     mode: deps.models ? "model" : "offline",
     model: review.model ?? deps.models?.review.name ?? null,
@@ -145,7 +147,8 @@ async function reviewFiles(parts: ReviewParts): Promise<ModelReview> {
   const { input, deps, files, coverage, known, anchorFile } = parts;
   const { history } = input;
   const isEmpty = coverage.counts().total === 0;
-  if (isEmpty && history === null) return nothingToReview;
+  // Only files that no model may see have findings then.
+  if (isEmpty && history === null) return { ...nothingToReview, findings: parts.analysis.findings };
   const analysis = { ...parts.analysis, findings: await checked(parts.analysis.findings, anchorFile) };
   if (!deps.models) {
     // If the configuration was refused, it is unknown whether there was something to review.

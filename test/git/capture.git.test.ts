@@ -1,5 +1,14 @@
 import { spawnSync } from "node:child_process";
-import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -46,9 +55,13 @@ const git = (dir: string, ...args: string[]) => {
 function missingObjects({ gitDir, shas }: RevisionPlace): string[] {
   const run = (args: string[], input = "") =>
     `${spawnSync("git", [`--git-dir=${gitDir}`, ...args], { input, maxBuffer: 1 << 28 }).stdout}`;
-  const blobs = run(["ls-tree", "-r", "-t", shas.head]).split("\n").filter((line) => line && !line.startsWith("160000"));
+  const blobs = run(["ls-tree", "-r", "-t", shas.head])
+    .split("\n")
+    .filter((line) => line && !line.startsWith("160000"));
   const oids = blobs.map((line) => `${line.split(/\s/)[2]}\n`).join("");
-  return run(["cat-file", "--batch-check"], oids).split("\n").filter((line) => line.endsWith("missing"));
+  return run(["cat-file", "--batch-check"], oids)
+    .split("\n")
+    .filter((line) => line.endsWith("missing"));
 }
 
 /** A step of somebody who works in a repository. */
@@ -59,28 +72,87 @@ type Step =
   | { kind: "submodule" | "nested" | "merge" };
 
 const paths = [
-  ...["a.txt", "b/c.txt", "b/d.txt", "b/deep/e.txt", "crlf.txt", "x.flt", "keep.txt", "new.txt", "b", "a.txt/in"],
-  ...["made/by/hand.txt", "made", "trace.log", "é.txt", 'new\nline "q".txt', "-n", ":(glob)*", "sub/inner.txt", ".gitattributes"],
+  ...[
+    "a.txt",
+    "b/c.txt",
+    "b/d.txt",
+    "b/deep/e.txt",
+    "crlf.txt",
+    "x.flt",
+    "keep.txt",
+    "new.txt",
+    "b",
+    "a.txt/in",
+  ],
+  ...[
+    "made/by/hand.txt",
+    "made",
+    "trace.log",
+    "é.txt",
+    'new\nline "q".txt',
+    "-n",
+    ":(glob)*",
+    "sub/inner.txt",
+    ".gitattributes",
+  ],
 ];
 const texts = [
-  ...["one\n", "two\n", "old and gone\n", "", "a\r\nb\r\n", "mixed\r\nends\n", "$Id: 1 $\n", "\0binary\0", "no end"],
-  ...["* text=auto\n", "*.txt text eol=crlf\n", "*.txt ident\n", "* filter=evil\n", "*.txt -text\n", "caf\xe9\n"],
+  ...[
+    "one\n",
+    "two\n",
+    "old and gone\n",
+    "",
+    "a\r\nb\r\n",
+    "mixed\r\nends\n",
+    "$Id: 1 $\n",
+    "\0binary\0",
+    "no end",
+  ],
+  ...[
+    "* text=auto\n",
+    "*.txt text eol=crlf\n",
+    "*.txt ident\n",
+    "* filter=evil\n",
+    "*.txt -text\n",
+    "caf\xe9\n",
+  ],
 ];
 
 const path = fc.constantFrom(...paths);
 const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 6, arbitrary: fc.record({ kind: fc.constant("write" as const), path, text: fc.constantFrom(...texts) }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("link" as const), path, text: fc.constantFrom("a.txt", "b", "/etc", "gone") }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({ kind: fc.constant("write" as const), path, text: fc.constantFrom(...texts) }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant("link" as const),
+      path,
+      text: fc.constantFrom("a.txt", "b", "/etc", "gone"),
+    }),
+  },
   { weight: 3, arbitrary: fc.record({ kind: fc.constantFrom("remove" as const, "stage" as const), path }) },
   {
     weight: 2,
     arbitrary: fc.record({
-      kind: fc.constantFrom("executable" as const, "unstage" as const, "intend" as const, "assume" as const, "skip" as const),
+      kind: fc.constantFrom(
+        "executable" as const,
+        "unstage" as const,
+        "intend" as const,
+        "assume" as const,
+        "skip" as const,
+      ),
       path,
     }),
   },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("move" as const), path, to: path }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom("submodule" as const, "nested" as const, "merge" as const) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constantFrom("submodule" as const, "nested" as const, "merge" as const),
+    }),
+  },
 );
 
 const settings = fc.record({
@@ -134,7 +206,16 @@ function take(dir: string, one: Step): void {
 }
 
 /** A repository in which something happened that is not committed. `sentinel` exists if a program of its configuration has run. */
-function prepare(root: string, { autocrlf, attributes, index, linked, objectFormat }: typeof settings extends fc.Arbitrary<infer T> ? T : never) {
+function prepare(
+  root: string,
+  {
+    autocrlf,
+    attributes,
+    index,
+    linked,
+    objectFormat,
+  }: typeof settings extends fc.Arbitrary<infer T> ? T : never,
+) {
   const main = GitRepo.create({ dir: join(root, "main"), objectFormat });
   const sentinel = join(root, "executed");
   main.git("config", "core.autocrlf", autocrlf);
@@ -161,7 +242,13 @@ function prepare(root: string, { autocrlf, attributes, index, linked, objectForm
   main.git("checkout", "--quiet", "main");
   // All that follows would run if git read the repository's configuration.
   const evil = `touch '${sentinel}'; cat`;
-  for (const key of ["filter.evil.clean", "filter.evil.smudge", "diff.evil.textconv", "diff.external", "core.sshCommand"])
+  for (const key of [
+    "filter.evil.clean",
+    "filter.evil.smudge",
+    "diff.evil.textconv",
+    "diff.external",
+    "core.sshCommand",
+  ])
     main.git("config", key, evil);
   mkdirSync(join(main.dir, ".git/hooks"), { recursive: true });
   for (const hook of ["post-index-change", "pre-commit", "reference-transaction"]) {
@@ -173,7 +260,9 @@ function prepare(root: string, { autocrlf, attributes, index, linked, objectForm
   if (index === "untracked cache") git(dir, "update-index", "--force-untracked-cache");
   if (index === "version 4") git(dir, "update-index", "--index-version=4");
   if (index === "fsmonitor") {
-    writeFileSync(join(root, "monitor"), `#!/bin/sh\ntouch '${sentinel}'\nprintf 'token\\0/\\0'\n`, { mode: 0o755 });
+    writeFileSync(join(root, "monitor"), `#!/bin/sh\ntouch '${sentinel}'\nprintf 'token\\0/\\0'\n`, {
+      mode: 0o755,
+    });
     git(dir, "config", "core.fsmonitor", join(root, "monitor"));
     git(dir, "status");
   }
@@ -200,40 +289,62 @@ function oracle(root: string, dir: string): { staged: string | null; all: string
 }
 
 describe("uncommitted changes are captured", () => {
-  it("as git itself would store them, and nothing of the user's is written or run", { timeout: 900_000 }, async () => {
-    const claim = fc.asyncProperty(settings, fc.array(step, { minLength: 1, maxLength: 14 }), async (given, steps) => {
-      using own = new TempFolder("captured");
-      const root = join(own.path, "root");
-      mkdirSync(root);
-      const { dir, sentinel } = prepare(root, given);
-      for (const one of steps) take(dir, one);
-      const expected = oracle(root, dir);
-      rmSync(sentinel, { force: true });
-      const before = fingerprintOf(root);
-      const options = { repo: dir, tempDir: own.path } as const;
-      await using all = await open({ ...options, scope: "uncommitted" });
-      expect(all.place.shas.headTree).toBe(expected.all);
-      expect(missingObjects(all.place)).toEqual([]);
-      await using staged = await open({ ...options, scope: "staged" });
-      if (expected.staged !== null) expect(staged.place.shas.headTree).toBe(expected.staged);
-      expect(missingObjects(staged.place)).toEqual([]);
-      // Searches read the disk where they can.
-      for (const range of [all, staged]) {
-        await using workspace = openWorkspace(range.place);
-        const files = [...(await workspace.tree("head")).values()].filter(({ mode }) => mode.startsWith("100"));
-        const query = { pattern: "e", contextLines: 0, maxResults: 99, mode: "files_with_matches", fixedString: true } as const;
-        const hits = await workspace.search({ ...query, ignoreCase: false, wholeWord: false, invertMatch: false }, AbortSignal.timeout(60_000));
-        const withE = await Promise.all(
-          files.map(async ({ path: name, oid }) => {
-            const { text, binary } = await workspace.readBlob(oid);
-            return !binary && text.includes("e") ? [name] : [];
-          }),
-        );
-        expect(hits.mode === "files_with_matches" && hits.paths.toSorted()).toEqual(withE.flat().toSorted());
-      }
-      expect(existsSync(sentinel)).toBe(false);
-      expect(fingerprintOf(root)).toEqual(before);
+  it("as git itself would store them, and nothing of the user's is written or run", {
+    timeout: 900_000,
+  }, async () => {
+    const claim = fc.asyncProperty(
+      settings,
+      fc.array(step, { minLength: 1, maxLength: 14 }),
+      async (given, steps) => {
+        using own = new TempFolder("captured");
+        const root = join(own.path, "root");
+        mkdirSync(root);
+        const { dir, sentinel } = prepare(root, given);
+        for (const one of steps) take(dir, one);
+        const expected = oracle(root, dir);
+        rmSync(sentinel, { force: true });
+        const before = fingerprintOf(root);
+        const options = { repo: dir, tempDir: own.path } as const;
+        await using all = await open({ ...options, scope: "uncommitted" });
+        expect(all.place.shas.headTree).toBe(expected.all);
+        expect(missingObjects(all.place)).toEqual([]);
+        await using staged = await open({ ...options, scope: "staged" });
+        if (expected.staged !== null) expect(staged.place.shas.headTree).toBe(expected.staged);
+        expect(missingObjects(staged.place)).toEqual([]);
+        // Searches read the disk where they can.
+        for (const range of [all, staged]) {
+          await using workspace = openWorkspace(range.place);
+          const files = [...(await workspace.tree("head")).values()].filter(({ mode }) =>
+            mode.startsWith("100"),
+          );
+          const query = {
+            pattern: "e",
+            contextLines: 0,
+            maxResults: 99,
+            mode: "files_with_matches",
+            fixedString: true,
+          } as const;
+          const hits = await workspace.search(
+            { ...query, ignoreCase: false, wholeWord: false, invertMatch: false },
+            AbortSignal.timeout(60_000),
+          );
+          const withE = await Promise.all(
+            files.map(async ({ path: name, oid }) => {
+              const { text, binary } = await workspace.readBlob(oid);
+              return !binary && text.includes("e") ? [name] : [];
+            }),
+          );
+          expect(hits.mode === "files_with_matches" && hits.paths.toSorted()).toEqual(
+            withE.flat().toSorted(),
+          );
+        }
+        expect(existsSync(sentinel)).toBe(false);
+        expect(fingerprintOf(root)).toEqual(before);
+      },
+    );
+    await fc.assert(claim, {
+      numRuns: Number(process.env.RUNS ?? (long ? 300 : 15)),
+      seed: long ? Date.now() : 7,
     });
-    await fc.assert(claim, { numRuns: Number(process.env.RUNS ?? (long ? 300 : 15)), seed: long ? Date.now() : 7 });
   });
 });

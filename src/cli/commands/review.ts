@@ -10,12 +10,13 @@ import { isModelErrorWarning, type ReviewResult } from "../../review/review-resu
 import {
   type CommandContext,
   type CommandIo,
+  changeCommand,
+  chosenRange,
   examples,
   exitCodes,
   type OptionsOf,
   optionText,
   paragraphs,
-  rangeCommand,
 } from "../command.ts";
 import type { OpenRange } from "../open-range.ts";
 import { complaint, requireWritable, wantsColour, widthsOf, write, writeOutput } from "../output.ts";
@@ -27,11 +28,14 @@ import { useProxy } from "../use-proxy.ts";
 const thresholds = [...severities, "never"] as const;
 
 const declare = () =>
-  rangeCommand("review")
+  changeCommand("review")
     .description(
       paragraphs(
-        "Reviews the commits from the merge base of the two revisions to the head. Uncommitted changes are not reviewed, " +
-          "and nothing is written to the repository. The configuration is .github/hunkwise.yml from the base.",
+        "Reviews what a pull request of the working tree would change: everything since the merge base with --base, committed or " +
+          "not, with untracked files that are not ignored. In a build (CI is set), with --committed or with another --head, only " +
+          "commits are reviewed. Nothing is written to the repository. The configuration is .github/hunkwise.yml from the base.",
+        "No model sees an untracked file that is binary, larger than 1 MB or named like a secret (.env*, *.pem, id_*, *.key), nor one " +
+          "that a filter of your git converts. Such files are listed and scanned for secrets.",
         "A record of what was read, found and spent is kept for HUNKWISE_RETENTION_DAYS, readable only by this user: hunkwise runs " +
           "shows it.",
         "Without OPENAI_API_KEY and OPENAI_BASE_URL only the built-in analyzers review, and the report says so.",
@@ -65,7 +69,8 @@ const declare = () =>
     .addHelpText(
       "after",
       examples(
-        ["review the checked-out branch against the default branch", "hunkwise review"],
+        ["review the working tree against the default branch", "hunkwise review"],
+        ["review only what is about to be committed", "hunkwise review --staged"],
         [
           "review the last three commits, without a threshold",
           "hunkwise review --base HEAD~3 --fail-on never",
@@ -104,9 +109,9 @@ async function runReview(
   if (values.output !== undefined) await requireWritable(values.output);
   if (values.dryRun) return printDryRun(values, env, progress, io);
   useProxy(env);
-  const { openRange } = await import("../open-range.ts");
+  const { leftOut, openRange } = await import("../open-range.ts");
   const { connectModels } = await import("../review-range.ts");
-  await using range = await openRange({ ...values, signal: io.signal });
+  await using range = await openRange({ repo: values.repo, ...chosenRange(values), signal: io.signal });
   const say = (text: string) => progress.say(`warning: ${plainLine(text)}`);
   const config = await configOf(range, values, say);
   const onProbe = (model: string) => progress.handle({ type: "probe", model });
@@ -127,7 +132,7 @@ async function runReview(
   // Printed once: the public warning about the fault says less than the line above.
   const isSaid = (warning: string) =>
     modelFault !== null && values.format === "pretty" && isModelErrorWarning(warning);
-  const warnings = reviewed.warnings.filter((warning) => !isSaid(warning));
+  const warnings = [...leftOut(range), ...reviewed.warnings.filter((warning) => !isSaid(warning))];
   const result = { ...reviewed, warnings };
   const threshold = values.failOn ?? config.check.threshold;
   const code = exitCodeOf(result, threshold, values.requireModel);
@@ -171,11 +176,11 @@ async function printDryRun(
   io: CommandIo,
 ): Promise<number> {
   const format = dryRunFormat(values.format);
-  const { openRange } = await import("../open-range.ts");
-  await using range = await openRange({ ...values, signal: io.signal });
+  const { leftOut, openRange } = await import("../open-range.ts");
+  await using range = await openRange({ repo: values.repo, ...chosenRange(values), signal: io.signal });
   const say = (text: string) => progress.say(`warning: ${plainLine(text)}`);
   const config = await configOf(range, values, say);
-  for (const notice of env.notices) say(notice);
+  for (const notice of [...leftOut(range), ...env.notices]) say(notice);
   const { dryRun } = await import("../dry-run.ts");
   const text = await dryRun(range, config, env, format);
   progress.end();
