@@ -18,8 +18,9 @@ const tiers = ["git", "server", "slow"];
 
 export default defineConfig({
   test: {
-    // Tests open ranges without a base. A pull request's target must not become one if they run in CI.
-    env: { GITHUB_BASE_REF: "", CI_MERGE_REQUEST_TARGET_BRANCH_NAME: "" },
+    // Tests open ranges without a base. A pull request's target must not become one if they run in CI, and there as elsewhere they are not
+    // a build.
+    env: { CI: "", GITHUB_BASE_REF: "", CI_MERGE_REQUEST_TARGET_BRANCH_NAME: "" },
     // These only end what hangs; a busy machine may take several times as long as an idle one.
     testTimeout: 900_000,
     hookTimeout: 600_000,

@@ -178,9 +178,8 @@ const lastOf = ({ names }: NoticedRange) => plainLine(names.head);
 /** Names the previous commit only if it exists. */
 function wayOn(range: NoticedRange): string {
   if (range.parent === "cut_off") return SHALLOW_REMEDY;
-  if (range.parent === "none")
-    return "It is the first commit. Commit a change on top of it, then review that change";
   const head = lastOf(range);
+  if (range.parent === "none") return `It is the first commit; to review it: --commit ${head}`;
   return `To review the last commit: ${head === "HEAD" ? "--base HEAD~1" : `--base ${head}~1 --head ${head}`}`;
 }
 

@@ -1,12 +1,15 @@
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import {
   chmodSync,
   cpSync,
   existsSync,
   mkdirSync,
+  readdirSync,
   renameSync,
   rmSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
@@ -16,7 +19,7 @@ import { openWorkspace } from "../../src/git/object-workspace.ts";
 import { type LocalRangeOptions, openLocalRange } from "../../src/git/range.ts";
 import type { RevisionPlace } from "../../src/git/workspace.ts";
 import { fingerprintOf } from "../cli/sample-repo.ts";
-import { GitRepo, gitPath, TempFolder, testGitEnvironment } from "../support/git-repo.ts";
+import { type Content, GitRepo, gitPath, TempFolder, testGitEnvironment } from "../support/git-repo.ts";
 
 const long = process.env.HUNKWISE_LONG === "1";
 
@@ -164,7 +167,7 @@ const settings = fc.record({
 });
 
 /** Steps that make no sense at that point are refused by git or the disk, and left out. */
-function take(dir: string, one: Step): void {
+function take(dir: string, one: Step): unknown {
   const at = (name: string) => join(dir, name);
   try {
     switch (one.kind) {
@@ -183,26 +186,28 @@ function take(dir: string, one: Step): void {
         mkdirSync(dirname(at(one.to)), { recursive: true });
         return renameSync(at(one.path), at(one.to));
       case "stage":
-        return void git(dir, "add", "--all", "--", `:(literal)${one.path}`);
+        return git(dir, "add", "--all", "--", `:(literal)${one.path}`);
       case "unstage":
-        return void git(dir, "rm", "-r", "--quiet", "--cached", "--", `:(literal)${one.path}`);
+        return git(dir, "rm", "-r", "--quiet", "--cached", "--", `:(literal)${one.path}`);
       case "intend":
-        return void git(dir, "add", "--intent-to-add", "--", `:(literal)${one.path}`);
+        return git(dir, "add", "--intent-to-add", "--", `:(literal)${one.path}`);
       case "assume":
-        return void git(dir, "update-index", "--assume-unchanged", "--", one.path);
+        return git(dir, "update-index", "--assume-unchanged", "--", one.path);
       case "skip":
-        return void git(dir, "update-index", "--skip-worktree", "--", one.path);
+        return git(dir, "update-index", "--skip-worktree", "--", one.path);
       case "submodule":
-        return void git(at("sub"), "commit", "--quiet", "--allow-empty", "-m", "more");
+        return git(at("sub"), "commit", "--quiet", "--allow-empty", "-m", "more");
       case "nested":
         mkdirSync(at("nested"), { recursive: true });
         git(at("nested"), "init", "--quiet");
         writeFileSync(at("nested/file.txt"), "of another repository\n");
-        return void git(at("nested"), "add", ".");
+        return git(at("nested"), "add", ".");
       case "merge":
-        return void spawnSync("git", ["merge", "--quiet", "other"], { cwd: dir, env: testGitEnvironment });
+        return spawnSync("git", ["merge", "--quiet", "other"], { cwd: dir, env: testGitEnvironment });
     }
-  } catch {}
+  } catch {
+    return undefined;
+  }
 }
 
 /** A repository in which something happened that is not committed. `sentinel` exists if a program of its configuration has run. */
@@ -219,7 +224,7 @@ function prepare(
   const main = GitRepo.create({ dir: join(root, "main"), objectFormat });
   const sentinel = join(root, "executed");
   main.git("config", "core.autocrlf", autocrlf);
-  const start = {
+  const start: Record<string, Content> = {
     ".gitattributes": attributes,
     ".gitignore": "*.log\n",
     "a.txt": "old and gone\n",
@@ -228,6 +233,7 @@ function prepare(
     "crlf.txt": "a\r\nb\r\n",
     "x.flt": "x\n",
     "keep.txt": "kept\n",
+    link: { mode: "120000", data: "a.txt" },
     "é.txt": "e\n",
   };
   main.commit("old", start);
@@ -254,6 +260,8 @@ function prepare(
   for (const hook of ["post-index-change", "pre-commit", "reference-transaction"]) {
     writeFileSync(join(main.dir, ".git/hooks", hook), `#!/bin/sh\ntouch '${sentinel}'\n`, { mode: 0o755 });
   }
+  mkdirSync(join(main.dir, ".git/info"), { recursive: true });
+  writeFileSync(join(main.dir, ".git/info/exclude"), "excluded.txt\n");
   const dir = linked ? join(root, "linked") : main.dir;
   if (linked) main.git("worktree", "add", "--quiet", dir, "-b", "elsewhere");
   if (index === "split") git(dir, "update-index", "--split-index");
@@ -346,5 +354,229 @@ describe("uncommitted changes are captured", () => {
       numRuns: Number(process.env.RUNS ?? (long ? 300 : 15)),
       seed: long ? Date.now() : 7,
     });
+  });
+});
+
+/** A `git` that does something in the repository after its first `times` listings of changes. */
+function disturbing(script: string, times: number): string {
+  const path = join(folder.path, "disturbing-git");
+  const count = join(folder.path, "listings");
+  const lines = [
+    "#!/bin/sh",
+    `case "$*" in *" status "*) ;; *) exec ${gitPath} "$@" ;; esac`,
+    `${gitPath} "$@" || exit`,
+    `echo >> ${count}`,
+    `[ "$(wc -l < ${count})" -gt ${times} ] && exit 0`,
+    `cd ${repo.dir} && env -i HOME=/dev/null PATH="$PATH" sh -c '${script}' >&2`,
+  ];
+  writeFileSync(path, `${lines.join("\n")}\n`, { mode: 0o755 });
+  return path;
+}
+
+const withheldIn = ({ place }: { place: RevisionPlace }) => Object.fromEntries(place.withheld ?? []);
+
+describe("a capture", () => {
+  it("has the commits of a branch and what is uncommitted, and only the latter without a base", async () => {
+    repo.commit("done", { "a.txt": "done\n" });
+    expect(await changed()).toEqual(["modified a.txt"]);
+    repo.write({ "new.txt": "n\n", "trace.log": "ignored\n" });
+    expect(await changed()).toEqual(["modified a.txt", "added new.txt"]);
+    expect(await changed({ scope: "uncommitted" })).toEqual(["added new.txt"]);
+    expect(await changed({ base: { names: ["no-such"], complaint: "none" } })).toEqual(["added new.txt"]);
+    await expect(changed({ base: "no-such" })).rejects.toMatchObject({ code: "revision_unknown" });
+    expect(await changed({ scope: "staged" })).toEqual([]);
+    repo.git("add", "new.txt");
+    repo.write({ "new.txt": null });
+    expect(await changed({ scope: "staged" })).toEqual(["added new.txt"]);
+    expect(await changed({ scope: "uncommitted" })).toEqual([]);
+  });
+
+  it("is compared with nothing where there is no commit", async () => {
+    using empty = GitRepo.create();
+    empty.write({ "a.txt": "a\n" });
+    const all = ["added a.txt"];
+    expect(await changed({ repo: empty.dir, base: { names: ["main"], complaint: "none" } })).toEqual(all);
+    expect(await changed({ repo: empty.dir, scope: "uncommitted" })).toEqual(all);
+    expect(await changed({ repo: empty.dir, scope: "staged" })).toEqual([]);
+    empty.git("add", ".");
+    expect(await changed({ repo: empty.dir, scope: "staged" })).toEqual(all);
+    const first = empty.commit("first");
+    expect(await changed({ repo: empty.dir, scope: "commit", head: first })).toEqual(all);
+  });
+
+  it("of a bare repository has only commits", async () => {
+    repo.commit("done", { "a.txt": "done\n" });
+    const bare = join(folder.path, "bare.git");
+    repo.git("clone", "--quiet", "--bare", repo.dir, bare);
+    expect(await changed({ repo: bare })).toEqual(["modified a.txt"]);
+    await expect(changed({ repo: bare, scope: "staged" })).rejects.toMatchObject({
+      message: "A bare repository has no working tree",
+    });
+  });
+
+  it("of one commit has what its first parent lacks", async () => {
+    const sha = repo.commit("one", { "a.txt": "one more\n" });
+    repo.commit("two", { "b/c.txt": "three\n" });
+    expect(await changed({ scope: "commit", head: sha })).toEqual(["modified a.txt"]);
+    await expect(changed({ scope: "commit", head: "no-such" })).rejects.toMatchObject({
+      code: "revision_unknown",
+    });
+    const shallow = join(folder.path, "shallow");
+    repo.git("clone", "-q", "--depth", "1", "-b", "topic", `file://${repo.dir}`, shallow);
+    await expect(changed({ repo: shallow, scope: "commit", head: "HEAD" })).rejects.toMatchObject({
+      remedy: expect.stringContaining("--unshallow"),
+    });
+  });
+
+  it("shows no model what nobody has decided to share, and has it nevertheless", async () => {
+    repo.write({
+      ".env.local": "A=1\n",
+      "b/server.PEM": "x\n",
+      "b/id_work": "x\n",
+      "x.key": "x\n",
+      "big.sql": "x".repeat(1024 * 1024 + 1),
+      "photo.dat": Buffer.from([1, 0, 2]),
+      "plain.txt": "p\n",
+      "b/staged.key": "x\n",
+    });
+    repo.git("add", "b/staged.key");
+    await using range = await open();
+    expect(withheldIn(range)).toEqual({
+      ".env.local": "untracked and named like a secret, so no model sees it",
+      "b/server.PEM": expect.stringContaining("named like a secret"),
+      "b/id_work": expect.stringContaining("named like a secret"),
+      "x.key": expect.stringContaining("named like a secret"),
+      "big.sql": "untracked and more than 1 MB, so no model sees it",
+      "photo.dat": "untracked and binary, so no model sees it",
+    });
+    expect((await changed()).filter((one) => one.startsWith("added"))).toHaveLength(8);
+  });
+
+  it("shows no model what a filter of the user's git would convert", async () => {
+    repo.commit("attributes", { ".gitattributes": "*.enc filter=crypt\n", "a.enc": "plain\n" });
+    repo.git("config", "filter.crypt.clean", "false");
+    repo.write({ "a.enc": "more\n", "b.enc": "b\n" });
+    await using range = await open();
+    const why = "the filter crypt would convert it, and was not run";
+    expect(withheldIn(range)).toEqual({ "a.enc": why, "b.enc": why });
+  });
+
+  it("leaves out what the user ignores everywhere, and undoes the line ends that their git makes", async () => {
+    const home = join(folder.path, "home");
+    mkdirSync(join(home, ".config/git"), { recursive: true });
+    const user = { home, configHome: join(home, ".config") };
+    writeFileSync(join(home, ".config/git/ignore"), "*.swp\n");
+    repo.write({ "x.swp": "x\n", "y.bak": "y\n" });
+    expect(await changed({ user })).toEqual(["added y.bak"]);
+    expect(await changed()).toEqual(["added x.swp", "added y.bak"]);
+    writeFileSync(join(home, "ignored"), "*.bak\n");
+    writeFileSync(join(home, "more"), "[core]\n\texcludesFile = ~/ignored\n\tautocrlf = input\n");
+    writeFileSync(join(home, ".gitconfig"), "[include]\n\tpath = ~/more\n");
+    expect(await changed({ user })).toEqual(["added x.swp"]);
+    repo.write({ "a.txt": "one\r\n", "x.swp": null });
+    expect(await changed({ user })).toEqual([]);
+    expect(await changed({ user: null })).toContain("modified a.txt");
+  });
+
+  it("names what it cannot hold, and waits for nothing", async () => {
+    repo.commit("attributes", {
+      ".gitattributes": "*.utf working-tree-encoding=UTF-16\n",
+      "huge.txt": "h\n",
+    });
+    repo.write({ "b/c.txt": null, "odd.utf": Buffer.from([0xff, 0xfe, 0x41]), "new.txt": "n\n" });
+    spawnSync("mkfifo", [join(repo.dir, "b/c.txt"), join(repo.dir, "pipe")]);
+    truncateSync(join(repo.dir, "huge.txt"), 21 * 1024 * 1024);
+    mkdirSync(join(repo.dir, "nested"));
+    git(join(repo.dir, "nested"), "init", "--quiet");
+    writeFileSync(join(repo.dir, "nested/inside.txt"), "i\n");
+    await using range = await open();
+    expect(
+      Object.fromEntries(range.uncommitted?.left.map(({ path, reason }) => [path, reason]) ?? []),
+    ).toEqual({
+      "b/c.txt": "neither a file nor a link",
+      "huge.txt": "more than 20 MB",
+      "nested/": "a repository of its own",
+      "odd.utf": "git cannot store it",
+    });
+    expect(await changed({ scope: "uncommitted" })).toEqual(["added new.txt"]);
+    expect(missingObjects(range.place)).toEqual([]);
+  });
+
+  it("refuses what a .gitignore must have forgotten, and names the folder", async () => {
+    mkdirSync(join(repo.dir, "packages"));
+    for (let at = 0; at <= 10_000; at++) writeFileSync(join(repo.dir, `packages/${at}`), "");
+    await expect(changed()).rejects.toMatchObject({
+      code: "too_large",
+      message: "There are 10001 untracked files, more than 10000; 10001 of them in 'packages/'",
+    });
+  });
+
+  it("is made again if the index or HEAD moved meanwhile, and given up if they never stand still", async () => {
+    repo.write({ "a.txt": "edited\n" });
+    const stage = "echo $$ > b/c.txt; git add b/c.txt";
+    const commit = "git -c user.name=a -c user.email=a@b commit -qam $$ --allow-empty";
+    for (const script of [stage, commit]) {
+      rmSync(join(folder.path, "listings"), { force: true });
+      expect(await changed({ gitPath: disturbing(script, 2) })).toEqual([
+        "modified a.txt",
+        "modified b/c.txt",
+      ]);
+    }
+    await expect(changed({ gitPath: disturbing(stage, 99), scope: "uncommitted" })).rejects.toMatchObject({
+      message: "HEAD or the index changed each of the 3 times that the working tree was read",
+    });
+    expect(readdirSync(folder.path).filter((name) => name.startsWith("hunkwise-range-"))).toEqual([]);
+  });
+
+  it.each([
+    ["are removed", "rm a.txt new.txt", ["deleted a.txt"]],
+    ["become folders", "rm a.txt new.txt; mkdir a.txt new.txt", ["deleted a.txt"]],
+    ["become links", "rm a.txt new.txt; ln -s b a.txt; ln -s b new.txt", ["added a.txt", "added new.txt"]],
+    ["become pipes", "rm a.txt new.txt; mkfifo a.txt new.txt", []],
+  ])("takes files as it finds them that %s meanwhile", async (_, script, expected) => {
+    repo.write({ "a.txt": "edited\n", "new.txt": "n\n" });
+    const found = await changed({ gitPath: disturbing(script, 1), scope: "uncommitted" });
+    expect(found.map((one) => one.replace("type_changed", "added"))).toEqual(expected);
+  });
+
+  it("leaves nothing of the user's behind or changed, whenever its process is killed", {
+    timeout: 300_000,
+  }, async () => {
+    repo.commit("old", { "a.txt": "new again\n", "b/more.txt": "m\n" });
+    repo.write({ "a.txt": "one\n", "new.txt": "x\n".repeat(5_000), "b/more.txt": null });
+    repo.git("add", "a.txt");
+    const before = fingerprintOf(repo.dir);
+    const range = JSON.stringify(join(import.meta.dirname, "../../src/git/range.ts"));
+    const options = {
+      repo: repo.dir,
+      base: "main",
+      head: "HEAD",
+      scope: "work_tree",
+      gitPath,
+      tempDir: folder.path,
+    };
+    const program = `const { openLocalRange } = await import(${range});
+      console.log("begins");
+      for (;;) await (await openLocalRange(${JSON.stringify(options)})).dispose();`;
+    for (let round = 0; round < (long ? 60 : 8); round++) {
+      const child = spawn(process.execPath, ["--input-type=module", "-e", program], {
+        stdio: ["ignore", "pipe", "inherit"],
+      });
+      await once(child.stdout, "data");
+      await new Promise((resolve) => setTimeout(resolve, ((round * 37) % 160) + 1));
+      child.kill("SIGKILL");
+      await once(child, "close");
+      expect(fingerprintOf(repo.dir)).toEqual(before);
+    }
+    // The next one removes what they left.
+    const left = async () => {
+      await (await open()).dispose();
+      const names = readdirSync(folder.path).filter((name) => name !== "source");
+      // What was not even begun is empty, and waits for a day.
+      return names.flatMap((name) => readdirSync(join(folder.path, name)));
+    };
+    // A git may outlive its process for a moment.
+    await expect.poll(left).toEqual([]);
+    expect(fingerprintOf(repo.dir)).toEqual(before);
   });
 });
