@@ -83,9 +83,7 @@ export async function openRange({ repo, scope, base, head, signal }: RangeOption
     // Most commands read the configuration next. They await this listing and report its error.
     workspace.tree("base").catch(() => {});
     const { uncommitted } = range;
-    const found = (await workspace.commits(MOST_COMMITS + 1)).length;
-    // The uncommitted changes are a commit only within the scratch repository.
-    const commits = commitCount(uncommitted === null ? found : found - 1);
+    const commits = commitCount((await workspace.commits(MOST_COMMITS + 1)).length);
     return {
       place: range.place,
       workspace,

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { access, copyFile, lstat, open, readFile, stat, utimes } from "node:fs/promises";
 import { basename, isAbsolute, join } from "node:path";
@@ -31,6 +30,8 @@ export interface Capture {
   tree: string;
   /** HEAD, or an empty commit if there is none. */
   parent: string;
+  /** Whether there is no commit yet. */
+  isFirst: boolean;
   /** Whether the tree is that of the parent. */
   isClean: boolean;
   /** Files of the tree that no model may see. */
@@ -269,7 +270,7 @@ export async function captureChanges(place: ForCapture, options: CaptureOptions)
   for (const name of isFailed) changes.delete(name);
   const left = failed.map((name) => ({ path: decodeName(name), reason: "git cannot store it" }));
   return {
-    isClean,
+    ...{ isClean, isFirst: place.headSha === null },
     ...(await importCommit(index, { parent: place.headSha, changes, ...options })),
     withheld: found.withheld.filter(({ path }) => !left.some((one) => one.path === path)),
     left: [...found.left, ...left],
@@ -558,19 +559,6 @@ async function importCommit(
 }
 
 const EMPTY_COMMIT = "commit refs/heads/empty\nmark :2\ncommitter Nobody <> 0 +0000\ndata 0\n\n";
-
-/** The names of the empty commit, which depend on nothing. */
-const emptyCommits = new Map(
-  (["sha1", "sha256"] as const).map((format) => {
-    const people = ["author", "committer"].map((who) => `${who} Nobody <> 0 +0000\n`).join("");
-    const content = `tree ${emptyTree[format]}\n${people}\n`;
-    const sha = createHash(format).update(`commit ${content.length}\0${content}`).digest("hex");
-    return [sha, emptyTree[format]];
-  }),
-);
-
-/** The name of a commit as it leaves this process: for the empty commit, which no repository has, the empty tree, which git always knows. */
-export const nameForOthers = (sha: string): string => emptyCommits.get(sha) ?? sha;
 
 /** A commit without files and without a parent, to compare a first commit with. */
 export async function emptyCommit(scratch: Scratch, signal?: AbortSignal): Promise<string> {

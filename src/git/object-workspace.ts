@@ -37,19 +37,20 @@ import {
   startsBinary,
 } from "./search.ts";
 import { differingFiles } from "./work-tree.ts";
-import type {
-  Change,
-  Commit,
-  FileText,
-  LentWorkTree,
-  ObjectPlace,
-  Ref,
-  RevisionPlace,
-  SearchHits,
-  SearchQuery,
-  Shas,
-  TreeEntry,
-  Workspace,
+import {
+  type Change,
+  type Commit,
+  type FileText,
+  type LentWorkTree,
+  lastCommit,
+  type ObjectPlace,
+  type Ref,
+  type RevisionPlace,
+  type SearchHits,
+  type SearchQuery,
+  type Shas,
+  type TreeEntry,
+  type Workspace,
 } from "./workspace.ts";
 
 const FILE = ".gitattributes";
@@ -297,7 +298,7 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
 
   async commits(max: number): Promise<readonly Commit[]> {
     const format = "--format=tformat:%H%x00%an%x00%aI%x00%B";
-    const range = `${this.shas.mergeBase}..${this.shas.head}`;
+    const range = `${this.shas.mergeBase}..${lastCommit(this.shas)}`;
     const count = `--max-count=${wholeNumber(max)}`;
     const args = [
       "log",

@@ -8,6 +8,7 @@ import {
   type Capture,
   captureChanges,
   emptyCommit,
+  emptyTree,
   indexStamp,
   openForCapture,
   type UserHome,
@@ -502,7 +503,7 @@ async function openCommit(place: Opening, asked: string) {
   const { files } = await headFiles(place, { checkedOut, headSha: head, known: null });
   const names = { base: before ? `${asked}~1` : "nothing", head: asked };
   return await opened(place, {
-    shas: { head, base, mergeBase: base },
+    shas: { head, base, mergeBase: base, ...(before ? {} : { baseTree: emptyTree[source.objectFormat] }) },
     files,
     // Who names a commit means that commit.
     dirty: false,
@@ -563,7 +564,9 @@ async function openCapture(
   { index, capture }: { index: CopiedIndex; capture: Capture },
 ) {
   const { git, source, gitDir, signal } = place;
-  const base = options.scope === "work_tree" ? await chosenBase(git, source, options.base) : null;
+  // A first commit shares nothing with a branch that happens to be there.
+  const hasBase = options.scope === "work_tree" && !(capture.isFirst && typeof options.base !== "string");
+  const base = hasBase ? await chosenBase(git, source, options.base) : null;
   const head = capture.commit;
   await createScratchRepository(
     gitDir,
@@ -580,7 +583,8 @@ async function openCapture(
     lendWorkTree(index, head, isHead, signal),
     namesOf(git, source, ["HEAD"]),
   ]);
-  const shas = { head, base: base?.sha ?? capture.parent, ...ancestor, headTree: capture.tree };
+  const named = base === null && capture.isFirst ? { baseTree: emptyTree[source.objectFormat] } : {};
+  const shas = { head, base: base?.sha ?? capture.parent, ...ancestor, headTree: capture.tree, ...named };
   return await opened(place, {
     ...{ shas, files: lent === null ? { kind: "objects" } : { kind: "work_tree", ...lent } },
     ...{ dirty: false, parent: "present" },

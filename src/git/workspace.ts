@@ -108,6 +108,8 @@ export interface Shas {
   mergeBases?: number | undefined;
   /** The tree of the head, if the head is not a commit of the repository: uncommitted changes. No other repository knows `head` then. */
   headTree?: string | undefined;
+  /** The empty tree, which every git knows, if there is no commit to compare with. No other repository knows `base` then. */
+  baseTree?: string | undefined;
 }
 
 export interface Workspace {
@@ -211,11 +213,15 @@ export const RevisionPlace = z.strictObject({
     mergeBase: z.string(),
     mergeBases: z.int().optional(),
     headTree: z.string().optional(),
+    baseTree: z.string().optional(),
   }),
   /** Paths that no model may see, each with the reason for people. */
   withheld: z.array(z.tuple([z.string(), z.string()])).optional(),
 });
 export type RevisionPlace = z.infer<typeof RevisionPlace>;
+
+/** The last real commit of the change, for git: uncommitted changes are a commit only within a scratch repository. */
+export const lastCommit = ({ head, headTree }: Shas): string => (headTree === undefined ? head : `${head}~1`);
 
 /** Everything needed to read git's objects. */
 export type ObjectPlace = Omit<RevisionPlace, "root" | "files"> & { root?: string | undefined };

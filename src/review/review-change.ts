@@ -1,6 +1,5 @@
 import type { Coverage as CoverageCounter } from "../agent/coverage.ts";
 import { type Finding, isCertain } from "../finding.ts";
-import { nameForOthers } from "../git/capture.ts";
 import type { TextRange } from "../secrets/ranges.ts";
 import type { ChangedFile } from "../tools/tool.ts";
 import { findConfigChanges } from "./config-changes.ts";
@@ -99,12 +98,12 @@ export async function reviewChange(input: ReviewInput, deps: ReviewDependencies)
   const review = await reviewFiles({ input, deps, files, coverage, known, analysis, anchorFile });
 
   deps.progress({ type: "phase", phase: "placing" });
-  const { head, base, mergeBase, mergeBases = 1, headTree = null } = deps.workspace.shas;
+  const { head, base, mergeBase, mergeBases = 1, headTree = null, baseTree } = deps.workspace.shas;
   return {
     head_sha: head,
     head_tree: headTree,
-    base_sha: nameForOthers(base),
-    merge_base_sha: nameForOthers(mergeBase),
+    base_sha: baseTree ?? base,
+    merge_base_sha: baseTree ?? mergeBase,
     merge_bases: mergeBases,
     mode: deps.models ? "model" : "offline",
     model: review.model ?? deps.models?.review.name ?? null,

@@ -382,6 +382,9 @@ describe("a capture", () => {
     repo.write({ "new.txt": "n\n", "trace.log": "ignored\n" });
     expect(await changed()).toEqual(["modified a.txt", "added new.txt"]);
     expect(await changed({ scope: "uncommitted" })).toEqual(["added new.txt"]);
+    await using range = await open();
+    await using workspace = openWorkspace(range.place);
+    expect((await workspace.commits(9)).map(({ message }) => message)).toEqual(["done"]);
     expect(await changed({ base: { names: ["no-such"], complaint: "none" } })).toEqual(["added new.txt"]);
     await expect(changed({ base: "no-such" })).rejects.toMatchObject({ code: "revision_unknown" });
     expect(await changed({ scope: "staged" })).toEqual([]);
@@ -402,6 +405,10 @@ describe("a capture", () => {
     expect(await changed({ repo: empty.dir, scope: "staged" })).toEqual(all);
     const first = empty.commit("first");
     expect(await changed({ repo: empty.dir, scope: "commit", head: first })).toEqual(all);
+    repo.git("checkout", "--quiet", "--orphan", "apart");
+    repo.git("rm", "-rf", "--quiet", ".");
+    repo.write({ "a.txt": "a\n" });
+    expect(await changed({ base: { names: ["main"], complaint: "none" } })).toEqual(all);
   });
 
   it("of a bare repository has only commits", async () => {
