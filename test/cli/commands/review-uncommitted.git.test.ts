@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ReviewJson } from "../../../src/reporters/json.ts";
 import { startFakeOpenAi } from "../../support/fake-openai.ts";
-import { GitRepo, testGitEnvironment } from "../../support/git-repo.ts";
+import { GitRepo, TempFolder, testGitEnvironment } from "../../support/git-repo.ts";
 import { runCli } from "../../support/run-cli.ts";
 import { runHere } from "../../support/run-program.ts";
 import { fingerprintOf, soundRepo } from "../sample-repo.ts";
@@ -226,6 +226,19 @@ it("what cannot be captured is named in the report", async () => {
   expect((await json("--uncommitted")).warnings).toEqual([
     "Not part of the review, although not committed: cart.py (neither a file nor a link).",
   ]);
+});
+
+it("its record cannot be replayed, its findings not be repaired, and both say why", async () => {
+  makeDirty();
+  using folder = new TempFolder("uncommitted");
+  const [record, report] = ["run.jsonl", "report.json"].map((name) => join(folder.path, name));
+  await review("--uncommitted", "--trajectory", `${record}`, "--output", `${report}`);
+  const replayed = await runHere(["replay", `${record}`]);
+  expect(replayed.code).toBe(2);
+  expect(replayed.stderr).toMatch(/hunkwise: run \S+ reviewed uncommitted changes, which are not kept\./);
+  const fixed = await runHere(["fix", "--repo", repo.dir, "--from", `${report}`]);
+  expect(fixed.code).toBe(2);
+  expect(fixed.stderr).toContain("is a review of uncommitted changes, and only commits are repaired. Commit");
 });
 
 describe("hunkwise tool", () => {
