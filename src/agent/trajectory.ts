@@ -76,7 +76,7 @@ export interface StartEntry {
   /** Omitted for a review. */
   what?: "answer" | "fix";
   /** Full object names. */
-  shas: { head: string; base: string; mergeBase: string };
+  shas: { head: string; base: string; mergeBase: string; headTree?: string | undefined };
   /** The input of the review process. */
   input: unknown;
 }

@@ -1,7 +1,10 @@
 import { Command, type CommandUnknownOpts, InvalidArgumentError } from "@commander-js/extra-typings";
 import { distance } from "fastest-levenshtein";
 import { z } from "zod";
+import { inCi } from "../config/process-env.ts";
+import { AppError } from "../errors.ts";
 import type { StartedProcess, StartOptions } from "../process/start-process.ts";
+import type { RangeOptions } from "./open-range.ts";
 
 /** The parts of the process that a command uses. */
 export interface CommandIo {
@@ -63,6 +66,57 @@ export const rangeCommand = (name: string) =>
       optionText,
     )
     .option("--head <REF>", "the last commit of the change", optionText, "HEAD");
+
+/** A command about a change that need not be committed. */
+export const changeCommand = (name: string) =>
+  rangeCommand(name)
+    .option("--uncommitted", "only uncommitted changes: from HEAD to the working tree")
+    .option("--staged", "only staged changes: from HEAD to the index")
+    .option("--committed", "only commits; the default if CI is set, or --head names a revision")
+    .option("--commit <REF>", "only this commit, compared with its parent", optionText);
+
+/** The options that decide what is read. */
+interface ChangeValues {
+  base?: string | undefined;
+  head: string;
+  uncommitted?: true | undefined;
+  staged?: true | undefined;
+  committed?: true | undefined;
+  commit?: string | undefined;
+}
+
+/**
+ * What a command reads: by default the working tree with the commits below it, and in a build only commits.
+ * @throws AppError `usage` if two options contradict each other.
+ */
+export function chosenRange(
+  { base, head, uncommitted, staged, committed, commit }: ChangeValues,
+  isBuild = inCi(),
+): Pick<RangeOptions, "scope" | "base" | "head"> {
+  const namesHead = head !== "HEAD";
+  const choices = { uncommitted, staged, committed, commit };
+  const [chosen, other] = [
+    ...Object.entries(choices).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`])),
+    ...(namesHead && !committed ? ["--head"] : []),
+    // Each of the others names its own.
+    ...(base !== undefined && (uncommitted || staged || commit !== undefined) ? ["--base"] : []),
+  ];
+  if (chosen !== undefined && other !== undefined) {
+    throw new AppError("usage", `${chosen} and ${other} exclude each other`, {
+      remedy: `Leave one of them out: ${explained[chosen] ?? "--head names the last commit to read"}.`,
+    });
+  }
+  if (commit !== undefined) return { scope: "commit", head: commit };
+  if (uncommitted || staged) return { scope: uncommitted ? "uncommitted" : "staged", head };
+  return { scope: committed || isBuild || namesHead ? "commits" : "work_tree", base, head };
+}
+
+const explained: Record<string, string> = {
+  "--uncommitted": "--uncommitted reads from HEAD to the working tree",
+  "--staged": "--staged reads from HEAD to the index",
+  "--committed": "--committed reads the commits from --base to --head",
+  "--commit": "--commit reads one commit, compared with its parent",
+};
 
 /** Paragraphs of a description. Each is wrapped to the width of the help. */
 export const paragraphs = (...texts: readonly string[]): string => texts.join("\n\n");

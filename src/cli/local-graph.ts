@@ -2,6 +2,7 @@ import { unlessAborted, within } from "../async.ts";
 import { type LocalEnv, readLocalEnv } from "../config/env.ts";
 import { localIndex } from "../config/folders.ts";
 import { AppError, errorLine } from "../errors.ts";
+import { lastCommit } from "../git/workspace.ts";
 import type { Graph, GraphSource, IndexProgress } from "../graph/graph.ts";
 import { readHistory } from "../graph/history.ts";
 import { openGraph, sourceOfWorkspace } from "../graph/open-graph.ts";
@@ -50,7 +51,7 @@ export async function openLocalGraph(options: LocalGraphOptions): Promise<LocalG
   const env = readLocalEnv();
   const [source, commits] = await Promise.all([
     sourceOfWorkspace(workspace, isPrivate),
-    readHistory(place, place.shas.head, signal).catch((error: unknown) => {
+    readHistory(place, lastCommit(place.shas), signal).catch((error: unknown) => {
       // If history is shallow or takes too long, the index works without it.
       if (error instanceof AppError && !signal.aborted) return [];
       throw error;

@@ -92,7 +92,15 @@ export async function openPull({ pr, repo, publish, env, warn, signal }: PullOpt
     const workspace = openWorkspace(checkout.place);
     const commits = await workspace.commits(MOST_COMMITS + 1);
     return {
-      ...{ place: checkout.place, workspace, roots: [], dirty: false, behind: 0, parent: "present" },
+      ...{
+        place: checkout.place,
+        workspace,
+        roots: [],
+        dirty: false,
+        uncommitted: null,
+        behind: 0,
+        parent: "present",
+      },
       names: {
         base: pull.baseRef,
         head: `${owner}/${name}#${number}`,

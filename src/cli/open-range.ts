@@ -2,10 +2,17 @@ import { realpath } from "node:fs/promises";
 import { resolve } from "node:path";
 import { ciTargetBranch } from "../config/env.ts";
 import { configText, loadRepoConfig, refuseIrregular, withNested } from "../config/load-config.ts";
-import { programPath } from "../config/process-env.ts";
+import { programPath, userHome } from "../config/process-env.ts";
 import type { EffectiveConfig, RepoConfig } from "../config/repo-config.ts";
 import { openWorkspace } from "../git/object-workspace.ts";
-import { type BaseChoice, openLocalRange, type ParentState, SHALLOW_REMEDY } from "../git/range.ts";
+import {
+  type BaseChoice,
+  openLocalRange,
+  type ParentState,
+  type Scope,
+  SHALLOW_REMEDY,
+  type Uncommitted,
+} from "../git/range.ts";
 import { requireGit } from "../git/run-git.ts";
 import type { RevisionPlace, Workspace } from "../git/workspace.ts";
 import { plural } from "../reporters/outcome.ts";
@@ -21,6 +28,8 @@ export interface OpenRange extends AsyncDisposable {
   roots: readonly string[];
   /** Whether the repository has uncommitted changes, which are not part of the range. */
   dirty: boolean;
+  /** The uncommitted changes that are part of the range; null if there are none. */
+  uncommitted: Uncommitted | null;
   /** How many commits of the base the head lacks, if the head has none of its own; else 0. */
   behind: number;
   /** Whether the commit before the head is there, if both ends are one commit. */
@@ -29,10 +38,12 @@ export interface OpenRange extends AsyncDisposable {
 
 export interface RangeOptions {
   repo: string;
+  /** Default: `commits`. */
+  scope?: Scope | undefined;
   /** Default: `usualBase`. */
   base?: string | undefined;
   head: string;
-  /** Absolute path of an index: reviews what is staged in it. */
+  /** Absolute path of the index to read. Default: the work tree's. */
   indexFile?: string | undefined;
   signal: AbortSignal;
 }
@@ -62,9 +73,13 @@ export function usualBase(): BaseChoice {
  * Finds git and resolves both revisions, without a checkout. Rejects with `git_missing`, `git_too_old`,
  * `repository_unavailable` or `revision_unknown`.
  */
-export async function openRange({ repo, base, head, indexFile, signal }: RangeOptions): Promise<OpenRange> {
+export async function openRange(options: RangeOptions): Promise<OpenRange> {
+  const { repo, scope, base, head, indexFile, signal } = options;
   const { path: gitPath } = await requireGit({ searchPath: programPath() });
-  const range = await openLocalRange({ repo, base: base ?? usualBase(), head, indexFile, gitPath, signal });
+  const range = await openLocalRange({
+    ...{ repo, scope, base: base ?? usualBase(), head, indexFile, gitPath, signal },
+    user: userHome(),
+  });
   const workspace = openWorkspace(range.place);
   const dispose = async () => {
     await workspace[Symbol.asyncDispose]();
@@ -73,13 +88,18 @@ export async function openRange({ repo, base, head, indexFile, signal }: RangeOp
   try {
     // Most commands read the configuration next. They await this listing and report its error.
     workspace.tree("base").catch(() => {});
-    const commits = await workspace.commits(MOST_COMMITS + 1);
+    const { uncommitted } = range;
+    const commits = commitCount((await workspace.commits(MOST_COMMITS + 1)).length);
     return {
       place: range.place,
       workspace,
-      names: { ...range.names, commits: commitCount(commits.length) },
+      names: {
+        ...{ ...range.names, commits },
+        uncommitted: uncommitted && wordsOf(uncommitted, range.names.base, commits),
+      },
       roots: await rootsOf(range.workTree, repo),
       dirty: range.dirty,
+      uncommitted,
       behind: range.behind,
       parent: range.parent,
       [Symbol.asyncDispose]: dispose,
@@ -105,7 +125,27 @@ export function commitCount(found: number): string {
   return found > MOST_COMMITS ? `over ${plural(MOST_COMMITS, "commit")}` : plural(found, "commit");
 }
 
-type NoticedRange = Pick<OpenRange, "place" | "names" | "dirty" | "behind" | "parent">;
+/** What is read, in a few words. */
+function wordsOf({ onlyStaged, hasCommits, branch }: Uncommitted, base: string, commits: string): string {
+  const of = branch === null ? "" : ` of ${branch}`;
+  if (onlyStaged) return `Staged changes${of}: from HEAD to the index`;
+  if (!hasCommits) return `Uncommitted changes${of}: from HEAD to the working tree`;
+  return `Working tree${of} against ${base}: ${commits} and the uncommitted changes`;
+}
+
+/** Most paths to name in one warning. */
+const MOST_NAMED = 10;
+
+/** Says which uncommitted files could not be read: none may be missing silently. */
+export function leftOut({ uncommitted }: Pick<OpenRange, "uncommitted">): string[] {
+  const left = uncommitted?.left ?? [];
+  if (left.length === 0) return [];
+  const named = left.slice(0, MOST_NAMED).map(({ path, reason }) => `${path} (${reason})`);
+  const more = left.length > MOST_NAMED ? ` and ${left.length - MOST_NAMED} more` : "";
+  return [`Not part of the review, although not committed: ${named.join(", ")}${more}.`];
+}
+
+type NoticedRange = Pick<OpenRange, "place" | "names" | "dirty" | "behind" | "parent" | "uncommitted">;
 
 /** Notices about a range, one line each: what is not part of it, or why it is empty. */
 export function rangeNotices(
@@ -115,18 +155,14 @@ export function rangeNotices(
 ): string[] {
   const empty = emptyNotice(range);
   if (!range.dirty) return empty === null ? [] : [empty];
-  const unseen = `uncommitted changes in ${repo} are not ${done}`;
-  // On the base itself there is nothing after the commit to compare with either.
-  const way = isOneCommit(range)
-    ? `Commit them (git commit -am wip), then name the previous commit as the base: --base ${lastOf(range)}~1`
-    : "Commit them first (git commit -am wip)";
-  const told = `${unseen}. ${way}; git reset HEAD~1 undoes that commit and keeps the changes`;
-  return range.behind > 0 && empty !== null ? [told, empty] : [told];
+  const told = `uncommitted changes in ${repo} are not ${done}, only commits: to include them, leave out --committed and --head, and unset CI`;
+  return empty === null ? [told] : [told, empty];
 }
 
 /** Why a range holds no commit; null if it holds some. */
 export function emptyNotice(range: NoticedRange): string | null {
-  const { place, names, behind } = range;
+  const { place, names, behind, uncommitted } = range;
+  if (uncommitted?.isClean) return `nothing is ${uncommitted.onlyStaged ? "staged" : "uncommitted"}`;
   const [base, head] = [plainLine(names.base), plainLine(names.head)];
   if (isOneCommit(range)) {
     const sha = place.shas.head.slice(0, 12);
@@ -146,9 +182,8 @@ const lastOf = ({ names }: NoticedRange) => plainLine(names.head);
 /** Names the previous commit only if it exists. */
 function wayOn(range: NoticedRange): string {
   if (range.parent === "cut_off") return SHALLOW_REMEDY;
-  if (range.parent === "none")
-    return "It is the first commit. Commit a change on top of it, then review that change";
   const head = lastOf(range);
+  if (range.parent === "none") return `It is the first commit; to review it: --commit ${head}`;
   return `To review the last commit: ${head === "HEAD" ? "--base HEAD~1" : `--base ${head}~1 --head ${head}`}`;
 }
 

@@ -5,12 +5,12 @@ import type { Overrides } from "../config/overrides.ts";
 import { Effort, mostGuidance, type RepoConfig } from "../config/repo-config.ts";
 import { AppError, errorLine } from "../errors.ts";
 import { severities } from "../finding.ts";
-import { optionText, type rangeCommand } from "./command.ts";
+import { optionText, type changeCommand } from "./command.ts";
 
 const heading = "Options for this run, before the environment and the configuration:";
 
 /** Adds the options that override the environment and the repository's configuration for one run. */
-export const withOverrideOptions = (command: ReturnType<typeof rangeCommand>) =>
+export const withOverrideOptions = (command: ReturnType<typeof changeCommand>) =>
   command
     .addOption(
       new Option("--effort <EFFORT>", "how much work a review is").choices(Effort.options).helpGroup(heading),

@@ -2,10 +2,10 @@ import { existsSync } from "node:fs";
 import { mkdir, mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { programPath } from "../config/process-env.ts";
+import { programPath, userHome } from "../config/process-env.ts";
 import { type EffectiveConfig, mildestMinimum } from "../config/repo-config.ts";
 import { AppError } from "../errors.ts";
-import { createGit, discoverRepository, hasUncommittedChanges, resolveEnds } from "../git/range.ts";
+import { discoverRepository, findCommits, uncommittedStamp } from "../git/range.ts";
 import type { Git } from "../git/run-git.ts";
 import { makeTempFolder, removeFolder } from "../git/scratch.ts";
 import type { LocalRepository } from "../git/work-tree.ts";
@@ -19,7 +19,7 @@ import { KeptGraph } from "./local-graph.ts";
 import { loadLocalConfig, type OpenRange, openRange, type RangeOptions, usualBase } from "./open-range.ts";
 
 export const UNCOMMITTED =
-  "The work tree has uncommitted changes. They are not part of this result, which shows only commits. Commit them to include them.";
+  "The working tree has uncommitted changes. They are not part of this result, because this server shows only commits.";
 
 /**
  * A range is kept for half a day. After a whole day, ranges without a known reader are removed (`removeAbandoned`), and systems delete
@@ -43,7 +43,7 @@ export interface OpenedRange {
 }
 
 export interface CurrentRange extends OpenedRange {
-  /** Whether the work tree has uncommitted changes now; null if that is unknown. */
+  /** Whether the work tree has uncommitted changes that the range does not show; null if that is unknown. */
   dirty: Promise<boolean | null>;
 }
 
@@ -51,14 +51,15 @@ export interface CurrentRange extends OpenedRange {
 export interface RangeKeeper extends AsyncDisposable {
   /**
    * Gives the current range to `work`; it does not change until `work` has ended. Reopened only if one of its revisions has
-   * moved, its files are gone, or it is old. Rejects as `openRange` does.
+   * moved, something uncommitted that it shows was edited, its files are gone, or it is old. Rejects as `openRange` does.
    */
   use<Result>(work: (current: CurrentRange) => Promise<Result>): Promise<Result>;
 }
 
 /** A range and the number of its users. */
 interface Held {
-  shas: string;
+  /** The state of the repository that it shows. */
+  state: string;
   since: number;
   opened: Promise<OpenedRange>;
   /** The folders of its files, after it is open. */
@@ -80,33 +81,49 @@ export async function createRangeKeeper(options: KeeperOptions): Promise<RangeKe
   const folder = await makeTempFolder(resolve(tmpdir()));
   const emptyHome = join(folder, "home");
   const git: Git = { gitPath, emptyHome };
+  let source: LocalRepository;
   try {
     await mkdir(emptyHome);
-    await discoverRepository(git, options.repo);
+    source = await discoverRepository(git, options.repo);
   } catch (error) {
     await removeFolder(folder);
     throw error;
   }
   const held = new HeldRanges(options);
-  let last: RangeNow | undefined;
+  const { scope = "commits" } = options;
+  const showsCommits = scope === "commits" || scope === "commit";
+  let edits: string | null = null;
   let isClosed = false;
-  const lookUp = async (): Promise<RangeNow> => {
-    if (!last || !(await isStill(git, last, options.head))) last = await lookUpRange(git, options);
-    return last;
+  /** Null if it is unknown: another program may be writing the index. */
+  const lookForEdits = async (): Promise<boolean | null> => {
+    // Several calls may run at once.
+    const own = await mkdtemp(join(folder, "status-"));
+    try {
+      edits = await uncommittedStamp(git, source, { folder: join(own, "status.git"), user: userHome() });
+      return edits !== null;
+    } catch {
+      return null;
+    } finally {
+      await removeFolder(own);
+    }
   };
   return {
     async use(work) {
       // A cleaner of temporary files may have removed it.
       await mkdir(emptyHome, { recursive: true });
-      const now = await lookUp();
+      const names = options.base === undefined ? usualBase().names : [options.base];
+      const looking = lookForEdits();
+      const revisions = await findCommits(git, source, [options.head, ...names]);
+      // Edits that it shows make it another range; of others it only says that they exist.
+      if (!showsCommits) await looking;
       if (isClosed) throw new AppError("aborted", "the server is stopping");
-      const mine = held.take(now);
-      const dirty = isDirty(git, now.source, folder);
+      const mine = held.take([...revisions, showsCommits ? "" : edits].join("\0"));
+      const dirty = showsCommits ? looking : Promise.resolve(false);
       try {
         return await work({ ...(await mine.opened), dirty });
       } finally {
         // The check writes to the folder that is removed with the last user.
-        await dirty;
+        await looking;
         held.release(mine);
       }
     },
@@ -116,19 +133,6 @@ export async function createRangeKeeper(options: KeeperOptions): Promise<RangeKe
       await removeFolder(folder);
     },
   };
-}
-
-/** Uses a folder of its own, because several calls may run at once. */
-async function isDirty(git: Git, source: LocalRepository, folder: string): Promise<boolean | null> {
-  try {
-    const own = await mkdtemp(join(folder, "status-"));
-    const isChanged = await hasUncommittedChanges(git, source, join(own, "status.git"));
-    await removeFolder(own);
-    return isChanged;
-  } catch {
-    // Another process may be writing the index.
-    return null;
-  }
 }
 
 class HeldRanges {
@@ -142,11 +146,10 @@ class HeldRanges {
     this.#now = options.now ?? Date.now;
   }
 
-  /** The range of these revisions. The caller must release it. */
-  take(now: RangeNow): Held {
-    const shas = `${now.baseSha}..${now.headSha}`;
-    if (this.#current && !(this.#current.shas === shas && this.#isFresh(this.#current))) this.#retire();
-    this.#current ??= this.#hold(shas, now.base);
+  /** The range of this state of the repository. The caller must release it. */
+  take(state: string): Held {
+    if (this.#current && !(this.#current.state === state && this.#isFresh(this.#current))) this.#retire();
+    this.#current ??= this.#hold(state);
     this.#current.users += 1;
     return this.#current;
   }
@@ -166,10 +169,10 @@ class HeldRanges {
     await Promise.all(this.#ending);
   }
 
-  #hold(shas: string, base: string): Held {
-    const opened = openWhole({ ...this.#options, base });
+  #hold(state: string): Held {
+    const opened = openWhole(this.#options);
     const held: Held = {
-      ...{ shas, since: this.#now(), opened, folders: [] },
+      ...{ state, since: this.#now(), opened, folders: [] },
       ...{ users: 0, unused: Promise.withResolvers(), isOld: false },
     };
     opened.then(
@@ -213,54 +216,6 @@ async function openWhole({ warn = () => {}, ...options }: KeeperOptions): Promis
   } catch (error) {
     await range[Symbol.asyncDispose]();
     throw error;
-  }
-}
-
-/** The current commits of a range. */
-interface RangeNow {
-  source: LocalRepository;
-  /** The name of the base: anything that git resolves to a commit. */
-  base: string;
-  baseSha: string;
-  headSha: string;
-}
-
-interface RangeToLookUp {
-  repo: string;
-  /** Default: `usualBase`. */
-  base?: string | undefined;
-  head: string;
-}
-
-/**
- * Resolves both revisions without opening the range, with several runs of git. Rejects with `repository_unavailable` or
- * `revision_unknown`.
- */
-async function lookUpRange(git: Git, { repo, base, head }: RangeToLookUp): Promise<RangeNow> {
-  const source = await discoverRepository(git, repo);
-  const ends = await resolveEnds(git, source, { base: base ?? usualBase(), head });
-  return { source, base: ends.base.asked, baseSha: ends.base.sha, headSha: ends.head.sha };
-}
-
-/**
- * Whether both revisions are unchanged, with one run of git. Also false for a revision that does not accept a suffix `^{commit}`, such as
- * `:/words`.
- */
-async function isStill(
-  git: Git,
-  { source, base, baseSha, headSha }: RangeNow,
-  head: string,
-): Promise<boolean> {
-  // A text with a leading dash is an option for git.
-  if ([base, head].some((text) => text.startsWith("-"))) return false;
-  const { gitDir } = source;
-  const commits = [base, head].map((text) => `${text}^{commit}`);
-  try {
-    const client = createGit({ git, baseDir: gitDir, gitDir, config: [["safe.directory", "*"]] });
-    return (await client.raw(["rev-parse", ...commits])) === `${baseSha}\n${headSha}`;
-  } catch {
-    // One of them, or the repository, is gone.
-    return false;
   }
 }
 

@@ -136,7 +136,10 @@ const JobEntry = z.discriminatedUnion("kind", [
   z.looseObject({
     ...kind("run"),
     what: z.enum(["answer", "fix"]).optional(),
-    shas: z.looseObject({ head: ObjectName, base: ObjectName, mergeBase: ObjectName }),
+    shas: z.looseObject({
+      ...{ head: ObjectName, base: ObjectName, mergeBase: ObjectName },
+      headTree: ObjectName.optional(),
+    }),
     input: z.unknown(),
   }),
   z.looseObject({ ...kind("unit"), head: z.string(), loop: z.string() }),

@@ -37,19 +37,20 @@ import {
   startsBinary,
 } from "./search.ts";
 import { differingFiles } from "./work-tree.ts";
-import type {
-  Change,
-  Commit,
-  FileText,
-  LentWorkTree,
-  ObjectPlace,
-  Ref,
-  RevisionPlace,
-  SearchHits,
-  SearchQuery,
-  Shas,
-  TreeEntry,
-  Workspace,
+import {
+  type Change,
+  type Commit,
+  type FileText,
+  type LentWorkTree,
+  lastCommit,
+  type ObjectPlace,
+  type Ref,
+  type RevisionPlace,
+  type SearchHits,
+  type SearchQuery,
+  type Shas,
+  type TreeEntry,
+  type Workspace,
 } from "./workspace.ts";
 
 const FILE = ".gitattributes";
@@ -196,6 +197,7 @@ export function openObjects(place: ObjectPlace): Workspace & AsyncDisposable {
 export class ObjectWorkspace implements Workspace, AsyncDisposable {
   readonly root: string;
   readonly shas: Shas;
+  readonly withheld: ReadonlyMap<string, string>;
   readonly #place: ObjectPlace;
   readonly #blobs: CatFile;
   readonly #patches: Patches;
@@ -212,6 +214,7 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
     }
     this.root = place.root ?? place.gitDir;
     this.shas = place.shas;
+    this.withheld = new Map(place.withheld);
     this.#place = place;
     this.#blobs = blobs;
     this.#patches = new Patches(place, (oid) => this.#blobs.read(oid));
@@ -295,7 +298,7 @@ export class ObjectWorkspace implements Workspace, AsyncDisposable {
 
   async commits(max: number): Promise<readonly Commit[]> {
     const format = "--format=tformat:%H%x00%an%x00%aI%x00%B";
-    const range = `${this.shas.mergeBase}..${this.shas.head}`;
+    const range = `${this.shas.mergeBase}..${lastCommit(this.shas)}`;
     const count = `--max-count=${wholeNumber(max)}`;
     const args = [
       "log",

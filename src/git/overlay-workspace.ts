@@ -52,6 +52,7 @@ export function openOverlay(
 class OverlayWorkspace implements EditableWorkspace, AsyncDisposable {
   readonly root: string;
   readonly shas: Shas;
+  readonly withheld: ReadonlyMap<string, string>;
   readonly #below: Workspace;
   readonly #place: Omit<ObjectPlace, "shas">;
   readonly #written = new Map<string, Written>();
@@ -69,6 +70,7 @@ class OverlayWorkspace implements EditableWorkspace, AsyncDisposable {
   constructor(below: Workspace, place: Omit<ObjectPlace, "shas">) {
     this.root = below.root;
     this.shas = below.shas;
+    this.withheld = below.withheld;
     this.#below = below;
     this.#place = place;
   }

@@ -4,11 +4,20 @@ import { join, resolve } from "node:path";
 import { distance } from "fastest-levenshtein";
 import { type SimpleGit, simpleGit } from "simple-git";
 import { AppError } from "../errors.ts";
+import {
+  type Capture,
+  captureChanges,
+  emptyCommit,
+  emptyTree,
+  indexStamp,
+  openForCapture,
+  type UserHome,
+  workTreeStamp,
+} from "./capture.ts";
 import { blobSizes, listBlobs, listOldSide } from "./object-listing.ts";
 import { type Git, gitEnvironment, hardenedConfig, isObjectName, runGit } from "./run-git.ts";
 import { createScratchRepository, makeTempFolder, removeFolder } from "./scratch.ts";
-import { commitIndex } from "./staged.ts";
-import { copyIndex, isDirty, type LocalRepository, lendWorkTree } from "./work-tree.ts";
+import { type CopiedIndex, copyIndex, isDirty, type LocalRepository, lendWorkTree } from "./work-tree.ts";
 import type { RevisionPlace, Shas } from "./workspace.ts";
 
 /** Only the caller of the command line decides which repository is read, so its owner does not matter. */
@@ -37,6 +46,7 @@ export async function discoverRepository(git: Git, folder: string): Promise<Loca
   return {
     commonDir,
     gitDir: ownDir,
+    indexFile: join(ownDir, "index"),
     // `--show-toplevel` fails in a bare repository, and needs a separate process.
     workTree: inWorkTree === "true" ? join(await realpath(baseDir), upwards) : null,
     shallow: shallow === "true",
@@ -150,18 +160,17 @@ export async function originAddress(folder: string, gitPath: string): Promise<st
 }
 
 /**
- * Whether tracked files of the work tree differ from its HEAD, staged or not. Runs on a copy of the index in `folder` and without the
- * repository's configuration, so it writes nothing there and starts nothing from it.
+ * A text that changes with every edit of a work tree or its index; null if they are as in HEAD, or if there is no work tree. Writes only to
+ * `folder`, and runs nothing from the repository's configuration.
  */
-export async function hasUncommittedChanges(
+export async function uncommittedStamp(
   git: Git,
   source: LocalRepository,
-  folder: string,
-): Promise<boolean> {
-  const [headSha] = await findCommits(git, source, ["HEAD"]);
-  if (!headSha) return false;
-  const index = await copyIndex(git, source, folder, headSha);
-  return index !== null && (await isDirty(index));
+  { folder: indexDir, user }: { folder: string; user: UserHome | null },
+): Promise<string | null> {
+  if (source.workTree === null) return null;
+  const [headSha = null] = await findCommits(git, source, ["HEAD"]);
+  return await workTreeStamp(await openForCapture(git, source, { indexDir, headSha, user }));
 }
 
 interface Revision {
@@ -231,7 +240,7 @@ export async function resolveEnds(
 const foundObject = /^([0-9a-f]{40}|[0-9a-f]{64}) (commit|tag)$/;
 
 /** The commits of the texts; null for a text that names none. git reads the texts from its input, so they are only data. */
-async function findCommits(
+export async function findCommits(
   git: Git,
   repository: LocalRepository,
   texts: readonly string[],
@@ -384,19 +393,45 @@ export async function findMergeBase(
   );
 }
 
+/**
+ * What of a repository is read.
+ *
+ * - `commits`: the commits from the merge base to the head
+ * - `commit`: the head alone, against its parent
+ * - `work_tree`: the commits and the uncommitted changes, if there are any; without a base to choose from, only the latter
+ * - `uncommitted`: from HEAD to the work tree
+ * - `staged`: from HEAD to the index
+ *
+ * The last three concern what is checked out: `head` is HEAD.
+ */
+export type Scope = "commits" | "commit" | "work_tree" | "uncommitted" | "staged";
+
 export interface LocalRangeOptions {
   /** Any folder of a repository, or a bare repository. */
   repo: string;
+  /** Default: `commits`. */
+  scope?: Scope | undefined;
+  /** Whose ignored files are left out; by default, only those count that the repository ignores itself. */
+  user?: UserHome | null | undefined;
   /** The target of the change: anything that git resolves to a commit, or several candidates. */
   base: string | BaseChoice;
   head: string;
-  /** Absolute path of an index: what is staged in it is the head, and the last commit is the base. Default: two commits. */
+  /** Absolute path of the index to read. Default: the work tree's. */
   indexFile?: string | undefined;
   /** Absolute path of git. */
   gitPath: string;
   /** The parent of the temporary folder; default: the system's. */
   tempDir?: string | undefined;
   signal?: AbortSignal | undefined;
+}
+
+/** Uncommitted changes that are part of a range. */
+export interface Uncommitted extends Pick<Capture, "isClean" | "left"> {
+  /** Whether commits since the base are part of the range as well. */
+  hasCommits: boolean;
+  onlyStaged: boolean;
+  /** Name of the branch; null if no branch is checked out. */
+  branch: string | null;
 }
 
 /** `none`: the head is the first commit; `cut_off`: the clone is shallow and lacks it. */
@@ -410,6 +445,8 @@ export interface LocalRange extends AsyncDisposable {
   readonly workTree: string | null;
   /** Whether the work tree has uncommitted changes of tracked files, which the review does not see. */
   readonly dirty: boolean;
+  /** What is read besides commits; null if it is nothing. */
+  readonly uncommitted: Uncommitted | null;
   /** The number of base commits missing from the head, if the head has no commits of its own; else 0. */
   readonly behind: number;
   /** Whether the commit before the head is present; only checked if both ends are one commit. */
@@ -438,60 +475,216 @@ export async function openLocalRange(options: LocalRangeOptions): Promise<LocalR
 }
 
 async function open(options: LocalRangeOptions, folder: string) {
-  const { signal } = options;
+  const { scope = "commits", signal } = options;
   const git: Git = { gitPath: options.gitPath, emptyHome: join(folder, "home") };
-  const gitDir = join(folder, "repository.git");
   await mkdir(git.emptyHome);
   const source = await discoverRepository(git, options.repo);
-  if (options.indexFile !== undefined)
-    return openStaged(git, source, { ...options, gitDir, indexFile: options.indexFile });
+  const place = {
+    git,
+    source: withIndex(source, options),
+    folder,
+    gitDir: join(folder, "repository.git"),
+    signal,
+  };
+  if (scope === "commit") return await openCommit(place, options.head);
+  if (scope === "commits") return await openCommits(place, options, null);
+  if (source.workTree === null && scope === "work_tree") return await openCommits(place, options, null);
+  const { index, capture } = await captureStill(place, { ...options, scope });
+  return capture === null
+    ? await openCommits(place, options, index)
+    : await openCapture(place, { ...options, scope }, { index, capture });
+}
+
+const withIndex = (source: LocalRepository, { indexFile = source.indexFile }: LocalRangeOptions) => ({
+  ...source,
+  indexFile,
+});
+
+/** A repository to read, and the folder for all that is written. */
+interface Opening {
+  git: Git;
+  source: LocalRepository;
+  folder: string;
+  /** The scratch repository, which does not exist yet. */
+  gitDir: string;
+  signal: AbortSignal | undefined;
+}
+
+/** @param known a copy of the index, if it is known that nothing is uncommitted */
+async function openCommits(place: Opening, options: LocalRangeOptions, known: CopiedIndex | null) {
+  const { git, source, gitDir, signal } = place;
   const { base, head, checkedOut } = await resolveEnds(git, source, options);
   await createScratchRepository(gitDir, source, { headSha: head.sha, attributes: true });
   const ends = { head: head.sha, base: base.sha };
   const [ancestor, { dirty, files }, parent] = await Promise.all([
     findMergeBase({ git, gitDir, signal, ...ends, shallow: source.shallow }),
-    headFiles(git, source, { indexDir: join(folder, "index.git"), checkedOut, headSha: head.sha, signal }),
+    headFiles(place, { checkedOut, headSha: head.sha, known }),
     base.sha === head.sha ? parentOf(git, source, head.sha) : ("present" as const),
   ]);
-  const root = source.workTree ?? source.gitDir;
-  const place: RevisionPlace = { ...git, gitDir, root, files, shas: { ...ends, ...ancestor } };
-  await requireWhole(place, source, signal);
-  const behind = await commitsBehind(place, signal);
   const names = { base: base.name, head: head.name };
-  return { place, dirty, behind, parent, workTree: source.workTree, names };
+  return await opened(place, { shas: { ...ends, ...ancestor }, files, dirty, parent, names });
 }
 
-/** What is staged, compared with the last commit. It is searched in the objects, because the work tree may hold other files. */
-async function openStaged(
+/** A commit against its first parent, or against nothing if it is the first. */
+async function openCommit(place: Opening, asked: string) {
+  const { git, source, gitDir } = place;
+  const [head, checkedOut = null] = await findCommits(git, source, [asked, "HEAD"]);
+  if (!head) throw await unknownRevision(git, source, asked);
+  await createScratchRepository(gitDir, source, { headSha: head, attributes: true });
+  const [before] = await findCommits(git, source, [`${head}~1`]);
+  if (!before && (await parentOf(git, source, head)) === "cut_off")
+    throw new AppError("revision_unknown", `The parent of '${asked}' is missing`, { remedy: SHALLOW_REMEDY });
+  const base = before ?? (await emptyCommit({ git, indexDir: gitDir }, place.signal));
+  const { files } = await headFiles(place, { checkedOut, headSha: head, known: null });
+  const names = { base: before ? `${asked}~1` : "nothing", head: asked };
+  return await opened(place, {
+    shas: { head, base, mergeBase: base, ...(before ? {} : { baseTree: emptyTree[source.objectFormat] }) },
+    files,
+    // Who names a commit means that commit.
+    dirty: false,
+    parent: "present",
+    names,
+  });
+}
+
+type UncommittedScope = Exclude<Scope, "commits" | "commit">;
+
+/** How often the state of a work tree is captured anew because something wrote to the repository meanwhile. */
+const MOST_CAPTURES = 3;
+
+/**
+ * Captures what is uncommitted while HEAD and the index stay as they are. Without a capture there is nothing uncommitted.
+ */
+async function captureStill(
+  { git, source, folder, signal }: Opening,
+  { scope, user = null }: LocalRangeOptions & { scope: UncommittedScope },
+): Promise<{ index: CopiedIndex; capture: Capture | null }> {
+  const options = {
+    onlyStaged: scope === "staged",
+    evenIfClean: scope !== "work_tree",
+    at: Date.now(),
+    signal,
+  };
+  const stateNow = async () => ({
+    head: (await findCommits(git, source, ["HEAD"]))[0] ?? null,
+    index: await indexStamp(source),
+  });
+  for (let attempt = 1; attempt <= MOST_CAPTURES; attempt++) {
+    const before = await stateNow();
+    const indexDir = join(folder, `index-${attempt}.git`);
+    const captured = await (async () => {
+      const open = await openForCapture(git, source, { indexDir, headSha: before.head, user });
+      return { index: open.index, capture: await captureChanges(open, options) };
+    })().catch((error: unknown) => ({ error }));
+    const after = await stateNow();
+    const isStill = before.head === after.head && before.index === after.index;
+    if ("error" in captured) {
+      // What changed meanwhile may be the reason.
+      if (isStill || signal?.aborted) throw captured.error;
+    } else if (isStill) return captured;
+  }
+  throw new AppError(
+    "repository_unavailable",
+    `HEAD or the index changed each of the ${MOST_CAPTURES} times that the working tree was read`,
+    {
+      remedy:
+        "Wait until the other program is done with the repository, such as a rebase or an editor, then try again",
+    },
+  );
+}
+
+async function openCapture(
+  place: Opening,
+  options: LocalRangeOptions & { scope: UncommittedScope },
+  { index, capture }: { index: CopiedIndex; capture: Capture },
+) {
+  const { git, source, gitDir, signal } = place;
+  // A first commit shares nothing with a branch that happens to be there.
+  const hasBase = options.scope === "work_tree" && !(capture.isFirst && typeof options.base !== "string");
+  const base = hasBase ? await chosenBase(git, source, options.base) : null;
+  const head = capture.commit;
+  await createScratchRepository(
+    gitDir,
+    { ...source, commonDir: index.indexDir },
+    { headSha: head, attributes: true },
+  );
+  const onlyStaged = options.scope === "staged";
+  // What was not captured differs from the tree.
+  const isHead = async () => !onlyStaged && capture.left.length === 0;
+  const [ancestor, lent, [branch = "HEAD"]] = await Promise.all([
+    base === null
+      ? { mergeBase: capture.parent }
+      : findMergeBase({ git, gitDir, signal, base: base.sha, head, shallow: source.shallow }),
+    lendWorkTree(index, head, isHead, signal),
+    namesOf(git, source, ["HEAD"]),
+  ]);
+  const named = base === null && capture.isFirst ? { baseTree: emptyTree[source.objectFormat] } : {};
+  const shas = { head, base: base?.sha ?? capture.parent, ...ancestor, headTree: capture.tree, ...named };
+  return await opened(place, {
+    ...{ shas, files: lent === null ? { kind: "objects" } : { kind: "work_tree", ...lent } },
+    ...{ dirty: false, parent: "present" },
+    names: { base: base?.name ?? "HEAD", head: onlyStaged ? "index" : "working tree" },
+    withheld: capture.withheld.map(({ path, reason }) => [path, reason]),
+    uncommitted: {
+      ...{ isClean: capture.isClean, left: capture.left, hasCommits: base !== null, onlyStaged },
+      branch: branch === "HEAD" ? null : branch,
+    },
+  });
+}
+
+/** Null if no base was named, and none of the usual ones exists: then there is only HEAD to compare with. */
+async function chosenBase(
   git: Git,
   source: LocalRepository,
-  { gitDir, indexFile, signal }: { gitDir: string; indexFile: string; signal?: AbortSignal | undefined },
+  base: string | BaseChoice,
+): Promise<Revision | null> {
+  const names = typeof base === "string" ? [base] : base.names;
+  const found = await findCommits(git, source, names);
+  const at = found.findIndex((sha) => sha !== null);
+  const [sha, asked] = [found[at], names[at]];
+  if (sha && asked !== undefined) return { sha, name: (await namesOf(git, source, [asked]))[0] ?? asked };
+  if (typeof base === "string") throw await unknownRevision(git, source, base);
+  return null;
+}
+
+interface Opened {
+  shas: Shas;
+  files: RevisionPlace["files"];
+  dirty: boolean;
+  parent: ParentState;
+  names: { base: string; head: string };
+  withheld?: [path: string, reason: string][];
+  uncommitted?: Uncommitted;
+}
+
+async function opened(
+  { git, gitDir, source, signal }: Opening,
+  { shas, files, withheld, uncommitted = undefined, ...rest }: Opened,
 ) {
-  const [headSha = null] = await findCommits(git, source, ["HEAD"]);
-  const shas = await commitIndex({ git, source, gitDir, indexFile, headSha, signal });
   const root = source.workTree ?? source.gitDir;
-  const place: RevisionPlace = { ...git, gitDir, root, files: { kind: "objects" }, shas };
+  const place: RevisionPlace = { ...git, gitDir, root, files, shas, ...(withheld && { withheld }) };
   await requireWhole(place, source, signal);
-  const names = { base: headSha === null ? "nothing" : "HEAD", head: "what is staged" };
-  return { place, dirty: false, behind: 0, parent: "present" as const, workTree: source.workTree, names };
+  const behind = await commitsBehind(place, signal);
+  return { ...rest, place, behind, workTree: source.workTree, uncommitted: uncommitted ?? null };
 }
 
 interface HeadFilesOptions {
-  indexDir: string;
   checkedOut: string | null;
   headSha: string;
-  signal: AbortSignal | undefined;
+  /** A copy of the index without a change. */
+  known: CopiedIndex | null;
 }
 
 /** Where the files of the head can be searched, and whether there are changes without a commit. */
 async function headFiles(
-  git: Git,
-  source: LocalRepository,
-  { indexDir, checkedOut, headSha, signal }: HeadFilesOptions,
+  { git, source, folder, signal }: Opening,
+  { checkedOut, headSha, known }: HeadFilesOptions,
 ): Promise<{ dirty: boolean; files: RevisionPlace["files"] }> {
-  const index = checkedOut === null ? null : await copyIndex(git, source, indexDir, checkedOut);
+  const copy = async () =>
+    checkedOut === null ? null : await copyIndex(git, source, join(folder, "index.git"), checkedOut);
+  const index = known ?? (await copy());
   if (index === null) return { dirty: false, files: { kind: "objects" } };
-  const dirty = isDirty(index);
+  const dirty = known === null ? isDirty(index) : Promise.resolve(false);
   const isHead = async () => checkedOut === headSha && !(await dirty);
   const lent = await lendWorkTree(index, headSha, isHead, signal);
   return {

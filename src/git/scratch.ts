@@ -1,4 +1,4 @@
-import { rmSync } from "node:fs";
+import { existsSync, readdirSync, rmSync } from "node:fs";
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { livenessOf, ownIdentity, type ProcessIdentity } from "../process-identity.ts";
@@ -19,8 +19,13 @@ export async function makeTempFolder(parent: string): Promise<string> {
 
 /** Synchronous: file by file takes twice as long, and the caller has nothing else to do. */
 export async function removeFolder(folder: string): Promise<void> {
-  rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+  for (const path of partsOf(folder, existsSync(folder) ? readdirSync(folder) : []))
+    rmSync(path, { recursive: true, force: true, maxRetries: 3 });
 }
+
+/** The owner's tag is last: whoever finds the rest of an interrupted removal must know that nobody needs it. */
+const partsOf = (folder: string, names: readonly string[]) =>
+  [...names.filter((name) => name !== OWNER), "."].map((name) => join(folder, name));
 
 /** Removes the folders of killed processes. Asynchronous, because a server calls this and answers other requests meanwhile. */
 export async function removeAbandoned(parent: string): Promise<void> {
@@ -29,10 +34,15 @@ export async function removeAbandoned(parent: string): Promise<void> {
   await Promise.all(
     folders.map(async (folder) => {
       // Folders of other users cannot be read, and the state of other containers is unknown.
-      if (await isAbandoned(folder).catch(() => false))
-        await rm(folder, { recursive: true, force: true, maxRetries: 3 }).catch(() => {});
+      if (await isAbandoned(folder).catch(() => false)) await removeParts(folder).catch(() => {});
     }),
   );
+}
+
+/** Rejects if a git that has outlived its process still writes there; the next one tries again. */
+async function removeParts(folder: string): Promise<void> {
+  for (const path of partsOf(folder, await readdir(folder)))
+    await rm(path, { recursive: true, force: true, maxRetries: 3 });
 }
 
 async function isAbandoned(folder: string): Promise<boolean> {
@@ -62,14 +72,15 @@ export interface ObjectSource {
 export async function createScratchRepository(
   gitDir: string,
   source: ObjectSource,
-  options: { headSha: string; attributes: boolean },
+  options: { headSha: string | null; attributes: boolean },
 ): Promise<void> {
   await mkdir(join(gitDir, "objects", "info"), { recursive: true });
   await Promise.all([mkdir(join(gitDir, "refs")), mkdir(join(gitDir, "info"))]);
   const sha256 = source.objectFormat === "sha256" ? "[extensions]\n\tobjectFormat = sha256\n" : "";
   const version = sha256 === "" ? 0 : 1;
   await Promise.all([
-    writeFile(join(gitDir, "HEAD"), `${options.headSha}\n`),
+    // A branch without a commit, if there is none.
+    writeFile(join(gitDir, "HEAD"), `${options.headSha ?? "ref: refs/heads/unborn"}\n`),
     writeFile(
       join(gitDir, "config"),
       `[core]\n\trepositoryFormatVersion = ${version}\n\tbare = true\n${sha256}`,

@@ -10,8 +10,10 @@ import type { LentWorkTree } from "./workspace.ts";
 
 /** A repository on this machine, read without writing to it or running anything from its configuration. */
 export interface LocalRepository extends ObjectSource {
-  /** Contains index and HEAD; not `commonDir` in a linked worktree. */
+  /** Contains HEAD; not `commonDir` in a linked worktree. */
   gitDir: string;
+  /** Absolute path of its index. For `git commit -a` and `git commit PATH`, git gives its hooks another one. */
+  indexFile: string;
   /** Null if it is bare. */
   workTree: string | null;
 }
@@ -30,23 +32,28 @@ export interface CopiedIndex {
  *
  * @param indexDir a folder that does not exist yet
  *
- * @param headSha the checked out commit
+ * @param headSha the checked out commit; null if there is none
+ *
+ * @param options with `orEmpty`, a missing index is copied as an empty one
  */
 export async function copyIndex(
   git: Git,
   source: LocalRepository,
   indexDir: string,
-  headSha: string,
+  headSha: string | null,
+  { orEmpty = false }: { orEmpty?: boolean } = {},
 ): Promise<CopiedIndex | null> {
   const { workTree } = source;
   if (workTree === null) return null;
-  const indexStats = await stat(join(source.gitDir, "index")).catch(() => undefined);
-  if (indexStats === undefined) return null;
+  const indexStats = await stat(source.indexFile).catch(() => undefined);
+  if (indexStats === undefined && !orEmpty) return null;
   await createScratchRepository(indexDir, source, { headSha, attributes: false });
+  if (indexStats === undefined) return { git, source, workTree, indexDir, config: [] };
   const copies = (await readdir(source.gitDir)).filter((name) => name.startsWith("sharedindex."));
-  await Promise.all(
-    ["index", ...copies].map((name) => copyFile(join(source.gitDir, name), join(indexDir, name))),
-  );
+  await Promise.all([
+    copyFile(source.indexFile, join(indexDir, "index")),
+    ...copies.map((name) => copyFile(join(source.gitDir, name), join(indexDir, name))),
+  ]);
   // git trusts an entry only if it is older than the index; rounding down makes it check twice, never too rarely.
   const seconds = Math.floor(indexStats.mtimeMs / 1000);
   await utimes(join(indexDir, "index"), seconds, seconds);

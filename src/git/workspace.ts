@@ -106,12 +106,18 @@ export interface Shas {
   mergeBase: string;
   /** The number of merge bases, if there are several: `mergeBase` is one of them. */
   mergeBases?: number | undefined;
+  /** The tree of the head, if the head is not a commit of the repository: uncommitted changes. No other repository knows `head` then. */
+  headTree?: string | undefined;
+  /** The empty tree, which every git knows, if there is no commit to compare with. No other repository knows `base` then. */
+  baseTree?: string | undefined;
 }
 
 export interface Workspace {
   /** Absolute path that may also prefix file names: of the head's checkout, or of the repository without one. */
   readonly root: string;
   readonly shas: Shas;
+  /** Why no model may see a file of the head, by path and for people: it is uncommitted, and no one decided that it may be shown. */
+  readonly withheld: ReadonlyMap<string, string>;
   /** The change as git sees it, in git's order. Computed once. */
   changes(): Promise<readonly Change[]>;
   /** All entries at a revision by path, in git's order. Computed once for each revision. */
@@ -206,9 +212,16 @@ export const RevisionPlace = z.strictObject({
     base: z.string(),
     mergeBase: z.string(),
     mergeBases: z.int().optional(),
+    headTree: z.string().optional(),
+    baseTree: z.string().optional(),
   }),
+  /** Paths that no model may see, each with the reason for people. */
+  withheld: z.array(z.tuple([z.string(), z.string()])).optional(),
 });
 export type RevisionPlace = z.infer<typeof RevisionPlace>;
+
+/** The last real commit of the change, for git: uncommitted changes are a commit only within a scratch repository. */
+export const lastCommit = ({ head, headTree }: Shas): string => (headTree === undefined ? head : `${head}~1`);
 
 /** Everything needed to read git's objects. */
 export type ObjectPlace = Omit<RevisionPlace, "root" | "files"> & { root?: string | undefined };

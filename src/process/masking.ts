@@ -108,6 +108,7 @@ function learning(below: Workspace, masks: Masks, learnBlob: LearnBlob): Workspa
   return {
     root: below.root,
     shas: below.shas,
+    withheld: below.withheld,
     changes: () => below.changes(),
     tree: (ref) => below.tree(ref),
     linguistAttributes: (paths) => below.linguistAttributes(paths),

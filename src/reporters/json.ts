@@ -28,7 +28,10 @@ const Exit = z.strictObject({
  * them.
  */
 export const ReviewJson = z.strictObject({
-  head_sha: z.string(),
+  /** Null if uncommitted changes were reviewed. */
+  head_sha: z.string().nullable(),
+  /** The tree of uncommitted changes that were reviewed; null if the head is a commit. */
+  head_tree: z.string().nullable(),
   base_sha: z.string(),
   merge_base_sha: z.string(),
   mode: z.enum(["model", "offline"]),
@@ -110,7 +113,8 @@ export interface JsonContext {
 /** The result as the documented JSON value. */
 export function toReviewJson(result: ReviewResult, { version, exit }: JsonContext): ReviewJson {
   return {
-    head_sha: result.head_sha,
+    head_sha: result.head_tree === null ? result.head_sha : null,
+    head_tree: result.head_tree,
     base_sha: result.base_sha,
     merge_base_sha: result.merge_base_sha,
     mode: result.mode,

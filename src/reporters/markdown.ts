@@ -126,7 +126,7 @@ function detailsBlock(result: ReviewResult): string {
   const [effort, predicted] = [effortSentence(result), predictionSentence(result)];
   const masked = maskedSentence(result, ({ path, line }) => untrustedCode(`${path}:${line}`));
   const facts = [
-    `${result.merge_base_sha.slice(0, 12)}..${result.head_sha.slice(0, 12)}, ${plural(coverage.files_total, "file")}`,
+    `${result.merge_base_sha.slice(0, 12)}..${(result.head_tree ?? result.head_sha).slice(0, 12)}, ${plural(coverage.files_total, "file")}`,
     `coverage: ${read}`,
     ...coverage.files_skipped.map(
       ({ path, reason }) => `skipped: ${untrustedCode(path)} (${untrustedLine(reason)})`,

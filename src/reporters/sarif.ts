@@ -86,7 +86,8 @@ export function toSarif(result: ReviewResult, { version, category }: SarifContex
         properties: {
           mode: result.mode,
           model: result.model,
-          headSha: result.head_sha,
+          headSha: result.head_tree === null ? result.head_sha : null,
+          headTree: result.head_tree,
           mergeBaseSha: result.merge_base_sha,
           hunksTotal: result.coverage.hunks_total,
           hunksServed: result.coverage.hunks_served,

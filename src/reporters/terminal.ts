@@ -154,6 +154,8 @@ export interface RangeNames {
   head: string;
   /** "3 commits" */
   commits: string;
+  /** What was reviewed, if that includes uncommitted changes. */
+  uncommitted?: string | null;
 }
 
 export interface TerminalOptions {
@@ -191,7 +193,7 @@ function quietLine(result: ReviewResult, { range }: TerminalOptions): string {
   // If there is nothing to review, no model is called.
   const spent = [...(usage.requests > 0 ? model : []), duration(result.duration_ms)];
   return [
-    `${plainLine(range.base)}...${plainLine(range.head)}: ${nothingFound(result)}`,
+    `${plainLine(range.uncommitted ?? `${range.base}...${range.head}`)}: ${nothingFound(result)}`,
     ...(isUnread(result) ? ["offline"] : []),
     ...(coverage.hunks_total > 0 ? [`${plural(coverage.hunks_total, "hunk")} read`] : []),
     ...(skipped > 0 ? [`${plural(skipped, "file")} skipped`] : []),
@@ -201,7 +203,11 @@ function quietLine(result: ReviewResult, { range }: TerminalOptions): string {
 }
 
 function reportLines(result: ReviewResult, options: TerminalOptions, style: Style): string[] {
-  const lines = [...outcomeLines(result, style), ...headerLines(result, options, style)];
+  const lines = [
+    ...uncommittedLines(options, style),
+    ...outcomeLines(result, style),
+    ...headerLines(result, options, style),
+  ];
   if (summaryOf(result)) lines.push("", ...proseLines(summaryOf(result), style));
   for (const [path, findings] of byFile(result.findings)) {
     lines.push("", style.path(plainLine(path)));
@@ -210,7 +216,12 @@ function reportLines(result: ReviewResult, options: TerminalOptions, style: Styl
   return [...lines, "", ...footerLines(result, style)];
 }
 
-/** What was not done, shown before everything else. */
+/** Shown before everything else: a report about commits says nothing about the files at hand. */
+function uncommittedLines({ range }: TerminalOptions, style: Style): string[] {
+  return !range.uncommitted ? [] : wrap(`${plainLine(range.uncommitted)}.`, style.width);
+}
+
+/** What was not done, shown before the rest. */
 function outcomeLines(result: ReviewResult, style: Style): string[] {
   const sentence = outcomeSentence(result);
   if (!sentence) return [];
@@ -225,7 +236,7 @@ function outcomeLines(result: ReviewResult, style: Style): string[] {
 
 function headerLines(result: ReviewResult, { range }: TerminalOptions, style: Style): string[] {
   const names = `${plainLine(range.base)}...${plainLine(range.head)}`;
-  const shas = `${result.merge_base_sha.slice(0, 7)}..${result.head_sha.slice(0, 7)}`;
+  const shas = `${result.merge_base_sha.slice(0, 7)}..${(result.head_tree ?? result.head_sha).slice(0, 7)}`;
   const { files_total, hunks_total } = result.coverage;
   const facts = [
     shas,

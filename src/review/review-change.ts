@@ -98,11 +98,12 @@ export async function reviewChange(input: ReviewInput, deps: ReviewDependencies)
   const review = await reviewFiles({ input, deps, files, coverage, known, analysis, anchorFile });
 
   deps.progress({ type: "phase", phase: "placing" });
-  const { head, base, mergeBase, mergeBases = 1 } = deps.workspace.shas;
+  const { head, base, mergeBase, mergeBases = 1, headTree = null, baseTree } = deps.workspace.shas;
   return {
     head_sha: head,
-    base_sha: base,
-    merge_base_sha: mergeBase,
+    head_tree: headTree,
+    base_sha: baseTree ?? base,
+    merge_base_sha: baseTree ?? mergeBase,
     merge_bases: mergeBases,
     mode: deps.models ? "model" : "offline",
     model: review.model ?? deps.models?.review.name ?? null,
@@ -145,7 +146,8 @@ async function reviewFiles(parts: ReviewParts): Promise<ModelReview> {
   const { input, deps, files, coverage, known, anchorFile } = parts;
   const { history } = input;
   const isEmpty = coverage.counts().total === 0;
-  if (isEmpty && history === null) return nothingToReview;
+  // Only files that no model may see have findings then.
+  if (isEmpty && history === null) return { ...nothingToReview, findings: parts.analysis.findings };
   const analysis = { ...parts.analysis, findings: await checked(parts.analysis.findings, anchorFile) };
   if (!deps.models) {
     // If the configuration was refused, it is unknown whether there was something to review.

@@ -117,7 +117,10 @@ export type LedgerUpdate = z.infer<typeof LedgerUpdate>;
 
 /** Everything a reporter needs. The review process sends it to its parent. */
 export const ReviewResult = z.strictObject({
+  /** Known only to this process if there is a `head_tree`. */
   head_sha: z.string(),
+  /** The tree of uncommitted changes; null if the head is a commit of the repository. */
+  head_tree: z.string().nullable().default(null),
   base_sha: z.string(),
   merge_base_sha: z.string(),
   /** Number of possible merge bases; the diff starts at one of them. */

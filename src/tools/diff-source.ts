@@ -266,7 +266,8 @@ export function createDiffSource(
       hiddenText: () => hiddenText(workspace, change),
       lockSources: () => lockSources(workspace, change),
     };
-    const skipped = (await skipReason(change, word, unseen)) ?? unreadable;
+    const withheld = workspace.withheld.get(change.path);
+    const skipped = withheld ?? (await skipReason(change, word, unseen)) ?? unreadable;
     const reason = skipped === LINK ? await reasonOfLink(workspace, change) : skipped;
     const diffBytes = hunks === 0 ? 0 : bytes + headingBytes(change.path);
     return {

@@ -9,17 +9,18 @@ const isNothing = (oid: string) =>
   );
 
 /**
- * Whether a path is withheld from every model, by its name or by its text. If a blob has a private path at head, base or merge base, all of
+ * Whether a path is withheld from every model: by the workspace, by its name or by its text. If a blob has a private path at head, base or merge base, all of
  * its other paths are private too, and so is every file that this change made from such a blob by a rename (as git detects it) or an edit.
  *
  * @param patterns `paths.private` of the configuration
  */
 export async function privacyOf(
-  workspace: Pick<Workspace, "tree" | "changes">,
+  workspace: Pick<Workspace, "tree" | "changes" | "withheld">,
   patterns: readonly string[],
 ): Promise<(path: string) => boolean> {
   const byName = createPrivacy(patterns);
-  if (patterns.length === 0) return byName;
+  const { withheld } = workspace;
+  if (patterns.length === 0) return (path) => withheld.has(path);
   const [changes, ...trees] = await Promise.all([
     workspace.changes(),
     ...refs.map((ref) => workspace.tree(ref)),
@@ -27,7 +28,7 @@ export async function privacyOf(
   const entries = trees.flatMap((tree) => [...tree.values()]).filter(({ mode }) => mode !== "160000");
   const blobs = privateBlobs(entries, changes, byName);
   const names = new Set(entries.filter(({ oid }) => blobs.has(oid)).map(({ path }) => path));
-  return (path) => byName(path) || names.has(path);
+  return (path) => withheld.has(path) || byName(path) || names.has(path);
 }
 
 function privateBlobs(

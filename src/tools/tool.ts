@@ -278,7 +278,8 @@ interface ReviewContext {
   repo_path: string;
   target_branch: string;
   changed_files: string[];
-  head_sha: Shas["head"];
+  /** Null if uncommitted changes are read. */
+  head_sha: Shas["head"] | null;
   base_sha: Shas["base"];
   merge_base_sha: Shas["mergeBase"];
 }
@@ -380,7 +381,7 @@ export async function reviewContext(context: ToolContext): Promise<ReviewContext
     repo_path: root,
     target_branch: context.targetBranch,
     changed_files: changes.map((change) => change.path),
-    head_sha: shas.head,
+    head_sha: shas.headTree === undefined ? shas.head : null,
     base_sha: shas.base,
     merge_base_sha: shas.mergeBase,
   };

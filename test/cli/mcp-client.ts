@@ -12,13 +12,15 @@ export interface ServerOptions {
   /** Where its temporary files go. */
   tmp: string;
   env?: Record<string, string>;
+  /** More options of the command. */
+  more?: readonly string[];
 }
 
 /** How a client is told to start the server. */
-export function serverCommand({ repo, base = "main", tmp, env = {} }: ServerOptions) {
+export function serverCommand({ repo, base = "main", tmp, env = {}, more = [] }: ServerOptions) {
   return {
     command: process.execPath,
-    args: [programEntry, "mcp", "--repo", repo, "--base", base],
+    args: [programEntry, "mcp", "--repo", repo, "--base", base, ...more],
     env: {
       ...unsetVariables,
       ...{ PATH: process.env.PATH ?? "", HOME: noHome, TMPDIR: tmp, LC_ALL: "C.UTF-8" },

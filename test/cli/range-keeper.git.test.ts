@@ -141,6 +141,35 @@ describe("a kept range", () => {
     expect(await dirty()).toBe(false);
   });
 
+  it("that shows uncommitted changes is opened anew after each edit, and only then", async () => {
+    const { signal } = new AbortController();
+    await using editing = await createRangeKeeper({
+      repo: repo.dir,
+      scope: "work_tree",
+      head: "HEAD",
+      signal,
+    });
+    const now = () => editing.use(async ({ range, dirty }) => ({ range, dirty: await dirty }));
+    const textOf = async ({ range }: { range: OpenedRange["range"] }) =>
+      (await range.workspace.headStart("a.ts", 100)).text;
+    const clean = await now();
+    expect((await now()).range).toBe(clean.range);
+    expect(clean.range.uncommitted).toBeNull();
+    repo.write({ "a.ts": "export const a = 3;\n" });
+    const edited = await now();
+    expect(edited).toMatchObject({ dirty: false, range: { uncommitted: { hasCommits: true } } });
+    expect(await textOf(edited)).toBe("export const a = 3;\n");
+    expect((await now()).range).toBe(edited.range);
+    // As long as before.
+    repo.write({ "a.ts": "export const a = 4;\n" });
+    expect(await textOf(await now())).toBe("export const a = 4;\n");
+    repo.git("checkout", "--quiet", "a.ts");
+    expect((await now()).range.uncommitted).toBeNull();
+    repo.git("branch", "--move", "main", "trunk");
+    repo.write({ "b.ts": "" });
+    expect((await now()).range.uncommitted).toMatchObject({ hasCommits: false });
+  });
+
   it("leaves no file when it ends, not even of work that failed", async () => {
     await opened();
     await expect(

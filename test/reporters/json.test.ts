@@ -21,6 +21,7 @@ describe("the JSON report", () => {
     expect(ReviewJson.parse(value)).toEqual(value);
     expect(Object.keys(value)).toEqual([
       "head_sha",
+      "head_tree",
       "base_sha",
       "merge_base_sha",
       "mode",

@@ -31,6 +31,7 @@ export function sampleFinding(over: Partial<Finding> = {}): Finding {
 
 export function sampleResult(over: Partial<ReviewResult> = {}): ReviewResult {
   return {
+    head_tree: null,
     head_sha: "b".repeat(40),
     base_sha: "a".repeat(40),
     merge_base_sha: "a".repeat(40),

@@ -21,7 +21,7 @@ const patch = "diff --git a/f b/f\n--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n";
 
 type DiffingWorkspace = Pick<
   Workspace,
-  "changes" | "patch" | "linguistAttributes" | "headStart" | "readBlob"
+  "withheld" | "changes" | "patch" | "linguistAttributes" | "headStart" | "readBlob"
 >;
 
 /** The part of a workspace that diffs come from, counting how often it is asked. Its base says nothing of any file. */
@@ -32,6 +32,7 @@ function workspaceOf(
 ) {
   const asked: string[] = [];
   const workspace: DiffingWorkspace = {
+    withheld: new Map(),
     changes: async () => changes,
     linguistAttributes: async (paths) =>
       new Map(paths.map((path) => [path, { generated: null, vendored: null }])),

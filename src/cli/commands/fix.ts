@@ -266,7 +266,7 @@ interface FindingQuery {
 
 /** The parts of a printed review that a repair needs. Other versions may print other fields as well. */
 const Printed = z.object({
-  head_sha: z.string(),
+  head_sha: z.string().nullable(),
   findings: z.array(
     Finding.pick({
       id: true,
@@ -309,6 +309,11 @@ async function printedFindings(file: string, head: string): Promise<PrintedFindi
   if (!parsed.success) {
     throw new AppError("usage", `${file} is not the JSON report of a review`, {
       remedy: "Create it with hunkwise review --output FILE.json.",
+    });
+  }
+  if (parsed.data.head_sha === null) {
+    throw new AppError("usage", `${file} is a review of uncommitted changes, and only commits are repaired`, {
+      remedy: "Commit the changes and review them again.",
     });
   }
   if (parsed.data.head_sha !== head) throw otherHead(parsed.data.head_sha, head);

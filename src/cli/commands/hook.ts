@@ -461,5 +461,5 @@ async function reviewCommit(io: CommandIo): Promise<number> {
   await using repository = await openHookRepository(HERE, await found(io));
   await requireSame(repository);
   const indexFile = resolve(hookVariables().indexFile ?? join(repository.gitDir, "index"));
-  return reviewRange({ ...asHook, indexFile, head: "HEAD", model: false, record: false }, io);
+  return reviewRange({ ...asHook, indexFile, staged: true, head: "HEAD", model: false, record: false }, io);
 }

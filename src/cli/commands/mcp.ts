@@ -4,25 +4,26 @@ import { clip, plainLine } from "../../reporters/terminal-style.ts";
 import {
   type CommandContext,
   type CommandIo,
+  changeCommand,
+  chosenRange,
   examples,
   exitCodes,
   type OptionsOf,
   paragraphs,
-  rangeCommand,
 } from "../command.ts";
 import { write } from "../output.ts";
 import { useProxy } from "../use-proxy.ts";
 
 const declare = () =>
-  rangeCommand("mcp")
+  changeCommand("mcp")
     .description(
       paragraphs(
         "Serves the Model Context Protocol on standard input and output, for a coding agent that checks its own branch before " +
           "it opens a pull request. Provides the reviewer's reading tools, and `review`, the whole review. " +
           "When its input ends, it answers the running calls and exits.",
-        "Each call resolves both revisions again, so it sees what the agent has committed. Uncommitted changes are " +
-          "ignored, and the result says so. Nothing is written to the repository, and its configuration is " +
-          ".github/hunkwise.yml from the base: private paths are withheld here as well.",
+        "Each call looks at the repository again, so it sees what the agent has edited or committed: the working tree, or only " +
+          "commits in a build (CI is set), with --committed or with another --head. Nothing is written to the repository, and its " +
+          "configuration is .github/hunkwise.yml from the base: private paths are withheld here as well.",
         "Without OPENAI_API_KEY and OPENAI_BASE_URL only the built-in analyzers review.",
         "Exit code: 0 the input ended; 2 usage or setup, such as no repository, or something else ended the server.",
       ),
@@ -58,7 +59,7 @@ async function serveMcp(values: OptionsOf<typeof declare>, io: CommandIo): Promi
   const warn = (text: string) => void write(io.stderr, `warning: ${clip(plainLine(text), MAX_WARNING)}\n`);
   const ending = new AbortController();
   const signal = AbortSignal.any([io.signal, ending.signal]);
-  await using keeper = await createRangeKeeper({ ...values, warn, signal });
+  await using keeper = await createRangeKeeper({ repo: values.repo, ...chosenRange(values), warn, signal });
   const connect = () => connectModels(env, { warn, signal });
   const records = { repository: values.repo, folder: env.runsFolder, keepMs: env.retentionMs };
   const review = createMcpReview({ keeper, connect, records, signal });

@@ -163,7 +163,12 @@ async function play(
   io: CommandIo,
 ): Promise<WorkReplay> {
   const { header } = record;
-  const { head, base } = recorded.shas;
+  const { head, base, headTree } = recorded.shas;
+  if (headTree !== undefined) {
+    throw new AppError("usage", `run ${header.id} reviewed uncommitted changes, which are not kept`, {
+      remedy: "Only a review of commits can be repeated. To see what the run did, use hunkwise runs.",
+    });
+  }
   const repo = named ?? (header.source === "local" ? header.repository : ".");
   using progress = createProgress(io.stderr);
   await using range = await openRecorded(header, { repo, base, head, signal: io.signal });
@@ -271,7 +276,7 @@ type WorkInput =
 
 /** The record of one piece of work. */
 interface RecordedWork {
-  shas: { head: string; base: string; mergeBase: string };
+  shas: { head: string; base: string; mergeBase: string; headTree?: string | undefined };
   work: WorkInput;
   turns: readonly LoopEntry[];
   masks: readonly MasksEntry[];

@@ -12,12 +12,13 @@ import { isModelErrorWarning, type ReviewResult } from "../../review/review-resu
 import {
   type CommandContext,
   type CommandIo,
+  changeCommand,
+  chosenRange,
   examples,
   exitCodes,
   type OptionsOf,
   optionText,
   paragraphs,
-  rangeCommand,
 } from "../command.ts";
 import type { OpenPull } from "../open-pull.ts";
 import type { OpenRange } from "../open-range.ts";
@@ -39,11 +40,14 @@ import { useProxy } from "../use-proxy.ts";
 const thresholds = [...severities, "never"] as const;
 
 const declare = () =>
-  withOverrideOptions(rangeCommand("review"))
+  withOverrideOptions(changeCommand("review"))
     .description(
       paragraphs(
-        "Reviews the commits from the merge base of the two revisions to the head. Uncommitted changes are not reviewed, " +
-          "and nothing is written to the repository. The configuration is .github/hunkwise.yml from the base.",
+        "Reviews what a pull request of the working tree would change: everything since the merge base with --base, committed or " +
+          "not, with untracked files that are not ignored. In a build (CI is set), with --committed or with another --head, only " +
+          "commits are reviewed. Nothing is written to the repository. The configuration is .github/hunkwise.yml from the base.",
+        "No model sees an untracked file that is binary, larger than 1 MB or named like a secret (.env*, *.pem, id_*, *.key), nor one " +
+          "that a filter of your git converts. Such files are listed and scanned for secrets.",
         "A record of what was read, found and spent is kept for HUNKWISE_RETENTION_DAYS, readable only by this user: hunkwise runs " +
           "shows it.",
         "Without OPENAI_API_KEY and OPENAI_BASE_URL, or with --no-model, only the built-in analyzers review, and the report says so.",
@@ -90,7 +94,8 @@ const declare = () =>
     .addHelpText(
       "after",
       examples(
-        ["review the checked-out branch against the default branch", "hunkwise review"],
+        ["review the working tree against the default branch", "hunkwise review"],
+        ["review only what is about to be committed", "hunkwise review --staged"],
         [
           "review the last three commits, without a threshold",
           "hunkwise review --base HEAD~3 --fail-on never",
@@ -113,7 +118,7 @@ function categoryName(value: string): string {
 interface ReviewValues extends OptionsOf<typeof declare> {
   /** Says one line about a review that is clean, and nothing about changes that are not part of it. */
   brief?: boolean;
-  /** Absolute path of an index: reviews what is staged in it, compared with the last commit. */
+  /** Absolute path of the index to read, for hooks of git. */
   indexFile?: string;
   /** Maximum duration in minutes, if the configuration allows more. */
   mostMinutes?: number;
@@ -167,6 +172,7 @@ async function runReview(
   useProxy(env);
   if (values.dryRun) return printDryRun(values, env, progress, io);
   const { connectModels } = await import("../review-range.ts");
+  const { leftOut } = await import("../open-range.ts");
   const say = (text: string) => progress.say(`warning: ${plainLine(text)}`);
   const { range, pull } = await open(values, env, say, io);
   await using _ = range;
@@ -190,7 +196,7 @@ async function runReview(
   // Printed once: the public warning about the fault says less than the line above.
   const isSaid = (warning: string) =>
     modelFault !== null && values.format === "pretty" && isModelErrorWarning(warning);
-  const warnings = reviewed.warnings.filter((warning) => !isSaid(warning));
+  const warnings = [...leftOut(range), ...reviewed.warnings.filter((warning) => !isSaid(warning))];
   const result = { ...reviewed, warnings };
   const threshold = values.failOn ?? config.check.threshold;
   const code = exitCodeOf(result, threshold, values.requireModel);
@@ -213,11 +219,14 @@ async function open(
   if (pr === undefined) {
     if (publish) throw new AppError("usage", "--publish needs --pr", { remedy: "Name the pull request." });
     const { openRange } = await import("../open-range.ts");
-    return { range: await openRange({ ...values, signal }), pull: null };
+    const chosen = { ...chosenRange(values), indexFile: values.indexFile };
+    return { range: await openRange({ repo, ...chosen, signal }), pull: null };
   }
-  if (values.base !== undefined || values.head !== "HEAD") {
-    throw new AppError("usage", "--pr and --base or --head are both set", {
-      remedy: "A pull request names its own commits: leave out --base and --head.",
+  const { base, head, uncommitted, staged, committed, commit } = values;
+  if (head !== "HEAD" || [base, uncommitted, staged, committed, commit].some((one) => one !== undefined)) {
+    throw new AppError("usage", "--pr and another choice of what to review are both set", {
+      remedy:
+        "A pull request names its own commits: leave out --base, --head, --uncommitted, --staged, --committed and --commit.",
     });
   }
   const { openPull } = await import("../open-pull.ts");
@@ -273,11 +282,12 @@ async function printDryRun(
   io: CommandIo,
 ): Promise<number> {
   const format = dryRunFormat(values.format);
+  const { leftOut } = await import("../open-range.ts");
   const say = (text: string) => progress.say(`warning: ${plainLine(text)}`);
   const { range } = await open(values, env, say, io);
   await using _ = range;
   const config = await configOf(range, values, say);
-  for (const notice of env.notices) say(notice);
+  for (const notice of [...leftOut(range), ...env.notices]) say(notice);
   const { dryRun } = await import("../dry-run.ts");
   const text = await dryRun(range, config, env, format);
   progress.end();

@@ -6,18 +6,19 @@ import type { ToolResult } from "../../tools/tool.ts";
 import {
   type CommandContext,
   type CommandIo,
+  changeCommand,
+  chosenRange,
   didYouMean,
   examples,
   exitCodes,
   type OptionsOf,
   optionText,
   paragraphs,
-  rangeCommand,
 } from "../command.ts";
 import { write } from "../output.ts";
 
 const declare = () =>
-  rangeCommand("tool")
+  changeCommand("tool")
     .description(
       paragraphs(
         "Prints the result as JSON: status, output or error, metadata.",
@@ -67,13 +68,13 @@ async function printTool(
     return printResult(unknownTool(name, known).result, io);
   }
   const args = requireJson(values.args);
-  const { loadLocalConfig, openRange, rangeNotices } = await import("../open-range.ts");
+  const { leftOut, loadLocalConfig, openRange, rangeNotices } = await import("../open-range.ts");
   const { toolContext } = await import("../range-keeper.ts");
   const { KeptGraph } = await import("../local-graph.ts");
-  await using range = await openRange({ ...values, signal: io.signal });
+  await using range = await openRange({ repo: values.repo, ...chosenRange(values), signal: io.signal });
   const { config } = await loadLocalConfig(range.workspace);
   const warn = (line: string) => void write(io.stderr, `warning: ${plainLine(line)}\n`);
-  for (const notice of rangeNotices(range, values.repo, "read")) warn(notice);
+  for (const notice of [...rangeNotices(range, values.repo, "read"), ...leftOut(range)]) warn(notice);
   const context = await toolContext(range, config);
   const { isPrivate } = context;
   await using graph = new KeptGraph({

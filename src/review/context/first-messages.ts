@@ -165,7 +165,7 @@ const MAX_SUMMARY_BYTES = 4_000;
 function taskSection(parts: MessageParts): string {
   const { input, shas } = parts;
   const into = wrapless(input.targetBranch);
-  const task = `Review the change that is to be merged into ${into}: everything between merge base ${shas.mergeBase.slice(0, 12)} and head ${shas.head.slice(0, 12)}.`;
+  const task = `Review the change that is to be merged into ${into}: everything between merge base ${shas.mergeBase.slice(0, 12)} and ${shas.headTree === undefined ? `head ${shas.head.slice(0, 12)}` : "the uncommitted state of the files"}.`;
   return [task, laterRound(parts)].filter((text) => text !== "").join("\n\n");
 }
 

@@ -5,7 +5,7 @@ import type { RepoConfig } from "../../config/repo-config.ts";
 import { createPathMatcher } from "../../diff/paths.ts";
 import { AppError, errorLine } from "../../errors.ts";
 import { type Finding, holdsSecret, isCertain } from "../../finding.ts";
-import type { Workspace } from "../../git/workspace.ts";
+import type { Change, Workspace } from "../../git/workspace.ts";
 import { splitLines } from "../../text/cut.ts";
 import { showPath } from "../../tools/show.ts";
 import type { ChangedFile, DiffSource, Rejection } from "../../tools/tool.ts";
@@ -49,7 +49,10 @@ export interface AnalyzerFindings {
   unfinished: UnfinishedFile[];
 }
 
-/** Runs the analyzers on the reviewable files. A crash of an analyzer is reported as progress. */
+/**
+ * Runs the analyzers on the reviewable files, and the one for secrets on uncommitted files that no model may see. A crash of an analyzer is
+ * reported as progress.
+ */
 export async function runAnalyzers(
   files: readonly ChangedFile[],
   deps: AnalyzerDependencies,
@@ -71,8 +74,56 @@ export async function runAnalyzers(
       (isOff(finding) ? all.silenced : all.findings).push(finding);
     all.unfinished.push(...inOrder(batch, [...unread(batch, readable), ...found.unfinished]));
   }
+  const { withheld } = deps.workspace;
+  for (const { change } of files.filter((file) => withheld.has(file.change.path))) {
+    const scan = {
+      signal,
+      timeLimit,
+      analyzers: analyzers.filter(({ name }) => name === "secrets"),
+      onCrash,
+    };
+    const { diagnostics, unfinished, file } = await scanWhole(change, deps.workspace, scan);
+    all.findings.push(...(await findingsOf(diagnostics, [file], idOf)));
+    all.unfinished.push(...unfinished.slice(0, 1));
+  }
   return all;
 }
+
+/** Characters of a part; analyzers leave longer texts out. */
+const PART = 500_000;
+
+/** Scans a file of any size and kind in parts, in which every line counts as added: it was not part of the repository before. */
+async function scanWhole({ path, newOid, newMode }: Change, workspace: Workspace, options: ScanOptions) {
+  const blob = newMode.startsWith("100") ? await workspace.readBlob(newOid).catch(nullIfTooLarge) : null;
+  const text = blob?.text.replaceAll("\0", " ") ?? "";
+  const diff = { path, oldPath: null, header: [], hunks: [] };
+  const diagnostics: Diagnostic[] = [];
+  const unfinished: UnfinishedFile[] = [];
+  let line = 0;
+  for (let start = 0; start < text.length; ) {
+    const end = text.length - start <= PART ? text.length : text.lastIndexOf("\n", start + PART) + 1;
+    // A line that is too long for one part is cut.
+    const part = text.slice(start, end > start ? end : start + PART);
+    start += part.length;
+    const lines = part.split("\n").length;
+    const addedLines = new Set(Array.from({ length: lines }, (_, at) => at + 1));
+    const found = await analyzeChange([{ path, text: part, addedLines, diff }], options);
+    const [before, moved] = [line, (one: number | null) => (one === null ? null : one + before)];
+    diagnostics.push(
+      ...found.diagnostics.map((one) => ({
+        ...one,
+        line: one.line + before,
+        startLine: moved(one.startLine),
+        ...(one.extent && { extent: { start: one.extent.start + before, end: one.extent.end + before } }),
+      })),
+    );
+    unfinished.push(...found.unfinished);
+    line += lines - 1;
+  }
+  return { diagnostics, unfinished, file: { path, text, addedLines: new Set<number>(), diff } };
+}
+
+type ScanOptions = Parameters<typeof analyzeChange>[1];
 
 /** A finding of a rule that a model must answer, with a short id for the conversation. */
 export interface RuleMatch {

@@ -1,4 +1,5 @@
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { offered } from "../../../src/cli/mcp-server.ts";
 import type { GitRepo } from "../../support/git-repo.ts";
@@ -62,9 +63,9 @@ const textOf = ({ content }: Awaited<ReturnType<typeof call>>) =>
   content.map((part) => (part.type === "text" ? part.text : "")).join("");
 
 describe("the SDK's client of `hunkwise mcp`", () => {
-  it("is told who serves it and what is not seen", () => {
+  it("is told who serves it and what is seen", () => {
     expect(server.client.getServerVersion()).toMatchObject({ name: "hunkwise" });
-    expect(server.client.getInstructions()).toContain("What is not committed is not seen");
+    expect(server.client.getInstructions()).toContain("Uncommitted changes are part of it");
   });
 
   it("lists every reading tool and the review, all of them read-only", async () => {
@@ -152,20 +153,45 @@ describe("the SDK's client of `hunkwise mcp`", () => {
     }
   });
 
-  it("sees what was committed meanwhile, and is told of what was not", async () => {
-    repo.write({ "cart.py": "def total(items):\n    return 0\n" });
+  it("sees what was edited meanwhile, committed or not", async () => {
+    const read = async () => textOf(await call("read_file_part", { file_path: "cart.py" }));
+    repo.write({
+      "cart.py": "def total(items):\n    return 0\n",
+      "new.py": "def f(x=[]):\n    x.append(1)\n",
+    });
+    expect(await read()).toContain("return 0");
+    expect(textOf(await call("changed_files"))).toContain("A new.py");
+    const review = await call("review", { offline: true });
+    expect(textOf(review)).toMatch(
+      /^Working tree of topic against main: 1 commit and the uncommitted changes\.\n/,
+    );
+    const head_tree = expect.stringMatching(/^[0-9a-f]{40}$/);
+    const findings = [expect.objectContaining({ path: "new.py" })];
+    expect(review.structuredContent).toMatchObject({ head_sha: null, head_tree, findings, warnings: [] });
+
+    repo.write({ "cart.py": "def total(items):\n    return 1\n" });
+    expect(await read()).toContain("return 1");
+    repo.commit("Start anew", { "cart.py": "def total(items):\n    return 2\n", "new.py": null });
+    expect(await read()).toContain("return 2");
+    const clean = await call("review", { offline: true });
+    expect(clean.structuredContent).toMatchObject({ head_sha: repo.sha(), head_tree: null });
+  });
+
+  it("is told of what it does not see where only commits are served", async () => {
+    await using commits = await connect({ repo: repo.dir, tmp: tmp.path, more: ["--committed"] });
+    const before = readFileSync(join(repo.dir, "cart.py"), "utf8");
+    repo.write({ "cart.py": "def total(items):\n    return 7\n" });
+    const call = (name: string, args: Record<string, unknown>) =>
+      commits.client.callTool({ name, arguments: args });
     const dirty = await call("read_file_part", { file_path: "cart.py" });
-    expect(textOf(dirty)).toMatch(/seen=\[\][\s\S]*\(The work tree has uncommitted changes\. /);
+    expect(textOf(dirty)).toMatch(/return 2[\s\S]*\(The working tree has uncommitted changes\. /);
     expect(dirty.structuredContent).toMatchObject({
       metadata: { note: expect.stringContaining("uncommitted") },
     });
     const review = await call("review", { offline: true });
     expect(review.structuredContent).toMatchObject({ warnings: [expect.stringContaining("uncommitted")] });
-
-    repo.commit("Start anew", { "cart.py": "def total(items):\n    return 0\n" });
-    const clean = await call("read_file_part", { file_path: "cart.py" });
-    expect(textOf(clean)).toContain("return 0");
-    expect(textOf(clean)).not.toContain("uncommitted");
+    repo.write({ "cart.py": before });
+    expect(textOf(await call("read_file_part", { file_path: "cart.py" }))).not.toContain("uncommitted");
   });
 
   it("is served in the protocol of 2026 as well", async () => {

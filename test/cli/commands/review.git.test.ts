@@ -212,41 +212,13 @@ describe("the revisions of a review", () => {
     expect(stderr).toMatch(/^hunkwise: --base is not set.* name the target branch with --base\.\n$/);
   });
 
-  it("are the committed ones: a dirty tree is warned of and not reviewed", async () => {
-    using repo = soundRepo();
-    writeFileSync(join(repo.dir, "cart.py"), "def total(prices, seen=[]):\n    seen.append(1)\n");
-    const { code, stderr, stdout } = await review(repo, "--base", "main");
-    expect(code).toBe(0);
-    expect(stderr).toContain(
-      `warning: uncommitted changes in ${repo.dir} are not reviewed. Commit them first (git commit -am wip); ` +
-        "git reset HEAD~1 undoes that commit and keeps the changes\n",
-    );
-    expect(stdout).toContain("Findings  none");
-  });
-
-  it("are one commit on the base itself, and what is said of uncommitted changes there leads to their review", async () => {
-    using repo = soundRepo();
-    repo.checkout("main");
-    repo.write({ "cart.py": "def total(prices, seen=[]):\n    seen.append(1)\n" });
-    const before = await review(repo);
-    expect(before.stderr).toContain(
-      "Commit them (git commit -am wip), then name the previous commit as the base: --base main~1; git reset",
-    );
-    repo.git("commit", "-am", "wip");
-    const { code, stdout } = await review(repo, "--base", "main~1");
-    expect(code).toBe(1);
-    expect(stdout).toContain("cart.py:1");
-  });
-
   it("are not sent to a commit before the first one, nor to one that a shallow clone lacks", async () => {
     using first = GitRepo.create();
     first.commit("Start", { "a.txt": "a\n" });
     const both = /^warning: main\.\.\.main contains no commits: both ends are [0-9a-f]{12}\. /m;
     const onFirst = await review(first, "--base", "main", "--head", "main");
     expect(onFirst.stderr).toMatch(both);
-    expect(onFirst.stderr).toContain(
-      "It is the first commit. Commit a change on top of it, then review that change\n",
-    );
+    expect(onFirst.stderr).toContain("It is the first commit; to review it: --commit main\n");
     using clone = new TempFolder("clone");
     sound.git("clone", "--quiet", "--depth", "1", "--branch", "topic", `file://${sound.dir}`, clone.path);
     const onShallow = await runHere(["review", "--repo", clone.path, "--base", "topic"]);

@@ -1,0 +1,598 @@
+import { constants } from "node:fs";
+import { access, copyFile, lstat, open, readFile, stat, utimes } from "node:fs/promises";
+import { basename, isAbsolute, join } from "node:path";
+import pMap from "p-map";
+import { AppError } from "../errors.ts";
+import { BINARY_PROBE_BYTES, looksBinary, splitRecords } from "../text/decode.ts";
+import { decodeName } from "./names.ts";
+import { MAX_BLOB_BYTES } from "./object-workspace.ts";
+import { type Git, runGit } from "./run-git.ts";
+import { type CopiedIndex, copyIndex, type LocalRepository } from "./work-tree.ts";
+
+/** Where the configuration of the person at this machine is; it names what they ignore everywhere. */
+export interface UserHome {
+  /** HOME */
+  home: string;
+  /** XDG_CONFIG_HOME, or its default. */
+  configHome: string;
+}
+
+/** A path of a work tree that a capture treats in a special way. `path` is a key, as everywhere in this folder. */
+export interface PathReason {
+  path: string;
+  /** In a few words, for people. */
+  reason: string;
+}
+
+/** The captured state of a work tree or an index: a tree, and a commit of it on top of `parent`. */
+export interface Capture {
+  commit: string;
+  tree: string;
+  /** HEAD, or an empty commit if there is none. */
+  parent: string;
+  /** Whether there is no commit yet. */
+  isFirst: boolean;
+  /** Whether the tree is that of the parent. */
+  isClean: boolean;
+  /** Files of the tree that no model may see. */
+  withheld: PathReason[];
+  /** Paths whose state in the work tree could not be captured. */
+  left: PathReason[];
+}
+
+const NUL = Buffer.from([0]);
+const TIMEOUT_MS = 600_000;
+const SUBMODULE = "160000";
+
+/** Maximum bytes of all captured files together: 1 GB. They are copied. */
+const MAX_CAPTURED_BYTES = 1024 ** 3;
+/** More are something that `.gitignore` forgot, such as installed packages. */
+const MAX_UNTRACKED = 10_000;
+/** An untracked file beyond this size is data. */
+const MAX_UNTRACKED_BYTES = 1024 * 1024;
+
+/** Usual names of files with secrets, which people forget to ignore. */
+const secretNames = /^(?:\.env.*|.*\.pem|id_.*|.*\.key)$/i;
+
+/**
+ * A copy of the index of a work tree for a capture: like `copyIndex`, but git may lack an index or a commit, and compares and ignores files
+ * as the user's own git does. Of the user's configuration only settings count that cannot run anything.
+ */
+export async function openForCapture(
+  git: Git,
+  source: LocalRepository,
+  { indexDir, headSha, user }: { indexDir: string; headSha: string | null; user: UserHome | null },
+): Promise<ForCapture> {
+  const [index, { config, filters }] = await Promise.all([
+    copyIndex(git, source, indexDir, headSha, { orEmpty: true }),
+    usersConfig(git, source, user),
+  ]);
+  if (index === null) throw new AppError("usage", "A bare repository has no working tree");
+  const own = ["exclude", "attributes"].map((name) =>
+    copyFile(join(source.commonDir, "info", name), join(indexDir, "info", name)).catch(() => {}),
+  );
+  await Promise.all(own);
+  return { index: { ...index, config: [...config, ...ours] }, headSha, filters };
+}
+
+interface ForCapture {
+  index: CopiedIndex;
+  /** Null if the branch has no commit yet. */
+  headSha: string | null;
+  /** Names of the filters that the user's git runs on files. */
+  filters: ReadonlySet<string>;
+}
+
+const ours: [string, string][] = [
+  ["core.symlinks", "true"],
+  ["core.safecrlf", "false"],
+  // The copies live as long as the review.
+  ["core.fsync", "none"],
+  ["core.looseCompression", "1"],
+  // Otherwise a second git would store the objects of a small pack again.
+  ["fastimport.unpackLimit", "0"],
+];
+
+const usersKeys = "^(core\\.(filemode|autocrlf|eol|ignorecase|excludesfile)|filter\\..*\\.(clean|process))$";
+const mayHaveKeys = /filemode|autocrlf|eol|ignorecase|excludesfile|filter|include/i;
+
+/** The user's settings that decide which files are ignored and which bytes are stored, from the weakest to the strongest file. */
+async function usersConfig(
+  git: Git,
+  { commonDir, gitDir }: LocalRepository,
+  user: UserHome | null,
+): Promise<{ config: [string, string][]; filters: Set<string> }> {
+  const global = user ? [join(user.configHome, "git", "config"), join(user.home, ".gitconfig")] : [];
+  const files = await Promise.all([
+    // Where such a file is, the home exists; there git expands `~` in the files that it includes.
+    ...global.map((file) => readKeys({ ...git, emptyHome: user?.home ?? "" }, gitDir, file, ["--includes"])),
+    ...[join(commonDir, "config"), join(gitDir, "config.worktree")].map((file) =>
+      readKeys(git, gitDir, file, []),
+    ),
+  ]);
+  const config: [string, string][] = user
+    ? [["core.excludesFile", join(user.configHome, "git", "ignore")]]
+    : [];
+  const filters = new Set<string>();
+  for (const [key, value] of files.flat()) {
+    const filter = /^filter\.(.+)\.(?:clean|process)$/s.exec(key)?.[1];
+    if (filter !== undefined) filters.add(filter);
+    else if (key === "core.excludesfile") {
+      const path = user ? value.replace(/^~(?=\/)/, user.home) : value;
+      if (isAbsolute(path)) config.push(["core.excludesFile", path]);
+    } else if (/^[a-z]+$/i.test(value)) config.push([key, value]);
+  }
+  return { config, filters };
+}
+
+async function readKeys(git: Git, gitDir: string, file: string, args: readonly string[]) {
+  if (!mayHaveKeys.test(await readFile(file, "latin1").catch(() => ""))) return [];
+  const { stdout } = await runGit({
+    ...{ git, gitDir, what: "read the configuration", expectedExits: [0, 1, 128] },
+    args: ["config", "--file", file, ...args, "-z", "--get-regexp", usersKeys],
+  });
+  // "KEY<line feed>VALUE"; a key without a value is true.
+  return splitRecords(stdout).map((record): [string, string] => {
+    const [key = "", ...value] = record.toString("utf8").split("\n");
+    return [key, value.length === 0 ? "true" : value.join("\n")];
+  });
+}
+
+/** What git says about a path that is not as in HEAD. */
+interface Entry {
+  name: Buffer;
+  kind: "changed" | "conflict" | "untracked";
+  /** Whether the index differs from HEAD. */
+  isStaged: boolean;
+  /** Whether the work tree differs from the index. */
+  isUnstaged: boolean;
+  /** Whether the work tree lacks the file. */
+  isGone: boolean;
+  isSubmodule: boolean;
+}
+
+/** The paths at which HEAD, the index and the work tree differ, and untracked files. Nothing is entered that is a repository of its own. */
+async function listEntries(
+  { index }: ForCapture,
+  untracked: boolean,
+  signal?: AbortSignal,
+): Promise<Entry[]> {
+  const args = [
+    "status",
+    "--porcelain=v2",
+    "-z",
+    `--untracked-files=${untracked ? "all" : "no"}`,
+    // A submodule is its commit: no git looks for edits in it.
+    "--ignore-submodules=dirty",
+    "--no-renames",
+  ];
+  return splitRecords(await onIndex(index, "status", args, { signal })).flatMap(entryOf);
+}
+
+/** Fields before the path of a record, by its first character. */
+const fieldsBefore: Record<string, number> = { "1": 8, u: 10, "?": 1 };
+
+function entryOf(record: Buffer): Entry[] {
+  const count = fieldsBefore[String.fromCharCode(record[0] ?? 0)];
+  if (count === undefined) return [];
+  let start = 0;
+  for (let field = 0; field < count; field++) start = record.indexOf(" ", start) + 1;
+  const name = record.subarray(start);
+  const [kind, state = "..", submodule = "N"] = record.toString("latin1", 0, start).split(" ");
+  const plain = { name, isSubmodule: submodule.startsWith("S") };
+  if (kind === "?")
+    return [{ ...plain, kind: "untracked", isStaged: false, isUnstaged: true, isGone: false }];
+  if (kind === "u") return [{ ...plain, kind: "conflict", isStaged: true, isUnstaged: true, isGone: false }];
+  const [staged, unstaged] = state;
+  return [
+    {
+      ...plain,
+      kind: "changed",
+      isStaged: staged !== ".",
+      isUnstaged: unstaged !== ".",
+      isGone: unstaged === "D",
+    },
+  ];
+}
+
+const pathOf = ({ workTree }: CopiedIndex, name: Buffer) =>
+  Buffer.concat([Buffer.from(`${workTree}/`), name]);
+
+/**
+ * A text that changes with every edit of the work tree or its index; null if both are as in HEAD. It costs about as much as `git status`.
+ */
+export async function workTreeStamp(place: ForCapture, signal?: AbortSignal): Promise<string | null> {
+  const entries = await listEntries(place, true, signal);
+  if (entries.length === 0) return null;
+  const stamps = await pMap(
+    entries,
+    async ({ name, kind, isStaged, isUnstaged }) => {
+      const stats = await lstat(pathOf(place.index, name), { bigint: true }).catch(() => null);
+      const state = stats && [stats.mode, stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join(" ");
+      return `${kind} ${isStaged} ${isUnstaged} ${state} ${name.toString("latin1")}`;
+    },
+    { concurrency: 32 },
+  );
+  return [await indexStamp(place.index.source), ...stamps].join("\0");
+}
+
+/** A text that changes whenever something writes the index of a work tree. */
+export async function indexStamp({ indexFile }: LocalRepository): Promise<string> {
+  const stats = await stat(indexFile, { bigint: true }).catch(() => null);
+  return stats === null ? "none" : [stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join(" ");
+}
+
+export interface CaptureOptions {
+  /** Only what is staged; else everything that is tracked or not ignored. */
+  onlyStaged: boolean;
+  evenIfClean: boolean;
+  /** Milliseconds since 1970, for the commit. */
+  at: number;
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * Stores the state of a work tree, or of its index, as a commit in the folder of the copied index. Null if it is that of HEAD, and
+ * `evenIfClean` is not set.
+ *
+ * Bytes are stored as `git add` would store them, without the filters of attributes: converted line ends and encodings are undone, because
+ * the change would otherwise have every line of a file, but no program runs. Links are stored as links. A submodule is the commit that it
+ * has checked out. Files in conflict count as they are in the work tree. The objects of the user are not even touched: git sets the time of
+ * an object that it would write again, so only objects are written that the user does not have.
+ */
+export async function captureChanges(place: ForCapture, options: CaptureOptions): Promise<Capture | null> {
+  const { onlyStaged, signal } = options;
+  const { index } = place;
+  const entries = await listEntries(place, !onlyStaged, signal);
+  const isWanted = ({ kind, isUnstaged }: Entry) => (onlyStaged ? kind === "conflict" : isUnstaged);
+  const isClean = !entries.some((entry) => entry.isStaged || isWanted(entry));
+  if (isClean && !options.evenIfClean) return null;
+  const found = await lookAt(place, entries.filter(isWanted));
+  await keepIndex(index);
+  const removed = found.gone.map((name) => [`0 ${"0".repeat(hashLength(index))}\t`, name, NUL] as const);
+  const remove = (indexFile: string) => write(index, ["--index-info"], removed.flat(), { indexFile, signal });
+  if (removed.length > 0) await remove("index");
+  const failed = await update(index, ["--info-only"], found.stored, { indexFile: "index", signal });
+  const changes = await changesOf(place, "index", signal);
+  const absent = await absentFrom(index, changes, signal);
+  const missing = found.stored.filter((name) => absent.has(changes.get(name.toString("latin1"))?.oid ?? ""));
+  if (missing.length > 0) {
+    failed.push(...(await update(index, [], missing, { indexFile: BEFORE, signal })));
+    const written = await changesOf(place, BEFORE, signal);
+    for (const name of missing.map((one) => one.toString("latin1"))) {
+      const entry = written.get(name);
+      // A file may have been edited since: what counts is what was stored.
+      if (entry) changes.set(name, entry);
+      else changes.delete(name);
+    }
+  }
+  const isFailed = new Set(failed.map((name) => name.toString("latin1")));
+  for (const name of isFailed) changes.delete(name);
+  const left = failed.map((name) => ({ path: decodeName(name), reason: "git cannot store it" }));
+  return {
+    ...{ isClean, isFirst: place.headSha === null },
+    ...(await importCommit(index, { parent: place.headSha, changes, ...options })),
+    withheld: found.withheld.filter(({ path }) => !left.some((one) => one.path === path)),
+    left: [...found.left, ...left],
+  };
+}
+
+/** The index before the first write, to store files from. */
+const BEFORE = "index.before";
+
+async function keepIndex({ indexDir }: CopiedIndex): Promise<void> {
+  const [from, to] = [join(indexDir, "index"), join(indexDir, BEFORE)];
+  const stats = await stat(from).catch(() => null);
+  if (stats === null) return;
+  await copyFile(from, to);
+  // git trusts an entry only if it is older than the index.
+  await utimes(to, stats.mtimeMs / 1000, stats.mtimeMs / 1000);
+}
+
+const hashLength = ({ source }: CopiedIndex) => (source.objectFormat === "sha256" ? 64 : 40);
+
+interface Found {
+  /** Names that are stored. */
+  stored: Buffer[];
+  /** Names of files that no longer exist. */
+  gone: Buffer[];
+  withheld: PathReason[];
+  left: PathReason[];
+}
+
+/** Looks at the files of these entries, and opens none that could block. Rejects with `too_large`. */
+async function lookAt(place: ForCapture, entries: readonly Entry[]): Promise<Found> {
+  const { index } = place;
+  requireFew(entries);
+  const found: Found = { stored: [], gone: [], withheld: [], left: [] };
+  const filterOf = await filtersOf(place, entries);
+  const looks = await pMap(entries, (entry) => lookAtFile(index, entry, filterOf), { concurrency: 32 });
+  let bytes = 0;
+  for (const [at, { name }] of entries.entries()) {
+    const look = looks[at];
+    if (look === undefined) continue;
+    const path = decodeName(name);
+    if (look.kind === "gone") found.gone.push(name);
+    if (look.kind === "left") found.left.push({ path, reason: look.reason });
+    if (look.kind !== "stored") continue;
+    found.stored.push(name);
+    bytes += look.bytes;
+    if (look.withheld !== null) found.withheld.push({ path, reason: look.withheld });
+  }
+  if (bytes <= MAX_CAPTURED_BYTES) return found;
+  throw new AppError(
+    "too_large",
+    `The uncommitted files have ${bytes} bytes, more than ${MAX_CAPTURED_BYTES}`,
+    tooMuch,
+  );
+}
+
+const tooMuch = {
+  remedy: "Name what is no source code in .gitignore, or review the commits alone with --committed",
+};
+
+function requireFew(entries: readonly Entry[]): void {
+  const untracked = entries.filter(({ kind }) => kind === "untracked");
+  if (untracked.length <= MAX_UNTRACKED) return;
+  const topOf = ({ name }: Entry) => decodeName(name).replace(/(?<=^[^/]*\/).*$/s, "");
+  const [[top, files] = ["", []]] = [...Map.groupBy(untracked, topOf)].sort(
+    ([, a], [, b]) => b.length - a.length,
+  );
+  throw new AppError(
+    "too_large",
+    `There are ${untracked.length} untracked files, more than ${MAX_UNTRACKED}; ${files.length} of them in '${top}'`,
+    tooMuch,
+  );
+}
+
+type Look =
+  | { kind: "stored"; bytes: number; withheld: string | null }
+  | { kind: "gone" }
+  | { kind: "left"; reason: string };
+
+async function lookAtFile(
+  index: CopiedIndex,
+  { name, kind, isGone, isSubmodule }: Entry,
+  filterOf: ReadonlyMap<string, string>,
+): Promise<Look | undefined> {
+  const isNew = kind === "untracked";
+  // Otherwise a link in place of a folder would lead to another file.
+  if (isGone) return { kind: "gone" };
+  if (isNew && name.at(-1) === SLASH) return { kind: "left", reason: "a repository of its own" };
+  const path = pathOf(index, name);
+  const stats = await lstat(path).catch(() => null);
+  if (stats === null) return isNew ? undefined : { kind: "gone" };
+  // Instead of a file, git stores the commit of a repository here.
+  if (stats.isDirectory()) return isNew ? undefined : { kind: "stored", bytes: 0, withheld: null };
+  if (stats.isSymbolicLink()) return { kind: "stored", bytes: stats.size, withheld: null };
+  if (!stats.isFile()) return { kind: "left", reason: "neither a file nor a link" };
+  if (isSubmodule && !isNew) return { kind: "stored", bytes: stats.size, withheld: null };
+  if (stats.size > MAX_BLOB_BYTES) return { kind: "left", reason: "more than 20 MB" };
+  const isReadable = await access(path, constants.R_OK).then(
+    () => true,
+    () => false,
+  );
+  if (!isReadable) return { kind: "left", reason: "not readable" };
+  const filter = filterOf.get(name.toString("latin1"));
+  const converted = filter === undefined ? null : `the filter ${filter} would convert it, and was not run`;
+  const withheld = converted ?? (isNew ? await whyWithheld(path, name, stats.size) : null);
+  return { kind: "stored", bytes: stats.size, withheld };
+}
+
+const SLASH = 47;
+
+/** Why no model may see an untracked file: nobody has decided yet that it belongs to the repository. Null if one may. */
+async function whyWithheld(path: Buffer, name: Buffer, bytes: number): Promise<string | null> {
+  const because = (what: string) => `untracked and ${what}, so no model sees it`;
+  if (secretNames.test(basename(name.toString("latin1")))) return because("named like a secret");
+  if (bytes > MAX_UNTRACKED_BYTES) return because("more than 1 MB");
+  const start = await startOf(path).catch(() => NUL);
+  return looksBinary(start) ? because("binary") : null;
+}
+
+async function startOf(path: Buffer): Promise<Buffer> {
+  await using file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(BINARY_PROBE_BYTES), 0, BINARY_PROBE_BYTES, 0);
+  return buffer.subarray(0, bytesRead);
+}
+
+/** By name: the filters of the user's git for files. A model must not see what such a filter encrypts, for instance. */
+async function filtersOf(
+  { index, filters }: ForCapture,
+  entries: readonly Entry[],
+): Promise<Map<string, string>> {
+  if (filters.size === 0 || entries.length === 0) return new Map();
+  const input = Buffer.concat(entries.flatMap(({ name }) => [name, NUL]));
+  const args = ["check-attr", "-z", "--stdin", "filter"];
+  // Three fields for each path: the path, the attribute's name, its value.
+  const fields = splitRecords(await onIndex(index, "read attributes", args, { input }));
+  const found = new Map<string, string>();
+  for (let at = 0; at + 2 < fields.length; at += 3) {
+    const value = fields[at + 2]?.toString("utf8") ?? "";
+    if (filters.has(value)) found.set(fields[at]?.toString("latin1") ?? "", value);
+  }
+  return found;
+}
+
+interface IndexWrite {
+  /** In the folder of the index. */
+  indexFile: string;
+  input?: Buffer | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+async function onIndex(
+  { git, indexDir, workTree, config }: CopiedIndex,
+  what: string,
+  args: readonly string[],
+  { indexFile = "index", ...more }: Partial<IndexWrite> = {},
+): Promise<Buffer> {
+  const place = { git, gitDir: indexDir, workTree, config, indexFile: join(indexDir, indexFile) };
+  return (await runGit({ ...place, ...more, what, args, timeoutMs: TIMEOUT_MS })).stdout;
+}
+
+const write = (
+  index: CopiedIndex,
+  args: readonly string[],
+  input: readonly (string | Buffer)[],
+  to: IndexWrite,
+) =>
+  onIndex(index, "change the index", ["update-index", "-z", ...args], {
+    ...to,
+    input: Buffer.concat(input.map((part) => (typeof part === "string" ? Buffer.from(part) : part))),
+  });
+
+/** Writes the state of these files to an index. Returns those that git refuses: it stops at the first, and has then written nothing. */
+async function update(
+  index: CopiedIndex,
+  options: readonly string[],
+  names: readonly Buffer[],
+  to: IndexWrite,
+): Promise<Buffer[]> {
+  if (names.length === 0) return [];
+  const input = names.flatMap((name) => [name, NUL]);
+  try {
+    await write(index, ["--add", "--remove", "--replace", ...options, "--stdin"], input, to);
+    return [];
+  } catch (error) {
+    if (to.signal?.aborted || !(error instanceof AppError) || !ofOneFile.has(error.code)) throw error;
+    if (names.length === 1) return [...names];
+    const middle = names.length >>> 1;
+    return [
+      ...(await update(index, options, names.slice(0, middle), to)),
+      ...(await update(index, options, names.slice(middle), to)),
+    ];
+  }
+}
+
+/** Codes of errors that one file may cause: the second is that of a denied access. */
+const ofOneFile: ReadonlySet<string> = new Set(["git_failed", "data_folder_unusable"]);
+
+/** An entry of a tree; null if it is deleted. */
+type Entered = { mode: string; oid: string } | null;
+
+/** The differences of an index from HEAD by name (as Latin-1). */
+async function changesOf(
+  { index, headSha }: ForCapture,
+  indexFile: string,
+  signal: AbortSignal | undefined,
+): Promise<Map<string, Entered>> {
+  const args = [
+    "diff-index",
+    "--cached",
+    "--raw",
+    "-z",
+    "--no-abbrev",
+    "--no-renames",
+    "--ignore-submodules=none",
+  ];
+  const from = headSha ?? emptyTree[index.source.objectFormat];
+  const fields = splitRecords(
+    await onIndex(index, "compare with HEAD", [...args, from, "--"], { indexFile, signal }),
+  );
+  const changes = new Map<string, Entered>();
+  for (let at = 0; at + 1 < fields.length; at += 2) {
+    const [, mode = "", , oid = ""] = fields[at]?.toString("latin1").split(" ") ?? [];
+    changes.set(fields[at + 1]?.toString("latin1") ?? "", mode === "000000" ? null : { mode, oid });
+  }
+  return changes;
+}
+
+/** Known to every git without being stored. */
+export const emptyTree = {
+  sha1: "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+  sha256: "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+} as const;
+
+/** The blobs of these entries that are not stored anywhere. */
+async function absentFrom(
+  index: CopiedIndex,
+  changes: ReadonlyMap<string, Entered>,
+  signal: AbortSignal | undefined,
+): Promise<Set<string>> {
+  const blobs = [...changes.values()].flatMap((entry) =>
+    entry && entry.mode !== SUBMODULE ? [entry.oid] : [],
+  );
+  const input = Buffer.from([...new Set(blobs)].map((oid) => `${oid}\n`).join(""));
+  if (input.length === 0) return new Set();
+  const args = ["cat-file", "--batch-check=%(objectname)", "--buffer"];
+  const answers = (await onIndex(index, "look for objects", args, { input, signal })).toString("latin1");
+  return new Set([...answers.matchAll(/^([0-9a-f]+) missing$/gm)].map(([, oid = ""]) => oid));
+}
+
+type Scratch = Pick<CopiedIndex, "git" | "indexDir">;
+
+interface ImportedCommit {
+  /** Null for a commit on top of an empty one. */
+  parent: string | null;
+  /** By name, as Latin-1. */
+  changes: ReadonlyMap<string, Entered>;
+  at: number;
+  signal?: AbortSignal | undefined;
+}
+
+/** Writes a commit and its trees. `fast-import` reads no other trees than those of the changes, and sets the time of no known object. */
+async function importCommit(
+  scratch: Scratch,
+  { parent, changes, at, signal }: ImportedCommit,
+): Promise<Pick<Capture, "commit" | "tree" | "parent">> {
+  const message = "Uncommitted changes\n";
+  const person = `committer Uncommitted <> ${Math.floor(at / 1000)} +0000`;
+  const before = parent === null ? EMPTY_COMMIT : "";
+  const lines = [...changes].map(([name, entry]) =>
+    entry === null ? `D ${quoted(name)}\n` : `M ${entry.mode} ${entry.oid} ${quoted(name)}\n`,
+  );
+  // A file may have become a folder, and a folder a file.
+  const sorted = [
+    ...lines.filter((line) => line.startsWith("D")),
+    ...lines.filter((line) => line.startsWith("M")),
+  ];
+  const head = `commit refs/heads/captured\nmark :1\n${person}\ndata ${message.length}\n${message}`;
+  const script = `${before}${head}from ${parent ?? ":2"}\n${sorted.join("")}\nget-mark :1\n`;
+  const [first, commit = first] = await fastImport(
+    scratch,
+    parent === null ? `${script}get-mark :2\n` : script,
+    signal,
+  );
+  const tree = (await onScratch(scratch, ["rev-parse", "--verify", `${first}^{tree}`], { signal })).trim();
+  return { commit: first ?? "", tree, parent: parent ?? commit ?? "" };
+}
+
+const EMPTY_COMMIT = "commit refs/heads/empty\nmark :2\ncommitter Nobody <> 0 +0000\ndata 0\n\n";
+
+/** A commit without files and without a parent, to compare a first commit with. */
+export async function emptyCommit(scratch: Scratch, signal?: AbortSignal): Promise<string> {
+  const [commit = ""] = await fastImport(scratch, `${EMPTY_COMMIT}get-mark :2\n`, signal);
+  return commit;
+}
+
+async function fastImport(
+  scratch: Scratch,
+  script: string,
+  signal: AbortSignal | undefined,
+): Promise<string[]> {
+  const input = Buffer.from(script, "latin1");
+  return (await onScratch(scratch, ["fast-import", "--quiet", "--force"], { input, signal }))
+    .trim()
+    .split("\n");
+}
+
+async function onScratch(
+  { git, indexDir }: Scratch,
+  args: readonly string[],
+  more: { input?: Buffer; signal?: AbortSignal | undefined },
+): Promise<string> {
+  const command = {
+    git,
+    gitDir: indexDir,
+    config: ours,
+    what: "store the working tree",
+    args,
+    timeoutMs: TIMEOUT_MS,
+  };
+  return (await runGit({ ...command, ...more })).stdout.toString("latin1");
+}
+
+/** A name (as Latin-1) in the quoting that `fast-import` reads. */
+const quoted = (name: string) =>
+  `"${name.replace(/[^ !#-[\]-~]/g, (character) => `\\${character.charCodeAt(0).toString(8).padStart(3, "0")}`)}"`;

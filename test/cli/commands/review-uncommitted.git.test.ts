@@ -1,0 +1,254 @@
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { ReviewJson } from "../../../src/reporters/json.ts";
+import { startFakeOpenAi } from "../../support/fake-openai.ts";
+import { GitRepo, TempFolder, testGitEnvironment } from "../../support/git-repo.ts";
+import { runCli } from "../../support/run-cli.ts";
+import { runHere } from "../../support/run-program.ts";
+import { fingerprintOf, soundRepo } from "../sample-repo.ts";
+
+const fault = (name: string) => `def ${name}(items, seen=[]):\n    seen.append(items)\n    return seen\n`;
+/** Split, so that no scanner takes this file for one with a key. */
+const key = `ghp_${"aB3dE5gH7jK9mN1pQ3sT5vX7zA9cE1gI3kM5".slice(0, 36)}`;
+
+let repo: GitRepo;
+beforeEach(() => {
+  repo = soundRepo();
+  repo.commit("Ignore", { ".gitignore": "*.log\n" });
+});
+afterEach(() => repo.dispose());
+
+const review = (...args: string[]) => runHere(["review", "--repo", repo.dir, ...args]);
+
+async function json(...args: string[]): Promise<ReviewJson> {
+  const { stdout, stderr } = await review("--format", "json", ...args);
+  return ReviewJson.parse(JSON.parse(stdout || `"${stderr}"`));
+}
+
+const pathsOf = ({ findings }: ReviewJson) => findings.map(({ path }) => path).toSorted();
+
+/** A branch with a commit, a staged file, an edited one and a new one, each with the same fault. */
+function makeDirty(): void {
+  repo.commit("Commit a fault", { "committed.py": fault("a") });
+  repo.write({ "staged.py": fault("b") }).git("add", "staged.py");
+  repo.write({ "cart.py": fault("total"), "new.py": fault("c"), "trace.log": "ignored\n" });
+}
+
+const everything = ["cart.py", "committed.py", "new.py", "staged.py"];
+
+describe("a review in front of uncommitted changes", () => {
+  it("is one of the working tree, says so first, and writes nothing", async () => {
+    makeDirty();
+    const before = fingerprintOf(repo.dir);
+    const { code, stdout, stderr } = await runCli(["review", "--repo", repo.dir]);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(
+      /^Working tree of topic against main: 3 commits and the uncommitted changes\.\nOffline: /,
+    );
+    expect(stdout).toContain("\nmain...working tree\n");
+    for (const path of everything) expect(stdout).toContain(`  ${path}:1 · correctness`);
+    expect(stderr).not.toMatch(/warning: .*commit/);
+    expect(fingerprintOf(repo.dir)).toEqual(before);
+  });
+
+  it("names the tree in place of a commit", async () => {
+    makeDirty();
+    const result = await json();
+    expect(pathsOf(result)).toEqual(everything);
+    expect(result.base_sha).toBe(repo.sha("main"));
+    const { head_sha, head_tree } = result;
+    repo.git("add", "--all");
+    expect({ head_sha, head_tree }).toEqual({ head_sha: null, head_tree: repo.git("write-tree") });
+  });
+
+  it.each<[string, string[], string[]]>([
+    ["everything that is not committed", ["--uncommitted"], ["cart.py", "new.py", "staged.py"]],
+    ["everything that is staged", ["--staged"], ["staged.py"]],
+    ["commits alone", ["--committed"], ["committed.py"]],
+    ["the commits of a named head", ["--head", "topic"], ["committed.py"]],
+    ["one commit", ["--commit", "HEAD"], ["committed.py"]],
+    ["another commit", ["--commit", "HEAD~1"], []],
+  ])("is at request one of %s", async (_, options, expected) => {
+    makeDirty();
+    const result = await json(...options);
+    expect(pathsOf(result)).toEqual(expected);
+    const isUncommitted = options[0] === "--uncommitted" || options[0] === "--staged";
+    expect([result.head_sha === null, result.head_tree !== null]).toEqual([isUncommitted, isUncommitted]);
+    if (isUncommitted) expect(result.base_sha).toBe(repo.sha("HEAD"));
+    if (options[0] === "--commit") expect(result.base_sha).toBe(repo.sha(`${options[1]}~1`));
+  });
+
+  it("says in the first line which changes these are", async () => {
+    makeDirty();
+    const first = async (...options: string[]) => (await review(...options)).stdout.split("\n")[0];
+    expect(await first("--uncommitted")).toBe("Uncommitted changes of topic: from HEAD to the working tree.");
+    expect(await first("--staged")).toBe("Staged changes of topic: from HEAD to the index.");
+    expect(await first("--committed")).toMatch(/^Offline: /);
+    repo.git("rm", "--cached", "--quiet", "-f", "staged.py");
+    const { stdout, stderr } = await review("--staged");
+    expect(stdout).toMatch(/^Staged changes of topic: from HEAD to the index: nothing to review/);
+    expect(stderr).toContain("warning: nothing is staged\n");
+  });
+
+  it("is one of commits in a build, and says what that leaves out", async () => {
+    makeDirty();
+    const { stdout, stderr } = await runCli(["review", "--repo", repo.dir, "--format", "json"], {
+      env: { CI: "true" },
+    });
+    expect(pathsOf(JSON.parse(stdout))).toEqual(["committed.py"]);
+    expect(stderr).toContain(
+      `warning: uncommitted changes in ${repo.dir} are not reviewed, only commits: to include them, leave out ` +
+        "--committed and --head, and unset CI\n",
+    );
+    const asked = await runCli(["review", "--repo", repo.dir, "--format", "json", "--uncommitted"], {
+      env: { CI: "true" },
+    });
+    expect(pathsOf(JSON.parse(asked.stdout))).toEqual(["cart.py", "new.py", "staged.py"]);
+  });
+
+  it("is compared with HEAD where there is no branch to compare with, and with nothing before the first commit", async () => {
+    makeDirty();
+    repo.git("branch", "-m", "main", "trunk");
+    expect(pathsOf(await json())).toEqual(["cart.py", "new.py", "staged.py"]);
+    using empty = GitRepo.create();
+    empty.write({ "new.py": fault("c") });
+    const { stdout } = await runHere(["review", "--repo", empty.dir, "--format", "json"]);
+    const result = ReviewJson.parse(JSON.parse(stdout));
+    expect(pathsOf(result)).toEqual(["new.py"]);
+    const compared = spawnSync("git", ["diff", "--name-only", result.base_sha, "--", "."], {
+      cwd: empty.dir,
+      env: testGitEnvironment,
+    });
+    expect(compared.status).toBe(0);
+  });
+
+  it.each<[string[], string]>([
+    [["--uncommitted", "--staged"], "--uncommitted and --staged exclude each other"],
+    [["--committed", "--commit", "HEAD"], "--committed and --commit exclude each other"],
+    [["--uncommitted", "--head", "topic"], "--uncommitted and --head exclude each other"],
+    [["--staged", "--base", "main"], "--staged and --base exclude each other"],
+    [["--commit", "HEAD", "--head", "topic"], "--commit and --head exclude each other"],
+  ])("refuses %s", async (options, complaint) => {
+    const { code, stderr } = await review(...options);
+    expect(code).toBe(2);
+    expect(stderr).toContain(`hunkwise: ${complaint}. Leave one of them out: ${options[0]} reads `);
+  });
+
+  it("takes --head HEAD for what it is", async () => {
+    makeDirty();
+    expect(pathsOf(await json("--uncommitted", "--head", "HEAD"))).toEqual([
+      "cart.py",
+      "new.py",
+      "staged.py",
+    ]);
+  });
+
+  it("predicts what it would read", async () => {
+    makeDirty();
+    const { stdout, code } = await review("--dry-run", "--uncommitted");
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^3 changed files, 3 to be reviewed/);
+  });
+});
+
+describe("an untracked file that nobody has decided to share", () => {
+  const files = {
+    ".env": `TOKEN=${key}\nMODE=withheld-words\n`,
+    "dump.txt": `${"withheld-words 1234567\n".repeat(60_000)}${key}\n`,
+    "cache.dat": Buffer.from(`\0withheld-words\n\0 ${key}\n`),
+  };
+
+  it("is listed and scanned for secrets, and no model gets a word of it", async () => {
+    repo.write({ ...files, "cart.py": fault("total") });
+    const finish = { tool_calls: [{ name: "finish_review", arguments: { summary: "Read." } }] };
+    const reads = [".env", "dump.txt", "cache.dat"].map((file_path) => ({
+      tool_calls: [
+        { name: "read_file_part", arguments: { file_path } },
+        { name: "diff_file", arguments: { file_path } },
+        { name: "search_in_files", arguments: { pattern: "withheld.words" } },
+      ],
+    }));
+    await using fake = await startFakeOpenAi({ script: (_, n) => reads[n] ?? finish });
+    const env = {
+      ...{ OPENAI_BASE_URL: fake.url, OPENAI_API_KEY: "test-key", HUNKWISE_MODEL: "fake-model" },
+      HUNKWISE_PROTOCOL: "native",
+    };
+    const run = await runCli(["review", "--repo", repo.dir, "--format", "json"], { env });
+    const result = ReviewJson.parse(JSON.parse(run.stdout));
+    expect(result.coverage.files_skipped).toEqual([
+      { path: ".env", reason: "untracked and named like a secret, so no model sees it" },
+      { path: "cache.dat", reason: "untracked and binary, so no model sees it" },
+      { path: "dump.txt", reason: "untracked and more than 1 MB, so no model sees it" },
+    ]);
+    const secrets = result.findings.filter(({ rule }) => rule?.startsWith("secrets/"));
+    expect(secrets.map(({ path, line }) => `${path}:${line}`).toSorted()).toEqual([
+      ".env:1",
+      "cache.dat:2",
+      "dump.txt:60001",
+    ]);
+    expect(fake.requests.length).toBeGreaterThan(3);
+    const sent = JSON.stringify(fake.requests.map(({ body }) => body.messages));
+    expect(sent).toContain("seen.append");
+    expect(sent).not.toMatch(/withheld-words|MODE=/);
+    expect(sent).not.toContain(key);
+    expect(run.stdout + run.stderr).not.toContain(key);
+  });
+
+  it("is found out alone as well, without a model", async () => {
+    repo.write({ ".env": files[".env"] });
+    const { code, stdout } = await review("--uncommitted");
+    expect(code).toBe(1);
+    expect(stdout).toContain(".env:1");
+    expect(stdout).not.toContain(key);
+    const read = await runHere([
+      "tool",
+      "read_file_part",
+      "--repo",
+      repo.dir,
+      "--args",
+      '{"file_path": ".env"}',
+    ]);
+    expect(read.stdout).toContain("withheld");
+    expect(read.stdout).not.toContain("MODE");
+  });
+
+  it("is no longer one after git add", async () => {
+    repo.write({ ".env": files[".env"] }).git("add", ".env");
+    expect((await json()).coverage.files_skipped).toEqual([]);
+  });
+});
+
+it("what cannot be captured is named in the report", async () => {
+  repo.write({ "cart.py": null, "new.py": fault("c") });
+  spawnSync("mkfifo", [join(repo.dir, "cart.py")]);
+  expect((await json("--uncommitted")).warnings).toEqual([
+    "Not part of the review, although not committed: cart.py (neither a file nor a link).",
+  ]);
+});
+
+it("its record cannot be replayed, its findings not be repaired, and both say why", async () => {
+  makeDirty();
+  using folder = new TempFolder("uncommitted");
+  const [record, report] = ["run.jsonl", "report.json"].map((name) => join(folder.path, name));
+  await review("--uncommitted", "--trajectory", `${record}`, "--output", `${report}`);
+  const replayed = await runHere(["replay", `${record}`]);
+  expect(replayed.code).toBe(2);
+  expect(replayed.stderr).toMatch(/hunkwise: run \S+ reviewed uncommitted changes, which are not kept\./);
+  const fixed = await runHere(["fix", "--repo", repo.dir, "--from", `${report}`]);
+  expect(fixed.code).toBe(2);
+  expect(fixed.stderr).toContain("is a review of uncommitted changes, and only commits are repaired. Commit");
+});
+
+describe("hunkwise tool", () => {
+  it("reads the working tree as a review does, and only commits at request", async () => {
+    repo.write({ "cart.py": "def total(prices):\n    return 7\n" });
+    const args = ["tool", "read_file_part", "--repo", repo.dir, "--args", '{"file_path": "cart.py"}'];
+    expect((await runHere(args)).stdout).toContain("return 7");
+    const committed = await runHere([...args, "--committed"]);
+    expect(committed.stdout).toContain("sum(prices)");
+    expect(committed.stderr).toContain("are not read, only commits");
+    expect(readFileSync(join(repo.dir, "cart.py"), "utf8")).toContain("return 7");
+  });
+});
