@@ -5,7 +5,7 @@ import type { Overrides } from "../config/overrides.ts";
 import { Effort, mostGuidance, type RepoConfig } from "../config/repo-config.ts";
 import { AppError, errorLine } from "../errors.ts";
 import { severities } from "../finding.ts";
-import { optionText, type changeCommand } from "./command.ts";
+import { type changeCommand, optionText } from "./command.ts";
 
 const heading = "Options for this run, before the environment and the configuration:";
 
