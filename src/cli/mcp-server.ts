@@ -15,7 +15,7 @@ import { startReviewProcess } from "../process/start-process.ts";
 import { ReviewJson } from "../reporters/json.ts";
 import { plainLine, WIDEST } from "../reporters/terminal-style.ts";
 import type { ProgressEvent } from "../review/progress.ts";
-import type { ReviewResult } from "../review/review-result.ts";
+import { isModelErrorWarning, type ReviewResult } from "../review/review-result.ts";
 import { graphTools, readingTools } from "../tools/index.ts";
 import { parseArguments, runTool } from "../tools/run-tool.ts";
 import {
@@ -136,12 +136,14 @@ async function withWarnings(
   { range, dirty }: CurrentRange,
 ): Promise<ReviewResult> {
   const empty = emptyNotice(range);
+  // Said once: the public warning says less than the fault.
+  const others = result.warnings.filter((one) => modelFault === null || !isModelErrorWarning(one));
   const warnings = [
     ...((await dirty) ? [UNCOMMITTED] : []),
     ...(empty === null ? [] : [empty]),
     ...leftOut(range),
     ...(modelFault === null ? [] : [`The model failed: ${plainLine(modelFault)}`]),
-    ...result.warnings,
+    ...others,
   ];
   return { ...result, warnings };
 }

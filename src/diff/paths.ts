@@ -91,10 +91,7 @@ export function createPathMatcher(
   patterns: readonly string[],
   overlong = false,
 ): (path: string) => PathMatch {
-  const candidates = patterns
-    .map(readRule)
-    .filter((rule) => rule !== null)
-    .map((rule) => ({ rule, parts: reachable(rule.glob, 0) }));
+  const candidates = patterns.flatMap(readRules).map((rule) => ({ rule, parts: reachable(rule.glob, 0) }));
   if (candidates.length === 0) return () => ({ matched: false, takenBack: false });
   const root: Folder = { name: "", matched: false, candidates };
   /** The folders of the previous path: most paths come in the order of their folders. */
@@ -111,14 +108,31 @@ export function createPathMatcher(
   };
 }
 
-function readRule(pattern: string): PathRule | null {
+/** The rules of a pattern, which matches what one of them matches. None if it matches nothing. */
+function readRules(pattern: string): PathRule[] {
   const isNegative = pattern.startsWith("!");
   const body = withoutEnd(isNegative ? pattern.slice(1) : pattern);
-  if (body === "" || (!isNegative && body.startsWith("#"))) return null;
+  if (body === "" || (!isNegative && body.startsWith("#"))) return [];
   const isFolder = body.endsWith("/");
   const inner = isFolder ? body.slice(0, -1) : body;
-  const glob = inner === "" ? null : readGlob(inner.startsWith("/") ? inner.slice(1) : inner);
-  return glob && { isNegative, isFolder, isName: !inner.includes("/"), glob };
+  if (inner === "") return [];
+  const isName = !inner.includes("/");
+  const rooted = inner.startsWith("/") ? inner.slice(1) : inner;
+  const globs = (isName ? [rooted] : withoutStarsBehindText(rooted)).map(readGlob);
+  return globs.flatMap((glob) => (glob ? [{ isNegative, isFolder, isName, glob }] : []));
+}
+
+/** Text, `**` right behind it, and the end of that name; further `**` between slashes change nothing. */
+const starsBehindText = /^([^*?[\\]*[^*?[\\/])\*\*+(?:\/\*\*+)*(\/|$)/;
+
+// git compares the text before the first special character by itself, so `**` behind it counts as if the pattern began with it:
+// `a**/b` also matches `ab` and `a/x/b`, against gitignore(5). These patterns say the same without it. match_pathname in dir.c
+function withoutStarsBehindText(pattern: string): string[] {
+  const found = starsBehindText.exec(pattern);
+  if (!found) return [pattern];
+  const [{ length }, text, end] = found;
+  const rest = pattern.slice(length);
+  return end === "/" ? [`${text}*/**/${rest}`, `${text}${rest}`] : [`${text}*`, `${text}*/**`];
 }
 
 /** A pattern without trailing white space, except a space after a backslash. */

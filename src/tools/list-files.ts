@@ -69,9 +69,6 @@ interface Item {
   entry: TreeEntry | null;
 }
 
-/** Byte order, as git sorts paths. */
-const byBytes = (left: Item, right: Item) => Buffer.compare(Buffer.from(left.path), Buffer.from(right.path));
-
 /** All folders below `prefix` on the way to the entry, and the entry itself. */
 function itemsOf(entry: TreeEntry, prefix: string): Item[] {
   const items: Item[] = [];
@@ -122,13 +119,14 @@ async function gather(input: Input, context: ToolContext): Promise<Gathered> {
   const tree = await context.workspace.tree("head");
   const below = [...tree.values()].filter((entry) => entry.path.startsWith(prefix));
   const visible = below.filter((entry) => !context.isPrivate(entry.path));
+  // In git's order, as the tree is: a folder comes where its first file does, so `a b/` before `a/`.
   const items = new Map<string, Item>();
   for (const entry of visible) {
     for (const item of itemsOf(entry, prefix)) {
       if (!items.has(item.path) && wanted(item)) items.set(item.path, item);
     }
   }
-  return { items: [...items.values()].sort(byBytes), withheld: below.length - visible.length };
+  return { items: [...items.values()], withheld: below.length - visible.length };
 }
 
 async function execute(input: Input, context: ToolContext): Promise<Executed<Listing>> {

@@ -36,7 +36,8 @@ beforeAll(async () => {
   const priced = { promptTokens: 3_000, cachedTokens: 0, completionTokens: 300, costUsd: 0.01 };
   const paid = (turn: ScriptedTurn) => ({ ...turn, usage: priced });
   before = {
-    ...{ head: "fixed", reviewed },
+    // Only several readers need a merging one.
+    ...{ head: "fixed", reviewed, effort: "high" },
     // The code of two is gone; that of the third stands beside what is found now.
     earlier: [
       comment(),

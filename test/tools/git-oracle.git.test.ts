@@ -41,20 +41,24 @@ function decoded(bytes: Buffer): string {
 
 const records = (bytes: Buffer) => bytes.toString("utf8").split("\0").slice(0, -1);
 
-/** git's patch of one change, as bytes. */
-function patchOf(change: FileChange, contextLines: number, { repo, shas }: HostileRepository): Buffer {
-  const paths = change.old_path === null ? [change.path] : [change.old_path, change.path];
-  const range = [shas.mergeBase, shas.head];
-  return repo.bytes([
-    "--literal-pathspecs",
-    "diff",
-    "-M",
-    "-l1000",
-    `-U${contextLines}`,
-    ...range,
-    "--",
-    ...paths,
-  ]);
+/**
+ * git's patches by path, as bytes. Parts of one diff, because a path given to git also means what is in a folder of that name, as where
+ * a file becomes a folder.
+ */
+function patchesOf({ repo, shas }: HostileRepository, contextLines: number): Map<string, Buffer> {
+  const range = ["-M", "-l1000", shas.mergeBase, shas.head];
+  const whole = repo.bytes(["diff", `-U${contextLines}`, ...range]).toString("latin1");
+  const parts = whole.split(/(?<=\n)(?=diff --git )/);
+  const patches = new Map<string, Buffer>();
+  const status = records(repo.bytes(["diff", "--name-status", "-z", ...range]));
+  for (let one = status.shift(); one !== undefined; one = status.shift()) {
+    if (/^[RC]/.test(one)) status.shift();
+    // A change of type is a deletion and an addition.
+    const patch = parts.splice(0, one === "T" ? 2 : 1).join("");
+    patches.set(status.shift()!, Buffer.from(patch, "latin1"));
+  }
+  expect(parts.join("")).toBe("");
+  return patches;
 }
 
 /** The hunks of a patch: what follows its header. */
@@ -127,8 +131,9 @@ describe("the tools, with git as the oracle", { timeout }, () => {
       });
       expect(lines).toEqual(records(repo.bytes(["diff", "--numstat", "-z", ...range])));
 
+      const patches = patchesOf(made, 3);
       for (const file of files.filter((one) => one.reviewable)) {
-        expect(file.total_hunks).toBe(countHunks(patchOf(file, 3, made).toString("latin1")));
+        expect(file.total_hunks).toBe(countHunks(patches.get(file.path)!.toString("latin1")));
         expect(file.total_hunks).toBeGreaterThan(0);
       }
     });
@@ -138,14 +143,14 @@ describe("the tools, with git as the oracle", { timeout }, () => {
     await check(6, async (tools, made) => {
       const changes = await tools.workspace.changes();
       made.repo.git("read-tree", made.shas.mergeBase);
+      const widths = [0, 1, 3, 12].map((width) => ({ width, patches: patchesOf(made, width) }));
       for (const change of changes) {
         const special = [change.oldMode, change.newMode].some((mode) => mode !== "000000" && !isFile(mode));
         if (special) continue;
-        const file = { path: change.path, old_path: change.oldPath } as FileChange;
-        for (const contextLines of [0, 1, 3, 12]) {
-          const patch = patchOf(file, contextLines, made);
+        for (const { width, patches } of widths) {
+          const patch = patches.get(change.path)!;
           const text = decoded(patch);
-          const sent = { file_path: change.path, context_lines: contextLines };
+          const sent = { file_path: change.path, context_lines: width };
           const pages = await follow<FileDiffOutput>(tools, "diff_file", sent);
           const [first] = pages;
           const total = countHunks(text);
@@ -159,7 +164,7 @@ describe("the tools, with git as the oracle", { timeout }, () => {
           expect(pages.reduce((sum, page) => sum + page.returned_hunks, 0)).toBe(first?.total_hunks);
           if (first?.total_hunks !== total) continue;
           expect(together).toBe(hunksOf(text));
-          if (contextLines === 0 || !applies(made.repo, patch)) continue;
+          if (width === 0 || !applies(made.repo, patch)) continue;
           // Text that was decoded line by line cannot be encoded again without knowing how.
           if (!isUtf8(patch)) continue;
           for (const page of pages) expect(applies(made.repo, Buffer.from(page.diff))).toBe(true);

@@ -14,7 +14,13 @@ const open = (options: ContextOptions = {}) => toolsOn(opened.workspace, options
 beforeAll(async () => {
   repo = GitRepo.create({ bare: true });
   repo.importCommits([
-    { branch: "main", files: [[latin1("old\xe9.py"), "1\n2\n3\n4\n"]] },
+    {
+      branch: "main",
+      files: [
+        [latin1("old\xe9.py"), "1\n2\n3\n4\n"],
+        ...["a/x.py", "a.py", "a b/x.py"].map((path) => [path, ""] as const),
+      ],
+    },
     {
       branch: "topic",
       parents: ["main"],
@@ -43,6 +49,15 @@ const files = [
   ["\\134351.py", "backslash"],
   ["dir\\351/\\351.py", "in a folder"],
 ] as const;
+
+describe("folders whose names go on where another ends", () => {
+  it("are listed in git's order, which ends each name with a slash", async () => {
+    const told = repo.git("ls-tree", "-r", "-t", "--name-only", "topic", "a", "a.py", "a b").split("\n");
+    expect(told).toEqual(["a b", "a b/x.py", "a.py", "a", "a/x.py"]);
+    expect(await open().output("list_files", { pattern: "/a*", type: "any" })).toEqual(told);
+    expect(await open().output("list_files", { pattern: "/a*", type: "directory" })).toEqual(["a b", "a"]);
+  });
+});
 
 describe("files whose names are alike in some encoding", () => {
   it("are each listed, shown and covered", async () => {

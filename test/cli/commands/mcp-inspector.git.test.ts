@@ -48,6 +48,7 @@ const calls: Record<string, string[]> = {
   diff_file: ["file_path=cart.py"],
   read_file_part: ["file_path=cart.py"],
   read_definition: ["name=total"],
+  find_callers: ["name=total", "file_path=cart.py"],
   search_in_files: ["pattern=seen"],
   list_files: ["type=any"],
   diff_files: ["file_path1=cart.py", "file_path2=cart.py", "ref1=base"],

@@ -104,11 +104,22 @@ describe("a review with a model over MCP", () => {
     await ended(children);
   });
 
-  it.runIf(long)("says why the model failed, where that is all there is to say", async () => {
+  it("says once why the model failed, and what the analyzers found without it", async () => {
     answers = [{ fault: "status", status: 401 }];
     const answer = await review();
-    expect(answer.isError).toBe(true);
-    expect(JSON.stringify(answer.content)).toMatch(/the model failed: .*refused the API key/);
+    expect(answer.isError).toBeFalsy();
+    expect(answer.structuredContent).toMatchObject({
+      stop_reason: "model_error",
+      outcome: "partial",
+      findings: [{ path: "cart.py", line: 1, verification: "not_judged" }],
+      warnings: [
+        expect.stringMatching(/^The model failed: .* refused the API key \(401\)\. Set OPENAI_API_KEY /),
+      ],
+    });
+    const [text] = answer.content as { text: string }[];
+    expect(text?.text).toMatch(/^Offline: no model read this change because the model could not be reached/);
+    expect(text?.text.match(/The model failed/g)).toHaveLength(1);
+    expect(JSON.stringify(answer)).not.toContain("test-key");
   });
 
   it.runIf(long)("is stopped by a signal like everything else, and leaves nothing behind", async () => {

@@ -1,5 +1,6 @@
 import type { LoopEntry, Trajectory } from "../../../src/agent/trajectory.ts";
 import type { Analyzer } from "../../../src/analyzers/analyzer.ts";
+import type { Effort } from "../../../src/config/repo-config.ts";
 import { codeHash } from "../../../src/ledger/entry.ts";
 import type { Model, ModelRequest, Protocol } from "../../../src/llm/model.ts";
 import { withTextProtocol } from "../../../src/llm/text-fallback.ts";
@@ -157,7 +158,7 @@ export interface RoundOptions {
   carried?: History["carried"];
   earlier?: PriorFinding[];
   script?: Script;
-  effort?: "low" | "medium";
+  effort?: Effort;
   protocol?: Protocol;
   offline?: boolean;
   /** Of the repository. */
