@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { actionFile, commandsIn } from "../support/action-runner.ts";
+import { actionFile, commandsIn, type RunningStep } from "../support/action-runner.ts";
 import type { Pull, Repository } from "../support/github-double/model.ts";
 import { onAction, pricesOf, withModel } from "./action-fixture.ts";
 import { finding, finish, numbers, onApp, patient, turn } from "./conformance-fixture.ts";
@@ -105,6 +105,23 @@ describe.concurrent("the Action", patient, () => {
       expect(Number(done.outputs["cost-usd"])).toBeGreaterThan(0);
       expect(JSON.stringify(one.model.requests[0]?.body.messages)).toContain("Look at the numbers.");
     }));
+
+  it("leaves no check run open if the job is cancelled", () => {
+    let step: RunningStep | undefined;
+    const waits = () => {
+      step?.kill("SIGINT");
+      return new Promise<never>(() => {});
+    };
+    return onAction({ base, head, script: waits }, async (one) => {
+      const onStart = (started: RunningStep) => {
+        step = started;
+      };
+      const done = await one.on("pull_request_target", "opened", { onStart });
+      expect(done.code).not.toBe(0);
+      expect(one.repository.checkRuns.map(({ status }) => status)).toEqual(["completed"]);
+      expect(one.written()).toMatchObject({ comments: [], reviews: 0 });
+    });
+  });
 
   it("names each wrong input", () =>
     onAction({ ...change, script: [] }, async (one) => {
