@@ -412,6 +412,24 @@ describe("a capture", () => {
     expect(await changed({ base: { names: ["main"], complaint: "none" } })).toEqual(all);
   });
 
+  it("has an edit that leaves a file its size and its second, beside a removal", async () => {
+    // The index is as new as the file, so only the content tells.
+    for (let attempt = 0; attempt < 5; attempt++) {
+      const text = ["old\n", "new\n"][attempt % 2] ?? "";
+      repo.commit("before", { "a.txt": text, "gone.txt": "g\n" });
+      writeFileSync(join(repo.dir, "a.txt"), "now\n");
+      rmSync(join(repo.dir, "gone.txt"));
+      await new Promise((resolve) => setTimeout(resolve, 1_000 - (Date.now() % 1_000)));
+      expect(await changed({ scope: "uncommitted" })).toEqual(["modified a.txt", "deleted gone.txt"]);
+    }
+  });
+
+  it("has a file that git add -N only announced, although nothing of it is staged", async () => {
+    repo.write({ "new.txt": "n\n" }).git("add", "--intent-to-add", "new.txt");
+    expect(await changed({ scope: "staged" })).toEqual([]);
+    expect(await changed({ scope: "uncommitted" })).toEqual(["added new.txt"]);
+  });
+
   it("of a bare repository has only commits", async () => {
     repo.commit("done", { "a.txt": "done\n" });
     const bare = join(folder.path, "bare.git");
