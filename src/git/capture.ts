@@ -249,9 +249,10 @@ export async function captureChanges(place: ForCapture, options: CaptureOptions)
   if (isClean && !options.evenIfClean) return null;
   const found = await lookAt(place, entries.filter(isWanted));
   await keepIndex(index);
-  const removed = found.gone.map((name) => [`0 ${"0".repeat(hashLength(index))}\t`, name, NUL] as const);
-  const remove = (indexFile: string) => write(index, ["--index-info"], removed.flat(), { indexFile, signal });
-  if (removed.length > 0) await remove("index");
+  // With `--stdin` git looks at the work tree, and so remembers which entries are as new as the index that it replaces.
+  const removed = found.gone.flatMap((name) => [name, NUL]);
+  if (removed.length > 0)
+    await write(index, ["--force-remove", "--stdin"], removed, { indexFile: "index", signal });
   const failed = await update(index, ["--info-only"], found.stored, { indexFile: "index", signal });
   const changes = await changesOf(place, "index", signal);
   const absent = await absentFrom(index, changes, signal);
@@ -288,8 +289,6 @@ async function keepIndex({ indexDir }: CopiedIndex): Promise<void> {
   // git trusts an entry only if it is older than the index.
   await utimes(to, stats.mtimeMs / 1000, stats.mtimeMs / 1000);
 }
-
-const hashLength = ({ source }: CopiedIndex) => (source.objectFormat === "sha256" ? 64 : 40);
 
 interface Found {
   /** Names that are stored. */
@@ -431,15 +430,10 @@ async function onIndex(
   return (await runGit({ ...place, ...more, what, args, timeoutMs: TIMEOUT_MS })).stdout;
 }
 
-const write = (
-  index: CopiedIndex,
-  args: readonly string[],
-  input: readonly (string | Buffer)[],
-  to: IndexWrite,
-) =>
+const write = (index: CopiedIndex, args: readonly string[], input: readonly Buffer[], to: IndexWrite) =>
   onIndex(index, "change the index", ["update-index", "-z", ...args], {
     ...to,
-    input: Buffer.concat(input.map((part) => (typeof part === "string" ? Buffer.from(part) : part))),
+    input: Buffer.concat(input),
   });
 
 /** Writes the state of these files to an index. Returns those that git refuses: it stops at the first, and has then written nothing. */
@@ -485,6 +479,8 @@ async function changesOf(
     "--no-abbrev",
     "--no-renames",
     "--ignore-submodules=none",
+    // As in a tree that git writes: an entry without content is not staged.
+    "--ita-invisible-in-index",
   ];
   const from = headSha ?? emptyTree[index.source.objectFormat];
   const fields = splitRecords(
