@@ -1,9 +1,10 @@
 import { constants } from "node:fs";
-import { access, copyFile, lstat, open, readFile, stat, utimes } from "node:fs/promises";
+import { access, copyFile, lstat, readFile, stat, utimes } from "node:fs/promises";
 import { basename, isAbsolute, join } from "node:path";
 import pMap from "p-map";
 import { AppError } from "../errors.ts";
 import { BINARY_PROBE_BYTES, looksBinary, splitRecords } from "../text/decode.ts";
+import { fileStart } from "./confined-file.ts";
 import { decodeName } from "./names.ts";
 import { MAX_BLOB_BYTES } from "./object-workspace.ts";
 import { type Git, runGit } from "./run-git.ts";
@@ -63,7 +64,7 @@ export async function openForCapture(
   source: LocalRepository,
   { indexDir, headSha, user }: { indexDir: string; headSha: string | null; user: UserHome | null },
 ): Promise<ForCapture> {
-  const [index, { config, filters }] = await Promise.all([
+  const [index, config] = await Promise.all([
     copyIndex(git, source, indexDir, headSha, { orEmpty: true }),
     usersConfig(git, source, user),
   ]);
@@ -72,15 +73,13 @@ export async function openForCapture(
     copyFile(join(source.commonDir, "info", name), join(indexDir, "info", name)).catch(() => {}),
   );
   await Promise.all(own);
-  return { index: { ...index, config: [...config, ...ours] }, headSha, filters };
+  return { index: { ...index, config: [...config, ...ours] }, headSha };
 }
 
 interface ForCapture {
   index: CopiedIndex;
   /** Null if the branch has no commit yet. */
   headSha: string | null;
-  /** Names of the filters that the user's git runs on files. */
-  filters: ReadonlySet<string>;
 }
 
 const ours: [string, string][] = [
@@ -93,15 +92,20 @@ const ours: [string, string][] = [
   ["fastimport.unpackLimit", "0"],
 ];
 
-const usersKeys = "^(core\\.(filemode|autocrlf|eol|ignorecase|excludesfile)|filter\\..*\\.(clean|process))$";
-const mayHaveKeys = /filemode|autocrlf|eol|ignorecase|excludesfile|filter|include/i;
+const usersKeys = "^core\\.(filemode|autocrlf|eol|ignorecase|excludesfile|attributesfile)$";
+const mayHaveKeys = /filemode|autocrlf|eol|ignorecase|excludesfile|attributesfile|include/i;
+/** The keys that name a file. */
+const fileKeys: Record<string, string> = {
+  "core.excludesfile": "core.excludesFile",
+  "core.attributesfile": "core.attributesFile",
+};
 
 /** The user's settings that decide which files are ignored and which bytes are stored, from the weakest to the strongest file. */
 async function usersConfig(
   git: Git,
   { commonDir, gitDir }: LocalRepository,
   user: UserHome | null,
-): Promise<{ config: [string, string][]; filters: Set<string> }> {
+): Promise<[string, string][]> {
   const global = user ? [join(user.configHome, "git", "config"), join(user.home, ".gitconfig")] : [];
   const files = await Promise.all([
     // Where such a file is, the home exists; there git expands `~` in the files that it includes.
@@ -111,18 +115,19 @@ async function usersConfig(
     ),
   ]);
   const config: [string, string][] = user
-    ? [["core.excludesFile", join(user.configHome, "git", "ignore")]]
+    ? [
+        ["core.excludesFile", join(user.configHome, "git", "ignore")],
+        ["core.attributesFile", join(user.configHome, "git", "attributes")],
+      ]
     : [];
-  const filters = new Set<string>();
   for (const [key, value] of files.flat()) {
-    const filter = /^filter\.(.+)\.(?:clean|process)$/s.exec(key)?.[1];
-    if (filter !== undefined) filters.add(filter);
-    else if (key === "core.excludesfile") {
+    const fileKey = fileKeys[key];
+    if (fileKey !== undefined) {
       const path = user ? value.replace(/^~(?=\/)/, user.home) : value;
-      if (isAbsolute(path)) config.push(["core.excludesFile", path]);
+      if (isAbsolute(path)) config.push([fileKey, path]);
     } else if (/^[a-z]+$/i.test(value)) config.push([key, value]);
   }
-  return { config, filters };
+  return config;
 }
 
 async function readKeys(git: Git, gitDir: string, file: string, args: readonly string[]) {
@@ -373,42 +378,47 @@ async function lookAtFile(
   );
   if (!isReadable) return { kind: "left", reason: "not readable" };
   const filter = filterOf.get(name.toString("latin1"));
-  const converted = filter === undefined ? null : `the filter ${filter} would convert it, and was not run`;
-  const withheld = converted ?? (isNew ? await whyWithheld(path, name, stats.size) : null);
+  const converted = filter === undefined ? null : `the filter ${filter} may convert it, and was not run`;
+  const withheld = converted ?? (isNew ? whyWithheld(index, name, stats.size) : null);
   return { kind: "stored", bytes: stats.size, withheld };
 }
 
 const SLASH = 47;
 
 /** Why no model may see an untracked file: nobody has decided yet that it belongs to the repository. Null if one may. */
-async function whyWithheld(path: Buffer, name: Buffer, bytes: number): Promise<string | null> {
+function whyWithheld(index: CopiedIndex, name: Buffer, bytes: number): string | null {
   const because = (what: string) => `untracked and ${what}, so no model sees it`;
   if (secretNames.test(basename(name.toString("latin1")))) return because("named like a secret");
   if (bytes > MAX_UNTRACKED_BYTES) return because("more than 1 MB");
-  const start = await startOf(path).catch(() => NUL);
-  return looksBinary(start) ? because("binary") : null;
+  return looksBinary(startOf(index, name)) ? because("binary") : null;
 }
 
-async function startOf(path: Buffer): Promise<Buffer> {
-  await using file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-  const { buffer, bytesRead } = await file.read(Buffer.alloc(BINARY_PROBE_BYTES), 0, BINARY_PROBE_BYTES, 0);
-  return buffer.subarray(0, bytesRead);
+/** A file that cannot be opened as one of the work tree counts as binary. */
+function startOf({ workTree }: CopiedIndex, name: Buffer): Buffer {
+  try {
+    return fileStart(workTree, decodeName(name), BINARY_PROBE_BYTES);
+  } catch {
+    return NUL;
+  }
 }
 
-/** By name: the filters of the user's git for files. A model must not see what such a filter encrypts, for instance. */
-async function filtersOf(
-  { index, filters }: ForCapture,
-  entries: readonly Entry[],
-): Promise<Map<string, string>> {
-  if (filters.size === 0 || entries.length === 0) return new Map();
+/** What git reports for a file without a filter. */
+const noFilter: ReadonlySet<string> = new Set(["unspecified", "unset", "set"]);
+
+/**
+ * By name: the filters that attributes name for files. A model must not see what such a filter encrypts, for instance. Whether the user's git
+ * has a filter of that name is not asked: too many places can define it.
+ */
+async function filtersOf({ index }: ForCapture, entries: readonly Entry[]): Promise<Map<string, string>> {
+  if (entries.length === 0) return new Map();
   const input = Buffer.concat(entries.flatMap(({ name }) => [name, NUL]));
   const args = ["check-attr", "-z", "--stdin", "filter"];
   // Three fields for each path: the path, the attribute's name, its value.
   const fields = splitRecords(await onIndex(index, "read attributes", args, { input }));
   const found = new Map<string, string>();
   for (let at = 0; at + 2 < fields.length; at += 3) {
-    const value = fields[at + 2]?.toString("utf8") ?? "";
-    if (filters.has(value)) found.set(fields[at]?.toString("latin1") ?? "", value);
+    const value = fields[at + 2]?.toString("utf8") ?? "unset";
+    if (!noFilter.has(value)) found.set(fields[at]?.toString("latin1") ?? "", value);
   }
   return found;
 }

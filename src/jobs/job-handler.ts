@@ -1,4 +1,5 @@
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
+import { defaultRepoConfig } from "../config/repo-config.ts";
 import { errorLine, publicLine } from "../errors.ts";
 import type { PullRequestApi } from "../github/pull-request-api.ts";
 import { openFindings } from "../ledger/entry.ts";
@@ -141,7 +142,8 @@ async function heldOn(
   };
   try {
     const wanted = { api, pull: { baseSha }, repository: task.repository };
-    const { config } = await orRefused(loadConfig(wanted, deps, tools.signal));
+    const loading = loadConfig(wanted, deps, tools.signal);
+    const { config } = await orRefused(loading, deps.narrow?.(defaultRepoConfig));
     const open = await currentLedger(api).then(openFindings, (err: unknown) => unless(err, []));
     return { open, policy: config.check };
   } catch (err) {

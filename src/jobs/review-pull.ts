@@ -1,4 +1,5 @@
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
+import { defaultRepoConfig } from "../config/repo-config.ts";
 import { AppError } from "../errors.ts";
 import type { PullRequest, PullRequestApi } from "../github/pull-request-api.ts";
 import { hasWriteAccess } from "../ledger/authority.ts";
@@ -54,7 +55,7 @@ export async function reviewPull(
   }
 
   const loading = loadConfig({ api, pull, repository: task.repository }, deps, tools.signal);
-  const loaded = await orRefused(loading);
+  const loaded = await orRefused(loading, deps.narrow?.(defaultRepoConfig));
   const ledger = await currentLedger(api);
   const before = publishedHead(ledger);
   if (before !== null && before !== pull.headSha) await settleLeft(before, pull, api, warn);

@@ -492,7 +492,7 @@ describe("a capture", () => {
     repo.git("config", "filter.crypt.clean", "false");
     repo.write({ "a.enc": "more\n", "b.enc": "b\n" });
     await using range = await open();
-    const why = "the filter crypt would convert it, and was not run";
+    const why = "the filter crypt may convert it, and was not run";
     expect(withheldIn(range)).toEqual({ "a.enc": why, "b.enc": why });
   });
 

@@ -83,7 +83,7 @@ describe("review threads", () => {
 });
 
 it.each([
-  ["{ viewer { login } }", "Field 'viewer' doesn't exist on type 'Query'"],
+  ["{ rateLimit { cost } }", "Field 'rateLimit' doesn't exist on type 'Query'"],
   [
     '{ repository(owner: "octo-org", name: "shop") { pullRequest(number: 1) { reviewThreads { totalCount } } } }',
     "`first` or `last`",

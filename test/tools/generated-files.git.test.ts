@@ -339,7 +339,7 @@ describe("what the base says of files, when it cannot be told", () => {
         (workspace[name] as () => unknown).bind(workspace),
       ]),
     );
-    return { ...bound, ...over } as Workspace;
+    return { ...bound, withheld: workspace.withheld, ...over } as Workspace;
   };
 
   it("is reviewed, names notwithstanding, and people hear of it", async () => {

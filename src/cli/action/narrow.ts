@@ -14,11 +14,17 @@ export function narrowed(config: EffectiveConfig, inputs: ActionEnv["inputs"]): 
   const within: EffectiveConfig = {
     ...config,
     budget: { ...budget, tokens: Math.min(maxTokens, budget.tokens) },
-    check: failOn === "never" ? check : { ...check, threshold: lower(failOn, check.threshold), fail: true },
+    check:
+      failOn === "never"
+        ? check
+        : { ...check, threshold: lower(failOn, check.threshold), fail: true, limit: "failure" },
   };
+  // Otherwise a base could leave out what the workflow wants to fail for.
+  const mildest =
+    minimumSeverity ?? (failOn === "never" ? undefined : lower(failOn, config.minimum_severity));
   return withOverrides(within, {
     effort: effort ?? undefined,
-    minimumSeverity: minimumSeverity ?? undefined,
+    minimumSeverity: mildest,
     maxCostUsd: most.length === 0 ? undefined : Math.min(...most),
     only: [...paths],
     guidance: instructions,

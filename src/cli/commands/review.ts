@@ -47,7 +47,7 @@ const declare = () =>
           "not, with untracked files that are not ignored. In a build (CI is set), with --committed or with another --head, only " +
           "commits are reviewed. Nothing is written to the repository. The configuration is .github/hunkwise.yml from the base.",
         "No model sees an untracked file that is binary, larger than 1 MB or named like a secret (.env*, *.pem, id_*, *.key), nor one " +
-          "that a filter of your git converts. Such files are listed and scanned for secrets.",
+          "that .gitattributes gives a filter. Such files are listed and scanned for secrets.",
         "A record of what was read, found and spent is kept for HUNKWISE_RETENTION_DAYS, readable only by this user: hunkwise runs " +
           "shows it.",
         "Without OPENAI_API_KEY and OPENAI_BASE_URL, or with --no-model, only the built-in analyzers review, and the report says so.",
