@@ -1,6 +1,6 @@
 import type { PullRequestApi, RepositoryApi } from "../github/pull-request-api.ts";
 import { parseMarker } from "../ledger/marker.ts";
-import type { Seal } from "../ledger/seal.ts";
+import { type Seal, withoutMarkers } from "../ledger/seal.ts";
 import type { PublicText } from "../text/inert-text.ts";
 import { sealedText } from "./public-text.ts";
 
@@ -67,7 +67,17 @@ export function sealedPull(
     },
     ownReviews: async () => (await api.ownReviews()).map(opened),
     ownReviewComments: async () => (await api.ownReviewComments()).map(opened),
-    ownComments: async () => (await api.ownComments()).map(opened),
+    async ownComments() {
+      const all = await api.ownComments();
+      const isSummary = (text: { body: string }) => parseMarker(opened(text).body)?.kind === "summary";
+      const times = all.filter(isSummary).map(({ body }) => seal.closedAt(body, place) ?? 0);
+      const newest = Math.max(0, ...times);
+      // Another program may repeat an older summary of ours, in an older comment of its own.
+      const isOld = ({ body }: { body: string }) => newest > 0 && seal.closedAt(body, place) !== newest;
+      return all.map((one) =>
+        isSummary(one) && isOld(one) ? { ...one, body: withoutMarkers(one.body) } : opened(one),
+      );
+    },
     async ownThreads() {
       const threads = await api.ownThreads();
       return threads.map((thread) => ({

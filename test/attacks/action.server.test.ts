@@ -144,8 +144,8 @@ describe.concurrent("a fork, with the Action's key and token one process away", 
       ].map((text) => text ?? "");
       const markers = (text: unknown) => {
         const sealed = String(text).slice(String(text).lastIndexOf("\n<!-- hunkwise:") + 1);
-        expect(sealed).toMatch(/^<!-- hunkwise:\w+ v\d \{.*\} [0-9a-f]{64} -->$/);
-        return [sealed, sealed.replace(/ [0-9a-f]{64} -->$/, " -->")];
+        expect(sealed).toMatch(/^<!-- hunkwise:\w+ v\d \{.*\} \d+\.[0-9a-f]{64} -->$/);
+        return [sealed, sealed.replace(/ \d+\.[0-9a-f]{64} -->$/, " -->")];
       };
       const { externalId, headSha, output, name } = check as Repository["checkRuns"][number];
       one.wipe();

@@ -71,7 +71,9 @@ describe.concurrent("the Action", patient, () => {
       const done = await one.on("pull_request_target", "opened", { inputs: { "fail-on": "high" } });
       expect(done.code).toBe(1);
       expect(one.written().checks).toEqual(["failure"]);
-      expect(commandsIn(done.log)).toEqual(["::error::There are findings of severity high or higher"]);
+      expect(commandsIn(done.log)).toEqual([
+        "::error::Findings of severity high or higher are open, or a part of the change was not read: see the summary",
+      ]);
     }));
 
   it("reviews a pull request that an input names, for an event that names none", () =>

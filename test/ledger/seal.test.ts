@@ -46,6 +46,15 @@ describe("a seal", () => {
       expect(parseMarker(seal.open(closed, elsewhere))).toBeUndefined();
   });
 
+  it("says when it closed a text, and nothing of a text that it did not close", () => {
+    const early = createSeal("a key of sixteen characters", () => 1_000);
+    const closed = early.close(`Fixed.\n\n${fixed}`, place);
+    expect(seal.closedAt(closed, place)).toBe(1_000);
+    for (const text of [closed.replace(" 1000.", " 2000."), `Fixed.\n\n${fixed}`, ""])
+      expect(seal.closedAt(text, place)).toBeNull();
+    expect(seal.closedAt(closed, "pull request 8 of 1")).toBeNull();
+  });
+
   it("makes a summary of somebody else one that remembers nothing", () => {
     for (const text of [summary, createSeal("another key of sixteen").close(summary, place)])
       expect(parseMarker(seal.open(`Deployed.\n\n${text}`, place))).toEqual({

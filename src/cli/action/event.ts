@@ -40,11 +40,13 @@ export interface ActionEvent {
 /**
  * Reads the event of the job as the App reads a webhook. Rejects with `usage` if it names no pull request and the inputs do not either.
  *
- * @param appSlug whose mentions in comments are commands
+ * @param options.appSlug whose mentions in comments are commands
+ *
+ * @param options.remembers whether earlier reviews are known. Otherwise a label that starts nothing would be a review of its own.
  */
 export async function readEvent(
   { event: { name, file }, inputs, repository }: ActionEnv,
-  appSlug: string,
+  { appSlug, remembers }: { appSlug: string; remembers: boolean },
 ): Promise<ActionEvent> {
   const payload = await readPayload(file);
   const { pull_request: pull, label, sender, action } = Payload.parse(payload);
@@ -62,6 +64,9 @@ export async function readEvent(
 
   function startOf(): ActionEvent["starts"] {
     if (inputs.pull !== null) return { job: namedReview({ installation, ...repository }, inputs.pull) };
+    const isOther = label?.name.toLowerCase() !== inputs.reviewLabel.toLowerCase();
+    if (!remembers && isOther && (action === "labeled" || action === "unlabeled"))
+      return { nothing: `only the label "${inputs.reviewLabel}" starts a review without state-key` };
     const event = name === "pull_request_target" ? "pull_request" : name;
     if (!reviewEvents.has(event)) throw noPull(name);
     const options = { appSlug, appId: null, pushWindowMs: 0 };

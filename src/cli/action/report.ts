@@ -37,12 +37,13 @@ export async function report(
     ...(result !== null && isUnpublished(run) ? annotations(result) : []),
     ...run.notices.map((notice) => command("notice", {}, notice)),
     ...(isReviewed ? [] : [command(how === "failed" ? "error" : "notice", {}, sentence(run))]),
-    ...(exit.code === 1
-      ? [command("error", {}, `There are findings of severity ${inputs.failOn} or higher`)]
-      : []),
+    ...(exit.code === 1 ? [command("error", {}, failed(inputs.failOn))] : []),
   ];
   return lines.map((line) => `${line}\n`).join("");
 }
+
+const failed = (failOn: string) =>
+  `Findings of severity ${failOn} or higher are open, or a part of the change was not read: see the summary`;
 
 /** The review was made, and the token may not say so on the pull request. */
 export const isUnpublished = ({ outcome, result }: ActionRun): boolean =>

@@ -19,8 +19,11 @@ import { perJob } from "../../jobs/per-job.ts";
 import { hasWriteAccess } from "../../ledger/authority.ts";
 import { createSeal, type Seal } from "../../ledger/seal.ts";
 import type { Logger } from "../../logger.ts";
+import { closeCheckRun } from "../../publish/check-run.ts";
+import { reviewedAs } from "../../publish/commit-check.ts";
+import { cancelledConclusion, failedConclusion } from "../../publish/conclusions.ts";
 import { sealedPull, sealedRepository } from "../../publish/sealed-api.ts";
-import type { ClaimedJob, JobOutcome, NewJob } from "../../queue/job.ts";
+import type { JobOutcome, NewJob, Task } from "../../queue/job.ts";
 import type { JobTools } from "../../queue/run-job.ts";
 import { openStores } from "../../queue/stores.ts";
 import { startWorker } from "../../queue/worker.ts";
@@ -63,7 +66,8 @@ export async function runAction(given: ActionEnv, signal: AbortSignal): Promise<
       remedy: "Use the token of the job (the default) or of an App (actions/create-github-app-token)",
     });
   }
-  const event = await readEvent(given, app.slug);
+  const remembers = inputs.stateKey !== null || app.slug !== actionsSlug;
+  const event = await readEvent(given, { appSlug: app.slug, remembers });
   if ("nothing" in event.starts) return nothing(event.starts.nothing);
   const dataFolder = await mkdtemp(join(tempFolder, "hunkwise-"));
   try {
@@ -130,10 +134,12 @@ async function runJob(job: NewJob, options: RunOptions): Promise<ActionRun> {
       createHmac("sha256", stateKey).update(`what was read of ${id}#${pull}`).digest("base64url"),
     ...{ webUrl, version: programVersion(), log, now: Date.now },
   };
-  const jobs = perJob(token.openJob, (access) => {
-    const github = watched(seal === null ? access : sealedAccess(access, seal), run);
-    return gated({ event, inputs, github, checkout, dependencies });
-  });
+  const githubFor = (access: GitHubAccess) =>
+    watched(seal === null ? access : sealedAccess(access, seal), run);
+  const gate: Gate = { isOpen: false, head: null };
+  const jobs = perJob(token.openJob, (access) =>
+    gated({ gate, event, inputs, github: githubFor(access), checkout, dependencies }),
+  );
   const ended = Promise.withResolvers<void>();
   const worker = startWorker({
     ...{ queue: stores.queue, log, concurrency: 1, leaseMs: env.leaseMs },
@@ -154,7 +160,11 @@ async function runJob(job: NewJob, options: RunOptions): Promise<ActionRun> {
     await Promise.race([ended.promise, untilAborted(signal)]);
   } finally {
     await worker.stop(stoppingMs);
-    if (signal.aborted) await calledOff({ ...job, id }, jobs, stores.queue.trajectory(id));
+    const recorded = await stores.queue.trajectory(id).catch(() => []);
+    const github = githubFor(token.openJob());
+    if (signal.aborted) await calledOff(job.task, github, recorded);
+    else if (gate.isOpen && run.conclusion === null)
+      run.conclusion = await standing(job.task, github, signal);
     await Promise.allSettled([disk.close(), stores.close()]);
   }
   if (signal.aborted) throw signal.reason;
@@ -245,7 +255,14 @@ const sealedAccess = (access: GitHubAccess, seal: Seal): GitHubAccess => ({
   },
 });
 
+/** Whether the gate was open for this job, and for which head alone; null: for any. */
+interface Gate {
+  isOpen: boolean;
+  head: string | null;
+}
+
 interface GatedOptions {
+  gate: Gate;
   event: ActionEvent;
   inputs: ActionEnv["inputs"];
   github: GitHubAccess;
@@ -257,14 +274,16 @@ interface GatedOptions {
  * The App's handler behind the gate. Where the gate is closed nothing is written on GitHub: a check run that says "skipped" counts as
  * passed where it is required. The App answers questions of a pull request's author, too; here that needs the same admission.
  */
-function gated({ event, inputs, github, checkout, dependencies }: GatedOptions): JobHandler {
-  let head: string | null = null;
+function gated({ gate, event, inputs, github, checkout, dependencies }: GatedOptions): JobHandler {
   const handler = createJobHandler({
     ...dependencies,
     github,
     async checkout(request: CheckoutRequest) {
-      if (head !== null && request.head !== head)
-        throw new AppError("superseded", `the label was for ${head}, and the head is now ${request.head}`);
+      if (gate.head !== null && request.head !== gate.head)
+        throw new AppError(
+          "superseded",
+          `the label was for ${gate.head}, and the head is now ${request.head}`,
+        );
       return checkout(request);
     },
   });
@@ -272,16 +291,31 @@ function gated({ event, inputs, github, checkout, dependencies }: GatedOptions):
     ...handler,
     async handle(job, tools) {
       const { task } = job;
-      if (!("pull" in task)) return handler.handle(job, tools);
+      const pass = () => {
+        gate.isOpen = true;
+        return handler.handle(job, tools);
+      };
+      if (!("pull" in task)) return pass();
       const api = await github.pull(task.repository, task.pull, tools.signal);
       const asks = task.kind === "reply" ? task.author : task.requestedBy;
-      if (asks !== null && (await hasWriteAccess(api, asks))) return handler.handle(job, tools);
+      if (asks !== null && (await hasWriteAccess(api, asks))) return pass();
       if (asks !== null && inputs.reviewsOf === "collaborators")
         return { kind: "skipped", reason: `${asks} has no write access` };
       const answer = await admission(event, inputs, await api.pull(), api);
       if (!answer.admitted) return { kind: "skipped", reason: answer.because };
-      head = answer.head;
-      return handler.handle(job, tools);
+      gate.head = answer.head;
+      return pass();
+    },
+    async giveUp(job, error, tools) {
+      if (!gate.isOpen) return;
+      const { task } = job;
+      const recorded = await tools.recorded();
+      const opened = recorded.findLast((entry) => entry.kind === "check_opened");
+      if (task.kind !== "review") return handler.giveUp(job, error, tools);
+      if (opened === undefined) return gate.head === null ? handler.giveUp(job, error, tools) : undefined;
+      const api = await github.pull(task.repository, task.pull, tools.signal);
+      if ((await api.pull()).headSha === opened.head) return handler.giveUp(job, error, tools);
+      await closeOpened(task, github, recorded, failedConclusion(error), tools.signal);
     },
   };
 }
@@ -289,19 +323,42 @@ function gated({ event, inputs, github, checkout, dependencies }: GatedOptions):
 /** How long a cancelled run tries to close its check run. */
 const closingMs = 5_000;
 
-/** Closes the check run of a run that is cancelled; nobody goes on with its job. */
+/** Closes the check run that a cancelled run opened; nobody goes on with its job. Never rejects. */
 async function calledOff(
-  job: Pick<ClaimedJob, "id" | "task">,
-  jobs: JobHandler,
-  recorded: Promise<TrajectoryEntry[]>,
+  task: Task,
+  github: GitHubAccess,
+  recorded: readonly TrajectoryEntry[],
 ): Promise<void> {
-  const tools: JobTools = {
-    signal: AbortSignal.timeout(closingMs),
-    record: async () => {},
-    recorded: () => recorded,
-    mayPublish: async () => true,
-    hasLease: async () => true,
-  };
-  const claim = { ...job, attempt: 1, fence: 1, deliveryId: null, createdAt: 0, startedAt: 0 };
-  await jobs.giveUp(claim, new AppError("aborted", "the workflow run was cancelled"), tools).catch(() => {});
+  const update = cancelledConclusion("The workflow run was cancelled.");
+  await closeOpened(task, github, recorded, update, AbortSignal.timeout(closingMs)).catch(() => {});
+}
+
+/** Concludes the check run that this job opened, on the commit that it was for: by now, the pull request may have another head. */
+async function closeOpened(
+  task: Task,
+  github: GitHubAccess,
+  recorded: readonly TrajectoryEntry[],
+  update: CheckRunUpdate,
+  signal: AbortSignal,
+): Promise<void> {
+  const opened = recorded.findLast((entry) => entry.kind === "check_opened");
+  if (!("pull" in task) || opened === undefined) return;
+  const api = await github.pull(task.repository, task.pull, signal);
+  await closeCheckRun(api, { headSha: opened.head, trigger: opened.trigger }, await api.pull(), update);
+}
+
+/** The conclusion of an earlier review of the present head: a run with nothing to do must not end better than that. */
+async function standing(
+  task: Task,
+  github: GitHubAccess,
+  signal: AbortSignal,
+): Promise<ActionRun["conclusion"]> {
+  if (!("pull" in task)) return null;
+  try {
+    const api = await github.pull(task.repository, task.pull, signal);
+    const pull = await api.pull();
+    return reviewedAs(pull, await api.checkRuns(pull.headSha))?.conclusion ?? null;
+  } catch {
+    return null;
+  }
 }

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { Command } from "@commander-js/extra-typings";
-import { readActionEnv } from "../../config/action-env.ts";
+import { type ActionEnv, readActionEnv } from "../../config/action-env.ts";
 import { errorLine } from "../../errors.ts";
+import type { ActionRun } from "../action/run-action.ts";
 import { command } from "../action/workflow-command.ts";
 import { type CommandContext, examples, exitCodes, paragraphs } from "../command.ts";
 import { complaint, write } from "../output.ts";
@@ -33,7 +34,7 @@ async function inWorkflow(io: CommandContext): Promise<number> {
     const run = await runAction(given, io.signal);
     const { failOn: threshold, requireModel } = given.inputs;
     const { result } = run;
-    const reached = result === null ? exitCodes.clean : exitCodeOf(result, threshold, requireModel);
+    const reached = exitOf(run, given.inputs);
     const reason = result === null ? "incomplete" : exitReasonOf(reached, result);
     commands = await report(run, given, { code: reached, reason, threshold });
     if (run.outcome.kind === "failed" && !isUnpublished(run)) return exitCodes.incomplete;
@@ -47,4 +48,15 @@ async function inWorkflow(io: CommandContext): Promise<number> {
   } finally {
     await write(io.stdout, `::${mute}::\n${commands}`);
   }
+}
+
+/** If the workflow names a severity, the check run decides: it knows what stands from earlier reviews, and what people dismissed. */
+function exitOf(
+  { result, conclusion }: Pick<ActionRun, "result" | "conclusion">,
+  { failOn, requireModel }: ActionEnv["inputs"],
+): (typeof exitCodes)["clean" | "found" | "incomplete"] {
+  const own = result === null ? exitCodes.clean : exitCodeOf(result, failOn, requireModel);
+  if (failOn === "never" || conclusion === null) return own;
+  if (conclusion === "failure") return exitCodes.found;
+  return own === exitCodes.found ? exitCodes.clean : own;
 }
