@@ -105,6 +105,100 @@ describe.concurrent("a fork, with the Action's key and token one process away", 
       },
     ));
 
+  it("action-gate: writes no check run where the gate was closed or could not be asked, nor on a head that nobody labelled", async () => {
+    await onAction({ ...change, ...fork }, async (one) => {
+      one.github.faults.add({
+        match: /\/collaborators\/mallory\/permission$/,
+        kind: { answer: { status: 422, body: { message: "Validation Failed" } } },
+        nth: "all",
+      });
+      await one.on("pull_request_target", "opened");
+      expect(one.written()).toEqual(nothing);
+    });
+    let step: RunningStep | undefined;
+    let push = () => {};
+    const script = () => {
+      push();
+      step?.kill("SIGINT");
+      return new Promise<never>(() => {});
+    };
+    await onAction({ base, head, script, ...fork }, async (one) => {
+      one.people.addCollaborator(one.repository, "octocat", "write");
+      one.people.label(one.pull, "hunkwise");
+      push = () =>
+        void one.people.push(one.pull, { "src/numbers.js": numbers(40, { 5: "const n5 = steal();" }) });
+      const onStart = (started: RunningStep) => {
+        step = started;
+      };
+      await one.on("pull_request_target", "labeled", { by: "octocat", onStart });
+      const [labelled, pushed] = one.pull.heads.slice(-2);
+      expect(pushed).not.toBe(labelled);
+      const checks = one.repository.checkRuns.map(({ headSha, conclusion }) => [headSha, conclusion]);
+      expect(checks).toEqual([[labelled, "cancelled"]]);
+    });
+  });
+
+  it("action-gate: spends nothing on a label that means nothing to us, though nothing is remembered", () =>
+    onAction({ ...change, script: always }, async (one) => {
+      await one.on("pull_request_target", "opened");
+      const paid = one.model.requests.length;
+      one.people.addCollaborator(one.repository, "trudy", "triage");
+      one.people.label(one.pull, "bug");
+      const done = await one.on("pull_request_target", "labeled", { by: "trudy" });
+      expect(done.outputs.outcome).toBe("skipped");
+      expect(one.model.requests).toHaveLength(paid);
+    }));
+
+  it("action-fail-on: keeps the step as red as the check: reopening clears neither, and a dismissal clears both", () =>
+    onAction({ ...change, script: always }, async (one) => {
+      const inputs = { "fail-on": "high", "state-key": stateKey };
+      const run = async (action: "opened" | "reopened" | "synchronize") => {
+        const { code, outputs } = await one.on("pull_request_target", action, { inputs });
+        return [code, outputs.conclusion];
+      };
+      expect(await run("opened")).toEqual([1, "failure"]);
+      expect(await run("reopened")).toEqual([1, "failure"]);
+      one.people.push(one.pull, { "README.md": "# Numbers\n" });
+      expect(await run("synchronize")).toEqual([1, "failure"]);
+      for (const comment of one.pull.reviewComments) one.people.react(comment, "octocat", "-1");
+      one.people.push(one.pull, { "README.md": "# All numbers\n" });
+      expect(await run("synchronize")).toEqual([0, "success"]);
+    }));
+
+  it.each([
+    ["a file that is refused", "nonsense: 1\n", {}],
+    ["a limit that passes", "check: { limit: neutral }\n", { "max-tokens": "1000" }],
+    ["a severity that hides", "minimum_severity: critical\n", {}],
+  ])("action-base: cannot turn fail-on green by a base with %s", (_, text, more) =>
+    onAction(
+      {
+        ...{ head: { ...head, "src/conflict.js": "<<<<<<< HEAD\na\n" }, script: always, ...fork },
+        base: { ...base, ".github/hunkwise.yml": text },
+      },
+      async (one) => {
+        const inputs = { "fail-on": "low", "reviews-of": "everyone", ...more };
+        const done = await one.on("pull_request_target", "opened", { inputs });
+        expect([done.code, done.outputs.conclusion]).toEqual([1, "failure"]);
+      },
+    ),
+  );
+
+  it("action-markers: takes the newest of its summaries, though another workflow repeats an older one in an older comment", () =>
+    onAction({ ...change, script: always }, async (one) => {
+      const inputs = { "state-key": stateKey };
+      await one.asWorkflow(`POST /issues/${one.pull.number}/comments`, { body: "Deployed." });
+      const older = one.pull.comments[0];
+      await one.on("pull_request_target", "opened", { inputs });
+      await one.comment("octocat", "/pause", { inputs });
+      const paused = one.pull.comments.find(({ body }) => body.includes("hunkwise:summary"))?.body ?? "";
+      expect(paused).toContain("paused");
+      await one.comment("octocat", "/resume", { inputs });
+      await one.asWorkflow(`PATCH /issues/comments/${older?.id}`, { body: paused });
+      one.people.push(one.pull, { "README.md": "# Numbers\n" });
+      const done = await one.on("pull_request_target", "synchronize", { inputs });
+      expect(done.outputs.outcome).toBe("reviewed");
+    }));
+
   it("action-steps: finds no expression in a script, no key in a step before the last, and no action by a name that moves", () => {
     const { steps } = actionFile.runs;
     for (const { run = "", uses = "x@" } of steps) {
