@@ -1,4 +1,5 @@
 import { AppError } from "../errors.ts";
+import { requireComparable } from "./compare-trees.ts";
 import { checkoutBytes, type DiskNeed, mirrorBytes, noteUse } from "./disk.ts";
 import { diskError, isDiskFull, isLocked } from "./git-error.ts";
 import type { Mirror, WantedCommit } from "./mirror.ts";
@@ -72,8 +73,11 @@ async function fill(slot: Slot, options: CheckoutOptions): Promise<RevisionPlace
   await mirror.fetchCommits([options.head, options.base], held ? "small_files" : "no_files", options);
   const limits = { ...defaultLimits, ...options.limits };
   const listing = { git, gitDir, signal };
-  const [found, plan, sinceBase] = await Promise.all([
+  const [found] = await Promise.all([
     findMergeBase({ ...listing, base, head }),
+    requireComparable(listing, [[held?.sha ?? head, head]]),
+  ]);
+  const [plan, sinceBase] = await Promise.all([
     planCheckout(listing, held, head, limits),
     listOldSide(listing, base, head),
   ]);

@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import { distance } from "fastest-levenshtein";
 import { type SimpleGit, simpleGit } from "simple-git";
 import { AppError } from "../errors.ts";
+import { requireComparable } from "./compare-trees.ts";
 import { blobSizes, listBlobs, listOldSide } from "./object-listing.ts";
 import { type Git, gitEnvironment, hardenedConfig, isObjectName, runGit } from "./run-git.ts";
 import { createScratchRepository, makeTempFolder, removeFolder } from "./scratch.ts";
@@ -344,23 +345,24 @@ interface MergeBaseOptions {
 /**
  * The commit that a pull request is compared with, and the number of alternatives. Branches that were merged into each other crosswise have
  * several merge bases. git picks one, and an author can make it pick one since which nothing changed. Rejects with `revision_unknown` if
- * the histories share no commit.
+ * the histories share no commit, and with `too_large` if git could not compare the three commits in bounded memory.
  */
 export async function findMergeBase(
   options: MergeBaseOptions,
 ): Promise<Pick<Shas, "mergeBase" | "mergeBases">> {
   const { git, gitDir, base, head, signal } = options;
-  const { stdout, exitCode } = await runGit({
-    git,
-    gitDir,
-    what: "merge-base",
-    args: ["merge-base", "--all", "--end-of-options", base, head],
-    expectedExits: [0, 1],
-    signal,
-  });
+  const place = { git, gitDir, signal };
+  const args = ["merge-base", "--all", "--end-of-options", base, head];
+  const { stdout, exitCode } = await runGit({ ...place, what: "merge-base", args, expectedExits: [0, 1] });
   const [mergeBase = "", ...others] = stdout.toString("latin1").trim().split("\n");
-  if (exitCode === 0 && isObjectName(mergeBase))
+  if (exitCode === 0 && isObjectName(mergeBase)) {
+    await requireComparable(place, [
+      [base, head],
+      [mergeBase, head],
+      [mergeBase, base],
+    ]);
     return { mergeBase, ...(others.length > 0 ? { mergeBases: 1 + others.length } : {}) };
+  }
   const remedy = options.shallow ? SHALLOW_REMEDY : "Name a base that shares history with the head";
   throw new AppError(
     "revision_unknown",
@@ -433,8 +435,8 @@ async function open(options: LocalRangeOptions, folder: string) {
   const { base, head, checkedOut } = await resolveEnds(git, source, options);
   await createScratchRepository(gitDir, source, { headSha: head.sha, attributes: true });
   const ends = { head: head.sha, base: base.sha };
-  const [ancestor, { dirty, files }, parent] = await Promise.all([
-    findMergeBase({ git, gitDir, signal, ...ends, shallow: source.shallow }),
+  const ancestor = await findMergeBase({ git, gitDir, signal, ...ends, shallow: source.shallow });
+  const [{ dirty, files }, parent] = await Promise.all([
     headFiles(git, source, { indexDir: join(folder, "index.git"), checkedOut, headSha: head.sha, signal }),
     base.sha === head.sha ? parentOf(git, source, head.sha) : ("present" as const),
   ]);
@@ -475,10 +477,14 @@ async function headFiles(
   { indexDir, checkedOut, headSha, signal }: HeadFilesOptions,
 ): Promise<{ dirty: boolean; files: RevisionPlace["files"] }> {
   const index = checkedOut === null ? null : await copyIndex(git, source, indexDir, checkedOut);
-  if (index === null) return { dirty: false, files: { kind: "objects" } };
+  if (checkedOut === null || index === null) return { dirty: false, files: { kind: "objects" } };
+  const mayCompare = await requireComparable({ git, gitDir: indexDir, signal }, [[checkedOut, headSha]]).then(
+    () => true,
+    () => false,
+  );
   const dirty = isDirty(index);
   const isHead = async () => checkedOut === headSha && !(await dirty);
-  const lent = await lendWorkTree(index, headSha, isHead, signal);
+  const lent = mayCompare ? await lendWorkTree(index, headSha, isHead, signal) : null;
   return {
     dirty: await dirty,
     files: lent === null ? { kind: "objects" } : { kind: "work_tree", ...lent },
