@@ -1,8 +1,10 @@
 import { AppError } from "../errors.ts";
+import { requireComparable } from "./compare-trees.ts";
 import { checkoutBytes, type DiskNeed, mirrorBytes, noteUse } from "./disk.ts";
-import { diskError, isDiskFull } from "./git-error.ts";
+import { diskError, isDiskFull, isLocked } from "./git-error.ts";
 import type { Mirror, WantedCommit } from "./mirror.ts";
 import { blobSizes, listOldSide } from "./object-listing.ts";
+import { endOrphans } from "./owner.ts";
 import { Slot } from "./places.ts";
 import { findMergeBase } from "./range.ts";
 import type { FetchAccess } from "./remote.ts";
@@ -71,8 +73,11 @@ async function fill(slot: Slot, options: CheckoutOptions): Promise<RevisionPlace
   await mirror.fetchCommits([options.head, options.base], held ? "small_files" : "no_files", options);
   const limits = { ...defaultLimits, ...options.limits };
   const listing = { git, gitDir, signal };
-  const [found, plan, sinceBase] = await Promise.all([
+  const [found] = await Promise.all([
     findMergeBase({ ...listing, base, head }),
+    requireComparable(listing, [[held?.sha ?? head, head]]),
+  ]);
+  const [plan, sinceBase] = await Promise.all([
     planCheckout(listing, held, head, limits),
     listOldSide(listing, base, head),
   ]);
@@ -87,14 +92,14 @@ async function fill(slot: Slot, options: CheckoutOptions): Promise<RevisionPlace
   if (options.onlyObjects) return { ...git, gitDir, root: slot.root, files: { kind: "objects" }, shas };
 
   if (held?.sha !== head) await slot.unsettle({ files: plan.files, bytes });
-  await writeTree({
-    git,
-    gitDir,
-    root: slot.root,
-    indexFile: slot.indexFile,
-    sha: head,
-    settled: held !== undefined,
-    signal,
+  const { root, indexFile } = slot;
+  const write = (settled: boolean) => writeTree({ git, gitDir, root, indexFile, sha: head, settled, signal });
+  await write(held !== undefined).catch(async (error: unknown) => {
+    if (!isLocked(error)) throw error;
+    // We hold the slot, so this is the lock of a git that was killed, or whose parent was. Until a program runs, nothing shows whose it is.
+    await endOrphans();
+    await slot.empty();
+    await write(false);
   });
   await slot.settle({ mirror: mirror.id, sha: head, files: plan.files, bytes });
   return { ...git, gitDir, root: slot.root, files: { kind: "checkout" }, shas };

@@ -111,3 +111,7 @@ export function diskError(dataFolder: string, cause: unknown): unknown {
 }
 
 export const isDiskFull = (error: unknown) => error instanceof AppError && error.code === "disk_full";
+
+/** Whether git failed because of a lock file, of a git that runs or that was killed. */
+export const isLocked = (error: unknown) =>
+  error instanceof AppError && /\.lock': File exists/.test(error.message);

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { mkdir, readdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { AppError } from "../errors.ts";
-import { diskError } from "./git-error.ts";
+import { diskError, isLocked } from "./git-error.ts";
 import { blobSizes } from "./object-listing.ts";
 import { endOrphans, lock, tryLock } from "./owner.ts";
 import {
@@ -164,7 +164,7 @@ export class Mirror {
       // We hold the lock, so git's leftovers are not in use.
       await removeLeftovers(this.gitDir);
       // A git process of ours was killed unnoticed.
-      if (!(error instanceof AppError) || !/\.lock': File exists/.test(error.message)) throw error;
+      if (!isLocked(error)) throw error;
       await fetch();
     });
   }

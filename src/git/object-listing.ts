@@ -66,8 +66,8 @@ export async function listBlobs(
   return oids;
 }
 
-export function tooManyEntries(maxEntries: number): AppError {
-  return new AppError("too_large", `The tree has more than ${maxEntries} files`);
+export function tooManyEntries(maxEntries: number, what = "files"): AppError {
+  return new AppError("too_large", `The tree has more than ${maxEntries} ${what}`);
 }
 
 /** The differences between two commits, blob by blob, without renames. Rejects with `too_large`. */

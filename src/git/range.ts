@@ -14,6 +14,7 @@ import {
   type UserHome,
   workTreeStamp,
 } from "./capture.ts";
+import { requireComparable } from "./compare-trees.ts";
 import { blobSizes, listBlobs, listOldSide } from "./object-listing.ts";
 import { type Git, gitEnvironment, hardenedConfig, isObjectName, runGit } from "./run-git.ts";
 import { createScratchRepository, makeTempFolder, removeFolder } from "./scratch.ts";
@@ -368,23 +369,24 @@ interface MergeBaseOptions {
 /**
  * The commit that a pull request is compared with, and the number of alternatives. Branches that were merged into each other crosswise have
  * several merge bases. git picks one, and an author can make it pick one since which nothing changed. Rejects with `revision_unknown` if
- * the histories share no commit.
+ * the histories share no commit, and with `too_large` if git could not compare the three commits in bounded memory.
  */
 export async function findMergeBase(
   options: MergeBaseOptions,
 ): Promise<Pick<Shas, "mergeBase" | "mergeBases">> {
   const { git, gitDir, base, head, signal } = options;
-  const { stdout, exitCode } = await runGit({
-    git,
-    gitDir,
-    what: "merge-base",
-    args: ["merge-base", "--all", "--end-of-options", base, head],
-    expectedExits: [0, 1],
-    signal,
-  });
+  const place = { git, gitDir, signal };
+  const args = ["merge-base", "--all", "--end-of-options", base, head];
+  const { stdout, exitCode } = await runGit({ ...place, what: "merge-base", args, expectedExits: [0, 1] });
   const [mergeBase = "", ...others] = stdout.toString("latin1").trim().split("\n");
-  if (exitCode === 0 && isObjectName(mergeBase))
+  if (exitCode === 0 && isObjectName(mergeBase)) {
+    await requireComparable(place, [
+      [base, head],
+      [mergeBase, head],
+      [mergeBase, base],
+    ]);
     return { mergeBase, ...(others.length > 0 ? { mergeBases: 1 + others.length } : {}) };
+  }
   const remedy = options.shallow ? SHALLOW_REMEDY : "Name a base that shares history with the head";
   throw new AppError(
     "revision_unknown",
@@ -516,8 +518,8 @@ async function openCommits(place: Opening, options: LocalRangeOptions, known: Co
   const { base, head, checkedOut } = await resolveEnds(git, source, options);
   await createScratchRepository(gitDir, source, { headSha: head.sha, attributes: true });
   const ends = { head: head.sha, base: base.sha };
-  const [ancestor, { dirty, files }, parent] = await Promise.all([
-    findMergeBase({ git, gitDir, signal, ...ends, shallow: source.shallow }),
+  const ancestor = await findMergeBase({ git, gitDir, signal, ...ends, shallow: source.shallow });
+  const [{ dirty, files }, parent] = await Promise.all([
     headFiles(place, { checkedOut, headSha: head.sha, known }),
     base.sha === head.sha ? parentOf(git, source, head.sha) : ("present" as const),
   ]);
@@ -535,6 +537,7 @@ async function openCommit(place: Opening, asked: string) {
   if (!before && (await parentOf(git, source, head)) === "cut_off")
     throw new AppError("revision_unknown", `The parent of '${asked}' is missing`, { remedy: SHALLOW_REMEDY });
   const base = before ?? (await emptyCommit({ git, indexDir: gitDir }, place.signal));
+  await requireComparable({ git, gitDir, signal: place.signal }, [[base, head]]);
   const { files } = await headFiles(place, { checkedOut, headSha: head, known: null });
   const names = { base: before ? `${asked}~1` : "nothing", head: asked };
   return await opened(place, {
@@ -683,10 +686,15 @@ async function headFiles(
   const copy = async () =>
     checkedOut === null ? null : await copyIndex(git, source, join(folder, "index.git"), checkedOut);
   const index = known ?? (await copy());
-  if (index === null) return { dirty: false, files: { kind: "objects" } };
+  if (checkedOut === null || index === null) return { dirty: false, files: { kind: "objects" } };
+  const compared = { git, gitDir: index.indexDir, signal };
+  const mayCompare = await requireComparable(compared, [[checkedOut, headSha]]).then(
+    () => true,
+    () => false,
+  );
   const dirty = known === null ? isDirty(index) : Promise.resolve(false);
   const isHead = async () => checkedOut === headSha && !(await dirty);
-  const lent = await lendWorkTree(index, headSha, isHead, signal);
+  const lent = mayCompare ? await lendWorkTree(index, headSha, isHead, signal) : null;
   return {
     dirty: await dirty,
     files: lent === null ? { kind: "objects" } : { kind: "work_tree", ...lent },

@@ -24,19 +24,24 @@ export function addBombOfFiles(repo: GitRepo, files: Iterable<readonly [string, 
   repo.importCommits([{ branch: "topic", parents: ["main"], files: [["cart.py", small.after], ...files] }]);
 }
 
+/** What the last level of a bomb of trees refers to. */
+type Leaf = "file" | "empty folder";
+
 /** The same with a folder `bomb` of few trees: `levels` of them, each with `width` references to the next. */
-export function bombOfTrees(levels: number, width: number): GitRepo {
+export function bombOfTrees(levels: number, width: number, leaf: Leaf = "file"): GitRepo {
   const repo = GitRepo.create({ bare: true });
   repo.importCommits([{ branch: "main", files: Object.entries(baseFiles) }]);
-  addBombOfTrees(repo, levels, width);
+  addBombOfTrees(repo, levels, width, leaf);
   return repo;
 }
 
 /** Makes the branch `topic` in a bare repository whose `main` holds `baseFiles`. */
-export function addBombOfTrees(repo: GitRepo, levels: number, width: number): void {
+export function addBombOfTrees(repo: GitRepo, levels: number, width: number, leaf: Leaf = "file"): void {
   addBombOfFiles(repo, [["seed", "1\n"]]);
-  const blob = repo.git("rev-parse", "topic:seed");
-  let inner = { mode: "100644", oid: blob };
+  let inner =
+    leaf === "file"
+      ? { mode: "100644", oid: repo.git("rev-parse", "topic:seed") }
+      : { mode: "40000", oid: writeObject(repo, "tree", Buffer.alloc(0)) };
   for (let level = 0; level < levels; level++) {
     const names = Array.from({ length: width }, (_, at) => String.fromCharCode(97 + at));
     const entries = names.map((name) => entry(inner.mode, name, inner.oid));

@@ -47,7 +47,9 @@ describe("a server with pull requests that expand", patient, () => {
     expect(ofTrees.end()).toEqual({ reviews: 0, comments: [], summaries: 0, checks: ["neutral"] });
     expect(ofTrees.check()?.output).toMatchObject({
       title: "The review failed",
-      summary: expect.stringMatching(/^The review failed: The tree has more than 500000 files\n\n<!-- /),
+      summary: expect.stringMatching(
+        /^The review failed: The tree has more than 500000 files or folders\n\n<!-- /,
+      ),
     });
   });
 

@@ -6,7 +6,7 @@ import { Patches } from "../../src/git/patches.ts";
 import { openLocalRange } from "../../src/git/range.ts";
 import { createDiffSource } from "../../src/tools/diff-source.ts";
 import { query } from "../support/every-way.ts";
-import { type GitRepo, gitPath, TempFolder } from "../support/git-repo.ts";
+import { GitRepo, gitPath, TempFolder } from "../support/git-repo.ts";
 import { MemoryWatch } from "../support/memory-of.ts";
 import { PullRequestServer, pullRef } from "../support/pull-request-server.ts";
 import { type CliRun, runCli } from "../support/run-cli.ts";
@@ -18,6 +18,8 @@ const MOST_MEGABYTES = 600;
 
 const open = (repo: GitRepo) => openLocalRange({ repo: repo.dir, base: "main", head: "topic", gitPath });
 
+const tooMany = { code: "too_large", message: "The tree has more than 500000 files or folders" };
+
 /** The reason why each changed file is not read; null for files that are read. */
 async function unread(repo: GitRepo): Promise<Record<string, string | null>> {
   await using range = await open(repo);
@@ -27,21 +29,41 @@ async function unread(repo: GitRepo): Promise<Record<string, string | null>> {
 }
 
 describe("a small object that expands", () => {
-  it.runIf(long)(
-    "bombs: a tree of 10^10 files is refused before one is written, locally and on a server",
-    async () => {
-      using repo = bombOfTrees(10, 10);
-      const tooLarge = { code: "too_large", message: "The tree has more than 500000 files" };
-      await expect(open(repo)).rejects.toMatchObject(tooLarge);
-
-      await using server = await PullRequestServer.start();
-      repo.git("push", "-q", server.repo.dir, "main", `topic:${pullRef}`);
-      const mirror = await server.mirror();
-      const head = { sha: repo.sha("topic"), ref: pullRef };
-      const base = { sha: repo.sha("main"), ref: "refs/heads/main" };
-      await expect(checkout({ mirror, head, base, authorization: null })).rejects.toMatchObject(tooLarge);
+  // git would compare it for two minutes, and take 200 MB more each second.
+  it.each([
+    ["files", "file"],
+    ["folders", "empty folder"],
+  ] as const)(
+    "bombs: a tree of 10^10 %s is refused before git compares it, at any end of a range",
+    async (_, leaf) => {
+      using repo = bombOfTrees(10, 10, leaf);
+      for (const name of ["one", "other"])
+        repo.git("branch", name, repo.git("commit-tree", "main^{tree}", "-p", "topic", "-m", name));
+      using checkedOut = GitRepo.create();
+      checkedOut.git("pull", "-q", repo.dir, "main");
+      checkedOut.git("fetch", "-q", repo.dir, "topic:topic");
+      for (const [{ dir }, base, head] of [
+        [repo, "main", "topic"],
+        [repo, "topic", "main"],
+        [repo, "one", "other"],
+        [checkedOut, "main", "topic"],
+      ] as const)
+        await expect(openLocalRange({ repo: dir, base, head, gitPath })).rejects.toMatchObject(tooMany);
     },
   );
+
+  it("bombs: a tree of 10^10 files is refused before one is written on a server, in a new place and in a used one", async () => {
+    using repo = bombOfTrees(10, 10);
+    await using server = await PullRequestServer.start();
+    repo.git("push", "-q", server.repo.dir, "main", `topic:${pullRef}`);
+    const mirror = await server.mirror();
+    const head = { sha: repo.sha("topic"), ref: pullRef };
+    const base = { sha: repo.sha("main"), ref: "refs/heads/main" };
+    const take = (wanted: typeof head) => checkout({ mirror, head: wanted, base, authorization: null });
+    await expect(take(head)).rejects.toMatchObject(tooMany);
+    await (await take(base)).release();
+    await expect(take(head)).rejects.toMatchObject(tooMany);
+  });
 
   it("bombs: a path of 6,000 levels, which crashes git, is reported as unread, and the rest is read", async () => {
     using repo = bombOfTrees(6_000, 1);

@@ -14,8 +14,10 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { AppError } from "../../src/errors.ts";
 import { type CheckoutOptions, checkout } from "../../src/git/checkout.ts";
 import { openWorkspace } from "../../src/git/object-workspace.ts";
+import { ownTag } from "../../src/git/owner.ts";
 import type { RevisionPlace } from "../../src/git/workspace.ts";
 import { GitHttpServer } from "../support/git-http.ts";
+import { gitPath } from "../support/git-repo.ts";
 import { baseRef, PullRequestServer, pullRef } from "../support/pull-request-server.ts";
 
 const token = "ghs_CanaryTokenThatMustNeverBeStoredAnywhere";
@@ -355,6 +357,40 @@ describe("what a killed process leaves behind", () => {
     expect(second.place.root).toBe(first.place.root);
     expect(filesBelow(second.place.root)).toEqual(headFiles);
     await second.release();
+  });
+
+  it("is a lock on a complete slot, which is written anew", async () => {
+    const first = await open();
+    await first.release();
+    const slot = join(first.place.root, "..");
+    writeFileSync(join(slot, "index.lock"), "");
+    const second = await open();
+    expect(filesBelow(second.place.root)).toEqual(headFiles);
+    expect(existsSync(join(slot, "index.lock"))).toBe(false);
+    await second.release();
+  });
+
+  // Elsewhere the system does not show whose child a process was.
+  it.runIf(process.platform === "linux")("is a git that begins late, which is ended", async () => {
+    const path = (name: string) => join(server.folder.path, name);
+    const [pid, , scope] = ownTag.split(".");
+    const late = `#!/bin/sh
+case "$*" in *read-tree*)
+  if rm "${path("order")}" 2>/dev/null; then
+    : >"$GIT_INDEX_FILE.lock"
+    HUNKWISE_OWNER=${pid}.1.${scope} sleep 600 >/dev/null 2>&1 &
+    echo $! >"${path("late")}"
+  fi
+esac
+exec "${gitPath}" "$@"
+`;
+    writeFileSync(path("git"), late, { mode: 0o755 });
+    writeFileSync(path("order"), "");
+    const { place, release } = await open({ mirror: await server.mirror({ gitPath: path("git") }) });
+    expect(filesBelow(place.root)).toEqual(headFiles);
+    const stat = `/proc/${readFileSync(path("late"), "utf8").trim()}/stat`;
+    expect(existsSync(stat) && !/\) [ZX] /.test(readFileSync(stat, "latin1"))).toBe(false);
+    await release();
   });
 
   it("are lock files of git, which are removed", async () => {

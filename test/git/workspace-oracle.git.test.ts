@@ -146,7 +146,7 @@ describe("the workspace, with git as the oracle", { timeout: long ? 1_800_000 : 
   });
 });
 
-/** `git grep -F` on the regular UTF-8 files of a commit, as path, line number and line. */
+/** `git grep -F` on the regular text files of a commit, as path, line number and line. It compares bytes, whatever they mean. */
 function gitGrep(repo: GitRepo, sha: string, pattern: string): [string, number, string][] {
   const regular = new Set(
     records(repo, "ls-tree", "-r", "-z", sha).flatMap((one) =>
@@ -162,8 +162,8 @@ function gitGrep(repo: GitRepo, sha: string, pattern: string): [string, number, 
     const lineEnd = output.indexOf(10, numberEnd);
     const path = output.toString("utf8", at + sha.length + 1, pathEnd);
     const line = output.subarray(numberEnd + 1, lineEnd);
-    if (regular.has(path) && isUtf8(line))
-      found.push([path, Number(output.toString("utf8", pathEnd + 1, numberEnd)), line.toString("utf8")]);
+    if (regular.has(path))
+      found.push([path, Number(output.toString("utf8", pathEnd + 1, numberEnd)), decoded(line)]);
     at = lineEnd + 1;
   }
   return found;

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { openObjects } from "../../../src/git/object-workspace.ts";
 import { openOverlay } from "../../../src/git/overlay-workspace.ts";
 import { openLocalRange } from "../../../src/git/range.ts";
-import type { Change, TreeEntry } from "../../../src/git/workspace.ts";
+import type { Change, Shas, TreeEntry } from "../../../src/git/workspace.ts";
 import { type GitRepo, gitPath } from "../../support/git-repo.ts";
 import { buildRepository } from "../../support/hostile-repository.ts";
 import { repositorySpec } from "../../support/repo-arbitrary.ts";
@@ -47,9 +47,12 @@ it("an overlay edited to be a commit differs from the merge base as git says, an
     if (!files.every(({ binary, encoding }) => !binary && encoding === "utf8")) return;
     for (const contextLines of [3, 0]) {
       const patches = await Promise.all(changes.map((change) => overlay.patch(change, contextLines)));
-      expect(treeWith(made.repo, shas.mergeBase, patches.join(""))).toBe(
-        made.repo.git("rev-parse", `${shas.head}^{tree}`),
-      );
+      const patch = patches.join("");
+      expect(patch).toBe(patchOf(made.repo, shas, contextLines));
+      const applied = treeWith(made.repo, shas.mergeBase, patch);
+      // Where a folder's name ends with a space, git refuses what it prints itself of an empty file.
+      if (applied === null && changes.some(({ path }) => path.includes(" /"))) continue;
+      expect(applied).toBe(made.repo.git("rev-parse", `${shas.head}^{tree}`));
     }
     compared += 1;
   });
@@ -68,9 +71,19 @@ function recordsOf(raw: string): string[] {
   return records;
 }
 
-/** The tree that results from applying a patch to a commit with git. */
-function treeWith(repo: GitRepo, commit: string, patch: string): string {
+/** The whole patch as git prints it. */
+function patchOf(repo: GitRepo, { mergeBase, head }: Shas, contextLines: number): string {
+  const args = ["-c", "core.quotePath=false", "diff", `-U${contextLines}`, "-M", "-l1000", mergeBase, head];
+  return repo.bytes(args).toString("utf8");
+}
+
+/** The tree that results from applying a patch to a commit with git; null if git refuses it. */
+function treeWith(repo: GitRepo, commit: string, patch: string): string | null {
   repo.git("read-tree", commit);
-  if (patch !== "") repo.bytes(["apply", "--cached", "--unidiff-zero", "--whitespace=nowarn"], patch);
+  try {
+    if (patch !== "") repo.bytes(["apply", "--cached", "--unidiff-zero", "--whitespace=nowarn"], patch);
+  } catch {
+    return null;
+  }
   return repo.git("write-tree");
 }

@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from "node:fs";
+import { lstatSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openObjects, openWorkspace } from "../../../src/git/object-workspace.ts";
 import { openOverlay } from "../../../src/git/overlay-workspace.ts";
@@ -55,7 +55,12 @@ export async function openWorkTree(repo: GitRepo, branch: string, root?: string)
   user.git("branch", "--quiet", "--force", "topic", "origin/topic");
   // A disk does not take every name: the others are on it.
   user.bytes(["checkout", "--quiet", branch], "", [0, 1, 128]);
-  user.write({ "stray.py": "needle = 1\n", "node_modules/[x]/ !#y.js": "needle\n", "src/{z}": "needle\n" });
+  // The branch may have a file of that name, or a link that leads out of here.
+  const src = lstatSync(join(user.dir, "src"), { throwIfNoEntry: false });
+  user.write({
+    ...{ "stray.py": "needle = 1\n", "node_modules/[x]/ !#y.js": "needle\n" },
+    ...((src?.isDirectory() ?? true) && { "src/{z}": "needle\n" }),
+  });
   const range = await openLocalRange({ repo: user.dir, base: "origin/main", head: "topic", gitPath });
   const workspace = openWorkspace({ ...range.place, root: root ?? range.place.root });
   return {
