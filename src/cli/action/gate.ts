@@ -11,9 +11,9 @@ export type Admission =
   | { admitted: false; because: string };
 
 /**
- * Asks GitHub whether the event may start a review: strangers can open pull requests at any time, and each review costs money. People with
- * write access are let in, and who pushes to a branch of the repository has that. For others, somebody with write access adds a label,
- * which holds for the head that it was added to. `author_association` says nothing about access.
+ * Asks GitHub whether the event may start a review: strangers can open pull requests at any time, and each review costs money. It admits
+ * people with write access; everyone who pushes to a branch of the repository has it. For others, someone with write access adds a label,
+ * which counts only for the head at that time. `author_association` says nothing about access.
  */
 export async function admission(
   event: Pick<ActionEvent, "name" | "labelled">,
@@ -35,7 +35,7 @@ export async function admission(
   return {
     admitted: false,
     because:
-      `${pull.author} cannot write to this repository. Somebody who can may add the label "${reviewLabel}" after reading the change, ` +
-      "or comment /review",
+      `${pull.author} cannot write to this repository. After reading the change, someone with write access can add the label ` +
+      `"${reviewLabel}" or comment /review`,
   };
 }
