@@ -249,7 +249,7 @@ describe("five committed secrets, reviewed by the server with a model that", () 
         expect(app.end().check).toBe("neutral");
 
         await app.push({ "vendor/settings.py": null });
-        expect(app.replies()).toMatchObject([expect.stringMatching(/not part of the change any more/)]);
+        expect(app.replies()).toMatchObject([expect.stringMatching(/no longer part of the change/)]);
       }),
   );
 });
