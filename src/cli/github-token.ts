@@ -1,8 +1,6 @@
-import { access, constants } from "node:fs/promises";
-import { delimiter, isAbsolute, join } from "node:path";
 import { ghEnvironment, gitHubVariables, programPath } from "../config/process-env.ts";
 import { AppError } from "../errors.ts";
-import { runProcess } from "../git/run-process.ts";
+import { findOnPath, runProcess } from "../git/run-process.ts";
 
 /**
  * The token for a GitHub, which goes to no other one. As for GitHub's own command line, `GH_TOKEN` and `GITHUB_TOKEN` are for github.com, or
@@ -32,8 +30,8 @@ function noToken(host: string, variable: string): AppError {
 
 /** What `gh` prints; null without `gh`, or if it has no token for this host. */
 async function storedToken(host: string, signal: AbortSignal): Promise<string | null> {
-  const program = await onPath("gh");
-  if (program === null) return null;
+  const program = await findOnPath("gh", programPath());
+  if (program === undefined) return null;
   const chunks: Buffer[] = [];
   const { exitCode } = await runProcess({
     ...{ program, args: ["auth", "token", "--hostname", host], cwd: "/", env: ghEnvironment() },
@@ -45,19 +43,4 @@ async function storedToken(host: string, signal: AbortSignal): Promise<string | 
   });
   const token = Buffer.concat(chunks).toString("utf8").trim();
   return exitCode === 0 && /^[\w.-]{10,500}$/.test(token) ? token : null;
-}
-
-/** Only absolute folders of PATH: the current one may be the repository under review. */
-async function onPath(name: string): Promise<string | null> {
-  for (const folder of programPath().split(delimiter).filter(isAbsolute)) {
-    const path = join(folder, name);
-    if (
-      await access(path, constants.X_OK).then(
-        () => true,
-        () => false,
-      )
-    )
-      return path;
-  }
-  return null;
 }

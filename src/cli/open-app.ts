@@ -112,7 +112,7 @@ export async function openApp(
     usage: createUsageLimits({ quotas: stores.quotas, most: env.usageLimits, now: Date.now }),
     // The App itself.
     upkeep: github.upkeep,
-    contentKey: contentKeyOf(credentials),
+    contentKey: contentKeyOf(credentials.webhookSecret),
     vault: env.logseqDir === null ? null : openLogseqVault(env.logseqDir),
     ...(metrics && { onPhase: metrics.phase }),
     ...{ webUrl, version, log, now: Date.now },
@@ -189,9 +189,9 @@ const watchFor = (metrics: Metrics): JobWatch => ({
 });
 
 /** Derived from a secret that all processes of an App share, so no key must be stored. If the secret changes, everything is read again. */
-function contentKeyOf({ webhookSecret }: AppCredentials) {
+export function contentKeyOf(secret: string) {
   return ({ id }: RepositoryRef, pull: number) =>
-    createHmac("sha256", webhookSecret).update(`what was read of ${id}#${pull}`).digest("base64url");
+    createHmac("sha256", secret).update(`what was read of ${id}#${pull}`).digest("base64url");
 }
 
 /** prom-client is only loaded if metrics are wanted. */

@@ -1,4 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { access, constants } from "node:fs/promises";
+import { delimiter, isAbsolute, join } from "node:path";
 import type { Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { AppError } from "../errors.ts";
@@ -216,4 +218,20 @@ export class LineSplitter {
     this.#bytes = 0;
     return fits ? this.#onLine(line, end) : undefined;
   }
+}
+
+/** The first program of this name on a PATH; undefined if there is none. */
+export async function findOnPath(name: string, searchPath: string): Promise<string | undefined> {
+  // In a relative folder, the current directory would decide which program runs.
+  for (const folder of searchPath.split(delimiter).filter(isAbsolute)) {
+    const path = join(folder, name);
+    if (
+      await access(path, constants.X_OK).then(
+        () => true,
+        () => false,
+      )
+    )
+      return path;
+  }
+  return undefined;
 }

@@ -1,7 +1,6 @@
-import { constants, existsSync, readFileSync } from "node:fs";
-import { access } from "node:fs/promises";
-import { delimiter, isAbsolute, join } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
 import { AppError, errorLine } from "../errors.ts";
+import { findOnPath } from "../git/run-process.ts";
 import { limitsFor, mountsOf, type Sandbox, type VisiblePaths } from "./bubblewrap.ts";
 import { runInSandbox } from "./run-in-sandbox.ts";
 import { isKnownProcessor } from "./seccomp.ts";
@@ -109,19 +108,4 @@ async function tryOut(sandbox: Sandbox, signal: AbortSignal): Promise<void> {
     "child_died",
     `A command in the sandbox ended with ${exitCode}: ${stderr.toString().trim()}`,
   );
-}
-
-async function findOnPath(name: string, searchPath: string): Promise<string | undefined> {
-  // In a relative folder, the current directory would decide which program runs.
-  for (const folder of searchPath.split(delimiter).filter(isAbsolute)) {
-    const path = join(folder, name);
-    if (
-      await access(path, constants.X_OK).then(
-        () => true,
-        () => false,
-      )
-    )
-      return path;
-  }
-  return undefined;
 }

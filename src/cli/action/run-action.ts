@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { TrajectoryEntry } from "../../agent/trajectory.ts";
@@ -30,7 +30,7 @@ import { startWorker } from "../../queue/worker.ts";
 import { ReviewResult } from "../../review/review-result.ts";
 import { registerSecret } from "../../secrets/live-secrets.ts";
 import { createModels } from "../create-model.ts";
-import { networkOf, openLog } from "../open-app.ts";
+import { contentKeyOf, networkOf, openLog } from "../open-app.ts";
 import { programVersion } from "../output.ts";
 import { requirePrices } from "../override-options.ts";
 import { useProxy } from "../use-proxy.ts";
@@ -130,8 +130,7 @@ async function runJob(job: NewJob, options: RunOptions): Promise<ActionRun> {
     // A run has one review, whose limits are in its configuration.
     dailyBudget: { tokens: null, costUsd: null },
     usage: createUsageLimits({ quotas: stores.quotas, most: env.usageLimits, now: Date.now }),
-    contentKey: ({ id }, pull) =>
-      createHmac("sha256", stateKey).update(`what was read of ${id}#${pull}`).digest("base64url"),
+    contentKey: contentKeyOf(stateKey),
     ...{ webUrl, version: programVersion(), log, now: Date.now },
   };
   const githubFor = (access: GitHubAccess) =>
