@@ -89,8 +89,8 @@ function toDiagnostic(file: AnalyzedFile, rule: string, line: number): Diagnosti
     startLine: null,
     severity: "critical",
     category: "security",
-    title: `${what} is committed`,
-    body: `${what} is on this line. Everyone who can read the repository, a fork or a clone of it can use it, even after a later commit removes it, because the history keeps it.\n\nRevoke it where it was issued, then read the new one from the environment or a secret store. If it is a made-up example, use a value that no one can mistake for a real one.`,
+    title: `${what} is in this file`,
+    body: `${what} is on this line. Once it is pushed, everyone who can read the repository, a fork or a clone of it can use it, even after a later commit removes it, because the history keeps it.\n\nRevoke it where it was issued if it was pushed, and read the new one from the environment or a secret store. If it is a made-up example, use a value that no one can mistake for a real one.`,
     suggestion: null,
     source: `secrets/${rule}`,
   };

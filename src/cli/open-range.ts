@@ -45,6 +45,8 @@ export interface RangeOptions {
   head: string;
   /** Absolute path of the index to read. Default: the work tree's. */
   indexFile?: string | undefined;
+  /** Files that count as ignored: reports of this program. */
+  reports?: readonly string[] | undefined;
   signal: AbortSignal;
 }
 
@@ -66,7 +68,7 @@ export function usualBase(): BaseChoice {
   // Many systems clone one branch only, and then a fetch by name creates no other one.
   const fetched = `+refs/heads/${target.branch}:refs/remotes/${name}`;
   const remedy = `Fetch it (git fetch origin ${fetched}), or name the target branch with --base`;
-  return { names: [name], complaint, ...(/^[\w./-]+$/.test(target.branch) && { remedy }) };
+  return { names: [name], isCertain: true, complaint, ...(/^[\w./-]+$/.test(target.branch) && { remedy }) };
 }
 
 /**
@@ -74,10 +76,10 @@ export function usualBase(): BaseChoice {
  * `repository_unavailable` or `revision_unknown`.
  */
 export async function openRange(options: RangeOptions): Promise<OpenRange> {
-  const { repo, scope, base, head, indexFile, signal } = options;
+  const { repo, scope, base, head, indexFile, reports, signal } = options;
   const { path: gitPath } = await requireGit({ searchPath: programPath() });
   const range = await openLocalRange({
-    ...{ repo, scope, base: base ?? usualBase(), head, indexFile, gitPath, signal },
+    ...{ repo, scope, base: base ?? usualBase(), head, indexFile, reports, gitPath, signal },
     user: userHome(),
   });
   const workspace = openWorkspace(range.place);
@@ -154,6 +156,11 @@ export function rangeNotices(
   done: "reviewed" | "read" = "reviewed",
 ): string[] {
   const empty = emptyNotice(range);
+  if (range.uncommitted?.lacksBase) {
+    const tried = `${usualBases.slice(0, -1).join(", ")} or ${usualBases.at(-1)}`;
+    const found = `there is no ${tried}, so only uncommitted changes are ${done}, and no commits: name a branch to compare with --base`;
+    return empty === null ? [found] : [found, empty];
+  }
   if (!range.dirty) return empty === null ? [] : [empty];
   const told = `uncommitted changes in ${repo} are not ${done}, only commits: to include them, leave out --committed and --head, and unset CI`;
   return empty === null ? [told] : [told, empty];

@@ -1,5 +1,5 @@
 import { open } from "node:fs/promises";
-import { InvalidArgumentError, Option } from "@commander-js/extra-typings";
+import { type CommandUnknownOpts, InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import type { LocalEnv } from "../config/env.ts";
 import type { Overrides } from "../config/overrides.ts";
 import { Effort, mostGuidance, type RepoConfig } from "../config/repo-config.ts";
@@ -9,9 +9,23 @@ import { type changeCommand, optionText } from "./command.ts";
 
 const heading = "Options for this run, before the environment and the configuration:";
 
+/** Rejects `--model` beside `--no-model`: they set one value, and the last one would win. */
+function refuseBothModels(command: Pick<CommandUnknownOpts, "on">): void {
+  const given = new Set<string>();
+  for (const name of ["model", "no-model"]) {
+    command.on(`option:${name}`, () => {
+      if (given.add(name).size === 1) return;
+      throw new AppError("usage", "--model and --no-model exclude each other", {
+        remedy: "Leave out one of them.",
+      });
+    });
+  }
+}
+
 /** Adds the options that override the environment and the repository's configuration for one run. */
-export const withOverrideOptions = (command: ReturnType<typeof changeCommand>) =>
-  command
+export const withOverrideOptions = (command: ReturnType<typeof changeCommand>) => {
+  refuseBothModels(command);
+  return command
     .addOption(
       new Option("--effort <EFFORT>", "how much work a review is").choices(Effort.options).helpGroup(heading),
     )
@@ -56,6 +70,7 @@ export const withOverrideOptions = (command: ReturnType<typeof changeCommand>) =
         .argParser(optionText)
         .helpGroup(heading),
     );
+};
 
 /** Their values, among those of the command's other options. */
 type OverrideValues = ReturnType<ReturnType<typeof withOverrideOptions>["opts"]>;
@@ -68,7 +83,16 @@ function positiveAmount(value: string): number {
 
 /** The overrides of the configuration. Reads the file of instructions. */
 export async function overridesOf(values: OverrideValues): Promise<Overrides> {
-  const { effort, minimumSeverity, maxCost: maxCostUsd, only, instructions } = values;
+  const { effort, minimumSeverity, maxCost: maxCostUsd, only = [], instructions } = values;
+  if (only.length > 0 && only.every((pattern) => pattern.startsWith("!"))) {
+    throw new AppError(
+      "usage",
+      `--only ${only.join(" --only ")} selects no file: a pattern with ! only takes files away`,
+      {
+        remedy: `Add what it takes them away from: --only '**' --only '${only[0]}'.`,
+      },
+    );
+  }
   const guidance = instructions === undefined ? undefined : await readGuidance(instructions);
   return { effort, minimumSeverity, maxCostUsd, only, guidance };
 }

@@ -62,7 +62,11 @@ async function rendered(format: Format, result: ReviewResult, options: RenderOpt
         exit: options.exit ?? null,
       });
     case "markdown":
-      return (await import("../reporters/markdown.ts")).renderMarkdown(result, options.source);
+      return (await import("../reporters/markdown.ts")).renderMarkdown(
+        result,
+        options.source,
+        options.range.uncommitted,
+      );
     case "sarif":
       return (await import("../reporters/sarif.ts")).renderSarif(result, {
         version,
@@ -73,7 +77,11 @@ async function rendered(format: Format, result: ReviewResult, options: RenderOpt
     case "rdjsonl":
       return (await import("../reporters/rdjson.ts")).renderRdjsonl(result);
     case "prompt":
-      return (await import("../reporters/prompt.ts")).renderPrompt(result, options.source);
+      return (await import("../reporters/prompt.ts")).renderPrompt(
+        result,
+        options.source,
+        options.range.uncommitted,
+      );
   }
 }
 

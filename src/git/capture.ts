@@ -1,6 +1,6 @@
 import { constants } from "node:fs";
-import { access, copyFile, lstat, readFile, stat, utimes } from "node:fs/promises";
-import { basename, isAbsolute, join } from "node:path";
+import { access, appendFile, copyFile, lstat, readFile, realpath, stat, utimes } from "node:fs/promises";
+import { basename, dirname, isAbsolute, join, relative } from "node:path";
 import pMap from "p-map";
 import { AppError } from "../errors.ts";
 import { BINARY_PROBE_BYTES, looksBinary, splitRecords } from "../text/decode.ts";
@@ -52,8 +52,9 @@ const MAX_UNTRACKED = 10_000;
 /** An untracked file beyond this size is data. */
 const MAX_UNTRACKED_BYTES = 1024 * 1024;
 
-/** Usual names of files with secrets, which people forget to ignore. */
-const secretNames = /^(?:\.env.*|.*\.pem|id_.*|.*\.key)$/i;
+/** Usual names of files with secrets, which people forget to ignore. A key of SSH has no extension. */
+const secretNames =
+  /^(?:\.env(?!.*\.(?:example|sample|template|dist)$).*|.*\.(?:pem|key|p12|pfx|jks|keystore)|id_(?:[^.]*|(?:rsa|dsa|ecdsa|ed25519).*)|\.(?:npmrc|netrc|pypirc|pgpass|git-credentials))$/i;
 
 /**
  * A copy of the index of a work tree for a capture: like `copyIndex`, but git may lack an index or a commit, and compares and ignores files
@@ -62,7 +63,7 @@ const secretNames = /^(?:\.env.*|.*\.pem|id_.*|.*\.key)$/i;
 export async function openForCapture(
   git: Git,
   source: LocalRepository,
-  { indexDir, headSha, user }: { indexDir: string; headSha: string | null; user: UserHome | null },
+  { indexDir, headSha, user, reports = [] }: CapturePlace,
 ): Promise<ForCapture> {
   const [index, config] = await Promise.all([
     copyIndex(git, source, indexDir, headSha, { orEmpty: true }),
@@ -73,7 +74,25 @@ export async function openForCapture(
     copyFile(join(source.commonDir, "info", name), join(indexDir, "info", name)).catch(() => {}),
   );
   await Promise.all(own);
+  const ignored = await Promise.all(reports.map((path) => patternOf(path, source.workTree ?? "")));
+  await appendFile(join(indexDir, "info", "exclude"), ignored.join(""));
   return { index: { ...index, config: [...config, ...ours] }, headSha };
+}
+
+interface CapturePlace {
+  indexDir: string;
+  headSha: string | null;
+  user: UserHome | null;
+  /** Files that count as ignored: reports of this program, which would otherwise be reviewed by the next run. */
+  reports?: readonly string[] | undefined;
+}
+
+/** A line of `info/exclude` for a file; empty for one outside of the work tree. */
+async function patternOf(file: string, workTree: string): Promise<string> {
+  const folder = await realpath(dirname(file)).catch(() => "");
+  const path = relative(workTree, join(folder, basename(file)));
+  if (path.startsWith("..") || isAbsolute(path) || path.includes("\n")) return "";
+  return `\n/${path.replace(/[\\*?[ ]/g, "\\$&")}\n`;
 }
 
 interface ForCapture {

@@ -187,6 +187,8 @@ export interface BaseChoice {
   complaint: string;
   /** What to do if none exists; default: fetch it. */
   remedy?: string | undefined;
+  /** Whether the change certainly has this base, also if there are uncommitted changes to read without one. */
+  isCertain?: boolean;
 }
 
 /** The remedy for a shallow history. */
@@ -232,10 +234,11 @@ export async function resolveEnds(
     };
   }
   if (typeof ends.base === "string") throw await unknownRevision(git, repository, ends.base);
-  throw new AppError("revision_unknown", ends.base.complaint, {
-    remedy: repository.shallow ? SHALLOW_REMEDY : (ends.base.remedy ?? FETCH_REMEDY),
-  });
+  throw noBase(ends.base, repository);
 }
+
+const noBase = ({ complaint, remedy = FETCH_REMEDY }: BaseChoice, { shallow }: LocalRepository) =>
+  new AppError("revision_unknown", complaint, { remedy: shallow ? SHALLOW_REMEDY : remedy });
 
 /** "OID TYPE", the requested format of `cat-file`. For a missing object it repeats the text, with "missing". */
 const foundObject = /^([0-9a-f]{40}|[0-9a-f]{64}) (commit|tag)$/;
@@ -420,6 +423,8 @@ export interface LocalRangeOptions {
   head: string;
   /** Absolute path of the index to read. Default: the work tree's. */
   indexFile?: string | undefined;
+  /** Files that count as ignored: reports of this program. */
+  reports?: readonly string[] | undefined;
   /** Absolute path of git. */
   gitPath: string;
   /** The parent of the temporary folder; default: the system's. */
@@ -431,6 +436,8 @@ export interface LocalRangeOptions {
 export interface Uncommitted extends Pick<Capture, "isClean" | "left"> {
   /** Whether commits since the base are part of the range as well. */
   hasCommits: boolean;
+  /** Whether commits may be missing because no base was found. */
+  lacksBase: boolean;
   onlyStaged: boolean;
   /** Name of the branch; null if no branch is checked out. */
   branch: string | null;
@@ -560,7 +567,7 @@ const MOST_CAPTURES = 3;
  */
 async function captureStill(
   { git, source, folder, signal }: Opening,
-  { scope, user = null }: LocalRangeOptions & { scope: UncommittedScope },
+  { scope, user = null, reports }: LocalRangeOptions & { scope: UncommittedScope },
 ): Promise<{ index: CopiedIndex; capture: Capture | null }> {
   const options = {
     onlyStaged: scope === "staged",
@@ -576,7 +583,7 @@ async function captureStill(
     const before = await stateNow();
     const indexDir = join(folder, `index-${attempt}.git`);
     const captured = await (async () => {
-      const open = await openForCapture(git, source, { indexDir, headSha: before.head, user });
+      const open = await openForCapture(git, source, { indexDir, headSha: before.head, user, reports });
       return { index: open.index, capture: await captureChanges(open, options) };
     })().catch((error: unknown) => ({ error }));
     const after = await stateNow();
@@ -630,6 +637,7 @@ async function openCapture(
     withheld: capture.withheld.map(({ path, reason }) => [path, reason]),
     uncommitted: {
       ...{ isClean: capture.isClean, left: capture.left, hasCommits: base !== null, onlyStaged },
+      lacksBase: hasBase && base === null,
       branch: branch === "HEAD" ? null : branch,
     },
   });
@@ -647,6 +655,7 @@ async function chosenBase(
   const [sha, asked] = [found[at], names[at]];
   if (sha && asked !== undefined) return { sha, name: (await namesOf(git, source, [asked]))[0] ?? asked };
   if (typeof base === "string") throw await unknownRevision(git, source, base);
+  if (base.isCertain) throw noBase(base, source);
   return null;
 }
 

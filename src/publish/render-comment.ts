@@ -2,9 +2,9 @@ import { type Evidence, type Finding, holdsSecret } from "../finding.ts";
 import { agentPart, codeHash } from "../ledger/entry.ts";
 import { formatMarker, stripMarkers } from "../ledger/marker.ts";
 import { plural } from "../reporters/outcome.ts";
+import { promptBlock, quoteOf } from "../reporters/prompt.ts";
 import { untrustedBlock, untrustedLine, whyNotPosted } from "../reporters/safe-markdown.ts";
-import { doubtOf, doubtSentence, noteBesideEvidence, noteOf, originWords } from "../reporters/second-look.ts";
-import { agentQuote } from "../text/agent-quote.ts";
+import { doubtOf, noteBesideEvidence, noteOf, originWords } from "../reporters/second-look.ts";
 import { byteLength } from "../text/cut.ts";
 import { fence } from "../text/fence.ts";
 import type { PublicText } from "../text/inert-text.ts";
@@ -51,17 +51,16 @@ export function renderComment(finding: Finding, spot: Spot, context: CommentCont
  * comment leaves; empty if that is too little.
  */
 function agentBlock(finding: Finding, spot: Spot, maxBytes: number): string {
-  const { path, side, line, start_line, title, body, quote } = finding;
+  const quoted = quoteOf(finding);
   const { missing } = suggestionBlock(finding, spot, mostBodyBytes * suggestionShare);
-  const isShown = side === "RIGHT" && missing === "";
-  const quoted = {
-    ...{ path, lines: { first: start_line ?? line, last: line }, removed: side === "LEFT" },
-    title: stripMarkers(title),
-    explanation: stripMarkers([doubtSentence(finding), body].filter((part) => part !== "").join("\n\n")),
-    code: holdsSecret(finding) ? "" : stripMarkers(quote),
-    suggestion: isShown ? finding.suggestion : null,
+  const inert = {
+    ...quoted,
+    title: stripMarkers(quoted.title),
+    explanation: stripMarkers(quoted.explanation),
+    code: quoted.code && stripMarkers(quoted.code),
+    suggestion: missing === "" ? quoted.suggestion : null,
   };
-  const prompt = agentQuote(quoted, maxBytes - byteLength(details(agentPart, "")));
+  const prompt = promptBlock(inert, maxBytes - byteLength(details(agentPart, "")));
   return prompt === "" ? "" : details(agentPart, prompt);
 }
 

@@ -23,12 +23,17 @@ const MOST_BYTES = 20_000;
 /** Most bytes of the second look's note on one finding. */
 const MOST_NOTE = 2_000;
 
-/** The report as GitHub-flavoured Markdown, for job summaries and files. */
-export function renderMarkdown(result: ReviewResult, source: SourceLines): string {
+/**
+ * The report as GitHub-flavoured Markdown, for job summaries and files.
+ *
+ * @param scope what was reviewed, if that includes uncommitted changes
+ */
+export function renderMarkdown(result: ReviewResult, source: SourceLines, scope?: string | null): string {
   const found = countBySeverity(result.findings.map(({ finding }) => finding));
   const sentence = outcomeSentence(result);
   const blocks = [
     `## Hunkwise${isUnread(result) ? " (offline)" : ""}: ${found || headline(result)}`,
+    ...(!scope ? [] : [`${untrustedLine(scope)}.`]),
     ...(sentence ? [`**${sentence}.**`] : []),
     ...(result.refused === null ? [] : [untrustedBlock(result.refused, MOST_BYTES)]),
     ...list(
@@ -126,7 +131,7 @@ function detailsBlock(result: ReviewResult): string {
   const [effort, predicted] = [effortSentence(result), predictionSentence(result)];
   const masked = maskedSentence(result, ({ path, line }) => untrustedCode(`${path}:${line}`));
   const facts = [
-    `${result.merge_base_sha.slice(0, 12)}..${(result.head_tree ?? result.head_sha).slice(0, 12)}, ${plural(coverage.files_total, "file")}`,
+    `${rangeOf(result)}, ${plural(coverage.files_total, "file")}`,
     `coverage: ${read}`,
     ...coverage.files_skipped.map(
       ({ path, reason }) => `skipped: ${untrustedCode(path)} (${untrustedLine(reason)})`,
@@ -139,6 +144,11 @@ function detailsBlock(result: ReviewResult): string {
     `time: ${duration(result.duration_ms)}`,
   ];
   return ["<details><summary>About this review</summary>", ...list(facts), "</details>"].join("\n\n");
+}
+
+function rangeOf({ merge_base_sha, head_sha, head_tree }: ReviewResult): string {
+  const from = merge_base_sha.slice(0, 12);
+  return head_tree === null ? `${from}..${head_sha.slice(0, 12)}` : `uncommitted changes since ${from}`;
 }
 
 function droppedLine(one: ReviewResult["dropped"][number]): string {

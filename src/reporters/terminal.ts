@@ -236,10 +236,11 @@ function outcomeLines(result: ReviewResult, style: Style): string[] {
 
 function headerLines(result: ReviewResult, { range }: TerminalOptions, style: Style): string[] {
   const names = `${plainLine(range.base)}...${plainLine(range.head)}`;
-  const shas = `${result.merge_base_sha.slice(0, 7)}..${(result.head_tree ?? result.head_sha).slice(0, 7)}`;
+  const since = result.merge_base_sha.slice(0, 7);
   const { files_total, hunks_total } = result.coverage;
   const facts = [
-    shas,
+    // No commit has uncommitted files.
+    result.head_tree === null ? `${since}..${result.head_sha.slice(0, 7)}` : `since ${since}`,
     range.commits,
     plural(files_total, "file"),
     plural(hunks_total, "hunk"),

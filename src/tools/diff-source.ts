@@ -5,6 +5,7 @@ import {
   createFilter,
   createPrivacy,
   lastMode,
+  NOT_SELECTED,
   OVERLONG_LINES,
   type PathPatterns,
   TEXT_AS_BINARY,
@@ -266,8 +267,9 @@ export function createDiffSource(
       hiddenText: () => hiddenText(workspace, change),
       lockSources: () => lockSources(workspace, change),
     };
-    const withheld = workspace.withheld.get(change.path);
-    const skipped = withheld ?? (await skipReason(change, word, unseen)) ?? unreadable;
+    const filtered = await skipReason(change, word, unseen);
+    const withheld = filtered === NOT_SELECTED ? undefined : workspace.withheld.get(change.path);
+    const skipped = withheld ?? filtered ?? unreadable;
     const reason = skipped === LINK ? await reasonOfLink(workspace, change) : skipped;
     const diffBytes = hunks === 0 ? 0 : bytes + headingBytes(change.path);
     return {

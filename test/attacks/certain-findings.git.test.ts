@@ -165,7 +165,7 @@ const told = (line: number): PriorFinding => ({
   ...{
     source: "secrets/github",
     files: [],
-    title: "A GitHub token is committed",
+    title: "A GitHub token is in this file",
     text: "It is.",
     state: "open",
   },

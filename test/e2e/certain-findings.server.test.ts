@@ -166,7 +166,7 @@ describe("five committed secrets, reviewed by the server with a model that", () 
         await app.review();
 
         const { comments, ...end } = app.end();
-        const own = comments.filter((_, at) => /is committed/.test(app.bodies()[at] ?? ""));
+        const own = comments.filter((_, at) => /is in this file/.test(app.bodies()[at] ?? ""));
         expect({ ...end, comments: own }).toEqual(expected);
       });
     },
@@ -182,7 +182,7 @@ describe("five committed secrets, reviewed by the server with a model that", () 
 
         expect(app.replies()).toEqual([]);
         expect(app.end()).toMatchObject({ reviews: 1, check: "neutral" });
-        const stand = app.bodies().filter((body) => /is committed/.test(body));
+        const stand = app.bodies().filter((body) => /is in this file/.test(body));
         expect(stand).toHaveLength(secrets.lines.length);
       }),
   );
@@ -217,7 +217,7 @@ describe("five committed secrets, reviewed by the server with a model that", () 
         await app.push({ [secrets.path]: `import os\n${line()}\n` });
 
         expect(app.end()).toMatchObject({ reviews: 2, check: "neutral" });
-        expect(app.bodies().at(-1)).toMatch(/A GitHub token is committed/);
+        expect(app.bodies().at(-1)).toMatch(/A GitHub token is in this file/);
       }),
   );
 

@@ -38,7 +38,7 @@ async function worked(answers: (request: number) => ScriptedTurn | Error) {
   return { jobs, posted, asked: () => asked, [Symbol.asyncDispose]: () => jobs[Symbol.asyncDispose]() };
 }
 
-const certain = (posted: readonly string[]) => posted.filter((body) => /is committed/.test(body));
+const certain = (posted: readonly string[]) => posted.filter((body) => /is in this file/.test(body));
 
 describe("a job whose model is away", () => {
   it("publishes what the analyzers found once, when no attempt is left, and concludes without success", async () => {

@@ -168,7 +168,7 @@ async function runReview(
 ): Promise<number> {
   const env = await workableEnv(given);
   const values = { ...given, format: await formatOf(given, io) };
-  if (values.output !== undefined) await requireWritable(values.output);
+  for (const file of [values.output, values.trajectory]) if (file !== undefined) await requireWritable(file);
   useProxy(env);
   if (values.dryRun) return printDryRun(values, env, progress, io);
   const { connectModels } = await import("../review-range.ts");
@@ -219,7 +219,8 @@ async function open(
   if (pr === undefined) {
     if (publish) throw new AppError("usage", "--publish needs --pr", { remedy: "Name the pull request." });
     const { openRange } = await import("../open-range.ts");
-    const chosen = { ...chosenRange(values), indexFile: values.indexFile };
+    const reports = [values.output, values.trajectory].filter((file) => file !== undefined);
+    const chosen = { ...chosenRange(values), indexFile: values.indexFile, reports };
     return { range: await openRange({ repo, ...chosen, signal }), pull: null };
   }
   const { base, head, uncommitted, staged, committed, commit } = values;

@@ -2,6 +2,7 @@ import { createHmac } from "node:crypto";
 import { analyzeChange, sharedAnalyzers, type UnfinishedFile } from "../../analyzers/analyze-change.ts";
 import type { AnalyzedFile, Analyzer, Diagnostic } from "../../analyzers/analyzer.ts";
 import type { RepoConfig } from "../../config/repo-config.ts";
+import { NOT_SELECTED } from "../../diff/filter.ts";
 import { createPathMatcher } from "../../diff/paths.ts";
 import { AppError, errorLine } from "../../errors.ts";
 import { type Finding, holdsSecret, isCertain } from "../../finding.ts";
@@ -75,7 +76,9 @@ export async function runAnalyzers(
     all.unfinished.push(...inOrder(batch, [...unread(batch, readable), ...found.unfinished]));
   }
   const { withheld } = deps.workspace;
-  for (const { change } of files.filter((file) => withheld.has(file.change.path))) {
+  const isScanned = ({ change: { path }, skipReason }: ChangedFile) =>
+    withheld.has(path) && skipReason !== NOT_SELECTED;
+  for (const { change } of files.filter(isScanned)) {
     const scan = {
       signal,
       timeLimit,

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { withAgreeingSceptic } from "../../support/agreeing-sceptic.ts";
@@ -95,6 +95,29 @@ describe("--only", () => {
     expect(stderr).toMatch(/^warning: no changed file matches --only carts\/\*\*$/m);
     expect((await review("--only", "")).code).toBe(2);
   });
+
+  it("refuses patterns that only take files away, and says how to write them", async () => {
+    const { code, stderr } = await review("--only", "!*.md", "--only", "!*.json");
+    expect(code).toBe(2);
+    expect(stderr).toBe(
+      "hunkwise: --only !*.md --only !*.json selects no file: a pattern with ! only takes files away. " +
+        "Add what it takes them away from: --only '**' --only '!*.md'.\n",
+    );
+    expect(pathsOf(await jsonOf("--only", "**", "--only", "!*.md"))).toEqual(["cart.py"]);
+  });
+
+  it("leaves out untracked files that no model may see, too", async () => {
+    // Split, so that no scanner takes this file for one with a key.
+    writeFileSync(join(repo.dir, ".env"), `TOKEN=ghp_${"aB3dE5gH7jK9mN1pQ3sT5vX7zA9cE1gI3kM5"}\n`);
+    try {
+      const json = await jsonOf("--only", "/cart.py");
+      expect(pathsOf(json)).toEqual(["cart.py"]);
+      expect(json.coverage.files_skipped).toContainEqual({ path: ".env", reason: "left out by --only" });
+      expect(pathsOf(await jsonOf("--only", ".env"))).toEqual([".env"]);
+    } finally {
+      rmSync(join(repo.dir, ".env"));
+    }
+  });
 });
 
 describe("--minimum-severity", () => {
@@ -107,6 +130,17 @@ describe("--minimum-severity", () => {
       expect.stringMatching(/^2 findings are below .* and not reported\.$/),
     );
   });
+});
+
+describe("--model and --no-model", () => {
+  it.each([[["--model", "m", "--no-model"]], [["--no-model", "--model", "m"]]])(
+    "exclude each other: %j",
+    async (args) => {
+      const { code, stderr, requests } = await withModel(args);
+      expect({ code, requests }).toEqual({ code: 2, requests: [] });
+      expect(stderr).toBe("hunkwise: --model and --no-model exclude each other. Leave out one of them.\n");
+    },
+  );
 });
 
 describe("--effort and --model", () => {

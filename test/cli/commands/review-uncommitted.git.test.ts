@@ -111,7 +111,12 @@ describe("a review in front of uncommitted changes", () => {
   it("is compared with HEAD where there is no branch to compare with, and with nothing before the first commit", async () => {
     makeDirty();
     repo.git("branch", "-m", "main", "trunk");
-    expect(pathsOf(await json())).toEqual(["cart.py", "new.py", "staged.py"]);
+    const { stdout: found, stderr } = await review("--format", "json");
+    expect(pathsOf(JSON.parse(found))).toEqual(["cart.py", "new.py", "staged.py"]);
+    expect(stderr).toContain(
+      "warning: there is no origin/HEAD, origin/main, origin/master, main or master, so only uncommitted changes are " +
+        "reviewed, and no commits: name a branch to compare with --base\n",
+    );
     using empty = GitRepo.create();
     empty.write({ "new.py": fault("c") });
     const { stdout } = await runHere(["review", "--repo", empty.dir, "--format", "json"]);
@@ -122,6 +127,46 @@ describe("a review in front of uncommitted changes", () => {
       env: testGitEnvironment,
     });
     expect(compared.status).toBe(0);
+  });
+
+  it("is refused if the branch that a build names is missing: commits would be left out", async () => {
+    makeDirty();
+    const { code, stderr } = await runCli(["review", "--repo", repo.dir], {
+      env: { SYSTEM_PULLREQUEST_TARGETBRANCH: "refs/heads/release" },
+    });
+    expect(code).toBe(2);
+    expect(stderr).toMatch(
+      /^hunkwise: --base is not set, and origin\/release, the branch that SYSTEM_PULLREQ/m,
+    );
+  });
+
+  it("says in every format for people and agents what was reviewed, and names no commit that does not exist", async () => {
+    makeDirty();
+    const said = "Working tree of topic against main: 3 commits and the uncommitted changes.";
+    for (const format of ["pretty", "markdown", "prompt"]) {
+      const { stdout } = await review("--format", format);
+      expect(stdout).toContain(said);
+      const shas = stdout.match(/(?<=since |compared with commit )[0-9a-f]{7,40}\b/g);
+      expect(shas?.map((sha) => repo.git("rev-parse", sha))).toEqual([
+        repo.git("merge-base", "main", "topic"),
+      ]);
+      expect(stdout).not.toMatch(/[0-9a-f]{7,}\.\.[0-9a-f]/);
+    }
+  });
+
+  it("leaves out the reports of the same command, which the run before wrote", async () => {
+    makeDirty();
+    const [report, record] = [join(repo.dir, "my [report]*.json"), join(repo.dir, "src.jsonl")];
+    const args = ["review", "--repo", repo.dir, "--output", report, "--trajectory", record];
+    const coverage = async () => {
+      await runHere(args);
+      return ReviewJson.parse(JSON.parse(readFileSync(report, "utf8"))).coverage;
+    };
+    const first = await coverage();
+    expect(await coverage()).toEqual(first);
+    expect(repo.git("status", "--porcelain", "src.jsonl")).toBe("?? src.jsonl");
+    // Who reviews with another command sees them.
+    expect((await json("--only", "*.json*")).coverage.hunks_total).toBe(2);
   });
 
   it.each<[string[], string]>([

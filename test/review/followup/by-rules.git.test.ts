@@ -42,7 +42,7 @@ const aboutKey = comment({
   source: "secrets/github",
   category: "security",
   code: null,
-  title: "A GitHub token is committed",
+  title: "A GitHub token is in this file",
 });
 const later = (head: RoundOptions["head"], options: Partial<RoundOptions> = {}) =>
   round(rounds, { head, reviewed, script: { recheck: () => resolves("fixed") }, ...options });
