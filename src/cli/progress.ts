@@ -155,6 +155,8 @@ const faultLine = ({ where, error }: { where: string; error: string }) =>
 interface ProgressOptions {
   /** Milliseconds. */
   now?: () => number;
+  /** Whether the progress is shown if the output is not a terminal. Default: true. */
+  isLogged?: boolean;
   /** Milliseconds from now on in which nothing is shown. Default: until {@link FIRST_MS} after the start of the process. */
   quietMs?: number;
 }
@@ -164,7 +166,8 @@ interface ProgressOptions {
  * before the work begins.
  */
 export function createProgress(stream: NodeJS.WriteStream, options: ProgressOptions = {}): Progress {
-  const { now = Date.now, quietMs = FIRST_MS - performance.now() } = options;
+  const { now = Date.now, isLogged = true, quietMs = FIRST_MS - performance.now() } = options;
+  const isHidden = !stream.isTTY && !isLogged;
   const began = now();
   let state = noProgress;
   let last = began;
@@ -183,6 +186,7 @@ export function createProgress(stream: NodeJS.WriteStream, options: ProgressOpti
   };
   const begin = () => {
     isQuiet = false;
+    if (isHidden) return;
     if (!isShown) show();
     if (stream.isTTY) redrawing = setInterval(show, REDRAW_MS).unref();
   };
@@ -203,7 +207,7 @@ export function createProgress(stream: NodeJS.WriteStream, options: ProgressOpti
       const isNew = isNewPhase(state, event);
       state = advance(state, event);
       if (event.type === "crash") say(faultLine(event));
-      if (isQuiet || stream.isTTY) return;
+      if (isQuiet || isHidden || stream.isTTY) return;
       if (isNew || now() - last >= (event.type === "step" ? STEP_MS : SPARSE_MS)) show();
     },
     end,

@@ -42,9 +42,13 @@ export function hookVariables(): { gitDir: string | undefined; indexFile: string
 }
 
 /** The range of a push that the framework "pre-commit" names, because it reads git's input itself; null if there is none. */
-export function pushOfFramework(): { from: string; to: string } | null {
-  const { PRE_COMMIT_FROM_REF: from, PRE_COMMIT_TO_REF: to } = process.env;
-  return from && to ? { from, to } : null;
+export function pushOfFramework(): { from: string; to: string; remoteRef: string } | null {
+  const {
+    PRE_COMMIT_FROM_REF: from,
+    PRE_COMMIT_TO_REF: to,
+    PRE_COMMIT_REMOTE_BRANCH: remoteRef,
+  } = process.env;
+  return from && to ? { from, to, remoteRef: remoteRef || "HEAD" } : null;
 }
 
 const usersOwn = /^(?:PATH|HOME|USERPROFILE|XDG_CONFIG_HOME|GIT_CONFIG_(?:GLOBAL|SYSTEM|NOSYSTEM))$/;

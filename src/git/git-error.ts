@@ -57,11 +57,17 @@ const known: readonly Pattern[] = [
     retryable: true,
   },
   {
+    // Only repositories on the machine of a person have an index that we read.
+    match: /index file corrupt/i,
+    code: "git_failed",
+    remedy: "The index of the repository is damaged: see what git status says there",
+  },
+  {
     match:
       /corrupt|bad object|unable to read (?:tree|[0-9a-f]{40})|packfile .* (?:cannot be|is far too short)/i,
     code: "git_failed",
     remedy:
-      "If this happens again, delete the repository's folder below `mirrors`; Hunkwise fetches it again",
+      "The repository is damaged: see what git fsck says there. A folder below `mirrors` can be deleted; Hunkwise fetches it again",
   },
   {
     match: /Permission denied|Read-only file system/i,

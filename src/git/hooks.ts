@@ -1,7 +1,7 @@
 import { mkdir, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { discoverRepository, noRepository } from "./range.ts";
+import { discoverRepository, findCommits, noRepository } from "./range.ts";
 import { requireObjectNames, runGit } from "./run-git.ts";
 import { runProcess } from "./run-process.ts";
 import { makeTempFolder, removeFolder } from "./scratch.ts";
@@ -64,6 +64,8 @@ export interface HookRepository extends AsyncDisposable {
   gitDir: string;
   /** Whether a commit is there and is an ancestor of another one. */
   isAncestor(older: string, newer: string): Promise<boolean>;
+  /** The first revision that names a commit, with its commit; null if none does. */
+  firstOf(revisions: readonly string[]): Promise<{ name: string; sha: string } | null>;
 }
 
 /** Finds the repository of a folder. Rejects with `repository_unavailable`. */
@@ -76,14 +78,20 @@ export async function openHookRepository(
   try {
     const git = { gitPath, emptyHome: join(temp, "home") };
     await mkdir(git.emptyHome);
-    const { gitDir } = await discoverRepository(git, folder);
+    const repository = await discoverRepository(git, folder);
+    const { gitDir } = repository;
+    const firstOf = async (revisions: readonly string[]) => {
+      const found = await findCommits(git, repository, revisions);
+      const named = revisions.map((name, at) => ({ name, sha: found[at] ?? null }));
+      return named.find((one): one is { name: string; sha: string } => one.sha !== null) ?? null;
+    };
     const isAncestor = async (older: string, newer: string) => {
       requireObjectNames(older, newer);
       const args = ["merge-base", "--is-ancestor", older, newer];
       const asked = { git, gitDir, what: "merge-base", args, signal, expectedExits: [0, 1, 128] };
       return (await runGit(asked)).exitCode === 0;
     };
-    return { gitDir, isAncestor, [Symbol.asyncDispose]: dispose };
+    return { gitDir, isAncestor, firstOf, [Symbol.asyncDispose]: dispose };
   } catch (error) {
     await dispose();
     throw error;

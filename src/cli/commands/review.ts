@@ -116,8 +116,10 @@ function categoryName(value: string): string {
 }
 
 interface ReviewValues extends OptionsOf<typeof declare> {
-  /** Says one line about a review that is clean, and nothing about changes that are not part of it. */
+  /** Says one line about a review that is clean, and nothing about changes that are not part of it. No progress in a log. */
   brief?: boolean;
+  /** What people call the ends of the range, instead of how they are given. */
+  called?: { base?: string | undefined; head: string };
   /** Absolute path of the index to read, for hooks of git. */
   indexFile?: string;
   /** Maximum duration in minutes, if the configuration allows more. */
@@ -131,7 +133,9 @@ export const review = (io: CommandContext) =>
 
 /** Reviews a local range as the command does. Resolves to the exit code; rejects if the review could not begin. */
 export async function reviewLocally(values: ReviewValues, io: CommandIo): Promise<number> {
-  using progress = values.quiet ? createQuietProgress(io.stderr) : createProgress(io.stderr);
+  using progress = values.quiet
+    ? createQuietProgress(io.stderr)
+    : createProgress(io.stderr, { isLogged: !values.brief });
   const { startReviewProcess } = await import("../../process/start-process.ts");
   // The process loads its code while this process loads its own and git looks up the range.
   const graphIndex = presentIndex(values.repo, envOf(values));
@@ -219,9 +223,16 @@ async function open(
   if (pr === undefined) {
     if (publish) throw new AppError("usage", "--publish needs --pr", { remedy: "Name the pull request." });
     const { openRange } = await import("../open-range.ts");
+    const { called } = values;
     const reports = [values.output, values.trajectory].filter((file) => file !== undefined);
     const chosen = { ...chosenRange(values), indexFile: values.indexFile, reports };
-    return { range: await openRange({ repo, ...chosen, signal }), pull: null };
+    const range = await openRange({ repo, ...chosen, signal });
+    const names = {
+      ...range.names,
+      ...(called?.base && { base: called.base }),
+      ...(called && { head: called.head }),
+    };
+    return { range: { ...range, names }, pull: null };
   }
   const { base, head, uncommitted, staged, committed, commit } = values;
   if (head !== "HEAD" || [base, uncommitted, staged, committed, commit].some((one) => one !== undefined)) {
@@ -236,11 +247,12 @@ async function open(
 }
 
 /** What a person has to know of a review without findings that count. */
-function briefLine(result: ReviewResult, { model }: Pick<ReviewValues, "model">): string {
-  if (result.coverage.files_total === 0) return "hunkwise: nothing was changed, so nothing was reviewed";
+function briefLine(result: ReviewResult, { model, called }: Pick<ReviewValues, "model" | "called">): string {
+  const about = plainLine(called ? `hunkwise: ${called.head}: ` : "hunkwise: ");
+  if (result.coverage.files_total === 0) return `${about}nothing was changed, so nothing was reviewed`;
   const found = countBySeverity(result.findings.map(({ finding }) => finding)) || "no findings";
-  if (model === false) return `hunkwise: ${found} by the analyzers`;
-  return `hunkwise: ${found}${isUnread(result) ? "; no model looked at this, only the analyzers" : ""}`;
+  if (model === false) return `${about}${found} by the analyzers`;
+  return `${about}${found}${isUnread(result) ? "; no model looked at this, only the analyzers" : ""}`;
 }
 
 const excluded = () =>
