@@ -62,7 +62,7 @@ export const rangeCommand = (name: string) =>
     .option(
       "--base <REF>",
       "the branch that the change is merged into; default: the pull request's target in CI, otherwise " +
-        "origin's default branch, main or master",
+        "origin's default branch, main or master. The change begins where both have their last commit in common",
       optionText,
     )
     .option("--head <REF>", "the last commit of the change", optionText, "HEAD");

@@ -1,7 +1,7 @@
 import { open } from "node:fs/promises";
 import { type CommandUnknownOpts, InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import type { LocalEnv } from "../config/env.ts";
-import type { Overrides } from "../config/overrides.ts";
+import { type Overrides, selectsNothing } from "../config/overrides.ts";
 import { Effort, mostGuidance, type RepoConfig } from "../config/repo-config.ts";
 import { AppError, errorLine } from "../errors.ts";
 import { severities } from "../finding.ts";
@@ -84,7 +84,7 @@ function positiveAmount(value: string): number {
 /** The overrides of the configuration. Reads the file of instructions. */
 export async function overridesOf(values: OverrideValues): Promise<Overrides> {
   const { effort, minimumSeverity, maxCost: maxCostUsd, only = [], instructions } = values;
-  if (only.length > 0 && only.every((pattern) => pattern.startsWith("!"))) {
+  if (selectsNothing(only)) {
     throw new AppError(
       "usage",
       `--only ${only.join(" --only ")} selects no file: a pattern with ! only takes files away`,

@@ -14,7 +14,7 @@ interface Entry {
 export const commands: readonly Entry[] = [
   {
     name: "review",
-    summary: "review the commits of a local range",
+    summary: "review the working tree, commits or a pull request",
     load: async () => (await import("./commands/review.ts")).review,
   },
   {
@@ -134,8 +134,12 @@ export async function runProgram(argv: readonly string[], process: CommandIo): P
 
 /** Commander's message ends with a line in brackets if it has a suggestion. */
 function usageError({ message }: CommanderError, asked: string | undefined): AppError {
-  const [, what = message, suggestion] =
+  const [, said = message, suggestion] =
     /^error: ([\s\S]*?)(?:\n\((Did you mean [^\n]*)\))?$/.exec(message) ?? [];
+  const what = said.replace(
+    /^command-argument value ('.*') is invalid for argument /s,
+    "argument $1 is invalid for ",
+  );
   const command = commands.some(({ name }) => name === asked) ? `${asked} ` : "";
   return new AppError("usage", what.replace(/\.$/, ""), {
     remedy: suggestion ?? `See 'hunkwise ${command}--help'.`,

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { AppError } from "../errors.ts";
 import { Severity, severities } from "../finding.ts";
 import { type Env, rawEnv, readEnv } from "./env.ts";
+import { selectsNothing } from "./overrides.ts";
 import { Effort, mostGuidance } from "./repo-config.ts";
 import type { RawEnv } from "./variables.ts";
 
@@ -47,7 +48,16 @@ const Inputs = z.object({
   ),
   INPUT_MINIMUM_SEVERITY: given(oneOf(Severity.options).optional()),
   INPUT_FAIL_ON: given(oneOf([...severities, "never"]).default("never")),
-  INPUT_PATHS: given(z.string().default("").transform(lines)),
+  INPUT_PATHS: given(
+    z
+      .string()
+      .default("")
+      .transform(lines)
+      .refine(
+        (patterns) => !selectsNothing(patterns),
+        "selects no file: a pattern with ! only takes files away",
+      ),
+  ),
   INPUT_INSTRUCTIONS: given(
     z.string().max(mostGuidance, `has more than ${mostGuidance} characters`).default(""),
   ),
@@ -118,7 +128,7 @@ export function readActionEnv(raw: RawEnv = rawEnv()): ActionEnv {
     const names = runner.error.issues.map(({ path }) => path.join("."));
     throw new AppError(
       "usage",
-      `This is not a step of GitHub Actions: ${names.join(", ")} is missing or unusable`,
+      `This is not a step of GitHub Actions: ${names.join(", ")} ${names.length === 1 ? "is" : "are"} missing or invalid`,
       {
         remedy: "Use `hunkwise review` on the command line",
       },

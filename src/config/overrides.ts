@@ -33,3 +33,7 @@ export function withOverrides(config: EffectiveConfig, overrides: Overrides): Ef
 
 /** In a pattern, `./src` would match nothing. */
 const fromRoot = (pattern: string) => pattern.replace(/^(!?)\.\//, "$1/");
+
+/** Whether patterns can select no file, because each of them only takes files away. */
+export const selectsNothing = (patterns: readonly string[]): boolean =>
+  patterns.length > 0 && patterns.every((pattern) => pattern.startsWith("!"));

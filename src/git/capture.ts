@@ -397,7 +397,10 @@ async function lookAtFile(
   );
   if (!isReadable) return { kind: "left", reason: "not readable" };
   const filter = filterOf.get(name.toString("latin1"));
-  const converted = filter === undefined ? null : `the filter ${filter} may convert it, and was not run`;
+  const converted =
+    filter === undefined
+      ? null
+      : `the filter ${filter} may convert it, and was not run: only scanned for secrets`;
   const withheld = converted ?? (isNew ? whyWithheld(index, name, stats.size) : null);
   return { kind: "stored", bytes: stats.size, withheld };
 }
@@ -406,7 +409,7 @@ const SLASH = 47;
 
 /** Why no model may see an untracked file: nobody has decided yet that it belongs to the repository. Null if one may. */
 function whyWithheld(index: CopiedIndex, name: Buffer, bytes: number): string | null {
-  const because = (what: string) => `untracked and ${what}, so no model sees it`;
+  const because = (what: string) => `untracked and ${what}: only scanned for secrets`;
   if (secretNames.test(basename(name.toString("latin1")))) return because("named like a secret");
   if (bytes > MAX_UNTRACKED_BYTES) return because("more than 1 MB");
   return looksBinary(startOf(index, name)) ? because("binary") : null;

@@ -473,18 +473,24 @@ describe("a capture", () => {
       "photo.dat": Buffer.from([1, 0, 2]),
       "plain.txt": "p\n",
       "b/staged.key": "x\n",
+      "id_rsa.bak": "x\n",
+      ".npmrc": "x\n",
+      "id_map.py": "x = 1\n",
+      ".env.example": "A=\n",
     });
     repo.git("add", "b/staged.key");
     await using range = await open();
     expect(withheldIn(range)).toEqual({
-      ".env.local": "untracked and named like a secret, so no model sees it",
+      ".env.local": "untracked and named like a secret: only scanned for secrets",
       "b/server.PEM": expect.stringContaining("named like a secret"),
       "b/id_work": expect.stringContaining("named like a secret"),
       "x.key": expect.stringContaining("named like a secret"),
-      "big.sql": "untracked and more than 1 MB, so no model sees it",
-      "photo.dat": "untracked and binary, so no model sees it",
+      "id_rsa.bak": expect.stringContaining("named like a secret"),
+      ".npmrc": expect.stringContaining("named like a secret"),
+      "big.sql": "untracked and more than 1 MB: only scanned for secrets",
+      "photo.dat": "untracked and binary: only scanned for secrets",
     });
-    expect((await changed()).filter((one) => one.startsWith("added"))).toHaveLength(8);
+    expect((await changed()).filter((one) => one.startsWith("added"))).toHaveLength(12);
   });
 
   it("shows no model what a filter of the user's git would convert", async () => {
@@ -492,7 +498,7 @@ describe("a capture", () => {
     repo.git("config", "filter.crypt.clean", "false");
     repo.write({ "a.enc": "more\n", "b.enc": "b\n" });
     await using range = await open();
-    const why = "the filter crypt may convert it, and was not run";
+    const why = "the filter crypt may convert it, and was not run: only scanned for secrets";
     expect(withheldIn(range)).toEqual({ "a.enc": why, "b.enc": why });
   });
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { Command } from "@commander-js/extra-typings";
 import { type ActionEnv, readActionEnv } from "../../config/action-env.ts";
-import { errorLine } from "../../errors.ts";
+import { AppError, errorLine } from "../../errors.ts";
 import type { ActionRun } from "../action/run-action.ts";
 import { command } from "../action/workflow-command.ts";
 import { type CommandContext, examples, exitCodes, paragraphs } from "../command.ts";
@@ -24,11 +24,12 @@ export const action = (io: CommandContext) =>
 
 /** Until the end, a line that looks like a workflow command is only text: logs repeat what a pull request says. */
 async function inWorkflow(io: CommandContext): Promise<number> {
+  const given = await readInputs(io);
+  if (given === null) return exitCodes.failed;
   const mute = randomUUID();
   await write(io.stdout, `::stop-commands::${mute}\n`);
   let commands = "";
   try {
-    const given = readActionEnv();
     const { runAction } = await import("../action/run-action.ts");
     const { isUnpublished, report } = await import("../action/report.ts");
     const run = await runAction(given, io.signal);
@@ -43,10 +44,24 @@ async function inWorkflow(io: CommandContext): Promise<number> {
   } catch (error) {
     if (io.signal.aborted) throw error;
     await write(io.stderr, complaint(error));
-    commands = command("error", {}, errorLine(error));
+    commands = annotation(error);
     return exitCodes.failed;
   } finally {
     await write(io.stdout, `::${mute}::\n${commands}`);
+  }
+}
+
+const annotation = (error: unknown) => `${command("error", {}, errorLine(error))}\n`;
+
+/** Null if an input is wrong, which an annotation says too. Rejects with `usage` outside of GitHub Actions. */
+async function readInputs(io: CommandContext): Promise<ActionEnv | null> {
+  try {
+    return readActionEnv();
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== "config_invalid") throw error;
+    await write(io.stderr, complaint(error));
+    await write(io.stdout, annotation(error));
+    return null;
   }
 }
 

@@ -46,8 +46,8 @@ const declare = () =>
         "Reviews what a pull request of the working tree would change: everything since the merge base with --base, committed or " +
           "not, with untracked files that are not ignored. In a build (CI is set), with --committed or with another --head, only " +
           "commits are reviewed. Nothing is written to the repository. The configuration is .github/hunkwise.yml from the base.",
-        "No model sees an untracked file that is binary, larger than 1 MB or named like a secret (.env*, *.pem, id_*, *.key), nor one " +
-          "that .gitattributes gives a filter. Such files are listed and scanned for secrets.",
+        "No model sees an untracked file that is binary, larger than 1 MB or named like a secret (.env, *.pem, *.key, id_rsa, .npmrc and such), " +
+          "nor one that .gitattributes gives a filter. Such files are listed and only scanned for secrets.",
         "A record of what was read, found and spent is kept for HUNKWISE_RETENTION_DAYS, readable only by this user: hunkwise runs " +
           "shows it.",
         "Without OPENAI_API_KEY and OPENAI_BASE_URL, or with --no-model, only the built-in analyzers review, and the report says so.",
@@ -72,14 +72,14 @@ const declare = () =>
     .option("--output <FILE>", "write the result to this file instead of printing it", optionText)
     .option(
       "--category <NAME>",
-      "for sarif: tells this analysis of a commit apart from others; default: left to whoever uploads the file, " +
-        "as GitHub's upload-sarif does from the workflow, the job and its matrix",
+      "for sarif: a name that tells this analysis apart from others of the same commit, such as those of other jobs; " +
+        "without it, GitHub's upload-sarif names it by workflow and job",
       categoryName,
     )
     .addOption(
       new Option(
         "--fail-on <SEVERITY>",
-        "exit with 1 if a finding has this severity or higher; default: as configured, otherwise high",
+        "exit with 1 if a finding has this severity or higher; default: check.threshold of the configuration, otherwise high",
       ).choices(thresholds),
     )
     .option("--require-model", "exit with 2 if no model is configured, with 3 if no model answered")
@@ -234,11 +234,13 @@ async function open(
     };
     return { range: { ...range, names }, pull: null };
   }
-  const { base, head, uncommitted, staged, committed, commit } = values;
-  if (head !== "HEAD" || [base, uncommitted, staged, committed, commit].some((one) => one !== undefined)) {
-    throw new AppError("usage", "--pr and another choice of what to review are both set", {
-      remedy:
-        "A pull request names its own commits: leave out --base, --head, --uncommitted, --staged, --committed and --commit.",
+  const { base, uncommitted, staged, committed, commit } = values;
+  const head = values.head === "HEAD" ? undefined : values.head;
+  const others = Object.entries({ base, head, uncommitted, staged, committed, commit });
+  const other = others.find(([, value]) => value !== undefined);
+  if (other !== undefined) {
+    throw new AppError("usage", `--pr and --${other[0]} exclude each other`, {
+      remedy: "Leave out one of them: a pull request names its own commits.",
     });
   }
   const { openPull } = await import("../open-pull.ts");

@@ -332,7 +332,10 @@ describe("the hook before a commit", () => {
   it("stops nobody where it cannot look, and says so", async () => {
     const index = { GIT_INDEX_FILE: join(repo.dir, "cart.py") };
     const runs = [
-      { env: { ...testGitEnvironment, ...index }, says: /goes on, although it was not reviewed, or only in part/ },
+      {
+        env: { ...testGitEnvironment, ...index },
+        says: /goes on, although it was not reviewed, or only in part/,
+      },
       { env: { ...testGitEnvironment, GIT_DIR: remote.dir }, says: /git works on .*\n?.*goes on/s },
     ];
     for (const { env, says } of runs) {

@@ -223,9 +223,9 @@ describe("an untracked file that nobody has decided to share", () => {
     const run = await runCli(["review", "--repo", repo.dir, "--format", "json"], { env });
     const result = ReviewJson.parse(JSON.parse(run.stdout));
     expect(result.coverage.files_skipped).toEqual([
-      { path: ".env", reason: "untracked and named like a secret, so no model sees it" },
-      { path: "cache.dat", reason: "untracked and binary, so no model sees it" },
-      { path: "dump.txt", reason: "untracked and more than 1 MB, so no model sees it" },
+      { path: ".env", reason: "untracked and named like a secret: only scanned for secrets" },
+      { path: "cache.dat", reason: "untracked and binary: only scanned for secrets" },
+      { path: "dump.txt", reason: "untracked and more than 1 MB: only scanned for secrets" },
     ]);
     const secrets = result.findings.filter(({ rule }) => rule?.startsWith("secrets/"));
     expect(secrets.map(({ path, line }) => `${path}:${line}`).toSorted()).toEqual([
