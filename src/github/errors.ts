@@ -106,7 +106,7 @@ export const firstFaults = ({ issues }: z.ZodError): string =>
 export function notGranted(what: string, permissions: string): AppError {
   const named = permissionFor("", permissions);
   return new AppError("github_forbidden", `${what} needs the permission ${named}, which is not granted`, {
-    remedy: `Give the GitHub App the permission ${named}`,
+    remedy: `Give Hunkwise the permission ${named}`,
   });
 }
 
@@ -127,7 +127,7 @@ function codeFor(refusal: Refusal): ErrorCode {
 
 function remedyFor(refusal: Refusal, call: string): { remedy?: string } {
   const { status, headers, message } = refusal;
-  if (status === 401) return { remedy: "Check APP_ID and the private key" };
+  if (status === 401) return { remedy: "Check APP_ID and the private key, or the token" };
   if (isLocked(refusal)) return { remedy: "Unlock the conversation of the pull request" };
   if (status !== 403) return {};
   // GitHub also names the endpoint's permissions in other refusals, such as those of a suspended or archived thing.
@@ -136,8 +136,8 @@ function remedyFor(refusal: Refusal, call: string): { remedy?: string } {
   const permission = isMissing
     ? permissionFor(call, header === undefined ? header : String(header))
     : undefined;
-  if (permission === undefined) return { remedy: "Check the permissions of the GitHub App" };
-  return { remedy: `Give the GitHub App the permission ${permission}` };
+  if (permission === undefined) return { remedy: "Check the permissions of the GitHub App or of the token" };
+  return { remedy: `Give Hunkwise the permission ${permission}` };
 }
 
 /** Maximum number of details that are shown besides GitHub's message. */

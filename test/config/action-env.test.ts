@@ -50,6 +50,7 @@ describe("the inputs of the Action", () => {
     [{ INPUT_REVIEWS_OF: "all" }, "reviews-of must be one of collaborators, everyone"],
     [{ INPUT_FAIL_ON: "hi" }, "fail-on must be one of critical, high, medium, low, never"],
     [{ INPUT_GITHUB_TOKEN: "" }, "github-token is empty"],
+    [{ INPUT_PATHS: "!docs/**\n!*.md" }, "paths selects no file: a pattern with ! only takes files away"],
     [{ INPUT_REQUIRE_MODEL: "yes" }, "require-model must be one of true, false"],
   ])("are refused by name: %j", async (inputs, message) => {
     expect(await failure((async () => readActionEnv(stepEnv(inputs)))())).toMatchObject({

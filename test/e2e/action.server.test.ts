@@ -108,6 +108,14 @@ describe.concurrent("the Action", patient, () => {
       expect(JSON.stringify(one.model.requests[0]?.body.messages)).toContain("Look at the numbers.");
     }));
 
+  it("says of an answered command that it is done, not that nothing was reviewed", () =>
+    onAction({ ...change, script: [] }, async (one) => {
+      const done = await one.comment("octocat", "/help");
+      expect([done.code, done.outputs.outcome]).toEqual([0, "skipped"]);
+      expect(done.summary).toMatch(/^## Hunkwise\n\nDone: /);
+      expect(done.summary).not.toContain("Not reviewed");
+    }));
+
   it("leaves no check run open if the job is cancelled", () => {
     let step: RunningStep | undefined;
     const waits = () => {

@@ -18,7 +18,7 @@ describe("a missing permission", () => {
     ["issues=write; pull_requests=write", '"Issues: Read and write" or "Pull requests: Read and write"'],
     ["contents=read,merge_queues=write", '"Contents: Read-only" and "Merge queues: Read and write"'],
   ])("%s is named as the settings of an App name it", (header, name) => {
-    expect(remedyOf("POST /repos/o/r/x", header)).toBe(`Give the GitHub App the permission ${name}`);
+    expect(remedyOf("POST /repos/o/r/x", header)).toBe(`Give Hunkwise the permission ${name}`);
   });
 
   it.each([
@@ -30,15 +30,15 @@ describe("a missing permission", () => {
     ["GET /repos/o/r/contents/.github/hunkwise.yml", '"Contents: Read-only"'],
   ])("of %s is known where GitHub does not name it", (call, name) => {
     for (const header of [undefined, "<script>", `a=${"b".repeat(300)}`]) {
-      expect(remedyOf(call, header)).toBe(`Give the GitHub App the permission ${name}`);
+      expect(remedyOf(call, header)).toBe(`Give Hunkwise the permission ${name}`);
     }
   });
 
   it("is guessed at nowhere else", () => {
-    expect(remedyOf("GET /repos/o/r")).toBe("Check the permissions of the GitHub App");
+    expect(remedyOf("GET /repos/o/r")).toBe("Check the permissions of the GitHub App or of the token");
     const archived = { message: "Repository was archived so is read-only." };
     expect(remedyOf("POST /repos/o/r/pulls/1/reviews", "pull_requests=write", archived)).toBe(
-      "Check the permissions of the GitHub App",
+      "Check the permissions of the GitHub App or of the token",
     );
   });
 });

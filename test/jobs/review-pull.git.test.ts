@@ -213,7 +213,7 @@ describe("a check run that an attempt left open", () => {
     await jobs.queue.enqueue(jobs.event());
     await killedAttempt();
     jobs.github.state.headSha = jobs.laterHead;
-    const error = refusal("github_forbidden", "Give the GitHub App the permission checks=write");
+    const error = refusal("github_forbidden", "Give Hunkwise the permission checks=write");
     for (const call of ["checkRuns", "createCheckRun", "updateCheckRun"] as const) {
       jobs.github.faults.push({ call, error });
     }
@@ -269,7 +269,7 @@ describe("an event", () => {
 
   it("about a draft is logged where the check run that says so is not permitted", async () => {
     jobs.github.state.draft = true;
-    const error = refusal("github_forbidden", "Give the GitHub App the permission checks=write");
+    const error = refusal("github_forbidden", "Give Hunkwise the permission checks=write");
     jobs.github.faults.push({ call: "checkRuns", error });
     await jobs.queue.enqueue(jobs.event());
     await jobs.work();
@@ -346,7 +346,7 @@ describe("a merge queue's check", () => {
   });
 
   it("that is not permitted is given up at once, and the log names the permission", async () => {
-    const error = refusal("github_forbidden", "Give the GitHub App the permission checks=write");
+    const error = refusal("github_forbidden", "Give Hunkwise the permission checks=write");
     jobs.github.faults.push({ call: "checkRuns", error });
     await jobs.queue.enqueue(group("c".repeat(40)));
     await jobs.work();

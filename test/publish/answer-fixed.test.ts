@@ -5,7 +5,7 @@ import { again, firstComment, fixed, last, reply, withOne } from "./ledger-round
 import { ambiguous, head, MemoryGitHub, refusal } from "./memory-github.ts";
 import { many, placed, publish, summary } from "./publish-to-memory.ts";
 
-const contentsWrite = 'Give the GitHub App the permission "Contents: Read and write"';
+const contentsWrite = 'Give Hunkwise the permission "Contents: Read and write"';
 
 describe("a finding that is fixed", () => {
   it("is answered in its thread, which is resolved", async () => {

@@ -61,11 +61,11 @@ describe("a check run", () => {
     const github = new MemoryGitHub();
     github.faults.push({
       call: "createCheckRun",
-      error: refusal("github_forbidden", "Give the GitHub App the permission checks=write"),
+      error: refusal("github_forbidden", "Give Hunkwise the permission checks=write"),
     });
     const check = await openCheckRun(github, github.state, "event", { sleep });
     expect(check.problem).toBe(
-      "No check run: GitHub answered with github_forbidden. Give the GitHub App the permission checks=write",
+      "No check run: GitHub answered with github_forbidden. Give Hunkwise the permission checks=write",
     );
     await check.conclude(passedConclusion("x"));
     expect(github.count("updateCheckRun")).toBe(0);

@@ -28,7 +28,7 @@ describe("without a permission", () => {
       });
       expect(github.standing.checks).toEqual(["completed neutral"]);
       expect(github.summary).toContain("2 findings are annotations of the [check run](");
-      expect(github.summary).toContain('Give the GitHub App the permission "Pull requests: Read and write"');
+      expect(github.summary).toContain('Give Hunkwise the permission "Pull requests: Read and write"');
       for (const title of titlesInSummary) expect(github.summary).toContain(title);
       const [run] = github.scenario.repository.checkRuns;
       expect(github.summary).toContain(`/octo-org/shop/runs/${run?.id})`);
@@ -42,7 +42,7 @@ describe("without a permission", () => {
     withPermissions({ pull_requests: "write" }, async (github) => {
       expect(await github.publish(findings)).toMatchObject({ posted: 4, annotated: 0, listed: 1 });
       expect(github.standing).toMatchObject({ comments: [10, 10, 40, "file"], checks: [] });
-      expect(github.summary).toContain('Give the GitHub App the permission "Checks: Read and write"');
+      expect(github.summary).toContain('Give Hunkwise the permission "Checks: Read and write"');
     }));
 
   it("for reviews and checks, the summary holds everything", () =>

@@ -3,7 +3,7 @@ import { AppError } from "../../src/errors.ts";
 import { ambiguous, MemoryGitHub, refusal } from "./memory-github.ts";
 import { inlineIds, many, onFile, placed, publish, summary } from "./publish-to-memory.ts";
 
-const permission = 'Give the GitHub App the permission "Pull requests: Read and write"';
+const permission = 'Give Hunkwise the permission "Pull requests: Read and write"';
 const last = (github: MemoryGitHub) => github.checks[0]?.history.at(-1);
 const annotations = (github: MemoryGitHub) =>
   github.checks.flatMap(({ history }) => history.flatMap((update) => update.annotations ?? []));
@@ -57,7 +57,7 @@ describe("a review that GitHub refuses", () => {
 });
 
 describe("a channel that is closed to us", () => {
-  const permission = "Give the GitHub App the permission pull_requests=write";
+  const permission = "Give Hunkwise the permission pull_requests=write";
 
   it("hands the comments on lines to the check run, and the summary names the permission", async () => {
     const github = withoutReviews();
@@ -111,7 +111,7 @@ describe("a channel that is closed to us", () => {
     const github = new MemoryGitHub();
     github.faults.push({
       call: "createCheckRun",
-      error: refusal("github_forbidden", "Give the GitHub App the permission checks=write"),
+      error: refusal("github_forbidden", "Give Hunkwise the permission checks=write"),
     });
     const outcome = await publish(github, many(1));
     expect(outcome).toMatchObject({ notices: [expect.stringContaining("checks=write")] });

@@ -49,8 +49,15 @@ const failed = (failOn: string) =>
 export const isUnpublished = ({ outcome, result }: ActionRun): boolean =>
   result !== null && outcome.kind === "failed";
 
-const sentence = ({ outcome }: ActionRun) =>
-  outcome.kind === "failed" ? `The review failed: ${outcome.reason}` : `Not reviewed: ${outcome.reason}`;
+/** A command that was answered is done without a review. */
+const outcomeWords = {
+  done: "Done",
+  failed: "The review failed",
+  skipped: "Not reviewed",
+  superseded: "Not reviewed",
+} as const;
+
+const sentence = ({ outcome: { kind, reason } }: ActionRun) => `${outcomeWords[kind]}: ${reason}`;
 
 async function summaryOf(run: ActionRun, exit: RenderOptions["exit"]): Promise<string> {
   const { result, notices } = run;

@@ -14,7 +14,7 @@ export const action = (io: CommandContext) =>
       paragraphs(
         "Reviews the pull request of a workflow's event, as the App would. action.yml runs it in the last step of the GitHub Action; inputs " +
           "and the event arrive in environment variables. docs/action.md describes the inputs and the outputs.",
-        "Exit code: 0 done, 1 findings at or above fail-on, 2 setup, 3 the review failed, or no model answered although require-model is set.",
+        "Exit code: 0 done, 1 findings at or above fail-on, 2 setup, 3 the review failed, or require-model is set and no model read all of the change.",
       ),
     )
     .addHelpText("after", examples(["what the last step of action.yml runs", "hunkwise action"]))
