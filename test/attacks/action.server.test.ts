@@ -1,25 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { onAction } from "../e2e/action-fixture.ts";
+import { always, change, fork, onAction, places, stateKey } from "../e2e/action-fixture.ts";
 import { finding, finish, numbers, patient, turn } from "../e2e/conformance-fixture.ts";
 import { actionFile, commandsIn, type RunningStep } from "../support/action-runner.ts";
 import { modelKey } from "../support/app-under-test.ts";
 import type { ChatRequestBody } from "../support/fake-openai.ts";
 import type { Repository } from "../support/github-double/model.ts";
 
-const base = { "src/numbers.js": numbers(40) };
-const head = { "src/numbers.js": numbers(40, { 3: "const n3 = 4;", 20: [], 30: "const n30 = n99;" }) };
-const wrong = finding({ line: 3, quote: "const n3 = 4;", suggestion: "const n3 = 3;" });
-const removed = finding({ side: "LEFT", line: 20, quote: "const n20 = 20;", title: "n20 is gone" });
-const unknown = finding({
-  ...{ line: 29, quote: "const n30 = n99;", title: "n99 is not defined", severity: "medium" },
-});
-const script = [turn(wrong, removed, unknown, finish)];
-/** The same answer in every review. */
-const always = () => turn(wrong, removed, unknown, finish);
-const stateKey = "0123456789abcdef0123456789abcdef";
-const change = { base, head, script };
-const places = ["src/numbers.js RIGHT 3", "src/numbers.js LEFT 20", "src/numbers.js RIGHT 29"];
-const fork = { author: "mallory", fork: "mallory" };
+const { base, head } = change;
 const nothing = { reviews: 0, comments: [], summaries: 0, checks: [] };
 
 describe.concurrent("a fork, with the Action's key and token one process away", patient, () => {
@@ -53,9 +40,7 @@ describe.concurrent("a fork, with the Action's key and token one process away", 
       lying = Object.entries(step?.files() ?? {}).flatMap(([name, text]) =>
         text.includes("n99") ? [name] : [],
       );
-      return body.messages.some(({ role }) => role === "tool")
-        ? turn(wrong, removed, unknown, finish)
-        : turn(...reads);
+      return body.messages.some(({ role }) => role === "tool") ? always() : turn(...reads);
     };
     return onAction({ base, head: files, script, ...fork }, async (one) => {
       const inputs = { "reviews-of": "everyone", "state-key": stateKey };
@@ -277,7 +262,7 @@ describe.concurrent("a fork, with the Action's key and token one process away", 
         ),
         { name: "search_in_files", arguments: { pattern: modelKey } },
       ),
-      turn(wrong, removed, unknown, finish),
+      always(),
     ];
     return onAction({ ...change, script }, async (one) => {
       const inputs = { "state-key": stateKey };

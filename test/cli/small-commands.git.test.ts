@@ -251,6 +251,8 @@ describe("action", () => {
   it("says once that it is for GitHub Actions, and prints no workflow command elsewhere", async () => {
     const { code, stdout, stderr } = await runHere(["action"]);
     expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr).toMatch(/^hunkwise: This is not a step of GitHub Actions: .*are missing or invalid\. Use .*\.\n$/);
+    expect(stderr).toMatch(
+      /^hunkwise: This is not a step of GitHub Actions: .*are missing or invalid\. Use .*\.\n$/,
+    );
   });
 });

@@ -11,6 +11,7 @@ import {
   pullRequestPayload,
 } from "../support/github-double/payloads.ts";
 import { createScenario, type Scenario, type ScenarioOptions } from "../support/github-double/scenario.ts";
+import { finding, finish, numbers, turn } from "./conformance-fixture.ts";
 
 export interface ActionCase extends Scenario {
   actions: Actions;
@@ -37,6 +38,22 @@ export const withModel = (model: FakeOpenAi) => ({
   "base-url": model.url,
   model: "fake-model",
 });
+
+/** A change with three faults, which the scripted model finds. */
+const base = { "src/numbers.js": numbers(40) };
+const head = { "src/numbers.js": numbers(40, { 3: "const n3 = 4;", 20: [], 30: "const n30 = n99;" }) };
+const answer = turn(
+  finding({ line: 3, quote: "const n3 = 4;", suggestion: "const n3 = 3;" }),
+  finding({ side: "LEFT", line: 20, quote: "const n20 = 20;", title: "n20 is gone" }),
+  finding({ line: 29, quote: "const n30 = n99;", title: "n99 is not defined", severity: "medium" }),
+  finish,
+);
+export const change = { base, head, script: [answer] };
+/** The same answer in every review. */
+export const always = () => answer;
+export const places = ["src/numbers.js RIGHT 3", "src/numbers.js LEFT 20", "src/numbers.js RIGHT 29"];
+export const fork = { author: "mallory", fork: "mallory" };
+export const stateKey = "0123456789abcdef0123456789abcdef";
 
 /** A table of prices in the workspace, so that a limit in dollars can be kept. */
 export const pricesOf = (model: string): Pick<WorkflowRun, "workspace" | "env"> => ({

@@ -1,23 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { actionFile, commandsIn, type RunningStep } from "../support/action-runner.ts";
 import type { Pull, Repository } from "../support/github-double/model.ts";
-import { onAction, pricesOf, withModel } from "./action-fixture.ts";
-import { finding, finish, numbers, onApp, patient, turn } from "./conformance-fixture.ts";
+import { always, change, fork, onAction, places, pricesOf, stateKey, withModel } from "./action-fixture.ts";
+import { numbers, onApp, patient } from "./conformance-fixture.ts";
 
-const base = { "src/numbers.js": numbers(40) };
-const head = { "src/numbers.js": numbers(40, { 3: "const n3 = 4;", 20: [], 30: "const n30 = n99;" }) };
-const wrong = finding({ line: 3, quote: "const n3 = 4;", suggestion: "const n3 = 3;" });
-const removed = finding({ side: "LEFT", line: 20, quote: "const n20 = 20;", title: "n20 is gone" });
-const unknown = finding({
-  ...{ line: 29, quote: "const n30 = n99;", title: "n99 is not defined", severity: "medium" },
-});
-const script = [turn(wrong, removed, unknown, finish)];
-/** The same answer in every review. */
-const always = () => turn(wrong, removed, unknown, finish);
-const stateKey = "0123456789abcdef0123456789abcdef";
-const change = { base, head, script };
-const places = ["src/numbers.js RIGHT 3", "src/numbers.js LEFT 20", "src/numbers.js RIGHT 29"];
-const fork = { author: "mallory", fork: "mallory" };
+const { base, head, script } = change;
 
 /** What people see, without what differs between two runs: the double's address, and how long it took. */
 function visible({ pull, repository }: { pull: Pull; repository: Repository }): unknown {
