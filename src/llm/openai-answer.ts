@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { AppError } from "../errors.ts";
+import { excerpt, type HideKey } from "./endpoint.ts";
 import { readLenientObject, readStrict } from "./lenient-json.ts";
 import type { Extras, FinishReason, ModelTurn, ToolCall, Usage } from "./model.ts";
-import { excerpt, type HideKey } from "./openai-endpoint.ts";
 
 /**
  * Fields of an answer's message that its provider requires in later requests: `reasoning_content` of DeepSeek and Kimi (which refuse a

@@ -4,18 +4,10 @@ import type { AnswerLimits } from "../egress.ts";
 import { AppError } from "../errors.ts";
 import { failedProxy } from "../proxies.ts";
 import { holdsPlainSecret, withoutLiveSecrets } from "../secrets/live-secrets.ts";
-import {
-  createClient,
-  type Endpoint,
-  type EndpointOptions,
-  endpointUrl,
-  keyHider,
-  type RetryOptions,
-  toAppError,
-  withRetries,
-} from "./openai-endpoint.ts";
+import { type Endpoint, keyHider, type RetryOptions, toAppError, withRetries } from "./endpoint.ts";
+import { createClient, endpointUrl, type OpenAiEndpoint, openAi } from "./openai-client.ts";
 
-export interface EmbeddingsOptions extends EndpointOptions, RetryOptions {
+export interface EmbeddingsOptions extends OpenAiEndpoint, RetryOptions {
   /** For Azure the deployment's name, unless `azure` names it. */
   model: string;
 }
@@ -43,7 +35,8 @@ const Answer = z.looseObject({
 export function createOpenAiEmbeddings(options: EmbeddingsOptions): EmbeddingsModel {
   const url = endpointUrl(options);
   const { model, timeoutMs } = options;
-  const endpoint: Endpoint = { model, address: url.href, timeoutMs, hideKey: keyHider(options.apiKey) };
+  const hideKey = keyHider(options.apiKey);
+  const endpoint: Endpoint = { provider: openAi, model, address: url.href, timeoutMs, hideKey };
   const client = createClient(options, url, vectorsAnswer);
 
   async function send(input: string[], signal: AbortSignal) {

@@ -1,18 +1,10 @@
 import OpenAI from "openai";
 import type { AppError } from "../errors.ts";
 import { holdsPlainSecret, withoutLiveSecrets } from "../secrets/live-secrets.ts";
-import { isObject, readStrict } from "./lenient-json.ts";
-import type { EndpointModel, Message, ModelRequest, ModelTurn, ToolCall } from "./model.ts";
-import { extraNames, readAnswer } from "./openai-answer.ts";
 import {
-  accessHeaders,
   chatAnswer,
-  createClient,
   type Endpoint,
-  type EndpointOptions,
   endpointFetch,
-  endpointUrl,
-  factsOf,
   type HideKey,
   inReason,
   isContextTooLong,
@@ -24,14 +16,18 @@ import {
   toAppError,
   toolsRefused,
   withRetries,
-} from "./openai-endpoint.ts";
+} from "./endpoint.ts";
+import { isObject, readStrict } from "./lenient-json.ts";
+import type { EndpointModel, Message, ModelRequest, ModelTurn, ToolCall } from "./model.ts";
+import { extraNames, readAnswer } from "./openai-answer.ts";
+import { accessHeaders, createClient, endpointUrl, type OpenAiEndpoint, openAi } from "./openai-client.ts";
 import { costOf, type PriceTable, priceOf } from "./prices.ts";
 import { findContextTokens } from "./probe.ts";
 
 const reasoningEfforts = ["minimal", "low", "medium", "high"] as const;
 type ReasoningEffort = (typeof reasoningEfforts)[number];
 
-export interface OpenAiOptions extends EndpointOptions, RetryOptions {
+export interface OpenAiOptions extends OpenAiEndpoint, RetryOptions {
   /** For Azure the deployment's name, unless `azure` names it. */
   model: string;
   /** Size of the model's context window in tokens. */
@@ -50,7 +46,7 @@ export function createOpenAiModel(options: OpenAiOptions): OpenAiModel {
   const url = endpointUrl(options);
   const { model, timeoutMs } = options;
   const hideKey = keyHider(options.apiKey);
-  const endpoint: Endpoint = { model, address: url.href, timeoutMs, hideKey };
+  const endpoint: Endpoint = { provider: openAi, model, address: url.href, timeoutMs, hideKey };
   const client = createClient(options, url, chatAnswer);
   const price = priceOf(model, options.prices);
   let dialect = firstDialect(url, options.reasoningEffort ?? null);
@@ -70,7 +66,7 @@ export function createOpenAiModel(options: OpenAiOptions): OpenAiModel {
         dialect = sent.dialect;
         return { ...turn, usage: { ...usage, costUsd: costOf(usage, price) } };
       } catch (error) {
-        const refusal = error instanceof OpenAI.APIError ? factsOf(error) : null;
+        const refusal = error instanceof OpenAI.APIError ? openAi.refusalOf(error) : null;
         const next = refusal && adapted(sent, refusal);
         if (!next) throw guard((refusal && refusedTools(refusal, request, endpoint)) ?? error, signal);
         sent = next;
@@ -95,7 +91,7 @@ export function createOpenAiModel(options: OpenAiOptions): OpenAiModel {
     listModels: (signal) => withRetries(() => listModels(signal), options, signal),
     findContextTokens(signal) {
       const headers = accessHeaders(options.apiKey, url);
-      const fetch = endpointFetch(url, options, modelList);
+      const fetch = endpointFetch(url, options, modelList, openAi);
       return findContextTokens({ url, model, headers, fetch }, signal);
     },
   };

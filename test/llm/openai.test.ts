@@ -2,9 +2,10 @@ import { createServer } from "node:net";
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
+import { chatAnswer, endpointFetch, statusError } from "../../src/llm/endpoint.ts";
 import { type Message, ModelAbsent, type ModelRequest, NothingListens } from "../../src/llm/model.ts";
 import { createOpenAiModel, type OpenAiOptions } from "../../src/llm/openai.ts";
-import { chatAnswer, endpointFetch, statusError } from "../../src/llm/openai-endpoint.ts";
+import { openAi } from "../../src/llm/openai-client.ts";
 import { readPrices } from "../../src/llm/prices.ts";
 import { registerSecret } from "../../src/secrets/live-secrets.ts";
 import { type FakeAnswer, type FakeOpenAiOptions, startFakeOpenAi } from "../support/fake-openai.ts";
@@ -350,7 +351,8 @@ describe("failures name cause and remedy", () => {
   it("a bad key, by the variable that holds the key of such an endpoint", () => {
     const refusal = { status: 401, code: "", param: "", message: "", headers: undefined };
     const at = (address: string) =>
-      statusError(refusal, { model: "m", address, timeoutMs: 1, hideKey: (text) => text }).remedy;
+      statusError(refusal, { provider: openAi, model: "m", address, timeoutMs: 1, hideKey: (text) => text })
+        .remedy;
     expect(at("https://api.openai.com/v1")).toBe("Set OPENAI_API_KEY to a valid key.");
     expect(at("https://mine.openai.azure.com/openai/v1")).toBe("Set AZURE_OPENAI_API_KEY to a valid key.");
   });
@@ -510,7 +512,7 @@ it("a request that holds one all the same is not sent", async () => {
       return new Response("{}");
     },
   };
-  const send = endpointFetch(new URL("https://model.example.com/v1"), far, chatAnswer);
+  const send = endpointFetch(new URL("https://model.example.com/v1"), far, chatAnswer, openAi);
   const body = JSON.stringify({ metadata: { note: secret } });
   const refused = {
     ...{ code: "model_refused", message: expect.stringContaining("a secret of this server") },

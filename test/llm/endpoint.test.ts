@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { AppError } from "../../src/errors.ts";
+import { withRetries } from "../../src/llm/endpoint.ts";
 import { NothingListens } from "../../src/llm/model.ts";
-import { withRetries } from "../../src/llm/openai-endpoint.ts";
 
 const passing = new AppError("model_failed", "no answer", { retryable: true });
 const limited = (retryAfterMs: number) =>

@@ -1,5 +1,4 @@
 import { setTimeout as delay } from "node:timers/promises";
-import OpenAI from "openai";
 import pRetry from "p-retry";
 import { type AnswerLimits, createEgress } from "../egress.ts";
 import { AppError } from "../errors.ts";
@@ -7,62 +6,37 @@ import { failedProxy } from "../proxies.ts";
 import { holdsPlainSecret } from "../secrets/live-secrets.ts";
 import { abortedError, EndpointUnreachable, ModelAbsent, NothingListens, ToolsRefused } from "./model.ts";
 
-/** A deployment of Azure's classic API, which requires its name in the path and a version. */
-interface AzureDeployment {
-  deployment: string;
-  apiVersion: string;
+/** The errors that the packages `openai` and `@anthropic-ai/sdk` have in common. */
+interface ClientErrors {
+  APIError: Kind<Error & { status?: number | undefined; headers?: Headers | undefined; error?: unknown }>;
+  APIConnectionError: Kind<Error>;
+  APIConnectionTimeoutError: Kind<Error>;
+  APIUserAbortError: Kind<Error>;
+}
+type Kind<Instance> = abstract new (...given: never) => Instance;
+
+/** A provider's API in words for people, and the errors of its client. */
+export interface Provider {
+  /** "chat completions" */
+  api: string;
+  /** Where its own service is, which needs no address. */
+  host: string;
+  /** The variables of its address and its key, and what the address usually looks like. */
+  baseUrl: string;
+  addressHint: string;
+  keyOf(host: string): string;
+  errors: ClientErrors;
+  /** An APIError of the client, in neutral terms. */
+  refusalOf(error: Error): Refusal;
 }
 
 export interface EndpointOptions {
   /** Null for servers without keys. */
   apiKey: string | null;
-  /** Any address that supports Chat Completions; null for OpenAI's own. For Azure's classic API, the resource's endpoint. */
+  /** Null for the provider's own service. */
   baseUrl: string | null;
-  azure?: AzureDeployment | null;
   timeoutMs: number;
   fetch?: typeof globalThis.fetch;
-}
-
-const OPENAI_URL = "https://api.openai.com/v1";
-
-/** The root of `/chat/completions`. Throws `config_invalid` for a bad address. */
-export function endpointUrl({ baseUrl, azure }: Pick<EndpointOptions, "baseUrl" | "azure">): URL {
-  const url = parseUrl(baseUrl ?? OPENAI_URL);
-  if (!azure) return url;
-  // The URL from the Azure portal, or with the /openai that some people add.
-  const root = url.href.replace(/\/+$/, "").replace(/\/openai$/, "");
-  return new URL(`${root}/openai/deployments/${encodeURIComponent(azure.deployment)}`);
-}
-
-/**
- * The headers for authentication; an `authorization` of null keeps the client from sending one. Azure accepts keys as `api-key` and tokens
- * of Entra ID, which are JWTs, as Bearer.
- */
-export function accessHeaders(apiKey: string | null, url: URL): Record<string, string | null> {
-  if (!apiKey) return { authorization: null };
-  const isAzure = /(^|\.)azure\.(com|us|cn)$/.test(url.hostname);
-  if (isAzure && !apiKey.startsWith("eyJ")) return { authorization: null, "api-key": apiKey };
-  return { authorization: `Bearer ${apiKey}` };
-}
-
-export function createClient(options: EndpointOptions, url: URL, answer: AnswerLimits): OpenAI {
-  return new OpenAI({
-    // The client requires a key; the key that is sent is in the headers.
-    apiKey: options.apiKey || "none",
-    defaultHeaders: accessHeaders(options.apiKey, url),
-    ...(options.azure ? { defaultQuery: { "api-version": options.azure.apiVersion } } : {}),
-    baseURL: url.href,
-    timeout: options.timeoutMs,
-    // `withRetries` does the retries and explains why.
-    maxRetries: 0,
-    // If absent, each of these would be read from the environment, and OPENAI_LOG=debug would print requests.
-    organization: null,
-    project: null,
-    adminAPIKey: null,
-    webhookSecret: null,
-    logLevel: "off",
-    fetch: endpointFetch(url, options, answer),
-  });
 }
 
 /** A list of models, read once at the start: OpenRouter's has 1 MB and 25,000 members. */
@@ -82,20 +56,22 @@ export function endpointFetch(
   url: URL,
   { timeoutMs, fetch }: Pick<EndpointOptions, "timeoutMs" | "fetch">,
   answer: AnswerLimits,
+  { baseUrl }: Pick<Provider, "baseUrl">,
 ): typeof globalThis.fetch {
   return createEgress({
     ...{ origins: [url.origin], timeoutMs, mostRedirects, answer, fetch },
     // Bodies are long and sent again with every turn: a search for each spelling would block the process.
     holdsSecret: holdsPlainSecret,
-    refuse: (what, remedy = "Set OPENAI_BASE_URL to the address of the endpoint itself.") =>
+    refuse: (what, remedy = `Set ${baseUrl} to the address of the endpoint itself.`) =>
       new AppError("model_refused", `The model endpoint ${url.href} ${what}`, { remedy }),
   });
 }
 
-function parseUrl(address: string): URL {
+/** An endpoint's address. Throws `config_invalid` for a bad one. */
+export function parseUrl(address: string, { baseUrl, keyOf }: Pick<Provider, "baseUrl" | "keyOf">): URL {
   const url = URL.parse(address);
   if (!url || !/^https?:$/.test(url.protocol)) {
-    throw new AppError("config_invalid", "OPENAI_BASE_URL is not an http or https address", {
+    throw new AppError("config_invalid", `${baseUrl} is not an http or https address`, {
       remedy: "Write the full address, for example https://api.openai.com/v1.",
     });
   }
@@ -103,9 +79,9 @@ function parseUrl(address: string): URL {
   if (url.username || url.password || url.search || url.hash) {
     throw new AppError(
       "config_invalid",
-      "OPENAI_BASE_URL contains a user name, a password, a query or a fragment",
+      `${baseUrl} contains a user name, a password, a query or a fragment`,
       {
-        remedy: "Remove them, and put the key into OPENAI_API_KEY.",
+        remedy: `Remove them, and put the key into ${keyOf(url.hostname)}.`,
       },
     );
   }
@@ -114,6 +90,7 @@ function parseUrl(address: string): URL {
 
 /** The endpoint's name for error messages, and the key that they must not contain. */
 export interface Endpoint {
+  provider: Provider;
   model: string;
   address: string;
   timeoutMs: number;
@@ -146,24 +123,25 @@ export function excerpt(text: string, hideKey: HideKey, length = 200): string {
  * Throws errors that no endpoint can cause.
  */
 export function toAppError(error: unknown, endpoint: Endpoint, signal: AbortSignal): AppError {
-  const carried = error instanceof OpenAI.APIConnectionError ? error.cause : error;
+  const { errors, baseUrl, refusalOf } = endpoint.provider;
+  const carried = error instanceof errors.APIConnectionError ? error.cause : error;
   if (carried instanceof AppError) return carried;
-  if (signal.aborted || error instanceof OpenAI.APIUserAbortError) return abortedError();
-  if (error instanceof OpenAI.APIConnectionTimeoutError || isTimeout(error)) {
+  if (signal.aborted || error instanceof errors.APIUserAbortError) return abortedError();
+  if (error instanceof errors.APIConnectionTimeoutError || isTimeout(error)) {
     const seconds = Math.round(endpoint.timeoutMs / 1_000);
     return new AppError("model_failed", `${endpoint.address} did not answer within ${seconds} s`, {
       retryable: true,
       remedy: "Try again later, or use a faster model.",
     });
   }
-  if (error instanceof OpenAI.APIConnectionError) return connectionError(error, endpoint);
-  if (error instanceof OpenAI.APIError && error.status !== undefined) {
-    return statusError(factsOf(error), endpoint);
+  if (error instanceof errors.APIConnectionError) return connectionError(error, endpoint);
+  if (error instanceof errors.APIError && error.status !== undefined) {
+    return statusError(refusalOf(error), endpoint);
   }
   if (error instanceof SyntaxError || systemCode(error) !== null) {
     return new AppError("model_failed", `The answer of ${endpoint.address} was cut off or is not JSON`, {
       retryable: true,
-      remedy: "Try again. If this continues, check OPENAI_BASE_URL and any proxy in between.",
+      remedy: `Try again. If this continues, check ${baseUrl} and any proxy in between.`,
     });
   }
   // A bug of ours, which must not look like an error of the endpoint.
@@ -173,7 +151,7 @@ export function toAppError(error: unknown, endpoint: Endpoint, signal: AbortSign
 /** The time-out came in the middle of an answer. */
 const isTimeout = (error: unknown) => error instanceof Error && error.name === "TimeoutError";
 
-function connectionError(error: Error, { address }: Endpoint): AppError {
+function connectionError(error: Error, { address, provider }: Endpoint): AppError {
   const code = systemCode(error);
   const url = new URL(address);
   const proxy = failedProxy(error, url);
@@ -189,22 +167,22 @@ function connectionError(error: Error, { address }: Endpoint): AppError {
       "model_failed",
       `Node refuses to connect to port ${url.port} (${address})`,
       {
-        remedy: "Run the model's server on another port, and set OPENAI_BASE_URL to its new address.",
+        remedy: `Run the model's server on another port, and set ${provider.baseUrl} to its new address.`,
       },
     );
   }
   const message = `Cannot reach the model endpoint ${address}${code ? ` (${code})` : ""}`;
-  return new Fault("model_failed", message, { retryable: true, remedy: remedyFor(url, isLocal) });
+  return new Fault("model_failed", message, { retryable: true, remedy: remedyFor(url, isLocal, provider) });
 }
 
 /** Ports of other protocols, which `fetch` refuses: https://fetch.spec.whatwg.org/#port-blocking. */
 const isBlockedPort = (error: unknown) => causesOf(error).some(({ message }) => message === "bad port");
 
-function remedyFor({ hostname }: URL, isLocal: boolean): string {
-  if (hostname === "api.openai.com") return "Check the network or set HTTPS_PROXY.";
+function remedyFor({ hostname }: URL, isLocal: boolean, { host, baseUrl }: Provider): string {
+  if (hostname === host) return "Check the network or set HTTPS_PROXY.";
   return isLocal
-    ? "Start the model's server, or correct OPENAI_BASE_URL."
-    : "Check OPENAI_BASE_URL, and that the server is running and reachable from here.";
+    ? `Start the model's server, or correct ${baseUrl}.`
+    : `Check ${baseUrl}, and that the server is running and reachable from here.`;
 }
 
 const isLoopback = (address: string) =>
@@ -228,18 +206,6 @@ export interface Refusal {
   headers: Headers | undefined;
 }
 
-export function factsOf(error: InstanceType<typeof OpenAI.APIError>): Refusal {
-  const body = typeof error.error === "object" && error.error !== null ? error.error : {};
-  const said = "message" in body && typeof body.message === "string" ? body.message : error.message;
-  return {
-    status: error.status ?? 0,
-    code: String(error.code ?? ""),
-    param: String(error.param ?? ""),
-    message: inReason(said),
-    headers: error.headers,
-  };
-}
-
 /** A dozen patterns are searched in it. The limit is far above the length that is shown, and the key is removed before the cut. */
 export const inReason = (message: string) => message.slice(0, 100_000);
 
@@ -258,7 +224,7 @@ export function isContextTooLong({ status, code, message }: Refusal): boolean {
 
 export function statusError(refusal: Refusal, endpoint: Endpoint): AppError {
   const { status, message } = refusal;
-  const { model, address } = endpoint;
+  const { model, address, provider } = endpoint;
   const said =
     message && !/^<(!doctype|html)/i.test(message.trim()) ? `: ${excerpt(message, endpoint.hideKey)}` : "";
   const barred = accessError(refusal, endpoint, said);
@@ -269,8 +235,8 @@ export function statusError(refusal: Refusal, endpoint: Endpoint): AppError {
     });
   }
   if (status === 404) {
-    return new AppError("model_refused", `${address} does not support chat completions (404)`, {
-      remedy: "Check OPENAI_BASE_URL: it usually ends with /v1.",
+    return new AppError("model_refused", `${address} does not support ${provider.api} (404)`, {
+      remedy: `Check ${provider.baseUrl}: ${provider.addressHint}.`,
     });
   }
   if (isContextTooLong(refusal)) {
@@ -321,12 +287,15 @@ export function toolsRefused({ status, message }: Refusal, { address, hideKey }:
 }
 
 /** The error for a refusal of the key or its account; null for any other. */
-function accessError({ status, code }: Refusal, { model, address }: Endpoint, said: string): AppError | null {
+function accessError(
+  { status, code }: Refusal,
+  { model, address, provider }: Endpoint,
+  said: string,
+): AppError | null {
   // The message about a bad key may repeat parts of it.
   if (status === 401) {
-    const isAzure = /\.azure\.(com|us|cn)$/.test(URL.parse(address)?.hostname ?? "");
     return new AppError("model_unauthorized", `${address} refused the API key (401)`, {
-      remedy: `Set ${isAzure ? "AZURE_OPENAI_API_KEY" : "OPENAI_API_KEY"} to a valid key.`,
+      remedy: `Set ${provider.keyOf(URL.parse(address)?.hostname ?? "")} to a valid key.`,
     });
   }
   if (status === 403) {
@@ -390,7 +359,7 @@ export interface RetryOptions {
  * exponentially with jitter, and are at least as long as the error's `retryAfterMs`. Rejects with `aborted` when the signal fires, also
  * during a pause.
  *
- * The openai package's own retries do not fit: they repeat every error of `fetch`, even a permanent one, and repeat an exhausted quota;
+ * The own retries of the providers' packages do not fit: they repeat every error of `fetch`, even a permanent one, and repeat an exhausted quota;
  * they ignore a `retry-after` of more than a minute and retry at once; and an answer that was cut off, or an error in an answer with status
  * 200, is not repeated.
  */
