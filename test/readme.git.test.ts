@@ -12,10 +12,11 @@ import { installed, runInShell } from "./support/shell.ts";
 
 const read = (name: string) => readFileSync(join(import.meta.dirname, "..", name), "utf8");
 const readme = read("README.md");
-/** The first two cells of each row of the table below a heading. */
+/** The first two cells of each row of the first table below a heading. */
 function rowsBelow(heading: string): string[][] {
   const section = readme.split(/^## /m).find((one) => one.startsWith(`${heading}\n`)) ?? "";
-  const rows = [...section.matchAll(/^\| (.+?) \| (.+?) \|/gm)].map(([, name = "", what = ""]) => [
+  const [table = ""] = /^\|[\s\S]*?(?=\n\n)/m.exec(section) ?? [];
+  const rows = [...table.matchAll(/^\| (.+?) \| (.+?) \|/gm)].map(([, name = "", what = ""]) => [
     name,
     what,
   ]);

@@ -1,8 +1,19 @@
 import { z } from "zod";
-import { AppError } from "../errors.ts";
-import { excerpt, type HideKey } from "./endpoint.ts";
-import { readLenientObject, readStrict } from "./lenient-json.ts";
-import type { Extras, FinishReason, ModelTurn, ToolCall, Usage } from "./model.ts";
+import {
+  type FoundCall,
+  MAX_CALLS,
+  MAX_EXTRAS,
+  MAX_WRITTEN,
+  noAnswer,
+  type ParsedTurn,
+  repaired,
+  tooMuch,
+  withUniqueIds,
+} from "./answer.ts";
+import type { HideKey } from "./endpoint.ts";
+import { readStrict } from "./lenient-json.ts";
+import type { Extras, FinishReason } from "./model.ts";
+import { openAi } from "./openai-client.ts";
 
 /**
  * Fields of an answer's message that its provider requires in later requests: `reasoning_content` of DeepSeek and Kimi (which refuse a
@@ -14,9 +25,6 @@ const callExtras = ["extra_content"] as const;
 
 export const extraNames: readonly string[] = [...messageExtras, ...callExtras];
 
-/** Characters of JSON; a whole answer's thinking fits. Longer ones are left out, because they would be paid for in every turn. */
-const MAX_EXTRAS = 200_000;
-
 function extrasIn(from: Readonly<Record<string, unknown>>, names: readonly string[]): Extras | undefined {
   const present = names.filter((name) => from[name] !== undefined && from[name] !== null);
   if (present.length === 0) return undefined;
@@ -27,11 +35,6 @@ function extrasIn(from: Readonly<Record<string, unknown>>, names: readonly strin
 /** Servers omit, rename and retype almost everything: only necessary fields are required. */
 const Part = z.union([z.string(), z.looseObject({ text: z.string().catch("") })]);
 const Content = z.union([z.string(), z.array(Part)]).nullish();
-
-/** Characters of one answer. No request allows as many, and each of them is read a few times. */
-const MAX_WRITTEN = 1_000_000;
-/** Calls in one answer. Models make a few at a time, and each one is answered. */
-const MAX_CALLS = 2_000;
 
 const Call = z.looseObject({
   id: z.string().nullish().catch(null),
@@ -65,9 +68,6 @@ const AnswerUsage = z
 const Answer = z.looseObject({ choices: z.array(Choice).min(1), usage: AnswerUsage });
 type Choice = z.infer<typeof Choice>;
 
-/** An answer in neutral terms, without its price. */
-type ParsedTurn = Omit<ModelTurn, "usage"> & { usage: Omit<Usage, "costUsd"> };
-
 /**
  * Reads the body of a response with status 200. Throws `model_failed` with the beginning of the body if it is not an answer. `takenIds` are
  * the call ids of the conversation so far; usage is estimated from `promptCharacters` if the server reports none.
@@ -80,8 +80,9 @@ export function readAnswer(
 ): ParsedTurn {
   const answer = Answer.safeParse(typeof raw === "string" ? readStrict(raw) : raw);
   if (!answer.success) {
-    if (answer.error.issues.some(({ code }) => code === "too_big")) throw tooMuch(`over ${MAX_CALLS} calls`);
-    throw noAnswer(raw, hideKey);
+    if (answer.error.issues.some(({ code }) => code === "too_big"))
+      throw tooMuch(`over ${MAX_CALLS} calls`, openAi);
+    throw noAnswer(raw, openAi, hideKey);
   }
   const { choices, usage } = answer.data;
   const [first] = choices as [Choice, ...Choice[]];
@@ -92,7 +93,7 @@ export function readAnswer(
   // Providers require thinking together with the calls that follow it; one model refuses it without calls.
   const extras = found.length > 0 ? extrasIn(calling.message, messageExtras) : undefined;
   const length = JSON.stringify({ content, found, extras }).length;
-  if (length > MAX_WRITTEN) throw tooMuch(`${length} characters`);
+  if (length > MAX_WRITTEN) throw tooMuch(`${length} characters`, openAi);
   const reason = finishReason(calling.finish_reason ?? null, found.length > 0);
   const toolCalls = withUniqueIds(found, takenIds).map((call) => repaired(call, reason === "length"));
   const written = content.length + toolCalls.reduce((sum, call) => sum + call.arguments.length, 0);
@@ -105,26 +106,12 @@ export function readAnswer(
   };
 }
 
-/** Repairs the JSON if that requires no guess: several servers fail on past arguments that they wrote themselves. */
-function repaired(call: ToolCall, isCut: boolean): ToolCall {
-  if (typeof readStrict(call.arguments) === "object") return call;
-  const value = readLenientObject(call.arguments, { isCut });
-  return value ? { ...call, arguments: JSON.stringify(value) } : call;
-}
-
 function textOf({ message }: Choice): string {
   const { content, refusal } = message;
   if (typeof content === "string" && content !== "") return content;
   if (Array.isArray(content))
     return content.map((part) => (typeof part === "string" ? part : part.text)).join("");
   return refusal ?? "";
-}
-
-interface FoundCall {
-  id: string | null;
-  name: string;
-  arguments: string;
-  extras?: Extras;
 }
 
 function callsOf({ message }: Choice): FoundCall[] {
@@ -141,17 +128,6 @@ function functionOf(called: z.infer<typeof Call>["function"]): { name: string; a
   const given = called.arguments ?? {};
   if (typeof given === "string") return { name: called.name, arguments: given.trim() === "" ? "{}" : given };
   return { name: called.name, arguments: JSON.stringify(given) };
-}
-
-/** Ids that every server accepts and that are unique in the conversation, so that every answer matches its call. */
-function withUniqueIds(calls: readonly FoundCall[], takenIds: ReadonlySet<string>): ToolCall[] {
-  const taken = new Set(takenIds);
-  return calls.map((call) => {
-    let id = call.id ?? "";
-    for (let n = taken.size; !/^[\w-]{1,40}$/.test(id) || taken.has(id); n++) id = `call_${n}`;
-    taken.add(id);
-    return { ...call, id };
-  });
 }
 
 function finishReason(reason: string | null, hasCalls: boolean): FinishReason {
@@ -185,22 +161,4 @@ function readUsage(usage: z.infer<typeof AnswerUsage>, prompt: number, written: 
     cachedTokens: Math.min(cached, promptTokens),
     completionTokens: usage?.completion_tokens ?? Math.ceil(written / 4),
   };
-}
-
-function tooMuch(what: string): AppError {
-  const message = `The model endpoint sent ${what} in one answer, more than any request asks for`;
-  return new AppError("model_failed", message, { remedy: "Check which server answers at OPENAI_BASE_URL." });
-}
-
-function noAnswer(raw: unknown, hideKey: HideKey): AppError {
-  const text = typeof raw === "string" ? raw : (JSON.stringify(raw) ?? "nothing");
-  const said = excerpt(text, hideKey);
-  if (/^\s*<(!doctype|html)/i.test(text)) {
-    return new AppError("model_failed", `The model endpoint answered with a web page: ${said}`, {
-      remedy: "Check OPENAI_BASE_URL: it must be the address of an API, and usually ends with /v1.",
-    });
-  }
-  return new AppError("model_failed", `The model endpoint gave no usable answer: ${said}`, {
-    remedy: "Check that the endpoint at OPENAI_BASE_URL supports OpenAI's Chat Completions.",
-  });
 }
