@@ -9,8 +9,8 @@ import { planted } from "./demo-faults.ts";
 import { startDemo } from "./demo-run.ts";
 
 const MODEL_VARIABLES = [
-  ...["OPENAI_API_KEY", "OPENAI_BASE_URL", "HUNKWISE_MODEL", "HUNKWISE_CONTEXT_TOKENS"],
-  ...["HUNKWISE_PROTOCOL", "HUNKWISE_REASONING_EFFORT"],
+  ...["OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"],
+  ...["HUNKWISE_MODEL", "HUNKWISE_CONTEXT_TOKENS", "HUNKWISE_PROTOCOL", "HUNKWISE_REASONING_EFFORT"],
 ];
 
 const say = (text: string) => console.log(text);
@@ -18,14 +18,14 @@ const say = (text: string) => console.log(text);
 const modelEnv = Object.fromEntries(
   MODEL_VARIABLES.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])),
 ) as Record<string, string>;
-const withModel = Boolean(modelEnv.OPENAI_API_KEY ?? modelEnv.OPENAI_BASE_URL);
+const withModel = Boolean(modelEnv.OPENAI_API_KEY ?? modelEnv.OPENAI_BASE_URL ?? modelEnv.ANTHROPIC_API_KEY);
 
 say(pc.bold("Hunkwise demo"));
 say("GitHub is simulated on this machine; the App, git, the checkout and the review are real.");
 say(
   withModel
     ? `The reviewing model is ${modelEnv.HUNKWISE_MODEL ?? "the default one"}. Its requests are real and cost money.`
-    : "No OPENAI_API_KEY is set, so no model reads the change: only the built-in analyzers review.",
+    : "No OPENAI_API_KEY or ANTHROPIC_API_KEY is set, so no model reads the change: only the built-in analyzers review.",
 );
 
 await using demo = await startDemo(modelEnv);

@@ -41,7 +41,7 @@ async function modelsOf({ isJudged, judge }: EvalOptions, env: LocalEnv, signal:
     if (!isJudged) return { models: null, judge: null };
     throw new AppError("usage", "no model is configured", {
       remedy:
-        "Set OPENAI_API_KEY or OPENAI_BASE_URL, or measure only the built-in analyzers with --no-judge.",
+        "Set OPENAI_API_KEY, ANTHROPIC_API_KEY or OPENAI_BASE_URL, or measure only the built-in analyzers with --no-judge.",
     });
   }
   const options = { pricesFile, folder: modelFolder, warn: say };

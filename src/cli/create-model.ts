@@ -6,7 +6,6 @@ import type { Embedder } from "../graph/vectors.ts";
 import { type AdaptiveModel, createAdaptiveModel, withFallback } from "../llm/adaptive-model.ts";
 import { createModelGuard, type ModelGuard, type RequestEnd } from "../llm/guarded-model.ts";
 import type { EndpointModel, Models, Usage } from "../llm/model.ts";
-import type { OpenAiModel } from "../llm/openai.ts";
 import type { PriceTable } from "../llm/prices.ts";
 import { type KnownModels, modelKey, openKnownModels } from "../llm/probe.ts";
 import { registerSecret } from "../secrets/live-secrets.ts";
@@ -133,20 +132,20 @@ export async function createModel(
   env: ModelEnv,
   pricesFile: string | null,
   { name = env.name, maxRetries = MAX_RETRIES }: { name?: string; maxRetries?: number } = {},
-): Promise<OpenAiModel> {
+): Promise<Required<EndpointModel>> {
   return connect(env, name, (await pricesOf(pricesFile)).table, maxRetries);
 }
 
 /** The key under which the abilities of a model are stored. */
-export const keyOf = ({ baseUrl, azure }: ModelEnv, name: string): string =>
-  modelKey(JSON.stringify([baseUrl, azure]), name);
+export const keyOf = ({ api, baseUrl, azure }: ModelEnv, name: string): string =>
+  modelKey(JSON.stringify(api === "openai" ? [baseUrl, azure] : [baseUrl, api]), name);
 
 function lateModel(
   env: ModelEnv,
   name: string,
   prices: Prices,
 ): { native: EndpointModel; load(): Promise<unknown> } {
-  let model: Promise<OpenAiModel> | undefined;
+  let model: Promise<Required<EndpointModel>> | undefined;
   const load = () => {
     // Node loads its fetch with the first of its classes.
     if (model === undefined) new Headers();
@@ -157,7 +156,7 @@ function lateModel(
     name,
     contextTokens: env.contextTokens,
     protocol: "native",
-    costOf: (usage) => prices.costOf(name, usage),
+    costOf: (usage) => prices.costOf(name, usage, env.api),
     respond: async (request, signal) => (await load()).respond(request, signal),
     findContextTokens: async (signal) => (await load()).findContextTokens(signal),
   };
@@ -167,13 +166,20 @@ function lateModel(
 /** The price table, and the price of a request. */
 interface Prices {
   table: PriceTable;
-  costOf(name: string, usage: Omit<Usage, "costUsd">): number | null;
+  costOf(name: string, usage: Omit<Usage, "costUsd">, api: ModelEnv["api"]): number | null;
 }
 
 async function pricesOf(pricesFile: string | null): Promise<Prices> {
   const { costOf, priceOf, readPrices } = await import("../llm/prices.ts");
   const table = readPrices(await readPricesFile(pricesFile));
-  return { table, costOf: (name, usage) => costOf(usage, priceOf(name, table)) };
+  return {
+    table,
+    costOf(name, usage, api) {
+      // All that is fresh may be written to the cache of Anthropic, and then costs more.
+      const writtenTokens = api === "anthropic" ? usage.promptTokens - usage.cachedTokens : 0;
+      return costOf({ ...usage, writtenTokens }, priceOf(name, table));
+    },
+  };
 }
 
 async function connect(
@@ -181,20 +187,22 @@ async function connect(
   name: string,
   prices: PriceTable,
   maxRetries: number,
-): Promise<OpenAiModel> {
+): Promise<Required<EndpointModel>> {
+  const { apiKey, baseUrl, contextTokens, reasoningEffort } = env;
+  const options = {
+    ...{ apiKey, baseUrl, contextTokens, reasoningEffort, prices, maxRetries },
+    ...{ model: name, timeoutMs: TIMEOUT_MS },
+  };
+  if (env.api === "anthropic") {
+    const { createAnthropicModel } = await import("../llm/anthropic.ts");
+    return createAnthropicModel(options);
+  }
   const { createOpenAiModel } = await import("../llm/openai.ts");
   // In Azure's classic API, the model of another role is another deployment.
   const deployment = name === env.name ? env.azure?.deployment : name;
   return createOpenAiModel({
-    apiKey: env.apiKey,
-    baseUrl: env.baseUrl,
+    ...options,
     azure: env.azure && { ...env.azure, deployment: deployment ?? name },
-    model: name,
-    contextTokens: env.contextTokens,
-    reasoningEffort: env.reasoningEffort,
-    prices,
-    timeoutMs: TIMEOUT_MS,
-    maxRetries,
   });
 }
 

@@ -102,7 +102,7 @@ export async function runProgram(argv: readonly string[], process: CommandIo): P
       "\nExamples:\n" +
         "  hunkwise review --base main      review the checked-out branch against main\n" +
         "  hunkwise doctor                  check the installation\n\n" +
-        "Without OPENAI_API_KEY and OPENAI_BASE_URL reviews run offline, with only the built-in analyzers.",
+        "Without OPENAI_API_KEY, ANTHROPIC_API_KEY and OPENAI_BASE_URL reviews run offline, with only the built-in analyzers.",
     )
     .configureHelp({ helpWidth: HELP_WIDTH })
     .configureOutput({

@@ -6,6 +6,7 @@ import { z } from "zod";
 import { AppError, errorLine } from "../errors.ts";
 import { cacheFolder, dataFolder, ownFolder } from "./folders.ts";
 import {
+  defaultClaude,
   defaultContextTokens,
   defaultModel,
   type effortNames,
@@ -23,6 +24,8 @@ import {
 } from "./variables.ts";
 
 export interface ModelEnv {
+  /** What the endpoint speaks: Chat Completions, or Anthropic's Messages API. */
+  api: "openai" | "anthropic";
   /** Null for a local server that needs none. */
   apiKey: string | null;
   /** Null for OpenAI's own. */
@@ -47,7 +50,9 @@ export interface ModelEnv {
 function readModel(given: Variables): ModelEnv | null {
   const endpoint = given.AZURE_OPENAI_ENDPOINT
     ? atAzure(given, given.AZURE_OPENAI_ENDPOINT)
-    : atOpenAi(given);
+    : wantsAnthropic(given)
+      ? atAnthropic(given)
+      : atOpenAi(given);
   if (endpoint === null) return null;
   requireContext(given);
   const model: ModelEnv = {
@@ -86,10 +91,11 @@ function readFallback(given: Variables, model: ModelEnv): ModelEnv | null {
     return null;
   }
   const { azure } = model;
+  const other = otherProvider(given, model, name);
   // The key of one provider must not go to another.
   const place = baseUrl
-    ? { apiKey: apiKey ?? null, baseUrl: withoutSlash(baseUrl), azure: null }
-    : { apiKey: apiKey ?? model.apiKey, azure: azure && { ...azure, deployment: name } };
+    ? { api: apiAt(baseUrl), apiKey: apiKey ?? null, baseUrl: withoutSlash(baseUrl), azure: null }
+    : { ...other, apiKey: apiKey ?? (other ?? model).apiKey, azure: azure && { ...azure, deployment: name } };
   return {
     ...{ ...model, ...place, name, verifyName: name, summarizeName: name },
     // The configuration describes the other models.
@@ -99,13 +105,59 @@ function readFallback(given: Variables, model: ModelEnv): ModelEnv | null {
   };
 }
 
-type Endpoint = Pick<ModelEnv, "apiKey" | "baseUrl" | "azure" | "name">;
+type Endpoint = Pick<ModelEnv, "api" | "apiKey" | "baseUrl" | "azure" | "name">;
+
+const ANTHROPIC_URL = "https://api.anthropic.com";
+const isClaude = (name: string | undefined) => name?.startsWith("claude-") ?? false;
+
+/** The API of an address that no other variable explains. */
+const apiAt = (address: string): ModelEnv["api"] =>
+  /(^|\.)anthropic\.com$/.test(URL.parse(address)?.hostname ?? "") ? "anthropic" : "openai";
+
+/** A key for OpenAI stays what is used, unless a model is named that OpenAI does not have. */
+function wantsAnthropic(given: Variables): boolean {
+  const { ANTHROPIC_API_KEY: key, OPENAI_API_KEY, OPENAI_BASE_URL, HUNKWISE_MODEL: name } = given;
+  if (!key || OPENAI_BASE_URL) return false;
+  return !OPENAI_API_KEY || isClaude(name);
+}
+
+function atAnthropic({
+  ANTHROPIC_API_KEY,
+  ANTHROPIC_BASE_URL: baseUrl,
+  HUNKWISE_MODEL: name,
+}: Variables): Endpoint {
+  if (!name && baseUrl)
+    throw missing("HUNKWISE_MODEL", "Set it to a model of the service at ANTHROPIC_BASE_URL");
+  return {
+    ...{ api: "anthropic", apiKey: ANTHROPIC_API_KEY ?? null, azure: null },
+    ...{ baseUrl: withoutSlash(baseUrl ?? ANTHROPIC_URL), name: name ?? defaultClaude },
+  };
+}
+
+/** Where a fallback is that the service of the other models cannot have, if there is a key for it; null: at the same endpoint. */
+function otherProvider(
+  given: Variables,
+  model: ModelEnv,
+  name: string,
+): Omit<Endpoint, "name" | "azure"> | null {
+  const { ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, OPENAI_API_KEY, OPENAI_BASE_URL } = given;
+  if (model.api === "openai" && model.baseUrl === null && ANTHROPIC_API_KEY && isClaude(name)) {
+    const baseUrl = withoutSlash(ANTHROPIC_BASE_URL ?? ANTHROPIC_URL);
+    return { api: "anthropic", apiKey: ANTHROPIC_API_KEY, baseUrl };
+  }
+  if (model.baseUrl === ANTHROPIC_URL && !isClaude(name) && (OPENAI_API_KEY || OPENAI_BASE_URL)) {
+    const baseUrl = OPENAI_BASE_URL ? withoutSlash(OPENAI_BASE_URL) : null;
+    return { api: "openai", apiKey: OPENAI_API_KEY ?? null, baseUrl };
+  }
+  return null;
+}
 
 function atOpenAi(given: Variables): Endpoint | null {
   const { OPENAI_API_KEY: apiKey, OPENAI_BASE_URL: baseUrl, HUNKWISE_MODEL: name } = given;
   if (!apiKey && !baseUrl) return null;
   if (!name && baseUrl) throw missing("HUNKWISE_MODEL", "Set it to a model of the server at OPENAI_BASE_URL");
   return {
+    api: "openai",
     apiKey: apiKey ?? null,
     baseUrl: baseUrl ? withoutSlash(baseUrl) : null,
     azure: null,
@@ -127,14 +179,15 @@ function atAzure(given: Variables, address: string): Endpoint {
   if (!deployment) throw missing("AZURE_OPENAI_DEPLOYMENT", "Set it to the deployment to use");
   const baseUrl = withoutSlash(address);
   // The newer API needs no version: there a deployment is named like a model.
-  if (/\/openai\/v1$/.test(baseUrl)) return { apiKey, baseUrl, azure: null, name: deployment };
+  if (/\/openai\/v1$/.test(baseUrl)) return { api: "openai", apiKey, baseUrl, azure: null, name: deployment };
   const apiVersion = given.OPENAI_API_VERSION;
   if (!apiVersion)
     throw missing(
       "OPENAI_API_VERSION",
       "Set the API version, or use an AZURE_OPENAI_ENDPOINT that ends with /openai/v1",
     );
-  return { apiKey, baseUrl, azure: { deployment, apiVersion }, name: given.HUNKWISE_MODEL ?? deployment };
+  const name = given.HUNKWISE_MODEL ?? deployment;
+  return { api: "openai", apiKey, baseUrl, azure: { deployment, apiVersion }, name };
 }
 
 const withoutSlash = (address: string) => address.replace(/\/+$/, "");
@@ -151,8 +204,9 @@ export interface EmbeddingEnv {
   maxTokens: number;
 }
 
-/** Null if no such model is named. It uses the endpoint of the review model, unless it has its own. */
-function readEmbedding(given: Variables, model: ModelEnv | null): EmbeddingEnv | null {
+/** Null if no such model is named. It uses the endpoint of the review model, unless it has its own; Anthropic's has no such models. */
+function readEmbedding(given: Variables, reviewing: ModelEnv | null): EmbeddingEnv | null {
+  const model = reviewing?.api === "anthropic" ? null : reviewing;
   const { HUNKWISE_EMBEDDING_MODEL: name, HUNKWISE_EMBEDDING_TOKENS: maxTokens } = given;
   const { HUNKWISE_EMBEDDING_BASE_URL: baseUrl, HUNKWISE_EMBEDDING_API_KEY: apiKey } = given;
   if (!name) {

@@ -89,6 +89,8 @@ const proxyUrl = httpUrl("a URL such as http://proxy.example.com:3128", true);
 
 /** The default model if a key is set and no model is named. */
 export const defaultModel = "gpt-6.1-sol";
+/** The same with a key of Anthropic. */
+export const defaultClaude = "claude-sonnet-5-5";
 /** Context window assumed for a model, in tokens: every current model has at least this. */
 export const defaultContextTokens = 128_000;
 /** Instructions, tools and one file of code fill a smaller context window. */
@@ -206,8 +208,20 @@ const Variables = z.object({
     matching(/^\d{4}-\d\d-\d\d(-preview)?$/, "a version like 2024-10-21").optional(),
     { description: "API version of Azure's classic API, such as `2024-10-21`.", local: true },
   ),
+  ANTHROPIC_API_KEY: model(bareKey.optional(), {
+    description:
+      "API key for Claude through Anthropic's Messages API. Used if neither `OPENAI_API_KEY` nor `OPENAI_BASE_URL` is set, or if `HUNKWISE_MODEL` begins with `claude-` and `OPENAI_BASE_URL` is unset.",
+    secret: true,
+    local: true,
+  }),
+  ANTHROPIC_BASE_URL: model(plainUrl.optional(), {
+    description:
+      "Base URL of another service with the Messages API. Needs `ANTHROPIC_API_KEY`. Unset: Anthropic's own.",
+    secret: true,
+    local: true,
+  }),
   HUNKWISE_MODEL: model(text(), {
-    description: "Model that reviews. Required with `OPENAI_BASE_URL`.",
+    description: `Model that reviews. Required with \`OPENAI_BASE_URL\` and with \`ANTHROPIC_BASE_URL\`; \`${defaultClaude}\` at Anthropic if unset.`,
     fallback: defaultModel,
     local: true,
   }),
@@ -276,7 +290,7 @@ const Variables = z.object({
   ),
   HUNKWISE_REASONING_EFFORT: model(oneOf(effortNames).optional(), {
     description:
-      "`minimal`, `low`, `medium` or `high`, sent as `reasoning_effort`. Unset: the model decides.",
+      "`minimal`, `low`, `medium` or `high`, sent as `reasoning_effort`, or to Claude as thinking and effort. Unset: the model decides.",
     local: true,
   }),
   HUNKWISE_CONTEXT_TOKENS: model(whole(8_000, 100_000_000).optional(), {

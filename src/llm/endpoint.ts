@@ -148,6 +148,19 @@ export function toAppError(error: unknown, endpoint: Endpoint, signal: AbortSign
   throw error;
 }
 
+/** The key may also be part of the address. */
+export function withoutKey(error: AppError, hideKey: HideKey): AppError {
+  const message = hideKey(error.message);
+  if (message === error.message) return error;
+  const { code, retryable, remedy, retryAfterMs } = error;
+  const SameKind = error.constructor as typeof AppError;
+  return new SameKind(code, message, {
+    retryable,
+    ...(remedy === undefined ? {} : { remedy }),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  });
+}
+
 /** The time-out came in the middle of an answer. */
 const isTimeout = (error: unknown) => error instanceof Error && error.name === "TimeoutError";
 

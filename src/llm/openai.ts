@@ -1,11 +1,9 @@
 import OpenAI from "openai";
-import type { AppError } from "../errors.ts";
-import { holdsPlainSecret, withoutLiveSecrets } from "../secrets/live-secrets.ts";
+
 import {
   chatAnswer,
   type Endpoint,
   endpointFetch,
-  type HideKey,
   inReason,
   isContextTooLong,
   keyHider,
@@ -15,6 +13,7 @@ import {
   statusError,
   toAppError,
   toolsRefused,
+  withoutKey,
   withRetries,
 } from "./endpoint.ts";
 import { isObject, readStrict } from "./lenient-json.ts";
@@ -23,6 +22,7 @@ import { extraNames, readAnswer } from "./openai-answer.ts";
 import { accessHeaders, createClient, endpointUrl, type OpenAiEndpoint, openAi } from "./openai-client.ts";
 import { costOf, type PriceTable, priceOf } from "./prices.ts";
 import { findContextTokens } from "./probe.ts";
+import { idsOf, nameOnWire, withoutServerSecrets } from "./request.ts";
 
 const reasoningEfforts = ["minimal", "low", "medium", "high"] as const;
 type ReasoningEffort = (typeof reasoningEfforts)[number];
@@ -131,46 +131,6 @@ function throwIfError(raw: unknown, request: ModelRequest, endpoint: Endpoint): 
   };
   throw refusedTools(refusal, request, endpoint) ?? statusError(refusal, endpoint);
 }
-
-const idsOf = ({ messages }: ModelRequest): Set<string> =>
-  new Set(
-    messages.flatMap((message) =>
-      message.role === "assistant" ? message.toolCalls.map((call) => call.id) : [],
-    ),
-  );
-
-/** The key may also be part of the address. */
-function withoutKey(error: AppError, hideKey: HideKey): AppError {
-  const message = hideKey(error.message);
-  if (message === error.message) return error;
-  const { code, retryable, remedy, retryAfterMs } = error;
-  const SameKind = error.constructor as typeof AppError;
-  return new SameKind(code, message, {
-    retryable,
-    ...(remedy === undefined ? {} : { remedy }),
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-  });
-}
-
-/**
- * A request without the secrets of this server, which no model needs: a repository may contain one that was committed by mistake. A refusal
- * instead would make such a repository unreviewable.
- */
-function withoutServerSecrets(request: ModelRequest): ModelRequest {
-  const messages = request.messages.map((message): Message => {
-    const content = withoutSecrets(message.content);
-    if (message.role !== "assistant") return { ...message, content };
-    const toolCalls = message.toolCalls.map((call) => ({
-      ...call,
-      arguments: withoutSecrets(call.arguments),
-    }));
-    return { ...message, content, toolCalls };
-  });
-  return { ...request, messages };
-}
-
-/** The search for every spelling is slow on a long text, and only worth it if one is found. */
-const withoutSecrets = (text: string) => (holdsPlainSecret(text) ? withoutLiveSecrets(text) : text);
 
 /** The parameters that a server accepts. Learned from its refusals, once for each model. */
 interface Dialect {
@@ -301,7 +261,7 @@ function toWireMessage(message: Message, { extras }: Dialect): OpenAI.ChatComple
  * on broken JSON.
  */
 function toWireCall(call: ToolCall): OpenAI.ChatCompletionMessageFunctionToolCall {
-  const name = call.name.replaceAll(/[^a-zA-Z0-9_-]/g, "_").slice(0, 64) || "unnamed";
+  const name = nameOnWire(call.name);
   const text = call.arguments.toWellFormed();
   return {
     id: call.id,

@@ -2,10 +2,11 @@ import { z } from "zod";
 import { AppError } from "../errors.ts";
 import type { Usage } from "./model.ts";
 
-/** US dollars for a million tokens. `cachedPrompt` null: no discount for cached tokens. */
+/** US dollars for a million tokens. `cachedPrompt` null: no discount for cached tokens. `cacheWrite` null: no surcharge for writing them. */
 interface Rates {
   prompt: number;
   cachedPrompt: number | null;
+  cacheWrite: number | null;
   completion: number;
 }
 
@@ -21,6 +22,7 @@ export type PriceTable = Readonly<Record<string, Price>>;
 const OwnPrice = z.strictObject({
   prompt: z.number().min(0),
   cached_prompt: z.number().min(0).nullish(),
+  cache_write: z.number().min(0).nullish(),
   completion: z.number().min(0),
 });
 const OwnPrices = z.record(z.string(), OwnPrice);
@@ -33,10 +35,15 @@ export function readPrices(json: string | null): PriceTable {
   if (json === null || json.trim() === "") return listedPrices;
   const parsed = OwnPrices.safeParse(parseJson(json));
   if (!parsed.success) throw invalid(z.prettifyError(parsed.error).replaceAll(/\s*\n\s*/g, " "));
-  const own = Object.entries(parsed.data).map(([name, { prompt, cached_prompt, completion }]) => [
-    name,
-    { prompt, cachedPrompt: cached_prompt ?? null, completion, asOf: null, longPrompt: null },
-  ]);
+  const own = Object.entries(parsed.data).map(
+    ([name, { prompt, cached_prompt, cache_write, completion }]) => [
+      name,
+      {
+        ...{ prompt, cachedPrompt: cached_prompt ?? null, cacheWrite: cache_write ?? null, completion },
+        ...{ asOf: null, longPrompt: null },
+      },
+    ],
+  );
   return { ...listedPrices, ...Object.fromEntries(own) };
 }
 
@@ -60,17 +67,21 @@ const DATED = /(?:[-@]\d{4}-\d{2}-\d{2}|[-@]\d{8}|-(?:0\d|1[0-2])(?:[0-2]\d|3[01
 const ownEntry = (prices: PriceTable, name: string) =>
   Object.hasOwn(prices, name) ? prices[name] : undefined;
 
-/**
- * The cost of a request in US dollars; null if the price is not known, never 0. Surcharges for writing a cache are not reported over Chat
- * Completions and therefore not included.
- */
-export function costOf(usage: Omit<Usage, "costUsd">, price: Price | null): number | null {
+/** Tokens of a request. `writtenTokens` is the part of `promptTokens` that was written to a cache; Chat Completions do not report it. */
+export type PricedUsage = Omit<Usage, "costUsd"> & { writtenTokens?: number };
+
+/** The cost of a request in US dollars; null if the price is not known, never 0. */
+export function costOf(usage: PricedUsage, price: Price | null): number | null {
   if (price === null) return null;
   const long = price.longPrompt;
   const rates = long && usage.promptTokens > long.fromTokens ? long : price;
-  const fresh = usage.promptTokens - usage.cachedTokens;
-  const cached = usage.cachedTokens * (rates.cachedPrompt ?? rates.prompt);
-  return (fresh * rates.prompt + cached + usage.completionTokens * rates.completion) / 1_000_000;
+  const { promptTokens, cachedTokens, completionTokens, writtenTokens = 0 } = usage;
+  const written = Math.min(writtenTokens, promptTokens - cachedTokens);
+  const prompt =
+    (promptTokens - cachedTokens - written) * rates.prompt +
+    cachedTokens * (rates.cachedPrompt ?? rates.prompt) +
+    written * (rates.cacheWrite ?? rates.prompt);
+  return (prompt + completionTokens * rates.completion) / 1_000_000;
 }
 
 function parseJson(json: string): unknown {
@@ -83,7 +94,8 @@ function parseJson(json: string): unknown {
 
 const invalid = (why: string) =>
   new AppError("config_invalid", `The model prices cannot be read: ${why}`, {
-    remedy: 'Use the format {"<model>": {"prompt": 1.25, "cached_prompt": 0.125, "completion": 10}}.',
+    remedy:
+      'Use the format {"<model>": {"prompt": 1.25, "cached_prompt": 0.125, "completion": 10}}; "cache_write" may be added.',
   });
 
 type Row = [prompt: number, cachedPrompt: number | null, completion: number];
@@ -94,7 +106,16 @@ const price = (asOf: string, rates: Row, long?: { from: number; rates: Row }): P
   longPrompt: long ? { fromTokens: long.from, ...named(long.rates) } : null,
 });
 
-const named = ([prompt, cachedPrompt, completion]: Row): Rates => ({ prompt, cachedPrompt, completion });
+const named = ([prompt, cachedPrompt, completion]: Row): Rates => ({
+  ...{ prompt, cachedPrompt, cacheWrite: null, completion },
+});
+
+/** A token that is written to Anthropic's cache for five minutes costs a quarter more (its page on prompt caching). */
+const claude = (...given: Parameters<typeof price>): Price => {
+  const written = <R extends Rates>(rates: R): R => ({ ...rates, cacheWrite: rates.prompt * 1.25 });
+  const { longPrompt, ...rates } = price(...given);
+  return written({ ...rates, longPrompt: longPrompt && written(longPrompt) });
+};
 
 /** OpenAI's newer models cost more for the whole request once the prompt is longer than this. */
 const openAiLong = (rates: Row) => ({ from: 272_000, rates });
@@ -131,16 +152,16 @@ const listedPrices: Readonly<Record<string, Price>> = {
   "gpt-6-sol": price("2026-09-25", [2, 0.2, 10], openAiLong([4, 0.4, 15])),
   "gpt-6-luna": price("2026-09-30", [0.1, 0.01, 0.5], openAiLong([0.2, 0.02, 0.75])),
   "gpt-6.1-sol": price("2026-09-30", [2, 0.1, 10], openAiLong([4, 0.2, 15])),
-  "claude-opus-4-5": price("2026-07-29", [5, 0.5, 25]),
-  "claude-opus-4-6": price("2026-07-29", [5, 0.5, 25]),
-  "claude-opus-4-7": price("2026-07-29", [5, 0.5, 25]),
-  "claude-opus-4-8": price("2026-07-29", [5, 0.5, 25]),
-  "claude-opus-5": price("2026-07-29", [5, 0.5, 25]),
-  "claude-sonnet-4-5": price("2026-07-29", [3, 0.3, 15], { from: 200_000, rates: [6, 0.6, 22.5] }),
-  "claude-sonnet-4-6": price("2026-07-29", [3, 0.3, 15]),
-  "claude-sonnet-5-5": price("2026-10-24", [2, 0.1, 10]),
-  "claude-haiku-4-5": price("2026-07-29", [1, 0.1, 5]),
-  "claude-haiku-5-5": price("2026-10-24", [0.1, 0.01, 0.5], { from: 100_000, rates: [0.5, 0.05, 2.5] }),
+  "claude-opus-4-5": claude("2026-07-29", [5, 0.5, 25]),
+  "claude-opus-4-6": claude("2026-07-29", [5, 0.5, 25]),
+  "claude-opus-4-7": claude("2026-07-29", [5, 0.5, 25]),
+  "claude-opus-4-8": claude("2026-07-29", [5, 0.5, 25]),
+  "claude-opus-5": claude("2026-07-29", [5, 0.5, 25]),
+  "claude-sonnet-4-5": claude("2026-07-29", [3, 0.3, 15], { from: 200_000, rates: [6, 0.6, 22.5] }),
+  "claude-sonnet-4-6": claude("2026-07-29", [3, 0.3, 15]),
+  "claude-sonnet-5-5": claude("2026-10-24", [2, 0.1, 10]),
+  "claude-haiku-4-5": claude("2026-07-29", [1, 0.1, 5]),
+  "claude-haiku-5-5": claude("2026-10-24", [0.1, 0.01, 0.5], { from: 100_000, rates: [0.5, 0.05, 2.5] }),
   "gemini-3.1-pro-preview": price("2026-02-23", [2, 0.2, 12], { from: 200_000, rates: [4, 0.4, 18] }),
   "gemini-3.5-flash": price("2026-05-19", [1.5, 0.15, 9]),
   "gemini-3.5-flash-lite": price("2026-07-22", [0.3, 0.03, 2.5]),

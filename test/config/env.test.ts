@@ -160,6 +160,93 @@ describe("the environment", () => {
     ["github.com, which has TLS whatever is said", { GHE_PROTOCOL: "http" }, "https://api.github.com"],
   ])("finds the API of %s", (_, raw, apiUrl) => expect(readEnv(raw).github.apiUrl).toBe(apiUrl));
 
+  const placeOf = (variables: Record<string, string>) => {
+    const { model } = readEnv(variables);
+    const { fallback = null } = model ?? {};
+    const place = (one: typeof fallback) => one && [one.api, one.baseUrl, one.apiKey, one.name];
+    return fallback === null ? place(model) : [place(model), place(fallback)];
+  };
+  const claude = ["anthropic", "https://api.anthropic.com", "a", "claude-sonnet-5-5"];
+  const [A, O] = [{ ANTHROPIC_API_KEY: "a" }, { OPENAI_API_KEY: "o" }];
+
+  it.each<[string, Record<string, string>, unknown]>([
+    ["is enough to start", A, claude],
+    ["does nothing beside a key of OpenAI", { ...A, ...O }, ["openai", null, "o", "gpt-6.1-sol"]],
+    [
+      "is for a model that only Anthropic has",
+      { ...A, ...O, HUNKWISE_MODEL: "claude-opus-5" },
+      ["anthropic", claude[1], "a", "claude-opus-5"],
+    ],
+    [
+      "does not go to another server",
+      { ...A, OPENAI_BASE_URL: "http://localhost:1/v1", HUNKWISE_MODEL: "claude-opus-5" },
+      ["openai", "http://localhost:1/v1", null, "claude-opus-5"],
+    ],
+    [
+      "is for another service with its API",
+      { ...A, ANTHROPIC_BASE_URL: "https://gateway.example/claude/", HUNKWISE_MODEL: "c" },
+      ["anthropic", "https://gateway.example/claude", "a", "c"],
+    ],
+    [
+      "is for a fallback next to OpenAI's own service",
+      { ...A, ...O, HUNKWISE_FALLBACK_MODEL: "claude-opus-5" },
+      [
+        ["openai", null, "o", "gpt-6.1-sol"],
+        ["anthropic", claude[1], "a", "claude-opus-5"],
+      ],
+    ],
+    [
+      "is not for a fallback at another server, which may have such a model",
+      {
+        ...A,
+        ...O,
+        OPENAI_BASE_URL: "http://localhost:1/v1",
+        HUNKWISE_MODEL: "m",
+        HUNKWISE_FALLBACK_MODEL: "claude-opus-5",
+      },
+      [
+        ["openai", "http://localhost:1/v1", "o", "m"],
+        ["openai", "http://localhost:1/v1", "o", "claude-opus-5"],
+      ],
+    ],
+    [
+      "leaves the key of OpenAI to a fallback of OpenAI",
+      { ...A, ...O, HUNKWISE_MODEL: "claude-opus-5", HUNKWISE_FALLBACK_MODEL: "gpt-5" },
+      [
+        ["anthropic", claude[1], "a", "claude-opus-5"],
+        ["openai", null, "o", "gpt-5"],
+      ],
+    ],
+    [
+      "serves a fallback of its own",
+      { ...A, HUNKWISE_FALLBACK_MODEL: "claude-haiku-4-5" },
+      [claude, ["anthropic", claude[1], "a", "claude-haiku-4-5"]],
+    ],
+    [
+      "is known by the address of a fallback",
+      {
+        ...O,
+        HUNKWISE_FALLBACK_MODEL: "x",
+        HUNKWISE_FALLBACK_BASE_URL: "https://api.anthropic.com",
+        HUNKWISE_FALLBACK_API_KEY: "f",
+      },
+      [
+        ["openai", null, "o", "gpt-6.1-sol"],
+        ["anthropic", "https://api.anthropic.com", "f", "x"],
+      ],
+    ],
+    [
+      "needs itself, not only an address",
+      { ANTHROPIC_BASE_URL: "https://gateway.example", HUNKWISE_MODEL: "c" },
+      null,
+    ],
+  ])("has a key of Anthropic that %s", (_, variables, place) => expect(placeOf(variables)).toEqual(place));
+
+  it("names a model of another service with Anthropic's API, and never sends embeddings to it", () => {
+    expect(() => readEnv({ ...A, ANTHROPIC_BASE_URL: "https://gateway.example" })).toThrow(/HUNKWISE_MODEL/);
+    expect(() => readEnv({ ...A, HUNKWISE_EMBEDDING_MODEL: "e" })).toThrow(/HUNKWISE_EMBEDDING_API_KEY/);
+  });
+
   it("names the model: a default for OpenAI, none for other servers, which may want no key", () => {
     expect(readEnv({ OPENAI_API_KEY: "sk-1" }).model).toMatchObject({
       apiKey: "sk-1",
@@ -168,6 +255,7 @@ describe("the environment", () => {
     });
     expect(readEnv({ OPENAI_BASE_URL: "http://localhost:11434/v1/", HUNKWISE_MODEL: "qwen3" }).model).toEqual(
       {
+        api: "openai",
         apiKey: null,
         baseUrl: "http://localhost:11434/v1",
         azure: null,

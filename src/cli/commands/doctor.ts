@@ -108,7 +108,7 @@ const data = /^HUNKWISE_DATA_DIR$/;
 const database = /^(DATABASE_URL|HUNKWISE_DATA_DIR)$/;
 const github = /^(APP_ID|PRIVATE_KEY|PRIVATE_KEY_PATH|WEBHOOK_SECRET|GHE_.*|HUNKWISE_DATA_DIR)$/;
 const model =
-  /^(AZURE_)?OPENAI_|^HUNKWISE_(MODEL|VERIFY_MODEL|SUMMARIZE_MODEL|FALLBACK_.*|PROTOCOL|REASONING_EFFORT|CONTEXT_TOKENS|PRICES)$/;
+  /^(AZURE_)?OPENAI_|^ANTHROPIC_|^HUNKWISE_(MODEL|VERIFY_MODEL|SUMMARIZE_MODEL|FALLBACK_.*|PROTOCOL|REASONING_EFFORT|CONTEXT_TOKENS|PRICES)$/;
 const vectors = /^(AZURE_)?OPENAI_|^HUNKWISE_EMBEDDING_/;
 const sandbox = /^HUNKWISE_SANDBOX_/;
 
@@ -219,7 +219,7 @@ async function checkModel(env: Env, signal: AbortSignal): Promise<Diagnosis> {
   if (env.model === null) {
     return warn(
       "none: reviews use only the built-in analyzers",
-      "Set OPENAI_API_KEY, or OPENAI_BASE_URL and HUNKWISE_MODEL.",
+      "Set OPENAI_API_KEY, ANTHROPIC_API_KEY, or OPENAI_BASE_URL and HUNKWISE_MODEL.",
     );
   }
   return checkModels({ ...env, model: env.model }, signal);

@@ -217,7 +217,8 @@ const repairedCount = ({ repairs }: FixResult) =>
 
 const noModel = () =>
   new AppError("usage", "no model is configured to repair findings", {
-    remedy: "Set OPENAI_API_KEY, or OPENAI_BASE_URL and HUNKWISE_MODEL. hunkwise doctor checks them.",
+    remedy:
+      "Set OPENAI_API_KEY, ANTHROPIC_API_KEY, or OPENAI_BASE_URL and HUNKWISE_MODEL. hunkwise doctor checks them.",
   });
 
 interface Task extends Pick<LocalConfig, "config"> {

@@ -24,7 +24,7 @@ const declare = () =>
         "Each call looks at the repository again, so it sees what the agent has edited or committed: the working tree, or only " +
           "commits in a build (CI is set), with --committed or with another --head. Nothing is written to the repository, and its " +
           "configuration is .github/hunkwise.yml from the base: private paths are withheld here as well.",
-        "Without OPENAI_API_KEY and OPENAI_BASE_URL only the built-in analyzers review.",
+        "Without OPENAI_API_KEY, ANTHROPIC_API_KEY and OPENAI_BASE_URL only the built-in analyzers review.",
         "Exit code: 0 the input ended; 2 usage or setup, such as no repository, or something else ended the server.",
       ),
     )

@@ -50,7 +50,7 @@ const declare = () =>
           "nor one that .gitattributes gives a filter. Such files are listed and only scanned for secrets.",
         "A record of what was read, found and spent is kept for HUNKWISE_RETENTION_DAYS, readable only by this user: hunkwise runs " +
           "shows it.",
-        "Without OPENAI_API_KEY and OPENAI_BASE_URL, or with --no-model, only the built-in analyzers review, and the report says so.",
+        "Without OPENAI_API_KEY, ANTHROPIC_API_KEY and OPENAI_BASE_URL, or with --no-model, only the built-in analyzers review, and the report says so.",
         "Exit code: 0 clean, 1 findings at or above the threshold, 2 usage or setup, 3 not reviewed or only partly reviewed; " +
           "1 takes precedence over 3.\n" +
           "If a model is configured but did not judge a rule match, that match causes exit code 3, not 1. " +
@@ -262,7 +262,8 @@ const excluded = () =>
 
 const noModel = (option: string) =>
   new AppError("usage", `${option} is set, but no model is configured`, {
-    remedy: "Set OPENAI_API_KEY, or OPENAI_BASE_URL and HUNKWISE_MODEL. An empty variable counts as unset.",
+    remedy:
+      "Set OPENAI_API_KEY, ANTHROPIC_API_KEY, or OPENAI_BASE_URL and HUNKWISE_MODEL. An empty variable counts as unset.",
   });
 
 /** The configuration was valid, but the review ended without a result. */

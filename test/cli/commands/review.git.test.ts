@@ -161,7 +161,7 @@ describe("the exit code of a review", () => {
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toBe(
       "hunkwise: --require-model is set, but no model is configured. " +
-        "Set OPENAI_API_KEY, or OPENAI_BASE_URL and HUNKWISE_MODEL. An empty variable counts as unset.\n",
+        "Set OPENAI_API_KEY, ANTHROPIC_API_KEY, or OPENAI_BASE_URL and HUNKWISE_MODEL. An empty variable counts as unset.\n",
     );
   });
 

@@ -1,0 +1,63 @@
+import Anthropic from "@anthropic-ai/sdk";
+import type { AnswerLimits } from "../egress.ts";
+import {
+  type EndpointOptions,
+  endpointFetch,
+  inReason,
+  type Provider,
+  parseUrl,
+  type Refusal,
+} from "./endpoint.ts";
+
+const ANTHROPIC_URL = "https://api.anthropic.com";
+
+/** The address without the `/v1` that the paths of the API begin with. Throws `config_invalid` for a bad one. */
+export function endpointUrl({ baseUrl }: Pick<EndpointOptions, "baseUrl">): URL {
+  const url = parseUrl(baseUrl ?? ANTHROPIC_URL, anthropic);
+  return new URL(url.href.replace(/\/+(?:v1\/*)?$/, ""));
+}
+
+export function createClient(options: EndpointOptions, url: URL, answer: AnswerLimits): Anthropic {
+  return new Anthropic({
+    apiKey: options.apiKey ?? "none",
+    baseURL: url.href.replace(/\/$/, ""),
+    timeout: options.timeoutMs,
+    // `withRetries` does the retries and explains why.
+    maxRetries: 0,
+    // If absent, each of these would be read from the environment or from files, and ANTHROPIC_LOG=debug would print requests.
+    authToken: null,
+    credentials: null,
+    config: null,
+    profile: null,
+    webhookKey: null,
+    logLevel: "off",
+    openTelemetry: false,
+    fetch: endpointFetch(url, options, answer, anthropic),
+  });
+}
+
+/** https://platform.claude.com/docs/en/api/errors */
+function factsOf(error: InstanceType<typeof Anthropic.APIError>): Refusal {
+  const body = error.error as { error?: { type?: unknown; message?: unknown } } | null | undefined;
+  const said = typeof body?.error?.message === "string" ? body.error.message : error.message;
+  const message = inReason(said);
+  return {
+    status: error.status ?? 0,
+    // The service refuses an account without credit as an invalid request.
+    code: /credit balance is too low/i.test(message) ? "insufficient_quota" : String(body?.error?.type ?? ""),
+    param: "",
+    message,
+    headers: error.headers,
+  };
+}
+
+/** Anthropic, and everyone who speaks its Messages API. */
+export const anthropic: Provider = {
+  api: "Anthropic's Messages API",
+  host: "api.anthropic.com",
+  baseUrl: "ANTHROPIC_BASE_URL",
+  addressHint: "it has no /v1 at its end",
+  keyOf: () => "ANTHROPIC_API_KEY",
+  errors: Anthropic,
+  refusalOf: (error) => factsOf(error as InstanceType<typeof Anthropic.APIError>),
+};
