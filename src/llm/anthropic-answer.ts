@@ -123,8 +123,9 @@ const is = <Schema extends z.ZodType>(schema: Schema, value: unknown): value is 
  * turn ends with it, because it was cut off: no later request may have such a turn.
  */
 function extrasOf(blocks: readonly z.infer<typeof Block>[], ids: readonly string[]): Extras | undefined {
+  // No request may have a text without a letter.
+  const last = blocks.findLast((block) => !is(Text, block) || block.text.trim() !== "");
   const shown = blocks.filter((block) => !is(Text, block) || block.text !== "");
-  const last = shown.at(-1);
   if (!shown.some((block) => is(Thinking, block)) || last === undefined || is(Thinking, last))
     return undefined;
   const left = [...ids];

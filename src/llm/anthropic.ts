@@ -151,8 +151,8 @@ const LEAST_ANSWER_TOKENS = 256;
 function adapted({ request, dialect }: Sent, refusal: Refusal): Sent | null {
   const { status, message } = refusal;
   if (status !== 400) return null;
-  // Another account, or a service that changed its keys: the thinking of the past is of no use there.
-  if (/signature/i.test(message) && request.messages.some(hasThinking))
+  // Of another account, or bound to a text that has changed since, because a secret in it is masked now.
+  if (/signature|thinking` blocks?\b|cannot be modified/i.test(message) && request.messages.some(hasThinking))
     return { dialect, request: { ...request, messages: request.messages.map(withoutThinking) } };
   if (
     dialect.effort !== null &&
@@ -191,23 +191,33 @@ function toRequestBody(model: string, { request, dialect }: Sent): Body {
     message.role === "system" ? [textBlock(message.content)] : [],
   );
   const messages = toWireMessages(isThoughtless ? request.messages.map(withoutThinking) : request.messages);
-  const isLoop = request.tools.length > 0;
-  if (isLoop) markCached(system, messages);
+  if (request.tools.length > 0) markCached(system, messages);
   return {
     model,
     max_tokens: maxTokens,
     ...(system.length > 0 ? { system } : {}),
     messages,
-    ...(isLoop
-      ? {
-          tools: request.tools.map(({ name, description, parameters }) => ({
-            ...{ name, description },
-            input_schema: parameters as Anthropic.Tool.InputSchema,
-          })),
-        }
-      : {}),
+    ...toolsOf(request),
     ...thinking,
   };
+}
+
+/** The tools; without any, those that the conversation called, which the service has to know and the model may not call again. */
+function toolsOf({ tools, messages }: ModelRequest): Pick<Body, "tools" | "tool_choice"> {
+  if (tools.length > 0) {
+    return {
+      tools: tools.map(({ name, description, parameters }) => ({
+        ...{ name, description },
+        input_schema: parameters as Anthropic.Tool.InputSchema,
+      })),
+    };
+  }
+  const called = messages.flatMap((message) =>
+    message.role === "assistant" ? message.toolCalls.map(({ name }) => nameOnWire(name)) : [],
+  );
+  if (called.length === 0) return {};
+  const known = [...new Set(called)].map((name) => ({ name, input_schema: { type: "object" as const } }));
+  return { tools: known, tool_choice: { type: "none" } };
 }
 
 /** Share of an answer for thinking, for models that get a number of tokens. */
