@@ -163,7 +163,19 @@ function sendRefusedParameter(
   return true;
 }
 
-function sendFault(response: ServerResponse, answer: FakeFault): void {
+/** The bodies of a dialect that faults have. */
+export interface FaultBodies {
+  /** An answer, to be cut. */
+  answer: unknown;
+  error(status: number): unknown;
+}
+
+const openAiFaults: FaultBodies = {
+  answer: { id: "x", choices: [{ message: { role: "assistant", content: "cut" } }] },
+  error: (status) => ({ error: { message: `fault ${status}`, type: "fault", param: null, code: null } }),
+};
+
+export function sendFault(response: ServerResponse, answer: FakeFault, bodies = openAiFaults): void {
   switch (answer.fault) {
     case "hang":
       return;
@@ -179,7 +191,7 @@ function sendFault(response: ServerResponse, answer: FakeFault): void {
       response.end(answer.body);
       return;
     case "truncated": {
-      const text = JSON.stringify({ id: "x", choices: [{ message: { role: "assistant", content: "cut" } }] });
+      const text = JSON.stringify(bodies.answer);
       response.writeHead(200, { "content-type": "application/json" });
       response.end(text.slice(0, text.length / 2));
       return;
@@ -188,10 +200,7 @@ function sendFault(response: ServerResponse, answer: FakeFault): void {
       sendJson(response, 200, answer.body);
       return;
     case "status": {
-      const body = answer.body ?? {
-        error: { message: `fault ${answer.status}`, type: "fault", param: null, code: null },
-      };
-      sendJson(response, answer.status, body, answer.headers);
+      sendJson(response, answer.status, answer.body ?? bodies.error(answer.status), answer.headers);
       return;
     }
   }
@@ -265,7 +274,7 @@ function sendError(
   sendJson(response, status, { error });
 }
 
-function sendJson(
+export function sendJson(
   response: ServerResponse,
   status: number,
   body: unknown,
