@@ -16,10 +16,7 @@ const readme = read("README.md");
 function rowsBelow(heading: string): string[][] {
   const section = readme.split(/^## /m).find((one) => one.startsWith(`${heading}\n`)) ?? "";
   const [table = ""] = /^\|[\s\S]*?(?=\n\n)/m.exec(section) ?? [];
-  const rows = [...table.matchAll(/^\| (.+?) \| (.+?) \|/gm)].map(([, name = "", what = ""]) => [
-    name,
-    what,
-  ]);
+  const rows = [...table.matchAll(/^\| (.+?) \| (.+?) \|/gm)].map(([, name = "", what = ""]) => [name, what]);
   return rows.slice(1);
 }
 

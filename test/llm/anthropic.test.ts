@@ -68,7 +68,7 @@ async function failure(promise: Promise<unknown>): Promise<AppError> {
 }
 
 /** A turn and the answers of its tools, as the agent loop adds them. */
-const after = ({ content, toolCalls, extras }: ModelTurn): Message[] => [
+const turnAndAnswers = ({ content, toolCalls, extras }: ModelTurn): Message[] => [
   { role: "assistant", content, toolCalls, extras },
   ...toolCalls.map(({ id }): Message => ({ role: "tool", callId: id, content: `answer of ${id}` })),
 ];
@@ -80,7 +80,7 @@ async function loop(models: readonly Pick<EndpointModel, "respond">[], begun: re
   for (const model of models) {
     const turn = await model.respond(ask(messages), never);
     turns.push(turn);
-    messages = JSON.parse(JSON.stringify([...messages, ...after(turn)]));
+    messages = JSON.parse(JSON.stringify([...messages, ...turnAndAnswers(turn)]));
   }
   return { turns, messages };
 }
@@ -241,7 +241,7 @@ describe("a model behind the Messages API", () => {
     const turn = await set.model.respond(ask(masked), never);
     expect(turn.toolCalls).toHaveLength(1);
     expect(set.service.complaints).toHaveLength(1);
-    await set.model.respond(ask([...masked, ...after(turn)]), never);
+    await set.model.respond(ask([...masked, ...turnAndAnswers(turn)]), never);
   });
 
   const turn = fc.record({
@@ -275,7 +275,7 @@ describe("a model behind the Messages API", () => {
           let messages = start;
           for (const _ of [...script, "end"]) {
             const answer = await set.model.respond(ask(messages), never);
-            messages = [...messages, ...after(answer)];
+            messages = [...messages, ...turnAndAnswers(answer)];
             if (answer.toolCalls.length === 0) messages.push({ role: "user", content: "Go on." });
           }
           expect(set.service.complaints).toEqual([]);
@@ -397,7 +397,7 @@ describe("a model behind the Messages API", () => {
     await using set = await setUp([answer, { content: "ok" }], { reasoningEffort: "low" });
     const turn = await set.model.respond(ask(), never);
     expect(turn).toMatchObject(expected);
-    const more: Message[] = [...start, ...after(turn), { role: "user", content: "Go on." }];
+    const more: Message[] = [...start, ...turnAndAnswers(turn), { role: "user", content: "Go on." }];
     expect((await set.model.respond(ask(more), never)).content).toBe("ok");
     expect(set.service.complaints).toEqual([]);
   });

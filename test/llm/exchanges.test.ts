@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { createAnthropicModel } from "../../src/llm/anthropic.ts";
 import type { Message, ModelTurn } from "../../src/llm/model.ts";
 import { ToolsRefused } from "../../src/llm/model.ts";
 import { createOpenAiModel, type OpenAiOptions } from "../../src/llm/openai.ts";
@@ -20,6 +21,8 @@ interface Exchange {
 interface ProviderFile {
   provider: string;
   page: string;
+  /** Default: Chat Completions. */
+  api?: "anthropic";
   options: Pick<OpenAiOptions, "apiKey" | "baseUrl" | "model"> & Partial<OpenAiOptions>;
   exchanges: Exchange[];
   lists?: Record<string, unknown>;
@@ -34,8 +37,10 @@ const tools = [
   { name: "diff_file", description: "Shows a diff.", parameters: { type: "object", properties: {} } },
 ];
 
-const modelOf = ({ options }: ProviderFile, fetch: typeof globalThis.fetch) =>
-  createOpenAiModel({ contextTokens: 1, prices: {}, timeoutMs: 5_000, maxRetries: 0, ...options, fetch });
+function modelOf({ api, options }: ProviderFile, fetch: typeof globalThis.fetch) {
+  const given = { contextTokens: 1, prices: {}, timeoutMs: 5_000, maxRetries: 0, ...options, fetch };
+  return api === "anthropic" ? createAnthropicModel(given) : createOpenAiModel(given);
+}
 
 /** Answers each request with the next exchange, once it is the request that the exchange tells. */
 function replaying(exchanges: readonly Exchange[]) {

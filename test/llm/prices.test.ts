@@ -52,6 +52,19 @@ describe("the cost of a request", () => {
     expect(costOf(usage(1_000_000, 600_000, 0), priceOf("gpt-5-pro", listed))).toBeCloseTo(15);
   });
 
+  it("counts what is written to a cache at its own price, where there is one", () => {
+    const opus = priceOf("claude-opus-5", listed);
+    const written = { ...usage(1_000_000, 600_000, 0), writtenTokens: 300_000 };
+    expect(costOf(written, opus)).toBeCloseTo(0.1 * 5 + 0.6 * 0.5 + 0.3 * 6.25);
+    expect(costOf(written, priceOf("gpt-5", listed))).toBeCloseTo(0.4 * 1.25 + 0.6 * 0.125);
+    expect(costOf({ ...usage(100, 90, 0), writtenTokens: 50 }, opus)).toBeCloseTo(
+      (90 * 0.5 + 10 * 6.25) / 1e6,
+      9,
+    );
+    const own = readPrices('{"m": {"prompt": 1, "cached_prompt": 0.1, "cache_write": 2, "completion": 4}}');
+    expect(costOf({ ...usage(1_000_000, 0, 0), writtenTokens: 1_000_000 }, priceOf("m", own))).toBe(2);
+  });
+
   it("is that of long prompts only beyond their length", () => {
     const price = priceOf("gpt-5.4", listed);
 
