@@ -348,7 +348,7 @@ function complaintAboutBlock(block: ClaudeBlock, role: string, place: string): s
       typeof text !== "string" && `${place}.text: Input should be a valid string`,
       text === "" && block.cache_control && `${place}: cache_control cannot be set for empty text blocks`,
       text === "" && "messages: text content blocks must be non-empty",
-      !text?.trim() && "messages: text content blocks must contain non-whitespace text",
+      !String(text).trim() && "messages: text content blocks must contain non-whitespace text",
     );
   }
   if (type === "tool_use") {
