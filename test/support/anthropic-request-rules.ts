@@ -348,7 +348,7 @@ function complaintAboutBlock(block: ClaudeBlock, role: string, place: string): s
       typeof text !== "string" && `${place}.text: Input should be a valid string`,
       text === "" && block.cache_control && `${place}: cache_control cannot be set for empty text blocks`,
       text === "" && "messages: text content blocks must be non-empty",
-      !text?.trim() && "messages: text content blocks must contain non-whitespace text",
+      !String(text).trim() && "messages: text content blocks must contain non-whitespace text",
     );
   }
   if (type === "tool_use") {
@@ -518,9 +518,11 @@ export function prefixBefore(body: MessagesBody, index = body.messages.length, a
     .digest("hex");
 }
 
-/** JSON without marks for the cache. */
+/** JSON of what the model sees: without marks for the cache and keys that say nothing. */
 export const unmarked = (value: unknown) =>
-  JSON.stringify(value, (key, inner) => (key === "cache_control" ? undefined : inner));
+  JSON.stringify(value, (key, inner) =>
+    key === "cache_control" || key === "caller" || inner === null ? undefined : inner,
+  );
 
 /** With a budget the turn that a tool loop continues begins with thinking; adaptive thinking does not need it. anomalyco/opencode#3077; docs: build-with-claude/adaptive-thinking, "Validation changes". */
 function complaintAboutStart({ thinking, messages }: MessagesBody, { family }: Service): string | null {
@@ -537,7 +539,8 @@ function complaintAboutStart({ thinking, messages }: MessagesBody, { family }: S
 /** A place in the prompt that the cache knows. */
 export interface Position {
   path: string;
-  part: "tools" | "system" | "messages";
+  /** A role for what is in a message. */
+  part: string;
   block: ClaudeBlock | ClaudeTool;
   mark: CacheControl | null;
 }
@@ -545,7 +548,7 @@ export interface Position {
 /** In the order of the prompt. Marks inside a tool result count as its own. docs: build-with-claude/prompt-caching, "Explicit cache breakpoints". */
 export function positions(body: MessagesBody): Position[] {
   const found: Position[] = [];
-  const add = (part: Position["part"], path: string, block: ClaudeBlock | ClaudeTool) => {
+  const add = (part: string, path: string, block: ClaudeBlock | ClaudeTool) => {
     const inner = Array.isArray(block.content) ? (block.content as ClaudeBlock[]) : [];
     const mark = block.cache_control ?? inner.findLast((one) => one.cache_control)?.cache_control ?? null;
     found.push({ path, part, block, mark });

@@ -70,6 +70,22 @@ const newer: Case[] = [
     { max_tokens: 6000 },
     /^max_tokens: 6000 > 5000, which is the maximum .* claude-a/,
   ],
+  ["an unknown thinking", { thinking: { type: "deep" } }, /Input tag 'deep'/],
+  ["thinking between tools", { thinking: { type: "between_tools" } }, /"thinking.type.between_tools" is not/],
+  ["a stray budget", { thinking: { ...adaptive, budget_tokens: 1 } }, /adaptive.budget_tokens: Extra inputs/],
+  ["half a token", { max_tokens: 0.5 }, /should be a valid integer/],
+  ["a tool without a schema", { tools: [{ name: "look" }] }, /input_schema: Field required/],
+  ["a forced tool without tools", { tools: [], tool_choice: { type: "any" } }, /may only be specified while/],
+  ["an empty system block", { system: [text("")] }, /system: text content blocks must be non-empty/],
+  ["an unknown role", { messages: [hello, { ...hello, role: "tool" }] }, /role: Input should be 'user'/],
+  ["a text that is a number", asked({ type: "text", text: 1 }), /text.text: Input should be a valid string/],
+  [
+    "a call of an odd name",
+    said([call("a", { name: "a b" })], [result("a")]),
+    /tool_use.name: String should/,
+  ],
+  ["a result without an id", asked({ type: "tool_result" }), /tool_use_id: Field required/],
+  ["no model", { model: "" }, /model: Field required/],
   ["a budget", { thinking }, /"thinking.type.enabled" is not supported for this model/],
   ["an unknown effort", { output_config: { effort: "most" } }, /output_config.effort: Input should be/],
   [
@@ -171,6 +187,7 @@ const budget: Case[] = [
   ["prefill", said("a"), null],
   ["prefill that ends in white space", said("a "), /cannot end with trailing whitespace/],
   ["adaptive thinking", { thinking: adaptive }, /adaptive thinking is not supported on this model/],
+  ["thinking between tools", { thinking: { type: "between_tools" } }, /"thinking.type.between_tools" is not/],
   ["an effort", { output_config: { effort: "low" } }, /does not support the effort parameter/],
   ["a small budget", { thinking: { ...thinking, budget_tokens: 1000 } }, /greater than or equal to 1024/],
   [
@@ -377,6 +394,31 @@ it.each<[string, Partial<Body>, boolean]>([
     await expect(changed).rejects.toThrow(/The block is bound to a different conversation.*anthropic-beta/);
   else await changed;
   await loop(older, {}, undefined, last);
+});
+
+it.each([
+  ["a forced tool", { tool_choice: forced }, /are not supported for this model/],
+  ["no thinking", { thinking: { type: "disabled" } }, /thinking.type.disabled/],
+])("a model with preserved thinking refuses %s", async (_, more, complaint) => {
+  await using preserved = await start([], { preserved: true });
+  await using older = await start([{ thinking: ["a"], content: "b" }]);
+
+  await expect(clientOf(preserved).messages.create(body(more))).rejects.toThrow(complaint);
+  expect((await clientOf(older).messages.create(body(more))).content.at(-1)).toMatchObject({ text: "b" });
+});
+
+it("preserved thinking may be left out from the start of a conversation, but not from its middle", async () => {
+  await using server = await start(() => ({ thinking: ["a"], content: "b" }), { preserved: true });
+  const { messages } = clientOf(server);
+  const history: Message[] = [hello];
+  for (let i = 0; i < 3; i++) {
+    history.push(assistant((await messages.create(body({ messages: history }))).content), user("more"));
+  }
+  const without = (index: number) =>
+    messages.create(body({ messages: history.map((one, i) => (i === index ? assistant("b") : one)) }));
+
+  await without(1);
+  await expect(without(3)).rejects.toThrow("messages.5.content.0: Invalid `signature`");
 });
 
 it("preserved thinking is dropped from a changed conversation if the request says so", async () => {

@@ -315,19 +315,16 @@ function usageOf(body: MessagesBody, content: ClaudeBlock[], turn: ClaudeTurn, {
   const total = promptTokens(body);
   let [text, hash, step, kind] = ["", body.model, 0, ""];
   const steps = positions(body).map(({ part, block, mark }) => {
-    const type = part === "messages" ? String(block.type) : part;
+    const inMessage = part !== "tools" && part !== "system";
+    const type = inMessage ? String(block.type) : part;
     if (type !== kind || !type.startsWith("tool_")) step++;
     kind = type;
     text += unmarked(block);
     hash = createHash("sha256")
-      .update(`${hash}${part === "messages" ? settings : ""}${unmarked(block)}`)
+      .update(JSON.stringify([hash, part, inMessage && settings, unmarked(block)]))
       .digest("hex");
-    return {
-      step,
-      hash,
-      tokens: Math.min(total, Math.ceil(text.length / 4)),
-      ttl: mark ? (mark.ttl ?? "5m") : null,
-    };
+    const tokens = Math.min(total, Math.ceil(text.length / 4));
+    return { step, hash, tokens, ttl: mark ? (mark.ttl ?? "5m") : null };
   });
   const marked = steps.filter(({ ttl, tokens }) => ttl !== null && tokens >= least);
   const hit = steps.findLast(
