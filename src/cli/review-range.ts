@@ -9,6 +9,7 @@ import { plural } from "../reporters/outcome.ts";
 import type { ProgressEvent } from "../review/progress.ts";
 import { limitsOf, type PullText, type ReviewInput } from "../review/review-input.ts";
 import type { ReviewResult } from "../review/review-result.ts";
+import type { ToolResult } from "../review/tool-results/tool-result.ts";
 import { registerSecret } from "../secrets/live-secrets.ts";
 import { type ConnectedModels, createModels } from "./create-model.ts";
 import type { OpenRange } from "./open-range.ts";
@@ -61,6 +62,8 @@ export interface ReviewRangeOptions {
   config: EffectiveConfig;
   /** Text about the pull request; left out if the range is none. */
   pull?: PullText | undefined;
+  /** Results of other tools. */
+  results?: readonly ToolResult[];
   /** Null for a review by the analyzers only. */
   connected: ConnectedModels | null;
   /** Absolute path of the index of the repository's graph, which is only read; left out or null, there is none. */
@@ -118,7 +121,8 @@ async function review(options: ReviewRangeOptions, record: RunRecord): Promise<R
   };
   const models = connected?.models ?? null;
   const graph = graphIndex === null ? {} : { graph: true };
-  const input = { ...inputOf(range.names.base, config, models, options.pull ?? null), ...graph };
+  const results = options.results?.length ? { results: [...options.results] } : {};
+  const input = { ...inputOf(range.names.base, config, models, options.pull ?? null), ...graph, ...results };
   const { place } = range;
   await record.append({ kind: "run", shas: place.shas, input });
   const reviewed = await runReviewProcess({

@@ -58,6 +58,7 @@ const Inputs = z.object({
         "selects no file: a pattern with ! only takes files away",
       ),
   ),
+  INPUT_FINDINGS: given(z.string().default("").transform(lines)),
   INPUT_INSTRUCTIONS: given(
     z.string().max(mostGuidance, `has more than ${mostGuidance} characters`).default(""),
   ),
@@ -107,6 +108,8 @@ export interface ActionEnv {
     failOn: Severity | "never";
     /** gitignore-style patterns; empty: all files. */
     paths: readonly string[];
+    /** Files with results of other tools, in the workspace. */
+    findings: readonly string[];
     instructions: string;
     requireModel: boolean;
   };
@@ -115,6 +118,8 @@ export interface ActionEnv {
   outputFile: string;
   summaryFile: string;
   tempFolder: string;
+  /** The folder of the repository on the runner; null if the runner names none. */
+  workspace: string | null;
   env: Env;
 }
 
@@ -156,6 +161,7 @@ export function readActionEnv(raw: RawEnv = rawEnv()): ActionEnv {
       minimumSeverity: i.INPUT_MINIMUM_SEVERITY ?? null,
       failOn: i.INPUT_FAIL_ON,
       paths: i.INPUT_PATHS,
+      findings: i.INPUT_FINDINGS,
       instructions: i.INPUT_INSTRUCTIONS,
       requireModel: i.INPUT_REQUIRE_MODEL,
     },
@@ -164,6 +170,7 @@ export function readActionEnv(raw: RawEnv = rawEnv()): ActionEnv {
     outputFile: r.GITHUB_OUTPUT,
     summaryFile: r.GITHUB_STEP_SUMMARY,
     tempFolder: r.RUNNER_TEMP,
+    workspace: raw.GITHUB_WORKSPACE?.trim() || null,
     env: { ...readEnv(settings(raw)), github: placeOf(r) },
   };
 }

@@ -18,6 +18,7 @@ import type { NewJob, RepositoryRef } from "../queue/job.ts";
 import type { Notes } from "../queue/notes.ts";
 import type { Queue } from "../queue/queue.ts";
 import type { Spending } from "../queue/usage.ts";
+import type { ToolResult } from "../review/tool-results/tool-result.ts";
 import type { AppAccess } from "./app-access.ts";
 import type { DayLimits, UsageLimits } from "./budgets.ts";
 
@@ -115,6 +116,8 @@ export interface JobDependencies {
   fixSandbox?: FindFixSandbox;
   /** Narrows the configuration of the base branch, which then decides nothing that goes further. Left out: it holds as it is. */
   narrow?: (config: EffectiveConfig) => EffectiveConfig;
+  /** Results of other tools. Left out: none. */
+  results?: readonly ToolResult[];
   /** Null: only the analyzers review. */
   models: Models | null;
   /** Resolves when the models' abilities are known and their facts are valid. Rejects only when aborted. */

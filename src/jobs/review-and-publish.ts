@@ -236,6 +236,7 @@ async function reviewCheckout(
     ...(loaded.refused !== null && { refused: loaded.refused }),
     ...(graphIndex !== null && { graph: true }),
     limits,
+    ...(deps.results?.length && { results: [...deps.results] }),
     models: deps.models && eachRole(deps.models, factsOf),
   };
   await recordStart({ kind: "run", shas: place.shas, input }, recorded, tools);

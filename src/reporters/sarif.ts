@@ -1,5 +1,6 @@
 import type { CodeLocation, Finding, Severity } from "../finding.ts";
 import type { DroppedFinding, PlacedFinding, ReviewResult } from "../review/review-result.ts";
+import { toolOf } from "../review/tool-results/tool-result.ts";
 import { escapeUnseen } from "../text/escape-invisible.ts";
 import { anchorOf } from "./code-frame.ts";
 import { outcomeOf, outcomeSentence, plural } from "./outcome.ts";
@@ -136,7 +137,7 @@ const wordsOf = (finding: Finding) =>
 
 const rejectedWords = (title: string, id: string) => ({
   title,
-  help: `${title}\n\nThe built-in rule ${id} matched, and the model that judged it says that the code is right.`,
+  help: `${title}\n\nThe rule ${id} matched, and the model that judged it says that the code is right.`,
 });
 
 function modelWords({ category }: Finding) {
@@ -149,7 +150,9 @@ function modelWords({ category }: Finding) {
 }
 
 function analyzerWords({ title, body, source }: Finding) {
-  return { title, help: `${body}\n\nFound by the built-in rule ${source}, without a model.` };
+  const tool = toolOf(source);
+  const by = tool === null ? `the built-in rule ${source}` : `another tool, ${tool}`;
+  return { title, help: `${body}\n\nFound by ${by}, without a model.` };
 }
 
 function invocation(result: ReviewResult): Record<string, unknown> {

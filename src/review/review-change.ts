@@ -29,6 +29,8 @@ import type { History, ReviewInput } from "./review-input.ts";
 import type { Coverage, LedgerUpdate, MaskedLine, ReviewResult } from "./review-result.ts";
 import { type ReviewDependencies, startRun } from "./review-run.ts";
 import { withCheckedSuggestion } from "./suggestion/check-suggestion.ts";
+import { leftWarning, noToolFindings, toolFindings } from "./tool-results/tool-findings.ts";
+import { toolOf } from "./tool-results/tool-result.ts";
 
 /**
  * The first line of each added value that was masked for the model and that no finding of the secrets analyzer reports. The model
@@ -86,7 +88,12 @@ export async function reviewChange(input: ReviewInput, deps: ReviewDependencies)
   const isOff = createRuleSwitch(input.config);
   const found = await runAnalyzers(files, { ...deps, isOff, key: input.history?.key });
   const { history, config, refused = null } = input;
-  const analysis = refused === null ? found : { ...found, findings: found.findings.filter(isCertain) };
+  const others =
+    refused === null ? await toolFindings(input.results ?? [], files, { ...deps, isOff }) : noToolFindings;
+  const analysis =
+    refused === null
+      ? { ...found, findings: [...found.findings, ...others.findings] }
+      : { ...found, findings: found.findings.filter(isCertain) };
   const known = findReviewedHunks(
     files,
     history && { ...history, key: keyUnder(config, history.key) },
@@ -95,7 +102,8 @@ export async function reviewChange(input: ReviewInput, deps: ReviewDependencies)
   // Without a model no hunk is read, and earlier reading does not count.
   const coverage = createReviewCoverage(files, null, deps.models && known);
   const anchorFile = createAnchorFiles(deps.workspace, deps.diffs);
-  const review = await reviewFiles({ input, deps, files, coverage, known, analysis, anchorFile });
+  const { said } = others;
+  const review = await reviewFiles({ input, deps, files, coverage, known, analysis, said, anchorFile });
 
   deps.progress({ type: "phase", phase: "placing" });
   const { head, base, mergeBase, mergeBases = 1, headTree = null, baseTree } = deps.workspace.shas;
@@ -117,6 +125,7 @@ export async function reviewChange(input: ReviewInput, deps: ReviewDependencies)
       ...deps.diffs.warnings(),
       ...review.warnings,
       ...unfinishedWarning(analysis.unfinished),
+      ...leftWarning(others),
       ...milderWarning(review.findings, input.config),
     ],
     effort: input.config.effort,
@@ -137,6 +146,8 @@ interface ReviewParts {
   coverage: CoverageCounter;
   known: ReviewedHunks;
   analysis: AnalyzerFindings;
+  /** The words of other tools by the id of their finding. */
+  said: ReadonlyMap<string, string>;
   anchorFile: ReadAnchorFile;
 }
 
@@ -157,7 +168,7 @@ async function reviewFiles(parts: ReviewParts): Promise<ModelReview> {
     const change = { input, deps, files, known, anchorFile, analysis, isFirst: history.reviewed === null };
     return { ...review, ...(await laterFindingsOffline(change, review.findings)) };
   }
-  const matches = ruleMatches(analysis.findings);
+  const matches = ruleMatches(analysis.findings, parts.said);
   const change = { files, analysis, matches, coverage, known, anchorFile };
   const run = await startRun(input, deps.models, deps, change);
   const review = await reviewWithModel(run);
@@ -219,7 +230,8 @@ async function checked(findings: readonly Finding[], anchorFile: ReadAnchorFile)
 }
 
 function offlineReview(findings: readonly Finding[]): ModelReview {
-  const count = findings.length === 1 ? "1 line" : `${findings.length} lines`;
+  const own = findings.filter(({ source }) => toolOf(source) === null).length;
+  const count = own === 1 ? "1 line" : `${own} lines`;
   return {
     findings,
     dropped: [],

@@ -3,6 +3,7 @@ import { EffectiveConfig, type RepoConfig } from "../config/repo-config.ts";
 import { Category, Severity, Side } from "../finding.ts";
 import { CarriedFinding, Reviewed } from "../ledger/state.ts";
 import { protocols } from "../llm/model.ts";
+import { ToolResult } from "./tool-results/tool-result.ts";
 
 export const LinkedIssue = z.strictObject({ number: z.int(), title: z.string(), body: z.string() });
 export type LinkedIssue = z.infer<typeof LinkedIssue>;
@@ -112,6 +113,8 @@ export const ReviewInput = z.strictObject({
   /** True if the repository has a graph. */
   graph: z.boolean().optional(),
   limits: Limits,
+  /** Results of other tools, which a model judges like matches of rules. Omitted: none. */
+  results: z.array(ToolResult).optional(),
   /** If null, only the analyzers review. */
   models: z.strictObject({ review: ModelFacts, verify: ModelFacts, summarize: ModelFacts }).nullable(),
 });

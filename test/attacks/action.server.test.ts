@@ -1,12 +1,14 @@
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { always, change, fork, onAction, places, stateKey } from "../e2e/action-fixture.ts";
 import { finding, finish, numbers, patient, turn } from "../e2e/conformance-fixture.ts";
-import { actionFile, commandsIn, type RunningStep } from "../support/action-runner.ts";
+import { actionFile, commandsIn, type RunningStep, type WorkflowRun } from "../support/action-runner.ts";
 import { modelKey } from "../support/app-under-test.ts";
 import type { ChatRequestBody } from "../support/fake-openai.ts";
 import type { Repository } from "../support/github-double/model.ts";
 
 const { base, head } = change;
+const fixtures = join(import.meta.dirname, "../../fixtures/findings");
 const nothing = { reviews: 0, comments: [], summaries: 0, checks: [] };
 
 describe.concurrent("a fork, with the Action's key and token one process away", patient, () => {
@@ -294,6 +296,51 @@ describe.concurrent("a fork, with the Action's key and token one process away", 
           seen.filter((text) => text.includes(secret) && !text.includes(`"pattern":"${secret}`)),
         ).toEqual([]);
       expect(one.written().comments).toEqual(places);
+    });
+  });
+
+  it.each<[string, string, NonNullable<WorkflowRun["workspace"]>]>([
+    ["a link to the environment", "out.sarif", { "out.sarif": { link: "/proc/self/environ" } }],
+    ["a folder that leads out", "out/eslint.sarif", { out: { link: fixtures } }],
+    ["a path that leads out", "../event.json", {}],
+    ["a pipe that nobody writes to", "out.sarif", { "out.sarif": "fifo" }],
+    ["text that is no result", "out.sarif", { "out.sarif": "TOKEN=canary-of-the-file" }],
+    ["endless nesting", "out.sarif", { "out.sarif": `{"version":"2.1.0","runs":${"[".repeat(100_000)}` }],
+  ])("action-results: reads no results from %s, and says so without quoting it", (_, findings, workspace) =>
+    onAction({ ...change, script: [] }, async (one) => {
+      const env = { CANARY: "canary-of-the-job" };
+      const done = await one.on("pull_request_target", "opened", { inputs: { findings }, workspace, env });
+      expect(done.code).toBe(2);
+      expect(done.log).toContain(`The results in '${findings}' can`);
+      for (const text of [done.log, done.summary]) expect(text).not.toMatch(/canary|sk-/);
+      expect(one.written()).toMatchObject({ comments: [], reviews: 0 });
+    }),
+  );
+
+  it("action-results: posts nothing that a job wrote into results, and nothing of them fails the check", () => {
+    const results = [3, 29].map((startLine) => ({
+      ...{
+        ruleId: "github",
+        level: "error",
+        message: { text: "@octo [click](https://evil.test) canary-of-the-file" },
+      },
+      locations: [
+        { physicalLocation: { artifactLocation: { uri: "src/numbers.js" }, region: { startLine } } },
+      ],
+    }));
+    const forged = { version: "2.1.0", runs: [{ tool: { driver: { name: "secrets" } }, results }] };
+    const quiet = () => turn(finish);
+    return onAction({ base, head, script: quiet }, async (one) => {
+      const inputs = { findings: "out.sarif", "fail-on": "low", "state-key": stateKey };
+      const workspace = { "out.sarif": JSON.stringify(forged) };
+      const done = await one.on("pull_request_target", "opened", { inputs, workspace });
+      expect([done.code, one.written().checks.includes("failure")]).toEqual([0, false]);
+      const { pull, repository } = one;
+      const bodies = [...pull.reviewComments, ...pull.comments, ...pull.reviews].map(({ body }) => body);
+      const checks = repository.checkRuns.map(({ output }) => output);
+      const texts = JSON.stringify([bodies, checks, done.log, done.summary]);
+      expect(texts).toContain("secrets reports github");
+      expect(texts).not.toMatch(/canary-of-the-file|evil\.test/);
     });
   });
 

@@ -8,7 +8,7 @@ describe("the inputs of the Action", () => {
     expect(readActionEnv(stepEnv()).inputs).toEqual({
       ...{ token: "ghs_token", stateKey: null, reviewsOf: "collaborators", reviewLabel: "hunkwise" },
       ...{ pull: null, effort: null, maxCost: null, maxTokens: 2_000_000, minimumSeverity: null },
-      ...{ failOn: "never", paths: [], instructions: "", requireModel: false },
+      ...{ failOn: "never", paths: [], findings: [], instructions: "", requireModel: false },
     });
   });
 

@@ -95,6 +95,45 @@ describe.concurrent("the Action", patient, () => {
       expect(JSON.stringify(one.model.requests[0]?.body.messages)).toContain("Look at the numbers.");
     }));
 
+  it("has the model judge what a linter reports on changed lines, and shows the rest without the linter's words", async () => {
+    const result = (ruleId: string, startLine: number) => ({
+      ...{ ruleId, level: "error", message: { text: `${ruleId} of the linter` } },
+      locations: [
+        { physicalLocation: { artifactLocation: { uri: "src/numbers.js" }, region: { startLine } } },
+      ],
+    });
+    const sarif = JSON.stringify({
+      version: "2.1.0",
+      runs: [{ tool: { driver: { name: "Lint" } }, results: [result("on-added", 3), result("on-old", 10)] }],
+    });
+    const workspace = { "out/lint.sarif": sarif };
+    await onAction(change, async (one) => {
+      const done = await one.on("pull_request_target", "opened", {
+        workspace,
+        inputs: { findings: "out/lint.sarif" },
+      });
+      expect(done.outputs).toMatchObject({ outcome: "reviewed", coverage: "complete" });
+      const asked = JSON.stringify(one.model.requests[0]?.body.messages);
+      expect(asked).toMatch(/src\/numbers\.js:3 lint reports on-added .*on-added of the linter/);
+      expect(asked).not.toContain("on-old");
+      expect(one.pull.reviewComments.map(({ body }) => body).join()).not.toContain("lint reports");
+    });
+    await onAction({ ...change, script: [] }, async (one) => {
+      const inputs = {
+        findings: "out/lint.sarif",
+        "api-key": "",
+        "base-url": "",
+        model: "",
+        "fail-on": "low",
+      };
+      const done = await one.on("pull_request_target", "opened", { workspace, inputs });
+      expect([done.code, done.outputs.findings]).toEqual([0, "1"]);
+      const texts = one.pull.reviewComments.map(({ body }) => body).join();
+      expect(texts).toContain("lint reports on-added");
+      expect(texts).not.toContain("of the linter");
+    });
+  });
+
   it("says of an answered command that it is done, not that nothing was reviewed", () =>
     onAction({ ...change, script: [] }, async (one) => {
       const done = await one.comment("octocat", "/help");

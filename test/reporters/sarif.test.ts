@@ -175,7 +175,7 @@ describe("the SARIF report", () => {
       {
         ...{ id: "ast-grep/py-eval", name: "AstGrepPyEval" },
         fullDescription: {
-          text: expect.stringMatching(/^Prices may be missing\n\nThe built-in rule ast-grep\/py-eval/),
+          text: expect.stringMatching(/^Prices may be missing\n\nThe rule ast-grep\/py-eval/),
         },
       },
     ]);

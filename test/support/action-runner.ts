@@ -1,5 +1,5 @@
-import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { execFileSync, spawn } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { parse } from "yaml";
 import { programEntry } from "./built-program.ts";
@@ -44,7 +44,7 @@ export interface WorkflowRun {
   /** The folder that holds `dist/cli.js`. Default: the program built from the sources. */
   actionPath?: string;
   /** Files of the workspace, as actions/checkout or another step left them. */
-  workspace?: Record<string, string>;
+  workspace?: Record<string, string | { link: string } | "fifo">;
   /** Called when the process has started. */
   onStart?: (step: RunningStep) => void;
 }
@@ -101,7 +101,10 @@ export class Actions {
     for (const name of ["temp", "home", "work"]) mkdirSync(at(name));
     for (const [name, text] of Object.entries(wanted.workspace ?? {})) {
       mkdirSync(dirname(join(at("work"), name)), { recursive: true });
-      writeFileSync(join(at("work"), name), text);
+      const path = join(at("work"), name);
+      if (typeof text !== "string") symlinkSync(text.link, path);
+      else if (text === "fifo") execFileSync("mkfifo", [path]);
+      else writeFileSync(path, text);
     }
     // An event of Actions names no installation.
     const { installation: _, ...seen } = payload;

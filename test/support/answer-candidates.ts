@@ -4,7 +4,7 @@ import type { ScriptedTurn } from "./scripted.ts";
 /** Ids of the rule matches that a request asks the model to answer. */
 export function candidateIds({ messages }: { messages: readonly { content: string }[] }): string[] {
   const shown = messages.map(({ content }) => content).join("\n");
-  return [...new Set([...shown.matchAll(/^(c\d+) \S.*\(\S+\)$/gm)].map(([, id]) => id ?? ""))];
+  return [...new Set([...shown.matchAll(/^(c\d+) \S.*\(\S+\)(?:: .*)?$/gm)].map(([, id]) => id ?? ""))];
 }
 
 /** Makes a turn that finishes also reject every rule match that the model did not report. */

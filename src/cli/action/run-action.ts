@@ -33,6 +33,7 @@ import { createModels } from "../create-model.ts";
 import { contentKeyOf, networkOf, openLog } from "../open-app.ts";
 import { programVersion } from "../output.ts";
 import { requirePrices } from "../override-options.ts";
+import { readResults } from "../read-results.ts";
 import { useProxy } from "../use-proxy.ts";
 import { type ActionEvent, readEvent } from "./event.ts";
 import { admission } from "./gate.ts";
@@ -124,6 +125,7 @@ async function runJob(job: NewJob, options: RunOptions): Promise<ActionRun> {
   const dependencies: Omit<JobDependencies, "github" | "checkout"> = {
     push: createPushBranch({ webUrl, network }),
     narrow: (config) => narrowed(config, inputs),
+    results: await resultsOf(given, run),
     models: connected?.models ?? null,
     modelsReady: async (signal) => connected?.ready(signal),
     spending: stores.spending,
@@ -181,6 +183,19 @@ const untilAborted = (signal: AbortSignal) =>
     if (signal.aborted) resolve();
     signal.addEventListener("abort", () => resolve(), { once: true });
   });
+
+/** The results of other tools that the workflow names. */
+async function resultsOf({ inputs: { findings }, workspace }: ActionEnv, run: ActionRun) {
+  if (findings.length === 0) return [];
+  if (workspace === null)
+    throw new AppError("usage", "The input findings names files, but there is no GITHUB_WORKSPACE", {
+      remedy: "Check the repository out, or download the files, in a step before",
+    });
+  return readResults(findings, {
+    ...{ roots: [workspace], within: workspace },
+    warn: (text) => void run.notices.push(text),
+  });
+}
 
 /** Null, with a notice, if this run has no model or may not use it. */
 async function connect({ given, event, dataFolder, log }: RunOptions, run: ActionRun) {

@@ -82,6 +82,12 @@ const declare = () =>
         "exit with 1 if a finding has this severity or higher; default: check.threshold of the configuration, otherwise high",
       ).choices(thresholds),
     )
+    .addOption(
+      new Option(
+        "--findings <FILE>",
+        "results of another tool (SARIF, rdjson, rdjsonl), which the model judges; can be repeated",
+      ).argParser((value: string, before: string[] | undefined) => [...(before ?? []), optionText(value)]),
+    )
     .option("--require-model", "exit with 2 if no model is configured, with 3 if no model answered")
     .option("--dry-run", "print what would be reviewed and the predicted cost; use no model")
     .option(
@@ -102,6 +108,7 @@ const declare = () =>
         ],
         ["write a report for code scanning", "hunkwise review --base main --output review.sarif"],
         ["post the findings with reviewdog", "hunkwise review --format rdjson | reviewdog -f=rdjson"],
+        ["judge what a linter reports on the changed lines", "hunkwise review --findings eslint.sarif"],
         ["hand the findings to a coding agent", "hunkwise review --format prompt"],
         ["review one folder, at a limited cost", "hunkwise review --only 'api/**' --max-cost 0.50"],
         ["show what would be read, and how many tokens that takes", "hunkwise review --base main --dry-run"],
@@ -177,6 +184,7 @@ async function runReview(
   if (values.dryRun) return printDryRun(values, env, progress, io);
   const { connectModels } = await import("../review-range.ts");
   const { leftOut } = await import("../open-range.ts");
+  const { readResults } = await import("../read-results.ts");
   const say = (text: string) => progress.say(`warning: ${plainLine(text)}`);
   const { range, pull } = await open(values, env, say, io);
   await using _ = range;
@@ -190,7 +198,8 @@ async function runReview(
   };
   const graphIndex = pull === null ? presentIndex(values.repo, env) : null;
   const about = await pull?.textFor(config);
-  const options = { range, config, pull: about, connected, started, graphIndex, records, warn: say };
+  const results = await readResults(values.findings ?? [], { roots: range.roots, within: null, warn: say });
+  const options = { range, config, pull: about, results, connected, started, graphIndex, records, warn: say };
   const done = await reviewWithProgress(options, progress, io).catch((error: unknown) =>
     notReviewed(error, io),
   );

@@ -42,7 +42,7 @@ export interface AnalyzerDependencies {
 }
 
 export interface AnalyzerFindings {
-  /** By path and line. */
+  /** By path and line; those of other tools at the end. */
   findings: Finding[];
   /** Findings of rules that the configuration switches off. */
   silenced: Finding[];
@@ -133,6 +133,8 @@ export interface RuleMatch {
   /** "c1": unique in the review, and the same in every review of the same change. */
   id: string;
   finding: Finding;
+  /** The words of another tool, which only the model sees; empty for a rule of ours. */
+  said: string;
 }
 
 /** The findings of rules, divided by whether a model judges them. */
@@ -141,11 +143,15 @@ export interface RuleMatches {
   likely: readonly RuleMatch[];
 }
 
-export function ruleMatches(findings: readonly Finding[]): RuleMatches {
+/** @param said the words of other tools by the id of the finding */
+export function ruleMatches(
+  findings: readonly Finding[],
+  said: ReadonlyMap<string, string> = new Map(),
+): RuleMatches {
   const likely = findings.filter((finding) => !isCertain(finding));
   return {
     certain: findings.filter(isCertain),
-    likely: likely.map((finding, at) => ({ id: `c${at + 1}`, finding })),
+    likely: likely.map((finding, at) => ({ id: `c${at + 1}`, finding, said: said.get(finding.id) ?? "" })),
   };
 }
 
@@ -306,14 +312,16 @@ export function unansweredRefusal(unanswered: readonly RuleMatch[]): string {
 }
 
 /** A rule match as the model sees it. */
-export const ruleMatchLine = ({ id, finding }: RuleMatch): string =>
-  `${id} ${showPath(finding.path)}:${finding.line} ${finding.title} (${finding.source})`;
+export const ruleMatchLine = ({ id, finding, said }: RuleMatch): string =>
+  `${id} ${showPath(finding.path)}:${finding.line} ${finding.title} (${finding.source})${said === "" ? "" : `: ${said}`}`;
 
 /**
  * Returns a check whether the configuration switches off a finding's rule, everywhere or in its file. A key of `rules` is a rule
  * ("secrets/github", "ast-grep/py-eval"), a rule without its analyzer ("py-eval"), or an analyzer ("focused-tests").
  */
-export function createRuleSwitch({ rules }: Pick<RepoConfig, "rules">): (finding: Finding) => boolean {
+export function createRuleSwitch({
+  rules,
+}: Pick<RepoConfig, "rules">): (finding: Pick<Finding, "source" | "path">) => boolean {
   const off = new Map(
     Object.entries(rules).map(([id, value]) => [
       id,

@@ -1,0 +1,305 @@
+import { posix } from "node:path";
+import { fileURLToPath } from "node:url";
+import { z } from "zod";
+import { AppError } from "../../errors.ts";
+import { type Severity, worstFirst } from "../../finding.ts";
+import { JsonMeter } from "../../text/json.ts";
+import { ToolResult } from "./tool-result.ts";
+
+/*
+ * Results of other tools, as they write them: SARIF 2.1.0 (https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html) and reviewdog's
+ * rdjson and rdjsonl (https://github.com/reviewdog/reviewdog/tree/master/proto/rdf). A job that ran the code of a pull request may have
+ * written the file, so all of it is hostile.
+ */
+
+/** Most bytes of one file: what code scanning accepts has 10 MB compressed. */
+export const MOST_BYTES = 20_000_000;
+const limits = { depth: 64, elements: 2_000_000, members: 2_000_000 };
+/** More than these are not looked at. */
+const MOST_RESULTS = 100_000;
+/** Characters of one message. */
+const MOST_MESSAGE = 500;
+
+export interface ParseOptions {
+  /** Name of the file, for errors. */
+  name: string;
+  /** Absolute paths of the work tree in which the tool ran: absolute paths in the file are relative to one of them. */
+  roots: readonly string[];
+}
+
+/**
+ * The results of a file, worst first, with paths relative to the repository. Results without a path, a line or a name of their rule, and
+ * those that the tool itself suppressed, are left out. Rejects with `usage` for a file that is none of these formats; the message quotes
+ * nothing of it, because the name may lead to another file.
+ */
+export function parseResults(bytes: Buffer, { name, roots }: ParseOptions): ToolResult[] {
+  if (bytes.length > MOST_BYTES) throw unusable(name, `it has more than ${MOST_BYTES / 1e6} MB`);
+  const meter = new JsonMeter(limits);
+  if (!meter.take(bytes)) throw unusable(name, "it is nested too deeply or has too many values");
+  const text = bytes.toString("utf8").replace(/^\ufeff/, "");
+  const raw = rawResults(text);
+  if (raw === null) throw unusable(name, "it is neither SARIF 2.1 nor rdjson or rdjsonl");
+  const found = raw.slice(0, MOST_RESULTS).flatMap((one) => resultOf(one, roots) ?? []);
+  return found.toSorted(worstFirst);
+}
+
+const unusable = (name: string, why: string) =>
+  new AppError("usage", `The results in '${name}' cannot be used: ${why}`, {
+    remedy: "Name a SARIF 2.1 file, or an rdjson or rdjsonl file of reviewdog.",
+  });
+
+/** A result as a file tells it. */
+interface RawResult {
+  tool: string;
+  rule: string;
+  severity: Severity;
+  /** A URI, or a path. */
+  file: string;
+  /** The URI that `file` is relative to; empty for none. */
+  base: string;
+  startLine: number;
+  endLine: number;
+  message: string;
+}
+
+function rawResults(text: string): RawResult[] | null {
+  const whole = parsed(text);
+  const sarif = Sarif.safeParse(whole);
+  if (sarif.success) return sarif.data.runs.flatMap(sarifResults);
+  const rdjson = Rdjson.safeParse(whole);
+  if (rdjson.success) return rdjson.data.diagnostics.flatMap((one) => rdjsonResult(one, rdjson.data));
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  const each = lines.slice(0, MOST_RESULTS).map((line) => Diagnostic.safeParse(parsed(line)));
+  if (lines.length === 0 || !each.every(({ success }) => success)) return null;
+  return each.flatMap(({ data }) => (data ? rdjsonResult(data, {}) : []));
+}
+
+/** Undefined for what is no JSON. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/* SARIF */
+
+const Text = z.string().catch("");
+const Line = z.int().min(1).optional().catch(undefined);
+const Level = z.enum(["none", "note", "warning", "error"]).optional().catch(undefined);
+const MessageText = z.looseObject({
+  text: z.string().optional().catch(undefined),
+  id: z.string().optional().catch(undefined),
+  arguments: z.array(z.string()).catch([]).optional(),
+});
+const Artifact = z.looseObject({
+  uri: Text.optional(),
+  uriBaseId: z.string().optional().catch(undefined),
+  index: z.int().min(0).optional().catch(undefined),
+});
+const Rule = z.looseObject({
+  id: Text,
+  defaultConfiguration: z.looseObject({ level: Level }).optional().catch(undefined),
+  messageStrings: z
+    .record(z.string(), z.looseObject({ text: Text }))
+    .optional()
+    .catch(undefined),
+  properties: z
+    .looseObject({ "security-severity": z.union([z.string(), z.number()]).optional().catch(undefined) })
+    .optional()
+    .catch(undefined),
+});
+const Driver = z.looseObject({ name: z.string().min(1), rules: z.array(Rule).optional().catch(undefined) });
+const Result = z.looseObject({
+  ruleId: z.string().optional().catch(undefined),
+  ruleIndex: z.int().optional().catch(undefined),
+  rule: z.looseObject({ id: z.string().optional(), index: z.int().optional() }).optional().catch(undefined),
+  kind: z.string().optional().catch(undefined),
+  level: Level,
+  message: MessageText.optional().catch(undefined),
+  baselineState: z.string().optional().catch(undefined),
+  suppressions: z
+    .array(z.looseObject({ status: z.string().optional().catch(undefined) }))
+    .nullish()
+    .catch(undefined),
+  locations: z
+    .array(
+      z.looseObject({
+        physicalLocation: z
+          .looseObject({
+            artifactLocation: Artifact.optional().catch(undefined),
+            region: z.looseObject({ startLine: Line, endLine: Line }).optional().catch(undefined),
+          })
+          .optional()
+          .catch(undefined),
+      }),
+    )
+    .optional()
+    .catch(undefined),
+});
+const Run = z.looseObject({
+  tool: z.looseObject({ driver: Driver }),
+  results: z.array(Result.nullable().catch(null)).nullish().catch(undefined),
+  artifacts: z
+    .array(z.looseObject({ location: Artifact.optional().catch(undefined) }))
+    .optional()
+    .catch(undefined),
+  originalUriBaseIds: z.record(z.string(), Artifact).optional().catch(undefined),
+});
+const Sarif = z.looseObject({ version: z.string().regex(/^2\.1\./), runs: z.array(Run) });
+
+const levels = { error: "high", warning: "medium", note: "low", none: "low" } as const;
+
+function sarifResults({
+  tool: { driver },
+  results,
+  artifacts = [],
+  originalUriBaseIds = {},
+}: z.infer<typeof Run>): RawResult[] {
+  const byId = new Map((driver.rules ?? []).map((rule) => [rule.id, rule]));
+  return (results ?? []).flatMap((result): RawResult[] => {
+    if (result === null || !isFailure(result)) return [];
+    const index = result.ruleIndex ?? result.rule?.index ?? -1;
+    const id = result.ruleId ?? result.rule?.id ?? driver.rules?.[index]?.id ?? "";
+    // "CA1000/1" is a part of the rule "CA1000" (3.52.4).
+    const rule = driver.rules?.[index] ?? byId.get(id) ?? byId.get(id.replace(/\/[^/]*$/, ""));
+    const { artifactLocation: location, region } = result.locations?.[0]?.physicalLocation ?? {};
+    const { uri, uriBaseId } =
+      location?.uri === undefined ? (artifacts[location?.index ?? -1]?.location ?? {}) : location;
+    return [
+      {
+        ...{ tool: driver.name, rule: id, severity: severityOf(result.level, rule) },
+        ...{
+          file: uri ?? "",
+          base: uriBaseId === undefined ? "" : (originalUriBaseIds[uriBaseId]?.uri ?? ""),
+        },
+        ...{ startLine: region?.startLine ?? 0, endLine: region?.endLine ?? region?.startLine ?? 0 },
+        message: messageOf(result.message, rule),
+      },
+    ];
+  });
+}
+
+/** Not what passed, what the tool's user suppressed, or what a baseline says is gone (3.27.9, 3.27.23, 3.27.24). */
+function isFailure({ kind = "fail", suppressions, baselineState }: z.infer<typeof Result>): boolean {
+  const isSuppressed = (suppressions ?? []).some(({ status = "accepted" }) => status === "accepted");
+  return (
+    (kind === "fail" || kind === "open" || kind === "review") && !isSuppressed && baselineState !== "absent"
+  );
+}
+
+/** GitHub's scale of `security-severity` goes before the level. */
+function severityOf(level: z.infer<typeof Level>, rule: z.infer<typeof Rule> | undefined): Severity {
+  const score = Number(rule?.properties?.["security-severity"] ?? Number.NaN);
+  if (score >= 9) return "critical";
+  if (score >= 7) return "high";
+  if (score >= 4) return "medium";
+  if (score > 0) return "low";
+  return levels[level ?? rule?.defaultConfiguration?.level ?? "warning"];
+}
+
+function messageOf(
+  message: z.infer<typeof MessageText> | undefined,
+  rule: z.infer<typeof Rule> | undefined,
+): string {
+  const text = message?.text ?? rule?.messageStrings?.[message?.id ?? ""]?.text ?? "";
+  return text
+    .slice(0, 4 * MOST_MESSAGE)
+    .replaceAll(/\{(\d{1,2})\}/g, (whole, at: string) => message?.arguments?.[Number(at)] ?? whole);
+}
+
+/* rdjson */
+
+const RdSeverity = z.enum(["UNKNOWN_SEVERITY", "ERROR", "WARNING", "INFO"]).optional().catch(undefined);
+const Source = z.looseObject({ name: Text }).optional().catch(undefined);
+const Diagnostic = z.looseObject({
+  message: Text,
+  location: z.looseObject({
+    path: z.string(),
+    range: z
+      .looseObject({
+        start: z.looseObject({ line: Line }).optional().catch(undefined),
+        end: z.looseObject({ line: Line }).optional().catch(undefined),
+      })
+      .optional()
+      .catch(undefined),
+  }),
+  severity: RdSeverity,
+  source: Source,
+  code: z.looseObject({ value: Text }).optional().catch(undefined),
+});
+const Rdjson = z.looseObject({ diagnostics: z.array(Diagnostic), severity: RdSeverity, source: Source });
+
+const rdLevels = { ERROR: "high", WARNING: "medium", INFO: "low", UNKNOWN_SEVERITY: "medium" } as const;
+
+function rdjsonResult(
+  { message, location, severity, source, code }: z.infer<typeof Diagnostic>,
+  whole: Pick<z.infer<typeof Rdjson>, "severity" | "source">,
+): RawResult[] {
+  const startLine = location.range?.start?.line ?? 0;
+  return [
+    {
+      ...{ tool: source?.name || whole.source?.name || "", rule: code?.value ?? "" },
+      severity: rdLevels[severity ?? whole.severity ?? "UNKNOWN_SEVERITY"],
+      ...{
+        file: encodeURI(location.path),
+        base: "",
+        startLine,
+        endLine: location.range?.end?.line ?? startLine,
+      },
+      message,
+    },
+  ];
+}
+
+/* What both have in common */
+
+/** Names in few letters: they are shown without a model's judgement. */
+const named = (text: string, most: number) =>
+  text
+    .slice(0, 10 * most)
+    .replaceAll(/[^\w.:/@-]+/g, "-")
+    .replaceAll(/^-+|-+$/g, "")
+    .slice(0, most);
+
+function resultOf(raw: RawResult, roots: readonly string[]): ToolResult | null {
+  const path = pathIn(raw.file, raw.base, roots);
+  const found = ToolResult.safeParse({
+    ...{
+      tool: named(raw.tool.toLowerCase(), 40).replaceAll(/[/:]/g, "-"),
+      rule: named(raw.rule, 100) || "result",
+    },
+    ...{ severity: raw.severity, path, line: raw.startLine, endLine: Math.max(raw.startLine, raw.endLine) },
+    message: raw.message.toWellFormed().slice(0, MOST_MESSAGE).replaceAll(/\s+/g, " ").trim(),
+  });
+  return found.success ? found.data : null;
+}
+
+/** A path relative to the repository; null for one outside of it. */
+function pathIn(file: string, base: string, roots: readonly string[]): string | null {
+  const full = isAbsolute(file) ? file : `${base.endsWith("/") || base === "" ? base : `${base}/`}${file}`;
+  const plain = plainPath(full);
+  if (plain === null) return null;
+  const root = roots.find((one) => plain.startsWith(`${one.replace(/\/+$/, "")}/`));
+  const inside = root === undefined ? plain : plain.slice(root.replace(/\/+$/, "").length + 1);
+  const path = posix.normalize(inside.replaceAll("\\", "/"));
+  return path.startsWith("/") ||
+    path === "." ||
+    path === ".." ||
+    path.startsWith("../") ||
+    path.includes("\0")
+    ? null
+    : path;
+}
+
+const isAbsolute = (file: string) => /^(?:[a-z][a-z0-9+.-]*:|\/)/i.test(file);
+
+function plainPath(uri: string): string | null {
+  try {
+    if (/^file:/i.test(uri)) return fileURLToPath(uri);
+    return /^[a-z][a-z0-9+.-]+:/i.test(uri) ? null : decodeURIComponent(uri);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,111 @@
+import { type Category, type Finding, worstFirst } from "../../finding.ts";
+import type { Workspace } from "../../git/workspace.ts";
+import { splitLines } from "../../text/cut.ts";
+import type { ChangedFile, DiffSource } from "../../tools/tool.ts";
+import { createIdentities } from "../find/fingerprint.ts";
+import { symbolAt } from "../find/symbols.ts";
+import { sourceOf, type ToolResult } from "./tool-result.ts";
+
+/** Most results that a model judges; the rest is a number. */
+export const MOST_JUDGED = 50;
+
+/** Findings that nobody has judged, and what the tools said of them. */
+export interface ToolFindings {
+  findings: Finding[];
+  /** The tool's words by the finding's id, for a model only. */
+  said: ReadonlyMap<string, string>;
+  /** Results on changed lines that are not among them. */
+  left: number;
+}
+
+export const noToolFindings: ToolFindings = { findings: [], said: new Map(), left: 0 };
+
+interface ToolDependencies {
+  workspace: Workspace;
+  diffs: DiffSource;
+  isOff(finding: Pick<Finding, "source" | "path">): boolean;
+}
+
+/**
+ * The results of other tools on lines that the change added, each once, worst first. A finding says which tool and which rule, and nothing
+ * of the tool's own words: a job that ran the code of a pull request may have made them up, and nobody has judged them.
+ */
+export async function toolFindings(
+  results: readonly ToolResult[],
+  files: readonly ChangedFile[],
+  { workspace, diffs, isOff }: ToolDependencies,
+): Promise<ToolFindings> {
+  if (results.length === 0) return noToolFindings;
+  const byPath = Map.groupBy(results, ({ path }) => path);
+  const found: Located[] = [];
+  for (const { change, reviewable } of files) {
+    const ofFile = byPath.get(change.path);
+    if (ofFile === undefined || !reviewable || change.type === "deleted") continue;
+    const { hunks } = await diffs.fileDiff(change, 3);
+    const added = hunks.flatMap(({ lines }) =>
+      lines.flatMap((line) => (line.kind === "added" ? [line.newLine] : [])),
+    );
+    const onAdded = ofFile.flatMap((result): Located[] => {
+      const line = added.find((one) => one >= result.line && one <= result.endLine);
+      return line === undefined ? [] : [{ result, line, oid: change.newOid }];
+    });
+    const once = new Map(onAdded.map((one) => [`${one.line} ${sourceOf(one.result)}`, one]));
+    found.push(
+      ...[...once.values()].filter(({ result }) => !isOff({ source: sourceOf(result), path: result.path })),
+    );
+  }
+  const worst = found.toSorted((a, b) => worstFirst(a.result, b.result));
+  const taken = worst.slice(0, MOST_JUDGED);
+  const identify = createIdentities();
+  const said = new Map<string, string>();
+  const findings: Finding[] = [];
+  for (const one of taken) {
+    const { text } = await workspace.readBlob(one.oid);
+    const finding = await findingOf(one, splitLines(text), identify);
+    findings.push(finding);
+    said.set(finding.id, one.result.message);
+  }
+  return { findings, said, left: worst.length - taken.length };
+}
+
+/** A result on a line that the change added. */
+interface Located {
+  result: ToolResult;
+  line: number;
+  /** Of the file at head. */
+  oid: string;
+}
+
+const categoryOf = ({ severity }: ToolResult): Category =>
+  severity === "low" ? "maintainability" : "correctness";
+
+async function findingOf(
+  { result, line }: Located,
+  lines: readonly string[],
+  identify: ReturnType<typeof createIdentities>,
+): Promise<Finding> {
+  const { tool, rule, path, severity } = result;
+  const quote = lines[line - 1] ?? "";
+  const anchored = {
+    ...{ path, side: "RIGHT" as const, line, start_line: null, quote },
+    symbol: await symbolAt(path, [...lines], line),
+    ...{ severity, category: categoryOf(result), source: sourceOf(result) },
+    title: `${tool} reports ${rule}`,
+  };
+  return {
+    ...anchored,
+    // Two tools, or a rule of ours, may report one line.
+    id: identify({ ...anchored, quote: `${anchored.source}\n${quote}` }),
+    body: `The tool ${tool} reported its rule ${rule} on this line. No model has judged this, so what the tool said is not shown.`,
+    ...{ suggestion: null, confidence: 0.5, reached: true, evidence: [], places: [] },
+    ...{ verification: "not_judged", verification_note: null },
+  };
+}
+
+/** One sentence; none if all results on changed lines were taken. */
+export const leftWarning = ({ left }: ToolFindings): string[] =>
+  left === 0
+    ? []
+    : [
+        `Of the results of other tools on changed lines, the ${MOST_JUDGED} worst are part of the review, and ${left.toLocaleString("en")} more are not.`,
+      ];
