@@ -70,6 +70,14 @@ describe("escapeInvisible", () => {
   });
 });
 
+describe("unescapeInvisible", () => {
+  it("leaves what was never escaped, except for characters that exist", () => {
+    expect(unescapeInvisible("\\u{FFFFFF} \\u{110000} \\u{10FFFF} \\u{}")).toBe(
+      "\\u{FFFFFF} \\u{110000} \u{10FFFF} \\u{}",
+    );
+  });
+});
+
 describe("unescapeAsIn", () => {
   it.each([
     ["a hidden character that the original holds", "a\\u{200B}b", "x\u200By", "a\u200Bb"],

@@ -19,6 +19,15 @@ describe("text that may become the message of a commit", () => {
     );
   });
 
+  it.each(
+    "close closes closed fix fixes fixed resolve resolves resolved complete completes completed implement implements implemented".split(
+      " ",
+    ),
+  )("leaves no issue of a tracker behind %s", (keyword) => {
+    expect(shown(`${keyword} ops-3`)).toBe(`${keyword} ops-|3`);
+    expect(shown(`${keyword.toUpperCase()}: OPS-3`)).toBe(`${keyword.toUpperCase()}: OPS-|3`);
+  });
+
   it("names no commit in full, whatever its digits are", () => {
     for (const name of ["1".repeat(40), "a".repeat(40), "0".repeat(64)])
       expect(inertMessage(name)).not.toMatch(/[0-9a-f]{7}/);
@@ -26,7 +35,7 @@ describe("text that may become the message of a commit", () => {
 
   it("is the same where nothing means anything", () => {
     const text =
-      "A defaced facade: at most 1000000 rows since 20261122, a@ b # c, [draft], [skipper], ISO-8601, fix UTF-8, fixes CVE-2021-1";
+      "A defaced facade: at most 1000000 rows since 20261122, a@ b # c, [draft], [skipper], parse2json, sha256sum, 20abcdefg, ISO-8601, fix UTF-8, fixes CVE-2021-1";
     expect(inertMessage(text)).toBe(text);
   });
 });
