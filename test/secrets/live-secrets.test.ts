@@ -225,3 +225,41 @@ describe("what is replaced in a line of JSON", () => {
     });
   });
 });
+
+// The last of this file, because it displaces the secrets above.
+describe("many secrets", () => {
+  const tokens = (count: number) => Array.from({ length: count }, () => randomText(40, letters.slice(0, 62)));
+
+  it("are remembered for a while if they are tokens, the latest hundred, and for ever if they shall be kept", () => {
+    const kept = randomText(40);
+    registerSecret(kept, { keep: true });
+    const [first = "", second = "", third = ""] = tokens(3);
+    for (const token of [first, second, third, ...tokens(97), first]) registerSecret(token);
+    expect([first, second, third].map(holdsLiveSecret)).toEqual([true, true, true]);
+    registerSecret(tokens(1)[0] ?? "");
+    // The first one was met again, so the second is the oldest.
+    expect([first, second, third].map(holdsLiveSecret)).toEqual([true, false, true]);
+    expect([first, second, third].map(holdsPlainSecret)).toEqual([true, false, true]);
+    for (const token of tokens(100)) registerSecret(token);
+    expect([first, third, kept].map(holdsLiveSecret)).toEqual([false, false, true]);
+  });
+
+  it("may share their beginning, and are told apart when one is forgotten", () => {
+    const beginning = randomText(20, letters.slice(0, 62));
+    const [one, other] = [`${beginning}${randomText(20)}`, `${beginning}${randomText(20)}`];
+    for (const token of [one, ...tokens(99), other]) registerSecret(token);
+    expect([one.slice(20), other.slice(20), beginning].map(holdsLiveSecret)).toEqual([false, true, true]);
+  });
+
+  it("of eight characters are found, and shorter ones are not", () => {
+    registerSecret("Tr0ub4d8");
+    registerSecret("Tr0ub4x");
+    expect(["(Tr0ub4d8)", "(Tr0ub4x)"].map(holdsLiveSecret)).toEqual([true, false]);
+    expect(withoutLiveSecrets("(Tr0ub4d8Tr0ub4d8)")).toBe("([secret])");
+  });
+
+  it("of a dozen characters or more are found in any case", () => {
+    registerSecret("Tr0ub4dorAnd3x");
+    expect(holdsLiveSecret("tr0ub4dorand3x")).toBe(true);
+  });
+});
