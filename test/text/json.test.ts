@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isWithin, JsonMeter } from "../../src/text/json.ts";
+import { isWithin, JsonMeter, withStrings } from "../../src/text/json.ts";
 
 const limits = { depth: 3, elements: 8, members: 4 };
 const mostDigits = 1_000;
@@ -62,5 +62,26 @@ describe("the limits of a JSON text", () => {
       const pieces = [text.slice(0, cut), text.slice(cut)].map((one) => meter.take(Buffer.from(one)));
       expect(pieces, String(cut)).toEqual([true, isAllowed]);
     }
+  });
+});
+
+describe("a JSON value with other strings", () => {
+  it("has each string replaced in its order, and everything else as it was", () => {
+    const seen: string[] = [];
+    const value = { a: "1", b: ["2", { c: "3", d: null, e: 4, f: true }, []], g: {}, h: "" };
+    const changed = withStrings(value, (text) => {
+      seen.push(text);
+      return `<${text}>`;
+    });
+    expect(changed).toEqual({
+      ...{ a: "<1>", b: ["<2>", { c: "<3>", d: null, e: 4, f: true }, []], g: {}, h: "<>" },
+    });
+    expect(seen).toEqual(["1", "2", "3", ""]);
+    expect(["x", 1, null, false].map((one) => withStrings(one, () => "y"))).toEqual(["y", 1, null, false]);
+  });
+
+  it("leaves the names of properties, whatever they are", () => {
+    const text = '{"__proto__":"a","constructor":"a"}';
+    expect(JSON.stringify(withStrings(JSON.parse(text), () => "b"))).toBe(text.replaceAll('"a"', '"b"'));
   });
 });
