@@ -59,7 +59,7 @@ const dismissing = {
     Is it? No, it's by design. | This is intended. Why would it be otherwise?
     We looked into it.\nWon't fix. | - not a bug\n- the caller checks | \`parse\` is intended
     I do not think so\n\nThis is intended | I do not think so\n \t\nThis is intended
-    - I do not think so\n- This is intended | 1. I do not think so\n12. This is intended
+    - I do not think so\n- This is intended | 1) I do not think so\n12) This is intended
     This is\nintended | What a find! But it is intended.
   `,
 };
