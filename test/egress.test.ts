@@ -160,6 +160,18 @@ describe("a redirect", () => {
     await expect(egress({ fetch, mostRedirects: 1 })(`${home}/a`, init)).rejects.toThrow("too often");
   });
 
+  it.each(["GET", "HEAD"])(
+    "is followed with any status by a request that only reads (%s)",
+    async (method) => {
+      for (const status of [301, 302, 303, 307, 308]) {
+        const { fetch, asked, urls } = network({ [`${home}/a`]: redirect(status, "/b") });
+        await egress({ fetch })(`${home}/a`, { method });
+        expect(urls()).toEqual([`${home}/a`, `${home}/b`]);
+        expect(asked.at(-1)?.init.method).toBe(method);
+      }
+    },
+  );
+
   it("that would make another request of it, or leads nowhere, is refused", async () => {
     const answers = {
       [`${home}/a`]: redirect(302, "/b"),

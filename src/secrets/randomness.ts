@@ -24,7 +24,7 @@ function pairsOf(run: string): string[] {
 
 /** Texts that people write in place of a secret. Not conclusive for long values: a secret may contain such a name by chance. */
 const placeholder =
-  /example|your|placeholder|change_?me|replace|redacted|dummy|insert|todo|0123456789|123456789/i;
+  /example|your|placeholder|change[-_]?me|replace|redacted|dummy|insert|todo|0123456789|123456789/i;
 const sameCharacter = /([^\n])\1{5}/;
 const fewestOfRandom = 16;
 const longestPlaceholder = 40;

@@ -19,7 +19,7 @@ const ignoredMessages = ["AWSAccountID", "AWSAccessKeyID", "AWSSecretAccessKey"]
  * with "/" or "+", one in 32; its range also differs from that of the key.
  */
 const awsSecretKey =
-  /secret[-_]?access[-_]?key["']?\s*(?::|=>|=)\s*["']?[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+])/gi;
+  /secret[-_]?access[-_]?key["']?\s*(?::=|=>|[:=])\s*["']?[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+])/gi;
 /** The key of AWS's own documentation. */
 const awsExample = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY";
 
@@ -73,7 +73,7 @@ export async function lintSecrets(content: string, extension: string): Promise<L
 
 /** `scheme://user:password@host` with a placeholder as the password, or on a machine that others cannot reach. */
 export function isMadeUpAddress(value: string): boolean {
-  const parts = /:\/\/[^:/@]*:([^@]*)@([^/:?#"'`\s]*)/.exec(value);
+  const parts = /:\/\/[^:/@]*:([^@]*)@(\[[\da-f:.]{2,45}\]|[^/:?#"'`\s]*)/i.exec(value);
   if (!parts) return false;
   const [, password = "", host = ""] = parts;
   return placeholderPassword.test(password) || localHost.test(host);

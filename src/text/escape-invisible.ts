@@ -19,7 +19,7 @@ const MAX_CODE_POINT = 0x10ffff;
 function show(found: string): string {
   if (found === "\r") return CARRIAGE_RETURN_SIGN;
   // A literal escape in the source: only its backslash is replaced, the rest stays readable.
-  if (found.length > 2 && found.startsWith("\\u{")) return `\\u{5C}${found.slice(1)}`;
+  if (found.startsWith("\\u{")) return `\\u{5C}${found.slice(1)}`;
   return `\\u{${(found.codePointAt(0) ?? 0).toString(16).toUpperCase()}}`;
 }
 

@@ -1,33 +1,49 @@
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import examples from "@octokit/webhooks-examples" with { type: "json" };
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { commands } from "../../src/cli/program.ts";
 import { GitRepo, TempFolder } from "../support/git-repo.ts";
+import { createScenario, type Scenario } from "../support/github-double/scenario.ts";
 import { runHere } from "../support/run-program.ts";
 import { installed, runInShell } from "../support/shell.ts";
 
 const root = join(import.meta.dirname, "../..");
-/** They run until somebody ends them. */
-const servers = /\bhunkwise (?:serve|worker)\b/;
+/** What runs until somebody ends it, or needs more than a repository and GitHub, by the file that tries it. */
+const elsewhere: Record<string, RegExp> = {
+  "test/cli/commands/serve.git.test.ts": /\bhunkwise (?:serve|worker)\b/,
+  "test/cli/commands/fix.git.test.ts": /\bhunkwise fix\b/,
+  "test/e2e/action.server.test.ts": /^hunkwise action$/,
+};
 
+let scenario: Scenario;
 let folder: TempFolder;
 let bin: string;
 let shop: string;
 /** Of the review that is on record. */
 let run: string;
 
-const env = () => ({ HUNKWISE_DATA_DIR: join(folder.path, "data") });
+const env = () => ({
+  HUNKWISE_DATA_DIR: join(folder.path, "data"),
+  GH_HOST: scenario.env.GHE_HOST,
+  GH_ENTERPRISE_TOKEN: scenario.github.state.personalToken("octocat", [scenario.repository], {
+    contents: "read",
+    pull_requests: "read",
+  }),
+});
 const shell = (line: string) => runInShell(line, { bin, cwd: shop, env: env() });
 
 beforeAll(async () => {
   folder = new TempFolder("examples");
-  bin = installed(folder.path);
+  bin = installed(folder.path, { reviewdog: join(root, "test/support/reviewdog.ts") });
+  scenario = await createScenario({ base: { "a.txt": "a\n" }, head: { "a.txt": "b\n" } });
   shop = join(folder.path, "shop");
   using origin = GitRepo.create();
   origin.commit("Start", {
     "src/a.ts": "export const parseRange = (text: string) => text;\n",
     "README.md": "# Shop\n",
+    // What the examples read and write is no part of a change; a run with uncommitted files could not be repeated.
+    ".gitignore": "*.json\n*.jsonl\n*.sarif\n",
   });
   origin.git("clone", "--quiet", origin.dir, shop);
   const clone = GitRepo.at(shop).branch("topic");
@@ -51,7 +67,10 @@ beforeAll(async () => {
   expect(stderr).toContain("written to review.json");
   run = JSON.parse((await shell("hunkwise runs --json")).stdout)[0].id;
 });
-afterAll(() => folder.dispose());
+afterAll(async () => {
+  folder.dispose();
+  await scenario[Symbol.asyncDispose]();
+});
 
 /** What stands for something of the reader's own. */
 const filledIn = (line: string) =>
@@ -59,6 +78,7 @@ const filledIn = (line: string) =>
     .replaceAll("20261122-1953", run)
     .replaceAll("2e5b6475", run)
     .replaceAll("~/src/shop", shop)
+    .replace(/--pr 12\b/, `--pr ${scenario.github.url}/octo-org/shop/pull/${scenario.pull.number}`)
     .replaceAll("../my-project", shop);
 
 async function ofHelp(): Promise<string[]> {
@@ -93,10 +113,12 @@ function ofDocuments(): string[] {
 
 describe("an example of the command line", () => {
   it("runs as it is printed, in the help and in every document", async () => {
-    const lines = [...new Set([...(await ofHelp()), ...ofDocuments()])].filter(
-      // What a fix needs beside a repository, a model, is at hand in fix.test.ts.
-      (line) => !servers.test(line) && !/\bhunkwise fix\b/.test(line),
+    const all = [...new Set([...(await ofHelp()), ...ofDocuments()])];
+    const outdated = Object.entries(elsewhere).filter(
+      ([file, lines]) => !existsSync(join(root, file)) || !all.some((line) => lines.test(line)),
     );
+    expect(outdated).toEqual([]);
+    const lines = all.filter((line) => !Object.values(elsewhere).some((one) => one.test(line)));
     expect(lines.length).toBeGreaterThan(20);
     const failed: object[] = [];
     for (const line of lines) {
@@ -106,5 +128,6 @@ describe("an example of the command line", () => {
       if (isWrong) failed.push({ line, code, stderr });
     }
     expect(failed).toEqual([]);
+    expect(scenario.github.violations).toEqual([]);
   });
 });

@@ -1,8 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { severities } from "../../src/finding.ts";
-import { codeHash, commentText, commentTitle, textBelowTitle } from "../../src/ledger/entry.ts";
+import { codeHash, commentText, commentTitle, openFindings, textBelowTitle } from "../../src/ledger/entry.ts";
+import { readLedger } from "../../src/ledger/read-ledger.ts";
+import { emptyState } from "../../src/ledger/state.ts";
 import { renderComment, type Spot } from "../../src/publish/render-comment.ts";
 import { sampleFinding } from "../reporters/sample-result.ts";
+import { findingBody, marked, reply, Source, summary, thread, us } from "./ledger-source.ts";
 
 const context = {
   repositoryUrl: "https://github.com/octo/shop",
@@ -43,6 +46,25 @@ describe("the text in a comment of ours", () => {
 
   it("is left as it is where no title stands above it", () => {
     expect(textBelowTitle("It leaks.\n\nAlways.")).toBe("It leaks.\n\nAlways.");
+  });
+});
+
+describe("the open findings", () => {
+  it("are those that count against the change: open or outdated, or listed without a comment", async () => {
+    const source = new Source();
+    const carry = (id: string, standing: "listed" | "annotated" | "unpublished") => ({
+      ...{ finding: sampleFinding({ id, severity: "critical" }), standing, reason: "" },
+    });
+    const carried = [carry("a", "listed"), carry("b", "annotated"), carry("c", "unpublished")];
+    source.comments = [summary({ ...emptyState, posted: ["deleted"], carried })];
+    const isFixed = reply(us, marked("Fixed.", { kind: "fixed", comment: 102, head: "h" }));
+    source.threads = [
+      thread({ comment: 100, body: findingBody({ id: "open", severity: "high" }) }),
+      thread({ comment: 101, body: findingBody({ id: "old", severity: "medium" }), outdated: true }),
+      thread({ comment: 102, body: findingBody({ id: "fixed", severity: "low" }), replies: [isFixed] }),
+    ];
+    const found = openFindings(await readLedger(source));
+    expect(found.map(({ severity }) => severity)).toEqual(["high", "medium", "critical", "critical"]);
   });
 });
 

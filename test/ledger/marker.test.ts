@@ -21,6 +21,16 @@ const mark: fc.Arbitrary<Marker> = fc.oneof(
   fc.record({ kind: fc.constant("fixed"), comment: id, head: text }),
   fc.record({ kind: fc.constant("dismissed"), comment: id, by: text }),
   fc.record({ kind: fc.constant("answer"), comment: id }),
+  fc.record({ kind: fc.constant("suggested"), comment: id, part: fc.nat() }),
+  fc.record({
+    ...{ kind: fc.constant("check"), pull: id, base: text, turn: fc.nat() },
+    own: fc.option(
+      fc.record({
+        conclusion: fc.constantFrom("success", "neutral", "failure", "skipped", "cancelled"),
+        title: text,
+      }),
+    ),
+  }),
 ) as fc.Arbitrary<Marker>;
 
 const state: LedgerState = {
@@ -84,6 +94,12 @@ describe("a marker", () => {
     [{ kind: "fixed", comment: 5, head: "abc" }, "v1", '{"comment":5,"head":"abc"}'],
     [{ kind: "dismissed", comment: 5, by: "octocat" }, "v1", '{"comment":5,"by":"octocat"}'],
     [{ kind: "answer", comment: 5 }, "v1", '{"comment":5}'],
+    [{ kind: "suggested", comment: 5, part: 1 }, "v1", '{"comment":5,"part":1}'],
+    [
+      { kind: "check", pull: 7, base: "main", own: { conclusion: "neutral", title: "One" }, turn: 2 },
+      "v2",
+      '{"pull":7,"base":"main","own":{"conclusion":"neutral","title":"One"},"turn":2}',
+    ],
   ])("is written as this version writes it, and is read for ever: %j", (marker, version, data) => {
     const line = `<!-- hunkwise:${marker.kind} ${version} ${data} -->`;
 
@@ -107,6 +123,23 @@ describe("a marker", () => {
     });
   });
 
+  it("of a check run's first version does not say which conclusion is the newer one", () => {
+    const data = { pull: 7, base: "main", own: null };
+    expect(parseMarker(`<!-- hunkwise:check v1 ${JSON.stringify(data)} -->`)).toEqual({
+      ...{ kind: "check", turn: 0 },
+      ...data,
+    });
+  });
+
+  it("of a summary's second version remembers all but decisions", () => {
+    const before = written(state)
+      .replace("v3", "v2")
+      .replace(/"decided":\[[^\]]*\],/, "");
+    expect(parseMarker(before)).toEqual({
+      ...{ kind: "summary", head: "h", trigger: "t", state: { ...state, decided: [] } },
+    });
+  });
+
   it("of a summary's first version remembers nothing", () => {
     expect(parseMarker('<!-- hunkwise:summary v1 {"head":"h","trigger":"t"} -->')).toEqual({
       ...{ kind: "summary", head: "h", trigger: "t", state: emptyState },
@@ -116,6 +149,7 @@ describe("a marker", () => {
   const written = (of: LedgerState) => formatMarker({ kind: "summary", head: "h", trigger: "t", state: of });
   it.each([
     ["is of a later version", written(state).replace("v3", "v4")],
+    ["is of a much later version", written(state).replace("v3", "v1000")],
     ["is missing", '<!-- hunkwise:summary v2 {"head":"h","trigger":"t"} -->'],
     ["lost a part", written(state).replace('"posted":["f1\\u002d2"],', "")],
     ["has a part too many", written(state).replace('"carried"', '"more":1,"carried"')],

@@ -134,6 +134,9 @@ describe("a ledger", () => {
         path: "",
         state: "dismissed",
         dismissal: { how: "deleted", by: null, at: null },
+        // Nothing more is known of it, and nobody can answer there.
+        ...{ line: null, thread: null, resolved: false, isTheirs: true, newestReply: 0, title: "", text: "" },
+        ...{ files: [], replies: [], url: "", severity: "low", category: null, source: null },
       },
     ]);
     expect(entries).toHaveLength(2);
@@ -161,6 +164,23 @@ describe("a ledger", () => {
     const lines = [line({ id: 50, body: findingBody({ id: "f2" }) })];
     const { entries } = await read({ comments, threads: [], lines });
     expect(entries).toMatchObject([{ id: "f2", state: "dismissed", dismissal: { by: "ann" } }]);
+  });
+
+  it("takes a decision for the thread that it was made in alone, shown or not", async () => {
+    const decided = [{ comment: 200, how: "resolved", by: "ann", after: 200 } as const];
+    const comments = [summary({ ...emptyState, decided })];
+    const states = [{ state: "open" }, { state: "dismissed" }];
+    const threads = [thread(), thread({ comment: 200, id: "T2" })];
+    expect((await read({ comments, threads })).entries).toMatchObject(states);
+    const lines = [line(), line({ id: 200 })];
+    const unseen = await read({ comments, threads: new AppError("github_failed", "no"), lines });
+    expect(unseen.entries).toMatchObject(states);
+  });
+
+  it("names the newest comment of each thread", async () => {
+    const replies = [5, 6, 7].map((id) => ({ ...reply(bot, "Beep."), id }));
+    const threads = [thread(), thread({ comment: 200, id: "T2", replies })];
+    expect((await read({ threads })).entries).toMatchObject([{ newestReply: 100 }, { newestReply: 7 }]);
   });
 
   it("takes a finding for dismissed that a command in the conversation was told is", async () => {
@@ -330,6 +350,23 @@ describe("a decision that was read before", () => {
     expect(await entryOf(stays, { decided: [...decided] })).toMatchObject({ state: "dismissed" });
   });
 
+  it("outlives what was said before it, and what a bot or somebody who is gone says, whatever they may do", async () => {
+    const earlier = reply(person("bob"), "This has to be fixed.");
+    const last = [{ how: "resolved", by: "ann", after: earlier.id }] as const;
+    const gone = { login: null, kind: "person" } as const;
+    const replies = [earlier, reply(bot, "It is a bug."), reply(gone, "It is a bug.")];
+    const permissions = { [bot.login ?? ""]: "write" } as const;
+    expect(await entryOf({ replies }, { decided: [...last], permissions })).toMatchObject({
+      state: "dismissed",
+    });
+  });
+
+  it("is one for the act that it was made by: another act of that person counts as of now", async () => {
+    const before = [{ how: "reaction", by: "eve", after: 100 }] as const;
+    const replies = [reply(person("eve"), "Won't fix.")];
+    expect(await entryOf({ replies }, { decided: [...before] })).toMatchObject({ state: "open" });
+  });
+
   it("is found behind more people than GitHub is asked about", async () => {
     const crowd = Array.from({ length: 300 }, (_, at) => reply(person(`eve${at}`), "Won't fix.", later));
     const replies = [reply(person("ann"), "Won't fix."), ...crowd];
@@ -383,6 +420,11 @@ describe("our word in a thread", () => {
     expect(await entryOf({ replies })).toMatchObject({ state: "open", isTheirs: true });
     expect(await entryOf({ replies, outdated: true })).toMatchObject({ state: "outdated" });
     expect(await entryOf({ replies, resolved: true, resolvedBy: us })).toMatchObject({ state: "fixed" });
+    for (const isOurs of [
+      { resolved: false, resolvedBy: us },
+      { resolved: true, resolvedBy: person("eve") },
+    ])
+      expect(await entryOf({ replies, ...isOurs })).toMatchObject({ state: "open" });
   });
 
   it("that it is fixed outlives that a person thanks for it", async () => {
@@ -391,8 +433,9 @@ describe("our word in a thread", () => {
   });
 
   it("that it is fixed outlives what was said before it, what bots say and our own answers", async () => {
-    const replies = [reply(person("eve"), "Sure?"), fixedReply, reply(bot, "Beep."), answerReply];
-    expect(await entryOf({ replies })).toMatchObject({ state: "fixed" });
+    const replies = [reply(person("ann"), "Sure?"), fixedReply, reply(bot, "Beep."), answerReply];
+    const permissions = { [bot.login ?? ""]: "write" } as const;
+    expect(await entryOf({ replies }, { permissions })).toMatchObject({ state: "fixed" });
   });
 
   it("that it is dismissed names who had it dismissed, resolved or not", async () => {

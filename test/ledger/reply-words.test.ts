@@ -16,7 +16,7 @@ const dismissing = {
     We're not going to fix this | I am not going to fix that now | This won't be fixed.
     It will not be fixed | Marked as won't fix | Closing as wontfix | Not fixing this
     we don't plan to fix this | Leave it as is. | Thanks, but we won't fix this | Legacy code: won't fix
-    Won't fix because nobody uses it.
+    Won't fix because nobody uses it. | Legacy (won't fix), sorry | Won't fix, see the /ask above
   `,
   "that it is meant": listed`
     intended | Intended. | This is intended. | it's intended | That's intentional | is intended
@@ -29,13 +29,13 @@ const dismissing = {
     As I said, intended. | I think this is intended | as designed | > Is this intended?\n\nYes, intended.
     It's intended (see the docs) | This isn't used yet, it is by design.
     The lock is intentionally held here. | This is expected. | That's how it is supposed to work
-    LGTM as is, this is intended
+    LGTM as is, this is intended | It is, of course, by design. | This (see #12) is intended
   `,
   "that it is no fault": listed`
     false positive | False positive. | This is a false positive | a false positive | false-positive
     Looks like a false positive | That's clearly a false positive, the lock is held
     I consider this a false positive | false alarm | not a bug | Not a bug. | It's not a bug
-    This isn't a bug | not really a bug | This is not a real problem | not an issue
+    This isn't a bug | It isn’t a bug | not really a bug | This is not a real problem | not an issue
     That's not an issue here | not a problem | This is not a problem for us | no issue here | No bug here.
     There is no problem here | I don't think this is a bug | I don't think that it's a problem.
     It's a feature, not a bug | It's ugly but not a bug
@@ -58,6 +58,8 @@ const dismissing = {
     Thanks for looking! This is intended. | Hm. Not a bug.\n\nThe caller holds the lock.
     Is it? No, it's by design. | This is intended. Why would it be otherwise?
     We looked into it.\nWon't fix. | - not a bug\n- the caller checks | \`parse\` is intended
+    I do not think so\n\nThis is intended | I do not think so\n \t\nThis is intended
+    - I do not think so\n- This is intended | 1) I do not think so\n12) This is intended
     This is\nintended | What a find! But it is intended.
   `,
 };
@@ -117,6 +119,7 @@ const others = {
   "where others are quoted": listed`
     > won't fix | \`won't fix\` | \`\`\`\nnot a bug\n\`\`\` | <!-- intended --> | \tby design
     > This is intended.\n\nI see a leak here. | See https://example.com/by-design/intended
+    See http://example.com/by-design
     The comment is \`// by design\` | <!-- not a bug
   `,
   "so in German": listed`
@@ -154,7 +157,7 @@ describe("a reply asks", () => {
     Please show an example | @hunkwise why? | Tell me more about it | I don't understand why this fails
     Does this also hold for 5? | Is this still there | Not sure. What happens on Windows? | > quoted\n\nWhy?
     Fixed in abc123, is it right now? | Is \`x\` null here? | See https://example.com/a?b=c: is it that?
-    I moved it.\nWhy is it still flagged | (why?) | Why? See above. | won't this crash | Warum?
+    I moved it.\nWhy is it still flagged | (why?) | I moved it\nwhy is it still flagged | Like https://example.com/a? | Why? See above. | won't this crash | Warum?
     Wieso ist das ein Fehler | Kannst du das erklären | Bitte erkläre das | Wie kommt das
     Was passiert bei null? | Erklär mir das | Ist das noch aktuell | Und warum?
   `)("%j", (reply) => {
@@ -167,7 +170,7 @@ describe("a reply asks", () => {
     Great, thanks! | nice | lgtm | What a catch! | When I ran it, it worked. | Which is fine. | How nice.
     Was fixed. | Was intended. | Is intended | Where possible, yes. | Did it. | Do it | Will do | > Why?
     \`why?\` | \`\`\`\nwhy?\n\`\`\` | <!-- why? --> | See https://example.com/why?because=x
-    https://example.com/?q=why | a ?? b is used | x?.y | Someone asked why | I know how | wie besprochen
+    https://example.com/?q=why | a ?? b is used | a ? b : c is used | The value is null ? one : the other | x?.y | Someone asked why | I know how | wie besprochen
     Danke! | Erledigt | passt
   `)("not with %j", (reply) => {
     expect(asks(reply)).toBe(false);
@@ -189,7 +192,7 @@ describe("a reply acknowledges", () => {
 
   it.each(listed`
     It is still there. | Thanks, but it is still there | Not fixed | fixed? | ok? | Thanks. Still broken.
-    thanks\n> It fails. | \`\`\`\nError: it fails\n\`\`\` | \`why\` | No | 👎 | ❌ | :-1: | 2 | ... | It works on my machine only | That is no fix
+    thanks\n> It fails. | \`\`\`\nError: it fails\n\`\`\` | \`why\` | No | 👎 | ❌ | :-1: | 2 | ... | 👍 but it is still there | 🎉 No. | It works on my machine only | That is no fix
   `)("not with %j", (reply) => {
     expect(acknowledges(reply)).toBe(false);
   });

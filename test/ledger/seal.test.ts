@@ -50,9 +50,25 @@ describe("a seal", () => {
     const early = createSeal("a key of sixteen characters", () => 1_000);
     const closed = early.close(`Fixed.\n\n${fixed}`, place);
     expect(seal.closedAt(closed, place)).toBe(1_000);
-    for (const text of [closed.replace(" 1000.", " 2000."), `Fixed.\n\n${fixed}`, ""])
+    const within = [closed.replace("\n<!--", "\nSee <!--"), `${closed} x`];
+    for (const text of [closed.replace(" 1000.", " 2000."), `Fixed.\n\n${fixed}`, "", ...within])
       expect(seal.closedAt(text, place)).toBeNull();
     expect(seal.closedAt(closed, "pull request 8 of 1")).toBeNull();
+  });
+
+  it("leaves no last line that any reader could take for a marker, and every other line", () => {
+    const like = [
+      fixed,
+      "<!--hunkwise:fixed",
+      "<!-- \t hunkwise:",
+      "  <!-- HUNKWISE:x -->",
+      "\t<!-- hunkwise:",
+    ];
+    for (const line of like) {
+      expect(seal.open(`Said. \n\n${line}\n`, place), line).toBe("Said.");
+      expect(seal.open(`Said.\n${line}\n\n${fixed}`, place), line).toBe("Said.");
+    }
+    for (const text of [`See ${fixed}`, `${fixed}\nSaid.`]) expect(seal.open(text, place)).toBe(text);
   });
 
   it("makes a summary of somebody else one that remembers nothing", () => {

@@ -94,6 +94,56 @@ describe("a state that has to fit", () => {
     expect(fitState(state, 34_000)).toEqual({ ...state, reviewed: null });
   });
 
+  it("keeps as much of the beginning of a summary as fits, with every character whole", () => {
+    const state = { ...emptyState, summary: "😀".repeat(50) };
+    for (const less of [1, 2, 3, 4, 5, 40]) {
+      const { summary } = fitState(state, stateBytes(state) - less);
+      expect(summary).toBe("😀".repeat(50 - Math.ceil(less / 4)));
+    }
+  });
+
+  it("then forgets carried findings, those that a model found first and the mildest first among these", () => {
+    const one = (title: string, source: string, severity: "critical" | "high" | "low") => ({
+      ...carry(title),
+      finding: sampleFinding({
+        ...{ id: title, title, source, severity, suggestion: null },
+        body: "x".repeat(300),
+      }),
+    });
+    const [mild, certain, bad, worst] = [
+      one("mild", "model", "low"),
+      one("certain", "secrets/github", "low"),
+      one("bad", "model", "high"),
+      one("worst", "model", "critical"),
+    ];
+    const carried = [mild, certain, bad, worst];
+    // A comma is counted for each finding.
+    const bytesOf = (some: typeof carried) => bytes({ carried: some }) + 1;
+    const kept = (most: number) => fitState({ ...emptyState, carried }, most).carried;
+    expect(kept(bytesOf(carried) - 1)).toEqual(carried);
+    expect(kept(bytesOf([certain, bad, worst]))).toEqual([certain, bad, worst]);
+    expect(kept(bytesOf([certain, worst]))).toEqual([certain, worst]);
+    expect(kept(bytesOf([certain]))).toEqual([certain]);
+  });
+
+  it("then forgets the oldest comments, and the oldest decisions last", () => {
+    const decided = ids(30).map((by, comment) => ({ comment, how: "reply" as const, by, after: comment }));
+    const state = { ...emptyState, posted: ids(300), decided };
+    const least = fitState(state, bytes({ decided }) + 60);
+    expect(least.decided).toEqual(decided);
+    expect(least.posted.length).toBeGreaterThan(3);
+    expect(least.posted).toEqual(ids(300).slice(-least.posted.length));
+    const fewer = fitState(state, bytes({ decided: decided.slice(10) }));
+    expect(fewer).toEqual({ ...emptyState, decided: decided.slice(10) });
+  });
+
+  it("keeps the paths of five pieces of evidence for a finding that is too long, and no text of theirs", () => {
+    const evidence = ids(9).map((path) => ({ path, start_line: 1, end_line: 1, note: "-".repeat(500) }));
+    const long = { ...carry("long"), finding: sampleFinding({ evidence }) };
+    const [kept] = fitState({ ...emptyState, carried: [long] }, 2_500).carried;
+    expect(kept?.finding.evidence).toEqual(evidence.slice(0, 5).map((one) => ({ ...one, note: "" })));
+  });
+
   it("keeps of a finding that is too long what says where it is and how bad, and those behind it", () => {
     const long = carry("long", "x".repeat(9_000));
     const quoted = { ...carry("quoted"), finding: sampleFinding({ id: "quoted", quote: "-".repeat(9_000) }) };

@@ -159,6 +159,20 @@ describe("a private key", () => {
   });
 });
 
+describe("a private key in a format that only its program reads", () => {
+  const body = Buffer.from(randomText(600)).toString("base64").replaceAll(/.{70}/g, "$&\n");
+  const [first, last] = ["-----BEGIN OPENSSH PRIVATE KEY-----", "-----END OPENSSH PRIVATE KEY-----"];
+
+  it("is found by each part of its body, in every spelling, and not by its first line", () => {
+    registerSecret(`${first}\n${body}\n${last}\n`);
+    const codes = body.replaceAll("\n", "");
+    for (const at of [0, 100, 333, codes.length - 16])
+      for (const [name, spell] of Object.entries(spellings))
+        expect(holdsLiveSecret(spell(codes.slice(at, at + 16))), `${name} at ${at}`).toBe(true);
+    expect([first, last, `${first}\n${last}`].map(holdsLiveSecret)).toEqual([false, false, false]);
+  });
+});
+
 describe("a quick look", () => {
   it("finds a secret as it is and as JSON writes it, and a key by any of its lines", () => {
     for (const secret of [...Object.values(secrets), pkcs8]) {
@@ -172,7 +186,7 @@ describe("a quick look", () => {
 });
 
 describe("ordinary text", () => {
-  it.each(["not-needed", "EMPTY", "lm-studio", "sk-no-key-required", "Placeholder", "development"])(
+  it.each(["not-needed", "DEVELOPMENT", "lm-studio", "sk-no-key-required", "Placeholder", "development"])(
     "survives a secret that might be words: %s",
     (secret) => {
       registerSecret(secret, { keep: true });
@@ -195,7 +209,33 @@ describe("ordinary text", () => {
     expect(holdsLiveSecret("sk-proj-")).toBe(false);
   });
 
+  it("loses a short secret of words and other characters, or of many words", () => {
+    for (const secret of ["test-Xk9qZ", "TEST_q9", "correct horse battery staple", "abcdefghijklmnop"]) {
+      registerSecret(secret.padEnd(8, "7"));
+      expect(holdsLiveSecret(`(${secret.padEnd(8, "7")})`), secret).toBe(true);
+    }
+    registerSecret("abcdefghijklmno");
+    expect(holdsLiveSecret("(abcdefghijklmno)")).toBe(false);
+  });
+
+  it("loses parts of a secret from 24 characters on, and other cases of one from 12 letters and digits on", () => {
+    const [short, long] = [randomText(23, letters.slice(0, 62)), randomText(24, letters.slice(0, 62))];
+    for (const secret of [short, long, "Tr0ub4dorA3x", "Zr0ub4dorA3"]) registerSecret(secret);
+    expect([short.slice(0, 16), long.slice(0, 16), long.slice(8)].map(holdsLiveSecret)).toEqual([
+      ...[false, true, true],
+    ]);
+    expect(["tr0ub4dora3x", "zr0ub4dora3"].map(holdsLiveSecret)).toEqual([true, false]);
+  });
+
   it("loses a short secret alone, as it stands", () => {
+    const signs = "Ab1>>?~?~";
+    registerSecret(signs);
+    for (const encoding of ["base64", "base64url", "hex"] as const) {
+      const text = Buffer.from(signs).toString(encoding);
+      expect(holdsLiveSecret(text), text).toBe(true);
+    }
+    expect(holdsLiveSecret(hex(signs).toUpperCase())).toBe(true);
+    expect(Buffer.from(signs).toString("base64url")).toMatch(/[-_]/);
     registerSecret("Tr0ub4dor");
     const forms = ["Tr0ub4dor", base64("xTr0ub4dorx").slice(1, -1), hex("Tr0ub4dor"), reversed("Tr0ub4dor")];
     for (const form of forms) expect(holdsLiveSecret(`(${form})`), form).toBe(true);
@@ -223,5 +263,43 @@ describe("what is replaced in a line of JSON", () => {
     expect(JSON.parse(withoutLiveSecrets(`{"a":"\\\\${unicode}","b":"${unicode}"}`))).toMatchObject({
       b: "[secret]",
     });
+  });
+});
+
+// The last of this file, because it displaces the secrets above.
+describe("many secrets", () => {
+  const tokens = (count: number) => Array.from({ length: count }, () => randomText(40, letters.slice(0, 62)));
+
+  it("are remembered for a while if they are tokens, the latest hundred, and for ever if they shall be kept", () => {
+    const kept = randomText(40);
+    registerSecret(kept, { keep: true });
+    const [first = "", second = "", third = ""] = tokens(3);
+    for (const token of [first, second, third, ...tokens(97), first]) registerSecret(token);
+    expect([first, second, third].map(holdsLiveSecret)).toEqual([true, true, true]);
+    registerSecret(tokens(1)[0] ?? "");
+    // The first one was met again, so the second is the oldest.
+    expect([first, second, third].map(holdsLiveSecret)).toEqual([true, false, true]);
+    expect([first, second, third].map(holdsPlainSecret)).toEqual([true, false, true]);
+    for (const token of tokens(100)) registerSecret(token);
+    expect([first, third, kept].map(holdsLiveSecret)).toEqual([false, false, true]);
+  });
+
+  it("may share their beginning, and are told apart when one is forgotten", () => {
+    const beginning = randomText(20, letters.slice(0, 62));
+    const [one, other] = [`${beginning}${randomText(20)}`, `${beginning}${randomText(20)}`];
+    for (const token of [one, ...tokens(99), other]) registerSecret(token);
+    expect([one.slice(20), other.slice(20), beginning].map(holdsLiveSecret)).toEqual([false, true, true]);
+  });
+
+  it("of eight characters are found, and shorter ones are not", () => {
+    registerSecret("Tr0ub4d8");
+    registerSecret("Tr0ub4x");
+    expect(["(Tr0ub4d8)", "(Tr0ub4x)"].map(holdsLiveSecret)).toEqual([true, false]);
+    expect(withoutLiveSecrets("(Tr0ub4d8Tr0ub4d8)")).toBe("([secret])");
+  });
+
+  it("of a dozen characters or more are found in any case", () => {
+    registerSecret("Tr0ub4dorAnd3x");
+    expect(holdsLiveSecret("tr0ub4dorand3x")).toBe(true);
   });
 });

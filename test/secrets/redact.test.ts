@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { registerSecret } from "../../src/secrets/live-secrets.ts";
-import { redactStrings, redactText, withoutSecrets } from "../../src/secrets/redact.ts";
+import { redactLines, redactStrings, redactText, withoutSecrets } from "../../src/secrets/redact.ts";
 import { plantedSecrets, writeOut } from "../support/secret-corpus.ts";
 import { seeded } from "../support/seeded.ts";
 
@@ -80,6 +80,22 @@ describe("a long text", () => {
     );
   });
 
+  it("is redacted of what one scanner alone knows, wherever the pieces of that scanner meet", async () => {
+    const password = "correct-horse";
+    const linted = `https://deploy:${password}@git.corp.net/app.git`;
+    const long = filler.repeat(2_600);
+    for (const [known, telling, boundaries] of [
+      [live, live, [65_536, 57_344, 72_000, 131_072]],
+      [linted, password, [16_384, 14_336, 17_500, 32_768, 34_816]],
+    ] as const)
+      for (const boundary of boundaries)
+        for (const back of [0, 1, Math.floor(known.length / 2), known.length - 1, known.length]) {
+          const at = boundary - back;
+          const clean = await redactText(`${long.slice(0, at - 1)} ${known} ${filler}`);
+          expect(clean.includes(telling), `${back} before ${boundary}`).toBe(false);
+        }
+  });
+
   it("does not hold up other work while it is looked at", async () => {
     const order: string[] = [];
     const redacting = redactText(`${filler.repeat(8_000)}${live}`).then((clean) => {
@@ -89,6 +105,40 @@ describe("a long text", () => {
     setImmediate(() => order.push("other work"));
     expect(await redacting).not.toContain(live);
     expect(order).toEqual(["other work", "redacted"]);
+  });
+});
+
+describe("what secretlint reports", () => {
+  it.each([
+    ["a placeholder as password", "https://deploy:changeme@git.corp.net/app.git"],
+    ["a machine that others cannot reach", "postgres://app:q8Zr4TnL2w@localhost/shop"],
+    ["a placeholder", "SLACK=xoxb-123456789012-1234567890123-xxxxxxxxxxxxxxxxxxxxxxxx"],
+  ])("stays where it is %s", async (_, text) => {
+    const plain = text.replace("q8Zr4TnL2w", "correct-horse");
+    expect(await redactText(plain)).toBe(plain);
+  });
+
+  it("is taken out of a cloud's key file without the rest of the file", async () => {
+    const key = writeOut("{pem:PRIVATE KEY:700}", random);
+    const file = {
+      ...{ type: "service_account", project_id: "shop-1", private_key_id: "17" },
+      ...{ private_key: key, client_email: "app@shop-1.iam.gserviceaccount.com", client_id: "123" },
+    };
+    const clean = await redactText(JSON.stringify(file, null, 2));
+    expect(JSON.parse(clean)).toEqual({ ...file, private_key: expect.stringMatching(/^\[secret\](\n)?$/) });
+  });
+});
+
+describe("lines of a file", () => {
+  it("stay where they are, also those of a key", async () => {
+    const key = writeOut("{pem:RSA PRIVATE KEY:300}", random).trimEnd();
+    const lines = ["const key = `", ...key.split("\n"), "`;", `token(${gitHubToken});`];
+    const clean = (await redactLines(lines.join("\n"))).split("\n");
+    expect(clean).toHaveLength(lines.length);
+    expect([clean[0], ...clean.slice(-3)]).toEqual([
+      ...["const key = `", "-----END RSA PRIVATE KEY-----", "`;", "token([secret]);"],
+    ]);
+    expect(new Set(clean.slice(2, -3))).toEqual(new Set(["[secret]"]));
   });
 });
 
@@ -105,6 +155,13 @@ describe("a structure", () => {
       hashes: [live],
       title: "It is [secret]",
       inner: { note: ["[secret]", 1, null, true], path: { text: "[secret]" } },
+    });
+  });
+
+  it("keeps below such a key only texts and lists of texts", async () => {
+    const value = { path: [live, 1], paths: [live], inner: { path: [[live]] } };
+    expect(await redactStrings(value, new Set(["path", "paths"]))).toEqual({
+      ...{ path: ["[secret]", 1], paths: [live], inner: { path: [["[secret]"]] } },
     });
   });
 

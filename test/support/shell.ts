@@ -6,13 +6,15 @@ import { programEntry } from "./built-program.ts";
 import { testGitEnvironment } from "./git-repo.ts";
 import { type CliRun, unsetVariables } from "./run-cli.ts";
 
-/** Makes a `bin` folder in `folder` with the program under its usual name. */
-export function installed(folder: string): string {
+/** Makes a `bin` folder in `folder` with the program under its usual name, and others by their name and the path of their script. */
+export function installed(folder: string, others: Record<string, string> = {}): string {
   const bin = join(folder, "bin");
   mkdirSync(bin, { recursive: true });
-  const program = join(bin, "hunkwise");
-  writeFileSync(program, `#!/bin/sh\nexec '${process.execPath}' '${programEntry}' "$@"\n`);
-  chmodSync(program, 0o755);
+  for (const [name, script] of Object.entries({ hunkwise: programEntry, ...others })) {
+    const program = join(bin, name);
+    writeFileSync(program, `#!/bin/sh\nexec '${process.execPath}' '${script}' "$@"\n`);
+    chmodSync(program, 0o755);
+  }
   return bin;
 }
 

@@ -1,6 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { escapeInvisible, unescapeAsIn, unescapeInvisible } from "../../src/text/escape-invisible.ts";
+import {
+  escapeInvisible,
+  escapeUnseen,
+  showHidden,
+  unescapeAsIn,
+  unescapeInvisible,
+} from "../../src/text/escape-invisible.ts";
 
 const cases: [what: string, text: string, shown: string][] = [
   ["plain code", "if (a && b) {\n\treturn 'é 漢 😀';\n}", "if (a && b) {\n\treturn 'é 漢 😀';\n}"],
@@ -70,6 +76,14 @@ describe("escapeInvisible", () => {
   });
 });
 
+describe("unescapeInvisible", () => {
+  it("leaves what was never escaped, except for characters that exist", () => {
+    expect(unescapeInvisible("\\u{FFFFFF} \\u{110000} \\u{10FFFF} \\u{}")).toBe(
+      "\\u{FFFFFF} \\u{110000} \u{10FFFF} \\u{}",
+    );
+  });
+});
+
 describe("unescapeAsIn", () => {
   it.each([
     ["a hidden character that the original holds", "a\\u{200B}b", "x\u200By", "a\u200Bb"],
@@ -93,5 +107,40 @@ describe("unescapeAsIn", () => {
     const piece = fc.constantFrom("\r", "\u200B", "\\u{41}", "\\u{5C}", "\u240D", "a", "\\", "{", "u{41}");
     const text = fc.array(piece).map((pieces) => pieces.join(""));
     fc.assert(fc.property(text, (one) => unescapeAsIn(escapeInvisible(one), one) === one));
+  });
+});
+
+describe("showHidden", () => {
+  it.each([
+    ["an emoji of several", "👩\u200D🚀 ❤\uFE0F 👍🏽 🏳\uFE0F\u200D🌈"],
+    ["a key", "1\uFE0F\u20E3 #\uFE0F\u20E3"],
+    ["a joiner between letters that it changes", "می\u200Cخواهم क्\u200Dष"],
+    ["the renderer's own breaks", "@\u200Bann #\u200B1 GH`-\u200B1 www`.\u200Ba /\u200Bmerge !\u200Bx"],
+    ["what looks like an escape", "\\u{200B} \\u{5C}"],
+    ["white space", "a\tb\n c"],
+  ])("leaves %s", (_, text) => expect(showHidden(text)).toBe(text));
+
+  it.each([
+    ["a joiner between other letters", "a\u200Db", "a\\u{200D}b"],
+    ["a joiner without an emoji behind it", "👩\u200D x", "👩\\u{200D} x"],
+    ["a variation of nothing", "a\uFE0F", "a\\u{FE0F}"],
+    ["a break elsewhere", "a\u200Bb", "a\\u{200B}b"],
+    ["several in a row", "\u202E\u{E0049}\u2800", "\\u{202E}\\u{E0049}\\u{2800}"],
+    ["controls and separators", "\u001B[31m\u2028\r", "\\u{1B}[31m\\u{2028}␍"],
+  ])("shows %s", (_, text, shown) => {
+    expect(showHidden(text)).toBe(shown);
+    expect(showHidden(shown)).toBe(shown);
+  });
+});
+
+describe("escapeUnseen", () => {
+  it("changes the text of JSON that a terminal acts on, and not its value", () => {
+    const value = { a: "\u007F\u009B\u00AD\u061C\u180E\u200B\u2028\u202E\u2066\uFEFF", "é漢😀": "\n" };
+    const json = JSON.stringify(value);
+    const escaped = escapeUnseen(json);
+    expect(escaped).toBe(
+      '{"a":"\\u007f\\u009b\\u00ad\\u061c\\u180e\\u200b\\u2028\\u202e\\u2066\\ufeff","é漢😀":"\\n"}',
+    );
+    expect(JSON.parse(escaped)).toEqual(value);
   });
 });

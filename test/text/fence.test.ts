@@ -15,6 +15,8 @@ describe("fence", () => {
     expect(fence("a\n````\nb\n")).toBe("`````\na\n````\nb\n`````");
   });
 
+  it("of nothing has no line", () => expect(fence("")).toBe("```\n```"));
+
   it("cannot be closed by what it holds", () => {
     const text = fc
       .array(fc.constantFrom("`", "```", "\n", "a", " "), { maxLength: 40 })
@@ -33,6 +35,7 @@ describe("inlineCode", () => {
     ["backticks", "a`b", "``a`b``"],
     ["a backtick at the edge", "`a", "`` `a ``"],
     ["a line feed", "a\nb", "`a b`"],
+    ["nothing", "", "`  `"],
   ])("quotes %s", (_, text, quoted) => expect(inlineCode(text)).toBe(quoted));
 });
 

@@ -1,0 +1,70 @@
+import { describe, expect, it } from "vitest";
+import {
+  isPlaceholder,
+  isWordLike,
+  looksMixed,
+  looksRandom,
+  partsOfName,
+} from "../../src/secrets/randomness.ts";
+
+describe("a placeholder", () => {
+  it.each([
+    ...["xxxxxxxxxxxx", "sk-000000000000abc", "your-api-key-1A", "EXAMPLE7token", "change-me", "changeMe"],
+    ...["CHANGE_ME", "dummy", "AKIA0123456789", "replace-with-key", "todo", "insertHere", "<redacted>"],
+  ])("is told by what it says, or by one character over and over: %s", (value) => {
+    expect(isPlaceholder(value)).toBe(true);
+  });
+
+  it.each([
+    ["five of a character", "aB3xxxxxQ9p"],
+    ["six of a character among sixteen others", "abcdefghijklmnopxxxxxx"],
+    ["such a word by chance in a long value", `${"q7Zk39xPvL".repeat(4)}todo`],
+    ["six line ends", "aB3\n\n\n\n\n\nQ9p"],
+  ])("is none with %s", (_, value) => expect(isPlaceholder(value)).toBe(false));
+
+  it("is one up to 40 characters", () => {
+    expect([36, 37].map((length) => isPlaceholder(`todo${"q7Z".repeat(13).slice(0, length)}`))).toEqual([
+      true,
+      false,
+    ]);
+  });
+});
+
+describe("a random value", () => {
+  it.each([
+    ["characters of two kinds", "q7zk39xp", true],
+    ["capital and small letters", "qZkXpvLm", true],
+    ["capital letters and digits", "Q7ZK39XP", true],
+    ["six different characters", "ab12cd12", true],
+    ["five different characters", "ab12c212", false],
+    ["small letters alone", "qzkxpvlm", false],
+    ["digits alone", "70913824", false],
+    ["capital letters and signs", "QZKX-PVLM", false],
+    ["signs alone", "-_=+!?%&", false],
+    ["too few characters", "q7zk39x", false],
+    ["a placeholder", "your1A2B", false],
+  ])("has %s: %s -> %s", (_, value, expected) => {
+    expect([looksMixed(value, 8), looksRandom(value, 8)]).toEqual([expected, expected]);
+  });
+
+  it("is not made of words, which a mixed one may be", () => {
+    for (const value of ["contentHeader2", "parseTheResponse1", "RETRY_ATTEMPTS_9"]) {
+      expect(isWordLike(value), value).toBe(true);
+      expect([looksMixed(value, 8), looksRandom(value, 8)], value).toEqual([true, false]);
+    }
+    for (const value of ["q7Zk39xPvLm2", "zqxjkvbw"]) expect(isWordLike(value), value).toBe(false);
+  });
+});
+
+describe("a name in code", () => {
+  it.each([
+    ["env.S3_KEY_V2", ["env", "S3", "KEY", "V2"]],
+    ["k8s/ns1/secretRef2", ["k8s", "ns1", "secretRef2"]],
+    ["pwd2Confirm", ["pwd2Confirm"]],
+    ["Body:17", ["Body", "17"]],
+  ])("is taken apart: %s", (value, parts) => expect(partsOfName(value)).toEqual(parts));
+
+  it.each(["q7Zk39", "a12345", "pwd2Co", "pwd2confirm", "fooB", "S3x9", "1aB"])("is not %s", (value) => {
+    expect(partsOfName(value)).toBeUndefined();
+  });
+});
