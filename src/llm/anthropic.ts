@@ -1,4 +1,5 @@
 import Anthropic from "@anthropic-ai/sdk";
+import { LRUCache } from "lru-cache";
 import { blocksIn, readAnswer } from "./anthropic-answer.ts";
 import { anthropic, createClient, endpointUrl } from "./anthropic-client.ts";
 import {
@@ -43,27 +44,32 @@ export function createAnthropicModel(options: AnthropicOptions): Required<Endpoi
   const client = createClient(options, url, chatAnswer);
   const price = priceOf(model, options.prices);
   let dialect = firstDialect(options);
+  const refused = createRefusedThoughts();
+
+  async function sendOnce({ request, dialect: spoken }: Sent, signal: AbortSignal): Promise<ModelTurn> {
+    const body = toRequestBody(model, { request, dialect: spoken });
+    // Not `messages.create`: that prints a warning for models that will go.
+    const raw: unknown = await client.post("/v1/messages", { body, signal });
+    const read = readAnswer(raw, idsOf(request), JSON.stringify(body).length, hideKey);
+    dialect = spoken;
+    const { usage, writtenTokens, ...turn } = read;
+    return { ...turn, usage: { ...usage, costUsd: costOf({ ...usage, writtenTokens }, price) } };
+  }
 
   async function send(asked: ModelRequest, signal: AbortSignal): Promise<ModelTurn> {
-    const request = withoutServerSecrets(asked);
-    let sent: Sent | null = { request, dialect };
-    let fault: unknown;
-    while (sent !== null) {
-      const body = toRequestBody(model, sent);
+    const request = refused.removedFrom(withoutServerSecrets(asked));
+    let sent: Sent = { request, dialect };
+    for (;;) {
       try {
-        // Not `messages.create`: that prints a warning for models that will go.
-        const raw: unknown = await client.post("/v1/messages", { body, signal });
-        const read = readAnswer(raw, idsOf(request), JSON.stringify(body).length, hideKey);
-        dialect = sent.dialect;
-        const { usage, writtenTokens, ...turn } = read;
-        return { ...turn, usage: { ...usage, costUsd: costOf({ ...usage, writtenTokens }, price) } };
+        return await sendOnce(sent, signal);
       } catch (error) {
-        fault = error;
-        sent = error instanceof Anthropic.APIError ? adapted(sent, anthropic.refusalOf(error)) : null;
+        const refusal = error instanceof Anthropic.APIError ? anthropic.refusalOf(error) : null;
+        const next = refusal && adapted(sent, refusal);
+        if (!next) throw failure(error, signal, request.tools.length > 0 ? refusal : null);
+        refused.learn(sent.request, next.request);
+        sent = next;
       }
     }
-    const isRefused = fault instanceof Anthropic.APIError && request.tools.length > 0;
-    throw failure(fault, signal, isRefused ? anthropic.refusalOf(fault as Error) : null);
   }
 
   /** @param refusal of a request with tools */
@@ -171,8 +177,32 @@ function adapted({ request, dialect }: Sent, refusal: Refusal): Sent | null {
     : { request, dialect: { ...dialect, maxOutputTokens: half } };
 }
 
-const hasThinking = (message: Message) =>
-  message.role === "assistant" && (blocksIn(message.extras)?.some(isThinking) ?? false);
+const MOST_REFUSED = 10_000;
+
+/** Remembers the thinking that the service refused, so that no later request of a conversation has it. */
+function createRefusedThoughts() {
+  const refused = new LRUCache<string, true>({ max: MOST_REFUSED });
+  return {
+    removedFrom: (request: ModelRequest): ModelRequest => ({
+      ...request,
+      messages: request.messages.map((one) => (refused.has(thoughtOf(one)) ? withoutThinking(one) : one)),
+    }),
+    /** @param next the request that is sent instead */
+    learn(sent: ModelRequest, next: ModelRequest): void {
+      if (next.messages.some(hasThinking)) return;
+      for (const one of sent.messages.filter(hasThinking)) refused.set(thoughtOf(one), true);
+    },
+  };
+}
+
+const hasThinking = (message: Message) => thoughtOf(message) !== "";
+
+/** What tells the thinking of a turn apart from any other; empty if there is none. */
+function thoughtOf(message: Message): string {
+  if (message.role !== "assistant" || message.extras === undefined) return "";
+  const thinking = blocksIn(message.extras)?.find(isThinking);
+  return thinking === undefined ? "" : JSON.stringify(thinking);
+}
 
 const withoutThinking = (message: Message): Message =>
   message.role === "assistant" ? { ...message, extras: undefined } : message;

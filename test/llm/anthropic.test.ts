@@ -241,7 +241,10 @@ describe("a model behind the Messages API", () => {
     const turn = await set.model.respond(ask(masked), never);
     expect(turn.toolCalls).toHaveLength(1);
     expect(set.service.complaints).toHaveLength(1);
+    // Learned once: what was refused is not sent again, and what the model thought since then is.
     await set.model.respond(ask([...masked, ...turnAndAnswers(turn)]), never);
+    expect(set.service.complaints).toHaveLength(1);
+    expect(JSON.stringify(set.service.requests.at(-1)?.body).split('"signature"')).toHaveLength(2);
   });
 
   const turn = fc.record({
