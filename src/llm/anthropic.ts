@@ -1,5 +1,6 @@
 import Anthropic from "@anthropic-ai/sdk";
 import { LRUCache } from "lru-cache";
+import type { AppError } from "../errors.ts";
 import { blocksIn, readAnswer } from "./anthropic-answer.ts";
 import { anthropic, createClient, endpointUrl } from "./anthropic-client.ts";
 import {
@@ -63,18 +64,21 @@ export function createAnthropicModel(options: AnthropicOptions): Required<Endpoi
       try {
         return await sendOnce(sent, signal);
       } catch (error) {
-        const refusal = error instanceof Anthropic.APIError ? anthropic.refusalOf(error) : null;
-        const next = refusal && adapted(sent, refusal);
-        if (!next) throw failure(error, signal, request.tools.length > 0 ? refusal : null);
+        const next = error instanceof Anthropic.APIError ? adapted(sent, anthropic.refusalOf(error)) : null;
+        if (!next) throw failure(error, signal, request.tools.length > 0);
         refused.learn(sent.request, next.request);
         sent = next;
       }
     }
   }
 
-  /** @param refusal of a request with tools */
-  const failure = (error: unknown, signal: AbortSignal, refusal: Refusal | null = null) =>
-    (refusal && toolsRefused(refusal, endpoint)) ?? withoutKey(toAppError(error, endpoint, signal), hideKey);
+  function failure(error: unknown, signal: AbortSignal, hasTools = false): AppError {
+    const noTools =
+      hasTools && error instanceof Anthropic.APIError
+        ? toolsRefused(anthropic.refusalOf(error), endpoint)
+        : null;
+    return noTools ?? withoutKey(toAppError(error, endpoint, signal), hideKey);
+  }
 
   /** Rejects with an AppError; null if the service has no such path. */
   async function look<T>(ask: (client: Anthropic) => Promise<T>, signal: AbortSignal): Promise<T | null> {
