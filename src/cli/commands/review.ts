@@ -209,7 +209,12 @@ async function runReview(
   // Printed once: the public warning about the fault says less than the line above.
   const isSaid = (warning: string) =>
     modelFault !== null && values.format === "pretty" && isModelErrorWarning(warning);
-  const warnings = [...leftOut(range), ...reviewed.warnings.filter((warning) => !isSaid(warning))];
+  const warnings = [
+    ...leftOut(range),
+    // A pull request shows them in its summary.
+    ...reviewed.config_changes.map((what) => `A merge changes the configuration of reviews: ${what}`),
+    ...reviewed.warnings.filter((warning) => !isSaid(warning)),
+  ];
   const result = { ...reviewed, warnings };
   const threshold = values.failOn ?? config.check.threshold;
   const code = exitCodeOf(result, threshold, values.requireModel);

@@ -154,6 +154,17 @@ describe("a review in front of uncommitted changes", () => {
     }
   });
 
+  it("says what a merge would change in the configuration, also that it would be invalid", async () => {
+    repo.write({ ".github/hunkwise.yml": "minimum_severity: high\n" });
+    expect((await json()).warnings).toContainEqual(
+      "A merge changes the configuration of reviews: `minimum_severity`: `low` -> `high`.",
+    );
+    repo.write({ ".github/hunkwise.yml": "nonsense: 1\n" }).git("add", ".github");
+    expect((await json("--staged")).warnings).toContainEqual(
+      expect.stringMatching(/^A merge .*: `\.github\/hunkwise\.yml` would be invalid, .*line 1, `nonsense`/),
+    );
+  });
+
   it("leaves out the reports of the same command, which the run before wrote", async () => {
     makeDirty();
     const [report, record] = [join(repo.dir, "my [report]*.json"), join(repo.dir, "src.jsonl")];
