@@ -1,3 +1,5 @@
+import { execFileSync } from "node:child_process";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { rgPath } from "@vscode/ripgrep";
@@ -67,6 +69,17 @@ export async function benchReview(bench: Bench): Promise<void> {
   );
   bench.add(plainRow("  its first line of progress, in 60,000 files", median(firstLines), "ms", 500));
 
+  bench.say("hunkwise review with what another tool reports");
+  const results = await writeResults(repo, bench.temp);
+  const analyzed = await takeTurns(
+    {
+      ours: () => timed(() => reviewOffline(repo, ["--findings", results])),
+      reference: () => timed(() => reviewOffline(repo, [])),
+    },
+    { repetitions: 5 },
+  );
+  bench.add(extraRow(`hunkwise review with ${RESULTS} results of another tool - without`, analyzed, 1));
+
   bench.say("hunkwise review, memory");
   const { parent, child } = await peaksOf(subject);
   bench.add(plainRow("hunkwise review, peak memory of both processes", parent + child, "MB", 300));
@@ -82,6 +95,53 @@ export async function benchReview(bench: Bench): Promise<void> {
       null,
     ),
   );
+}
+
+const RESULTS = 5_000;
+
+/** A SARIF file with results all over the changed files. */
+async function writeResults(repo: string, temp: string): Promise<string> {
+  const changed = execFileSync(gitPath, ["diff", "--name-only", "main", "topic"], {
+    cwd: repo,
+    encoding: "utf8",
+  });
+  const paths = changed.trim().split("\n");
+  const results = Array.from({ length: RESULTS }, (_, at) => ({
+    ruleId: `rule-${at % 300}`,
+    message: { text: `Something is wrong here, says number ${at}. `.repeat(5) },
+    locations: [
+      {
+        physicalLocation: {
+          artifactLocation: { uri: paths[at % paths.length] },
+          region: { startLine: 1 + (Math.floor(at / paths.length) % 100) },
+        },
+      },
+    ],
+  }));
+  const file = join(temp, "results.sarif");
+  const runs = [{ tool: { driver: { name: "Lint" } }, results }];
+  await writeFile(file, JSON.stringify({ version: "2.1.0", runs }));
+  return file;
+}
+
+/** The analyzers only. Throws if results were given and none is part of the review. */
+async function reviewOffline(repo: string, more: readonly string[]): Promise<void> {
+  const args = [
+    "review",
+    "--repo",
+    repo,
+    "--base",
+    "main",
+    "--head",
+    "topic",
+    "--format",
+    "json",
+    "--fail-on",
+    "never",
+  ];
+  const { code, stdout, stderr } = await runCli([...args, ...more]);
+  if (code !== 0) throw new Error(`hunkwise review ended with ${code}: ${stderr}`);
+  if (more.length > 0 && !stdout.includes('"tool:lint/')) throw new Error("No result is part of the review");
 }
 
 /**
