@@ -128,6 +128,13 @@ export function isCertain({ source }: { source: string | null }): boolean {
   return source !== null && certainAnalyzers.some((analyzer) => source.startsWith(`${analyzer}/`));
 }
 
+/** Prefix of the source of findings of other tools, which no analyzer of ours has: they are never certain, whatever they call themselves. */
+export const OTHER_TOOL = "tool:";
+
+/** The tool of a finding's source; null for one of ours, and for a comment of an older version. */
+export const toolOf = (source: string | null): string | null =>
+  source?.startsWith(OTHER_TOOL) ? source.slice(OTHER_TOOL.length).replace(/\/.*$/s, "") : null;
+
 /** Whether no model decides on a finding: it is certain, or the model that should judge it never did. */
 export function isUndisputed({ source, verification }: Pick<Finding, "source" | "verification">): boolean {
   return isCertain({ source }) || verification === "not_judged";

@@ -9,6 +9,7 @@ import { plural } from "../reporters/outcome.ts";
 import type { ProgressEvent } from "../review/progress.ts";
 import { limitsOf, type PullText, type ReviewInput } from "../review/review-input.ts";
 import type { ReviewResult } from "../review/review-result.ts";
+import { onChangedFiles } from "../review/tool-results/changed-files.ts";
 import type { ToolResult } from "../review/tool-results/tool-result.ts";
 import { registerSecret } from "../secrets/live-secrets.ts";
 import { type ConnectedModels, createModels } from "./create-model.ts";
@@ -121,7 +122,8 @@ async function review(options: ReviewRangeOptions, record: RunRecord): Promise<R
   };
   const models = connected?.models ?? null;
   const graph = graphIndex === null ? {} : { graph: true };
-  const results = options.results?.length ? { results: [...options.results] } : {};
+  const told = await onChangedFiles(options.results ?? [], range.workspace);
+  const results = told.length > 0 ? { results: told } : {};
   const input = { ...inputOf(range.names.base, config, models, options.pull ?? null), ...graph, ...results };
   const { place } = range;
   await record.append({ kind: "run", shas: place.shas, input });

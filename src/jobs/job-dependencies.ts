@@ -116,8 +116,8 @@ export interface JobDependencies {
   fixSandbox?: FindFixSandbox;
   /** Narrows the configuration of the base branch, which then decides nothing that goes further. Left out: it holds as it is. */
   narrow?: (config: EffectiveConfig) => EffectiveConfig;
-  /** Results of other tools. Left out: none. */
-  results?: readonly ToolResult[];
+  /** Reads the results of other tools, once a review begins. Left out: there are none. */
+  results?(): Promise<readonly ToolResult[]>;
   /** Null: only the analyzers review. */
   models: Models | null;
   /** Resolves when the models' abilities are known and their facts are valid. Rejects only when aborted. */

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import { AppError, type ErrorCode, errorLine } from "../errors.ts";
+import { openWorkspace } from "../git/object-workspace.ts";
 import type { RevisionPlace } from "../git/workspace.ts";
 import type { PullRequest, PullRequestApi } from "../github/pull-request-api.ts";
 import { createJournal } from "../journal/journal.ts";
@@ -14,6 +15,8 @@ import { type ClaimedJob, type JobOutcome, maxAttempts, type ReviewTask } from "
 import { type JobTools, jobFields, nextTry, requireLease } from "../queue/run-job.ts";
 import { type History, Limits, limitsOf, PullText, type ReviewInput } from "../review/review-input.ts";
 import type { ReviewResult } from "../review/review-result.ts";
+import { onChangedFiles } from "../review/tool-results/changed-files.ts";
+import type { ToolResult } from "../review/tool-results/tool-result.ts";
 import {
   pinPromptContext,
   publishedReview,
@@ -227,6 +230,7 @@ async function reviewCheckout(
   });
   const telling = { about, shape: Told, recorded, turns };
   const { text, limits } = await (watched ? pinPromptContext(telling, tools, tell) : tell());
+  const results = await resultsFor(place, deps);
   const graphIndex = deps.models && deps.indexes ? reviewIndex(place, recorded, turns.length > 0) : null;
   const input: ReviewInput = {
     targetBranch: pull.baseRef,
@@ -236,7 +240,7 @@ async function reviewCheckout(
     ...(loaded.refused !== null && { refused: loaded.refused }),
     ...(graphIndex !== null && { graph: true }),
     limits,
-    ...(deps.results?.length && { results: [...deps.results] }),
+    ...(results.length > 0 && { results }),
     models: deps.models && eachRole(deps.models, factsOf),
   };
   await recordStart({ kind: "run", shas: place.shas, input }, recorded, tools);
@@ -255,6 +259,12 @@ async function reviewCheckout(
   const outage = modelOutage(watched?.lastFault(), (error) => nextTry(job, error, clock) !== undefined);
   if (outage) throw outage;
   return result;
+}
+
+async function resultsFor(place: RevisionPlace, { results }: JobDependencies): Promise<ToolResult[]> {
+  if (results === undefined) return [];
+  await using workspace = openWorkspace(place);
+  return await onChangedFiles(await results(), workspace);
 }
 
 /** Undefined without a vault. */

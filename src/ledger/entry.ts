@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Category, Severity, Side } from "../finding.ts";
+import { type Category, type Severity, type Side, toolOf } from "../finding.ts";
 import type { OwnText } from "../github/pull-request-api.ts";
 import type { LedgerState } from "./state.ts";
 
@@ -77,11 +77,14 @@ export interface Ledger {
 export const isOpenFinding = ({ state }: Pick<PostedFinding, "state">): boolean =>
   state === "open" || state === "outdated";
 
-/** Published findings of earlier reviews that are still open. */
+/** Published findings of earlier reviews that are still open and count for the check. */
 export function openFindings({ entries, state }: Ledger): { severity: Severity }[] {
   const listed = state.carried.filter(({ standing }) => standing !== "unpublished");
-  return [...entries.filter(isOpenFinding), ...listed.map(({ finding }) => finding)];
+  return [...entries.filter(isOpenFinding), ...listed.map(({ finding }) => finding)].filter(mayHold);
 }
+
+/** Whether a finding may turn a check red. What another tool reported counts only in the words of a model that judged it. */
+export const mayHold = ({ source }: { source: string | null }): boolean => toolOf(source) === null;
 
 /** The first line of a comment on a finding: badge, title, and the finding's location if it is elsewhere. */
 const firstLine = /^\*\*\S+ (?:Critical|High|Medium|Low): (.+?)\*\*(?: in \[.*)?$/u;

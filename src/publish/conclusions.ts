@@ -1,6 +1,7 @@
 import { AppError, type ErrorCode, publicLine } from "../errors.ts";
 import { atLeast, type Finding, type Severity } from "../finding.ts";
 import type { CheckRunUpdate } from "../github/pull-request-api.ts";
+import { mayHold } from "../ledger/entry.ts";
 import {
   countBySeverity,
   isPartialBesidesRoutine,
@@ -50,7 +51,9 @@ export const isNoReview = (title: string) =>
   title.startsWith(failedTitle) || title === notReviewedTitle || title.startsWith(refusedTitle);
 
 /** The part of a finding that a conclusion counts. */
-type HeldFinding = Pick<Finding, "severity"> & Partial<Pick<Finding, "verification">>;
+type HeldFinding = Pick<Finding, "severity"> & { source: string | null } & Partial<
+    Pick<Finding, "verification">
+  >;
 
 /** Input of a conclusion besides the result. */
 interface AroundConclusion {
@@ -59,7 +62,7 @@ interface AroundConclusion {
   /** The findings of this review that count. Default: all. */
   found?: readonly HeldFinding[];
   /** Open findings of earlier reviews that this one does not repeat. */
-  open?: readonly { severity: Severity }[];
+  open?: readonly { severity: Severity; source: string | null }[];
   /** How many of the pull request's findings are fixed by now. */
   fixed?: number;
   /** How many of them people have dismissed. */
@@ -78,7 +81,7 @@ export function reviewConclusion(
   // A finding that no model judged prevents a green check (`outcomeOf`), and never turns it red.
   const counts = ({ severity, verification }: HeldFinding) =>
     threshold !== "never" && verification !== "not_judged" && atLeast(severity, threshold);
-  const open = [...found, ...earlier].filter(counts);
+  const open = [...found, ...earlier].filter((one) => counts(one) && mayHold(one));
   const outcome = outcomeOf(result);
   const isGreen = outcome === "complete" && open.length === 0;
   const isLimited = isPartialBesidesRoutine(result) && !ourFaults.has(result.stop_reason);

@@ -1,6 +1,5 @@
-import type { CodeLocation, Finding, Severity } from "../finding.ts";
+import { type CodeLocation, type Finding, type Severity, toolOf } from "../finding.ts";
 import type { DroppedFinding, PlacedFinding, ReviewResult } from "../review/review-result.ts";
-import { toolOf } from "../review/tool-results/tool-result.ts";
 import { escapeUnseen } from "../text/escape-invisible.ts";
 import { anchorOf } from "./code-frame.ts";
 import { outcomeOf, outcomeSentence, plural } from "./outcome.ts";

@@ -1,5 +1,5 @@
 import type { StopReason } from "../agent/trajectory.ts";
-import { type Finding, isUndisputed } from "../finding.ts";
+import { type Finding, isUndisputed, toolOf } from "../finding.ts";
 import { collectFindings } from "./find/finding-collector.ts";
 import { createUniqueIds, locationOf, locationsOverlap, titlesAlike } from "./find/fingerprint.ts";
 import { newRuleMatches, type Passes, reviewUnits } from "./find/review-units.ts";
@@ -79,7 +79,10 @@ export async function reviewWithModel(run: ReviewRun): Promise<ModelReview> {
     ledger,
     dropped: [...dropped, ...judged.rejected.map(asRejected)],
     predicted: passes.predicted,
-    unfinished: new Set([...unfinishedFiles(passes), ...judged.notJudged.flatMap(pathsOf)]),
+    unfinished: new Set([
+      ...unfinishedFiles(passes),
+      ...judged.notJudged.filter(({ source }) => toolOf(source) === null).flatMap(pathsOf),
+    ]),
     // The last review's summary says more than that this review has none.
     summary: merged.summary ?? (run.input.history?.summary || unfinishedSummary(stopReason)),
     usage: totalUsage(run.budget.usage),

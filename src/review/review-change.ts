@@ -1,5 +1,5 @@
 import type { Coverage as CoverageCounter } from "../agent/coverage.ts";
-import { type Finding, isCertain } from "../finding.ts";
+import { type Finding, isCertain, toolOf } from "../finding.ts";
 import type { TextRange } from "../secrets/ranges.ts";
 import type { ChangedFile } from "../tools/tool.ts";
 import { findConfigChanges } from "./config-changes.ts";
@@ -30,7 +30,6 @@ import type { Coverage, LedgerUpdate, MaskedLine, ReviewResult } from "./review-
 import { type ReviewDependencies, startRun } from "./review-run.ts";
 import { withCheckedSuggestion } from "./suggestion/check-suggestion.ts";
 import { leftWarning, noToolFindings, toolFindings } from "./tool-results/tool-findings.ts";
-import { toolOf } from "./tool-results/tool-result.ts";
 
 /**
  * The first line of each added value that was masked for the model and that no finding of the secrets analyzer reports. The model

@@ -3,7 +3,7 @@ import { stopReasons } from "../agent/trajectory.ts";
 import { Effort } from "../config/repo-config.ts";
 import { isUnreadable } from "../diff/filter.ts";
 import type { AppError, ErrorCode } from "../errors.ts";
-import { Finding } from "../finding.ts";
+import { Finding, toolOf } from "../finding.ts";
 import { Reviewed } from "../ledger/state.ts";
 
 /** Why a review ended. Only "finished" means that the model finished by itself. */
@@ -157,9 +157,11 @@ export function unreadableFiles({ coverage }: ReviewResult): Coverage["files_ski
   return coverage.files_skipped.filter(({ reason }) => isUnreadable(reason));
 }
 
-/** Rule matches that the model should have judged and did not. */
+/** Rule matches that the model should have judged and did not. What other tools report may stay without a judgement. */
 export function notJudged({ findings }: Pick<ReviewResult, "findings">): Finding[] {
-  return findings.map(({ finding }) => finding).filter(({ verification }) => verification === "not_judged");
+  return findings
+    .map(({ finding }) => finding)
+    .filter(({ verification, source }) => verification === "not_judged" && toolOf(source) === null);
 }
 
 /** Whether a model answered at least once. */

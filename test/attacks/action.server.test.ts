@@ -310,10 +310,13 @@ describe.concurrent("a fork, with the Action's key and token one process away", 
     onAction({ ...change, script: [] }, async (one) => {
       const env = { CANARY: "canary-of-the-job" };
       const done = await one.on("pull_request_target", "opened", { inputs: { findings }, workspace, env });
-      expect(done.code).toBe(2);
+      expect([done.code, done.outputs.outcome]).toEqual([3, "failed"]);
       expect(done.log).toContain(`The results in '${findings}' can`);
       for (const text of [done.log, done.summary]) expect(text).not.toMatch(/canary|sk-/);
       expect(one.written()).toMatchObject({ comments: [], reviews: 0 });
+      // A command needs no results.
+      const help = await one.comment("octocat", "/help", { inputs: { findings }, workspace });
+      expect(help.code).toBe(0);
     }),
   );
 
@@ -340,6 +343,9 @@ describe.concurrent("a fork, with the Action's key and token one process away", 
       const checks = repository.checkRuns.map(({ output }) => output);
       const texts = JSON.stringify([bodies, checks, done.log, done.summary]);
       expect(texts).toContain("secrets reports github");
+      // A later run without the file finds the comments of this one.
+      const next = await one.on("pull_request_target", "reopened", { inputs: { ...inputs, findings: "" } });
+      expect([next.code, one.written().checks.includes("failure")]).toEqual([0, false]);
       expect(texts).not.toMatch(/canary-of-the-file|evil\.test/);
     });
   });

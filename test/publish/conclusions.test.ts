@@ -186,7 +186,8 @@ describe("what a review concludes with", () => {
   });
 
   it("is not green while a comment of an earlier review is open that is as severe as the threshold", () => {
-    const open = (severity: "high" | "medium") => reviewConclusion(clean, policy, { open: [{ severity }] });
+    const open = (severity: "high" | "medium") =>
+      reviewConclusion(clean, policy, { open: [{ severity, source: "model" }] });
 
     expect(open("high")).toMatchObject({
       conclusion: "neutral",
@@ -230,8 +231,17 @@ describe("what a review concludes with", () => {
     },
   );
 
+  it("is not held by what another tool reported in an earlier review, and no model judged", () => {
+    const open = [{ severity: "critical" as const, source: "tool:lint/forged" }];
+    expect(reviewConclusion(clean, { ...policy, fail: true }, { open })).toMatchObject({
+      conclusion: "success",
+    });
+  });
+
   it("counts what it found and what is open from earlier together", () => {
-    const update = reviewConclusion(withSeverity("medium"), policy, { open: [{ severity: "critical" }] });
+    const update = reviewConclusion(withSeverity("medium"), policy, {
+      open: [{ severity: "critical", source: null }],
+    });
     expect(update).toMatchObject({
       conclusion: "neutral",
       title: "found 1 medium, 1 open from earlier reviews",

@@ -125,7 +125,7 @@ async function runJob(job: NewJob, options: RunOptions): Promise<ActionRun> {
   const dependencies: Omit<JobDependencies, "github" | "checkout"> = {
     push: createPushBranch({ webUrl, network }),
     narrow: (config) => narrowed(config, inputs),
-    results: await resultsOf(given, run),
+    results: () => resultsOf(given, run),
     models: connected?.models ?? null,
     modelsReady: async (signal) => connected?.ready(signal),
     spending: stores.spending,

@@ -2,7 +2,7 @@ import pMap from "p-map";
 import type { TokenBudget } from "../../agent/limits.ts";
 import type { AgentResult } from "../../agent/run-agent.ts";
 import type { StopReason } from "../../agent/trajectory.ts";
-import { type Finding, worstFirst } from "../../finding.ts";
+import { type Finding, toolOf, worstFirst } from "../../finding.ts";
 import type { Message } from "../../llm/model.ts";
 import { byteLength } from "../../text/cut.ts";
 import { graphTools, journalTools, judgingTools, reportingTools } from "../../tools/index.ts";
@@ -101,11 +101,11 @@ const MOST_LIKELY = 60;
 const MAX_LIKELY_BYTES = 12_000;
 const LIKELY_SHARE = 0.06;
 
-/** As many of the worst rule matches as fit, in their original order. */
+/** As many of the worst rule matches as fit, in their original order. Ours go before those of other tools, which anyone may have written. */
 function worstThatFit(candidates: readonly RuleMatch[], maxBytes: number): RuleMatch[] {
   let left = maxBytes;
   const fitting = candidates
-    .toSorted((a, b) => worstFirst(a.finding, b.finding))
+    .toSorted((a, b) => Number(isOfOther(a)) - Number(isOfOther(b)) || worstFirst(a.finding, b.finding))
     .slice(0, MOST_LIKELY)
     .filter((one) => {
       left -= byteLength(ruleMatchLine(one)) + 1;
@@ -114,6 +114,8 @@ function worstThatFit(candidates: readonly RuleMatch[], maxBytes: number): RuleM
   const kept = new Set(fitting);
   return candidates.filter((one) => kept.has(one));
 }
+
+const isOfOther = ({ finding }: RuleMatch) => toolOf(finding.source) !== null;
 
 /** The rule matches in these files, without those in hunks that an earlier review has read and answered. */
 export async function newRuleMatches(
@@ -404,7 +406,10 @@ function unitTask(run: ReviewRun, { tasks, index, units, budget, timeLeft }: Tas
 /** Plans the new hunks as units that fit into the model's window, as far as the budget allows. */
 export async function planReview({ files, matches, models, input, deps, known }: ReviewRun): Promise<Plan> {
   const counts = new Map<string, number>();
-  for (const { path } of [...matches.certain, ...matches.likely.map(({ finding }) => finding)])
+  for (const { path } of [
+    ...matches.certain,
+    ...matches.likely.flatMap((one) => (isOfOther(one) ? [] : [one.finding])),
+  ])
     counts.set(path, (counts.get(path) ?? 0) + 1);
   return planUnits({
     files: await filesWithNewHunks(files, known, deps.diffs),

@@ -305,7 +305,7 @@ export function createRuleMatchAnswers(shown: readonly RuleMatch[]): RuleMatchAn
 
 /** Why a review may not finish while these are unanswered, for the model. */
 export function unansweredRefusal(unanswered: readonly RuleMatch[]): string {
-  const named = unanswered.slice(0, MOST_NAMED).map(ruleMatchLine);
+  const named = unanswered.slice(0, MOST_NAMED).map((one) => ruleMatchLine({ ...one, said: "" }));
   const more = unanswered.length > MOST_NAMED ? `\nand ${unanswered.length - MOST_NAMED} more` : "";
   const count = unanswered.length === 1 ? "1 rule match has" : `${unanswered.length} rule matches have`;
   return `${count} no answer yet. Report each with report_finding and its id in \`candidates\`, or name it in \`rejected\` of finish_review with the reason:\n${named.join("\n")}${more}`;

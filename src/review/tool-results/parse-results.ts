@@ -17,8 +17,10 @@ export const MOST_BYTES = 20_000_000;
 const limits = { depth: 64, elements: 2_000_000, members: 2_000_000 };
 /** More than these are not looked at. */
 const MOST_RESULTS = 100_000;
-/** Characters of one message. */
-const MOST_MESSAGE = 500;
+/** Characters of one message, of a name, and of a path. Longer names and paths make a result unusable. */
+const MOST_MESSAGE = 200;
+const MOST_NAME = 1_000;
+const MOST_PATH = 4_096;
 
 export interface ParseOptions {
   /** Name of the file, for errors. */
@@ -85,24 +87,30 @@ function parsed(text: string): unknown {
 
 /* SARIF */
 
-const Text = z.string().catch("");
+const Name = z.string().max(MOST_NAME).catch("");
+const Path = z.string().max(MOST_PATH);
+/** Long enough for what is shown of it. */
+const Words = z
+  .string()
+  .transform((text) => text.slice(0, 4 * MOST_MESSAGE))
+  .catch("");
 const Line = z.int().min(1).optional().catch(undefined);
 const Level = z.enum(["none", "note", "warning", "error"]).optional().catch(undefined);
 const MessageText = z.looseObject({
-  text: z.string().optional().catch(undefined),
-  id: z.string().optional().catch(undefined),
-  arguments: z.array(z.string()).catch([]).optional(),
+  text: Words.optional(),
+  id: z.string().max(MOST_NAME).optional().catch(undefined),
+  arguments: z.array(Words).max(20).catch([]).optional(),
 });
 const Artifact = z.looseObject({
-  uri: Text.optional(),
-  uriBaseId: z.string().optional().catch(undefined),
+  uri: Path.optional().catch(undefined),
+  uriBaseId: z.string().max(MOST_NAME).optional().catch(undefined),
   index: z.int().min(0).optional().catch(undefined),
 });
 const Rule = z.looseObject({
-  id: Text,
+  id: Name,
   defaultConfiguration: z.looseObject({ level: Level }).optional().catch(undefined),
   messageStrings: z
-    .record(z.string(), z.looseObject({ text: Text }))
+    .record(z.string(), z.looseObject({ text: Words }))
     .optional()
     .catch(undefined),
   properties: z
@@ -110,11 +118,17 @@ const Rule = z.looseObject({
     .optional()
     .catch(undefined),
 });
-const Driver = z.looseObject({ name: z.string().min(1), rules: z.array(Rule).optional().catch(undefined) });
+const Driver = z.looseObject({
+  name: z.string().min(1).max(MOST_NAME),
+  rules: z.array(Rule).optional().catch(undefined),
+});
 const Result = z.looseObject({
-  ruleId: z.string().optional().catch(undefined),
+  ruleId: z.string().max(MOST_NAME).optional().catch(undefined),
   ruleIndex: z.int().optional().catch(undefined),
-  rule: z.looseObject({ id: z.string().optional(), index: z.int().optional() }).optional().catch(undefined),
+  rule: z
+    .looseObject({ id: z.string().max(MOST_NAME).optional(), index: z.int().optional() })
+    .optional()
+    .catch(undefined),
   kind: z.string().optional().catch(undefined),
   level: Level,
   message: MessageText.optional().catch(undefined),
@@ -205,18 +219,21 @@ function messageOf(
 ): string {
   const text = message?.text ?? rule?.messageStrings?.[message?.id ?? ""]?.text ?? "";
   return text
-    .slice(0, 4 * MOST_MESSAGE)
-    .replaceAll(/\{(\d{1,2})\}/g, (whole, at: string) => message?.arguments?.[Number(at)] ?? whole);
+    .slice(0, MOST_MESSAGE)
+    .replaceAll(
+      /\{(\d{1,2})\}/g,
+      (whole, at: string) => message?.arguments?.[Number(at)]?.slice(0, MOST_MESSAGE) ?? whole,
+    );
 }
 
 /* rdjson */
 
 const RdSeverity = z.enum(["UNKNOWN_SEVERITY", "ERROR", "WARNING", "INFO"]).optional().catch(undefined);
-const Source = z.looseObject({ name: Text }).optional().catch(undefined);
+const Source = z.looseObject({ name: Name }).optional().catch(undefined);
 const Diagnostic = z.looseObject({
-  message: Text,
+  message: Words,
   location: z.looseObject({
-    path: z.string(),
+    path: Path,
     range: z
       .looseObject({
         start: z.looseObject({ line: Line }).optional().catch(undefined),
@@ -227,7 +244,7 @@ const Diagnostic = z.looseObject({
   }),
   severity: RdSeverity,
   source: Source,
-  code: z.looseObject({ value: Text }).optional().catch(undefined),
+  code: z.looseObject({ value: Name }).optional().catch(undefined),
 });
 const Rdjson = z.looseObject({ diagnostics: z.array(Diagnostic), severity: RdSeverity, source: Source });
 
@@ -243,7 +260,7 @@ function rdjsonResult(
       ...{ tool: source?.name || whole.source?.name || "", rule: code?.value ?? "" },
       severity: rdLevels[severity ?? whole.severity ?? "UNKNOWN_SEVERITY"],
       ...{
-        file: encodeURI(location.path),
+        file: encodeURI(location.path.toWellFormed()),
         base: "",
         startLine,
         endLine: location.range?.end?.line ?? startLine,
@@ -268,7 +285,7 @@ function resultOf(raw: RawResult, roots: readonly string[]): ToolResult | null {
   const found = ToolResult.safeParse({
     ...{
       tool: named(raw.tool.toLowerCase(), 40).replaceAll(/[/:]/g, "-"),
-      rule: named(raw.rule, 100) || "result",
+      rule: named(raw.rule, 60) || "result",
     },
     ...{ severity: raw.severity, path, line: raw.startLine, endLine: Math.max(raw.startLine, raw.endLine) },
     message: raw.message.toWellFormed().slice(0, MOST_MESSAGE).replaceAll(/\s+/g, " ").trim(),

@@ -1,3 +1,4 @@
+import { firstIndex } from "../../code/tree.ts";
 import { type Category, type Finding, worstFirst } from "../../finding.ts";
 import type { Workspace } from "../../git/workspace.ts";
 import { splitLines } from "../../text/cut.ts";
@@ -46,10 +47,11 @@ export async function toolFindings(
       lines.flatMap((line) => (line.kind === "added" ? [line.newLine] : [])),
     );
     const onAdded = ofFile.flatMap((result): Located[] => {
-      const line = added.find((one) => one >= result.line && one <= result.endLine);
-      return line === undefined ? [] : [{ result, line, oid: change.newOid }];
+      const line = added[firstIndex(added, (one) => one >= result.line)];
+      return line === undefined || line > result.endLine ? [] : [{ result, line, oid: change.newOid }];
     });
-    const once = new Map(onAdded.map((one) => [`${one.line} ${sourceOf(one.result)}`, one]));
+    // The first is the worst.
+    const once = new Map(onAdded.toReversed().map((one) => [`${one.line} ${sourceOf(one.result)}`, one]));
     found.push(
       ...[...once.values()].filter(({ result }) => !isOff({ source: sourceOf(result), path: result.path })),
     );

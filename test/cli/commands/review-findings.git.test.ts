@@ -188,6 +188,52 @@ describe("review --findings", () => {
     expect(result.dropped).toMatchObject([{ rule: "tool:secrets/github", reason: "There is none." }]);
   });
 
+  it("leaves a review complete whatever does not fit into a prompt, and crowds out no match of ours", async () => {
+    const many = Array.from({ length: 50 }, (_, at) => ({
+      ...{ ruleId: `R${at}-${"x".repeat(50)}`, message: { text: "字".repeat(400) } },
+      ...place("lib/cut.js", 1 + at),
+    }));
+    repo.commit("Evaluate", { "lib/eval.js": "export const run = (text) => eval(text);\n" });
+    try {
+      const { result, prompts, code } = await withModel([sarif(many)], () => "It is right.");
+      expect(prompts[0]).toMatch(/^c\d+ lib\/eval\.js:1 .*\(ast-grep\/js-eval\)$/m);
+      expect(result.findings.every(({ rule }) => rule?.startsWith("tool:lint/"))).toBe(true);
+      expect([code, result.outcome]).toEqual([0, "complete"]);
+    } finally {
+      repo.git("reset", "-q", "--hard", "HEAD~1");
+    }
+  });
+
+  it("keeps the worst of the same results, with its own words", async () => {
+    const one = (level: string, text: string) => sarif([{ level, message: { text } }]);
+    const { result, prompts } = await withModel(
+      [one("note", "Suppressed by all."), one("error", "It reaches eval.")],
+      () => "No.",
+    );
+    expect(prompts[0]).toContain("It reaches eval.");
+    expect(prompts[0]).not.toContain("Suppressed by all.");
+    expect(result.dropped).toHaveLength(1);
+  });
+
+  it("repeats no words of a tool outside of the marks, when a model leaves a match without an answer", async () => {
+    const asked: string[] = [];
+    const script = (body: ChatRequestBody, n: number): FakeAnswer => {
+      asked.push(JSON.stringify(body.messages.at(-1)));
+      const rejected = n === 0 ? [] : [{ candidate: "c1", reason: "It is right." }];
+      return { tool_calls: [{ name: "finish_review", arguments: { summary: "Texts.", rejected } }] };
+    };
+    await using fake = await startFakeOpenAi({ script });
+    const env = {
+      OPENAI_BASE_URL: fake.url,
+      OPENAI_API_KEY: "test-key",
+      HUNKWISE_MODEL: "m",
+      HUNKWISE_PROTOCOL: "native",
+    };
+    await runCli([...args(), "--effort", "low", "--no-record", ...given([sarif([{}])])], { env });
+    expect(asked[1]).toContain("1 rule match has no answer yet");
+    expect(asked[1]).not.toContain("canary-of-the-tool");
+  });
+
   it("obeys rules that the configuration switches off", async () => {
     const config = join(folder.path, "off.yml");
     writeFileSync(config, "rules: { 'tool:lint': off }\n");

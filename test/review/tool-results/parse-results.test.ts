@@ -115,7 +115,7 @@ describe("the results of another tool", () => {
       { message: { text: `a\n\n${"b".repeat(5_000)}` } },
       {},
       {},
-      { message: `a ${"b".repeat(497)}` },
+      { message: `a ${"b".repeat(197)}` },
     ],
   ])("know %s", (_, result, rule, run, more) => {
     expect(read(sarif(result, rule, run))).toEqual([{ ...expected, ...more }]);
@@ -187,6 +187,43 @@ describe("the results of another tool", () => {
     expect(error).toBeInstanceOf(AppError);
     expect((error as AppError).line).toMatch(/^The results in 'lint\.sarif' cannot be used: /);
     expect((error as AppError).line).not.toMatch(/canary|1234/);
+  });
+
+  it.each<[string, object, object]>([
+    [
+      "arguments that make a message huge",
+      { message: { text: "{0}".repeat(600), arguments: ["x".repeat(10_000_000)] } },
+      {},
+    ],
+    [
+      "a path that many results share",
+      { locations: [{ physicalLocation: { artifactLocation: { index: 0 }, region: { startLine: 3 } } }] },
+      { artifacts: [{ location: { uri: "a".repeat(8_000_000) } }] },
+    ],
+    ["a name of megabytes", {}, { tool: { driver: { name: "n".repeat(8_000_000) } } }],
+  ])("stay small and fast with %s", (_, result, run) => {
+    const whole = sarif(result, {}, run);
+    whole.runs[0]?.results.push(
+      ...Array.from(
+        { length: 2_000 },
+        () => ({ ...whole.runs[0]?.results[0], message: { text: "m" } }) as never,
+      ),
+    );
+    const results = (() => {
+      try {
+        return read(whole);
+      } catch (error) {
+        expect(error).toBeInstanceOf(AppError);
+        return [];
+      }
+    })();
+    expect(JSON.stringify(results).length).toBeLessThan(1_000_000);
+  });
+
+  it("leave out a path that is no text", () => {
+    expect(
+      read({ diagnostics: [{ ...diagnostic, location: { path: "\ud800", range: { start: { line: 3 } } } }] }),
+    ).toMatchObject([{ path: "\ufffd" }]);
   });
 
   const json = fc.jsonValue({ maxDepth: 3 });
