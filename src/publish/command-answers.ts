@@ -47,12 +47,14 @@ export function modelDescription({ model }: Pick<AnswerResult, "model">, text: s
 
 /** The first lines whose rendering fits on one screen; of a longer line, its beginning. */
 function oneScreen(text: string, maxBytes: number): string {
-  const lines = text.trim().slice(0, screen.characters).split("\n");
+  // As they are rendered: a carriage return ends a line, too.
+  const whole = text.trim().replace(/\r\n?/g, "\n");
+  const lines = whole.slice(0, screen.characters).split("\n");
   for (let count = Math.min(lines.length, screen.lines); count > 0; count--) {
     const head = lines.slice(0, count).join("\n");
     const shown = untrustedBlock(head, maxBytes);
-    const whole = head.length === text.trim().length ? shown : `${shown}\n\n${CUT}`;
-    if (whole.length <= screen.characters && whole.split("\n").length <= screen.lines) return whole;
+    const said = head.length === whole.length ? shown : `${shown}\n\n${CUT}`;
+    if (said.length <= screen.characters && said.split("\n").length <= screen.lines) return said;
   }
   const [first = ""] = lines;
   return `${untrustedBlock(first, screen.characters / 2)}\n\n${CUT}`;

@@ -31,6 +31,7 @@ registerSecret(pkcs8, { keep: true });
 const reversed = (text: string) => [...text].reverse().join("");
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 const hex = (text: string) => Buffer.from(text).toString("hex");
+const codeOf = (character: string) => (character.codePointAt(0) ?? 0).toString(16);
 const spellings: Record<string, (text: string) => string> = {
   "as it is": (text) => text,
   "as JSON": (text) => JSON.stringify(text).slice(1, -1),
@@ -38,6 +39,12 @@ const spellings: Record<string, (text: string) => string> = {
   "in a URL": encodeURIComponent,
   "with every character escaped for a URL": (text) => hex(text).replaceAll(/../g, "%$&"),
   "as HTML entities": (text) => [...text].map((one) => `&#${one.codePointAt(0)};`).join(""),
+  "as HTML entities in hex": (text) => [...text].map((one) => `&#X${codeOf(one).padStart(6, "0")}`).join(""),
+  "as code points of a program": (text) => [...text].map((one) => `\\u{${codeOf(one)}}`).join(""),
+  "as long code points of a program": (text) =>
+    [...text].map((one) => `\\\\u{${codeOf(one).padStart(6, "0")}}`).join(""),
+  "as units of a program": (text) => [...text].map((one) => `\\u${codeOf(one).padStart(4, "0")}`).join(""),
+  "with an entity or an escape between": (text) => [...text].join("&nbsp;\\t&#8203;"),
   "as escapes of a program": (text) => hex(text).replaceAll(/../g, "\\x$&"),
   "as base64": base64,
   "as base64, one byte in": (text) => base64(`x${text}y`),
@@ -289,6 +296,19 @@ describe("many secrets", () => {
     const [one, other] = [`${beginning}${randomText(20)}`, `${beginning}${randomText(20)}`];
     for (const token of [one, ...tokens(99), other]) registerSecret(token);
     expect([one.slice(20), other.slice(20), beginning].map(holdsLiveSecret)).toEqual([false, true, true]);
+    for (const token of tokens(100)) registerSecret(token);
+    expect([other.slice(20), beginning].map(holdsLiveSecret)).toEqual([false, false]);
+  });
+
+  it("that share their beginning with many others are found by the rest of them alone", () => {
+    const beginning = randomText(20, letters.slice(0, 62));
+    const some = tokens(6).map((token) => `${beginning}${token}`);
+    for (const token of some) registerSecret(token);
+    expect(holdsLiveSecret(beginning)).toBe(false);
+    for (const token of some) {
+      expect(holdsLiveSecret(token.slice(20, 36))).toBe(true);
+      expect(withoutLiveSecrets(`(${token})`)).toBe("([secret])");
+    }
   });
 
   it("of eight characters are found, and shorter ones are not", () => {

@@ -179,6 +179,53 @@ describe("masks", () => {
     expect(await masked(new Masks(), said)).not.toBe(said);
   });
 
+  it("hide a new secret beside a mask, and a secret that a model wrote around one", async () => {
+    const masks = new Masks();
+    const shown = await masked(masks, `password: "${token}"`);
+    const other = writeOut("ghp_{base62:36}", seeded(12));
+    const both = `${shown}\ntoken: ${other}\n`;
+    const hidden = await masked(masks, both);
+    expect(hidden).not.toContain(other);
+    expect(hidden.startsWith(shown)).toBe(true);
+    expect(masks.unmask(hidden)).toBe(`password: "${token}"\ntoken: ${other}\n`);
+  });
+
+  it("of short values have a shorter word, or no more than stars where not even their number has room", async () => {
+    const login = (password: string) => `Server=db;pwd=${password};`;
+    const masks = new Masks();
+    expect(await masked(masks, login("q8Zr4TnL"))).toBe(login("*s1....*"));
+    expect(await masked(masks, login("q8Zr4TnLx"))).toBe(login("*s2.....*"));
+    expect(await masked(masks, login("q8Zr4TnLx2"))).toBe(login("*secret-3*"));
+    expect(masks.unmask("*s1*")).toBe("q8Zr4TnL");
+    for (const other of ["*1....*", "*secret-1*", "*s3*", "*s4*"]) expect(masks.unmask(other)).toBe(other);
+    const startingAfter = (number: number) => new Masks([{ salt: "s", numbers: { hash: number } }]);
+    expect(await masked(startingAfter(99_998), login("q8Zr4TnL"))).toBe(login("*s99999*"));
+    expect(await masked(startingAfter(99_999), login("q8Zr4TnL"))).toBe(login("*100000*"));
+    expect(await masked(startingAfter(999_999), login("q8Zr4TnL"))).toBe(login("********"));
+  });
+
+  it("tell what they know: a value, anything in the form of a mask, and where secrets of any text stand", async () => {
+    const masks = new Masks();
+    expect(masks.known).toBe(0);
+    const text = `x = "${token}";`;
+    expect([masks.holdsSecret(text), masks.looksMasked(text)]).toEqual([false, false]);
+    expect(await masks.secretsIn(text)).toEqual([{ start: 5, end: 5 + token.length }]);
+    const known = masks.known;
+    expect(known).toBeGreaterThan(0);
+    expect([masks.holdsSecret(text), masks.holdsSecret('x = "";')]).toEqual([true, false]);
+    expect(["*secret-7...*", "a *s1* b", "*", "**"].map((one) => masks.looksMasked(one))).toEqual([
+      ...[true, true, false, false],
+    ]);
+    // A part of it that has no form of its own.
+    const part = token.slice(10, 34);
+    expect(await masks.secretsIn(`- ${part} and ${token}`)).toEqual([
+      { start: 2, end: 26 },
+      { start: 31, end: 31 + token.length },
+    ]);
+    await masks.learn(text);
+    expect(masks.known).toBe(known);
+  });
+
   it("mean nothing to people, who read that there was a secret", async () => {
     const masks = new Masks();
     const shown = await masked(masks, `The token ${token} is logged.`);
