@@ -118,6 +118,8 @@ const apiAt = (address: string): ModelEnv["api"] =>
 function wantsAnthropic(given: Variables): boolean {
   const { ANTHROPIC_API_KEY: key, OPENAI_API_KEY, OPENAI_BASE_URL, HUNKWISE_MODEL: name } = given;
   if (!key || OPENAI_BASE_URL) return false;
+  // Other programs have a gateway, too: who names no model may not mean Hunkwise.
+  if (given.ANTHROPIC_BASE_URL && apiAt(given.ANTHROPIC_BASE_URL) !== "anthropic" && !name) return false;
   return !OPENAI_API_KEY || isClaude(name);
 }
 
@@ -126,8 +128,6 @@ function atAnthropic({
   ANTHROPIC_BASE_URL: baseUrl,
   HUNKWISE_MODEL: name,
 }: Variables): Endpoint {
-  if (!name && baseUrl)
-    throw missing("HUNKWISE_MODEL", "Set it to a model of the service at ANTHROPIC_BASE_URL");
   return {
     ...{ api: "anthropic", apiKey: ANTHROPIC_API_KEY ?? null, azure: null },
     ...{ baseUrl: withoutSlash(baseUrl ?? ANTHROPIC_URL), name: name ?? defaultClaude },
@@ -141,11 +141,13 @@ function otherProvider(
   name: string,
 ): Omit<Endpoint, "name" | "azure"> | null {
   const { ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, OPENAI_API_KEY, OPENAI_BASE_URL } = given;
-  if (model.api === "openai" && model.baseUrl === null && ANTHROPIC_API_KEY && isClaude(name)) {
+  const own = given.HUNKWISE_FALLBACK_API_KEY;
+  if (model.api === "openai" && model.baseUrl === null && (ANTHROPIC_API_KEY || own) && isClaude(name)) {
     const baseUrl = withoutSlash(ANTHROPIC_BASE_URL ?? ANTHROPIC_URL);
-    return { api: "anthropic", apiKey: ANTHROPIC_API_KEY, baseUrl };
+    return { api: "anthropic", apiKey: ANTHROPIC_API_KEY ?? null, baseUrl };
   }
-  if (model.baseUrl === ANTHROPIC_URL && !isClaude(name) && (OPENAI_API_KEY || OPENAI_BASE_URL)) {
+  const isAnthropics = model.api === "anthropic" && apiAt(model.baseUrl ?? "") === "anthropic";
+  if (isAnthropics && !isClaude(name) && (OPENAI_API_KEY || OPENAI_BASE_URL || own)) {
     const baseUrl = OPENAI_BASE_URL ? withoutSlash(OPENAI_BASE_URL) : null;
     return { api: "openai", apiKey: OPENAI_API_KEY ?? null, baseUrl };
   }
@@ -206,7 +208,13 @@ export interface EmbeddingEnv {
 
 /** Null if no such model is named. It uses the endpoint of the review model, unless it has its own; Anthropic's has no such models. */
 function readEmbedding(given: Variables, reviewing: ModelEnv | null): EmbeddingEnv | null {
-  const model = reviewing?.api === "anthropic" ? null : reviewing;
+  const openAi = {
+    apiKey: given.OPENAI_API_KEY ?? null,
+    baseUrl: given.OPENAI_BASE_URL ?? null,
+    azure: null,
+  };
+  const ofOpenAi = given.OPENAI_API_KEY || given.OPENAI_BASE_URL ? openAi : null;
+  const model = reviewing?.api === "anthropic" ? ofOpenAi : reviewing;
   const { HUNKWISE_EMBEDDING_MODEL: name, HUNKWISE_EMBEDDING_TOKENS: maxTokens } = given;
   const { HUNKWISE_EMBEDDING_BASE_URL: baseUrl, HUNKWISE_EMBEDDING_API_KEY: apiKey } = given;
   if (!name) {

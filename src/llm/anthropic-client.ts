@@ -32,7 +32,7 @@ export function createClient(options: EndpointOptions, url: URL, answer: AnswerL
     webhookKey: null,
     logLevel: "off",
     openTelemetry: false,
-    fetch: endpointFetch(url, options, answer, anthropic),
+    fetch: endpointFetch(url, options, answer, anthropic, { authorization: `Bearer ${options.apiKey}` }),
   });
 }
 

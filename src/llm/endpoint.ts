@@ -51,20 +51,33 @@ const mostRedirects = 3;
 /**
  * The `fetch` for all requests to the endpoint: it only reaches that origin, even after redirects. A redirect would carry along the key in
  * its header and the code in the body.
+ *
+ * @param keys the headers for authentication, which no other can replace
  */
 export function endpointFetch(
   url: URL,
   { timeoutMs, fetch }: Pick<EndpointOptions, "timeoutMs" | "fetch">,
   answer: AnswerLimits,
   { baseUrl }: Pick<Provider, "baseUrl">,
+  keys: Readonly<Record<string, string | null>>,
 ): typeof globalThis.fetch {
-  return createEgress({
+  const send = createEgress({
     ...{ origins: [url.origin], timeoutMs, mostRedirects, answer, fetch },
     // Bodies are long and sent again with every turn: a search for each spelling would block the process.
     holdsSecret: holdsPlainSecret,
     refuse: (what, remedy = `Set ${baseUrl} to the address of the endpoint itself.`) =>
       new AppError("model_refused", `The model endpoint ${url.href} ${what}`, { remedy }),
   });
+  return (input, init) => send(input, { ...init, headers: withoutOthers(new Headers(init?.headers), keys) });
+}
+
+/** Headers of the providers' packages. They also take any from variables such as OPENAI_CUSTOM_HEADERS, even for the key. */
+const known = /^(?:accept|content-type|user-agent|anthropic-version|x-stainless-[\w-]+)$/;
+
+function withoutOthers(headers: Headers, keys: Readonly<Record<string, string | null>>): Headers {
+  const own = new Headers([...headers].filter(([name]) => known.test(name)));
+  for (const [name, value] of Object.entries(keys)) if (value !== null) own.set(name, value);
+  return own;
 }
 
 /** An endpoint's address. Throws `config_invalid` for a bad one. */

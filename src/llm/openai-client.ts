@@ -58,7 +58,7 @@ export function createClient(options: OpenAiEndpoint, url: URL, answer: AnswerLi
     adminAPIKey: null,
     webhookSecret: null,
     logLevel: "off",
-    fetch: endpointFetch(url, options, answer, openAi),
+    fetch: endpointFetch(url, options, answer, openAi, accessHeaders(options.apiKey, url)),
   });
 }
 

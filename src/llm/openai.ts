@@ -91,7 +91,7 @@ export function createOpenAiModel(options: OpenAiOptions): OpenAiModel {
     listModels: (signal) => withRetries(() => listModels(signal), options, signal),
     findContextTokens(signal) {
       const headers = accessHeaders(options.apiKey, url);
-      const fetch = endpointFetch(url, options, modelList, openAi);
+      const fetch = endpointFetch(url, options, modelList, openAi, headers);
       return findContextTokens({ url, model, headers, fetch }, signal);
     },
   };

@@ -159,6 +159,8 @@ const listedPrices: Readonly<Record<string, Price>> = {
   "claude-opus-5": claude("2026-07-29", [5, 0.5, 25]),
   "claude-sonnet-4-5": claude("2026-07-29", [3, 0.3, 15], { from: 200_000, rates: [6, 0.6, 22.5] }),
   "claude-sonnet-4-6": claude("2026-07-29", [3, 0.3, 15]),
+  "claude-opus-5-5": claude("2026-11-27", [4, 0.2, 20]),
+  "claude-sonnet-5": claude("2026-11-27", [2, 0.2, 10]),
   "claude-sonnet-5-5": claude("2026-10-24", [2, 0.1, 10]),
   "claude-haiku-4-5": claude("2026-07-29", [1, 0.1, 5]),
   "claude-haiku-5-5": claude("2026-10-24", [0.1, 0.01, 0.5], { from: 100_000, rates: [0.5, 0.05, 2.5] }),

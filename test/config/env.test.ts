@@ -242,9 +242,15 @@ describe("the environment", () => {
     ],
   ])("has a key of Anthropic that %s", (_, variables, place) => expect(placeOf(variables)).toEqual(place));
 
-  it("names a model of another service with Anthropic's API, and never sends embeddings to it", () => {
-    expect(() => readEnv({ ...A, ANTHROPIC_BASE_URL: "https://gateway.example" })).toThrow(/HUNKWISE_MODEL/);
+  it("leaves the gateway of another program alone if no model is named", () => {
+    expect(placeOf({ ...A, ANTHROPIC_BASE_URL: "https://gateway.example" })).toBeNull();
+    expect(placeOf({ ...A, ANTHROPIC_BASE_URL: "https://api.anthropic.com/v1" })?.[0]).toBe("anthropic");
+  });
+
+  it("never sends embeddings to Anthropic, and takes OpenAI's key for them", () => {
     expect(() => readEnv({ ...A, HUNKWISE_EMBEDDING_MODEL: "e" })).toThrow(/HUNKWISE_EMBEDDING_API_KEY/);
+    const both = { ...A, ...O, HUNKWISE_MODEL: "claude-opus-5", HUNKWISE_EMBEDDING_MODEL: "e" };
+    expect(readEnv(both).embedding).toMatchObject({ name: "e", apiKey: "o", baseUrl: null });
   });
 
   it("names the model: a default for OpenAI, none for other servers, which may want no key", () => {

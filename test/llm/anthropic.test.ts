@@ -494,6 +494,22 @@ describe("a model behind the Messages API", () => {
     expect(() => set.modelOf({ baseUrl: "ftp://x" })).toThrow(/ANTHROPIC_BASE_URL is not an http/);
   });
 
+  it("sends no header of a variable that other programs use, and its own key all the same", async () => {
+    const name = "ANTHROPIC_CUSTOM_HEADERS";
+    const before = process.env[name];
+    process.env[name] = "x-secret: hunter2\nauthorization: Bearer of-another\nanthropic-beta: x";
+    try {
+      await using set = await setUp([{ content: "ok" }]);
+      await set.model.respond(ask(), never);
+      const headers = set.service.requests[0]?.headers ?? {};
+      expect(headers.authorization).toBe(`Bearer ${KEY}`);
+      for (const other of ["x-secret", "anthropic-beta"]) expect(headers).not.toHaveProperty(other);
+    } finally {
+      if (before === undefined) delete process.env[name];
+      else process.env[name] = before;
+    }
+  });
+
   it("finds the same service with and without /v1", async () => {
     await using set = await setUp(() => ({ content: "ok" }));
     for (const end of ["", "/", "/v1", "/v1/"])

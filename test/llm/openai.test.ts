@@ -512,7 +512,7 @@ it("a request that holds one all the same is not sent", async () => {
       return new Response("{}");
     },
   };
-  const send = endpointFetch(new URL("https://model.example.com/v1"), far, chatAnswer, openAi);
+  const send = endpointFetch(new URL("https://model.example.com/v1"), far, chatAnswer, openAi, {});
   const body = JSON.stringify({ metadata: { note: secret } });
   const refused = {
     ...{ code: "model_refused", message: expect.stringContaining("a secret of this server") },

@@ -28,7 +28,7 @@ describe("the price of a model", () => {
     "gpt-4o-audio-preview",
     "gpt-50",
     "devstral",
-    "claude-sonnet-5",
+    "claude-sonnet-9",
     "gpt-5.6-sol",
     "llama3",
     "constructor",
