@@ -63,6 +63,7 @@ beforeAll(async () => {
   ] as const) {
     writeFileSync(join(shop, file), JSON.stringify({ ...exampleOf(event), installation: { id: 5 } }));
   }
+  copyFileSync(join(root, "fixtures/findings/eslint.sarif"), join(shop, "eslint.sarif"));
   const { stderr } = await shell("hunkwise review --output review.json");
   expect(stderr).toContain("written to review.json");
   run = JSON.parse((await shell("hunkwise runs --json")).stdout)[0].id;
