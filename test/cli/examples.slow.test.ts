@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import examples from "@octokit/webhooks-examples" with { type: "json" };
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
