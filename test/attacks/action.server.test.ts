@@ -338,6 +338,7 @@ describe.concurrent("a fork, with the Action's key and token one process away", 
       const workspace = { "out.sarif": JSON.stringify(forged) };
       const done = await one.on("pull_request_target", "opened", { inputs, workspace });
       expect([done.code, one.written().checks.includes("failure")]).toEqual([0, false]);
+      expect(done.outputs).toMatchObject({ critical: "0", high: "0" });
       const { pull, repository } = one;
       const bodies = [...pull.reviewComments, ...pull.comments, ...pull.reviews].map(({ body }) => body);
       const checks = repository.checkRuns.map(({ output }) => output);

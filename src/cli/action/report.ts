@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { appendFile, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ActionEnv } from "../../config/action-env.ts";
-import { bySeverity, type Finding, type Severity, severities } from "../../finding.ts";
+import { bySeverity, type Finding, type Severity, severities, toolOf } from "../../finding.ts";
 import { outcomeOf } from "../../reporters/outcome.ts";
 import { untrustedLine } from "../../reporters/safe-markdown.ts";
 import type { ReviewResult } from "../../review/review-result.ts";
@@ -93,7 +93,11 @@ async function writeReports(result: ReviewResult, tempFolder: string, exit: Rend
 
 function countsOf(result: ReviewResult | null): Record<string, string | number> {
   const found = result?.findings.map(({ finding }) => finding) ?? [];
-  const of = (severity: Severity) => found.filter((one) => one.severity === severity).length;
+  // A severity that only another tool gave is none that later steps may rely on.
+  const counted = found.filter(
+    ({ source, verification }) => verification !== "not_judged" || toolOf(source) === null,
+  );
+  const of = (severity: Severity) => counted.filter((one) => one.severity === severity).length;
   return {
     findings: found.length,
     ...Object.fromEntries(severities.map((severity) => [severity, of(severity)])),

@@ -9,6 +9,7 @@ import type { StartedProcess } from "../../process/start-process.ts";
 import { countBySeverity, isUnread, outcomeOf, outcomeSentence } from "../../reporters/outcome.ts";
 import { plainLine } from "../../reporters/terminal-style.ts";
 import { isModelErrorWarning, type ReviewResult } from "../../review/review-result.ts";
+import type { ToolResult } from "../../review/tool-results/tool-result.ts";
 import {
   type CommandContext,
   type CommandIo,
@@ -184,7 +185,6 @@ async function runReview(
   if (values.dryRun) return printDryRun(values, env, progress, io);
   const { connectModels } = await import("../review-range.ts");
   const { leftOut } = await import("../open-range.ts");
-  const { readResults } = await import("../read-results.ts");
   const say = (text: string) => progress.say(`warning: ${plainLine(text)}`);
   const { range, pull } = await open(values, env, say, io);
   await using _ = range;
@@ -198,7 +198,7 @@ async function runReview(
   };
   const graphIndex = pull === null ? presentIndex(values.repo, env) : null;
   const about = await pull?.textFor(config);
-  const results = await readResults(values.findings ?? [], { roots: range.roots, within: null, warn: say });
+  const results = await resultsOf(values, range, say);
   const options = { range, config, pull: about, results, connected, started, graphIndex, records, warn: say };
   const done = await reviewWithProgress(options, progress, io).catch((error: unknown) =>
     notReviewed(error, io),
@@ -224,6 +224,17 @@ async function runReview(
   else await deliver(values, await render(result, range, values, exit, io), io);
   if (pull && values.publish) await write(io.stderr, `${await pull.publish(result, config)}\n`);
   return code;
+}
+
+/** Results of other tools. What reads them is only loaded if there are any. */
+async function resultsOf(
+  { findings = [] }: ReviewValues,
+  { roots }: OpenRange,
+  warn: (text: string) => void,
+): Promise<ToolResult[]> {
+  if (findings.length === 0) return [];
+  const { readResults } = await import("../read-results.ts");
+  return await readResults(findings, { roots, within: null, warn });
 }
 
 /** The range to review: commits of a repository on this machine, or a pull request on GitHub. */
