@@ -41,6 +41,12 @@ export function optionText(value: string): string {
   return value;
 }
 
+/** Reads the value of an option that can be repeated, after the values before it. */
+export const repeatedText = (value: string, before: string[] | undefined): string[] => [
+  ...(before ?? []),
+  optionText(value),
+];
+
 /** Reads an option's value as a whole number from 1. */
 export function wholeNumber(most = 999_999_999): (value: string) => number {
   const range = most < 999_999_999 ? `from 1 to ${most}` : "from 1";

@@ -170,15 +170,12 @@ interface Prices {
 }
 
 async function pricesOf(pricesFile: string | null): Promise<Prices> {
-  const { costOf, priceOf, readPrices } = await import("../llm/prices.ts");
+  const { allWritten, costOf, priceOf, readPrices } = await import("../llm/prices.ts");
   const table = readPrices(await readPricesFile(pricesFile));
   return {
     table,
-    costOf(name, usage, api) {
-      // All that is fresh may be written to the cache of Anthropic, and then costs more.
-      const writtenTokens = api === "anthropic" ? usage.promptTokens - usage.cachedTokens : 0;
-      return costOf({ ...usage, writtenTokens }, priceOf(name, table));
-    },
+    costOf: (name, usage, api) =>
+      costOf(api === "anthropic" ? allWritten(usage) : usage, priceOf(name, table)),
   };
 }
 

@@ -5,7 +5,8 @@ import { type Overrides, selectsNothing } from "../config/overrides.ts";
 import { Effort, mostGuidance, type RepoConfig } from "../config/repo-config.ts";
 import { AppError, errorLine } from "../errors.ts";
 import { severities } from "../finding.ts";
-import { type changeCommand, optionText } from "./command.ts";
+import { type changeCommand, optionText, repeatedText } from "./command.ts";
+import { beginningOf } from "./read-beginning.ts";
 
 const heading = "Options for this run, before the environment and the configuration:";
 
@@ -57,7 +58,7 @@ export const withOverrideOptions = (command: ReturnType<typeof changeCommand>) =
         "--only <GLOB>",
         "review only files that match this gitignore-style pattern; can be repeated",
       )
-        .argParser((value: string, before: string[] | undefined) => [...(before ?? []), optionText(value)])
+        .argParser(repeatedText)
         .helpGroup(heading),
     )
     .addOption(
@@ -119,24 +120,16 @@ async function readGuidance(file: string): Promise<string> {
   });
 }
 
-/** The beginning of a file, which may also be a pipe or a device without an end. */
 async function readBeginning(file: string, option: string, mostBytes: number): Promise<string> {
-  const parts: Buffer[] = [];
   try {
     await using handle = await open(file, "r");
-    for (let size = 0; size < mostBytes; ) {
-      const { bytesRead, buffer } = await handle.read(Buffer.alloc(Math.min(65_536, mostBytes - size)));
-      if (bytesRead === 0) break;
-      parts.push(buffer.subarray(0, bytesRead));
-      size += bytesRead;
-    }
+    return (await beginningOf(handle, mostBytes)).toString("utf8");
   } catch (error) {
     throw new AppError("usage", `the file of ${option} cannot be read: ${errorLine(error)}`, {
       remedy: "Name a file that exists and that you can read.",
       cause: error,
     });
   }
-  return Buffer.concat(parts).toString("utf8");
 }
 
 /** Rejects with `usage` if the price of a model is not known that may be asked: its cost could not be limited. */

@@ -6,6 +6,7 @@ import { worstFirst } from "../finding.ts";
 import { thousands } from "../reporters/outcome.ts";
 import { MOST_BYTES, parseResults } from "../review/tool-results/parse-results.ts";
 import type { ToolResult } from "../review/tool-results/tool-result.ts";
+import { beginningOf } from "./read-beginning.ts";
 
 /** Most results of one review, on whatever lines; they are part of its record. */
 const MOST_RESULTS = 20_000;
@@ -54,15 +55,4 @@ async function openWithin(folder: string, name: string): Promise<FileHandle> {
   if ((await file.stat()).isFile()) return file;
   await file.close();
   throw new Error("it is not an ordinary file");
-}
-
-async function beginningOf(file: FileHandle, most: number): Promise<Buffer> {
-  const parts: Buffer[] = [];
-  for (let size = 0; size < most; ) {
-    const { bytesRead, buffer } = await file.read(Buffer.alloc(Math.min(1 << 20, most - size)));
-    if (bytesRead === 0) break;
-    parts.push(buffer.subarray(0, bytesRead));
-    size += bytesRead;
-  }
-  return Buffer.concat(parts);
 }

@@ -105,7 +105,7 @@ function* read(bytes: Buffer, width: number): Generator<Entry, undefined> {
     if (space < 0 || end < 0) return;
     const mode = bytes.toString("latin1", at, space);
     at = end + 1 + width;
-    // git reads modes as numbers of 32 bits, whatever stands before.
+    // git reads modes as numbers of 32 bits, whatever comes before.
     const isFolder = (Number.parseInt(mode.slice(-11), 8) & 0o170000) === 0o040000;
     yield { isFolder, mode, name: bytes.subarray(space + 1, end), oid: bytes.subarray(end + 1, at) };
   }

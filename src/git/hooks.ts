@@ -1,7 +1,7 @@
 import { mkdir, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { discoverRepository, findCommits, noRepository } from "./range.ts";
+import { discoverRepository, firstCommit, noRepository } from "./range.ts";
 import { requireObjectNames, runGit } from "./run-git.ts";
 import { runProcess } from "./run-process.ts";
 import { makeTempFolder, removeFolder } from "./scratch.ts";
@@ -80,11 +80,7 @@ export async function openHookRepository(
     await mkdir(git.emptyHome);
     const repository = await discoverRepository(git, folder);
     const { gitDir } = repository;
-    const firstOf = async (revisions: readonly string[]) => {
-      const found = await findCommits(git, repository, revisions);
-      const named = revisions.map((name, at) => ({ name, sha: found[at] ?? null }));
-      return named.find((one): one is { name: string; sha: string } => one.sha !== null) ?? null;
-    };
+    const firstOf = (revisions: readonly string[]) => firstCommit(git, repository, revisions);
     const isAncestor = async (older: string, newer: string) => {
       requireObjectNames(older, newer);
       const args = ["merge-base", "--is-ancestor", older, newer];

@@ -257,6 +257,17 @@ export async function findCommits(
   return peeled.map((object) => (object?.type === "commit" ? object.oid : null));
 }
 
+/** The first of the texts that names a commit, with its commit; null if none does. */
+export async function firstCommit(
+  git: Git,
+  repository: LocalRepository,
+  texts: readonly string[],
+): Promise<Revision | null> {
+  const found = await findCommits(git, repository, texts);
+  const named = texts.map((name, at) => ({ name, sha: found[at] ?? null }));
+  return named.find((one): one is Revision => one.sha !== null) ?? null;
+}
+
 type FoundObject = { oid: string; type: string } | null;
 
 async function findObjects(
@@ -650,10 +661,8 @@ async function chosenBase(
   base: string | BaseChoice,
 ): Promise<Revision | null> {
   const names = typeof base === "string" ? [base] : base.names;
-  const found = await findCommits(git, source, names);
-  const at = found.findIndex((sha) => sha !== null);
-  const [sha, asked] = [found[at], names[at]];
-  if (sha && asked !== undefined) return { sha, name: (await namesOf(git, source, [asked]))[0] ?? asked };
+  const found = await firstCommit(git, source, names);
+  if (found) return { ...found, name: (await namesOf(git, source, [found.name]))[0] ?? found.name };
   if (typeof base === "string") throw await unknownRevision(git, source, base);
   if (base.isCertain) throw noBase(base, source);
   return null;

@@ -23,7 +23,7 @@ export interface Seal {
    * one that remembers nothing, so that the next summary replaces it.
    */
   open(body: string, place: string): string;
-  /** When the text was closed for this place, in milliseconds since 1970; null if it was not. Somebody may repeat an older text of ours. */
+  /** When the text was closed for this place, in milliseconds since 1970; null if it was not. Another workflow may repeat an older text of ours. */
   closedAt(body: string, place: string): number | null;
 }
 

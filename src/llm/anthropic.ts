@@ -19,7 +19,7 @@ import {
 } from "./endpoint.ts";
 import { isObject, readStrict } from "./lenient-json.ts";
 import type { EndpointModel, Message, ModelRequest, ModelTurn } from "./model.ts";
-import { costOf, type PriceTable, priceOf } from "./prices.ts";
+import { allWritten, costOf, type PriceTable, priceOf } from "./prices.ts";
 import { idsOf, nameOnWire, withoutServerSecrets } from "./request.ts";
 
 /** How much a model thinks: words of ours, in the order of effort. */
@@ -94,8 +94,7 @@ export function createAnthropicModel(options: AnthropicOptions): Required<Endpoi
     name: model,
     contextTokens: options.contextTokens,
     protocol: "native",
-    // Before an answer it is not known what will be cached; all that is fresh can be written.
-    costOf: (usage) => costOf({ ...usage, writtenTokens: usage.promptTokens - usage.cachedTokens }, price),
+    costOf: (usage) => costOf(allWritten(usage), price),
     respond: (request, signal) => withRetries(() => send(request, signal), options, signal),
     listModels: (signal) =>
       withRetries(() => look((one) => namesOfModels(one, signal), signal), options, signal),

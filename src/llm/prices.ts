@@ -84,6 +84,12 @@ export function costOf(usage: PricedUsage, price: Price | null): number | null {
   return (prompt + completionTokens * rates.completion) / 1_000_000;
 }
 
+/** A request whose answer is not there yet: all that is fresh may be written to a cache, and then costs more. */
+export const allWritten = (usage: Omit<Usage, "costUsd">): PricedUsage => ({
+  ...usage,
+  writtenTokens: usage.promptTokens - usage.cachedTokens,
+});
+
 function parseJson(json: string): unknown {
   try {
     return JSON.parse(json);

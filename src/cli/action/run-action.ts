@@ -337,7 +337,7 @@ function gated({ gate, event, inputs, github, checkout, dependencies }: GatedOpt
 /** How long a cancelled run tries to close its check run. */
 const closingMs = 5_000;
 
-/** Closes the check run that a cancelled run opened; nobody goes on with its job. Never rejects. */
+/** Closes the check run that a cancelled run opened; no other process continues its job. Never rejects. */
 async function calledOff(
   task: Task,
   github: GitHubAccess,

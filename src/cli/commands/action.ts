@@ -65,7 +65,7 @@ async function readInputs(io: CommandContext): Promise<ActionEnv | null> {
   }
 }
 
-/** If the workflow names a severity, the check run decides: it knows what stands from earlier reviews, and what people dismissed. */
+/** If the workflow names a severity, the check run decides: it knows what is open from earlier reviews, and what people dismissed. */
 function exitOf(
   { result, conclusion }: Pick<ActionRun, "result" | "conclusion">,
   { failOn, requireModel }: ActionEnv["inputs"],

@@ -20,6 +20,7 @@ import {
   type OptionsOf,
   optionText,
   paragraphs,
+  repeatedText,
 } from "../command.ts";
 import type { OpenPull } from "../open-pull.ts";
 import type { OpenRange } from "../open-range.ts";
@@ -87,7 +88,7 @@ const declare = () =>
       new Option(
         "--findings <FILE>",
         "results of another tool (SARIF, rdjson, rdjsonl), which the model judges; can be repeated",
-      ).argParser((value: string, before: string[] | undefined) => [...(before ?? []), optionText(value)]),
+      ).argParser(repeatedText),
     )
     .option("--require-model", "exit with 2 if no model is configured, with 3 if no model answered")
     .option("--dry-run", "print what would be reviewed and the predicted cost; use no model")
