@@ -193,6 +193,12 @@ commands:
   test: npm test
   lint: npm run lint
   build: null
+# Only in the organisation's repository .github:
+policy:
+  enforce: [paths.private, check, rules.secrets]
+  month:
+    tokens: null
+    cost_usd: 200
 `;
 
 /** The same for a folder. */
@@ -250,7 +256,19 @@ const NESTED_RULES = `A folder on the base branch may have its own file, \`.hunk
 - A file that does not parse or validate is refused like the file of the repository, and the check run names it. The same applies to links, to more than 200 files, and to files that together have more than 2,000 patterns in \`paths.private\` or in \`paths.ignore\` or more than 64,000 characters of instructions.
 - A \`.hunkwise.yml\` or \`.hunkwise.yaml\` at the root of the repository is refused, and so is a \`.hunkwise.yaml\` next to a \`.hunkwise.yml\`.
 
-If the repository has no file, the organisation's file is used instead. The files of folders are combined with either.`;
+The files of folders are combined with the file of the repository, or with that of the organisation.`;
+
+const POLICY_RULES = `The file of an organisation, or of a user, is \`.github/hunkwise.yml\` on the default branch of its repository named \`.github\`. Without the key \`policy\`, it is used in repositories that have no file of their own. With \`policy\`, also an empty one (\`policy: {}\`), it is joined with the file of each repository and then with those of its folders:
+
+- Lists are concatenated, the organisation's first. \`rules\` are joined by name. For every other key, the repository's value counts, or else the organisation's.
+- For keys in \`policy.enforce\`, only the organisation's value counts, or the default if its file does not set the key. Values in the file of a repository, in files of folders and in a change of them have no effect, and the summary of a pull request that changes them says so. Options of the command line and inputs of the Action still can lower \`minimum_severity\` and \`budget.cost_usd\`. If \`paths.ignore\` is enforced, the input \`paths\` has no effect; if \`instructions\` is enforced, neither has the input of that name.
+- \`paths.private\` only grows: patterns of a repository are added even if the key is enforced, and its exceptions apply only to its own list.
+- A rule that is enforced by its name (\`rules.secrets\`) cannot be switched off under any of its names (\`secrets\`, \`secrets/github\`, \`github\`).
+- \`policy.month\` limits all repositories of the installation together. If it is used up, the check run says so, and the next month (UTC) continues. The Action has no memory of what other runs spent, so there the limit holds for each run.
+
+If the organisation's file has a policy and does not parse or validate, or cannot be read, no model reads anything in any of its repositories, and the check run says so. GitHub reports a private repository \`.github\` that a token cannot read as one that does not exist, so Hunkwise cannot know that there is a policy. Install the App on \`.github\`, and set \`HUNKWISE_POLICY=required\` on the server; in the Action, set \`policy: required\` and give \`organization-token\` a token that can read the contents of \`.github\`. Then no model reads anything in a repository unless a policy was found.
+
+On the command line, the organisation's file is not read, because it is in another repository. \`hunkwise config show --organization FILE\` prints what holds together with a copy of it, and where each value comes from.`;
 
 const EDITORS = `The JSON Schemas are [docs/hunkwise.schema.json](hunkwise.schema.json) and, for folders, [docs/hunkwise.nested.schema.json](hunkwise.nested.schema.json); \`hunkwise config schema\` prints the first and \`hunkwise config schema --nested\` prints the second, both for the installed version. Editors with the YAML language server (VS Code with the YAML extension, Neovim, Helix and others) complete and check the file if its first line names a schema:
 
@@ -300,9 +318,11 @@ function configurationPage(): string {
     ENVIRONMENT_RULES,
     environmentTable(),
     "## Repository: `.github/hunkwise.yml`",
-    "Hunkwise reads this file (or `.github/hunkwise.yaml`) from the base branch of a pull request, never from its head. If a repository has no file, the file of its organisation is used: the same path in the repository named `.github`. Every key is optional. A file that does not parse or validate, for example because of an unknown key, is refused as a whole: until it is corrected on the base branch, no model reads anything, and only certain findings of the analyzers are reported. The check run is neutral and names the file, line, key and remedy; for an organisation's file it shows no content. On the command line, nothing is reviewed, and the exit code is 2. Findings of earlier reviews stay open. If a pull request changes the configuration, the summary says what a merge would change. `hunkwise config check` checks this file and the files of all folders, and `hunkwise config show` prints the effective values.",
+    "Hunkwise reads this file (or `.github/hunkwise.yaml`) from the base branch of a pull request, never from its head. If a repository has no file, the file of its organisation is used: the same path in the repository named `.github`. If that has a `policy`, both are joined (see below). Every key is optional. A file that does not parse or validate, for example because of an unknown key, is refused as a whole: until it is corrected on the base branch, no model reads anything, and only certain findings of the analyzers are reported. The check run is neutral and names the file, line, key and remedy; for an organisation's file it shows no content. On the command line, nothing is reviewed, and the exit code is 2. Findings of earlier reviews stay open. If a pull request changes the configuration, the summary says what a merge would change. `hunkwise config check` checks this file and the files of all folders, and `hunkwise config show` prints the effective values and where each comes from.",
     keyTable(keys),
     `A file that sets every key:\n\n${checkedExample(EXAMPLE, RepoConfig, keys)}`,
+    "## Organisation: a policy",
+    POLICY_RULES,
     "## Folders: `.hunkwise.yml`",
     NESTED_RULES,
     keyTable(nestedKeys),

@@ -108,6 +108,7 @@ export async function openApp(
       ...{ queue, signal: stop },
       warn: (message, err) => log.warn({ err }, `${message}: ${errorLine(err)}`),
     }),
+    requiresPolicy: env.requiresPolicy,
     dailyBudget: env.dailyBudget,
     usage: createUsageLimits({ quotas: stores.quotas, most: env.usageLimits, now: Date.now }),
     // The App itself.

@@ -213,7 +213,11 @@ export async function loadLocalConfig(workspace: Workspace, given?: RepoConfig):
   return { config: await withNested(config, workspace), path };
 }
 
-async function textAtBase(workspace: Workspace, path: string): Promise<string | undefined> {
+/**
+ * A file of the repository at the base; undefined if there is none.
+ * @throws AppError `config_invalid` for a link
+ */
+export async function textAtBase(workspace: Workspace, path: string): Promise<string | undefined> {
   const entry = (await workspace.tree("base")).get(path);
   if (!entry) return undefined;
   if (!entry.mode.startsWith("100")) return refuseIrregular(path);

@@ -25,6 +25,8 @@ const number = (what: string) =>
 
 const Inputs = z.object({
   INPUT_GITHUB_TOKEN: z.string({ error: "is not set" }).min(1, "is empty"),
+  INPUT_ORGANIZATION_TOKEN: given(z.string().optional()),
+  INPUT_POLICY: given(oneOf(["optional", "required"]).default("optional")),
   INPUT_STATE_KEY: given(
     z.string().min(16, "must have at least 16 characters, such as from `openssl rand -hex 32`").optional(),
   ),
@@ -93,6 +95,10 @@ export interface ActionEnv {
   inputs: {
     /** Of the job, or of an App. */
     token: string;
+    /** Reads the organisation's repository `.github`. */
+    organizationToken: string;
+    /** Whether no model reads anything without a policy of the organisation. */
+    requiresPolicy: boolean;
     /** Signs our texts where other workflows write under the same name; null: nothing of earlier runs counts. */
     stateKey: string | null;
     reviewsOf: "collaborators" | "everyone";
@@ -151,6 +157,8 @@ export function readActionEnv(raw: RawEnv = rawEnv()): ActionEnv {
   return {
     inputs: {
       token: i.INPUT_GITHUB_TOKEN,
+      organizationToken: i.INPUT_ORGANIZATION_TOKEN ?? i.INPUT_GITHUB_TOKEN,
+      requiresPolicy: i.INPUT_POLICY === "required",
       stateKey: i.INPUT_STATE_KEY ?? null,
       reviewsOf: i.INPUT_REVIEWS_OF,
       reviewLabel: i.INPUT_REVIEW_LABEL,

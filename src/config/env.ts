@@ -323,6 +323,8 @@ export interface Env {
   embedding: EmbeddingEnv | null;
   pricesFile: string | null;
   /** Limits for the reviews of one installation on one calendar day (UTC); null for no limit. */
+  /** Whether no model reads anything without a policy of the organisation. */
+  requiresPolicy: boolean;
   dailyBudget: { tokens: number | null; costUsd: number | null };
   /** Limits for requests; 0 for no limit. */
   usageLimits: {
@@ -431,6 +433,7 @@ function settingsOf(given: Variables): Omit<Env, "app" | "model" | "embedding" |
     webhookProxyUrl: given.WEBHOOK_PROXY_URL ?? null,
     logLevel: given.LOG_LEVEL,
     pricesFile: given.HUNKWISE_PRICES ? resolve(given.HUNKWISE_PRICES) : null,
+    requiresPolicy: given.HUNKWISE_POLICY === "required",
     dailyBudget: {
       tokens: given.HUNKWISE_DAILY_TOKENS ?? null,
       costUsd: given.HUNKWISE_DAILY_COST_USD ?? null,

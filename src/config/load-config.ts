@@ -1,7 +1,9 @@
 import { setImmediate } from "node:timers/promises";
 import { AppError, type ErrorCode } from "../errors.ts";
+import { type GivenFiles, joinPolicy } from "./join-policy.ts";
 import {
   type ConfigProblem,
+  type Given,
   parseNestedConfig,
   parseRepoConfig,
   tooLarge,
@@ -10,6 +12,7 @@ import {
 import {
   defaultRepoConfig,
   type EffectiveConfig,
+  isEnforced,
   isNestedName,
   type NestedConfig,
   nestedNames,
@@ -42,11 +45,13 @@ const most = { patterns: 2_000, instructionCharacters: 64_000 };
 /**
  * Merges nested files into the configuration of the repository. Lists are concatenated, parent folders first: a later pattern in `ignore`
  * may include a file again. Private paths are only added, and an exception applies only to its own file's list. For severities, the nearest
- * file counts.
+ * file counts. What the organisation enforces stays as it is, except that private paths are added.
  */
-export function mergeNested(root: RepoConfig, files: readonly NestedFile[]): MergedConfig {
+export function mergeNested(root: EffectiveConfig, files: readonly NestedFile[]): MergedConfig {
   if (files.length === 0) return { config: root, problems: [] };
   const sorted = files.toSorted((a, b) => (a.folder < b.folder ? -1 : Number(a.folder > b.folder)));
+  const unlessEnforced = <Item>(key: string, items: readonly Item[]) =>
+    isEnforced(root, key) ? [] : [...items];
   const ignored = sorted.map(({ folder, config }) => rebased(config.paths.ignore, folder));
   const kept = sorted.map(({ folder, config }) => rebased(config.paths.private, folder));
   const asked = sorted.map(({ folder, config }) =>
@@ -55,8 +60,9 @@ export function mergeNested(root: RepoConfig, files: readonly NestedFile[]): Mer
       return pattern === null ? [] : [{ path: pattern, text }];
     }),
   );
-  const severities = sorted.flatMap(({ folder, config: { minimum_severity } }) =>
-    minimum_severity === undefined ? [] : [{ folder, minimum_severity }],
+  const severities = unlessEnforced("minimum_severity", sorted).flatMap(
+    ({ folder, config: { minimum_severity } }) =>
+      minimum_severity === undefined ? [] : [{ folder, minimum_severity }],
   );
   const patterns = (list: readonly string[]) => list.length;
   const characters = (list: RepoConfig["instructions"]) =>
@@ -64,10 +70,10 @@ export function mergeNested(root: RepoConfig, files: readonly NestedFile[]): Mer
   const config: EffectiveConfig = {
     ...root,
     paths: {
-      ignore: [...root.paths.ignore, ...ignored.flat()],
+      ignore: [...root.paths.ignore, ...unlessEnforced("paths.ignore", ignored.flat())],
       private: [...root.paths.private, ...privateIn(sorted, kept)],
     },
-    instructions: [...root.instructions, ...asked.flat()],
+    instructions: [...root.instructions, ...unlessEnforced("instructions", asked.flat())],
     ...(severities.length > 0 && { severity_by_path: severities }),
   };
   const problems = [
@@ -147,40 +153,98 @@ const escapeFolder = (folder: string) => folder.replaceAll(/[\\*?[\]]/g, "\\$&")
 type ReadFile = (path: string) => Promise<string | undefined>;
 
 interface LoadedRepoConfig {
-  config: RepoConfig;
-  /** The file in use; null if there is none and the defaults apply. */
+  config: EffectiveConfig;
+  /** The repository's file, or the organisation's if that is used instead of one; null if there is neither. */
   path: string | null;
-  /** Whether it is the organisation's. */
+  /** Whether the organisation's file is used instead of one of the repository. */
   inherited: boolean;
+  /** The files that are in use. Both, and joined, if the organisation has a policy. */
+  given: GivenFiles;
+}
+
+interface LoadOptions {
+  /** Reads the default branch of the organisation's repository `.github`. */
+  readOrganization?: ReadFile;
+  /** Whether a policy must be found: a repository that the token cannot reach looks like one that does not exist. */
+  requiresPolicy?: boolean | undefined;
 }
 
 /**
  * Loads the configuration of a repository. `read` must be bound to the BASE ref: the head belongs to the author of the pull request.
- * `readOrganization` reads the default branch of the organisation's `.github` repository and is only called if the repository has no file
- * of its own. Rejects if a reader rejects, because private paths are then unknown.
+ * The organisation's file is joined with it if it has a `policy`; otherwise it counts only if the repository has no file. Rejects if a
+ * reader rejects, because private paths are then unknown.
  * @throws AppError `config_invalid` for a file that does not parse or validate, and for an organisation's file that cannot be read.
  */
-export async function loadRepoConfig(read: ReadFile, readOrganization?: ReadFile): Promise<LoadedRepoConfig> {
+export async function loadRepoConfig(
+  read: ReadFile,
+  { readOrganization, requiresPolicy = false }: LoadOptions = {},
+): Promise<LoadedRepoConfig> {
+  const own = await ownFile(read);
+  const above = readOrganization && (await organizationFile(readOrganization, own !== null, requiresPolicy));
+  if (above?.config.policy !== undefined) {
+    const given = { organization: above.given, repository: own?.given ?? {} };
+    return { config: joinPolicy(given), path: own?.path ?? null, inherited: false, given };
+  }
+  if (requiresPolicy) throw policyMissing(above?.path ?? null);
+  const used = own ?? above ?? null;
+  const given = { organization: (own === null && above?.given) || {}, repository: own?.given ?? {} };
+  if (used === null) return { config: defaultRepoConfig, path: null, inherited: false, given };
+  return { config: withoutPolicy(used.config), path: used.path, inherited: own === null, given };
+}
+
+/** A valid file. */
+interface RepoFile {
+  path: string;
+  config: RepoConfig;
+  given: Given;
+}
+
+async function ownFile(read: ReadFile): Promise<RepoFile | null> {
   for (const path of rootPaths) {
     const text = await read(path).catch((error: unknown) => refuseUnread(path, error));
     if (text === undefined) continue;
     const parsed = parseRepoConfig(text);
-    if (parsed.ok) return { config: parsed.config, path, inherited: false };
+    if (parsed.ok) return { path, ...parsed };
     throw refusal(parsed.problems.map((problem) => ({ file: path, ...problem })));
   }
-  for (const path of readOrganization ? rootPaths : []) {
-    const text = await readOrganization?.(path).catch((error: unknown) => refuseUnreadable(path, error));
+  return null;
+}
+
+/** The organisation's file. An invalid one is ignored if the repository has its own and it cannot contain a policy. */
+async function organizationFile(
+  read: ReadFile,
+  hasOwn: boolean,
+  requiresPolicy: boolean,
+): Promise<RepoFile | null> {
+  for (const path of rootPaths) {
+    const text = await read(path).catch((error: unknown) => refuseUnreadable(path, error));
     if (text === undefined) continue;
     const parsed = parseRepoConfig(text);
-    if (parsed.ok) return { config: parsed.config, path, inherited: true };
+    if (parsed.ok) return { path, ...parsed };
+    if (hasOwn && !requiresPolicy && !text.includes("policy")) return null;
     const lines = [...new Set(parsed.problems.flatMap(({ line }) => line ?? []))];
     throw organizationRefusal(
       path,
       `is not valid${lines.length > 0 ? ` (in line ${lines.join(", ")})` : ""}`,
     );
   }
-  return { config: defaultRepoConfig, path: null, inherited: false };
+  return null;
 }
+
+/** A policy has an effect only if it is in the organisation's file. */
+function withoutPolicy({ policy, ...config }: RepoConfig): RepoConfig {
+  return config;
+}
+
+const policyMissing = (path: string | null) =>
+  new AppError(
+    "config_invalid",
+    `The configuration cannot be used: a policy of the organisation is required, and ${path === null ? `its repository \`.github\` or the file ${rootPaths[0]} there does not exist or cannot be read` : `its ${path} has no \`policy\``}`,
+    {
+      remedy:
+        "Let Hunkwise read the organisation's repository `.github`: install the App there, or give the Action the input organization-token. Until then, no model reads anything.",
+    },
+  );
 
 /** Refuses an existing file that cannot be a configuration: it may be meant to keep anything private. */
 function refuseUnread(file: string, error: unknown): never {
@@ -214,7 +278,7 @@ const organizationRefusal = (path: string, why: string, cause?: unknown) =>
  */
 export function parseGivenConfig(file: string, text: string): RepoConfig {
   const parsed = parseRepoConfig(text);
-  if (parsed.ok) return parsed.config;
+  if (parsed.ok) return withoutPolicy(parsed.config);
   throw refusal(
     parsed.problems.map((problem) => ({ file, ...problem })),
     "Correct it; `hunkwise config check FILE` lists all problems.",
@@ -275,7 +339,7 @@ export const mostFiles = 200;
  *
  * @throws AppError `config_invalid` if any of them has a problem
  */
-export async function withNested(root: RepoConfig, workspace: ConfigTree): Promise<EffectiveConfig> {
+export async function withNested(root: EffectiveConfig, workspace: ConfigTree): Promise<EffectiveConfig> {
   const tree = await workspace.tree("base");
   const paths = [...tree.keys()].filter(isNestedName);
   const texts = new Map<string, string | null>();
@@ -295,7 +359,7 @@ export const checkNested = async (texts: ReadonlyMap<string, string | null>): Pr
   (await joinNested(defaultRepoConfig, texts)).problems;
 
 async function joinNested(
-  root: RepoConfig,
+  root: EffectiveConfig,
   texts: ReadonlyMap<string, string | null>,
 ): Promise<{ config: EffectiveConfig; problems: FileProblem[] }> {
   const [first = ""] = texts.keys();

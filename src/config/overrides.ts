@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { Severity } from "../finding.ts";
-import { type EffectiveConfig, Effort, mostGuidance } from "./repo-config.ts";
+import { atLeast, Severity } from "../finding.ts";
+import { type EffectiveConfig, Effort, isEnforced, mostGuidance } from "./repo-config.ts";
 
 /**
  * What whoever starts a review asks for in this one review. It is trusted like the configuration, and goes before the repository's files and
- * those of its folders. What is omitted stays as it is configured.
+ * those of its folders, but not before what the organisation enforces. What is omitted stays as it is configured.
  */
 export const Overrides = z.strictObject({
   effort: Effort.optional(),
@@ -20,7 +20,7 @@ export type Overrides = z.infer<typeof Overrides>;
 
 /** The configuration of one review. */
 export function withOverrides(config: EffectiveConfig, overrides: Overrides): EffectiveConfig {
-  const { effort, minimumSeverity, maxCostUsd, only = [], guidance = "" } = overrides;
+  const { effort, minimumSeverity, maxCostUsd, only = [], guidance = "" } = withinPolicy(overrides, config);
   const { severity_by_path, ...rest } = config;
   return {
     ...(minimumSeverity === undefined ? config : { ...rest, minimum_severity: minimumSeverity }),
@@ -28,6 +28,29 @@ export function withOverrides(config: EffectiveConfig, overrides: Overrides): Ef
     ...(maxCostUsd !== undefined && { budget: { ...config.budget, cost_usd: maxCostUsd } }),
     ...(only.length > 0 && { paths: { ...config.paths, only: only.map(fromRoot) } }),
     ...(guidance.trim() !== "" && { guidance }),
+  };
+}
+
+/** What the policy leaves: a review may report more and cost less than the organisation enforces. */
+function withinPolicy(overrides: Overrides, config: EffectiveConfig): Overrides {
+  const { minimumSeverity, maxCostUsd } = overrides;
+  const { minimum_severity, budget } = config;
+  const isStricter = {
+    effort: false,
+    minimum_severity: minimumSeverity !== undefined && atLeast(minimum_severity, minimumSeverity),
+    "budget.cost_usd":
+      maxCostUsd !== undefined && maxCostUsd <= (budget.cost_usd ?? Number.POSITIVE_INFINITY),
+    // A selection leaves files out, as patterns to ignore do.
+    "paths.ignore": false,
+    instructions: false,
+  };
+  const may = (key: keyof typeof isStricter) => isStricter[key] || !isEnforced(config, key);
+  return {
+    ...(may("effort") && { effort: overrides.effort }),
+    ...(may("minimum_severity") && { minimumSeverity }),
+    ...(may("budget.cost_usd") && { maxCostUsd }),
+    ...(may("paths.ignore") && { only: overrides.only }),
+    ...(may("instructions") && { guidance: overrides.guidance }),
   };
 }
 

@@ -30,9 +30,12 @@ export interface ConfigProblem {
 /** A problem with the whole file. */
 export const wholeFile = (message: string): ConfigProblem => ({ line: null, key: null, message });
 
+/** What a file says, without the defaults of the keys that it omits. */
+export type Given = Readonly<Record<string, unknown>>;
+
 /** The configuration of a valid file, or all problems of an invalid one, by line. */
 export type ParsedConfig<Config> =
-  | { ok: true; config: Config }
+  | { ok: true; config: Config; given: Given }
   | { ok: false; problems: readonly ConfigProblem[] };
 
 /** A configuration is a page of text; a larger file is a mistake or an attack. In bytes. */
@@ -68,7 +71,7 @@ function parseConfig<Config>(text: string, schema: z.ZodType<Config>): ParsedCon
     const value: unknown = file.document.toJS() ?? {};
     const { success, data, error } = schema.safeParse(value);
     return success
-      ? { ok: true, config: data }
+      ? { ok: true, config: data, given: value as Given }
       : problems(
           error.issues.slice(0, mostProblems).flatMap((issue) => describe(issue, file, value, schema)),
         );

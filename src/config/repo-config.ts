@@ -25,8 +25,8 @@ const RuleSwitch = z.union([
 
 const commandLine = z.string().min(1).max(500).nullable().default(null);
 
-/** `.github/hunkwise.yml`. Contains only keys that have an effect; documentation and JSON Schema are generated from it. */
-export const RepoConfig = z.strictObject({
+/** What a repository decides, each key of which an organisation may decide instead. */
+const Settings = z.strictObject({
   review: z
     .strictObject({
       enabled: z
@@ -229,7 +229,80 @@ export const RepoConfig = z.strictObject({
       "Commands with which a fix may test its repair, in a sandbox without network, if the server has a sandbox. A shell runs them; plain arguments may be added.",
     ),
 });
+
+/** Every key that has a value, such as `budget.day.tokens`. A group, such as `budget`, is none. */
+export const settingKeys: readonly string[] = valueKeys(z.toJSONSchema(Settings, { io: "input" }));
+
+function valueKeys({ properties = {} }: { properties?: object }, path = ""): string[] {
+  return Object.entries(properties).flatMap(([name, schema]) => {
+    const key = path === "" ? name : `${path}.${name}`;
+    return schema.properties ? valueKeys(schema, key) : [key];
+  });
+}
+
+/** The keys that can be enforced: values and groups of them. A single rule is `rules.NAME`. */
+const enforceable = [
+  ...new Set(
+    settingKeys.flatMap((key) => {
+      const parts = key.split(".");
+      return parts.map((_, at) => parts.slice(0, at + 1).join("."));
+    }),
+  ),
+];
+
+const Policy = z.strictObject({
+  enforce: z
+    .array(
+      z.union([
+        z.enum(enforceable),
+        z.string().regex(/^rules\../, "must be a key of this file, such as `check.fail`, or `rules.NAME`"),
+      ]),
+    )
+    .default([])
+    .describe(
+      "Keys for which the value of this file, or else the default, holds in every repository: a key (`check.fail`), a group (`check`), or one rule (`rules.NAME`). Repositories, folders and inputs of a workflow cannot change it. They can still add to `paths.private`.",
+    ),
+  month: z
+    .strictObject({
+      tokens: z
+        .int()
+        .min(1_000)
+        .nullable()
+        .default(null)
+        .describe(
+          "Maximum number of prompt and completion tokens for all repositories together in one calendar month (UTC). Null: no limit.",
+        ),
+      cost_usd: z
+        .number()
+        .positive()
+        .nullable()
+        .default(null)
+        .describe(
+          "Maximum cost in US dollars for all repositories together in one calendar month (UTC). Null: no limit.",
+        ),
+    })
+    .prefault({})
+    .describe(
+      "Hard limits for all repositories of the organisation in one month. The Action does not count them.",
+    ),
+});
+export type Policy = z.infer<typeof Policy>;
+
+/** `.github/hunkwise.yml`. Contains only keys that have an effect; documentation and JSON Schema are generated from it. */
+export const RepoConfig = Settings.extend({
+  policy: Policy.optional().describe(
+    "Only in the organisation's repository `.github`: this file is then joined with the file of each repository, instead of being used only if a repository has none.",
+  ),
+});
 export type RepoConfig = z.infer<typeof RepoConfig>;
+
+/** Whether the organisation's policy decides a key (`budget.cost_usd`), itself or with its group. */
+export const isEnforced = ({ policy }: Pick<RepoConfig, "policy">, key: string): boolean =>
+  policy?.enforce.some((one) => one === key || key.startsWith(`${one}.`)) === true;
+
+/** Whether the organisation's policy decides about a rule under this name, itself or with all of them. */
+export const isRuleEnforced = ({ policy }: Pick<RepoConfig, "policy">, name: string): boolean =>
+  policy?.enforce.some((one) => one === "rules" || one === `rules.${name}`) === true;
 
 /** `.hunkwise.yml` in any folder except the root. Its patterns are relative to its folder. */
 export const NestedConfig = z.strictObject({
@@ -288,6 +361,8 @@ export const EffectiveConfig = RepoConfig.extend({
   guidance: z.string().max(mostGuidance).optional(),
   /** Parent folders first: the last folder that contains a file counts. */
   severity_by_path: z.array(FolderSeverity).optional(),
+  /** The organisation's own `rules`, which count for the rules that its policy enforces one by one. */
+  organization_rules: RepoConfig.shape.rules.unwrap().optional(),
 });
 export type EffectiveConfig = z.infer<typeof EffectiveConfig>;
 

@@ -302,6 +302,10 @@ const Variables = z.object({
     local: true,
     path: true,
   }),
+  HUNKWISE_POLICY: server(z.enum(["optional", "required"]).default("optional"), {
+    description:
+      "`required`: no model reads anything in a repository unless the organisation's file is found and has a `policy`. GitHub reports a repository `.github` that the App cannot read as one that does not exist, and `optional` then means that there is no policy.",
+  }),
   HUNKWISE_DAILY_TOKENS: server(whole(1_000, 999_999_999_999_999).optional(), {
     description:
       "Maximum number of prompt and completion tokens for all reviews of one installation in one day (UTC). Unset: no limit.",

@@ -4,6 +4,7 @@ import { factsOf, type Model, type Usage } from "../llm/model.ts";
 import type { ClaimedJob, RepositoryRef, Task } from "../queue/job.ts";
 import {
   dayOf,
+  monthOf,
   type QuotaEntry,
   type QuotaLimit,
   type Quotas,
@@ -12,56 +13,67 @@ import {
 } from "../queue/usage.ts";
 import type { Limits } from "../review/review-input.ts";
 
-/** Spending limits for one calendar day (UTC). Null: no limit. */
-export interface DayLimits {
+/** Spending limits for one calendar day or month (UTC). Null: no limit. */
+export interface SpendingLimits {
   tokens: number | null;
   costUsd: number | null;
 }
 
-interface DayBudgetOptions {
+interface BudgetOptions {
   spending: Spending;
   by: Spender;
   /** The pull request's limits, from its repository's configuration. */
-  ofPull: DayLimits;
+  ofPull: SpendingLimits;
   /** The installation's limits, from the operator. */
-  ofInstallation: DayLimits;
+  ofInstallation: SpendingLimits;
+  /** The limits of the installation for a month, from its organisation's policy. */
+  ofMonth: SpendingLimits;
   /** Milliseconds since 1970. */
   now(): number;
 }
 
-/** What is left today of the tighter of the two budgets; null if neither has a limit. */
-interface LeftToday extends DayLimits {
+/** What is left now of the tightest of the budgets; null if none has a limit. */
+interface Left extends SpendingLimits {
   /** The budget that has nothing left. */
-  usedUp: "this pull request" | "its installation" | null;
+  usedUp:
+    | "today's budget for this pull request"
+    | "today's budget for its installation"
+    | "this month's budget of its organisation"
+    | null;
 }
 
 /** Nothing starts with fewer tokens left than this: every request needs more. */
 const leastTokens = 1_000;
 
 /**
- * The daily budgets that a review spends from. Concurrent reviews share them, so they are checked before each model turn and charged after
+ * The budgets of a day and a month that a review spends from. Concurrent reviews share them, so they are checked before each model turn and charged after
  * it: they are exceeded by at most the turns in progress at that moment. A turn without a known price counts only by its tokens.
  */
-export class DayBudget {
-  readonly #options: DayBudgetOptions;
+export class Budget {
+  readonly #options: BudgetOptions;
 
-  constructor(options: DayBudgetOptions) {
+  constructor(options: BudgetOptions) {
     this.#options = options;
   }
 
-  async left(): Promise<LeftToday> {
-    const { spending, by, ofPull, ofInstallation, now } = this.#options;
-    const day = dayOf(now());
-    const pull = remaining(ofPull, await spending.spentOn(day, by));
-    const installation = remaining(
-      ofInstallation,
-      await spending.spentOn(day, { installation: by.installation }),
-    );
-    return {
-      tokens: smaller(pull.tokens, installation.tokens),
-      costUsd: smaller(pull.costUsd, installation.costUsd),
-      usedUp: isUsedUp(pull) ? "this pull request" : isUsedUp(installation) ? "its installation" : null,
-    };
+  async left(): Promise<Left> {
+    const { spending, by, ofPull, ofInstallation, ofMonth, now } = this.#options;
+    const [day, month] = [dayOf(now()), monthOf(now())];
+    const everyone = { installation: by.installation };
+    const budgets = [
+      { of: "today's budget for this pull request", limits: ofPull, period: day, scope: by },
+      { of: "today's budget for its installation", limits: ofInstallation, period: day, scope: everyone },
+      { of: "this month's budget of its organisation", limits: ofMonth, period: month, scope: everyone },
+    ] as const;
+    const left: Left = { tokens: null, costUsd: null, usedUp: null };
+    for (const { of, limits, period, scope } of budgets) {
+      if (limits.tokens === null && limits.costUsd === null) continue;
+      const one = remaining(limits, await spending.spentOn(period, scope));
+      left.tokens = smaller(left.tokens, one.tokens);
+      left.costUsd = smaller(left.costUsd, one.costUsd);
+      if (isUsedUp(one)) left.usedUp ??= of;
+    }
+    return left;
   }
 
   /** Rejects with `budget_spent` when nothing is left. */
@@ -72,7 +84,7 @@ export class DayBudget {
 
   /**
    * The model with a budget check before each request, which rejects with `budget_spent` when nothing is left. Waiting does not help
-   * today.
+   * on the same day.
    */
   meter(model: Model): Model {
     return {
@@ -94,15 +106,15 @@ export class DayBudget {
 }
 
 /** The message is public. */
-function budgetSpent(whose: NonNullable<LeftToday["usedUp"]>): AppError {
-  return new AppError("budget_spent", `today's budget for ${whose} is used up`);
+function budgetSpent(which: NonNullable<Left["usedUp"]>): AppError {
+  return new AppError("budget_spent", `${which} is used up`);
 }
 
 /**
- * The limits of a review with this much left today. Recorded turns count against its limits again but were charged when they were made, so
+ * The limits of a review with this much left. Recorded turns count against its limits again but were charged when they were made, so
  * they are added on top.
  */
-export function withinDay(limits: Limits, left: DayLimits, recorded: readonly LoopEntry[]): Limits {
+export function withinBudget(limits: Limits, left: SpendingLimits, recorded: readonly LoopEntry[]): Limits {
   const turns = recorded.flatMap((entry) => (entry.kind === "turn" ? [entry.model.usage] : []));
   const tokens = turns.reduce((sum, one) => sum + one.promptTokens + one.completionTokens, 0);
   const costUsd = turns.reduce((sum, one) => sum + (one.costUsd ?? 0), 0);
@@ -113,14 +125,14 @@ export function withinDay(limits: Limits, left: DayLimits, recorded: readonly Lo
   };
 }
 
-function remaining(limits: DayLimits, spent: { tokens: number; costUsd: number }): DayLimits {
+function remaining(limits: SpendingLimits, spent: { tokens: number; costUsd: number }): SpendingLimits {
   return {
     tokens: limits.tokens === null ? null : Math.max(0, limits.tokens - spent.tokens),
     costUsd: limits.costUsd === null ? null : Math.max(0, limits.costUsd - spent.costUsd),
   };
 }
 
-function isUsedUp({ tokens, costUsd }: DayLimits): boolean {
+function isUsedUp({ tokens, costUsd }: SpendingLimits): boolean {
   return (tokens !== null && tokens < leastTokens) || (costUsd !== null && costUsd <= 0);
 }
 

@@ -83,17 +83,20 @@ interface TokenAccessOptions
   extends Pick<GitHubAccessOptions, "apiUrl" | "userAgent" | "identity" | "rateLimiter"> {
   /** Reaches one repository. What it may do there is unknown until GitHub refuses something. */
   token: string;
+  /** Reads the organisation's repository `.github`. Left out: `token` does. */
+  organizationToken?: string;
 }
 
 /** The same with one token that somebody else made, such as the one of a job in GitHub Actions. It is never revoked. */
 export function createTokenAccess(options: TokenAccessOptions): { openJob(): JobGitHub } {
   const clientFor = clientsOf(options);
   const token: Token = async () => options.token;
+  const organization: Token = async () => options.organizationToken ?? options.token;
   return {
     openJob: () => ({
       ...accessOf(
         { ...options, clientFor, own: noOwnIds() },
-        { api: token, writing: token, organization: () => token },
+        { api: token, writing: token, organization: () => organization },
       ),
       end: async () => {},
     }),

@@ -20,7 +20,7 @@ import type { Queue } from "../queue/queue.ts";
 import type { Spending } from "../queue/usage.ts";
 import type { ToolResult } from "../review/tool-results/tool-result.ts";
 import type { AppAccess } from "./app-access.ts";
-import type { DayLimits, UsageLimits } from "./budgets.ts";
+import type { SpendingLimits, UsageLimits } from "./budgets.ts";
 
 /** Dependencies of jobs that are not about a pull request: looking for missed events, and deleting stored data. */
 export interface Upkeep {
@@ -116,6 +116,8 @@ export interface JobDependencies {
   fixSandbox?: FindFixSandbox;
   /** Narrows the configuration of the base branch, which then decides nothing that goes further. Left out: it holds as it is. */
   narrow?: (config: EffectiveConfig) => EffectiveConfig;
+  /** Whether no model reads anything without a policy of the organisation. Left out: it does. */
+  requiresPolicy?: boolean | undefined;
   /** Reads the results of other tools, once a review begins. Left out: there are none. */
   results?(): Promise<readonly ToolResult[]>;
   /** Null: only the analyzers review. */
@@ -130,7 +132,7 @@ export interface JobDependencies {
   /** Left out if the process only reviews. */
   upkeep?: Upkeep;
   /** For each installation. */
-  dailyBudget: DayLimits;
+  dailyBudget: SpendingLimits;
   usage: UsageLimits;
   /** A secret of a pull request, the same in each process. It keys the memory of what was read. */
   contentKey(repository: RepositoryRef, pull: number): string;

@@ -1,10 +1,5 @@
 import { loadRepoConfig, mostFiles, withNested } from "../config/load-config.ts";
-import {
-  defaultRepoConfig,
-  type EffectiveConfig,
-  nestedNames,
-  type RepoConfig,
-} from "../config/repo-config.ts";
+import { defaultRepoConfig, type EffectiveConfig, nestedNames } from "../config/repo-config.ts";
 import { AppError } from "../errors.ts";
 import { listNamed } from "../git/object-listing.ts";
 import { openWorkspace } from "../git/object-workspace.ts";
@@ -20,16 +15,21 @@ interface ConfigOf {
 }
 
 /**
- * The configuration for a pull request as a whole: its base's, or its organisation's. Folders may keep more from a model (`withFolders`).
+ * The configuration for a pull request as a whole: its base's, joined with its organisation's policy, or its organisation's. Folders may keep more from a model (`withFolders`).
  * Rejects if GitHub cannot be reached, and with `config_invalid`, because the private paths are then unknown.
  */
 export async function loadConfig(
   { api, pull, repository }: ConfigOf,
-  { github, narrow = asItIs }: Pick<JobDependencies, "github" | "narrow">,
+  {
+    github,
+    narrow = asItIs,
+    requiresPolicy = false,
+  }: Pick<JobDependencies, "github" | "narrow" | "requiresPolicy">,
   signal: AbortSignal,
-): Promise<RepoConfig> {
-  const organization = await github.organization(repository, signal);
-  return narrow((await loadRepoConfig((path) => api.fileAt(path, pull.baseSha), organization)).config);
+): Promise<EffectiveConfig> {
+  const readOrganization = await github.organization(repository, signal);
+  const read = (path: string) => api.fileAt(path, pull.baseSha);
+  return narrow((await loadRepoConfig(read, { readOrganization, requiresPolicy })).config);
 }
 
 const asItIs = (config: EffectiveConfig): EffectiveConfig => config;
@@ -39,7 +39,7 @@ const asItIs = (config: EffectiveConfig): EffectiveConfig => config;
  * with `config_invalid`.
  */
 export async function withFolders(
-  config: RepoConfig,
+  config: EffectiveConfig,
   place: RevisionPlace,
   { narrow = asItIs }: Pick<JobDependencies, "narrow">,
 ): Promise<EffectiveConfig> {

@@ -5,7 +5,7 @@ import type { ProgressEvent } from "../process/messages.ts";
 import type { ClaimedJob, RepositoryRef } from "../queue/job.ts";
 import { jobFields } from "../queue/run-job.ts";
 import { type Limits, limitsOf } from "../review/review-input.ts";
-import { DayBudget } from "./budgets.ts";
+import { Budget } from "./budgets.ts";
 import type { JobDependencies, JobLog } from "./job-dependencies.ts";
 
 /** The models of a run, and the fault that made it incomplete. */
@@ -65,17 +65,18 @@ export function logProgress(event: ProgressEvent, job: ClaimedJob, log: JobLog):
   if (event.type === "model_failed") log.warn(jobFields(job), `The model failed: ${event.error}`);
 }
 
-/** The daily budgets of a pull request and of its installation. */
-export function dayBudgetOf(
+/** The daily budgets of a pull request and of its installation, and the monthly one of its organisation. */
+export function budgetOf(
   { repository, pull }: { repository: RepositoryRef; pull: number },
-  { budget }: RepoConfig,
+  { budget, policy }: RepoConfig,
   { spending, now, dailyBudget }: Pick<JobDependencies, "spending" | "now" | "dailyBudget">,
-): DayBudget {
-  return new DayBudget({
+): Budget {
+  return new Budget({
     ...{ spending, now },
     by: { installation: repository.installation, repository: repository.id, pull },
     ofPull: { tokens: budget.day.tokens, costUsd: budget.day.cost_usd },
     ofInstallation: dailyBudget,
+    ofMonth: { tokens: policy?.month.tokens ?? null, costUsd: policy?.month.cost_usd ?? null },
   });
 }
 

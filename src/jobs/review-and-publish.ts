@@ -26,11 +26,11 @@ import {
   recordPosted,
   recordStart,
 } from "./attempts.ts";
-import { type DayBudget, withinDay } from "./budgets.ts";
+import { type Budget, withinBudget } from "./budgets.ts";
 import { indexTask, reviewIndex } from "./graph-index.ts";
 import type { JobDependencies, Phase } from "./job-dependencies.ts";
 import { orRefused, type ReviewConfig, withFolders } from "./load-config.ts";
-import { dayBudgetOf, logProgress, modelOutage, watchModels } from "./model-run.ts";
+import { budgetOf, logProgress, modelOutage, watchModels } from "./model-run.ts";
 import { earlierFindings, historyOf, pullTextOf } from "./prompt-context.ts";
 
 export type ReviewJob = ClaimedJob & { task: ReviewTask };
@@ -136,7 +136,7 @@ async function withhold(
 
 async function checkOutAndReview(subject: Subject, tools: JobTools, deps: JobDependencies) {
   const { job, pull } = subject;
-  const budget = dayBudgetOf(job.task, subject.loaded.config, deps);
+  const budget = budgetOf(job.task, subject.loaded.config, deps);
   await requireBudget(budget, subject, modelsOf(subject.loaded, deps));
   const { repository } = job.task;
   const { number, headSha: head, baseSha: base, baseRef } = pull;
@@ -197,7 +197,7 @@ function historyFor(
  * before the checkout and again after it, because other reviews spend from the same budget meanwhile.
  */
 async function requireBudget(
-  budget: DayBudget,
+  budget: Budget,
   { pull, recorded }: Subject,
   { models }: Pick<JobDependencies, "models">,
 ): Promise<void> {
@@ -212,7 +212,7 @@ const Told = z.strictObject({ text: PullText, limits: Limits });
 /** `loaded` includes the private paths of the folders' configuration files. */
 async function reviewCheckout(
   place: RevisionPlace,
-  subject: Subject & { budget: DayBudget },
+  subject: Subject & { budget: Budget },
   tools: JobTools,
   deps: JobDependencies,
 ): Promise<ReviewResult> {
@@ -226,7 +226,7 @@ async function reviewCheckout(
   const about = { head, base, after: publishedReview(ledger), private: [...loaded.config.paths.private] };
   const tell = async () => ({
     text: await pullText(subject, deps),
-    limits: withinDay(limitsOf(loaded.config), await budget.left(), turns),
+    limits: withinBudget(limitsOf(loaded.config), await budget.left(), turns),
   });
   const telling = { about, shape: Told, recorded, turns };
   const { text, limits } = await (watched ? pinPromptContext(telling, tools, tell) : tell());

@@ -16,7 +16,7 @@ import {
   Task,
 } from "./job.ts";
 import type { Delivery, Queue } from "./queue.ts";
-import { dayOf } from "./usage.ts";
+import { dayOf, monthOf } from "./usage.ts";
 
 /** Job and fence identify a claim. With this condition, a statement of a late worker changes nothing. */
 const stillOurs = "id = :id AND fence = :fence AND state = 'active'";
@@ -369,7 +369,10 @@ export class SqlQueue implements Queue {
   async purge(olderThanMs: number): Promise<number> {
     const before = this.#now() - olderThanMs;
     const { run } = this.#database;
-    let rows = (await run(statements.purgeSpending, { day: dayOf(before) })).changes;
+    // A limit of this month counts all of its days.
+    const firstOfMonth = `${monthOf(this.#now())}-01`;
+    const day = dayOf(before) < firstOfMonth ? dayOf(before) : firstOfMonth;
+    let rows = (await run(statements.purgeSpending, { day })).changes;
     for (const purge of ["purgeNotes", "purgeTally"] as const)
       rows += (await run(statements[purge], { before })).changes;
     rows += await inBatches(() => this.#inTransaction(statements.purgeDeliveries, { before }));

@@ -23,12 +23,15 @@ export interface Spent {
 export interface Spending {
   /** Adds a turn. `at` is in milliseconds since 1970, `costUsd` null if the price is unknown. */
   charge(by: Spender, usage: { tokens: number; costUsd: number | null }, at: number): Promise<void>;
-  /** The sum of the day, of all processes. */
-  spentOn(day: string, scope: SpendingScope): Promise<Spent>;
+  /** The sum of a day ("2026-11-22") or a month ("2026-11"), of all processes. */
+  spentOn(period: string, scope: SpendingScope): Promise<Spent>;
 }
 
 /** The calendar day (UTC) of a time in milliseconds since 1970, as "2026-11-22". */
 export const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
+
+/** The calendar month (UTC) of a time in milliseconds since 1970, as "2026-11". */
+export const monthOf = (at: number): string => dayOf(at).slice(0, "2026-11".length);
 
 const SpentRow = z.object({ tokens: z.int(), cost: z.number() });
 
@@ -37,8 +40,8 @@ const addTurn = `INSERT INTO spending (day, installation, repository, pull, toke
   ON CONFLICT (day, installation, repository, pull) DO UPDATE
     SET tokens = spending.tokens + excluded.tokens, cost_usd = spending.cost_usd + excluded.cost_usd`;
 
-const sumOfDay = `SELECT CAST(coalesce(sum(tokens), 0) AS BIGINT) AS tokens, coalesce(sum(cost_usd), 0.0) AS cost FROM spending
-  WHERE day = :day AND installation = :installation
+const sumOfDays = `SELECT CAST(coalesce(sum(tokens), 0) AS BIGINT) AS tokens, coalesce(sum(cost_usd), 0.0) AS cost FROM spending
+  WHERE day BETWEEN :first AND :last AND installation = :installation
     AND ((repository = :repository AND pull = :pull) OR :pull IS NULL)`;
 
 export function createSpending(database: Database): Spending {
@@ -48,10 +51,12 @@ export function createSpending(database: Database): Spending {
       await database.run(addTurn, { ...by, tokens, cost: costUsd ?? 0 });
     },
 
-    async spentOn(day, scope) {
+    async spentOn(period, scope) {
+      const isMonth = period.length === "2026-11".length;
+      const [first, last] = isMonth ? [`${period}-01`, `${period}-31`] : [period, period];
       const { installation } = scope;
       const { repository, pull } = "pull" in scope ? scope : { repository: null, pull: null };
-      const { rows } = await database.run(sumOfDay, { day, installation, repository, pull });
+      const { rows } = await database.run(sumOfDays, { first, last, installation, repository, pull });
       const { tokens, cost } = SpentRow.parse(rows[0]);
       return { tokens, costUsd: cost };
     },
@@ -66,7 +71,7 @@ export function retryingSpending(spending: Spending, options: RetryOptions): Spe
   const retry = <T>(attempt: () => Promise<T>) => retryWhileUnavailable(attempt, options);
   return {
     charge: (by, usage, at) => retry(() => spending.charge(by, usage, at)),
-    spentOn: (day, scope) => retry(() => spending.spentOn(day, scope)),
+    spentOn: (period, scope) => retry(() => spending.spentOn(period, scope)),
   };
 }
 

@@ -8,6 +8,7 @@ import {
 } from "../config/parse-config.ts";
 import {
   defaultRepoConfig,
+  isEnforced,
   isNestedName,
   NestedConfig,
   nestedNames,
@@ -42,6 +43,7 @@ export function describeConfigChange(
   kind: keyof typeof kinds,
   before: ConfigVersion | undefined,
   after: ConfigVersion | undefined,
+  inForce: Pick<RepoConfig, "policy"> = {},
 ): string[] {
   const path = after?.path ?? before?.path ?? "";
   const name = inlineCode(path);
@@ -56,17 +58,23 @@ export function describeConfigChange(
     ...existence(kind, name, before !== undefined, after !== undefined),
     ...(old?.ok === false ? [`${name} is invalid now, and would be valid.`] : []),
     ...changedKeys(old?.ok ? old.config : fallback, now?.config ?? fallback).map(
-      (change) => `${where}${change}.`,
+      ({ key, change }) => `${where}${change}${isKept(key, inForce) ? KEPT : ""}.`,
     ),
   ];
 }
+
+const KEPT = " (has no effect: the policy of the organisation enforces this key)";
+
+/** Private paths can be added whatever the policy says. */
+const isKept = (key: string, inForce: Pick<RepoConfig, "policy">) =>
+  key !== "paths.private" && isEnforced(inForce, key);
 
 function existence(kind: keyof typeof kinds, name: string, was: boolean, is: boolean): string[] {
   if (was === is) return [];
   if (kind === "nested") return [is ? `${name} would be new.` : `${name} would be deleted.`];
   return [
     is
-      ? `${name} would be new, and would replace the organisation's file if there is one.`
+      ? `${name} would be new, and would replace the organisation's file if there is one without a \`policy\`.`
       : `${name} would be deleted: the organisation's file would apply if there is one, otherwise the defaults.`,
   ];
 }
@@ -83,10 +91,13 @@ function wouldBeRefused(name: string, problems: readonly ConfigProblem[]): strin
   return `${name} would be invalid, and pull requests would not be reviewed until it is corrected: ${all.join("; ")}.`;
 }
 
-function changedKeys(before: object, after: object): string[] {
+function changedKeys(before: object, after: object): { key: string; change: string }[] {
   const [old, now] = [leavesOf(before), leavesOf(after)];
   const keys = [...new Set([...old.keys(), ...now.keys()])];
-  return keys.flatMap((key) => changeOf(key, old.get(key), now.get(key)) ?? []);
+  return keys.flatMap((key) => {
+    const change = changeOf(key, old.get(key), now.get(key));
+    return change === undefined ? [] : [{ key, change }];
+  });
 }
 
 /** The values of a configuration, by dotted key. */
@@ -141,16 +152,18 @@ const most = { sentences: 20, places: 10 };
 
 /**
  * Describes how a merge of this change would affect the review configuration, one sentence each: keys with old and new values, and problems
- * of the files at the head. The texts come from the pull request, so they are untrusted.
+ * of the files at the head. A key that the policy in force enforces is named as such. The texts come from the pull request, so they are untrusted.
  */
 export async function findConfigChanges(
   workspace: Pick<Workspace, "changes" | "tree" | "readBlob">,
+  inForce: Pick<RepoConfig, "policy"> = {},
 ): Promise<string[]> {
   const changes = await workspace.changes();
   const touched = changes.flatMap(({ path, oldPath }) => (oldPath === null ? [path] : [path, oldPath]));
   const places = [...new Set(touched.flatMap(folderOf))];
   const sentences: string[] = [];
-  for (const place of places.slice(0, most.places)) sentences.push(...(await changesAt(place, workspace)));
+  for (const place of places.slice(0, most.places))
+    sentences.push(...(await changesAt(place, workspace, inForce)));
   const left = places.length - most.places;
   if (left > 0) sentences.push(`The configuration files of ${count(left, "more folder")} change as well.`);
   const beyond = sentences.length - most.sentences;
@@ -175,6 +188,7 @@ function namesOf(folder: ConfigFolder): readonly string[] {
 async function changesAt(
   folder: ConfigFolder,
   workspace: Pick<Workspace, "tree" | "readBlob">,
+  inForce: Pick<RepoConfig, "policy">,
 ): Promise<string[]> {
   const at = (ref: Ref) => versionAt(folder, ref, workspace);
   // The merge base, not the tip of the base: later changes of the base are not part of this change.
@@ -182,7 +196,7 @@ async function changesAt(
   const misplaced =
     folder === root || !after ? undefined : whyMisplaced(after.path, await workspace.tree("head"));
   if (after && misplaced) return [wouldBeRefused(inlineCode(after.path), [misplaced])];
-  return describeConfigChange(folder === root ? "root" : "nested", before, after);
+  return describeConfigChange(folder === root ? "root" : "nested", before, after, inForce);
 }
 
 async function versionAt(

@@ -132,7 +132,7 @@ export async function reviewChange(input: ReviewInput, deps: ReviewDependencies)
     masked: deps.models ? await maskedLines(files, review.findings, deps) : [],
     predicted: review.predicted && { ...review.predicted, cost_usd: null },
     ledger: history && ledgerOf({ deps, files, coverage, known }, review, refused === null ? null : history),
-    config_changes: await findConfigChanges(deps.workspace),
+    config_changes: await findConfigChanges(deps.workspace, input.config),
     refused,
     unanalyzed: analysis.unfinished.filter(mayLackCertain).map(({ path }) => path),
   };

@@ -229,6 +229,6 @@ export const isModelErrorWarning = (warning: string): boolean => warning.startsW
  */
 export function publicModelError({ code }: AppError): string {
   if (code === "budget_spent")
-    return "The model was not asked again, because today's budget of the pull request or its installation is used up.";
+    return "The model was not asked again, because a budget of the pull request, its installation or its organisation is used up.";
   return `${FAILED}${sentences[code] ?? "see the log of this server"}.`;
 }

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import examples from "@octokit/webhooks-examples" with { type: "json" };
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { RepoConfig } from "../../src/config/repo-config.ts";
+import { parse } from "yaml";
+import { EffectiveConfig, RepoConfig } from "../../src/config/repo-config.ts";
 import { programEntry } from "../support/built-program.ts";
 import { startFakeOpenAi } from "../support/fake-openai.ts";
 import { TempFolder } from "../support/git-repo.ts";
@@ -232,9 +233,48 @@ describe("hunkwise config", () => {
     const yaml = await runHere(["config", "show", "--repo", repo.dir, "--base", "main"]);
     expect(yaml.code).toBe(0);
     expect(yaml.stdout).toMatch(/^# \.github\/hunkwise\.yml at main \([0-9a-f]{12}\)\n/);
-    expect(yaml.stdout).toContain("minimum_severity: medium\n");
+    expect(yaml.stdout).toContain("minimum_severity: medium # .github/hunkwise.yml\n");
+    expect(yaml.stdout).toContain("effort: medium # default\n");
     const json = await runHere(["config", "show", "--repo", repo.dir, "--format", "json"]);
     expect(RepoConfig.parse(JSON.parse(json.stdout)).minimum_severity).toBe("medium");
+  });
+
+  it("shows where each value comes from, with an organisation's policy and files of folders too", async () => {
+    using repo = faultyRepo({
+      ".github/hunkwise.yml":
+        "effort: low\ncheck: { fail: false }\nrules: { py-eval: off, secrets/github: off }\npaths: { ignore: [gen/] }\n",
+      "lib/.hunkwise.yml": "paths: { ignore: [x], private: [y] }\nminimum_severity: high\n",
+    });
+    using other = faultyRepo({});
+    const file = join(other.dir, "organisation.yml");
+    writeFileSync(
+      file,
+      "policy: { enforce: [check, rules.secrets, minimum_severity], month: { cost_usd: 100 } }\ncheck: { fail: true }\npaths: { ignore: [docs/] }\n",
+    );
+    const show = ["config", "show", "--repo", repo.dir, "--base", "main"];
+    const { code, stdout } = await runHere([...show, "--organization", file]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /^# \.github\/hunkwise\.yml at main \([0-9a-f]{12}\), joined with the organisation's file, which has a policy\n/,
+    );
+    for (const line of [
+      "effort: low # .github/hunkwise.yml",
+      "  fail: true # organisation, enforced",
+      "  threshold: high # default, enforced",
+      "minimum_severity: low # default, enforced",
+      "  secrets/github: off # .github/hunkwise.yml, without effect: enforced",
+      "  labels: [] # default",
+      "    # organisation and .github/hunkwise.yml and files of folders\n    - docs/\n    - gen/\n    - /lib/**/x",
+      "    # files of folders\n    - /lib/**/y",
+    ])
+      expect(stdout).toContain(`${line}\n`);
+    expect(EffectiveConfig.parse(parse(stdout)).check.fail).toBe(true);
+    const json = await runHere([...show, "--organization", file, "--format", "json"]);
+    expect(EffectiveConfig.parse(JSON.parse(json.stdout)).policy?.month.cost_usd).toBe(100);
+    const missing = await runHere([...show, "--organization", `${file}.none`]);
+    expect(missing).toMatchObject({ code: 2, stderr: expect.stringContaining("there is no file") });
+    writeFileSync(file, "policy: { enforce: [chek] }\n");
+    expect((await runHere([...show, "--organization", file])).code).toBe(2);
   });
 
   it("exits with 2 for an unknown action", async () => {

@@ -6,7 +6,14 @@ import { failure } from "../support/failure.ts";
 describe("the inputs of the Action", () => {
   it("have defaults that let nobody spend anything unasked", () => {
     expect(readActionEnv(stepEnv()).inputs).toEqual({
-      ...{ token: "ghs_token", stateKey: null, reviewsOf: "collaborators", reviewLabel: "hunkwise" },
+      ...{
+        token: "ghs_token",
+        organizationToken: "ghs_token",
+        requiresPolicy: false,
+        stateKey: null,
+        reviewsOf: "collaborators",
+        reviewLabel: "hunkwise",
+      },
       ...{ pull: null, effort: null, maxCost: null, maxTokens: 2_000_000, minimumSeverity: null },
       ...{ failOn: "never", paths: [], findings: [], instructions: "", requireModel: false },
     });

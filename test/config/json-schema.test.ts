@@ -41,8 +41,8 @@ describe.each(kinds)("the JSON Schema of %s", (_, schemaOf, parse) => {
   it("tells the default of every key that has one", () => {
     const without = keysOf(schema).filter(([, { default: fallback }]) => fallback === undefined);
     const required = ["instructions.[].path", "instructions.[].text"];
-    // What a folder leaves out is as in the folder above; the conclusion at a limit goes by another key.
-    const inherited = schemaOf === nestedConfigSchema ? ["minimum_severity"] : ["check.limit"];
+    // What a folder leaves out is as in the folder above; the conclusion at a limit goes by another key; a policy is the organisation's.
+    const inherited = schemaOf === nestedConfigSchema ? ["minimum_severity"] : ["check.limit", "policy"];
     expect(without.map(([path]) => path)).toEqual([...required, ...inherited]);
   });
 

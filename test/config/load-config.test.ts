@@ -204,18 +204,23 @@ describe("loading", () => {
     const yml = { ".github/hunkwise.yml": "max_comments: 1" };
     const other = { ".github/hunkwise.yaml": "max_comments: 2" };
     const organization = files({ ".github/hunkwise.yml": "max_comments: 3" });
-    expect(await loadRepoConfig(files({ ...yml, ...other }), organization)).toMatchObject({
+    expect(
+      await loadRepoConfig(files({ ...yml, ...other }), { readOrganization: organization }),
+    ).toMatchObject({
       config: { max_comments: 1 },
       path: ".github/hunkwise.yml",
       inherited: false,
     });
-    expect((await loadRepoConfig(files(other), organization)).config.max_comments).toBe(2);
-    expect(await loadRepoConfig(files({}), organization)).toMatchObject({
+    expect((await loadRepoConfig(files(other), { readOrganization: organization })).config.max_comments).toBe(
+      2,
+    );
+    expect(await loadRepoConfig(files({}), { readOrganization: organization })).toMatchObject({
       config: { max_comments: 3 },
       inherited: true,
     });
     expect(await loadRepoConfig(files({}))).toEqual({
       ...{ config: defaultRepoConfig, path: null, inherited: false },
+      given: { organization: {}, repository: {} },
     });
   });
 
@@ -231,7 +236,7 @@ describe("loading", () => {
   it("refuses a file with anything wrong in it, by file, line and key, and says what to do", async () => {
     await expect(loading("paths:\n  privat: [secrets/]\ncolour: red\n")).rejects.toMatchObject({
       code: "config_invalid",
-      line: "The configuration cannot be used: .github/hunkwise.yml:2: paths.privat is not a known key (did you mean private?); .github/hunkwise.yml:3: colour is not a known key (known keys: review, paths, instructions, effort, minimum_severity, rules, max_comments, comment_severity, comments, language, budget, conversation, check, commands). Correct it on the base branch; `hunkwise config check` lists all problems. Until then, no model reads anything.",
+      line: "The configuration cannot be used: .github/hunkwise.yml:2: paths.privat is not a known key (did you mean private?); .github/hunkwise.yml:3: colour is not a known key (known keys: review, paths, instructions, effort, minimum_severity, rules, max_comments, comment_severity, comments, language, budget, conversation, check, commands, policy). Correct it on the base branch; `hunkwise config check` lists all problems. Until then, no model reads anything.",
     });
   });
 
@@ -251,10 +256,11 @@ describe("loading", () => {
   });
 
   const organization = (answer: string | AppError) =>
-    loadRepoConfig(files({}), async () => {
-      if (typeof answer === "string") return answer;
-      throw answer;
-    });
+    loadRepoConfig(files({}), { readOrganization: answering(answer) });
+  const answering = (answer: string | AppError) => async () => {
+    if (typeof answer === "string") return answer;
+    throw answer;
+  };
 
   it.each<[string, string | AppError, RegExp]>([
     [
@@ -267,6 +273,53 @@ describe("loading", () => {
     const failure = await organization(answer).catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: "config_invalid", message: expect.stringMatching(message) });
     expect((failure as AppError).line).not.toContain("customer-names");
+  });
+
+  const own = files({ ".github/hunkwise.yml": "effort: low" });
+  const withOwn = (answer: string | AppError, requiresPolicy = false) =>
+    loadRepoConfig(own, { readOrganization: answering(answer), requiresPolicy });
+
+  it("joins an organisation's file that has a policy, and no other, with the repository's", async () => {
+    const above = "effort: high\nmax_comments: 9\n";
+    const { config, path, inherited } = await withOwn(`${above}policy: { enforce: [effort] }`);
+    expect({ effort: config.effort, most: config.max_comments, path, inherited }).toEqual({
+      ...{ effort: "high", most: 9, path: ".github/hunkwise.yml", inherited: false },
+    });
+    expect((await withOwn(above)).config).toEqual({ ...defaultRepoConfig, effort: "low" });
+  });
+
+  it("gives a policy no effect in the file of a repository", async () => {
+    const policy = "effort: low\npolicy: { enforce: [check] }";
+    for (const text of [policy, `${policy}\ncheck: { fail: true }`])
+      expect((await loading(text)).config).not.toHaveProperty("policy");
+  });
+
+  it.each<[string, string | AppError]>([
+    ["may not be read", new AppError("github_forbidden", "no")],
+    ["is a link", new AppError("github_invalid", "no")],
+    ["is too large", new AppError("too_large", "no")],
+    ["is broken", "check: { fial: true }\npolicy: { enforce: [check] }"],
+    ["enforces what is no key", "policy: { enforce: [chek] }"],
+  ])("refuses a policy that %s, also for a repository with a file", async (_, answer) => {
+    await expect(withOwn(answer)).rejects.toMatchObject({ code: "config_invalid" });
+  });
+
+  it("ignores a broken file of the organisation that has no policy if the repository has a file", async () => {
+    expect((await withOwn("check: { fial: true }")).config.effort).toBe("low");
+  });
+
+  it.each<[string, string | undefined]>([
+    ["does not exist, as far as the token can see", undefined],
+    ["has none", "check: { fail: true }"],
+    ["is broken", "check: { fial: true }"],
+  ])("refuses to review without a policy that is required if the organisation's file %s", async (_, text) => {
+    for (const read of [own, files({})]) {
+      const readOrganization = async (path: string) => (path.endsWith("yml") ? text : undefined);
+      await expect(loadRepoConfig(read, { readOrganization, requiresPolicy: true })).rejects.toMatchObject({
+        ...{ code: "config_invalid", message: expect.stringMatching(/policy|is not valid/) },
+      });
+      if (text === undefined) expect((await loadRepoConfig(read, { readOrganization })).config).toBeDefined();
+    }
   });
 
   it("fails when the organisation's file cannot be asked for now: it may be later", async () => {

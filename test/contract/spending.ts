@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Stores } from "../../src/queue/stores.ts";
-import { dayOf, type Spender, type Spending } from "../../src/queue/usage.ts";
+import { dayOf, monthOf, type Spender, type Spending } from "../../src/queue/usage.ts";
 import type { StoresUnderTest } from "./stores.ts";
 
 const noon = Date.UTC(2026, 10, 22, 12);
@@ -82,15 +82,32 @@ export function describeSpending(name: string, create: () => StoresUnderTest): v
       expect((await spending.spentOn(today, pull)).tokens).toBe(5);
     });
 
-    it("is purged by whole days that are old", async () => {
-      await spending.charge(pull, { tokens: 5, costUsd: 0 }, noon - 2 * dayMs);
-      await spending.charge(pull, { tokens: 6, costUsd: 0 }, noon - dayMs);
-      time = noon + 1;
+    it("is added up by months in UTC", async () => {
+      const first = Date.UTC(2026, 10, 1);
+      const last = Date.UTC(2026, 11, 1) - 1;
+      for (const at of [first - 1, first, noon, last, last + 1])
+        await spending.charge(pull, { tokens: 1, costUsd: 0.5 }, at);
+      await spending.charge({ ...pull, repository: 99 }, { tokens: 10, costUsd: 1 }, noon);
+      await spending.charge({ ...pull, installation: 2 }, { tokens: 100, costUsd: 1 }, noon);
+      expect(await spending.spentOn("2026-11", { installation: 1 })).toEqual({ tokens: 13, costUsd: 2.5 });
+      expect(await spending.spentOn("2026-11", pull)).toEqual({ tokens: 3, costUsd: 1.5 });
+      expect((await spending.spentOn(monthOf(last + 1), pull)).tokens).toBe(1);
+    });
+
+    it("is purged by whole days that are old, but not before the month is over", async () => {
+      const first = Date.UTC(2026, 10, 1);
+      for (const at of [first - 2 * dayMs, first - dayMs, first, noon])
+        await spending.charge(pull, { tokens: 5, costUsd: 0 }, at);
       const { queue } = await underTest.open({ now: () => time });
+      time = first + 1;
       expect(await queue.purge(dayMs)).toBe(1);
+      expect((await spending.spentOn("2026-10", pull)).tokens).toBe(5);
+      time = Date.UTC(2026, 10, 30);
+      expect(await queue.purge(dayMs)).toBe(1);
+      expect((await spending.spentOn("2026-11", pull)).tokens).toBe(10);
+      time = Date.UTC(2026, 11, 1);
+      expect(await queue.purge(dayMs)).toBe(2);
       await queue.close();
-      expect((await spending.spentOn(dayOf(noon - 2 * dayMs), pull)).tokens).toBe(0);
-      expect((await spending.spentOn(dayOf(noon - dayMs), pull)).tokens).toBe(6);
     });
   });
 }

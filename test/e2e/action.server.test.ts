@@ -53,6 +53,32 @@ describe.concurrent("the Action", patient, () => {
       expect(Object.keys(done.files)).toHaveLength(2);
     }));
 
+  it("asks no model without a policy that is required, and reads a private one with its own token", () =>
+    onAction({ ...change, script: always }, async (one) => {
+      const { github, people, repository, actions } = one;
+      const owner = repository.owner.login;
+      const private_ = { private: true };
+      const above = people.createRepository(
+        `${owner}/.github`,
+        { ".github/hunkwise.yml": "policy: { enforce: [check] }\ncheck: { fail: true }\n" },
+        private_,
+      );
+      const required = { policy: "required" };
+      const without = await one.on("pull_request_target", "opened", { inputs: required });
+      expect(one.model.requests).toEqual([]);
+      expect(without.outputs).toMatchObject({ conclusion: "neutral", coverage: "offline" });
+      expect(one.repository.checkRuns.at(-1)?.output?.summary).toMatch(
+        /a policy of the organisation is required, and its repository `\.github` .* give the Action the input organization-token/s,
+      );
+      const installation = github.state.install(actions.app, [above], { contents: "read" });
+      const token = github.state.issueToken(installation).value;
+      await one.on("pull_request_target", "synchronize", {
+        inputs: { ...required, "organization-token": token },
+      });
+      expect(one.model.requests.length).toBeGreaterThan(0);
+      expect(one.written().checks.at(-1)).toBe("failure");
+    }));
+
   it("fails the step and the check if a finding reaches fail-on", () =>
     onAction(change, async (one) => {
       const done = await one.on("pull_request_target", "opened", { inputs: { "fail-on": "high" } });

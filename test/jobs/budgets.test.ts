@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { LoopEntry } from "../../src/agent/trajectory.ts";
-import { DayBudget, type DayLimits, withinDay } from "../../src/jobs/budgets.ts";
+import { Budget, type SpendingLimits, withinBudget } from "../../src/jobs/budgets.ts";
 import { dayOf, type Spender, type Spending, type Spent } from "../../src/queue/usage.ts";
 import { type ScriptedTurn, scriptedModel } from "../support/scripted.ts";
 
@@ -12,10 +12,10 @@ class MemorySpending implements Spending {
     this.charges.push({ by, day: dayOf(at), tokens: usage.tokens, costUsd: usage.costUsd ?? 0 });
   }
 
-  async spentOn(day: string, scope: Spender | { installation: number }): Promise<Spent> {
+  async spentOn(period: string, scope: Spender | { installation: number }): Promise<Spent> {
     const counted = this.charges.filter((one) => {
       const isOf = "pull" in scope ? one.by.pull === scope.pull : true;
-      return one.day === day && one.by.installation === scope.installation && isOf;
+      return one.day.startsWith(period) && one.by.installation === scope.installation && isOf;
     });
     return {
       tokens: counted.reduce((sum, one) => sum + one.tokens, 0),
@@ -24,7 +24,7 @@ class MemorySpending implements Spending {
   }
 }
 
-const none: DayLimits = { tokens: null, costUsd: null };
+const none: SpendingLimits = { tokens: null, costUsd: null };
 const noon = Date.UTC(2026, 10, 22, 12);
 const request = { messages: [], tools: [], maxOutputTokens: 1 };
 const { signal } = new AbortController();
@@ -33,16 +33,24 @@ const turn = (tokens: number, costUsd: number | null = null): ScriptedTurn => ({
 });
 
 interface Given {
-  ofPull?: DayLimits;
-  ofInstallation?: DayLimits;
+  ofPull?: SpendingLimits;
+  ofInstallation?: SpendingLimits;
+  ofMonth?: SpendingLimits;
   pull?: number;
   spending?: MemorySpending;
   now?: () => number;
 }
 
-function budget({ ofPull = none, ofInstallation = none, pull = 3, spending, now = () => noon }: Given) {
+function budget({
+  ofPull = none,
+  ofInstallation = none,
+  ofMonth = none,
+  pull = 3,
+  spending,
+  now = () => noon,
+}: Given) {
   const by = { installation: 1, repository: 7, pull };
-  return new DayBudget({ spending: spending ?? new MemorySpending(), by, ofPull, ofInstallation, now });
+  return new Budget({ spending: spending ?? new MemorySpending(), by, ofPull, ofInstallation, ofMonth, now });
 }
 
 describe("a day's budget", () => {
@@ -102,7 +110,21 @@ describe("a day's budget", () => {
       "budget for its installation",
     );
     const elsewhere = { spending, by: { installation: 2, repository: 8, pull: 3 }, now: () => noon };
-    await new DayBudget({ ...elsewhere, ofPull: none, ofInstallation }).require();
+    await new Budget({ ...elsewhere, ofPull: none, ofMonth: none, ofInstallation }).require();
+  });
+
+  it("of an organisation's month counts all of its days and repositories, and ends with the month", async () => {
+    const spending = new MemorySpending();
+    const ofMonth = { tokens: null, costUsd: 1 };
+    const yesterday = budget({ spending, pull: 4, now: () => noon - 24 * 3_600_000 });
+    await yesterday.meter(scriptedModel([turn(10, 0.75)])).respond(request, signal);
+    const mine = budget({ spending, ofMonth });
+    expect(await mine.left()).toEqual({ tokens: null, costUsd: 0.25, usedUp: null });
+    await mine.meter(scriptedModel([turn(10, 0.25)])).respond(request, signal);
+    await expect(mine.require()).rejects.toMatchObject({
+      ...{ code: "budget_spent", message: "this month's budget of its organisation is used up" },
+    });
+    await budget({ spending, ofMonth, now: () => Date.UTC(2026, 11, 1) }).require();
   });
 
   it("is there again on the next day in UTC", async () => {
@@ -145,21 +167,21 @@ describe("the limits of a review", () => {
       { ...limits, tokens: 7_000, costUsd: 0.5 },
     ],
   ])("are %s", (_, left, expected) => {
-    expect(withinDay(limits, left, [])).toEqual(expected);
+    expect(withinBudget(limits, left, [])).toEqual(expected);
   });
 
   it("keep its own dollars where the day leaves more", () => {
-    expect(withinDay({ ...limits, costUsd: 1 }, { tokens: null, costUsd: 4 }, []).costUsd).toBe(1);
+    expect(withinBudget({ ...limits, costUsd: 1 }, { tokens: null, costUsd: 4 }, []).costUsd).toBe(1);
   });
 
   it("count turns on record, which were charged when they were made, on top of what the day leaves", () => {
     const left = { tokens: 1_000, costUsd: 0.5 };
-    const within = withinDay(limits, left, [recorded(4_000, 0.25), recorded(2_000, null)]);
+    const within = withinBudget(limits, left, [recorded(4_000, 0.25), recorded(2_000, null)]);
     expect(within).toMatchObject({ tokens: 7_000, costUsd: 0.75 });
   });
 
   it("stay limits when nothing is left for more than what is on record", () => {
-    const { tokens, costUsd } = withinDay(limits, { tokens: 0, costUsd: 0 }, [recorded(10, null)]);
+    const { tokens, costUsd } = withinBudget(limits, { tokens: 0, costUsd: 0 }, [recorded(10, null)]);
     expect(tokens).toBe(10);
     expect(costUsd).toBeGreaterThan(0);
     expect(costUsd).toBeLessThan(0.001);

@@ -1,6 +1,6 @@
 import { AppError } from "../../src/errors.ts";
 import type { Checkout } from "../../src/git/checkout.ts";
-import { createUsageLimits, type DayLimits, type MostUsage } from "../../src/jobs/budgets.ts";
+import { createUsageLimits, type MostUsage, type SpendingLimits } from "../../src/jobs/budgets.ts";
 import type { CheckoutRequest } from "../../src/jobs/job-dependencies.ts";
 import { createJobHandler } from "../../src/jobs/job-handler.ts";
 import { forAllRoles, type Model } from "../../src/llm/model.ts";
@@ -21,7 +21,7 @@ export class WorkedQueue implements AsyncDisposable {
   readonly queue: Queue;
   readonly spending: Spending;
   readonly model: Model | null;
-  dailyBudget: DayLimits = { tokens: null, costUsd: null };
+  dailyBudget: SpendingLimits = { tokens: null, costUsd: null };
   most: MostUsage = {
     commandsAnHour: 0,
     pullReviewsADay: 0,

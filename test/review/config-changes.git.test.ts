@@ -13,6 +13,18 @@ const root = (before: string | null | undefined, after: string | null | undefine
   );
 
 describe("a changed configuration", () => {
+  it("says which changed keys have no effect, because the policy of the organisation enforces them", () => {
+    const policy = { enforce: ["check", "paths"], month: { tokens: null, cost_usd: null } };
+    const text = "check: { fail: true }\neffort: low\npaths: { ignore: [a], private: [b] }\n";
+    const path = ".github/hunkwise.yml";
+    expect(describeConfigChange("root", { path, text: "" }, { path, text }, { policy })).toEqual([
+      "`paths.ignore`: added `a` (has no effect: the policy of the organisation enforces this key).",
+      "`paths.private`: added `b`.",
+      "`effort`: `medium` -> `low`.",
+      "`check.fail`: `false` -> `true` (has no effect: the policy of the organisation enforces this key).",
+    ]);
+  });
+
   it("is told key by key, from the old value that counts to the new one", () => {
     expect(root("max_comments: 40\nreview: { drafts: true }", "max_comments: 10\nlanguage: German")).toEqual([
       "`review.drafts`: `true` -> `false`.",

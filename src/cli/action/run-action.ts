@@ -110,7 +110,7 @@ async function runJob(job: NewJob, options: RunOptions): Promise<ActionRun> {
       remedy: run.notices.join(" ") || "Set the inputs api-key and model",
     });
   const token = createTokenAccess({
-    ...{ apiUrl, userAgent, token: inputs.token },
+    ...{ apiUrl, userAgent, token: inputs.token, organizationToken: inputs.organizationToken },
     identity: async () => app,
     rateLimiter: createRateLimiter({ gapMs: env.writeGapMs }),
   });
@@ -124,6 +124,7 @@ async function runJob(job: NewJob, options: RunOptions): Promise<ActionRun> {
   });
   const dependencies: Omit<JobDependencies, "github" | "checkout"> = {
     push: createPushBranch({ webUrl, network }),
+    requiresPolicy: inputs.requiresPolicy,
     narrow: (config) => narrowed(config, inputs),
     results: () => resultsOf(given, run),
     models: connected?.models ?? null,

@@ -1,9 +1,10 @@
 import { lstat, readFile } from "node:fs/promises";
 import { basename, join, relative } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { Argument, Command, Option } from "@commander-js/extra-typings";
 import type { FileProblem } from "../../config/load-config.ts";
 import { programPath } from "../../config/process-env.ts";
-import { isNestedName, rootPaths } from "../../config/repo-config.ts";
+import { type EffectiveConfig, isNestedName, rootPaths } from "../../config/repo-config.ts";
 import { AppError, errorLine } from "../../errors.ts";
 import { plural } from "../../reporters/outcome.ts";
 import { plainLine } from "../../reporters/terminal-style.ts";
@@ -23,7 +24,7 @@ const declare = () =>
     .description(
       paragraphs(
         "check validates files and names the line and key of each problem; schema prints the JSON Schema of a file; show " +
-          "prints the effective values for pull requests into a revision, including defaults.",
+          "prints the effective values for pull requests into a revision, including defaults, and where each comes from.",
         "Exit code: 0 no problems, 1 check found a problem, 2 usage or failure.",
       ),
     )
@@ -38,6 +39,11 @@ const declare = () =>
       "for show: the revision to read the configuration from; default: as for review",
       optionText,
     )
+    .option(
+      "--organization <FILE>",
+      "for show: a copy of the organisation's file, which is in another repository; default: none",
+      optionText,
+    )
     .addOption(
       new Option("--format <FORMAT>", "for show: the output format")
         .choices(["yaml", "json"])
@@ -50,6 +56,10 @@ const declare = () =>
         ["check the files of the repository in the current folder", "hunkwise config check"],
         ["create a schema for editors", "hunkwise config schema > hunkwise.schema.json"],
         ["show what applies to pull requests into main", "hunkwise config show --base main"],
+        [
+          "show it together with the organisation's file",
+          "hunkwise config show --organization ../.github/.github/hunkwise.yml",
+        ],
       ),
     );
 
@@ -172,17 +182,57 @@ async function schema({ nested }: ConfigValues, io: CommandIo): Promise<number> 
   return exitCodes.clean;
 }
 
-async function show({ repo, base, format }: ConfigValues, io: CommandIo): Promise<number> {
-  const { openRange, loadLocalConfig } = await import("../open-range.ts");
+async function show({ repo, base, format, organization }: ConfigValues, io: CommandIo): Promise<number> {
+  const { openRange, textAtBase } = await import("../open-range.ts");
+  const { loadRepoConfig, withNested } = await import("../../config/load-config.ts");
   await using range = await openRange({ repo, base, head: base ?? "HEAD", signal: io.signal });
-  const { config, path } = await loadLocalConfig(range.workspace);
+  const above = organization === undefined ? undefined : await readText(organization, io.signal);
+  if (above === null) return notThere(organization ?? "");
+  const loaded = await loadRepoConfig((file) => textAtBase(range.workspace, file), {
+    readOrganization: async (file) => (file === usualFile ? above : undefined),
+  });
+  const config = await withNested(loaded.config, range.workspace);
   if (format === "json") {
     await write(io.stdout, `${JSON.stringify(config, null, 2)}\n`);
     return exitCodes.clean;
   }
-  const { stringify } = await import("yaml");
   const revision = `${range.names.base} (${range.place.shas.base.slice(0, 12)})`;
-  const origin = path === null ? `defaults, because there is no ${usualFile}` : path;
-  await write(io.stdout, `# ${plainLine(`${origin} at ${revision}`)}\n${stringify(config)}`);
+  await write(io.stdout, `# ${plainLine(headline(loaded, revision))}\n${await annotated(config, loaded)}`);
   return exitCodes.clean;
 }
+
+type Loaded = Awaited<ReturnType<typeof import("../../config/load-config.ts")["loadRepoConfig"]>>;
+
+function headline({ config, path, inherited }: Loaded, revision: string): string {
+  const own = path === null || inherited ? `no ${usualFile} at ${revision}` : `${path} at ${revision}`;
+  if (config.policy !== undefined) return `${own}, joined with the organisation's file, which has a policy`;
+  if (inherited) return `${own}: the organisation's file applies`;
+  return path === null ? `defaults, because there is ${own}` : own;
+}
+
+/** YAML with the origin of each value in a comment. */
+async function annotated(
+  { organization_rules: _, ...config }: EffectiveConfig,
+  { config: root, path, given }: Loaded,
+): Promise<string> {
+  const { Document, isCollection, isNode } = await import("yaml");
+  const { originOf } = await import("../../config/join-policy.ts");
+  const { settingKeys } = await import("../../config/repo-config.ts");
+  const document = new Document(config);
+  const rules = Object.keys(config.rules).map((name) => ["rules", name]);
+  for (const names of [...settingKeys.map((key) => key.split(".")), ...rules]) {
+    const node = document.getIn(names, true);
+    const key = names.join(".");
+    if (!isNode(node) || (key === "rules" && rules.length > 0)) continue;
+    const origin = originOf(key, given, { policy: root.policy, path: path ?? usualFile });
+    const [before, now] = [root, config].map((one) => names.reduce<unknown>(valueIn, one));
+    const origins = isDeepStrictEqual(before, now) ? [origin] : [origin, "files of folders"];
+    const text = ` ${plainLine(origins.filter((one) => one !== "default" || origins.length === 1).join(" and "))}`;
+    if (isCollection(node) && node.items.length > 0) node.commentBefore = text;
+    else node.comment = text;
+  }
+  // The package puts an empty list with a comment on a line of its own.
+  return document.toString({ lineWidth: 0 }).replaceAll(/:\n *(\[\]|\{\})\n *(#.*)/g, ": $1 $2");
+}
+
+const valueIn = (value: unknown, name: string) => (value as Record<string, unknown>)[name];

@@ -11,9 +11,9 @@ import { AnswerInput, AnswerResult, type AskedThread } from "../../review/answer
 import type { Limits } from "../../review/review-input.ts";
 import { publicModelError, whyNoResult } from "../../review/review-result.ts";
 import { pinPromptContext, recordedMasks, recordedTurns, recordStart } from "../attempts.ts";
-import { withinDay } from "../budgets.ts";
+import { withinBudget } from "../budgets.ts";
 import { loadConfig, withFolders } from "../load-config.ts";
-import { dayBudgetOf, limitsWithin, logProgress, watchModels } from "../model-run.ts";
+import { budgetOf, limitsWithin, logProgress, watchModels } from "../model-run.ts";
 import {
   answered,
   answeredWithError,
@@ -91,13 +91,13 @@ async function askModel({ context, wish, recorded, models }: Question): Promise<
   const { api, deps, tools, job } = context;
   const pull = await api.pull();
   const config = await loadConfig({ api, pull, repository: job.task.repository }, deps, tools.signal);
-  const budget = dayBudgetOf(job.task, config, deps);
+  const budget = budgetOf(job.task, config, deps);
   const turns = recordedTurns(recorded, pull.headSha);
   await tools.record({ kind: "began", head: pull.headSha });
   if (turns.length === 0) await budget.require();
   await deps.modelsReady(tools.signal);
   const watched = watchModels(eachRole(models, (model) => budget.meter(model)));
-  const limits = async () => withinDay(limitsWithin(most, config), await budget.left(), turns);
+  const limits = async () => withinBudget(limitsWithin(most, config), await budget.left(), turns);
   const prepared = { pull, wish, rootConfig: config, limits, models: watched.models, recorded, turns };
   const answer = await readAndAnswer(context, prepared);
   if (answer === null) return answered(context, WITHHELD, "it is about a private file");

@@ -10,9 +10,9 @@ import { runFixProcess } from "../../process/run-review-process.ts";
 import { maxAttempts } from "../../queue/job.ts";
 import { FixInput, FixResult, type FixTarget } from "../../review/fix/fix-input.ts";
 import { pinPromptContext, recordedMasks, recordedTurns, recordStart } from "../attempts.ts";
-import { withinDay } from "../budgets.ts";
+import { withinBudget } from "../budgets.ts";
 import { loadConfig, withFolders } from "../load-config.ts";
-import { dayBudgetOf, limitsWithin, logProgress, watchModels } from "../model-run.ts";
+import { budgetOf, limitsWithin, logProgress, watchModels } from "../model-run.ts";
 import { askedThread, type CommandContext, ownThreads } from "./command-context.ts";
 
 /** Limits of one fix, within the repository's limits for a review. */
@@ -60,13 +60,13 @@ export async function makeFix(order: FixOrder): Promise<MadeFix> {
   const known = recordedFix(recorded);
   if (known?.head === pull.headSha) return { fix: known.fix, isRecorded: true, isPrivate };
 
-  const budget = dayBudgetOf(job.task, config, deps);
+  const budget = budgetOf(job.task, config, deps);
   const turns = recordedTurns(recorded, pull.headSha);
   await tools.record({ kind: "began", head: pull.headSha });
   if (turns.length === 0) await budget.require();
   await deps.modelsReady(tools.signal);
   const watched = watchModels(eachRole(models, (model) => budget.meter(model)));
-  const limits = withinDay(limitsWithin(mostOfFix, config), await budget.left(), turns);
+  const limits = withinBudget(limitsWithin(mostOfFix, config), await budget.left(), turns);
   const input = await inputOf(order, config, limits, turns);
   const { shas } = place;
   await recordStart({ kind: "run", what: "fix", shas, input }, recorded, tools);

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { isMap, isScalar, isSeq, LineCounter, type ParsedNode, parseDocument, stringify } from "yaml";
 import { loadRepoConfig } from "../../config/load-config.ts";
 import { parseRepoConfig } from "../../config/parse-config.ts";
-import type { RepoConfig } from "../../config/repo-config.ts";
+import { isEnforced, type RepoConfig } from "../../config/repo-config.ts";
 import { AppError, publicLine } from "../../errors.ts";
 import type { PullRequest } from "../../github/pull-request-api.ts";
 import { publicPlain, publicText } from "../../publish/public-text.ts";
@@ -161,7 +161,11 @@ async function proposalFor(
   }
   const organization = await deps.github.organization(job.task.repository, tools.signal);
   try {
-    const { path, inherited } = await loadRepoConfig(read, organization);
+    const { config, path, inherited } = await loadRepoConfig(read, {
+      readOrganization: organization,
+      requiresPolicy: deps.requiresPolicy,
+    });
+    if (isEnforced(config, "instructions")) return { refused: ENFORCED };
     // A file here would replace the organisation's file with everything in it.
     if (inherited) return { refused: INHERITED };
     const file = path ?? NEW_FILE;
@@ -177,6 +181,9 @@ async function proposalFor(
 
 const INHERITED =
   "Not added: this repository uses the configuration of its organisation, and a file here would replace all of it. Add the rule to the organisation's file, under `instructions`, or create a file here with the settings that you want to keep.";
+
+const ENFORCED =
+  "Not added: the organisation's policy enforces `instructions`, so a rule in this repository would have no effect. Add it to the organisation's file.";
 
 async function propose(
   context: CommandContext,

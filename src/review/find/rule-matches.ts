@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { analyzeChange, sharedAnalyzers, type UnfinishedFile } from "../../analyzers/analyze-change.ts";
 import type { AnalyzedFile, Analyzer, Diagnostic } from "../../analyzers/analyzer.ts";
-import type { RepoConfig } from "../../config/repo-config.ts";
+import { type EffectiveConfig, isEnforced, isRuleEnforced } from "../../config/repo-config.ts";
 import { NOT_SELECTED } from "../../diff/filter.ts";
 import { createPathMatcher } from "../../diff/paths.ts";
 import { AppError, errorLine } from "../../errors.ts";
@@ -317,22 +317,35 @@ export const ruleMatchLine = ({ id, finding, said }: RuleMatch): string =>
 
 /**
  * Returns a check whether the configuration switches off a finding's rule, everywhere or in its file. A key of `rules` is a rule
- * ("secrets/github", "ast-grep/py-eval"), a rule without its analyzer ("py-eval"), or an analyzer ("focused-tests").
+ * ("secrets/github", "ast-grep/py-eval"), a rule without its analyzer ("py-eval"), or an analyzer ("focused-tests"). For a rule that the
+ * organisation enforces under any of these names, only the organisation's own `rules` count.
  */
 export function createRuleSwitch({
   rules,
-}: Pick<RepoConfig, "rules">): (finding: Pick<Finding, "source" | "path">) => boolean {
-  const off = new Map(
-    Object.entries(rules).map(([id, value]) => [
-      id,
+  policy,
+  organization_rules = {},
+}: Pick<EffectiveConfig, "rules" | "policy" | "organization_rules">): (
+  finding: Pick<Finding, "source" | "path">,
+) => boolean {
+  const [everyone, organization] = [switchesOf(rules), switchesOf(organization_rules)];
+  if (everyone.size === 0 && organization.size === 0) return () => false;
+  return ({ source, path }) => {
+    const [analyzer = "", ...rest] = source.split("/");
+    const names = [source, rest.join("/"), analyzer];
+    const isKept = names.some((name) => isRuleEnforced({ policy }, name));
+    const off = isKept && !isEnforced({ policy }, "rules") ? organization : everyone;
+    return names.some((name) => off.get(name)?.(path) === true);
+  };
+}
+
+function switchesOf(rules: EffectiveConfig["rules"]): ReadonlyMap<string, (path: string) => boolean> {
+  const entries = Object.entries(rules);
+  return new Map(
+    entries.map(([name, value]) => [
+      name,
       value === "off" ? () => true : matching(createPathMatcher(value.off)),
     ]),
   );
-  if (off.size === 0) return () => false;
-  return ({ source, path }) => {
-    const [analyzer = "", ...rest] = source.split("/");
-    return [source, rest.join("/"), analyzer].some((id) => off.get(id)?.(path) === true);
-  };
 }
 
 const matching = (match: ReturnType<typeof createPathMatcher>) => (path: string) => match(path).matched;

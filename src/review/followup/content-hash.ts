@@ -28,9 +28,16 @@ export type ContentHash = (path: string, digests: readonly string[]) => string;
 
 /** The part of the configuration that decides what is searched and reported. */
 const reportingRules = (config: EffectiveConfig) => {
-  const { instructions, minimum_severity, severity_by_path = [], rules, guidance } = config;
-  const asked = guidance === undefined ? [] : [guidance];
-  return JSON.stringify([instructions, minimum_severity, severity_by_path, rules, ...asked]);
+  const {
+    instructions,
+    minimum_severity,
+    severity_by_path = [],
+    rules,
+    guidance,
+    organization_rules,
+  } = config;
+  const more = [guidance, organization_rules].filter((one) => one !== undefined);
+  return JSON.stringify([instructions, minimum_severity, severity_by_path, rules, ...more]);
 };
 const defaultRules = reportingRules(defaultRepoConfig);
 

@@ -63,6 +63,7 @@ export class Commanded {
   readonly log: string[] = [];
   model: Model | null = null;
   mayWriteContents = true;
+  requiresPolicy = false;
   /** False when another worker has the job. */
   isOurs = true;
   /** Whether reviews and answers have a process of their own, as they have where nobody tests. */
@@ -200,6 +201,7 @@ export class Commanded {
       modelsReady: async () => {},
       spending: this.#spending(),
       dailyBudget: { tokens: 1_000_000, costUsd: null },
+      requiresPolicy: this.requiresPolicy,
       usage: { mayAsk: async () => true, requireReview: async () => {} },
       contentKey: () => "key",
       now: () => Date.parse("2026-11-22T10:00:00Z"),
@@ -220,8 +222,8 @@ export class Commanded {
       charge: async (_, { tokens }) => {
         this.spent += tokens;
       },
-      spentOn: async (day) => ({
-        tokens: day === dayOf(Date.parse("2026-11-22T10:00:00Z")) ? this.spent : 0,
+      spentOn: async (period) => ({
+        tokens: dayOf(Date.parse("2026-11-22T10:00:00Z")).startsWith(period) ? this.spent : 0,
         costUsd: 0,
       }),
     };

@@ -88,6 +88,16 @@ describe("remember", () => {
     expect(on.said()[0]).toContain("the configuration of its organisation");
   });
 
+  it("begins a file that is joined with the organisation's, unless its policy enforces the instructions", async () => {
+    on.organization.set(".github/hunkwise.yml", "policy: { enforce: [check] }\n");
+    await remember("Test it.");
+    expect(on.proposals).toHaveLength(1);
+    on.organization.set(".github/hunkwise.yml", "policy: { enforce: [instructions] }\n");
+    await remember("Test it.", 9_002);
+    expect(on.proposals).toHaveLength(1);
+    expect(on.said()[1]).toContain("the organisation's policy enforces `instructions`");
+  });
+
   it("is done once, however often it is delivered", async () => {
     await remember("Test it.");
     await remember("Test it.");
