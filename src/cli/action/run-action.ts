@@ -124,7 +124,7 @@ async function runJob(job: NewJob, options: RunOptions): Promise<ActionRun> {
   });
   const dependencies: Omit<JobDependencies, "github" | "checkout"> = {
     push: createPushBranch({ webUrl, network }),
-    requiresPolicy: inputs.requiresPolicy,
+    requiresPolicy: inputs.requiresPolicy || env.requiresPolicy,
     narrow: (config) => narrowed(config, inputs),
     results: () => resultsOf(given, run),
     models: connected?.models ?? null,
