@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { finding, finish, numbers, patient, turn } from "../e2e/conformance-fixture.ts";
+import { finding, finish, numbers, onApp, patient, turn } from "../e2e/conformance-fixture.ts";
 import { type CaseOnPull, onPull } from "../e2e/on-pull.ts";
 import { fiveSecrets } from "./five-secrets.ts";
 
@@ -156,6 +156,41 @@ describe.concurrent("a pull request that configures the reviewer", patient, () =
 
         expect(app.end()).toMatchObject({ comments: [`${path} RIGHT 24`], check: "failure" });
         expect(app.summary()).toMatch(/pull requests would not be reviewed until it is corrected/);
+      },
+    ));
+
+  it("loosened-policy: neither a base nor a folder nor the head loosens what the organisation enforces", () =>
+    onApp(
+      {
+        base: {
+          [path]: numbers(60),
+          ".github/hunkwise.yml":
+            "check: { threshold: never }\npaths: { ignore: ['**'], private: ['!names/**', keys/] }\n",
+          "src/.hunkwise.yml": "minimum_severity: critical\npaths: { ignore: ['*'], private: ['!*'] }\n",
+        },
+        head: {
+          [path]: edited,
+          "names/customers.js": "export const customer = 'Marzipan';\n",
+          ".github/hunkwise.yml": "review: { enabled: false }\npolicy: { enforce: [] }\n",
+          "src/.hunkwise.yml": "paths: { private: ['*'] }\n",
+        },
+        script: [turn(wrong, finish)],
+      },
+      async (app) => {
+        const above = app.people.createRepository(`${app.repository.owner.login}/.github`, {
+          ".github/hunkwise.yml": [
+            "policy: { enforce: [check, paths, minimum_severity, review] }",
+            "check: { fail: true }",
+            "paths: { private: [names/] }",
+            "",
+          ].join("\n"),
+        });
+        above.private = true;
+        app.installation.repositories.push(above);
+        await app.review();
+        expect(app.end()).toMatchObject({ comments: [`${path} RIGHT 24`], check: "failure" });
+        expect(JSON.stringify(app.model?.requests.map(({ body }) => body))).not.toContain("Marzipan");
+        expect(app.summary()).toMatch(/`review\.enabled`: `true` -> `false` \(has no effect: the policy/);
       },
     ));
 });
