@@ -16,6 +16,7 @@ const processes = [
   "process/review-process",
   "process/index-process",
   "graph/extract-worker",
+  "process/results-thread",
   "sandbox/supervisor/main",
 ];
 

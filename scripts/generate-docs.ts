@@ -182,6 +182,11 @@ budget:
   day:
     tokens: 10000000
     cost_usd: 6
+findings:
+  workflows:
+    - workflow: lint.yml
+      artifact: eslint
+  wait_minutes: 10
 conversation:
   answers: author
   describe: true

@@ -22,8 +22,13 @@ export interface EgressOptions {
   timeoutMs: number;
   /** Maximum number of redirects, all of them to these origins. */
   mostRedirects: number;
-  /** An answer that exceeds these limits is cut off while it is read, with the error from `refuse`. */
-  answer: AnswerLimits;
+  /**
+   * An answer that exceeds these limits is cut off while it is read, with the error from `refuse`. Without limits for JSON, an answer is
+   * bytes of any kind.
+   */
+  answer: AnswerLimits | Pick<AnswerLimits, "bytes">;
+  /** Whether a redirect by this request is its answer, and is not followed. Default: no redirect is. */
+  returnsRedirect?: ((url: URL, status: number) => boolean) | undefined;
   /** Throws if a request may not be sent. Called right before each request, including redirects. */
   check?: ((request: Outgoing) => void) | undefined;
   /** Whether a body contains a secret of this process, and so may not be sent. */
@@ -51,7 +56,16 @@ const machineFetch: typeof fetch = (input, init) => globalThis.fetch(input, init
  * No body may contain a secret of this process: the code that writes a body removes secrets, and this is the last check.
  */
 export function createEgress(options: EgressOptions): typeof globalThis.fetch {
-  const { timeoutMs, mostRedirects, answer, check, holdsSecret, refuse, fetch = machineFetch } = options;
+  const {
+    timeoutMs,
+    mostRedirects,
+    answer,
+    check,
+    holdsSecret,
+    refuse,
+    returnsRedirect,
+    fetch = machineFetch,
+  } = options;
   const origins = new Set(options.origins.map((one) => new URL(one).origin));
 
   return async (input, init = {}) => {
@@ -68,7 +82,8 @@ export function createEgress(options: EgressOptions): typeof globalThis.fetch {
         throw refuse(`redirected to another origin, ${url.origin}, which is not allowed`);
       check?.({ method, url, body });
       const response = await fetch(url, { ...init, redirect: "manual", signal });
-      if (!isRedirect.has(response.status)) return bounded(response, answer, refuse);
+      if (!isRedirect.has(response.status) || returnsRedirect?.(url, response.status))
+        return bounded(response, answer, refuse);
       await response.body?.cancel();
       const location = locationOf(response, method, url);
       if (!location) throw refuse(`redirected a ${method} with ${response.status}, which cannot be followed`);
@@ -91,16 +106,20 @@ function textOf(input: Parameters<typeof fetch>[0], { body = null }: RequestInit
  * The response with a body that ends in an error beyond a limit. It is counted as it arrives: at most the limit and one piece, which
  * decompression makes of 16 KiB, are read.
  */
-function bounded(response: Response, limits: AnswerLimits, refuse: EgressOptions["refuse"]): Response {
+function bounded(
+  response: Response,
+  limits: EgressOptions["answer"],
+  refuse: EgressOptions["refuse"],
+): Response {
   if (!response.body) return response;
-  const meter = new JsonMeter(limits);
+  const meter = "depth" in limits ? new JsonMeter(limits) : null;
   let bytes = 0;
   const counted = new TransformStream<Uint8Array, Uint8Array>({
     transform(piece, controller) {
       bytes += piece.length;
       if (bytes > limits.bytes)
         throw refuse(`answered with more than ${inMegabytes(limits.bytes)}`, lookThere);
-      if (!meter.take(piece))
+      if (meter?.take(piece) === false)
         throw refuse(
           "answered with JSON that is nested too deeply, has too many values, or contains a number that is too long",
           lookThere,

@@ -26,6 +26,7 @@ export type ErrorCode =
   | "not_allowed"
   | "stale_head"
   | "superseded"
+  | "results_pending"
   | "lease_lost"
   | "child_died"
   | "aborted"

@@ -132,6 +132,7 @@ const owners: Record<string, string[]> = {
   "@ast-grep": ["code"],
   "@secretlint": ["secrets", "analyzers"],
   pino: ["logger"],
+  yauzl: ["process"],
   picocolors: ["cli", "reporters"],
   "@commander-js": ["cli"],
 };

@@ -10,11 +10,13 @@ import { createAnchorFiles } from "../review/find/anchor-files.ts";
 import { createReviewCoverage } from "../review/find/coverage-gate.ts";
 import { firstRequestTokens, predictReview } from "../review/find/predict.ts";
 import { planReview, startUnit } from "../review/find/review-units.ts";
-import { ruleMatches } from "../review/find/rule-matches.ts";
+import { createRuleSwitch, ruleMatches } from "../review/find/rule-matches.ts";
 import { findReviewedHunks } from "../review/followup/known-change.ts";
 import type { Prediction } from "../review/review-result.ts";
 import { type ReviewDependencies, type ReviewRun, startRun } from "../review/review-run.ts";
 import { windowFor } from "../review/run-loop.ts";
+import { toolFindings } from "../review/tool-results/tool-findings.ts";
+import type { ToolResult } from "../review/tool-results/tool-result.ts";
 import { escapeUnseen } from "../text/escape-invisible.ts";
 import { createDiffSource } from "../tools/diff-source.ts";
 import { privacyOf } from "../tools/private-text.ts";
@@ -37,21 +39,32 @@ interface DryRun {
   limits: { tokens: number; turns: number; cost_usd: number | null };
 }
 
+interface DryRunOptions {
+  format: "pretty" | "json";
+  /** Results of other tools, which take room in the prompt. */
+  results: readonly ToolResult[];
+}
+
 /** Predicts a review without asking a model. */
 export async function dryRun(
   range: OpenRange,
   config: EffectiveConfig,
   env: LocalEnv,
-  format: "pretty" | "json",
+  { format, results }: DryRunOptions,
 ): Promise<string> {
-  const prediction = await predict(range, config, env);
+  const prediction = await predict(range, config, env, results);
   return format === "json"
     ? `${escapeUnseen(JSON.stringify(prediction, null, 2))}\n`
     : `${lines(prediction).join("\n")}\n`;
 }
 
-async function predict(range: OpenRange, config: EffectiveConfig, env: LocalEnv): Promise<DryRun> {
-  const run = await openRun(range, config, env);
+async function predict(
+  range: OpenRange,
+  config: EffectiveConfig,
+  env: LocalEnv,
+  results: readonly ToolResult[],
+): Promise<DryRun> {
+  const run = await openRun(range, config, env, results);
   const plan = await planReview(run);
   const first = plan.units[0];
   const window = windowFor(run.models.review, first?.diffBytes ?? 0, plan.units.length === 1);
@@ -89,7 +102,12 @@ async function predict(range: OpenRange, config: EffectiveConfig, env: LocalEnv)
 }
 
 /** The start of a review, with a model that cannot be asked. */
-async function openRun(range: OpenRange, config: EffectiveConfig, env: LocalEnv): Promise<ReviewRun> {
+async function openRun(
+  range: OpenRange,
+  config: EffectiveConfig,
+  env: LocalEnv,
+  results: readonly ToolResult[],
+): Promise<ReviewRun> {
   const { workspace } = range;
   const isPrivate = await privacyOf(workspace, config.paths.private);
   const diffs = createDiffSource(workspace, { ...config.paths, isPrivate });
@@ -110,10 +128,11 @@ async function openRun(range: OpenRange, config: EffectiveConfig, env: LocalEnv)
     now: Date.now,
     startedAt: Date.now(),
   };
+  const others = await toolFindings(results, files, { ...deps, isOff: createRuleSwitch(config) });
   return startRun(inputOf(range.names.base, config, null), models, deps, {
     files,
-    analysis: { findings: [], silenced: [], unfinished: [] },
-    matches: ruleMatches([]),
+    analysis: { findings: others.findings, silenced: [], unfinished: [] },
+    matches: ruleMatches(others.findings, others.said),
     coverage: createReviewCoverage(files),
     known: findReviewedHunks(files, null, diffs),
     anchorFile: createAnchorFiles(workspace, diffs),

@@ -2,10 +2,9 @@ import { constants } from "node:fs";
 import { type FileHandle, open, realpath } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { AppError, errorLine } from "../errors.ts";
-import { worstFirst } from "../finding.ts";
 import { thousands } from "../reporters/outcome.ts";
 import { MOST_BYTES, parseResults } from "../review/tool-results/parse-results.ts";
-import type { ToolResult } from "../review/tool-results/tool-result.ts";
+import { fairShare, type ToolResult } from "../review/tool-results/tool-result.ts";
 import { beginningOf } from "./read-beginning.ts";
 
 /** Most results of one review, on whatever lines; they are part of its record. */
@@ -23,15 +22,14 @@ export interface ResultsOptions {
 /** The results of other tools in these files, worst first. Rejects with `usage`; no message quotes a file. */
 export async function readResults(files: readonly string[], options: ResultsOptions): Promise<ToolResult[]> {
   const all: ToolResult[] = [];
-  for (const name of files)
-    all.push(...parseResults(await bytesOf(name, options), { name, roots: options.roots }));
-  const sorted = all.toSorted(worstFirst);
-  const left = sorted.length - MOST_RESULTS;
+  for (const [file, name] of files.entries())
+    all.push(...parseResults(await bytesOf(name, options), { name, file, roots: options.roots }));
+  const left = all.length - MOST_RESULTS;
   if (left > 0)
     options.warn(
-      `${thousands(left)} results of other tools were not looked at; the ${thousands(MOST_RESULTS)} worst were`,
+      `${thousands(left)} results of other tools were not looked at; ${thousands(MOST_RESULTS)} were, the worst of each file`,
     );
-  return sorted.slice(0, MOST_RESULTS);
+  return fairShare(all, MOST_RESULTS, (one) => one);
 }
 
 async function bytesOf(name: string, { within }: ResultsOptions): Promise<Buffer> {

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { AppError } from "../errors.ts";
 import type { Given } from "./parse-config.ts";
 import { type EffectiveConfig, isEnforced, isRuleEnforced, RepoConfig, settingKeys } from "./repo-config.ts";
 
@@ -23,10 +24,23 @@ export function joinPolicy({ organization, repository }: GivenFiles): EffectiveC
     const value = joinedValue(key, above, below, { policy });
     if (value !== undefined) setAt(joined, key, value);
   }
-  const config = RepoConfig.parse(joined);
+  const config = parsedOrRefused(joined);
   const enforcesSingleRules = policy?.enforce.some((key) => key.startsWith("rules.")) === true;
   if (!enforcesSingleRules) return config;
   return { ...config, organization_rules: RepoConfig.parse({ rules: organization.rules }).rules };
+}
+
+/** Lists of both files together may be longer than one may be. */
+function parsedOrRefused(joined: unknown): RepoConfig {
+  const { success, data, error } = RepoConfig.safeParse(joined);
+  if (success) return data;
+  const [issue] = error.issues;
+  const key = issue?.path.join(".") ?? "";
+  throw new AppError(
+    "config_invalid",
+    `The configuration cannot be used: together with the organisation's file, ${key} is not valid (${issue?.message})`,
+    { remedy: "Shorten it on the base branch. Until then, no model reads anything." },
+  );
 }
 
 /**

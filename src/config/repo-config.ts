@@ -180,6 +180,38 @@ const Settings = z.strictObject({
     .describe(
       "Hard limits of one review, for all its loops together unless stated otherwise. If a limit is reached, the findings so far are published.",
     ),
+  findings: z
+    .strictObject({
+      workflows: z
+        .array(
+          z.strictObject({
+            workflow: z
+              .string()
+              .regex(/^[\w-][\w.-]{0,99}\.ya?ml$/)
+              .describe("Name of its file in `.github/workflows`, such as `lint.yml`."),
+            artifact: z
+              .string()
+              .min(1)
+              .max(200)
+              .describe("Name of the artifact that it uploads, with files in SARIF, rdjson or rdjsonl."),
+          }),
+        )
+        .max(5)
+        .default([])
+        .describe(
+          "Workflows whose results the App adds to a review. It needs the permission Actions: Read-only. The Action and the command line are given files instead.",
+        ),
+      wait_minutes: z
+        .number()
+        .min(0)
+        .max(30)
+        .default(10)
+        .describe(
+          "How long a review that a push starts waits for these workflows to end, in minutes. After that, it goes on without their results. Reviews that people ask for do not wait.",
+        ),
+    })
+    .prefault({})
+    .describe("Results of other tools."),
   conversation: z
     .strictObject({
       answers: z

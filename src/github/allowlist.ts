@@ -401,6 +401,12 @@ export function filesReach(place: RepositoryPath): Reach {
   );
 }
 
+/** Finds runs of workflows for a commit, and their artifacts. */
+export function artifactsReach(place: RepositoryPath): Reach {
+  const reads = /^actions\/(workflows\/[\w.-]+\/runs|runs\/\d+\/artifacts|artifacts\/\d+\/zip)$/;
+  return onlyIf((call) => call.method === "GET" && reads.test(below(place, call.path) ?? ""));
+}
+
 /** Requests that the App makes about itself. */
 export const appReach: Reach = onlyIf(
   ({ method, path }) => method === "GET" && /^\/app\/(installations|hook\/deliveries)(\/\d+)?$/.test(path),

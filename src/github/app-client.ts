@@ -3,7 +3,7 @@ import { AppError } from "../errors.ts";
 import type { GitHubClient } from "./client.ts";
 import type { AppIdentity } from "./own-text.ts";
 import type { CommentRef, RepositoryApi } from "./pull-request-api.ts";
-import { createRepositoryApi, read } from "./repository-client.ts";
+import { createRepositoryApi, read, unlessGone } from "./repository-client.ts";
 
 /*
  * Requests of an App about itself, and of an installation about everything it can access. Lists are read page by page, newest first if
@@ -223,15 +223,5 @@ async function* pages<Item>(
     listed += page.items.length;
     yield page;
     next = page.next;
-  }
-}
-
-/** Null if GitHub says that the thing does not exist. */
-async function unlessGone<T>(asked: Promise<T>): Promise<T | null> {
-  try {
-    return await asked;
-  } catch (error) {
-    if (error instanceof AppError && error.code === "github_not_found") return null;
-    throw error;
   }
 }

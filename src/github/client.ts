@@ -297,8 +297,8 @@ function refuseCutOff(
   call: PlacedCall,
   request: object,
 ): void {
-  // A deleted thing has no body, even if the answer has a content type.
-  if (answer.status === 204) return;
+  // A deleted thing has no body, even if the answer has a content type, and neither has the address of a file elsewhere.
+  if (answer.status === 204 || answer.status === 302) return;
   const json = /^application\/(json|[\w.+-]+\+json)\b/.test(String(answer.headers["content-type"] ?? ""));
   if (!json || typeof answer.data !== "string") return;
   const cause = unreadableAnswer(call.name, "its JSON is cut off or broken");

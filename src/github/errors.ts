@@ -9,6 +9,7 @@ const accesses: Record<string, string> = { read: "Read-only", write: "Read and w
 const needed: [path: RegExp, permission: string][] = [
   [/\/check-runs\b/, "checks=write"],
   [/\/contents\//, "contents=read"],
+  [/\/actions\//, "actions=read"],
   [/\/(pulls|issues)\//, "pull_requests=write"],
 ];
 

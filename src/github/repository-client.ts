@@ -270,6 +270,16 @@ function ownCheckRun({ id, external_id, status, conclusion, output }: CheckRunSh
   };
 }
 
+/** Null if GitHub says that the thing does not exist. */
+export async function unlessGone<T>(asked: Promise<T>): Promise<T | null> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof AppError && error.code === "github_not_found") return null;
+    throw error;
+  }
+}
+
 /** Parses an answer. A mismatch is a fault of the other side, not of ours. */
 export function read<T>(schema: z.ZodType<T>, data: unknown, what: string): T {
   const parsed = schema.safeParse(data);

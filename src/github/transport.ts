@@ -32,6 +32,9 @@ export function createTransport(options: TransportOptions): typeof globalThis.fe
     // Everything sent here becomes public: check every spelling.
     holdsSecret: holdsLiveSecret,
     check: (request) => reach.check(callOf(request, root.pathname)),
+    // The address of a file in a store (`fetchStored`), not the new one of a renamed repository.
+    returnsRedirect: ({ pathname }, status) =>
+      status === 302 && /\/actions\/artifacts\/\d+\/zip$/.test(pathname),
     refuse: (what, remedy) => new AppError("github_failed", `GitHub ${what}`, remedy ? { remedy } : {}),
   });
   return async (input, init) => wholeAnswer(await send(input, init));
@@ -69,4 +72,60 @@ export async function endToken(token: string, options: EndTokenOptions): Promise
       "user-agent": userAgent,
     },
   });
+}
+
+interface StoredOptions {
+  /** Root of the REST API that named the address. */
+  apiUrl: string;
+  userAgent: string;
+  /** More is not read. */
+  mostBytes: number;
+  /** For the request and its whole answer. */
+  timeoutMs: number;
+  signal: AbortSignal;
+}
+
+/**
+ * Fetches a file from the store that GitHub redirected to. The address is signed, so the request carries no credentials; it is not logged,
+ * because whoever has it may read the file. No further redirect is followed.
+ *
+ * @throws AppError `not_allowed` for any other place, `github_failed`, `too_large`
+ */
+export async function fetchStored(address: string, options: StoredOptions): Promise<Uint8Array<ArrayBuffer>> {
+  const { apiUrl, userAgent, mostBytes: bytes, timeoutMs, signal } = options;
+  const url = URL.parse(address);
+  if (url === null || !isStore(url, new URL(apiUrl)))
+    throw new AppError(
+      "not_allowed",
+      `GitHub keeps the file at ${url?.host || "an unreadable address"}, where nothing is fetched from`,
+    );
+  const send = createEgress({
+    ...{ origins: [url.origin], timeoutMs, mostRedirects: 0, answer: { bytes }, signal },
+    holdsSecret: holdsLiveSecret,
+    refuse: (what) => new AppError("github_failed", `The store ${url.host} ${what.replace(/ \/\S*/, "")}`),
+  });
+  try {
+    const response = await send(url.href, { headers: { "user-agent": userAgent } });
+    if (response.ok) return new Uint8Array(await response.arrayBuffer());
+    await response.body?.cancel();
+    throw new AppError("github_failed", `The store ${url.host} answered ${response.status}`);
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    if (error instanceof Error && error.cause instanceof AppError) throw error.cause;
+    throw new AppError("github_failed", `The store ${url.host} could not be read`);
+  }
+}
+
+/**
+ * Hosts that GitHub documents for artifacts (https://docs.github.com/en/actions/reference/runners/self-hosted-runners, "artifact
+ * storage"); an enterprise server keeps them itself.
+ */
+const stores = /^[\w-]+(\.[\w-]+)*\.(actions\.githubusercontent\.com|blob\.core\.windows\.net)$/;
+
+/** Whether a file may be fetched from here. `api` is the root of the REST API. */
+export function isStore(url: URL, api: URL): boolean {
+  if (url.username !== "" || url.password !== "") return false;
+  if (url.protocol === "https:" && stores.test(url.hostname)) return true;
+  const isOwn = url.hostname === api.hostname || url.hostname.endsWith(`.${api.hostname}`);
+  return isOwn && (url.protocol === "https:" || url.protocol === api.protocol);
 }

@@ -106,6 +106,7 @@ function recordedPush(
 
 function fencedGitHub(github: GitHubAccess, fence: Fence): GitHubAccess {
   return {
+    ...github,
     organization: (repository, signal) => github.organization(repository, signal),
     repository: async (repository, signal) =>
       noting(await github.repository(repository, signal, fence.ask), fence),

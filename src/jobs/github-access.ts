@@ -1,4 +1,5 @@
 import {
+  artifactsReach,
   filesReach,
   noOwnIds,
   type OwnIds,
@@ -9,7 +10,9 @@ import {
   repositoryReach,
   resolvingReach,
 } from "../github/allowlist.ts";
+import { createArtifactApi } from "../github/artifact-client.ts";
 import { type BeforeWrite, createGitHubClient, type GitHubClient } from "../github/client.ts";
+import { notGranted } from "../github/errors.ts";
 import type { AppIdentity } from "../github/own-text.ts";
 import { createPullRequestApi } from "../github/pull-request-client.ts";
 import { createRateLimiter, type RateLimiter, type RateLimitSeen } from "../github/rate-limit.ts";
@@ -36,6 +39,8 @@ const publishing = {
   statuses: "read",
 } as const;
 const reading = { contents: "read" } as const;
+/** For the results of workflows. Only asked for where a configuration names a workflow: few installations grant it. */
+const readingArtifacts = { actions: "read" } as const;
 
 interface GitHubAccessOptions {
   /** Root of the REST API. */
@@ -66,6 +71,7 @@ export function createGitHubAccess(options: GitHubAccessOptions): { openJob(): J
   const tokens: Tokens = {
     api: ofOne(createLeastTokens(publishing, { ...options, now })),
     organization: () => organizationToken(mintToken),
+    artifacts: artifactsToken(mintToken),
   };
   const writing = createWritingTokens({
     ...{ mintToken, granted, now },
@@ -107,19 +113,29 @@ interface Tokens {
   /** For the requests that every job makes. */
   api: Token;
   organization(): Token;
+  /** Left out if artifacts are not read. */
+  artifacts?: Token;
 }
 
-interface Job {
+interface Job extends Pick<GitHubAccessOptions, "apiUrl" | "userAgent"> {
   identity: () => Promise<AppIdentity>;
   clientFor: ClientFor;
   own: OwnIds;
 }
 
 function accessOf(
-  { identity, clientFor, own }: Job,
+  { identity, clientFor, own, apiUrl, userAgent }: Job,
   tokens: Tokens & { writing: Token },
 ): Omit<JobGitHub, "end"> {
+  const { artifacts: token } = tokens;
   return {
+    ...(token && {
+      artifacts(repository, signal) {
+        const place = placeOf(repository);
+        const client = clientFor({ reach: artifactsReach(place), token, repository, signal });
+        return createArtifactApi({ client, ...place, apiUrl, userAgent, signal });
+      },
+    }),
     async repository(repository, signal, beforeWrite) {
       const [place, app] = [placeOf(repository), await identity()];
       const reach = repositoryReach(place, app, own);
@@ -216,6 +232,18 @@ function organizationToken(mintToken: MintToken): Token {
     }
   };
 }
+
+/** Rejects with `github_forbidden` if the permission is not granted. */
+const artifactsToken =
+  (mintToken: MintToken): Token =>
+  async (installation, id, renew) => {
+    try {
+      return await mintToken(installation, { repositoryIds: [id], permissions: readingArtifacts, renew });
+    } catch (error) {
+      if (isRefused(error)) throw notGranted("Reading the results of workflows", "actions=read");
+      throw error;
+    }
+  };
 
 /** The Authorization header for git over HTTP: GitHub accepts an installation token as the password of `x-access-token`. */
 export async function gitAuthorization(

@@ -2,6 +2,7 @@ import type { EffectiveConfig } from "../config/repo-config.ts";
 import type { Checkout } from "../git/checkout.ts";
 import type { PushEnd, PushRequest } from "../git/remote.ts";
 import type { RevisionPlace } from "../git/workspace.ts";
+import type { ArtifactApi } from "../github/artifact-client.ts";
 import type { BeforeWrite } from "../github/client.ts";
 import type {
   PullRequestApi,
@@ -70,6 +71,8 @@ export interface GitHubAccess {
   ): Promise<RepositoryWriter>;
   /** For a command that pushes. */
   pushing(repository: RepositoryRef, signal: AbortSignal, beforeWrite?: BeforeWrite): Promise<Pushing>;
+  /** Reads the results of workflows, with a token for nothing else. Left out: they are not read. */
+  artifacts?(repository: RepositoryRef, signal: AbortSignal): ArtifactApi;
   /** Reads the repository `.github` of the repository's owner, which holds an organisation's common settings. */
   organization(repository: RepositoryRef, signal: AbortSignal): Promise<ReadFile>;
 }

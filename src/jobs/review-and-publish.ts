@@ -16,7 +16,7 @@ import { type JobTools, jobFields, nextTry, requireLease } from "../queue/run-jo
 import { type History, Limits, limitsOf, PullText, type ReviewInput } from "../review/review-input.ts";
 import type { ReviewResult } from "../review/review-result.ts";
 import { onChangedFiles } from "../review/tool-results/changed-files.ts";
-import type { ToolResult } from "../review/tool-results/tool-result.ts";
+import { ToolResult } from "../review/tool-results/tool-result.ts";
 import {
   pinPromptContext,
   publishedReview,
@@ -32,6 +32,7 @@ import type { JobDependencies, Phase } from "./job-dependencies.ts";
 import { orRefused, type ReviewConfig, withFolders } from "./load-config.ts";
 import { budgetOf, logProgress, modelOutage, watchModels } from "./model-run.ts";
 import { earlierFindings, historyOf, pullTextOf } from "./prompt-context.ts";
+import { awaitWorkflows, workflowResults } from "./workflow-results.ts";
 
 export type ReviewJob = ClaimedJob & { task: ReviewTask };
 
@@ -81,7 +82,13 @@ export async function reviewAndPublish(
 }
 
 /** The check run now belongs to another worker or was cancelled, or the job only waits, which may take an hour. */
-const leftOpen = new Set<ErrorCode>(["lease_lost", "superseded", "github_rate_limited", "model_unavailable"]);
+const leftOpen = new Set<ErrorCode>([
+  "lease_lost",
+  "superseded",
+  "github_rate_limited",
+  "model_unavailable",
+  "results_pending",
+]);
 
 /**
  * Reviews without publishing, for a dry run. The result is recorded, so that another attempt does not pay for it again, and the
@@ -136,6 +143,9 @@ async function withhold(
 
 async function checkOutAndReview(subject: Subject, tools: JobTools, deps: JobDependencies) {
   const { job, pull } = subject;
+  // Recorded turns have their results already.
+  if (recordedTurns(subject.recorded, pull.headSha).length === 0)
+    await awaitWorkflows({ ...subject, repository: job.task.repository }, deps, tools.signal);
   const budget = budgetOf(job.task, subject.loaded.config, deps);
   await requireBudget(budget, subject, modelsOf(subject.loaded, deps));
   const { repository } = job.task;
@@ -207,7 +217,14 @@ async function requireBudget(
 /** How long the queue may take to end the job after a review. */
 const settlingMs = 30_000;
 
-const Told = z.strictObject({ text: PullText, limits: Limits });
+const Told = z.strictObject({
+  text: PullText,
+  limits: Limits,
+  /** Of workflows. Older versions did not record them. */
+  others: z
+    .strictObject({ results: z.array(ToolResult), warnings: z.array(z.string()) })
+    .default({ results: [], warnings: [] }),
+});
 
 /** `loaded` includes the private paths of the folders' configuration files. */
 async function reviewCheckout(
@@ -227,10 +244,11 @@ async function reviewCheckout(
   const tell = async () => ({
     text: await pullText(subject, deps),
     limits: withinBudget(limitsOf(loaded.config), await budget.left(), turns),
+    others: await workflowResults(place, { ...subject, repository: job.task.repository }, deps, signal),
   });
   const telling = { about, shape: Told, recorded, turns };
-  const { text, limits } = await (watched ? pinPromptContext(telling, tools, tell) : tell());
-  const results = await resultsFor(place, deps);
+  const { text, limits, others } = await (watched ? pinPromptContext(telling, tools, tell) : tell());
+  const results = [...(await resultsFor(place, deps)), ...others.results];
   const graphIndex = deps.models && deps.indexes ? reviewIndex(place, recorded, turns.length > 0) : null;
   const input: ReviewInput = {
     targetBranch: pull.baseRef,
@@ -258,7 +276,7 @@ async function reviewCheckout(
   const clock = { now: () => deps.now() + settlingMs, random: () => 0 };
   const outage = modelOutage(watched?.lastFault(), (error) => nextTry(job, error, clock) !== undefined);
   if (outage) throw outage;
-  return result;
+  return { ...result, warnings: [...others.warnings, ...result.warnings] };
 }
 
 async function resultsFor(place: RevisionPlace, { results }: JobDependencies): Promise<ToolResult[]> {

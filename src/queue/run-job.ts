@@ -261,6 +261,8 @@ const outagePatienceMs: Partial<Record<ErrorCode, number>> = {
   data_folder_unusable: 24 * hour,
   database_unreachable: 24 * hour,
   model_unavailable: hour,
+  // Longer than the longest wait that a configuration may ask for.
+  results_pending: hour,
 };
 /** Jobs that wait for the same model return within this time; the first of them finds out whether it answers again. */
 const spreadMs = 5_000;

@@ -16,6 +16,7 @@ import { createPathMatcher } from "../../src/diff/paths.ts";
 import { severities } from "../../src/finding.ts";
 import { createRuleSwitch } from "../../src/review/find/rule-matches.ts";
 
+const workflow = (name: string) => ({ workflow: name, artifact: "results" });
 const rule = (path: string) => ({ path, text: `Look at ${path}` });
 
 /** For each key: the organisation's value, the repository's, and both together where the key is not enforced. */
@@ -47,6 +48,8 @@ const table: Record<string, [organization: unknown, repository: unknown, joined:
   "budget.minutes": [10, 1, 1],
   "budget.day.tokens": [1_000_000, null, null],
   "budget.day.cost_usd": [5, null, null],
+  "findings.workflows": [[workflow("a.yml")], [workflow("b.yml")], [workflow("a.yml"), workflow("b.yml")]],
+  "findings.wait_minutes": [5, 0, 0],
   "conversation.answers": ["nobody", "author", "author"],
   "conversation.describe": [false, true, true],
   "check.threshold": ["medium", "never", "never"],
@@ -105,6 +108,19 @@ describe("an organisation's policy", () => {
   it("refuses to enforce what is no key", () => {
     for (const key of ["chek.fail", "check.fail.x", "rules.", "policy", "", "paths.only"])
       expect(parseRepoConfig(JSON.stringify({ policy: { enforce: [key] } })).ok).toBe(false);
+  });
+
+  it("refuses lists that are too long together", () => {
+    const workflows = (prefix: string) =>
+      Array.from({ length: 4 }, (_, at) => workflow(`${prefix}${at}.yml`));
+    expect(() =>
+      join({ findings: { workflows: workflows("a") } }, { findings: { workflows: workflows("b") } }),
+    ).toThrow(
+      expect.objectContaining({
+        code: "config_invalid",
+        message: expect.stringContaining("findings.workflows"),
+      }),
+    );
   });
 
   it("does not join the organisation's own file with itself", () => {

@@ -42,7 +42,9 @@ describe.each(kinds)("the JSON Schema of %s", (_, schemaOf, parse) => {
     const without = keysOf(schema).filter(([, { default: fallback }]) => fallback === undefined);
     const required = ["instructions.[].path", "instructions.[].text"];
     // What a folder leaves out is as in the folder above; the conclusion at a limit goes by another key; a policy is the organisation's.
-    const inherited = schemaOf === nestedConfigSchema ? ["minimum_severity"] : ["check.limit", "policy"];
+    const workflow = ["findings.workflows.[].workflow", "findings.workflows.[].artifact"];
+    const inherited =
+      schemaOf === nestedConfigSchema ? ["minimum_severity"] : [...workflow, "check.limit", "policy"];
     expect(without.map(([path]) => path)).toEqual([...required, ...inherited]);
   });
 

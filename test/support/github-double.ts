@@ -12,6 +12,7 @@
  * - Pull requests with forks, pushes, force pushes, drafts, labels; reviews (all or nothing), line, range and file comments and their state
  *   after a push, replies, threads, issue comments, reactions, check runs. Issues and commit statuses, read-only.
  * - 422 for every anchor outside the `-U3 -M` diff, computed without the bot's own diff code (`commentable.ts`).
+ * - Runs of workflows with artifacts, read-only; a download is redirected to a store that the test provides (`artifact-store.ts`).
  * - Creation of a branch, a file on it and a pull request for it by an App.
  * - Rate limits on request (`limits`): primary and secondary ones of each installation, with every breach.
  * - GraphQL for review threads: listing, resolving, unresolving. Pagination. ETags, each valid only for its token.

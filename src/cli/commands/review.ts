@@ -331,7 +331,8 @@ async function printDryRun(
   const config = await configOf(range, values, say);
   for (const notice of [...leftOut(range), ...env.notices]) say(notice);
   const { dryRun } = await import("../dry-run.ts");
-  const text = await dryRun(range, config, env, format);
+  const results = await resultsOf(values, range, say);
+  const text = await dryRun(range, config, env, { format, results });
   progress.end();
   await deliver(values, text, io);
   return exitCodes.clean;

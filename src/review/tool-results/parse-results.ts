@@ -25,6 +25,8 @@ const MOST_PATH = 4_096;
 export interface ParseOptions {
   /** Name of the file, for errors. */
   name: string;
+  /** Number of the file among those of a review. Default 0. */
+  file?: number;
   /** Absolute paths of the work tree in which the tool ran: absolute paths in the file are relative to one of them. */
   roots: readonly string[];
 }
@@ -34,14 +36,14 @@ export interface ParseOptions {
  * those that the tool itself suppressed, are left out. Rejects with `usage` for a file that is none of these formats; the message quotes
  * nothing of it, because the name may lead to another file.
  */
-export function parseResults(bytes: Buffer, { name, roots }: ParseOptions): ToolResult[] {
+export function parseResults(bytes: Buffer, { name, roots, file = 0 }: ParseOptions): ToolResult[] {
   if (bytes.length > MOST_BYTES) throw unusable(name, `it has more than ${MOST_BYTES / 1e6} MB`);
   const meter = new JsonMeter(limits);
   if (!meter.take(bytes)) throw unusable(name, "it is nested too deeply or has too many values");
   const text = bytes.toString("utf8").replace(/^\ufeff/, "");
   const raw = rawResults(text);
   if (raw === null) throw unusable(name, "it is neither SARIF 2.1 nor rdjson or rdjsonl");
-  const found = raw.slice(0, MOST_RESULTS).flatMap((one) => resultOf(one, roots) ?? []);
+  const found = raw.slice(0, MOST_RESULTS).flatMap((one) => resultOf(one, roots, file) ?? []);
   return found.toSorted(worstFirst);
 }
 
@@ -280,9 +282,10 @@ const named = (text: string, most: number) =>
     .replaceAll(/^-+|-+$/g, "")
     .slice(0, most);
 
-function resultOf(raw: RawResult, roots: readonly string[]): ToolResult | null {
+function resultOf(raw: RawResult, roots: readonly string[], file: number): ToolResult | null {
   const path = pathIn(raw.file, raw.base, roots);
   const found = ToolResult.safeParse({
+    file,
     ...{
       tool: named(raw.tool.toLowerCase(), 40).replaceAll(/[/:]/g, "-"),
       rule: named(raw.rule, 60) || "result",

@@ -1,11 +1,11 @@
 import { firstIndex } from "../../code/tree.ts";
-import { type Category, type Finding, worstFirst } from "../../finding.ts";
+import type { Category, Finding } from "../../finding.ts";
 import type { Workspace } from "../../git/workspace.ts";
 import { splitLines } from "../../text/cut.ts";
 import type { ChangedFile, DiffSource } from "../../tools/tool.ts";
 import { createIdentities } from "../find/fingerprint.ts";
 import { symbolAt } from "../find/symbols.ts";
-import { sourceOf, type ToolResult } from "./tool-result.ts";
+import { fairShare, sourceOf, type ToolResult } from "./tool-result.ts";
 
 /** Most results that a model judges; the rest is a number. */
 export const MOST_JUDGED = 50;
@@ -56,8 +56,7 @@ export async function toolFindings(
       ...[...once.values()].filter(({ result }) => !isOff({ source: sourceOf(result), path: result.path })),
     );
   }
-  const worst = found.toSorted((a, b) => worstFirst(a.result, b.result));
-  const taken = worst.slice(0, MOST_JUDGED);
+  const taken = fairShare(found, MOST_JUDGED, ({ result }) => result);
   const identify = createIdentities();
   const said = new Map<string, string>();
   const findings: Finding[] = [];
@@ -67,7 +66,7 @@ export async function toolFindings(
     findings.push(finding);
     said.set(finding.id, one.result.message);
   }
-  return { findings, said, left: worst.length - taken.length };
+  return { findings, said, left: found.length - taken.length };
 }
 
 /** A result on a line that the change added. */
@@ -109,5 +108,5 @@ export const leftWarning = ({ left }: ToolFindings): string[] =>
   left === 0
     ? []
     : [
-        `Of the results of other tools on changed lines, the ${MOST_JUDGED} worst are part of the review, and ${left.toLocaleString("en")} more are not.`,
+        `Of the results of other tools on changed lines, ${MOST_JUDGED} are part of the review, the worst of each file, and ${left.toLocaleString("en")} more are not.`,
       ];

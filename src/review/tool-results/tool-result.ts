@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { OTHER_TOOL, Severity } from "../../finding.ts";
+import { OTHER_TOOL, Severity, worstFirst } from "../../finding.ts";
 
 /** A result of another tool. Its names are of few letters; its message is text of anyone. */
 export const ToolResult = z.strictObject({
@@ -12,8 +12,27 @@ export const ToolResult = z.strictObject({
   /** The last line, not before `line`. */
   endLine: z.int().min(1),
   message: z.string().max(500),
+  /** Number of the file or artifact that it comes from: these share the places of a review. */
+  file: z.int().min(0).default(0),
 });
 export type ToolResult = z.infer<typeof ToolResult>;
+
+/**
+ * The worst of each file, as many of one as of another where there are enough; worst first. A file that a job made up to be the worst of
+ * all leaves the others their places.
+ */
+export function fairShare<T>(all: readonly T[], most: number, resultOf: (one: T) => ToolResult): T[] {
+  const byWorst = (one: T, other: T) => worstFirst(resultOf(one), resultOf(other));
+  const seen = new Map<number, number>();
+  const ranked = all.toSorted(byWorst).map((one) => {
+    const { file } = resultOf(one);
+    const rank = seen.get(file) ?? 0;
+    seen.set(file, rank + 1);
+    return { one, rank };
+  });
+  const taken = ranked.toSorted((a, b) => a.rank - b.rank).slice(0, most);
+  return taken.map(({ one }) => one).toSorted(byWorst);
+}
 
 /** "tool:eslint/no-unused-vars" */
 export const sourceOf = ({ tool, rule }: Pick<ToolResult, "tool" | "rule">): string =>

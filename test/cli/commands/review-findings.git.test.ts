@@ -130,9 +130,19 @@ describe("review --findings", () => {
     expect(result.findings.map(({ title }) => title)).toContain("The model agrees");
     expect(result.warnings).toContainEqual(
       expect.stringMatching(
-        /^Of the results of other tools on changed lines, the 50 worst are part of the review, and \d+ more are not\.$/,
+        /^Of the results of other tools on changed lines, 50 are part of the review, the worst of each file, and \d+ more are not\.$/,
       ),
     );
+  });
+
+  it("counts results in a dry run as part of the first prompt", async () => {
+    const dry = async (...files: string[]) => {
+      const { stdout } = await runHere([...args(), "--dry-run", ...given(files)]);
+      return JSON.parse(stdout).first_request.prompt_tokens as number;
+    };
+    expect(await dry(sarif([{}]))).toBeGreaterThan(await dry());
+    const { code } = await runHere([...args(), "--dry-run", "--findings", join(folder.path, "none.sarif")]);
+    expect(code).toBe(2);
   });
 
   it("shows what no model judged as tool, rule and place, without the tool's words, and fails nothing for it", async () => {

@@ -40,6 +40,7 @@ const at = (uri: string, more: object = {}) => ({
 const expected = {
   ...{ tool: "lint", rule: "R1", severity: "medium", path: "src/a.ts", line: 3, endLine: 3 },
   message: "It is wrong.",
+  file: 0,
 };
 
 describe("the results of another tool", () => {

@@ -1,5 +1,13 @@
 import type { GitHubDouble } from "../github-double.ts";
-import type { App, CheckAnnotation, CheckRun, CommitStatus, Issue, Repository } from "./model.ts";
+import type {
+  App,
+  CheckAnnotation,
+  CheckRun,
+  CommitStatus,
+  Issue,
+  Repository,
+  WorkflowRun,
+} from "./model.ts";
 import { nextNumber } from "./model.ts";
 
 /** What people and other Apps add around a pull request. */
@@ -72,4 +80,32 @@ export function setStatus(
   status: Pick<CommitStatus, "context" | "state" | "description">,
 ): void {
   repository.statuses.push({ id: state.nextId(), sha, createdAt: state.now(), ...status });
+}
+
+/** A run of a workflow that has ended, or not. */
+export function addRun(
+  { state }: GitHubDouble,
+  repository: Repository,
+  wanted: { workflow: string; headSha: string; event?: string; status?: WorkflowRun["status"] },
+): WorkflowRun {
+  const { workflow, headSha, event = "pull_request", status = "completed" } = wanted;
+  const run: WorkflowRun = {
+    ...{ id: state.nextId(), workflow, headSha, event, status, artifacts: [], createdAt: state.now() },
+    conclusion: status === "completed" ? "success" : null,
+  };
+  repository.workflowRuns.push(run);
+  return run;
+}
+
+export function upload(
+  { state }: GitHubDouble,
+  run: WorkflowRun,
+  {
+    name,
+    storedAt,
+    size = 1_000,
+    expired = false,
+  }: { name: string; storedAt: string; size?: number; expired?: boolean },
+): void {
+  run.artifacts.push({ id: state.nextId(), name, storedAt, size, expired });
 }

@@ -67,6 +67,8 @@ export interface Repository {
   checkRuns: CheckRun[];
   /** Oldest first; the latest status of a context counts. */
   statuses: CommitStatus[];
+  /** Runs of workflows of Actions, oldest first. */
+  workflowRuns: WorkflowRun[];
   /** Activities of the branches of pull requests, oldest first. */
   activities: Activity[];
   createdAt: Date;
@@ -214,6 +216,27 @@ export interface Activity {
   kind: "push" | "force_push" | "branch_creation";
   actor: Account;
   at: Date;
+}
+
+export interface WorkflowRun {
+  id: number;
+  /** Name of its file. */
+  workflow: string;
+  headSha: string;
+  event: string;
+  status: "queued" | "in_progress" | "completed";
+  conclusion: string | null;
+  artifacts: WorkflowArtifact[];
+  createdAt: Date;
+}
+
+export interface WorkflowArtifact {
+  id: number;
+  name: string;
+  size: number;
+  expired: boolean;
+  /** The signed address to which its download is redirected. */
+  storedAt: string;
 }
 
 export interface CommitStatus {

@@ -7,6 +7,7 @@ import {
   requireToken,
 } from "./credentials.ts";
 import type { Answer, Call, Endpoint, Endpoints } from "./endpoint.ts";
+import { actions } from "./endpoints/actions.ts";
 import { apps } from "./endpoints/apps.ts";
 import { checkRuns } from "./endpoints/check-runs.ts";
 import { commitStatuses } from "./endpoints/commit-statuses.ts";
@@ -27,6 +28,7 @@ import { paginate } from "./pagination.ts";
 import type { GitHubState } from "./state.ts";
 
 const endpoints: Endpoints = {
+  ...actions,
   ...apps,
   ...checkRuns,
   ...commitStatuses,

@@ -164,6 +164,7 @@ export class GitHubState {
       issues: new Map(),
       checkRuns: [],
       statuses: [],
+      workflowRuns: [],
       activities: [],
       createdAt: this.now(),
       archived: false,

@@ -1,0 +1,72 @@
+import { extname, join } from "node:path";
+import { Worker } from "node:worker_threads";
+import { z } from "zod";
+import { AppError } from "../errors.ts";
+import { ToolResult } from "../review/tool-results/tool-result.ts";
+
+export interface ResultsTask {
+  /** A file with results, or a zip of such files. */
+  bytes: Uint8Array<ArrayBuffer>;
+  /** For errors. */
+  name: string;
+  /** Number of the artifact among those of a review. */
+  file: number;
+  /** Absolute paths that the work tree may have had on the machine of the job. */
+  roots: readonly string[];
+  /** Paths of changed files: only their results count. */
+  changed: readonly string[];
+  /** Most results. */
+  most: number;
+}
+
+const ResultsAnswer = z.union([
+  z.strictObject({ results: z.array(ToolResult) }),
+  z.strictObject({ refused: z.string() }),
+]);
+export type ResultsAnswer = z.infer<typeof ResultsAnswer>;
+
+const script = join(import.meta.dirname, `results-thread${extname(import.meta.filename)}`);
+/** A file of 20 MB with 2,000,000 values takes less than half of each. */
+const [MOST_MILLISECONDS, MOST_MEGABYTES] = [30_000, 512];
+
+/**
+ * The results in an artifact, worst first, without secrets. A job that ran the code of a pull request may have made it: a thread of its own
+ * unpacks and parses it, with limits on memory and time, so that the server answers meanwhile.
+ *
+ * @param task its bytes are gone afterwards
+ * @throws AppError `usage` for what has no results, or exceeds a limit; no message quotes the artifact
+ */
+export async function readArtifact(task: ResultsTask, signal: AbortSignal): Promise<ToolResult[]> {
+  const worker = new Worker(script, {
+    env: {},
+    workerData: task,
+    transferList: [task.bytes.buffer],
+    resourceLimits: { maxOldGenerationSizeMb: MOST_MEGABYTES },
+    stdout: true,
+    stderr: true,
+  });
+  const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+  const tooMuch = (what: string) => new AppError("usage", `reading it takes too much ${what}`);
+  const timer = setTimeout(() => reject(tooMuch("time")), MOST_MILLISECONDS);
+  const onAbort = () => reject(signal.reason);
+  signal.addEventListener("abort", onAbort, { once: true });
+  worker.on("message", resolve);
+  worker.on("error", (error: NodeJS.ErrnoException) =>
+    reject(
+      error.code === "ERR_WORKER_OUT_OF_MEMORY"
+        ? tooMuch("memory")
+        : new AppError("child_died", "the thread that reads it failed", { cause: error }),
+    ),
+  );
+  worker.on("exit", () => reject(new AppError("child_died", "the thread that reads it ended")));
+  try {
+    signal.throwIfAborted();
+    const answer = ResultsAnswer.parse(await promise);
+    if ("results" in answer) return answer.results;
+    throw new AppError("usage", answer.refused);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", onAbort);
+    await worker.terminate();
+  }
+}
