@@ -323,10 +323,10 @@ export function createRuleSwitch({
   rules,
 }: Pick<RepoConfig, "rules">): (finding: Pick<Finding, "source" | "path">) => boolean {
   const off = new Map(
-    Object.entries(rules).map(([id, value]) => [
-      id,
-      value === "off" ? () => true : matching(createPathMatcher(value.off)),
-    ]),
+    Object.entries(rules).flatMap(([id, value]): [string, (path: string) => boolean][] => {
+      if (value === "off") return [[id, () => true]];
+      return "off" in value ? [[id, matching(createPathMatcher(value.off))]] : [];
+    }),
   );
   if (off.size === 0) return () => false;
   return ({ source, path }) => {
