@@ -74,6 +74,8 @@ export const Finding = z.strictObject({
   evidence: z.array(Evidence),
   /** "model", or the analyzer and rule that found it: "ast-grep/py-mutable-default". */
   source: z.string(),
+  /** The named rule of the configuration that it breaks; omitted if it is about none. */
+  rule: z.string().optional(),
   /** `not_judged`: a rule matched, and the model that should judge it never did. */
   verification: z.enum(["unverified", "confirmed", "uncertain", "not_judged"]),
   /** Result of the second look: the input on which the code goes wrong, what stayed open, or why there was no second look. */

@@ -64,6 +64,12 @@ export const namedRules = ({ rules }: { rules: Rules }): NamedRule[] =>
 export const blockingRules = (config: { rules: Rules }): ReadonlySet<string> =>
   new Set(namedRules(config).flatMap(({ name, blocking }) => (blocking ? [name] : [])));
 
+/** The policy for check runs: the key `check`, and the blocking rules. */
+export const checkPolicy = <Check>(config: { check: Check; rules: Rules }) => ({
+  ...config.check,
+  blocking: blockingRules(config),
+});
+
 /** Returns a check whether a rule applies to a file. One with a path that is too long to be matched is in the scope of every rule. */
 export function createScope({ where }: Pick<NamedRule, "where">): (path: string) => boolean {
   const matches = createPathMatcher(where, true);
