@@ -130,6 +130,10 @@ export function isCertain({ source }: { source: string | null }): boolean {
   return source !== null && certainAnalyzers.some((analyzer) => source.startsWith(`${analyzer}/`));
 }
 
+/** The rule of a finding for people and programs: a named rule, or the analyzer and its rule; null if a model found it on its own. */
+export const ruleNameOf = ({ source, rule }: Pick<Finding, "source" | "rule">): string | null =>
+  rule ?? (source === "model" ? null : source);
+
 /** Prefix of the source of findings of other tools, which no analyzer of ours has: they are never certain, whatever they call themselves. */
 export const OTHER_TOOL = "tool:";
 
