@@ -12,7 +12,8 @@ const mostCharacters = 24_000;
 const patterns = z.array(z.string().min(1).max(500)).min(1).max(100);
 const example = z.string().min(1).max(2_000);
 
-const Definition = z.strictObject({
+/** The definition of a named rule. */
+export const RuleDefinition = z.strictObject({
   what: z
     .string()
     .min(1)
@@ -41,19 +42,19 @@ const Definition = z.strictObject({
 export const RuleSetting = z.union([
   z.literal("off"),
   z.strictObject({ off: z.array(z.string().min(1)).min(1).describe("gitignore-style patterns") }),
-  Definition,
+  RuleDefinition,
 ]);
 type RuleSetting = z.infer<typeof RuleSetting>;
-type Definition = z.infer<typeof Definition>;
+type RuleDefinition = z.infer<typeof RuleDefinition>;
 
 type Rules = Readonly<Record<string, RuleSetting>>;
 
 /** A rule that the maintainers define in the configuration. */
-export interface NamedRule extends Definition {
+export interface NamedRule extends RuleDefinition {
   name: string;
 }
 
-const isDefinition = (setting: RuleSetting): setting is Definition =>
+const isDefinition = (setting: RuleSetting): setting is RuleDefinition =>
   typeof setting === "object" && "what" in setting;
 
 /** The rules that a configuration defines, in its order; those that are off are not among them. */

@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createAnalyzers } from "../../src/analyzers/analyze-change.ts";
 import { builtInRules } from "../../src/config/built-in-rules.ts";
@@ -107,6 +109,19 @@ describe("a named rule", () => {
     ],
   ])("is refused for %s, with the key and the reason", (_, rules, messages) => {
     expect(problemsOf(rules)).toEqual(messages.map((message) => expect.stringMatching(message)));
+  });
+
+  it("is written as the example in the documentation", () => {
+    const page = readFileSync(join(import.meta.dirname, "../../docs/configuration.md"), "utf8");
+    const example = /### Named rules[\s\S]*?```yaml\n([\s\S]*?)```/.exec(page)?.[1] ?? "";
+    const result = parseRepoConfig(example);
+    expect(result.ok && namedRules(result.config)).toMatchObject([
+      {
+        name: "no-raw-sql",
+        blocking: true,
+        examples: { right: [expect.any(String)], wrong: [expect.any(String)] },
+      },
+    ]);
   });
 
   it("may have the name of no analyzer, not even of one that is new", () => {

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { NamedRule } from "../../src/config/named-rules.ts";
 import { createMasking } from "../../src/llm/masked-request.ts";
 import type { ModelRequest } from "../../src/llm/model.ts";
+import { withTextProtocol } from "../../src/llm/text-fallback.ts";
 import { examplesOf, tryExamplesOf } from "../../src/review/rule-examples.ts";
 import { Masks } from "../../src/secrets/masks.ts";
 import { fiveSecrets } from "../attacks/five-secrets.ts";
@@ -61,7 +62,8 @@ describe("the examples of a named rule", () => {
   it("are asked about again if an answer leaves some out, is invalid, or is no call", async () => {
     const partial = verdicts(() => true);
     const call = partial.toolCalls?.[0];
-    const some = (call?.arguments as { verdicts: unknown[] }).verdicts.slice(1);
+    const { verdicts: all } = (call ?? { arguments: {} }).arguments as { verdicts: unknown[] };
+    const some = all.slice(1);
     const model = scriptedModel([
       { toolCalls: [{ name: "judge_examples", arguments: { verdicts: some } }] },
       { content: "The first one breaks it." },
@@ -92,5 +94,13 @@ describe("the examples of a named rule", () => {
     await tried(model, leaking);
 
     for (const value of values) expect(textOf(model.requests[0] as ModelRequest)).not.toContain(value);
+  });
+
+  it("are tried with a model that calls tools in its text, too", async () => {
+    const [call] = verdicts((kind) => kind === "wrong").toolCalls ?? [];
+    const text = JSON.stringify({ name: call?.name, arguments: call?.arguments });
+    const model = scriptedModel([{ content: `<tool_call>\n${text}\n</tool_call>` }]);
+
+    expect((await tried(withTextProtocol(model))).mistaken).toEqual([]);
   });
 });
