@@ -190,7 +190,8 @@ function withoutCode(one: CarriedFinding): CarriedFinding {
 
 /** Lower is more important. A breach of a named rule may block, and many others must not push it out. */
 const importance = ({ finding }: CarriedFinding) =>
-  (isCertain(finding) || finding.rule !== undefined ? 0 : severities.length) + severities.indexOf(finding.severity);
+  (isCertain(finding) || finding.rule !== undefined ? 0 : severities.length) +
+  severities.indexOf(finding.severity);
 
 /** The largest of 0 to `most` for which `fits` holds, by bisection; 0 if it holds for none. */
 function largest(most: number, fits: (value: number) => boolean): number {
