@@ -7,8 +7,9 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse as parseYaml } from "yaml";
 import { z } from "zod";
-import { rulesFolder } from "../src/analyzers/analyze-change.ts";
+import { createAnalyzers, rulesFolder } from "../src/analyzers/analyze-change.ts";
 import { ruleLanguages } from "../src/analyzers/languages.ts";
+import { RuleDefinition } from "../src/config/named-rules.ts";
 import {
   defaultRepoConfig,
   NestedConfig,
@@ -121,6 +122,7 @@ function toolsPage(): string {
     ...graphTools.map(toolSection),
     "## Reporting",
     ...reportingTools.map(toolSection),
+    "If the configuration has named rules that apply to the change, `report_finding` has one more optional parameter, `rule`: the name of one of them. The finding then has the severity of the rule. A rule with another name, or a path outside of the rule's `where`, is refused with the reason.",
     "Available if reviews may leave notes for people, on pages of a Logseq graph (`HUNKWISE_LOGSEQ_DIR`):",
     ...journalTools.map(toolSection),
     "## Changing",
@@ -313,6 +315,42 @@ Attributes and headers that a pull request adds hide nothing: they count once th
 - \`dist/** -linguist-generated\` or \`vendor/ours/** -linguist-vendored\` in \`.gitattributes\` on the base branch: both include files that are skipped by name, and the first also includes files that are skipped by a header.
 - A negative pattern such as \`"!vendor/ours/**"\` in \`paths.ignore\`: it includes files that are skipped by attributes, names or headers.`;
 
+const NAMED_RULES = `A value of \`rules\` under a new name defines a rule of your own. The model checks the files of the rule against it, and each finding of the rule names it: in comments, the check run and all reports. The check run and local reports list the rules that applied to the change with their number of open findings. They say "no findings" only if every changed file of the rule was read in full, and otherwise that the rule was not checked, and why.
+
+- A name has lower-case letters, digits and single hyphens, at most 60 characters, and is not the name of an analyzer or of a rule of ours. There are at most 50 definitions, with at most 24,000 characters together.
+- The rules come from the base branch: a pull request cannot add, change, switch off or unblock one for itself. Without definitions, reviews are as before.
+- The model cannot change the severity of a finding of a rule. A second look may still refute the finding. \`minimum_severity\`, \`comment_severity\` and \`max_comments\` apply as to other findings.
+- \`blocking\`: the check run concludes with \`failure\` as long as a finding of the rule is open, also after later pushes and without another review; \`hunkwise review\` exits with 1 unless \`--fail-on never\` is given. People with write access dismiss such a finding like any other. If the base branch no longer has the rule, or it is not blocking any more, the finding blocks no longer and stays open.
+- Rules are read only by a model. Without one, they are listed as not checked.
+- \`hunkwise config check\` tries the examples: the configured model sees the rule and its examples in mixed order, in one request for each rule, and must tell the right ones from the wrong ones. \`--no-model\` skips this.
+- Files of folders (\`.hunkwise.yml\`) cannot define rules.`;
+
+/** Tried by test/config/named-rules.test.ts. */
+const NAMED_RULES_EXAMPLE = `\
+rules:
+  no-raw-sql:
+    what: HTTP handlers send no SQL of their own. They call a function of src/store, which checks the tenant.
+    where: ["src/handlers/**"]
+    severity: high
+    blocking: true
+    examples:
+      right:
+        - return await store.ordersOf(tenant, id);
+      wrong:
+        - return await db.query("select * from orders where id = $1", [id]);
+`;
+
+function namedRulesPart(): string[] {
+  const keys = keysOf(schemaOf(RuleDefinition), { where: ["**"], severity: "medium", blocking: false });
+  const type = z.strictObject({ rules: RepoConfig.shape.rules });
+  return [
+    "### Named rules",
+    NAMED_RULES,
+    keyTable(keys),
+    `For example:\n\n${checkedExample(NAMED_RULES_EXAMPLE, type, [])}`,
+  ];
+}
+
 function configurationPage(): string {
   const keys = keysOf(schemaOf(RepoConfig), defaultRepoConfig);
   const nestedKeys = keysOf(schemaOf(NestedConfig), NestedConfig.parse({}));
@@ -326,6 +364,7 @@ function configurationPage(): string {
     "Hunkwise reads this file (or `.github/hunkwise.yaml`) from the base branch of a pull request, never from its head. If a repository has no file, the file of its organisation is used: the same path in the repository named `.github`. If that has a `policy`, both are joined (see below). Every key is optional. A file that does not parse or validate, for example because of an unknown key, is refused as a whole: until it is corrected on the base branch, no model reads anything, and only certain findings of the analyzers are reported. The check run is neutral and names the file, line, key and remedy; for an organisation's file it shows no content. On the command line, nothing is reviewed, and the exit code is 2. Findings of earlier reviews stay open. If a pull request changes the configuration, the summary says what a merge would change. `hunkwise config check` checks this file and the files of all folders, and `hunkwise config show` prints the effective values and where each comes from.",
     keyTable(keys),
     `A file that sets every key:\n\n${checkedExample(EXAMPLE, RepoConfig, keys)}`,
+    ...namedRulesPart(),
     "## Organisation: a policy",
     POLICY_RULES,
     "## Folders: `.hunkwise.yml`",
@@ -414,9 +453,22 @@ const pages: Record<string, string> = {
   "docs/review.schema.json": `${JSON.stringify(reviewJsonSchema(), null, 2)}\n`,
   "docs/hunkwise.nested.schema.json": `${JSON.stringify(nestedConfigSchema(), null, 2)}\n`,
 };
+const builtIn = createAnalyzers().map(({ name }) => name);
 for (const language of ruleLanguages) {
-  pages[`rules/${language}.json`] = await ruleList(rulesFolder, language);
+  const rules = await ruleList(rulesFolder, language);
+  pages[`rules/${language}.json`] = rules;
+  builtIn.push(...(JSON.parse(rules) as { id: string }[]).map(({ id }) => id));
 }
+pages["src/config/built-in-rules.ts"] =
+  `// Generated by scripts/generate-docs.ts: do not edit, run \`npm run docs\`.
+
+/** Names of the analyzers, and of their rules in \`rules/\`. */
+export const builtInRules: ReadonlySet<string> = new Set([
+${builtIn
+  .toSorted()
+  .map((name) => `  ${JSON.stringify(name)},\n`)
+  .join("")}]);
+`;
 const current = (path: string) =>
   existsSync(join(root, path)) ? readFileSync(join(root, path), "utf8") : "";
 const stale = Object.entries(pages).filter(([path, text]) => current(path) !== text);

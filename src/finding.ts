@@ -74,6 +74,8 @@ export const Finding = z.strictObject({
   evidence: z.array(Evidence),
   /** "model", or the analyzer and rule that found it: "ast-grep/py-mutable-default". */
   source: z.string(),
+  /** The named rule of the configuration that it breaks; omitted if it is about none. */
+  rule: z.string().optional(),
   /** `not_judged`: a rule matched, and the model that should judge it never did. */
   verification: z.enum(["unverified", "confirmed", "uncertain", "not_judged"]),
   /** Result of the second look: the input on which the code goes wrong, what stayed open, or why there was no second look. */
@@ -127,6 +129,10 @@ const certainAnalyzers = [
 export function isCertain({ source }: { source: string | null }): boolean {
   return source !== null && certainAnalyzers.some((analyzer) => source.startsWith(`${analyzer}/`));
 }
+
+/** The rule of a finding for people and programs: a named rule, or the analyzer and its rule; null if a model found it on its own. */
+export const ruleNameOf = ({ source, rule }: Pick<Finding, "source" | "rule">): string | null =>
+  rule ?? (source === "model" ? null : source);
 
 /** Prefix of the source of findings of other tools, which no analyzer of ours has: they are never certain, whatever they call themselves. */
 export const OTHER_TOOL = "tool:";

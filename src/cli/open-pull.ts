@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { githubOf, type LocalEnv } from "../config/env.ts";
+import { checkPolicy } from "../config/named-rules.ts";
 import { programPath } from "../config/process-env.ts";
 import type { EffectiveConfig } from "../config/repo-config.ts";
 import { AppError } from "../errors.ts";
@@ -157,7 +158,7 @@ async function post({ api, result, config, number, baseRef, repositoryUrl }: Pos
     api: sealedPull(api, seal, { repository: 0, pull: number }),
     trigger: `event#${number}@${baseRef}`,
     maxComments: config.max_comments,
-    checkPolicy: config.check,
+    checkPolicy: checkPolicy(config),
     check: noCheck,
   });
   if (outcome.kind !== "published") return `nothing was posted: ${outcome.reason}`;

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { AppError } from "../errors.ts";
+import { isDefinition, RuleSetting } from "./named-rules.ts";
 import type { Given } from "./parse-config.ts";
 import { type EffectiveConfig, isEnforced, isRuleEnforced, RepoConfig, settingKeys } from "./repo-config.ts";
 
@@ -13,7 +14,8 @@ export interface GivenFiles {
  * Joins an organisation's file that has a `policy` with that of a repository:
  *
  * - A key that the policy enforces has the organisation's value, or else the default.
- * - Lists are concatenated, the organisation's first. Rules are joined by name. For every other key, the repository's value counts.
+ * - Lists are concatenated, the organisation's first. Rules are joined by name; one that is off in some files of a repository still applies
+ *   to the others. For every other key, the repository's value counts.
  * - `paths.private` is concatenated even if it is enforced, and an exception of the repository takes back nothing of the organisation.
  */
 export function joinPolicy({ organization, repository }: GivenFiles): EffectiveConfig {
@@ -77,9 +79,24 @@ function joinedValue(key: string, above: unknown, below: unknown, of: Pick<RepoC
   if (above === undefined && key !== "rules") return below;
   if (Array.isArray(above) && Array.isArray(below)) return concatenated(above, below);
   if (key !== "rules") return below;
-  const free = Object.entries(below as Given).filter(([name]) => !isRuleEnforced(of, name));
-  return { ...(above as Given | undefined), ...Object.fromEntries(free) };
+  const organization = (above ?? {}) as Given;
+  const free = Object.entries(below as Given).flatMap(([name, setting]) =>
+    isRuleEnforced(of, name) ? [] : [[name, joinedRule(organization[name], setting)]],
+  );
+  return { ...organization, ...Object.fromEntries(free) };
 }
+
+/** A rule that the organisation defines and the repository switches off for some files still applies to the others. */
+function joinedRule(above: unknown, below: unknown): unknown {
+  const [definition, off] = [above, below].map((one) => RuleSetting.safeParse(one).data);
+  if (definition === undefined || off === undefined || !isDefinition(definition) || !isPartlyOff(off))
+    return below;
+  const exceptions = off.off.filter((pattern) => !/^[!#]/.test(pattern)).map((pattern) => `!${pattern}`);
+  return { ...definition, where: [...definition.where, ...exceptions] };
+}
+
+const isPartlyOff = (setting: RuleSetting): setting is { off: string[] } =>
+  typeof setting === "object" && "off" in setting;
 
 const listOf = (value: unknown) => (value ?? []) as readonly string[];
 

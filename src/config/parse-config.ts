@@ -186,10 +186,15 @@ const lineOf = (node: unknown, lines: LineCounter): number | null =>
 /** A problem for each key of a schema issue. */
 function describe(
   issue: z.core.$ZodIssue,
-  { document, lines }: YamlFile,
+  { document, lines, text }: YamlFile,
   value: unknown,
   schema: z.ZodType,
 ): ConfigProblem[] {
+  const inner = issuesOfForm(issue);
+  if (inner.length > 0)
+    return inner.flatMap((one) =>
+      describe({ ...one, path: [...issue.path, ...one.path] }, { document, lines, text }, value, schema),
+    );
   const unknown = issue.code === "unrecognized_keys" ? issue.keys.slice(0, mostProblems) : [];
   const paths = unknown.length > 0 ? unknown.map((key) => [...issue.path, key]) : [issue.path];
   return paths.map((path) => ({
@@ -197,6 +202,19 @@ function describe(
     key: dotted(path) || null,
     message: unknown.length > 0 ? unknownKey(path, schema) : wrongValue(issue, path, value),
   }));
+}
+
+/**
+ * For a value that may have several forms: the issues of the form with most of its keys, which is the one that was meant. Empty if the value
+ * has none of the forms.
+ */
+function issuesOfForm(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
+  if (issue.code !== "invalid_union") return [];
+  const isOther = (one: z.core.$ZodIssue) => one.path.length === 0 && one.code !== "unrecognized_keys";
+  const unknownIn = (form: readonly z.core.$ZodIssue[]) =>
+    form.reduce((sum, one) => sum + (one.code === "unrecognized_keys" ? one.keys.length : 0), 0);
+  const forms = issue.errors.filter((form) => !form.some(isOther));
+  return forms.toSorted((a, b) => unknownIn(a) - unknownIn(b))[0] ?? [];
 }
 
 /** The line of the key, or of its nearest ancestor in the file. */
@@ -279,11 +297,22 @@ const jsonSchemas = new WeakMap<z.ZodType, unknown>();
 
 /** The keys that the schema allows below `path`. */
 function keysAt(path: readonly PropertyKey[], type: z.ZodType): string[] {
-  let schema: unknown = jsonSchemas.get(type) ?? z.toJSONSchema(type, { io: "input" });
+  const schema = jsonSchemas.get(type) ?? z.toJSONSchema(type, { io: "input" });
   jsonSchemas.set(type, schema);
+  let forms: JsonSchema[] = [schema as JsonSchema];
   for (const part of path) {
-    const { properties, items } = schema as { properties?: Record<string, unknown>; items?: unknown };
-    schema = typeof part === "number" ? items : properties?.[String(part)];
+    forms = forms.flatMap(({ properties, additionalProperties, items }) => {
+      const inner = typeof part === "number" ? items : (properties?.[String(part)] ?? additionalProperties);
+      return typeof inner === "object" ? (inner.anyOf ?? [inner]) : [];
+    });
   }
-  return Object.keys((schema as { properties?: object } | undefined)?.properties ?? {});
+  return [...new Set(forms.flatMap(({ properties }) => Object.keys(properties ?? {})))];
+}
+
+/** The parts of a JSON Schema that name keys. */
+interface JsonSchema {
+  properties?: Record<string, JsonSchema>;
+  additionalProperties?: JsonSchema | boolean;
+  items?: JsonSchema;
+  anyOf?: JsonSchema[];
 }

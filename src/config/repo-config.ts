@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { Severity, severities } from "../finding.ts";
+import { checkRules, RuleSetting } from "./named-rules.ts";
 
 /** Tried in this order; the first existing file is used. */
 export const rootPaths = [".github/hunkwise.yml", ".github/hunkwise.yaml"] as const;
@@ -16,12 +17,6 @@ export function isNestedName(path: string): boolean {
 /** Cost of a review: one pass; one pass and a second look; several passes and a second look. */
 export const Effort = z.enum(["low", "medium", "high"]);
 export type Effort = z.infer<typeof Effort>;
-
-/** Whether one rule is off: everywhere, or in files that match a pattern. */
-const RuleSwitch = z.union([
-  z.literal("off"),
-  z.strictObject({ off: z.array(z.string().min(1)).min(1).describe("gitignore-style patterns") }),
-]);
 
 const commandLine = z.string().min(1).max(500).nullable().default(null);
 
@@ -92,10 +87,11 @@ const Settings = z.strictObject({
   ),
   minimum_severity: Severity.default("low").describe("Findings below this severity are not reported."),
   rules: z
-    .record(z.string().min(1).max(100), RuleSwitch)
+    .record(z.string().min(1).max(100), RuleSetting)
+    .superRefine(checkRules)
     .default({})
     .describe(
-      "Analyzer rules that are switched off. The key is a rule as findings name it (`secrets/github`, `ast-grep/py-eval`), a rule without its analyzer (`py-eval`), or an analyzer (`focused-tests`). The value is `off`, or `off:` with patterns of the files for which the rule is off.",
+      "Rules by name. Analyzer rules that are switched off: the key is a rule as findings name it (`secrets/github`, `ast-grep/py-eval`), a rule without its analyzer (`py-eval`), or an analyzer (`focused-tests`); the value is `off`, or `off:` with patterns of the files for which the rule is off. Rules of your own for the model: the key is a new name, the value a definition (see below).",
     ),
   max_comments: z
     .int()

@@ -1,4 +1,5 @@
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
+import { checkPolicy } from "../config/named-rules.ts";
 import { defaultRepoConfig } from "../config/repo-config.ts";
 import { errorLine, publicLine } from "../errors.ts";
 import type { PullRequestApi } from "../github/pull-request-api.ts";
@@ -145,7 +146,7 @@ async function heldOn(
     const loading = loadConfig(wanted, deps, tools.signal);
     const { config } = await orRefused(loading, deps.narrow?.(defaultRepoConfig));
     const open = await currentLedger(api).then(openFindings, (err: unknown) => unless(err, []));
-    return { open, policy: config.check };
+    return { open, policy: checkPolicy(config) };
   } catch (err) {
     return unless(err, undefined);
   }

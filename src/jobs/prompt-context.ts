@@ -35,9 +35,10 @@ export function earlierFindings(
 }
 
 function earlierFinding(entry: PostedFinding, isPrivate: (path: string) => boolean): PriorFinding {
-  const { comment, id, path, side, line, severity, category, symbol, code, source, state } = entry;
+  const { comment, id, path, side, line, severity, category, symbol, code, source, rule, state } = entry;
   return {
     ...{ comment, id, path, side, line, severity, category, symbol, code, source, state },
+    ...(rule !== undefined && { rule }),
     start_line: entry.startLine,
     original_line: entry.originalLine,
     files: entry.files.filter((file) => !isPrivate(file)).slice(0, most.files),

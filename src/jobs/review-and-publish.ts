@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
+import { checkPolicy } from "../config/named-rules.ts";
 import { AppError, type ErrorCode, errorLine } from "../errors.ts";
 import { openWorkspace } from "../git/object-workspace.ts";
 import type { RevisionPlace } from "../git/workspace.ts";
@@ -73,7 +74,7 @@ export async function reviewAndPublish(
     const isOpen = error instanceof AppError && leftOpen.has(error.code);
     if (!tools.signal.aborted && !isOpen) {
       const { check, ledger, loaded } = subject;
-      const held = { open: openFindings(ledger), policy: loaded.config.check };
+      const held = { open: openFindings(ledger), policy: checkPolicy(loaded.config) };
       const update = failedConclusion(error, held);
       await check.conclude(update).catch(() => {});
     }
@@ -130,7 +131,7 @@ async function withhold(
   { message }: AppError,
   { log }: JobDependencies,
 ) {
-  const { check: policy } = loaded.config;
+  const policy = checkPolicy(loaded.config);
   // An earlier review passed this head for this branch: do not block it.
   const isPassed = check.before !== null && check.before.conclusion !== "failure";
   const otherwise = isPassed ? "neutral" : limitConclusion(policy);
@@ -318,7 +319,7 @@ async function publish(
     repositoryUrl: `${webUrl}/${owner}/${name}`,
     maxComments: loaded.config.max_comments,
     agentPrompt: loaded.config.comments.agent_prompt,
-    checkPolicy: loaded.config.check,
+    checkPolicy: checkPolicy(loaded.config),
   };
   const outcome = await timed("publish", deps, () => publishReview(options));
   const { kind } = outcome;

@@ -1,4 +1,5 @@
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
+import { checkPolicy } from "../config/named-rules.ts";
 import { defaultRepoConfig } from "../config/repo-config.ts";
 import { AppError } from "../errors.ts";
 import type { PullRequest, PullRequestApi } from "../github/pull-request-api.ts";
@@ -98,8 +99,8 @@ async function skipReview(
   reason: string,
   warn: (notice: string) => void,
 ): Promise<JobOutcome> {
-  const { check } = loaded.config;
-  const update = withheldConclusion(`Not reviewed: ${reason}.`, openFindings(ledger), check, "skipped");
+  const policy = checkPolicy(loaded.config);
+  const update = withheldConclusion(`Not reviewed: ${reason}.`, openFindings(ledger), policy, "skipped");
   const problem = await concludeAtOnce(api, pull, trigger, update);
   if (problem) warn(problem);
   return { kind: "skipped", reason };

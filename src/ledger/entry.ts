@@ -44,6 +44,8 @@ export interface PostedFinding {
   code: string | null;
   /** The rule that found it, or "model". */
   source: string | null;
+  /** The named rule that it breaks; omitted if it is about none. */
+  rule?: string | undefined;
   /** Other files that were named as evidence. */
   files: readonly string[];
   title: string;
@@ -77,8 +79,11 @@ export interface Ledger {
 export const isOpenFinding = ({ state }: Pick<PostedFinding, "state">): boolean =>
   state === "open" || state === "outdated";
 
+/** The part of an open finding that decides whether it holds a check run. */
+export type OpenFinding = Pick<PostedFinding, "severity" | "rule">;
+
 /** Published findings of earlier reviews that are still open and count for the check. */
-export function openFindings({ entries, state }: Ledger): { severity: Severity }[] {
+export function openFindings({ entries, state }: Ledger): OpenFinding[] {
   const listed = state.carried.filter(({ standing }) => standing !== "unpublished");
   return [...entries.filter(isOpenFinding), ...listed.map(({ finding }) => finding)].filter(mayHold);
 }

@@ -54,6 +54,8 @@ const SecondFinding = z.strictObject({
 const FindingMark = SecondFinding.extend({
   /** The rule that found it, or "model"; null in comments of older versions. */
   source: z.string().nullable(),
+  /** The named rule that it breaks; omitted if it is about none. */
+  rule: z.string().optional(),
 });
 const Fixed = z.strictObject({ comment: z.int(), head: z.string() });
 const Dismissed = z.strictObject({ comment: z.int(), by: z.string() });

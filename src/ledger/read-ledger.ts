@@ -298,8 +298,12 @@ function findingIn(body: string): FindingMarker | undefined {
   return marker?.kind === "finding" ? marker : undefined;
 }
 
-const said = ({ id, severity, category, symbol, code, source, files }: FindingMarker, body: string) => ({
+const said = (
+  { id, severity, category, symbol, code, source, files, rule }: FindingMarker,
+  body: string,
+) => ({
   ...{ id, severity, category, symbol, code, source, files },
+  ...(rule !== undefined && { rule }),
   ...{ title: commentTitle(body), text: commentText(body) },
 });
 

@@ -124,7 +124,7 @@ const mostPosted = 500;
 
 /**
  * The state in at most `maxBytes` of a marker (`maxBytes` should be thousands). Drops in this order: the end of the summary, the oldest of
- * more than 500 posted ids, the hashes of what was read, carried findings (mildest first, certain ones last), more posted ids, decisions.
+ * more than 500 posted ids, the hashes of what was read, carried findings (mildest first, certain ones and those of named rules last), more posted ids, decisions.
  * All hashes go together, and before any carried finding: code whose findings are forgotten must be read again. A carried finding loses
  * its long texts, then its code, before it is dropped.
  */
@@ -188,9 +188,10 @@ function withoutCode(one: CarriedFinding): CarriedFinding {
   return { ...short, finding: { ...short.finding, quote: "" } };
 }
 
-/** Lower is more important. */
+/** Lower is more important. A breach of a named rule may block, and many others must not push it out. */
 const importance = ({ finding }: CarriedFinding) =>
-  (isCertain(finding) ? 0 : severities.length) + severities.indexOf(finding.severity);
+  (isCertain(finding) || finding.rule !== undefined ? 0 : severities.length) +
+  severities.indexOf(finding.severity);
 
 /** The largest of 0 to `most` for which `fits` holds, by bisection; 0 if it holds for none. */
 function largest(most: number, fits: (value: number) => boolean): number {

@@ -1,7 +1,7 @@
 import { AppError, type ErrorCode, publicLine } from "../errors.ts";
 import { atLeast, type Finding, type Severity } from "../finding.ts";
 import type { CheckRunUpdate } from "../github/pull-request-api.ts";
-import { mayHold } from "../ledger/entry.ts";
+import { mayHold, type OpenFinding } from "../ledger/entry.ts";
 import {
   countBySeverity,
   isPartialBesidesRoutine,
@@ -9,9 +9,11 @@ import {
   outcomeOf,
   outcomeSentence,
   plural,
+  ruleCount,
+  ruleWords,
   thousands,
 } from "../reporters/outcome.ts";
-import { untrustedBlock } from "../reporters/safe-markdown.ts";
+import { untrustedBlock, untrustedCode, untrustedLine } from "../reporters/safe-markdown.ts";
 import type { ReviewResult, StopReason } from "../review/review-result.ts";
 import { details } from "./markdown-parts.ts";
 import { publicPlain, publicText } from "./public-text.ts";
@@ -25,6 +27,8 @@ import { droppedSections, figures, skippedSection, unreadSection } from "./rende
 export interface CheckPolicy {
   threshold: Severity | "never";
   fail: boolean;
+  /** Names of the rules whose open findings turn it red in any case. Default: none. */
+  blocking?: ReadonlySet<string> | undefined;
   /** The conclusion of a change that was not (or only partly) read. Default: as for findings at the threshold. */
   limit?: "failure" | "neutral" | undefined;
 }
@@ -51,7 +55,7 @@ export const isNoReview = (title: string) =>
   title.startsWith(failedTitle) || title === notReviewedTitle || title.startsWith(refusedTitle);
 
 /** The part of a finding that a conclusion counts. */
-type HeldFinding = Pick<Finding, "severity"> & { source: string | null } & Partial<
+type HeldFinding = Pick<Finding, "severity"> & { source: string | null; rule?: string | undefined } & Partial<
     Pick<Finding, "verification">
   >;
 
@@ -62,7 +66,7 @@ interface AroundConclusion {
   /** The findings of this review that count. Default: all. */
   found?: readonly HeldFinding[];
   /** Open findings of earlier reviews that this one does not repeat. */
-  open?: readonly { severity: Severity; source: string | null }[];
+  open?: readonly (OpenFinding & { source: string | null })[];
   /** How many of the pull request's findings are fixed by now. */
   fixed?: number;
   /** How many of them people have dismissed. */
@@ -82,20 +86,23 @@ export function reviewConclusion(
   const counts = ({ severity, verification }: HeldFinding) =>
     threshold !== "never" && verification !== "not_judged" && atLeast(severity, threshold);
   const open = [...found, ...earlier].filter((one) => counts(one) && mayHold(one));
+  const blocking = [...found, ...earlier].filter((one) => isBlocking(one, policy));
   const outcome = outcomeOf(result);
-  const isGreen = outcome === "complete" && open.length === 0;
+  const isGreen = outcome === "complete" && open.length === 0 && blocking.length === 0;
   const isLimited = isPartialBesidesRoutine(result) && !ourFaults.has(result.stop_reason);
   const otherwise = isGreen ? "success" : isLimited ? limitConclusion(policy) : "neutral";
-  const conclusion = open.length > 0 && policy.fail ? "failure" : otherwise;
+  const conclusion = blocking.length > 0 || (open.length > 0 && policy.fail) ? "failure" : otherwise;
   const states = { complete: "", offline: "Analyzers only: ", partial: "Incomplete review: " };
   const withoutModel = result.refused === null ? states[outcome] : refusedTitle;
   const state = isUnanswered(result) ? `${failedTitle}. Analyzers only: ` : withoutModel;
   const parts = [
     outcome === "complete" ? "" : `**${outcomeSentence(result)}.**`,
     result.refused === null ? "" : said(result.refused),
+    blockingSentence(blocking),
     open.length > 0 ? `${plural(open.length, "finding")} at or above the threshold "${threshold}".` : "",
     earlier.length > 0 ? `Open from earlier reviews: ${countBySeverity(earlier)}.` : "",
     settledSentence(around),
+    ...ruleLines(result, [...found, ...earlier]),
     ...figures(result).map(([name, words]) => `${name.charAt(0).toUpperCase()}${name.slice(1)}: ${words}.`),
     ...droppedSections(result).map(({ title, list }) => details(title, list)),
     ...unreadSection("", result).map((list) => details("What was not read", list)),
@@ -117,20 +124,28 @@ export function passedConclusion(reason: string): CheckRunUpdate {
  */
 export function withheldConclusion(
   reason: string,
-  open: readonly { severity: Severity }[],
-  { threshold, fail }: CheckPolicy,
+  open: readonly OpenFinding[],
+  policy: CheckPolicy,
   otherwise: Unreviewed,
 ): CheckRunUpdate {
-  const held = threshold === "never" ? [] : open.filter(({ severity }) => atLeast(severity, threshold));
+  const { threshold, fail } = policy;
+  const blocking = open.filter((one) => isBlocking(one, policy));
+  const isHeld = (one: OpenFinding) =>
+    blocking.includes(one) || (threshold !== "never" && atLeast(one.severity, threshold));
+  const held = open.filter(isHeld);
   if (held.length === 0) return completed(otherwise, notReviewedTitle, said(reason));
-  const still = `Open from earlier reviews: ${countBySeverity(held)}.`;
-  const conclusion = fail || otherwise === "failure" ? "failure" : "neutral";
-  return completed(conclusion, notReviewedTitle, `${said(reason)}\n\n${still}`);
+  const still = [`Open from earlier reviews: ${countBySeverity(held)}.`, blockingSentence(blocking)];
+  const conclusion = blocking.length > 0 || fail || otherwise === "failure" ? "failure" : "neutral";
+  return completed(
+    conclusion,
+    notReviewedTitle,
+    [said(reason), ...still].filter((part) => part !== "").join("\n\n"),
+  );
 }
 
 /** Open findings, and the policy for them. */
 export interface Held {
-  open: readonly { severity: Severity }[];
+  open: readonly OpenFinding[];
   policy: CheckPolicy;
 }
 
@@ -149,6 +164,29 @@ export function failedConclusion(error: unknown, { open, policy }: Held = nothin
 
 export function cancelledConclusion(reason: string): CheckRunUpdate {
   return completed("cancelled", "Cancelled", said(reason));
+}
+
+/** What no model judged never turns a check red. */
+const isBlocking = (
+  { rule, verification }: Pick<HeldFinding, "rule" | "verification">,
+  policy: CheckPolicy,
+) => rule !== undefined && verification !== "not_judged" && policy.blocking?.has(rule) === true;
+
+/** "2 findings of blocking rules: `no-raw-sql`." */
+function blockingSentence(blocking: readonly Pick<HeldFinding, "rule">[]): string {
+  if (blocking.length === 0) return "";
+  const names = [...new Set(blocking.flatMap(({ rule }) => rule ?? []))].map((name) => untrustedCode(name));
+  return `**${plural(blocking.length, "finding")} of blocking rules: ${names.join(", ")}.**`;
+}
+
+/** What became of each named rule, with the number of its open findings; none without named rules. */
+function ruleLines({ rules }: ReviewResult, open: readonly HeldFinding[]): string[] {
+  if (rules === undefined) return [];
+  const lines = rules.applied.map((one) => {
+    const findings = open.filter(({ rule }) => rule === one.name).length;
+    return `- ${untrustedCode(one.name)}${one.blocking ? " (blocking)" : ""}: ${untrustedLine(ruleWords({ ...one, findings }))}`;
+  });
+  return [`Rules of this repository: ${ruleCount(rules)}.`, lines.join("\n")];
 }
 
 /** A reason may contain a label, a branch or a model's answer. */

@@ -69,7 +69,7 @@ export function findingLink(place: Located, base: LinkBase): string {
  * @param page target of the link; the finding's lines if there is no better page
  */
 export function findingLine(finding: Finding, base: LinkBase, page = ""): string {
-  const { path, line, start_line, severity, places, verification } = finding;
+  const { path, line, start_line, severity, places, verification, rule } = finding;
   const first = start_line ?? line;
   const url = page === "" ? placeUrl(base, revisionOf(finding, base), path, first, line) : page;
   const more = places.length === 0 ? "" : ` and ${plural(places.length, "more place")}`;
@@ -78,7 +78,7 @@ export function findingLine(finding: Finding, base: LinkBase, page = ""): string
     not_judged: " (not judged)",
   };
   const doubt = doubts[verification] ?? "";
-  return `- ${severityBadge(severity)}: ${linked(untrustedLine(finding.title), url)} in ${placeLabel(path, first, line)}${more}${doubt}`;
+  return `- ${severityBadge(severity)}: ${linked(untrustedLine(finding.title), url)} in ${placeLabel(path, first, line)}${more}${rule === undefined ? "" : ` (rule ${untrustedCode(rule)})`}${doubt}`;
 }
 
 /** More would be a list to scroll through; ten are enough to find the similar code. */

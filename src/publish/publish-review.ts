@@ -129,7 +129,7 @@ async function conclude(
   const text =
     closed === undefined ? "" : renderSummary({ ...input, notices: told(input.notices, closed) }, context);
   const { open, fixedCount, dismissed } = input;
-  const counts = { found: heldFindings(input), open, fixed: fixedCount, dismissed: dismissed.length };
+  const counts = { found: withStandingRules(input), open, fixed: fixedCount, dismissed: dismissed.length };
   await check.conclude(reviewConclusion(result, checkPolicy, { text, ...counts }));
   const notices = told(input.notices, closed, check.problem);
   if (check.problem !== undefined) {
@@ -138,6 +138,15 @@ async function conclude(
     if (check.problem !== before) await summarise(notices);
   }
   return notices;
+}
+
+/** The findings that count. One that repeats a comment on a breach of a rule is of that rule. */
+function withStandingRules(input: SummaryInput) {
+  const ofComments = new Map(input.standing.map(({ finding, entry }) => [finding, entry?.rule]));
+  return heldFindings(input).map((finding) => ({
+    ...finding,
+    rule: finding.rule ?? ofComments.get(finding),
+  }));
 }
 
 const told = (...parts: (string | readonly string[] | undefined)[]) =>

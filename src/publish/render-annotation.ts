@@ -48,7 +48,7 @@ export function annotatedFinding(details: string): string | undefined {
 
 /** The unescaped suggestion, for copying, and how the finding was checked. */
 function detailsOf(finding: Finding): string {
-  const { suggestion, line, start_line } = finding;
+  const { suggestion, line, start_line, rule } = finding;
   const lines = start_line === null ? `line ${line}` : `lines ${start_line} to ${line}`;
   const note = plainLine(noteBesideEvidence(finding) ?? "", mostLookBytes);
   const checked = [
@@ -58,6 +58,7 @@ function detailsOf(finding: Finding): string {
     `- ${originWords(finding)}`,
   ];
   return [
+    ...(rule === undefined ? [] : [`Rule of this repository: ${plainLine(rule, mostNoteBytes)}`]),
     ...(suggestion === null ? [] : [`Replace ${lines} with:\n\n${suggestion}`]),
     ...otherPlaces(finding),
     checked.join("\n"),

@@ -3,7 +3,7 @@ import { agentPart, codeHash } from "../ledger/entry.ts";
 import { formatMarker, stripMarkers } from "../ledger/marker.ts";
 import { plural } from "../reporters/outcome.ts";
 import { promptBlock, quoteOf } from "../reporters/prompt.ts";
-import { untrustedBlock, untrustedLine, whyNotPosted } from "../reporters/safe-markdown.ts";
+import { untrustedBlock, untrustedCode, untrustedLine, whyNotPosted } from "../reporters/safe-markdown.ts";
 import { doubtOf, noteBesideEvidence, noteOf, originWords } from "../reporters/second-look.ts";
 import { byteLength } from "../text/cut.ts";
 import { fence } from "../text/fence.ts";
@@ -69,12 +69,13 @@ const mostMarked = { files: 5, characters: 200 };
 
 /** The marker that later reviews recognise the finding by. */
 function markerOf(finding: Finding, { headSha, trigger }: CommentContext): string {
-  const { id, severity, category, symbol, quote, source, path, evidence } = finding;
+  const { id, severity, category, symbol, quote, source, rule, path, evidence } = finding;
   const isShort = (name: string) => name.length <= mostMarked.characters;
   const others = evidence.map((one) => one.path).filter((file) => file !== path && isShort(file));
   return formatMarker({
     kind: "finding",
     ...{ id, severity, category, source, head: headSha, trigger },
+    ...(rule !== undefined && { rule }),
     symbol: symbol !== null && isShort(symbol) ? symbol : null,
     // A secret is not quoted, and its hash would help to guess it.
     code: quote === "" || holdsSecret(finding) ? null : codeHash(quote),
@@ -94,11 +95,15 @@ export function renderFinding(finding: Finding, spot: Spot, base: LinkBase, maxB
   const { text: suggestion, missing } = suggestionBlock(finding, spot, maxBytes * suggestionShare);
   const noteBytes = Math.min(mostNoteBytes, maxBytes * noteShare);
   const checked = checkedBlock(finding, base, missing, maxBytes * evidenceShare, noteBytes);
-  const before = [head, doubtLine(finding, noteBytes)];
+  const before = [head, ruleLine(finding), doubtLine(finding, noteBytes)];
   const after = [otherPlaces(finding, base, maxBytes * placesShare), suggestion, ...why, checked];
   const body = untrustedBlock(finding.body, maxBytes - bytesOf([...before, ...after]));
   return [...before, body, ...after].filter((part) => part !== "").join("\n\n");
 }
+
+/** Names the rule of the configuration; empty if the finding is about none. */
+const ruleLine = ({ rule }: Finding) =>
+  rule === undefined ? "" : `Rule of this repository: ${untrustedCode(rule)}`;
 
 function doubtLine(finding: Finding, maxBytes: number): string {
   const doubt = doubtOf(finding);

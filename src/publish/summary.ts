@@ -92,7 +92,8 @@ function configSection({ config_changes }: ReviewResult, maxBytes: number): stri
 
 function openLine(entry: PostedFinding): string {
   const changed = entry.state === "outdated" ? "; its code has changed since" : "";
-  return `- ${severityBadge(entry.severity)}: ${entryLink(entry)}${changed}`;
+  const rule = entry.rule === undefined ? "" : ` (rule ${untrustedCode(entry.rule)})`;
+  return `- ${severityBadge(entry.severity)}: ${entryLink(entry)}${rule}${changed}`;
 }
 
 /** The title as a link to its comment, and the comment's location. */

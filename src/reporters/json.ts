@@ -1,11 +1,12 @@
 import { z } from "zod";
-import { CodeLocation, Evidence, Finding, holdsSecret, severities } from "../finding.ts";
+import { CodeLocation, Evidence, Finding, holdsSecret, ruleNameOf, severities } from "../finding.ts";
 import {
   Coverage,
   DroppedFinding,
   MaskedLine,
   Prediction,
   ReviewResult,
+  RuleReport,
   StopReason,
   TotalUsage,
 } from "../review/review-result.ts";
@@ -63,7 +64,9 @@ export const ReviewJson = z.strictObject({
       rule: z
         .string()
         .nullable()
-        .describe("The analyzer and its rule, as in SARIF and on the terminal; null if a model found it."),
+        .describe(
+          "The analyzer and its rule, or the named rule of the configuration that it breaks, as in SARIF and on the terminal; null if a model found it and it breaks no rule.",
+        ),
       quote: z.string().nullable().describe("The code that the finding is about; null for a secret."),
     }),
   ),
@@ -79,6 +82,9 @@ export const ReviewJson = z.strictObject({
       "Changed lines with a value that looks like a secret and was hidden from the model, if no finding reports it.",
     ),
   predicted: Prediction.nullable(),
+  rules: RuleReport.optional().describe(
+    "The named rules of the configuration: those with changed files in their scope, and the number of the others. Omitted if there are none.",
+  ),
   schema_version: z.literal(SCHEMA_VERSION),
   tool_version: z.string(),
   outcome: z
@@ -137,7 +143,7 @@ export function toReviewJson(result: ReviewResult, { version, exit }: JsonContex
       verification_note: noteOf(finding),
       places: finding.places.map(({ quote, ...place }) => place),
       evidence: finding.evidence,
-      rule: finding.source === "model" ? null : finding.source,
+      rule: ruleNameOf(finding),
       quote: holdsSecret(finding) ? null : finding.quote,
     })),
     coverage: {
@@ -152,6 +158,7 @@ export function toReviewJson(result: ReviewResult, { version, exit }: JsonContex
     dropped: result.dropped,
     masked: result.masked,
     predicted: result.predicted,
+    ...(result.rules && { rules: result.rules }),
     schema_version: SCHEMA_VERSION,
     tool_version: version,
     outcome: outcomeOf(result),

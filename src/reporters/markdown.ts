@@ -11,6 +11,8 @@ import {
   outcomeSentence,
   plural,
   predictionSentence,
+  ruleCount,
+  ruleWords,
   summaryOf,
   unreadPlaces,
   usageSentence,
@@ -97,7 +99,8 @@ function checkedLines(finding: Finding): string[] {
 function factsLine(finding: Finding): string {
   const sure = `${Math.round(finding.confidence * 100)} % sure`;
   const origin = finding.source === "model" ? sure : untrustedCode(finding.source);
-  return `${placeWords(finding)} · ${finding.category} · ${origin}`;
+  const rule = finding.rule === undefined ? "" : ` · rule ${untrustedCode(finding.rule)}`;
+  return `${placeWords(finding)} · ${finding.category}${rule} · ${origin}`;
 }
 
 function placeWords({ path, side, line, start_line }: CodeLocation): string {
@@ -136,6 +139,7 @@ function detailsBlock(result: ReviewResult): string {
     ...coverage.files_skipped.map(
       ({ path, reason }) => `skipped: ${untrustedCode(path)} (${untrustedLine(reason)})`,
     ),
+    ...ruleFacts(result),
     ...(effort === "" ? [] : [`effort: ${effort}`]),
     ...(masked === "" ? [] : [`masked: ${masked}`]),
     ...result.dropped.map(droppedLine),
@@ -144,6 +148,16 @@ function detailsBlock(result: ReviewResult): string {
     `time: ${duration(result.duration_ms)}`,
   ];
   return ["<details><summary>About this review</summary>", ...list(facts), "</details>"].join("\n\n");
+}
+
+/** The named rules, each as a fact; none without named rules. */
+function ruleFacts({ rules }: ReviewResult): string[] {
+  if (rules === undefined) return [];
+  const each = rules.applied.map(
+    (one) =>
+      `rule ${untrustedCode(one.name)}${one.blocking ? " (blocking)" : ""}: ${untrustedLine(ruleWords(one))}`,
+  );
+  return [`rules: ${ruleCount(rules)}`, ...each];
 }
 
 function rangeOf({ merge_base_sha, head_sha, head_tree }: ReviewResult): string {

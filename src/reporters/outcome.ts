@@ -7,6 +7,8 @@ import {
   type MaskedLine,
   notJudged,
   type ReviewResult,
+  type RuleOutcome,
+  type RuleReport,
   unreadableFiles,
   wasAnswered,
   whyStopped,
@@ -143,6 +145,21 @@ export function countBySeverity(found: readonly { severity: Severity }[]): strin
     .filter(({ count }) => count > 0)
     .map(({ severity, count }) => `${count} ${severity}`)
     .join(", ");
+}
+
+/** "3 applied to this change, 2 had no file in it" */
+export function ruleCount({ applied, without_files }: RuleReport): string {
+  const others = without_files === 0 ? "" : `, ${thousands(without_files)} had no file in it`;
+  return `${thousands(applied.length)} applied to this change${others}`;
+}
+
+/** What became of a named rule: "2 findings", "no findings", or why that is not known. Only what was read in full has none. */
+export function ruleWords({ findings, files, unchecked, reason }: RuleOutcome): string {
+  const why = reason === null ? "" : `: ${reason}`;
+  const found = findings === 0 ? "" : plural(findings, "finding");
+  if (unchecked === 0) return found || "no findings";
+  if (unchecked >= files) return [found, `not checked${why}`].filter((part) => part !== "").join("; ");
+  return `${found || "no findings so far"}; not checked in ${unchecked} of ${plural(files, "file")}${why}`;
 }
 
 /** "1 file", "2 files". */

@@ -1,5 +1,5 @@
 import { NOT_SELECTED } from "../diff/filter.ts";
-import { bySeverity, type CodeLocation, type Finding, holdsSecret } from "../finding.ts";
+import { bySeverity, type CodeLocation, type Finding, holdsSecret, ruleNameOf } from "../finding.ts";
 import type { ReviewResult } from "../review/review-result.ts";
 import { byteLength, cutAtLine } from "../text/cut.ts";
 import { fence, wrapUntrusted } from "../text/fence.ts";
@@ -74,7 +74,7 @@ export interface QuotedFinding {
   path: string;
   lines: string;
   title: string;
-  /** The rule that found it; null for a model. */
+  /** The rule that found it, or that it breaks; null for neither. */
   rule: string | null;
   explanation: string;
   /** The lines with their numbers; null if they may not be shown, empty if there are none. */
@@ -85,7 +85,7 @@ export interface QuotedFinding {
 
 /** @param frame code with line numbers. Default: the finding's own lines */
 export function quoteOf(finding: Finding, frame = ownLines(finding)): QuotedFinding {
-  const { path, side, source, title, body, places, evidence, suggestion } = finding;
+  const { path, side, title, body, places, evidence, suggestion } = finding;
   const text = [doubtSentence(finding), body.trim(), noteBesideEvidence(finding) ?? ""];
   const others = [
     ...places.map((place) => `The same in ${onOneLine(place.path)}, ${linesOf(place)}.`),
@@ -95,7 +95,7 @@ export function quoteOf(finding: Finding, frame = ownLines(finding)): QuotedFind
     ),
   ];
   return {
-    ...{ path, lines: linesOf(finding), title, rule: source === "model" ? null : source },
+    ...{ path, lines: linesOf(finding), title, rule: ruleNameOf(finding) },
     explanation: [...text, others.join("\n")].filter((part) => part !== "").join("\n\n"),
     code: holdsSecret(finding) ? null : frame,
     suggestion: side === "LEFT" ? null : suggestion,

@@ -1,4 +1,4 @@
-import { type CodeLocation, type Finding, type Severity, toolOf } from "../finding.ts";
+import { type CodeLocation, type Finding, ruleNameOf, type Severity, toolOf } from "../finding.ts";
 import type { DroppedFinding, PlacedFinding, ReviewResult } from "../review/review-result.ts";
 import { escapeUnseen } from "../text/escape-invisible.ts";
 import { anchorOf } from "./code-frame.ts";
@@ -105,10 +105,8 @@ export function renderSarif(result: ReviewResult, context: SarifContext): string
   return `${escapeUnseen(JSON.stringify(toSarif(result, context), null, 2))}\n`;
 }
 
-/** An analyzer's rule under its own name. A model has no rules, so its findings are grouped by category. */
-export function ruleOf({ source, category }: Finding): string {
-  return source === "model" ? `model/${category}` : source;
-}
+/** A named rule and an analyzer's rule under their own names. Other findings of a model are grouped by category. */
+export const ruleOf = (finding: Finding): string => ruleNameOf(finding) ?? `model/${finding.category}`;
 
 /** A rule in the words of its first finding: an analyzer uses the same words for each. Without a finding, it was only rejected. */
 function ruleObject(id: string, { findings, dropped }: ReviewResult): Record<string, unknown> {
@@ -132,7 +130,16 @@ const tagsOf = ({ category, severity }: Finding) => ({
 });
 
 const wordsOf = (finding: Finding) =>
-  finding.source === "model" ? modelWords(finding) : analyzerWords(finding);
+  finding.rule !== undefined
+    ? namedWords(finding.rule)
+    : finding.source === "model"
+      ? modelWords(finding)
+      : analyzerWords(finding);
+
+const namedWords = (rule: string) => ({
+  title: `Rule of this repository: ${rule}`,
+  help: `The configuration of the repository defines the rule ${rule}. A language model read the change and reported code that breaks it. Each result says how.`,
+});
 
 const rejectedWords = (title: string, id: string) => ({
   title,

@@ -13,6 +13,8 @@ import {
   outcomeSentence,
   plural,
   predictionSentence,
+  ruleCount,
+  ruleWords,
   summaryOf,
   thousands,
   unreadPlaces,
@@ -84,10 +86,11 @@ function titleLine(finding: Finding, style: Style): string {
 
 function placeLines(finding: Finding, style: Style): string[] {
   const sure = `${Math.round(finding.confidence * 100)} % sure`;
+  const rule = finding.rule === undefined ? [] : [`rule ${plainLine(finding.rule)}`];
   const origin = finding.source === "model" ? sure : plainLine(finding.source);
   const { verification } = finding;
   const checked = verification === "confirmed" || verification === "uncertain" ? [verification] : [];
-  const facts = [placeWords(finding), finding.category, origin, ...checked].join(" · ");
+  const facts = [placeWords(finding), finding.category, ...rule, origin, ...checked].join(" · ");
   return wrap(facts, style.width - INDENT.length).map(style.dim);
 }
 
@@ -171,10 +174,10 @@ export interface TerminalOptions {
 /** Most skipped files to name one by one. */
 const MOST_SKIPPED = 12;
 
-/** The report for people at a terminal. A complete review that found nothing is one line. */
+/** The report for people at a terminal. A complete review that found nothing is one line, unless named rules apply. */
 export function renderTerminal(result: ReviewResult, options: TerminalOptions): string {
   const style = createStyle(options.colour, options.width, options.codeWidth);
-  const lists = [result.findings, result.warnings, result.masked];
+  const lists = [result.findings, result.warnings, result.masked, result.rules?.applied ?? []];
   const isWhole = result.coverage.files_skipped.every(({ reason }) => reason !== NOT_SELECTED);
   const quiet = isWhole && lists.every((list) => list.length === 0) && outcomeOf(result) === "complete";
   const lines = quiet ? [quietLine(result, options)] : reportLines(result, options, style);
@@ -264,6 +267,16 @@ function droppedRows({ dropped }: ReviewResult): [string, string][] {
   ];
 }
 
+/** The named rules, each on a line; none without named rules. */
+function ruleRows({ rules }: ReviewResult): [string, string][] {
+  if (rules === undefined) return [];
+  const rows = rules.applied.map((one): [string, string] => [
+    "",
+    `${plainLine(one.name)}${one.blocking ? " (blocking)" : ""}: ${plainLine(ruleWords(one))}`,
+  ]);
+  return [["Rules", ruleCount(rules)], ...rows];
+}
+
 function footerLines(result: ReviewResult, style: Style): string[] {
   const { coverage, warnings } = result;
   const found = countBySeverity(result.findings.map(({ finding }) => finding)) || "none";
@@ -275,6 +288,7 @@ function footerLines(result: ReviewResult, style: Style): string[] {
     ["Findings", found],
     ["Coverage", read],
     ...skippedRows(coverage),
+    ...ruleRows(result),
     ["Effort", effortSentence(result)],
     ...droppedRows(result),
     ["Masked", maskedSentence(result, ({ path, line }) => plainLine(`${path}:${line}`))],

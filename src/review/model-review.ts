@@ -159,6 +159,7 @@ function withoutRestated(certain: readonly Finding[], groups: readonly FindingGr
 }
 
 const isRestated = (known: Finding, one: Finding) =>
+  one.rule === undefined &&
   known.category === one.category &&
   one.places.length === 0 &&
   locationsOverlap(locationOf(known), locationOf(one)) &&

@@ -25,6 +25,7 @@ import {
 import { laterFindingsOffline } from "./followup/later-findings.ts";
 import { withSurroundings } from "./followup/surroundings.ts";
 import { type ModelReview, reviewWithModel } from "./model-review.ts";
+import { ruleReport } from "./named-rules.ts";
 import type { History, ReviewInput } from "./review-input.ts";
 import type { Coverage, LedgerUpdate, MaskedLine, ReviewResult } from "./review-result.ts";
 import { type ReviewDependencies, startRun } from "./review-run.ts";
@@ -105,6 +106,17 @@ export async function reviewChange(input: ReviewInput, deps: ReviewDependencies)
   const review = await reviewFiles({ input, deps, files, coverage, known, analysis, said, anchorFile });
 
   deps.progress({ type: "phase", phase: "placing" });
+  const placed = await placeFindings(review.findings, input.config, anchorFile);
+  const rules = ruleReport(
+    config,
+    files,
+    placed.map(({ finding }) => finding),
+    {
+      hasModel: deps.models !== null,
+      unshown: coverage.unshown,
+      unfinished: review.unfinished ?? new Set(),
+    },
+  );
   const { head, base, mergeBase, mergeBases = 1, headTree = null, baseTree } = deps.workspace.shas;
   return {
     head_sha: head,
@@ -115,7 +127,7 @@ export async function reviewChange(input: ReviewInput, deps: ReviewDependencies)
     mode: deps.models ? "model" : "offline",
     model: review.model ?? deps.models?.review.name ?? null,
     summary: review.summary,
-    findings: await placeFindings(review.findings, input.config, anchorFile),
+    findings: placed,
     coverage: coverageOf(files, coverage),
     usage: review.usage,
     stop_reason: review.stopReason,
@@ -135,6 +147,7 @@ export async function reviewChange(input: ReviewInput, deps: ReviewDependencies)
     config_changes: await findConfigChanges(deps.workspace, input.config),
     refused,
     unanalyzed: analysis.unfinished.filter(mayLackCertain).map(({ path }) => path),
+    ...(rules && { rules }),
   };
 }
 

@@ -45,6 +45,8 @@ export const PriorFinding = z.strictObject({
   code: z.string().nullable(),
   /** The rule that found it, or "model"; null for a comment of an older version. */
   source: z.string().nullable().default(null),
+  /** The named rule that it breaks; omitted if it is about none. */
+  rule: z.string().optional(),
   /** Other files that the evidence names. */
   files: z.array(z.string()),
   title: z.string(),

@@ -3,7 +3,7 @@ import { stopReasons } from "../agent/trajectory.ts";
 import { Effort } from "../config/repo-config.ts";
 import { isUnreadable } from "../diff/filter.ts";
 import type { AppError, ErrorCode } from "../errors.ts";
-import { Finding, toolOf } from "../finding.ts";
+import { Finding, Severity, toolOf } from "../finding.ts";
 import { Reviewed } from "../ledger/state.ts";
 
 /** Why a review ended. Only "finished" means that the model finished by itself. */
@@ -68,10 +68,35 @@ export const DroppedFinding = z.strictObject({
    */
   verdict: z.enum(["refuted", "uncertain", "read_before", "rejected"]),
   reason: z.string(),
-  /** The rule that matched, "ast-grep/py-mutable-default"; null if a model found it. */
+  /** The rule that matched, "ast-grep/py-mutable-default", or the named rule that a model named; null if neither. */
   rule: z.string().nullable().default(null),
 });
 export type DroppedFinding = z.infer<typeof DroppedFinding>;
+
+/** What became of a named rule in this change. */
+export const RuleOutcome = z.strictObject({
+  name: z.string(),
+  severity: Severity,
+  blocking: z.boolean(),
+  /** Number of its findings in this result. */
+  findings: z.int(),
+  /** Changed files in its scope, at least one. */
+  files: z.int(),
+  /** How many of them no model has checked, or not in full. */
+  unchecked: z.int(),
+  /** Why not, for people; null if all were checked. */
+  reason: z.string().nullable(),
+});
+export type RuleOutcome = z.infer<typeof RuleOutcome>;
+
+/** The named rules of the configuration, and how this change keeps them. */
+export const RuleReport = z.strictObject({
+  /** In the configuration's order. */
+  applied: z.array(RuleOutcome),
+  /** Number of rules without a changed file in their scope. */
+  without_files: z.int(),
+});
+export type RuleReport = z.infer<typeof RuleReport>;
 
 /** A changed line with a value that looks like a secret, which was masked for the model. */
 export const MaskedLine = z.strictObject({ path: z.string(), line: z.int() });
@@ -149,6 +174,8 @@ export const ReviewResult = z.strictObject({
   refused: z.string().nullable().default(null),
   /** Files on which an analyzer of certain findings did not finish: findings may be missing. */
   unanalyzed: z.array(z.string()).default([]),
+  /** Omitted if the configuration has no named rules. */
+  rules: RuleReport.optional(),
 });
 export type ReviewResult = z.infer<typeof ReviewResult>;
 

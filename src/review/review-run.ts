@@ -9,6 +9,7 @@ import type { ChangedFile, DiffSource, GraphPort, JournalPort } from "../tools/t
 import type { AnchorFile } from "./find/anchor.ts";
 import type { AnalyzerFindings, RuleMatches } from "./find/rule-matches.ts";
 import type { ReviewedHunks } from "./followup/known-change.ts";
+import { appliedRules, type ScopedRule } from "./named-rules.ts";
 import type { ProgressEvent } from "./progress.ts";
 import type { ReviewInput } from "./review-input.ts";
 
@@ -88,6 +89,8 @@ export interface ReviewRun extends ChangeUnderReview {
   /** The repository's graph; null if there is none. */
   graph: OpenedGraph | null;
   commits: readonly Commit[];
+  /** The named rules of the configuration that apply to this change. */
+  rules: readonly ScopedRule[];
   /** True if no earlier review is remembered: every hunk is new. */
   isFirst: boolean;
   /** Tokens and cost of all loops together. */
@@ -113,6 +116,7 @@ export async function startRun(
     ...change,
     graph: (await deps.graph?.open()) ?? null,
     commits: await deps.workspace.commits(COMMITS),
+    rules: appliedRules(input.config, change.files),
     isFirst: !input.history?.reviewed,
     budget: createTokenBudget(input.limits),
     replayOf: (loop) => recorded.get(loop) ?? [],

@@ -4,7 +4,7 @@ import { unescapeInvisible } from "../text/escape-invisible.ts";
 import { wholeNumber } from "./limits.ts";
 import { pathOnAnySide } from "./paths.ts";
 import { showPath } from "./show.ts";
-import { defineTool, type ReportedFinding, type ToolContext, ToolError } from "./tool.ts";
+import { type AnyTool, defineTool, type ReportedFinding, type ToolContext, ToolError } from "./tool.ts";
 
 const MAX_TITLE = 200;
 const MAX_BODY = 8_000;
@@ -115,6 +115,17 @@ function render(output: ReportOutput) {
     output.start_line === null ? `line ${output.line}` : `lines ${output.start_line}-${output.line}`;
   const place = `${showPath(output.path)} ${lines} (${output.side})`;
   return { text: `Recorded as ${output.id} at ${place}.${output.note === null ? "" : ` ${output.note}`}` };
+}
+
+/** The tools. If there are named rules, `report_finding` takes the name of one; without any, they are unchanged. */
+export function withNamedRules(tools: readonly AnyTool[], names: readonly string[]): readonly AnyTool[] {
+  if (names.length === 0) return tools;
+  const rule = z
+    .enum(names)
+    .optional()
+    .describe("The rule of this repository that the code breaks; left out if it breaks none.");
+  const input = Input.extend({ rule });
+  return tools.map((tool) => (tool === reportFinding ? { ...reportFinding, input } : tool));
 }
 
 export const reportFinding = defineTool<Input, ReportOutput>({

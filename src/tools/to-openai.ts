@@ -33,7 +33,7 @@ const isSwitch = ({ type }: Schema) => type === "boolean";
 const withoutNoise = (name: string, value: unknown) => (isNoise(name, value) ? undefined : value);
 
 /** JSON Schema of a tool's arguments: closed, and optional arguments may be omitted or null. */
-function argumentsSchema(tool: AnyTool): Record<string, unknown> {
+function argumentsSchema(tool: Pick<AnyTool, "input">): Record<string, unknown> {
   const { $schema: _, ...schema } = z.toJSONSchema(tool.input, { io: "input" }) as Schema;
   const required = new Set(schema.required ?? []);
   const properties = Object.entries(schema.properties ?? {}).map(([name, { description, ...property }]) => {
@@ -46,6 +46,6 @@ function argumentsSchema(tool: AnyTool): Record<string, unknown> {
 }
 
 /** A tool as a function definition for a model. */
-export function toDefinition(tool: AnyTool): ToolDefinition {
+export function toDefinition(tool: Pick<AnyTool, "name" | "description" | "input">): ToolDefinition {
   return { name: tool.name, description: tool.description, parameters: argumentsSchema(tool) };
 }

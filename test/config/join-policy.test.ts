@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { joinPolicy, originOf } from "../../src/config/join-policy.ts";
 import { mergeNested } from "../../src/config/load-config.ts";
+import { namedRules } from "../../src/config/named-rules.ts";
 import { type Overrides, withOverrides } from "../../src/config/overrides.ts";
 import { parseRepoConfig } from "../../src/config/parse-config.ts";
 import {
@@ -153,6 +154,22 @@ describe("an organisation's policy", () => {
         path: "a",
       }),
     ).toBe(false);
+  });
+
+  it("keeps a rule that it defines in the files for which a repository does not switch it off", () => {
+    const above = { rules: { "no-raw-sql": { what: "No SQL", where: ["src/"], blocking: true } } };
+    const below = (setting: unknown) => ({ rules: { "no-raw-sql": setting } });
+    const [rule] = namedRules(join(above, below({ off: ["legacy/**", "!x"] })));
+    expect(rule).toMatchObject({ name: "no-raw-sql", where: ["src/", "!legacy/**"], blocking: true });
+    expect(namedRules(join(above, below("off")))).toEqual([]);
+    expect(namedRules(join(above, below({ what: "Other" })))).toMatchObject([
+      { what: "Other", blocking: false },
+    ]);
+    for (const setting of ["off", { off: ["**"] }, { what: "Other" }])
+      for (const enforced of ["rules", "rules.no-raw-sql"])
+        expect(namedRules(join(above, below(setting), [enforced]))).toMatchObject([
+          { what: "No SQL", where: ["src/"], blocking: true },
+        ]);
   });
 
   it("is not changed by folders", () => {

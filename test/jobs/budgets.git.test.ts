@@ -108,7 +108,9 @@ describe("the budget of a day", () => {
     expect(model.requests).toHaveLength(2);
     expect(jobs.checks()).toHaveLength(1);
     expect(jobs.checks()[0]).toMatch(/^neutral: Incomplete review/);
-    expect(jobs.github.comments[0]?.body).toContain("a budget of the pull request, its installation or its organisation");
+    expect(jobs.github.comments[0]?.body).toContain(
+      "a budget of the pull request, its installation or its organisation",
+    );
   });
 
   it("that another review uses up before the first turn withholds this one", async () => {

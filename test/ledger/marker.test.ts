@@ -55,6 +55,18 @@ describe("a marker", () => {
     );
   });
 
+  it("of a finding has the name of a rule only if the finding is of one", () => {
+    const mark: Extract<Marker, { kind: "finding" }> = {
+      ...{ kind: "finding" as const, id: "f1", severity: "high" as const, head: "h", trigger: "t" },
+      ...{ category: null, symbol: null, code: null, source: "model", files: [] },
+    };
+    expect(formatMarker(mark)).not.toContain("rule");
+    expect(parseMarker(formatMarker({ ...mark, rule: "no-raw-sql" }))).toEqual({
+      ...mark,
+      rule: "no-raw-sql",
+    });
+  });
+
   it("can be read by people", () => {
     expect(formatMarker({ kind: "review", head: "abc", trigger: "event" })).toBe(
       '<!-- hunkwise:review v1 {"head":"abc","trigger":"event"} -->',

@@ -126,6 +126,18 @@ describe("a state that has to fit", () => {
     expect(kept(bytesOf([certain]))).toEqual([certain]);
   });
 
+  it("keeps a breach of a named rule before worse findings, because it may block", () => {
+    const finding = sampleFinding({ id: "breach", severity: "low", rule: "no-raw-sql" });
+    const breach = { finding, standing: "listed" as const, reason: "r" };
+    const worse = Array.from({ length: 5 }, (_, at) => ({
+      ...breach,
+      finding: sampleFinding({ id: `f${at}`, severity: "critical" }),
+    }));
+    // A comma is counted for each finding.
+    const alone = stateBytes({ ...emptyState, carried: [breach] }) + 1;
+    expect(fitState({ ...emptyState, carried: [...worse, breach] }, alone).carried).toEqual([breach]);
+  });
+
   it("then forgets the oldest comments, and the oldest decisions last", () => {
     const decided = ids(30).map((by, comment) => ({ comment, how: "reply" as const, by, after: comment }));
     const state = { ...emptyState, posted: ids(300), decided };

@@ -280,3 +280,49 @@ describe("what a review concludes with", () => {
     );
   });
 });
+
+describe("a finding of a blocking rule", () => {
+  const lenient = { threshold: "never", fail: false, blocking: new Set(["no-raw-sql"]) } as const;
+  const ofRule = (rule: string, over = {}) =>
+    sampleResult({
+      findings: [
+        { finding: sampleFinding({ severity: "low", rule, ...over }), placement: { kind: "inline" } },
+      ],
+      rules: {
+        applied: [
+          {
+            ...{ name: "no-raw-sql", severity: "low", blocking: true, findings: 1 },
+            ...{ files: 3, unchecked: 1, reason: "lock file" },
+          },
+        ],
+        without_files: 2,
+      },
+    });
+
+  it("turns the check red whatever the threshold is, and is named", () => {
+    const { conclusion, summary } = reviewConclusion(ofRule("no-raw-sql"), lenient);
+
+    expect(conclusion).toBe("failure");
+    expect(summary).toContain("**1 finding of blocking rules: `no-raw-sql`.**");
+    expect(summary).toContain("Rules of this repository: 1 applied to this change, 2 had no file in it.");
+    expect(summary).toContain("- `no-raw-sql` (blocking): 1 finding; not checked in 1 of 3 files: lock file");
+  });
+
+  it("turns it red too if an earlier review found it and it is open", () => {
+    const earlier = { severity: "low", source: "model", rule: "no-raw-sql" } as const;
+    const clean = sampleResult({ findings: [] });
+
+    expect(reviewConclusion(clean, lenient, { open: [earlier] }).conclusion).toBe("failure");
+    expect(withheldConclusion("draft", [earlier], lenient, "skipped").conclusion).toBe("failure");
+    expect(failedConclusion(new Error("x"), { open: [earlier], policy: lenient }).conclusion).toBe("failure");
+  });
+
+  it("does not turn it red if the rule does not block now, or no model judged it", () => {
+    expect(reviewConclusion(ofRule("other-rule"), lenient).conclusion).toBe("success");
+    expect(reviewConclusion(ofRule("no-raw-sql"), { ...lenient, blocking: new Set() }).conclusion).toBe(
+      "success",
+    );
+    const unjudged = ofRule("no-raw-sql", { verification: "not_judged", source: "ast-grep/py-eval" });
+    expect(reviewConclusion(unjudged, lenient).conclusion).not.toBe("failure");
+  });
+});

@@ -43,7 +43,7 @@ export async function report(
 }
 
 const failed = (failOn: string) =>
-  `Findings of severity ${failOn} or higher are open, or a part of the change was not read: see the summary`;
+  `Findings of severity ${failOn} or higher or of a blocking rule are open, or a part of the change was not read: see the summary`;
 
 /** The review was made, and the token may not say so on the pull request. */
 export const isUnpublished = ({ outcome, result }: ActionRun): boolean =>

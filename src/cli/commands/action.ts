@@ -70,7 +70,8 @@ function exitOf(
   { result, conclusion }: Pick<ActionRun, "result" | "conclusion">,
   { failOn, requireModel }: ActionEnv["inputs"],
 ): (typeof exitCodes)["clean" | "found" | "incomplete"] {
-  const own = result === null ? exitCodes.clean : exitCodeOf(result, failOn, requireModel);
+  const own =
+    result === null ? exitCodes.clean : exitCodeOf(result, failOn, requireModel, failOn === "never");
   if (failOn === "never" || conclusion === null) return own;
   if (conclusion === "failure") return exitCodes.found;
   return own === exitCodes.found ? exitCodes.clean : own;

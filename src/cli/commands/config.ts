@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import { Argument, Command, Option } from "@commander-js/extra-typings";
 import type { FileProblem } from "../../config/load-config.ts";
 import { programPath } from "../../config/process-env.ts";
-import { type EffectiveConfig, isNestedName, rootPaths } from "../../config/repo-config.ts";
+import { type EffectiveConfig, isNestedName, type RepoConfig, rootPaths } from "../../config/repo-config.ts";
 import { AppError, errorLine } from "../../errors.ts";
 import { plural } from "../../reporters/outcome.ts";
 import { plainLine } from "../../reporters/terminal-style.ts";
@@ -23,7 +23,8 @@ const declare = () =>
   new Command("config")
     .description(
       paragraphs(
-        "check validates files and names the line and key of each problem; schema prints the JSON Schema of a file; show " +
+        "check validates files and names the line and key of each problem. If they are valid and a model is configured, it also tries the " +
+          "examples of named rules, with one request for each rule. schema prints the JSON Schema of a file; show " +
           "prints the effective values for pull requests into a revision, including defaults, and where each comes from.",
         "Exit code: 0 no problems, 1 check found a problem, 2 usage or failure.",
       ),
@@ -49,6 +50,7 @@ const declare = () =>
         .choices(["yaml", "json"])
         .default("yaml"),
     )
+    .option("--no-model", "for check: do not try the examples of named rules with the configured model")
     .option("--nested", "for schema: print the schema of a folder's .hunkwise.yml")
     .addHelpText(
       "after",
@@ -76,9 +78,19 @@ export const config = (io: CommandContext) =>
   });
 
 const [usualFile] = rootPaths;
-async function check(named: string | undefined, { repo }: ConfigValues, io: CommandIo): Promise<number> {
-  const { problems, valid } =
+async function check(
+  named: string | undefined,
+  { repo, model }: ConfigValues,
+  io: CommandIo,
+): Promise<number> {
+  const { problems, valid, root } =
     named === undefined ? await checkRepository(repo, io.signal) : await checkFile(named, io.signal);
+  if (problems.length === 0 && root !== null) {
+    const { tryExamples } = await import("../try-examples.ts");
+    const tried = await tryExamples(root, { hasModel: model }, io);
+    problems.push(...tried.problems);
+    valid.push(...tried.said);
+  }
   const { problemLine } = await import("../../config/load-config.ts");
   const lines = problems.map((problem) => plainLine(problemLine(problem)));
   await write(io.stdout, `${(problems.length > 0 ? lines : valid).join("\n")}\n`);
@@ -89,15 +101,21 @@ interface Checked {
   problems: FileProblem[];
   /** The lines to print if there is no problem. */
   valid: string[];
+  /** The repository's file, if there is one and it is valid. */
+  root: { file: string; config: RepoConfig } | null;
 }
 
 /** Checks a file by its name: a nested one has other keys. */
 async function checkFile(file: string, signal: AbortSignal): Promise<Checked> {
   const { parseNestedConfig, parseRepoConfig } = await import("../../config/parse-config.ts");
   const text = (await readText(file, signal)) ?? notThere(file);
-  const parsed = isNestedName(basename(file)) ? parseNestedConfig(text) : parseRepoConfig(text);
-  const problems = parsed.ok ? [] : parsed.problems.map((problem) => ({ file, ...problem }));
-  return { problems, valid: [`${file} is valid.`] };
+  const own = isNestedName(basename(file)) ? null : parseRepoConfig(text);
+  const parsed = own ?? parseNestedConfig(text);
+  return {
+    problems: parsed.ok ? [] : parsed.problems.map((problem) => ({ file, ...problem })),
+    valid: [`${file} is valid.`],
+    root: own?.ok ? { file, config: own.config } : null,
+  };
 }
 
 /** Checks the file of the repository, and those of its folders. Their names are relative to the current folder. */
@@ -129,6 +147,7 @@ async function checkRepository(repo: string, signal: AbortSignal): Promise<Check
   const count = plural(texts.size, "nested file");
   return {
     problems: problems.map((problem) => ({ ...problem, file: shown(problem.file) })),
+    root: root !== null && own?.ok ? { file: shown(root.file), config: own.config } : null,
     valid: [
       root === null
         ? `There is no ${usualFile} in ${workTree}: the defaults apply.`

@@ -218,7 +218,7 @@ async function runReview(
   ];
   const result = { ...reviewed, warnings };
   const threshold = values.failOn ?? config.check.threshold;
-  const code = exitCodeOf(result, threshold, values.requireModel);
+  const code = exitCodeOf(result, threshold, values.requireModel, values.failOn === "never");
   const exit = { code, reason: exitReasonOf(code, result), threshold };
   for (const notice of given.brief ? [] : noticesOf(result, values)) await note(values, io, notice);
   if (given.brief && code === exitCodes.clean) await write(io.stdout, `${briefLine(result, given)}\n`);
@@ -430,16 +430,25 @@ export function exitReasonOf(
 /**
  * The exit code of a review. A finding counts even if the review is partial. A rule match that no model judged does not count as a finding.
  *
+ * A finding of a blocking rule counts whatever the threshold is.
+ *
  * @param requireModel a change that no model has read counts as not reviewed
+ * @param isLenient whoever started the review wants no finding to fail it, not even of a blocking rule
  */
 export function exitCodeOf(
   result: ReviewResult,
   threshold: Severity | "never",
   requireModel = false,
+  isLenient = false,
 ): ReviewExit {
+  const blocking = new Set(
+    (result.rules?.applied ?? []).flatMap((rule) => (rule.blocking ? [rule.name] : [])),
+  );
   const reached = result.findings.some(
-    ({ finding: { severity, verification } }) =>
-      threshold !== "never" && verification !== "not_judged" && atLeast(severity, threshold),
+    ({ finding: { severity, verification, rule } }) =>
+      verification !== "not_judged" &&
+      ((threshold !== "never" && atLeast(severity, threshold)) ||
+        (!isLenient && rule !== undefined && blocking.has(rule))),
   );
   if (reached) return exitCodes.found;
   const unread = requireModel && result.usage.requests === 0 && result.coverage.hunks_total > 0;

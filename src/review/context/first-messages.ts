@@ -8,6 +8,7 @@ import { count, showPath } from "../../tools/show.ts";
 import type { ChangedFile, DiffSource } from "../../tools/tool.ts";
 import { ruleMatchLine } from "../find/rule-matches.ts";
 import { countReviewed, headingNote, newHunks } from "../followup/known-change.ts";
+import { appliedRules, rulesSection } from "../named-rules.ts";
 import { systemPrompt } from "../prompts/prompts.ts";
 import type { EarlierCommit } from "../review-run.ts";
 import { type CodeContext, codeContext } from "./code-context.ts";
@@ -233,6 +234,7 @@ export async function firstMessages(parts: MessageParts): Promise<Message[]> {
   const sections = [
     taskSection(parts),
     settingsSection(parts),
+    rulesSection(appliedRules(input.config, parts.allFiles)),
     guidanceSection(parts),
     await guidelinesSection(parts),
     ...pullSections(input, commits),

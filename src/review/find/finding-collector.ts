@@ -4,6 +4,7 @@ import { atLeast, type Finding, type Severity, type Side } from "../../finding.t
 import { unescapeAsIn } from "../../text/escape-invisible.ts";
 import { showPath } from "../../tools/show.ts";
 import type { Rejection, ReportAnswer, ReportedFinding, ReportPort } from "../../tools/tool.ts";
+import type { ScopedRule } from "../named-rules.ts";
 import type { ReviewRun } from "../review-run.ts";
 import { withCheckedSuggestion, withoutSuggestion } from "../suggestion/check-suggestion.ts";
 import { type Anchor, type AnchorFile, resolveAnchor } from "./anchor.ts";
@@ -19,6 +20,8 @@ interface CollectorOptions {
   /** Records the answers to rule matches; omitted if there are none to answer. */
   answers?: RuleMatchAnswers;
   minimumSeverity: Severity;
+  /** The named rules that a finding may be of; default: none. */
+  rules?: readonly Pick<ScopedRule, "name" | "severity" | "where" | "isIn">[];
   isPrivate(path: string): boolean;
   /** Whether an earlier review has read a line; default: no. */
   isReadBefore?(path: string, side: Side, line: number): Promise<boolean>;
@@ -35,35 +38,36 @@ interface FindingCollector extends ReportPort {
 
 /** Anchors, checks and keeps the findings that the model reports. Nothing accepted here is dropped later without a reason. */
 export function createFindingCollector(options: CollectorOptions): FindingCollector {
-  const { answers = createRuleMatchAnswers([]) } = options;
+  const { answers = createRuleMatchAnswers([]), rules = [] } = options;
   const findings: Finding[] = [];
   const readBefore: Finding[] = [];
   const identify = createIdentities();
   let summary: string | null = null;
 
-  async function report(
-    reported: ReportedFinding,
-    candidates: readonly string[] = [],
-  ): Promise<ReportAnswer> {
-    const given = showPath(reported.path);
-    const file = await options.anchorFile(reported.path);
+  async function report(stated: ReportedFinding, candidates: readonly string[] = []): Promise<ReportAnswer> {
+    const given = showPath(stated.path);
+    const file = await options.anchorFile(stated.path);
     // An answer quotes lines of both sides, so both paths of a renamed file must be public.
-    if ([reported.path, ...(file?.paths ?? [])].some(options.isPrivate))
+    if ([stated.path, ...(file?.paths ?? [])].some(options.isPrivate))
       return { ok: false, reason: `'${given}' is ${WITHHELD}` };
     if (!file)
       return {
         ok: false,
         reason: `no such file '${given}' on either side of the change; use a path as changed_files gives it`,
       };
-    const why = answers.whyNot(candidates, file.path);
+    const rule = rules.find(({ name }) => name === stated.rule);
+    const why = whyNotOfRule(stated, rule, file) ?? answers.whyNot(candidates, file.path);
     if (why !== null) return { ok: false, reason: why };
+    const reported = underRule(stated, rule);
     if (!atLeast(reported.severity, options.minimumSeverity)) {
-      const reason = `The model calls it ${reported.severity}, and this repository wants ${options.minimumSeverity} and above only.`;
+      const whose = rule ? `The severity of the rule ${rule.name} is` : "The model calls it";
+      const wanted = `this repository wants findings of severity ${options.minimumSeverity} and above only`;
+      const reason = `${whose} ${reported.severity}, and ${wanted}.`;
       answers.reject(candidates.map((candidate) => ({ candidate, reason })));
       return {
         ok: true,
         finding: null,
-        note: `this repository wants findings of severity ${options.minimumSeverity} and above only. Do not report it again`,
+        note: `${wanted}. Do not report it again`,
       };
     }
     const resolved = resolveAnchor(file, reported);
@@ -109,14 +113,19 @@ export function createFindingCollector(options: CollectorOptions): FindingCollec
     return { ok: true, finding: null, note: READ_BEFORE };
   }
 
-  /** A repeated finding replaces the first one only if it adds a suggestion. */
+  /** A repeated finding replaces the first one only if it adds a suggestion or a rule. */
   function keptAlready(place: number, again: Finding, notes: readonly Note[]): ReportAnswer {
     const kept = findings[place];
-    if (!kept || kept.suggestion !== null || again.suggestion === null) {
+    const addsRule = kept?.rule === undefined && again.rule !== undefined;
+    const addsSuggestion = kept?.suggestion === null && again.suggestion !== null;
+    if (!kept || !(addsRule || addsSuggestion)) {
       return { ok: true, finding: kept ?? again, note: joined(["already reported; kept once", ...notes]) };
     }
-    findings[place] = again;
-    return { ok: true, finding: again, note: "already reported; now with this suggestion" };
+    const { rule, severity, reached } = kept;
+    const finding = rule === undefined ? again : { ...again, rule, severity, reached };
+    findings[place] = finding;
+    const added = addsRule ? `of the rule ${again.rule}` : "with this suggestion";
+    return { ok: true, finding, note: `already reported; now ${added}` };
   }
 
   async function finish(text: string, rejected: readonly Rejection[] = []): ReturnType<ReportPort["finish"]> {
@@ -132,6 +141,26 @@ export function createFindingCollector(options: CollectorOptions): FindingCollec
     readBefore: () => readBefore,
     summary: () => summary,
   };
+}
+
+/** The finding with the severity of its rule, about which the maintainers decide. */
+const underRule = (
+  reported: ReportedFinding,
+  rule: Pick<ScopedRule, "severity"> | undefined,
+): ReportedFinding => (rule ? { ...reported, severity: rule.severity, reached: true } : reported);
+
+/** Why this is no finding of the rule that it names, for the model; null if it names none, or may be of it. */
+function whyNotOfRule(
+  { rule: named }: ReportedFinding,
+  rule: Pick<ScopedRule, "where" | "isIn"> | undefined,
+  { path }: AnchorFile,
+): string | null {
+  if (named === undefined) return null;
+  if (rule === undefined)
+    return `no rule of this repository is named '${named.slice(0, 60)}'; report it without \`rule\` if it is a fault`;
+  return rule.isIn(path)
+    ? null
+    : `the rule ${named} applies to files matching ${rule.where.join(", ")}, not to ${showPath(path)}; report it there, or without \`rule\` if it is a fault of its own`;
 }
 
 const READ_BEFORE =
@@ -168,12 +197,12 @@ function anchoredAt({ note: _, asStated, ...lines }: Anchor, reported: ReportedF
  * @param refuseToFinish why the loop may not finish yet, for the model; null if it may
  */
 export function collectFindings(
-  { anchorFile, input, deps, known, isFirst }: ReviewRun,
+  { anchorFile, input, deps, known, isFirst, rules }: ReviewRun,
   answers?: RuleMatchAnswers,
   refuseToFinish: () => string | null = () => null,
 ): FindingCollector {
   return createFindingCollector({
-    ...{ anchorFile, refuseToFinish },
+    ...{ anchorFile, refuseToFinish, rules },
     ...(answers && { answers }),
     // Verification may raise the severity of a mild finding.
     minimumSeverity: input.config.effort === "low" ? mildestMinimum(input.config) : "low",

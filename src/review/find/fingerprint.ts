@@ -14,9 +14,9 @@ export function fingerprint({ path, side, symbol, category, quote }: Identified)
 }
 
 /** Distinguishes findings with the same fingerprint. */
-type Fault = Pick<Finding, "line" | "title">;
+type Fault = Pick<Finding, "line" | "title" | "rule">;
 
-/** Creates ids within one run. Findings with the same fingerprint get an ordinal by line and, on one line, by title. */
+/** Creates ids within one run. Findings with the same fingerprint get an ordinal by line and, on one line, by title and rule. */
 export function createIdentities(): (finding: Identified & Fault) => string {
   const ordinal = createOrdinals(new Set());
   return (finding) => ordinal(fingerprint(finding), finding);
@@ -36,10 +36,10 @@ export function createUniqueIds(
 
 function createOrdinals(taken: ReadonlySet<string>): (base: string, fault: Fault) => string {
   const knownByFingerprint = new Map<string, string[]>();
-  return (base, { line, title }) => {
+  return (base, { line, title, rule = "" }) => {
     const known = knownByFingerprint.get(base) ?? [];
     knownByFingerprint.set(base, known);
-    const fault = `${line} ${normalizedTitle(title)}`;
+    const fault = `${line} ${rule} ${normalizedTitle(title)}`;
     if (!known.includes(fault)) known.push(fault);
     return freeIds(base, taken, known.indexOf(fault));
   };
@@ -70,8 +70,13 @@ export function locationsOverlap(one: CodeLocation, other: CodeLocation): boolea
   return firstOf(one) <= other.line && firstOf(other) <= one.line;
 }
 
-/** Whether two findings have the same category and title, wherever they are. */
+/** Whether findings may be one: a breach of one rule is never the breach of another one. */
+export const haveOneRule = (findings: readonly Pick<Finding, "rule">[]): boolean =>
+  new Set(findings.flatMap(({ rule }) => rule ?? [])).size <= 1;
+
+/** Whether two findings have the same category and title, wherever they are, and are not of two rules. */
 function saysTheSame(one: Finding, other: Finding): boolean {
+  if (!haveOneRule([one, other])) return false;
   return one.category === other.category && normalizedTitle(one.title) === normalizedTitle(other.title);
 }
 

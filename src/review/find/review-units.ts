@@ -6,6 +6,7 @@ import { type Finding, toolOf, worstFirst } from "../../finding.ts";
 import type { Message } from "../../llm/model.ts";
 import { byteLength } from "../../text/cut.ts";
 import { graphTools, journalTools, judgingTools, reportingTools } from "../../tools/index.ts";
+import { withNamedRules } from "../../tools/report-finding.ts";
 import type { ChangedFile } from "../../tools/tool.ts";
 import { firstMessages } from "../context/first-messages.ts";
 import {
@@ -135,12 +136,22 @@ export async function newRuleMatches(
  * The tools of the review and of the verification of what it reported. The definitions come first in a request, so one list for both is what
  * lets the provider's cache hold across them. Each loop refuses the tools of the other.
  */
-export const reviewTools = ({ graph, deps: { journal } }: Pick<ReviewRun, "graph" | "deps">) => [
-  ...reportingTools,
+export const reviewTools = ({
+  graph,
+  rules,
+  deps: { journal },
+}: Pick<ReviewRun, "graph" | "rules" | "deps">) => [
+  ...ownReportingTools(rules),
   ...judgingTools,
   ...(graph ? graphTools : []),
   ...(journal ? journalTools : []),
 ];
+
+const ownReportingTools = (rules: ReviewRun["rules"]) =>
+  withNamedRules(
+    reportingTools,
+    rules.map(({ name }) => name),
+  );
 
 /** Reviews one unit in one loop. Findings are kept if the loop stops early. */
 async function reviewUnit(run: ReviewRun, unit: UnitTask, start: UnitStart): Promise<UnitReview> {
@@ -162,7 +173,7 @@ async function reviewUnit(run: ReviewRun, unit: UnitTask, start: UnitStart): Pro
     loop: unit.loop,
     role: "review",
     messages: withFocus(start, unit),
-    outputTools: [...reportingTools, ...(journal ? journalTools : [])],
+    outputTools: [...ownReportingTools(run.rules), ...(journal ? journalTools : [])],
     offeredTools: reviewTools(run),
     ports: { report: collector, ...(journal && { journal }), ...(graph && { graph }) },
     ...{ coverage, budget },

@@ -339,12 +339,11 @@ export function createRuleSwitch({
 }
 
 function switchesOf(rules: EffectiveConfig["rules"]): ReadonlyMap<string, (path: string) => boolean> {
-  const entries = Object.entries(rules);
   return new Map(
-    entries.map(([name, value]) => [
-      name,
-      value === "off" ? () => true : matching(createPathMatcher(value.off)),
-    ]),
+    Object.entries(rules).flatMap(([id, value]): [string, (path: string) => boolean][] => {
+      if (value === "off") return [[id, () => true]];
+      return "off" in value ? [[id, matching(createPathMatcher(value.off))]] : [];
+    }),
   );
 }
 

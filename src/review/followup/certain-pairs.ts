@@ -1,4 +1,4 @@
-import { type Finding, isCertain, type Side } from "../../finding.ts";
+import { type Finding, isCertain, type Side, worstFirst } from "../../finding.ts";
 import { codeHash } from "../../ledger/entry.ts";
 import { fingerprintIn, titlesAlike } from "../find/fingerprint.ts";
 import type { LineRange } from "../find/quote.ts";
@@ -96,12 +96,29 @@ function howSure(finding: Finding, earlier: PriorFinding, facts: PriorLocations)
  * only for the same code. Comments of older versions do not name their rule, and match only the same code.
  */
 function mayTellOf(finding: Finding, earlier: PriorFinding): boolean {
+  if (!mayRepeat(finding, earlier)) return false;
   if (!isCertain(finding)) return !isCertain(earlier);
   if (isBare(earlier)) return finding.id === earlier.id;
   const isSameCode = fingerprintIn(finding.id) === fingerprintIn(earlier.id);
   if (earlier.source === null) return isSameCode;
   return earlier.source === finding.source && (earlier.state !== "dismissed" || isSameCode);
 }
+
+/**
+ * Whether the rules of two findings allow that they are one. A breach of a rule repeats only breaches of that rule: otherwise the dismissal
+ * of a remark would unblock it. A finding without a rule may repeat a comment on a breach, and takes over its rule (`underRuleOf`).
+ */
+export function mayRepeat({ rule }: Pick<Finding, "rule">, earlier: PriorFinding): boolean {
+  // Of a deleted comment the rule is not known.
+  if (isBare(earlier) || rule === earlier.rule) return true;
+  return rule === undefined && earlier.comment !== null;
+}
+
+/** The finding with the rule of the comment that it repeats, and at least its severity. */
+export const underRuleOf = (finding: Finding, { rule, severity }: PriorFinding): Finding =>
+  rule === undefined
+    ? finding
+    : { ...finding, rule, severity: worstFirst(finding, { severity }) <= 0 ? finding.severity : severity };
 
 /** A problem at several locations is listed at the first one, which may change from push to push. */
 function hasPlace(

@@ -19,6 +19,7 @@ import {
   isBare,
   isNearOldLines,
   isSameFile,
+  mayRepeat,
   overlaps,
   type PriorLocations,
 } from "./certain-pairs.ts";
@@ -53,7 +54,8 @@ export function nearCollisions<Earlier extends PriorFinding>(
     .filter((finding) => !paired.has(finding))
     .flatMap((finding) => {
       const path = facts.firstName(finding.path);
-      return left.filter((one) => about(one, path)).flatMap((one) => collision(finding, one, facts) ?? []);
+      const mayBe = (one: Earlier) => about(one, path) && mayRepeat(finding, one);
+      return left.filter(mayBe).flatMap((one) => collision(finding, one, facts) ?? []);
     });
 }
 

@@ -171,10 +171,11 @@ export async function readPriorFindings(run: FollowedChange): Promise<PriorFindi
 }
 
 function asPriorFinding({ finding, stands }: RelocatedFinding): PriorFinding {
-  const { id, path, side, line, start_line, quote, severity, category, symbol, source, title, body } =
+  const { id, path, side, line, start_line, quote, severity, category, symbol, source, rule, title, body } =
     finding;
   return {
     ...{ id, path, side, severity, category, symbol, source, title },
+    ...(rule !== undefined && { rule }),
     comment: null,
     line: stands ? line : null,
     start_line: stands ? start_line : null,

@@ -1,14 +1,16 @@
 import pMap from "p-map";
+import { namedRules } from "../../config/named-rules.ts";
 import { AppError } from "../../errors.ts";
 import { type Finding, isCertain, isUndisputed, type Severity, worstFirst } from "../../finding.ts";
 import type { ChangedFile } from "../../tools/tool.ts";
 import { fingerprintIn, isSameFinding } from "../find/fingerprint.ts";
+import { textOfRule } from "../named-rules.ts";
 import type { PriorFinding } from "../review-input.ts";
 import type { DroppedFinding, LedgerUpdate, Resolution } from "../review-result.ts";
 import type { ReviewRun } from "../review-run.ts";
 import { type FindingGroup, mergedFinding, worseSeverity } from "../verify/merge.ts";
 import type { VerifiedFindings } from "../verify/verify-findings.ts";
-import { certainPairs } from "./certain-pairs.ts";
+import { certainPairs, underRuleOf } from "./certain-pairs.ts";
 import {
   type FollowedChange,
   findRepeats,
@@ -173,8 +175,10 @@ async function checkAll(
 ): Promise<void> {
   await pMap(
     checks.toSorted(worstFirst),
-    async ({ claim, path, take, withoutModel }) => {
-      const checked = run && (await recheckFinding(run, claim));
+    async ({ claim, path, rule, take, withoutModel }) => {
+      const checked =
+        run &&
+        (await recheckFinding(run, { ...claim, rule: textOfRule(namedRules(run.input.config), rule) }));
       if (!checked?.ended) due.add(path);
       if (checked) take(checked);
       else withoutModel?.();
@@ -192,6 +196,8 @@ interface PendingRecheck {
   /** The path in the finding. */
   path: string;
   severity: Severity;
+  /** Name of the rule that it breaks. */
+  rule: string | undefined;
   /** Called if no model can check. */
   withoutModel?(): void;
   take(settlement: Pick<Resolution, "state" | "reason">): void;
@@ -214,9 +220,9 @@ function checkOfEntry(
   entry: OwnEntry,
   resolutions: Resolution[],
 ): PendingRecheck {
-  const { comment, path, side, line, original_line, symbol, title, text, files, severity } = entry;
+  const { comment, path, side, line, original_line, symbol, title, text, files, severity, rule } = entry;
   return {
-    ...{ severity, path },
+    ...{ severity, path, rule },
     withoutModel() {
       if (isOutOfChange(change, entry)) resolutions.push({ comment, state: "unsure", reason: NOT_LOOKED });
     },
@@ -233,10 +239,10 @@ function checkOfEntry(
 }
 
 function checkOfCarried(one: RelocatedFinding, settled: Map<RelocatedFinding, string>): PendingRecheck {
-  const { id, path, side, line, symbol, title, body, evidence, severity } = one.finding;
+  const { id, path, side, line, symbol, title, body, evidence, severity, rule } = one.finding;
   const files = [...new Set(evidence.map((shown) => shown.path).filter((file) => file !== path))];
   return {
-    ...{ severity, path },
+    ...{ severity, path, rule },
     claim: { ...{ path, side, line, symbol, title, files }, loop: `recheck:${id}`, text: body, place: null },
     take: ({ state, reason }) => void (state === "fixed" && settled.set(one, reason)),
   };
@@ -284,7 +290,7 @@ export async function laterFindings(run: ReviewRun, found: RoundFindings): Promi
   const isTold = (one: Finding) => found.groups.flat().some((told) => isSameFinding(told, one));
   const untold = unsaid(readBefore, earlier).filter((one) => !isTold(one));
   return {
-    findings: [...kept, ...[...repeats.posted].map(asJudgedByPeople), ...goingOn(settled, repeats)],
+    findings: [...kept, ...[...repeats.posted].map(asToldEarlier), ...goingOn(settled, repeats)],
     dropped: [...verified.dropped, ...[...old, ...untold].map(asReadBefore)],
     ledger: ledgerOf(repeats, settled),
   };
@@ -304,17 +310,24 @@ export async function laterFindingsOffline(
   const fresh = [...own, ...unpublished].filter((one) => !isRepeat(one, repeats));
   const { kept, old } = await divide(change, fresh, new Set(unpublished.map(({ id }) => id)));
   return {
-    findings: [...kept, ...repeats.posted.keys(), ...goingOn(settled, repeats)],
+    findings: [
+      ...kept,
+      ...[...repeats.posted].map((pair) => underRuleOf(...pair)),
+      ...goingOn(settled, repeats),
+    ],
     dropped: old.map(asReadBefore),
     ledger: ledgerOf(repeats, settled),
   };
 }
 
-/** A finding that a person dismissed counts as judged. */
-const asJudgedByPeople = ([finding, earlier]: [Finding, PriorFinding]): Finding =>
-  earlier.state === "dismissed" && finding.verification === "not_judged"
-    ? { ...finding, verification: "unverified" }
-    : finding;
+/** With the rule of its comment. A finding that a person dismissed counts as judged. */
+const asToldEarlier = ([finding, earlier]: [Finding, PriorFinding]): Finding =>
+  underRuleOf(
+    earlier.state === "dismissed" && finding.verification === "not_judged"
+      ? { ...finding, verification: "unverified" }
+      : finding,
+    earlier,
+  );
 
 const isRepeat = (finding: Finding, { posted, carried, restated }: Repeats) =>
   posted.has(finding) || carried.has(finding) || restated.has(finding);
@@ -357,11 +370,11 @@ function unsaid(findings: readonly Finding[], { entries, asPrior, facts }: Prior
   return [...byId.values()];
 }
 
-const asReadBefore = ({ id, path, line, title }: Finding): DroppedFinding => ({
+const asReadBefore = ({ id, path, line, title, rule }: Finding): DroppedFinding => ({
   ...{ id, path, line, title },
   verdict: "read_before",
   reason: "An earlier review has read this code, and the finding is not critical.",
-  rule: null,
+  rule: rule ?? null,
 });
 
 function ledgerOf(repeats: Repeats, { resolutions, carried, settled, due }: ResolvedFindings): FollowUp {

@@ -132,6 +132,8 @@ export interface PriorClaim extends ClaimedSpot {
   text: string;
   /** Other files that the evidence names. */
   files: readonly string[];
+  /** The named rule that it breaks, for the model; empty or omitted if there is none. */
+  rule?: string;
 }
 
 const MAX_TEXT_BYTES = 4_000;
@@ -164,6 +166,7 @@ function whatWasSaid(run: PlaceRun, claim: PriorClaim, file: AnchorFile | undefi
   return [
     "# The comment to check",
     `An earlier review of this change, which is to be merged into \`${run.input.targetBranch.replaceAll("`", "'")}\`, posted it. ${standing(claim, file)}`,
+    ...(claim.rule ? [claim.rule] : []),
     wrapUntrusted("comment", `${showPath(path)}${at}${inside}\n${said}${rests}`),
   ].join("\n");
 }

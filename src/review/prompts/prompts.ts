@@ -23,6 +23,9 @@ export const mergePrompt = prompt("merge.md");
 /** For the question which findings repeat an earlier comment. */
 export const comparePrompt = prompt("compare.md");
 
+/** For the question which examples break a rule. */
+export const examplesPrompt = prompt("examples.md");
+
 /** For the check whether an earlier finding is fixed. */
 export const recheckPrompt = prompt("recheck.md");
 

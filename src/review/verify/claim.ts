@@ -15,6 +15,7 @@ import { wrapUntrusted } from "../../text/fence.ts";
 import { showPath } from "../../tools/show.ts";
 import type { ChangedFile, DiffSource } from "../../tools/tool.ts";
 import type { UnitStart } from "../find/review-units.ts";
+import { ruleOfClaim } from "../named-rules.ts";
 import { systemPrompt, verifyPrompt } from "../prompts/prompts.ts";
 import type { ReviewRun } from "../review-run.ts";
 import { type PlaceRun, roomFor } from "../run-loop.ts";
@@ -231,6 +232,7 @@ function claimSection(
   return [
     `## Claim ${number}`,
     wrapUntrusted("claim", `${title} (${category})`),
+    ruleOfClaim(run.rules, finding.rule),
     `Place: ${showPath(path)}, ${lines} ${where}:`,
     wrapUntrusted("code", code),
     places(finding, listBytes),

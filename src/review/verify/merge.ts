@@ -7,6 +7,7 @@ import { showPath } from "../../tools/show.ts";
 import type { MergeSink, ReportPort } from "../../tools/tool.ts";
 import {
   type createUniqueIds,
+  haveOneRule,
   isSameElsewhere,
   locationOf,
   locationsOverlap,
@@ -27,7 +28,8 @@ export const MAX_PLACES = 50;
 
 /**
  * Merges two findings with the same cause. The second one's lines become a further location unless the first has them. The worse
- * severity and the higher confidence are kept, and a suggestion only with the lines that it was written for.
+ * severity and the higher confidence are kept, and a suggestion only with the lines that it was written for. The rule of either is kept:
+ * they are not of two rules.
  */
 export function mergeTwo(kept: Finding, other: Finding): Finding {
   const places = [...kept.places];
@@ -35,8 +37,10 @@ export function mergeTwo(kept: Finding, other: Finding): Finding {
     const isKnown = [locationOf(kept), ...places].some((one) => locationsOverlap(one, place));
     if (!isKnown && places.length < MAX_PLACES) places.push(place);
   }
+  const rule = kept.rule ?? other.rule;
   return {
     ...kept,
+    ...(rule !== undefined && { rule }),
     severity: worseSeverity(kept, other),
     confidence: Math.max(kept.confidence, other.confidence),
     suggestion: kept.suggestion ?? sameLines(kept, other)?.suggestion ?? null,
@@ -63,7 +67,9 @@ function inOtherWords(kept: Finding, { path, side, line, start_line, title }: Fi
 export function groupEqual(groups: readonly FindingGroup[]): FindingGroup[] {
   const kept: FindingGroup[] = [];
   for (const group of groups) {
-    const at = kept.findIndex((known) => known.some((one) => isSameElsewhere(one, group[0])));
+    const at = kept.findIndex(
+      (known) => haveOneRule([...known, ...group]) && known.some((one) => isSameElsewhere(one, group[0])),
+    );
     const known = kept[at];
     if (known) kept[at] = [...known, ...group];
     else kept.push(group);
@@ -103,6 +109,11 @@ export function createJoiner(groups: readonly FindingGroup[]): Joiner {
       }
       const gone = left.filter((group) => group !== kept && others.includes(group[0].id));
       const all: FindingGroup = [...kept, ...gone.flat()];
+      if (!haveOneRule(all))
+        return {
+          ok: false,
+          reason: "they break different rules of this repository; findings of two rules stay two",
+        };
       left = left.flatMap((group) => (group === kept ? [all] : gone.includes(group) ? [] : [group]));
       const added = mergedFinding(all).places.length - mergedFinding(kept).places.length;
       return { ok: true, note: `${gone.length} joined, ${added} of them as further places` };
@@ -196,12 +207,12 @@ function partsSection(parts: readonly PartSummary[], maxBytes: number): string {
 
 function findingsSection(findings: readonly Finding[], maxBytes: number): string {
   if (findings.length === 0) return "# Findings\nNone so far.";
-  const text = findings.map(({ id, path, line, side, severity, category, title, body, places }) => {
+  const text = findings.map(({ id, path, line, side, severity, category, rule, title, body, places }) => {
     const also = places.map((place) => `, ${showPath(place.path)}:${place.line}`).join("");
     const where = `${showPath(path)}:${line}${side === "LEFT" ? " (removed)" : ""}${also}`;
     // Indented, because only the start of a line begins a finding: a text cannot forge one.
     const said = body.slice(0, MAX_BODY).replaceAll(/\s*[\n\r\u2028\u2029]\s*/g, "\n  ");
-    return `${id} ${where} [${severity}, ${category}] ${title.replaceAll(/\s+/g, " ")}\n  ${said}`;
+    return `${id} ${where} [${severity}, ${category}${rule === undefined ? "" : `, rule ${rule}`}] ${title.replaceAll(/\s+/g, " ")}\n  ${said}`;
   });
   return `# Findings (${findings.length})\n${cutWrapped("findings", text.join("\n\n"), maxBytes)}`;
 }

@@ -117,12 +117,17 @@ export function asUnverified(finding: Finding, reason: string): Finding {
   return { ...finding, verification_note: `The second look did not finish: ${reason}.` };
 }
 
-/** The finding after verification, with the verifier's severity, or the dropped finding. */
+/** The finding after verification, with the verifier's severity unless it breaks a named rule, or the dropped finding. */
 export function afterVerification(finding: Finding, outcome: VerificationOutcome): Finding | DroppedFinding {
   if (outcome.verdict === null) return asUnverified(finding, outcome.reason);
   const { verdict, failingInput, reason, evidence, places, title } = outcome.verdict;
-  const reached = outcome.verdict.reached ?? finding.reached;
-  const severity = reached ? (outcome.verdict.severity ?? finding.severity) : "low";
+  const isOfRule = finding.rule !== undefined;
+  const reached = isOfRule || (outcome.verdict.reached ?? finding.reached);
+  const severity = isOfRule
+    ? finding.severity
+    : reached
+      ? (outcome.verdict.severity ?? finding.severity)
+      : "low";
   if (verdict === "refuted") return dropped(finding, "refuted", reason);
   if (verdict === "uncertain" && !atLeast(severity, "high")) return dropped(finding, "uncertain", reason);
   return {
@@ -147,11 +152,11 @@ const isNamed = (one: Evidence, { evidence }: Finding) =>
   );
 
 function dropped(
-  { id, path, line, title }: Finding,
+  { id, path, line, title, rule }: Finding,
   verdict: DroppedFinding["verdict"],
   reason: string,
 ): DroppedFinding {
-  return { id, path, line, title, verdict, reason, rule: null };
+  return { id, path, line, title, verdict, reason, rule: rule ?? null };
 }
 
 function withPlaces(finding: Finding, more: readonly CodeLocation[]): CodeLocation[] {

@@ -257,3 +257,69 @@ describe("a suggestion", () => {
     expect(outside).not.toMatchObject({ note: expect.stringContaining("report the same finding again") });
   });
 });
+
+describe("a finding of a named rule", () => {
+  const rules = [
+    { name: "no-firsts", severity: "low" as const, where: ["a.ts"], isIn: (path: string) => path === "a.ts" },
+    { name: "no-twins", severity: "high" as const, where: ["lib/**"], isIn: () => false },
+  ];
+  const withRules = () =>
+    createFindingCollector({
+      ...{ anchorFile: async () => file, refuseToFinish: () => null, isPrivate: () => false, rules },
+      ...{ minimumSeverity: "low" as const, onFinding() {} },
+    });
+
+  it("has the severity of the rule, whatever the model calls it", async () => {
+    const { report } = withRules();
+
+    expect(
+      await report({ ...reported, severity: "critical", reached: false, rule: "no-firsts" }),
+    ).toMatchObject({ ok: true, finding: { rule: "no-firsts", severity: "low", reached: true } });
+  });
+
+  it("is refused outside of the files of the rule, and under a name that no rule has, with what to do", async () => {
+    const { report, findings } = withRules();
+
+    expect(await report({ ...reported, rule: "no-twins" })).toEqual({
+      ok: false,
+      reason:
+        "the rule no-twins applies to files matching lib/**, not to a.ts; report it there, or without `rule` if it is a fault of its own",
+    });
+    expect(await report({ ...reported, rule: "no-such" })).toMatchObject({
+      ok: false,
+      reason: expect.stringContaining("no rule of this repository is named 'no-such'"),
+    });
+    expect(findings()).toEqual([]);
+  });
+
+  it("gives its rule to the same finding without one, in either order", async () => {
+    for (const order of [
+      [undefined, "no-firsts"],
+      ["no-firsts", undefined],
+    ]) {
+      const { report, findings } = withRules();
+      for (const rule of order) await report({ ...reported, ...(rule !== undefined && { rule }) });
+      expect(findings()).toMatchObject([{ rule: "no-firsts", severity: "low" }]);
+    }
+  });
+
+  it("stays two beside one of another rule on the same line, with an id of its own", async () => {
+    const other = {
+      ...rules[0],
+      name: "no-words",
+      severity: "low" as const,
+      where: ["**"],
+      isIn: () => true,
+    };
+    const { report, findings } = createFindingCollector({
+      ...{ anchorFile: async () => file, refuseToFinish: () => null, isPrivate: () => false },
+      ...{ minimumSeverity: "low" as const, onFinding() {}, rules: [...rules, other] },
+    });
+
+    await report({ ...reported, rule: "no-firsts" });
+    await report({ ...reported, rule: "no-words" });
+
+    expect(findings().map(({ rule }) => rule)).toEqual(["no-firsts", "no-words"]);
+    expect(new Set(findings().map(({ id }) => id)).size).toBe(2);
+  });
+});

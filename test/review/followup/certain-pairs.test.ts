@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Finding } from "../../../src/finding.ts";
 import { codeHash } from "../../../src/ledger/entry.ts";
-import { certainPairs } from "../../../src/review/followup/certain-pairs.ts";
+import { certainPairs, underRuleOf } from "../../../src/review/followup/certain-pairs.ts";
 import type { PriorFinding } from "../../../src/review/review-input.ts";
 import { sampleFinding } from "../../reporters/sample-result.ts";
 import { earlierFinding, facts } from "./earlier-finding.ts";
@@ -13,6 +13,34 @@ const pairsOf = (findings: Finding[], earlier: PriorFinding[], gone: PriorFindin
   ...certainPairs(findings, earlier, facts(new Set(gone))),
 ];
 const { title } = earlierFinding();
+
+describe("an earlier comment and a breach of a named rule", () => {
+  const breach = found({ id: "aaaaaaaaaaaa", rule: "no-raw-sql" });
+
+  it("are one if the comment is about that rule", () => {
+    const one = earlierFinding({ rule: "no-raw-sql" });
+    expect(pairsOf([breach], [one])).toEqual([[breach, one]]);
+  });
+
+  it("are two if it is about another rule or none, so its dismissal unblocks nothing", () => {
+    for (const over of [{}, { rule: "no-print" }])
+      expect(pairsOf([breach], [earlierFinding({ ...over, state: "dismissed" })])).toEqual([]);
+  });
+
+  it("are one if the review has forgotten the rule, which it takes over with its severity", () => {
+    const [finding, one] = [
+      found({ id: "aaaaaaaaaaaa", severity: "low" }),
+      earlierFinding({ rule: "no-raw-sql", severity: "high" }),
+    ];
+    expect(pairsOf([finding], [one])).toEqual([[finding, one]]);
+    expect(underRuleOf(finding, one)).toMatchObject({ rule: "no-raw-sql", severity: "high" });
+  });
+
+  it("are two if only the state remembers the breach: it must not lose its rule", () => {
+    const listed = earlierFinding({ comment: null, rule: "no-raw-sql" });
+    expect(pairsOf([found({ id: "aaaaaaaaaaaa" })], [listed])).toEqual([]);
+  });
+});
 
 describe("an earlier comment tells of a finding", () => {
   it("with its fingerprint on the same lines, whatever either is called", () => {

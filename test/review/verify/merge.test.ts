@@ -132,3 +132,29 @@ describe("the findings of several loops", () => {
     expect(ids([[one], [other]])).toEqual(ids([[other, one]]));
   });
 });
+
+describe("findings of named rules", () => {
+  const [one, other, none] = [{ rule: "no-raw-sql" }, { rule: "no-print" }, {}].map((over, at) =>
+    finding({ id: `f${at}`, line: 6, title: "The handler sends its own query", ...over }),
+  );
+  if (!one || !other || !none) throw new Error("there are three");
+
+  it("stay two if their rules differ, and take the rule of either otherwise", () => {
+    expect(groupEqual([[one], [other]])).toHaveLength(2);
+    expect(groupEqual([[one], [none]]).map(mergedFinding)).toMatchObject([{ rule: "no-raw-sql" }]);
+    expect(
+      groupEqual([[none], [one], [other]])
+        .map(mergedFinding)
+        .map(({ rule }) => rule),
+    ).toEqual(["no-raw-sql", "no-print"]);
+  });
+
+  it("are not joined by a model if their rules differ", () => {
+    const joiner = createJoiner([[one], [other]]);
+    expect(joiner.join(one.id, [other.id])).toMatchObject({
+      ok: false,
+      reason: expect.stringContaining("different rules"),
+    });
+    expect(joiner.groups()).toHaveLength(2);
+  });
+});

@@ -92,4 +92,13 @@ describe("after the second look", () => {
     expect(after).toMatchObject({ places: [{ line: 3 }, { line: 8 }] });
     expect("places" in after && after.places).toHaveLength(2);
   });
+
+  it("a finding of a named rule keeps the rule and its severity, and is dropped under its name", () => {
+    const ofRule = sampleFinding({ severity: "medium", rule: "no-raw-sql" });
+    for (const over of [{ severity: "critical" }, { severity: "low" }, { reached: false }] as const)
+      expect(afterVerification(ofRule, verdict(over))).toMatchObject({
+        ...{ severity: "medium", reached: true, rule: "no-raw-sql" },
+      });
+    expect(afterVerification(ofRule, verdict({ verdict: "refuted" }))).toMatchObject({ rule: "no-raw-sql" });
+  });
 });

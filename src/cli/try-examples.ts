@@ -1,0 +1,82 @@
+import pMap from "p-map";
+import { readLocalEnv } from "../config/env.ts";
+import type { FileProblem } from "../config/load-config.ts";
+import { namedRules } from "../config/named-rules.ts";
+import type { RepoConfig } from "../config/repo-config.ts";
+import { createMasking } from "../llm/masked-request.ts";
+import type { Usage } from "../llm/model.ts";
+import { plural, usageSentence } from "../reporters/outcome.ts";
+import { plainLine } from "../reporters/terminal-style.ts";
+import { examplesOf, tryExamplesOf } from "../review/rule-examples.ts";
+import { Masks } from "../secrets/masks.ts";
+import type { CommandIo } from "./command.ts";
+import { write } from "./output.ts";
+import { connectModels } from "./review-range.ts";
+import { useProxy } from "./use-proxy.ts";
+
+/** Requests at the same time. */
+const CONCURRENCY = 4;
+
+interface TriedExamples {
+  problems: FileProblem[];
+  /** Lines about what was tried and what it cost. */
+  said: string[];
+}
+
+/**
+ * Tries the examples of a file's named rules with the configured model: one that the model takes for the opposite is a problem. Does nothing
+ * without examples, and reads the environment only if there are some. Rejects with the error of a model that fails.
+ */
+export async function tryExamples(
+  { file, config }: { file: string; config: RepoConfig },
+  { hasModel }: { hasModel: boolean },
+  { stderr, signal }: CommandIo,
+): Promise<TriedExamples> {
+  const rules = namedRules(config).filter((rule) => examplesOf(rule).length > 0);
+  if (rules.length === 0) return { problems: [], said: [] };
+  const count = rules.reduce((sum, rule) => sum + examplesOf(rule).length, 0);
+  const what = `${plural(count, "example")} of ${plural(rules.length, "rule")}`;
+  const untried = (why: string) => ({ problems: [], said: [`${what} not tried: ${why}.`] });
+  if (!hasModel) return untried("--no-model is set");
+  const env = readLocalEnv();
+  if (env.model === null) return untried("no model is configured");
+  useProxy(env);
+  const warn = (text: string) => void write(stderr, `warning: ${plainLine(text)}\n`);
+  const connected = await connectModels(env, { warn, signal });
+  if (connected === null) return untried("no model is configured");
+  const model = connected.models.review;
+  let done = 0;
+  const tried = await pMap(
+    rules,
+    async (rule) => {
+      const { mistaken, usage } = await tryExamplesOf(rule, model, createMasking(new Masks()), signal);
+      done += 1;
+      if (stderr.isTTY) await write(stderr, `${done} of ${plural(rules.length, "rule")} tried\n`);
+      const problems = mistaken.map(({ kind, at, why }): FileProblem => {
+        const taken = kind === "right" ? "for a breach" : "for code that keeps the rule";
+        const key = `rules.${rule.name}.examples.${kind}[${at}]:`;
+        return { file, line: null, key, message: `the model takes this ${taken}: ${why}` };
+      });
+      return { problems, usage };
+    },
+    { concurrency: CONCURRENCY },
+  );
+  const usage = usageOf(tried.flatMap((one) => one.usage));
+  const problems = tried.flatMap((one) => one.problems);
+  const cost = `${usageSentence({ usage })}`;
+  await write(stderr, `${what} tried with ${plainLine(model.name)}: ${cost}\n`);
+  return { problems, said: [`${what} tried: the model judges them as the file says.`] };
+}
+
+/** The price is only known if that of each request is. */
+function usageOf(all: readonly Usage[]) {
+  const sum = (of: (usage: Usage) => number) => all.reduce((total, one) => total + of(one), 0);
+  const isPriced = all.every(({ costUsd }) => costUsd !== null);
+  return {
+    requests: all.length,
+    prompt_tokens: sum((one) => one.promptTokens),
+    cached_tokens: sum((one) => one.cachedTokens),
+    completion_tokens: sum((one) => one.completionTokens),
+    cost_usd: isPriced ? sum((one) => one.costUsd ?? 0) : null,
+  };
+}
