@@ -128,6 +128,11 @@ export function isCertain({ source }: { source: string | null }): boolean {
   return source !== null && certainAnalyzers.some((analyzer) => source.startsWith(`${analyzer}/`));
 }
 
+/** Prefix of the source of findings of a repository's own rules; no id of a rule contains a slash. */
+export const OWN_RULE = "own-rules/";
+
+export const isOfOwnRule = ({ source }: Pick<Finding, "source">): boolean => source.startsWith(OWN_RULE);
+
 /** Prefix of the source of findings of other tools, which no analyzer of ours has: they are never certain, whatever they call themselves. */
 export const OTHER_TOOL = "tool:";
 

@@ -25,6 +25,7 @@ import {
 import { laterFindingsOffline } from "./followup/later-findings.ts";
 import { withSurroundings } from "./followup/surroundings.ts";
 import { type ModelReview, reviewWithModel } from "./model-review.ts";
+import { noOwnFindings, ownFindings } from "./own-rules/own-findings.ts";
 import type { History, ReviewInput } from "./review-input.ts";
 import type { Coverage, LedgerUpdate, MaskedLine, ReviewResult } from "./review-result.ts";
 import { type ReviewDependencies, startRun } from "./review-run.ts";
@@ -89,9 +90,15 @@ export async function reviewChange(input: ReviewInput, deps: ReviewDependencies)
   const { history, config, refused = null } = input;
   const others =
     refused === null ? await toolFindings(input.results ?? [], files, { ...deps, isOff }) : noToolFindings;
+  // Last, so that they take no time from the analyzers above.
+  const own = refused === null ? await ownFindings(files, { ...deps, isOff }) : noOwnFindings;
   const analysis =
     refused === null
-      ? { ...found, findings: [...found.findings, ...others.findings] }
+      ? {
+          ...found,
+          findings: [...found.findings, ...own.findings, ...others.findings],
+          silenced: [...found.silenced, ...own.silenced],
+        }
       : { ...found, findings: found.findings.filter(isCertain) };
   const known = findReviewedHunks(
     files,
@@ -124,6 +131,7 @@ export async function reviewChange(input: ReviewInput, deps: ReviewDependencies)
       ...deps.diffs.warnings(),
       ...review.warnings,
       ...unfinishedWarning(analysis.unfinished),
+      ...own.warnings,
       ...leftWarning(others),
       ...milderWarning(review.findings, input.config),
     ],
