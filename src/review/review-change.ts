@@ -1,5 +1,5 @@
 import type { Coverage as CoverageCounter } from "../agent/coverage.ts";
-import { type Finding, isCertain, toolOf } from "../finding.ts";
+import { type Finding, isCertain, isOfOwnRule, toolOf } from "../finding.ts";
 import type { TextRange } from "../secrets/ranges.ts";
 import type { ChangedFile } from "../tools/tool.ts";
 import { findConfigChanges } from "./config-changes.ts";
@@ -237,13 +237,15 @@ async function checked(findings: readonly Finding[], anchorFile: ReadAnchorFile)
 }
 
 function offlineReview(findings: readonly Finding[]): ModelReview {
-  const own = findings.filter(({ source }) => toolOf(source) === null).length;
-  const count = own === 1 ? "1 line" : `${own} lines`;
+  const ours = findings.filter(({ source }) => toolOf(source) === null).length;
+  const own = findings.filter(isOfOwnRule).length;
+  const lines = (number: number) => (number === 1 ? "1 line" : `${number} lines`);
+  const more = own > 0 ? ` The repository's own rules matched ${lines(own)}.` : "";
   return {
     findings,
     dropped: [],
     predicted: null,
-    summary: `No model read this change. Only the built-in analyzers checked it, and they matched ${count}.`,
+    summary: `No model read this change. Only the built-in analyzers checked it, and they matched ${lines(ours - own)}.${more}`,
     usage: noUsage,
     stopReason: "no_model",
     warnings: [],

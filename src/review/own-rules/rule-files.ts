@@ -111,6 +111,9 @@ export interface OwnRule {
   /** The metavariables of its texts, with their signs. */
   variables: readonly string[];
   examples: { right: readonly string[]; wrong: readonly string[] };
+  /** gitignore-style patterns of the only files that it reads, and of files that it does not read. */
+  files: readonly string[] | null;
+  ignores: readonly string[] | null;
   appliesTo(path: string): boolean;
 }
 
@@ -215,6 +218,7 @@ function ownRule(file: string, document: RuleDocument): OwnRule | string {
     category: metadata?.category ?? categoryOf({ severity }),
     variables: [...new Set([message, note, fix ?? ""].flatMap(variablesIn))],
     examples: metadata?.examples ?? { right: [], wrong: [] },
+    ...{ files: files ?? null, ignores: ignores ?? null },
     appliesTo: (path) => (isIncluded?.(path).matched ?? true) && !isIgnored?.(path).matched,
   };
 }
