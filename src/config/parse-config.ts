@@ -78,7 +78,9 @@ export function parseDocuments<Config>(text: string, schema: z.ZodType<Config>):
     const documents: readonly Document[] = [
       ...parseAllDocuments(text, { ...yamlOptions, lineCounter: lines }),
     ];
-    const filled = documents.filter(({ contents, errors }) => contents !== null || errors.length > 0);
+    const isEmpty = ({ contents, errors }: Document) =>
+      errors.length === 0 && (contents === null || (isScalar(contents) && contents.value === null));
+    const filled = documents.filter((document) => !isEmpty(document));
     return filled.map((document) => {
       try {
         return readDocument({ document, lines, text }, schema, { checksLists: false });

@@ -1,5 +1,4 @@
 import { RuleAnswer, type RuleTask } from "../analyzers/match-rule.ts";
-import { AppError } from "../errors.ts";
 import type { RuleMatcher } from "../review/own-rules/rule-run.ts";
 import { type StartedProcess, startRuleProcess } from "./start-process.ts";
 
@@ -27,7 +26,7 @@ export function startRuleMatcher(start: () => StartedProcess = startRuleProcess)
     signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<RuleAnswer | "invalid" | "slow" | "died">();
     const timer = setTimeout(() => resolve("slow"), milliseconds);
-    const aborted = () => reject(new AppError("aborted", "matching rules was aborted"));
+    const aborted = () => reject(signal.reason);
     signal.addEventListener("abort", aborted, { once: true });
     void ended.then(() => resolve("died"));
     wake = resolve;

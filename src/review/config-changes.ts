@@ -19,7 +19,7 @@ import { cutBytes } from "../text/cut.ts";
 import { inlineCode } from "../text/fence.ts";
 import { count } from "../tools/show.ts";
 import { textOf } from "./own-rules/own-findings.ts";
-import { isRuleFile, type OwnRule, parseRuleFiles, rulesFolder, whyNot } from "./own-rules/rule-files.ts";
+import { isRuleFile, type OwnRule, ownRulesFolder, parseRuleFiles, whyNot } from "./own-rules/rule-files.ts";
 
 /** A configuration file at one revision. */
 interface ConfigVersion {
@@ -160,7 +160,7 @@ export async function findConfigChanges(
   for (const path of rules.slice(0, most.places)) sentences.push(...(await ruleChangesAt(path, workspace)));
   const others = rules.length - most.places;
   if (others > 0)
-    sentences.push(`${count(others, "more file")} of ${inlineCode(rulesFolder)} change as well.`);
+    sentences.push(`${count(others, "more file")} of ${inlineCode(ownRulesFolder)} change as well.`);
   const beyond = sentences.length - most.sentences;
   if (beyond <= 0) return sentences;
   return [...sentences.slice(0, most.sentences - 1), `${count(beyond + 1, "more change")} of this kind.`];

@@ -4,7 +4,7 @@ import { type RuleMatcher, ruleLimits } from "./rule-run.ts";
 /**
  * Tries rules without a change: ast-grep must accept each, and must match its wrong examples and none of its right ones.
  *
- * @throws AppError `aborted`
+ * @throws the signal's reason if it is aborted
  */
 export async function checkRules(
   rules: readonly OwnRule[],

@@ -9,11 +9,11 @@ import { Category, Severity } from "../../finding.ts";
 import { categoryOf } from "../tool-results/tool-findings.ts";
 
 /** The folder of a repository's own rules. */
-export const rulesFolder = ".github/hunkwise/rules";
+export const ownRulesFolder = ".github/hunkwise/rules";
 
 /** Whether a path is a file of own rules: directly in the folder. */
 export const isRuleFile = (path: string): boolean =>
-  path.startsWith(`${rulesFolder}/`) && /^[^/]+\.ya?ml$/s.test(path.slice(rulesFolder.length + 1));
+  path.startsWith(`${ownRulesFolder}/`) && /^[^/]+\.ya?ml$/s.test(path.slice(ownRulesFolder.length + 1));
 
 /** Maximum files and rules of a repository; the rest does not run. */
 const most = { files: 50, rules: 200 };

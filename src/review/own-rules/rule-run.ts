@@ -12,7 +12,7 @@ export interface RuleMatcher extends Disposable {
   /**
    * Answers one task at a time. After `slow` or `died` it answers nothing more.
    *
-   * @throws AppError `aborted`
+   * @throws the signal's reason if it is aborted
    */
   ask(task: RuleTask, milliseconds: number, signal: AbortSignal): Promise<RuleAnswer | Failed>;
 }
@@ -70,7 +70,7 @@ export class RuleRun implements Disposable {
     return this.#left.filter((rule) => rule.dialect === dialect && rule.appliesTo(path));
   }
 
-  /** @throws AppError `aborted` */
+  /** @throws the signal's reason if it is aborted */
   async diagnosticsIn(file: AnalyzedFile): Promise<Diagnostic[]> {
     if (file.addedLines.size === 0 || !isWorthParsing(file.text) || isNestedTooDeep(file.text)) return [];
     const source = sourceOf(file);
