@@ -55,11 +55,11 @@ const longestText = 5_000;
 const longestReason = 300;
 
 /** Answers the tasks of one process. A rule is matched in the text that was opened last. */
-export function createRuleMatcher(): (task: RuleTask) => Promise<RuleAnswer> {
+export async function createRuleMatcher(): Promise<(task: RuleTask) => RuleAnswer> {
+  const astGrep = await loadAstGrep();
   let file: OpenFile | null = null;
-  return async (task) => {
+  return (task) => {
     if (task.type === "match") return file === null ? noMatches : matchRule(file, task);
-    const astGrep = await loadAstGrep();
     const root = astGrep.parse(task.dialect, task.text).root();
     const isReadable = !isTooDeep(root, task.text);
     file = isReadable ? { root, ...task, isGuess: createGuessCheck(root) } : null;

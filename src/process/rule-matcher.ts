@@ -3,7 +3,7 @@ import type { RuleMatcher } from "../review/own-rules/rule-run.ts";
 import { type StartedProcess, startRuleProcess } from "./start-process.ts";
 
 /** Time limit for starting the process. */
-const START_MS = 30_000;
+const START_MS = 10_000;
 
 /**
  * Matches rules in a process of its own, which is killed when it takes too long. It answers one task at a time; after a failure it answers

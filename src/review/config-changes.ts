@@ -206,11 +206,11 @@ async function ruleChangesAt(
   const now = await parseRuleFiles(after ? [after] : []);
   const [was, is] = [byId(old.rules), byId(now.rules)];
   const parts = [
-    ["new", [...is.keys()].filter((id) => !was.has(id))],
-    ["changed", [...is.keys()].filter((id) => was.has(id) && was.get(id) !== is.get(id))],
-    ["gone", [...was.keys()].filter((id) => !is.has(id))],
+    ["new rules", [...is.keys()].filter((id) => !was.has(id))],
+    ["changed rules", [...is.keys()].filter((id) => was.has(id) && was.get(id) !== is.get(id))],
+    ["deleted rules", [...was.keys()].filter((id) => !is.has(id))],
   ] as const;
-  const shownParts = parts.flatMap(([what, ids]) => (ids.length === 0 ? [] : [`${what} ${listed(ids)}`]));
+  const shownParts = parts.flatMap(([what, ids]) => (ids.length === 0 ? [] : [`${what}: ${listed(ids)}`]));
   const name = inlineCode(path);
   const file = after === undefined ? " would be deleted" : before === undefined ? " would be new" : "";
   const problems = now.problems.slice(0, mostShown.problems).map(({ rule, ...problem }) => {
@@ -220,7 +220,7 @@ async function ruleChangesAt(
   const more = now.problems.length - problems.length;
   return [
     ...(file !== "" || shownParts.length > 0
-      ? [`${name}${file}${shownParts.length > 0 ? `: rules ${shownParts.join("; ")}` : ""}.`]
+      ? [`${name}${file}${shownParts.length > 0 ? `: ${shownParts.join("; ")}` : ""}.`]
       : []),
     ...problems,
     ...(more > 0 ? [`${name}: ${count(more, "more problem")}.`] : []),

@@ -91,7 +91,10 @@ export async function reviewChange(input: ReviewInput, deps: ReviewDependencies)
   const others =
     refused === null ? await toolFindings(input.results ?? [], files, { ...deps, isOff }) : noToolFindings;
   // Last, so that they take no time from the analyzers above.
-  const own = refused === null ? await ownFindings(files, { ...deps, isOff }) : noOwnFindings;
+  const own =
+    refused === null
+      ? await ownFindings(files, { ...deps, isOff, milliseconds: timeLeft(input, deps) * OWN_RULES_SHARE })
+      : noOwnFindings;
   const analysis =
     refused === null
       ? {
@@ -145,6 +148,12 @@ export async function reviewChange(input: ReviewInput, deps: ReviewDependencies)
     unanalyzed: analysis.unfinished.filter(mayLackCertain).map(({ path }) => path),
   };
 }
+
+/** The part of a review's time that its repository's own rules may take. */
+const OWN_RULES_SHARE = 0.25;
+
+const timeLeft = ({ limits }: ReviewInput, { now, startedAt }: ReviewDependencies) =>
+  Math.max(0, limits.milliseconds - (now() - startedAt));
 
 interface ReviewParts {
   input: ReviewInput;

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ReviewJson } from "../../src/reporters/json.ts";
 import { withAgreeingSceptic } from "../support/agreeing-sceptic.ts";
 import { type FakeAnswer, startFakeOpenAi } from "../support/fake-openai.ts";
-import { GitRepo, TempFolder } from "../support/git-repo.ts";
+import { GitRepo } from "../support/git-repo.ts";
 import { runCli } from "../support/run-cli.ts";
 
 /** The example of the documentation. */
@@ -14,7 +14,8 @@ const documented = () => {
 };
 
 const ruleFile = ".github/hunkwise/rules/sql.yml";
-const code = 'import { db } from "./db";\ndb.raw(`select ${name}`);\n';
+const call = `db.raw(\`select ${"$"}{name}\`);`;
+const code = `import { db } from "./db";\n${call}\n`;
 let repo: GitRepo;
 
 beforeAll(() => {
@@ -46,15 +47,16 @@ describe("a repository's own rules on the command line", () => {
         title: "`db.raw` takes no values",
       },
     ]);
-    expect(result.warnings).toEqual([]);
+    expect(result.warnings).toEqual([
+      expect.stringContaining("would be deleted: deleted rules: `no-raw-sql`"),
+    ]);
     expect(result.summary).toContain("The repository's own rules matched 1 line.");
   });
 
   it("count for staged and for uncommitted changes, as they are in the last commit", async () => {
     using local = GitRepo.create();
     local.commit("Start", { "src/a.ts": "export {};\n", [ruleFile]: documented() });
-    using folder = new TempFolder("own");
-    local.write({ "src/a.ts": code, [ruleFile]: "id: [" });
+    local.write({ "src/a.ts": code, [ruleFile]: "id: other\n" });
     const uncommitted = ["review", "--repo", local.dir, "--no-model", "--format", "json", "--uncommitted"];
     expect(json((await runCli(uncommitted)).stdout).findings).toMatchObject([
       { rule: "own-rules/no-raw-sql" },
@@ -62,12 +64,11 @@ describe("a repository's own rules on the command line", () => {
     local.git("add", "--all");
     const staged = ["review", "--repo", local.dir, "--no-model", "--format", "json", "--staged"];
     expect(json((await runCli(staged)).stdout).findings).toMatchObject([{ rule: "own-rules/no-raw-sql" }]);
-    expect(folder.path).not.toBe("");
   });
 
   it("are judged by the model, which reports a match or rejects it", async () => {
     const finding = {
-      ...{ path: "src/a.ts", side: "RIGHT", line: 2, quote: "db.raw(`select ${name}`);" },
+      ...{ path: "src/a.ts", side: "RIGHT", line: 2, quote: call },
       ...{ severity: "high", category: "security", title: "The name is pasted into SQL" },
       ...{ body: "A quote in it ends the text.", confidence: 0.9, candidates: ["c1"] },
     };

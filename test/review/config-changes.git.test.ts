@@ -156,21 +156,21 @@ describe("a change of configuration files", () => {
           rule("kept", "# a remark\n"),
           rule("other", "files: [src]\n"),
           rule("fresh"),
-          rule("wrong", "`x<b>`: 1\n"),
+          rule("wrong", "'`x<b>`': 1\n"),
         ),
         [moved]: null,
         ".github/hunkwise/rules/sub/c.yml": "id: [",
       },
     );
     expect(told).toEqual([
-      "`.github/hunkwise/rules/a.yml`: rules new `fresh`; changed `other`; gone `gone`.",
+      "`.github/hunkwise/rules/a.yml`: new rules: `fresh`; changed rules: `other`; deleted rules: `gone`.",
       expect.stringMatching(
-        /^`\.github\/hunkwise\/rules\/a\.yml`: the rule `wrong` would not run: ``line 16: .*``\.$/,
+        /^`\.github\/hunkwise\/rules\/a\.yml`: the rule `wrong` would not run: ``line 18: .*``\.$/,
       ),
-      "`.github/hunkwise/rules/b.yml` would be deleted: rules gone `away`.",
+      "`.github/hunkwise/rules/b.yml` would be deleted: deleted rules: `away`.",
     ]);
     expect(await changesOf({}, { [file]: rule("first") })).toEqual([
-      "`.github/hunkwise/rules/a.yml` would be new: rules new `first`.",
+      "`.github/hunkwise/rules/a.yml` would be new: new rules: `first`.",
     ]);
   });
 

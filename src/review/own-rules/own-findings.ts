@@ -30,6 +30,8 @@ interface OwnRulesDependencies {
   isOff(finding: Pick<Finding, "source" | "path">): boolean;
   /** Starts a process; omitted where own rules cannot run. */
   startRules?: (() => RuleMatcher) | undefined;
+  /** What is left for own rules of the review's time. */
+  milliseconds?: number;
   /** For tests. */
   limits?: RuleLimits | undefined;
 }
@@ -47,8 +49,9 @@ export async function ownFindings(
   );
   if (present.length === 0 || deps.startRules === undefined) return noOwnFindings;
   const { rules, problems } = await parseRuleFiles(await filesOfBase(deps));
-  const { startRules, signal, limits = ruleLimits } = deps;
-  using run = new RuleRun(rules, { startRules, signal, limits });
+  const { startRules, signal, milliseconds = Infinity, limits = ruleLimits } = deps;
+  const all = Math.min(limits.all, milliseconds);
+  using run = new RuleRun(rules, { startRules, signal, limits: { ...limits, all } });
   const isOff = (rule: string, path: string) => deps.isOff({ source: OWN_RULE + rule, path });
   const findings = await runRules(run, present, deps);
   return {

@@ -203,12 +203,8 @@ function ownRule(file: string, document: RuleDocument): OwnRule | string {
   const note = document.note ?? "";
   const dialect = dialectNamed(language);
   if (dialect === null) return `needs the language ${JSON.stringify(language)}, which is not installed`;
-  const config = {
-    rule,
-    ...(constraints && { constraints }),
-    ...(utils && { utils }),
-    ...(transform && { transform }),
-  };
+  const config = plainCopy({ rule, constraints, utils, transform });
+  if (config === null) return "refers to itself";
   if (depthOf(config) > deepest) return `is nested deeper than ${deepest} levels`;
   const severity = metadata?.severity ?? severityOf[document.severity as keyof typeof severityOf];
   const isIncluded = files && createPathMatcher(files);
@@ -221,6 +217,15 @@ function ownRule(file: string, document: RuleDocument): OwnRule | string {
     ...{ files: files ?? null, ignores: ignores ?? null },
     appliesTo: (path) => (isIncluded?.(path).matched ?? true) && !isIgnored?.(path).matched,
   };
+}
+
+/** Without aliases, by which a value may contain itself: then null. */
+function plainCopy(value: Record<string, unknown>): Record<string, unknown> | null {
+  try {
+    return JSON.parse(JSON.stringify(value));
+  } catch {
+    return null;
+  }
 }
 
 function depthOf(value: unknown): number {

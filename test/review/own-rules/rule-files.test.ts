@@ -85,6 +85,7 @@ describe("a file of rules", () => {
     ["an exception", "files: ['!a']", "a: line 6: files[0] must not begin with !"],
     ["braces without end", `files: ['${"{a,b}".repeat(20)}']`, "a: line 6: files[0] must have at most 64"],
     ["an alias without an anchor", "note: *there", "null: line 6: note *there is an alias without an anchor"],
+    ["an alias of what it is in", "utils: { a: &a { not: *a } }", "a: refers to itself"],
     ["a repeated key", "message: again", "null: line 6: message occurs twice"],
   ])("with %s leaves out this rule alone, with line and reason", async (_, line, expected) => {
     const { ids, why } = await parse(
