@@ -15,6 +15,7 @@ const program = "cli";
 const processes = [
   "process/review-process",
   "process/index-process",
+  "process/rule-process",
   "graph/extract-worker",
   "process/results-thread",
   "sandbox/supervisor/main",

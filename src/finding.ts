@@ -133,6 +133,10 @@ export function isCertain({ source }: { source: string | null }): boolean {
 /** The rule of a finding for people and programs: a named rule, or the analyzer and its rule; null if a model found it on its own. */
 export const ruleNameOf = ({ source, rule }: Pick<Finding, "source" | "rule">): string | null =>
   rule ?? (source === "model" ? null : source);
+/** Prefix of the source of findings of a repository's own rules; no id of a rule contains a slash. */
+export const OWN_RULE = "own-rules/";
+
+export const isOfOwnRule = ({ source }: Pick<Finding, "source">): boolean => source.startsWith(OWN_RULE);
 
 /** Prefix of the source of findings of other tools, which no analyzer of ours has: they are never certain, whatever they call themselves. */
 export const OTHER_TOOL = "tool:";

@@ -176,7 +176,10 @@ function toDiagnostic(source: Source, rule: RuleFile, match: SgNode): Diagnostic
   const anchor = (rule.anchor && match.getMatch(rule.anchor)) || match;
   const line = firstLine(anchor, (one) => file.addedLines.has(one));
   if (line === undefined || isGuess(match) || (rule.category !== "security" && isMeant(line))) return null;
-  const suggestion = suggestionFor(source, rule, match);
+  const { fix } = rule;
+  const replacement =
+    fix === undefined ? null : fillIn(fix, (variable) => variableText(match, variable, file.text));
+  const suggestion = replacement === null ? null : suggestionFor(source, match.range(), replacement);
   return {
     path: file.path,
     line: suggestion?.line ?? line,
@@ -191,7 +194,7 @@ function toDiagnostic(source: Source, rule: RuleFile, match: SgNode): Diagnostic
 }
 
 /** Whether such a comment is on a line or the line above. Each line is read once. */
-function createMeantCheck(rows: readonly string[]): (line: number) => boolean {
+export function createMeantCheck(rows: readonly string[]): (line: number) => boolean {
   const known = new Map<number, boolean>();
   const isComment = (line: number) => {
     const answer = known.get(line) ?? suppression.test(rows[line - 1] ?? "");
@@ -201,14 +204,13 @@ function createMeantCheck(rows: readonly string[]): (line: number) => boolean {
   return (line) => isComment(line) || isComment(line - 1);
 }
 
-function linesOf(node: SgNode): { first: number; last: number } {
-  const { start, end } = node.range();
-  return { first: start.line + 1, last: end.line + 1 };
-}
-
 /** The first line of a node for which `holds` is true. */
 function firstLine(node: SgNode, holds: (line: number) => boolean): number | undefined {
-  const { first, last } = linesOf(node);
+  const { start, end } = node.range();
+  return firstOf(start.line + 1, end.line + 1, holds);
+}
+
+function firstOf(first: number, last: number, holds: (line: number) => boolean): number | undefined {
   for (let line = first; line <= last; line++) if (holds(line)) return line;
   return undefined;
 }
@@ -219,23 +221,40 @@ interface Suggestion {
   text: string;
 }
 
-/** Null unless the rule has a fix and the change added every line that it replaces. */
-function suggestionFor({ file, rows }: Source, rule: RuleFile, match: SgNode): Suggestion | null {
-  if (rule.fix === undefined || firstLine(match, (line) => !file.addedLines.has(line))) return null;
-  const { first, last } = linesOf(match);
-  const { start, end } = match.range();
-  const before = rows[first - 1]?.slice(0, start.column) ?? "";
-  const after = (rows[last - 1]?.slice(end.column) ?? "").replace(/\r$/, "");
-  const text = before + fillIn(rule.fix, match, file.text) + after;
-  return { line: last, startLine: first === last ? null : first, text };
+/** A place in a text; both numbers count from 0. */
+interface Place {
+  line: number;
+  column: number;
 }
 
-/** Replaces `$NAME` and `$$$NAME` of a fix by their matches; several nodes keep the text between them. */
-function fillIn(fix: string, match: SgNode, source: string): string {
-  return fix.replaceAll(/(\$\$\$|\$)([A-Z][A-Z0-9_]*)/g, (_, sign: string, name: string) => {
-    if (sign === "$") return match.getMatch(name)?.text() ?? "";
-    const nodes = match.getMultipleMatches(name);
-    const [first, last] = [nodes[0], nodes.at(-1)];
-    return first && last ? source.slice(first.range().start.index, last.range().end.index) : "";
-  });
+/** The replacement of a match as whole lines; null unless the change added every line that it replaces. */
+export function suggestionFor(
+  { file, rows }: { file: Pick<AnalyzedFile, "addedLines">; rows: readonly string[] },
+  { start, end }: { start: Place; end: Place },
+  replacement: string,
+): Suggestion | null {
+  const [first, last] = [start.line + 1, end.line + 1];
+  if (firstOf(first, last, (line) => !file.addedLines.has(line)) !== undefined) return null;
+  const before = rows[first - 1]?.slice(0, start.column) ?? "";
+  const after = (rows[last - 1]?.slice(end.column) ?? "").replace(/\r$/, "");
+  return { line: last, startLine: first === last ? null : first, text: before + replacement + after };
+}
+
+/** `$NAME` and `$$$NAME` in a text of a rule. */
+const metavariable = /\$(?:\$\$)?[A-Z][A-Z0-9_]*/g;
+
+/** The metavariables that a text of a rule names, with their signs. */
+export const variablesIn = (text: string): string[] => text.match(metavariable) ?? [];
+
+/** Replaces the metavariables of a rule's text. */
+export const fillIn = (text: string, textOf: (variable: string) => string): string =>
+  text.replaceAll(metavariable, textOf);
+
+/** The text that a metavariable has matched, or into which `transform` has changed it; several nodes keep the text between them. */
+export function variableText(match: SgNode, variable: string, source: string): string {
+  const name = variable.replace(/^\$+/, "");
+  if (!variable.startsWith("$$$")) return match.getMatch(name)?.text() ?? match.getTransformed(name) ?? "";
+  const nodes = match.getMultipleMatches(name);
+  const [first, last] = [nodes[0], nodes.at(-1)];
+  return first && last ? source.slice(first.range().start.index, last.range().end.index) : "";
 }

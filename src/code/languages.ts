@@ -68,6 +68,20 @@ export function grammarOf(path: string): Grammar | null {
   return grammars().find((grammar) => grammar.extensions.includes(extension)) ?? null;
 }
 
+/** Other names of languages in ast-grep's rule files, by dialect. https://ast-grep.github.io/reference/languages.html */
+const otherNames: Record<string, string> = {
+  ...{ js: "JavaScript", jsx: "JavaScript", ts: "TypeScript", py: "python", golang: "go", kt: "kotlin" },
+  ...{ cc: "cpp", "c++": "cpp", cxx: "cpp", cs: "csharp", rb: "ruby", rs: "rust" },
+};
+
+/** The dialect that a rule file of ast-grep means; null if it is unknown, or this machine has no parser for it. */
+export function dialectNamed(name: string): string | null {
+  const lower = name.toLowerCase();
+  const wanted = Object.hasOwn(otherNames, lower) ? otherNames[lower] : lower;
+  const known = grammars().find(({ dialect }) => dialect === wanted || dialect.toLowerCase() === lower);
+  return known?.dialect ?? null;
+}
+
 /** All grammars of a language: its dialects. None if there is no parser for this machine. */
 export function grammarsOf(language: Language): Grammar[] {
   return grammars().filter((grammar) => grammar.language === language);

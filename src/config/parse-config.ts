@@ -9,6 +9,7 @@ import {
   isSeq,
   LineCounter,
   type Node,
+  parseAllDocuments,
   parseDocument,
   type Scalar,
   visit,
@@ -55,30 +56,80 @@ export const parseNestedConfig = (text: string): ParsedConfig<NestedConfig> =>
  * should keep a file private. Never throws.
  */
 function parseConfig<Config>(text: string, schema: z.ZodType<Config>): ParsedConfig<Config> {
-  const problems = (found: readonly ConfigProblem[]) => {
-    const distinct = new Map(found.map((one) => [JSON.stringify(one), one]));
-    const first = [...distinct.values()].slice(0, mostProblems);
-    return { ok: false, problems: first.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0)) } as const;
-  };
-  if (Buffer.byteLength(text) > largestFile) return problems([tooLarge]);
-  // Bytes that are not UTF-8 are read as U+FFFD.
-  if (/[\0\ufffd]/.test(text)) return problems([wholeFile("is not UTF-8 text")]);
+  const unreadable = whyUnreadable(text);
+  if (unreadable) return invalid([unreadable]);
   try {
-    const file = parseYaml(text);
-    // A file with such faults is not converted to a value: for nested keys that takes minutes.
-    const faults = faultsOf(file);
-    if (faults.length > 0) return problems(faults);
-    const value: unknown = file.document.toJS() ?? {};
-    const { success, data, error } = schema.safeParse(value);
-    return success
-      ? { ok: true, config: data, given: value as Given }
-      : problems(
-          error.issues.slice(0, mostProblems).flatMap((issue) => describe(issue, file, value, schema)),
-        );
+    const { value: _, ...parsed } = readDocument(parseYaml(text), schema, { checksLists: true });
+    return parsed;
   } catch (error) {
-    // Nesting beyond the stack, or more aliases than the parser resolves.
-    return problems([wholeFile(`cannot be read (${oneLine(errorLine(error))})`)]);
+    return invalid([beyondReading(error)]);
   }
+}
+
+/** One document of a file, and its value as far as it could be read. */
+export type ParsedDocument<Config> = ParsedConfig<Config> & { value: unknown };
+
+/**
+ * Parses the documents of a file, which `---` divides, each on its own: a problem of one says nothing of the others. Empty ones are left
+ * out. Never throws.
+ */
+export function parseDocuments<Config>(text: string, schema: z.ZodType<Config>): ParsedDocument<Config>[] {
+  const unreadable = whyUnreadable(text);
+  if (unreadable) return [{ ...invalid([unreadable]), value: undefined }];
+  try {
+    const lines = new LineCounter();
+    const documents: readonly Document[] = [
+      ...parseAllDocuments(text, { ...yamlOptions, lineCounter: lines }),
+    ];
+    const isEmpty = ({ contents, errors }: Document) =>
+      errors.length === 0 && (contents === null || (isScalar(contents) && contents.value === null));
+    const filled = documents.filter((document) => !isEmpty(document));
+    return filled.map((document) => {
+      try {
+        return readDocument({ document, lines, text }, schema, { checksLists: false });
+      } catch (error) {
+        return { ...invalid([beyondReading(error)]), value: undefined };
+      }
+    });
+  } catch (error) {
+    return [{ ...invalid([beyondReading(error)]), value: undefined }];
+  }
+}
+
+/** All problems of a file, by line. */
+function invalid(found: readonly ConfigProblem[]) {
+  const distinct = new Map(found.map((one) => [JSON.stringify(one), one]));
+  const first = [...distinct.values()].slice(0, mostProblems);
+  return { ok: false, problems: first.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0)) } as const;
+}
+
+function whyUnreadable(text: string): ConfigProblem | null {
+  if (Buffer.byteLength(text) > largestFile) return tooLarge;
+  // Bytes that are not UTF-8 are read as U+FFFD.
+  return /[\0\ufffd]/.test(text) ? wholeFile("is not UTF-8 text") : null;
+}
+
+/** Nesting beyond the stack, or more aliases than the parser resolves. */
+const beyondReading = (error: unknown) => wholeFile(`cannot be read (${oneLine(errorLine(error))})`);
+
+interface ReadOptions {
+  /** Whether entries of lists are patterns and names, which are on one line. */
+  checksLists: boolean;
+}
+
+function readDocument<Config>(
+  file: YamlFile,
+  schema: z.ZodType<Config>,
+  options: ReadOptions,
+): ParsedDocument<Config> {
+  // A document with such faults is not converted to a value: for nested keys that takes minutes.
+  const faults = faultsOf(file, options);
+  if (faults.length > 0) return { ...invalid(faults), value: undefined };
+  const value: unknown = file.document.toJS() ?? {};
+  const { success, data, error } = schema.safeParse(value);
+  if (success) return { ok: true, config: data, given: value as Given, value };
+  const problems = error.issues.slice(0, mostProblems).flatMap((one) => describe(one, file, value, schema));
+  return { ...invalid(problems), value };
 }
 
 interface YamlFile {
@@ -87,11 +138,12 @@ interface YamlFile {
   text: string;
 }
 
+/** The parser's own search for repeated keys is quadratic in a map's size. */
+const yamlOptions = { prettyErrors: false, uniqueKeys: false, stringKeys: true, logLevel: "error" } as const;
+
 function parseYaml(text: string): YamlFile {
   const lines = new LineCounter();
-  // The parser's own search for repeated keys is quadratic in a map's size.
-  const options = { prettyErrors: false, uniqueKeys: false, stringKeys: true, logLevel: "error" } as const;
-  return { document: parseDocument(text, { ...options, lineCounter: lines }), lines, text };
+  return { document: parseDocument(text, { ...yamlOptions, lineCounter: lines }), lines, text };
 }
 
 const oneLine = (message: string) => message.replaceAll(/\s+/g, " ").slice(0, 200);
@@ -104,7 +156,7 @@ const plainWords: Record<string, string> = {
 };
 
 /** Faults of the YAML: errors, and text that would be read differently than intended. */
-function faultsOf({ document, lines, text }: YamlFile): ConfigProblem[] {
+function faultsOf({ document, lines, text }: YamlFile, { checksLists }: ReadOptions): ConfigProblem[] {
   const exhausted = document.errors.find(({ code }) => code === "RESOURCE_EXHAUSTION");
   if (exhausted) return [wholeFile(plainWords[exhausted.code] ?? exhausted.message)];
   const faults = [...document.errors, ...document.warnings].map(
@@ -128,7 +180,7 @@ function faultsOf({ document, lines, text }: YamlFile): ConfigProblem[] {
       }
       if (node.anchor) anchors.add(node.anchor);
       if (isMap(node)) for (const key of repeatedKeys(node.items)) add(key, [...path, node], "occurs twice");
-      if (isScalar(node) && isSeq(path.at(-1))) {
+      if (checksLists && isScalar(node) && isSeq(path.at(-1))) {
         const message = whySeveral(node, text, isBelowPaths(path));
         if (message !== null) add(node, path, message);
       }

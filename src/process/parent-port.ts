@@ -112,7 +112,9 @@ const thread = `
 const { workerData } = require("node:worker_threads");
 const never = new Int32Array(new SharedArrayBuffer(4));
 while (process.ppid === workerData.parent) Atomics.wait(never, 0, 0, workerData.everyMs);
-process.kill(-process.pid, "SIGKILL");
+try { process.kill(-process.pid, "SIGKILL"); } catch {}
+// Reached only by a process in a group of others.
+process.kill(process.pid, "SIGKILL");
 `;
 
 /**
@@ -129,10 +131,11 @@ export function watchParent(afterMs = 2_000, everyMs = 1_000): void {
  * Ties this process to its parent. The parent kills its process group, so git and ripgrep always end with it.
  *
  * @param fail receives uncaught errors
+ * @param watchAfterMs when to start to watch the parent: at once in a process that native code may block
  */
-export function liveForParent(fail: (error: unknown) => void): void {
+export function liveForParent(fail: (error: unknown) => void, watchAfterMs?: number): void {
   keepProgramsInThisGroup();
-  watchParent();
+  watchParent(watchAfterMs);
   // Without a parent, nothing would end this process if it hangs.
   process.on("disconnect", () => {
     killGroup(process, "SIGKILL");

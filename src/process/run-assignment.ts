@@ -29,6 +29,7 @@ import {
 import type { ChildResult, FromChild, ToChild } from "./messages.ts";
 import type { ParentPort, RecordMasks } from "./parent-port.ts";
 import { ReviewGraph } from "./review-graph.ts";
+import { startRuleMatcher } from "./rule-matcher.ts";
 
 /** Runs the commands that the base's configuration names on these files; or the reason why none can run, for people. */
 export function fixCommands(
@@ -102,6 +103,7 @@ export async function runAssignment(
   const result = await reviewChange(input, {
     ...deps,
     models,
+    startRules: startRuleMatcher,
     ...(graph && { graph: learningGraph(graph, workspace) }),
   });
   return resultForPeople({ type: "result", result }, masks);

@@ -4,7 +4,7 @@ import { setPriority, tmpdir } from "node:os";
 import { extname, join, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ownerVariable } from "../git/owner.ts";
-import { killGroup } from "../git/run-process.ts";
+import { killProgram, programGroup } from "../git/run-process.ts";
 import { compiledCodeFolder, compiledCodeVariable } from "./compile-cache.ts";
 
 /** The folder of `src/` or `dist/`. */
@@ -47,6 +47,12 @@ export function confinement(
     ...[...scratch, ...more, wholeFolder(compiledCodeFolder)].map((path) => `--allow-fs-write=${path}`),
   ];
 }
+
+/** Like {@link confinement}, for a process that only computes: it loads native grammars, and watches its parent in a thread. */
+export const ruleConfinement = (): string[] => [
+  ...["--permission", "--allow-addons", "--allow-worker", "--disable-warning=SecurityWarning"],
+  ...code().map((path) => `--allow-fs-read=${path}`),
+];
 
 /** Packages may be in the program's folder, above it, or behind a link. */
 function code(): string[] {
@@ -130,7 +136,7 @@ const DEFAULT_MEMORY_MB = 512;
 const YOUNG_MB = 4;
 const STDERR_BYTES = 2_000;
 
-type Entry = "review-process" | "index-process";
+type Entry = "review-process" | "index-process" | "rule-process";
 
 /**
  * Starts a review process. Its environment holds only the owner tag, the compile cache and the temporary folder; it can read only its code
@@ -151,6 +157,16 @@ export function startIndexProcess(folder: string): StartedProcess {
   return startConfined("index-process", confinement([], { writable: [folder] }), DEFAULT_MEMORY_MB);
 }
 
+const RULE_MEMORY_MB = 256;
+
+/**
+ * Starts the process that matches a repository's own rules, from a review process or from the command line. It reads nothing but the program,
+ * writes nothing and starts nothing.
+ */
+export function startRuleProcess(): StartedProcess {
+  return startConfined("rule-process", ruleConfinement(), RULE_MEMORY_MB);
+}
+
 function startConfined(entry: Entry, permissions: readonly string[], memoryMb: number): StartedProcess {
   const file = join(import.meta.dirname, `${entry}${extname(import.meta.filename)}`);
   const child = fork(file, [], {
@@ -158,8 +174,8 @@ function startConfined(entry: Entry, permissions: readonly string[], memoryMb: n
     cwd: "/",
     execArgv: [`--max-old-space-size=${memoryMb}`, `--max-semi-space-size=${YOUNG_MB}`, ...permissions],
     stdio: ["ignore", "ignore", "pipe", "ipc"],
-    // Its own process group, so that git and ripgrep end with it.
-    detached: true,
+    // Its own process group, so that git and ripgrep end with it; or that of the review process, with which it ends.
+    ...programGroup(),
   });
   // At once, before it has many threads, which inherit the priority.
   lowerPriority(child.pid);
@@ -167,7 +183,7 @@ function startConfined(entry: Entry, permissions: readonly string[], memoryMb: n
   const stderrTail = collectStderr(child);
   child.on("error", (error) => resolve(`could not be started: ${error.message}`));
   child.on("exit", (code, signal) => resolve(`ended with ${signal ?? `code ${code}`}`));
-  return { child, ended, stderrTail, [Symbol.dispose]: () => killGroup(child, "SIGKILL") };
+  return { child, ended, stderrTail, [Symbol.dispose]: () => killProgram(child, "SIGKILL") };
 }
 
 function collectStderr(child: ChildProcess): () => string {

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { configText, whyMisplaced } from "../config/load-config.ts";
+import { whyMisplaced } from "../config/load-config.ts";
 import {
   type ConfigProblem,
   type ParsedConfig,
@@ -15,11 +15,12 @@ import {
   type RepoConfig,
   rootPaths,
 } from "../config/repo-config.ts";
-import { AppError } from "../errors.ts";
 import type { Ref, Workspace } from "../git/workspace.ts";
 import { cutBytes } from "../text/cut.ts";
 import { inlineCode } from "../text/fence.ts";
 import { count } from "../tools/show.ts";
+import { textOf } from "./own-rules/own-findings.ts";
+import { isRuleFile, type OwnRule, ownRulesFolder, parseRuleFiles, whyNot } from "./own-rules/rule-files.ts";
 
 /** A configuration file at one revision. */
 interface ConfigVersion {
@@ -159,13 +160,20 @@ export async function findConfigChanges(
   inForce: Pick<RepoConfig, "policy"> = {},
 ): Promise<string[]> {
   const changes = await workspace.changes();
-  const touched = changes.flatMap(({ path, oldPath }) => (oldPath === null ? [path] : [path, oldPath]));
+  const touched = [
+    ...new Set(changes.flatMap(({ path, oldPath }) => (oldPath === null ? [path] : [path, oldPath]))),
+  ];
   const places = [...new Set(touched.flatMap(folderOf))];
   const sentences: string[] = [];
   for (const place of places.slice(0, most.places))
     sentences.push(...(await changesAt(place, workspace, inForce)));
   const left = places.length - most.places;
   if (left > 0) sentences.push(`The configuration files of ${count(left, "more folder")} change as well.`);
+  const rules = touched.filter(isRuleFile);
+  for (const path of rules.slice(0, most.places)) sentences.push(...(await ruleChangesAt(path, workspace)));
+  const others = rules.length - most.places;
+  if (others > 0)
+    sentences.push(`${count(others, "more file")} of ${inlineCode(ownRulesFolder)} change as well.`);
   const beyond = sentences.length - most.sentences;
   if (beyond <= 0) return sentences;
   return [...sentences.slice(0, most.sentences - 1), `${count(beyond + 1, "more change")} of this kind.`];
@@ -190,7 +198,7 @@ async function changesAt(
   workspace: Pick<Workspace, "tree" | "readBlob">,
   inForce: Pick<RepoConfig, "policy">,
 ): Promise<string[]> {
-  const at = (ref: Ref) => versionAt(folder, ref, workspace);
+  const at = (ref: Ref) => versionAt(namesOf(folder), ref, workspace);
   // The merge base, not the tip of the base: later changes of the base are not part of this change.
   const [before, after] = [await at("merge_base"), await at("head")];
   const misplaced =
@@ -199,20 +207,54 @@ async function changesAt(
   return describeConfigChange(folder === root ? "root" : "nested", before, after, inForce);
 }
 
+/** What a merge would change about the repository's own rules of one file. */
+async function ruleChangesAt(
+  path: string,
+  workspace: Pick<Workspace, "tree" | "readBlob">,
+): Promise<string[]> {
+  const [before, after] = [
+    await versionAt([path], "merge_base", workspace),
+    await versionAt([path], "head", workspace),
+  ];
+  const old = await parseRuleFiles(before ? [before] : []);
+  const now = await parseRuleFiles(after ? [after] : []);
+  const [was, is] = [byId(old.rules), byId(now.rules)];
+  const parts = [
+    ["new rules", [...is.keys()].filter((id) => !was.has(id))],
+    ["changed rules", [...is.keys()].filter((id) => was.has(id) && was.get(id) !== is.get(id))],
+    ["deleted rules", [...was.keys()].filter((id) => !is.has(id))],
+  ] as const;
+  const shownParts = parts.flatMap(([what, ids]) => (ids.length === 0 ? [] : [`${what}: ${listed(ids)}`]));
+  const name = inlineCode(path);
+  const file = after === undefined ? " would be deleted" : before === undefined ? " would be new" : "";
+  const problems = now.problems.slice(0, mostShown.problems).map(({ rule, ...problem }) => {
+    const what = rule === null ? "a rule" : `the rule ${inlineCode(rule)}`;
+    return `${name}: ${what} would not run: ${inlineCode(cutBytes(whyNot(problem), mostShown.valueBytes * 2))}.`;
+  });
+  const more = now.problems.length - problems.length;
+  return [
+    ...(file !== "" || shownParts.length > 0
+      ? [`${name}${file}${shownParts.length > 0 ? `: ${shownParts.join("; ")}` : ""}.`]
+      : []),
+    ...problems,
+    ...(more > 0 ? [`${name}: ${count(more, "more problem")}.`] : []),
+  ];
+}
+
+/** The rules as text, by their ids. */
+const byId = (rules: readonly OwnRule[]) =>
+  new Map(rules.map(({ file, ...rule }) => [rule.id, JSON.stringify(rule)]));
+
+/** @param names the first existing one counts */
 async function versionAt(
-  folder: ConfigFolder,
+  names: readonly string[],
   ref: Ref,
   workspace: Pick<Workspace, "tree" | "readBlob">,
 ): Promise<ConfigVersion | undefined> {
   const tree = await workspace.tree(ref);
-  const path = namesOf(folder).find((name) => tree.has(name));
+  const path = names.find((name) => tree.has(name));
   const entry = path === undefined ? undefined : tree.get(path);
   if (path === undefined || entry === undefined) return undefined;
   if (!entry.mode.startsWith("100")) return { path, text: null };
-  try {
-    return { path, text: configText(await workspace.readBlob(entry.oid)) };
-  } catch (error) {
-    if (error instanceof AppError && error.code === "too_large") return { path, text: null };
-    throw error;
-  }
+  return { path, text: await textOf(workspace, entry.oid) };
 }

@@ -1,5 +1,5 @@
 import type { Coverage as CoverageCounter } from "../agent/coverage.ts";
-import { type Finding, isCertain, toolOf } from "../finding.ts";
+import { type Finding, isCertain, isOfOwnRule, toolOf } from "../finding.ts";
 import type { TextRange } from "../secrets/ranges.ts";
 import type { ChangedFile } from "../tools/tool.ts";
 import { findConfigChanges } from "./config-changes.ts";
@@ -26,6 +26,7 @@ import { laterFindingsOffline } from "./followup/later-findings.ts";
 import { withSurroundings } from "./followup/surroundings.ts";
 import { type ModelReview, reviewWithModel } from "./model-review.ts";
 import { ruleReport } from "./named-rules.ts";
+import { noOwnFindings, ownFindings } from "./own-rules/own-findings.ts";
 import type { History, ReviewInput } from "./review-input.ts";
 import type { Coverage, LedgerUpdate, MaskedLine, ReviewResult } from "./review-result.ts";
 import { type ReviewDependencies, startRun } from "./review-run.ts";
@@ -90,9 +91,18 @@ export async function reviewChange(input: ReviewInput, deps: ReviewDependencies)
   const { history, config, refused = null } = input;
   const others =
     refused === null ? await toolFindings(input.results ?? [], files, { ...deps, isOff }) : noToolFindings;
+  // Last, so that they take no time from the analyzers above.
+  const own =
+    refused === null
+      ? await ownFindings(files, { ...deps, isOff, milliseconds: timeLeft(input, deps) * OWN_RULES_SHARE })
+      : noOwnFindings;
   const analysis =
     refused === null
-      ? { ...found, findings: [...found.findings, ...others.findings] }
+      ? {
+          ...found,
+          findings: [...found.findings, ...own.findings, ...others.findings],
+          silenced: [...found.silenced, ...own.silenced],
+        }
       : { ...found, findings: found.findings.filter(isCertain) };
   const known = findReviewedHunks(
     files,
@@ -136,6 +146,7 @@ export async function reviewChange(input: ReviewInput, deps: ReviewDependencies)
       ...deps.diffs.warnings(),
       ...review.warnings,
       ...unfinishedWarning(analysis.unfinished),
+      ...own.warnings,
       ...leftWarning(others),
       ...milderWarning(review.findings, input.config),
     ],
@@ -150,6 +161,12 @@ export async function reviewChange(input: ReviewInput, deps: ReviewDependencies)
     ...(rules && { rules }),
   };
 }
+
+/** The part of a review's time that its repository's own rules may take. */
+const OWN_RULES_SHARE = 0.25;
+
+const timeLeft = ({ limits }: ReviewInput, { now, startedAt }: ReviewDependencies) =>
+  Math.max(0, limits.milliseconds - (now() - startedAt));
 
 interface ReviewParts {
   input: ReviewInput;
@@ -242,13 +259,15 @@ async function checked(findings: readonly Finding[], anchorFile: ReadAnchorFile)
 }
 
 function offlineReview(findings: readonly Finding[]): ModelReview {
-  const own = findings.filter(({ source }) => toolOf(source) === null).length;
-  const count = own === 1 ? "1 line" : `${own} lines`;
+  const ours = findings.filter(({ source }) => toolOf(source) === null).length;
+  const own = findings.filter(isOfOwnRule).length;
+  const lines = (number: number) => (number === 1 ? "1 line" : `${number} lines`);
+  const more = own > 0 ? ` The repository's own rules matched ${lines(own)}.` : "";
   return {
     findings,
     dropped: [],
     predicted: null,
-    summary: `No model read this change. Only the built-in analyzers checked it, and they matched ${count}.`,
+    summary: `No model read this change. Only the built-in analyzers checked it, and they matched ${lines(ours - own)}.${more}`,
     usage: noUsage,
     stopReason: "no_model",
     warnings: [],

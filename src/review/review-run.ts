@@ -10,6 +10,7 @@ import type { AnchorFile } from "./find/anchor.ts";
 import type { AnalyzerFindings, RuleMatches } from "./find/rule-matches.ts";
 import type { ReviewedHunks } from "./followup/known-change.ts";
 import { appliedRules, type ScopedRule } from "./named-rules.ts";
+import type { RuleMatcher } from "./own-rules/rule-run.ts";
 import type { ProgressEvent } from "./progress.ts";
 import type { ReviewInput } from "./review-input.ts";
 
@@ -59,6 +60,8 @@ export interface ReviewDependencies {
   graph?: KnownGraph;
   /** For tests; default: all analyzers of this process. */
   analyzers?: readonly Analyzer[];
+  /** Starts a process that matches the repository's own rules; omitted if they do not run. */
+  startRules?: () => RuleMatcher;
   isPrivate(path: string): boolean;
   progress(event: ProgressEvent): void;
   signal: AbortSignal;

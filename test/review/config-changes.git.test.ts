@@ -156,6 +156,36 @@ describe("a change of configuration files", () => {
     expect(told).toEqual([expect.stringMatching(/too large, and pull requests would not be reviewed/)]);
   });
 
+  it("is one of the repository's own rules: new, changed, gone, and those that would not run", async () => {
+    const file = ".github/hunkwise/rules/a.yml";
+    const moved = ".github/hunkwise/rules/b.yml";
+    const rule = (id: string, more = "") => `id: ${id}\nlanguage: ts\nrule: { pattern: a }\n${more}`;
+    const of = (...rules: string[]) => rules.join("---\n");
+    const told = await changesOf(
+      { [file]: of(rule("kept"), rule("other"), rule("gone")), [moved]: rule("away") },
+      {
+        [file]: of(
+          rule("kept", "# a remark\n"),
+          rule("other", "files: [src]\n"),
+          rule("fresh"),
+          rule("wrong", "'`x<b>`': 1\n"),
+        ),
+        [moved]: null,
+        ".github/hunkwise/rules/sub/c.yml": "id: [",
+      },
+    );
+    expect(told).toEqual([
+      "`.github/hunkwise/rules/a.yml`: new rules: `fresh`; changed rules: `other`; deleted rules: `gone`.",
+      expect.stringMatching(
+        /^`\.github\/hunkwise\/rules\/a\.yml`: the rule `wrong` would not run: ``line 18: .*``\.$/,
+      ),
+      "`.github/hunkwise/rules/b.yml` would be deleted: deleted rules: `away`.",
+    ]);
+    expect(await changesOf({}, { [file]: rule("first") })).toEqual([
+      "`.github/hunkwise/rules/a.yml` would be new: new rules: `first`.",
+    ]);
+  });
+
   it("has at most twenty sentences", async () => {
     const many = Object.fromEntries(
       Array.from({ length: 30 }, (_, n) => [

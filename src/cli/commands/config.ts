@@ -1,5 +1,5 @@
 import { lstat, readFile } from "node:fs/promises";
-import { basename, join, relative } from "node:path";
+import { basename, join, relative, resolve, sep } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { Argument, Command, Option } from "@commander-js/extra-typings";
 import type { FileProblem } from "../../config/load-config.ts";
@@ -8,6 +8,7 @@ import { type EffectiveConfig, isNestedName, type RepoConfig, rootPaths } from "
 import { AppError, errorLine } from "../../errors.ts";
 import { plural } from "../../reporters/outcome.ts";
 import { plainLine } from "../../reporters/terminal-style.ts";
+import type { RuleFile } from "../../review/own-rules/rule-files.ts";
 import {
   type CommandContext,
   type CommandIo,
@@ -32,7 +33,7 @@ const declare = () =>
     .addArgument(new Argument("<ACTION>", "what to do").choices(["check", "schema", "show"]))
     .argument(
       "[FILE]",
-      "for check: the file; default: the repository's .github/hunkwise.yml and every .hunkwise.yml in its folders",
+      "for check: the file; default: the repository's .github/hunkwise.yml, every .hunkwise.yml in its folders, and its own rules",
     )
     .option("--repo <DIR>", "for check and show: any folder in the repository", optionText, ".")
     .option(
@@ -108,7 +109,12 @@ interface Checked {
 /** Checks a file by its name: a nested one has other keys. */
 async function checkFile(file: string, signal: AbortSignal): Promise<Checked> {
   const { parseNestedConfig, parseRepoConfig } = await import("../../config/parse-config.ts");
+  const { isRuleFile } = await import("../../review/own-rules/rule-files.ts");
   const text = (await readText(file, signal)) ?? notThere(file);
+  if (isRuleFile(resolve(file).split(sep).slice(-4).join("/"))) {
+    const { problems } = await problemsOfRules([{ path: file, text }], signal);
+    return { problems, valid: [`${file} is valid.`], root: null };
+  }
   const own = isNestedName(basename(file)) ? null : parseRepoConfig(text);
   const parsed = own ?? parseNestedConfig(text);
   return {
@@ -118,10 +124,27 @@ async function checkFile(file: string, signal: AbortSignal): Promise<Checked> {
   };
 }
 
+/** All problems of files of own rules: each rule is tried in a process of its own, and with its examples. */
+async function problemsOfRules(files: readonly RuleFile[], signal: AbortSignal) {
+  const { parseRuleFiles } = await import("../../review/own-rules/rule-files.ts");
+  const { checkRules } = await import("../../review/own-rules/check-rules.ts");
+  const { startRuleMatcher } = await import("../../process/rule-matcher.ts");
+  const { rules, problems } = await parseRuleFiles(files);
+  const tried = rules.length === 0 ? [] : await checkRules(rules, startRuleMatcher, signal);
+  const all = [...problems, ...tried].map(({ rule, ...problem }): FileProblem => {
+    const { line, key } = problem;
+    // Without a line, only its id shows which rule it is.
+    const named = rule === null || line !== null ? key : `the rule ${rule}${key === null ? "" : `, ${key}`}:`;
+    return { ...problem, key: named };
+  });
+  return { problems: byFile(all), rules: rules.length };
+}
+
 /** Checks the file of the repository, and those of its folders. Their names are relative to the current folder. */
 async function checkRepository(repo: string, signal: AbortSignal): Promise<Checked> {
   const { checkNested } = await import("../../config/load-config.ts");
   const { parseRepoConfig } = await import("../../config/parse-config.ts");
+  const { isRuleFile } = await import("../../review/own-rules/rule-files.ts");
   const { requireGit } = await import("../../git/run-git.ts");
   const { listWorkingFiles } = await import("../../git/range.ts");
   const { path: gitPath } = await requireGit({ searchPath: programPath() });
@@ -130,19 +153,29 @@ async function checkRepository(repo: string, signal: AbortSignal): Promise<Check
   const read = (file: string) => readText(join(workTree, file), signal);
   const root = await rootFile(read);
   const own = root === null ? null : parseRepoConfig(root.text);
-  const texts = new Map<string, string | null>();
-  for (const file of paths.filter(isNestedName).toSorted()) {
-    const stats = await lstat(join(workTree, file)).catch(() => null);
-    if (stats === null) continue;
-    const text = stats.isFile() ? await read(file) : null;
-    if (text !== null || !stats.isFile()) texts.set(file, text);
-  }
+  const regular = async (names: readonly string[]) => {
+    const texts = new Map<string, string | null>();
+    for (const file of names.toSorted()) {
+      const stats = await lstat(join(workTree, file)).catch(() => null);
+      if (stats === null) continue;
+      const text = stats.isFile() ? await read(file) : null;
+      if (text !== null || !stats.isFile()) texts.set(file, text);
+    }
+    return texts;
+  };
+  const texts = await regular(paths.filter(isNestedName));
+  const ruleTexts = await regular(paths.filter(isRuleFile));
+  const ruled = await problemsOfRules(
+    [...ruleTexts].map(([path, text]) => ({ path, text })),
+    signal,
+  );
   const problems: FileProblem[] = [
     ...(own?.ok === false ? own.problems : []).map((problem) => ({
       file: root?.file ?? usualFile,
       ...problem,
     })),
     ...byFile(await checkNested(texts)),
+    ...ruled.problems,
   ];
   const count = plural(texts.size, "nested file");
   return {
@@ -153,6 +186,9 @@ async function checkRepository(repo: string, signal: AbortSignal): Promise<Check
         ? `There is no ${usualFile} in ${workTree}: the defaults apply.`
         : `${shown(root.file)} is valid.`,
       ...(texts.size > 0 ? [`${count} ${texts.size === 1 ? "is" : "are"} valid, too.`] : []),
+      ...(ruleTexts.size > 0
+        ? [`${plural(ruled.rules, "own rule")} in ${plural(ruleTexts.size, "file")} can run.`]
+        : []),
     ],
   };
 }

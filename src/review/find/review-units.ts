@@ -2,7 +2,7 @@ import pMap from "p-map";
 import type { TokenBudget } from "../../agent/limits.ts";
 import type { AgentResult } from "../../agent/run-agent.ts";
 import type { StopReason } from "../../agent/trajectory.ts";
-import { type Finding, toolOf, worstFirst } from "../../finding.ts";
+import { type Finding, isOfOwnRule, toolOf, worstFirst } from "../../finding.ts";
 import type { Message } from "../../llm/model.ts";
 import { byteLength } from "../../text/cut.ts";
 import { graphTools, journalTools, judgingTools, reportingTools } from "../../tools/index.ts";
@@ -102,11 +102,14 @@ const MOST_LIKELY = 60;
 const MAX_LIKELY_BYTES = 12_000;
 const LIKELY_SHARE = 0.06;
 
-/** As many of the worst rule matches as fit, in their original order. Ours go before those of other tools, which anyone may have written. */
+/**
+ * As many of the worst rule matches as fit, in their original order. Those of built-in rules go before those of the repository's own, and
+ * these before those of other tools, which anyone may have written.
+ */
 function worstThatFit(candidates: readonly RuleMatch[], maxBytes: number): RuleMatch[] {
   let left = maxBytes;
   const fitting = candidates
-    .toSorted((a, b) => Number(isOfOther(a)) - Number(isOfOther(b)) || worstFirst(a.finding, b.finding))
+    .toSorted((a, b) => rankOf(a) - rankOf(b) || worstFirst(a.finding, b.finding))
     .slice(0, MOST_LIKELY)
     .filter((one) => {
       left -= byteLength(ruleMatchLine(one)) + 1;
@@ -115,6 +118,8 @@ function worstThatFit(candidates: readonly RuleMatch[], maxBytes: number): RuleM
   const kept = new Set(fitting);
   return candidates.filter((one) => kept.has(one));
 }
+
+const rankOf = (match: RuleMatch) => (isOfOther(match) ? 2 : Number(isOfOwnRule(match.finding)));
 
 const isOfOther = ({ finding }: RuleMatch) => toolOf(finding.source) !== null;
 

@@ -180,7 +180,7 @@ function inOrder(batch: readonly ChangedFile[], unfinished: readonly UnfinishedF
 }
 
 /** The files that can be read, without those that are too large. */
-async function analyzedFiles(
+export async function analyzedFiles(
   files: readonly ChangedFile[],
   workspace: Workspace,
   diffs: DiffSource,
@@ -201,12 +201,13 @@ function nullIfTooLarge(error: unknown): null {
   throw error;
 }
 
-type Identifiable = Parameters<ReturnType<typeof createIdentities>>[0] & Pick<Finding, "source">;
+export type Identifiable = Parameters<ReturnType<typeof createIdentities>>[0] & Pick<Finding, "source">;
 
 const keyed = (code: string, key: string) =>
   createHmac("sha256", key).update(code.replace(/\s+/g, "")).digest("base64url");
 
-async function findingsOf(
+/** Diagnostics as findings, each with the id that `idOf` gives it. */
+export async function findingsOf(
   candidates: readonly Diagnostic[],
   files: readonly AnalyzedFile[],
   idOf: (found: Identifiable) => string,

@@ -77,7 +77,8 @@ interface Located {
   oid: string;
 }
 
-const categoryOf = ({ severity }: ToolResult): Category =>
+/** The category of what only has a severity. */
+export const categoryOf = ({ severity }: Pick<ToolResult, "severity">): Category =>
   severity === "low" ? "maintainability" : "correctness";
 
 async function findingOf(

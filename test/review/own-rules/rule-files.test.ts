@@ -1,0 +1,148 @@
+import { describe, expect, it } from "vitest";
+import {
+  isRuleFile,
+  ownRulesFolder,
+  parseRuleFiles,
+  whyNot,
+} from "../../../src/review/own-rules/rule-files.ts";
+import { callRule } from "./rule-samples.ts";
+
+const path = `${ownRulesFolder}/a.yml`;
+const parse = async (...texts: (string | null)[]) => {
+  const files = texts.map((text, at) => ({ path: `${ownRulesFolder}/${at}.yml`, text }));
+  const { rules, problems } = await parseRuleFiles(files);
+  return { rules, ids: rules.map(({ id }) => id), why: problems.map((one) => `${one.rule}: ${whyNot(one)}`) };
+};
+
+describe("a file of rules", () => {
+  it("is a YAML file directly in its folder, and nothing else", () => {
+    const others = ["a.txt", "sub/a.yml", ".yml/a", "../hunkwise.yml", "", ".yml\n"];
+    expect([path, `${ownRulesFolder}/b.yaml`].every(isRuleFile)).toBe(true);
+    expect(others.map((name) => isRuleFile(`${ownRulesFolder}/${name}`))).toEqual(others.map(() => false));
+    expect(isRuleFile(`a/${path}`)).toBe(false);
+  });
+
+  it("may hold several rules, also empty documents and those that are off", async () => {
+    const off = `${callRule("off", "a")}`.replace("warning", "off");
+    const { ids, why } = await parse(
+      [callRule("one", "a"), "# nothing\n", off, callRule("two", "b"), ""].join("---\n"),
+      "",
+    );
+    expect(ids).toEqual(["one", "two"]);
+    expect(why).toEqual([]);
+  });
+
+  it("takes severity and category from ast-grep's severity, or from its metadata", async () => {
+    const rule = (severity: string, metadata: string) =>
+      `id: r${severity}${metadata.length}\nlanguage: py\nseverity: ${severity}\nmetadata: { ${metadata} }\nrule: { pattern: a }\n`;
+    const { rules } = await parse(
+      ["error", "warning", "info", "hint"].map((severity) => rule(severity, "")).join("---\n"),
+      rule("hint", "severity: critical, category: security, team: ours"),
+    );
+    expect(rules.map(({ severity, category }) => [severity, category])).toEqual([
+      ["high", "correctness"],
+      ["medium", "correctness"],
+      ["low", "maintainability"],
+      ["low", "maintainability"],
+      ["critical", "security"],
+    ]);
+  });
+
+  it.each(["js", "JavaScript", "ts", "Tsx", "PY", "golang", "java", "c++", "cs", "Rust", "rb", "kt", "php"])(
+    "names a language as ast-grep does: %s",
+    async (language) => {
+      expect((await parse(`id: a\nlanguage: ${language}\nrule: { pattern: a }`)).ids).toEqual(["a"]);
+    },
+  );
+
+  it("reads only files that its patterns match, with braces as in ast-grep", async () => {
+    const { rules } = await parse(
+      `${callRule("a", "a")}files: ["./src/**/*.{ts,{m,c}ts}"]\nignores: ["**/*.test.ts"]\n`,
+    );
+    const all = ["src/a.ts", "src/x/a.mts", "src/a.cts", "src/a.test.ts", "lib/a.ts", "src/a.js"];
+    expect(all.filter((one) => rules[0]?.appliesTo(one))).toEqual(["src/a.ts", "src/x/a.mts", "src/a.cts"]);
+  });
+
+  it.each([
+    ["an unknown key", "colour: red", "a: line 6: colour is not a known key"],
+    [
+      "a key that only ast-grep's command line honours",
+      "rewriters: []",
+      "a: line 6: rewriters is a key of ast-grep",
+    ],
+    ["labels", "labels: {}", "a: line 6: labels is a key of ast-grep"],
+    ["a fix that is not text", "fix: { template: a }", "a: line 6: fix must be text"],
+    [
+      "a rewriter",
+      "transform: { B: { rewrite: { source: $A, rewriters: [x] } } }",
+      "a: line 6: transform must only",
+    ],
+    [
+      "a rewriter in short",
+      "transform: { B: 'rewrite($A, rewriters=[x])' }",
+      "a: line 6: transform must only",
+    ],
+    ["an exception", "files: ['!a']", "a: line 6: files[0] must not begin with !"],
+    ["braces without end", `files: ['${"{a,b}".repeat(20)}']`, "a: line 6: files[0] must have at most 64"],
+    ["an alias without an anchor", "note: *there", "null: line 6: note *there is an alias without an anchor"],
+    ["an alias of what it is in", "utils: { a: &a { not: *a } }", "a: refers to itself"],
+    ["a repeated key", "message: again", "null: line 6: message occurs twice"],
+  ])("with %s leaves out this rule alone, with line and reason", async (_, line, expected) => {
+    const { ids, why } = await parse(
+      `${callRule("a", "a")}${line}\n---\n${callRule("b", "b")}`,
+      callRule("c", "c"),
+    );
+    expect(ids).toEqual(["b", "c"]);
+    expect(why).toEqual([expect.stringContaining(expected)]);
+  });
+
+  it.each([
+    ["../../x", "id must be"],
+    ["a b", "id must be"],
+    ["-a", "id must be"],
+    ["a".repeat(61), "id must be"],
+    ["own/rule", "id must be"],
+  ])("refuses the id %j, and does not repeat it", async (id, expected) => {
+    const { ids, why } = await parse(`id: ${JSON.stringify(id)}\nlanguage: ts\nrule: { pattern: a }`);
+    expect(ids).toEqual([]);
+    expect(why).toEqual([expect.stringContaining(`null: line 1: ${expected}`)]);
+  });
+
+  it("names a language that is not installed, and an id that repeats", async () => {
+    const swift = callRule("swift", "a").replace("TypeScript", "Swift");
+    const { ids, why } = await parse(`${callRule("a", "a")}---\n${swift}`, callRule("a", "b"));
+    expect(ids).toEqual(["a"]);
+    expect(why).toEqual([
+      'swift: needs the language "Swift", which is not installed',
+      `a: id occurs twice: a rule of ${ownRulesFolder}/0.yml has it`,
+    ]);
+  });
+
+  it("has limits: bytes, files, rules, levels and aliases", async () => {
+    const many = Array.from({ length: 201 }, (_, at) => callRule(`r${at}`, "a"));
+    const nested = [..."{not: ".repeat(70), "{pattern: a}", ..."}".repeat(70)].join("");
+    const bomb = Array.from({ length: 12 }, (_, at) => `u${at + 1}: &u${at + 1} [${`*u${at},`.repeat(12)}]`);
+    const cases: [string[], string][] = [
+      [["#".repeat(65 * 1024)], "is larger than 64 KB"],
+      [Array.from({ length: 51 }, () => ""), "is one of more than 50 files of rules"],
+      [
+        [many.slice(0, 150), many.slice(150)].map((some) => some.join("---\n")),
+        "is one of more than 200 rules",
+      ],
+      [[`id: a\nlanguage: ts\nrule: ${nested}`], "is nested deeper than 60 levels"],
+      [[`id: a\nlanguage: ts\nrule: ${"[".repeat(20_000)}`], "is nested too deeply"],
+      [[`u0: &u0 [a]\n${bomb.join("\n")}\nid: a\nlanguage: ts\nrule: {}`], "cannot be read"],
+    ];
+    for (const [texts, expected] of cases)
+      expect((await parse(...texts)).why.join("\n"), expected).toContain(expected);
+  });
+
+  it("that is a link or binary is named", async () => {
+    const { ids, why } = await parse(null, "id: a\0", callRule("c", "c"));
+    expect(ids).toEqual(["c"]);
+    expect(why).toEqual([
+      expect.stringContaining("is not a regular file"),
+      expect.stringContaining("is not UTF-8 text"),
+    ]);
+  });
+});
