@@ -453,7 +453,7 @@ const pages: Record<string, string> = {
   "docs/review.schema.json": `${JSON.stringify(reviewJsonSchema(), null, 2)}\n`,
   "docs/hunkwise.nested.schema.json": `${JSON.stringify(nestedConfigSchema(), null, 2)}\n`,
 };
-const builtIn = createAnalyzers().map(({ name }) => name);
+const builtIn = ["own-rules", ...createAnalyzers().map(({ name }) => name)];
 for (const language of ruleLanguages) {
   const rules = await ruleList(rulesFolder, language);
   pages[`rules/${language}.json`] = rules;

@@ -62,6 +62,7 @@ export const builtInRules: ReadonlySet<string> = new Set([
   "js-typeof-typo",
   "merge-markers",
   "moved-into-effect",
+  "own-rules",
   "py-assert-tuple",
   "py-bare-except-pass",
   "py-blocking-call-in-async",
