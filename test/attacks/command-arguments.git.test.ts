@@ -159,6 +159,6 @@ describe("the text of a command", () => {
     expect([proposal?.path, proposal?.base, others]).toEqual([".github/hunkwise.yml", "main", []]);
     expect(proposal?.branch).toMatch(/^hunkwise\/remember-\d+$/);
     const config = { ...defaultRepoConfig, instructions: [{ path: "**", text: rule }] };
-    expect(parseRepoConfig(proposal?.text ?? "")).toEqual({ ok: true, config });
+    expect(parseRepoConfig(proposal?.text ?? "")).toMatchObject({ ok: true, config });
   });
 });

@@ -155,7 +155,7 @@ describe("nested files at the base of a range", () => {
     });
     repo.commit("Take it away", { "lib/.hunkwise.yml": null, "lib/secret.py": "key = 2\n" });
     const shown = await runHere(["config", "show", "--repo", repo.dir, "--base", "main"]);
-    expect(shown.stdout).toMatch(/private:\n\s+- \/lib\/\*\*\/\*\.py\n/);
+    expect(shown.stdout).toMatch(/private:\n\s+# files of folders\n\s+- \/lib\/\*\*\/\*\.py\n/);
     const args = ["--args", '{"file_path": "lib/secret.py"}'];
     const read = await runHere(["tool", "read_file_part", "--repo", repo.dir, "--base", "main", ...args]);
     expect(read.stdout).toMatch(/withheld/);
