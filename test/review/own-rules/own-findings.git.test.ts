@@ -128,13 +128,16 @@ fix: $NEW()
     expect(after.found).toEqual(["a.ts:3 own-rules/no-c", "a.ts:3 own-rules/no-d"]);
   });
 
-  it("are switched off like every other rule, and quieted by ast-grep's own comment", async () => {
+  it("are switched off like every other rule, and quieted by ast-grep's own comment unless about security", async () => {
     const base = { [ruleFile("b")]: callRule("no-b", "b") };
     const head = {
       "a.ts":
         "b(1);\n// ast-grep-ignore: no-c, no-b\nb(2);\nb(3); // ast-grep-ignore\n// ast-grep-ignore: no-c\nb(4);\n",
     };
     expect((await run({ base, head })).found).toEqual(["a.ts:1 own-rules/no-b", "a.ts:6 own-rules/no-b"]);
+    const unsafe = { [ruleFile("b")]: `${callRule("no-b", "b")}metadata: { category: security }\n` };
+    const lines = [1, 3, 4, 6].map((line) => `a.ts:${line} own-rules/no-b`);
+    expect((await run({ base: unsafe, head })).found).toEqual(lines);
     for (const key of ["no-b", "own-rules/no-b", "own-rules"])
       expect(await run({ base, head }, { rules: { [key]: "off" } })).toMatchObject({
         ...{ found: [], off: ["a.ts:1 own-rules/no-b", "a.ts:6 own-rules/no-b"] },
