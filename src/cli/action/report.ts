@@ -37,13 +37,15 @@ export async function report(
     ...(result !== null && isUnpublished(run) ? annotations(result) : []),
     ...run.notices.map((notice) => command("notice", {}, notice)),
     ...(isReviewed ? [] : [command(how === "failed" ? "error" : "notice", {}, sentence(run))]),
-    ...(exit.code === 1 ? [command("error", {}, failed(inputs.failOn))] : []),
+    ...(exit.code === 1 ? [command("error", {}, failed(inputs.failOn, run.result))] : []),
   ];
   return lines.map((line) => `${line}\n`).join("");
 }
 
-const failed = (failOn: string) =>
-  `Findings of severity ${failOn} or higher or of a blocking rule are open, or a part of the change was not read: see the summary`;
+function failed(failOn: string, result: ActionRun["result"]): string {
+  const isBlocking = result?.rules?.applied.some((rule) => rule.blocking) === true;
+  return `Findings of severity ${failOn} or higher${isBlocking ? " or of a blocking rule" : ""} are open, or a part of the change was not read: see the summary`;
+}
 
 /** The review was made, and the token may not say so on the pull request. */
 export const isUnpublished = ({ outcome, result }: ActionRun): boolean =>
