@@ -275,7 +275,7 @@ const POLICY_RULES = `The file of an organisation, or of a user, is \`.github/hu
 
 If the organisation's file has a policy and does not parse or validate, or cannot be read, no model reads anything in any of its repositories, and the check run says so. GitHub reports a private repository \`.github\` that a token cannot read as one that does not exist, so Hunkwise cannot know that there is a policy. Install the App on \`.github\`, and set \`HUNKWISE_POLICY=required\` on the server; in the Action, set \`policy: required\` and give \`organization-token\` a token that can read the contents of \`.github\`. Then no model reads anything in a repository unless a policy was found.
 
-On the command line, the organisation's file is not read, because it is in another repository. \`hunkwise config show --organization FILE\` prints what holds together with a copy of it, and where each value comes from.`;
+On the command line, the organisation's file is not read, because it is in another repository. \`hunkwise config show --organization ../.github/.github/hunkwise.yml\` prints what holds together with a copy of it, and where each value comes from.`;
 
 const EDITORS = `The JSON Schemas are [docs/hunkwise.schema.json](hunkwise.schema.json) and, for folders, [docs/hunkwise.nested.schema.json](hunkwise.nested.schema.json); \`hunkwise config schema\` prints the first and \`hunkwise config schema --nested\` prints the second, both for the installed version. Editors with the YAML language server (VS Code with the YAML extension, Neovim, Helix and others) complete and check the file if its first line names a schema:
 

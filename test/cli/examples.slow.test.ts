@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import examples from "@octokit/webhooks-examples" with { type: "json" };
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -64,6 +64,9 @@ beforeAll(async () => {
     writeFileSync(join(shop, file), JSON.stringify({ ...exampleOf(event), installation: { id: 5 } }));
   }
   copyFileSync(join(root, "fixtures/findings/eslint.sarif"), join(shop, "eslint.sarif"));
+  // A clone of the organisation's repository.
+  mkdirSync(join(folder.path, ".github/.github"), { recursive: true });
+  writeFileSync(join(folder.path, ".github/.github/hunkwise.yml"), "policy: { enforce: [check] }\n");
   const { stderr } = await shell("hunkwise review --output review.json");
   expect(stderr).toContain("written to review.json");
   run = JSON.parse((await shell("hunkwise runs --json")).stdout)[0].id;
