@@ -83,6 +83,8 @@ export async function reviewChange(input: ReviewInput, deps: ReviewDependencies)
   // The graph is opened and the tree is listed while the diff is read. Later steps await them and report their errors.
   if (deps.models) deps.graph?.open().catch(() => {});
   deps.workspace.tree("head").catch(() => {});
+  // Without a model, it is needed only if a changed file may have rules.
+  if (deps.models) deps.workspace.tree("base").catch(() => {});
   const changed = await deps.diffs.files();
   const files = input.history ? await withSurroundings(changed, deps) : changed;
   deps.progress({ type: "phase", phase: "analyzers" });
