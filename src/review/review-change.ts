@@ -77,14 +77,19 @@ function linesOf(text: string, { start, end }: TextRange): number[] {
   return Array.from({ length: count }, (_, at) => first + at);
 }
 
+/** Opens the graph and lists the trees while the diff is read. Later steps await them and report their errors. */
+function readAhead({ models, graph, workspace }: ReviewDependencies): void {
+  workspace.tree("head").catch(() => {});
+  // Without a model, the base is needed only if a changed file may have rules of the repository.
+  if (!models) return;
+  graph?.open().catch(() => {});
+  workspace.tree("base").catch(() => {});
+}
+
 /** Reviews a change, from the checkout to placed findings. Shared by jobs and the command line. */
 export async function reviewChange(input: ReviewInput, deps: ReviewDependencies): Promise<ReviewResult> {
   deps.progress({ type: "phase", phase: "context" });
-  // The graph is opened and the tree is listed while the diff is read. Later steps await them and report their errors.
-  if (deps.models) deps.graph?.open().catch(() => {});
-  deps.workspace.tree("head").catch(() => {});
-  // Without a model, it is needed only if a changed file may have rules.
-  if (deps.models) deps.workspace.tree("base").catch(() => {});
+  readAhead(deps);
   const changed = await deps.diffs.files();
   const files = input.history ? await withSurroundings(changed, deps) : changed;
   deps.progress({ type: "phase", phase: "analyzers" });
