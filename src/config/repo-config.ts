@@ -20,7 +20,7 @@ export type Effort = z.infer<typeof Effort>;
 
 const commandLine = z.string().min(1).max(500).nullable().default(null);
 
-/** What a repository decides, each key of which an organisation may decide instead. */
+/** The keys of a repository. An organisation may enforce each of them. */
 const Settings = z.strictObject({
   review: z
     .strictObject({

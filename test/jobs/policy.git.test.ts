@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Task } from "../../src/queue/job.ts";
 import { scriptedModel } from "../support/scripted.ts";
-import { Commanded, CommandedRepository } from "./commands/command-fixture.ts";
+import { Commanded, CommandedRepository, reviewTask as task } from "./commands/command-fixture.ts";
 
 let repo: CommandedRepository;
 beforeAll(() => {
@@ -10,11 +9,6 @@ beforeAll(() => {
 afterAll(() => repo[Symbol.asyncDispose]());
 
 const file = ".github/hunkwise.yml";
-const task: Task = {
-  ...{ kind: "review", mode: "new", again: false, pull: 7, headSha: null, thread: null, commentId: null },
-  ...{ repository: { installation: 1, id: 7, owner: "octo", name: "shop" } },
-  ...{ trigger: "event#7", requestedBy: null },
-};
 const report = {
   ...{ path: "src/cart.js", line: 1, quote: "export const rate = 2;" },
   ...{ severity: "high", category: "correctness", title: "The rate doubled", confidence: 0.9 },

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
-import type { Task } from "../../src/queue/job.ts";
 import { scriptedModel } from "../support/scripted.ts";
-import { Commanded, CommandedRepository } from "./commands/command-fixture.ts";
+import { Commanded, CommandedRepository, reviewTask as task } from "./commands/command-fixture.ts";
 
 const long = process.env.HUNKWISE_LONG === "1";
 
@@ -13,11 +12,6 @@ beforeAll(() => {
 afterAll(() => repo[Symbol.asyncDispose]());
 
 const file = ".github/hunkwise.yml";
-const task: Task = {
-  ...{ kind: "review", mode: "new", again: false, pull: 7, headSha: null, thread: null, commentId: null },
-  ...{ repository: { installation: 1, id: 7, owner: "octo", name: "shop" } },
-  ...{ trigger: "event#7", requestedBy: null },
-};
 
 function withModel(files: Record<string, string>) {
   const on = new Commanded(repo);

@@ -433,7 +433,7 @@ export function exitReasonOf(
  * A finding of a blocking rule counts whatever the threshold is.
  *
  * @param requireModel a change that no model has read counts as not reviewed
- * @param isLenient whoever started the review wants no finding to fail it, not even of a blocking rule
+ * @param isLenient no finding fails the review, not even one of a blocking rule
  */
 export function exitCodeOf(
   result: ReviewResult,

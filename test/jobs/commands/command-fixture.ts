@@ -8,7 +8,7 @@ import { createJobHandler } from "../../../src/jobs/job-handler.ts";
 import { formatMarker } from "../../../src/ledger/marker.ts";
 import { forAllRoles, type Model } from "../../../src/llm/model.ts";
 import { publicText } from "../../../src/publish/public-text.ts";
-import type { ClaimedJob, Command, JobOutcome, Task } from "../../../src/queue/job.ts";
+import type { ClaimedJob, Command, JobOutcome, ReviewTask, Task } from "../../../src/queue/job.ts";
 import type { JobTools } from "../../../src/queue/run-job.ts";
 import { dayOf, type Spending } from "../../../src/queue/usage.ts";
 import { MemoryGitHub } from "../../publish/memory-github.ts";
@@ -17,6 +17,12 @@ import { GitRepo } from "../../support/git-repo.ts";
 import { startProcessHere } from "../../support/process-here.ts";
 
 const repository = { installation: 1, id: 7, owner: "octo", name: "shop" };
+
+/** A review because of an event. */
+export const reviewTask: ReviewTask = {
+  ...{ kind: "review", mode: "new", again: false, pull: 7, headSha: null, thread: null, commentId: null },
+  ...{ repository, trigger: "event#7", requestedBy: null },
+};
 
 /** The pull request that all of a file's tests comment on; its repository is made once. */
 export class CommandedRepository implements AsyncDisposable {
