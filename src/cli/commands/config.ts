@@ -279,7 +279,11 @@ async function annotated(
     const node = document.getIn(names, true);
     const key = names.join(".");
     if (!isNode(node) || (key === "rules" && rules.length > 0)) continue;
-    const origin = originOf(key, given, { policy: root.policy, path: path ?? usualFile });
+    // An enforced rule can leave nothing of what a file says.
+    const isEmptied = key === "rules";
+    const origin = isEmptied
+      ? "default"
+      : originOf(key, given, { policy: root.policy, path: path ?? usualFile });
     const [before, now] = [root, config].map((one) => names.reduce<unknown>(valueIn, one));
     const origins = isDeepStrictEqual(before, now) ? [origin] : [origin, "files of folders"];
     const text = ` ${plainLine(origins.filter((one) => one !== "default" || origins.length === 1).join(" and "))}`;
