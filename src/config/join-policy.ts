@@ -111,7 +111,8 @@ function privatePaths(above: readonly string[], below: readonly string[]): reado
   return [...above, "# the repository's", ...below];
 }
 
-function valueAt(file: Given, names: readonly string[]): unknown {
+/** The value of a key, by the names of its groups and its own; undefined if a group is missing. */
+export function valueAt(file: object, names: readonly string[]): unknown {
   let value: unknown = file;
   for (const name of names) value = (value as Given | undefined | null)?.[name];
   return value;

@@ -87,7 +87,7 @@ interface StoredOptions {
 
 /**
  * Fetches a file from the store that GitHub redirected to. The address is signed, so the request carries no credentials; it is not logged,
- * because whoever has it may read the file. No further redirect is followed.
+ * because anyone who has it can read the file. No further redirect is followed.
  *
  * @throws AppError `not_allowed` for any other place, `github_failed`, `too_large`
  */

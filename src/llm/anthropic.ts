@@ -218,7 +218,7 @@ type Block = Anthropic.ContentBlockParam;
 function toRequestBody(model: string, { request, dialect }: Sent): Body {
   const maxTokens = Math.min(request.maxOutputTokens, dialect.maxOutputTokens);
   const thinking = thinkingOf(request, dialect, maxTokens);
-  // A model that was told not to think gets no thoughts.
+  // If thinking is off, no thoughts are sent.
   const isThoughtless = dialect.thinking === "budget" && thinking.thinking === undefined;
   const system = request.messages.flatMap((message): Anthropic.TextBlockParam[] =>
     message.role === "system" ? [textBlock(message.content)] : [],

@@ -88,7 +88,7 @@ export function ruleReport(
   return { applied, without_files: rules.length - applied.length };
 }
 
-/** Why nobody knows whether a file keeps a rule; null if it was read. */
+/** Why a file was not checked against a rule; null if it was read. */
 function whyUnchecked(
   { change: { path }, reviewable, skipReason }: ChangedFile,
   { severity }: NamedRule,

@@ -271,7 +271,7 @@ async function annotated(
   { config: root, path, given }: Loaded,
 ): Promise<string> {
   const { Document, isCollection, isNode } = await import("yaml");
-  const { originOf } = await import("../../config/join-policy.ts");
+  const { originOf, valueAt } = await import("../../config/join-policy.ts");
   const { settingKeys } = await import("../../config/repo-config.ts");
   const document = new Document(config);
   const rules = Object.keys(config.rules).map((name) => ["rules", name]);
@@ -279,12 +279,10 @@ async function annotated(
     const node = document.getIn(names, true);
     const key = names.join(".");
     if (!isNode(node) || (key === "rules" && rules.length > 0)) continue;
-    // An enforced rule can leave nothing of what a file says.
-    const isEmptied = key === "rules";
-    const origin = isEmptied
-      ? "default"
-      : originOf(key, given, { policy: root.policy, path: path ?? usualFile });
-    const [before, now] = [root, config].map((one) => names.reduce<unknown>(valueIn, one));
+    // Each rule has its own origin; an enforced one can leave nothing of what a file says.
+    const origin =
+      key === "rules" ? "default" : originOf(key, given, { policy: root.policy, path: path ?? usualFile });
+    const [before, now] = [root, config].map((one) => valueAt(one, names));
     const origins = isDeepStrictEqual(before, now) ? [origin] : [origin, "files of folders"];
     const text = ` ${plainLine(origins.filter((one) => one !== "default" || origins.length === 1).join(" and "))}`;
     if (isCollection(node) && node.items.length > 0) node.commentBefore = text;
@@ -293,5 +291,3 @@ async function annotated(
   // The package puts an empty list with a comment on a line of its own.
   return document.toString({ lineWidth: 0 }).replaceAll(/:\n *(\[\]|\{\})\n *(#.*)/g, ": $1 $2");
 }
-
-const valueIn = (value: unknown, name: string) => (value as Record<string, unknown>)[name];

@@ -161,5 +161,5 @@ async function runRules(
     .toSorted((a, b) => placeOf(a) - placeOf(b) || a.line - b.line);
 }
 
-/** Nobody has measured these rules. */
+/** How often these rules are right is not known. */
 const CONFIDENCE = 0.5;

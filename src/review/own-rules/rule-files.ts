@@ -117,7 +117,7 @@ export interface OwnRule {
   appliesTo(path: string): boolean;
 }
 
-/** A problem because of which a rule, or a whole file of rules, does not run. */
+/** A problem that keeps a rule, or a whole file of rules, from running. */
 export interface RuleProblem extends FileProblem {
   /** The id of the rule; null if it is unknown. */
   rule: string | null;

@@ -10,7 +10,7 @@ import { fairShare, sourceOf, type ToolResult } from "./tool-result.ts";
 /** Most results that a model judges; the rest is a number. */
 export const MOST_JUDGED = 50;
 
-/** Findings that nobody has judged, and what the tools said of them. */
+/** Findings that no one has judged, and what the tools said about them. */
 export interface ToolFindings {
   findings: Finding[];
   /** The tool's words by the finding's id, for a model only. */
