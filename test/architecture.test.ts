@@ -65,6 +65,8 @@ const mayImport: Record<string, string[]> = {
     "ledger",
     "logger",
   ],
+  figures: ["queue", "ledger", "review"],
+  pages: ["figures", "queue", "github", "config", "ledger", "logger", "reporters", "review", "agent", "webhooks"],
   webhooks: ["queue", "jobs", "github", "config", "ledger", "logger", "git", "llm"],
   cli: [
     ...[
@@ -133,6 +135,7 @@ const owners: Record<string, string[]> = {
   "@secretlint": ["secrets", "analyzers"],
   pino: ["logger"],
   yauzl: ["process"],
+  hono: ["pages"],
   picocolors: ["cli", "reporters"],
   "@commander-js": ["cli"],
 };

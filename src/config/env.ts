@@ -296,6 +296,12 @@ export interface AppCredentials {
   webhookSecret: string;
 }
 
+/** The credentials of the App as an OAuth client. */
+export interface LoginCredentials {
+  clientId: string;
+  clientSecret: string;
+}
+
 /** Addresses of GitHub. URLs have no slash at the end. */
 export interface GitHubPlace {
   host: string;
@@ -308,6 +314,10 @@ export interface GitHubPlace {
 export interface Env {
   /** Null if `serve` should show the setup page. */
   app: AppCredentials | null;
+  /** With which people log in to the pages; null if nobody can. */
+  login: LoginCredentials | null;
+  /** Numeric ids of the accounts that operate this server. */
+  operators: ReadonlySet<number>;
   github: GitHubPlace;
   /** Organisation in which the setup page creates the App; null for the user's account. */
   organization: string | null;
@@ -351,6 +361,8 @@ export interface Env {
   /** 0 if GitHub is never asked for missed events. */
   reconcileEveryMs: number;
   retentionMs: number;
+  /** How long figures are kept. */
+  insightsMs: number;
   /** The server indexes repositories, and their reviews use the knowledge graph. */
   usesGraph: boolean;
   /** A Logseq graph that receives notes of reviews; absolute path. Null for none. */
@@ -411,9 +423,10 @@ export function inspectEnv(raw: RawEnv = rawEnv()): InspectedEnv {
     }
   };
   const app = readApp(given, attempt);
+  const login = attempt("GITHUB_CLIENT_SECRET", () => readLogin(given));
   const model = attempt("OPENAI_BASE_URL", () => readModel(given));
   const embedding = attempt("HUNKWISE_EMBEDDING_MODEL", () => readEmbedding(given, model));
-  return { env: { ...settingsOf(given), app, model, embedding, notices: noticesOf(raw) }, faults };
+  return { env: { ...settingsOf(given), app, login, model, embedding, notices: noticesOf(raw) }, faults };
 }
 
 function faultOf(variable: string, error: unknown): VariableFault {
@@ -423,9 +436,10 @@ function faultOf(variable: string, error: unknown): VariableFault {
   return new VariableFault(variable, message, { remedy, cause });
 }
 
-function settingsOf(given: Variables): Omit<Env, "app" | "model" | "embedding" | "notices"> {
+function settingsOf(given: Variables): Omit<Env, "app" | "login" | "model" | "embedding" | "notices"> {
   return {
     github: githubAt(given),
+    operators: new Set(given.HUNKWISE_OPERATORS ?? []),
     organization: given.GH_ORG ?? null,
     host: given.HOST ?? null,
     port: given.PORT,
@@ -454,6 +468,7 @@ function settingsOf(given: Variables): Omit<Env, "app" | "model" | "embedding" |
     writeGapMs: Math.round(given.HUNKWISE_WRITE_GAP_SECONDS * 1_000),
     reconcileEveryMs: Math.round(given.HUNKWISE_RECONCILE_MINUTES * 60_000),
     retentionMs: given.HUNKWISE_RETENTION_DAYS * 86_400_000,
+    insightsMs: given.HUNKWISE_INSIGHTS_DAYS * 86_400_000,
     usesGraph: given.HUNKWISE_GRAPH === "on",
     logseqDir: given.HUNKWISE_LOGSEQ_DIR ? resolve(given.HUNKWISE_LOGSEQ_DIR) : null,
     diskLimitBytes: Math.round(given.HUNKWISE_DISK_LIMIT_GB * 1_000_000_000),
@@ -585,6 +600,7 @@ export function secretsOf(env: Env): string[] {
   const keys = [
     env.app?.privateKey,
     env.app?.webhookSecret,
+    env.login?.clientSecret,
     env.model?.apiKey,
     env.model?.fallback?.apiKey,
     env.embedding?.apiKey,
@@ -630,6 +646,17 @@ function readApp(given: Variables, attempt: Attempt): AppCredentials | null {
   return id !== null && privateKey !== null && webhookSecret !== null
     ? { id, privateKey, webhookSecret }
     : null;
+}
+
+function readLogin({
+  GITHUB_CLIENT_ID: clientId,
+  GITHUB_CLIENT_SECRET: clientSecret,
+}: Variables): LoginCredentials | null {
+  if (!clientId && !clientSecret) return null;
+  if (!clientId) throw missing("GITHUB_CLIENT_ID", "Copy it from the App's settings page");
+  if (!clientSecret)
+    throw missing("GITHUB_CLIENT_SECRET", "Generate a client secret on the App's settings page, and set it");
+  return { clientId, clientSecret };
 }
 
 function readKey({ PRIVATE_KEY: key, PRIVATE_KEY_PATH: path }: Variables): string {

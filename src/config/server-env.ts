@@ -23,6 +23,9 @@ export const StoredApp = z.object({
   private_key: z.string().min(1),
   webhook_secret: z.string().min(1),
   html_url: z.string(),
+  /** Left out by older versions. */
+  client_id: z.string().min(1).optional(),
+  client_secret: z.string().min(1).optional(),
 });
 export type StoredApp = z.infer<typeof StoredApp>;
 
@@ -46,7 +49,8 @@ export function inspectServerEnv(raw: RawEnv = rawEnv()): InspectedEnv {
   if (lost !== null) faults.push(dataLeftBehind(lost, env.dataDir));
   if (env.app || faults.some(({ variable }) => ofApp.has(variable))) return { env, faults };
   try {
-    return { env: { ...env, app: appOf(readStoredApp(env.dataDir)) }, faults };
+    const stored = readStoredApp(env.dataDir);
+    return { env: { ...env, app: appOf(stored), login: env.login ?? loginOf(stored) }, faults };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     const { message, remedy = "", cause } = error;
@@ -58,6 +62,11 @@ const ofApp = new Set(["APP_ID", "PRIVATE_KEY", "PRIVATE_KEY_PATH", "WEBHOOK_SEC
 
 const appOf = (stored: StoredApp | undefined): Env["app"] =>
   stored ? { id: stored.app_id, privateKey: stored.private_key, webhookSecret: stored.webhook_secret } : null;
+
+const loginOf = (stored: StoredApp | undefined): Env["login"] =>
+  stored?.client_id && stored.client_secret
+    ? { clientId: stored.client_id, clientSecret: stored.client_secret }
+    : null;
 
 function dataLeftBehind(folder: string, now: string): VariableFault {
   const message = `${folder} contains data of Hunkwise, but the data folder is ${now}`;

@@ -54,6 +54,12 @@ const folders = z
     must("absolute paths of folders other than /, separated by colons"),
   );
 
+/** Numbers, separated by commas: a name could be taken over by another person. */
+const accountIds = z
+  .string()
+  .regex(/^\s*[1-9]\d{0,14}(\s*,\s*[1-9]\d{0,14})*\s*$/, must("numeric account ids, separated by commas"))
+  .transform((value) => value.split(",").map(Number));
+
 const dollars = z
   .string()
   .regex(/^\d{1,9}(\.\d{1,6})?$/, must("an amount in US dollars, such as 25 or 7.50"))
@@ -149,6 +155,23 @@ const Variables = z.object({
   WEBHOOK_SECRET: app(text(), {
     description: "Secret with which GitHub signs webhooks. Required with an App. There is no default.",
     secret: true,
+  }),
+  GITHUB_CLIENT_ID: app(
+    matching(/^[\w.-]{1,100}$/, "the client ID of the App, such as Iv23liAbc").optional(),
+    {
+      description:
+        "Client ID of the App, with which people log in to the server's pages. The setup page stores it. Unset: nobody can log in.",
+      example: "Iv23liAbcDefGhiJklMn",
+    },
+  ),
+  GITHUB_CLIENT_SECRET: app(bareKey.optional(), {
+    description: "Client secret of the App. Required with `GITHUB_CLIENT_ID`.",
+    secret: true,
+  }),
+  HUNKWISE_OPERATORS: app(accountIds.optional(), {
+    description:
+      "Numeric ids of the GitHub accounts that operate this server, separated by commas (`https://api.github.com/users/NAME` shows the id). On the server's pages, they also see its health, and the runs, costs and figures of all repositories.",
+    example: "583231",
   }),
   GHE_HOST: app(
     matching(/^[\w.-]+(:\d{1,5})?$/, "a host name such as github.example.com, without https://").optional(),
@@ -365,6 +388,10 @@ const Variables = z.object({
     description:
       "Days for which ended jobs and the records of local reviews are kept, including the model's input and output.",
     local: true,
+  }),
+  HUNKWISE_INSIGHTS_DAYS: server(whole(1, 3_650).default(400), {
+    description:
+      "Days for which figures of reviews and findings are kept for the pages and `hunkwise report`: ids, names of repositories, counts, times and costs. They contain no code and no text of a model.",
   }),
   HUNKWISE_GRAPH: server(oneOf(["on", "off"]).default("on"), {
     description:

@@ -129,6 +129,164 @@ export const postgresMigrations: readonly string[] = [
   CREATE TRIGGER trajectory_is_not_emptied BEFORE TRUNCATE ON trajectory
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
   `,
+  `
+  ALTER TABLE job ADD COLUMN pull BIGINT;
+  ALTER TABLE job ADD COLUMN turns BIGINT NOT NULL DEFAULT 0;
+  ALTER TABLE job ADD COLUMN prompt_tokens BIGINT NOT NULL DEFAULT 0;
+  ALTER TABLE job ADD COLUMN cached_tokens BIGINT NOT NULL DEFAULT 0;
+  ALTER TABLE job ADD COLUMN completion_tokens BIGINT NOT NULL DEFAULT 0;
+  ALTER TABLE job ADD COLUMN cost_usd DOUBLE PRECISION NOT NULL DEFAULT 0;
+  ALTER TABLE job ADD COLUMN unpriced BIGINT NOT NULL DEFAULT 0;
+  UPDATE job SET pull = CAST(CAST(task AS json) ->> 'pull' AS BIGINT) WHERE task LIKE '{"kind":%}';
+
+
+  CREATE TABLE repository (
+    id           BIGINT PRIMARY KEY,
+    installation BIGINT NOT NULL,
+    owner        TEXT NOT NULL,
+    name         TEXT NOT NULL
+  );
+  CREATE INDEX repository_installation ON repository (installation);
+
+  CREATE TABLE run (
+    seq               BIGINT PRIMARY KEY,
+    id                TEXT NOT NULL UNIQUE,
+    installation      BIGINT NOT NULL,
+    repository        BIGINT NOT NULL,
+    pull              BIGINT NOT NULL,
+    kind              TEXT NOT NULL,
+    origin            TEXT NOT NULL,
+    requested_by      TEXT,
+    head              TEXT COLLATE "C",
+    outcome           TEXT NOT NULL,
+    reason            TEXT,
+    attempts          BIGINT NOT NULL,
+    stored_at         BIGINT NOT NULL,
+    started_at        BIGINT,
+    ended_at          BIGINT NOT NULL,
+    hunks_total       BIGINT,
+    hunks_served      BIGINT,
+    is_complete       BIGINT,
+    findings          BIGINT,
+    posted            BIGINT,
+    turns             BIGINT NOT NULL,
+    prompt_tokens     BIGINT NOT NULL,
+    cached_tokens     BIGINT NOT NULL,
+    completion_tokens BIGINT NOT NULL,
+    cost_usd          DOUBLE PRECISION NOT NULL,
+    unpriced          BIGINT NOT NULL
+  );
+  CREATE INDEX run_ended ON run (ended_at, seq);
+  CREATE INDEX run_of_repository ON run (repository, ended_at, seq);
+  CREATE INDEX run_of_pull ON run (repository, pull, seq);
+  CREATE INDEX run_of_head ON run (head);
+
+  CREATE TABLE pull (
+    repository   BIGINT NOT NULL,
+    number       BIGINT NOT NULL,
+    installation BIGINT NOT NULL,
+    state        TEXT NOT NULL CHECK (state IN ('open', 'closed', 'merged')),
+    closed_at    BIGINT,
+    closed_week  TEXT,
+    PRIMARY KEY (repository, number)
+  );
+  CREATE INDEX pull_closed ON pull (repository, closed_week);
+
+  CREATE TABLE finding (
+    repository   BIGINT NOT NULL,
+    pull         BIGINT NOT NULL,
+    key          TEXT NOT NULL,
+    installation BIGINT NOT NULL,
+    comment      BIGINT,
+    place        TEXT NOT NULL CHECK (place IN ('comment', 'annotation', 'summary')),
+    severity     TEXT NOT NULL,
+    category     TEXT,
+    source       TEXT,
+    rule         TEXT,
+    state        TEXT NOT NULL CHECK (state IN ('open', 'outdated', 'fixed', 'dismissed')),
+    dismissed_by TEXT,
+    dismissed_how TEXT,
+    thumbs_up    BIGINT NOT NULL DEFAULT 0,
+    thumbs_down  BIGINT NOT NULL DEFAULT 0,
+    delivered_at BIGINT NOT NULL,
+    decided_at   BIGINT,
+    PRIMARY KEY (repository, pull, key)
+  );
+  CREATE INDEX finding_delivered ON finding (delivered_at, repository);
+  CREATE INDEX finding_of_repository ON finding (repository, delivered_at);
+  CREATE INDEX finding_of_state ON finding (repository, state, delivered_at);
+
+  CREATE TABLE finding_text (
+    repository BIGINT NOT NULL,
+    pull       BIGINT NOT NULL,
+    key        TEXT NOT NULL,
+    title      TEXT NOT NULL,
+    path       TEXT NOT NULL,
+    line       BIGINT,
+    url        TEXT,
+    reason     TEXT,
+    written_at BIGINT NOT NULL,
+    PRIMARY KEY (repository, pull, key)
+  );
+  CREATE INDEX finding_text_written ON finding_text (written_at);
+
+  CREATE TABLE outcome_week (
+    repository  BIGINT NOT NULL,
+    week        TEXT NOT NULL,
+    dimension   TEXT NOT NULL,
+    value       TEXT NOT NULL,
+    delivered   BIGINT NOT NULL,
+    fixed       BIGINT NOT NULL,
+    dismissed   BIGINT NOT NULL,
+    ignored     BIGINT NOT NULL,
+    unclear     BIGINT NOT NULL,
+    unmerged    BIGINT NOT NULL,
+    thumbs_up   BIGINT NOT NULL,
+    thumbs_down BIGINT NOT NULL,
+    PRIMARY KEY (repository, week, dimension, value)
+  );
+  CREATE INDEX outcome_week_week ON outcome_week (week);
+
+  CREATE TABLE model_day (
+    repository        BIGINT NOT NULL,
+    day               TEXT NOT NULL,
+    model             TEXT NOT NULL,
+    installation      BIGINT NOT NULL,
+    turns             BIGINT NOT NULL,
+    prompt_tokens     BIGINT NOT NULL,
+    cached_tokens     BIGINT NOT NULL,
+    completion_tokens BIGINT NOT NULL,
+    cost_usd          DOUBLE PRECISION NOT NULL,
+    unpriced          BIGINT NOT NULL,
+    PRIMARY KEY (repository, day, model)
+  );
+  CREATE INDEX model_day_day ON model_day (day);
+
+  CREATE TABLE worker (
+    name        TEXT PRIMARY KEY,
+    version     TEXT NOT NULL,
+    concurrency BIGINT NOT NULL,
+    started_at  BIGINT NOT NULL,
+    seen_at     BIGINT NOT NULL
+  );
+
+  CREATE TABLE session (
+    hash       TEXT PRIMARY KEY,
+    account    BIGINT NOT NULL,
+    login      TEXT NOT NULL,
+    expires_at BIGINT NOT NULL
+  );
+  CREATE INDEX session_account ON session (account);
+
+  INSERT INTO repository (id, installation, owner, name)
+    SELECT repository, installation, CAST(task AS json) #>> '{repository,owner}', CAST(task AS json) #>> '{repository,name}'
+    FROM job WHERE seq IN (SELECT max(seq) FROM job WHERE repository IS NOT NULL AND task LIKE '{"kind":%}' GROUP BY repository);
+  INSERT INTO run (seq, id, installation, repository, pull, kind, origin, requested_by, head, outcome, reason, attempts, stored_at,
+      started_at, ended_at, turns, prompt_tokens, cached_tokens, completion_tokens, cost_usd, unpriced)
+    SELECT seq, id, installation, repository, pull, CASE WHEN (CAST(task AS json) #>> '{kind}') = 'command' THEN (CAST(task AS json) #>> '{command,name}') WHEN (CAST(task AS json) #>> '{mode}') = 'dry_run' THEN 'dry_run' ELSE (CAST(task AS json) #>> '{kind}') END, CASE WHEN (CAST(task AS json) #>> '{again}') = 'true' THEN 'rerun' WHEN (CAST(task AS json) #>> '{requestedBy}') IS NOT NULL OR (CAST(task AS json) #>> '{author}') IS NOT NULL THEN 'comment' ELSE 'event' END, coalesce((CAST(task AS json) #>> '{requestedBy}'), (CAST(task AS json) #>> '{author}')), head, outcome,
+      CASE WHEN outcome IN ('skipped', 'superseded') THEN reason END, attempts, created_at, started_at, ended_at, 0, 0, 0, 0, 0, 0
+    FROM job WHERE repository IS NOT NULL AND pull IS NOT NULL AND ended_at IS NOT NULL AND outcome IS NOT NULL AND started_at IS NOT NULL;
+  `,
 ];
 
 /** The schema of our tables; the database may hold others. */

@@ -150,6 +150,176 @@ export const sqliteMigrations: readonly string[] = [
     WHEN (SELECT state FROM job WHERE id = OLD.job_id) = 'active'
     BEGIN SELECT RAISE(ABORT, 'a record is never changed'); END;
   `,
+  `
+  -- What a run has cost so far: every turn of its model, also of failed attempts. Turns without a known price are in \`unpriced\`.
+  ALTER TABLE job ADD COLUMN pull INTEGER;
+  ALTER TABLE job ADD COLUMN turns INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE job ADD COLUMN prompt_tokens INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE job ADD COLUMN cached_tokens INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE job ADD COLUMN completion_tokens INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE job ADD COLUMN cost_usd REAL NOT NULL DEFAULT 0;
+  ALTER TABLE job ADD COLUMN unpriced INTEGER NOT NULL DEFAULT 0;
+  UPDATE job SET pull = CAST(json_extract(task, '$.pull') AS INTEGER) WHERE json_valid(task);
+
+  -- Figures: ids, counts, times and names of repositories, never code, nor text of a model. They outlive the records.
+
+  -- The last known name of each repository that a run was about.
+  CREATE TABLE repository (
+    id           INTEGER PRIMARY KEY,
+    installation INTEGER NOT NULL,
+    owner        TEXT NOT NULL,
+    name         TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX repository_installation ON repository (installation);
+
+  -- A job about a pull request that has ended. What only reviews have is null in other runs and in those that ended before.
+  CREATE TABLE run (
+    seq               INTEGER PRIMARY KEY,
+    id                TEXT NOT NULL UNIQUE,
+    installation      INTEGER NOT NULL,
+    repository        INTEGER NOT NULL,
+    pull              INTEGER NOT NULL,
+    kind              TEXT NOT NULL,
+    origin            TEXT NOT NULL,
+    requested_by      TEXT,
+    head              TEXT,
+    outcome           TEXT NOT NULL,
+    reason            TEXT,
+    attempts          INTEGER NOT NULL,
+    stored_at         INTEGER NOT NULL,
+    started_at        INTEGER,
+    ended_at          INTEGER NOT NULL,
+    hunks_total       INTEGER,
+    hunks_served      INTEGER,
+    is_complete       INTEGER,
+    findings          INTEGER,
+    posted            INTEGER,
+    turns             INTEGER NOT NULL,
+    prompt_tokens     INTEGER NOT NULL,
+    cached_tokens     INTEGER NOT NULL,
+    completion_tokens INTEGER NOT NULL,
+    cost_usd          REAL NOT NULL,
+    unpriced          INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX run_ended ON run (ended_at, seq);
+  CREATE INDEX run_of_repository ON run (repository, ended_at, seq);
+  CREATE INDEX run_of_pull ON run (repository, pull, seq);
+  CREATE INDEX run_of_head ON run (head);
+
+  -- What became of a pull request that was reviewed. A week is named by its Monday (UTC).
+  CREATE TABLE pull (
+    repository   INTEGER NOT NULL,
+    number       INTEGER NOT NULL,
+    installation INTEGER NOT NULL,
+    state        TEXT NOT NULL CHECK (state IN ('open', 'closed', 'merged')),
+    closed_at    INTEGER,
+    closed_week  TEXT,
+    PRIMARY KEY (repository, number)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX pull_closed ON pull (repository, closed_week);
+
+  -- A finding that people saw, by its comment or, if it has none, by its id.
+  CREATE TABLE finding (
+    repository   INTEGER NOT NULL,
+    pull         INTEGER NOT NULL,
+    key          TEXT NOT NULL,
+    installation INTEGER NOT NULL,
+    comment      INTEGER,
+    place        TEXT NOT NULL CHECK (place IN ('comment', 'annotation', 'summary')),
+    severity     TEXT NOT NULL,
+    category     TEXT,
+    source       TEXT,
+    rule         TEXT,
+    state        TEXT NOT NULL CHECK (state IN ('open', 'outdated', 'fixed', 'dismissed')),
+    dismissed_by TEXT,
+    dismissed_how TEXT,
+    thumbs_up    INTEGER NOT NULL DEFAULT 0,
+    thumbs_down  INTEGER NOT NULL DEFAULT 0,
+    delivered_at INTEGER NOT NULL,
+    decided_at   INTEGER,
+    PRIMARY KEY (repository, pull, key)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX finding_delivered ON finding (delivered_at, repository);
+  CREATE INDEX finding_of_repository ON finding (repository, delivered_at);
+  CREATE INDEX finding_of_state ON finding (repository, state, delivered_at);
+
+  -- The words of a finding: a record, which is deleted like other records.
+  CREATE TABLE finding_text (
+    repository INTEGER NOT NULL,
+    pull       INTEGER NOT NULL,
+    key        TEXT NOT NULL,
+    title      TEXT NOT NULL,
+    path       TEXT NOT NULL,
+    line       INTEGER,
+    url        TEXT,
+    reason     TEXT,
+    written_at INTEGER NOT NULL,
+    PRIMARY KEY (repository, pull, key)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX finding_text_written ON finding_text (written_at);
+
+  -- The findings of the pull requests that closed in a week, counted by one dimension: computed from \`finding\` and \`pull\`.
+  CREATE TABLE outcome_week (
+    repository  INTEGER NOT NULL,
+    week        TEXT NOT NULL,
+    dimension   TEXT NOT NULL,
+    value       TEXT NOT NULL,
+    delivered   INTEGER NOT NULL,
+    fixed       INTEGER NOT NULL,
+    dismissed   INTEGER NOT NULL,
+    ignored     INTEGER NOT NULL,
+    unclear     INTEGER NOT NULL,
+    unmerged    INTEGER NOT NULL,
+    thumbs_up   INTEGER NOT NULL,
+    thumbs_down INTEGER NOT NULL,
+    PRIMARY KEY (repository, week, dimension, value)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX outcome_week_week ON outcome_week (week);
+
+  -- What models took, by calendar day (UTC).
+  CREATE TABLE model_day (
+    repository        INTEGER NOT NULL,
+    day               TEXT NOT NULL,
+    model             TEXT NOT NULL,
+    installation      INTEGER NOT NULL,
+    turns             INTEGER NOT NULL,
+    prompt_tokens     INTEGER NOT NULL,
+    cached_tokens     INTEGER NOT NULL,
+    completion_tokens INTEGER NOT NULL,
+    cost_usd          REAL NOT NULL,
+    unpriced          INTEGER NOT NULL,
+    PRIMARY KEY (repository, day, model)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX model_day_day ON model_day (day);
+
+  -- The workers that live, as they last said.
+  CREATE TABLE worker (
+    name        TEXT PRIMARY KEY,
+    version     TEXT NOT NULL,
+    concurrency INTEGER NOT NULL,
+    started_at  INTEGER NOT NULL,
+    seen_at     INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
+  -- Who is logged in on the pages: the hash of a session's id, never the id, nor a token.
+  CREATE TABLE session (
+    hash       TEXT PRIMARY KEY,
+    account    INTEGER NOT NULL,
+    login      TEXT NOT NULL,
+    expires_at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX session_account ON session (account);
+
+  -- The runs that are on record already. What their models took is only in their records.
+  INSERT INTO repository (id, installation, owner, name)
+    SELECT repository, installation, json_extract(task, '$.repository.owner'), json_extract(task, '$.repository.name')
+    FROM job WHERE seq IN (SELECT max(seq) FROM job WHERE repository IS NOT NULL AND json_valid(task) GROUP BY repository);
+  INSERT INTO run (seq, id, installation, repository, pull, kind, origin, requested_by, head, outcome, reason, attempts, stored_at,
+      started_at, ended_at, turns, prompt_tokens, cached_tokens, completion_tokens, cost_usd, unpriced)
+    SELECT seq, id, installation, repository, pull, CASE WHEN json_extract(task, '$.kind') = 'command' THEN json_extract(task, '$.command.name') WHEN json_extract(task, '$.mode') = 'dry_run' THEN 'dry_run' ELSE json_extract(task, '$.kind') END, CASE WHEN json_extract(task, '$.again') = 1 THEN 'rerun' WHEN json_extract(task, '$.requestedBy') IS NOT NULL OR json_extract(task, '$.author') IS NOT NULL THEN 'comment' ELSE 'event' END, coalesce(json_extract(task, '$.requestedBy'), json_extract(task, '$.author')), head, outcome,
+      CASE WHEN outcome IN ('skipped', 'superseded') THEN reason END, attempts, created_at, started_at, ended_at, 0, 0, 0, 0, 0, 0
+    FROM job WHERE repository IS NOT NULL AND pull IS NOT NULL AND ended_at IS NOT NULL AND outcome IS NOT NULL AND started_at IS NOT NULL;
+  `,
 ];
 
 /** How long a writer waits for another process on the same file, in milliseconds. */

@@ -1,0 +1,45 @@
+import { type Html, html } from "./html.ts";
+import type { Viewer } from "./viewer.ts";
+
+/** The pages in the navigation, by path. */
+export const sections = [
+  { path: "/", title: "Now" },
+  { path: "/reviews", title: "Reviews" },
+  { path: "/findings", title: "Findings" },
+  { path: "/insights", title: "Insights" },
+  { path: "/configuration", title: "Configuration" },
+  { path: "/health", title: "Health" },
+] as const;
+export type SectionPath = (typeof sections)[number]["path"];
+
+interface Layout {
+  /** Of the window and of the heading. */
+  title: string;
+  /** Null before log-in: no navigation. */
+  viewer: Viewer | null;
+  /** The section of the page; null for a page beside them. */
+  section: SectionPath | null;
+  body: Html;
+}
+
+/** A whole page. */
+export const layout = ({ title, viewer, section, body }: Layout): Html => html`<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title} · Hunkwise</title><link rel="stylesheet" href="/style.css"></head>
+<body>
+<header>${viewer && navigation(viewer, section)}</header>
+<main><h1>${title}</h1>
+${body}
+</main>
+</body></html>
+`;
+
+const navigation = (
+  { login }: Viewer,
+  section: SectionPath | null,
+) => html`<nav aria-label="Pages"><ul>${sections.map(
+  ({ path, title }) =>
+    html`<li><a href="${path}"${path === section && html` aria-current="page"`}>${title}</a></li>`,
+)}</ul></nav>
+<form method="post" action="/logout"><span>${login}</span> <button>Log out</button></form>`;

@@ -1,0 +1,20 @@
+/** A repository that a person may see, as GitHub says. */
+export interface VisibleRepository {
+  id: number;
+  installation: number;
+  owner: string;
+  name: string;
+  /** Whether GitHub lets this person write to it; each action is checked again when it is done. */
+  mayWrite: boolean;
+}
+
+/** A person who is logged in. */
+export interface Viewer {
+  /** GitHub's numeric id. */
+  account: number;
+  login: string;
+  /** Operators of the server also see its health, and names, runs, costs and figures of all repositories; no titles or texts of the others. */
+  isOperator: boolean;
+  /** What GitHub lets this person see through this App's installations. */
+  repositories: readonly VisibleRepository[];
+}
