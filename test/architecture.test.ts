@@ -48,6 +48,7 @@ const mayImport: Record<string, string[]> = {
   publish: ["reporters", "review", "github", "diff", "ledger"],
   queue: ["agent", "process-identity"],
   jobs: [
+    "figures",
     "queue",
     "journal",
     "git",
@@ -65,8 +66,19 @@ const mayImport: Record<string, string[]> = {
     "ledger",
     "logger",
   ],
-  figures: ["queue", "ledger", "review"],
-  pages: ["figures", "queue", "github", "config", "ledger", "logger", "reporters", "review", "agent", "webhooks"],
+  figures: ["queue", "ledger", "review", "github"],
+  pages: [
+    "figures",
+    "queue",
+    "github",
+    "config",
+    "ledger",
+    "logger",
+    "reporters",
+    "review",
+    "agent",
+    "webhooks",
+  ],
   webhooks: ["queue", "jobs", "github", "config", "ledger", "logger", "git", "llm"],
   cli: [
     ...[

@@ -93,7 +93,13 @@ export interface NoteEntry {
 interface PostedEntry {
   kind: "posted";
   /** Ids and pages are GitHub's, of the comments. */
-  comments: { finding: string; id: number; url: string }[];
+  comments: PostedComment[];
+}
+
+export interface PostedComment {
+  finding: string;
+  id: number;
+  url: string;
 }
 
 /** A write to GitHub: posted, changed, removed or pushed. */

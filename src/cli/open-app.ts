@@ -110,6 +110,7 @@ export async function openApp(
     }),
     requiresPolicy: env.requiresPolicy,
     dailyBudget: env.dailyBudget,
+    figures: stores.figures,
     usage: createUsageLimits({ quotas: stores.quotas, most: env.usageLimits, now: Date.now }),
     // The App itself.
     upkeep: github.upkeep,
@@ -129,6 +130,7 @@ export async function openApp(
       return startWorker({
         ...{ queue, log, ...jobs },
         ...{ concurrency: env.concurrency, leaseMs: env.leaseMs, retentionMs: env.retentionMs },
+        insightsMs: env.insightsMs,
         ...(metrics && { watch: watchFor(metrics) }),
       });
     },

@@ -28,6 +28,8 @@ export const PullRequestShape = z
     user: Account.nullish().catch(null),
     // Only open pull requests are processed, so an unknown state counts as closed.
     state: z.enum(["open", "closed"]).catch("closed"),
+    closed_at: z.iso.datetime({ offset: true }).nullish().catch(null),
+    merged_at: z.string().nullish().catch(null),
     draft: z.boolean().nullish(),
     labels: z.array(z.object({ name: z.string() })).catch([]),
     head: z.object({ sha: z.string(), ref: z.string().nullish(), repo: SourceRepository }),
@@ -41,6 +43,7 @@ export const PullRequestShape = z
       body: pull.body ?? "",
       author: pull.user?.login ?? "ghost",
       state: pull.state,
+      closed: pull.closed_at ? { at: Date.parse(pull.closed_at), isMerged: Boolean(pull.merged_at) } : null,
       draft: pull.draft ?? false,
       labels: pull.labels.map((label) => label.name),
       headSha: pull.head.sha,

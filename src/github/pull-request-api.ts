@@ -8,6 +8,8 @@ export interface PullRequest {
   body: string;
   author: string;
   state: "open" | "closed";
+  /** Null while it is open, and if GitHub does not say when it was closed. `at` is in milliseconds since 1970. */
+  closed: { at: number; isMerged: boolean } | null;
   draft: boolean;
   labels: string[];
   headSha: string;
@@ -170,6 +172,8 @@ export interface OwnThread {
   replies: ThreadComment[];
   /** All thumbs down from people on the first comment, oldest first; `at` is ISO 8601. */
   downvotes: { by: string; at: string }[];
+  /** Number of thumbs up on the first comment. */
+  upvotes: number;
 }
 
 /** A comment on a pull request: in the conversation, or in a review thread with the id of the comment that opens it. */

@@ -57,6 +57,7 @@ const Opening = Comment.extend({
   url: z.string(),
   state: z.string(),
   reactions: lastOf(z.object({ createdAt: z.string(), user: Account })),
+  upvotes: z.object({ totalCount: z.int() }),
 });
 const Thread = z.object({
   id: z.string(),
@@ -112,7 +113,7 @@ async function ownThreads(of: ThreadsOf, app: AppIdentity, more: MoreOfThreads):
     // A pending review is only visible to its author: nobody has answered it yet.
     if (!first || first.state === "PENDING" || actorOf(first.author, app).kind !== "us") continue;
     const { isResolved: resolved, isOutdated: outdated, latest } = thread;
-    const { id: node, fullDatabaseId: comment, reactions } = first;
+    const { id: node, fullDatabaseId: comment, reactions, upvotes } = first;
     const isOnLine = thread.subjectType !== "FILE";
     const isPlaced = isOnLine && !outdated;
     threads.push({
@@ -121,7 +122,7 @@ async function ownThreads(of: ThreadsOf, app: AppIdentity, more: MoreOfThreads):
       line: isPlaced ? thread.line : null,
       startLine: isPlaced ? thread.startLine : null,
       originalLine: isOnLine ? thread.originalLine : null,
-      ...{ resolved, outdated },
+      ...{ resolved, outdated, upvotes: upvotes.totalCount },
       resolvedBy: thread.resolvedBy && resolverOf(thread.resolvedBy, app),
       replies:
         latest.totalCount > latest.nodes.length

@@ -4,6 +4,7 @@ import {
   isLoopEntry,
   type LoopEntry,
   type MasksEntry,
+  type PostedComment,
   type StartEntry,
   type ToldEntry,
   type TrajectoryEntry,
@@ -214,10 +215,9 @@ export async function recordPosted(
   { head_sha: head, findings }: ReviewResult,
   recorded: readonly TrajectoryEntry[],
   { record }: Pick<JobTools, "record">,
-): Promise<void> {
-  const known = new Set(
-    recorded.flatMap((entry) => (entry.kind === "posted" ? entry.comments.map(({ id }) => id) : [])),
-  );
+): Promise<PostedComment[]> {
+  const before = recorded.flatMap((entry) => (entry.kind === "posted" ? entry.comments : []));
+  const known = new Set(before.map(({ id }) => id));
   const found = new Set(findings.map(({ finding }) => finding.id));
   const comments = (await api.ownReviewComments()).flatMap(({ id, url, body }) => {
     const marker = parseMarker(body);
@@ -225,4 +225,5 @@ export async function recordPosted(
     return isOfIt && !known.has(id) ? [{ finding: marker.id, id, url }] : [];
   });
   if (comments.length > 0) await record({ kind: "posted", comments });
+  return [...before, ...comments];
 }

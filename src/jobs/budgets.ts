@@ -5,10 +5,10 @@ import type { ClaimedJob, RepositoryRef, Task } from "../queue/job.ts";
 import {
   dayOf,
   monthOf,
+  type Payer,
   type QuotaEntry,
   type QuotaLimit,
   type Quotas,
-  type Spender,
   type Spending,
 } from "../queue/usage.ts";
 import type { Limits } from "../review/review-input.ts";
@@ -21,7 +21,7 @@ export interface SpendingLimits {
 
 interface BudgetOptions {
   spending: Spending;
-  by: Spender;
+  by: Payer;
   /** The pull request's limits, from its repository's configuration. */
   ofPull: SpendingLimits;
   /** The installation's limits, from the operator. */
@@ -93,15 +93,18 @@ export class Budget {
       respond: async (request, signal) => {
         await this.require();
         const turn = await model.respond(request, signal);
-        await this.#charge(turn.usage);
+        await this.#charge(turn.usage.answeredBy ?? model.name, turn.usage);
         return turn;
       },
     };
   }
 
-  async #charge({ promptTokens, completionTokens, costUsd }: Usage): Promise<void> {
+  async #charge(
+    model: string,
+    { promptTokens, cachedTokens, completionTokens, costUsd }: Usage,
+  ): Promise<void> {
     const { spending, by, now } = this.#options;
-    await spending.charge(by, { tokens: promptTokens + completionTokens, costUsd }, now());
+    await spending.charge(by, { model, promptTokens, cachedTokens, completionTokens, costUsd }, now());
   }
 }
 

@@ -15,6 +15,7 @@ import type { Models } from "../llm/model.ts";
 import type { FindFixSandbox } from "../process/fix-sandbox.ts";
 import type { IndexTask } from "../process/index-messages.ts";
 import type { StartedProcess } from "../process/start-process.ts";
+import type { Figures } from "../queue/figures.ts";
 import type { NewJob, RepositoryRef } from "../queue/job.ts";
 import type { Notes } from "../queue/notes.ts";
 import type { Queue } from "../queue/queue.ts";
@@ -128,6 +129,8 @@ export interface JobDependencies {
   /** Resolves when the models' abilities are known and their facts are valid. Rejects only when aborted. */
   modelsReady(signal: AbortSignal): Promise<void>;
   spending: Spending;
+  /** Counts what became of findings. Left out: nothing is counted. */
+  figures?: Figures;
   /** A Logseq graph that takes notes of reviews. Left out or null: no notes. */
   vault?: LogseqVault | null;
   /** Indexes repositories for later reviews. Left out: no indexes, and no review reads one. */

@@ -67,13 +67,13 @@ export function logProgress(event: ProgressEvent, job: ClaimedJob, log: JobLog):
 
 /** The daily budgets of a pull request and of its installation, and the monthly one of its organisation. */
 export function budgetOf(
-  { repository, pull }: { repository: RepositoryRef; pull: number },
+  { id, task: { repository, pull } }: { id: string; task: { repository: RepositoryRef; pull: number } },
   { budget, policy }: RepoConfig,
   { spending, now, dailyBudget }: Pick<JobDependencies, "spending" | "now" | "dailyBudget">,
 ): Budget {
   return new Budget({
     ...{ spending, now },
-    by: { installation: repository.installation, repository: repository.id, pull },
+    by: { job: id, installation: repository.installation, repository: repository.id, pull },
     ofPull: { tokens: budget.day.tokens, costUsd: budget.day.cost_usd },
     ofInstallation: dailyBudget,
     ofMonth: { tokens: policy?.month.tokens ?? null, costUsd: policy?.month.cost_usd ?? null },

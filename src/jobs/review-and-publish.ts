@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import { checkPolicy } from "../config/named-rules.ts";
 import { AppError, type ErrorCode, errorLine } from "../errors.ts";
+import { countFindings, figuresOfReview, pullKey } from "../figures/pull-figures.ts";
 import { openWorkspace } from "../git/object-workspace.ts";
 import type { RevisionPlace } from "../git/workspace.ts";
 import type { PullRequest, PullRequestApi } from "../github/pull-request-api.ts";
@@ -11,11 +12,17 @@ import { eachRole, factsOf } from "../llm/model.ts";
 import { runReviewProcess } from "../process/run-review-process.ts";
 import type { CheckRun } from "../publish/check-run.ts";
 import { failedConclusion, limitConclusion, withheldConclusion } from "../publish/conclusions.ts";
-import { type PublishOptions, publishReview } from "../publish/publish-review.ts";
-import { type ClaimedJob, type JobOutcome, maxAttempts, type ReviewTask } from "../queue/job.ts";
+import { type PublishedFindings, type PublishOptions, publishReview } from "../publish/publish-review.ts";
+import {
+  type ClaimedJob,
+  type JobOutcome,
+  maxAttempts,
+  type ReviewFigures,
+  type ReviewTask,
+} from "../queue/job.ts";
 import { type JobTools, jobFields, nextTry, requireLease } from "../queue/run-job.ts";
 import { type History, Limits, limitsOf, PullText, type ReviewInput } from "../review/review-input.ts";
-import type { ReviewResult } from "../review/review-result.ts";
+import { isComplete, type ReviewResult } from "../review/review-result.ts";
 import { onChangedFiles } from "../review/tool-results/changed-files.ts";
 import { ToolResult } from "../review/tool-results/tool-result.ts";
 import {
@@ -147,7 +154,7 @@ async function checkOutAndReview(subject: Subject, tools: JobTools, deps: JobDep
   // Recorded turns have their results already.
   if (recordedTurns(subject.recorded, pull.headSha).length === 0)
     await awaitWorkflows({ ...subject, repository: job.task.repository }, deps, tools.signal);
-  const budget = budgetOf(job.task, subject.loaded.config, deps);
+  const budget = budgetOf(job, subject.loaded.config, deps);
   await requireBudget(budget, subject, modelsOf(subject.loaded, deps));
   const { repository } = job.task;
   const { number, headSha: head, baseSha: base, baseRef } = pull;
@@ -329,15 +336,31 @@ async function publish(
   if (kind !== "published") return { kind: "superseded", reason: outcome.reason };
   for (const notice of outcome.notices) log.warn(jobFields(job), notice);
   const { posted, annotated, listed, standing, dismissed, fixed } = outcome;
-  if (posted > 0) {
-    await recordPosted(api, result, recorded, tools).catch((err: unknown) => {
-      // The review is posted: the job must not fail because of the record.
-      log.warn({ ...jobFields(job), err }, `Posted, but the places are not on record: ${errorLine(err)}`);
-    });
-  }
+  const comments =
+    posted === 0
+      ? []
+      : await recordPosted(api, result, recorded, tools).catch((err: unknown) => {
+          // The review is posted: the job must not fail because of the record.
+          log.warn({ ...jobFields(job), err }, `Posted, but the places are not on record: ${errorLine(err)}`);
+          return [];
+        });
+  await countFindings(figuresOfReview(pullKey(job.task), { ...outcome.findings, comments }), job, deps);
   const places = [`${posted} posted`, `${annotated} annotated`, `${listed} in the summary`];
   const others = [`${standing} standing`, `${dismissed} dismissed`, `${fixed} fixed`];
-  return { kind: "done", reason: [...places, ...others].join(", ") };
+  const figures: ReviewFigures = {
+    head: result.head_sha,
+    ...{ hunksTotal: result.coverage.hunks_total, hunksServed: result.coverage.hunks_served },
+    ...{ isComplete: isComplete(result), findings: result.findings.length },
+    posted: newlyShown(result, outcome.findings),
+  };
+  return { kind: "done", reason: [...places, ...others].join(", "), figures };
+}
+
+/** How many findings people see for the first time: an earlier summary or annotation showed the carried ones. */
+function newlyShown({ ledger }: ReviewResult, { posted, annotated, listed }: PublishedFindings): number {
+  const carried = new Set(ledger?.carried.map(({ finding }) => finding));
+  const shown = [...posted, ...annotated, ...listed.map(({ finding }) => finding)];
+  return shown.filter(({ id }) => !carried.has(id)).length;
 }
 
 /** Runs a phase and reports its duration. A failed phase is not reported, because the time of a failure says nothing. */

@@ -2,6 +2,7 @@ import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import { checkPolicy } from "../config/named-rules.ts";
 import { defaultRepoConfig } from "../config/repo-config.ts";
 import { AppError } from "../errors.ts";
+import { countFindings, figuresOfLedger, pullKey } from "../figures/pull-figures.ts";
 import type { PullRequest, PullRequestApi } from "../github/pull-request-api.ts";
 import { hasWriteAccess } from "../ledger/authority.ts";
 import { openFindings } from "../ledger/entry.ts";
@@ -50,14 +51,18 @@ export async function reviewPull(
   awaitHead(job, pull);
   const trigger = await triggerFor(task, pull, api);
   await closeEarlierChecks(recorded, { pull, trigger }, api, warn);
+  const key = pullKey(task);
   if (pull.state === "closed") {
     await settleLeft(pull.headSha, pull, api, warn);
+    if (await deps.figures?.knows(key))
+      await countFindings(figuresOfLedger(key, pull, await currentLedger(api)), job, deps);
     return { kind: "skipped", reason: "the pull request is closed" };
   }
 
   const loading = loadConfig({ api, pull, repository: task.repository }, deps, tools.signal);
   const loaded = await orRefused(loading, deps.narrow?.(defaultRepoConfig));
   const ledger = await currentLedger(api);
+  if (ledger.entries.length > 0) await countFindings(figuresOfLedger(key, pull, ledger), job, deps);
   const before = publishedHead(ledger);
   if (before !== null && before !== pull.headSha) await settleLeft(before, pull, api, warn);
   const subject = { job, api, pull, trigger, loaded, ledger, recorded };

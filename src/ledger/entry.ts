@@ -60,6 +60,8 @@ export interface PostedFinding {
   /** Node id of its thread; null if GitHub does not show threads. */
   thread: string | null;
   resolved: boolean;
+  /** Reactions on its comment; null if GitHub does not show its thread. */
+  thumbs: { up: number; down: number } | null;
   url: string;
   /** What people answered, oldest first. */
   replies: readonly string[];

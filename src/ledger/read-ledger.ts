@@ -254,6 +254,7 @@ async function entryOfThread(
     ...said(marker, body),
     ...(await standingOf(thread, mayDecide, decided)),
     isTheirs: await isTheirs(thread, mayDecide),
+    thumbs: { up: thread.upvotes, down: thread.downvotes.length },
     newestReply: thread.replies.at(-1)?.id ?? thread.comment,
     replies: thread.replies.filter(({ author }) => author.kind === "person").map((reply) => reply.body),
   };
@@ -273,7 +274,7 @@ function withoutThreads(
       if (marker === undefined) return [];
       const entry: PostedFinding = {
         ...{ comment: id, path, side, line, startLine: null, originalLine: line, url, ...said(marker, body) },
-        ...{ thread: null, resolved: false, isTheirs: true, newestReply: id, replies: [] },
+        ...{ thread: null, resolved: false, thumbs: null, isTheirs: true, newestReply: id, replies: [] },
         ...decidedOr(rest.outdated ? outdated : open, id, decided),
       };
       return [withWord(entry, words)];
@@ -320,6 +321,6 @@ const deletedEntry = (id: string): PostedFinding => ({
     title: "",
     text: "",
   },
-  ...{ thread: null, resolved: false, isTheirs: true, newestReply: 0, replies: [], url: "" },
+  ...{ thread: null, resolved: false, thumbs: null, isTheirs: true, newestReply: 0, replies: [], url: "" },
   ...dismissed("deleted", null, null),
 });

@@ -1,5 +1,6 @@
 import { AppError } from "../errors.ts";
 import type { PullRequestApi } from "../github/pull-request-api.ts";
+import type { PostedFinding } from "../ledger/entry.ts";
 import { plural } from "../reporters/outcome.ts";
 import type { ReviewResult } from "../review/review-result.ts";
 import { answerFixed } from "./answer-fixed.ts";
@@ -8,7 +9,13 @@ import type { CheckRun } from "./check-run.ts";
 import { type CheckPolicy, cancelledConclusion, reviewConclusion } from "./conclusions.ts";
 import { type Existing, readAnnotated, readExisting } from "./existing.ts";
 import { refusalNotice, requireHead, type Sleep } from "./post-once.ts";
-import { byState, type PublishedFinding, planPublication, through } from "./publication.ts";
+import {
+  byState,
+  type FindingsByState,
+  type PublishedFinding,
+  planPublication,
+  through,
+} from "./publication.ts";
 import { nextState, type PullStatus, pullStatus } from "./pull-status.ts";
 import { postSummary } from "./sticky-comment.ts";
 import { heldFindings, renderSummary, renderSummaryComment, type SummaryInput } from "./summary.ts";
@@ -58,7 +65,19 @@ export type PublishOutcome =
       fixed: number;
       /** Notices for the maintainer, such as a missing permission. */
       notices: string[];
+      /** What became of each finding; `entries` are those of earlier reviews, as they were before. */
+      findings: PublishedFindings;
     };
+
+/** Each finding of a published review, by its place, and the earlier ones that it answered. */
+export interface PublishedFindings
+  extends Pick<FindingsByState, "posted" | "annotated" | "listed" | "standing"> {
+  entries: readonly PostedFinding[];
+  /** Answered in their threads. */
+  fixed: PullStatus["fixed"];
+  /** Fixed ones without a comment. */
+  settled: PullStatus["settled"];
+}
 
 /**
  * Publishes a result on its pull request: one review with the comments on lines, comments on files, the summary comment, the check run.
@@ -102,6 +121,12 @@ async function publish(options: PublishOptions): Promise<PublishOutcome> {
     ...{ listed: input.listed.length, standing: input.standing.length },
     ...{ dismissed: input.silent.length, fixed: account.fixed.length + account.settled.length },
     notices: closing,
+    findings: {
+      ...{ posted: input.posted, annotated: input.annotated, listed: input.listed, standing: input.standing },
+      entries: standing.ledger.entries,
+      fixed: account.fixed.filter(({ entry }) => entry.state === "fixed" || answered.told.has(entry)),
+      settled: account.settled,
+    },
   };
 }
 

@@ -1,3 +1,5 @@
+import { setImmediate } from "node:timers/promises";
+
 /** Values by parameter name. */
 export type Parameters = Readonly<Record<string, string | number | null>>;
 
@@ -21,4 +23,18 @@ export interface Database {
   transaction<T>(work: (run: Run) => Promise<T>): Promise<T>;
   /** Idempotent. */
   close(): Promise<void>;
+}
+
+/**
+ * Deletes in batches until nothing is left. Resolves to the number of rows. The event loop runs between batches: SQLite deletes and
+ * overwrites in this thread, which takes a minute after a month of reviews.
+ */
+export async function inBatches(deleteSome: () => Promise<Pick<Result, "changes">>): Promise<number> {
+  let rows = 0;
+  for (;;) {
+    const { changes } = await deleteSome();
+    if (changes === 0) return rows;
+    rows += changes;
+    await setImmediate();
+  }
 }

@@ -161,4 +161,19 @@ export type JobState = "waiting" | "active" | "done" | "failed";
 export interface JobOutcome {
   kind: "done" | "skipped" | "superseded" | "failed";
   reason: string;
+  /** If it published a review. */
+  figures?: ReviewFigures;
+}
+
+/** What is counted of a published review. */
+export interface ReviewFigures {
+  /** The commit that was reviewed: a push may have followed the event. */
+  head: string;
+  hunksTotal: number;
+  hunksServed: number;
+  isComplete: boolean;
+  /** All that it reported, also again. */
+  findings: number;
+  /** Those that it showed for the first time. */
+  posted: number;
 }

@@ -196,6 +196,7 @@ export const postgresMigrations: readonly string[] = [
     repository   BIGINT NOT NULL,
     pull         BIGINT NOT NULL,
     key          TEXT NOT NULL,
+    id           TEXT NOT NULL,
     installation BIGINT NOT NULL,
     comment      BIGINT,
     place        TEXT NOT NULL CHECK (place IN ('comment', 'annotation', 'summary')),
@@ -203,7 +204,7 @@ export const postgresMigrations: readonly string[] = [
     category     TEXT,
     source       TEXT,
     rule         TEXT,
-    state        TEXT NOT NULL CHECK (state IN ('open', 'outdated', 'fixed', 'dismissed')),
+    state        TEXT NOT NULL CHECK (state IN ('open', 'outdated', 'fixed', 'withdrawn', 'dismissed')),
     dismissed_by TEXT,
     dismissed_how TEXT,
     thumbs_up    BIGINT NOT NULL DEFAULT 0,
@@ -240,27 +241,37 @@ export const postgresMigrations: readonly string[] = [
     dismissed   BIGINT NOT NULL,
     ignored     BIGINT NOT NULL,
     unclear     BIGINT NOT NULL,
+    withdrawn   BIGINT NOT NULL DEFAULT 0,
     unmerged    BIGINT NOT NULL,
     thumbs_up   BIGINT NOT NULL,
     thumbs_down BIGINT NOT NULL,
-    PRIMARY KEY (repository, week, dimension, value)
+    PRIMARY KEY (repository, dimension, week, value)
   );
-  CREATE INDEX outcome_week_week ON outcome_week (week);
 
-  CREATE TABLE model_day (
+  CREATE TABLE model_week (
     repository        BIGINT NOT NULL,
-    day               TEXT NOT NULL,
+    week              TEXT NOT NULL,
     model             TEXT NOT NULL,
-    installation      BIGINT NOT NULL,
     turns             BIGINT NOT NULL,
     prompt_tokens     BIGINT NOT NULL,
     cached_tokens     BIGINT NOT NULL,
     completion_tokens BIGINT NOT NULL,
     cost_usd          DOUBLE PRECISION NOT NULL,
     unpriced          BIGINT NOT NULL,
-    PRIMARY KEY (repository, day, model)
+    PRIMARY KEY (repository, week, model)
   );
-  CREATE INDEX model_day_day ON model_day (day);
+
+  CREATE TABLE run_week (
+    repository BIGINT NOT NULL,
+    week       TEXT NOT NULL,
+    reviews    BIGINT NOT NULL,
+    quiet      BIGINT NOT NULL,
+    complete   BIGINT NOT NULL,
+    skipped    BIGINT NOT NULL,
+    failed     BIGINT NOT NULL,
+    other      BIGINT NOT NULL,
+    PRIMARY KEY (repository, week)
+  );
 
   CREATE TABLE worker (
     name        TEXT PRIMARY KEY,

@@ -50,7 +50,7 @@ export interface Queue {
   /** Whether a job for this key and head waits, runs or is done. A skipped one does not count: its reason may no longer hold. */
   knows(concurrencyKey: string, head: string): Promise<boolean>;
   /**
-   * Deletes the jobs of an installation that are not running, with their trajectories, spending and quotas; only those of the given
+   * Deletes the jobs of an installation that are not running, with their trajectories, spending, quotas and figures; only those of the given
    * repository ids unless null. Returns how many jobs still run; call it again for these.
    */
   forget(installation: number, repositories: readonly number[] | null): Promise<{ running: number }>;
@@ -58,7 +58,10 @@ export interface Queue {
   check(): Promise<void>;
   /** Counts by state, and how long the oldest job that may run has been waiting for a worker, in milliseconds. */
   stats(): Promise<{ jobs: Record<JobState, number>; oldestWaitingMs: number | null }>;
-  /** Deletes deliveries, ended jobs with their trajectories, spending, quotas and notes that are older than this; spending of this month is kept. Returns how many rows. */
-  purge(olderThanMs: number): Promise<number>;
+  /**
+   * Deletes deliveries, ended jobs with their trajectories, words of findings, spending, quotas and notes that are older than this, and
+   * figures older than `figuresMs`; spending of this month is kept. Returns how many rows.
+   */
+  purge(olderThanMs: number, figuresMs: number): Promise<number>;
   close(): Promise<void>;
 }

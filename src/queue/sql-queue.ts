@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { setImmediate } from "node:timers/promises";
 import { z } from "zod";
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import { AppError } from "../errors.ts";
-import type { Database, Parameters, Result, Run } from "./database.ts";
+import { type Database, inBatches, type Parameters, type Result, type Run } from "./database.ts";
+import { forgetFigures, purgeFigures } from "./figures.ts";
 import {
   type ClaimedJob,
   installationOf,
@@ -16,7 +16,7 @@ import {
   Task,
 } from "./job.ts";
 import type { Delivery, Queue } from "./queue.ts";
-import { dayOf, monthOf } from "./usage.ts";
+import { dayOf, monthOf, weekOf } from "./usage.ts";
 
 /** Job and fence identify a claim. With this condition, a statement of a late worker changes nothing. */
 const stillOurs = "id = :id AND fence = :fence AND state = 'active'";
@@ -37,6 +37,9 @@ const keyIsFree = `NOT EXISTS (SELECT 1 FROM job AS other WHERE other.serial_key
 const running = `(SELECT installation, count(*) AS jobs FROM job WHERE state = 'active' AND lease_until > :now
   GROUP BY installation) AS running`;
 
+/** 1 for a run that published a review. Commands such as `/resolve` may end in one, too. */
+const isPublished = "CASE WHEN posted IS NOT NULL THEN 1 ELSE 0 END";
+
 /** One batch of jobs to delete. */
 const someEnded = "SELECT id FROM job WHERE ended_at < :before ORDER BY ended_at LIMIT 100";
 /** Without jobs that have no repository: a waiting purge job among them names the data that is still to delete. */
@@ -50,9 +53,9 @@ const deleteEntriesOf = (jobs: string) =>
 const statements = {
   addDelivery: `INSERT INTO delivery (id, event, action, received_at) VALUES (:id, :event, :action, :now)
     ON CONFLICT (id) DO NOTHING`,
-  addJob: `INSERT INTO job (id, task, installation, repository, head, serial_key, coalesces, priority, delivery_id, state,
+  addJob: `INSERT INTO job (id, task, installation, repository, pull, head, serial_key, coalesces, priority, delivery_id, state,
       run_after, created_at, joins_since, has_new_head)
-    VALUES (:id, :task, :installation, :repository, :head, :concurrencyKey, :coalesces, :priority, :deliveryId, 'waiting',
+    VALUES (:id, :task, :installation, :repository, :pull, :head, :concurrencyKey, :coalesces, :priority, :deliveryId, 'waiting',
       :runAfter, :now, :now, 1)`,
   waitingOf: `SELECT id, task, installation, repository, head, priority, delivery_id, run_after, joins_since FROM job
     WHERE serial_key = :concurrencyKey AND state = 'waiting' AND coalesces = 1`,
@@ -94,6 +97,26 @@ const statements = {
   heartbeat: `UPDATE job SET lease_until = :leaseUntil WHERE ${stillOurs}`,
   complete: `UPDATE job SET state = :state, outcome = :outcome, reason = :reason, ended_at = :now,
       lease_until = NULL, worker = NULL WHERE ${stillOurs}`,
+  nameRepository: `INSERT INTO repository (id, installation, owner, name) VALUES (:id, :installation, :owner, :name)
+    ON CONFLICT (id) DO UPDATE SET installation = excluded.installation, owner = excluded.owner, name = excluded.name`,
+  // Before the job ends, so that both happen or none.
+  countRun: `INSERT INTO run (seq, id, installation, repository, pull, kind, origin, requested_by, head, outcome, reason, attempts,
+      stored_at, started_at, ended_at, hunks_total, hunks_served, is_complete, findings, posted,
+      turns, prompt_tokens, cached_tokens, completion_tokens, cost_usd, unpriced)
+    SELECT seq, id, installation, repository, pull, :kind, :origin, :by, coalesce(:head, head), :outcome, :reason, attempts,
+      created_at, started_at, CAST(:now AS BIGINT), CAST(:hunksTotal AS BIGINT), CAST(:hunksServed AS BIGINT),
+      CAST(:isComplete AS BIGINT), CAST(:findings AS BIGINT), CAST(:posted AS BIGINT),
+      turns, prompt_tokens, cached_tokens, completion_tokens, cost_usd, unpriced
+    FROM job WHERE ${stillOurs} AND repository IS NOT NULL AND pull IS NOT NULL`,
+  countRunWeek: `INSERT INTO run_week (repository, week, reviews, quiet, complete, skipped, failed, other)
+    SELECT repository, :week, ${isPublished}, CASE WHEN posted = 0 THEN ${isPublished} ELSE 0 END,
+      CASE WHEN is_complete = 1 THEN ${isPublished} ELSE 0 END, CASE WHEN kind = 'review' AND outcome = 'skipped' THEN 1 ELSE 0 END,
+      CASE WHEN outcome = 'failed' THEN 1 ELSE 0 END,
+      CASE WHEN kind <> 'review' AND outcome <> 'failed' THEN 1 ELSE 0 END
+    FROM run WHERE id = :id
+    ON CONFLICT (repository, week) DO UPDATE SET reviews = run_week.reviews + excluded.reviews, quiet = run_week.quiet + excluded.quiet,
+      complete = run_week.complete + excluded.complete, skipped = run_week.skipped + excluded.skipped,
+      failed = run_week.failed + excluded.failed, other = run_week.other + excluded.other`,
   claimed: `SELECT serial_key, coalesces FROM job WHERE ${stillOurs}`,
   supersede: `UPDATE job SET state = 'done', outcome = 'superseded', reason = :reason, ended_at = :now WHERE id = :id`,
   release: `UPDATE job SET state = 'waiting', run_after = :runAfter, attempts = attempts - :uncounted,
@@ -180,6 +203,7 @@ async function takeFrom(run: Run, group: Group, claim: Claim): Promise<ClaimedJo
     const isGivenUp = row.state === "active" && attempts > maxAttempts;
     if (!task || isGivenUp) {
       const reason = task ? "its worker died at every attempt" : "a version with other tasks stored it";
+      if (task) await countRun(run, { id, fence, task }, { kind: "failed", reason }, now);
       await run(statements.failStored, { id, fence, now, reason });
       continue;
     }
@@ -199,20 +223,6 @@ function parseTask(text: string): Task | undefined {
     return Task.safeParse(JSON.parse(text)).data;
   } catch {
     return undefined;
-  }
-}
-
-/**
- * Deletes in batches until nothing is left. Resolves to the number of rows. The event loop runs between batches: SQLite deletes and
- * overwrites in this thread, which takes a minute after a month of reviews.
- */
-async function inBatches(deleteSome: () => Promise<Pick<Result, "changes">>): Promise<number> {
-  let rows = 0;
-  for (;;) {
-    const { changes } = await deleteSome();
-    if (changes === 0) return rows;
-    rows += changes;
-    await setImmediate();
   }
 }
 
@@ -286,10 +296,14 @@ export class SqlQueue implements Queue {
     return { head: row.head, dueInMs: Math.max(0, row.run_after - this.#now()) };
   }
 
-  async complete({ id, fence }: ClaimedJob, { kind, reason }: JobOutcome): Promise<boolean> {
+  complete({ id, fence, task }: ClaimedJob, outcome: JobOutcome): Promise<boolean> {
+    const { kind, reason } = outcome;
     const state: JobState = kind === "failed" ? "failed" : "done";
-    const ended = { id, fence, state, outcome: kind, reason, now: this.#now() };
-    return (await this.#database.run(statements.complete, ended)).changes > 0;
+    const now = this.#now();
+    return this.#database.transaction(async (run) => {
+      await countRun(run, { id, fence, task }, outcome, now);
+      return (await run(statements.complete, { id, fence, state, outcome: kind, reason, now })).changes > 0;
+    });
   }
 
   release(
@@ -345,6 +359,7 @@ export class SqlQueue implements Queue {
       await this.#deleteJobs("forgetEntries", "forgetJobs", of);
       for (const kept of ["forgetSpending", "forgetTally"] as const)
         await this.#database.run(statements[kept], of);
+      await forgetFigures(this.#database, of);
       const { rows } = await this.#database.run(statements.running, of);
       running += RunningRow.parse(rows[0]).jobs;
     }
@@ -366,13 +381,14 @@ export class SqlQueue implements Queue {
     return { jobs, oldestWaitingMs: typeof since === "number" ? Math.max(0, now - since) : null };
   }
 
-  async purge(olderThanMs: number): Promise<number> {
+  async purge(olderThanMs: number, figuresMs: number): Promise<number> {
     const before = this.#now() - olderThanMs;
     const { run } = this.#database;
     // A limit of this month counts all of its days.
     const firstOfMonth = `${monthOf(this.#now())}-01`;
     const day = dayOf(before) < firstOfMonth ? dayOf(before) : firstOfMonth;
     let rows = (await run(statements.purgeSpending, { day })).changes;
+    rows += await purgeFigures(this.#database, this.#now() - figuresMs, before);
     for (const purge of ["purgeNotes", "purgeTally"] as const)
       rows += (await run(statements[purge], { before })).changes;
     rows += await inBatches(() => this.#inTransaction(statements.purgeDeliveries, { before }));
@@ -419,12 +435,67 @@ export class SqlQueue implements Queue {
       await renew(run, { ...content, ...times, id: waiting.id, delivery_id: deliveryId });
       return waiting.id;
     }
+    if ("repository" in job.task) {
+      const { id, installation, owner, name } = job.task.repository;
+      await run(statements.nameRepository, { id, installation, owner, name });
+    }
     const id = randomUUID();
+    const pull = "pull" in job.task ? job.task.pull : null;
     const coalesces = job.coalesce ? 1 : 0;
     const runAfter = job.coalesce ? now + debounceMs : now;
-    await run(statements.addJob, { ...content, id, concurrencyKey, coalesces, deliveryId, runAfter, now });
+    await run(statements.addJob, {
+      ...content,
+      pull,
+      id,
+      concurrencyKey,
+      coalesces,
+      deliveryId,
+      runAfter,
+      now,
+    });
     return id;
   }
+}
+
+/** Counts a run that ends now. Nothing happens if the claim is not valid any more. */
+async function countRun(
+  run: Run,
+  { id, fence, task }: Pick<ClaimedJob, "id" | "fence" | "task">,
+  outcome: JobOutcome,
+  now: number,
+): Promise<void> {
+  const counted = await run(statements.countRun, { id, fence, ...runOf(task, outcome), now });
+  if (counted.changes > 0) await run(statements.countRunWeek, { id, week: weekOf(now) });
+}
+
+/** What a run's figures say of its task and its end. Reasons of failures and results may quote a model or code, so they stay with the record. */
+function runOf(task: Task, { kind: outcome, reason, figures }: JobOutcome): Parameters {
+  return {
+    ...{ kind: kindOf(task), origin: originOf(task), by: requesterOf(task), outcome },
+    reason: outcome === "skipped" || outcome === "superseded" ? reason : null,
+    head: figures?.head ?? null,
+    hunksTotal: figures?.hunksTotal ?? null,
+    hunksServed: figures?.hunksServed ?? null,
+    isComplete: figures ? Number(figures.isComplete) : null,
+    findings: figures?.findings ?? null,
+    posted: figures?.posted ?? null,
+  };
+}
+
+function kindOf(task: Task): string {
+  if (task.kind === "command") return task.command.name;
+  return task.kind === "review" && task.mode === "dry_run" ? "dry_run" : task.kind;
+}
+
+function originOf(task: Task): string {
+  if (task.kind === "review" && task.again) return "rerun";
+  return requesterOf(task) === null ? "event" : "comment";
+}
+
+/** Login; null for an event. */
+function requesterOf(task: Task): string | null {
+  if (task.kind === "reply") return task.author;
+  return "requestedBy" in task ? task.requestedBy : null;
 }
 
 async function waitingOf(run: Run, concurrencyKey: string): Promise<WaitingRow | undefined> {

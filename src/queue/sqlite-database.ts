@@ -223,6 +223,7 @@ export const sqliteMigrations: readonly string[] = [
     repository   INTEGER NOT NULL,
     pull         INTEGER NOT NULL,
     key          TEXT NOT NULL,
+    id           TEXT NOT NULL,
     installation INTEGER NOT NULL,
     comment      INTEGER,
     place        TEXT NOT NULL CHECK (place IN ('comment', 'annotation', 'summary')),
@@ -230,7 +231,7 @@ export const sqliteMigrations: readonly string[] = [
     category     TEXT,
     source       TEXT,
     rule         TEXT,
-    state        TEXT NOT NULL CHECK (state IN ('open', 'outdated', 'fixed', 'dismissed')),
+    state        TEXT NOT NULL CHECK (state IN ('open', 'outdated', 'fixed', 'withdrawn', 'dismissed')),
     dismissed_by TEXT,
     dismissed_how TEXT,
     thumbs_up    INTEGER NOT NULL DEFAULT 0,
@@ -269,28 +270,39 @@ export const sqliteMigrations: readonly string[] = [
     dismissed   INTEGER NOT NULL,
     ignored     INTEGER NOT NULL,
     unclear     INTEGER NOT NULL,
+    withdrawn   INTEGER NOT NULL DEFAULT 0,
     unmerged    INTEGER NOT NULL,
     thumbs_up   INTEGER NOT NULL,
     thumbs_down INTEGER NOT NULL,
-    PRIMARY KEY (repository, week, dimension, value)
+    PRIMARY KEY (repository, dimension, week, value)
   ) STRICT, WITHOUT ROWID;
-  CREATE INDEX outcome_week_week ON outcome_week (week);
 
-  -- What models took, by calendar day (UTC).
-  CREATE TABLE model_day (
+  -- What models took in a week.
+  CREATE TABLE model_week (
     repository        INTEGER NOT NULL,
-    day               TEXT NOT NULL,
+    week              TEXT NOT NULL,
     model             TEXT NOT NULL,
-    installation      INTEGER NOT NULL,
     turns             INTEGER NOT NULL,
     prompt_tokens     INTEGER NOT NULL,
     cached_tokens     INTEGER NOT NULL,
     completion_tokens INTEGER NOT NULL,
     cost_usd          REAL NOT NULL,
     unpriced          INTEGER NOT NULL,
-    PRIMARY KEY (repository, day, model)
+    PRIMARY KEY (repository, week, model)
   ) STRICT, WITHOUT ROWID;
-  CREATE INDEX model_day_day ON model_day (day);
+
+  -- The runs that ended in a week: computed from \`run\`.
+  CREATE TABLE run_week (
+    repository INTEGER NOT NULL,
+    week       TEXT NOT NULL,
+    reviews    INTEGER NOT NULL,
+    quiet      INTEGER NOT NULL,
+    complete   INTEGER NOT NULL,
+    skipped    INTEGER NOT NULL,
+    failed     INTEGER NOT NULL,
+    other      INTEGER NOT NULL,
+    PRIMARY KEY (repository, week)
+  ) STRICT, WITHOUT ROWID;
 
   -- The workers that live, as they last said.
   CREATE TABLE worker (

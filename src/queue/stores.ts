@@ -1,4 +1,5 @@
 import type { Database } from "./database.ts";
+import { createFigures, type Figures } from "./figures.ts";
 import { createNotes, type Notes } from "./notes.ts";
 import type { Queue } from "./queue.ts";
 import { SqlQueue } from "./sql-queue.ts";
@@ -11,6 +12,7 @@ export interface Stores {
   spending: Spending;
   notes: Notes;
   quotas: Quotas;
+  figures: Figures;
   close(): Promise<void>;
 }
 
@@ -51,6 +53,7 @@ export function createStores(database: Database, options: StoreOptions): Stores 
     spending: createSpending(database),
     notes: createNotes(database, now),
     quotas: createQuotas(database),
+    figures: createFigures(database, now),
     close: () => database.close(),
   };
 }

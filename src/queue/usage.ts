@@ -12,6 +12,23 @@ export interface Spender {
 /** One pull request, or a whole installation. */
 type SpendingScope = Spender | Pick<Spender, "installation">;
 
+/** The job that pays for a turn. */
+export interface Payer extends Spender {
+  job: string;
+}
+
+/** What a turn took. */
+export interface PaidTurn {
+  /** The model's name. */
+  model: string;
+  promptTokens: number;
+  /** The part of `promptTokens` that the provider had cached. */
+  cachedTokens: number;
+  completionTokens: number;
+  /** In US dollars; null if the price is unknown. */
+  costUsd: number | null;
+}
+
 export interface Spent {
   /** Prompt and completion tokens together. */
   tokens: number;
@@ -21,8 +38,8 @@ export interface Spent {
 
 /** Tokens and cost of model turns, by calendar day (UTC). Every method resolves only when its effect is on disk. */
 export interface Spending {
-  /** Adds a turn. `at` is in milliseconds since 1970, `costUsd` null if the price is unknown. */
-  charge(by: Spender, usage: { tokens: number; costUsd: number | null }, at: number): Promise<void>;
+  /** Adds a turn to the pull request's day, the model's week and the job. `at` is in milliseconds since 1970. */
+  charge(by: Payer, turn: PaidTurn, at: number): Promise<void>;
   /** The sum of a day ("2026-11-22") or a month ("2026-11"), of all processes. */
   spentOn(period: string, scope: SpendingScope): Promise<Spent>;
 }
@@ -33,6 +50,15 @@ export const dayOf = (at: number): string => new Date(at).toISOString().slice(0,
 /** The calendar month (UTC) of a time in milliseconds since 1970, as "2026-11". */
 export const monthOf = (at: number): string => dayOf(at).slice(0, "2026-11".length);
 
+/** The Monday (UTC) of the week of a time in milliseconds since 1970, as "2026-11-23". */
+export function weekOf(at: number): string {
+  const day = Math.floor(at / dayMs);
+  // 1 January 1970 was a Thursday.
+  return dayOf((day - ((day + 3) % 7)) * dayMs);
+}
+
+const dayMs = 86_400_000;
+
 const SpentRow = z.object({ tokens: z.int(), cost: z.number() });
 
 const addTurn = `INSERT INTO spending (day, installation, repository, pull, tokens, cost_usd)
@@ -40,15 +66,34 @@ const addTurn = `INSERT INTO spending (day, installation, repository, pull, toke
   ON CONFLICT (day, installation, repository, pull) DO UPDATE
     SET tokens = spending.tokens + excluded.tokens, cost_usd = spending.cost_usd + excluded.cost_usd`;
 
+const addToModel = `INSERT INTO model_week (repository, week, model, turns, prompt_tokens, cached_tokens, completion_tokens,
+    cost_usd, unpriced)
+  VALUES (:repository, :week, :model, 1, :promptTokens, :cachedTokens, :completionTokens, :cost, :unpriced)
+  ON CONFLICT (repository, week, model) DO UPDATE SET turns = model_week.turns + 1,
+    prompt_tokens = model_week.prompt_tokens + excluded.prompt_tokens,
+    cached_tokens = model_week.cached_tokens + excluded.cached_tokens,
+    completion_tokens = model_week.completion_tokens + excluded.completion_tokens,
+    cost_usd = model_week.cost_usd + excluded.cost_usd, unpriced = model_week.unpriced + excluded.unpriced`;
+const addToJob = `UPDATE job SET turns = turns + 1, prompt_tokens = prompt_tokens + :promptTokens,
+    cached_tokens = cached_tokens + :cachedTokens, completion_tokens = completion_tokens + :completionTokens,
+    cost_usd = cost_usd + :cost, unpriced = unpriced + :unpriced WHERE id = :job`;
+
 const sumOfDays = `SELECT CAST(coalesce(sum(tokens), 0) AS BIGINT) AS tokens, coalesce(sum(cost_usd), 0.0) AS cost FROM spending
   WHERE day BETWEEN :first AND :last AND installation = :installation
     AND ((repository = :repository AND pull = :pull) OR :pull IS NULL)`;
 
 export function createSpending(database: Database): Spending {
   return {
-    async charge({ installation, repository, pull }, { tokens, costUsd }, at) {
-      const by = { day: dayOf(at), installation, repository, pull };
-      await database.run(addTurn, { ...by, tokens, cost: costUsd ?? 0 });
+    charge({ installation, repository, pull, job }, { model, costUsd, ...tokens }, at) {
+      const { promptTokens, cachedTokens, completionTokens } = tokens;
+      const price = { cost: costUsd ?? 0, unpriced: costUsd === null ? 1 : 0 };
+      const taken = { promptTokens, cachedTokens, completionTokens, ...price };
+      return database.transaction(async (run) => {
+        const day = { day: dayOf(at), installation, repository, pull };
+        await run(addTurn, { ...day, tokens: promptTokens + completionTokens, cost: price.cost });
+        await run(addToModel, { repository, week: weekOf(at), model, ...taken });
+        await run(addToJob, { job, ...taken });
+      });
     },
 
     async spentOn(period, scope) {

@@ -51,6 +51,8 @@ export interface WorkerOptions {
   leaseMs?: number;
   /** How long ended jobs are kept. Default 30 days. */
   retentionMs?: number;
+  /** How long figures are kept. Default 400 days. */
+  insightsMs?: number;
   /** How often an idle worker polls; `wake()` announces jobs of this process. */
   pollMs?: number;
   /** Name of the worker in the queue. The default identifies the process. */
@@ -66,6 +68,7 @@ export interface WorkerOptions {
 
 /** GitHub redelivers for days, and people look at old runs for weeks. */
 const defaultRetentionMs = 30 * 24 * 3_600_000;
+const defaultInsightsMs = 400 * 24 * 3_600_000;
 const purgeEveryMs = 3_600_000;
 /** After a start, waiting jobs come first. */
 const firstPurgeMs = 60_000;
@@ -191,10 +194,11 @@ interface Purging extends WorkerOptions {
 }
 
 /** Deletes data that is older than the retention, every hour. */
-async function purgeRegularly({ queue, log, sleep, signal, retentionMs }: Purging): Promise<void> {
+async function purgeRegularly({ queue, log, sleep, signal, ...kept }: Purging): Promise<void> {
+  const { retentionMs = defaultRetentionMs, insightsMs = defaultInsightsMs } = kept;
   await sleep(firstPurgeMs, signal);
   while (!signal.aborted) {
-    await queue.purge(retentionMs ?? defaultRetentionMs).catch((error: unknown) => {
+    await queue.purge(retentionMs, insightsMs).catch((error: unknown) => {
       // If the database was closed meanwhile, the next process continues.
       if (!signal.aborted) log.warn({ err: error }, `Old jobs were not deleted: ${errorLine(error)}`);
     });

@@ -42,7 +42,7 @@ export function describeNotes(create: () => StoresUnderTest): void {
     time = 2_000;
     await stores.notes.write("kept", "2");
     time = 3_001;
-    await stores.queue.purge(2_000);
+    await stores.queue.purge(2_000, 400 * 86_400_000);
     expect([await stores.notes.read("old"), await stores.notes.read("kept")]).toEqual([null, "2"]);
   });
 }

@@ -308,9 +308,9 @@ export function describeQueue(name: string, create: () => StoresUnderTest): void
         await queue.enqueue(reviewJob(2));
         time += 1_000;
         await queue.accept(delivery("d2"), []);
-        expect(await queue.purge(1_000)).toBe(0);
+        expect(await queue.purge(1_000, 400 * 86_400_000)).toBe(0);
         time += 1;
-        expect(await queue.purge(1_000)).toBe(2);
+        expect(await queue.purge(1_000, 400 * 86_400_000)).toBe(2);
         expect(await queue.trajectory(old.id)).toEqual([]);
         expect((await queue.stats()).jobs).toMatchObject({ done: 0, waiting: 1 });
         expect(await queue.accept(delivery("d2"), [])).toBe(false);

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { ClaimedJob, NewJob, Task } from "../../src/queue/job.ts";
 import type { Stores } from "../../src/queue/stores.ts";
+import { paidTurn, payer } from "../support/paid-turn.ts";
 import { commandJob, leaseMs, reviewJob } from "./jobs.ts";
 import type { StoresUnderTest } from "./stores.ts";
 
@@ -96,7 +97,11 @@ export function describeRecovery(create: () => StoresUnderTest): void {
     };
     const kept = async () => (await stores.queue.stats()).jobs;
     const spend = (installation: number, repository: number) =>
-      stores.spending.charge({ installation, repository, pull: 1 }, { tokens: 1, costUsd: 0 }, 0);
+      stores.spending.charge(
+        payer({ installation, repository, pull: 1 }),
+        paidTurn({ tokens: 1, costUsd: 0 }),
+        0,
+      );
     const spent = async (installation: number) =>
       (await stores.spending.spentOn("1970-01-01", { installation })).tokens;
 

@@ -146,7 +146,7 @@ export function describeRuns(create: () => StoresUnderTest): void {
       await stores.queue.complete(job, { kind: "done", reason: "" });
       await refused(job);
       time += 10_000;
-      await stores.queue.purge(5_000);
+      await stores.queue.purge(5_000, 400 * 86_400_000);
       await refused(job);
     });
 
@@ -156,7 +156,7 @@ export function describeRuns(create: () => StoresUnderTest): void {
       await stores.queue.record(job, stopped("finished"));
       await stores.queue.complete(job, { kind: "done", reason: "" });
       time += 10_000;
-      await stores.queue.purge(5_000);
+      await stores.queue.purge(5_000, 400 * 86_400_000);
       expect([await runs.before(newest, 9), await runs.entries(job.id)]).toEqual([[], []]);
     });
   });

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Stores } from "../../src/queue/stores.ts";
 import { dayOf, monthOf, type Spender, type Spending } from "../../src/queue/usage.ts";
+import { paidTurn, payer } from "../support/paid-turn.ts";
 import type { StoresUnderTest } from "./stores.ts";
 
 const noon = Date.UTC(2026, 10, 22, 12);
@@ -42,17 +43,21 @@ export function describeSpending(name: string, create: () => StoresUnderTest): v
     });
 
     it("adds up what was charged, through any connection", async () => {
-      await spending.charge(pull, { tokens: 100, costUsd: 0.25 }, noon);
-      await other.charge(pull, { tokens: 20, costUsd: 0.5 }, noon);
+      await spending.charge(payer(pull), paidTurn({ tokens: 100, costUsd: 0.25 }), noon);
+      await other.charge(payer(pull), paidTurn({ tokens: 20, costUsd: 0.5 }), noon);
       expect(await spending.spentOn(today, pull)).toEqual({ tokens: 120, costUsd: 0.75 });
       expect(await other.spentOn(today, { installation: 1 })).toEqual({ tokens: 120, costUsd: 0.75 });
     });
 
     it("keeps pull requests, repositories and installations apart", async () => {
-      await spending.charge(pull, { tokens: 1, costUsd: 0 }, noon);
-      await spending.charge({ ...pull, pull: 4 }, { tokens: 10, costUsd: 0 }, noon);
-      await spending.charge({ ...pull, repository: 8 }, { tokens: 100, costUsd: 0 }, noon);
-      await spending.charge({ ...pull, installation: 2 }, { tokens: 1_000, costUsd: 0 }, noon);
+      await spending.charge(payer(pull), paidTurn({ tokens: 1, costUsd: 0 }), noon);
+      await spending.charge(payer({ ...pull, pull: 4 }), paidTurn({ tokens: 10, costUsd: 0 }), noon);
+      await spending.charge(payer({ ...pull, repository: 8 }), paidTurn({ tokens: 100, costUsd: 0 }), noon);
+      await spending.charge(
+        payer({ ...pull, installation: 2 }),
+        paidTurn({ tokens: 1_000, costUsd: 0 }),
+        noon,
+      );
       const tokens = async (scope: Spender | { installation: number }) =>
         (await spending.spentOn(today, scope)).tokens;
       expect(await tokens(pull)).toBe(1);
@@ -64,19 +69,19 @@ export function describeSpending(name: string, create: () => StoresUnderTest): v
     it("begins a day at midnight in UTC", async () => {
       const midnight = Date.UTC(2026, 10, 22);
       for (const at of [midnight - 1, midnight, midnight + dayMs - 1, midnight + dayMs])
-        await spending.charge(pull, { tokens: 1, costUsd: 1 }, at);
+        await spending.charge(payer(pull), paidTurn({ tokens: 1, costUsd: 1 }), at);
       expect(await spending.spentOn(today, pull)).toEqual({ tokens: 2, costUsd: 2 });
       expect(await spending.spentOn(dayOf(midnight - 1), pull)).toEqual({ tokens: 1, costUsd: 1 });
     });
 
     it("counts the tokens alone where no price is known", async () => {
-      await spending.charge(pull, { tokens: 5, costUsd: null }, noon);
-      await spending.charge(pull, { tokens: 5, costUsd: 0.5 }, noon);
+      await spending.charge(payer(pull), paidTurn({ tokens: 5, costUsd: null }), noon);
+      await spending.charge(payer(pull), paidTurn({ tokens: 5, costUsd: 0.5 }), noon);
       expect(await spending.spentOn(today, pull)).toEqual({ tokens: 10, costUsd: 0.5 });
     });
 
     it("survives being closed and opened again", async () => {
-      await spending.charge(pull, { tokens: 5, costUsd: 0 }, noon);
+      await spending.charge(payer(pull), paidTurn({ tokens: 5, costUsd: 0 }), noon);
       await closeAll();
       spending = await open();
       expect((await spending.spentOn(today, pull)).tokens).toBe(5);
@@ -86,9 +91,9 @@ export function describeSpending(name: string, create: () => StoresUnderTest): v
       const first = Date.UTC(2026, 10, 1);
       const last = Date.UTC(2026, 11, 1) - 1;
       for (const at of [first - 1, first, noon, last, last + 1])
-        await spending.charge(pull, { tokens: 1, costUsd: 0.5 }, at);
-      await spending.charge({ ...pull, repository: 99 }, { tokens: 10, costUsd: 1 }, noon);
-      await spending.charge({ ...pull, installation: 2 }, { tokens: 100, costUsd: 1 }, noon);
+        await spending.charge(payer(pull), paidTurn({ tokens: 1, costUsd: 0.5 }), at);
+      await spending.charge(payer({ ...pull, repository: 99 }), paidTurn({ tokens: 10, costUsd: 1 }), noon);
+      await spending.charge(payer({ ...pull, installation: 2 }), paidTurn({ tokens: 100, costUsd: 1 }), noon);
       expect(await spending.spentOn("2026-11", { installation: 1 })).toEqual({ tokens: 13, costUsd: 2.5 });
       expect(await spending.spentOn("2026-11", pull)).toEqual({ tokens: 3, costUsd: 1.5 });
       expect((await spending.spentOn(monthOf(last + 1), pull)).tokens).toBe(1);
@@ -97,16 +102,16 @@ export function describeSpending(name: string, create: () => StoresUnderTest): v
     it("is purged by whole days that are old, but not before the month is over", async () => {
       const first = Date.UTC(2026, 10, 1);
       for (const at of [first - 2 * dayMs, first - dayMs, first, noon])
-        await spending.charge(pull, { tokens: 5, costUsd: 0 }, at);
+        await spending.charge(payer(pull), paidTurn({ tokens: 5, costUsd: 0 }), at);
       const { queue } = await underTest.open({ now: () => time });
       time = first + 1;
-      expect(await queue.purge(dayMs)).toBe(1);
+      expect(await queue.purge(dayMs, 400 * 86_400_000)).toBe(1);
       expect((await spending.spentOn("2026-10", pull)).tokens).toBe(5);
       time = Date.UTC(2026, 10, 30);
-      expect(await queue.purge(dayMs)).toBe(1);
+      expect(await queue.purge(dayMs, 400 * 86_400_000)).toBe(1);
       expect((await spending.spentOn("2026-11", pull)).tokens).toBe(10);
       time = Date.UTC(2026, 11, 1);
-      expect(await queue.purge(dayMs)).toBe(2);
+      expect(await queue.purge(dayMs, 400 * 86_400_000)).toBe(2);
       await queue.close();
     });
   });

@@ -77,7 +77,7 @@ export function describeTally(create: () => StoresUnderTest): void {
     const room = (over: Partial<QuotaEntry> = {}) => other.quotas.take(entry("again", over), [full]);
     await stores.quotas.take(entry("old", { at: 1 }), [full]);
     expect(await room()).toEqual(full);
-    expect(await stores.queue.purge(now - 2)).toBe(1);
+    expect(await stores.queue.purge(now - 2, 400 * 86_400_000)).toBe(1);
     expect(await room()).toBeNull();
     await stores.queue.forget(1, [8]);
     expect(await stores.quotas.take(entry("x"), [full])).toEqual(full);

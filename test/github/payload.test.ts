@@ -187,6 +187,7 @@ describe("a pull request", () => {
       body: "B",
       author: "octocat",
       state: "open",
+      closed: null,
       draft: true,
       labels: ["bug"],
       headSha: "h",

@@ -32,6 +32,7 @@ describe("the pull request", () => {
       body: "",
       author: "octocat",
       state: "open",
+      closed: null,
       draft: false,
       labels: ["bug"],
       headSha: head,

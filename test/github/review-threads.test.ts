@@ -17,6 +17,7 @@ const thread = (id: number, over: object = {}, opening: object = {}) => {
       url: `https://github.test/${id}`,
       state: "SUBMITTED",
       reactions: { nodes: [], totalCount: 0 },
+      upvotes: { totalCount: 0 },
       ...opening,
     },
   };

@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { LoopEntry, ToldEntry, TrajectoryEntry } from "../../src/agent/trajectory.ts";
 import { pinPromptContext } from "../../src/jobs/attempts.ts";
 import type { ModelRequest } from "../../src/llm/model.ts";
+import { paidTurn, payer } from "../support/paid-turn.ts";
 import { type ScriptedTurn, scriptedModel } from "../support/scripted.ts";
 import { fault, WorkedQueue } from "./job-fixture.ts";
 
@@ -27,7 +28,7 @@ describe("an attempt that follows another one at the same head", () => {
         ...{ name: "lint", conclusion: "failure", title: "1 error", summary: "", annotations: [] },
       });
       const others = { installation: 1, repository: 7, pull: 8 };
-      void worked.spending.charge(others, { tokens: 10_000, costUsd: 0 }, Date.now());
+      void worked.spending.charge(payer(others), paidTurn({ tokens: 10_000, costUsd: 0 }), Date.now());
       throw fault("model_failed", { retryable: true });
     });
     const worked = new WorkedQueue(model);

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { dayOf } from "../../src/queue/usage.ts";
 import { commandJob } from "../contract/queue.ts";
+import { paidTurn, payer } from "../support/paid-turn.ts";
 import { type ScriptedModel, type ScriptedTurn, scriptedModel } from "../support/scripted.ts";
 import { WorkedQueue } from "./job-fixture.ts";
 
@@ -25,7 +26,11 @@ function working(turns: (n: number) => ScriptedTurn): ScriptedModel {
 
 /** As other reviews did, of this pull request or of another one. */
 const spend = (pull: number, tokens: number, costUsd = 0) =>
-  jobs.spending.charge({ installation: 1, repository: 7, pull }, { tokens, costUsd }, Date.now());
+  jobs.spending.charge(
+    payer({ installation: 1, repository: 7, pull }),
+    paidTurn({ tokens, costUsd }),
+    Date.now(),
+  );
 const spentOf = (pull: number) =>
   jobs.spending.spentOn(dayOf(Date.now()), { installation: 1, repository: 7, pull });
 const summaryOf = (nth: number) => jobs.github.checks.at(nth)?.history.at(-1)?.summary;

@@ -1,15 +1,23 @@
 import { describe, expect, it } from "vitest";
 import type { LoopEntry } from "../../src/agent/trajectory.ts";
 import { Budget, type SpendingLimits, withinBudget } from "../../src/jobs/budgets.ts";
-import { dayOf, type Spender, type Spending, type Spent } from "../../src/queue/usage.ts";
+import {
+  dayOf,
+  type PaidTurn,
+  type Payer,
+  type Spender,
+  type Spending,
+  type Spent,
+} from "../../src/queue/usage.ts";
 import { type ScriptedTurn, scriptedModel } from "../support/scripted.ts";
 
 /** Accounts in memory. */
 class MemorySpending implements Spending {
   readonly charges: { by: Spender; day: string; tokens: number; costUsd: number }[] = [];
 
-  async charge(by: Spender, usage: { tokens: number; costUsd: number | null }, at: number): Promise<void> {
-    this.charges.push({ by, day: dayOf(at), tokens: usage.tokens, costUsd: usage.costUsd ?? 0 });
+  async charge(by: Payer, { promptTokens, completionTokens, costUsd }: PaidTurn, at: number): Promise<void> {
+    const tokens = promptTokens + completionTokens;
+    this.charges.push({ by, day: dayOf(at), tokens, costUsd: costUsd ?? 0 });
   }
 
   async spentOn(period: string, scope: Spender | { installation: number }): Promise<Spent> {
@@ -49,7 +57,7 @@ function budget({
   spending,
   now = () => noon,
 }: Given) {
-  const by = { installation: 1, repository: 7, pull };
+  const by = { job: "job", installation: 1, repository: 7, pull };
   return new Budget({ spending: spending ?? new MemorySpending(), by, ofPull, ofInstallation, ofMonth, now });
 }
 
@@ -109,7 +117,11 @@ describe("a day's budget", () => {
     await expect(budget({ spending, ofInstallation }).require()).rejects.toThrow(
       "budget for its installation",
     );
-    const elsewhere = { spending, by: { installation: 2, repository: 8, pull: 3 }, now: () => noon };
+    const elsewhere = {
+      spending,
+      by: { job: "job", installation: 2, repository: 8, pull: 3 },
+      now: () => noon,
+    };
     await new Budget({ ...elsewhere, ofPull: none, ofMonth: none, ofInstallation }).require();
   });
 

@@ -17,6 +17,7 @@ const pull: PullRequest = {
   body: "",
   author: "octocat",
   state: "open",
+  closed: null,
   draft: false,
   labels: ["bug"],
   headSha: "h",

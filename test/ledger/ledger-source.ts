@@ -44,7 +44,7 @@ export function thread(over: Partial<OwnThread> = {}): OwnThread {
   return {
     ...{ id: "T1", comment: 100, body: findingBody(), path: "src/cart.ts", side: "RIGHT" },
     ...{ line: 12, startLine: 10, originalLine: 11, url: "https://github.example/r100" },
-    ...{ resolved: false, resolvedBy: null, outdated: false, replies: [], downvotes: [] },
+    ...{ resolved: false, resolvedBy: null, outdated: false, replies: [], downvotes: [], upvotes: 0 },
     ...over,
   };
 }

@@ -88,6 +88,7 @@ describe("a ledger", () => {
         ...{ title: "The total is off by one", text: expect.any(String), state: "open", dismissal: null },
         ...{
           isTheirs: false,
+          thumbs: { up: 0, down: 0 },
           newestReply: expect.any(Number),
           thread: "T1",
           resolved: false,
@@ -101,6 +102,7 @@ describe("a ledger", () => {
         thread: "T2",
         line: null,
         isTheirs: false,
+        thumbs: { up: 0, down: 0 },
         replies: [],
       }),
     ]);

@@ -59,6 +59,7 @@ export class MemoryGitHub implements PullRequestApi {
     body: "",
     author: "octocat",
     state: "open",
+    closed: null,
     draft: false,
     labels: [],
     headSha: head,
@@ -156,7 +157,7 @@ export class MemoryGitHub implements PullRequestApi {
       startLine: outdated ? null : startLine,
       originalLine: line,
       ...{ resolved: resolvedBy !== null, resolvedBy, outdated },
-      ...{ replies: replies.slice(-50), downvotes },
+      ...{ replies: replies.slice(-50), downvotes, upvotes: 0 },
     };
   }
 

@@ -157,7 +157,7 @@ describe("an answer that is lost after Postgres has done what was asked", () => 
     const { queue } = stores;
     for (const pull of [1, 2]) await queue.enqueue(reviewJob(pull));
     const [ended, handedBack] = [await claimed(), await claimed()];
-    proxy.loseAnswerTo("UPDATE job");
+    proxy.loseAnswerTo("COMMIT");
     const end = () => queue.complete(ended, { kind: "done", reason: "" });
     await expect(end()).rejects.toMatchObject(lost);
     expect(await end()).toBe(false);

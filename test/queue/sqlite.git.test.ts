@@ -9,6 +9,7 @@ import { openSqliteStores } from "../../src/queue/stores.ts";
 import { describeStores } from "../contract/describe-stores.ts";
 import { commandJob, reviewJob } from "../contract/jobs.ts";
 import { onSqlite } from "../contract/stores.ts";
+import { paidTurn, payer } from "../support/paid-turn.ts";
 
 const newFolder = () => mkdtempSync(join(tmpdir(), "hunkwise-queue-"));
 const remove = (folder: string) => rmSync(folder, { recursive: true, force: true });
@@ -97,7 +98,11 @@ describe("the SQLite queue's file", () => {
       }
       database.close();
       const { queue, spending } = openSqliteStores(place);
-      await spending.charge({ installation: 1, repository: 7, pull: 1 }, { tokens: 3, costUsd: 0 }, 0);
+      await spending.charge(
+        payer({ installation: 1, repository: 7, pull: 1 }),
+        paidTurn({ tokens: 3, costUsd: 0 }),
+        0,
+      );
       expect(await queue.knows("7#1", "a".repeat(40))).toBe(version > 0);
       const id = await queue.enqueue(reviewJob(1, { headSha: "b".repeat(40) }));
       expect(id === "old").toBe(version > 0);
@@ -117,7 +122,7 @@ describe("the SQLite queue's file", () => {
     for (let n = 0; n < 25; n++) await queue.record(job, { kind: "stopped", loop: "review", reason: `${n}` });
     await queue.complete(job, { kind: "done", reason: "" });
     let others = 0;
-    const purging = queue.purge(-1_000).then(() => "purged");
+    const purging = queue.purge(-1_000, 400 * 86_400_000).then(() => "purged");
     while ((await Promise.race([purging, setImmediate("other")])) === "other") others++;
     expect(others).toBeGreaterThan(2);
     expect(await queue.trajectory(job.id)).toEqual([]);

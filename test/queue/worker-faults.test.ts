@@ -9,6 +9,7 @@ import { openSqliteStores } from "../../src/queue/stores.ts";
 import { retryingSpending } from "../../src/queue/usage.ts";
 import { type JobTools, startWorker, type Worker, type WorkerOptions } from "../../src/queue/worker.ts";
 import { reviewJob } from "../contract/jobs.ts";
+import { paidTurn, payer } from "../support/paid-turn.ts";
 import { type VirtualTime, virtualTime } from "./virtual-time.ts";
 
 const done: JobOutcome = { kind: "done", reason: "reviewed" };
@@ -200,8 +201,8 @@ describe("a queue that is away while a job runs", () => {
       { queue, signal: new AbortController().signal, warn: () => {}, sleep: time.sleep },
     );
     const charged = spending.charge(
-      { installation: 1, repository: 2, pull: 3 },
-      { tokens: 1, costUsd: null },
+      payer({ installation: 1, repository: 2, pull: 3 }),
+      paidTurn({ tokens: 1, costUsd: null }),
       0,
     );
     await time.pass(minute);

@@ -76,6 +76,7 @@ export function sampleEntry(over: Partial<PostedFinding> = {}): PostedFinding {
       dismissal: null,
       isTheirs: false,
       newestReply: 0,
+      thumbs: null,
     },
     ...{ thread: `thread-${comment}`, resolved: false, replies: [] },
     url: `https://github.com/octo/shop/pull/7#discussion_r${comment}`,

@@ -91,7 +91,7 @@ async function askModel({ context, wish, recorded, models }: Question): Promise<
   const { api, deps, tools, job } = context;
   const pull = await api.pull();
   const config = await loadConfig({ api, pull, repository: job.task.repository }, deps, tools.signal);
-  const budget = budgetOf(job.task, config, deps);
+  const budget = budgetOf(job, config, deps);
   const turns = recordedTurns(recorded, pull.headSha);
   await tools.record({ kind: "began", head: pull.headSha });
   if (turns.length === 0) await budget.require();

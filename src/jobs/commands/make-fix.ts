@@ -60,7 +60,7 @@ export async function makeFix(order: FixOrder): Promise<MadeFix> {
   const known = recordedFix(recorded);
   if (known?.head === pull.headSha) return { fix: known.fix, isRecorded: true, isPrivate };
 
-  const budget = budgetOf(job.task, config, deps);
+  const budget = budgetOf(job, config, deps);
   const turns = recordedTurns(recorded, pull.headSha);
   await tools.record({ kind: "began", head: pull.headSha });
   if (turns.length === 0) await budget.require();

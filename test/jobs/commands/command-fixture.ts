@@ -225,8 +225,8 @@ export class Commanded {
 
   #spending(): Spending {
     return {
-      charge: async (_, { tokens }) => {
-        this.spent += tokens;
+      charge: async (_, { promptTokens, completionTokens }) => {
+        this.spent += promptTokens + completionTokens;
       },
       spentOn: async (period) => ({
         tokens: dayOf(Date.parse("2026-11-22T10:00:00Z")).startsWith(period) ? this.spent : 0,

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { eventReview, purgeJob } from "../../../src/jobs/new-jobs.ts";
 import { installationNote } from "../../../src/jobs/reconcile/memory.ts";
+import { paidTurn, payer } from "../../support/paid-turn.ts";
 import { hour, RememberedApp, start } from "./remembered-app.ts";
 
 let app: RememberedApp;
@@ -21,8 +22,8 @@ afterEach(() => app[Symbol.asyncDispose]());
 describe("when the App is taken off an account", () => {
   it("nothing of it is left: neither jobs nor spending, notes nor mirrors", async () => {
     await app.stores.spending.charge(
-      { installation: 1, repository: 7, pull: 1 },
-      { tokens: 5, costUsd: 1 },
+      payer({ installation: 1, repository: 7, pull: 1 }),
+      paidTurn({ tokens: 5, costUsd: 1 }),
       start,
     );
     app.installed.clear();
