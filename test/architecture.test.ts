@@ -67,8 +67,10 @@ const mayImport: Record<string, string[]> = {
     "logger",
   ],
   figures: ["queue", "ledger", "review", "github"],
+  records: ["agent", "llm", "queue", "review"],
   pages: [
     "figures",
+    "records",
     "queue",
     "github",
     "config",
@@ -82,6 +84,7 @@ const mayImport: Record<string, string[]> = {
   webhooks: ["queue", "jobs", "github", "config", "ledger", "logger", "git", "llm"],
   cli: [
     ...[
+      "records",
       "code",
       "webhooks",
       "queue",
