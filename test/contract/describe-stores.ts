@@ -1,5 +1,6 @@
 import { describe } from "vitest";
 import { describeFairness } from "./fairness.ts";
+import { describeFigures } from "./figures.ts";
 import { describeNotes } from "./notes.ts";
 import { describeProcesses } from "./processes.ts";
 import { describeQueue } from "./queue.ts";
@@ -18,5 +19,6 @@ export function describeStores(where: string, create: () => StoresUnderTest): vo
   describe(`what is on record of runs ${where}`, () => describeRuns(create));
   describeSpending(`spending ${where}`, create);
   describe(`a tally ${where}`, () => describeTally(create));
+  describe(`figures ${where}`, () => describeFigures(create));
   describe(`notes ${where}`, () => describeNotes(create));
 }

@@ -32,7 +32,11 @@ export function onSqlite(): StoresUnderTest {
   };
 }
 
-const tables = ["delivery", "job", "spending", "last_claim", "note", "pulse", "tally"];
+const tables = [
+  ...["delivery", "job", "spending", "last_claim", "note", "pulse", "tally"],
+  ...["repository", "run", "pull", "finding", "finding_text", "outcome_week", "model_week", "run_week"],
+  ...["worker", "session"],
+];
 let url: Promise<string> | undefined;
 const connections: Database[] = [];
 

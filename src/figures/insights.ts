@@ -1,0 +1,207 @@
+import { z } from "zod";
+import type { Run } from "../queue/database.ts";
+import { idList, idsIn } from "../queue/reader.ts";
+import { weekOf } from "../queue/usage.ts";
+
+/*
+ * What reviews cost, and what came of them, over whole weeks (Monday to Sunday, UTC). Names are snake_case because the shapes leave the
+ * process: `hunkwise report --format json` and the page print the same.
+ */
+
+/** What became of findings. Counted in the week in which their pull request closed. */
+const Outcomes = z.strictObject({
+  /** That people saw, of all pull requests that closed. */
+  delivered: z.int(),
+  fixed: z.int(),
+  dismissed: z.int(),
+  ignored: z.int(),
+  unclear: z.int(),
+  withdrawn: z.int(),
+  unmerged: z.int(),
+  thumbs_up: z.int(),
+  thumbs_down: z.int(),
+});
+export type Outcomes = z.infer<typeof Outcomes>;
+
+/** Counted in the week in which the run ended. */
+const Runs = z.strictObject({
+  reviews: z.int(),
+  quiet: z.int(),
+  complete: z.int(),
+  skipped: z.int(),
+  failed: z.int(),
+  other: z.int(),
+});
+
+/** Counted in the week in which a model was paid. */
+const Paid = z.strictObject({
+  turns: z.int(),
+  prompt_tokens: z.int(),
+  cached_tokens: z.int(),
+  completion_tokens: z.int(),
+  cost_usd: z.number(),
+  /** Turns without a known price; their cost is missing in `cost_usd`. */
+  unpriced: z.int(),
+});
+
+/** Pull requests that were reviewed and then closed. */
+const Pulls = z.strictObject({ merged: z.int(), closed: z.int() });
+
+const Line = z.strictObject({ ...Outcomes.shape, ...Runs.shape, ...Paid.shape, ...Pulls.shape });
+/** All counts of a week, a repository, or the whole period. */
+export type Line = z.infer<typeof Line>;
+
+/** The middle value, and the one that nine of ten do not exceed, in milliseconds. */
+interface Spread {
+  median_ms: number;
+  p90_ms: number;
+}
+
+export interface Insights {
+  /** The first Monday, and the last Sunday. */
+  period: { from: string; to: string };
+  totals: Line;
+  /** Each week of the period, oldest first. */
+  weeks: ({ week: string } & Line)[];
+  repositories: ({ id: number; name: string } & Line)[];
+  /** By what the findings are; `value` is empty if they do not say. */
+  by: Record<Dimension, ({ value: string } & Outcomes)[]>;
+  models: ({ model: string } & z.infer<typeof Paid>)[];
+  /** Of the runs that published a review; null if there is none. */
+  times: { waiting: Spread; running: Spread } | null;
+}
+
+export const dimensions = ["severity", "category", "rule", "source"] as const;
+export type Dimension = (typeof dimensions)[number];
+
+const noLine: Line = {
+  ...{ delivered: 0, fixed: 0, dismissed: 0, ignored: 0, unclear: 0, withdrawn: 0, unmerged: 0 },
+  ...{ thumbs_up: 0, thumbs_down: 0, reviews: 0, quiet: 0, complete: 0, skipped: 0, failed: 0, other: 0 },
+  ...{ turns: 0, prompt_tokens: 0, cached_tokens: 0, completion_tokens: 0, cost_usd: 0, unpriced: 0 },
+  ...{ merged: 0, closed: 0 },
+};
+
+export interface InsightsQuestion {
+  /** Ids of repositories; null for all. */
+  repositories: readonly number[] | null;
+  /** Mondays, both included. */
+  from: string;
+  to: string;
+}
+
+const weekMs = 7 * 86_400_000;
+
+/** The whole weeks from the one with the day `days` ago to the present one. */
+export const weeksSince = (days: number, now: number): Pick<InsightsQuestion, "from" | "to"> => ({
+  ...{ from: weekOf(now - days * 86_400_000), to: weekOf(now) },
+});
+
+const sums = (columns: readonly string[]) =>
+  columns.map((name) => `CAST(sum(${name}) AS BIGINT) AS ${name}`).join(", ");
+const outcomeColumns = Object.keys(Outcomes.shape);
+const paidSums = `${sums(Object.keys(Paid.shape).filter((name) => name !== "cost_usd"))}, sum(cost_usd) AS cost_usd`;
+
+/** The query's parts for one question: all repositories, or the listed ones. */
+function statementsFor({ repositories }: Pick<InsightsQuestion, "repositories">) {
+  const seen = `repository IN (${repositories === null ? "SELECT id FROM repository" : idsIn("ids")})`;
+  const inWeeks = `${seen} AND week BETWEEN :from AND :to`;
+  const published = `FROM run WHERE ${seen} AND ended_at >= :since AND ended_at < :until AND posted IS NOT NULL AND started_at IS NOT NULL`;
+  const spread = (value: string) => `SELECT value, n, total FROM
+    (SELECT ${value} AS value, row_number() OVER (ORDER BY ${value}) AS n, count(*) OVER () AS total ${published}) AS ranked
+    WHERE n = (total + 1) / 2 OR n = (total * 9 + 9) / 10 ORDER BY n`;
+  return {
+    outcomes: `SELECT repository, week, ${outcomeColumns.join(", ")} FROM outcome_week WHERE dimension = 'all' AND ${inWeeks}`,
+    dimensions: `SELECT dimension, value, ${sums(outcomeColumns)} FROM outcome_week
+      WHERE dimension IN ('severity', 'category', 'rule', 'source') AND ${inWeeks} GROUP BY dimension, value`,
+    runs: `SELECT repository, week, ${Object.keys(Runs.shape).join(", ")} FROM run_week WHERE ${inWeeks}`,
+    paid: `SELECT repository, week, ${paidSums} FROM model_week WHERE ${inWeeks} GROUP BY repository, week`,
+    models: `SELECT model, ${paidSums} FROM model_week WHERE ${inWeeks} GROUP BY model ORDER BY model`,
+    pulls: `SELECT repository, closed_week AS week, ${sums(["merged", "closed"])} FROM
+      (SELECT repository, closed_week, CASE WHEN state = 'merged' THEN 1 ELSE 0 END AS merged,
+        CASE WHEN state = 'closed' THEN 1 ELSE 0 END AS closed FROM pull
+        WHERE ${seen} AND closed_week BETWEEN :from AND :to) AS closed_pulls
+      GROUP BY repository, closed_week`,
+    waiting: spread("started_at - stored_at"),
+    running: spread("ended_at - started_at"),
+    names: `SELECT id, owner, name FROM repository WHERE id IN (${repositories === null ? "SELECT id FROM repository" : idsIn("ids")})`,
+  };
+}
+
+const Of = { repository: z.int(), week: z.string() };
+const rowsOf = {
+  outcomes: z.array(Outcomes.extend(Of)),
+  runs: z.array(Runs.extend(Of)),
+  paid: z.array(Paid.extend(Of)),
+  pulls: z.array(Pulls.extend(Of)),
+};
+const DimensionRows = z.array(Outcomes.extend({ dimension: z.enum(dimensions), value: z.string() }));
+const ModelRows = z.array(Paid.extend({ model: z.string() }));
+const SpreadRows = z.array(z.object({ value: z.int() }));
+const NameRows = z.array(z.object({ id: z.int(), owner: z.string(), name: z.string() }));
+
+/** Reads the figures of a period. The numbers are those of the rows at this moment. */
+export async function readInsights(run: Run, question: InsightsQuestion): Promise<Insights> {
+  const { from, to, repositories } = question;
+  const statements = statementsFor(question);
+  const ids = repositories === null ? {} : { ids: idList(repositories) };
+  const ask = async <T>(shape: z.ZodType<T>, sql: string, parameters: object) =>
+    shape.parse((await run(sql, { ...ids, ...parameters })).rows);
+  const weeks = { from, to };
+  const times = { since: Date.parse(from), until: Date.parse(to) + weekMs };
+  const [outcomes, runs, paid, pulls, byDimension, models, waiting, running, names] = await Promise.all([
+    ask(rowsOf.outcomes, statements.outcomes, weeks),
+    ask(rowsOf.runs, statements.runs, weeks),
+    ask(rowsOf.paid, statements.paid, weeks),
+    ask(rowsOf.pulls, statements.pulls, weeks),
+    ask(DimensionRows, statements.dimensions, weeks),
+    ask(ModelRows, statements.models, weeks),
+    ask(SpreadRows, statements.waiting, times),
+    ask(SpreadRows, statements.running, times),
+    ask(NameRows, statements.names, {}),
+  ]);
+  const totals = { ...noLine };
+  const ofWeek = new Map(mondays(from, to).map((week) => [week, { ...noLine }]));
+  const ofRepository = new Map<number, Line>();
+  for (const { repository, week, ...counts } of [...outcomes, ...runs, ...paid, ...pulls]) {
+    const line = ofRepository.get(repository) ?? { ...noLine };
+    ofRepository.set(repository, line);
+    for (const sum of [totals, line, ofWeek.get(week)]) if (sum) add(sum, counts);
+  }
+  const nameOf = new Map(names.map(({ id, owner, name }) => [id, `${owner}/${name}`]));
+  return {
+    period: { from, to: new Date(Date.parse(to) + weekMs - 1).toISOString().slice(0, 10) },
+    totals,
+    weeks: [...ofWeek].map(([week, line]) => ({ week, ...line })),
+    repositories: [...ofRepository]
+      .map(([id, line]) => ({ id, name: nameOf.get(id) ?? String(id), ...line }))
+      .toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+    by: Object.fromEntries(dimensions.map((one) => [one, ofDimension(byDimension, one)])) as Insights["by"],
+    models,
+    times: spreadOf(waiting, running),
+  };
+}
+
+function ofDimension(rows: z.infer<typeof DimensionRows>, wanted: Dimension) {
+  return rows
+    .filter(({ dimension }) => dimension === wanted)
+    .map(({ dimension: _, ...row }) => row)
+    .toSorted((a, b) => b.delivered - a.delivered || (a.value < b.value ? -1 : 1));
+}
+
+function spreadOf(...all: z.infer<typeof SpreadRows>[]): Insights["times"] {
+  const [waiting, running] = all.map(([median, p90 = median]): Spread | null =>
+    median && p90 ? { median_ms: median.value, p90_ms: p90.value } : null,
+  );
+  return waiting && running ? { waiting, running } : null;
+}
+
+function add(sum: Line, counts: Partial<Line>): void {
+  for (const [name, count] of Object.entries(counts)) sum[name as keyof Line] += count;
+}
+
+/** Every Monday from one to another. */
+function mondays(from: string, to: string): string[] {
+  const weeks: string[] = [];
+  for (let at = Date.parse(from); at <= Date.parse(to); at += weekMs) weeks.push(weekOf(at));
+  return weeks;
+}
