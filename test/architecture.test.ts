@@ -106,6 +106,8 @@ const mayImport: Record<string, string[]> = {
       "logger",
       "analyzers",
       "metrics",
+      "figures",
+      "pages",
       "process-identity",
       "graph",
       "sandbox",

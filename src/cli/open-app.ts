@@ -130,7 +130,7 @@ export async function openApp(
       return startWorker({
         ...{ queue, log, ...jobs },
         ...{ concurrency: env.concurrency, leaseMs: env.leaseMs, retentionMs: env.retentionMs },
-        insightsMs: env.insightsMs,
+        ...{ insightsMs: env.insightsMs, version },
         ...(metrics && { watch: watchFor(metrics) }),
       });
     },

@@ -23,6 +23,11 @@ export const commands: readonly Entry[] = [
     load: async () => (await import("./commands/runs.ts")).runs,
   },
   {
+    name: "report",
+    summary: "print what the reviews of a server cost, and what became of their findings",
+    load: async () => (await import("./commands/report.ts")).report,
+  },
+  {
     name: "replay",
     summary: "repeat a recorded run without a model, and name the findings that differ",
     load: async () => (await import("./commands/replay.ts")).replay,

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { AppError } from "../errors.ts";
 import type { Run } from "../queue/database.ts";
 import { idList, idsIn } from "../queue/reader.ts";
 import { weekOf } from "../queue/usage.ts";
@@ -87,6 +88,19 @@ export interface InsightsQuestion {
   /** Mondays, both included. */
   from: string;
   to: string;
+}
+
+/**
+ * The id of a repository that the figures know, by "owner/name" without regard to case.
+ * @throws AppError `usage` if there is none
+ */
+export async function repositoryNamed(run: Run, name: string): Promise<number> {
+  const sql = "SELECT id FROM repository WHERE lower(owner || '/' || name) = :name ORDER BY id DESC LIMIT 1";
+  const [row] = (await run(sql, { name: name.toLowerCase() })).rows;
+  if (row) return z.object({ id: z.int() }).parse(row).id;
+  throw new AppError("usage", `no review of the repository '${name}' is on record`, {
+    remedy: "Write it as owner/name. `hunkwise report` lists all that are.",
+  });
 }
 
 const weekMs = 7 * 86_400_000;

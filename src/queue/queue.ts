@@ -8,6 +8,16 @@ export interface Delivery {
   action: string | null;
 }
 
+/** A worker, as people see it. */
+export interface LivingWorker {
+  name: string;
+  /** Of Hunkwise. */
+  version: string;
+  concurrency: number;
+  /** Milliseconds since 1970. */
+  startedAt: number;
+}
+
 /** Durable deliveries, jobs and trajectories. Every method resolves only when its effect is on disk. */
 export interface Queue {
   /**
@@ -45,6 +55,10 @@ export interface Queue {
   record(job: ClaimedJob, entry: TrajectoryEntry): Promise<void>;
   /** The job's trajectory so far, of all attempts, oldest first. */
   trajectory(jobId: string): Promise<TrajectoryEntry[]>;
+  /** Shows people that the worker lives. Forgets those that have not said so for ten minutes. */
+  showWorker(worker: LivingWorker): Promise<void>;
+  /** The worker has ended. */
+  hideWorker(name: string): Promise<void>;
   /** Ends the leases of dead workers, so that their jobs can be claimed at once. Returns how many. */
   endLeases(isDead: (worker: string) => boolean): Promise<number>;
   /** Whether a job for this key and head waits, runs or is done. A skipped one does not count: its reason may no longer hold. */

@@ -15,7 +15,7 @@ import {
   type NewJob,
   Task,
 } from "./job.ts";
-import type { Delivery, Queue } from "./queue.ts";
+import type { Delivery, LivingWorker, Queue } from "./queue.ts";
 import { dayOf, monthOf, weekOf } from "./usage.ts";
 
 /** Job and fence identify a claim. With this condition, a statement of a late worker changes nothing. */
@@ -128,6 +128,9 @@ const statements = {
     "SELECT DISTINCT worker FROM job WHERE state = 'active' AND lease_until > :now AND worker IS NOT NULL",
   endLeases:
     "UPDATE job SET lease_until = :now WHERE state = 'active' AND lease_until > :now AND worker = :worker",
+  showWorker: `INSERT INTO worker (name, version, concurrency, started_at, seen_at)
+    VALUES (:name, :version, :concurrency, :startedAt, :now) ON CONFLICT (name) DO UPDATE SET seen_at = excluded.seen_at`,
+  hideWorkers: "DELETE FROM worker WHERE name = :name OR seen_at < :before",
   knows: `SELECT 1 AS known FROM job WHERE serial_key = :concurrencyKey AND head = :head
     AND (state IN ('waiting', 'active') OR outcome = 'done') LIMIT 1`,
   forgetEntries: deleteEntriesOf(someToForget),
@@ -225,6 +228,9 @@ function parseTask(text: string): Task | undefined {
     return undefined;
   }
 }
+
+/** A worker says every half minute that it lives. */
+const longestSilenceMs = 600_000;
 
 interface SqlQueueOptions {
   database: Database;
@@ -346,6 +352,16 @@ export class SqlQueue implements Queue {
         ended += (await run(statements.endLeases, { worker, now })).changes;
       return ended;
     });
+  }
+
+  async showWorker(worker: LivingWorker): Promise<void> {
+    const now = this.#now();
+    await this.#database.run(statements.showWorker, { ...worker, now });
+    await this.#database.run(statements.hideWorkers, { name: null, before: now - longestSilenceMs });
+  }
+
+  async hideWorker(name: string): Promise<void> {
+    await this.#database.run(statements.hideWorkers, { name, before: this.#now() - longestSilenceMs });
   }
 
   async knows(concurrencyKey: string, head: string): Promise<boolean> {

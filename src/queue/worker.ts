@@ -46,6 +46,8 @@ export interface WorkerOptions {
   watch?: JobWatch;
   /** Jobs at a time. */
   concurrency: number;
+  /** Of Hunkwise, for the page that shows the workers. */
+  version?: string;
   log: WorkerLog;
   /** How long a dead worker's job waits for the next worker. A heartbeat is sent every third of it. Default 30 s. */
   leaseMs?: number;
@@ -70,6 +72,7 @@ export interface WorkerOptions {
 const defaultRetentionMs = 30 * 24 * 3_600_000;
 const defaultInsightsMs = 400 * 24 * 3_600_000;
 const purgeEveryMs = 3_600_000;
+const showEveryMs = 30_000;
 /** After a start, waiting jobs come first. */
 const firstPurgeMs = 60_000;
 /** Longest pause between attempts to read an unavailable queue. */
@@ -153,13 +156,14 @@ export function startWorker(options: WorkerOptions): Worker {
 
   const loops = Promise.all(Array.from({ length: concurrency }, loop));
   void purgeRegularly({ ...options, sleep, signal: stopping.signal });
+  const visible = stayVisible({ ...options, name, startedAt: now(), sleep, signal: stopping.signal });
   return {
     wake,
     async stop(graceMs) {
       stopping.abort();
       wake();
       const over = new AbortController();
-      const ended = loops.then(() => "ended" as const);
+      const ended = Promise.all([loops, visible]).then(() => "ended" as const);
       const waitedLongEnough = async () => {
         if (graceMs > handBackMs) await sleep(graceMs - handBackMs, over.signal);
         graceOver.abort();
@@ -191,6 +195,28 @@ function endLeasesOnce({ queue, log, isDead = isDeadWorker }: WorkerOptions): ()
 interface Purging extends WorkerOptions {
   sleep: NonNullable<WorkerOptions["sleep"]>;
   signal: AbortSignal;
+}
+
+interface Visible extends Purging {
+  name: string;
+  startedAt: number;
+}
+
+/** Shows the worker to people until it stops. If the database is unavailable, nobody sees it. */
+async function stayVisible({
+  queue,
+  name,
+  version = "",
+  concurrency,
+  startedAt,
+  sleep,
+  signal,
+}: Visible): Promise<void> {
+  while (!signal.aborted) {
+    await queue.showWorker({ name, version, concurrency, startedAt }).catch(() => {});
+    await sleep(showEveryMs, signal);
+  }
+  await queue.hideWorker(name).catch(() => {});
 }
 
 /** Deletes data that is older than the retention, every hour. */

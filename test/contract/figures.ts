@@ -469,4 +469,17 @@ export function describeFigures(create: () => StoresUnderTest): void {
       { numRuns: process.env.HUNKWISE_LONG === "1" ? 200 : 20 },
     );
   });
+
+  it("name the workers that live: those that end, or are silent for ten minutes, are gone", async () => {
+    const names = async () => (await rows("SELECT name FROM worker ORDER BY name")).map(({ name }) => name);
+    const worker = { version: "0.1.0", concurrency: 2, startedAt: monday };
+    for (const name of ["a", "b", "c"]) await stores.queue.showWorker({ name, ...worker });
+    await stores.queue.hideWorker("b");
+    expect(await names()).toEqual(["a", "c"]);
+    now += 9 * 60_000;
+    await stores.queue.showWorker({ name: "c", ...worker });
+    now += 2 * 60_000;
+    await stores.queue.showWorker({ name: "d", ...worker });
+    expect(await names()).toEqual(["c", "d"]);
+  });
 }

@@ -1,0 +1,197 @@
+import { Command, Option } from "@commander-js/extra-typings";
+import { readRunsPlace } from "../../config/server-env.ts";
+import { AppError } from "../../errors.ts";
+import {
+  type Breakdown,
+  breakdowns,
+  definitions,
+  judged,
+  rowsBy,
+  share,
+  tokensOf,
+} from "../../figures/definitions.ts";
+import { type Insights, readInsights, repositoryNamed, weeksSince } from "../../figures/insights.ts";
+import { openReader } from "../../queue/reader.ts";
+import { csvLine } from "../../reporters/csv.ts";
+import { dollars, duration, plural, thousands } from "../../reporters/outcome.ts";
+import { columns, plainLine, type Style, wrap } from "../../reporters/terminal-style.ts";
+import { type CommandContext, examples, optionText, paragraphs } from "../command.ts";
+import { styleOf, write } from "../output.ts";
+
+const declare = () =>
+  new Command("report")
+    .description(
+      paragraphs(
+        "Prints what the reviews of this server cost and what became of their findings, by whole weeks. The pages of the server show the " +
+          "same figures. Needs the environment of the server: its DATABASE_URL or its HUNKWISE_DATA_DIR. Nothing is changed.",
+        "Exit code: 0 success, 2 usage or failure.",
+      ),
+    )
+    .option("--since <DAYS>", "from the week that contains the day so many days ago, as 30d", daysText, 30)
+    .addOption(
+      new Option("--by <WHAT>", "what the rows are").choices(breakdowns).default("repository" as const),
+    )
+    .option("--repository <OWNER/NAME>", "only this repository", optionText)
+    .addOption(
+      new Option("--format <FORMAT>", "how to print it")
+        .choices(["text", "json", "csv"])
+        .default("text" as const),
+    )
+    .option("--definitions", "also print what each number means")
+    .addHelpText(
+      "after",
+      examples(
+        ["the last weeks, by repository", "hunkwise report"],
+        ["a quarter, week by week, for a spreadsheet", "hunkwise report --since 90d --by week --format csv"],
+        ["which rules people dismiss", "hunkwise report --since 90d --by rule"],
+      ),
+    );
+
+/** "30d" or "30". */
+function daysText(value: string): number {
+  const [, days] = /^([1-9]\d{0,3})d?$/.exec(optionText(value)) ?? [];
+  if (days !== undefined) return Number(days);
+  throw new AppError("usage", `--since is '${value}', which is not a number of days`, {
+    remedy: "Write it as 30d.",
+  });
+}
+
+export const report = (io: CommandContext) =>
+  declare().action(async ({ since, by, format, repository, definitions: explains = false }) => {
+    const place = readRunsPlace();
+    if (place === null)
+      throw new AppError("usage", "there is no server in this environment", {
+        remedy: "Run it where the server runs, or set HUNKWISE_DATA_DIR to the server's data folder.",
+      });
+    const reader = await openReader(place);
+    try {
+      const repositories = repository === undefined ? null : [await repositoryNamed(reader.run, repository)];
+      const insights = await readInsights(reader.run, { repositories, ...weeksSince(since, Date.now()) });
+      await write(io.stdout, printed(insights, by, { format, style: styleOf(io.stdout), explains }));
+    } finally {
+      await reader.close();
+    }
+  });
+
+interface Printing {
+  format: "text" | "json" | "csv";
+  style: Style;
+  /** Whether the definitions follow. */
+  explains: boolean;
+}
+
+function printed(insights: Insights, by: Breakdown, { format, style, explains }: Printing): string {
+  if (format === "json") return `${JSON.stringify(insights, null, 2)}\n`;
+  if (format === "csv") return csvOf(insights, by);
+  return renderReport(insights, by, style, explains);
+}
+
+function csvOf(insights: Insights, by: Breakdown): string {
+  const rows = rowsBy(insights, by);
+  const names = Object.keys(rows[0]?.numbers ?? {});
+  const lines = rows.map(({ name, numbers }) => csvLine([name, ...names.map((one) => numbers[one] ?? null)]));
+  return [csvLine([by, ...names]), ...lines].join("");
+}
+
+const count = (name: string, title: string) => ({
+  title,
+  cell: (numbers: Numbers) => thousands(numbers[name] ?? 0),
+});
+type Numbers = Record<string, number>;
+
+const runColumns = [
+  count("reviews", "REVIEWS"),
+  count("quiet", "QUIET"),
+  {
+    title: "TOKENS",
+    cell: (numbers: Numbers) => thousands((numbers.prompt_tokens ?? 0) + (numbers.completion_tokens ?? 0)),
+  },
+  { title: "COST", cell: ({ cost_usd = 0 }: Numbers) => dollars(cost_usd) },
+  count("merged", "MERGED"),
+];
+const outcomeColumns = [
+  count("delivered", "FINDINGS"),
+  count("fixed", "FIXED"),
+  count("dismissed", "DISMISSED"),
+  count("ignored", "IGNORED"),
+  count("unclear", "UNCLEAR"),
+  { title: "THUMBS", cell: ({ thumbs_up = 0, thumbs_down = 0 }: Numbers) => `+${thumbs_up} -${thumbs_down}` },
+];
+const modelColumns = [
+  count("turns", "TURNS"),
+  count("prompt_tokens", "PROMPT"),
+  count("cached_tokens", "CACHED"),
+  count("completion_tokens", "COMPLETION"),
+  { title: "COST", cell: ({ cost_usd = 0 }: Numbers) => dollars(cost_usd) },
+  count("unpriced", "UNPRICED TURNS"),
+];
+
+const columnsBy = (by: Breakdown) =>
+  by === "model"
+    ? modelColumns
+    : by === "repository" || by === "week"
+      ? [...runColumns, ...outcomeColumns]
+      : outcomeColumns;
+
+/** The insights for people at a terminal: the whole period in sentences, then a table. */
+export function renderReport(insights: Insights, by: Breakdown, style: Style, explains = false): string {
+  const { period, weeks, totals } = insights;
+  const head = style.bold(
+    `Reviews from ${period.from} to ${period.to} (${plural(weeks.length, "week")}, UTC)`,
+  );
+  const lines = summaryLines(insights).flatMap((line) => wrap(line, style.width));
+  const isEmpty = totals.reviews + totals.delivered + totals.turns === 0;
+  const meanings = definitions.flatMap(({ name, means }) => wrap(`- ${name}: ${means}`, style.width));
+  const parts = [
+    [head, ...(isEmpty ? ["No review ended in this time."] : lines)],
+    isEmpty ? [] : tableLines(insights, by, style),
+    explains ? meanings : ["To see what each number means, add --definitions."].map(style.dim),
+  ];
+  return `${parts
+    .filter((part) => part.length > 0)
+    .map((part) => part.join("\n"))
+    .join("\n\n")}\n`;
+}
+
+function summaryLines({ totals, times }: Insights): string[] {
+  const { reviews, quiet, skipped, failed, cost_usd, unpriced, merged, closed } = totals;
+  const whole = judged(totals);
+  const part = (counted: number, what: string) => {
+    const percent = share(counted, whole);
+    return `${thousands(counted)} ${what}${percent === null ? "" : ` (${percent})`}`;
+  };
+  const spent =
+    times && `waited ${duration(times.waiting.median_ms)}, took ${duration(times.running.median_ms)}`;
+  const quietShare = share(quiet, reviews);
+  return [
+    `${plural(reviews, "review")}: ${thousands(quiet)} quiet${quietShare === null ? "" : ` (${quietShare})`}; ${spent ?? ""}${spent ? " (middle values); " : ""}${thousands(skipped)} skipped, ${thousands(failed)} failed.`,
+    `Cost: ${dollars(cost_usd)} for ${plural(tokensOf(totals), "token")}${unpriced > 0 ? `, without ${plural(unpriced, "turn")} of unknown price` : ""}.`,
+    `${plural(merged, "pull request")} merged, ${thousands(closed)} closed without a merge. Their findings: ${thousands(totals.delivered)}. Of the ${thousands(whole)} in merged ones: ${[
+      part(totals.fixed, "fixed"),
+      part(totals.dismissed, "dismissed"),
+      part(totals.ignored, "ignored"),
+      part(totals.unclear, "unclear"),
+      part(totals.withdrawn, "withdrawn"),
+    ].join(", ")}.`,
+  ];
+}
+
+function tableLines(insights: Insights, by: Breakdown, style: Style): string[] {
+  const rows = rowsBy(insights, by);
+  if (rows.length === 0) return [`There is nothing to show by ${by}.`];
+  const shown = columnsBy(by);
+  const cells = rows.map(({ name, numbers }) => [plainLine(name), ...shown.map(({ cell }) => cell(numbers))]);
+  const head = [by.toUpperCase(), ...shown.map(({ title }) => title)];
+  const widths = head.map((title, at) =>
+    Math.max(title.length, ...cells.map((row) => columns(row[at] ?? ""))),
+  );
+  const line = (row: readonly string[]) =>
+    row
+      .map((cell, at) => {
+        const space = " ".repeat(Math.max(0, (widths[at] ?? 0) - columns(cell)));
+        return at === 0 ? cell + space : space + cell;
+      })
+      .join("  ")
+      .trimEnd();
+  return [style.dim(line(head)), ...cells.map(line)];
+}
