@@ -142,3 +142,24 @@ function locationOf({ status, headers }: Response, method: string, from: URL): U
   const location = headers.get("location");
   return keepsMethod && location !== null ? URL.parse(location, from.href) : null;
 }
+
+/** Addresses of RFC 1918, RFC 6598 and RFC 3927 among those of IPv4. */
+const privateV4 =
+  /^(?=\d+(\.\d+){3}$)(10|192\.168|172\.(1[6-9]|2\d|3[01])|100\.(6[4-9]|[7-9]\d|1[01]\d|12[0-7])|169\.254)\./;
+/** Unique local and link-local addresses: RFC 4193, RFC 4291. */
+const privateV6 = /^\[f([cd][0-9a-f]{2}|e[89ab][0-9a-f]):/;
+/** Names that public DNS never has: RFC 6762, RFC 8375, ICANN's `internal`, and what home routers use. A name without a dot is one, too. */
+const privateName = /\.(local|internal|intranet|private|corp|home|lan|home\.arpa)$/;
+
+/**
+ * From where a host can be reached, judged by its name alone.
+ *
+ * @param hostname as in `URL.hostname`, which writes each address in one way
+ */
+export function reachOfHost(hostname: string): "machine" | "network" | "internet" {
+  const name = hostname.toLowerCase().replace(/\.$/, "");
+  if (/^((.*\.)?localhost|127(\.\d+){3}|0\.0\.0\.0|\[::1?\]|\[::ffff:7f[0-9a-f]{2}:[0-9a-f]+\])$/.test(name))
+    return "machine";
+  const isName = /^[\w-]+$/.test(name) || privateName.test(name);
+  return isName || privateV4.test(name) || privateV6.test(name) ? "network" : "internet";
+}

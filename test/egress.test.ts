@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createEgress, type EgressOptions, type Outgoing } from "../src/egress.ts";
+import { createEgress, type EgressOptions, type Outgoing, reachOfHost } from "../src/egress.ts";
 import { AppError } from "../src/errors.ts";
 import { holdsLiveSecret, registerSecret } from "../src/secrets/live-secrets.ts";
 import { seeded } from "./support/seeded.ts";
@@ -237,4 +237,50 @@ describe("over a real connection", () => {
     const answer = await egress({ origins: [home], timeoutMs: 200 })(home);
     await expect(answer.text()).rejects.toMatchObject({ name: "TimeoutError" });
   });
+});
+
+describe("the reach of a host", () => {
+  const reachOf = (host: string) => reachOfHost(new URL(`http://${host}`).hostname);
+
+  it.each([
+    "localhost",
+    "LOCALHOST.",
+    "app.localhost",
+    "127.0.0.1",
+    "127.1",
+    "0x7f000001",
+    "0.0.0.0",
+    "[::1]",
+    "[::]",
+    "[::ffff:127.0.0.1]",
+  ])("of %s is this machine", (host) => expect(reachOf(host)).toBe("machine"));
+
+  it.each([
+    "10.1.2.3",
+    "172.16.0.1",
+    "172.31.255.255",
+    "192.168.0.1",
+    "169.254.169.254",
+    "100.64.0.1",
+    "[fd00::1]",
+    "[fe80::1]",
+  ])("of %s is a network", (host) => expect(reachOf(host)).toBe("network"));
+
+  it.each(["build-server", "hunk.local", "hunk.internal", "hunk.home.arpa", "nas.lan."])(
+    "of the name %s is a network",
+    (host) => expect(reachOf(host)).toBe("network"),
+  );
+
+  it.each([
+    "github.com",
+    "8.8.8.8",
+    "172.32.0.1",
+    "100.128.0.1",
+    "11.0.0.1",
+    "[2606:4700::1]",
+    "local.example.com",
+    "localhost.example.com",
+    "127.0.0.1.nip.io",
+    "10.example.com",
+  ])("of %s is the internet", (host) => expect(reachOf(host)).toBe("internet"));
 });

@@ -319,7 +319,7 @@ export interface Env {
   /** Numeric ids of the accounts that operate this server. */
   operators: ReadonlySet<number>;
   github: GitHubPlace;
-  /** Organisation in which the setup page creates the App; null for the user's account. */
+  /** Organisation that the setup page suggests as the owner of the App; null for the user's account. */
   organization: string | null;
   /** Address to listen on; null for all. */
   host: string | null;

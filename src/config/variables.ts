@@ -9,7 +9,10 @@ export const effortNames = ["minimal", "low", "medium", "high"] as const;
 export const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 
 /** Paths of the server itself; a webhook cannot arrive there. */
-const ownPaths = new Set(["/", "/healthz", "/readyz", "/probot", "/probot/setup"]);
+const ownPaths = new Set(["/", "/healthz", "/readyz", "/setup", "/setup/created", "/style.css"]);
+
+/** The form of an organisation's name in addresses on GitHub. */
+export const organizationName = /^\w[\w-]{0,99}$/;
 
 const must = (what: string) => ({ error: () => `must be ${what}` });
 const text = () => z.string().optional();
@@ -182,8 +185,9 @@ const Variables = z.object({
   GHE_PROTOCOL: app(oneOf(["https", "http"]).default("https"), {
     description: "Protocol for `GHE_HOST`. `http`: both the API and git are used without TLS.",
   }),
-  GH_ORG: app(matching(/^[\w-]+$/, "the name of an organisation").optional(), {
-    description: "Organisation in which the setup page creates the App. Unset: your own account.",
+  GH_ORG: app(matching(organizationName, "the name of an organisation").optional(), {
+    description:
+      "Organisation that the setup page suggests as the owner of the App. Unset: your own account.",
   }),
   HOST: server(address.optional(), { description: "Address to listen on. Unset: all addresses." }),
   PORT: server(whole(0, 65_535).default(3_000), { description: "Port to listen on." }),

@@ -148,11 +148,11 @@ describe("a connection", () => {
 describe("a page or port for others", () => {
   it("is not there: no set-up page if there is an App, for any request", async () => {
     for (const path of [
-      "/probot",
-      "/probot/setup",
-      "/probot?key=x",
-      "/probot/setup?code=a&state=b",
-      "/probot/",
+      "/setup",
+      "/setup/created",
+      "/setup?key=x",
+      "/setup/created?code=a&state=b",
+      "/setup/",
     ])
       for (const method of ["GET", "POST", "HEAD"]) {
         const cookie = { cookie: "hunkwise_setup=b", connection: "close" };
@@ -180,7 +180,7 @@ describe("a page or port for others", () => {
     const env = { GHE_HOST: forge.host, GHE_PROTOCOL: "http", HUNKWISE_DATA_DIR: data.path, PORT: "0" };
     const { ended, seen, stop } = serving({ ...env, HOST: "127.0.0.1", HUNKWISE_RECONCILE_MINUTES: "0" });
     const page = await seen(/open (http:\/\/localhost:\d+) /);
-    const shown = await fetch(`${page}/probot`);
+    const shown = await fetch(`${page}/setup?address=https://hunk.example.com&organization=`);
     const policy = shown.headers.get("content-security-policy") ?? "";
     for (const part of ["default-src 'none'", "frame-ancestors 'none'", "base-uri 'none'"])
       expect(policy).toContain(part);
@@ -188,11 +188,11 @@ describe("a page or port for others", () => {
     const kept = ["x-content-type-options", "cache-control"].map((name) => shown.headers.get(name));
     expect(kept).toEqual(["nosniff", "no-store"]);
     const cookie = (shown.headers.get("set-cookie") ?? "").split(";")[0] ?? "";
-    const setup = `/probot/setup?code=abc&state=${cookie.split("=")[1]}`;
+    const setup = `/setup/created?code=abc&state=${cookie.split("=")[1]}`;
     await fetch(page + setup, { headers: { cookie }, redirect: "manual" });
 
     const address = `http://127.0.0.1:${await seen(/Listening on port (\d+)/)}`;
-    for (const path of ["/probot", setup, "/probot?key=x"]) {
+    for (const path of ["/setup", setup, "/setup?key=x"]) {
       const answer = await fetch(address + path, { headers: { cookie } });
       expect([answer.status, await answer.text(), answer.headers.get("set-cookie")]).toEqual([
         404,

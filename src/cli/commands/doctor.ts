@@ -215,7 +215,8 @@ async function checkGitHub(env: Env): Promise<Diagnosis> {
   return ok(`${env.github.host} knows the App ${slug}`);
 }
 
-async function checkModel(env: Env, signal: AbortSignal): Promise<Diagnosis> {
+/** Asks the configured models for a short answer. */
+export async function checkModel(env: Env, signal: AbortSignal): Promise<Diagnosis> {
   if (env.model === null) {
     return warn(
       "none: reviews use only the built-in analyzers",

@@ -152,9 +152,10 @@ async function startOperator({ metricsHost: host, metricsPort }: Env, { health, 
 async function setUp(env: Env, log: Logger, signal: AbortSignal): Promise<Env> {
   useProxy(env);
   await requireNextStart(env);
-  const { startSetup } = await import("../../webhooks/setup.ts");
+  const { startSetup } = await import("../../pages/setup.ts");
   const { openLog } = await import("../open-app.ts");
-  const page = await startSetup({ env, log });
+  const { checkModel } = await import("./doctor.ts");
+  const page = await startSetup({ env, log, checkModel: (stop) => checkModel(env, stop) });
   await Promise.race([page.configured, untilAborted(signal)]);
   await page.close();
   const configured = signal.aborted ? env : readServerEnv();

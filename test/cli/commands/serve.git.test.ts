@@ -1,6 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startFakeOpenAi } from "../../support/fake-openai.ts";
 import { TempFolder } from "../../support/git-repo.ts";
 import { type CliRun, runCli } from "../../support/run-cli.ts";
 
@@ -59,7 +60,7 @@ describe("the server process", () => {
   it("serves the set-up page where there is no App, and ends on SIGTERM", async () => {
     const run = await serving(["serve"], common(), /There is no GitHub App yet/, async (line) => {
       const [url] = /http:\/\/localhost:\d+/.exec(line) ?? [];
-      const page = await fetch(`${url}/probot`);
+      const page = await fetch(`${url}/setup`);
       expect(page.status).toBe(200);
       expect(await page.text()).toMatch(/GitHub App/);
     });
@@ -68,6 +69,18 @@ describe("the server process", () => {
       signal: null,
       stdout: "",
     });
+  });
+
+  it("asks the model for the set-up page, as doctor does, and says that it answers", async () => {
+    const calls = [2, 20].map((a) => ({ name: "add_numbers", arguments: { a, b: 3 } }));
+    await using endpoint = await startFakeOpenAi({ script: [{ tool_calls: calls }] });
+    const model = { OPENAI_BASE_URL: endpoint.url, OPENAI_API_KEY: "test-key", HUNKWISE_MODEL: "gpt-x" };
+    const run = await serving(["serve"], { ...common(), ...model }, /The model: /, async (line) => {
+      expect(line).toContain("gpt-x answers");
+    });
+    expect({ code: run.code, signal: run.signal }).toEqual({ code: 0, signal: null });
+    expect(endpoint.requests).toHaveLength(1);
+    expect(endpoint.complaints).toEqual([]);
   });
 
   it("answers where there is an App, works in the same process, and drains on SIGTERM", async () => {

@@ -1,0 +1,718 @@
+import { randomBytes, timingSafeEqual } from "node:crypto";
+import { readFileSync } from "node:fs";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import { resolve } from "node:path";
+import { parse } from "yaml";
+import { z } from "zod";
+import type { Env } from "../config/env.ts";
+import { hasStoredApp, type StoredApp, storeApp } from "../config/server-env.ts";
+import { organizationName } from "../config/variables.ts";
+import { reachOfHost } from "../egress.ts";
+import { AppError, errorLine } from "../errors.ts";
+import { toAppError } from "../github/errors.ts";
+import type { Logger } from "../logger.ts";
+import { registerSecret } from "../secrets/live-secrets.ts";
+import { withoutSecrets } from "../secrets/redact.ts";
+import { anonymousOctokit } from "../webhooks/app-auth.ts";
+import { type Answer, type Handler, listen, type RunningServer } from "../webhooks/http.ts";
+import { type Html, html } from "./html.ts";
+import { layout } from "./layout.ts";
+
+const Permissions = z.record(z.string(), z.enum(["read", "write"]));
+
+const AppFile = z.strictObject({
+  name: z.string(),
+  description: z.string(),
+  public: z.boolean(),
+  default_permissions: Permissions,
+  default_events: z.array(z.string()),
+});
+
+/** The additions and replacements of a variant to `app.yml`. */
+const VariantFile = z.strictObject({ default_permissions: Permissions });
+
+/** Path of a file next to Hunkwise's own `package.json`. */
+const besidePackage = (name: string) => resolve(import.meta.dirname, "../..", name);
+const appFile = besidePackage("app.yml");
+const contentsWriteFile = besidePackage("app.contents-write.yml");
+
+/** Addresses of this server for GitHub. */
+interface ServerAddresses {
+  home: string;
+  webhook: string;
+  redirect: string;
+  login: string;
+}
+
+/**
+ * The manifest from which GitHub creates the App: `app.yml` with the addresses of this server. If the App should write code,
+ * `app.contents-write.yml` is merged into it.
+ * @throws AppError `config_invalid` if a file cannot be used.
+ */
+function appManifest(addresses: ServerAddresses, contents: "read" | "write"): object {
+  const app = readAs(AppFile, appFile);
+  const more = contents === "write" ? readAs(VariantFile, contentsWriteFile).default_permissions : {};
+  return {
+    ...app,
+    default_permissions: { ...app.default_permissions, ...more },
+    url: addresses.home,
+    hook_attributes: { url: addresses.webhook, active: true },
+    redirect_url: addresses.redirect,
+    // People log in to the pages when they open them, and not when they install the App.
+    callback_urls: [addresses.login],
+    request_oauth_on_install: false,
+  };
+}
+
+function readAs<Data>(schema: z.ZodType<Data>, file: string): Data {
+  const { data, error } = schema.safeParse(parse(readFileSync(file, "utf8")));
+  if (data !== undefined) return data;
+  const issue = error?.issues[0];
+  throw new AppError("config_invalid", `${file} cannot be used: ${issue?.path.join(".")} ${issue?.message}`);
+}
+
+/** The page on which a person creates an App from a manifest; GitHub returns `state`. */
+function createAppUrl(env: Env, organization: string | null, state: string): string {
+  const place = organization ? `/organizations/${organization}/settings/apps/new` : "/settings/apps/new";
+  return `${env.github.webUrl}${place}?state=${state}`;
+}
+
+/**
+ * Whether the visitor of the setup page is local. The person who completes the page owns the bot, so a remote visitor needs the key that
+ * the server printed; a browser on this machine needs none.
+ */
+function isLocal(request: IncomingMessage): boolean {
+  const { headers, socket } = request;
+  const address = (socket.remoteAddress ?? "").replace(/^::ffff:/, "");
+  if (!(address.startsWith("127.") || address === "::1")) return false;
+  // A proxy on this machine also connects from here, but adds headers; the check of the host name keeps rebound domains out.
+  const proxied = Object.keys(headers).some((name) =>
+    /^(x-forwarded-|forwarded$|via$|x-real-ip$|cf-)/.test(name),
+  );
+  return !proxied && reachOfHost(URL.parse(`http://${headers.host}`)?.hostname ?? "") === "machine";
+}
+
+/** Scheme, host and port by which the visitor reached this server, also through a proxy. */
+function addressOf({ headers }: IncomingMessage): string | undefined {
+  const scheme = first(headers, "x-forwarded-proto") ?? "http";
+  const host = first(headers, "x-forwarded-host") ?? headers.host ?? "";
+  const plain = /^https?$/.test(scheme) && /^([\w.-]+|\[[0-9a-f:]+\])(:\d{1,5})?$/i.test(host);
+  return plain ? `${scheme}://${host}` : undefined;
+}
+
+function first(headers: IncomingHttpHeaders, name: string): string | undefined {
+  const value = headers[name];
+  return typeof value === "string" ? value.split(",")[0]?.trim() : undefined;
+}
+
+function cookieOf({ headers }: IncomingMessage, name: string): string | undefined {
+  const pairs = (headers.cookie ?? "").split(";").map((pair) => pair.trim());
+  return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1);
+}
+
+/** What a check of the configured model found. */
+interface ModelReport {
+  state: "ok" | "warn" | "fail";
+  says: string;
+  /** Null if there is no problem. */
+  remedy: string | null;
+}
+
+interface SetupOptions {
+  /** `env.app` is null. */
+  env: Env;
+  log: Logger;
+  /** Sends the configured model a short request. Not called without a model. */
+  checkModel(signal: AbortSignal): Promise<ModelReport>;
+  /** Time limit of a check of the model, in milliseconds. Default a minute: a local server may have to load its model. */
+  modelLimitMs?: number;
+  /** In milliseconds. */
+  now?: () => number;
+}
+
+export interface RunningSetup extends RunningServer {
+  /** Resolves when any process has created the App and stored its credentials: close this server and start the real one. */
+  configured: Promise<void>;
+}
+
+const paths = { page: "/setup", created: "/setup/created", style: "/style.css" };
+const cookie = "hunkwise_setup";
+/** GitHub's code is valid for an hour; so is the state that comes back with it. */
+const stateSeconds = 3_600;
+const mostStates = 100;
+
+/** The fields that we use of GitHub's answer to the conversion of a manifest. */
+const Conversion = z.object({
+  id: z.int().positive(),
+  pem: z.string().min(1),
+  webhook_secret: z.string().min(1),
+  html_url: z.url(),
+  // Without them, only the log-in is missing: that must not cost the key, which GitHub returns only once.
+  client_id: z.string().min(1).optional().catch(undefined),
+  client_secret: z.string().min(1).optional().catch(undefined),
+});
+
+/**
+ * Serves the page with the steps to a working server: its address, its model, and its GitHub App. GitHub creates the App from `app.yml` after
+ * the person has confirmed it there, and the credentials from GitHub are stored below the data folder. A forwarding service is only used if
+ * `WEBHOOK_PROXY_URL` names one.
+ */
+export async function startSetup(options: SetupOptions): Promise<RunningSetup> {
+  const { env, log } = options;
+  const key = randomBytes(18).toString("base64url");
+  const done = Promise.withResolvers<void>();
+  const model = watchModel(options);
+  const page = createSetupPage(env, log, key, model.report, done.resolve);
+  const handler: Handler = async (request, url) => {
+    if (url.pathname === "/healthz") return { status: 200, body: "ok" };
+    // Another process on this data folder may have been faster: a later visitor must not take the bot over.
+    if (hasStoredApp(env.dataDir)) {
+      done.resolve();
+      return gone;
+    }
+    if (request.method !== "GET") return { status: 503, body: "The GitHub App is not set up yet." };
+    if (url.pathname === "/") return redirect(paths.page + url.search);
+    if (url.pathname === paths.page) return page.show(request, url.searchParams);
+    if (url.pathname === paths.created) return page.complete(request, url.searchParams);
+    if (url.pathname === paths.style)
+      return { status: 200, body: style, headers: { "content-type": "text/css" } };
+    if (url.pathname === "/readyz") return { status: 503, body: "The GitHub App is not set up yet." };
+    return { status: 404, body: "Not found." };
+  };
+  const server = await listen(handler, { host: env.host, port: env.port, log });
+  // Before anyone looks, so that nobody waits for it.
+  model.report();
+  const local = `http://localhost:${server.port}`;
+  log.info(
+    `There is no GitHub App yet. To create it, open ${local} on this machine, or this server's address with /?key=${key} on another`,
+  );
+  const close = async () => {
+    model.stop();
+    await server.close();
+  };
+  return { port: server.port, close, configured: done.promise };
+}
+
+const recheckMs = 60_000;
+
+/** The newest report about the model; null while there is none yet. */
+type ReadReport = () => ModelReport | null;
+
+/** Checks the model when someone looks, at most once a minute, and never makes anyone wait. */
+function watchModel({ env, log, checkModel, modelLimitMs = 60_000, now = Date.now }: SetupOptions) {
+  const stopped = new AbortController();
+  let newest: ModelReport | null = null;
+  let checkedAt = Number.NEGATIVE_INFINITY;
+  let isRunning = false;
+
+  async function check(): Promise<void> {
+    const limit = AbortSignal.timeout(modelLimitMs);
+    const found = await checkModel(AbortSignal.any([limit, stopped.signal])).catch(
+      (error: unknown): ModelReport => {
+        if (limit.aborted) return { state: "fail", ...noAnswer(modelLimitMs) };
+        return {
+          state: "fail",
+          says: errorLine(error),
+          remedy: (error instanceof AppError && error.remedy) || null,
+        };
+      },
+    );
+    if (stopped.signal.aborted) return;
+    const line = [`The model: ${found.says}`, found.remedy].filter(Boolean).join(". ");
+    if (found.state !== newest?.state) log[found.state === "ok" ? "info" : "warn"](line);
+    newest = found;
+  }
+
+  const report: ReadReport = () => {
+    if (env.model !== null && !isRunning && now() - checkedAt >= recheckMs) {
+      isRunning = true;
+      checkedAt = now();
+      void check().finally(() => {
+        isRunning = false;
+      });
+    }
+    return newest;
+  };
+  return { report, stop: () => stopped.abort() };
+}
+
+const noAnswer = (limitMs: number) => ({
+  says: `The model did not answer within ${limitMs / 1_000} s`,
+  remedy: "Check that its server is running, or use a faster model.",
+});
+
+function createSetupPage(
+  env: Env,
+  log: Logger,
+  key: string,
+  readReport: ReadReport,
+  onConfigured: () => void,
+) {
+  const states = new Set<string>();
+  /** An App that exists on GitHub and is not stored yet: its key cannot be requested again. */
+  let unsaved: StoredApp | null = null;
+  const { webUrl } = env.github;
+
+  /** @param state of the browser that returned from GitHub, which may try again by a reload */
+  function save(app: StoredApp, state?: string): Answer {
+    try {
+      storeApp(env.dataDir, app);
+    } catch (error) {
+      unsaved = app;
+      if (state !== undefined) states.add(state);
+      // The error's remedy suggests another folder, but that would require a restart of this process.
+      const why = error instanceof AppError ? error.message : errorLine(error);
+      log.error(
+        `The GitHub App ${app.html_url} exists, but its key is only in the memory of this process: ${why}. Make the data folder writable and open the setup page again.`,
+      );
+      return answer(
+        webUrl,
+        500,
+        "The GitHub App exists, but its key is not stored",
+        notStored(app, why, key),
+      );
+    }
+    unsaved = null;
+    log.info(`The GitHub App ${app.html_url} is set up; its credentials are in ${env.dataDir}/app.json`);
+    if (!app.client_secret)
+      log.warn("GitHub returned no client secret of the App, so nobody can log in to the pages");
+    onConfigured();
+    return redirect(`${app.html_url}/installations/new`);
+  }
+
+  function newState(): string {
+    const state = randomBytes(18).toString("base64url");
+    states.add(state);
+    const [oldest] = states;
+    if (states.size > mostStates && oldest) states.delete(oldest);
+    return state;
+  }
+
+  const failed = (status: number, why: string) =>
+    answer(webUrl, status, "The App was not created", notCreated(why));
+
+  return {
+    async show(request: IncomingMessage, query: URLSearchParams): Promise<Answer> {
+      if (!isLocal(request) && !same(query.get("key") ?? "", key))
+        return answer(webUrl, 403, "Key needed", keyWanted(query.has("key")));
+      const visited = addressOf(request);
+      if (!visited) return { status: 400, body: "The host header is missing or malformed." };
+      if (unsaved) return save(unsaved);
+      const state = newState();
+      const choices = readChoices(env, visited, query);
+      const shown = answer(webUrl, 200, "Set-up", steps(env, choices, state, readReport()));
+      const secure = visited.startsWith("https:") ? "; Secure" : "";
+      const setCookie = `${cookie}=${state}; HttpOnly; SameSite=Lax; Path=${paths.page}; Max-Age=${stateSeconds}${secure}`;
+      return { ...shown, headers: { ...shown.headers, "set-cookie": setCookie } };
+    },
+
+    async complete(request: IncomingMessage, query: URLSearchParams): Promise<Answer> {
+      const state = query.get("state") ?? "";
+      // The state has to be known here and to this browser: otherwise another person's link could make them the owner of the bot.
+      if (!states.delete(state) || !same(cookieOf(request, cookie) ?? "", state))
+        return failed(400, "This setup was not started in this browser, or it was started too long ago.");
+      if (unsaved) return save(unsaved, state);
+      const code = query.get("code") ?? "";
+      if (!/^[\w-]{1,200}$/.test(code)) return failed(400, "The code from GitHub is missing or malformed.");
+      const converted = await convert(env, code);
+      if ("problem" in converted) {
+        log.error(converted.problem);
+        return failed(502, converted.problem);
+      }
+      // GitHub's answer took time: check again.
+      if (hasStoredApp(env.dataDir)) return gone;
+      return save(converted, state);
+    },
+  };
+}
+
+async function convert(env: Env, code: string): Promise<StoredApp | { problem: string }> {
+  const call = "POST /app-manifests/{code}/conversions";
+  let answer: unknown;
+  try {
+    ({ data: answer } = await anonymousOctokit(env.github).request(call, { code }));
+  } catch (error) {
+    return { problem: `${errorLine(toAppError(error, call))}.` };
+  }
+  const { data } = Conversion.safeParse(answer);
+  if (!data) {
+    return {
+      problem: "GitHub created the App but did not return its credentials. Delete the App on GitHub.",
+    };
+  }
+  const { webUrl } = env.github;
+  if (!data.html_url.startsWith(`${webUrl}/`)) {
+    const problem = `GitHub says that the App is not at ${webUrl}, so its credentials were not stored. Delete the App on GitHub and correct GHE_HOST.`;
+    return { problem };
+  }
+  const { id, pem, webhook_secret, html_url, client_id, client_secret } = data;
+  for (const secret of [pem, webhook_secret, client_secret])
+    if (secret) registerSecret(secret, { keep: true });
+  const login = client_id && client_secret ? { client_id, client_secret } : {};
+  return { app_id: id, private_key: pem, webhook_secret, html_url, ...login };
+}
+
+/** What the person has said on the page, in its address. */
+interface Choices {
+  /** The key of the page, to pass on. */
+  key: string | null;
+  /** The origin by which the visitor's browser reached this page. */
+  visited: string;
+  /** The origin of this server for GitHub and for people. */
+  address: string;
+  /** A given address that is none. */
+  badAddress: string | null;
+  /** The organisation as it was written, or from the environment. */
+  organization: string;
+  contents: "read" | "write";
+  /** Whether the person has continued with these choices. */
+  isChosen: boolean;
+}
+
+function readChoices(env: Env, visited: string, query: URLSearchParams): Choices {
+  const given = query.get("address")?.trim() ?? "";
+  const address = originOf(given);
+  const organization = query.get("organization")?.trim();
+  return {
+    ...{ key: query.get("key"), visited, address: address ?? visited },
+    badAddress: given !== "" && address === null ? given : null,
+    organization: organization ?? env.organization ?? "",
+    contents: query.get("contents") === "write" ? "write" : "read",
+    isChosen: organization !== undefined,
+  };
+}
+
+/** The origin that a person wrote, with or without `https://`; null if it is no plain address of a server. */
+function originOf(written: string): string | null {
+  const url = URL.parse(/^[a-z]+:\/\//i.test(written) ? written : `https://${written}`);
+  if (!url || !/^https?:$/.test(url.protocol) || !/^([\w.-]+|\[[\da-f:]+\])$/.test(url.hostname)) return null;
+  return url.href === `${url.origin}/` ? url.origin : null;
+}
+
+/** A step of the page. */
+interface Step {
+  name: string;
+  state: "done" | "attention" | "missing" | "next" | "waiting";
+  /** The state in one or two words. */
+  word: string;
+  body: Html;
+}
+
+function steps(env: Env, choices: Choices, state: string, report: ModelReport | null): Html {
+  const address = addressStep(env, choices);
+  const all = [address, modelStep(env, choices, report), appStep(env, choices, state, address)];
+  const missing = all.filter(({ state }) => state === "missing" || state === "next").map(({ name }) => name);
+  return html`<p>Three steps until Hunkwise reviews pull requests, in any order; the model may also follow later. ${
+    missing.length > 0 && html`<strong>Missing: ${missing.join(", ")}.</strong>`
+  }</p>
+<ol class="steps">${all.map(
+    ({ name, state, word, body }, at) => html`
+<li id="step-${at + 1}" class="${state}"><h2>${at + 1}. ${name} <span class="state">${word}</span></h2>
+${body}</li>`,
+  )}
+</ol>`;
+}
+
+/** Whether GitHub is reached through the internet, and not a server of one's own. */
+const isHosted = ({ github }: Env) => /^(github\.com|.*\.ghe\.com)$/.test(github.host);
+
+/** Where GitHub delivers. */
+const webhookOf = (env: Env, { address }: Choices) => env.webhookProxyUrl ?? `${address}${env.webhookPath}`;
+
+function addressStep(env: Env, choices: Choices): Step {
+  const { address, visited, badAddress } = choices;
+  const webhook = webhookOf(env, choices);
+  const reach = reachOfHost(URL.parse(webhook)?.hostname ?? "");
+  const step = (state: Step["state"], word: string, body: Html): Step => ({
+    ...{ name: "Address", state, word },
+    body: html`<p>GitHub will send webhooks to <code>${webhook}</code>.</p>
+${body}${env.webhookProxyUrl === null && addressForm(choices, state === "done")}`,
+  });
+  if (badAddress !== null)
+    return step(
+      "missing",
+      "Not an address",
+      html`<p><code>${badAddress}</code> is not the address of a server. Write it without a path, such as
+<code>https://hunkwise.example.com</code>.</p>`,
+    );
+  if (reach === "machine" || (reach === "network" && isHosted(env)))
+    return step("missing", "Not reachable", unreachable(env, reach));
+  if (env.webhookProxyUrl !== null)
+    return step(
+      "done",
+      "Forwarded",
+      html`<p>This is <code>WEBHOOK_PROXY_URL</code>. The service there must forward webhooks to this server, and has to run as long as
+Hunkwise does. People will log in at <code>${address}</code>.</p>`,
+    );
+  if (address.startsWith("http:"))
+    return step(
+      "attention",
+      "Not encrypted",
+      html`<p>Without HTTPS, anyone on the way can read what GitHub sends, and people cannot log in to the pages. Put a reverse proxy
+with a certificate in front of this server, and enter its address.</p>`,
+    );
+  if (reach === "network")
+    return step(
+      "done",
+      "In your network",
+      html`<p>${env.github.host} has to reach this name from its own network.</p>`,
+    );
+  return step(
+    "done",
+    "Looks right",
+    address === visited
+      ? html`<p>You reached this page there. Whether GitHub can, too, shows when it delivers the first webhook.</p>`
+      : html`<p>Hunkwise has not tried it. <a href="${address}/healthz">${address}/healthz</a> must answer “ok” from outside your
+network.</p>`,
+  );
+}
+
+const unreachable = (env: Env, reach: "machine" | "network") => html`<p>GitHub cannot reach ${
+  reach === "machine"
+    ? "this name: it means the machine that looks it up"
+    : "this address: it exists only in your network"
+}. Do one of these:</p>
+<ul>
+${
+  env.webhookProxyUrl === null
+    ? html`<li>Put a reverse proxy with a certificate in front of this server, and enter its public address below.</li>
+<li>To try Hunkwise on your own machine, start it with <code>WEBHOOK_PROXY_URL</code> set to a service that forwards webhooks, such
+as one from <a href="https://smee.io">smee.io</a>. Its operator sees what GitHub sends.</li>`
+    : html`<li>Set <code>WEBHOOK_PROXY_URL</code> to a public address, or unset it, and start Hunkwise again.</li>`
+}
+</ul>`;
+
+/** @param isDone whether it is only there for people who want another address */
+function addressForm(choices: Choices, isDone: boolean): Html {
+  const { address, visited, badAddress } = choices;
+  const value = badAddress ?? (address === visited ? "" : address);
+  const form = html`<form action="${paths.page}" method="get">${passedOn(choices, "key", "organization", "contents")}
+<p><label for="address">Public address of this server</label>
+<input id="address" name="address" inputmode="url" autocomplete="url" placeholder="https://hunkwise.example.com" value="${value}" required></p>
+<button>Use this address</button></form>`;
+  return isDone ? html`<details><summary>Use another address</summary>${form}</details>` : form;
+}
+
+function modelStep(env: Env, choices: Choices, report: ModelReport | null): Step {
+  const name = "Model";
+  if (env.model === null)
+    return {
+      ...{ name, state: "missing", word: "None" },
+      body: html`<p>Without a model, reviews use only the built-in analyzers: they find committed secrets and some kinds of mistakes, and
+read nothing else. To have a model read the changes, set one of these in the environment or in <code>.env</code>, and start Hunkwise
+again, now or later:</p>
+<ul><li><code>OPENAI_API_KEY</code></li><li><code>ANTHROPIC_API_KEY</code></li>
+<li><code>OPENAI_BASE_URL</code> and <code>HUNKWISE_MODEL</code>, for any server with Chat Completions, also a local one</li></ul>`,
+    };
+  const again = (words: string) => html`<a href="${linkTo(choices, 2)}">${words}</a>`;
+  if (report === null)
+    return {
+      ...{ name, state: "waiting", word: "Being asked" },
+      body: html`<p>Hunkwise is sending <code>${env.model.name}</code> a short request. ${again("Look again")}</p>`,
+    };
+  const { state, word } = {
+    ok: { state: "done", word: "Answers" } as const,
+    warn: { state: "attention", word: "Needs attention" } as const,
+    fail: { state: "missing", word: "Does not work" } as const,
+  }[report.state];
+  const { says, remedy } = report;
+  return {
+    ...{ name, state, word },
+    body: html`<p>${sentence(withoutAddresses(env, says))} ${remedy !== null && withoutAddresses(env, remedy)}</p>
+${
+  state !== "done" &&
+  html`<p>Until then, reviews fail or use only the analyzers. A correction of the environment needs a new start; otherwise,
+${again("look again")} in a minute. The log has the details.</p>`
+}`,
+  };
+}
+
+const sentence = (text: string) => `${text.replace(/\.$/, "")}.`;
+
+/** Text about the model without keys and without addresses, which may be those of private servers. */
+function withoutAddresses({ model }: Env, text: string): string {
+  const hosts = [model?.baseUrl, model?.fallback?.baseUrl].map((url) => URL.parse(url ?? "")?.hostname);
+  const plain = withoutSecrets(text)
+    .replace(/(the model endpoint )?\bhttps?:\/\/[^\s,;)]+/gi, "the model endpoint")
+    .replace(/^the /, "The ");
+  // A name without a dot may be a word.
+  return hosts.reduce<string>(
+    (left, host) => (host?.includes(".") ? left.replaceAll(host, "its host") : left),
+    plain,
+  );
+}
+
+function appStep(env: Env, choices: Choices, state: string, address: Step): Step {
+  const { organization, isChosen } = choices;
+  const name = "GitHub App";
+  const owner = organization === "" ? null : organization;
+  const isBad = owner !== null && !organizationName.test(owner);
+  if (address.state === "missing")
+    return {
+      ...{ name, state: "missing", word: "Needs an address" },
+      body: html`<p>GitHub creates the App with the address of step 1, and refuses one that it cannot reach.</p>${haveOne(env, choices)}`,
+    };
+  if (!isChosen || isBad)
+    return {
+      ...{ name, state: "next", word: "To do" },
+      body: html`${chooseForm(choices, isBad)}${haveOne(env, choices)}`,
+    };
+  return {
+    ...{ name, state: "next", word: "Ready to create" },
+    body: createForm(env, choices, owner, state),
+  };
+}
+
+const chooseForm = (
+  choices: Choices,
+  isBad: boolean,
+) => html`<form action="${paths.page}#step-3" method="get">${passedOn(choices, "key", "address")}
+<p><label for="organization">Organisation that will own the App</label>
+<input id="organization" name="organization" value="${choices.organization}" autocomplete="off" spellcheck="false"
+ aria-describedby="organization-help"${isBad && html` aria-invalid="true"`}>
+<small id="organization-help">${
+  isBad && html`<strong class="problem">This is not the name of an organisation.</strong> `
+}Its name in addresses on GitHub; you have to be an owner of it. Leave this empty for your own account. The App can only review
+repositories of its owner.</small></p>
+<p><label class="check"><input type="checkbox" name="contents" value="write"${choices.contents === "write" && html` checked`}
+ aria-describedby="contents-help"> Let it write code</label>
+<small id="contents-help">Only needed to resolve the threads of fixed findings, for repairs that <code>/fix</code> pushes to the branch of a
+pull request, and for rules that <code>/remember</code> proposes in a pull request. You can grant it later.</small></p>
+<button>Continue</button></form>`;
+
+function createForm(env: Env, choices: Choices, owner: string | null, state: string): Html {
+  const { address, visited, contents } = choices;
+  const login = `${address}/login/callback`;
+  // A proxy may not say that it speaks HTTPS, and the person does.
+  const home = URL.parse(address)?.host === URL.parse(visited)?.host ? address : visited;
+  const addresses = {
+    home: address,
+    webhook: webhookOf(env, choices),
+    redirect: home + paths.created,
+    login,
+  };
+  return html`<dl><dt>Owner</dt><dd>${
+    owner === null
+      ? "your own account"
+      : html`the organisation <a href="${env.github.webUrl}/${owner}">${owner}</a>`
+  }</dd>
+<dt>Code</dt><dd>${contents === "write" ? "read and write" : "read only"}</dd></dl>
+<p>GitHub shows what the App may do and asks for its name. Then you choose the repositories that it reviews.${
+    owner !== null &&
+    html` If GitHub answers with a 404, the organisation does not exist, or you are not an owner of it.`
+  }</p>
+<form action="${createAppUrl(env, owner, state)}" method="post">
+<input type="hidden" name="manifest" value="${JSON.stringify(appManifest(addresses, contents))}">
+<button class="primary">Create the App on GitHub</button>
+<a href="${linkTo(choices, 3, ["key", "address"])}">Choose again</a></form>`;
+}
+
+const haveOne = (env: Env, choices: Choices) => html`<details><summary>You already have an App</summary>
+<p>Set these variables in the environment or in <code>.env</code>, and start Hunkwise again. They are on the page of the App in
+GitHub's settings.</p>
+<ul><li><code>APP_ID</code></li><li><code>PRIVATE_KEY</code> or <code>PRIVATE_KEY_PATH</code></li><li><code>WEBHOOK_SECRET</code></li>
+<li><code>GITHUB_CLIENT_ID</code> and <code>GITHUB_CLIENT_SECRET</code>, with which people log in to the pages</li></ul>
+<p>There, the webhook's URL has to be <code>${webhookOf(env, choices)}</code>, and the callback URL
+<code>${choices.address}/login/callback</code>.</p></details>`;
+
+const passable = ["key", "address", "organization", "contents"] as const;
+type Passed = (typeof passable)[number];
+
+/** The choices so far as parameters, without those that hold nothing. */
+function choicesAs(
+  { key, address, visited, organization, contents, isChosen }: Choices,
+  names: readonly Passed[],
+): [Passed, string][] {
+  const all: Record<Passed, string | null> = {
+    key,
+    address: address === visited ? null : address,
+    organization: isChosen ? organization : null,
+    contents: contents === "write" ? contents : null,
+  };
+  return names.flatMap((name) => (all[name] === null ? [] : [[name, all[name]]]));
+}
+
+const passedOn = (choices: Choices, ...names: Passed[]) =>
+  choicesAs(choices, names).map(
+    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
+  );
+
+/** This page with the choices so far, at one of its steps. */
+const linkTo = (choices: Choices, step: number, names: readonly Passed[] = passable) =>
+  `${paths.page}?${new URLSearchParams(choicesAs(choices, names))}#step-${step}`;
+
+/** The page for an App that could not be stored. Opening the page again stores it, as soon as that is possible. */
+const notStored = (
+  { html_url }: StoredApp,
+  why: string,
+  key: string,
+) => html`<p>GitHub created <a href="${html_url}">${html_url}</a> and
+shows its private key only once. The key could not be written to the disk:</p>
+<p><code>${why}</code></p>
+<p>The key is kept in the memory of this process, so do not stop it. Make the data folder writable, then try again.
+If that is impossible, delete the App in its settings on GitHub, start Hunkwise with another <code>HUNKWISE_DATA_DIR</code> and
+create the App again.</p>
+<form action="${paths.page}" method="get"><input type="hidden" name="key" value="${key}">
+<button>Try again</button></form>`;
+
+const notCreated = (why: string) =>
+  html`<p>${why} <a href="${paths.page}">Open the setup page</a> and try again.</p>`;
+
+const keyWanted = (isWrong: boolean) => html`<p>${
+  isWrong && html`<strong>This is not the key.</strong> `
+}Who completes the set-up owns the bot. Open this page on the machine that runs Hunkwise, or enter the key from its log.</p>
+<form action="${paths.page}" method="get"><p><label for="key">Key</label> <input id="key" name="key" autocomplete="off" spellcheck="false" required></p>
+<button>Continue</button></form>`;
+
+/** An answer with a page. Forms may only be sent to this server and to GitHub. */
+const answer = (webUrl: string, status: number, title: string, body: Html): Answer => ({
+  ...{ status, type: "text/html", body: layout({ title, viewer: null, section: null, body }).toString() },
+  headers: {
+    "content-security-policy": `default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self' ${webUrl}; base-uri 'none'; frame-ancestors 'none'`,
+    // The address of the page may contain its key. The host by itself is not secret, and tells GitHub the origin of a form.
+    "referrer-policy": "origin",
+  },
+});
+
+const redirect = (location: string): Answer => ({ status: 302, body: "See there.", headers: { location } });
+/** The same answer as that of the server which starts next. */
+const gone: Answer = { status: 404, body: "Not found." };
+
+function same(one: string, other: string): boolean {
+  const [a, b] = [Buffer.from(one), Buffer.from(other)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+/** The look of these pages. */
+const style = `:root{color-scheme:light dark;--text:#1f2328;--quiet:#59636e;--ground:#fff;--raised:#f6f8fa;--line:#d1d9e0;--link:#0969da;
+--done:#1a7f37;--attention:#9a6700;--missing:#cf222e;--button:#1f883d}
+@media(prefers-color-scheme:dark){:root{--text:#e6edf3;--quiet:#9198a1;--ground:#0d1117;--raised:#151b23;--line:#3d444d;--link:#4493f8;
+--done:#3fb950;--attention:#d29922;--missing:#f85149;--button:#238636}}
+*{box-sizing:border-box}
+body{font:16px/1.5 system-ui,sans-serif;max-width:44rem;margin:0 auto;padding:2rem 1.25rem 4rem;color:var(--text);background:var(--ground);
+overflow-wrap:anywhere}
+header:empty{display:none}
+h1{font-size:1.6rem;margin:0 0 .5rem}
+h2{font-size:1.1rem;margin:0;display:flex;flex-wrap:wrap;gap:.25rem .75rem;align-items:baseline;justify-content:space-between}
+a{color:var(--link)}
+code{font:.875em ui-monospace,monospace;background:var(--raised);border:1px solid var(--line);border-radius:.3rem;padding:.05rem .3rem}
+.steps{list-style:none;padding:0;margin:1.5rem 0}
+.steps>li{border:1px solid var(--line);border-left:.3rem solid var(--quiet);border-radius:.5rem;padding:1rem 1.25rem;margin:0 0 1rem}
+.steps>.done{border-left-color:var(--done)}.steps>.attention{border-left-color:var(--attention)}
+.steps>.missing{border-left-color:var(--missing)}.steps>.next{border-left-color:var(--link)}
+.steps>li>:last-child{margin-bottom:0}
+.state{font-size:.875rem;color:var(--quiet)}
+.done .state{color:var(--done)}.attention .state{color:var(--attention)}.next .state{color:var(--link)}
+.missing .state,.problem{color:var(--missing)}
+label{display:block;font-weight:600}label.check{font-weight:400}
+input:not([type=checkbox]){font:inherit;width:100%;max-width:28rem;padding:.35rem .6rem;color:inherit;background:var(--raised);
+border:1px solid var(--quiet);border-radius:.4rem}
+small{display:block;color:var(--quiet);font-size:.875rem;margin-top:.25rem}
+button{font:inherit;font-weight:600;padding:.4rem 1rem;color:inherit;background:var(--raised);border:1px solid var(--quiet);border-radius:.4rem;
+cursor:pointer}
+button.primary{color:#fff;background:var(--button);border-color:var(--button)}
+form a{margin-left:.75rem;white-space:nowrap}
+:focus-visible{outline:.15rem solid var(--link);outline-offset:.15rem}
+details{margin-top:1rem}summary{cursor:pointer}
+dl{display:grid;grid-template-columns:auto 1fr;gap:.25rem 1rem;margin:1rem 0}dt{color:var(--quiet)}dd{margin:0}
+`;
