@@ -58,7 +58,7 @@ export interface Queue {
   check(): Promise<void>;
   /** Counts by state, and how long the oldest job that may run has been waiting for a worker, in milliseconds. */
   stats(): Promise<{ jobs: Record<JobState, number>; oldestWaitingMs: number | null }>;
-  /** Deletes deliveries, ended jobs with their trajectories, spending, quotas and notes that are older than this; spending of this month is kept. Returns how many rows. */
+  /** Deletes deliveries, ended jobs with their trajectories, spending, quotas and notes that are older than this, and expired sessions; spending of this month is kept. Returns how many rows. */
   purge(olderThanMs: number): Promise<number>;
   close(): Promise<void>;
 }

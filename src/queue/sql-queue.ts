@@ -133,6 +133,7 @@ const statements = {
   purgeSpending: "DELETE FROM spending WHERE day < :day",
   purgeNotes: "DELETE FROM note WHERE written_at < :before",
   purgeCreations: "DELETE FROM creation WHERE at < :before",
+  purgeSessions: "DELETE FROM session WHERE expires_at <= :now",
   purgeTally: "DELETE FROM tally WHERE at < :before",
 } as const;
 
@@ -375,6 +376,7 @@ export class SqlQueue implements Queue {
     let rows = (await run(statements.purgeSpending, { day })).changes;
     for (const purge of ["purgeNotes", "purgeTally"] as const)
       rows += (await run(statements[purge], { before })).changes;
+    rows += (await run(statements.purgeSessions, { now: this.#now() })).changes;
     rows += await inBatches(() => this.#inTransaction(statements.purgeDeliveries, { before }));
     return rows + (await this.#deleteJobs("purgeEntries", "purgeJobs", { before }));
   }

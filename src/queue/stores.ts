@@ -1,6 +1,7 @@
 import type { Database } from "./database.ts";
 import { createNotes, type Notes } from "./notes.ts";
 import type { Queue } from "./queue.ts";
+import { createSessions, type Sessions } from "./sessions.ts";
 import { SqlQueue } from "./sql-queue.ts";
 import { openSqliteDatabase } from "./sqlite-database.ts";
 import { createQuotas, createSpending, type Quotas, type Spending } from "./usage.ts";
@@ -11,6 +12,7 @@ export interface Stores {
   spending: Spending;
   notes: Notes;
   quotas: Quotas;
+  sessions: Sessions;
   close(): Promise<void>;
 }
 
@@ -51,6 +53,7 @@ export function createStores(database: Database, options: StoreOptions): Stores 
     spending: createSpending(database),
     notes: createNotes(database, now),
     quotas: createQuotas(database),
+    sessions: createSessions(database, now),
     close: () => database.close(),
   };
 }

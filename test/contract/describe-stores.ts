@@ -6,6 +6,7 @@ import { describeQueue } from "./queue.ts";
 import { describeRecovery } from "./recovery.ts";
 import { describeRuns } from "./runs.ts";
 import { describeSpending } from "./spending.ts";
+import { describeSessions } from "./sessions.ts";
 import type { StoresUnderTest } from "./stores.ts";
 import { describeTally } from "./tally.ts";
 
@@ -18,5 +19,6 @@ export function describeStores(where: string, create: () => StoresUnderTest): vo
   describe(`what is on record of runs ${where}`, () => describeRuns(create));
   describeSpending(`spending ${where}`, create);
   describe(`a tally ${where}`, () => describeTally(create));
+  describe(`sessions ${where}`, () => describeSessions(create));
   describe(`notes ${where}`, () => describeNotes(create));
 }

@@ -32,7 +32,7 @@ export function onSqlite(): StoresUnderTest {
   };
 }
 
-const tables = ["delivery", "job", "spending", "last_claim", "note", "pulse", "tally"];
+const tables = ["delivery", "job", "spending", "last_claim", "note", "pulse", "tally", "session"];
 let url: Promise<string> | undefined;
 const connections: Database[] = [];
 
