@@ -66,10 +66,22 @@ const mayImport: Record<string, string[]> = {
     "logger",
   ],
   figures: ["queue", "ledger", "review"],
-  pages: ["figures", "queue", "github", "config", "ledger", "logger", "reporters", "review", "agent", "webhooks"],
+  pages: [
+    "figures",
+    "queue",
+    "github",
+    "config",
+    "ledger",
+    "logger",
+    "reporters",
+    "review",
+    "agent",
+    "webhooks",
+  ],
   webhooks: ["queue", "jobs", "github", "config", "ledger", "logger", "git", "llm"],
   cli: [
     ...[
+      "pages",
       "code",
       "webhooks",
       "queue",

@@ -5,8 +5,8 @@ import { describeProcesses } from "./processes.ts";
 import { describeQueue } from "./queue.ts";
 import { describeRecovery } from "./recovery.ts";
 import { describeRuns } from "./runs.ts";
-import { describeSpending } from "./spending.ts";
 import { describeSessions } from "./sessions.ts";
+import { describeSpending } from "./spending.ts";
 import type { StoresUnderTest } from "./stores.ts";
 import { describeTally } from "./tally.ts";
 
