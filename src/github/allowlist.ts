@@ -448,3 +448,29 @@ export const identityReach: Reach = onlyIf(
 export const endingReach: Reach = onlyIf(
   ({ method, path, query }) => method === "DELETE" && path === "/installation/token" && query === "",
 );
+
+/** Reads who a person is, and what they may see through an App. */
+export const userReach: Reach = onlyIf(
+  ({ method, path }) =>
+    method === "GET" && /^\/user(\/installations(\/[1-9]\d{0,15}\/repositories)?)?$/.test(path),
+);
+
+/** Exchanges the code of a person who logs in; below the root of the pages, not of the API. */
+export const exchangeReach: Reach = onlyIf((call) =>
+  isAmong(
+    [
+      {
+        to: "POST /login/oauth/access_token",
+        keys: ["client_id", "client_secret", "code", "code_verifier"],
+      },
+    ],
+    call,
+    call.path,
+  ),
+);
+
+/** Revokes a person's token. */
+export const revokingReach = (clientId: string): Reach =>
+  onlyIf((call) =>
+    isAmong([{ to: `DELETE /applications/${clientId}/token`, keys: ["access_token"] }], call, call.path),
+  );

@@ -88,7 +88,7 @@ export interface InstallationApi {
 }
 
 /** GitHub's alphabet: both names become part of an address. */
-const Name = z.string().regex(/^[\w.-]{1,100}$/);
+export const Name = z.string().regex(/^[\w.-]{1,100}$/);
 const Time = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
 const InstallationShape = z
   .object({ id: z.int(), created_at: Time, suspended_at: z.string().nullish() })

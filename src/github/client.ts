@@ -342,4 +342,5 @@ async function page(octokit: Octokit, path: string, etag?: string | null): Promi
   return { etag: answer.headers.etag ?? null, data: answer.data, next: nextPage(answer.headers) ?? null };
 }
 
-const nextPage = ({ link = "" }: { link?: string }) => /<([^<>]+)>;\s*rel="next"/.exec(link)?.[1];
+/** Address of the next page; undefined after the last. */
+export const nextPage = ({ link = "" }: { link?: string }) => /<([^<>]+)>;\s*rel="next"/.exec(link)?.[1];

@@ -1,11 +1,11 @@
+import type { SeenRepository } from "../github/user-client.ts";
+
 /** A repository that a person may see, as GitHub says. */
-export interface VisibleRepository {
-  id: number;
-  installation: number;
-  owner: string;
-  name: string;
-  /** Whether GitHub lets this person write to it; each action is checked again when it is done. */
-  mayWrite: boolean;
+export type VisibleRepository = SeenRepository;
+
+/** What every page finds in its context; the log-in has set it. */
+export interface PagesEnv {
+  Variables: { viewer: Viewer };
 }
 
 /** A person who is logged in. */

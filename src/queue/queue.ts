@@ -74,7 +74,7 @@ export interface Queue {
   stats(): Promise<{ jobs: Record<JobState, number>; oldestWaitingMs: number | null }>;
   /**
    * Deletes deliveries, ended jobs with their trajectories, words of findings, spending, quotas and notes that are older than this, and
-   * figures older than `figuresMs`; spending of this month is kept. Returns how many rows.
+   * figures older than `figuresMs`, and expired sessions; spending of this month is kept. Returns how many rows.
    */
   purge(olderThanMs: number, figuresMs: number): Promise<number>;
   close(): Promise<void>;

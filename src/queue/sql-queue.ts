@@ -159,6 +159,7 @@ const statements = {
   purgeSpending: "DELETE FROM spending WHERE day < :day",
   purgeNotes: "DELETE FROM note WHERE written_at < :before",
   purgeCreations: "DELETE FROM creation WHERE at < :before",
+  purgeSessions: "DELETE FROM session WHERE expires_at <= :now",
   purgeTally: "DELETE FROM tally WHERE at < :before",
 } as const;
 
@@ -407,6 +408,7 @@ export class SqlQueue implements Queue {
     rows += await purgeFigures(this.#database, this.#now() - figuresMs, before);
     for (const purge of ["purgeNotes", "purgeTally"] as const)
       rows += (await run(statements[purge], { before })).changes;
+    rows += (await run(statements.purgeSessions, { now: this.#now() })).changes;
     rows += await inBatches(() => this.#inTransaction(statements.purgeDeliveries, { before }));
     return rows + (await this.#deleteJobs("purgeEntries", "purgeJobs", { before }));
   }

@@ -2,6 +2,7 @@ import type { Database } from "./database.ts";
 import { createFigures, type Figures } from "./figures.ts";
 import { createNotes, type Notes } from "./notes.ts";
 import type { Queue } from "./queue.ts";
+import { createSessions, type Sessions } from "./sessions.ts";
 import { SqlQueue } from "./sql-queue.ts";
 import { openSqliteDatabase } from "./sqlite-database.ts";
 import { createQuotas, createSpending, type Quotas, type Spending } from "./usage.ts";
@@ -13,6 +14,7 @@ export interface Stores {
   notes: Notes;
   quotas: Quotas;
   figures: Figures;
+  sessions: Sessions;
   close(): Promise<void>;
 }
 
@@ -54,6 +56,7 @@ export function createStores(database: Database, options: StoreOptions): Stores 
     notes: createNotes(database, now),
     quotas: createQuotas(database),
     figures: createFigures(database, now),
+    sessions: createSessions(database, now),
     close: () => database.close(),
   };
 }

@@ -5,9 +5,10 @@ import type { Logger } from "../logger.ts";
 
 export interface Answer {
   status: number;
-  body: string;
+  /** Text of `type`; or bytes, whose type is among the headers. */
+  body: string | Uint8Array;
   type?: "text/plain" | "text/html" | "application/json";
-  headers?: Record<string, string>;
+  headers?: Record<string, string | readonly string[]>;
 }
 
 /** An answer that ends the handling of a request. */
@@ -126,7 +127,7 @@ async function respond(
 ): Promise<void> {
   const answer = await answerOf(handler, request, log);
   const { status, body, type = "text/plain", headers = {} } = answer;
-  const content = Buffer.from(type === "text/plain" ? `${body}\n` : body);
+  const content = typeof body === "string" ? Buffer.from(type === "text/plain" ? `${body}\n` : body) : body;
   response.writeHead(status, {
     "content-type": `${type}; charset=utf-8`,
     "content-length": content.length,

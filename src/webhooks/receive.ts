@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { Probot } from "probot";
+import { z } from "zod";
 import type { Logger } from "../logger.ts";
 import type { Task } from "../queue/job.ts";
 import type { Queue } from "../queue/queue.ts";
@@ -21,11 +22,11 @@ const freeBytes = 128 * 1024;
  */
 const most = { pieces: 200, bytesAPiece: 512 };
 
-/** Reads bodies within a limit for each and one for all concurrent ones. */
-export function createBodyReader(): (request: IncomingMessage) => Promise<Buffer> {
+/** Reads bodies within a limit for each, in bytes, and one for all concurrent ones. */
+export function createBodyReader(largest = largestBody): (request: IncomingMessage) => Promise<Buffer> {
   let held = 0;
   return async (request) => {
-    if (Number(request.headers["content-length"] ?? 0) > largestBody) throw tooLarge();
+    if (Number(request.headers["content-length"] ?? 0) > largest) throw tooLarge(largest);
     const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
     const chunks: Buffer[] = [];
     let size = 0;
@@ -36,7 +37,7 @@ export function createBodyReader(): (request: IncomingMessage) => Promise<Buffer
       const more = Math.max(0, size - freeBytes) - counted;
       counted += more;
       held += more;
-      if (size > largestBody) return reject(tooLarge());
+      if (size > largest) return reject(tooLarge(largest));
       if (more > 0 && held > mostHeld)
         return reject(new Refusal(503, "Too many requests at the same time.", { "retry-after": "10" }));
       if (pieces > most.pieces + size / most.bytesAPiece) {
@@ -60,7 +61,11 @@ export function createBodyReader(): (request: IncomingMessage) => Promise<Buffer
   };
 }
 
-const tooLarge = () => new Refusal(413, "The body is larger than 25 MB.");
+const tooLarge = (largest: number) =>
+  new Refusal(
+    413,
+    `The body is larger than ${largest >= 1024 ** 2 ? `${largest / 1024 ** 2} MB` : `${largest / 1024} KB`}.`,
+  );
 
 /**
  * Receives a webhook: headers, then the signature over the raw bytes, and only then the JSON, which Probot passes to the application.
@@ -122,11 +127,16 @@ function parseObject(text: string): object {
   throw new Refusal(400, "The body is not a JSON object.");
 }
 
+/** GitHub sends this event to every App, and an App cannot unsubscribe from it. */
+const Revoked = z.object({ sender: z.object({ id: z.int().positive() }) });
+
 interface ProbotAppOptions {
   queue: Pick<Queue, "accept">;
   log: Logger;
   /** The currently known identity of the App, and how long pushes wait. */
   decideOptions: () => DecideOptions;
+  /** Called when a person has ended what they let the App do. */
+  onRevoked?: ((account: number) => Promise<void>) | undefined;
   /** Called after jobs were stored, so that a worker of this process starts at once. */
   onAccepted?: (() => void) | undefined;
   /** Called for every delivery with a valid signature, for metrics; `event` is a handled event, "ping" or "other". */
@@ -138,11 +148,15 @@ interface ProbotAppOptions {
  * memory only. `probot.receive` resolves when delivery and jobs are on disk, and rejects if the queue cannot store them.
  */
 export async function loadProbotApp(probot: Probot, options: ProbotAppOptions): Promise<void> {
-  const { queue, log, decideOptions, onAccepted, onDelivery } = options;
+  const { queue, log, decideOptions, onAccepted, onDelivery, onRevoked } = options;
   const addHandler = () => {
     throw new Error("Probot's own server is not in use");
   };
-  const hunkwise = (app: Probot) =>
+  const hunkwise = (app: Probot) => {
+    app.on("github_app_authorization.revoked", async ({ payload }) => {
+      const { data } = Revoked.safeParse(payload);
+      if (data) await onRevoked?.(data.sender.id);
+    });
     app.onAny(async ({ id, name, payload }) => {
       const action = "action" in payload && typeof payload.action === "string" ? payload.action : null;
       const line = log.child({ delivery: id, event: name, action });
@@ -156,6 +170,7 @@ export async function loadProbotApp(probot: Probot, options: ProbotAppOptions): 
       onDelivery?.(knownEvent(name), isNew ? "stored" : "duplicate");
       if (isNew) onAccepted?.();
     });
+  };
   await probot.load(hunkwise, { cwd: process.cwd(), addHandler });
 }
 

@@ -4,6 +4,7 @@ import {
   callOf,
   credentialsReach,
   endingReach,
+  exchangeReach,
   filesReach,
   type GitHubCall,
   lookingReach,
@@ -15,7 +16,9 @@ import {
   repositoryReach,
   resolvingMutation,
   resolvingReach,
+  revokingReach,
   threadsQuery,
+  userReach,
 } from "../../src/github/allowlist.ts";
 
 const place = { owner: "octo", repo: "shop", id: 42 };
@@ -208,6 +211,9 @@ describe("others", () => {
     looking: lookingReach,
     credentials: credentialsReach,
     ending: endingReach,
+    user: userReach,
+    exchange: exchangeReach,
+    revoking: revokingReach("Iv23li.x-y"),
   };
   const only: [string, string][] = [
     ["GET /repos/octo/.github/contents/.github/hunkwise.yml", "files"],
@@ -227,7 +233,16 @@ describe("others", () => {
     ["PATCH /app/hook/config", ""],
     ["POST /repos/octo/other/issues/7/comments", ""],
     ["POST /graphql", ""],
-    ["GET /user", ""],
+    ["GET /user", "user"],
+    ["GET /user/installations?per_page=100", "user"],
+    ["GET /user/installations/5/repositories?per_page=100&page=2", "user"],
+    ["DELETE /user/installations/5/repositories/7", ""],
+    ["GET /user/installations/../keys", ""],
+    ["GET /user/installations/05/repositories", ""],
+    ["GET /user/emails", ""],
+    ["GET /users/octocat", ""],
+    ["POST /login/oauth/access_token?client_secret=a", ""],
+    ["GET /login/oauth/access_token", ""],
     ["GET /repos/octo/.github", ""],
     ["POST /app/installations/5/access_tokens/../suspended", ""],
   ];
@@ -236,6 +251,25 @@ describe("others", () => {
     const body = request === "POST /graphql" ? { query: "{ viewer { login } }" } : undefined;
     const sending = Object.entries(reaches).filter(([, reach]) => isSent(reach, request, body));
     expect(sending.map(([name]) => name).join(" ")).toBe(who);
+  });
+});
+
+describe("what logs a person in or out", () => {
+  const exchange = { client_id: "a", client_secret: "b", code: "c", code_verifier: "d" };
+
+  it("is sent with nothing but its own fields", () => {
+    expect(isSent(exchangeReach, "POST /login/oauth/access_token", exchange)).toBe(true);
+    const more = { ...exchange, redirect_uri: "https://evil.test" };
+    expect(isSent(exchangeReach, "POST /login/oauth/access_token", more)).toBe(false);
+    expect(isSent(exchangeReach, "POST /login/device/code", exchange)).toBe(false);
+  });
+
+  it("ends a token, and never an authorization, of this App", () => {
+    const reach = revokingReach("Iv23li");
+    expect(isSent(reach, "DELETE /applications/Iv23li/token", { access_token: "a" })).toBe(true);
+    expect(isSent(reach, "DELETE /applications/Iv23li/grant", { access_token: "a" })).toBe(false);
+    expect(isSent(reach, "DELETE /applications/other/token", { access_token: "a" })).toBe(false);
+    expect(isSent(reach, "POST /applications/Iv23li/token", { access_token: "a" })).toBe(false);
   });
 });
 

@@ -15,12 +15,14 @@
  * - Runs of workflows with artifacts, read-only; a download is redirected to a store that the test provides (`artifact-store.ts`).
  * - Creation of a branch, a file on it and a pull request for it by an App.
  * - Rate limits on request (`limits`): primary and secondary ones of each installation, with every breach.
+ * - Log-in of people through an App (`login.ts`): its page, PKCE, codes for one use, refusals with status 200; user tokens, what they see,
+ *   and their end by the person and by the App.
  * - GraphQL for review threads: listing, resolving, unresolving. Pagination. ETags, each valid only for its token.
  * - Webhooks, signed, and the delivery log with the result of each. Faults on request.
  *
  * Limits of the double
  * - No other endpoint (501 and a violation), no `position` anchors, no media types except `raw` contents, no notifications, no merging, no
- *   organisations' teams, no user tokens.
+ *   organisations' teams, no refreshing of user tokens.
  * - Of the limits on the size of a diff, the double has those that are known to refuse comments or to cut lists: 20,000 lines and 500 KB of
  *   a file's diff (no `patch`, 422 for its lines; as a file it still accepts a comment, which is untested on GitHub itself), 3,000 files in
  *   a list. It does not have those on a pull request as a whole (20,000 lines, 1 MB, 300 files).
@@ -38,6 +40,7 @@ import { apiPath, type Exchange, type Reply, readExchange, send } from "./github
 import { answerAfterFault, answerOfFault, type FaultKind, FaultPlan } from "./github-double/faults.ts";
 import { answerGit, isGit } from "./github-double/git-over-http.ts";
 import { answerGraphql } from "./github-double/graphql/answer.ts";
+import { answerLogin } from "./github-double/login.ts";
 import { type LimitedRequest, type RateLimitOptions, RateLimits } from "./github-double/rate-limits.ts";
 import { answerRest, type Violation } from "./github-double/rest.ts";
 import { GitHubState } from "./github-double/state.ts";
@@ -199,6 +202,8 @@ export class GitHubDouble implements AsyncDisposable {
   }
 
   async #work(exchange: Exchange): Promise<Worked> {
+    const page = answerLogin(this.state, exchange);
+    if (page) return { reply: page, operation: "login" };
     const { reply, operation, violations } =
       exchange.path === "/graphql" && exchange.method === "POST"
         ? await answerGraphql(this.state, exchange)

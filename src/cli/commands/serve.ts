@@ -5,8 +5,10 @@ import { readServerEnv } from "../../config/server-env.ts";
 import { AppError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import type { Worker } from "../../queue/worker.ts";
+import type { Handler } from "../../webhooks/http.ts";
 import { type CommandContext, type CommandIo, examples, paragraphs } from "../command.ts";
 import type { App } from "../open-app.ts";
+import { programVersion } from "../output.ts";
 import { requireNextStart, requireWorkable } from "../require-workable.ts";
 import { useProxy } from "../use-proxy.ts";
 
@@ -109,6 +111,7 @@ async function serveApp(
     const operator = await startOperator(env, app);
     const server = await startServer({
       ...{ env, queue: stores.queue, log, probot, onAccepted, health },
+      ...{ pages: await openPages(env, app), onRevoked: stores.sessions.endAllOf },
       ...onDelivery,
     });
     worker = await app.startWorker();
@@ -119,6 +122,16 @@ async function serveApp(
   } finally {
     await app.close();
   }
+}
+
+/** The pages for people; undefined if nobody can log in. */
+async function openPages(env: Env, { stores, log }: App): Promise<Handler | undefined> {
+  if (env.login === null || env.app === null) return undefined;
+  const { createPages } = await import("../../pages/pages.ts");
+  return createPages({
+    ...{ env, credentials: env.login, appId: env.app.id, sessions: stores.sessions, log },
+    ...{ routes: [], userAgent: `hunkwise/${programVersion()}` },
+  });
 }
 
 /**

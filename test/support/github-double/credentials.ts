@@ -1,10 +1,16 @@
 import { createVerify } from "node:crypto";
 import { GitHubRefusal, notFound } from "./errors.ts";
-import type { Access, App, Permissions, Repository, Token } from "./model.ts";
+import type { Access, App, Permissions, Repository, Token, UserToken } from "./model.ts";
 import type { GitHubState } from "./state.ts";
 
 /** The sender of a request, according to its credentials. */
-export type Caller = { kind: "app"; app: App } | { kind: "installation"; token: Token } | { kind: "nobody" };
+export type Caller =
+  | { kind: "app"; app: App }
+  /** The App as an OAuth client, by its id and secret. */
+  | { kind: "client"; app: App }
+  | { kind: "installation"; token: Token }
+  | { kind: "user"; user: UserToken }
+  | { kind: "nobody" };
 
 const badCredentials = () => new GitHubRefusal(401, "Bad credentials");
 
@@ -12,7 +18,7 @@ const badCredentials = () => new GitHubRefusal(401, "Bad credentials");
 export function callerOf(state: GitHubState, authorization: string | undefined): Caller {
   if (!authorization) return { kind: "nobody" };
   const [, scheme = "", value = ""] = /^(\S+)\s+(\S+)$/.exec(authorization) ?? [];
-  if (/^basic$/i.test(scheme)) return tokenCaller(state, basicPassword(value));
+  if (/^basic$/i.test(scheme)) return clientCaller(state, value) ?? tokenCaller(state, basicPassword(value));
   if (!/^(bearer|token)$/i.test(scheme)) throw badCredentials();
   return value.split(".").length === 3 && !value.startsWith("ghs_")
     ? { kind: "app", app: appOfJwt(state, value) }
@@ -23,7 +29,17 @@ export function callerOf(state: GitHubState, authorization: string | undefined):
 const basicPassword = (value: string) =>
   Buffer.from(value, "base64").toString("utf8").split(":").slice(1).join(":");
 
+function clientCaller(state: GitHubState, value: string): Caller | undefined {
+  const [id, secret] = Buffer.from(value, "base64").toString("utf8").split(":");
+  const app = [...state.apps.values()].find(({ oauth }) => oauth !== undefined && oauth.clientId === id);
+  if (!app) return undefined;
+  if (app.oauth?.clientSecret !== secret) throw badCredentials();
+  return { kind: "client", app };
+}
+
 function tokenCaller(state: GitHubState, value: string): Caller {
+  const user = state.userTokens.get(value);
+  if (user) return { kind: "user", user };
   const token = state.tokens.get(value);
   if (!token || token.revoked || token.expiresAt.getTime() <= Date.now()) throw badCredentials();
   if (token.installation.suspendedAt) throw new GitHubRefusal(403, "This installation has been suspended");
@@ -69,6 +85,17 @@ function appOfJwt(state: GitHubState, jwt: string): App {
 export function requireApp(caller: Caller): App {
   if (caller.kind === "app") return caller.app;
   throw new GitHubRefusal(401, "A JSON web token could not be decoded");
+}
+
+export function requireUser(caller: Caller): UserToken {
+  if (caller.kind === "user") return caller.user;
+  if (caller.kind === "nobody") throw new GitHubRefusal(401, "Requires authentication");
+  throw new GitHubRefusal(403, "Resource not accessible by integration");
+}
+
+export function requireClient(caller: Caller): App {
+  if (caller.kind === "client") return caller.app;
+  throw notFound();
 }
 
 export function requireToken(caller: Caller): Token {

@@ -1,4 +1,4 @@
-import type { Access, App, Repository, Token } from "./model.ts";
+import type { Access, App, Repository, Token, UserToken } from "./model.ts";
 import type { GitHubState } from "./state.ts";
 
 /** A request on its way to its endpoint; path, query and body have passed the description. */
@@ -33,6 +33,8 @@ export type Needs = readonly [string, Access][];
 export type Endpoint =
   | { for: "anyone"; handle(call: Call): Answer | Promise<Answer> }
   | { for: "app"; handle(call: Call, app: App): Answer | Promise<Answer> }
+  | { for: "client"; handle(call: Call, app: App): Answer | Promise<Answer> }
+  | { for: "user"; handle(call: Call, token: UserToken): Answer | Promise<Answer> }
   | { for: "token"; handle(call: Call, token: Token): Answer | Promise<Answer> }
   | {
       for: "installation";
@@ -50,6 +52,16 @@ export const forAnyone = (handle: (call: Call) => Answer | Promise<Answer>): End
 });
 export const forApp = (handle: (call: Call, app: App) => Answer | Promise<Answer>): Endpoint => ({
   for: "app",
+  handle,
+});
+/** An endpoint for the App as an OAuth client. */
+export const forClient = (handle: (call: Call, app: App) => Answer | Promise<Answer>): Endpoint => ({
+  for: "client",
+  handle,
+});
+/** An endpoint for a person, through an App. */
+export const forUser = (handle: (call: Call, token: UserToken) => Answer | Promise<Answer>): Endpoint => ({
+  for: "user",
   handle,
 });
 /** An endpoint about everything that a token can access. */

@@ -26,6 +26,15 @@ export interface App {
   permissions: Permissions;
   events: string[];
   createdAt: Date;
+  /** With which people log in through it; undefined if it has no client secret. */
+  oauth?: { clientId: string; clientSecret: string; callbackUrls: string[] };
+}
+
+/** A token with which an App acts for a person. */
+export interface UserToken {
+  value: string;
+  app: App;
+  account: Account;
 }
 
 export interface Installation {
@@ -266,6 +275,7 @@ export interface Delivery {
   answer: string;
 }
 
+export const clientIdOf = ({ id }: App) => `Iv23li${String(id).padStart(14, "0")}`;
 export const fullName = (repository: Repository) => `${repository.owner.login}/${repository.name}`;
 /** Issues and pull requests share one numbering. */
 export const nextNumber = ({ pulls, issues }: Repository) => pulls.size + issues.size + 1;

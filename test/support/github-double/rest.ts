@@ -2,9 +2,11 @@ import {
   callerOf,
   Moved,
   requireApp,
+  requireClient,
   requirePermission,
   requireRepository,
   requireToken,
+  requireUser,
 } from "./credentials.ts";
 import type { Answer, Call, Endpoint, Endpoints } from "./endpoint.ts";
 import { actions } from "./endpoints/actions.ts";
@@ -18,6 +20,7 @@ import { refs } from "./endpoints/refs.ts";
 import { repositories } from "./endpoints/repositories.ts";
 import { reviewComments } from "./endpoints/review-comments.ts";
 import { reviews } from "./endpoints/reviews.ts";
+import { users } from "./endpoints/users.ts";
 import { GitHubRefusal, notFound } from "./errors.ts";
 import { asKnown } from "./etag.ts";
 import { type Exchange, jsonReply, type Reply } from "./exchange.ts";
@@ -39,6 +42,7 @@ const endpoints: Endpoints = {
   ...repositories,
   ...reviewComments,
   ...reviews,
+  ...users,
 };
 
 /** A request that GitHub would refuse, or that the description does not contain. Tests assert that there is none. */
@@ -154,6 +158,14 @@ function authorized(endpoint: Endpoint, call: Call, caller: ReturnType<typeof ca
   if (endpoint.for === "app") {
     const app = requireApp(caller);
     return () => endpoint.handle(call, app);
+  }
+  if (endpoint.for === "client") {
+    const app = requireClient(caller);
+    return () => endpoint.handle(call, app);
+  }
+  if (endpoint.for === "user") {
+    const user = requireUser(caller);
+    return () => endpoint.handle(call, user);
   }
   const token = requireToken(caller);
   if (endpoint.for === "token") return () => endpoint.handle(call, token);

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { GitRepo } from "../git-repo.ts";
+import type { LoginCode } from "./login.ts";
 import type {
   Account,
   App,
@@ -12,8 +13,9 @@ import type {
   Review,
   ReviewComment,
   Token,
+  UserToken,
 } from "./model.ts";
-import { fullName } from "./model.ts";
+import { clientIdOf, fullName } from "./model.ts";
 
 export interface AppSettings {
   id?: number;
@@ -52,6 +54,12 @@ export class GitHubState {
   /** Repositories by former names, in lower case. */
   readonly formerNames = new Map<string, Repository>();
   readonly deliveries: Delivery[] = [];
+  readonly userTokens = new Map<string, UserToken>();
+  readonly loginCodes = new Map<string, LoginCode>();
+  /** Who has let an App act for them: ids of App and account. */
+  readonly authorizations = new Set<string>();
+  /** The person whose browser every page of log-in answers; null for one that is not signed in to GitHub. */
+  visitor: Account | null = null;
   readonly manifestCodes = new Map<string, ManifestConversion>();
   /** Set when the server listens: the origin of the API, pages and git. */
   origin = "http://127.0.0.1";
@@ -94,6 +102,14 @@ export class GitHubState {
     };
     this.apps.set(app.id, app);
     return app;
+  }
+
+  /** Gives an App a client secret. */
+  enableLogin(app: App, ...callbackUrls: string[]): { clientId: string; clientSecret: string } {
+    const clientId = clientIdOf(app);
+    const clientSecret = randomBytes(20).toString("hex");
+    app.oauth = { clientId, clientSecret, callbackUrls };
+    return { clientId, clientSecret };
   }
 
   /** A personal token for some repositories, as a person makes it in the settings. */

@@ -1,5 +1,5 @@
 import type { Account, App, Installation } from "../model.ts";
-import { nodeId, timestamp } from "../model.ts";
+import { clientIdOf, nodeId, timestamp } from "../model.ts";
 import type { GitHubState } from "../state.ts";
 
 const page = (account: Account) =>
@@ -33,7 +33,7 @@ export function accountJson(state: GitHubState, account: Account) {
 export function appJson(state: GitHubState, app: App) {
   return {
     id: app.id,
-    client_id: `Iv23li${String(app.id).padStart(14, "0")}`,
+    client_id: clientIdOf(app),
     slug: app.slug,
     node_id: nodeId("A", app.id),
     owner: accountJson(state, app.owner),

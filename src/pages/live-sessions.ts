@@ -1,0 +1,153 @@
+import { createHash, randomBytes } from "node:crypto";
+import { AppError } from "../errors.ts";
+import type { SeenRepository, UserClient } from "../github/user-client.ts";
+import type { Logger } from "../logger.ts";
+import type { Sessions } from "../queue/sessions.ts";
+import type { Viewer } from "./viewer.ts";
+
+/** The sessions that this process began. Their tokens are only here, so after a restart people log in again. */
+export interface LiveSessions {
+  /** Begins a session, always with a new id. Resolves to that id, which only the browser keeps. */
+  start(token: string, account: { id: number; login: string }): Promise<string>;
+  /**
+   * Who looks, and what GitHub lets them see; null if there is no such session, or if it has ended. Rejects with an AppError if GitHub has
+   * not said for longer than `longestMs` what that is.
+   */
+  viewer(id: string | undefined): Promise<Viewer | null>;
+  /** Ends a session, and its token. */
+  end(id: string | undefined): Promise<void>;
+}
+
+interface LiveSessionsOptions {
+  client: Pick<UserClient, "repositories" | "revoke">;
+  sessions: Sessions;
+  operators: ReadonlySet<number>;
+  log: Pick<Logger, "info" | "warn">;
+  /** Milliseconds since 1970. */
+  now: () => number;
+}
+
+/** As long as GitHub's tokens: after that, a session could not ask GitHub any more. */
+export const sessionMs = 8 * 3_600_000;
+/** For how long GitHub's word about what a person sees counts. */
+const freshMs = 2 * 60_000;
+/** For how long it counts while GitHub does not answer. */
+const longestMs = 5 * 60_000;
+/** GitHub is not asked again for this long after it gave no answer: each question may take ten seconds, and a person waits. */
+const pauseMs = 15_000;
+/** GitHub itself ends the oldest token of a person beyond ten. The other limit is against many accounts of one stranger. */
+const most = { perAccount: 10, inAll: 2_000 };
+
+interface Live {
+  account: number;
+  login: string;
+  token: string;
+  expiresAt: number;
+  /** What GitHub said last; `at` is when it was asked. */
+  seen?: { at: number; repositories: readonly SeenRepository[] };
+  /** Why GitHub has said nothing since. */
+  failure?: { at: number; error: unknown } | undefined;
+  /** All requests of the session wait for the same answer. */
+  looking?: Promise<void> | undefined;
+}
+
+const hashOf = (id: string) => createHash("sha256").update(id).digest("hex");
+
+export function createLiveSessions(options: LiveSessionsOptions): LiveSessions {
+  const { client, sessions, operators, log, now } = options;
+  /** By the hash of the id; the one that was used longest ago is first. */
+  const live = new Map<string, Live>();
+
+  function find(id: string | undefined): [hash: string, session: Live] | undefined {
+    // Strangers may send anything, and it costs them more than us.
+    if (id === undefined || !/^[\w-]{43}$/.test(id)) return undefined;
+    const hash = hashOf(id);
+    const session = live.get(hash);
+    return session && [hash, session];
+  }
+
+  async function close(hash: string): Promise<void> {
+    live.delete(hash);
+    await sessions.end(hash);
+  }
+
+  async function makeRoom(account: number): Promise<void> {
+    const all = [...live];
+    const own = all.filter(([, session]) => session.account === account);
+    const doomed = [
+      ...all.filter(([, { expiresAt }]) => expiresAt <= now()),
+      ...own.slice(0, Math.max(0, own.length + 1 - most.perAccount)),
+      ...all.slice(0, Math.max(0, all.length + 1 - most.inAll)),
+    ];
+    for (const [hash] of doomed) await close(hash);
+  }
+
+  async function look(hash: string, session: Live): Promise<void> {
+    const at = now();
+    try {
+      session.seen = { at, repositories: await client.repositories(session.token) };
+      session.failure = undefined;
+    } catch (error) {
+      if (isOver(error)) return close(hash);
+      session.failure = { at: now(), error };
+      log.warn({ err: error }, "GitHub does not say what a person may see");
+    }
+  }
+
+  /** Asks GitHub if its last word is old, and nobody else is asking. */
+  async function freshen(hash: string, session: Live): Promise<void> {
+    const { seen, failure } = session;
+    if (seen && now() - seen.at < freshMs) return;
+    if (failure && now() - failure.at < pauseMs) return;
+    session.looking ??= look(hash, session).finally(() => {
+      session.looking = undefined;
+    });
+    await session.looking;
+  }
+
+  return {
+    async start(token, { id: account, login }) {
+      await makeRoom(account);
+      const id = randomBytes(32).toString("base64url");
+      const session: Live = { account, login, token, expiresAt: now() + sessionMs };
+      await sessions.add(hashOf(id), { account, login, expiresAt: session.expiresAt });
+      live.set(hashOf(id), session);
+      log.info({ account, login }, `${login} logged in`);
+      return id;
+    },
+
+    async viewer(id) {
+      const [hash, session] = find(id) ?? [];
+      if (!hash || !session) return null;
+      await freshen(hash, session);
+      // Last, because any process may have ended the session meanwhile.
+      if (!live.has(hash) || !(await sessions.find(hash))) {
+        live.delete(hash);
+        return null;
+      }
+      live.delete(hash);
+      live.set(hash, session);
+      const { account, login, seen, failure } = session;
+      if (!seen || now() - seen.at >= longestMs) throw failure?.error ?? new Error("GitHub was not asked");
+      return { account, login, isOperator: operators.has(account), repositories: seen.repositories };
+    },
+
+    async end(id) {
+      const [hash, session] = find(id) ?? [];
+      if (!hash || !session) return;
+      await close(hash);
+      log.info({ account: session.account, login: session.login }, `${session.login} logged out`);
+      // Nobody waits for it: the token is forgotten here, and ends by itself within eight hours.
+      client.revoke(session.token).catch((error: unknown) => {
+        log.warn({ err: error }, "The token of a person who logged out could not be revoked");
+      });
+    },
+  };
+}
+
+/** GitHub refuses the token itself: it was revoked, or the account is suspended. */
+const isOver = (error: unknown) =>
+  error instanceof AppError &&
+  (error.code === "github_unauthorized" ||
+    error.code === "github_forbidden" ||
+    error.code === "github_not_found");

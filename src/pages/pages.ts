@@ -1,0 +1,100 @@
+import { Hono } from "hono";
+import { csrf } from "hono/csrf";
+import { HTTPException } from "hono/http-exception";
+import type { Env, LoginCredentials } from "../config/env.ts";
+import { AppError, errorLine } from "../errors.ts";
+import { createUserClient } from "../github/user-client.ts";
+import type { Logger } from "../logger.ts";
+import type { Sessions } from "../queue/sessions.ts";
+import type { Handler } from "../webhooks/http.ts";
+import { servePages } from "./bridge.ts";
+import { type Html, html } from "./html.ts";
+import { layout } from "./layout.ts";
+import { createLiveSessions } from "./live-sessions.ts";
+import { forgetSession, login, sessionIdOf } from "./login.ts";
+import type { PagesEnv, Viewer } from "./viewer.ts";
+
+interface PagesOptions {
+  env: Pick<Env, "github" | "operators">;
+  credentials: LoginCredentials;
+  appId: number;
+  sessions: Sessions;
+  /** The pages behind the log-in; each finds the person in `viewer`. Of them, `/style.css` alone is also served to strangers. */
+  routes: readonly Hono<PagesEnv>[];
+  userAgent: string;
+  log: Logger;
+  /** Milliseconds since 1970; injected by tests. */
+  now?: () => number;
+}
+
+/** The style of every page, also before log-in. */
+const stylePath = "/style.css";
+
+/** The pages for people: without log-in, there is only the log-in. */
+export function createPages(options: PagesOptions): Handler {
+  const { env, credentials, appId, sessions, routes, userAgent, now = Date.now } = options;
+  const log = options.log.child({ part: "pages" });
+  const client = createUserClient({ github: env.github, login: credentials, appId, userAgent });
+  const live = createLiveSessions({ client, sessions, operators: env.operators, log, now });
+  const app = new Hono<PagesEnv>();
+
+  // Browsers of the last years say whether a form is this server's own. For others the host decides; behind a proxy, only the browser knows
+  // the scheme.
+  app.use(csrf({ origin: (origin, { req }) => URL.parse(origin)?.host === req.header("host") }));
+  app.route("/", login({ client, live, log, now }));
+  app.use(async (context, next) => {
+    const { path, method } = context.req;
+    if (path === stylePath) return next();
+    const id = sessionIdOf(context);
+    const viewer = await live.viewer(id);
+    if (viewer === null) {
+      if (id !== undefined) forgetSession(context);
+      if (method !== "GET" && method !== "HEAD")
+        return context.html(notice("Log in", html`<p><a href="/login">Log in</a>, and try again.</p>`), 401);
+      const { pathname, search } = new URL(context.req.url);
+      const to = `${pathname}${search}`;
+      return context.redirect(to === "/" ? "/login" : `/login?to=${encodeURIComponent(to)}`, 302);
+    }
+    if (viewer.repositories.length === 0 && !viewer.isOperator)
+      return context.html(nothingToSee(viewer), 403);
+    context.set("viewer", viewer);
+    return next();
+  });
+  for (const route of routes) app.route("/", route);
+
+  app.notFound((context) =>
+    context.html(
+      layout({
+        ...{ title: "Not found", viewer: context.var.viewer ?? null, section: null },
+        body: html`<p>There is no such page, or GitHub does not let you see what it is about.</p>`,
+      }),
+      404,
+    ),
+  );
+  app.onError((error, context) => {
+    if (error instanceof HTTPException)
+      return context.html(
+        notice("Refused", html`<p>This was not sent from a page of this server, so nothing was done.</p>`),
+        error.status,
+      );
+    log.error({ err: error }, `A page failed: ${errorLine(error)}`);
+    context.header("retry-after", "60");
+    const isGitHub = error instanceof AppError && error.code.startsWith("github_");
+    const why = isGitHub
+      ? "GitHub does not answer, so it is not known what you may see. Nothing is shown until it does."
+      : "Something went wrong. The log of this server says what.";
+    return context.html(notice("Temporarily unavailable", html`<p>${why}</p>${logOut}`), 503);
+  });
+  return servePages(app);
+}
+
+const notice = (title: string, body: Html) => layout({ title, viewer: null, section: null, body });
+
+const logOut = html`<form method="post" action="/logout"><button>Log out</button></form>`;
+
+const nothingToSee = ({ login }: Viewer) =>
+  notice(
+    "Nothing to see",
+    html`<p>GitHub says that ${login} may see none of the repositories in which this App is installed. Ask for access on GitHub. If your
+organisation has a log-in of its own (SAML), log in there first, and then here again.</p>${logOut}`,
+  );

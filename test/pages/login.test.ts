@@ -1,0 +1,147 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { AppError } from "../../src/errors.ts";
+import type { LiveSessions } from "../../src/pages/live-sessions.ts";
+import { login, ownPath } from "../../src/pages/login.ts";
+
+describe("the path to which a person returns after log-in", () => {
+  it.each([
+    "/",
+    "/reviews",
+    "/reviews?outcome=failed&page=2",
+    "/repositories/7/pulls/3?a=%2F%2Fevil.test",
+    "/loginhistory",
+    "/findings?q=%0d%0a",
+  ])("is %s", (path) => {
+    expect(ownPath(path)).toBe(path);
+  });
+
+  it.each([undefined, null, 7, ["/reviews"], "", "reviews", "//x", "/\\x", "/a#//x", "/a b", "/ä"])(
+    "is / and not %j",
+    (path) => {
+      expect(ownPath(path)).toBe("/");
+    },
+  );
+
+  it("is on this server for every browser, whatever was asked", () => {
+    const tricky = fc.constantFrom(
+      "/",
+      "\\",
+      "//",
+      "..",
+      ".",
+      "\t",
+      "\n",
+      "\r",
+      "@",
+      ":",
+      "%2f",
+      "%5c",
+      "?",
+      "#",
+    );
+    const text = fc.array(fc.oneof(tricky, fc.string(), fc.constantFrom("evil.test", "https", "login")));
+    fc.assert(
+      fc.property(text, (parts) => {
+        const asked = parts.join("");
+        const to = ownPath(asked);
+        expect(["/", asked]).toContain(to);
+        const there = new URL(to, "https://hunkwise.test/login/callback?code=x");
+        expect(there.origin).toBe("https://hunkwise.test");
+        expect(to).toMatch(/^\/(?![/\\])[\x21-\x7e]*$/);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});
+
+/** The log-in alone, with a GitHub that takes every code but "bad". */
+function loginPages() {
+  let clock = 1_000_000;
+  const exchanged: [code: string, verifier: string][] = [];
+  const verifiers = new Map<string, string>();
+  const live: LiveSessions = {
+    start: async () => "S".repeat(43),
+    viewer: async () => null,
+    end: async () => {},
+  };
+  const warnings: unknown[] = [];
+  const app = login({
+    client: {
+      authorizeUrl(state, verifier) {
+        verifiers.set(state, verifier);
+        return `https://github.test/authorize?state=${state}`;
+      },
+      async exchange(code, verifier) {
+        exchanged.push([code, verifier]);
+        if (code === "bad") throw new AppError("github_unauthorized", "incorrect_client_credentials");
+        return "ghu_token";
+      },
+      account: async () => ({ id: 1, login: "octocat" }),
+    },
+    live,
+    log: {
+      warn: (line: unknown) => void warnings.push(line),
+      error: (line: unknown) => void warnings.push(line),
+    },
+    now: () => clock,
+  });
+  const begin = async () => {
+    const body = new URLSearchParams({ to: "/reviews" });
+    const response = await app.request("/login", { method: "POST", body });
+    const cookie = response.headers.getSetCookie()[0]?.split(";")[0] ?? "";
+    return { cookie, state: cookie.split("=")[1] ?? "" };
+  };
+  const end = ({ cookie, state }: { cookie: string; state: string }, code = "abc") =>
+    app.request(`/login/callback?code=${code}&state=${state}`, { headers: { cookie } });
+  const wait = (ms: number) => {
+    clock += ms;
+  };
+  return { begin, end, exchanged, verifiers, warnings, wait };
+}
+
+describe("log-in", () => {
+  it("has a new state and verifier each time, of 256 bits, and proves with its own", async () => {
+    const { begin, end, exchanged, verifiers } = loginPages();
+    const [one, other] = [await begin(), await begin()];
+    const all = [one.state, other.state, ...verifiers.values()];
+    expect(new Set(all).size).toBe(4);
+    for (const each of all) expect(each).toMatch(/^[\w-]{43}$/);
+    expect((await end(other)).headers.get("location")).toBe("/reviews");
+    expect((await end(one)).status).toBe(303);
+    expect(exchanged).toEqual([
+      ["abc", verifiers.get(other.state)],
+      ["abc", verifiers.get(one.state)],
+    ]);
+  });
+
+  it("forgets the oldest of ten thousand that were begun", async () => {
+    const { begin, end } = loginPages();
+    const first = await begin();
+    const second = await begin();
+    for (let n = 2; n < 10_001; n++) await begin();
+    expect((await end(first)).status).toBe(400);
+    expect((await end(second)).status).toBe(303);
+  });
+
+  it("tells people that the server cannot ask GitHub, and the operator why", async () => {
+    const { begin, end, warnings } = loginPages();
+    const page = await end(await begin(), "bad");
+    expect([page.status, page.headers.getSetCookie().join()]).toEqual([
+      502,
+      expect.not.stringContaining("S".repeat(43)),
+    ]);
+    expect(await page.text()).not.toContain("incorrect_client_credentials");
+    expect(JSON.stringify(warnings)).toContain("github_unauthorized");
+  });
+
+  it("allows thirty exchanges a minute, and again in the next", async () => {
+    const { begin, end, exchanged, wait } = loginPages();
+    for (let n = 0; n < 30; n++) await end(await begin());
+    const late = await end(await begin());
+    expect([late.status, late.headers.get("retry-after")]).toEqual([429, "60"]);
+    expect(exchanged).toHaveLength(30);
+    wait(60_000);
+    expect((await end(await begin())).status).toBe(303);
+  });
+});
