@@ -18,6 +18,7 @@ const processes = [
   "process/rule-process",
   "graph/extract-worker",
   "process/results-thread",
+  "queue/reader-thread",
   "sandbox/supervisor/main",
 ];
 

@@ -5,6 +5,7 @@ import { readRunsPlace } from "../config/server-env.ts";
 import { AppError, errorLine } from "../errors.ts";
 import type { Task } from "../queue/job.ts";
 import { type OpenRuns, openRuns, type RecordedEntry, type StoredRun } from "../queue/runs.ts";
+import { lastReview, paidFor } from "../records/run-summary.ts";
 import { programVersion } from "./output.ts";
 import {
   localRunIds,
@@ -15,7 +16,6 @@ import {
   runBegan,
   runPath,
 } from "./run-record.ts";
-import { lastReview, paidFor } from "./run-summary.ts";
 
 /** Figures of a run. Snake case: `--json` prints them. */
 interface RunFigures {

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { runProgram } from "../../src/cli/program.ts";
-import type { RunSummary } from "../../src/cli/run-summary.ts";
+import type { RunSummary } from "../../src/records/run-summary.ts";
 import { capturedIo } from "../support/captured-io.ts";
 import type { ChatRequestBody } from "../support/fake-openai.ts";
 import { TempFolder } from "../support/git-repo.ts";

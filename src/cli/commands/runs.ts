@@ -1,5 +1,6 @@
 import { Command } from "@commander-js/extra-typings";
 import { AppError } from "../../errors.ts";
+import type { Asked, ResultSummary, RunSummary } from "../../records/run-summary.ts";
 import { dollars, duration, plural, thousands } from "../../reporters/outcome.ts";
 import { clip, columns, createStyle, plainLine, type Style, wrap } from "../../reporters/terminal-style.ts";
 import { escapeUnseen } from "../../text/escape-invisible.ts";
@@ -13,7 +14,6 @@ import {
 } from "../command.ts";
 import { requireWritable, styleOf, wantsColour, write, writePrivate } from "../output.ts";
 import type { RunFilter, RunRow, RunSources, WholeRun } from "../run-sources.ts";
-import type { Asked, ResultSummary, RunSummary } from "../run-summary.ts";
 
 const declare = () =>
   new Command("runs")
@@ -76,7 +76,7 @@ async function list(
 
 async function show(run: WholeRun, isJson: boolean, { stdout }: CommandIo): Promise<void> {
   const { redactStrings, redactText } = await import("../../secrets/redact.ts");
-  const { summaryOf } = await import("../run-summary.ts");
+  const { summaryOf } = await import("../../records/run-summary.ts");
   const summary = summaryOf(run.entries, Date.parse(run.header.began_at));
   const { row } = run;
   const { version } = run.header;

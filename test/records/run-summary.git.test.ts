@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { TrajectoryEntry } from "../../src/agent/trajectory.ts";
 import { renderRun } from "../../src/cli/commands/runs.ts";
 import { figuresOf } from "../../src/cli/run-sources.ts";
-import { summaryOf } from "../../src/cli/run-summary.ts";
+import { summaryOf } from "../../src/records/run-summary.ts";
 import { columns, createStyle } from "../../src/reporters/terminal-style.ts";
 import type { AnswerResult } from "../../src/review/answer/answer-input.ts";
 import type { FixResult } from "../../src/review/fix/fix-input.ts";
