@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { readLocalEnv } from "../config/env.ts";
 import { readRunsPlace } from "../config/server-env.ts";
 import { AppError, errorLine } from "../errors.ts";
-import type { Task } from "../queue/job.ts";
+import { askedBy, taskName } from "../queue/job.ts";
 import { type OpenRuns, openRuns, type RecordedEntry, type StoredRun } from "../queue/runs.ts";
 import { lastReview, paidFor } from "../records/run-summary.ts";
 import { programVersion } from "./output.ts";
@@ -220,17 +220,6 @@ function headerOf({ id, task, createdAt }: StoredRun): RunHeader {
 
 function aboutOf({ id, source, task, requested_by, repository, pull, range, began_at }: RunHeader) {
   return { id, source, task, requested_by, repository, pull, range, began_at };
-}
-
-function askedBy(task: Task): string | null {
-  if (task.kind === "reply") return task.author;
-  return "requestedBy" in task ? task.requestedBy : null;
-}
-
-function taskName(task: Task): string {
-  if (task.kind === "command") return task.command.name;
-  if (task.kind === "review" && task.mode === "dry_run") return "dry run";
-  return task.kind.replaceAll("_", " ");
 }
 
 const isoTime = (at: number) => new Date(at).toISOString();

@@ -20,18 +20,23 @@ interface Layout {
   /** The section of the page; null for a page beside them. */
   section: SectionPath | null;
   body: Html;
+  /** The browser loads the page again after so many seconds. */
+  refreshSeconds?: number | undefined;
 }
 
 /** A whole page. */
-export const layout = ({ title, viewer, section, body }: Layout): Html => html`<!doctype html>
+export const layout = ({ title, viewer, section, body, refreshSeconds }: Layout): Html => html`<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+${refreshSeconds && html`<meta http-equiv="refresh" content="${refreshSeconds}">`}
 <title>${title} · Hunkwise</title><link rel="stylesheet" href="/style.css"></head>
 <body>
-<header>${viewer && navigation(viewer, section)}</header>
-<main><h1>${title}</h1>
+<a class="skip" href="#content">Skip to the content</a>
+<header><span class="brand">Hunkwise</span>${viewer && navigation(viewer, section)}</header>
+<main id="content" tabindex="-1"><h1>${title}</h1>
 ${body}
 </main>
+<footer>${viewer?.isOperator && html`<p>You operate this server: beyond what GitHub shows you, you see its health, and the names, runs, costs and figures of all repositories, but no titles and texts.</p>`}<p>Times are UTC.</p></footer>
 </body></html>
 `;
 

@@ -103,6 +103,28 @@ export type ReplyTask = Extract<Task, { kind: "reply" }>;
 export type ReconcileTask = Extract<Task, { kind: "reconcile" }>;
 export type PurgeTask = Extract<Task, { kind: "purge" }>;
 
+/** The task of a job's row; undefined for one of another version. */
+export function parseTask(text: string): Task | undefined {
+  try {
+    return Task.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a task is, for people: "review", "dry run", "ask". */
+export function taskName(task: Task): string {
+  if (task.kind === "command") return task.command.name;
+  if (task.kind === "review" && task.mode === "dry_run") return "dry run";
+  return task.kind.replaceAll("_", " ");
+}
+
+/** The login of the person who requested a task; null for an event. */
+export function askedBy(task: Task): string | null {
+  if (task.kind === "reply") return task.author;
+  return "requestedBy" in task ? task.requestedBy : null;
+}
+
 /** The installation of a task; 0 for the whole App. Workers are shared fairly between installations. */
 export const installationOf = (task: Task): number =>
   "repository" in task ? task.repository.installation : (task.installation ?? 0);

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
-import type { Database } from "./database.ts";
-import { type JobState, Task } from "./job.ts";
+import type { Database, Run } from "./database.ts";
+import { type JobState, parseTask, type Task } from "./job.ts";
 import { readSqliteDatabase } from "./sqlite-database.ts";
 import type { DatabaseLocation } from "./stores.ts";
 
@@ -89,6 +89,46 @@ export async function openRuns(location: DatabaseLocation): Promise<OpenRuns> {
   };
 }
 
+/** A part of a record that fits into memory and on a page. */
+export interface BoundedRecord {
+  entries: RecordedEntry[];
+  /** Entries of loops that were left out. */
+  omitted: number;
+}
+
+/** Most entries of each kind, the newest; entries of other kinds only serve the next attempt. */
+const toldKinds: Readonly<Record<string, number>> = { run: 2, result: 3, posted: 20, wrote: 200, note: 100 };
+const loopKinds: ReadonlySet<string> = new Set(["turn", "tool_results", "messages", "stopped"]);
+const MOST_ENTRIES = 50_000;
+const sizes = `SELECT number, octet_length(entry) AS bytes, substr(entry, 1, 40) AS begin FROM trajectory
+  WHERE job_id = :id ORDER BY number LIMIT ${MOST_ENTRIES}`;
+const SizeRow = z.object({ number: z.int(), bytes: z.int(), begin: z.string() });
+const chosen = `SELECT fence, entry, created_at FROM trajectory
+  WHERE number IN (SELECT CAST(key AS BIGINT) FROM json_each(:numbers)) ORDER BY number`;
+
+/**
+ * What a record tells of its run, oldest first: results and what was written, then as many entries of loops as fit, from the first.
+ * @param mostBytes of JSON, for the results and for the loops each
+ */
+export async function readRecord(run: Run, id: string, mostBytes: number): Promise<BoundedRecord> {
+  const rows = z.array(SizeRow).parse((await run(sizes, { id })).rows);
+  // Entries are stored with `kind` first.
+  const byKind = Map.groupBy(rows, ({ begin }) => /^\{"kind":"(\w+)"/.exec(begin)?.[1] ?? "");
+  const told = Object.entries(toldKinds).flatMap(([kind, most]) => (byKind.get(kind) ?? []).slice(-most));
+  const loops = rows.filter(({ begin }) => loopKinds.has(/^\{"kind":"(\w+)"/.exec(begin)?.[1] ?? ""));
+  const fitting = (list: readonly z.infer<typeof SizeRow>[]) => {
+    let left = mostBytes;
+    return list.filter(({ bytes }) => {
+      left -= bytes;
+      return left >= 0;
+    });
+  };
+  const kept = fitting(loops);
+  const numbers = [...fitting(told), ...kept].map(({ number }) => [number, 0]);
+  const read = await run(chosen, { numbers: JSON.stringify(Object.fromEntries(numbers)) });
+  return { entries: read.rows.map(entryOf), omitted: loops.length - kept.length };
+}
+
 /** Empty for a task that this version does not know. */
 function runOf(raw: unknown): StoredRun[] {
   const {
@@ -98,21 +138,13 @@ function runOf(raw: unknown): StoredRun[] {
     ended_at: endedAt,
     ...row
   } = RunRow.parse(raw);
-  const task = Task.safeParse(parsed(text)).data;
+  const task = parseTask(text);
   return task ? [{ ...row, task, createdAt, startedAt, endedAt }] : [];
 }
 
 function entryOf(raw: unknown): RecordedEntry {
   const { fence, entry, created_at: at } = EntryRow.parse(raw);
   return { at, claim: fence, entry: JSON.parse(entry) };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 async function openToRead({ databaseUrl, dataFolder }: DatabaseLocation): Promise<Database> {

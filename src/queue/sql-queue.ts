@@ -13,7 +13,8 @@ import {
   maxDebounces,
   type NewerHead,
   type NewJob,
-  Task,
+  parseTask,
+  type Task,
 } from "./job.ts";
 import type { Delivery, LivingWorker, Queue } from "./queue.ts";
 import { dayOf, monthOf, weekOf } from "./usage.ts";
@@ -203,6 +204,7 @@ async function takeFrom(run: Run, group: Group, claim: Claim): Promise<ClaimedJo
     const row = CandidateRow.optional().parse(rows[0]);
     if (!row) return undefined;
     const { id, fence, attempts, delivery_id: deliveryId, created_at: createdAt } = row;
+    // A task of another version must not block the queue.
     const task = parseTask(row.task);
     const isGivenUp = row.state === "active" && attempts > maxAttempts;
     if (!task || isGivenUp) {
@@ -218,15 +220,6 @@ async function takeFrom(run: Run, group: Group, claim: Claim): Promise<ClaimedJo
     await run(statements.forgetNewer, { id });
     const startedAt = row.started_at ?? now;
     return { id, task, attempt: attempts + 1, fence: fence + 1, deliveryId, createdAt, startedAt };
-  }
-}
-
-/** Undefined for a task of another version, which must not block the queue. */
-function parseTask(text: string): Task | undefined {
-  try {
-    return Task.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
   }
 }
 

@@ -1,0 +1,283 @@
+import { Hono } from "hono";
+import { z } from "zod";
+import { Category, ruleNameOf, severities } from "../finding.ts";
+import type { Run } from "../queue/database.ts";
+import { idsIn } from "../queue/reader.ts";
+import { type Cell, csvAnswer, MOST_CSV_ROWS } from "./csv.ts";
+import { type Html, type HtmlPart, html } from "./html.ts";
+import { layout } from "./layout.ts";
+import { readAll, readPart, type Selection, type Table } from "./listing.ts";
+import {
+  badge,
+  type Column,
+  choices,
+  field,
+  fullName,
+  type GitHubLinks,
+  linkOut,
+  linksTo,
+  repositoryNames,
+  select,
+  shown,
+  type Tone,
+  table,
+  timeOf,
+} from "./parts.ts";
+import { between, Day, listPager, type PageDeps, Paging, positionOf } from "./reviews.ts";
+import { type Named, namesOf, scopeOf, visibleIds } from "./scope.ts";
+import type { PagesEnv, Viewer } from "./viewer.ts";
+
+export const states = ["open", "outdated", "fixed", "dismissed"] as const;
+export const stateTones: Readonly<Record<string, Tone>> = {
+  ...{ open: "warn", outdated: "calm", fixed: "good", dismissed: "calm" },
+};
+export const severityTones: Readonly<Record<string, Tone>> = {
+  ...{ critical: "bad", high: "bad", medium: "warn", low: "calm" },
+};
+
+/** How a person dismissed a finding, as the end of "dismissed". */
+const dismissals: Readonly<Record<string, string>> = {
+  reaction: "with a thumb down",
+  reply: "in a reply",
+  resolved: "by resolving the thread",
+  command: "by a command",
+  deleted: "by deleting the comment",
+  page: "on this page",
+};
+
+const FindingRow = z.object({
+  repository: z.int(),
+  pull: z.int(),
+  key: z.string(),
+  place: z.string(),
+  severity: z.string(),
+  category: z.string().nullable(),
+  source: z.string().nullable(),
+  rule: z.string().nullable(),
+  state: z.string(),
+  dismissed_by: z.string().nullable(),
+  dismissed_how: z.string().nullable(),
+  thumbs_up: z.int(),
+  thumbs_down: z.int(),
+  delivered_at: z.int(),
+  decided_at: z.int().nullable(),
+  /** Null once the words are deleted, and in repositories that GitHub does not show the viewer. */
+  title: z.string().nullable(),
+  path: z.string().nullable(),
+  line: z.int().nullable(),
+  url: z.string().nullable(),
+  reason: z.string().nullable(),
+});
+type FindingRow = z.infer<typeof FindingRow>;
+
+const words: ReadonlySet<string> = new Set(["title", "path", "line", "url", "reason"]);
+const columns = Object.keys(FindingRow.shape).map(
+  (name) => `${words.has(name) ? "words" : "page"}.${name} AS ${name}`,
+);
+
+const findingTable: Table = {
+  ...{ name: "finding", order: ["delivered_at", "repository", "pull", "key"], texts: ["key"] },
+  select: (page) => `SELECT ${columns.join(", ")} FROM (${page}) AS page
+    LEFT JOIN finding_text AS words ON words.repository = page.repository AND words.pull = page.pull AND words.key = page.key
+      AND page.repository IN (${idsIn("visible")})`,
+};
+
+const text = z.string().trim().max(300).catch("").default("");
+
+/** Of `/findings`. Each is empty if it does not matter. */
+const Query = z.object({
+  ...{ repository: text, state: text, severity: text, category: text, rule: text, source: text },
+  /** Number of the pull request. */
+  pull: z
+    .string()
+    .regex(/^\d{1,9}$/)
+    .catch("")
+    .default(""),
+  /** Days between which it was delivered. */
+  ...{ from: Day, to: Day },
+  /** Weeks, by their Mondays, between which its pull request was closed. */
+  ...{ closed_from: Day, closed_to: Day },
+  /** What became of its pull request. */
+  pull_state: z.enum(["", "open", "closed", "merged"]).catch("").default(""),
+  ...Paging,
+});
+type Query = z.infer<typeof Query>;
+
+const byValue = ["severity", "category", "source", "rule"] as const;
+
+async function selectionOf(run: Run, viewer: Viewer, query: Query): Promise<Selection> {
+  const { state, pull, closed_from, closed_to, pull_state, severity, category, source, rule } = query;
+  const ofPull = [
+    ...(closed_from === "" ? [] : ["pull.closed_week >= :closed_from"]),
+    ...(closed_to === "" ? [] : ["pull.closed_week <= :closed_to"]),
+    ...(pull_state === "" ? [] : ["pull.state = :pull_state"]),
+  ];
+  return {
+    repositories: await scopeOf(run, viewer, query.repository),
+    ...between(query.from, query.to),
+    indexed: [...(state === "" ? [] : ["state = :state"]), ...(pull === "" ? [] : ["pull = :pull"])],
+    filters: [
+      ...byValue.filter((name) => query[name] !== "").map((name) => `${name} = :${name}`),
+      ...(ofPull.length === 0
+        ? []
+        : [
+            `EXISTS (SELECT 1 FROM pull WHERE pull.repository = scanned.repository AND pull.number = scanned.pull AND ${ofPull.join(" AND ")})`,
+          ]),
+    ],
+    parameters: {
+      ...{ state, severity, category, source, rule, closed_from, closed_to, pull_state },
+      ...{ pull: Number(pull), visible: visibleIds(viewer) },
+    },
+  };
+}
+
+const PAGE = 50;
+
+/** The list of findings: `/findings`, and `/findings.csv`. */
+export function findings({ run, webUrl }: PageDeps): Hono<PagesEnv> {
+  const links = linksTo(webUrl);
+  return new Hono<PagesEnv>()
+    .get("/findings", async (context) => {
+      const viewer = context.get("viewer");
+      const query = Query.parse(context.req.query());
+      const selection = await selectionOf(run, viewer, query);
+      const part = await readPart(run, findingTable, selection, positionOf(findingTable, query), PAGE);
+      const rows = z.array(FindingRow).parse(part.rows);
+      const names = await namesOf(
+        run,
+        viewer,
+        rows.map(({ repository }) => repository),
+      );
+      const body = html`${filterForm(query, viewer)}
+${rows.length > 0 ? findingList(rows, names, links) : html`<p class="empty">${part.isCutOff ? "No finding among those that were looked at." : "No finding."}</p>`}
+${part.isCutOff && html`<p class="note">The list ends here because very many findings were looked at; it goes on with the older ones.</p>`}
+${listPager("/findings", query, part)}
+<p class="note">Open: nothing has happened yet. Outdated: its code has changed, and it is not known whether that fixed it. Fixed: a later review saw that the code no longer has it. Dismissed: a person with write access decided to leave the code as it is.</p>`;
+      return context.html(layout({ title: "Findings", viewer, section: "/findings", body }));
+    })
+    .get("/findings.csv", async (context) => {
+      const viewer = context.get("viewer");
+      const selection = await selectionOf(run, viewer, Query.parse(context.req.query()));
+      return csvAnswer("findings.csv", csvHead, csvLines(run, viewer, selection));
+    });
+}
+
+const filterForm = (
+  query: Query,
+  { repositories }: Viewer,
+): Html => html`<form class="filters" method="get" action="/findings" role="search">
+${field("repository", "Repository", query.repository, { list: "repositories", placeholder: "owner/name" })}
+${repositoryNames(repositories)}
+${field("pull", "Pull request", query.pull, { type: "number" })}
+${select("state", "State", query.state, choices(states))}
+${select("severity", "Severity", query.severity, choices(severities))}
+${select("category", "Category", query.category, choices(Category.options))}
+${field("rule", "Rule", query.rule)}
+${field("source", "Source", query.source, { placeholder: "model, analyzer/rule" })}
+${select("pull_state", "Its pull request is", query.pull_state, choices(["open", "merged", "closed"]))}
+${field("from", "Delivered from", query.from, { type: "date" })}
+${field("to", "To", query.to, { type: "date" })}
+${
+  (query.closed_from || query.closed_to) &&
+  html`${field("closed_from", "Closed in weeks from", query.closed_from, { type: "date" })}
+${field("closed_to", "To the week of", query.closed_to, { type: "date" })}`
+}
+<button>Show</button>
+</form>`;
+
+function findingList(rows: readonly FindingRow[], names: (id: number) => Named, links: GitHubLinks): Html {
+  const list: Column<FindingRow>[] = [
+    { name: "Finding", isHead: true, cell: (row) => titleCell(row, names(row.repository), links) },
+    { name: "Severity", cell: ({ severity }) => badge(severity, severityTones[severity] ?? "calm") },
+    { name: "About", cell: aboutCell },
+    { name: "State", cell: stateCell },
+    { name: "Thumbs", cell: thumbs },
+    {
+      name: "Pull request",
+      cell: ({ pull, repository }) =>
+        linkOut(links.pull(names(repository), pull), shown(`${fullName(names(repository))}#${pull}`)),
+    },
+    { name: "Delivered", cell: ({ delivered_at }) => timeOf(delivered_at) },
+  ];
+  return table("Findings that people saw, newest first", list, rows);
+}
+
+function titleCell(
+  { title, path, line, url, place }: FindingRow,
+  { isVisible }: Named,
+  links: GitHubLinks,
+): Html {
+  if (title === null)
+    return html`<span class="dim">${isVisible ? "words no longer on record" : "words not shown: GitHub does not show you this repository"}</span>`;
+  const where = path === null ? "" : `${path}${line === null ? "" : `:${line}`}`;
+  return html`${linkOut(links.own(url), shown(title))}<span class="sub mono">${shown(where)}</span>${place !== "comment" && html`<span class="sub">${place === "annotation" ? "as an annotation" : "in the summary"}</span>`}`;
+}
+
+function aboutCell({ category, rule, source }: FindingRow): Html {
+  const name = ruleNameOf({ source: source ?? "model", ...(rule === null ? {} : { rule }) });
+  return html`${category && shown(category)}${name && html`<span class="sub">${shown(name)}</span>`}`;
+}
+
+function stateCell({ state, dismissed_by, dismissed_how, decided_at, reason }: FindingRow): Html {
+  const how = dismissed_how && (dismissals[dismissed_how] ?? dismissed_how);
+  const said = [how, dismissed_by && `by ${dismissed_by}`].filter(Boolean).join(", ");
+  return html`${badge(state, stateTones[state] ?? "calm")}${said && html`<span class="sub">${shown(said)}</span>`}${decided_at && html`<span class="sub">${timeOf(decided_at)}</span>`}${reason && html`<span class="sub">“${shown(reason)}”</span>`}`;
+}
+
+const thumbs = ({ thumbs_up, thumbs_down }: FindingRow): HtmlPart =>
+  [thumbs_up > 0 && `${thumbs_up} up`, thumbs_down > 0 && `${thumbs_down} down`].filter(Boolean).join(", ");
+
+const csvHead = [
+  ...[
+    "repository",
+    "pull",
+    "key",
+    "severity",
+    "category",
+    "rule",
+    "source",
+    "state",
+    "dismissed_by",
+    "dismissed_how",
+  ],
+  ...[
+    "reason",
+    "thumbs_up",
+    "thumbs_down",
+    "delivered_at",
+    "decided_at",
+    "place",
+    "title",
+    "path",
+    "line",
+    "url",
+  ],
+];
+
+const iso = (at: number | null) => (at === null ? null : new Date(at).toISOString());
+
+async function* csvLines(run: Run, viewer: Viewer, selection: Selection): AsyncGenerator<Cell[]> {
+  for await (const part of readAll(run, findingTable, selection, MOST_CSV_ROWS)) {
+    const rows = z.array(FindingRow).parse(part);
+    const names = await namesOf(
+      run,
+      viewer,
+      rows.map(({ repository }) => repository),
+    );
+    for (const row of rows) {
+      yield [
+        ...[
+          fullName(names(row.repository)),
+          row.pull,
+          row.key,
+          row.severity,
+          row.category,
+          row.rule,
+          row.source,
+        ],
+        ...[row.state, row.dismissed_by, row.dismissed_how, row.reason, row.thumbs_up, row.thumbs_down],
+        ...[iso(row.delivered_at), iso(row.decided_at), row.place, row.title, row.path, row.line, row.url],
+      ];
+    }
+  }
+}

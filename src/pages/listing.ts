@@ -1,0 +1,253 @@
+import { z } from "zod";
+import type { Parameters, Result, Run } from "../queue/database.ts";
+import { idList, idsIn } from "../queue/reader.ts";
+
+/*
+ * Lists of a table by time, newest first, a page at a time. No statement reads more than an index says belongs to the list, or `MOST_SCANNED`
+ * rows: a list with a rare filter shows how far it has looked, and goes on from there.
+ */
+
+export interface Table {
+  name: "run" | "finding";
+  /** Columns that are the order, of which the first is the time, and which identify a row. */
+  order: readonly [string, ...string[]];
+  /** Of the order, those whose values are text; all others are numbers. */
+  texts: readonly string[];
+  /** From the rows of a page, as a query, to what is shown of them. */
+  select: (page: string) => string;
+}
+
+export interface Selection {
+  /** Ids; null for all of them. */
+  repositories: readonly number[] | null;
+  /** Milliseconds since 1970; the first is inclusive. */
+  since: number;
+  until: number;
+  /** Where the rows are looked for, instead of in the table: a query of few rows, by an index of its own, named as the table. */
+  from?: string | undefined;
+  /** Conditions that an index serves together with the repository. */
+  indexed: readonly string[];
+  /** Conditions on the columns of a row that no index serves. */
+  filters: readonly string[];
+  /** Of all conditions and of `Table.select`. */
+  parameters: Parameters;
+}
+
+/** A place in a list: values of the table's order. */
+export type Place = readonly (string | number)[];
+export interface Position {
+  /** Older or newer than `place`. */
+  direction: "older" | "newer";
+  /** Null for the begin of the list. */
+  place: Place | null;
+}
+
+export interface Part {
+  /** Newest first. */
+  rows: Record<string, unknown>[];
+  /** Where an older or newer part begins; null if there is none. */
+  older: Place | null;
+  newer: Place | null;
+  /** True if it ended because it had looked at enough, not because there is no more. */
+  isCutOff: boolean;
+}
+
+/** Rows at which one statement looks for those that pass a filter. */
+const MOST_SCANNED = 20_000;
+/** Repositories that are asked one by one, each by its index; beyond, rows of all repositories are looked at in their order. */
+const MOST_APART = 20;
+/** Rows that the repositories return together if they are asked one by one. */
+const MOST_ROWS = 6_000;
+
+/** Parts of a list that are read for one file. */
+const MOST_PARTS = 40;
+
+/** The rows of a list from its begin, newest first, at most `most`; fewer if a filter lets only few of very many rows pass. */
+export async function* readAll(run: Run, table: Table, selection: Selection, most: number) {
+  let place: Place | null = null;
+  let left = most;
+  for (let parts = 0; parts < MOST_PARTS && left > 0; parts++) {
+    const part: Part = await readPart(
+      run,
+      table,
+      selection,
+      { direction: "older", place },
+      Math.min(500, left),
+    );
+    yield part.rows;
+    left -= part.rows.length;
+    place = part.older;
+    if (place === null) return;
+  }
+}
+
+/** At most `size` rows of a list. */
+export async function readPart(
+  run: Run,
+  table: Table,
+  selection: Selection,
+  position: Position,
+  size: number,
+): Promise<Part> {
+  const { rows, stop } = await readSome(run, table, selection, position, size + 1);
+  const shown = rows.slice(0, size);
+  const ends = rows.length > size ? placeOf(table, shown.at(-1)) : stop;
+  const isOlder = position.direction === "older";
+  const ordered = isOlder ? shown : shown.toReversed();
+  const back = position.place && (shown.length > 0 ? placeOf(table, shown[0]) : position.place);
+  const isCutOff = stop !== null && rows.length <= size;
+  return { rows: ordered, older: isOlder ? ends : back, newer: isOlder ? back : ends, isCutOff };
+}
+
+/** How the statements of one list read. */
+interface Reading {
+  run: Run;
+  table: Table;
+  selection: Selection;
+  position: Position;
+  limit: number;
+}
+
+interface Some {
+  /** In the direction of reading. */
+  rows: Record<string, unknown>[];
+  /** How far was looked, if not to the end. */
+  stop: Place | null;
+}
+
+async function readSome(
+  run: Run,
+  table: Table,
+  selection: Selection,
+  position: Position,
+  limit: number,
+): Promise<Some> {
+  const reading = { run, table, selection, position, limit };
+  const { repositories, filters, indexed } = selection;
+  const walk = (more: readonly string[], parameters: Parameters) => {
+    const all = { ...selection, indexed: [], filters: [...filters, ...indexed, ...more] };
+    return readOne({ ...reading, selection: { ...all, parameters } }, null, MOST_SCANNED);
+  };
+  if (repositories === null) return walk([], selection.parameters);
+  let ids = repositories;
+  if (ids.length > MOST_APART && filters.length === 0) ids = await firstOf(reading, ids);
+  const isApart = ids.length * limit <= MOST_ROWS && (filters.length === 0 || ids.length <= MOST_APART);
+  if (!isApart)
+    return walk([`repository IN (${idsIn("among")})`], { ...selection.parameters, among: idList(ids) });
+  const scanned = Math.floor(MOST_SCANNED / Math.max(1, ids.length));
+  const parts = await Promise.all(ids.map((id) => readOne(reading, id, scanned)));
+  return joined(reading, parts);
+}
+
+/** Of parts that were looked through to different depths, what lies before the end of the shortest. */
+function joined({ table, position, limit }: Reading, parts: readonly Some[]): Some {
+  const sign = position.direction === "older" ? 1 : -1;
+  const byOrder = (one: Place, other: Place) => sign * compareNewestFirst(one, other);
+  const stop = parts.flatMap((part) => (part.stop ? [part.stop] : [])).toSorted(byOrder)[0] ?? null;
+  const rows = parts
+    .flatMap((part) => part.rows.map((row) => ({ row, place: placeOf(table, row) })))
+    .toSorted((one, other) => byOrder(one.place, other.place))
+    .filter(({ place }) => stop === null || byOrder(place, stop) <= 0)
+    .slice(0, limit)
+    .map(({ row }) => row);
+  return { rows, stop };
+}
+
+/** The rest of an order are texts of one repository, which their database has put in order. */
+function compareNewestFirst(one: Place, other: Place): number {
+  for (const [index, value] of one.entries()) {
+    const against = other[index];
+    if (typeof value !== "number" || typeof against !== "number") return 0;
+    if (value !== against) return against - value;
+  }
+  return 0;
+}
+
+/** Without filters, only the repositories with the first rows can be on a page. */
+async function firstOf(reading: Reading, ids: readonly number[]): Promise<number[]> {
+  const { run, table, selection, position, limit } = reading;
+  const [time] = table.order;
+  const [how] = ways[position.direction];
+  const { where, parameters } = within(reading, "CAST(one.key AS BIGINT)");
+  const { rows } = await ask(
+    run,
+    `SELECT id FROM (SELECT CAST(one.key AS BIGINT) AS id, (SELECT ${time} FROM ${selection.from ?? table.name} WHERE ${where}
+      ORDER BY ${inOrder(table, how)} LIMIT 1) AS first FROM json_each(:ids) AS one) AS firsts
+    WHERE first IS NOT NULL ORDER BY first ${how} LIMIT :limit`,
+    { ...selection.parameters, ...parameters, ids: idList(ids), limit },
+  );
+  return rows.map(({ id }) => z.int().parse(id));
+}
+
+const ways = { older: ["DESC", "<"], newer: ["ASC", ">"] } as const;
+const inOrder = ({ order }: Table, how: string) => order.map((column) => `${column} ${how}`).join(", ");
+
+/** What an index finds: the rows of a repository, or of all, within the time and beyond the position. */
+function within({ table, selection, position }: Reading, repository: string | null) {
+  const { order } = table;
+  const { place, direction } = position;
+  const [time] = order;
+  const [, beyond] = ways[direction];
+  const places = order.map((_, index) => `:place${index}`).join(", ");
+  const where = [
+    ...(repository === null ? [] : [`repository = ${repository}`]),
+    ...selection.indexed,
+    `${time} >= :since AND ${time} < :until`,
+    ...(place === null ? [] : [`(${order.join(", ")}) ${beyond} (${places})`]),
+  ].join(" AND ");
+  // The time has one bound on each side: with two, SQLite takes either of them, and may walk from the begin of the list to the place.
+  const [at] = place ?? [];
+  const since =
+    direction === "newer" && typeof at === "number" ? Math.max(selection.since, at) : selection.since;
+  const until =
+    direction === "older" && typeof at === "number" ? Math.min(selection.until, at + 1) : selection.until;
+  const given = Object.fromEntries((place ?? []).map((value, index) => [`place${index}`, value]));
+  return { where, parameters: { ...given, since, until } satisfies Parameters };
+}
+
+/** The rows of one repository, or of all. */
+async function readOne(reading: Reading, repository: number | null, scanned: number): Promise<Some> {
+  const { run, table, selection, position, limit } = reading;
+  const { filters } = selection;
+  const { where, parameters: found } = within(reading, repository === null ? null : ":repository");
+  const parameters = {
+    ...selection.parameters,
+    ...found,
+    ...{ repository, limit, scanned, skipped: scanned - 1 },
+  };
+  const [how] = ways[position.direction];
+  const inner = `FROM ${selection.from ?? table.name} WHERE ${where} ORDER BY ${inOrder(table, how)}`;
+  const page =
+    filters.length === 0
+      ? `SELECT * ${inner} LIMIT :limit`
+      : `SELECT * FROM (SELECT * ${inner} LIMIT :scanned) AS scanned WHERE ${filters.join(" AND ")}
+        ORDER BY ${inOrder(table, how)} LIMIT :limit`;
+  const { rows } = await ask(run, `${table.select(page)} ORDER BY ${inOrder(table, how)}`, parameters);
+  if (filters.length === 0 || rows.length === limit) return { rows, stop: null };
+  const end = await ask(run, `SELECT ${table.order.join(", ")} ${inner} LIMIT 1 OFFSET :skipped`, parameters);
+  return { rows, stop: end.rows[0] ? placeOf(table, end.rows[0]) : null };
+}
+
+/** Runs a statement with those of the parameters that it has: SQLite refuses others. */
+export function ask(run: Run, sql: string, parameters: Parameters): Promise<Result> {
+  const names = new Set(Array.from(sql.matchAll(/:(\w+)/g), ([, name]) => name));
+  return run(sql, Object.fromEntries(Object.entries(parameters).filter(([name]) => names.has(name))));
+}
+
+const Value = z.union([z.string(), z.number()]);
+const placeOf = (table: Table, row: Record<string, unknown> | undefined): Place =>
+  table.order.map((column) => Value.parse(row?.[column]));
+
+/** A place in an address. */
+export const placeText = (place: Place): string => place.join(".");
+
+/** The place of an address; null if it is none. The last value may contain dots. */
+export function placeIn(table: Table, text: string): Place | null {
+  const { length } = table.order;
+  const parts = text.split(".");
+  const values = [...parts.slice(0, length - 1), parts.slice(length - 1).join(".")];
+  const place = table.order.map((column, index) =>
+    table.texts.includes(column) ? (values[index] ?? "") : Number(values[index] || Number.NaN),
+  );
+  return place.every((value) => typeof value === "string" || Number.isSafeInteger(value)) ? place : null;
+}

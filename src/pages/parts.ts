@@ -1,0 +1,177 @@
+import { duration } from "../reporters/outcome.ts";
+import { showHidden } from "../text/escape-invisible.ts";
+import { type Html, type HtmlPart, html } from "./html.ts";
+import type { VisibleRepository } from "./viewer.ts";
+
+/* Pieces that several pages have. */
+
+/** Text of a repository, a person or a model, as a page shows it: what it hides is visible. */
+export const shown = (text: string): string => showHidden(text);
+
+/** A time in milliseconds since 1970, to the minute (UTC). */
+export function timeOf(at: number | null): Html | null {
+  if (at === null) return null;
+  const iso = new Date(at).toISOString();
+  return html`<time datetime="${iso}" title="${iso.slice(0, 19).replace("T", " ")} UTC">${iso.slice(0, 16).replace("T", " ")}</time>`;
+}
+
+/** A span of milliseconds: "8 s", "3 min 20 s", "2 h 5 min", "3 d 4 h". */
+export function span(milliseconds: number | null): string {
+  if (milliseconds === null) return "";
+  const ms = Math.max(0, milliseconds);
+  if (ms < 1_000) return "0 s";
+  if (ms < 60_000) return `${Math.round(ms / 1_000)} s`;
+  const minutes = Math.floor(ms / 60_000);
+  if (minutes < 60) return duration(ms);
+  if (minutes < 48 * 60) return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  return `${Math.floor(minutes / 1_440)} d ${Math.floor((minutes % 1_440) / 60)} h`;
+}
+
+/** A sum of money, to the cent; smaller ones to a hundredth of a cent. Turns without a known price are said to be missing. */
+export function money(costUsd: number, unpriced: number): string {
+  if (costUsd === 0) return unpriced > 0 ? "no price" : "$0";
+  const digits = costUsd < 0.1 ? 4 : 2;
+  return `$${costUsd.toFixed(digits)}${unpriced > 0 ? " + unpriced" : ""}`;
+}
+
+/** A count as "12.3k", which a table has room for. */
+export function short(count: number): string {
+  if (count < 1_000) return String(count);
+  if (count < 999_500) return `${(count / 1_000).toFixed(count < 9_950 ? 1 : 0)}k`;
+  return `${(count / 1_000_000).toFixed(count < 9_950_000 ? 1 : 0)}M`;
+}
+
+export type RepositoryName = Pick<VisibleRepository, "owner" | "name">;
+export const fullName = ({ owner, name }: RepositoryName): string => `${owner}/${name}`;
+
+/** Addresses on GitHub. */
+export interface GitHubLinks {
+  pull(repository: RepositoryName, number: number): string;
+  commit(repository: RepositoryName, sha: string): string;
+  /** The address if it is one of GitHub's own; null otherwise, because a record may hold any. */
+  own(url: string | null): string | null;
+}
+
+/** @param webUrl without a slash at its end */
+export function linksTo(webUrl: string): GitHubLinks {
+  const of = ({ owner, name }: RepositoryName) =>
+    `${webUrl}/${encodeURIComponent(owner)}/${encodeURIComponent(name)}`;
+  return {
+    pull: (repository, number) => `${of(repository)}/pull/${number}`,
+    commit: (repository, sha) => `${of(repository)}/commit/${encodeURIComponent(sha)}`,
+    own: (url) => (url?.startsWith(`${webUrl}/`) ? url : null),
+  };
+}
+
+/** A link out of these pages; only the text if there is no address. */
+export const linkOut = (url: string | null, text: HtmlPart): HtmlPart =>
+  url === null ? text : html`<a href="${url}" rel="noreferrer">${text}</a>`;
+
+export type Tone = "good" | "bad" | "warn" | "calm" | "busy";
+/** A word that stands out by its colour, and says the same without. */
+export const badge = (text: string, tone: Tone): Html => html`<span class="badge ${tone}">${text}</span>`;
+
+/** An address of a page with its parameters; empty ones are left out. */
+export function address(
+  path: string,
+  parameters: Readonly<Record<string, string | number | null | undefined>>,
+): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters))
+    if (value !== null && value !== undefined && value !== "") query.set(name, String(value));
+  return query.size === 0 ? path : `${path}?${query}`;
+}
+
+export interface Column<Row> {
+  name: string;
+  /** Numbers are aligned to the right. */
+  isNumber?: true;
+  /** The one that names the row. */
+  isHead?: true;
+  cell: (row: Row) => HtmlPart;
+}
+
+/** A table of rows; on a narrow screen, each row is a block with the names of its columns. */
+export function table<Row>(caption: HtmlPart, columns: readonly Column<Row>[], rows: readonly Row[]): Html {
+  return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table role="table">
+<caption>${caption}</caption>
+<thead role="rowgroup"><tr role="row">${columns.map(({ name, isNumber }) => html`<th scope="col" role="columnheader"${isNumber && html` class="number"`}>${name}</th>`)}</tr></thead>
+<tbody role="rowgroup">${rows.map(
+    (row) => html`<tr role="row">${columns.map((column) => cellOf(column, row))}</tr>
+`,
+  )}</tbody>
+</table></div>`;
+}
+
+function cellOf<Row>({ name, isNumber, isHead, cell }: Column<Row>, row: Row): Html {
+  const kind = isNumber && html` class="number"`;
+  const value = cell(row);
+  const isEmpty = value === null || value === undefined || value === false || value === "";
+  const content = !isEmpty && html`<div>${value}</div>`;
+  return isHead
+    ? html`<th scope="row" role="rowheader" data-name="${name}"${kind}>${content}</th>`
+    : html`<td role="cell" data-name="${name}"${kind}>${content}</td>`;
+}
+
+/** A list of names and values. */
+export const facts = (list: readonly (readonly [string, HtmlPart])[]): Html =>
+  html`<dl class="facts">${list
+    .filter(([, value]) => value !== null && value !== "" && value !== undefined && value !== false)
+    .map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
+
+export interface Choice {
+  value: string;
+  text: string;
+}
+export const choices = (values: readonly string[]): Choice[] =>
+  values.map((value) => ({ value, text: value.replaceAll("_", " ") }));
+
+/** A choice of a form of filters; the first one is no filter. */
+export const select = (
+  name: string,
+  label: string,
+  given: string,
+  options: readonly Choice[],
+): Html => html`<label>${label}
+<select name="${name}"><option value="">all</option>${options.map(
+  ({ value, text }) => html`<option value="${value}"${value === given && html` selected`}>${text}</option>`,
+)}</select></label>`;
+
+interface FieldOptions {
+  type?: "text" | "date" | "search" | "number";
+  /** The id of a list of suggestions. */
+  list?: string;
+  placeholder?: string;
+}
+export const field = (
+  name: string,
+  label: string,
+  value: string,
+  { type = "text", list, placeholder }: FieldOptions = {},
+): Html => html`<label>${label}
+<input type="${type}" name="${name}" value="${value}"${list && html` list="${list}"`}${placeholder && html` placeholder="${placeholder}"`}></label>`;
+
+/** Suggestions for a field that takes the name of a repository. */
+export const repositoryNames = (repositories: readonly RepositoryName[]): Html =>
+  html`<datalist id="repositories">${repositories
+    .slice(0, 500)
+    .map((one) => html`<option value="${fullName(one)}"></option>`)}</datalist>`;
+
+interface Pager {
+  older: string | null;
+  newer: string | null;
+  /** To the begin of the list, if this is not it. */
+  first: string | null;
+  csv: string;
+}
+/** Links below a list. */
+export const pager = ({
+  older,
+  newer,
+  first,
+  csv,
+}: Pager): Html => html`<nav class="pager" aria-label="More of this list"><ul>
+${first !== null && html`<li><a href="${first}">Newest</a></li>`}
+${newer !== null && html`<li><a href="${newer}" rel="prev">Newer</a></li>`}
+${older !== null && html`<li><a href="${older}" rel="next">Older</a></li>`}
+<li><a href="${csv}">CSV of this list</a></li></ul></nav>`;

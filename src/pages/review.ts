@@ -1,0 +1,393 @@
+import { Hono } from "hono";
+import { z } from "zod";
+import type { Run } from "../queue/database.ts";
+import { readRecord } from "../queue/runs.ts";
+import { type Asked, type ResultSummary, type RunSummary, summaryOf } from "../records/run-summary.ts";
+import { plural, thousands } from "../reporters/outcome.ts";
+import { whyStopped } from "../review/review-result.ts";
+import { redactStrings, redactText } from "../secrets/redact.ts";
+import { cutCharacters } from "../text/cut.ts";
+import { withStrings } from "../text/json.ts";
+import { severityTones } from "./findings.ts";
+import { type Html, type HtmlPart, html } from "./html.ts";
+import { layout } from "./layout.ts";
+import {
+  badge,
+  type Column,
+  facts,
+  fullName,
+  type GitHubLinks,
+  linkOut,
+  linksTo,
+  money,
+  shown,
+  span,
+  table,
+  timeOf,
+} from "./parts.ts";
+import { coverageWords, type PageDeps, RunRow, timesOf, tones } from "./reviews.ts";
+import type { PagesEnv, Viewer, VisibleRepository } from "./viewer.ts";
+
+interface ReviewDeps extends PageDeps {
+  /** How long records are kept, in milliseconds. */
+  retentionMs: number;
+}
+
+/** Of the results and of the loops of a record each, in bytes of JSON. */
+const MOST_BYTES = 4_000_000;
+/** Of one text on the page, in characters. */
+const MOST_CHARACTERS = 3_000;
+/** A secret that begins in what is shown must be whole when it is searched. */
+const OVERLAP = 8_000;
+/** Items of a list, and steps of all loops together. */
+const [MOST_ITEMS, MOST_STEPS] = [200, 300];
+
+const ended = `SELECT ${Object.keys(RunRow.shape).join(", ")} FROM run WHERE id = :id`;
+const unfinished = "SELECT repository, pull, state FROM job WHERE id = :id AND ended_at IS NULL";
+const UnfinishedRow = z.object({
+  repository: z.int().nullable(),
+  pull: z.int().nullable(),
+  state: z.string(),
+});
+const failure = "SELECT reason FROM job WHERE id = :id";
+const FailureRow = z.object({ reason: z.string().nullable() });
+
+/** The story of one run, `/reviews/<job id>`; only for those to whom GitHub shows its repository. */
+export function review({ run, webUrl, now, retentionMs }: ReviewDeps): Hono<PagesEnv> {
+  const links = linksTo(webUrl);
+  return new Hono<PagesEnv>().get("/reviews/:id", async (context) => {
+    const viewer = context.get("viewer");
+    const id = context.req.param("id");
+    const page = (title: string, body: Html) =>
+      context.html(layout({ title, viewer, section: "/reviews", body }));
+    const repositoryOf = (repository: number | null) =>
+      viewer.repositories.find((one) => one.id === repository);
+
+    const row = RunRow.optional().parse((await run(ended, { id })).rows[0]);
+    if (row) {
+      const repository = repositoryOf(row.repository);
+      if (!repository) return context.notFound();
+      const story = await storyOf(run, row, viewer);
+      const reason = await redactText(row.reason ?? (viewer.isOperator ? await failureOf(run, id) : ""));
+      const told = { row: { ...row, reason }, story, repository, links, now: now(), retentionMs };
+      return page(titleOf(told), storyPage(told));
+    }
+    const job = UnfinishedRow.optional().parse((await run(unfinished, { id })).rows[0]);
+    const repository = job && repositoryOf(job.repository);
+    if (!job || !repository) return context.notFound();
+    return page(
+      shown(`${fullName(repository)}#${job.pull}`),
+      html`<p>This run ${job.state === "active" ? "is under way" : "waits"}: see <a href="/">Now</a>. Its story is told when it has ended.</p>`,
+    );
+  });
+}
+
+/** Why it failed, in words for operators: they may name machines and folders of theirs. The public has its own on GitHub. */
+async function failureOf(run: Run, id: string): Promise<string> {
+  return FailureRow.optional().parse((await run(failure, { id })).rows[0])?.reason ?? "";
+}
+
+/** Values that look random and are none: ids and names of objects. */
+const keptKeys: ReadonlySet<string> = new Set(["id", "head", "base", "merge_base", "url"]);
+
+interface Story {
+  summary: RunSummary;
+  /** Entries of the record that were not read, because they are too many. */
+  omitted: number;
+}
+
+/** Null if nothing is on record. */
+async function storyOf(
+  run: Run,
+  { id, started_at, stored_at }: RunRow,
+  viewer: Viewer,
+): Promise<Story | null> {
+  const { entries, omitted } = await readRecord(run, id, MOST_BYTES);
+  if (entries.length === 0) return null;
+  const whole = summaryOf(entries, started_at ?? stored_at);
+  const summary = withStrings(bounded(viewer.isOperator ? whole : withoutFaults(whole)), (text) =>
+    text.slice(0, MOST_CHARACTERS + OVERLAP),
+  ) as RunSummary;
+  return { summary: await redactStrings(summary, keptKeys), omitted };
+}
+
+/** The words of a model's failure name the operator's endpoint and quote its provider. */
+function withoutFaults(summary: RunSummary): RunSummary {
+  const loops = summary.loops.map((loop) => ({
+    ...loop,
+    steps: loop.steps.map((step) => (step.kind === "stopped" ? { ...step, fault: null } : step)),
+  }));
+  return { ...summary, loops };
+}
+
+/** With no more than a page shows: what is left out costs no search for secrets. */
+function bounded(summary: RunSummary): RunSummary {
+  let left = MOST_STEPS;
+  const loops = summary.loops.map((loop) => {
+    const steps = loop.steps.slice(0, left);
+    left -= steps.length;
+    return { ...loop, steps };
+  });
+  return { ...summary, loops: loops.slice(0, MOST_ITEMS), results: summary.results.map(boundedResult) };
+}
+
+function boundedResult(result: ResultSummary): ResultSummary {
+  if (result.what !== "review") return result;
+  const { findings, dropped, resolutions, warnings, coverage } = result;
+  const some = <Item>(items: readonly Item[]) => items.slice(0, MOST_ITEMS);
+  return {
+    ...result,
+    ...{ findings: some(findings), dropped: some(dropped), resolutions: some(resolutions) },
+    warnings: some(warnings),
+    coverage: {
+      ...coverage,
+      ...{ unserved: some(coverage.unserved), files_skipped: some(coverage.files_skipped) },
+    },
+  };
+}
+
+interface Told {
+  row: RunRow;
+  story: Story | null;
+  repository: VisibleRepository;
+  links: GitHubLinks;
+  now: number;
+  retentionMs: number;
+}
+
+/** A text of a record, cut to what a page has room for. */
+const said = (text: string): string => shown(cutCharacters(text, MOST_CHARACTERS));
+const prose = (text: string): HtmlPart =>
+  text.trim() !== "" && html`<p class="prose">${said(text.trim())}</p>`;
+const place = (path: string, line: number | null) =>
+  html`<span class="mono">${said(`${path}${line === null ? "" : `:${line}`}`)}</span>`;
+
+const titleOf = ({ row, repository }: Told) =>
+  shown(`${row.kind.replaceAll("_", " ")} of ${fullName(repository)}#${row.pull}`);
+
+function storyPage(told: Told): Html {
+  const { row, story, repository, links, now, retentionMs } = told;
+  const days = Math.round(retentionMs / 86_400_000);
+  const isPurged = now - row.ended_at > retentionMs;
+  return html`${factsOf(told)}
+${
+  story === null
+    ? html`<p class="notice">${isPurged ? `Its record was deleted: records are kept for ${plural(days, "day")} after the end of a run. The figures above remain.` : "Nothing is on record of it beyond these figures."}</p>`
+    : storyParts(story, told)
+}
+<p><a href="/findings?repository=${encodeURIComponent(fullName(repository))}&amp;pull=${row.pull}">All findings of this pull request</a> · ${linkOut(links.pull(repository, row.pull), "The pull request on GitHub")}</p>`;
+}
+
+function factsOf({ row, story, repository, links }: Told): Html {
+  const { waited, ran } = timesOf(row);
+  const commits = story?.summary.commits;
+  const commit = (sha: string) =>
+    html`<span class="mono">${linkOut(links.commit(repository, sha), sha.slice(0, 10))}</span>`;
+  const head = commits?.head ?? row.head;
+  return facts([
+    [
+      "Outcome",
+      html`${badge(row.outcome, tones[row.outcome] ?? "calm")}${row.reason && html` ${said(row.reason)}`}`,
+    ],
+    ["Pull request", linkOut(links.pull(repository, row.pull), shown(`${fullName(repository)}#${row.pull}`))],
+    ["Head", head && commit(head)],
+    ["Base", commits && commit(commits.merge_base)],
+    ["Requested", row.requested_by === null ? row.origin : shown(`by ${row.requested_by}`)],
+    ["Stored", timeOf(row.stored_at)],
+    ["Ended", timeOf(row.ended_at)],
+    ["Waited", span(waited)],
+    ["Ran", span(ran)],
+    ["Attempts", row.attempts > 1 && String(row.attempts)],
+    ["Hunks read", coverageWords(row)],
+    ["Findings posted", row.posted !== null && `${row.posted} of ${row.findings ?? row.posted}`],
+    ["Model turns", row.turns > 0 && thousands(row.turns)],
+    [
+      "Tokens",
+      row.turns > 0 &&
+        `${thousands(row.prompt_tokens)} in (${thousands(row.cached_tokens)} cached), ${thousands(row.completion_tokens)} out`,
+    ],
+    ["Cost", row.turns > 0 && money(row.cost_usd, row.unpriced)],
+  ]);
+}
+
+function storyParts({ summary, omitted }: Story, told: Told): Html {
+  const { totals } = summary;
+  const read = [
+    totals.files_read > 0 && plural(totals.files_read, "file"),
+    totals.searches > 0 && (totals.searches === 1 ? "1 search" : `${thousands(totals.searches)} searches`),
+  ].filter(Boolean);
+  return html`${summary.asked && askedPart(summary.asked)}
+${summary.results.map((result) => resultPart(result, told))}
+<h2>What was done</h2>
+${read.length > 0 && html`<p>The model read ${read.join(" and made ")}.</p>`}
+${paidPart(summary)}
+${loopsPart(summary, omitted)}
+${summary.notes.length > 0 && html`<h3>Notes</h3>${summary.notes.map(({ page, content }) => html`<details><summary>${said(page)}</summary>${prose(content)}</details>`)}`}
+${writtenPart(summary, told)}`;
+}
+
+function askedPart(asked: Asked): Html {
+  if (asked.what === "answer")
+    return html`<h2>Question</h2><p class="dim">${shown(asked.by)}${asked.path !== null && html` on ${place(asked.path, null)}`}</p>${prose(asked.question)}`;
+  return html`<h2>To repair</h2><ul class="plain">${asked.targets.slice(0, MOST_ITEMS).map(({ path, line, title }) => html`<li>${said(title)} <span class="sub">${place(path, line)}</span></li>`)}</ul>`;
+}
+
+function resultPart(result: ResultSummary, told: Told): Html {
+  switch (result.what) {
+    case "review":
+      return reviewPart(result, told);
+    case "answer":
+      return html`<h2>Answer</h2>${result.text === null ? html`<p>None: ${whyStopped[result.stop_reason]}.</p>` : prose(result.text)}`;
+    case "fix":
+      return html`<h2>Repair</h2>${prose(result.summary)}<ul class="plain">${result.repairs
+        .slice(0, MOST_ITEMS)
+        .map(
+          ({ repaired, note }) =>
+            html`<li>${badge(repaired ? "repaired" : "not repaired", repaired ? "good" : "warn")} ${said(note)}</li>`,
+        )}</ul>
+<ul class="plain">${result.edits.slice(0, MOST_ITEMS).map(({ path, change }) => html`<li>${change} ${place(path, null)}</li>`)}</ul>`;
+  }
+}
+
+type Review = Extract<ResultSummary, { what: "review" }>;
+
+function reviewPart(result: Review, told: Told): Html {
+  const { findings, dropped, resolutions, coverage, stop_reason, warnings, summary } = result;
+  const leftOut = [
+    ...coverage.unserved.map(({ path, hunks }) => ({ path, why: `${plural(hunks, "hunk")} not read` })),
+    ...coverage.files_skipped.map(({ path, reason }) => ({ path, why: reason })),
+  ];
+  return html`<h2>Summary</h2>
+${prose(summary) || html`<p class="dim">The review wrote none.</p>`}
+${stop_reason !== "finished" && html`<p class="notice">It did not finish by itself: ${whyStopped[stop_reason]}.</p>`}
+${warnings.length > 0 && html`<ul>${warnings.map((warning) => html`<li>${said(warning)}</li>`)}</ul>`}
+<h2>Findings</h2>
+${findings.length === 0 ? html`<p class="empty">None.</p>` : findings.map((one) => findingPart(one, told))}
+${more(findings, told.row.findings)}
+${dropped.length > 0 && droppedPart(dropped)}
+${resolutions.length > 0 && html`<h2>Earlier findings</h2><ul class="plain">${resolutions.map(({ state, reason }) => html`<li>${badge(state, state === "fixed" ? "good" : "calm")} ${said(reason)}</li>`)}</ul>`}
+<h2>Left out</h2>
+${leftOut.length === 0 ? html`<p>Nothing: ${coverage.hunks_served} of ${plural(coverage.hunks_total, "hunk")} in ${plural(coverage.files_total, "file")} were read.</p>` : html`<p>${coverage.hunks_served} of ${plural(coverage.hunks_total, "hunk")} were read.</p>${table("Files that were not read, or not in full", leftOutColumns, leftOut)}`}`;
+}
+
+const more = (list: readonly unknown[], all: number | null): HtmlPart =>
+  list.length === MOST_ITEMS &&
+  html`<p class="note">Only the first ${MOST_ITEMS}${all !== null && ` of ${all}`} are shown. <code>hunkwise runs</code> shows all.</p>`;
+
+const leftOutColumns: Column<{ path: string; why: string }>[] = [
+  { name: "File", isHead: true, cell: ({ path }) => place(path, null) },
+  { name: "Why", cell: ({ why }) => said(why) },
+];
+
+const verifications: Readonly<Record<string, string>> = {
+  confirmed: "A second look confirmed it.",
+  uncertain: "A second look could not decide.",
+  unverified: "No second look was made.",
+  not_judged: "A rule matched, and the model that should judge it never did.",
+};
+
+function findingPart({ finding, placement, url }: Review["findings"][number], { links }: Told): Html {
+  const {
+    severity,
+    title,
+    path,
+    line,
+    category,
+    rule,
+    source,
+    confidence,
+    quote,
+    body,
+    evidence,
+    suggestion,
+  } = finding;
+  const by = rule ?? (source === "model" ? null : source);
+  const page = links.own(url);
+  return html`<article class="finding ${severity in severityTones && severity}"><h3>${badge(severity, severityTones[severity] ?? "calm")} ${said(title)}</h3>
+<p class="dim">${place(path, line)} · ${category}${by !== null && html` · ${said(by)}`} · confidence ${Math.round(confidence * 100)}%</p>
+${quote !== "" && html`<pre>${said(quote)}</pre>`}
+${prose(body)}
+${suggestion !== null && html`<details><summary>Suggested code</summary><pre>${said(suggestion) || "(delete these lines)"}</pre></details>`}
+${evidence.length > 0 && html`<details><summary>Evidence: ${plural(evidence.length, "place")}</summary><ul class="plain">${evidence.slice(0, MOST_ITEMS).map((one) => html`<li>${place(one.path, one.start_line)} ${said(one.note)}</li>`)}</ul></details>`}
+<p>${verifications[finding.verification]} ${finding.verification_note !== null && said(finding.verification_note)}</p>
+<p class="dim">${page === null ? placedWords(placement) : html`Posted: ${linkOut(page, "comment on GitHub")}`}</p></article>`;
+}
+
+const placedWords = (placement: Review["findings"][number]["placement"]): string =>
+  placement.kind === "inline"
+    ? "Meant for its line; no comment of it is on record."
+    : `${placement.kind === "file" ? "On its file" : "In the summary"}: ${said(placement.reason)}`;
+
+function droppedPart(dropped: Review["dropped"]): Html {
+  const list: Column<Review["dropped"][number]>[] = [
+    {
+      name: "Finding",
+      isHead: true,
+      cell: ({ title, path, line }) => html`${said(title)}<span class="sub">${place(path, line)}</span>`,
+    },
+    { name: "Verdict", cell: ({ verdict }) => badge(verdict.replaceAll("_", " "), "calm") },
+    { name: "Why", cell: ({ reason }) => said(reason) },
+  ];
+  return html`<h2>Not reported</h2>${table("Findings that were dropped, and why", list, dropped)}`;
+}
+
+function paidPart({ paid_for }: RunSummary): HtmlPart {
+  const list: Column<RunSummary["paid_for"][number]>[] = [
+    { name: "For", isHead: true, cell: ({ purpose }) => said(purpose) },
+    { name: "Turns", isNumber: true, cell: ({ turns }) => thousands(turns) },
+    { name: "Tokens", isNumber: true, cell: ({ tokens }) => thousands(tokens) },
+    { name: "Cached", isNumber: true, cell: ({ cached_tokens }) => thousands(cached_tokens) },
+    {
+      name: "Cost",
+      isNumber: true,
+      cell: ({ cost_usd }) => (cost_usd === null ? "no price" : money(cost_usd, 0)),
+    },
+  ];
+  return (
+    paid_for.length > 0 && table("What the model took, by purpose, in the turns on record", list, paid_for)
+  );
+}
+
+function loopsPart({ loops }: RunSummary, omitted: number): HtmlPart {
+  if (loops.length === 0) return null;
+  return html`<h3>Conversations with the model</h3>
+${loops.map(
+  ({
+    name,
+    title,
+    paid,
+    steps,
+  }) => html`<details><summary><span class="mono">${said(name)}</span>${title !== null && html` ${said(title)}`} <span class="dim">${plural(paid.turns, "turn")}, ${plural(paid.tokens, "token")}</span></summary>
+${steps.length > 0 ? html`<ol>${steps.map((step) => html`<li>${stepPart(step)}</li>`)}</ol>` : html`<p class="dim">Its steps are not shown: the page has enough.</p>`}</details>`,
+)}
+${omitted > 0 && html`<p class="note">${plural(omitted, "later entry").replace("entrys", "entries")} of the record are not shown; <code>hunkwise runs</code> exports all.</p>`}`;
+}
+
+type Step = RunSummary["loops"][number]["steps"][number];
+
+function stepPart(step: Step): Html {
+  const after = html`<span class="dim">after ${span(step.after_ms)}</span>`;
+  switch (step.kind) {
+    case "turn":
+      return html`${after}${prose(step.text)}<ul class="plain">${step.calls
+        .slice(0, MOST_ITEMS)
+        .map(
+          ({ tool, about, answer }) =>
+            html`<li><span class="mono">${said(tool)}</span> ${said(cutCharacters(about, 300))}${answer !== null && html`<span class="sub">${said(cutCharacters(answer, 300))}</span>`}</li>`,
+        )}</ul>`;
+    case "messages":
+      return html`${after}<details><summary>${plural(step.messages.length, "message")} to the model</summary>${step.messages.slice(0, 20).map(prose)}</details>`;
+    case "stopped":
+      return html`${after} ended: ${said(step.reason.replaceAll("_", " "))}${step.fault !== null && html` (${said(step.fault)})`}`;
+  }
+}
+
+function writtenPart({ written }: RunSummary, { links }: Told): HtmlPart {
+  return (
+    written.length > 0 &&
+    html`<h3>Written to GitHub</h3><ul class="plain">${written.map(({ request, url, after_ms }) => {
+      const page = links.own(url);
+      return html`<li><span class="mono">${said(request)}</span>${page !== null && html` ${linkOut(page, "see it")}`} <span class="dim">after ${span(after_ms)}</span></li>`;
+    })}</ul>`
+  );
+}

@@ -1,0 +1,52 @@
+import { z } from "zod";
+import type { Run } from "../queue/database.ts";
+import { idList, idsIn } from "../queue/reader.ts";
+import type { RepositoryName } from "./parts.ts";
+import type { Viewer } from "./viewer.ts";
+
+/** The ids of the repositories that GitHub shows to a viewer, as the parameter of {@link idsIn}. */
+export const visibleIds = ({ repositories }: Viewer): string => idList(repositories.map(({ id }) => id));
+
+/**
+ * The ids of the repositories that a list is about; null for all of them, which only operators see.
+ * @param name "owner/name" of one of them, in any case; empty for none in particular. A name that the viewer may not see is like one
+ * that does not exist.
+ */
+export async function scopeOf(run: Run, viewer: Viewer, name: string): Promise<readonly number[] | null> {
+  const { repositories, isOperator } = viewer;
+  if (name === "") return isOperator ? null : repositories.map(({ id }) => id);
+  const wanted = name.toLowerCase();
+  const seen = repositories.filter((one) => `${one.owner}/${one.name}`.toLowerCase() === wanted);
+  if (seen.length > 0 || !isOperator) return seen.map(({ id }) => id);
+  const [owner = "", repository = ""] = wanted.split("/");
+  const { rows } = await run(
+    "SELECT id FROM repository WHERE lower(owner) = :owner AND lower(name) = :repository",
+    { owner, repository },
+  );
+  return rows.map(({ id }) => z.int().parse(id));
+}
+
+/** What a page calls a repository, and whether GitHub shows it to the viewer. */
+export type Named = RepositoryName & { isVisible: boolean };
+
+const NameRow = z.object({ id: z.int(), owner: z.string(), name: z.string() });
+
+/** Names of repositories by id; of those that GitHub does not show, only an operator gets the name. */
+export async function namesOf(
+  run: Run,
+  { repositories, isOperator }: Viewer,
+  ids: Iterable<number>,
+): Promise<(id: number) => Named> {
+  const names = new Map<number, Named>(
+    repositories.map(({ id, owner, name }) => [id, { owner, name, isVisible: true }]),
+  );
+  const unknown = new Set([...ids].filter((id) => !names.has(id)));
+  if (isOperator && unknown.size > 0) {
+    const { rows } = await run(`SELECT id, owner, name FROM repository WHERE id IN (${idsIn("ids")})`, {
+      ids: idList(unknown),
+    });
+    for (const { id, owner, name } of z.array(NameRow).parse(rows))
+      names.set(id, { owner, name, isVisible: false });
+  }
+  return (id) => names.get(id) ?? { owner: "repository", name: String(id), isVisible: false };
+}
