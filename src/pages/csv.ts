@@ -1,25 +1,4 @@
-import { showHidden } from "../text/escape-invisible.ts";
-
-/** What a cell may hold; null is an empty cell. */
-export type Cell = string | number | null;
-
-/** A spreadsheet takes text that begins with one of these for a formula, or drops it and looks at the next character. */
-const formula = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
-
-/**
- * One line of CSV (RFC 4180). Text that a spreadsheet would compute begins with an apostrophe, and shows its invisible characters; numbers
- * are ours and stay as they are.
- */
-export const csvLine = (cells: readonly Cell[]): string => `${cells.map(csvCell).join(",")}\r\n`;
-
-function csvCell(cell: Cell): string {
-  if (cell === null) return "";
-  if (typeof cell === "number") return String(cell);
-  const text = showHidden(cell);
-  // Also behind spaces, which some programs cut off.
-  const safe = formula.test(text) || formula.test(text.trimStart()) ? `'${text}` : text;
-  return /[",\r\n]/.test(safe) || safe !== safe.trim() ? `"${safe.replaceAll('"', '""')}"` : safe;
-}
+import { type Cell, csvLine } from "../reporters/csv.ts";
 
 /** Rows that a file has at most. */
 export const MOST_CSV_ROWS = 10_000;

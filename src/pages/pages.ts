@@ -8,10 +8,16 @@ import type { Logger } from "../logger.ts";
 import type { Sessions } from "../queue/sessions.ts";
 import type { Handler } from "../webhooks/http.ts";
 import { servePages } from "./bridge.ts";
+import { findings } from "./findings.ts";
 import { type Html, html } from "./html.ts";
+import { insights } from "./insights.ts";
 import { layout } from "./layout.ts";
 import { createLiveSessions } from "./live-sessions.ts";
 import { forgetSession, login, sessionIdOf } from "./login.ts";
+import { now } from "./now.ts";
+import { review } from "./review.ts";
+import { reviews } from "./reviews.ts";
+import { style } from "./style.ts";
 import type { PagesEnv, Viewer } from "./viewer.ts";
 
 interface PagesOptions {
@@ -30,18 +36,29 @@ interface PagesOptions {
 /** The style of every page, also before log-in. */
 const stylePath = "/style.css";
 
+/** What all pages read. */
+type RoutesDeps = Parameters<typeof now>[0] & Parameters<typeof review>[0];
+
+/** All pages behind the log-in. */
+export const allRoutes = (deps: RoutesDeps): Hono<PagesEnv>[] => [
+  new Hono<PagesEnv>().get(stylePath, ({ body }) =>
+    body(style, 200, { "content-type": "text/css; charset=utf-8" }),
+  ),
+  ...[now(deps), reviews(deps), review(deps), findings(deps), insights(deps)],
+];
+
 /** The pages for people: without log-in, there is only the log-in. */
 export function createPages(options: PagesOptions): Handler {
-  const { env, credentials, appId, sessions, routes, userAgent, now = Date.now } = options;
+  const { env, credentials, appId, sessions, routes, userAgent, now: clock = Date.now } = options;
   const log = options.log.child({ part: "pages" });
   const client = createUserClient({ github: env.github, login: credentials, appId, userAgent });
-  const live = createLiveSessions({ client, sessions, operators: env.operators, log, now });
+  const live = createLiveSessions({ client, sessions, operators: env.operators, log, now: clock });
   const app = new Hono<PagesEnv>();
 
   // Browsers of the last years say whether a form is this server's own. For others the host decides; behind a proxy, only the browser knows
   // the scheme.
   app.use(csrf({ origin: (origin, { req }) => URL.parse(origin)?.host === req.header("host") }));
-  app.route("/", login({ client, live, log, now }));
+  app.route("/", login({ client, live, log, now: clock }));
   app.use(async (context, next) => {
     const { path, method } = context.req;
     if (path === stylePath) return next();

@@ -2,8 +2,9 @@ import { Hono } from "hono";
 import { z } from "zod";
 import type { Run } from "../queue/database.ts";
 import { idsIn } from "../queue/reader.ts";
+import type { Cell } from "../reporters/csv.ts";
 import { plural, thousands } from "../reporters/outcome.ts";
-import { type Cell, csvAnswer, MOST_CSV_ROWS } from "./csv.ts";
+import { csvAnswer, MOST_CSV_ROWS } from "./csv.ts";
 import { type Html, html } from "./html.ts";
 import { layout } from "./layout.ts";
 import {

@@ -18,8 +18,3 @@ export interface Viewer {
   /** What GitHub lets this person see through this App's installations. */
   repositories: readonly VisibleRepository[];
 }
-
-/** What a page's route finds in its context: a page runs only for somebody who is logged in. */
-export interface PagesEnv {
-  Variables: { viewer: Viewer };
-}

@@ -5,7 +5,6 @@ import { readServerEnv } from "../../config/server-env.ts";
 import { AppError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import type { Worker } from "../../queue/worker.ts";
-import type { Handler } from "../../webhooks/http.ts";
 import { type CommandContext, type CommandIo, examples, paragraphs } from "../command.ts";
 import type { App } from "../open-app.ts";
 import { programVersion } from "../output.ts";
@@ -103,7 +102,9 @@ async function serveApp(
   const { startServer } = await import("../../webhooks/server.ts");
   const app = await openApp(env, credentials, log, signal);
   const { stores, probot, health, metrics } = app;
+  let pages: Awaited<ReturnType<typeof openPages>> = null;
   try {
+    pages = await openPages(env, app);
     let worker: Worker | undefined;
     const onAccepted = () => worker?.wake();
     const onDelivery = metrics && { onDelivery: metrics.delivery };
@@ -111,7 +112,8 @@ async function serveApp(
     const operator = await startOperator(env, app);
     const server = await startServer({
       ...{ env, queue: stores.queue, log, probot, onAccepted, health },
-      ...{ pages: await openPages(env, app), onRevoked: stores.sessions.endAllOf },
+      ...(pages && { pages: pages.handler }),
+      onRevoked: stores.sessions.endAllOf,
       ...onDelivery,
     });
     worker = await app.startWorker();
@@ -120,18 +122,24 @@ async function serveApp(
     log.info("Stopping");
     await Promise.all([server.close(), worker.stop(env.graceMs), operator?.close()]);
   } finally {
-    await app.close();
+    await Promise.all([app.close(), pages?.close()]);
   }
 }
 
-/** The pages for people; undefined if nobody can log in. */
-async function openPages(env: Env, { stores, log }: App): Promise<Handler | undefined> {
-  if (env.login === null || env.app === null) return undefined;
-  const { createPages } = await import("../../pages/pages.ts");
-  return createPages({
+/** The pages for people; null if nobody can log in. */
+async function openPages(env: Env, { stores, log }: App) {
+  if (env.login === null || env.app === null) return null;
+  const { allRoutes, createPages } = await import("../../pages/pages.ts");
+  const { openReader } = await import("../../queue/reader.ts");
+  const { databaseUrl, dataDir: dataFolder, installationConcurrency, retentionMs } = env;
+  const reader = await openReader({ databaseUrl, dataFolder });
+  const { webUrl } = env.github;
+  const handler = createPages({
     ...{ env, credentials: env.login, appId: env.app.id, sessions: stores.sessions, log },
-    ...{ routes: [], userAgent: `hunkwise/${programVersion()}` },
+    routes: allRoutes({ run: reader.run, webUrl, now: Date.now, installationConcurrency, retentionMs }),
+    userAgent: `hunkwise/${programVersion()}`,
   });
+  return { handler, close: reader.close.bind(reader) };
 }
 
 /**

@@ -1,0 +1,352 @@
+import { Hono } from "hono";
+import { z } from "zod";
+import {
+  type Breakdown,
+  breakdowns,
+  definitions,
+  judged,
+  rowsBy,
+  share,
+  tokensOf,
+} from "../figures/definitions.ts";
+import {
+  type Dimension,
+  dimensions,
+  type Insights,
+  type Line,
+  type Outcomes,
+  readInsights,
+  weeksSince,
+} from "../figures/insights.ts";
+import { csvLine } from "../reporters/csv.ts";
+import { plural, thousands } from "../reporters/outcome.ts";
+import { barChart } from "./charts.ts";
+import { type Html, type HtmlPart, html } from "./html.ts";
+import { layout } from "./layout.ts";
+import { address, type Column, field, money, repositoryNames, short, shown, span, table } from "./parts.ts";
+import type { PageDeps } from "./reviews.ts";
+import { scopeOf } from "./scope.ts";
+import type { PagesEnv, Viewer } from "./viewer.ts";
+
+/** Days of the periods that one can choose. */
+const periods = [
+  { days: 7, name: "this week and the last" },
+  { days: 30, name: "30 days" },
+  { days: 90, name: "90 days" },
+  { days: 365, name: "a year" },
+] as const;
+
+const Query = z.object({
+  repository: z.string().trim().max(300).catch("").default(""),
+  days: z.coerce
+    .number()
+    .refine((days) => periods.some((one) => one.days === days))
+    .catch(30)
+    .default(30),
+});
+type Query = z.infer<typeof Query>;
+
+/** What reviews cost, and what came of them: `/insights`, and `/insights.csv` with one of its tables. */
+export function insights({ run, now }: Pick<PageDeps, "run" | "now">): Hono<PagesEnv> {
+  const read = async (viewer: Viewer, { repository, days }: Query) =>
+    readInsights(run, { repositories: await scopeOf(run, viewer, repository), ...weeksSince(days, now()) });
+  return new Hono<PagesEnv>()
+    .get("/insights", async (context) => {
+      const viewer = context.get("viewer");
+      const query = Query.parse(context.req.query());
+      const body = insightsBody(await read(viewer, query), query, viewer);
+      return context.html(layout({ title: "Insights", viewer, section: "/insights", body }));
+    })
+    .get("/insights.csv", async (context) => {
+      const query = Query.parse(context.req.query());
+      const by = z.enum(breakdowns).catch("repository").parse(context.req.query("by"));
+      const rows = rowsBy(await read(context.get("viewer"), query), by);
+      const names = Object.keys(rows[0]?.numbers ?? {});
+      const lines = rows.map(({ name, numbers }) =>
+        csvLine([name, ...names.map((one) => numbers[one] ?? null)]),
+      );
+      return context.body([csvLine([by, ...names]), ...lines].join(""), 200, {
+        "content-type": "text/csv; charset=utf-8",
+        "content-disposition": `attachment; filename="insights-by-${by}.csv"`,
+      });
+    });
+}
+
+function insightsBody(all: Insights, query: Query, viewer: Viewer): Html {
+  const links = listsBehind(all, query);
+  return html`${filterForm(query, viewer)}
+${story(all, links)}
+${cards(all, links)}
+${charts(all, links)}
+<h2>By repository</h2>
+${lineTable(
+  "By repository",
+  all.repositories,
+  ({ name }) => shown(name),
+  ({ name }) => links.within({ repository: name }),
+)}
+${csvLink(query, "repository")}
+<h2>By week</h2>
+${lineTable(
+  "By week",
+  all.weeks.toReversed(),
+  ({ week }) => week,
+  ({ week }) => links.within({ from: week, to: week }),
+)}
+${csvLink(query, "week")}
+${dimensions.map((one) => breakdown(all, one, query, links))}
+<h2>By model</h2>
+${modelTable(all)}
+${csvLink(query, "model")}
+<h2 id="definitions">What the numbers mean</h2>
+<dl class="meanings">${definitions.map(({ name, means }) => html`<div><dt>${name}</dt><dd>${means}</dd></div>`)}</dl>`;
+}
+
+const filterForm = (
+  { repository, days }: Query,
+  { repositories }: Viewer,
+) => html`<form class="filters" method="get" action="/insights" role="search">
+${field("repository", "Repository", repository, { list: "repositories", placeholder: "all" })}
+${repositoryNames(repositories)}
+<label>Period
+<select name="days">${periods.map((one) => html`<option value="${one.days}"${one.days === days && html` selected`}>${one.name}</option>`)}</select></label>
+<button>Show</button></form>`;
+
+/** Addresses of the lists that a number counts. */
+interface Lists {
+  runs(filter: Record<string, string>): string;
+  findings(filter: Record<string, string>): string;
+  /** The lists of a part of the period, or of one repository. */
+  within(part: { repository?: string; from?: string; to?: string }): Lists;
+}
+
+function listsBehind({ period, weeks }: Pick<Insights, "period" | "weeks">, { repository }: Query): Lists {
+  const of = (part: { repository: string; from: string; to: string }): Lists => {
+    const sunday = new Date(Date.parse(part.to) + 6 * 86_400_000).toISOString().slice(0, 10);
+    return {
+      runs: (filter) =>
+        address("/reviews", { repository: part.repository, from: part.from, to: sunday, ...filter }),
+      findings: (filter) =>
+        address("/findings", {
+          repository: part.repository,
+          closed_from: part.from,
+          closed_to: part.to,
+          ...filter,
+        }),
+      within: (smaller) => of({ ...part, ...smaller }),
+    };
+  };
+  return of({ repository, from: period.from, to: weeks.at(-1)?.week ?? period.from });
+}
+
+const linked = (href: string, count: number, text: HtmlPart = thousands(count)): HtmlPart =>
+  count === 0 ? text : html`<a href="${href}">${text}</a>`;
+
+/** The last whole week and the present one, in sentences. */
+function story({ weeks }: Insights, lists: Lists): Html {
+  const [last, present] = weeks.length > 1 ? weeks.slice(-2) : [undefined, weeks.at(-1)];
+  const tell = (when: string, line: ({ week: string } & Line) | undefined) => {
+    if (!line) return null;
+    const { runs, findings } = lists.within({ from: line.week, to: line.week });
+    const whole = judged(line);
+    const closed = line.merged + line.closed;
+    return html`<p><strong>${when}</strong> (from ${line.week}): ${linked(runs({ result: "published" }), line.reviews, plural(line.reviews, "review"))} cost
+<strong>${money(line.cost_usd, line.unpriced)}</strong>${line.reviews > 0 && html`, ${thousands(line.quiet)} of them found nothing new`}.
+${plural(closed, "reviewed pull request")} closed${
+      whole > 0
+        ? html` with ${linked(findings({ pull_state: "merged" }), whole, plural(whole, "finding"))} in merged ones:
+<strong>${thousands(line.fixed)} fixed</strong>, ${thousands(line.dismissed)} dismissed, ${thousands(line.ignored)} ignored, ${thousands(line.unclear)} unclear.`
+        : html`; none of them was merged with a finding.`
+    }</p>`;
+  };
+  return html`<section class="story" aria-label="The last two weeks">${tell("Last week", last)}${tell("This week so far", present)}</section>`;
+}
+
+function cards({ totals, times }: Insights, lists: Lists): Html {
+  const whole = judged(totals);
+  const outcome = (name: string, count: number, state: string) => ({
+    name,
+    value: linked(lists.findings({ pull_state: "merged", state }), count),
+    note:
+      share(count, whole) === null
+        ? `of ${thousands(whole)} findings`
+        : `${share(count, whole)} of ${thousands(whole)} findings`,
+  });
+  const { reviews, quiet, cost_usd, unpriced } = totals;
+  const all: { name: string; value: HtmlPart; note: HtmlPart }[] = [
+    {
+      name: "Reviews",
+      value: linked(lists.runs({ result: "published" }), reviews),
+      note: html`${linked(lists.runs({ result: "quiet" }), quiet)} quiet${share(quiet, reviews) && ` (${share(quiet, reviews)})`}`,
+    },
+    {
+      name: "Cost",
+      value: money(cost_usd, unpriced),
+      note: `${short(tokensOf(totals))} tokens${reviews > 0 && cost_usd > 0 ? `, ${money(cost_usd / reviews, 0)} a review` : ""}`,
+    },
+    outcome("Fixed before the merge", totals.fixed, "fixed"),
+    outcome("Dismissed", totals.dismissed, "dismissed"),
+    outcome("Ignored", totals.ignored, "open"),
+    {
+      name: "Thumbs",
+      value: `${thousands(totals.thumbs_up)} up`,
+      note: `${thousands(totals.thumbs_down)} down`,
+    },
+    ...(times
+      ? [
+          {
+            name: "Takes",
+            value: span(times.running.median_ms),
+            note: `in the middle; nine of ten at most ${span(times.running.p90_ms)}; waits ${span(times.waiting.median_ms)}`,
+          },
+        ]
+      : []),
+  ];
+  return html`<ul class="cards">${all.map(({ name, value, note }) => html`<li class="card">${name}<strong>${value}</strong><span class="dim">${note}</span></li>`)}</ul>`;
+}
+
+const outcomeSeries = [
+  { name: "fixed", color: 3 },
+  { name: "dismissed", color: 2 },
+  { name: "ignored", color: 5 },
+  { name: "unclear", color: 6 },
+  { name: "withdrawn", color: 4 },
+] as const;
+
+function charts({ weeks }: Insights, lists: Lists): Html {
+  const label = (week: string) => `${Number(week.slice(8))}/${Number(week.slice(5, 7))}`;
+  return html`<div class="charts">
+${barChart({
+  name: "Cost in each week, in US dollars",
+  series: [{ name: "cost", color: 1 }],
+  format: (value) => (value < 10 && value > 0 ? `$${value.toFixed(2)}` : `$${short(Math.round(value))}`),
+  bars: weeks.map(({ week, cost_usd, unpriced, reviews }) => ({
+    label: label(week),
+    title: `Week of ${week}: ${money(cost_usd, unpriced)}, ${plural(reviews, "review")}`,
+    values: [cost_usd],
+    href: lists.within({ from: week, to: week }).runs({}),
+  })),
+})}
+${barChart({
+  name: "What became of findings, by the week in which their pull request was merged",
+  series: outcomeSeries,
+  bars: weeks.map((line) => ({
+    label: label(line.week),
+    title: `Week of ${line.week}: ${outcomeSeries.map(({ name }) => `${line[name]} ${name}`).join(", ")}`,
+    values: outcomeSeries.map(({ name }) => line[name]),
+    href: lists.within({ from: line.week, to: line.week }).findings({ pull_state: "merged" }),
+  })),
+})}
+</div>`;
+}
+
+/** The columns of outcomes: which findings, and the list of them. */
+const outcomes = <Row extends Outcomes>(
+  lists: (row: Row) => Lists,
+  filter: (row: Row) => Record<string, string>,
+): Column<Row>[] => {
+  const counted = (name: string, count: (row: Row) => number, more: Record<string, string>): Column<Row> => ({
+    ...{ name, isNumber: true },
+    cell: (row) => linked(lists(row).findings({ ...filter(row), ...more }), count(row)),
+  });
+  const merged = { pull_state: "merged" };
+  return [
+    counted("Findings", ({ delivered }) => delivered, {}),
+    {
+      ...{ name: "Fixed", isNumber: true },
+      cell: (row) =>
+        html`${linked(lists(row).findings({ ...filter(row), ...merged, state: "fixed" }), row.fixed)}${share(row.fixed, judged(row)) && html` <span class="dim">${share(row.fixed, judged(row))}</span>`}`,
+    },
+    counted("Dismissed", ({ dismissed }) => dismissed, { ...merged, state: "dismissed" }),
+    counted("Ignored", ({ ignored }) => ignored, { ...merged, state: "open" }),
+    counted("Unclear", ({ unclear }) => unclear, { ...merged, state: "outdated" }),
+    {
+      name: "Thumbs",
+      isNumber: true,
+      cell: ({ thumbs_up, thumbs_down }) =>
+        thumbs_up + thumbs_down === 0 ? "" : `+${thumbs_up} −${thumbs_down}`,
+    },
+  ];
+};
+
+function lineTable<Row extends Line>(
+  caption: string,
+  rows: readonly Row[],
+  name: (row: Row) => string,
+  lists: (row: Row) => Lists,
+): Html {
+  const runs: Column<Row>[] = [
+    {
+      name: caption.replace("By ", "").replace(/^./, (first) => first.toUpperCase()),
+      isHead: true,
+      cell: name,
+    },
+    {
+      name: "Reviews",
+      isNumber: true,
+      cell: (row) => linked(lists(row).runs({ result: "published" }), row.reviews),
+    },
+    { name: "Quiet", isNumber: true, cell: (row) => linked(lists(row).runs({ result: "quiet" }), row.quiet) },
+    {
+      name: "Skipped",
+      isNumber: true,
+      cell: (row) => linked(lists(row).runs({ outcome: "skipped", kind: "review" }), row.skipped),
+    },
+    {
+      name: "Failed",
+      isNumber: true,
+      cell: (row) => linked(lists(row).runs({ outcome: "failed" }), row.failed),
+    },
+    { name: "Cost", isNumber: true, cell: ({ cost_usd, unpriced }) => money(cost_usd, unpriced) },
+    { name: "Tokens", isNumber: true, cell: (row) => short(tokensOf(row)) },
+    { name: "Merged", isNumber: true, cell: ({ merged }) => thousands(merged) },
+  ];
+  return rows.length === 0
+    ? html`<p class="empty">No review in this time.</p>`
+    : table(caption, [...runs, ...outcomes(lists, () => ({}))], rows);
+}
+
+const titles: Record<Dimension, string> = {
+  ...{ severity: "By severity", category: "By category", rule: "By named rule", source: "By analyzer" },
+};
+
+function breakdown({ by }: Insights, dimension: Dimension, query: Query, lists: Lists): Html {
+  const rows = by[dimension];
+  const name: Column<(typeof rows)[number]> = {
+    ...{
+      name: titles[dimension].replace("By ", "").replace(/^./, (first) => first.toUpperCase()),
+      isHead: true,
+    },
+    cell: ({ value }) => shown(value === "" ? "none" : value),
+  };
+  if (rows.length === 0) return html``;
+  return html`<h2>${titles[dimension]}</h2>
+${table(
+  titles[dimension],
+  [
+    name,
+    ...outcomes<(typeof rows)[number]>(
+      () => lists,
+      ({ value }) => ({ [dimension]: value }),
+    ),
+  ],
+  rows,
+)}
+${csvLink(query, dimension)}`;
+}
+
+function modelTable({ models }: Insights): Html {
+  if (models.length === 0) return html`<p class="empty">No model was asked in this time.</p>`;
+  const list: Column<(typeof models)[number]>[] = [
+    { name: "Model", isHead: true, cell: ({ model }) => shown(model) },
+    { name: "Turns", isNumber: true, cell: ({ turns }) => thousands(turns) },
+    { name: "Prompt tokens", isNumber: true, cell: ({ prompt_tokens }) => short(prompt_tokens) },
+    { name: "of them cached", isNumber: true, cell: ({ cached_tokens }) => short(cached_tokens) },
+    { name: "Completion tokens", isNumber: true, cell: ({ completion_tokens }) => short(completion_tokens) },
+    { name: "Cost", isNumber: true, cell: ({ cost_usd, unpriced }) => money(cost_usd, unpriced) },
+  ];
+  return table("By model", list, models);
+}
+
+const csvLink = ({ repository, days }: Query, by: Breakdown): Html =>
+  html`<p class="note"><a href="${address("/insights.csv", { repository, days, by })}">CSV of this table</a></p>`;
