@@ -1,6 +1,6 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import { readFileSync } from "node:fs";
-import type { IncomingMessage } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { resolve } from "node:path";
 import { parse } from "yaml";
 import { z } from "zod";
@@ -12,7 +12,7 @@ import type { Logger } from "../logger.ts";
 import { registerSecret } from "../secrets/live-secrets.ts";
 import { anonymousOctokit } from "./app-auth.ts";
 import { type Answer, type Handler, listen, type RunningServer } from "./http.ts";
-import { addressOf, escapeHtml, htmlPage } from "./pages.ts";
+import { escapeHtml, htmlPage } from "./pages.ts";
 
 const Permissions = z.record(z.string(), z.enum(["read", "write"]));
 
@@ -84,9 +84,22 @@ function isLocal(request: IncomingMessage): boolean {
   return !proxied && isLoopbackName(headers.host ?? "");
 }
 
+/** Scheme, host and port by which the visitor reached this server, also through a proxy. */
+function addressOf({ headers }: IncomingMessage): string | undefined {
+  const scheme = first(headers, "x-forwarded-proto") ?? "http";
+  const host = first(headers, "x-forwarded-host") ?? headers.host ?? "";
+  const plain = /^https?$/.test(scheme) && /^([\w.-]+|\[[0-9a-f:]+\])(:\d{1,5})?$/i.test(host);
+  return plain ? `${scheme}://${host}` : undefined;
+}
+
 /** Whether GitHub cannot reach this host, because the name means the visitor's own machine. */
 function isLoopbackName(host: string): boolean {
   return /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i.test(host);
+}
+
+function first(headers: IncomingHttpHeaders, name: string): string | undefined {
+  const value = headers[name];
+  return typeof value === "string" ? value.split(",")[0]?.trim() : undefined;
 }
 
 function cookieOf({ headers }: IncomingMessage, name: string): string | undefined {
