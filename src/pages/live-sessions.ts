@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
+import { within } from "../async.ts";
 import { AppError } from "../errors.ts";
 import type { SeenRepository, UserClient } from "../github/user-client.ts";
 import type { Logger } from "../logger.ts";
@@ -35,6 +36,8 @@ const freshMs = 2 * 60_000;
 const longestMs = 5 * 60_000;
 /** GitHub is not asked again for this long after it gave no answer: each question may take ten seconds, and a person waits. */
 const pauseMs = 15_000;
+/** How long a page waits for GitHub's next word while the last one counts: a thousand repositories are ten answers. */
+const patienceMs = 3_000;
 /** GitHub itself ends the oldest token of a person beyond ten. The other limit is against many accounts of one stranger. */
 const most = { perAccount: 10, inAll: 2_000 };
 
@@ -102,7 +105,8 @@ export function createLiveSessions(options: LiveSessionsOptions): LiveSessions {
     session.looking ??= look(hash, session).finally(() => {
       session.looking = undefined;
     });
-    await session.looking;
+    if (seen && now() - seen.at < longestMs) await within(patienceMs, session.looking, () => {});
+    else await session.looking;
   }
 
   return {

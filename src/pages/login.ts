@@ -151,8 +151,8 @@ export function ownPath(asked: unknown): string {
   if (typeof asked !== "string" || asked.length > 1_000) return "/";
   const here = "http://here.invalid";
   const url = URL.parse(asked, here);
-  // A browser drops tabs and line feeds, reads "\" as "/", and two of them as the beginning of a host.
-  const isPlain = url?.origin === here && `${url.pathname}${url.search}` === asked && !asked.startsWith("//");
+  // A browser drops tabs and line feeds, reads "\" as "/", and two of them as the beginning of a host: then this differs.
+  const isPlain = url?.origin === here && `${url.pathname}${url.search}` === asked;
   return isPlain && !/^\/(login|logout)\b/.test(asked) ? asked : "/";
 }
 

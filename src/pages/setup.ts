@@ -1,6 +1,6 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import { readFileSync } from "node:fs";
-import type { IncomingMessage } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { resolve } from "node:path";
 import { parse } from "yaml";
 import { z } from "zod";
@@ -15,7 +15,6 @@ import { registerSecret } from "../secrets/live-secrets.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
 import { anonymousOctokit } from "../webhooks/app-auth.ts";
 import { type Answer, type Handler, listen, type RunningServer } from "../webhooks/http.ts";
-import { addressOf } from "../webhooks/pages.ts";
 import { type Html, html } from "./html.ts";
 import { layout } from "./layout.ts";
 
@@ -96,6 +95,19 @@ function isLocal(request: IncomingMessage): boolean {
 function cookieOf({ headers }: IncomingMessage, name: string): string | undefined {
   const pairs = (headers.cookie ?? "").split(";").map((pair) => pair.trim());
   return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1);
+}
+
+/** Scheme, host and port by which the visitor reached this server, also through a proxy. */
+function addressOf({ headers }: IncomingMessage): string | undefined {
+  const scheme = first(headers, "x-forwarded-proto") ?? "http";
+  const host = first(headers, "x-forwarded-host") ?? headers.host ?? "";
+  const plain = /^https?$/.test(scheme) && /^([\w.-]+|\[[0-9a-f:]+\])(:\d{1,5})?$/i.test(host);
+  return plain ? `${scheme}://${host}` : undefined;
+}
+
+function first(headers: IncomingHttpHeaders, name: string): string | undefined {
+  const value = headers[name];
+  return typeof value === "string" ? value.split(",")[0]?.trim() : undefined;
 }
 
 /** What a check of the configured model found. */

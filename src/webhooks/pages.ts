@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { Answer } from "./http.ts";
 
 const style = `body{font:16px/1.5 system-ui,sans-serif;max-width:38rem;margin:12vh auto;padding:0 1.5rem;color:#1f2328;
@@ -40,25 +39,11 @@ ${body}
   };
 }
 
-/** Scheme, host and port by which the visitor reached this server, also through a proxy. */
-export function addressOf({ headers }: IncomingMessage): string | undefined {
-  const scheme = first(headers, "x-forwarded-proto") ?? "http";
-  const host = first(headers, "x-forwarded-host") ?? headers.host ?? "";
-  const plain = /^https?$/.test(scheme) && /^([\w.-]+|\[[0-9a-f:]+\])(:\d{1,5})?$/i.test(host);
-  return plain ? `${scheme}://${host}` : undefined;
-}
-
-function first(headers: IncomingHttpHeaders, name: string): string | undefined {
-  const value = headers[name];
-  return typeof value === "string" ? value.split(",")[0]?.trim() : undefined;
-}
-
 /**
- * The page of an App without a client secret, which is missing where the App was created by hand or by an older version.
- * @param address of this server for the visitor; undefined if it is not known
+ * The page of an App without a client secret, which is missing where the App was created by hand or by an older version. It does not repeat
+ * the address by which a visitor came: anyone can name a host.
  */
-export function landingPage(webUrl: string, address: string | undefined): Answer {
-  const callback = `${address ?? "https://ADDRESS-OF-THIS-SERVER"}/login/callback`;
+export function landingPage(webUrl: string): Answer {
   return htmlPage(
     "Hunkwise",
     `<h1>Hunkwise is running</h1>
@@ -70,7 +55,8 @@ the client secret of the App is missing here. To add it:</p>
 <ol>
 <li>Open the settings of the App: <a href="${escapeHtml(webUrl)}/settings/apps">${escapeHtml(webUrl)}/settings/apps</a>, or
 <em>Developer settings, GitHub Apps</em> in the settings of the organisation that owns it, and there <em>Edit</em>.</li>
-<li>Enter <code>${escapeHtml(callback)}</code> as the first <em>Callback URL</em>, and save.</li>
+<li>As the first <em>Callback URL</em>, enter the address of this server, with <code>/login/callback</code> at its end, such as
+<code>https://hunkwise.example.com/login/callback</code>, and save.</li>
 <li>Under <em>Client secrets</em>, choose <em>Generate a new client secret</em>.</li>
 <li>Set <code>GITHUB_CLIENT_ID</code> to the <em>Client ID</em> at the top of that page, and <code>GITHUB_CLIENT_SECRET</code> to the new
 secret, and restart Hunkwise.</li>

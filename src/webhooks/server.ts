@@ -6,7 +6,7 @@ import type { Queue } from "../queue/queue.ts";
 import { appIdentity, createProbot } from "./app-auth.ts";
 import { createHealth, type Health, refuseWriting } from "./health.ts";
 import { type Handler, listen, type RunningServer, type Timeouts } from "./http.ts";
-import { addressOf, landingPage } from "./pages.ts";
+import { landingPage } from "./pages.ts";
 import { createReceiver, knownEvent, loadProbotApp } from "./receive.ts";
 
 export interface ServerOptions {
@@ -83,7 +83,7 @@ function landing(webUrl: string): Handler {
   return async (request, { pathname }) => {
     if (pathname !== "/") return { status: 404, body: "Not found." };
     refuseWriting(request.method);
-    return landingPage(webUrl, addressOf(request));
+    return landingPage(webUrl);
   };
 }
 

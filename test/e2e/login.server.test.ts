@@ -350,7 +350,7 @@ describe("before log-in", () => {
           .on("error", fail)
           .end();
       });
-    const around = [
+    const readOtherwise = [
       "//reviews",
       "//evil.test/reviews",
       "http://evil.test/reviews",
@@ -358,8 +358,16 @@ describe("before log-in", () => {
       "/%2e%2e/reviews",
       "/./reviews",
       "/style.css/%2e%2e/reviews",
-      "\\reviews",
       "/\\evil.test",
+      "/login/../reviews",
+    ];
+    for (const path of readOtherwise) {
+      const { status, location, body } = await raw(path);
+      expect([path, status, location, body]).toEqual([path, 404, "", "Not found.\n"]);
+    }
+    // Node takes no such request.
+    expect((await raw("\\reviews")).status).toBe(400);
+    const plain = [
       "/style.css%2f..%2freviews",
       "/style.css%5c..%5creviews",
       "/style.css;/reviews",
@@ -369,12 +377,11 @@ describe("before log-in", () => {
       "/%72eviews",
       "/reviews%2f7",
       "/reviews?to=//evil.test",
-      "/login/../reviews",
     ];
-    for (const path of around) {
+    for (const path of plain) {
       const { status, location, body } = await raw(path);
-      expect([path, status]).toEqual([path, expect.toBeOneOf([302, 400, 404])]);
-      if (status === 302) expect(location).toMatch(/^\/login(\?to=%2F[^/\\]*)?$/);
+      expect([path, status]).toEqual([path, 302]);
+      expect(location).toMatch(/^\/login\?to=%2F[^/\\]*$/);
       expect(body).not.toMatch(/review/);
     }
   });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { AppError } from "../../src/errors.ts";
 import type { SeenRepository } from "../../src/github/user-client.ts";
 import { createLiveSessions } from "../../src/pages/live-sessions.ts";
@@ -161,6 +161,36 @@ describe("what GitHub lets a person see", () => {
     isAway = false;
     wait(15_000);
     expect((await live.viewer(id))?.repositories).toEqual([shop]);
+  });
+
+  it("is shown again after three seconds while GitHub takes longer, and not once it is five minutes old", async () => {
+    vi.useFakeTimers();
+    try {
+      const held = Promise.withResolvers<SeenRepository[]>();
+      let isSlow = false;
+      const { live, asked, wait } = open(async () => (isSlow ? held.promise : [shop]));
+      const id = await live.start("ghu_1", octocat);
+      await live.viewer(id);
+      isSlow = true;
+      wait(2 * minute);
+      const meanwhile = live.viewer(id);
+      await vi.advanceTimersByTimeAsync(3_000);
+      expect((await meanwhile)?.repositories).toEqual([shop]);
+      wait(3 * minute);
+      let isShown = false;
+      const late = live.viewer(id).then((viewer) => {
+        isShown = true;
+        return viewer;
+      });
+      await vi.advanceTimersByTimeAsync(60_000);
+      expect(isShown).toBe(false);
+      isSlow = false;
+      held.reject(new AppError("github_unauthorized", "Bad credentials"));
+      expect(await late).toBeNull();
+      expect(asked).toHaveLength(2);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it("is not guessed where GitHub has not answered yet", async () => {

@@ -279,25 +279,16 @@ describe("the other pages", () => {
 });
 
 describe("the page of an App without a client secret", () => {
-  const page = async (headers: Record<string, string>) => {
-    const response = await fetch(server.address, { headers });
-    return { headers: response.headers, text: await response.text() };
-  };
-
-  it("says step by step how people can log in, with the address by which the visitor came", async () => {
-    const proxied = { "x-forwarded-proto": "https", "x-forwarded-host": "hunkwise.example.com" };
-    const { text } = await page(proxied);
-    expect(text).toContain("<code>https://hunkwise.example.com/login/callback</code>");
-    for (const word of ["Generate a new client secret", "GITHUB_CLIENT_ID", "GITHUB_CLIENT_SECRET"])
+  it("says step by step how people can log in", async () => {
+    const text = await (await fetch(server.address)).text();
+    for (const word of [
+      "Generate a new client secret",
+      "/login/callback",
+      "GITHUB_CLIENT_ID",
+      "GITHUB_CLIENT_SECRET",
+    ])
       expect(text).toContain(word);
     expect(text).toMatch(/<a href="http:\/\/127\.0\.0\.1:\d+\/settings\/apps">/);
-    expect((await page({})).text).toContain(`<code>${server.address}/login/callback</code>`);
-  });
-
-  it("does not repeat an address that is none", async () => {
-    const { text } = await page({ "x-forwarded-host": "<script>alert(1)</script>" });
-    expect(text).not.toContain("script");
-    expect(text).toContain("https://ADDRESS-OF-THIS-SERVER/login/callback");
   });
 
   it("is the only one: nobody can log in", async () => {

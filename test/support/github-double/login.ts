@@ -25,6 +25,8 @@ const authorize = "/login/oauth/authorize";
 
 /** Undefined if the request is for no page of these. */
 export function answerLogin(state: GitHubState, { method, path, url, body }: Exchange): Reply | undefined {
+  // A real browser asks for it by itself.
+  if (path === "/favicon.ico") return page(404, "");
   if (path === "/login" && method === "GET") return page(200, "<h1>Sign in to GitHub</h1>");
   if (path === authorize && method === "GET") return askFor(state, url.searchParams);
   if (path === authorize && method === "POST")
