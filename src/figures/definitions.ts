@@ -58,7 +58,8 @@ export const definitions: readonly Definition[] = [
   },
   {
     name: "Waiting, running",
-    means: "From the event to the start, and from the start to the end of a review; the middle value.",
+    means:
+      "From the event to the start, and from the start to the end of a review; the middle value of the last 13 weeks of the period.",
   },
 ];
 

@@ -68,7 +68,7 @@ export interface Insights {
   /** By what the findings are; `value` is empty if they do not say. */
   by: Record<Dimension, ({ value: string } & Outcomes)[]>;
   models: ({ model: string } & z.infer<typeof Paid>)[];
-  /** Of the runs that published a review; null if there is none. */
+  /** Of the runs that published a review in the last 13 weeks of the period; null if there is none. */
   times: { waiting: Spread; running: Spread } | null;
 }
 
@@ -103,6 +103,8 @@ export async function repositoryNamed(run: Run, name: string): Promise<number> {
   });
 }
 
+/** Times are compared one by one, so only those of the last weeks. */
+const timedWeeks = 13;
 const weekMs = 7 * 86_400_000;
 
 /** The whole weeks from the one with the day `days` ago to the present one. */
@@ -110,44 +112,48 @@ export const weeksSince = (days: number, now: number): Pick<InsightsQuestion, "f
   ...{ from: weekOf(now - days * 86_400_000), to: weekOf(now) },
 });
 
-const sums = (columns: readonly string[]) =>
-  columns.map((name) => `CAST(sum(${name}) AS BIGINT) AS ${name}`).join(", ");
-const outcomeColumns = Object.keys(Outcomes.shape);
-const paidSums = `${sums(Object.keys(Paid.shape).filter((name) => name !== "cost_usd"))}, sum(cost_usd) AS cost_usd`;
+/** Where each kind of count is: summed up by the database, because a year of many repositories has many rows. */
+const sources = {
+  outcomes: { shape: Outcomes, from: "outcome_week", where: "dimension = 'all'" },
+  runs: { shape: Runs, from: "run_week", where: "1 = 1" },
+  paid: { shape: Paid, from: "model_week", where: "1 = 1" },
+  pulls: {
+    shape: Pulls,
+    from: `(SELECT repository, closed_week AS week, CASE WHEN state = 'merged' THEN 1 ELSE 0 END AS merged,
+      CASE WHEN state = 'closed' THEN 1 ELSE 0 END AS closed FROM pull) AS closed_pull`,
+    where: "week IS NOT NULL",
+  },
+} as const;
+type Source = keyof typeof sources;
 
-/** The query's parts for one question: all repositories, or the listed ones. */
+const sums = (shape: z.ZodObject) =>
+  Object.keys(shape.shape)
+    .map((name) =>
+      name === "cost_usd" ? "sum(cost_usd) AS cost_usd" : `CAST(sum(${name}) AS BIGINT) AS ${name}`,
+    )
+    .join(", ");
+
+/** The statements for one question: about all repositories, or the listed ones. */
 function statementsFor({ repositories }: Pick<InsightsQuestion, "repositories">) {
-  const seen = `repository IN (${repositories === null ? "SELECT id FROM repository" : idsIn("ids")})`;
-  const inWeeks = `${seen} AND week BETWEEN :from AND :to`;
-  const published = `FROM run WHERE ${seen} AND ended_at >= :since AND ended_at < :until AND posted IS NOT NULL AND started_at IS NOT NULL`;
-  const spread = (value: string) => `SELECT value, n, total FROM
-    (SELECT ${value} AS value, row_number() OVER (ORDER BY ${value}) AS n, count(*) OVER () AS total ${published}) AS ranked
-    WHERE n = (total + 1) / 2 OR n = (total * 9 + 9) / 10 ORDER BY n`;
+  const ids = repositories === null ? "SELECT id FROM repository" : idsIn("ids");
+  const inWeeks = `repository IN (${ids}) AND week BETWEEN :from AND :to`;
+  const published = `FROM run WHERE repository IN (${ids}) AND ended_at >= :since AND ended_at < :until
+    AND posted IS NOT NULL AND started_at IS NOT NULL`;
   return {
-    outcomes: `SELECT repository, week, ${outcomeColumns.join(", ")} FROM outcome_week WHERE dimension = 'all' AND ${inWeeks}`,
-    dimensions: `SELECT dimension, value, ${sums(outcomeColumns)} FROM outcome_week
+    counts: (source: Source, by: "week" | "repository") => {
+      const { shape, from, where } = sources[source];
+      return `SELECT ${by} AS name, ${sums(shape)} FROM ${from} WHERE ${where} AND ${inWeeks} GROUP BY ${by}`;
+    },
+    dimensions: `SELECT dimension, value, ${sums(Outcomes)} FROM outcome_week
       WHERE dimension IN ('severity', 'category', 'rule', 'source') AND ${inWeeks} GROUP BY dimension, value`,
-    runs: `SELECT repository, week, ${Object.keys(Runs.shape).join(", ")} FROM run_week WHERE ${inWeeks}`,
-    paid: `SELECT repository, week, ${paidSums} FROM model_week WHERE ${inWeeks} GROUP BY repository, week`,
-    models: `SELECT model, ${paidSums} FROM model_week WHERE ${inWeeks} GROUP BY model ORDER BY model`,
-    pulls: `SELECT repository, closed_week AS week, ${sums(["merged", "closed"])} FROM
-      (SELECT repository, closed_week, CASE WHEN state = 'merged' THEN 1 ELSE 0 END AS merged,
-        CASE WHEN state = 'closed' THEN 1 ELSE 0 END AS closed FROM pull
-        WHERE ${seen} AND closed_week BETWEEN :from AND :to) AS closed_pulls
-      GROUP BY repository, closed_week`,
-    waiting: spread("started_at - stored_at"),
-    running: spread("ended_at - started_at"),
-    names: `SELECT id, owner, name FROM repository WHERE id IN (${repositories === null ? "SELECT id FROM repository" : idsIn("ids")})`,
+    models: `SELECT model, ${sums(Paid)} FROM model_week WHERE ${inWeeks} GROUP BY model ORDER BY model`,
+    spread: (value: string) => `SELECT value FROM
+      (SELECT ${value} AS value, row_number() OVER (ORDER BY ${value}) AS n, count(*) OVER () AS total ${published}) AS ranked
+      WHERE n = (total + 1) / 2 OR n = (total * 9 + 9) / 10 ORDER BY n`,
+    names: `SELECT id, owner, name FROM repository WHERE id IN (${ids})`,
   };
 }
 
-const Of = { repository: z.int(), week: z.string() };
-const rowsOf = {
-  outcomes: z.array(Outcomes.extend(Of)),
-  runs: z.array(Runs.extend(Of)),
-  paid: z.array(Paid.extend(Of)),
-  pulls: z.array(Pulls.extend(Of)),
-};
 const DimensionRows = z.array(Outcomes.extend({ dimension: z.enum(dimensions), value: z.string() }));
 const ModelRows = z.array(Paid.extend({ model: z.string() }));
 const SpreadRows = z.array(z.object({ value: z.int() }));
@@ -161,33 +167,39 @@ export async function readInsights(run: Run, question: InsightsQuestion): Promis
   const ask = async <T>(shape: z.ZodType<T>, sql: string, parameters: object) =>
     shape.parse((await run(sql, { ...ids, ...parameters })).rows);
   const weeks = { from, to };
-  const times = { since: Date.parse(from), until: Date.parse(to) + weekMs };
-  const [outcomes, runs, paid, pulls, byDimension, models, waiting, running, names] = await Promise.all([
-    ask(rowsOf.outcomes, statements.outcomes, weeks),
-    ask(rowsOf.runs, statements.runs, weeks),
-    ask(rowsOf.paid, statements.paid, weeks),
-    ask(rowsOf.pulls, statements.pulls, weeks),
+  const until = Date.parse(to) + weekMs;
+  const times = { since: Math.max(Date.parse(from), until - timedWeeks * weekMs), until };
+  const lines = async (by: "week" | "repository") => {
+    const found = new Map<string | number, Line>();
+    for (const source of Object.keys(sources) as Source[]) {
+      const Row = z.array(sources[source].shape.extend({ name: z.union([z.string(), z.int()]) }));
+      for (const { name, ...counts } of await ask<({ name: string | number } & Partial<Line>)[]>(
+        Row,
+        statements.counts(source, by),
+        weeks,
+      ))
+        found.set(name, { ...(found.get(name) ?? noLine), ...counts });
+    }
+    return found;
+  };
+  const [ofWeek, ofRepository, byDimension, models, waiting, running, names] = await Promise.all([
+    lines("week"),
+    lines("repository"),
     ask(DimensionRows, statements.dimensions, weeks),
     ask(ModelRows, statements.models, weeks),
-    ask(SpreadRows, statements.waiting, times),
-    ask(SpreadRows, statements.running, times),
+    ask(SpreadRows, statements.spread("started_at - stored_at"), times),
+    ask(SpreadRows, statements.spread("ended_at - started_at"), times),
     ask(NameRows, statements.names, {}),
   ]);
-  const totals = { ...noLine };
-  const ofWeek = new Map(mondays(from, to).map((week) => [week, { ...noLine }]));
-  const ofRepository = new Map<number, Line>();
-  for (const { repository, week, ...counts } of [...outcomes, ...runs, ...paid, ...pulls]) {
-    const line = ofRepository.get(repository) ?? { ...noLine };
-    ofRepository.set(repository, line);
-    for (const sum of [totals, line, ofWeek.get(week)]) if (sum) add(sum, counts);
-  }
   const nameOf = new Map(names.map(({ id, owner, name }) => [id, `${owner}/${name}`]));
+  const totals = { ...noLine };
+  for (const line of ofWeek.values()) add(totals, line);
   return {
     period: { from, to: new Date(Date.parse(to) + weekMs - 1).toISOString().slice(0, 10) },
     totals,
-    weeks: [...ofWeek].map(([week, line]) => ({ week, ...line })),
+    weeks: mondays(from, to).map((week) => ({ week, ...(ofWeek.get(week) ?? noLine) })),
     repositories: [...ofRepository]
-      .map(([id, line]) => ({ id, name: nameOf.get(id) ?? String(id), ...line }))
+      .map(([id, line]) => ({ id: Number(id), name: nameOf.get(Number(id)) ?? String(id), ...line }))
       .toSorted((a, b) => (a.name < b.name ? -1 : 1)),
     by: Object.fromEntries(dimensions.map((one) => [one, ofDimension(byDimension, one)])) as Insights["by"],
     models,
@@ -209,7 +221,7 @@ function spreadOf(...all: z.infer<typeof SpreadRows>[]): Insights["times"] {
   return waiting && running ? { waiting, running } : null;
 }
 
-function add(sum: Line, counts: Partial<Line>): void {
+function add(sum: Line, counts: Line): void {
   for (const [name, count] of Object.entries(counts)) sum[name as keyof Line] += count;
 }
 

@@ -151,7 +151,7 @@ function story({ weeks }: Insights, lists: Lists): Html {
     const whole = judged(line);
     const closed = line.merged + line.closed;
     return html`<p><strong>${when}</strong> (from ${line.week}): ${linked(runs({ result: "published" }), line.reviews, plural(line.reviews, "review"))} cost
-<strong>${money(line.cost_usd, line.unpriced)}</strong>${line.reviews > 0 && html`, ${thousands(line.quiet)} of them found nothing new`}.
+<strong>${money(line.cost_usd, line.unpriced)}</strong>${line.quiet > 0 && html`, ${thousands(line.quiet)} of them found nothing new`}.
 ${plural(closed, "reviewed pull request")} closed${
       whole > 0
         ? html` with ${linked(findings({ pull_state: "merged" }), whole, plural(whole, "finding"))} in merged ones:
@@ -195,9 +195,9 @@ function cards({ totals, times }: Insights, lists: Lists): Html {
     ...(times
       ? [
           {
-            name: "Takes",
+            name: "Time of a review",
             value: span(times.running.median_ms),
-            note: `in the middle; nine of ten at most ${span(times.running.p90_ms)}; waits ${span(times.waiting.median_ms)}`,
+            note: `the middle value; 90% took at most ${span(times.running.p90_ms)}. Before, it waited ${span(times.waiting.median_ms)}`,
           },
         ]
       : []),
@@ -214,7 +214,8 @@ const outcomeSeries = [
 ] as const;
 
 function charts({ weeks }: Insights, lists: Lists): Html {
-  const label = (week: string) => `${Number(week.slice(8))}/${Number(week.slice(5, 7))}`;
+  const label = (week: string) =>
+    new Date(week).toLocaleDateString("en", { day: "numeric", month: "short", timeZone: "UTC" });
   return html`<div class="charts">
 ${barChart({
   name: "Cost in each week, in US dollars",
@@ -251,7 +252,7 @@ const outcomes = <Row extends Outcomes>(
   });
   const merged = { pull_state: "merged" };
   return [
-    counted("Findings", ({ delivered }) => delivered, {}),
+    counted("Findings", judged, merged),
     {
       ...{ name: "Fixed", isNumber: true },
       cell: (row) =>
@@ -260,6 +261,8 @@ const outcomes = <Row extends Outcomes>(
     counted("Dismissed", ({ dismissed }) => dismissed, { ...merged, state: "dismissed" }),
     counted("Ignored", ({ ignored }) => ignored, { ...merged, state: "open" }),
     counted("Unclear", ({ unclear }) => unclear, { ...merged, state: "outdated" }),
+    counted("Withdrawn", ({ withdrawn }) => withdrawn, { ...merged, state: "withdrawn" }),
+    counted("Not merged", ({ unmerged }) => unmerged, { pull_state: "closed" }),
     {
       name: "Thumbs",
       isNumber: true,

@@ -8,6 +8,7 @@ import type { Logger } from "../logger.ts";
 import type { Sessions } from "../queue/sessions.ts";
 import type { Handler } from "../webhooks/http.ts";
 import { servePages } from "./bridge.ts";
+import { chartStyle } from "./charts.ts";
 import { findings } from "./findings.ts";
 import { type Html, html } from "./html.ts";
 import { insights } from "./insights.ts";
@@ -42,7 +43,7 @@ type RoutesDeps = Parameters<typeof now>[0] & Parameters<typeof review>[0];
 /** All pages behind the log-in. */
 export const allRoutes = (deps: RoutesDeps): Hono<PagesEnv>[] => [
   new Hono<PagesEnv>().get(stylePath, ({ body }) =>
-    body(style, 200, { "content-type": "text/css; charset=utf-8" }),
+    body(style + chartStyle, 200, { "content-type": "text/css; charset=utf-8" }),
   ),
   ...[now(deps), reviews(deps), review(deps), findings(deps), insights(deps)],
 ];

@@ -190,7 +190,7 @@ export const postgresMigrations: readonly string[] = [
     closed_week  TEXT,
     PRIMARY KEY (repository, number)
   );
-  CREATE INDEX pull_closed ON pull (repository, closed_week);
+  CREATE INDEX pull_closed ON pull (repository, closed_week, state);
 
   CREATE TABLE finding (
     repository   BIGINT NOT NULL,

@@ -216,7 +216,7 @@ export const sqliteMigrations: readonly string[] = [
     closed_week  TEXT,
     PRIMARY KEY (repository, number)
   ) STRICT, WITHOUT ROWID;
-  CREATE INDEX pull_closed ON pull (repository, closed_week);
+  CREATE INDEX pull_closed ON pull (repository, closed_week, state);
 
   -- A finding that people saw, by its comment or, if it has none, by its id.
   CREATE TABLE finding (

@@ -115,14 +115,14 @@ async function insertPullsAndFindings(
     "ast-grep/py-mutable-default",
     "leftovers/debugger",
   ]);
-  const insert = `INSERT INTO finding (repository, pull, key, installation, comment, place, severity, category, source, rule, state,
+  const insert = `INSERT INTO finding (repository, pull, key, id, installation, comment, place, severity, category, source, rule, state,
         dismissed_by, dismissed_how, thumbs_up, thumbs_down, delivered_at, decided_at)
       ${numbers("most")}, delivered AS (
         SELECT run.repository, run.pull, run.installation, run.ended_at, run.seq * 40 + number.i AS comment,
           ${spread("run.seq * 40 + number.i", 48_271, 9_973)} AS mixed
         FROM run JOIN number ON number.i < run.posted WHERE run.seq > :after AND run.seq <= :until
       )
-      SELECT repository, pull, CAST(comment AS TEXT), installation, comment, ${oneOf("mixed", [...Array.from({ length: 9 }, () => "comment"), "annotation", "summary"])},
+      SELECT repository, pull, CAST(comment AS TEXT), 'f' || CAST(comment AS TEXT), installation, comment, ${oneOf("mixed", [...Array.from({ length: 9 }, () => "comment"), "annotation", "summary"])},
         ${oneOf("mixed / 3", ["low", "medium", "medium", "high", "low", "critical"])},
         ${oneOf("mixed", ["correctness", "security", "performance", "api", "test", "error-handling", "maintainability"])},
         ${source}, ${rule}, ${state},
@@ -134,7 +134,8 @@ async function insertPullsAndFindings(
     await run(insert, { most: 34, after, until: after + RUNS_AT_ONCE });
 }
 
-async function insertDerived(run: Run, days: string): Promise<void> {
+async function insertDerived(run: Run, weeks: string): Promise<void> {
+  const inWeek = `ended_at >= CAST(CAST(week.value AS TEXT) AS BIGINT) AND ended_at < CAST(CAST(week.value AS TEXT) AS BIGINT) + ${7 * dayMs}`;
   const dimensions = {
     all: "''",
     severity: "severity",
@@ -150,16 +151,24 @@ async function insertDerived(run: Run, days: string): Promise<void> {
           ${count("pull.state = 'merged' AND finding.state = 'dismissed'")}, ${count("pull.state = 'merged' AND finding.state = 'open'")},
           ${count("pull.state = 'merged' AND finding.state = 'outdated'")}, ${count("pull.state <> 'merged'")}, sum(thumbs_up), sum(thumbs_down)
         FROM finding JOIN pull ON pull.repository = finding.repository AND pull.number = finding.pull
-        WHERE pull.closed_week IS NOT NULL GROUP BY finding.repository, pull.closed_week, coalesce(${value}, '')`,
+        WHERE pull.closed_week IS NOT NULL AND (${value}) IS NOT NULL GROUP BY finding.repository, pull.closed_week, coalesce(${value}, '')`,
     );
   }
   await run(
-    `INSERT INTO model_day (repository, day, model, installation, turns, prompt_tokens, cached_tokens, completion_tokens, cost_usd, unpriced)
-      SELECT repository, key, CASE WHEN seq % 3 = 0 THEN 'small-model' ELSE 'large-model' END, max(installation), sum(turns), sum(prompt_tokens),
+    `INSERT INTO model_week (repository, week, model, turns, prompt_tokens, cached_tokens, completion_tokens, cost_usd, unpriced)
+      SELECT repository, key, CASE WHEN seq % 3 = 0 THEN 'small-model' ELSE 'large-model' END, sum(turns), sum(prompt_tokens),
         sum(cached_tokens), sum(completion_tokens), sum(cost_usd), sum(unpriced)
-      FROM json_each(:days) AS day JOIN run ON ended_at >= CAST(CAST(day.value AS TEXT) AS BIGINT) AND ended_at < CAST(CAST(day.value AS TEXT) AS BIGINT) + ${dayMs}
+      FROM json_each(:weeks) AS week JOIN run ON ${inWeek}
       WHERE turns > 0 GROUP BY repository, key, CASE WHEN seq % 3 = 0 THEN 'small-model' ELSE 'large-model' END`,
-    { days },
+    { weeks },
+  );
+  const one = (condition: string) => `sum(CASE WHEN ${condition} THEN 1 ELSE 0 END)`;
+  await run(
+    `INSERT INTO run_week (repository, week, reviews, quiet, complete, skipped, failed, other)
+      SELECT repository, key, ${one("posted IS NOT NULL")}, ${one("posted = 0")}, ${one("posted IS NOT NULL AND is_complete = 1")},
+        ${one("kind = 'review' AND outcome = 'skipped'")}, ${one("outcome = 'failed'")}, ${one("kind <> 'review' AND outcome <> 'failed'")}
+      FROM json_each(:weeks) AS week JOIN run ON ${inWeek} GROUP BY repository, key`,
+    { weeks },
   );
 }
 
@@ -246,7 +255,6 @@ export async function seedHistory({ run }: Pick<Database, "run">, given: History
   const size = { days: 400, recorded: Math.floor(given.runs / 10), waiting: 0, active: 0, ...given };
   const { now, days, repositories } = size;
   const weeks = calendar(now - days * dayMs, now, 7);
-  const single = calendar(now - days * dayMs, now, 1);
   await run(
     `INSERT INTO repository (id, installation, owner, name) ${numbers("repositories")}
       SELECT ${firstRepository} + i, 1 + i % 7, 'octo', 'repo-' || CAST(i + 1 AS TEXT) FROM number`,
@@ -254,6 +262,6 @@ export async function seedHistory({ run }: Pick<Database, "run">, given: History
   );
   await insertRuns(run, size);
   await insertPullsAndFindings(run, size, weeks);
-  await insertDerived(run, single);
+  await insertDerived(run, weeks);
   await insertJobs(run, size);
 }
