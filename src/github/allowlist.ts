@@ -251,7 +251,7 @@ export const threadsQuery = `query ($owner: String!, $repo: String!, $pull: Int!
               reactions(last: 20, content: THUMBS_DOWN, orderBy: { field: CREATED_AT, direction: ASC }) {
                 totalCount nodes { createdAt user { __typename login } }
               }
-              upvotes: reactions(content: THUMBS_UP) { totalCount }
+              upvotes: reactions(first: 1, content: THUMBS_UP) { totalCount }
             }
           }
           latest: comments(last: 50) { totalCount nodes { ${commentFields} } }

@@ -169,6 +169,11 @@ export class People {
     this.#change(pull, { state: "closed", closedAt: this.#state.now() });
   }
 
+  /** Merges it; the base branch stays where it is. */
+  merge(pull: Pull): void {
+    this.#change(pull, { state: "closed", merged: true, closedAt: this.#state.now() });
+  }
+
   reopen(pull: Pull): void {
     this.#change(pull, { state: "open", closedAt: null });
   }
