@@ -132,6 +132,8 @@ type JobEntry =
   | WroteEntry
   | PostedEntry
   | EndedEntry
+  /** A pull request whose findings were counted. */
+  | { kind: "counted"; pull: number }
   | { kind: "check_opened"; head: string; trigger: string }
   | { kind: "began"; head: string }
   | { kind: "result"; head: string; base: string; result: unknown; after?: string | null };

@@ -82,6 +82,8 @@ export interface InstallationApi {
   repositories(known: Known<InstalledRepository>): Pages<InstalledRepository>;
   /** Open pull requests; those with the most recent activity come first. */
   pulls(repository: RepositoryName, known: Known<OpenPull>): Pages<OpenPull>;
+  /** Pull requests in any state; those with the most recent activity come first. */
+  recentPulls(repository: RepositoryName): Pages<OpenPull>;
   /** Whether our reaction shows that the comment was seen; also true if the comment is gone. */
   wasSeen(repository: RepositoryName, comment: CommentRef): Promise<boolean>;
   repository(repository: RepositoryName): RepositoryApi;
@@ -179,6 +181,14 @@ export function createInstallationApi(client: GitHubClient, app: AppIdentity): I
         `/repos/${owner}/${name}/pulls?state=open&sort=updated&direction=desc&per_page=100`,
         listOf(Pull, "pull requests"),
         known,
+      ),
+
+    recentPulls: ({ owner, name }) =>
+      pages(
+        client,
+        `/repos/${owner}/${name}/pulls?state=all&sort=updated&direction=desc&per_page=100`,
+        listOf(Pull, "pull requests"),
+        [],
       ),
 
     async wasSeen({ owner, name: repo }, { id: comment_id, thread }) {

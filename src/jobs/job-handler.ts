@@ -7,7 +7,7 @@ import { openFindings } from "../ledger/entry.ts";
 import { concludeAtOnce, concludeQueued } from "../publish/check-run.ts";
 import { failedConclusion, type Held, passedConclusion } from "../publish/conclusions.ts";
 import { currentLedger } from "../publish/existing.ts";
-import type { ClaimedJob, JobOutcome, PurgeTask, ReconcileTask, Task } from "../queue/job.ts";
+import type { ClaimedJob, JobOutcome, PurgeTask, ReconcileTask, RecountTask, Task } from "../queue/job.ts";
 import { type JobTools, jobFields } from "../queue/run-job.ts";
 import { closeEarlierChecks, isRefusal, type Met, triggerFor } from "./attempts.ts";
 import { commandContext, runCommand, runReply, tellFailure } from "./commands/dispatch.ts";
@@ -18,22 +18,34 @@ import { loadConfig, orRefused } from "./load-config.ts";
 import { purge } from "./reconcile/purge.ts";
 import { reconcileApp } from "./reconcile/reconcile-app.ts";
 import { reconcileInstallation } from "./reconcile/reconcile-installation.ts";
+import { recount } from "./reconcile/recount.ts";
 import { reviewPull } from "./review-pull.ts";
 
-type UpkeepJob = ClaimedJob & { task: ReconcileTask | PurgeTask };
+type UpkeepJob = ClaimedJob & { task: ReconcileTask | PurgeTask | RecountTask };
 
 /** Looks for missed events, or deletes the stored data of an account that removed the App. */
 export async function keepUp(
   { task }: UpkeepJob,
-  { signal }: Pick<JobTools, "signal">,
-  { upkeep, now, log }: Pick<JobDependencies, "upkeep" | "now" | "log">,
+  tools: Pick<JobTools, "signal" | "record" | "recorded">,
+  {
+    upkeep,
+    figures,
+    github,
+    now,
+    log,
+  }: Pick<JobDependencies, "upkeep" | "figures" | "github" | "now" | "log">,
 ): Promise<JobOutcome> {
   if (!upkeep)
     return {
       kind: "skipped",
       reason: "this process only reviews; a server deletes data and looks for missed events",
     };
+  const { signal } = tools;
   if (task.kind === "purge") return purge(task, { upkeep, signal });
+  if (task.kind === "recount")
+    return figures
+      ? recount(task, tools, { upkeep, figures, github })
+      : { kind: "skipped", reason: "this process counts no figures" };
   const options = { upkeep, signal, log, now };
   return task.installation === null
     ? reconcileApp(options)
@@ -71,6 +83,7 @@ async function handle(job: ClaimedJob, tools: JobTools, deps: JobDependencies): 
       return runReply({ ...job, task }, tools, deps);
     case "reconcile":
     case "purge":
+    case "recount":
       return keepUp({ ...job, task }, tools, deps);
   }
 }

@@ -1,4 +1,4 @@
-import type { NewJob, PurgeTask, RepositoryRef } from "../queue/job.ts";
+import type { NewJob, PurgeTask, RecountTask, RepositoryRef } from "../queue/job.ts";
 
 /*
  * Jobs that more than one cause starts: a webhook, and reconciling, which makes up for lost webhooks.
@@ -44,6 +44,17 @@ export function purgeJob(installation: number, repositories: PurgeTask["reposito
     concurrencyKey: keyOfInstallation(installation),
     coalesce: false,
     priority: 0,
+  };
+}
+
+/** Counts findings again; of the whole App, an installation or a repository. */
+export function recountJob(task: Pick<RecountTask, "installation" | "only" | "since">): NewJob {
+  const { installation, only } = task;
+  return {
+    task: { kind: "recount", ...task, headSha: null },
+    concurrencyKey: `recount ${installation ?? "all"} ${only?.id ?? "all"}`,
+    coalesce: true,
+    priority: reconcilePriority,
   };
 }
 

@@ -70,8 +70,8 @@ const putPull = `INSERT INTO pull (repository, number, installation, state, clos
 const putFinding = `INSERT INTO finding (repository, pull, key, id, installation, comment, place, severity, category, source, rule,
     state, dismissed_by, dismissed_how, thumbs_up, thumbs_down, delivered_at, decided_at)
   VALUES (:repository, :pull, :key, :id, :installation, :comment, :place, :severity, :category, :source, :rule,
-    :state, :by, :how, coalesce(CAST(:up AS BIGINT), 0), coalesce(CAST(:down AS BIGINT), 0), :now,
-    CASE WHEN :state IN ('open', 'outdated') THEN NULL ELSE CAST(:now AS BIGINT) END)
+    :state, :by, :how, coalesce(CAST(:up AS BIGINT), 0), coalesce(CAST(:down AS BIGINT), 0), :at,
+    CASE WHEN :state IN ('open', 'outdated') THEN NULL ELSE CAST(:at AS BIGINT) END)
   ON CONFLICT (repository, pull, key) DO UPDATE SET
     place = excluded.place, severity = excluded.severity, category = excluded.category, source = excluded.source, rule = excluded.rule,
     state = CASE WHEN finding.state = 'withdrawn' AND excluded.state = 'fixed' THEN 'withdrawn' ELSE excluded.state END,
@@ -202,7 +202,9 @@ async function writePull(run: Run, figures: PullFigures, now: number): Promise<v
     const { dismissal, thumbs, ...row } = figure;
     const people = { by: dismissal?.by ?? null, how: dismissal?.how ?? null };
     const votes = { up: thumbs?.up ?? null, down: thumbs?.down ?? null };
-    await run(putFinding, { ...of, installation, ...row, ...people, ...votes, now });
+    // What is first seen after the end was there before it.
+    const at = Math.min(now, closedAt ?? now);
+    await run(putFinding, { ...of, installation, ...row, ...people, ...votes, at });
     if (words) await run(putWords, { ...of, key: figure.key, ...words, now });
   }
   for (const id of deleted) await run(dismissDeleted, { ...of, id, now });

@@ -95,12 +95,24 @@ export const Task = z.discriminatedUnion("kind", [
     repositories: z.array(z.strictObject({ id: z.int(), owner: z.string(), name: z.string() })).nullable(),
     headSha: z.null(),
   }),
+  z.strictObject({
+    /** Counts the findings of pull requests again, from what GitHub shows. */
+    kind: z.literal("recount"),
+    /** Null: of the whole App. */
+    installation: z.int().nullable(),
+    /** Null: of all its repositories. */
+    only: RepositoryRef.omit({ installation: true }).nullable(),
+    /** Only pull requests with activity since then, in milliseconds since 1970. */
+    since: z.int(),
+    headSha: z.null(),
+  }),
 ]);
 export type Task = z.infer<typeof Task>;
 export type ReviewTask = Extract<Task, { kind: "review" }>;
 export type CommandTask = Extract<Task, { kind: "command" }>;
 export type ReplyTask = Extract<Task, { kind: "reply" }>;
 export type ReconcileTask = Extract<Task, { kind: "reconcile" }>;
+export type RecountTask = Extract<Task, { kind: "recount" }>;
 export type PurgeTask = Extract<Task, { kind: "purge" }>;
 
 /** The task of a job's row; undefined for one of another version. */

@@ -1,8 +1,10 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import type { Insights } from "../../src/figures/insights.ts";
 import type { FakeScript } from "../support/fake-openai.ts";
 import { runCli } from "../support/run-cli.ts";
-import { finding, finish, numbers, patient, turn } from "./conformance-fixture.ts";
+import { finding, finish, numbers, onApp, patient, turn, until } from "./conformance-fixture.ts";
 import { onPull } from "./on-pull.ts";
 
 const path = "src/numbers.js";
@@ -81,4 +83,35 @@ describe.concurrent("the figures of a pull request", patient, () => {
         expect((await read()).totals).toMatchObject({ delivered: 0, merged: 0, closed: 0 });
       },
     ));
+});
+
+describe("figures that were lost", patient, () => {
+  it("are counted again from what GitHub shows, but for what reviews cost", () =>
+    onApp({ base, head: changed("0"), script: three }, async (app) => {
+      const env = { HUNKWISE_DATA_DIR: app.dataFolder };
+      const report = (...args: string[]) => runCli(["report", "--since", "7d", ...args], { env });
+      const read = async (): Promise<Insights> => JSON.parse((await report("--format", "json")).stdout);
+      await app.review();
+      const [first] = app.threads();
+      await app.reply(first!, "octocat", "Won't fix, this is intended.");
+      await app.idle();
+      app.people.merge(app.pull);
+      await app.send("closed");
+      await app.idle();
+      const before = await read();
+      expect(before.totals).toMatchObject({ delivered: 3, dismissed: 1, ignored: 2, merged: 1 });
+
+      using database = new DatabaseSync(join(app.dataFolder, "queue.db"));
+      for (const table of ["finding", "finding_text", "pull", "outcome_week"])
+        database.exec(`DELETE FROM ${table}`);
+      expect((await read()).totals).toMatchObject({ delivered: 0, merged: 0 });
+
+      expect(await report("--recount")).toMatchObject({ code: 0, stdout: "" });
+      await until(
+        () =>
+          database.prepare("SELECT count(*) AS n FROM job WHERE state IN ('waiting', 'active')").get()?.n ===
+          0,
+      );
+      expect(await read()).toEqual(before);
+    }));
 });

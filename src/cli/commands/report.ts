@@ -11,11 +11,13 @@ import {
   tokensOf,
 } from "../../figures/definitions.ts";
 import { type Insights, readInsights, repositoryNamed, weeksSince } from "../../figures/insights.ts";
+import { recountJob } from "../../jobs/new-jobs.ts";
 import { openReader } from "../../queue/reader.ts";
+import { type DatabaseLocation, openStores } from "../../queue/stores.ts";
 import { csvLine } from "../../reporters/csv.ts";
 import { dollars, duration, plural, thousands } from "../../reporters/outcome.ts";
 import { columns, plainLine, type Style, wrap } from "../../reporters/terminal-style.ts";
-import { type CommandContext, examples, optionText, paragraphs } from "../command.ts";
+import { type CommandContext, type CommandIo, examples, optionText, paragraphs } from "../command.ts";
 import { styleOf, write } from "../output.ts";
 
 const declare = () =>
@@ -38,6 +40,11 @@ const declare = () =>
         .default("text" as const),
     )
     .option("--definitions", "also print what each number means")
+    .option(
+      "--recount",
+      "have the server's workers count again, from what GitHub shows, what became of findings, for a database that was lost or is new. " +
+        "What reviews cost is not on GitHub",
+    )
     .addHelpText(
       "after",
       examples(
@@ -57,21 +64,37 @@ function daysText(value: string): number {
 }
 
 export const report = (io: CommandContext) =>
-  declare().action(async ({ since, by, format, repository, definitions: explains = false }) => {
-    const place = readRunsPlace();
-    if (place === null)
-      throw new AppError("usage", "there is no server in this environment", {
-        remedy: "Run it where the server runs, or set HUNKWISE_DATA_DIR to the server's data folder.",
-      });
-    const reader = await openReader(place);
-    try {
-      const repositories = repository === undefined ? null : [await repositoryNamed(reader.run, repository)];
-      const insights = await readInsights(reader.run, { repositories, ...weeksSince(since, Date.now()) });
-      await write(io.stdout, printed(insights, by, { format, style: styleOf(io.stdout), explains }));
-    } finally {
-      await reader.close();
-    }
-  });
+  declare().action(
+    async ({ since, by, format, repository, recount = false, definitions: explains = false }) => {
+      const place = readRunsPlace();
+      if (place === null)
+        throw new AppError("usage", "there is no server in this environment", {
+          remedy: "Run it where the server runs, or set HUNKWISE_DATA_DIR to the server's data folder.",
+        });
+      if (recount) return startRecount(place, since, io);
+      const reader = await openReader(place);
+      try {
+        const repositories =
+          repository === undefined ? null : [await repositoryNamed(reader.run, repository)];
+        const insights = await readInsights(reader.run, { repositories, ...weeksSince(since, Date.now()) });
+        await write(io.stdout, printed(insights, by, { format, style: styleOf(io.stdout), explains }));
+      } finally {
+        await reader.close();
+      }
+    },
+  );
+
+/** The workers do it, because only they may ask GitHub; the figures appear while they count. */
+async function startRecount(place: DatabaseLocation, days: number, { stderr }: CommandIo): Promise<void> {
+  const stores = await openStores(place);
+  try {
+    const since = Date.now() - days * 86_400_000;
+    await stores.queue.enqueue(recountJob({ installation: null, only: null, since }));
+  } finally {
+    await stores.close();
+  }
+  await write(stderr, "The workers of the server count now. Run hunkwise report again in some minutes.\n");
+}
 
 interface Printing {
   format: "text" | "json" | "csv";

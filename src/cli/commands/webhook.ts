@@ -241,6 +241,8 @@ function reasonOf(task: Task): string {
       return "look for what was missed";
     case "purge":
       return "the App was removed";
+    case "recount":
+      return "count findings again";
     case "review": {
       const mode = { new: "", full: ", everything", dry_run: ", nothing is posted" }[task.mode];
       return `${task.trigger}${mode}${task.again ? ", again" : ""}`;

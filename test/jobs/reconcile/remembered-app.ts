@@ -8,7 +8,7 @@ import type {
   Pages,
 } from "../../../src/github/app-client.ts";
 import type { OwnCheckRun, RepositoryApi } from "../../../src/github/pull-request-api.ts";
-import type { Upkeep } from "../../../src/jobs/job-dependencies.ts";
+import type { GitHubAccess, Upkeep } from "../../../src/jobs/job-dependencies.ts";
 import { keepUp } from "../../../src/jobs/job-handler.ts";
 import { reconcileJob } from "../../../src/jobs/new-jobs.ts";
 import type {
@@ -123,8 +123,8 @@ export class RememberedApp implements AsyncDisposable {
     const job = { id: "job", task: task as ReconcileTask | PurgeTask, attempt: 1, fence: 1 };
     return keepUp(
       { ...job, deliveryId: null, createdAt: this.time, startedAt: this.time },
-      { signal: new AbortController().signal },
-      { upkeep: this.#upkeep(), now: () => this.time, log: silent },
+      { signal: new AbortController().signal, record: async () => {}, recorded: async () => [] },
+      { upkeep: this.#upkeep(), github: {} as GitHubAccess, now: () => this.time, log: silent },
     );
   }
 
@@ -186,6 +186,7 @@ export class RememberedApp implements AsyncDisposable {
         const newestFirst = [...pulls].sort((a, b) => b.updatedAt - a.updatedAt);
         return this.#pages(`pulls ${name}`, newestFirst, known);
       },
+      recentPulls: () => this.#pages("recent pulls", [], []),
       wasSeen: async (_, comment) => this.seen.has(comment.id),
       repository: () =>
         ({
