@@ -58,6 +58,17 @@ interface Spread {
   p90_ms: number;
 }
 
+/** A kind of findings in a repository that people dismiss again and again. */
+export interface OftenDismissed {
+  repository: string;
+  dimension: "rule" | "source" | "category";
+  value: string;
+  dismissed: number;
+  fixed: number;
+  /** Of merged pull requests. */
+  findings: number;
+}
+
 export interface Insights {
   /** The first Monday, and the last Sunday. */
   period: { from: string; to: string };
@@ -67,6 +78,8 @@ export interface Insights {
   repositories: ({ id: number; name: string } & Line)[];
   /** By what the findings are; `value` is empty if they do not say. */
   by: Record<Dimension, ({ value: string } & Outcomes)[]>;
+  /** The clearest first. */
+  often_dismissed: OftenDismissed[];
   models: ({ model: string } & z.infer<typeof Paid>)[];
   /** Of the runs that published a review in the last 13 weeks of the period; null if there is none. */
   times: { waiting: Spread; running: Spread } | null;
@@ -103,6 +116,8 @@ export async function repositoryNamed(run: Run, name: string): Promise<number> {
   });
 }
 
+/** Fewer dismissals are no habit. */
+const leastDismissed = 5;
 /** Times are compared one by one, so only those of the last weeks. */
 const timedWeeks = 13;
 const weekMs = 7 * 86_400_000;
@@ -146,6 +161,10 @@ function statementsFor({ repositories }: Pick<InsightsQuestion, "repositories">)
     },
     dimensions: `SELECT dimension, value, ${sums(Outcomes)} FROM outcome_week
       WHERE dimension IN ('severity', 'category', 'rule', 'source') AND ${inWeeks} GROUP BY dimension, value`,
+    oftenDismissed: `SELECT repository, dimension, value, CAST(sum(dismissed) AS BIGINT) AS dismissed, CAST(sum(fixed) AS BIGINT) AS fixed,
+        CAST(sum(delivered) - sum(unmerged) AS BIGINT) AS findings FROM outcome_week
+      WHERE dimension IN ('category', 'rule', 'source') AND ${inWeeks} GROUP BY repository, dimension, value
+      HAVING sum(dismissed) >= ${leastDismissed} AND sum(dismissed) >= sum(fixed)`,
     models: `SELECT model, ${sums(Paid)} FROM model_week WHERE ${inWeeks} GROUP BY model ORDER BY model`,
     spread: (value: string) => `SELECT value FROM
       (SELECT ${value} AS value, row_number() OVER (ORDER BY ${value}) AS n, count(*) OVER () AS total ${published}) AS ranked
@@ -156,6 +175,14 @@ function statementsFor({ repositories }: Pick<InsightsQuestion, "repositories">)
 
 const DimensionRows = z.array(Outcomes.extend({ dimension: z.enum(dimensions), value: z.string() }));
 const ModelRows = z.array(Paid.extend({ model: z.string() }));
+const DismissedRows = z.array(
+  z.object({
+    repository: z.int(),
+    dimension: z.enum(["rule", "source", "category"]),
+    value: z.string(),
+    ...{ dismissed: z.int(), fixed: z.int(), findings: z.int() },
+  }),
+);
 const SpreadRows = z.array(z.object({ value: z.int() }));
 const NameRows = z.array(z.object({ id: z.int(), owner: z.string(), name: z.string() }));
 
@@ -182,11 +209,12 @@ export async function readInsights(run: Run, question: InsightsQuestion): Promis
     }
     return found;
   };
-  const [ofWeek, ofRepository, byDimension, models, waiting, running, names] = await Promise.all([
+  const [ofWeek, ofRepository, byDimension, models, dismissed, waiting, running, names] = await Promise.all([
     lines("week"),
     lines("repository"),
     ask(DimensionRows, statements.dimensions, weeks),
     ask(ModelRows, statements.models, weeks),
+    ask(DismissedRows, statements.oftenDismissed, weeks),
     ask(SpreadRows, statements.spread("started_at - stored_at"), times),
     ask(SpreadRows, statements.spread("ended_at - started_at"), times),
     ask(NameRows, statements.names, {}),
@@ -203,6 +231,10 @@ export async function readInsights(run: Run, question: InsightsQuestion): Promis
       .toSorted((a, b) => (a.name < b.name ? -1 : 1)),
     by: Object.fromEntries(dimensions.map((one) => [one, ofDimension(byDimension, one)])) as Insights["by"],
     models,
+    often_dismissed: dismissed
+      .map(({ repository, ...row }) => ({ repository: nameOf.get(repository) ?? String(repository), ...row }))
+      .filter(({ dimension, value }) => value !== "" && !(dimension === "source" && value === "model"))
+      .toSorted((a, b) => b.dismissed - b.fixed - (a.dismissed - a.fixed)),
     times: spreadOf(waiting, running),
   };
 }

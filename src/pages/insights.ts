@@ -9,6 +9,7 @@ import {
   share,
   tokensOf,
 } from "../figures/definitions.ts";
+import { demotionOf } from "../figures/demotion.ts";
 import {
   type Dimension,
   dimensions,
@@ -78,6 +79,7 @@ function insightsBody(all: Insights, query: Query, viewer: Viewer): Html {
 ${story(all, links)}
 ${cards(all, links)}
 ${charts(all, links)}
+${oftenDismissed(all, links)}
 <h2>By repository</h2>
 ${lineTable(
   "By repository",
@@ -204,6 +206,37 @@ function cards({ totals, times }: Insights, lists: Lists): Html {
   ];
   return html`<ul class="cards">${all.map(({ name, value, note }) => html`<li class="card">${name}<strong>${value}</strong><span class="dim">${note}</span></li>`)}</ul>`;
 }
+
+/** What people dismiss again and again, and what a person could change about it. */
+function oftenDismissed({ often_dismissed }: Insights, lists: Lists): Html {
+  if (often_dismissed.length === 0) return html``;
+  type Row = (typeof often_dismissed)[number];
+  const list = ({ repository, dimension, value }: Row, state: string) =>
+    lists.within({ repository }).findings({ [dimension]: value, pull_state: "merged", state });
+  const columns: Column<Row>[] = [
+    { name: "Repository", isHead: true, cell: ({ repository }) => shown(repository) },
+    {
+      name: "Findings",
+      cell: ({ dimension, value }) =>
+        html`${shown(value)}<span class="sub">${dimensionWords[dimension]}</span>`,
+    },
+    { name: "Dismissed", isNumber: true, cell: (row) => linked(list(row, "dismissed"), row.dismissed) },
+    { name: "Fixed", isNumber: true, cell: (row) => linked(list(row, "fixed"), row.fixed) },
+    { name: "Of", isNumber: true, cell: ({ findings }) => thousands(findings) },
+    {
+      name: "What a person could do",
+      cell: (row) => {
+        const { does, lines } = demotionOf(row);
+        return html`${shown(does)}${lines !== null && html`<pre>${shown(lines)}</pre>`}`;
+      },
+    },
+  ];
+  return html`<h2 id="often-dismissed">Dismissed again and again</h2>
+<p class="note">At least five dismissals, and no fewer than repairs. Nothing changes by itself: whoever maintains the repository decides, and adds the lines to <code>.github/hunkwise.yml</code>.</p>
+${table("Findings that people dismiss again and again", columns, often_dismissed.slice(0, 20))}`;
+}
+
+const dimensionWords = { rule: "named rule", source: "analyzer", category: "category" } as const;
 
 const outcomeSeries = [
   { name: "fixed", color: 3 },

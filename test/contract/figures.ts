@@ -470,6 +470,36 @@ export function describeFigures(create: () => StoresUnderTest): void {
     );
   });
 
+  it("name what the people of a repository dismiss again and again, and not what is repaired more often", async () => {
+    const merged = { state: "merged", closedAt: monday } as const;
+    const some = (count: number, from: number, over: Partial<FindingFigure>) =>
+      Array.from({ length: count }, (_, at) => finding(String(from + at), { category: null, ...over }));
+    const eval_ = { source: "ast-grep/py-eval" };
+    const findings = [
+      ...some(5, 1, { ...eval_, state: "dismissed" }),
+      ...some(2, 10, { ...eval_, state: "fixed" }),
+      ...some(1, 20, { ...eval_, state: "open" }),
+      ...some(6, 30, { category: "docs", state: "dismissed" }),
+      ...some(7, 40, { category: "docs", state: "fixed" }),
+      ...some(4, 50, { rule: "money", state: "dismissed" }),
+    ];
+    await stores.figures.write(figures(1, 5, { ...merged, findings }));
+    await stores.figures.write(
+      figures(2, 5, { ...merged, findings: some(1, 1, { rule: "money", state: "dismissed" }) }),
+    );
+    const question = { repositories: [1, 2], from: weekOf(monday), to: weekOf(monday) };
+    expect((await readInsights(reader.run, question)).often_dismissed).toEqual([
+      {
+        repository: "1",
+        dimension: "source",
+        value: "ast-grep/py-eval",
+        dismissed: 5,
+        fixed: 2,
+        findings: 8,
+      },
+    ]);
+  });
+
   it("name the workers that live: those that end, or are silent for ten minutes, are gone", async () => {
     const names = async () => (await rows("SELECT name FROM worker ORDER BY name")).map(({ name }) => name);
     const worker = { version: "0.1.0", concurrency: 2, startedAt: monday };

@@ -10,6 +10,7 @@ import {
   share,
   tokensOf,
 } from "../../figures/definitions.ts";
+import { demotionOf } from "../../figures/demotion.ts";
 import { type Insights, readInsights, repositoryNamed, weeksSince } from "../../figures/insights.ts";
 import { recountJob } from "../../jobs/new-jobs.ts";
 import { openReader } from "../../queue/reader.ts";
@@ -168,6 +169,7 @@ export function renderReport(insights: Insights, by: Breakdown, style: Style, ex
   const parts = [
     [head, ...(isEmpty ? ["No review ended in this time."] : lines)],
     isEmpty ? [] : tableLines(insights, by, style),
+    dismissedLines(insights).flatMap((line) => wrap(line, style.width)),
     explains ? meanings : ["To see what each number means, add --definitions."].map(style.dim),
   ];
   return `${parts
@@ -197,6 +199,14 @@ function summaryLines({ totals, times }: Insights): string[] {
       part(totals.withdrawn, "withdrawn"),
     ].join(", ")}.`,
   ];
+}
+
+function dismissedLines({ often_dismissed }: Insights): string[] {
+  if (often_dismissed.length === 0) return [];
+  const lines = often_dismissed
+    .slice(0, 10)
+    .map((one) => plainLine(`- ${one.repository}: ${demotionOf(one).does}`));
+  return ["Dismissed again and again:", ...lines];
 }
 
 function tableLines(insights: Insights, by: Breakdown, style: Style): string[] {
