@@ -44,7 +44,7 @@ const mayImport: Record<string, string[]> = {
     "ledger",
   ],
   github: ["config"],
-  reporters: ["review", "diff", "ledger"],
+  reporters: ["review", "diff", "ledger", "config"],
   publish: ["reporters", "review", "github", "diff", "ledger"],
   queue: ["agent", "process-identity"],
   jobs: [

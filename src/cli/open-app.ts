@@ -1,6 +1,7 @@
 import { createHmac } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type AppCredentials, type Env, secretsOf } from "../config/env.ts";
+import { type LoadedRepoConfig, loadRepoConfig } from "../config/load-config.ts";
 import { programPath } from "../config/process-env.ts";
 import { errorLine } from "../errors.ts";
 import { Disk, freeSpace } from "../git/disk.ts";
@@ -47,6 +48,8 @@ export interface App {
   metrics: Metrics | null;
   probot: ReturnType<typeof createProbot>;
   health: Health;
+  /** Loads what applies to pull requests into a repository's default branch. */
+  loadConfiguration(repository: RepositoryRef, signal: AbortSignal): Promise<LoadedRepoConfig>;
   /** Starts a worker, after processes left over from killed ones have ended. */
   startWorker(): Promise<Worker>;
   /** Call after the worker has stopped. Resolves within 2 s, whatever the database does. */
@@ -125,6 +128,16 @@ export async function openApp(
   return {
     ...{ log, stores, metrics, probot: github.probot },
     health: createHealth({ queue, log, stop, isDiskLow }),
+    async loadConfiguration(repository, signal) {
+      const access = github.openJob();
+      try {
+        const readOrganization = await access.organization(repository, signal);
+        const read = access.defaultBranch(repository, signal);
+        return await loadRepoConfig(read, { readOrganization, requiresPolicy: env.requiresPolicy });
+      } finally {
+        await access.end();
+      }
+    },
     async startWorker() {
       await disk.start();
       return startWorker({

@@ -152,7 +152,8 @@ const escapeFolder = (folder: string) => folder.replaceAll(/[\\*?[\]]/g, "\\$&")
 /** Returns a file's text, undefined if there is none. Bound to one repository and one ref. */
 type ReadFile = (path: string) => Promise<string | undefined>;
 
-interface LoadedRepoConfig {
+/** A configuration, and the files that it comes from. */
+export interface LoadedRepoConfig {
   config: EffectiveConfig;
   /** The repository's file, or the organisation's if that is used instead of one; null if there is neither. */
   path: string | null;

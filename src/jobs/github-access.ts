@@ -168,6 +168,11 @@ function accessOf(
         },
       };
     },
+    defaultBranch(repository, signal) {
+      const place = placeOf(repository);
+      const client = clientFor({ reach: filesReach(place), token: tokens.api, repository, signal });
+      return async (path) => (await readFile(client, place, path))?.text;
+    },
     async organization(repository, signal) {
       const there = { owner: repository.owner, repo: organizationRepository };
       const reach = filesReach({ ...there, id: null });

@@ -1,3 +1,5 @@
+import type { ReadFile } from "../github/pull-request-api.ts";
+import type { RepositoryRef } from "../queue/job.ts";
 import type { GitHubAccess } from "./job-dependencies.ts";
 import type { JobHandler } from "./job-handler.ts";
 
@@ -5,6 +7,8 @@ import type { JobHandler } from "./job-handler.ts";
 export interface JobGitHub extends GitHubAccess {
   /** Ends the tokens that were minted only for this job. Never rejects. */
   end(): Promise<void>;
+  /** Reads the repository's default branch, for a page. */
+  defaultBranch(repository: RepositoryRef, signal: AbortSignal): ReadFile;
 }
 
 /** A handler that gives each job its own GitHub access, which ends with the job, whatever its outcome. */

@@ -9,7 +9,9 @@ import type { Sessions } from "../queue/sessions.ts";
 import type { Handler } from "../webhooks/http.ts";
 import { servePages } from "./bridge.ts";
 import { chartStyle } from "./charts.ts";
+import { type ConfigurationDeps, configuration } from "./configuration.ts";
 import { findings } from "./findings.ts";
+import { type HealthDeps, health } from "./health.ts";
 import { type Html, html } from "./html.ts";
 import { insights } from "./insights.ts";
 import { layout } from "./layout.ts";
@@ -38,14 +40,22 @@ interface PagesOptions {
 const stylePath = "/style.css";
 
 /** What all pages read. */
-type RoutesDeps = Parameters<typeof now>[0] & Parameters<typeof review>[0];
+type RoutesDeps = Parameters<typeof now>[0] & Parameters<typeof review>[0] & ConfigurationDeps & HealthDeps;
 
 /** All pages behind the log-in. */
 export const allRoutes = (deps: RoutesDeps): Hono<PagesEnv>[] => [
   new Hono<PagesEnv>().get(stylePath, ({ body }) =>
     body(style + chartStyle, 200, { "content-type": "text/css; charset=utf-8" }),
   ),
-  ...[now(deps), reviews(deps), review(deps), findings(deps), insights(deps)],
+  ...[
+    now(deps),
+    reviews(deps),
+    review(deps),
+    findings(deps),
+    insights(deps),
+    configuration(deps),
+    health(deps),
+  ],
 ];
 
 /** The pages for people: without log-in, there is only the log-in. */

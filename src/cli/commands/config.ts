@@ -1,10 +1,9 @@
 import { lstat, readFile } from "node:fs/promises";
 import { basename, join, relative, resolve, sep } from "node:path";
-import { isDeepStrictEqual } from "node:util";
 import { Argument, Command, Option } from "@commander-js/extra-typings";
 import type { FileProblem } from "../../config/load-config.ts";
 import { programPath } from "../../config/process-env.ts";
-import { type EffectiveConfig, isNestedName, type RepoConfig, rootPaths } from "../../config/repo-config.ts";
+import { isNestedName, type RepoConfig, rootPaths } from "../../config/repo-config.ts";
 import { AppError, errorLine } from "../../errors.ts";
 import { plural } from "../../reporters/outcome.ts";
 import { plainLine } from "../../reporters/terminal-style.ts";
@@ -251,43 +250,11 @@ async function show({ repo, base, format, organization }: ConfigValues, io: Comm
     await write(io.stdout, `${JSON.stringify(config, null, 2)}\n`);
     return exitCodes.clean;
   }
+  const { annotatedConfig, configHeadline } = await import("../../reporters/config.ts");
   const revision = `${range.names.base} (${range.place.shas.base.slice(0, 12)})`;
-  await write(io.stdout, `# ${plainLine(headline(loaded, revision))}\n${await annotated(config, loaded)}`);
+  await write(
+    io.stdout,
+    `# ${plainLine(configHeadline(loaded, revision))}\n${annotatedConfig(config, loaded)}`,
+  );
   return exitCodes.clean;
-}
-
-type Loaded = Awaited<ReturnType<typeof import("../../config/load-config.ts")["loadRepoConfig"]>>;
-
-function headline({ config, path, inherited }: Loaded, revision: string): string {
-  const own = path === null || inherited ? `no ${usualFile} at ${revision}` : `${path} at ${revision}`;
-  if (config.policy !== undefined) return `${own}, joined with the organisation's file, which has a policy`;
-  if (inherited) return `${own}: the organisation's file applies`;
-  return path === null ? `defaults, because there is ${own}` : own;
-}
-
-/** YAML with the origin of each value in a comment. */
-async function annotated(
-  { organization_rules: _, ...config }: EffectiveConfig,
-  { config: root, path, given }: Loaded,
-): Promise<string> {
-  const { Document, isCollection, isNode } = await import("yaml");
-  const { originOf, valueAt } = await import("../../config/join-policy.ts");
-  const { settingKeys } = await import("../../config/repo-config.ts");
-  const document = new Document(config);
-  const rules = Object.keys(config.rules).map((name) => ["rules", name]);
-  for (const names of [...settingKeys.map((key) => key.split(".")), ...rules]) {
-    const node = document.getIn(names, true);
-    const key = names.join(".");
-    if (!isNode(node) || (key === "rules" && rules.length > 0)) continue;
-    // Each rule has its own origin; an enforced one can leave nothing of what a file says.
-    const origin =
-      key === "rules" ? "default" : originOf(key, given, { policy: root.policy, path: path ?? usualFile });
-    const [before, now] = [root, config].map((one) => valueAt(one, names));
-    const origins = isDeepStrictEqual(before, now) ? [origin] : [origin, "files of folders"];
-    const text = ` ${plainLine(origins.filter((one) => one !== "default" || origins.length === 1).join(" and "))}`;
-    if (isCollection(node) && node.items.length > 0) node.commentBefore = text;
-    else node.comment = text;
-  }
-  // The package puts an empty list with a comment on a line of its own.
-  return document.toString({ lineWidth: 0 }).replaceAll(/:\n *(\[\]|\{\})\n *(#.*)/g, ": $1 $2");
 }

@@ -240,6 +240,18 @@ async function checkSandbox({ sandbox: { readable, hidden, memoryMb } }: Env, si
   return ok(`commands run in bubblewrap with ${memoryMb} MB${folders}`);
 }
 
+/** Runs every check, for a page. */
+export async function checkAll(signal: AbortSignal): Promise<({ name: string } & Diagnosis)[]> {
+  const environment = inspectServerEnv();
+  const all: ({ name: string } & Diagnosis)[] = [];
+  for (const { name, run } of checks) {
+    const found = await run(environment, signal);
+    signal.throwIfAborted();
+    for (const diagnosis of [found].flat() as Diagnosis[]) all.push({ name, ...diagnosis });
+  }
+  return all;
+}
+
 /** Every check, in the order of the table. None of them rejects. */
 export const checks: readonly DoctorCheck[] = [
   { name: "Node", run: async () => ok(process.versions.node) },

@@ -127,16 +127,20 @@ async function serveApp(
 }
 
 /** The pages for people; null if nobody can log in. */
-async function openPages(env: Env, { stores, log }: App) {
+async function openPages(env: Env, { stores, log, loadConfiguration }: App) {
   if (env.login === null || env.app === null) return null;
   const { allRoutes, createPages } = await import("../../pages/pages.ts");
+  const { checkAll } = await import("./doctor.ts");
   const { openReader } = await import("../../queue/reader.ts");
   const { databaseUrl, dataDir: dataFolder, installationConcurrency, retentionMs } = env;
   const reader = await openReader({ databaseUrl, dataFolder });
   const { webUrl } = env.github;
   const handler = createPages({
     ...{ env, credentials: env.login, appId: env.app.id, sessions: stores.sessions, log },
-    routes: allRoutes({ run: reader.run, webUrl, now: Date.now, installationConcurrency, retentionMs }),
+    routes: allRoutes({
+      ...{ run: reader.run, webUrl, now: Date.now, installationConcurrency, retentionMs },
+      ...{ loadConfiguration, checkAll },
+    }),
     userAgent: `hunkwise/${programVersion()}`,
   });
   return { handler, close: reader.close.bind(reader) };

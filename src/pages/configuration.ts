@@ -1,0 +1,70 @@
+import { Hono } from "hono";
+import type { LoadedRepoConfig } from "../config/load-config.ts";
+import { AppError, errorLine } from "../errors.ts";
+import { annotatedConfig, configHeadline } from "../reporters/config.ts";
+import { withoutSecrets } from "../secrets/redact.ts";
+import { type Html, html } from "./html.ts";
+import { layout } from "./layout.ts";
+import { fullName, shown } from "./parts.ts";
+import type { PagesEnv, Viewer, VisibleRepository } from "./viewer.ts";
+
+export interface ConfigurationDeps {
+  /**
+   * Reads what applies to pull requests into a repository's default branch, with the organisation's file. Rejects with an AppError of a
+   * `github_*` code, or with `config_invalid`.
+   */
+  loadConfiguration(repository: VisibleRepository, signal: AbortSignal): Promise<LoadedRepoConfig>;
+}
+
+/** What a page may take: GitHub answers in less, or not at all. */
+const patienceMs = 10_000;
+const mostListed = 500;
+
+/** What holds for a repository, and where it comes from: `/configuration`. */
+export function configuration({ loadConfiguration }: ConfigurationDeps): Hono<PagesEnv> {
+  return new Hono<PagesEnv>().get("/configuration", async (context) => {
+    const viewer = context.get("viewer");
+    const wanted = (context.req.query("repository") ?? "").trim().toLowerCase();
+    const { repositories } = viewer;
+    const only = repositories.length === 1 ? repositories[0] : undefined;
+    const repository =
+      wanted === "" ? only : repositories.find((one) => fullName(one).toLowerCase() === wanted);
+    if (wanted !== "" && !repository) return context.notFound();
+    const body = html`${chooser(viewer, repository)}${repository && (await told(repository, loadConfiguration))}`;
+    return context.html(layout({ title: "Configuration", viewer, section: "/configuration", body }));
+  });
+}
+
+const chooser = (
+  { repositories }: Viewer,
+  chosen: VisibleRepository | undefined,
+): Html => html`<form class="filters" method="get" action="/configuration">
+<label>Repository
+<select name="repository">${repositories
+  .slice(0, mostListed)
+  .map(
+    (one) =>
+      html`<option value="${fullName(one)}"${one === chosen && html` selected`}>${fullName(one)}</option>`,
+  )}</select></label>
+<button>Show</button></form>
+${repositories.length === 0 && html`<p class="empty">GitHub shows you no repository in which this App is installed.</p>`}`;
+
+async function told(
+  repository: VisibleRepository,
+  load: ConfigurationDeps["loadConfiguration"],
+): Promise<Html> {
+  const name = fullName(repository);
+  try {
+    const loaded = await load(repository, AbortSignal.timeout(patienceMs));
+    const text = annotatedConfig(loaded.config, loaded);
+    return html`<p>${shown(configHeadline(loaded, `the default branch of ${name}`))}.</p>
+<p class="note">This applies to pull requests into the default branch. Each value has a comment that says where it comes from. Files of folders
+(<code>.hunkwise.yml</code>) may change it for their files; <code>hunkwise config show</code> in a clone shows them, too. <code>docs/configuration.md</code> describes every key.</p>
+<pre tabindex="0" aria-label="Configuration of ${name}">${shown(withoutSecrets(text))}</pre>`;
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    const isRefused = error.code === "config_invalid";
+    return html`<div class="notice"><p>${isRefused ? "The configuration is refused, so no model reviews pull requests here:" : "The configuration could not be read from GitHub:"}</p>
+<p>${shown(errorLine(error))}</p>${error.remedy && html`<p>${shown(error.remedy)}</p>`}</div>`;
+  }
+}

@@ -1,0 +1,122 @@
+import { Hono } from "hono";
+import { z } from "zod";
+import type { Run } from "../queue/database.ts";
+import { type Html, html } from "./html.ts";
+import { layout } from "./layout.ts";
+import { badge, type Column, facts, shown, span, type Tone, table, timeOf } from "./parts.ts";
+import type { PagesEnv } from "./viewer.ts";
+
+/** The result of a check, as `hunkwise doctor` prints it. */
+export interface Checked {
+  name: string;
+  state: "ok" | "warn" | "fail";
+  says: string;
+  /** What to do; null if there is no problem. */
+  remedy: string | null;
+}
+
+export interface HealthDeps {
+  run: Run;
+  now: () => number;
+  /** Runs all checks. Each model is asked once, which costs a fraction of a cent. */
+  checkAll(signal: AbortSignal): Promise<readonly Checked[]>;
+}
+
+/** Checks are not repeated before this time has passed, however often somebody looks. */
+const freshMs = 15 * 60_000;
+const checkPatienceMs = 120_000;
+/** What is shown of jobs that failed. */
+const failedDays = 7;
+
+const newestDelivery = "SELECT max(received_at) AS at FROM delivery";
+const failures = `SELECT id, reason, ended_at FROM job WHERE ended_at >= :since AND state = 'failed' ORDER BY ended_at DESC LIMIT 20`;
+const FailureRow = z.object({ id: z.string(), reason: z.string().nullable(), ended_at: z.int() });
+const tones: Record<Checked["state"], Tone> = { ok: "good", warn: "warn", fail: "bad" };
+
+/** Whether everything works that the server needs: `/health`, for operators. */
+export function health({ run, now, checkAll }: HealthDeps): Hono<PagesEnv> {
+  const checks = new Checks(checkAll, now);
+  return new Hono<PagesEnv>().get("/health", async (context) => {
+    const viewer = context.get("viewer");
+    if (!viewer.isOperator) {
+      const body = html`<p>Only operators of this server see its health. The server names them by the ids of their accounts, in <code>HUNKWISE_OPERATORS</code>. Yours is <code>${viewer.account}</code>.</p>`;
+      return context.html(layout({ title: "Health", viewer, section: "/health", body }), 403);
+    }
+    const { checked, at, isRunning } = checks.look();
+    const time = now();
+    const delivery = z.object({ at: z.int().nullable() }).parse((await run(newestDelivery)).rows[0]);
+    const failed = z
+      .array(FailureRow)
+      .parse((await run(failures, { since: time - failedDays * 86_400_000 })).rows);
+    const body = html`${facts([
+      [
+        "Last webhook",
+        delivery.at === null ? "none yet" : html`${timeOf(delivery.at)}, ${span(time - delivery.at)} ago`,
+      ],
+      ["Checked", at === null ? "not yet" : html`${timeOf(at)}, ${span(time - at)} ago`],
+    ])}
+${isRunning && html`<p class="notice" role="status">The checks run now; this page loads again by itself.</p>`}
+${checked.length > 0 && table("Checks of this process, as hunkwise doctor makes them", columns, checked)}
+<h2>Jobs that failed in the last ${failedDays} days</h2>
+${failed.length === 0 ? html`<p class="empty">None.</p>` : table("Failed jobs, newest first", failedColumns, failed)}`;
+    return context.html(
+      layout({
+        title: "Health",
+        viewer,
+        section: "/health",
+        body,
+        refreshSeconds: isRunning ? 3 : undefined,
+      }),
+    );
+  });
+}
+
+const columns: Column<Checked>[] = [
+  { name: "Check", isHead: true, cell: ({ name }) => name },
+  { name: "State", cell: ({ state }) => badge(state, tones[state]) },
+  {
+    name: "Says",
+    cell: ({ says, remedy }): Html =>
+      html`${shown(says)}${remedy && html`<span class="sub">${shown(remedy)}</span>`}`,
+  },
+];
+
+const failedColumns: Column<z.infer<typeof FailureRow>>[] = [
+  { name: "Ended", isHead: true, cell: ({ ended_at }) => timeOf(ended_at) },
+  { name: "Reason", cell: ({ reason }) => shown(reason ?? "") },
+  { name: "Run", cell: ({ id }) => html`<code>${id}</code>` },
+];
+
+/** The last results; running the checks never keeps a page waiting. */
+class Checks {
+  readonly #checkAll: HealthDeps["checkAll"];
+  readonly #now: () => number;
+  #checked: readonly Checked[] = [];
+  #at: number | null = null;
+  #isRunning = false;
+
+  constructor(checkAll: HealthDeps["checkAll"], now: () => number) {
+    this.#checkAll = checkAll;
+    this.#now = now;
+  }
+
+  look(): { checked: readonly Checked[]; at: number | null; isRunning: boolean } {
+    if (!this.#isRunning && (this.#at === null || this.#now() - this.#at > freshMs)) void this.#run();
+    return { checked: this.#checked, at: this.#at, isRunning: this.#isRunning };
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true;
+    try {
+      this.#checked = await this.#checkAll(AbortSignal.timeout(checkPatienceMs));
+    } catch {
+      const says = `The checks did not end in ${span(checkPatienceMs)}.`;
+      this.#checked = [
+        { name: "checks", state: "fail", says, remedy: "Run `hunkwise doctor` on the server." },
+      ];
+    } finally {
+      this.#at = this.#now();
+      this.#isRunning = false;
+    }
+  }
+}
