@@ -28,6 +28,7 @@ import {
   recordStart,
 } from "./attempts.ts";
 import { type Budget, withinBudget } from "./budgets.ts";
+import { announceEnd, announceReview } from "./events.ts";
 import { indexTask, reviewIndex } from "./graph-index.ts";
 import type { JobDependencies, Phase } from "./job-dependencies.ts";
 import { orRefused, type ReviewConfig, withFolders } from "./load-config.ts";
@@ -127,9 +128,9 @@ async function recordedOrNew(subject: Subject, tools: JobTools, deps: JobDepende
 
 /** A spent budget is not a failure, and the check run says so. */
 async function withhold(
-  { job, check, ledger, loaded }: OpenSubject,
+  { job, pull, check, ledger, loaded }: OpenSubject,
   { message }: AppError,
-  { log }: JobDependencies,
+  deps: JobDependencies,
 ) {
   const policy = checkPolicy(loaded.config);
   // An earlier review passed this head for this branch: do not block it.
@@ -138,7 +139,8 @@ async function withhold(
   await check.conclude(
     withheldConclusion(`Not reviewed: ${message}.`, openFindings(ledger), policy, otherwise),
   );
-  if (check.problem) log.warn(jobFields(job), check.problem);
+  if (check.problem) deps.log.warn(jobFields(job), check.problem);
+  await announceEnd("review.skipped", { job, head: pull.headSha, reason: message }, deps);
   return { kind: "skipped", reason: message } as const;
 }
 
@@ -304,11 +306,12 @@ function journalFor({ job, recorded }: Subject, { record }: JobTools, { vault, l
 export const headLagMs = 5_000;
 
 async function publish(
-  { job, api, pull, trigger, loaded, check, recorded }: OpenSubject,
+  subject: OpenSubject,
   result: ReviewResult,
   tools: JobTools,
   deps: JobDependencies,
 ): Promise<JobOutcome> {
+  const { job, api, pull, trigger, loaded, check, recorded } = subject;
   const { webUrl, version, log } = deps;
   await requireLease(tools);
   const { owner, name } = job.task.repository;
@@ -335,6 +338,7 @@ async function publish(
       log.warn({ ...jobFields(job), err }, `Posted, but the places are not on record: ${errorLine(err)}`);
     });
   }
+  await announceReview(subject, result, deps);
   const places = [`${posted} posted`, `${annotated} annotated`, `${listed} in the summary`];
   const others = [`${standing} standing`, `${dismissed} dismissed`, `${fixed} fixed`];
   return { kind: "done", reason: [...places, ...others].join(", ") };
