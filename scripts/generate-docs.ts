@@ -21,6 +21,7 @@ import { environmentDocs } from "../src/config/variables.ts";
 import { MAX_REVIEWABLE_LINES } from "../src/diff/filter.ts";
 import { facts } from "../src/ledger/authority.ts";
 import { commandRules, renderCommandTable } from "../src/publish/command-answers.ts";
+import { eventSchema } from "../src/reporters/event.ts";
 import { reviewJsonSchema } from "../src/reporters/json.ts";
 import {
   changingTools,
@@ -451,6 +452,7 @@ const pages: Record<string, string> = {
   "docs/performance.md": performancePage(readFileSync(join(root, "docs/performance.md"), "utf8")),
   "docs/hunkwise.schema.json": `${JSON.stringify(repoConfigSchema(), null, 2)}\n`,
   "docs/review.schema.json": `${JSON.stringify(reviewJsonSchema(), null, 2)}\n`,
+  "docs/event.schema.json": `${JSON.stringify(eventSchema(), null, 2)}\n`,
   "docs/hunkwise.nested.schema.json": `${JSON.stringify(nestedConfigSchema(), null, 2)}\n`,
 };
 const builtIn = ["own-rules", ...createAnalyzers().map(({ name }) => name)];

@@ -23,6 +23,7 @@ export type ErrorCode =
   | "github_rate_limited"
   | "github_invalid"
   | "github_failed"
+  | "receiver_failed"
   | "not_allowed"
   | "stale_head"
   | "superseded"

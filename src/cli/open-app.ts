@@ -11,6 +11,7 @@ import { createRateLimiter } from "../github/rate-limit.ts";
 import { createAppAccess } from "../jobs/app-access.ts";
 import { createUsageLimits } from "../jobs/budgets.ts";
 import { createCheckoutPull, createPushBranch } from "../jobs/checkout-pull.ts";
+import { createAnnouncer, createSender } from "../jobs/events.ts";
 import { createGitHubAccess, gitAuthorization } from "../jobs/github-access.ts";
 import { IndexKeeper } from "../jobs/graph-index.ts";
 import type { JobDependencies, Upkeep } from "../jobs/job-dependencies.ts";
@@ -118,6 +119,13 @@ export async function openApp(
     // The App itself.
     upkeep: github.upkeep,
     contentKey: contentKeyOf(credentials.webhookSecret),
+    ...(env.events && {
+      announce: createAnnouncer({
+        ...{ queue, signal: stop },
+        warn: (message, err) => log.warn({ err }, `${message}: ${errorLine(err)}`),
+      }),
+      send: createSender({ ...env.events, version, now: Date.now }),
+    }),
     vault: env.logseqDir === null ? null : openLogseqVault(env.logseqDir),
     ...(metrics && { onPhase: metrics.phase }),
     ...{ webUrl, version, log, now: Date.now },

@@ -302,6 +302,13 @@ export interface LoginCredentials {
   clientSecret: string;
 }
 
+/** Where events go, and what signs them. */
+export interface EventsEnv {
+  url: string;
+  /** As `signingKeyOf` reads it. */
+  secret: string;
+}
+
 /** Addresses of GitHub. URLs have no slash at the end. */
 export interface GitHubPlace {
   host: string;
@@ -363,6 +370,8 @@ export interface Env {
   retentionMs: number;
   /** How long figures are kept. */
   insightsMs: number;
+  /** Null if no events are sent. */
+  events: EventsEnv | null;
   /** The server indexes repositories, and their reviews use the knowledge graph. */
   usesGraph: boolean;
   /** A Logseq graph that receives notes of reviews; absolute path. Null for none. */
@@ -424,9 +433,25 @@ export function inspectEnv(raw: RawEnv = rawEnv()): InspectedEnv {
   };
   const app = readApp(given, attempt);
   const login = attempt("GITHUB_CLIENT_SECRET", () => readLogin(given));
+  const events = attempt("HUNKWISE_EVENTS_URL", () => readEvents(given));
   const model = attempt("OPENAI_BASE_URL", () => readModel(given));
   const embedding = attempt("HUNKWISE_EMBEDDING_MODEL", () => readEmbedding(given, model));
-  return { env: { ...settingsOf(given), app, login, model, embedding, notices: noticesOf(raw) }, faults };
+  return {
+    env: { ...settingsOf(given), app, login, events, model, embedding, notices: noticesOf(raw) },
+    faults,
+  };
+}
+
+function readEvents(given: Variables): EventsEnv | null {
+  const { HUNKWISE_EVENTS_URL: url, HUNKWISE_EVENTS_SECRET: secret } = given;
+  if (url && secret) return { url, secret };
+  if (url)
+    throw missing(
+      "HUNKWISE_EVENTS_SECRET",
+      'Set it to a secret that the receiver knows: echo "whsec_$(openssl rand -base64 32)"',
+    );
+  if (secret) throw missing("HUNKWISE_EVENTS_URL", "Set it to the address that receives events");
+  return null;
 }
 
 function faultOf(variable: string, error: unknown): VariableFault {
@@ -436,7 +461,9 @@ function faultOf(variable: string, error: unknown): VariableFault {
   return new VariableFault(variable, message, { remedy, cause });
 }
 
-function settingsOf(given: Variables): Omit<Env, "app" | "login" | "model" | "embedding" | "notices"> {
+function settingsOf(
+  given: Variables,
+): Omit<Env, "app" | "login" | "events" | "model" | "embedding" | "notices"> {
   return {
     github: githubAt(given),
     operators: new Set(given.HUNKWISE_OPERATORS ?? []),
@@ -601,6 +628,7 @@ export function secretsOf(env: Env): string[] {
     env.app?.privateKey,
     env.app?.webhookSecret,
     env.login?.clientSecret,
+    env.events?.secret,
     env.model?.apiKey,
     env.model?.fallback?.apiKey,
     env.embedding?.apiKey,

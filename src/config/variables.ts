@@ -2,6 +2,7 @@ import { accessSync, constants, statSync } from "node:fs";
 import { isAbsolute, normalize } from "node:path";
 import { distance } from "fastest-levenshtein";
 import { z } from "zod";
+import { reachOfHost } from "../egress.ts";
 import { AppError } from "../errors.ts";
 
 export const protocolNames = ["auto", "native", "text"] as const;
@@ -93,6 +94,13 @@ const bareKey = z
   .string()
   .regex(/^[\s\x21-\x7e]+$/, { error: () => "contains characters that are not allowed in a key" })
   .regex(/^\S+$/, must("only the key, without spaces or line breaks"));
+/** The key in a secret of Standard Webhooks; null if it is none. */
+export function signingKeyOf(secret: string): Buffer | null {
+  const [, written = ""] = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(secret) ?? [];
+  const key = Buffer.from(written, "base64");
+  return key.length >= 24 && key.length <= 64 ? key : null;
+}
+
 const plainUrl = httpUrl("an http or https URL without a user name and password", false);
 const proxyUrl = httpUrl("a URL such as http://proxy.example.com:3128", true);
 
@@ -397,6 +405,34 @@ const Variables = z.object({
     description:
       "Days for which figures of reviews and findings are kept for the pages and `hunkwise report`: ids, names of repositories, counts, times and costs. They contain no code and no text of a model.",
   }),
+  HUNKWISE_EVENTS_URL: server(
+    plainUrl
+      .refine((address) => {
+        const url = URL.parse(address);
+        return url?.protocol === "https:" || (url !== null && reachOfHost(url.hostname) !== "internet");
+      }, must("an https URL, or an http URL of a host in a private network"))
+      .optional(),
+    {
+      description:
+        "Address that receives an event when a review ends and when a finding is fixed or dismissed, as signed JSON (docs/events.md). Unset: no events.",
+      example: "https://events.example.com/hunkwise",
+      secret: true,
+    },
+  ),
+  HUNKWISE_EVENTS_SECRET: server(
+    z
+      .string()
+      .refine(
+        (secret) => signingKeyOf(secret) !== null,
+        must("whsec_ followed by the Base64 of 24 to 64 bytes"),
+      )
+      .optional(),
+    {
+      description:
+        'Secret that signs the events, as Standard Webhooks writes it: `echo "whsec_$(openssl rand -base64 32)"`. Required with `HUNKWISE_EVENTS_URL`.',
+      secret: true,
+    },
+  ),
   HUNKWISE_GRAPH: server(oneOf(["on", "off"]).default("on"), {
     description:
       "`on`: each repository is indexed after its reviews. The next reviews then find callers that a search by name does not find, see earlier commits, and may query the knowledge graph (`graph_rag_query`). `off`: nothing is indexed, and no index is read.",

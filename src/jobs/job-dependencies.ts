@@ -16,10 +16,11 @@ import type { FindFixSandbox } from "../process/fix-sandbox.ts";
 import type { IndexTask } from "../process/index-messages.ts";
 import type { StartedProcess } from "../process/start-process.ts";
 import type { Figures } from "../queue/figures.ts";
-import type { NewJob, RepositoryRef } from "../queue/job.ts";
+import type { ClaimedJob, JobOutcome, NewJob, NotifyTask, RepositoryRef } from "../queue/job.ts";
 import type { Notes } from "../queue/notes.ts";
 import type { Queue } from "../queue/queue.ts";
 import type { Spending } from "../queue/usage.ts";
+import type { EventJson } from "../reporters/event.ts";
 import type { ToolResult } from "../review/tool-results/tool-result.ts";
 import type { AppAccess } from "./app-access.ts";
 import type { SpendingLimits, UsageLimits } from "./budgets.ts";
@@ -89,6 +90,14 @@ export interface CheckoutRequest {
   signal: AbortSignal;
 }
 
+/** Something that happened, for the operator's receiver. */
+export interface Announcement {
+  repository: RepositoryRef;
+  /** Names what happened: the same is announced once, however often it is noticed. */
+  key: string;
+  event: EventJson;
+}
+
 /** The part of a logger that jobs need. */
 export interface JobLog {
   info(fields: object, message: string): void;
@@ -135,6 +144,10 @@ export interface JobDependencies {
   vault?: LogseqVault | null;
   /** Indexes repositories for later reviews. Left out: no indexes, and no review reads one. */
   indexes?: { update(task: IndexTask): void };
+  /** Stores events for the operator's receiver. Never rejects. Left out: nobody is told. */
+  announce?(events: readonly Announcement[]): Promise<void>;
+  /** Sends a stored event. */
+  send?(job: ClaimedJob & { task: NotifyTask }, signal: AbortSignal): Promise<JobOutcome>;
   /** Left out if the process only reviews. */
   upkeep?: Upkeep;
   /** For each installation. */

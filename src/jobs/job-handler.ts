@@ -12,6 +12,7 @@ import { type JobTools, jobFields } from "../queue/run-job.ts";
 import { closeEarlierChecks, isRefusal, type Met, triggerFor } from "./attempts.ts";
 import { commandContext, runCommand, runReply, tellFailure } from "./commands/dispatch.ts";
 import { dryRun, dryRunContext } from "./commands/dry-run.ts";
+import { announceEnd } from "./events.ts";
 import { withFence } from "./fenced.ts";
 import type { JobDependencies } from "./job-dependencies.ts";
 import { loadConfig, orRefused } from "./load-config.ts";
@@ -81,6 +82,10 @@ async function handle(job: ClaimedJob, tools: JobTools, deps: JobDependencies): 
       return runCommand({ ...job, task }, tools, deps);
     case "reply":
       return runReply({ ...job, task }, tools, deps);
+    case "notify":
+      return deps.send
+        ? deps.send({ ...job, task }, tools.signal)
+        : { kind: "skipped", reason: "HUNKWISE_EVENTS_URL is not set here" };
     case "reconcile":
     case "purge":
     case "recount":
@@ -113,6 +118,13 @@ async function giveUp(
   const opened = recorded.findLast((entry) => entry.kind === "check_opened");
   // A job that is not a review has a check run only if it ended in a review.
   const isReview = task.kind === "review" && task.mode !== "dry_run";
+  // Before GitHub is asked, which may be what fails.
+  if (isReview || opened !== undefined)
+    await announceEnd(
+      "review.failed",
+      { job, head: opened?.head ?? task.headSha, reason: publicLine(error) },
+      deps,
+    );
   if (!isReview && opened === undefined) return tellWhoAsked(job, publicLine(error), tools, deps);
   const api = await github.pull(task.repository, task.pull, tools.signal);
   const met = await meet(task, opened, api);

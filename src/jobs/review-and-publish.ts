@@ -12,7 +12,7 @@ import { eachRole, factsOf } from "../llm/model.ts";
 import { runReviewProcess } from "../process/run-review-process.ts";
 import type { CheckRun } from "../publish/check-run.ts";
 import { failedConclusion, limitConclusion, withheldConclusion } from "../publish/conclusions.ts";
-import { type PublishedFindings, type PublishOptions, publishReview } from "../publish/publish-review.ts";
+import { type PublishOptions, publishReview } from "../publish/publish-review.ts";
 import {
   type ClaimedJob,
   type JobOutcome,
@@ -35,6 +35,7 @@ import {
   recordStart,
 } from "./attempts.ts";
 import { type Budget, withinBudget } from "./budgets.ts";
+import { announceEnd, announceReview } from "./events.ts";
 import { indexTask, reviewIndex } from "./graph-index.ts";
 import type { JobDependencies, Phase } from "./job-dependencies.ts";
 import { orRefused, type ReviewConfig, withFolders } from "./load-config.ts";
@@ -134,9 +135,9 @@ async function recordedOrNew(subject: Subject, tools: JobTools, deps: JobDepende
 
 /** A spent budget is not a failure, and the check run says so. */
 async function withhold(
-  { job, check, ledger, loaded }: OpenSubject,
+  { job, pull, check, ledger, loaded }: OpenSubject,
   { message }: AppError,
-  { log }: JobDependencies,
+  deps: JobDependencies,
 ) {
   const policy = checkPolicy(loaded.config);
   // An earlier review passed this head for this branch: do not block it.
@@ -145,7 +146,8 @@ async function withhold(
   await check.conclude(
     withheldConclusion(`Not reviewed: ${message}.`, openFindings(ledger), policy, otherwise),
   );
-  if (check.problem) log.warn(jobFields(job), check.problem);
+  if (check.problem) deps.log.warn(jobFields(job), check.problem);
+  await announceEnd("review.skipped", { job, head: pull.headSha, reason: message }, deps);
   return { kind: "skipped", reason: message } as const;
 }
 
@@ -311,11 +313,12 @@ function journalFor({ job, recorded }: Subject, { record }: JobTools, { vault, l
 export const headLagMs = 5_000;
 
 async function publish(
-  { job, api, pull, trigger, loaded, check, recorded }: OpenSubject,
+  subject: OpenSubject,
   result: ReviewResult,
   tools: JobTools,
   deps: JobDependencies,
 ): Promise<JobOutcome> {
+  const { job, api, pull, trigger, loaded, check, recorded } = subject;
   const { webUrl, version, log } = deps;
   await requireLease(tools);
   const { owner, name } = job.task.repository;
@@ -345,22 +348,24 @@ async function publish(
           return [];
         });
   await countFindings(figuresOfReview(pullKey(job.task), { ...outcome.findings, comments }), job, deps);
+  await announceReview(subject, result, deps);
   const places = [`${posted} posted`, `${annotated} annotated`, `${listed} in the summary`];
   const others = [`${standing} standing`, `${dismissed} dismissed`, `${fixed} fixed`];
-  const figures: ReviewFigures = {
-    head: result.head_sha,
-    ...{ hunksTotal: result.coverage.hunks_total, hunksServed: result.coverage.hunks_served },
-    ...{ isComplete: isComplete(result), findings: result.findings.length },
-    posted: newlyShown(result, outcome.findings),
-  };
-  return { kind: "done", reason: [...places, ...others].join(", "), figures };
+  const reason = [...places, ...others].join(", ");
+  return { kind: "done", reason, figures: reviewFigures(result) };
 }
 
-/** How many findings people see for the first time: an earlier summary or annotation showed the carried ones. */
-function newlyShown({ ledger }: ReviewResult, { posted, annotated, listed }: PublishedFindings): number {
-  const carried = new Set(ledger?.carried.map(({ finding }) => finding));
-  const shown = [...posted, ...annotated, ...listed.map(({ finding }) => finding)];
-  return shown.filter(({ id }) => !carried.has(id)).length;
+/** What is counted of a published review. Of its findings, people see those for the first time that no earlier review has shown. */
+export function reviewFigures(result: ReviewResult): ReviewFigures {
+  const { coverage, findings, ledger } = result;
+  const shown = [...(ledger?.carried ?? []), ...(ledger?.repeats ?? [])];
+  const earlier = new Set(shown.map(({ finding }) => finding));
+  return {
+    head: result.head_sha,
+    ...{ hunksTotal: coverage.hunks_total, hunksServed: coverage.hunks_served },
+    ...{ isComplete: isComplete(result), findings: findings.length },
+    posted: findings.filter(({ finding }) => !earlier.has(finding.id)).length,
+  };
 }
 
 /** Runs a phase and reports its duration. A failed phase is not reported, because the time of a failure says nothing. */

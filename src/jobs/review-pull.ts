@@ -11,10 +11,17 @@ import { withheldConclusion } from "../publish/conclusions.ts";
 import { currentLedger } from "../publish/existing.ts";
 import type { JobOutcome, ReviewTask } from "../queue/job.ts";
 import { type JobTools, jobFields } from "../queue/run-job.ts";
-import { closeEarlierChecks, publishedHead, triggerFor, wasPublished } from "./attempts.ts";
+import { closeEarlierChecks, publishedHead, recordedResult, triggerFor, wasPublished } from "./attempts.ts";
+import { announceEnd, announceReview } from "./events.ts";
 import type { JobDependencies } from "./job-dependencies.ts";
 import { loadConfig, orRefused } from "./load-config.ts";
-import { headLagMs, type ReviewJob, reviewAndPublish, type Subject } from "./review-and-publish.ts";
+import {
+  headLagMs,
+  type ReviewJob,
+  reviewAndPublish,
+  reviewFigures,
+  type Subject,
+} from "./review-and-publish.ts";
 import { pauseReason, skipReason } from "./skip-reason.ts";
 
 interface ReviewPullOptions {
@@ -68,7 +75,7 @@ export async function reviewPull(
   const subject = { job, api, pull, trigger, loaded, ledger, recorded };
   const isAskedFor = isAdmitted || task.requestedBy !== null;
   const skip = isAskedFor ? undefined : ((await skipReason(loaded.config, pull, api)) ?? pauseReason(ledger));
-  return skip === undefined ? reviewOnce(subject, tools, deps) : skipReview(subject, skip, warn);
+  return skip === undefined ? reviewOnce(subject, tools, deps) : skipReview(subject, skip, deps);
 }
 
 /** Reviews a head for a trigger, unless that was done and nobody asked for the check run again. */
@@ -82,7 +89,11 @@ async function reviewOnce(subject: Subject, tools: JobTools, deps: JobDependenci
   const isPublished = check.problem !== undefined && !again && wasPublished({ head, trigger }, ledger);
   if (check.reviewed || isPublished) {
     await settleLeft(head, pull, api, (notice) => deps.log.warn(jobFields(job), notice));
-    return { kind: "skipped", reason: `${head} was already reviewed` };
+    // An earlier attempt of this job published it, and may have died before anyone was told.
+    const published = recordedResult(subject.recorded, subject);
+    if (!published) return { kind: "skipped", reason: `${head} was already reviewed` };
+    await announceReview(subject, published, deps);
+    return { kind: "done", reason: "an earlier attempt published it", figures: reviewFigures(published) };
   }
   return reviewAndPublish({ ...subject, check }, tools, deps);
 }
@@ -100,14 +111,15 @@ async function settleLeft(
 
 /** Open findings of earlier reviews keep the check red: turning a pull request into a draft must not make it green. */
 async function skipReview(
-  { api, pull, trigger, ledger, loaded }: Subject,
+  { job, api, pull, trigger, ledger, loaded }: Subject,
   reason: string,
-  warn: (notice: string) => void,
+  deps: JobDependencies,
 ): Promise<JobOutcome> {
   const policy = checkPolicy(loaded.config);
   const update = withheldConclusion(`Not reviewed: ${reason}.`, openFindings(ledger), policy, "skipped");
   const problem = await concludeAtOnce(api, pull, trigger, update);
-  if (problem) warn(problem);
+  if (problem) deps.log.warn(jobFields(job), problem);
+  await announceEnd("review.skipped", { job, head: pull.headSha, reason }, deps);
   return { kind: "skipped", reason };
 }
 

@@ -711,7 +711,7 @@ small{display:block;color:var(--quiet);font-size:.875rem;margin-top:.25rem}
 button{font:inherit;font-weight:600;padding:.4rem 1rem;color:inherit;background:var(--raised);border:1px solid var(--quiet);border-radius:.4rem;
 cursor:pointer}
 button.primary{color:#fff;background:var(--button);border-color:var(--button)}
-form a{margin-left:.75rem;white-space:nowrap}
+button.primary{margin:0 .75rem .5rem 0}
 :focus-visible{outline:.15rem solid var(--link);outline-offset:.15rem}
 details{margin-top:1rem}summary{cursor:pointer}
 dl{display:grid;grid-template-columns:auto 1fr;gap:.25rem 1rem;margin:1rem 0}dt{color:var(--quiet)}dd{margin:0}

@@ -88,6 +88,16 @@ export const Task = z.discriminatedUnion("kind", [
     headSha: z.null(),
   }),
   z.strictObject({
+    /** Sends an event to the operator's receiver. Has no pull number: it is nothing that a person asked for on a pull request. */
+    kind: z.literal("notify"),
+    repository: RepositoryRef,
+    /** The same for each try. */
+    id: z.string(),
+    /** The event as JSON. */
+    body: z.string(),
+    headSha: z.null(),
+  }),
+  z.strictObject({
     /** Deletes all data of an installation or of some of its repositories, because the App was removed from them. */
     kind: z.literal("purge"),
     installation: z.int(),
@@ -114,6 +124,7 @@ export type ReplyTask = Extract<Task, { kind: "reply" }>;
 export type ReconcileTask = Extract<Task, { kind: "reconcile" }>;
 export type RecountTask = Extract<Task, { kind: "recount" }>;
 export type PurgeTask = Extract<Task, { kind: "purge" }>;
+export type NotifyTask = Extract<Task, { kind: "notify" }>;
 
 /** The task of a job's row; undefined for one of another version. */
 export function parseTask(text: string): Task | undefined {
@@ -167,6 +178,12 @@ export interface NewJob {
    */
   debounceMs?: number;
 }
+
+/** The priority of jobs that tell other systems. No other job has it. */
+export const noticePriority = -10;
+
+/** Notices have workers of their own: a receiver that does not answer delays no review. */
+export type Lane = "work" | "notices";
 
 /** A job that a worker has claimed. `fence` is a fencing token: it grows with every claim and exposes a late worker. */
 export interface ClaimedJob {

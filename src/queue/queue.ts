@@ -1,5 +1,5 @@
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
-import type { ClaimedJob, JobOutcome, JobState, NewerHead, NewJob } from "./job.ts";
+import type { ClaimedJob, JobOutcome, JobState, Lane, NewerHead, NewJob } from "./job.ts";
 
 /** A webhook delivery. */
 export interface Delivery {
@@ -29,9 +29,10 @@ export interface Queue {
   /**
    * Claims the next job under a lease of `leaseMs`; undefined if none may run. Order: priority, then the installation with the fewest
    * running jobs, then the one whose last claim is longest ago, then age. Skips installations at their limit of running jobs. A job whose
-   * lease has expired may run again; its attempt counts, and after `maxAttempts` one last claim fails it.
+   * lease has expired may run again; its attempt counts, and after `maxAttempts` one last claim fails it. Only jobs of `lane` (default:
+   * work); a notice neither counts as a running job nor waits for one.
    */
-  claim(worker: string, leaseMs: number): Promise<ClaimedJob | undefined>;
+  claim(worker: string, leaseMs: number, lane?: Lane): Promise<ClaimedJob | undefined>;
   /** Renews the lease; false if the claim is no longer valid. */
   heartbeat(job: ClaimedJob, leaseMs: number): Promise<boolean>;
   /**

@@ -260,6 +260,8 @@ const outagePatienceMs: Partial<Record<ErrorCode, number>> = {
   disk_full: 24 * hour,
   data_folder_unusable: 24 * hour,
   database_unreachable: 24 * hour,
+  // Longer than anything is sent again (`createSender`).
+  receiver_failed: 25 * hour,
   model_unavailable: hour,
   // Longer than the longest wait that a configuration may ask for.
   results_pending: hour,

@@ -9,10 +9,12 @@ import {
   installationOf,
   type JobOutcome,
   type JobState,
+  type Lane,
   maxAttempts,
   maxDebounces,
   type NewerHead,
   type NewJob,
+  noticePriority,
   parseTask,
   type Task,
 } from "./job.ts";
@@ -34,9 +36,9 @@ const isDue = `((candidate.state = 'waiting' AND candidate.run_after <= :now)
 const keyIsFree = `NOT EXISTS (SELECT 1 FROM job AS other WHERE other.serial_key = candidate.serial_key
   AND other.state = 'active' AND other.seq <> candidate.seq)`;
 
-/** The number of running jobs by installation; without those whose lease has expired. */
+/** The number of running jobs by installation; without those whose lease has expired, and without notices. */
 const running = `(SELECT installation, count(*) AS jobs FROM job WHERE state = 'active' AND lease_until > :now
-  GROUP BY installation) AS running`;
+  AND priority <> ${noticePriority} GROUP BY installation) AS running`;
 
 /** 1 for a run that published a review. Commands such as `/resolve` may end in one, too. */
 const isPublished = "CASE WHEN posted IS NOT NULL THEN 1 ELSE 0 END";
@@ -70,8 +72,10 @@ const statements = {
   // there are running jobs can have only busy keys.
   groups: `SELECT due.priority, due.installation
     FROM (SELECT priority, installation, min(seq) AS first FROM job WHERE state = 'waiting' AND run_after <= :now
+          AND priority BETWEEN :least AND :most
         GROUP BY priority, installation
-      UNION ALL SELECT priority, installation, seq FROM job WHERE state = 'active' AND lease_until <= :now) AS due
+      UNION ALL SELECT priority, installation, seq FROM job WHERE state = 'active' AND lease_until <= :now
+          AND priority BETWEEN :least AND :most) AS due
     LEFT JOIN ${running} ON running.installation = due.installation
     LEFT JOIN last_claim ON last_claim.installation = due.installation
     WHERE running.jobs IS NULL OR running.jobs < :limit
@@ -164,7 +168,14 @@ const statements = {
   purgeTally: "DELETE FROM tally WHERE at < :before",
 } as const;
 
+/** The priorities of each lane; both databases know numbers of this size. */
+const prioritiesOf: Record<Lane, { least: number; most: number }> = {
+  work: { least: noticePriority + 1, most: 2 ** 31 - 1 },
+  notices: { least: noticePriority, most: noticePriority },
+};
+
 interface Claim {
+  lane: Lane;
   worker: string;
   /** Milliseconds since 1970, as `leaseUntil`. */
   now: number;
@@ -188,8 +199,8 @@ const CandidateRow = z.object({
 
 /** Claims the next job; undefined if none may run. `run` must belong to a transaction. */
 async function claimNext(run: Run, claim: Claim): Promise<ClaimedJob | undefined> {
-  const { now, limit } = claim;
-  const groups = await run(statements.groups, { now, limit });
+  const { now, limit, lane } = claim;
+  const groups = await run(statements.groups, { now, limit, ...prioritiesOf[lane] });
   for (const group of z.array(GroupRow).parse(groups.rows)) {
     const job = await takeFrom(run, group, claim);
     if (job) return job;
@@ -198,7 +209,7 @@ async function claimNext(run: Run, claim: Claim): Promise<ClaimedJob | undefined
 }
 
 async function takeFrom(run: Run, group: Group, claim: Claim): Promise<ClaimedJob | undefined> {
-  const { worker, now, leaseUntil } = claim;
+  const { worker, now, leaseUntil, lane } = claim;
   for (;;) {
     const { rows } = await run(statements.nextOfGroup, { ...group, now });
     const row = CandidateRow.optional().parse(rows[0]);
@@ -216,7 +227,7 @@ async function takeFrom(run: Run, group: Group, claim: Claim): Promise<ClaimedJo
     // A heartbeat or the end of the job takes no lock and may have happened meanwhile.
     const taken = await run(statements.take, { id, fence, worker, now, leaseUntil });
     if (taken.changes === 0) continue;
-    await run(statements.countClaim, { installation: group.installation });
+    if (lane === "work") await run(statements.countClaim, { installation: group.installation });
     await run(statements.forgetNewer, { id });
     const startedAt = row.started_at ?? now;
     return { id, task, attempt: attempts + 1, fence: fence + 1, deliveryId, createdAt, startedAt };
@@ -277,10 +288,11 @@ export class SqlQueue implements Queue {
     return this.#database.transaction((run) => this.#store(run, job, null));
   }
 
-  claim(worker: string, leaseMs: number): Promise<ClaimedJob | undefined> {
+  claim(worker: string, leaseMs: number, lane: Lane = "work"): Promise<ClaimedJob | undefined> {
     return this.#database.transaction((run) => {
       const now = this.#now();
-      return claimNext(run, { worker, now, leaseUntil: now + leaseMs, limit: this.#limit });
+      const limit = lane === "work" ? this.#limit : Number.MAX_SAFE_INTEGER;
+      return claimNext(run, { lane, worker, now, leaseUntil: now + leaseMs, limit });
     });
   }
 

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { errorLine } from "../errors.ts";
 import { livenessOf, ownIdentity } from "../process-identity.ts";
-import type { ClaimedJob, JobOutcome } from "./job.ts";
+import type { ClaimedJob, JobOutcome, Lane } from "./job.ts";
 import type { Queue } from "./queue.ts";
 import { sleepUnlessAborted } from "./retry.ts";
 import { type JobTools, type JobWatch, runJob, type WorkerLog } from "./run-job.ts";
@@ -91,7 +91,7 @@ export interface Worker {
   stop(graceMs: number): Promise<void>;
 }
 
-/** Runs jobs of the queue until it is stopped, in `concurrency` loops with one job at a time each. */
+/** Runs jobs of the queue until it is stopped, in `concurrency` loops with one job at a time each, and one more for notices. */
 export function startWorker(options: WorkerOptions): Worker {
   const { queue, log, concurrency, leaseMs = 30_000, pollMs = 1_000, name = ownWorkerName() } = options;
   const { sleep = sleepUnlessAborted, random = Math.random, now = Date.now } = options;
@@ -116,33 +116,39 @@ export function startWorker(options: WorkerOptions): Worker {
     for (const check of checks) check();
   };
 
-  async function claim(): Promise<ClaimedJob | undefined> {
+  async function claim(lane: Lane): Promise<ClaimedJob | undefined> {
+    // The loops for work find out when the queue is available again.
+    if (lane === "notices" && refusals > 0) return undefined;
     try {
       await deadEnded();
-      const job = await queue.claim(name, leaseMs);
-      refusals = 0;
+      const job = await queue.claim(name, leaseMs, lane);
+      if (lane === "work") refusals = 0;
       return job;
     } catch (error) {
+      if (lane === "notices") return undefined;
       refusals++;
       log.error({ err: error }, `No job can be taken from the queue: ${errorLine(error)}`);
       return undefined;
     }
   }
 
-  async function rest(signal: AbortSignal): Promise<void> {
+  async function rest(lane: Lane, signal: AbortSignal): Promise<void> {
+    if (lane === "notices") return sleep(pollMs, signal);
     if (refusals > 0) return sleep(Math.min(pollMs * 2 ** (refusals - 1), longestPauseMs), signal);
     if (running === 0 && !idle) options.onIdle?.();
     idle ||= running === 0;
     await sleep(pollMs, signal);
   }
 
-  async function loop(): Promise<void> {
+  async function loop(lane: Lane): Promise<void> {
+    // Work first: a start is no reason to tell anyone anything.
+    if (lane === "notices") await sleep(pollMs, stopping.signal);
     while (!stopping.signal.aborted) {
       // Read before the claim, so that a job announced during it wakes this loop.
       const { signal } = alarm;
-      const job = await claim();
+      const job = await claim(lane);
       if (!job) {
-        await rest(signal);
+        await rest(lane, signal);
         continue;
       }
       running++;
@@ -154,7 +160,7 @@ export function startWorker(options: WorkerOptions): Worker {
     }
   }
 
-  const loops = Promise.all(Array.from({ length: concurrency }, loop));
+  const loops = Promise.all([...Array.from({ length: concurrency }, () => loop("work")), loop("notices")]);
   void purgeRegularly({ ...options, sleep, signal: stopping.signal });
   const visible = stayVisible({ ...options, name, startedAt: now(), sleep, signal: stopping.signal });
   return {

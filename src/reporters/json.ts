@@ -95,9 +95,19 @@ export const ReviewJson = z.strictObject({
 });
 export type ReviewJson = z.infer<typeof ReviewJson>;
 
-/** The JSON Schema of the report with this `schema_version`. Unlike the code, it accepts more fields: minor versions may add some. */
-export function reviewJsonSchema(): Record<string, unknown> {
-  const { $schema, ...schema } = z.toJSONSchema(ReviewJson, {
+/** The JSON Schema of the report with this `schema_version`. */
+export const reviewJsonSchema = () =>
+  publishedSchema(ReviewJson, {
+    title: "Hunkwise review",
+    description: `The output of hunkwise review --format json, schema_version ${SCHEMA_VERSION}.`,
+  });
+
+/** The JSON Schema of a shape that we publish. Unlike the code, it accepts more fields: minor versions may add some. */
+export function publishedSchema(
+  shape: z.ZodType,
+  { title, description }: { title: string; description: string },
+): Record<string, unknown> {
+  const { $schema, ...schema } = z.toJSONSchema(shape, {
     target: "draft-7",
     override: ({ jsonSchema }) => {
       if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
@@ -106,8 +116,7 @@ export function reviewJsonSchema(): Record<string, unknown> {
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
     },
   });
-  const description = `The output of hunkwise review --format json, schema_version ${SCHEMA_VERSION}.`;
-  return { $schema, title: "Hunkwise review", description, ...schema };
+  return { $schema, title, description, ...schema };
 }
 
 export interface JsonContext {

@@ -446,6 +446,55 @@ describe("the private key", () => {
   });
 });
 
+describe("the receiver of events", () => {
+  const secret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
+  const at = (url: string) => ({ HUNKWISE_EVENTS_URL: url, HUNKWISE_EVENTS_SECRET: secret });
+
+  it.each([
+    "https://events.example.com/hunkwise?team=a",
+    "http://localhost:9000",
+    "http://10.0.0.7/in",
+    "http://collector:8080/",
+    "http://events.internal",
+  ])("may be %s", (url) => {
+    const { events, ...env } = readEnv(at(url));
+    expect(events).toEqual({ url, secret });
+    expect(secretsOf({ ...env, events })).toContain(secret);
+  });
+
+  it("is none without variables", () => expect(readEnv({}).events).toBeNull());
+
+  it.each<[string, RawEnv, RegExp]>([
+    [
+      "an address without TLS in the internet",
+      at("http://events.example.com/a-secret-path"),
+      /_URL must be an https URL/,
+    ],
+    ["a password in the address", at("https://me:pass@events.example.com"), /_URL must be/],
+    ["another protocol", at("file:///etc/passwd"), /_URL must be/],
+    [
+      "no secret",
+      { ...at("https://events.example.com"), HUNKWISE_EVENTS_SECRET: "" },
+      /_SECRET is missing\. Set it to a secret that/,
+    ],
+    ["no address", { HUNKWISE_EVENTS_SECRET: secret }, /_URL is missing/],
+    [
+      "a secret of another form",
+      { ...at("https://events.example.com"), HUNKWISE_EVENTS_SECRET: "my-secret-word" },
+      /must be whsec_/,
+    ],
+    [
+      "a short secret",
+      { ...at("https://events.example.com"), HUNKWISE_EVENTS_SECRET: "whsec_c2hvcnQ=" },
+      /must be whsec_/,
+    ],
+  ])("is refused with %s", (_, raw, why) => {
+    const said = failure(raw);
+    expect(said).toMatch(why);
+    expect(said).not.toMatch(/a-secret-path|pass@|my-secret-word|c2hvcnQ/);
+  });
+});
+
 describe("what is wrong is said in one line with its remedy:", () => {
   const without = (name: string) => ({ ...app, [name]: undefined });
   it.each<[string, RawEnv, RegExp]>([

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import type { ClaimedJob, NewJob, Task } from "../../src/queue/job.ts";
+import { type ClaimedJob, type Lane, type NewJob, noticePriority, type Task } from "../../src/queue/job.ts";
 import type { Queue } from "../../src/queue/queue.ts";
 import { leaseMs, reviewJob } from "./jobs.ts";
 import type { StoresUnderTest } from "./stores.ts";
@@ -49,6 +49,61 @@ export function describeFairness(create: () => StoresUnderTest): void {
     for (const installation of [2, 3])
       for (let key = 0; key < 2; key++) await queue.enqueue(jobOf(installation, key));
     expect(await turns(queue, 9)).toEqual([1, 2, 3, 1, 2, 3, 1, 1, undefined]);
+  });
+
+  it("has a lane for notices, which no work waits for, and which wait for no work", async () => {
+    const queue = await open(1);
+    const repository = { installation: 1, id: 7, owner: "octo", name: "shop" };
+    const notice = (n: number): NewJob => ({
+      task: { kind: "notify", repository, id: `msg_${n}`, body: "{}", headSha: null },
+      ...{ concurrencyKey: "notify#7", coalesce: false, priority: noticePriority },
+    });
+    for (let n = 0; n < 2; n++) await queue.enqueue(notice(n));
+    for (let key = 0; key < 2; key++) await queue.enqueue(jobOf(1, key));
+    const kinds: unknown[] = [];
+    const claim = async (lane?: Lane) => {
+      const job = await queue.claim("worker", leaseMs, lane);
+      kinds.push(job?.task.kind);
+      return job;
+    };
+    const first = await claim("notices");
+    // One of a repository at a time.
+    await claim("notices");
+    const work = await claim("work");
+    // The limit of the installation.
+    await claim();
+    await queue.complete(first!, { kind: "done", reason: "" });
+    const second = await claim("notices");
+    await queue.complete(work!, { kind: "done", reason: "" });
+    await claim();
+    expect(kinds).toEqual(["notify", undefined, "review", undefined, "notify", "review"]);
+    expect(second?.task).toMatchObject({ id: "msg_1" });
+
+    time += leaseMs + 1;
+    expect((await queue.claim("another", leaseMs, "notices"))?.id).toBe(second?.id);
+    expect(await queue.forget(1, [7])).toEqual({ running: 1 });
+  });
+
+  it("keeps apart the jobs of two workers whose leases have both run out", async () => {
+    const queue = await open();
+    await queue.enqueue(jobOf(1, 1));
+    await queue.claim("dead", leaseMs);
+    time += leaseMs + 1;
+    expect(await queue.claim("worker", leaseMs, "notices")).toBeUndefined();
+    expect(await queue.claim("worker", leaseMs)).toMatchObject({ attempt: 2 });
+  });
+
+  it("forgets the notices of a repository that the App lost", async () => {
+    const queue = await open();
+    const repository = { installation: 1, id: 7, owner: "octo", name: "shop" };
+    await queue.accept({ id: "msg_1", event: "notify", action: "review.completed" }, [
+      {
+        task: { kind: "notify", repository, id: "msg_1", body: "{}", headSha: null },
+        ...{ concurrencyKey: "notify#7", coalesce: false, priority: noticePriority },
+      },
+    ]);
+    await queue.forget(1, [7]);
+    expect(await queue.claim("worker", leaseMs, "notices")).toBeUndefined();
   });
 
   it("goes round as well where one job runs at a time", async () => {

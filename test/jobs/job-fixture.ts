@@ -1,6 +1,7 @@
 import { AppError } from "../../src/errors.ts";
 import type { Checkout } from "../../src/git/checkout.ts";
 import { createUsageLimits, type MostUsage, type SpendingLimits } from "../../src/jobs/budgets.ts";
+import { createAnnouncer, createSender } from "../../src/jobs/events.ts";
 import type { CheckoutRequest } from "../../src/jobs/job-dependencies.ts";
 import { createJobHandler } from "../../src/jobs/job-handler.ts";
 import { forAllRoles, type Model } from "../../src/llm/model.ts";
@@ -38,6 +39,10 @@ export class WorkedQueue implements AsyncDisposable {
   beforeAccess: () => void = () => {};
   /** Whether reviews have a process of their own, as they have where nobody tests. */
   inOwnProcess = false;
+  /** Where events go, and what signs them. */
+  events: { url: string; secret: string } | null = null;
+  /** Called before events are stored. */
+  beforeAnnounce: () => Promise<void> = async () => {};
   /** Called when a review was published. */
   tidy: () => Promise<void> = async () => {};
   readonly #folder = new TempFolder("jobs");
@@ -110,8 +115,14 @@ export class WorkedQueue implements AsyncDisposable {
     return this.log.filter((line) => line.level === level).map(({ message }) => message);
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  /** Ends the worker, as a signal does; the next work has another one. */
+  async stop(): Promise<void> {
     await this.#worker?.stop(0);
+    this.#worker = undefined;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
     await this.queue.close();
     this.#folder.dispose();
     this.#repo.dispose();
@@ -157,6 +168,22 @@ export class WorkedQueue implements AsyncDisposable {
       webUrl: "https://github.example.com",
       version: "0",
       log: this.#logger(),
+      ...(this.events && this.#telling(this.events)),
+    };
+  }
+
+  #telling(events: { url: string; secret: string }) {
+    const store = createAnnouncer({
+      ...{ queue: this.queue, signal: new AbortController().signal },
+      warn: (message) => void this.log.push({ level: "warn", message }),
+    });
+    return {
+      announce: async (all: Parameters<typeof store>[0]) => {
+        await this.beforeAnnounce();
+        await store(all);
+      },
+      // The receiver compares the timestamp with its own clock.
+      send: createSender({ ...events, version: "0", now: Date.now }),
     };
   }
 

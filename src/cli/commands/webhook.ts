@@ -253,6 +253,8 @@ function reasonOf(task: Task): string {
       return `comment ${task.commentId} of ${task.author}${inThread(task.thread)}`;
     case "pass_check":
       return task.reason;
+    case "notify":
+      return `event ${task.id}`;
   }
 }
 
