@@ -76,7 +76,12 @@ const columns = Object.keys(FindingRow.shape).map(
 );
 
 const findingTable: Table = {
-  ...{ name: "finding", order: ["delivered_at", "repository", "pull", "key"], texts: ["key"] },
+  ...{
+    name: "finding",
+    order: ["delivered_at", "repository", "pull", "key"],
+    identity: ["repository", "pull", "key"],
+    texts: ["key"],
+  },
   select: (page) => `SELECT ${columns.join(", ")} FROM (${page}) AS page
     LEFT JOIN finding_text AS words ON words.repository = page.repository AND words.pull = page.pull AND words.key = page.key
       AND page.repository IN (${idsIn("visible")})`,

@@ -143,7 +143,7 @@ ${
 ${known.length > 0 ? workerTable(known, time) : html`<p class="empty">No worker has said that it is there.</p>`}`
 }
 <h2>Ended last</h2>
-${ended.length > 0 ? runTable("The newest runs", ended, names, links) : html`<p class="empty">Nothing has run yet. Open a pull request in a repository in which this App is installed, or write <code>/review</code> in one.</p>`}
+${ended.length > 0 ? runTable("The newest runs", ended, names, links, { isUnderHeading: true }) : html`<p class="empty">Nothing has run yet. Open a pull request in a repository in which this App is installed, or write <code>/review</code> in one.</p>`}
 <p><a href="/reviews">All runs</a></p>`;
     return context.html(
       layout({ title: "Now", viewer, section: "/", body, refreshSeconds: isLive ? 10 : undefined }),
@@ -241,7 +241,7 @@ function activeTable(rows: readonly ActiveRow[], steps: ReadonlyMap<string, Step
       },
     },
   ];
-  return table("Runs under way", list, rows);
+  return table("Runs under way", list, rows, { isUnderHeading: true });
 }
 
 interface Circumstances {
@@ -275,7 +275,9 @@ function waitingTable(rows: readonly WaitingRow[], why: (row: WaitingRow) => Htm
     { name: "Stored", cell: ({ created_at }) => timeOf(created_at) },
     { name: "Waiting for", isNumber: true, cell: ({ created_at }) => span(view.time - created_at) },
   ];
-  return table("Jobs that wait, in the order of their priority and time", list, rows);
+  return table("Jobs that wait, in the order of their priority and time", list, rows, {
+    isUnderHeading: true,
+  });
 }
 
 function workerTable(rows: readonly WorkerRow[], time: number): Html {
@@ -291,5 +293,5 @@ function workerTable(rows: readonly WorkerRow[], time: number): Html {
         html`${span(time - seen_at)} ago${time - seen_at >= SILENT_MS && html` ${badge("silent", "bad")}`}`,
     },
   ];
-  return table("Workers, as they last said", list, rows);
+  return table("Workers, as they last said", list, rows, { isUnderHeading: true });
 }

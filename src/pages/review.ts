@@ -58,15 +58,22 @@ export function review({ run, webUrl, now, retentionMs }: ReviewDeps): Hono<Page
   return new Hono<PagesEnv>().get("/reviews/:id", async (context) => {
     const viewer = context.get("viewer");
     const id = context.req.param("id");
-    const page = (title: string, body: Html) =>
-      context.html(layout({ title, viewer, section: "/reviews", body }));
+    const page = (title: string, body: Html, status: 200 | 404 = 200) =>
+      context.html(layout({ title, viewer, section: "/reviews", body }), status);
+    // The same for a run that does not exist and for one that GitHub does not show.
+    const notFound = () =>
+      page(
+        "Not found",
+        html`<p>There is no such run, or GitHub does not show you its repository. <a href="/reviews">All runs</a></p>`,
+        404,
+      );
     const repositoryOf = (repository: number | null) =>
       viewer.repositories.find((one) => one.id === repository);
 
     const row = RunRow.optional().parse((await run(ended, { id })).rows[0]);
     if (row) {
       const repository = repositoryOf(row.repository);
-      if (!repository) return context.notFound();
+      if (!repository) return notFound();
       const story = await storyOf(run, row, viewer);
       const reason = await redactText(row.reason ?? (viewer.isOperator ? await failureOf(run, id) : ""));
       const told = { row: { ...row, reason }, story, repository, links, now: now(), retentionMs };
@@ -74,7 +81,7 @@ export function review({ run, webUrl, now, retentionMs }: ReviewDeps): Hono<Page
     }
     const job = UnfinishedRow.optional().parse((await run(unfinished, { id })).rows[0]);
     const repository = job && repositoryOf(job.repository);
-    if (!job || !repository) return context.notFound();
+    if (!job || !repository) return notFound();
     return page(
       shown(`${fullName(repository)}#${job.pull}`),
       html`<p>This run ${job.state === "active" ? "is under way" : "waits"}: see <a href="/">Now</a>. Its story is told when it has ended.</p>`,
@@ -328,7 +335,7 @@ function droppedPart(dropped: Review["dropped"]): Html {
     { name: "Verdict", cell: ({ verdict }) => badge(verdict.replaceAll("_", " "), "calm") },
     { name: "Why", cell: ({ reason }) => said(reason) },
   ];
-  return html`<h2>Not reported</h2>${table("Findings that were dropped, and why", list, dropped)}`;
+  return html`<h2>Not reported</h2>${table("Findings that were dropped, and why", list, dropped, { isUnderHeading: true })}`;
 }
 
 function paidPart({ paid_for }: RunSummary): HtmlPart {

@@ -108,7 +108,7 @@ const columns = Object.keys(RunRow.shape).map((name) =>
 );
 
 const runs: Table = {
-  ...{ name: "run", order: ["ended_at", "seq"], texts: [] },
+  ...{ name: "run", order: ["ended_at", "seq"], identity: ["seq"], texts: [] },
   select: (page) => `SELECT seq, ${columns.join(", ")} FROM (${page}) AS page`,
 };
 
@@ -177,7 +177,7 @@ async function selectionOf(run: Run, viewer: Viewer, query: Query): Promise<Sele
     from:
       head === null
         ? undefined
-        : "(SELECT * FROM run WHERE head >= :head AND head < :beyond ORDER BY head LIMIT 1000) AS run",
+        : "(SELECT * FROM run WHERE head >= :head AND head < :beyond ORDER BY head LIMIT 1000) AS headed",
     parameters: {
       ...{ outcome, kind, pull, head, beyond: `${head}g`, login: login?.toLowerCase() ?? null },
       visible: visibleIds(viewer),
@@ -265,6 +265,7 @@ export function runTable(
   rows: readonly RunRow[],
   names: (id: number) => Named,
   links: GitHubLinks,
+  options: { isUnderHeading?: boolean } = {},
 ): Html {
   const list: Column<RunRow>[] = [
     {
@@ -304,7 +305,7 @@ export function runTable(
     { name: "Waited", isNumber: true, cell: (row) => span(timesOf(row).waited) },
     { name: "Ran", isNumber: true, cell: (row) => span(timesOf(row).ran) },
   ];
-  return table(caption, list, rows);
+  return table(caption, list, rows, options);
 }
 
 /** A pull request, with a link to it on GitHub, and the head that was reviewed. */
