@@ -31,7 +31,6 @@ const job = {
   id: z.string(),
   task: z.string(),
   repository: z.int(),
-  pull: z.int().nullable(),
   attempts: z.int(),
   created_at: z.int(),
 };
@@ -76,7 +75,7 @@ const SILENT_MS = 120_000;
 /** An operator sees the jobs of all repositories. */
 const among = ({ isOperator }: Viewer) =>
   `repository IS NOT NULL${isOperator ? "" : ` AND repository IN (${idsIn("visible")})`}`;
-const jobColumns = "id, task, repository, pull, attempts, created_at";
+const jobColumns = "id, task, repository, attempts, created_at";
 
 const waitingJobs = (viewer: Viewer) => `SELECT ${jobColumns}, run_after, joins_since,
     ${viewer.isOperator ? `CASE WHEN repository IN (${idsIn("visible")}) THEN reason END` : "NULL"} AS reason,
@@ -169,11 +168,12 @@ function jobCells({ names, links }: View): Column<WaitingRow | ActiveRow>[] {
   return [
     {
       ...{ name: "Pull request", isHead: true },
-      cell: ({ repository, pull }) => {
+      cell: ({ repository, task: text }) => {
         const name = names(repository);
-        return pull === null
-          ? shown(fullName(name))
-          : linkOut(links.pull(name, pull), shown(`${fullName(name)}#${pull}`));
+        const task = parseTask(text);
+        return task && "pull" in task
+          ? linkOut(links.pull(name, task.pull), shown(`${fullName(name)}#${task.pull}`))
+          : shown(fullName(name));
       },
     },
     {

@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import type { Run } from "../queue/database.ts";
+import { parseTask } from "../queue/job.ts";
 import { readRecord } from "../queue/runs.ts";
 import { type Asked, type ResultSummary, type RunSummary, summaryOf } from "../records/run-summary.ts";
 import { plural, thousands } from "../reporters/outcome.ts";
@@ -25,7 +26,7 @@ import {
   table,
   timeOf,
 } from "./parts.ts";
-import { coverageWords, type PageDeps, RunRow, timesOf, tones } from "./reviews.ts";
+import { coverageWords, type PageDeps, RunRow, requestWords, timesOf, tones } from "./reviews.ts";
 import type { PagesEnv, Viewer, VisibleRepository } from "./viewer.ts";
 
 interface ReviewDeps extends PageDeps {
@@ -43,12 +44,8 @@ const OVERLAP = 8_000;
 const [MOST_ITEMS, MOST_STEPS] = [200, 300];
 
 const ended = `SELECT ${Object.keys(RunRow.shape).join(", ")} FROM run WHERE id = :id`;
-const unfinished = "SELECT repository, pull, state FROM job WHERE id = :id AND ended_at IS NULL";
-const UnfinishedRow = z.object({
-  repository: z.int().nullable(),
-  pull: z.int().nullable(),
-  state: z.string(),
-});
+const unfinished = "SELECT repository, task, state FROM job WHERE id = :id AND ended_at IS NULL";
+const UnfinishedRow = z.object({ repository: z.int().nullable(), task: z.string(), state: z.string() });
 const failure = "SELECT reason FROM job WHERE id = :id";
 const FailureRow = z.object({ reason: z.string().nullable() });
 
@@ -82,8 +79,9 @@ export function review({ run, webUrl, now, retentionMs }: ReviewDeps): Hono<Page
     const job = UnfinishedRow.optional().parse((await run(unfinished, { id })).rows[0]);
     const repository = job && repositoryOf(job.repository);
     if (!job || !repository) return notFound();
+    const task = parseTask(job.task);
     return page(
-      shown(`${fullName(repository)}#${job.pull}`),
+      shown(`${fullName(repository)}${task && "pull" in task ? `#${task.pull}` : ""}`),
       html`<p>This run ${job.state === "active" ? "is under way" : "waits"}: see <a href="/">Now</a>. Its story is told when it has ended.</p>`,
     );
   });
@@ -169,8 +167,10 @@ const prose = (text: string): HtmlPart =>
 const place = (path: string, line: number | null) =>
   html`<span class="mono">${said(`${path}${line === null ? "" : `:${line}`}`)}</span>`;
 
-const titleOf = ({ row, repository }: Told) =>
-  shown(`${row.kind.replaceAll("_", " ")} of ${fullName(repository)}#${row.pull}`);
+const titleOf = ({ row, repository }: Told) => {
+  const kind = row.kind.replaceAll("_", " ");
+  return shown(`${kind.charAt(0).toUpperCase()}${kind.slice(1)} of ${fullName(repository)}#${row.pull}`);
+};
 
 function storyPage(told: Told): Html {
   const { row, story, repository, links, now, retentionMs } = told;
@@ -199,7 +199,7 @@ function factsOf({ row, story, repository, links }: Told): Html {
     ["Pull request", linkOut(links.pull(repository, row.pull), shown(`${fullName(repository)}#${row.pull}`))],
     ["Head", head && commit(head)],
     ["Base", commits && commit(commits.merge_base)],
-    ["Requested", row.requested_by === null ? row.origin : shown(`by ${row.requested_by}`)],
+    ["Requested", requestWords(row)],
     ["Stored", timeOf(row.stored_at)],
     ["Ended", timeOf(row.ended_at)],
     ["Waited", span(waited)],
@@ -267,7 +267,7 @@ function reviewPart(result: Review, told: Told): Html {
   return html`<h2>Summary</h2>
 ${prose(summary) || html`<p class="dim">The review wrote none.</p>`}
 ${stop_reason !== "finished" && html`<p class="notice">It did not finish by itself: ${whyStopped[stop_reason]}.</p>`}
-${warnings.length > 0 && html`<ul>${warnings.map((warning) => html`<li>${said(warning)}</li>`)}</ul>`}
+${warnings.length > 0 && html`<h3>Warnings</h3><ul>${warnings.map((warning) => html`<li>${said(warning)}</li>`)}</ul>`}
 <h2>Findings</h2>
 ${findings.length === 0 ? html`<p class="empty">None.</p>` : findings.map((one) => findingPart(one, told))}
 ${more(findings, told.row.findings)}

@@ -322,8 +322,12 @@ const origins: Readonly<Record<string, string>> = {
   rerun: "check run again",
   comment: "by a comment",
 };
-const whatCell = ({ kind, origin, requested_by }: Pick<RunRow, "kind" | "origin" | "requested_by">): Html =>
-  html`${shown(kind.replaceAll("_", " "))}<span class="sub">${requested_by === null ? (origins[origin] ?? shown(origin)) : shown(`by ${requested_by}`)}</span>`;
+/** Who or what asked for a run. */
+export const requestWords = ({ origin, requested_by }: Pick<RunRow, "origin" | "requested_by">): string =>
+  requested_by === null ? (origins[origin] ?? shown(origin)) : shown(`by ${requested_by}`);
+
+const whatCell = (row: Pick<RunRow, "kind" | "origin" | "requested_by">): Html =>
+  html`${shown(row.kind.replaceAll("_", " "))}<span class="sub">${requestWords(row)}</span>`;
 
 /** How many of the hunks were read; empty for what is no review. */
 export function coverageWords({

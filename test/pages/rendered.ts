@@ -18,14 +18,14 @@ export const operator = (repositories: readonly VisibleRepository[] = []): Viewe
 });
 
 /** The pages as somebody gets them who is logged in. */
-export function pagesOf(run: Run, viewer: Viewer, time: number): Hono<PagesEnv> {
+export function pagesOf(run: Run, viewer: Viewer, time: number, installationConcurrency = 1): Hono<PagesEnv> {
   const deps = { run, webUrl: "https://github.com", now: () => time };
   return new Hono<PagesEnv>()
     .use(async (context, next) => {
       context.set("viewer", viewer);
       await next();
     })
-    .route("/", now({ ...deps, installationConcurrency: 1 }))
+    .route("/", now({ ...deps, installationConcurrency }))
     .route("/", reviews(deps))
     .route("/", review({ ...deps, retentionMs: 30 * dayMs }))
     .route("/", findings(deps));
