@@ -23,7 +23,7 @@ import {
   table,
   timeOf,
 } from "./parts.ts";
-import { between, Day, listPager, type PageDeps, Paging, positionOf } from "./reviews.ts";
+import { between, Day, listPager, type PageDeps, Paging, positionOf, Text } from "./reviews.ts";
 import { type Named, namesOf, scopeOf, visibleIds } from "./scope.ts";
 import type { PagesEnv, Viewer } from "./viewer.ts";
 
@@ -87,11 +87,9 @@ const findingTable: Table = {
       AND page.repository IN (${idsIn("visible")})`,
 };
 
-const text = z.string().trim().max(300).catch("").default("");
-
 /** Of `/findings`. Each is empty if it does not matter. */
 const Query = z.object({
-  ...{ repository: text, state: text, severity: text, category: text, rule: text, source: text },
+  ...{ repository: Text, state: Text, severity: Text, category: Text, rule: Text, source: Text },
   /** Number of the pull request. */
   pull: z
     .string()

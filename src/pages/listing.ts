@@ -129,12 +129,14 @@ async function readSome(reading: Reading): Promise<Some> {
     const all = { ...selection, indexed: [], filters: [...filters, ...indexed, ...more] };
     return readOne({ ...reading, selection: { ...all, parameters } }, null, bounds.scanned);
   };
-  if (repositories === null) return walk([], selection.parameters);
+  if (repositories === null) return joined(reading, [await walk([], selection.parameters)]);
   let ids = repositories;
   if (ids.length > bounds.apart && filters.length === 0) ids = await firstOf(reading, ids);
   const isApart = ids.length * limit <= bounds.rows && (filters.length === 0 || ids.length <= bounds.apart);
   if (!isApart)
-    return walk([`repository IN (${idsIn("among")})`], { ...selection.parameters, among: idList(ids) });
+    return joined(reading, [
+      await walk([`repository IN (${idsIn("among")})`], { ...selection.parameters, among: idList(ids) }),
+    ]);
   const scanned = Math.max(1, Math.floor(bounds.scanned / Math.max(1, ids.length)));
   const shares = filters.length === 0 && ids.length > 1 ? await sharesOf(reading, ids) : null;
   const parts = await Promise.all(
@@ -162,8 +164,7 @@ async function sharesOf(reading: Reading, ids: readonly number[]): Promise<Reado
 
 /** Of parts that were looked through to different depths, what lies before the end of the shortest. */
 function joined({ table, position, limit }: Reading, parts: readonly Some[]): Some {
-  const sign = position.direction === "older" ? 1 : -1;
-  const byOrder = (one: Place, other: Place) => sign * compareNewestFirst(one, other);
+  const byOrder = orderOf(position);
   const stop = parts.flatMap((part) => (part.stop ? [part.stop] : [])).toSorted(byOrder)[0] ?? null;
   const rows = parts
     .flatMap((part) => part.rows.map((row) => ({ row, place: placeOf(table, row) })))
@@ -172,6 +173,12 @@ function joined({ table, position, limit }: Reading, parts: readonly Some[]): So
     .slice(0, limit)
     .map(({ row }) => row);
   return { rows, stop };
+}
+
+/** Compares places in the direction of reading. */
+function orderOf({ direction }: Position) {
+  const sign = direction === "older" ? 1 : -1;
+  return (one: Place, other: Place) => sign * compareNewestFirst(one, other);
 }
 
 /** The rest of an order are texts of one repository, which their database has put in order. */
@@ -253,7 +260,21 @@ async function readOne(reading: Reading, repository: number | null, scanned: num
   const { rows } = await ask(run, `${table.select(page)} ORDER BY ${order}`, parameters);
   if (filters.length === 0 || rows.length === limit) return { rows, stop: null };
   const end = await ask(run, `SELECT ${table.order.join(", ")} ${inner} LIMIT 1 OFFSET :skipped`, parameters);
-  return { rows, stop: end.rows[0] ? placeOf(table, end.rows[0]) : null };
+  return { rows, stop: end.rows[0] ? withoutRow(reading, placeOf(table, end.rows[0])) : null };
+}
+
+/**
+ * The place before all rows of its time: the row at which a look through a table ends may be one that the reader of the list must not know.
+ * The place itself, if nothing lies between it and where the look began.
+ */
+function withoutRow({ position }: Reading, place: Place): Place {
+  const [time = 0, ...rest] = place;
+  const isOlder = position.direction === "older";
+  const beyond = rest.map((value) =>
+    typeof value === "string" ? "" : isOlder ? -1 : Number.MAX_SAFE_INTEGER,
+  );
+  const before = [Number(time) + (isOlder ? 1 : -1), ...beyond];
+  return position.place === null || orderOf(position)(position.place, before) < 0 ? before : place;
 }
 
 /** Runs a statement with those of the parameters that it has: SQLite refuses others. */

@@ -68,7 +68,7 @@ const WorkerRow = z.object({
 type WorkerRow = z.infer<typeof WorkerRow>;
 
 /** Jobs that are looked at, and those that are shown. */
-const [MOST_WAITING, MOST_SHOWN] = [5_000, 50];
+const [MOST_WAITING, MOST_SHOWN] = [20_000, 50];
 /** A worker that was not seen for longer is dead, or its machine hangs. */
 const SILENT_MS = 120_000;
 

@@ -112,7 +112,11 @@ const runs: Table = {
   select: (page) => `SELECT seq, ${columns.join(", ")} FROM (${page}) AS page`,
 };
 
-const text = z.string().trim().max(300).catch("").default("");
+/** What somebody has written into a field; empty for nothing. */
+export const Text = z
+  .string()
+  .catch("")
+  .transform((value) => value.trim().slice(0, 300));
 /** A day as "2026-11-27"; empty for any. */
 export const Day = z.iso.date().catch("").default("");
 export const dayMs = 86_400_000;
@@ -122,10 +126,10 @@ export const between = (from: string, to: string): Pick<Selection, "since" | "un
   until: to === "" ? Number.MAX_SAFE_INTEGER : Date.parse(to) + dayMs,
 });
 /** Where a list goes on. */
-export const Paging = { older: text, newer: text };
+export const Paging = { older: Text, newer: Text };
 
 const Query = z.object({
-  ...{ repository: text, outcome: text, kind: text, from: Day, to: Day, q: text },
+  ...{ repository: Text, outcome: Text, kind: Text, from: Day, to: Day, q: Text },
   ...Paging,
 });
 type Query = z.infer<typeof Query>;

@@ -1,6 +1,13 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Bounds, type Place, readPart, type Selection, type Table } from "../../src/pages/listing.ts";
+import {
+  type Bounds,
+  type Part,
+  type Place,
+  readPart,
+  type Selection,
+  type Table,
+} from "../../src/pages/listing.ts";
 import type { Viewer } from "../../src/pages/viewer.ts";
 import type { Database, Parameters, Run } from "../../src/queue/database.ts";
 import type { Reader } from "../../src/queue/reader.ts";
@@ -131,6 +138,30 @@ export function describePages(open: () => Promise<DatabaseUnderTest>): void {
         );
       });
 
+    it("names no row of another repository in an address when it ends because it has looked at enough", async () => {
+      const ids = repositories.slice(20, 23).map(({ id }) => id);
+      for (const direction of ["older", "newer"] as const) {
+        let place: Place | null = null;
+        for (let parts = 0; parts < 20; parts++) {
+          const selection: Selection = {
+            ...{ repositories: ids, since: 0, until: Number.MAX_SAFE_INTEGER, indexed: [], parameters: {} },
+            filters: ["rule = 'never'"],
+          };
+          const part: Part = await readPart(run, found, selection, { direction, place }, 50, {
+            scanned: 300,
+            apart: 0,
+            rows: 0,
+          });
+          place = part[direction];
+          if (place === null) break;
+          expect(place.slice(1)).toEqual(
+            direction === "older" ? [-1, -1, ""] : [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER, ""],
+          );
+        }
+        expect(place).not.toBeUndefined();
+      }
+    });
+
     it("looks at no more rows in one go than it may, and says that it goes on", async () => {
       const selection: Selection = {
         ...{ repositories: null, since: 0, until: Number.MAX_SAFE_INTEGER, indexed: [], parameters: {} },
@@ -139,7 +170,7 @@ export function describePages(open: () => Promise<DatabaseUnderTest>): void {
       const part = await readPart(run, listed, selection, { direction: "older", place: null }, 50, {
         ...{ scanned: 100, apart: 0, rows: 0 },
       });
-      expect(part).toMatchObject({ rows: [], isCutOff: true, older: [runs[99]?.ended_at, runs[99]?.seq] });
+      expect(part).toMatchObject({ rows: [], isCutOff: true, older: [Number(runs[99]?.ended_at) + 1, -1] });
     });
   });
 
