@@ -9,7 +9,7 @@ import { whyStopped } from "../review/review-result.ts";
 import { redactStrings, redactText } from "../secrets/redact.ts";
 import { cutCharacters } from "../text/cut.ts";
 import { withStrings } from "../text/json.ts";
-import { severityTones } from "./findings.ts";
+import { severityTones, stateTones } from "./findings.ts";
 import { type Html, type HtmlPart, html } from "./html.ts";
 import { layout } from "./layout.ts";
 import {
@@ -46,6 +46,10 @@ const [MOST_ITEMS, MOST_STEPS] = [200, 300];
 const ended = `SELECT ${Object.keys(RunRow.shape).join(", ")} FROM run WHERE id = :id`;
 const unfinished = "SELECT repository, task, state FROM job WHERE id = :id AND ended_at IS NULL";
 const UnfinishedRow = z.object({ repository: z.int().nullable(), task: z.string(), state: z.string() });
+/** What became of the findings of a pull request. */
+const outcomes =
+  "SELECT comment, key, state FROM finding WHERE repository = :repository AND pull = :pull LIMIT 2000";
+const OutcomeRow = z.object({ comment: z.int().nullable(), key: z.string(), state: z.string() });
 const failure = "SELECT reason FROM job WHERE id = :id";
 const FailureRow = z.object({ reason: z.string().nullable() });
 
@@ -72,8 +76,11 @@ export function review({ run, webUrl, now, retentionMs }: ReviewDeps): Hono<Page
       const repository = repositoryOf(row.repository);
       if (!repository) return notFound();
       const story = await storyOf(run, row, viewer);
+      const became = z
+        .array(OutcomeRow)
+        .parse((await run(outcomes, { repository: row.repository, pull: row.pull })).rows);
       const reason = await redactText(row.reason ?? (viewer.isOperator ? await failureOf(run, id) : ""));
-      const told = { row: { ...row, reason }, story, repository, links, now: now(), retentionMs };
+      const told = { row: { ...row, reason }, story, became, repository, links, now: now(), retentionMs };
       return page(titleOf(told), storyPage(told));
     }
     const job = UnfinishedRow.optional().parse((await run(unfinished, { id })).rows[0]);
@@ -154,6 +161,7 @@ function boundedResult(result: ResultSummary): ResultSummary {
 interface Told {
   row: RunRow;
   story: Story | null;
+  became: readonly z.infer<typeof OutcomeRow>[];
   repository: VisibleRepository;
   links: GitHubLinks;
   now: number;
@@ -293,7 +301,7 @@ const verifications: Readonly<Record<string, string>> = {
   not_judged: "A rule matched, and the model that should judge it never did.",
 };
 
-function findingPart({ finding, placement, url }: Review["findings"][number], { links }: Told): Html {
+function findingPart({ finding, placement, url }: Review["findings"][number], { links, became }: Told): Html {
   const {
     severity,
     title,
@@ -310,6 +318,9 @@ function findingPart({ finding, placement, url }: Review["findings"][number], { 
   } = finding;
   const by = rule ?? (source === "model" ? null : source);
   const page = links.own(url);
+  // A page of a comment ends with its id.
+  const comment = Number(/#discussion_r(\d+)$/.exec(url ?? "")?.[1] ?? Number.NaN);
+  const state = became.find((one) => one.comment === comment || one.key === finding.id)?.state;
   return html`<article class="finding ${severity in severityTones && severity}"><h3>${badge(severity, severityTones[severity] ?? "calm")} ${said(title)}</h3>
 <p class="dim">${place(path, line)} · ${category}${by !== null && html` · ${said(by)}`} · confidence ${Math.round(confidence * 100)}%</p>
 ${quote !== "" && html`<pre>${said(quote)}</pre>`}
@@ -317,7 +328,7 @@ ${prose(body)}
 ${suggestion !== null && html`<details><summary>Suggested code</summary><pre>${said(suggestion) || "(delete these lines)"}</pre></details>`}
 ${evidence.length > 0 && html`<details><summary>Evidence: ${plural(evidence.length, "place")}</summary><ul class="plain">${evidence.slice(0, MOST_ITEMS).map((one) => html`<li>${place(one.path, one.start_line)} ${said(one.note)}</li>`)}</ul></details>`}
 <p>${verifications[finding.verification]} ${finding.verification_note !== null && said(finding.verification_note)}</p>
-<p class="dim">${page === null ? placedWords(placement) : html`Posted: ${linkOut(page, "comment on GitHub")}`}</p></article>`;
+<p class="dim">${page === null ? placedWords(placement) : html`Posted: ${linkOut(page, "comment on GitHub")}`}${state !== undefined && html` · Now: ${badge(state, stateTones[state] ?? "calm")}`}</p></article>`;
 }
 
 const placedWords = (placement: Review["findings"][number]["placement"]): string =>

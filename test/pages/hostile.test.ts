@@ -172,7 +172,7 @@ describe("hostile text", () => {
           }
         },
       ),
-      { numRuns: 40 },
+      { numRuns: 25 },
     );
   });
 
@@ -198,7 +198,7 @@ describe("hostile text", () => {
             }
           }
       }),
-      { numRuns: 20 },
+      { numRuns: 10 },
     );
   });
 });
