@@ -1,5 +1,5 @@
 /**
- * `node scripts/bench-pages.ts [runs]`: measures the server's own time for each page, with a history of 100,000 runs and a million findings
+ * `npm run bench:pages [-- runs]`: measures the server's own time for each page, with a history of 100,000 runs and a million findings
  * in 1,000 repositories, in SQLite and in Postgres. Fails if the median of a page is 200 ms or more.
  */
 import { Hono } from "hono";

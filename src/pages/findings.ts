@@ -24,7 +24,7 @@ import {
   table,
   timeOf,
 } from "./parts.ts";
-import { between, Day, listPager, type PageDeps, Paging, positionOf } from "./reviews.ts";
+import { between, Day, listPager, type PageDeps, Paging, positionOf, Text } from "./reviews.ts";
 import { type Named, namesOf, scopeOf, visibleIds } from "./scope.ts";
 import type { PagesEnv, Viewer } from "./viewer.ts";
 
@@ -77,17 +77,20 @@ const columns = Object.keys(FindingRow.shape).map(
 );
 
 const findingTable: Table = {
-  ...{ name: "finding", order: ["delivered_at", "repository", "pull", "key"], texts: ["key"] },
+  ...{
+    name: "finding",
+    order: ["delivered_at", "repository", "pull", "key"],
+    identity: ["repository", "pull", "key"],
+    texts: ["key"],
+  },
   select: (page) => `SELECT ${columns.join(", ")} FROM (${page}) AS page
     LEFT JOIN finding_text AS words ON words.repository = page.repository AND words.pull = page.pull AND words.key = page.key
       AND page.repository IN (${idsIn("visible")})`,
 };
 
-const text = z.string().trim().max(300).catch("").default("");
-
 /** Of `/findings`. Each is empty if it does not matter. */
 const Query = z.object({
-  ...{ repository: text, state: text, severity: text, category: text, rule: text, source: text },
+  ...{ repository: Text, state: Text, severity: Text, category: Text, rule: Text, source: Text },
   /** Number of the pull request. */
   pull: z
     .string()

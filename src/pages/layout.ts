@@ -1,3 +1,4 @@
+import { showHidden } from "../text/escape-invisible.ts";
 import { type Html, html } from "./html.ts";
 import type { Viewer } from "./viewer.ts";
 
@@ -47,4 +48,4 @@ const navigation = (
   ({ path, title }) =>
     html`<li><a href="${path}"${path === section && html` aria-current="page"`}>${title}</a></li>`,
 )}</ul></nav>
-<form method="post" action="/logout"><span>${login}</span> <button>Log out</button></form>`;
+<form method="post" action="/logout"><span>${showHidden(login)}</span> <button>Log out</button></form>`;

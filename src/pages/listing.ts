@@ -3,14 +3,16 @@ import type { Parameters, Result, Run } from "../queue/database.ts";
 import { idList, idsIn } from "../queue/reader.ts";
 
 /*
- * Lists of a table by time, newest first, a page at a time. No statement reads more than an index says belongs to the list, or `MOST_SCANNED`
- * rows: a list with a rare filter shows how far it has looked, and goes on from there.
+ * Lists of a table by time, newest first, a page at a time. No statement reads more than an index says belongs to the list, or so many rows
+ * as `Bounds` allows: a list with a rare filter shows how far it has looked, and goes on from there.
  */
 
 export interface Table {
   name: "run" | "finding";
   /** Columns that are the order, of which the first is the time, and which identify a row. */
   order: readonly [string, ...string[]];
+  /** The primary key. */
+  identity: readonly string[];
   /** Of the order, those whose values are text; all others are numbers. */
   texts: readonly string[];
   /** From the rows of a page, as a query, to what is shown of them. */
@@ -23,7 +25,7 @@ export interface Selection {
   /** Milliseconds since 1970; the first is inclusive. */
   since: number;
   until: number;
-  /** Where the rows are looked for, instead of in the table: a query of few rows, by an index of its own, named as the table. */
+  /** Where the rows are looked for, instead of in the table: a query of few rows, by an index of its own. */
   from?: string | undefined;
   /** Conditions that an index serves together with the repository. */
   indexed: readonly string[];
@@ -52,12 +54,15 @@ export interface Part {
   isCutOff: boolean;
 }
 
-/** Rows at which one statement looks for those that pass a filter. */
-const MOST_SCANNED = 20_000;
-/** Repositories that are asked one by one, each by its index; beyond, rows of all repositories are looked at in their order. */
-const MOST_APART = 20;
-/** Rows that the repositories return together if they are asked one by one. */
-const MOST_ROWS = 6_000;
+export interface Bounds {
+  /** Rows at which one page looks for those that pass a filter. */
+  scanned: number;
+  /** Repositories that are asked one by one, each by its index; beyond, rows of all repositories are looked at in their order. */
+  apart: number;
+  /** Rows that the repositories return together if they are asked one by one. */
+  rows: number;
+}
+const defaults: Bounds = { scanned: 20_000, apart: 20, rows: 6_000 };
 
 /** Parts of a list that are read for one file. */
 const MOST_PARTS = 40;
@@ -88,8 +93,9 @@ export async function readPart(
   selection: Selection,
   position: Position,
   size: number,
+  bounds: Bounds = defaults,
 ): Promise<Part> {
-  const { rows, stop } = await readSome(run, table, selection, position, size + 1);
+  const { rows, stop } = await readSome({ run, table, selection, position, limit: size + 1, bounds });
   const shown = rows.slice(0, size);
   const ends = rows.length > size ? placeOf(table, shown.at(-1)) : stop;
   const isOlder = position.direction === "older";
@@ -106,6 +112,7 @@ interface Reading {
   selection: Selection;
   position: Position;
   limit: number;
+  bounds: Bounds;
 }
 
 interface Some {
@@ -115,34 +122,49 @@ interface Some {
   stop: Place | null;
 }
 
-async function readSome(
-  run: Run,
-  table: Table,
-  selection: Selection,
-  position: Position,
-  limit: number,
-): Promise<Some> {
-  const reading = { run, table, selection, position, limit };
+async function readSome(reading: Reading): Promise<Some> {
+  const { selection, limit, bounds } = reading;
   const { repositories, filters, indexed } = selection;
   const walk = (more: readonly string[], parameters: Parameters) => {
     const all = { ...selection, indexed: [], filters: [...filters, ...indexed, ...more] };
-    return readOne({ ...reading, selection: { ...all, parameters } }, null, MOST_SCANNED);
+    return readOne({ ...reading, selection: { ...all, parameters } }, null, bounds.scanned);
   };
-  if (repositories === null) return walk([], selection.parameters);
+  if (repositories === null) return joined(reading, [await walk([], selection.parameters)]);
   let ids = repositories;
-  if (ids.length > MOST_APART && filters.length === 0) ids = await firstOf(reading, ids);
-  const isApart = ids.length * limit <= MOST_ROWS && (filters.length === 0 || ids.length <= MOST_APART);
+  if (ids.length > bounds.apart && filters.length === 0) ids = await firstOf(reading, ids);
+  const isApart = ids.length * limit <= bounds.rows && (filters.length === 0 || ids.length <= bounds.apart);
   if (!isApart)
-    return walk([`repository IN (${idsIn("among")})`], { ...selection.parameters, among: idList(ids) });
-  const scanned = Math.floor(MOST_SCANNED / Math.max(1, ids.length));
-  const parts = await Promise.all(ids.map((id) => readOne(reading, id, scanned)));
+    return joined(reading, [
+      await walk([`repository IN (${idsIn("among")})`], { ...selection.parameters, among: idList(ids) }),
+    ]);
+  const scanned = Math.max(1, Math.floor(bounds.scanned / Math.max(1, ids.length)));
+  const shares = filters.length === 0 && ids.length > 1 ? await sharesOf(reading, ids) : null;
+  const parts = await Promise.all(
+    ids
+      .map((id) => ({ id, count: shares ? (shares.get(id) ?? 0) : limit }))
+      .filter(({ count }) => count > 0)
+      .map(({ id, count }) => readOne({ ...reading, limit: count }, id, scanned)),
+  );
   return joined(reading, parts);
+}
+
+/** How many of the rows each repository has, from indexes alone. */
+async function sharesOf(reading: Reading, ids: readonly number[]): Promise<ReadonlyMap<number, number>> {
+  const { run, table } = reading;
+  const parts = await Promise.all(
+    ids.map(async (repository) => {
+      const { inner, parameters } = statementOf(reading, repository);
+      const { rows } = await ask(run, `SELECT ${table.order.join(", ")} ${inner} LIMIT :limit`, parameters);
+      return { rows: rows.map((row) => ({ ...row, share: repository })), stop: null };
+    }),
+  );
+  const { rows } = joined(reading, parts);
+  return new Map([...Map.groupBy(rows, ({ share }) => Number(share))].map(([id, own]) => [id, own.length]));
 }
 
 /** Of parts that were looked through to different depths, what lies before the end of the shortest. */
 function joined({ table, position, limit }: Reading, parts: readonly Some[]): Some {
-  const sign = position.direction === "older" ? 1 : -1;
-  const byOrder = (one: Place, other: Place) => sign * compareNewestFirst(one, other);
+  const byOrder = orderOf(position);
   const stop = parts.flatMap((part) => (part.stop ? [part.stop] : [])).toSorted(byOrder)[0] ?? null;
   const rows = parts
     .flatMap((part) => part.rows.map((row) => ({ row, place: placeOf(table, row) })))
@@ -151,6 +173,12 @@ function joined({ table, position, limit }: Reading, parts: readonly Some[]): So
     .slice(0, limit)
     .map(({ row }) => row);
   return { rows, stop };
+}
+
+/** Compares places in the direction of reading. */
+function orderOf({ direction }: Position) {
+  const sign = direction === "older" ? 1 : -1;
+  return (one: Place, other: Place) => sign * compareNewestFirst(one, other);
 }
 
 /** The rest of an order are texts of one repository, which their database has put in order. */
@@ -205,27 +233,48 @@ function within({ table, selection, position }: Reading, repository: string | nu
   return { where, parameters: { ...given, since, until } satisfies Parameters };
 }
 
+/** The rows of one repository, or of all, in their order, as the end of a statement. */
+function statementOf(reading: Reading, repository: number | null) {
+  const { table, selection, position, limit } = reading;
+  const { where, parameters } = within(reading, repository === null ? null : ":repository");
+  const [how] = ways[position.direction];
+  return {
+    inner: `FROM ${selection.from ?? table.name} WHERE ${where} ORDER BY ${inOrder(table, how)}`,
+    parameters: { ...selection.parameters, ...parameters, repository, limit } satisfies Parameters,
+  };
+}
+
 /** The rows of one repository, or of all. */
 async function readOne(reading: Reading, repository: number | null, scanned: number): Promise<Some> {
   const { run, table, selection, position, limit } = reading;
   const { filters } = selection;
-  const { where, parameters: found } = within(reading, repository === null ? null : ":repository");
-  const parameters = {
-    ...selection.parameters,
-    ...found,
-    ...{ repository, limit, scanned, skipped: scanned - 1 },
-  };
-  const [how] = ways[position.direction];
-  const inner = `FROM ${selection.from ?? table.name} WHERE ${where} ORDER BY ${inOrder(table, how)}`;
+  const { inner, parameters: given } = statementOf(reading, repository);
+  const parameters = { ...given, scanned, skipped: scanned - 1 };
+  const order = inOrder(table, ways[position.direction][0]);
+  const identity = table.identity.join(", ");
+  // The order is that of an index, which holds the primary key: the rows themselves are read only for what is shown.
   const page =
     filters.length === 0
-      ? `SELECT * ${inner} LIMIT :limit`
-      : `SELECT * FROM (SELECT * ${inner} LIMIT :scanned) AS scanned WHERE ${filters.join(" AND ")}
-        ORDER BY ${inOrder(table, how)} LIMIT :limit`;
-  const { rows } = await ask(run, `${table.select(page)} ORDER BY ${inOrder(table, how)}`, parameters);
+      ? `SELECT * FROM ${table.name} WHERE (${identity}) IN (SELECT ${identity} ${inner} LIMIT :limit)`
+      : `SELECT * FROM (SELECT * ${inner} LIMIT :scanned) AS scanned WHERE ${filters.join(" AND ")} ORDER BY ${order} LIMIT :limit`;
+  const { rows } = await ask(run, `${table.select(page)} ORDER BY ${order}`, parameters);
   if (filters.length === 0 || rows.length === limit) return { rows, stop: null };
   const end = await ask(run, `SELECT ${table.order.join(", ")} ${inner} LIMIT 1 OFFSET :skipped`, parameters);
-  return { rows, stop: end.rows[0] ? placeOf(table, end.rows[0]) : null };
+  return { rows, stop: end.rows[0] ? withoutRow(reading, placeOf(table, end.rows[0])) : null };
+}
+
+/**
+ * The place before all rows of its time: the row at which a look through a table ends may be one that the reader of the list must not know.
+ * The place itself, if nothing lies between it and where the look began.
+ */
+function withoutRow({ position }: Reading, place: Place): Place {
+  const [time = 0, ...rest] = place;
+  const isOlder = position.direction === "older";
+  const beyond = rest.map((value) =>
+    typeof value === "string" ? "" : isOlder ? -1 : Number.MAX_SAFE_INTEGER,
+  );
+  const before = [Number(time) + (isOlder ? 1 : -1), ...beyond];
+  return position.place === null || orderOf(position)(position.place, before) < 0 ? before : place;
 }
 
 /** Runs a statement with those of the parameters that it has: SQLite refuses others. */

@@ -31,7 +31,6 @@ const job = {
   id: z.string(),
   task: z.string(),
   repository: z.int(),
-  pull: z.int().nullable(),
   attempts: z.int(),
   created_at: z.int(),
 };
@@ -69,14 +68,14 @@ const WorkerRow = z.object({
 type WorkerRow = z.infer<typeof WorkerRow>;
 
 /** Jobs that are looked at, and those that are shown. */
-const [MOST_WAITING, MOST_SHOWN] = [5_000, 50];
+const [MOST_WAITING, MOST_SHOWN] = [20_000, 50];
 /** A worker that was not seen for longer is dead, or its machine hangs. */
 const SILENT_MS = 120_000;
 
 /** An operator sees the jobs of all repositories. */
 const among = ({ isOperator }: Viewer) =>
   `repository IS NOT NULL${isOperator ? "" : ` AND repository IN (${idsIn("visible")})`}`;
-const jobColumns = "id, task, repository, pull, attempts, created_at";
+const jobColumns = "id, task, repository, attempts, created_at";
 
 const waitingJobs = (viewer: Viewer) => `SELECT ${jobColumns}, run_after, joins_since,
     ${viewer.isOperator ? `CASE WHEN repository IN (${idsIn("visible")}) THEN reason END` : "NULL"} AS reason,
@@ -143,7 +142,7 @@ ${
 ${known.length > 0 ? workerTable(known, time) : html`<p class="empty">No worker has said that it is there.</p>`}`
 }
 <h2>Ended last</h2>
-${ended.length > 0 ? runTable("The newest runs", ended, names, links) : html`<p class="empty">Nothing has run yet. Open a pull request in a repository in which this App is installed, or write <code>/review</code> in one.</p>`}
+${ended.length > 0 ? runTable("The newest runs", ended, names, links, { isUnderHeading: true }) : html`<p class="empty">Nothing has run yet. Open a pull request in a repository in which this App is installed, or write <code>/review</code> in one.</p>`}
 <p><a href="/reviews">All runs</a></p>`;
     return context.html(
       layout({ title: "Now", viewer, section: "/", body, refreshSeconds: isLive ? 10 : undefined }),
@@ -169,11 +168,12 @@ function jobCells({ names, links }: View): Column<WaitingRow | ActiveRow>[] {
   return [
     {
       ...{ name: "Pull request", isHead: true },
-      cell: ({ repository, pull }) => {
+      cell: ({ repository, task: text }) => {
         const name = names(repository);
-        return pull === null
-          ? shown(fullName(name))
-          : linkOut(links.pull(name, pull), shown(`${fullName(name)}#${pull}`));
+        const task = parseTask(text);
+        return task && "pull" in task
+          ? linkOut(links.pull(name, task.pull), shown(`${fullName(name)}#${task.pull}`))
+          : shown(fullName(name));
       },
     },
     {
@@ -241,7 +241,7 @@ function activeTable(rows: readonly ActiveRow[], steps: ReadonlyMap<string, Step
       },
     },
   ];
-  return table("Runs under way", list, rows);
+  return table("Runs under way", list, rows, { isUnderHeading: true });
 }
 
 interface Circumstances {
@@ -275,7 +275,9 @@ function waitingTable(rows: readonly WaitingRow[], why: (row: WaitingRow) => Htm
     { name: "Stored", cell: ({ created_at }) => timeOf(created_at) },
     { name: "Waiting for", isNumber: true, cell: ({ created_at }) => span(view.time - created_at) },
   ];
-  return table("Jobs that wait, in the order of their priority and time", list, rows);
+  return table("Jobs that wait, in the order of their priority and time", list, rows, {
+    isUnderHeading: true,
+  });
 }
 
 function workerTable(rows: readonly WorkerRow[], time: number): Html {
@@ -291,5 +293,5 @@ function workerTable(rows: readonly WorkerRow[], time: number): Html {
         html`${span(time - seen_at)} ago${time - seen_at >= SILENT_MS && html` ${badge("silent", "bad")}`}`,
     },
   ];
-  return table("Workers, as they last said", list, rows);
+  return table("Workers, as they last said", list, rows, { isUnderHeading: true });
 }

@@ -1,4 +1,3 @@
-import { duration } from "../reporters/outcome.ts";
 import { showHidden } from "../text/escape-invisible.ts";
 import { type Html, type HtmlPart, html } from "./html.ts";
 import type { VisibleRepository } from "./viewer.ts";
@@ -18,20 +17,32 @@ export function timeOf(at: number | null): Html | null {
 /** A span of milliseconds: "8 s", "3 min 20 s", "2 h 5 min", "3 d 4 h". */
 export function span(milliseconds: number | null): string {
   if (milliseconds === null) return "";
-  const ms = Math.max(0, milliseconds);
-  if (ms < 1_000) return "0 s";
-  if (ms < 60_000) return `${Math.round(ms / 1_000)} s`;
-  const minutes = Math.floor(ms / 60_000);
-  if (minutes < 60) return duration(ms);
-  if (minutes < 48 * 60) return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
-  return `${Math.floor(minutes / 1_440)} d ${Math.floor((minutes % 1_440) / 60)} h`;
+  const seconds = Math.round(Math.max(0, milliseconds) / 1_000);
+  const units = [
+    ["d", 86_400],
+    ["h", 3_600],
+    ["min", 60],
+    ["s", 1],
+  ] as const;
+  const first = units.findIndex(([, size]) => seconds >= size);
+  let rest = seconds;
+  const parts = units.slice(first < 0 ? 3 : first).map(([unit, size]) => {
+    const count = Math.floor(rest / size);
+    rest -= count * size;
+    return { count, unit };
+  });
+  // The two largest, and a second one only if it says something.
+  return parts
+    .slice(0, 2)
+    .filter(({ count }, index) => index === 0 || count > 0)
+    .map(({ count, unit }) => `${count} ${unit}`)
+    .join(" ");
 }
 
-/** A sum of money, to the cent; smaller ones to a hundredth of a cent. Turns without a known price are said to be missing. */
+/** A sum of money, to the cent; one below a cent to a hundredth of it. Turns without a known price are said to be missing. */
 export function money(costUsd: number, unpriced: number): string {
   if (costUsd === 0) return unpriced > 0 ? "no price" : "$0";
-  const digits = costUsd < 0.1 ? 4 : 2;
-  return `$${costUsd.toFixed(digits)}${unpriced > 0 ? " + unpriced" : ""}`;
+  return `$${costUsd.toFixed(costUsd < 0.01 ? 4 : 2)}${unpriced > 0 ? " + unpriced" : ""}`;
 }
 
 /** A count as "12.3k", which a table has room for. */
@@ -69,7 +80,8 @@ export const linkOut = (url: string | null, text: HtmlPart): HtmlPart =>
 
 export type Tone = "good" | "bad" | "warn" | "calm" | "busy";
 /** A word that stands out by its colour, and says the same without. */
-export const badge = (text: string, tone: Tone): Html => html`<span class="badge ${tone}">${text}</span>`;
+export const badge = (text: string, tone: Tone): Html =>
+  html`<span class="badge ${tone}">${shown(text)}</span>`;
 
 /** An address of a page with its parameters; empty ones are left out. */
 export function address(
@@ -91,10 +103,18 @@ export interface Column<Row> {
   cell: (row: Row) => HtmlPart;
 }
 
-/** A table of rows; on a narrow screen, each row is a block with the names of its columns. */
-export function table<Row>(caption: HtmlPart, columns: readonly Column<Row>[], rows: readonly Row[]): Html {
+/**
+ * A table of rows; on a narrow screen, each row is a block with the names of its columns.
+ * @param caption what it is; hidden where a heading above says so
+ */
+export function table<Row>(
+  caption: HtmlPart,
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+  { isUnderHeading = false }: { isUnderHeading?: boolean } = {},
+): Html {
   return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table role="table">
-<caption>${caption}</caption>
+<caption${isUnderHeading && html` class="hidden"`}>${caption}</caption>
 <thead role="rowgroup"><tr role="row">${columns.map(({ name, isNumber }) => html`<th scope="col" role="columnheader"${isNumber && html` class="number"`}>${name}</th>`)}</tr></thead>
 <tbody role="rowgroup">${rows.map(
     (row) => html`<tr role="row">${columns.map((column) => cellOf(column, row))}</tr>

@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import type { Run } from "../queue/database.ts";
+import { parseTask } from "../queue/job.ts";
 import { readRecord } from "../queue/runs.ts";
 import { type Asked, type ResultSummary, type RunSummary, summaryOf } from "../records/run-summary.ts";
 import { plural, thousands } from "../reporters/outcome.ts";
@@ -8,7 +9,7 @@ import { whyStopped } from "../review/review-result.ts";
 import { redactStrings, redactText } from "../secrets/redact.ts";
 import { cutCharacters } from "../text/cut.ts";
 import { withStrings } from "../text/json.ts";
-import { severityTones } from "./findings.ts";
+import { severityTones, stateTones } from "./findings.ts";
 import { type Html, type HtmlPart, html } from "./html.ts";
 import { layout } from "./layout.ts";
 import {
@@ -25,7 +26,7 @@ import {
   table,
   timeOf,
 } from "./parts.ts";
-import { coverageWords, type PageDeps, RunRow, timesOf, tones } from "./reviews.ts";
+import { coverageWords, type PageDeps, RunRow, requestWords, timesOf, tones } from "./reviews.ts";
 import type { PagesEnv, Viewer, VisibleRepository } from "./viewer.ts";
 
 interface ReviewDeps extends PageDeps {
@@ -43,12 +44,12 @@ const OVERLAP = 8_000;
 const [MOST_ITEMS, MOST_STEPS] = [200, 300];
 
 const ended = `SELECT ${Object.keys(RunRow.shape).join(", ")} FROM run WHERE id = :id`;
-const unfinished = "SELECT repository, pull, state FROM job WHERE id = :id AND ended_at IS NULL";
-const UnfinishedRow = z.object({
-  repository: z.int().nullable(),
-  pull: z.int().nullable(),
-  state: z.string(),
-});
+const unfinished = "SELECT repository, task, state FROM job WHERE id = :id AND ended_at IS NULL";
+const UnfinishedRow = z.object({ repository: z.int().nullable(), task: z.string(), state: z.string() });
+/** What became of the findings of a pull request. */
+const outcomes =
+  "SELECT comment, key, state FROM finding WHERE repository = :repository AND pull = :pull LIMIT 2000";
+const OutcomeRow = z.object({ comment: z.int().nullable(), key: z.string(), state: z.string() });
 const failure = "SELECT reason FROM job WHERE id = :id";
 const FailureRow = z.object({ reason: z.string().nullable() });
 
@@ -58,25 +59,36 @@ export function review({ run, webUrl, now, retentionMs }: ReviewDeps): Hono<Page
   return new Hono<PagesEnv>().get("/reviews/:id", async (context) => {
     const viewer = context.get("viewer");
     const id = context.req.param("id");
-    const page = (title: string, body: Html) =>
-      context.html(layout({ title, viewer, section: "/reviews", body }));
+    const page = (title: string, body: Html, status: 200 | 404 = 200) =>
+      context.html(layout({ title, viewer, section: "/reviews", body }), status);
+    // The same for a run that does not exist and for one that GitHub does not show.
+    const notFound = () =>
+      page(
+        "Not found",
+        html`<p>There is no such run, or GitHub does not show you its repository. <a href="/reviews">All runs</a></p>`,
+        404,
+      );
     const repositoryOf = (repository: number | null) =>
       viewer.repositories.find((one) => one.id === repository);
 
     const row = RunRow.optional().parse((await run(ended, { id })).rows[0]);
     if (row) {
       const repository = repositoryOf(row.repository);
-      if (!repository) return context.notFound();
+      if (!repository) return notFound();
       const story = await storyOf(run, row, viewer);
+      const became = z
+        .array(OutcomeRow)
+        .parse((await run(outcomes, { repository: row.repository, pull: row.pull })).rows);
       const reason = await redactText(row.reason ?? (viewer.isOperator ? await failureOf(run, id) : ""));
-      const told = { row: { ...row, reason }, story, repository, links, now: now(), retentionMs };
+      const told = { row: { ...row, reason }, story, became, repository, links, now: now(), retentionMs };
       return page(titleOf(told), storyPage(told));
     }
     const job = UnfinishedRow.optional().parse((await run(unfinished, { id })).rows[0]);
     const repository = job && repositoryOf(job.repository);
-    if (!job || !repository) return context.notFound();
+    if (!job || !repository) return notFound();
+    const task = parseTask(job.task);
     return page(
-      shown(`${fullName(repository)}#${job.pull}`),
+      shown(`${fullName(repository)}${task && "pull" in task ? `#${task.pull}` : ""}`),
       html`<p>This run ${job.state === "active" ? "is under way" : "waits"}: see <a href="/">Now</a>. Its story is told when it has ended.</p>`,
     );
   });
@@ -149,6 +161,7 @@ function boundedResult(result: ResultSummary): ResultSummary {
 interface Told {
   row: RunRow;
   story: Story | null;
+  became: readonly z.infer<typeof OutcomeRow>[];
   repository: VisibleRepository;
   links: GitHubLinks;
   now: number;
@@ -162,8 +175,10 @@ const prose = (text: string): HtmlPart =>
 const place = (path: string, line: number | null) =>
   html`<span class="mono">${said(`${path}${line === null ? "" : `:${line}`}`)}</span>`;
 
-const titleOf = ({ row, repository }: Told) =>
-  shown(`${row.kind.replaceAll("_", " ")} of ${fullName(repository)}#${row.pull}`);
+const titleOf = ({ row, repository }: Told) => {
+  const kind = row.kind.replaceAll("_", " ");
+  return shown(`${kind.charAt(0).toUpperCase()}${kind.slice(1)} of ${fullName(repository)}#${row.pull}`);
+};
 
 function storyPage(told: Told): Html {
   const { row, story, repository, links, now, retentionMs } = told;
@@ -192,7 +207,7 @@ function factsOf({ row, story, repository, links }: Told): Html {
     ["Pull request", linkOut(links.pull(repository, row.pull), shown(`${fullName(repository)}#${row.pull}`))],
     ["Head", head && commit(head)],
     ["Base", commits && commit(commits.merge_base)],
-    ["Requested", row.requested_by === null ? row.origin : shown(`by ${row.requested_by}`)],
+    ["Requested", requestWords(row)],
     ["Stored", timeOf(row.stored_at)],
     ["Ended", timeOf(row.ended_at)],
     ["Waited", span(waited)],
@@ -260,7 +275,7 @@ function reviewPart(result: Review, told: Told): Html {
   return html`<h2>Summary</h2>
 ${prose(summary) || html`<p class="dim">The review wrote none.</p>`}
 ${stop_reason !== "finished" && html`<p class="notice">It did not finish by itself: ${whyStopped[stop_reason]}.</p>`}
-${warnings.length > 0 && html`<ul>${warnings.map((warning) => html`<li>${said(warning)}</li>`)}</ul>`}
+${warnings.length > 0 && html`<h3>Warnings</h3><ul>${warnings.map((warning) => html`<li>${said(warning)}</li>`)}</ul>`}
 <h2>Findings</h2>
 ${findings.length === 0 ? html`<p class="empty">None.</p>` : findings.map((one) => findingPart(one, told))}
 ${more(findings, told.row.findings)}
@@ -286,7 +301,7 @@ const verifications: Readonly<Record<string, string>> = {
   not_judged: "A rule matched, and the model that should judge it never did.",
 };
 
-function findingPart({ finding, placement, url }: Review["findings"][number], { links }: Told): Html {
+function findingPart({ finding, placement, url }: Review["findings"][number], { links, became }: Told): Html {
   const {
     severity,
     title,
@@ -303,6 +318,9 @@ function findingPart({ finding, placement, url }: Review["findings"][number], { 
   } = finding;
   const by = rule ?? (source === "model" ? null : source);
   const page = links.own(url);
+  // A page of a comment ends with its id.
+  const comment = Number(/#discussion_r(\d+)$/.exec(url ?? "")?.[1] ?? Number.NaN);
+  const state = became.find((one) => one.comment === comment || one.key === finding.id)?.state;
   return html`<article class="finding ${severity in severityTones && severity}"><h3>${badge(severity, severityTones[severity] ?? "calm")} ${said(title)}</h3>
 <p class="dim">${place(path, line)} · ${category}${by !== null && html` · ${said(by)}`} · confidence ${Math.round(confidence * 100)}%</p>
 ${quote !== "" && html`<pre>${said(quote)}</pre>`}
@@ -310,7 +328,7 @@ ${prose(body)}
 ${suggestion !== null && html`<details><summary>Suggested code</summary><pre>${said(suggestion) || "(delete these lines)"}</pre></details>`}
 ${evidence.length > 0 && html`<details><summary>Evidence: ${plural(evidence.length, "place")}</summary><ul class="plain">${evidence.slice(0, MOST_ITEMS).map((one) => html`<li>${place(one.path, one.start_line)} ${said(one.note)}</li>`)}</ul></details>`}
 <p>${verifications[finding.verification]} ${finding.verification_note !== null && said(finding.verification_note)}</p>
-<p class="dim">${page === null ? placedWords(placement) : html`Posted: ${linkOut(page, "comment on GitHub")}`}</p></article>`;
+<p class="dim">${page === null ? placedWords(placement) : html`Posted: ${linkOut(page, "comment on GitHub")}`}${state !== undefined && html` · Now: ${badge(state, stateTones[state] ?? "calm")}`}</p></article>`;
 }
 
 const placedWords = (placement: Review["findings"][number]["placement"]): string =>
@@ -328,7 +346,7 @@ function droppedPart(dropped: Review["dropped"]): Html {
     { name: "Verdict", cell: ({ verdict }) => badge(verdict.replaceAll("_", " "), "calm") },
     { name: "Why", cell: ({ reason }) => said(reason) },
   ];
-  return html`<h2>Not reported</h2>${table("Findings that were dropped, and why", list, dropped)}`;
+  return html`<h2>Not reported</h2>${table("Findings that were dropped, and why", list, dropped, { isUnderHeading: true })}`;
 }
 
 function paidPart({ paid_for }: RunSummary): HtmlPart {

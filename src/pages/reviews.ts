@@ -109,11 +109,15 @@ const columns = Object.keys(RunRow.shape).map((name) =>
 );
 
 const runs: Table = {
-  ...{ name: "run", order: ["ended_at", "seq"], texts: [] },
+  ...{ name: "run", order: ["ended_at", "seq"], identity: ["seq"], texts: [] },
   select: (page) => `SELECT seq, ${columns.join(", ")} FROM (${page}) AS page`,
 };
 
-const text = z.string().trim().max(300).catch("").default("");
+/** What somebody has written into a field; empty for nothing. */
+export const Text = z
+  .string()
+  .catch("")
+  .transform((value) => value.trim().slice(0, 300));
 /** A day as "2026-11-27"; empty for any. */
 export const Day = z.iso.date().catch("").default("");
 export const dayMs = 86_400_000;
@@ -123,10 +127,10 @@ export const between = (from: string, to: string): Pick<Selection, "since" | "un
   until: to === "" ? Number.MAX_SAFE_INTEGER : Date.parse(to) + dayMs,
 });
 /** Where a list goes on. */
-export const Paging = { older: text, newer: text };
+export const Paging = { older: Text, newer: Text };
 
 const Query = z.object({
-  ...{ repository: text, outcome: text, kind: text, from: Day, to: Day, q: text },
+  ...{ repository: Text, outcome: Text, kind: Text, from: Day, to: Day, q: Text },
   ...Paging,
 });
 type Query = z.infer<typeof Query>;
@@ -178,7 +182,7 @@ async function selectionOf(run: Run, viewer: Viewer, query: Query): Promise<Sele
     from:
       head === null
         ? undefined
-        : "(SELECT * FROM run WHERE head >= :head AND head < :beyond ORDER BY head LIMIT 1000) AS run",
+        : "(SELECT * FROM run WHERE head >= :head AND head < :beyond ORDER BY head LIMIT 1000) AS headed",
     parameters: {
       ...{ outcome, kind, pull, head, beyond: `${head}g`, login: login?.toLowerCase() ?? null },
       visible: visibleIds(viewer),
@@ -266,6 +270,7 @@ export function runTable(
   rows: readonly RunRow[],
   names: (id: number) => Named,
   links: GitHubLinks,
+  options: { isUnderHeading?: boolean } = {},
 ): Html {
   const list: Column<RunRow>[] = [
     {
@@ -305,7 +310,7 @@ export function runTable(
     { name: "Waited", isNumber: true, cell: (row) => span(timesOf(row).waited) },
     { name: "Ran", isNumber: true, cell: (row) => span(timesOf(row).ran) },
   ];
-  return table(caption, list, rows);
+  return table(caption, list, rows, options);
 }
 
 /** A pull request, with a link to it on GitHub, and the head that was reviewed. */
@@ -322,8 +327,12 @@ const origins: Readonly<Record<string, string>> = {
   rerun: "check run again",
   comment: "by a comment",
 };
-const whatCell = ({ kind, origin, requested_by }: Pick<RunRow, "kind" | "origin" | "requested_by">): Html =>
-  html`${shown(kind.replaceAll("_", " "))}<span class="sub">${requested_by === null ? (origins[origin] ?? shown(origin)) : shown(`by ${requested_by}`)}</span>`;
+/** Who or what asked for a run. */
+export const requestWords = ({ origin, requested_by }: Pick<RunRow, "origin" | "requested_by">): string =>
+  requested_by === null ? (origins[origin] ?? shown(origin)) : shown(`by ${requested_by}`);
+
+const whatCell = (row: Pick<RunRow, "kind" | "origin" | "requested_by">): Html =>
+  html`${shown(row.kind.replaceAll("_", " "))}<span class="sub">${requestWords(row)}</span>`;
 
 /** How many of the hunks were read; empty for what is no review. */
 export function coverageWords({

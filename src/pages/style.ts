@@ -17,6 +17,7 @@ body{margin:0;overflow-wrap:break-word}
 a{color:var(--link);text-underline-offset:.15em}
 a:not(:hover){text-decoration-thickness:1px;text-decoration-color:color-mix(in srgb,currentcolor 40%,transparent)}
 :focus-visible{outline:2px solid var(--focus);outline-offset:2px;border-radius:3px}
+.hidden{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap;padding:0}
 .skip{position:absolute;left:-200vw}.skip:focus{left:.5rem;top:.5rem;background:var(--ground);padding:.5rem;z-index:1}
 body>header{display:flex;flex-wrap:wrap;align-items:center;gap:.25rem 1.5rem;padding:.5rem 1.5rem;background:var(--raised);border-bottom:1px solid var(--line)}
 body>header ul{display:flex;flex-wrap:wrap;gap:.25rem;list-style:none;margin:0;padding:0}
@@ -50,7 +51,8 @@ tbody tr:hover{background:var(--raised)}
 .filters{display:flex;flex-wrap:wrap;gap:.6rem;align-items:end;padding:.8rem;background:var(--raised);border:1px solid var(--line);border-radius:.5rem;margin:0 0 1rem}
 .filters label{display:flex;flex-direction:column;font-size:.85rem;color:var(--dim);gap:.15rem;flex:0 1 auto}
 input,select,button,textarea{font:inherit;color:var(--text);background:var(--ground);border:1px solid var(--dim);border-radius:.4rem;padding:.3rem .5rem;max-width:100%}
-.filters input,.filters select{font-size:.93rem;width:9.5rem;min-height:2.1rem}
+.filters input,.filters select{font-size:.93rem;width:9.5rem;height:2.2rem}
+.filters button{height:2.2rem}
 .filters input[type=search],.filters input[name=repository]{width:13rem}
 button,.button{cursor:pointer;font-weight:600;padding:.35rem .8rem;background:var(--calm-ground);border-color:var(--dim)}
 button:hover{border-color:var(--text)}

@@ -45,8 +45,8 @@ const idOf = (value: string) => `'00000000-0000-4000-8000-' || ${digits(value, 2
 async function insertRuns(run: Run, size: Required<HistorySize>): Promise<void> {
   const { runs, repositories, now, days } = size;
   const step = Math.floor((days * dayMs) / runs);
-  // Three runs for each pull request. A few repositories have most of the runs, as everywhere.
-  const repository = `${firstRepository} + (${spread("(i / 3)", 7_919, repositories)}) * (${spread("(i / 3)", 104_729, repositories)}) / ${repositories}`;
+  // Three runs for each pull request. A tenth of the repositories has half of the runs.
+  const repository = `${firstRepository} + CASE WHEN (i / 3) % 2 = 0 THEN ${spread("(i / 3)", 7_919, Math.ceil(repositories / 10))} ELSE ${spread("(i / 3)", 104_729, repositories)} END`;
   const kind = oneOf(spread("i", 31, 20), [
     ...Array.from({ length: 16 }, () => "review"),
     ...["dry_run", "ask", "fix", "reply"],
@@ -195,12 +195,6 @@ async function insertJobs(run: Run, size: Required<HistorySize>): Promise<void> 
     { first },
   );
   await run(
-    `INSERT INTO trajectory (job_id, fence, entry, created_at) ${numbers("entries")}
-      SELECT job.id, job.fence, '{"kind":"turn","loop":"review","turn":' || CAST(number.i + 1 AS TEXT) || ',"model":{"content":"I read on.","toolCalls":[{"id":"1","name":"read_file_part","arguments":"{\\"file_path\\":\\"src/a' || CAST(number.i AS TEXT) || '.ts\\"}"}],"finishReason":"tool_calls","usage":{"promptTokens": 900,"cachedTokens": 0,"completionTokens": 100,"costUsd": 0.02}}}', job.created_at + number.i * 1000
-      FROM job CROSS JOIN number WHERE job.ended_at IS NOT NULL`,
-    { entries: 5 },
-  );
-  await run(
     `INSERT INTO finding_text (repository, pull, key, title, path, line, url, reason, written_at)
       SELECT finding.repository, pull, key, 'The condition assigns instead of comparing, case ' || key, 'src/part-' || CAST(comment % 50 AS TEXT) || '/cart.ts', 1 + comment % 300,
         'https://github.com/octo/repo-' || CAST(finding.repository - ${firstRepository - 1} AS TEXT) || '/pull/' || CAST(pull AS TEXT) || '#discussion_r' || key,
@@ -216,7 +210,7 @@ async function insertJobs(run: Run, size: Required<HistorySize>): Promise<void> 
   if (active > 0)
     await run(
       `INSERT INTO job (${columns}) ${numbers("active")}, open AS (${open})
-        SELECT id, ${task("null")}, ${key}, 1, 0, 'active', 1, 1, 'worker-1', CAST(:now AS BIGINT) + 20000, CAST(:now AS BIGINT) - 90000, NULL, CAST(:now AS BIGINT) - 120000, CAST(:now AS BIGINT) - 80000 + i * 1000, NULL,
+        SELECT id, ${task("null")}, ${key}, 1, 0, 'active', 1, 1, 'worker-' || CAST(1 + i % 2 AS TEXT), CAST(:now AS BIGINT) + 20000, CAST(:now AS BIGINT) - 90000, NULL, CAST(:now AS BIGINT) - 120000, CAST(:now AS BIGINT) - 80000 + i * 1000, NULL,
           installation, repository, head, pull, 7 + i, 41000 * (i + 1), 2100, 0.12 * (i + 1) FROM open`,
       { active, repositories, now },
     );
@@ -229,6 +223,12 @@ async function insertJobs(run: Run, size: Required<HistorySize>): Promise<void> 
           installation, repository, head, pull, 0, 0, 0, 0 FROM open`,
       { waiting, repositories, now },
     );
+  await run(
+    `INSERT INTO trajectory (job_id, fence, entry, created_at) ${numbers("entries")}
+      SELECT job.id, job.fence, '{"kind":"turn","loop":"review","turn":' || CAST(number.i + 1 AS TEXT) || ',"model":{"content":"I read on.","toolCalls":[{"id":"1","name":"read_file_part","arguments":"{\\"file_path\\":\\"src/a' || CAST(number.i AS TEXT) || '.ts\\"}"}],"finishReason":"tool_calls","usage":{"promptTokens": 900,"cachedTokens": 0,"completionTokens": 100,"costUsd": 0.02}}}', job.created_at + number.i * 1000
+      FROM job CROSS JOIN number WHERE job.started_at IS NOT NULL`,
+    { entries: 5 },
+  );
   await run(
     `INSERT INTO worker (name, version, concurrency, started_at, seen_at)
       SELECT 'worker-' || CAST(key AS TEXT), '0.1.0', 2, CAST(:now AS BIGINT) - 7200000, CAST(:now AS BIGINT) - CAST(CAST(value AS TEXT) AS BIGINT) FROM json_each(:workers) AS one`,

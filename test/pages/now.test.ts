@@ -1,0 +1,110 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { openReader, type Reader } from "../../src/queue/reader.ts";
+import { openSqliteDatabase } from "../../src/queue/sqlite-database.ts";
+import { createStores, type Stores } from "../../src/queue/stores.ts";
+import { commandJob, leaseMs, reviewJob } from "../contract/jobs.ts";
+import { pagesOf, parsePage, person } from "./rendered.ts";
+
+const shop = { installation: 1, id: 7, owner: "octo", name: "shop", mayWrite: false };
+
+/** What the page says of the queue that the server has, not of rows that a test has written. */
+describe("the page Now", () => {
+  let folder: string;
+  let stores: Stores;
+  let reader: Reader;
+  let worker: (jobs: number) => Promise<unknown>;
+  let time: number;
+  beforeEach(async () => {
+    time = Date.parse("2026-11-27T08:00:00Z");
+    folder = mkdtempSync(join(tmpdir(), "hunkwise-now-"));
+    const database = openSqliteDatabase(folder);
+    stores = createStores(database, { now: () => time });
+    reader = await openReader({ databaseUrl: null, dataFolder: folder });
+    worker = (concurrency) =>
+      database.run(
+        `INSERT INTO worker (name, version, concurrency, started_at, seen_at) VALUES ('w', '1', :concurrency, :time, :time)
+          ON CONFLICT (name) DO UPDATE SET concurrency = excluded.concurrency`,
+        { concurrency, time },
+      );
+  });
+  afterEach(async () => {
+    await reader.close();
+    await stores.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const text = async (limit = 1) => {
+    const answer = await pagesOf(reader.run, person([shop]), time, limit).request("/");
+    return parsePage(await answer.text()).text;
+  };
+  const claimed = async () => {
+    const job = await stores.queue.claim("w", leaseMs);
+    if (!job) throw new Error("no job to claim");
+    return job;
+  };
+
+  it("says that nothing waits or runs, and how to begin", async () => {
+    const page = await text();
+    for (const words of ["Nothing runs", "Nothing waits", "Nothing has run yet", "no worker is there"])
+      expect(page).toContain(words);
+  });
+
+  it("gives the reason of each wait: the quiet time, no worker, no free place, the limit, the run before", async () => {
+    await stores.queue.enqueue(reviewJob(1, { debounceMs: 30_000 }));
+    expect(await text()).not.toContain("no worker has a free place");
+    await stores.queue.enqueue(reviewJob(1, { debounceMs: 30_000 }));
+    expect(await text()).toContain("quiet time after a push, until 2026-11-27 08:00 (in 30 s)");
+    time += 30_000;
+    expect(await text()).toMatch(/octo\/shop#1review\s*no worker is there/);
+    await worker(1);
+    expect(await text()).toContain("a worker takes it with its next look");
+    await claimed();
+    await stores.queue.enqueue(commandJob(2, 5));
+    expect(await text(1)).toContain("its installation is at its limit of 1 run at a time");
+    expect(await text(9)).toContain("no worker has a free place");
+    await stores.queue.enqueue(reviewJob(1));
+    expect(await text()).toContain("another run of this pull request is under way");
+  });
+
+  it("tells an outage from a failed attempt, and when the next try is", async () => {
+    await stores.queue.enqueue(reviewJob(1));
+    await stores.queue.release(await claimed(), 60_000, "the model does not answer", { countAttempt: false });
+    expect(await text()).toContain(
+      "parked, because a service that it needs does not answer; next try at 2026-11-27 08:01 (in 1 min)",
+    );
+    time += 60_000;
+    await stores.queue.release(await claimed(), 5_000, "the model does not answer");
+    expect(await text()).toContain("its attempt failed; next try at 2026-11-27 08:01 (in 5 s)");
+    // Why, in words that may name the operator's machines, is not for everybody.
+    expect(await text()).not.toContain("the model does not answer");
+  });
+
+  it("follows a run through its steps", async () => {
+    await stores.queue.enqueue(reviewJob(1));
+    const job = await claimed();
+    expect(await text()).toContain("preparing");
+    await stores.queue.record(job, { kind: "began", head: "a" });
+    expect(await text()).toContain("preparing");
+    const stopped = (loop: string) => stores.queue.record(job, { kind: "stopped", loop, reason: "finished" });
+    await stopped("review");
+    time += 12_000;
+    expect(await text()).toMatch(/reading the change.*12 s ago/s);
+    await stopped('verify:a"b');
+    expect(await text()).toContain("second looks at findings");
+    await stores.queue.record(job, { kind: "result", head: "a", base: "b", result: {} });
+    await stores.queue.record(job, { kind: "wrote", request: "POST /x", id: 1, url: null });
+    expect(await text()).toContain("publishing");
+    time += leaseMs;
+    expect(await text()).toContain("its worker no longer answers");
+  });
+
+  it("is loaded again by itself only if somebody asks for that", async () => {
+    const pages = pagesOf(reader.run, person([shop]), time, 1);
+    const refresh = '<meta http-equiv="refresh" content="10">';
+    expect(await (await pages.request("/")).text()).not.toContain(refresh);
+    expect(await (await pages.request("/?live")).text()).toContain(refresh);
+  });
+});
