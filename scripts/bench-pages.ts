@@ -5,6 +5,8 @@
 import { Hono } from "hono";
 import pc from "picocolors";
 import { findings } from "../src/pages/findings.ts";
+import { health } from "../src/pages/health.ts";
+import { insights } from "../src/pages/insights.ts";
 import { now } from "../src/pages/now.ts";
 import { review } from "../src/pages/review.ts";
 import { reviews } from "../src/pages/reviews.ts";
@@ -54,6 +56,11 @@ const addresses = [
   "/findings?rule=never",
   "/findings?closed_from=2026-06-01&closed_to=2026-06-29&pull_state=merged",
   "/findings?repository=octo/repo-1&state=dismissed",
+  "/insights",
+  "/insights?days=90",
+  "/insights?days=365",
+  "/insights?days=365&repository=octo/repo-1",
+  "/health",
   "/findings.csv",
   `/reviews/${seededId(runs)}`,
 ];
@@ -71,6 +78,8 @@ async function measure(where: string, reader: Reader): Promise<number> {
     app.route("/", reviews(deps));
     app.route("/", review({ ...deps, retentionMs: 30 * 86_400_000 }));
     app.route("/", findings(deps));
+    app.route("/", insights(deps));
+    app.route("/", health({ ...deps, checkAll: async () => [] }));
     for (const address of addresses) {
       const took: number[] = [];
       let bytes = 0;

@@ -28,9 +28,9 @@ import { between, Day, listPager, type PageDeps, Paging, positionOf, Text } from
 import { type Named, namesOf, scopeOf, visibleIds } from "./scope.ts";
 import type { PagesEnv, Viewer } from "./viewer.ts";
 
-export const states = ["open", "outdated", "fixed", "dismissed"] as const;
+export const states = ["open", "outdated", "fixed", "withdrawn", "dismissed"] as const;
 export const stateTones: Readonly<Record<string, Tone>> = {
-  ...{ open: "warn", outdated: "calm", fixed: "good", dismissed: "calm" },
+  ...{ open: "warn", outdated: "calm", fixed: "good", withdrawn: "calm", dismissed: "calm" },
 };
 export const severityTones: Readonly<Record<string, Tone>> = {
   ...{ critical: "bad", high: "bad", medium: "warn", low: "calm" },
@@ -156,7 +156,7 @@ export function findings({ run, webUrl }: PageDeps): Hono<PagesEnv> {
 ${rows.length > 0 ? findingList(rows, names, links) : html`<p class="empty">${part.isCutOff ? "No finding among those that were looked at." : "No finding."}</p>`}
 ${part.isCutOff && html`<p class="note">The list ends here because very many findings were looked at; it goes on with the older ones.</p>`}
 ${listPager("/findings", query, part)}
-<p class="note">Open: nothing has happened yet. Outdated: its code has changed, and it is not known whether that fixed it. Fixed: a later review saw that the code no longer has it. Dismissed: a person with write access decided to leave the code as it is.</p>`;
+<p class="note">Open: nothing has happened yet. Outdated: its code has changed, and it is not known whether that fixed it. Fixed: a later review saw that the code no longer has it. Withdrawn: a later review no longer reported it, although its code had not changed. Dismissed: a person with write access decided to leave the code as it is.</p>`;
       return context.html(layout({ title: "Findings", viewer, section: "/findings", body }));
     })
     .get("/findings.csv", async (context) => {

@@ -58,7 +58,7 @@ export function health({ run, now, checkAll }: HealthDeps): Hono<PagesEnv> {
 ${isRunning && html`<p class="notice" role="status">The checks run now; this page loads again by itself.</p>`}
 ${checked.length > 0 && table("Checks of this process, as hunkwise doctor makes them", columns, checked)}
 <h2>Jobs that failed in the last ${failedDays} days</h2>
-${failed.length === 0 ? html`<p class="empty">None.</p>` : table("Failed jobs, newest first", failedColumns, failed)}`;
+${failed.length === 0 ? html`<p class="empty">None.</p>` : table("Failed jobs, newest first", failedColumns, failed, { isUnderHeading: true })}`;
     return context.html(
       layout({
         title: "Health",

@@ -233,7 +233,7 @@ function oftenDismissed({ often_dismissed }: Insights, lists: Lists): Html {
   ];
   return html`<h2 id="often-dismissed">Dismissed again and again</h2>
 <p class="note">At least five dismissals, and no fewer than repairs. Nothing changes by itself: whoever maintains the repository decides, and adds the lines to <code>.github/hunkwise.yml</code>.</p>
-${table("Findings that people dismiss again and again", columns, often_dismissed.slice(0, 20))}`;
+${table("Findings that people dismiss again and again", columns, often_dismissed.slice(0, 20), { isUnderHeading: true })}`;
 }
 
 const dimensionWords = { rule: "named rule", source: "analyzer", category: "category" } as const;
@@ -339,7 +339,7 @@ function lineTable<Row extends Line>(
   ];
   return rows.length === 0
     ? html`<p class="empty">No review in this time.</p>`
-    : table(caption, [...runs, ...outcomes(lists, () => ({}))], rows);
+    : table(caption, [...runs, ...outcomes(lists, () => ({}))], rows, { isUnderHeading: true });
 }
 
 const titles: Record<Dimension, string> = {
@@ -367,6 +367,7 @@ ${table(
     ),
   ],
   rows,
+  { isUnderHeading: true },
 )}
 ${csvLink(query, dimension)}`;
 }
@@ -381,7 +382,7 @@ function modelTable({ models }: Insights): Html {
     { name: "Completion tokens", isNumber: true, cell: ({ completion_tokens }) => short(completion_tokens) },
     { name: "Cost", isNumber: true, cell: ({ cost_usd, unpriced }) => money(cost_usd, unpriced) },
   ];
-  return table("By model", list, models);
+  return table("By model", list, models, { isUnderHeading: true });
 }
 
 const csvLink = ({ repository, days }: Query, by: Breakdown): Html =>

@@ -131,9 +131,18 @@ export const Paging = { older: Text, newer: Text };
 
 const Query = z.object({
   ...{ repository: Text, outcome: Text, kind: Text, from: Day, to: Day, q: Text },
+  /** What a run showed; a quiet one published a review without a new finding. */
+  result: z.enum(["", "published", "quiet", "partial"]).catch("").default(""),
   ...Paging,
 });
 type Query = z.infer<typeof Query>;
+
+/** The conditions for what a run showed. */
+const results = {
+  published: "posted IS NOT NULL",
+  quiet: "posted = 0",
+  partial: "posted IS NOT NULL AND is_complete = 0",
+} as const;
 
 /** @param place of the query, in its direction */
 export function positionOf(table: Table, { older, newer }: { older: string; newer: string }) {
@@ -172,6 +181,7 @@ async function selectionOf(run: Run, viewer: Viewer, query: Query): Promise<Sele
   const { pull = null, head = null, login = null } = search;
   const filters = [
     ...(outcome === "" ? [] : ["outcome = :outcome"]),
+    ...(query.result === "" ? [] : [results[query.result]]),
     ...(kind === "" ? [] : ["kind = :kind"]),
     ...(login === null ? [] : ["lower(requested_by) = :login"]),
   ];
@@ -259,6 +269,7 @@ ${field("repository", "Repository", query.repository, { list: "repositories", pl
 ${repositoryNames(repositories)}
 ${select("kind", "What", query.kind, choices(runKinds))}
 ${select("outcome", "Outcome", query.outcome, choices(outcomes))}
+${select("result", "Review", query.result, choices(Object.keys(results)))}
 ${field("from", "From", query.from, { type: "date" })}
 ${field("to", "To", query.to, { type: "date" })}
 <button>Show</button>
