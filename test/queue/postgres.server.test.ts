@@ -1,8 +1,13 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
-import { openPostgresDatabase } from "../../src/queue/postgres-database.ts";
+import {
+  openPostgresDatabase,
+  postgresMigrations,
+  readPostgresDatabase,
+} from "../../src/queue/postgres-database.ts";
 import { openStores, type Stores } from "../../src/queue/stores.ts";
 import { describeStores } from "../contract/describe-stores.ts";
+import { expectEarlierRuns, leaveEarlierRuns } from "../contract/earlier-runs.ts";
 import { delivery, leaseMs, reviewJob } from "../contract/jobs.ts";
 import { closePostgres, onPostgres } from "../contract/stores.ts";
 import { type LossyProxy, lossyProxy } from "../support/lossy-proxy.ts";
@@ -42,6 +47,24 @@ describe("a Postgres database", () => {
       ...{ code: "database_unreachable", retryable: false },
       message: expect.stringMatching(/schema 99, written by a newer Hunkwise/),
     });
+  });
+
+  it("of the version before shows the runs that ended before the upgrade", async () => {
+    const url = await emptyDatabase();
+    const [last] = postgresMigrations.slice(-1);
+    const steps = postgresMigrations.slice(0, -1);
+    await query(
+      url,
+      `CREATE SCHEMA hunkwise; SET search_path TO hunkwise; ${steps.join(";")};
+      CREATE TABLE version (steps BIGINT NOT NULL); INSERT INTO version VALUES (${steps.length})`,
+    );
+    expect(last).toContain("CREATE TABLE run");
+    const before = await readPostgresDatabase(url);
+    await leaveEarlierRuns(before.run);
+    await before.close();
+    const database = await openPostgresDatabase(url);
+    await expectEarlierRuns(database.run);
+    await database.close();
   });
 
   it("is opened by a user who may not create a schema, if it exists", async () => {

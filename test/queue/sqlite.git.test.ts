@@ -4,9 +4,10 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { sqliteMigrations } from "../../src/queue/sqlite-database.ts";
+import { openSqliteDatabase, sqliteMigrations } from "../../src/queue/sqlite-database.ts";
 import { openSqliteStores } from "../../src/queue/stores.ts";
 import { describeStores } from "../contract/describe-stores.ts";
+import { expectEarlierRuns, leaveEarlierRuns } from "../contract/earlier-runs.ts";
 import { commandJob, reviewJob } from "../contract/jobs.ts";
 import { onSqlite } from "../contract/stores.ts";
 import { paidTurn, payer } from "../support/paid-turn.ts";
@@ -112,6 +113,20 @@ describe("the SQLite queue's file", () => {
       expect(await queue.trajectory("ended")).toEqual([]);
       await queue.close();
     }
+  });
+
+  it("of the version before shows the runs that ended before the upgrade", async () => {
+    const before = new DatabaseSync(join(folder, "queue.db"));
+    for (const step of sqliteMigrations.slice(0, 7)) before.exec(step);
+    before.exec("PRAGMA user_version = 7");
+    await leaveEarlierRuns(async (sql, parameters = {}) => {
+      before.prepare(sql).run(parameters);
+      return { rows: [], changes: 1 };
+    });
+    before.close();
+    const database = openSqliteDatabase(folder);
+    await expectEarlierRuns(database.run);
+    await database.close();
   });
 
   it("is purged bit by bit, and other things happen between", async () => {
