@@ -81,12 +81,7 @@ ${cards(all, links)}
 ${charts(all, links)}
 ${oftenDismissed(all, links)}
 <h2>By repository</h2>
-${lineTable(
-  "By repository",
-  all.repositories,
-  ({ name }) => shown(name),
-  ({ name }) => links.within({ repository: name }),
-)}
+${byRepository(all, links)}
 ${csvLink(query, "repository")}
 <h2>By week</h2>
 ${lineTable(
@@ -304,6 +299,21 @@ const outcomes = <Row extends Outcomes>(
     },
   ];
 };
+
+/** More would make a long page; the file has all of them. */
+const mostRepositories = 100;
+
+/** The busiest first. */
+function byRepository({ repositories }: Insights, lists: Lists): Html {
+  const busiest = repositories.toSorted((a, b) => b.reviews - a.reviews || b.delivered - a.delivered);
+  return html`${lineTable(
+    "By repository",
+    busiest.slice(0, mostRepositories),
+    ({ name }) => shown(name),
+    ({ name }) => lists.within({ repository: name }),
+  )}
+${busiest.length > mostRepositories && html`<p class="note">The ${mostRepositories} busiest of ${thousands(busiest.length)} repositories; the file below has all.</p>`}`;
+}
 
 function lineTable<Row extends Line>(
   caption: string,
