@@ -69,7 +69,9 @@ export async function reviewPull(
   const loading = loadConfig({ api, pull, repository: task.repository }, deps, tools.signal);
   const loaded = await orRefused(loading, deps.narrow?.(defaultRepoConfig));
   const ledger = await currentLedger(api);
-  if (ledger.entries.length > 0) await countFindings(figuresOfLedger(key, pull, ledger), job, deps);
+  // Also without a finding: it may be open again.
+  if (ledger.entries.length > 0 || (await deps.figures?.knows(key)))
+    await countFindings(figuresOfLedger(key, pull, ledger), job, deps);
   const before = publishedHead(ledger);
   if (before !== null && before !== pull.headSha) await settleLeft(before, pull, api, warn);
   const subject = { job, api, pull, trigger, loaded, ledger, recorded };

@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import type { LoadedRepoConfig } from "../config/load-config.ts";
-import { AppError, errorLine } from "../errors.ts";
+import { AppError } from "../errors.ts";
 import { annotatedConfig, configHeadline } from "../reporters/config.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
 import { type Html, html } from "./html.ts";
@@ -65,6 +65,6 @@ async function told(
     if (!(error instanceof AppError)) throw error;
     const isRefused = error.code === "config_invalid";
     return html`<div class="notice"><p>${isRefused ? "The configuration is refused, so no model reviews pull requests here:" : "The configuration could not be read from GitHub:"}</p>
-<p>${shown(errorLine(error))}</p>${error.remedy && html`<p>${shown(error.remedy)}</p>`}</div>`;
+<p>${shown(error.message)}.</p>${error.remedy && html`<p>${shown(error.remedy)}</p>`}</div>`;
   }
 }

@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import { type DefaultTreeAdapterMap, parse } from "parse5";
 import { findings } from "../../src/pages/findings.ts";
+import { insights } from "../../src/pages/insights.ts";
 import { now } from "../../src/pages/now.ts";
 import { review } from "../../src/pages/review.ts";
 import { reviews } from "../../src/pages/reviews.ts";
@@ -28,7 +29,8 @@ export function pagesOf(run: Run, viewer: Viewer, time: number, installationConc
     .route("/", now({ ...deps, installationConcurrency }))
     .route("/", reviews(deps))
     .route("/", review({ ...deps, retentionMs: 30 * dayMs }))
-    .route("/", findings(deps));
+    .route("/", findings(deps))
+    .route("/", insights(deps));
 }
 
 type Node = DefaultTreeAdapterMap["node"];

@@ -1,0 +1,96 @@
+import { Hono } from "hono";
+import { describe, expect, it } from "vitest";
+import { loadRepoConfig } from "../../src/config/load-config.ts";
+import { AppError } from "../../src/errors.ts";
+import { configuration } from "../../src/pages/configuration.ts";
+import type { PagesEnv, Viewer, VisibleRepository } from "../../src/pages/viewer.ts";
+import { operator, parsePage, person } from "./rendered.ts";
+
+const shop: VisibleRepository = { installation: 1, id: 7, owner: "octo", name: "shop", mayWrite: false };
+const bank = { ...shop, id: 8, name: "bank" };
+
+/** @param files by repository and path */
+function pages(viewer: Viewer, files: Record<string, string>, fails?: AppError) {
+  const asked: string[] = [];
+  const routes = configuration({
+    async loadConfiguration({ owner, name }) {
+      asked.push(`${owner}/${name}`);
+      if (fails) throw fails;
+      return loadRepoConfig(async (path) => files[`${name} ${path}`], {
+        readOrganization: async (path) => files[`.github ${path}`],
+      });
+    },
+  });
+  const app = new Hono<PagesEnv>().use(async (context, next) => {
+    context.set("viewer", viewer);
+    await next();
+  });
+  app.route("/", routes);
+  const get = async (address: string) => {
+    const answer = await app.request(address);
+    return { status: answer.status, ...parsePage(await answer.text()) };
+  };
+  return { asked, get };
+}
+
+describe("the page Configuration", () => {
+  it("shows each value with the file that it comes from", async () => {
+    const { get } = pages(person([shop, bank]), {
+      "shop .github/hunkwise.yml": "effort: high\n",
+      ".github .github/hunkwise.yml": "policy:\n  enforce: [minimum_severity]\nminimum_severity: medium\n",
+    });
+    const { text } = await get("/configuration?repository=octo/shop");
+    expect(text).toContain(
+      "the default branch of octo/shop, joined with the organisation's file, which has a policy",
+    );
+    expect(text).toMatch(/effort: high # \.github\/hunkwise\.yml/);
+    expect(text).toMatch(/minimum_severity: medium # organisation, enforced/);
+    expect(text).toMatch(/max_comments: \d+ # default/);
+  });
+
+  it("asks GitHub for nothing until a repository is chosen, unless there is only one", async () => {
+    const several = pages(person([shop, bank]), {});
+    expect((await several.get("/configuration")).text).toContain("octo/bank");
+    expect(several.asked).toEqual([]);
+    const one = pages(person([shop]), {});
+    expect((await one.get("/configuration")).text).toContain(
+      "defaults, because there is no .github/hunkwise.yml",
+    );
+    expect(one.asked).toEqual(["octo/shop"]);
+  });
+
+  it("of a repository that GitHub does not show is not there, also for an operator", async () => {
+    for (const viewer of [person([shop]), operator([shop]), operator()]) {
+      const { get, asked } = pages(viewer, {});
+      expect((await get("/configuration?repository=octo/secret")).status).toBe(404);
+      expect(asked).toEqual([]);
+    }
+  });
+
+  it("says why a configuration is refused, and that GitHub does not answer", async () => {
+    const refused = pages(person([shop]), { "shop .github/hunkwise.yml": "efort: high\n" });
+    expect((await refused.get("/configuration")).text).toContain(
+      "The configuration is refused, so no model reviews",
+    );
+    const silent = pages(
+      person([shop]),
+      {},
+      new AppError("github_failed", "GitHub does not answer", { remedy: "Wait." }),
+    );
+    expect((await silent.get("/configuration")).text).toMatch(
+      /could not be read from GitHub:\s*GitHub does not answer\.\s*Wait\./,
+    );
+  });
+
+  it("shows hostile text as text, and no secret", async () => {
+    const key = `ghp_${"a1B2c3D4e5F6".repeat(3)}`;
+    const { get } = pages(person([shop]), {
+      "shop .github/hunkwise.yml": `instructions:\n  - path: "**"\n    text: "</pre><script>x()</script> \u202e ${key}"\n`,
+    });
+    const page = await get("/configuration");
+    expect(page.elements.filter(({ tagName }) => tagName === "script")).toEqual([]);
+    expect(page.text).toContain("</pre><script>x()</script>");
+    expect(page.text).not.toContain("\u202e");
+    expect(page.text).not.toContain(key);
+  });
+});
