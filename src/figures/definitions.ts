@@ -95,6 +95,9 @@ export function rowsBy(
     case "model":
       return insights.models.map(({ model: name, ...numbers }) => ({ name, numbers }));
     default:
-      return insights.by[by].map(({ value: name, ...numbers }) => ({ name: name || "none", numbers }));
+      return (insights.by?.[by] ?? []).map(({ value: name, ...numbers }) => ({
+        name: name || "none",
+        numbers,
+      }));
   }
 }

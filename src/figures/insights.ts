@@ -76,8 +76,8 @@ export interface Insights {
   /** Each week of the period, oldest first. */
   weeks: ({ week: string } & Line)[];
   repositories: ({ id: number; name: string } & Line)[];
-  /** By what the findings are; `value` is empty if they do not say. */
-  by: Record<Dimension, ({ value: string } & Outcomes)[]>;
+  /** By what the findings are; `value` is empty if they do not say. Null if it was left out. */
+  by: Record<Dimension, ({ value: string } & Outcomes)[]> | null;
   /** The clearest first. */
   often_dismissed: OftenDismissed[];
   models: ({ model: string } & z.infer<typeof Paid>)[];
@@ -101,6 +101,8 @@ export interface InsightsQuestion {
   /** Mondays, both included. */
   from: string;
   to: string;
+  /** Leaves out what the findings are if that would take long: for more than 300 repositories and 26 weeks. */
+  isQuick?: boolean;
 }
 
 /**
@@ -116,6 +118,8 @@ export async function repositoryNamed(run: Run, name: string): Promise<number> {
   });
 }
 
+/** Beyond both, a database sorts for longer than a person waits. */
+const wide = { repositories: 300, weeks: 26 };
 /** Fewer dismissals are no habit. */
 const leastDismissed = 5;
 /** Times are compared one by one, so only those of the last weeks. */
@@ -194,6 +198,9 @@ export async function readInsights(run: Run, question: InsightsQuestion): Promis
   const ask = async <T>(shape: z.ZodType<T>, sql: string, parameters: object) =>
     shape.parse((await run(sql, { ...ids, ...parameters })).rows);
   const weeks = { from, to };
+  const names = await ask(NameRows, statements.names, {});
+  const isWide = names.length > wide.repositories && mondays(from, to).length > wide.weeks;
+  const hasBreakdowns = !(question.isQuick && isWide);
   const until = Date.parse(to) + weekMs;
   const times = { since: Math.max(Date.parse(from), until - timedWeeks * weekMs), until };
   const lines = async (by: "week" | "repository") => {
@@ -209,15 +216,14 @@ export async function readInsights(run: Run, question: InsightsQuestion): Promis
     }
     return found;
   };
-  const [ofWeek, ofRepository, byDimension, models, dismissed, waiting, running, names] = await Promise.all([
+  const [ofWeek, ofRepository, byDimension, models, dismissed, waiting, running] = await Promise.all([
     lines("week"),
     lines("repository"),
-    ask(DimensionRows, statements.dimensions, weeks),
+    hasBreakdowns ? ask(DimensionRows, statements.dimensions, weeks) : null,
     ask(ModelRows, statements.models, weeks),
-    ask(DismissedRows, statements.oftenDismissed, weeks),
+    hasBreakdowns ? ask(DismissedRows, statements.oftenDismissed, weeks) : [],
     ask(SpreadRows, statements.spread("started_at - stored_at"), times),
     ask(SpreadRows, statements.spread("ended_at - started_at"), times),
-    ask(NameRows, statements.names, {}),
   ]);
   const nameOf = new Map(names.map(({ id, owner, name }) => [id, `${owner}/${name}`]));
   const totals = { ...noLine };
@@ -229,7 +235,9 @@ export async function readInsights(run: Run, question: InsightsQuestion): Promis
     repositories: [...ofRepository]
       .map(([id, line]) => ({ id: Number(id), name: nameOf.get(Number(id)) ?? String(id), ...line }))
       .toSorted((a, b) => (a.name < b.name ? -1 : 1)),
-    by: Object.fromEntries(dimensions.map((one) => [one, ofDimension(byDimension, one)])) as Insights["by"],
+    by:
+      byDimension &&
+      (Object.fromEntries(dimensions.map((one) => [one, ofDimension(byDimension, one)])) as Insights["by"]),
     models,
     often_dismissed: dismissed
       .map(({ repository, ...row }) => ({ repository: nameOf.get(repository) ?? String(repository), ...row }))

@@ -49,19 +49,23 @@ type Query = z.infer<typeof Query>;
 
 /** What reviews cost, and what came of them: `/insights`, and `/insights.csv` with one of its tables. */
 export function insights({ run, now }: Pick<PageDeps, "run" | "now">): Hono<PagesEnv> {
-  const read = async (viewer: Viewer, { repository, days }: Query) =>
-    readInsights(run, { repositories: await scopeOf(run, viewer, repository), ...weeksSince(days, now()) });
+  const read = async (viewer: Viewer, { repository, days }: Query, isQuick: boolean) =>
+    readInsights(run, {
+      repositories: await scopeOf(run, viewer, repository),
+      ...weeksSince(days, now()),
+      isQuick,
+    });
   return new Hono<PagesEnv>()
     .get("/insights", async (context) => {
       const viewer = context.get("viewer");
       const query = Query.parse(context.req.query());
-      const body = insightsBody(await read(viewer, query), query, viewer);
+      const body = insightsBody(await read(viewer, query, true), query, viewer);
       return context.html(layout({ title: "Insights", viewer, section: "/insights", body }));
     })
     .get("/insights.csv", async (context) => {
       const query = Query.parse(context.req.query());
       const by = z.enum(breakdowns).catch("repository").parse(context.req.query("by"));
-      const rows = rowsBy(await read(context.get("viewer"), query), by);
+      const rows = rowsBy(await read(context.get("viewer"), query, false), by);
       const names = Object.keys(rows[0]?.numbers ?? {});
       const lines = rows.map(({ name, numbers }) =>
         csvLine([name, ...names.map((one) => numbers[one] ?? null)]),
@@ -91,6 +95,7 @@ ${lineTable(
   ({ week }) => links.within({ from: week, to: week }),
 )}
 ${csvLink(query, "week")}
+${all.by === null && html`<p class="note">By severity, category, rule and analyzer: choose one repository, or a shorter time. For this many, <code>hunkwise report --by severity</code> has them.</p>`}
 ${dimensions.map((one) => breakdown(all, one, query, links))}
 <h2>By model</h2>
 ${modelTable(all)}
@@ -357,7 +362,7 @@ const titles: Record<Dimension, string> = {
 };
 
 function breakdown({ by }: Insights, dimension: Dimension, query: Query, lists: Lists): Html {
-  const rows = by[dimension];
+  const rows = by?.[dimension] ?? [];
   const name: Column<(typeof rows)[number]> = {
     ...{
       name: titles[dimension].replace("By ", "").replace(/^./, (first) => first.toUpperCase()),

@@ -418,6 +418,7 @@ export function describePages(open: () => Promise<DatabaseUnderTest>): void {
       ...[
         "/findings?repository=octo/repo-1&pull=1&state=fixed",
         "/findings?closed_from=2026-10-05&pull_state=merged",
+        ...["/insights", "/insights?repository=octo/repo-1&days=365", "/insights.csv?by=rule"],
       ],
     ];
     for (const viewer of [
@@ -430,7 +431,9 @@ export function describePages(open: () => Promise<DatabaseUnderTest>): void {
     expect(asked.size).toBeGreaterThan(40);
     const wholeIn = async (sql: string, parameters: Parameters) =>
       (await under.plan(sql, parameters)).filter((line) =>
-        /\b(?:SCAN|Seq Scan on) (?:run|finding|finding_text|pull|job|other|trajectory|words)\b/.test(line),
+        /\b(?:SCAN|Seq Scan on) (?:run|finding|finding_text|pull|job|other|trajectory|words|outcome_week|model_week|run_week)\b/.test(
+          line,
+        ),
       );
     for (const table of ["run", "job", "finding", "trajectory"])
       expect(

@@ -66,7 +66,7 @@ describe.concurrent("the figures of a pull request", patient, () => {
         };
         expect(totals).toMatchObject({ ...outcomes, merged: 1, closed: 0, thumbs_up: 1, thumbs_down: 1 });
         expect(totals).toMatchObject({ reviews: 3, quiet: 2, failed: 0 });
-        expect(by.severity).toMatchObject([
+        expect(by?.severity).toMatchObject([
           { value: "high", delivered: 2, fixed: 1, dismissed: 1 },
           { value: "medium", delivered: 1, ignored: 1 },
         ]);
