@@ -107,7 +107,8 @@ function entryFigure(
     dismissal: answer ? null : dismissal && { by: dismissal.by, how: dismissal.how },
   };
   const line = entry.line ?? entry.originalLine;
-  return { figure, words: { title, path, line, url, reason: answer?.reason ?? null } };
+  const reason = (answer ? answer.reason : dismissal?.reason) ?? null;
+  return { figure, words: { title, path, line, url, reason } };
 }
 
 function commented(finding: Finding, { id: comment, url }: { id: number; url: string }): Counted {

@@ -200,8 +200,11 @@ export type Permission = "admin" | "write" | "read" | "none";
  * out whether the thing exists.
  */
 export interface RepositoryApi {
-  /** "none" also if GitHub does not know the person or does not tell us. Rejects when GitHub cannot be asked. */
-  permissionOf(login: string): Promise<Permission>;
+  /**
+   * "none" also if GitHub does not know the person or does not tell us, and if the login is not the one of `account` (a numeric id).
+   * Rejects when GitHub cannot be asked.
+   */
+  permissionOf(login: string, account?: number): Promise<Permission>;
   /** The file's text at a ref of the base repository; undefined if it does not exist. `too_large` beyond 1 MB. */
   fileAt(path: string, ref: string): Promise<string | undefined>;
   /**

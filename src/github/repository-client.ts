@@ -102,7 +102,10 @@ const mostCheckPages = 10;
 const mostPullPages = 10;
 
 const Id = z.object({ id: z.int() });
-const PermissionAnswer = z.object({ permission: z.enum(["admin", "write", "read", "none"]).catch("none") });
+const PermissionAnswer = z.object({
+  permission: z.enum(["admin", "write", "read", "none"]).catch("none"),
+  user: z.object({ id: z.int() }).nullish().catch(null),
+});
 const CheckRuns = z.object({
   check_runs: z.array(
     z.object({
@@ -157,10 +160,11 @@ export function createRepositoryApi({ client, owner, repo, app }: RepositoryApiO
   }
 
   return {
-    async permissionOf(username) {
+    async permissionOf(username, account) {
       try {
         const { data } = await rest.repos.getCollaboratorPermissionLevel({ ...here, username });
-        return PermissionAnswer.parse(data).permission;
+        const { permission, user } = PermissionAnswer.parse(data);
+        return account === undefined || user?.id === account ? permission : "none";
       } catch (error) {
         if (!isAnswer(error)) throw error;
         return "none";

@@ -227,6 +227,7 @@ function askedBy(task: Task): { repository: RepositoryRef; login: string } | nul
     case "review":
       return task.requestedBy === null ? null : { repository: task.repository, login: task.requestedBy };
     case "command":
+    case "act":
       return { repository: task.repository, login: task.requestedBy };
     case "reply":
       return { repository: task.repository, login: task.author };

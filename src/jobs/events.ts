@@ -110,9 +110,10 @@ function settledEvent(
       },
     ];
   if (state !== "dismissed" || dismissal === null) return [];
-  const event = eventAt("finding.dismissed", at, { ...about, finding, ...dismissal });
+  const { how, by, at: since } = dismissal;
+  const event = eventAt("finding.dismissed", at, { ...about, finding, how, by, at: since });
   // Dismissed again after it was open again, it is announced again.
-  return [{ repository, key: `finding.dismissed ${place} ${dismissal.how} ${dismissal.at}`, event }];
+  return [{ repository, key: `finding.dismissed ${place} ${how} ${since}`, event }];
 }
 
 async function conclusionOf({ api, pull, trigger }: Published) {
@@ -143,8 +144,15 @@ function aboutOf({ id, task }: PullJob, head: string | null, { webUrl }: Deps): 
 
 function originOf(task: PullJob["task"]): EventOrigin {
   const by = "author" in task ? task.author : task.requestedBy;
-  const isAgain = task.kind === "review" && task.again;
-  return { origin: isAgain ? "rerun" : by === null ? "event" : "comment", requested_by: by };
+  return { origin: whence(task, by), requested_by: by };
+}
+
+function whence(task: PullJob["task"], by: string | null): EventOrigin["origin"] {
+  if (task.kind === "act") return "page";
+  if (task.kind !== "review") return "comment";
+  if (task.again) return "rerun";
+  if (by === null) return "event";
+  return task.trigger.startsWith("page:") ? "page" : "comment";
 }
 
 /** Fields that stay as they are: what programs compare. */

@@ -10,6 +10,7 @@ import { currentLedger } from "../publish/existing.ts";
 import type { ClaimedJob, JobOutcome, PurgeTask, ReconcileTask, RecountTask, Task } from "../queue/job.ts";
 import { type JobTools, jobFields } from "../queue/run-job.ts";
 import { closeEarlierChecks, isRefusal, type Met, triggerFor } from "./attempts.ts";
+import { runAct } from "./commands/act.ts";
 import { commandContext, runCommand, runReply, tellFailure } from "./commands/dispatch.ts";
 import { dryRun, dryRunContext } from "./commands/dry-run.ts";
 import { announceEnd } from "./events.ts";
@@ -80,6 +81,8 @@ async function handle(job: ClaimedJob, tools: JobTools, deps: JobDependencies): 
       return passCheck(task, tools, deps);
     case "command":
       return runCommand({ ...job, task }, tools, deps);
+    case "act":
+      return runAct({ ...job, task }, tools, deps);
     case "reply":
       return runReply({ ...job, task }, tools, deps);
     case "notify":
@@ -135,7 +138,7 @@ async function giveUp(
   if (problem) warn(problem);
 }
 
-/** Answers commands and dry runs. A reply does not need an answer. */
+/** Answers commands and dry runs. A reply does not need an answer, and the pages show how an act ended. */
 async function tellWhoAsked(job: ClaimedJob, reason: string, tools: JobTools, deps: JobDependencies) {
   const { task } = job;
   if (task.kind === "command") await tellFailure(await commandContext({ ...job, task }, tools, deps), reason);

@@ -1,11 +1,8 @@
-import type { NewJob, PurgeTask, RecountTask, RepositoryRef } from "../queue/job.ts";
+import { keyOf, type NewJob, type PurgeTask, type RecountTask, type RepositoryRef } from "../queue/job.ts";
 
 /*
  * Jobs that more than one cause starts: a webhook, and reconciling, which makes up for lost webhooks.
  */
-
-/** Jobs of one pull request never run at the same time. */
-export const keyOf = (repository: RepositoryRef, pull: number) => `${repository.id}#${pull}`;
 
 /** A review of the pull request's present state, as an event asks for it. */
 export function eventReview(

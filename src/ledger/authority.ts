@@ -1,11 +1,15 @@
 import type { PullRequestApi } from "../github/pull-request-api.ts";
 
-/** Whether GitHub says that a person can write to the repository. Rejects if GitHub cannot be asked. */
+/**
+ * Whether GitHub says that a person can write to the repository. Rejects if GitHub cannot be asked.
+ * @param account the person's numeric id, if it is known: a login may have passed to somebody else
+ */
 export async function hasWriteAccess(
   api: Pick<PullRequestApi, "permissionOf">,
   login: string,
+  account?: number,
 ): Promise<boolean> {
-  const permission = await api.permissionOf(login);
+  const permission = await api.permissionOf(login, account);
   return permission === "admin" || permission === "write";
 }
 
@@ -44,7 +48,7 @@ export const facts: readonly Fact[] = [
   {
     name: "dismissed",
     means: "The finding is not reported again, although its code is unchanged",
-    by: "people with write access: 👎, a reply that says so, `/resolve`, resolving the thread, deleting our comment (GitHub requires the same access for that)",
+    by: "people with write access: 👎, a reply that says so, `/resolve`, the same on a page, resolving the thread, deleting our comment (GitHub requires the same access for that)",
     evidence:
       "all reactions and comments of the thread, who resolved it, and the permission that GitHub reports for them; once read, the decision is kept in our summary comment",
     otherwise: "open",
@@ -66,7 +70,7 @@ export const facts: readonly Fact[] = [
   {
     name: "paused",
     means: "Pushes start no review",
-    by: "people with write access: `/pause` and `/resume`",
+    by: "people with write access: `/pause` and `/resume`, or the same on a page",
     evidence: "the state in our summary comment",
     otherwise: "reviews go on",
   },

@@ -12,7 +12,7 @@ const entryStates = ["open", "fixed", "dismissed", "outdated"] as const;
 type EntryState = (typeof entryStates)[number];
 
 /** How a person dismissed a finding. */
-type DismissalKind = "reaction" | "reply" | "resolved" | "command" | "deleted";
+type DismissalKind = "reaction" | "reply" | "resolved" | "command" | "page" | "deleted";
 
 export interface Dismissal {
   how: DismissalKind;
@@ -20,6 +20,8 @@ export interface Dismissal {
   by: string | null;
   /** ISO 8601; null if GitHub does not say. */
   at: string | null;
+  /** Why, in the person's words; only if it was done on a page. */
+  reason?: string | undefined;
 }
 
 /** A finding that we posted as a comment, as GitHub shows it now. */

@@ -24,6 +24,8 @@ export type Marker =
   | ({ kind: "fixed" } & z.infer<typeof Fixed>)
   /** Our reply, in a finding's thread or to a command, that it is dismissed, and by whom. */
   | ({ kind: "dismissed" } & z.infer<typeof Dismissed>)
+  /** Our word about what a person did on a page: each act gets at most one. */
+  | ({ kind: "acted" } & z.infer<typeof Acted>)
   /** Our answer to a comment: each comment gets at most one. */
   | ({ kind: "answer" } & z.infer<typeof Answer>)
   /** A check run: its pull request, and the conclusion of that pull request's own review. */
@@ -58,7 +60,13 @@ const FindingMark = SecondFinding.extend({
   rule: z.string().optional(),
 });
 const Fixed = z.strictObject({ comment: z.int(), head: z.string() });
-const Dismissed = z.strictObject({ comment: z.int(), by: z.string() });
+const Dismissed = z.strictObject({
+  comment: z.int(),
+  by: z.string(),
+  /** Why; only given, and always, if it was done on a page. */
+  reason: z.string().optional(),
+});
+const Acted = z.strictObject({ id: z.string() });
 const Answer = z.strictObject({ comment: z.int() });
 const Suggested = z.strictObject({ comment: z.int(), part: z.int() });
 const FirstCheck = z.strictObject({
@@ -100,6 +108,7 @@ const versions: {
   ],
   fixed: [Fixed],
   dismissed: [Dismissed],
+  acted: [Acted],
   answer: [Answer],
   check: [FirstCheck.transform((data) => ({ ...data, turn: 0 })), Check],
   suggested: [Suggested],

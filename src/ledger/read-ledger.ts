@@ -116,8 +116,12 @@ function wordIn({ author, body }: ThreadComment): Word | undefined {
 /** Our marked answer on a finding. */
 type Word = Extract<Marker, { kind: "fixed" | "dismissed" }>;
 
-const standingByWord = (word: Word, at: string | null): Standing =>
-  word.kind === "fixed" ? fixed : dismissed("command", word.by, at);
+function standingByWord(word: Word, at: string | null): Standing {
+  if (word.kind === "fixed") return fixed;
+  const { by, reason } = word;
+  if (reason === undefined) return dismissed("command", by, at);
+  return { state: "dismissed", dismissal: { how: "page", by, at, reason } };
+}
 
 /** The answer on a finding that our text holds. */
 function wordOn(body: string): Word | undefined {

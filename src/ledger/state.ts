@@ -57,8 +57,8 @@ export const CarriedFinding = z.strictObject({
 });
 export type CarriedFinding = z.infer<typeof CarriedFinding>;
 
-/** Who paused event-driven reviews of a pull request, and when (ISO 8601). */
-export const Pause = z.strictObject({ by: z.string(), at: z.string() });
+/** Who paused event-driven reviews of a pull request, when (ISO 8601), and whether on a page and not in a comment. */
+export const Pause = z.strictObject({ by: z.string(), at: z.string(), on: z.literal("page").optional() });
 export type Pause = z.infer<typeof Pause>;
 
 /**

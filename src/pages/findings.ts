@@ -46,7 +46,7 @@ const dismissals: Readonly<Record<string, string>> = {
   page: "on this page",
 };
 
-const FindingRow = z.object({
+export const FindingRow = z.object({
   repository: z.int(),
   pull: z.int(),
   key: z.string(),
@@ -69,14 +69,14 @@ const FindingRow = z.object({
   url: z.string().nullable(),
   reason: z.string().nullable(),
 });
-type FindingRow = z.infer<typeof FindingRow>;
+export type FindingRow = z.infer<typeof FindingRow>;
 
 const words: ReadonlySet<string> = new Set(["title", "path", "line", "url", "reason"]);
 const columns = Object.keys(FindingRow.shape).map(
   (name) => `${words.has(name) ? "words" : "page"}.${name} AS ${name}`,
 );
 
-const findingTable: Table = {
+export const findingTable: Table = {
   ...{
     name: "finding",
     order: ["delivered_at", "repository", "pull", "key"],
@@ -206,29 +206,30 @@ function findingList(rows: readonly FindingRow[], names: (id: number) => Named, 
   return table("Findings that people saw, newest first", list, rows);
 }
 
-function titleCell(
-  { title, path, line, url, place }: FindingRow,
-  { isVisible }: Named,
-  links: GitHubLinks,
-): Html {
+/** The page of a finding. */
+export const findingPath = ({ repository, pull, key }: Pick<FindingRow, "repository" | "pull" | "key">) =>
+  `/findings/${repository}/${pull}/${encodeURIComponent(key)}`;
+
+function titleCell(row: FindingRow, { isVisible }: Named, links: GitHubLinks): Html {
+  const { title, path, line, url, place } = row;
   if (title === null)
     return html`<span class="dim">${isVisible ? "words no longer on record" : "words not shown: GitHub does not show you this repository"}</span>`;
   const where = path === null ? "" : `${path}${line === null ? "" : `:${line}`}`;
-  return html`${linkOut(links.own(url), shown(title))}<span class="sub mono">${shown(where)}</span>${place !== "comment" && html`<span class="sub">${place === "annotation" ? "as an annotation" : "in the summary"}</span>`}`;
+  return html`${linkOut(links.own(url), shown(title))}<span class="sub mono">${shown(where)}</span>${place !== "comment" && html`<span class="sub">${place === "annotation" ? "as an annotation" : "in the summary"}</span>`}<span class="sub"><a href="${findingPath(row)}" aria-label="${shown(`Details of: ${title}`)}">Details</a></span>`;
 }
 
-function aboutCell({ category, rule, source }: FindingRow): Html {
+export function aboutCell({ category, rule, source }: FindingRow): Html {
   const name = ruleNameOf({ source: source ?? "model", ...(rule === null ? {} : { rule }) });
   return html`${category && shown(category)}${name && html`<span class="sub">${shown(name)}</span>`}`;
 }
 
-function stateCell({ state, dismissed_by, dismissed_how, decided_at, reason }: FindingRow): Html {
+export function stateCell({ state, dismissed_by, dismissed_how, decided_at, reason }: FindingRow): Html {
   const how = dismissed_how && (dismissals[dismissed_how] ?? dismissed_how);
   const said = [how, dismissed_by && `by ${dismissed_by}`].filter(Boolean).join(", ");
   return html`${badge(state, stateTones[state] ?? "calm")}${said && html`<span class="sub">${shown(said)}</span>`}${decided_at && html`<span class="sub">${timeOf(decided_at)}</span>`}${reason && html`<span class="sub">“${shown(reason)}”</span>`}`;
 }
 
-const thumbs = ({ thumbs_up, thumbs_down }: FindingRow): HtmlPart =>
+export const thumbs = ({ thumbs_up, thumbs_down }: FindingRow): HtmlPart =>
   [thumbs_up > 0 && `${thumbs_up} up`, thumbs_down > 0 && `${thumbs_down} down`].filter(Boolean).join(", ");
 
 const csvHead = [

@@ -7,9 +7,11 @@ import { createUserClient } from "../github/user-client.ts";
 import type { Logger } from "../logger.ts";
 import type { Sessions } from "../queue/sessions.ts";
 import type { Handler } from "../webhooks/http.ts";
+import { type ActDeps, actions, createActs } from "./actions.ts";
 import { servePages } from "./bridge.ts";
 import { chartStyle } from "./charts.ts";
 import { type ConfigurationDeps, configuration } from "./configuration.ts";
+import { finding } from "./finding.ts";
 import { findings } from "./findings.ts";
 import { type HealthDeps, health } from "./health.ts";
 import { type Html, html } from "./html.ts";
@@ -39,24 +41,23 @@ interface PagesOptions {
 /** The style of every page, also before log-in. */
 const stylePath = "/style.css";
 
-/** What all pages read. */
-type RoutesDeps = Parameters<typeof now>[0] & Parameters<typeof review>[0] & ConfigurationDeps & HealthDeps;
+/** What all pages need. */
+type RoutesDeps = Parameters<typeof now>[0] &
+  Parameters<typeof review>[0] &
+  ConfigurationDeps &
+  HealthDeps &
+  ActDeps;
 
 /** All pages behind the log-in. */
-export const allRoutes = (deps: RoutesDeps): Hono<PagesEnv>[] => [
-  new Hono<PagesEnv>().get(stylePath, ({ body }) =>
+export function allRoutes(deps: RoutesDeps): Hono<PagesEnv>[] {
+  const doAct = createActs(deps);
+  const sheet = new Hono<PagesEnv>().get(stylePath, ({ body }) =>
     body(style + chartStyle, 200, { "content-type": "text/css; charset=utf-8" }),
-  ),
-  ...[
-    now(deps),
-    reviews(deps),
-    review(deps),
-    findings(deps),
-    insights(deps),
-    configuration(deps),
-    health(deps),
-  ],
-];
+  );
+  const looking = [now(deps), reviews(deps), review(deps), findings(deps), insights(deps)];
+  const acting = [finding(deps, doAct), actions(deps, doAct)];
+  return [sheet, ...looking, ...acting, configuration(deps), health(deps)];
+}
 
 /** The pages for people: without log-in, there is only the log-in. */
 export function createPages(options: PagesOptions): Handler {

@@ -9,7 +9,8 @@ import { whyStopped } from "../review/review-result.ts";
 import { redactStrings, redactText } from "../secrets/redact.ts";
 import { cutCharacters } from "../text/cut.ts";
 import { withStrings } from "../text/json.ts";
-import { severityTones, stateTones } from "./findings.ts";
+import { doneNotice, pullForm } from "./actions.ts";
+import { findingPath, severityTones, stateTones } from "./findings.ts";
 import { type Html, type HtmlPart, html } from "./html.ts";
 import { layout } from "./layout.ts";
 import {
@@ -81,7 +82,8 @@ export function review({ run, webUrl, now, retentionMs }: ReviewDeps): Hono<Page
         .parse((await run(outcomes, { repository: row.repository, pull: row.pull })).rows);
       const reason = await redactText(row.reason ?? (viewer.isOperator ? await failureOf(run, id) : ""));
       const told = { row: { ...row, reason }, story, became, repository, links, now: now(), retentionMs };
-      return page(titleOf(told), storyPage(told));
+      const body = html`${doneNotice(context)}${storyPage(told)}${pullForm(repository, id)}`;
+      return page(titleOf(told), body);
     }
     const job = UnfinishedRow.optional().parse((await run(unfinished, { id })).rows[0]);
     const repository = job && repositoryOf(job.repository);
@@ -301,7 +303,10 @@ const verifications: Readonly<Record<string, string>> = {
   not_judged: "A rule matched, and the model that should judge it never did.",
 };
 
-function findingPart({ finding, placement, url }: Review["findings"][number], { links, became }: Told): Html {
+function findingPart(
+  { finding, placement, url }: Review["findings"][number],
+  { links, became, row }: Told,
+): Html {
   const {
     severity,
     title,
@@ -320,7 +325,7 @@ function findingPart({ finding, placement, url }: Review["findings"][number], { 
   const page = links.own(url);
   // A page of a comment ends with its id.
   const comment = Number(/#discussion_r(\d+)$/.exec(url ?? "")?.[1] ?? Number.NaN);
-  const state = became.find((one) => one.comment === comment || one.key === finding.id)?.state;
+  const now = became.find((one) => one.comment === comment || one.key === finding.id);
   return html`<article class="finding ${severity in severityTones && severity}"><h3>${badge(severity, severityTones[severity] ?? "calm")} ${said(title)}</h3>
 <p class="dim">${place(path, line)} · ${category}${by !== null && html` · ${said(by)}`} · confidence ${Math.round(confidence * 100)}%</p>
 ${quote !== "" && html`<pre>${said(quote)}</pre>`}
@@ -328,7 +333,7 @@ ${prose(body)}
 ${suggestion !== null && html`<details><summary>Suggested code</summary><pre>${said(suggestion) || "(delete these lines)"}</pre></details>`}
 ${evidence.length > 0 && html`<details><summary>Evidence: ${plural(evidence.length, "place")}</summary><ul class="plain">${evidence.slice(0, MOST_ITEMS).map((one) => html`<li>${place(one.path, one.start_line)} ${said(one.note)}</li>`)}</ul></details>`}
 <p>${verifications[finding.verification]} ${finding.verification_note !== null && said(finding.verification_note)}</p>
-<p class="dim">${page === null ? placedWords(placement) : html`Posted: ${linkOut(page, "comment on GitHub")}`}${state !== undefined && html` · Now: ${badge(state, stateTones[state] ?? "calm")}`}</p></article>`;
+<p class="dim">${page === null ? placedWords(placement) : html`Posted: ${linkOut(page, "comment on GitHub")}`}${now && html` · Now: ${badge(now.state, stateTones[now.state] ?? "calm")} <a href="${findingPath({ ...row, key: now.key })}" aria-label="${said(`Details of: ${title}`)}">Details</a>`}</p></article>`;
 }
 
 const placedWords = (placement: Review["findings"][number]["placement"]): string =>

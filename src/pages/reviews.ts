@@ -62,6 +62,7 @@ const runKinds = [
     "pause",
     "resume",
     "remember",
+    "dismiss",
     "help",
   ],
 ];
@@ -340,7 +341,9 @@ const origins: Readonly<Record<string, string>> = {
 };
 /** Who or what asked for a run. */
 export const requestWords = ({ origin, requested_by }: Pick<RunRow, "origin" | "requested_by">): string =>
-  requested_by === null ? (origins[origin] ?? shown(origin)) : shown(`by ${requested_by}`);
+  requested_by === null
+    ? (origins[origin] ?? shown(origin))
+    : shown(`by ${requested_by}${origin === "page" ? " on a page" : ""}`);
 
 const whatCell = (row: Pick<RunRow, "kind" | "origin" | "requested_by">): Html =>
   html`${shown(row.kind.replaceAll("_", " "))}<span class="sub">${requestWords(row)}</span>`;

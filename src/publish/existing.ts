@@ -26,7 +26,7 @@ export function currentLedger(api: LedgerApi): Promise<Ledger> {
     ownComments,
     ownThreads: () => api.ownThreads(),
     ownReviewComments: () => api.ownReviewComments(),
-    permissionOf: (login) => api.permissionOf(login),
+    permissionOf: (login, account) => api.permissionOf(login, account),
   });
 }
 
@@ -65,6 +65,8 @@ function identityOf(body: string): string | undefined {
       return JSON.stringify([kind, marker.comment, marker.by]);
     case "answer":
       return JSON.stringify([kind, marker.comment]);
+    case "acted":
+      return JSON.stringify([kind, marker.id]);
     case "check":
       return undefined;
     case "suggested":

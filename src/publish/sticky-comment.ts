@@ -64,8 +64,9 @@ interface Memory {
 /** The first words of the line about a pause; no other text of ours begins with them. */
 const pauseWords = "⏸️ **Reviews of pushes are paused**";
 
-function pauseLine({ by, at }: Pause): string {
-  return `${pauseWords} by ${untrustedCode(cutBytes(by, 100))} since ${untrustedCode(cutBytes(at, 40))}. \`/resume\` starts them again.`;
+function pauseLine({ by, at, on }: Pause): string {
+  const where = on === "page" ? " on a page of Hunkwise" : "";
+  return `${pauseWords} by ${untrustedCode(cutBytes(by, 100))}${where} since ${untrustedCode(cutBytes(at, 40))}. \`/resume\` starts them again.`;
 }
 
 /**

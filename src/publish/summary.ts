@@ -110,16 +110,17 @@ const dismissedBy: Record<Dismissal["how"], string> = {
   reply: "in a reply",
   resolved: "by resolving its thread",
   command: "with a command",
+  page: "on a page of Hunkwise",
   deleted: "by deleting its comment",
 };
 
 function dismissedLine(entry: PostedFinding): string {
-  const { by = null, at = null, how = "resolved" } = entry.dismissal ?? {};
+  const { by = null, at = null, how = "resolved", reason = "" } = entry.dismissal ?? {};
   // A deleted comment leaves only its id.
   const what = entry.comment === null ? "A finding" : entryLink(entry);
   const who = by === null ? "" : ` by ${untrustedCode(by)}`;
   const when = at === null ? "" : ` on ${untrustedLine(at.slice(0, 10))}`;
-  return `- ${what}: dismissed${who}${when}, ${dismissedBy[how]}`;
+  return `- ${what}: dismissed${who}${when}, ${dismissedBy[how]}${because(reason)}`;
 }
 
 export interface SummaryInput extends FindingsByState, PullStatus {

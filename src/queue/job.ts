@@ -23,13 +23,26 @@ export const Command = z.discriminatedUnion("name", [
 ]);
 export type Command = z.infer<typeof Command>;
 
+/** Characters of the reason for which a person dismisses a finding on a page. */
+export const mostReason = 500;
+
+/** What a person can do on the pages. */
+export const Act = z.discriminatedUnion("name", [
+  z.strictObject({ name: z.literal("review"), mode: z.enum(["new", "full"]) }),
+  z.strictObject({ name: z.literal("pause") }),
+  z.strictObject({ name: z.literal("resume") }),
+  /** The finding whose comment opens the thread. */
+  z.strictObject({ name: z.literal("dismiss"), comment: z.int(), reason: z.string().min(1).max(mostReason) }),
+]);
+export type Act = z.infer<typeof Act>;
+
 /** The id of the comment that opens the review thread; null in the conversation. */
 const comment = { thread: z.int().nullable().default(null) };
 
 /**
  * The work of a job. A review is made once for each head and `trigger`: "event#<pull>" for any number of pull_request events (the job adds
- * the base branch), "comment:<id>" or "review-comment:<id>" for a command. The pull number is part of it because a check run belongs to a commit, which may be the
- * head of several pull requests.
+ * the base branch), "comment:<id>" or "review-comment:<id>" for a command, "page:<id>" for what was done on a page. The pull number is part
+ * of it because a check run belongs to a commit, which may be the head of several pull requests.
  */
 export const Task = z.discriminatedUnion("kind", [
   z.strictObject({
@@ -56,6 +69,19 @@ export const Task = z.discriminatedUnion("kind", [
     pull: z.int(),
     ...comment,
     commentId: z.int(),
+    requestedBy: z.string(),
+    headSha: z.null(),
+  }),
+  z.strictObject({
+    /** A person did something on a page. There is no comment to react to or to answer. */
+    kind: z.literal("act"),
+    act: Act,
+    repository: RepositoryRef,
+    pull: z.int(),
+    /** The same for a form that is sent twice. */
+    id: z.string().regex(/^[\w-]{22}$/),
+    /** Who did it, as they logged in: the worker asks GitHub whether the login still is this account, and may write. */
+    account: z.int(),
     requestedBy: z.string(),
     headSha: z.null(),
   }),
@@ -120,6 +146,7 @@ export const Task = z.discriminatedUnion("kind", [
 export type Task = z.infer<typeof Task>;
 export type ReviewTask = Extract<Task, { kind: "review" }>;
 export type CommandTask = Extract<Task, { kind: "command" }>;
+export type ActTask = Extract<Task, { kind: "act" }>;
 export type ReplyTask = Extract<Task, { kind: "reply" }>;
 export type ReconcileTask = Extract<Task, { kind: "reconcile" }>;
 export type RecountTask = Extract<Task, { kind: "recount" }>;
@@ -138,6 +165,7 @@ export function parseTask(text: string): Task | undefined {
 /** What a task is, for people: "review", "dry run", "ask". */
 export function taskName(task: Task): string {
   if (task.kind === "command") return task.command.name;
+  if (task.kind === "act") return task.act.name;
   if (task.kind === "review" && task.mode === "dry_run") return "dry run";
   return task.kind.replaceAll("_", " ");
 }
@@ -164,7 +192,7 @@ export const maxDebounces = 6;
 /**
  * Jobs with the same concurrency key never run at the same time. A job with `coalesce` replaces a waiting one of its key, so that at most
  * one runs and one waits. The replaced job keeps its id and trajectory and gets the newer task, so that things it created on GitHub can
- * still be found and closed. Keys of pull requests: "<repository id>#<pull>".
+ * still be found and closed.
  */
 export interface NewJob {
   task: Task;
@@ -184,6 +212,9 @@ export const noticePriority = -10;
 
 /** Notices have workers of their own: a receiver that does not answer delays no review. */
 export type Lane = "work" | "notices";
+
+/** Jobs of one pull request never run at the same time. */
+export const keyOf = ({ id }: Pick<RepositoryRef, "id">, pull: number): string => `${id}#${pull}`;
 
 /** A job that a worker has claimed. `fence` is a fencing token: it grows with every claim and exposes a late worker. */
 export interface ClaimedJob {

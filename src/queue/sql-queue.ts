@@ -507,10 +507,12 @@ function runOf(task: Task, { kind: outcome, reason, figures }: JobOutcome): Para
 
 function kindOf(task: Task): string {
   if (task.kind === "command") return task.command.name;
+  if (task.kind === "act") return task.act.name;
   return task.kind === "review" && task.mode === "dry_run" ? "dry_run" : task.kind;
 }
 
 function originOf(task: Task): string {
+  if (task.kind === "act") return "page";
   if (task.kind === "review" && task.again) return "rerun";
   return requesterOf(task) === null ? "event" : "comment";
 }

@@ -21,8 +21,10 @@ const About = z.strictObject({
 /** Why a review was to be made. */
 const Origin = z.strictObject({
   origin: z
-    .enum(["event", "comment", "rerun"])
-    .describe("A push or another event, a command or a reply, or a check run that a person asked for again."),
+    .enum(["event", "comment", "page", "rerun"])
+    .describe(
+      "A push or another event, a command or a reply, a form of the server's pages, or a check run that a person asked for again.",
+    ),
   requested_by: z.string().nullable().describe("Login of the person who asked; null for an event."),
 });
 
@@ -95,7 +97,7 @@ export const EventJson = z.discriminatedUnion("type", [
     z.strictObject({
       ...Settled.shape,
       by: z.string().nullable().describe("Login; null if GitHub does not say."),
-      how: z.enum(["reaction", "reply", "resolved", "command", "deleted"]),
+      how: z.enum(["reaction", "reply", "resolved", "command", "page", "deleted"]),
       at: time.nullable(),
     }),
   ),

@@ -13,9 +13,9 @@ import {
   parseReviewCommentEvent,
   type RerunEvent,
 } from "../github/payload.ts";
-import { eventReview, keyOf, purgeJob, reconcileJob } from "../jobs/new-jobs.ts";
+import { eventReview, purgeJob, reconcileJob } from "../jobs/new-jobs.ts";
 import { asks, dismisses } from "../ledger/reply-words.ts";
-import type { NewJob, ReviewTask, Task } from "../queue/job.ts";
+import { keyOf, type NewJob, type ReviewTask, type Task } from "../queue/job.ts";
 import { cutBytes } from "../text/cut.ts";
 import { type AskedFor, parseCommand, type ReviewCommand, speaksToAnother } from "./commands.ts";
 
@@ -173,7 +173,8 @@ function whyNotAgain({ app, byPerson }: RerunEvent, appId: number | null): strin
   return byPerson ? undefined : "a re-run that was not requested by a person";
 }
 
-const nameOfReview = /^([0-9a-f]+):(event#([1-9]\d{0,8})@.{1,255}|(?:review-)?comment:[1-9]\d{0,15})$/;
+const nameOfReview =
+  /^([0-9a-f]+):(event#([1-9]\d{0,8})@.{1,255}|(?:review-)?comment:[1-9]\d{0,15}|page:[\w-]{22})$/;
 
 /** The review of a check run of ours: its trigger, and its pull request if the external id contains one. */
 function reviewOf({

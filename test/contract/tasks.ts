@@ -16,6 +16,16 @@ const tasks: Task[] = [
   ...(["describe", "resolve", "pause", "resume", "help"] as const).map(
     (name): Task => ({ kind: "command", command: { name }, ...asked, thread: null }),
   ),
+  ...[
+    { name: "review", mode: "full" } as const,
+    { name: "pause" } as const,
+    { name: "dismiss", comment: 5, reason: "Meant to be so 🙂" } as const,
+  ].map(
+    (act): Task => ({
+      ...{ kind: "act", act, ...pull, id: "aB0_-".repeat(4).concat("xy"), account: 5 },
+      ...{ requestedBy: "ada", headSha: null },
+    }),
+  ),
   { kind: "reply", ...pull, commentId: 12, thread: 9, author: "bob", body: "Intended 🙂", headSha: null },
   { kind: "pass_check", repository, headSha: "a".repeat(40), reason: "reviewed before" },
 ];

@@ -42,6 +42,9 @@ it("takes everything the bot's own client sends", async () => {
     labels: [],
   });
   expect(await api.permissionOf("octocat")).toBe("write");
+  const { id } = github.state.account("octocat");
+  expect(await api.permissionOf("octocat", id)).toBe("write");
+  expect(await api.permissionOf("octocat", id + 1)).toBe("none");
   expect(await api.fileAt(".github/hunkwise.yml", "main")).toBe("x: 1\n");
   expect(await api.fileAt("missing", "main")).toBeUndefined();
   await api.react({ id: people.comment(pull, "octocat", "/review").id, thread: null }, "eyes");

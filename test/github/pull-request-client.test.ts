@@ -58,6 +58,17 @@ describe("the pull request", () => {
 describe("a permission", () => {
   const path = `${root}/collaborators/octocat/permission`;
 
+  it.each([
+    ["write", { id: 5 }],
+    ["none", { id: 6 }],
+    ["none", null],
+    ["none", "octocat"],
+    ["none", undefined],
+  ])("of an account is %s where GitHub names %j", async (permission, user) => {
+    github().get(path).reply(200, { permission: "write", user });
+    expect(await apiFor().api.permissionOf("octocat", 5)).toBe(permission);
+  });
+
   it.each(["admin", "write", "read", "none"])("of %s is told", async (permission) => {
     github().get(path).reply(200, { permission, role_name: "maintain" });
     expect(await apiFor().api.permissionOf("octocat")).toBe(permission);

@@ -185,3 +185,24 @@ it("a review, although its comments and check run cannot be read once more", asy
   expect(ofType("review.completed").map(({ data }) => data.conclusion)).toEqual([expect.any(String), null]);
   expect(jobs.logged("warn").join("\n")).toContain("An event has no conclusion: ");
 });
+
+it("a finding that was dismissed on a page: who and how, and the review that follows", async () => {
+  await review();
+  const comment = jobs.github.reviews[0]!.comments[0]!.id;
+  jobs.github.accounts.set("octocat", 5);
+  const repository = { installation: 1, id: 7, owner: "octo", name: "shop" };
+  await jobs.queue.enqueue({
+    task: {
+      ...{ kind: "act", act: { name: "dismiss", comment, reason: "It is wrong" }, repository, pull: 7 },
+      ...{ id: "A".repeat(22), account: 5, requestedBy: "octocat", headSha: null },
+    },
+    ...{ concurrencyKey: "7#7", coalesce: false, priority: 10 },
+  });
+  await jobs.work();
+  expect(ofType("finding.dismissed")).toMatchObject([{ data: { by: "octocat", how: "page" } }]);
+  expect(ofType("finding.dismissed")[0]?.data).not.toHaveProperty("reason");
+  expect(ofType("review.completed").at(-1)?.data).toMatchObject({
+    ...{ origin: "page", requested_by: "octocat" },
+    findings: [{ state: "dismissed" }],
+  });
+});

@@ -28,5 +28,7 @@ export const anyState: fc.Arbitrary<LedgerState> = fc.record({
     { maxLength: 30 },
   ),
   summary: fc.string({ unit: "binary", maxLength: 3_000 }),
-  paused: fc.option(fc.record({ by: text, at: text })),
+  paused: fc.option(
+    fc.record({ by: text, at: text, on: fc.constant("page") }, { requiredKeys: ["by", "at"] }),
+  ),
 });

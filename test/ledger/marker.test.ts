@@ -19,7 +19,11 @@ const mark: fc.Arbitrary<Marker> = fc.oneof(
   }),
   fc.record({ kind: fc.constant("summary"), ...key, state: anyState }),
   fc.record({ kind: fc.constant("fixed"), comment: id, head: text }),
-  fc.record({ kind: fc.constant("dismissed"), comment: id, by: text }),
+  fc.record(
+    { kind: fc.constant("dismissed"), comment: id, by: text, reason: text },
+    { requiredKeys: ["kind", "comment", "by"] },
+  ),
+  fc.record({ kind: fc.constant("acted"), id: text }),
   fc.record({ kind: fc.constant("answer"), comment: id }),
   fc.record({ kind: fc.constant("suggested"), comment: id, part: fc.nat() }),
   fc.record({
@@ -105,6 +109,12 @@ describe("a marker", () => {
     ],
     [{ kind: "fixed", comment: 5, head: "abc" }, "v1", '{"comment":5,"head":"abc"}'],
     [{ kind: "dismissed", comment: 5, by: "octocat" }, "v1", '{"comment":5,"by":"octocat"}'],
+    [
+      { kind: "dismissed", comment: 5, by: "octocat", reason: "It is wrong" },
+      "v1",
+      '{"comment":5,"by":"octocat","reason":"It is wrong"}',
+    ],
+    [{ kind: "acted", id: "AB_c" }, "v1", '{"id":"AB_c"}'],
     [{ kind: "answer", comment: 5 }, "v1", '{"comment":5}'],
     [{ kind: "suggested", comment: 5, part: 1 }, "v1", '{"comment":5,"part":1}'],
     [

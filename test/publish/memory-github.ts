@@ -178,8 +178,13 @@ export class MemoryGitHub implements PullRequestApi {
   }
 
   pull = () => this.#do("pull", () => ({ ...this.state }));
-  permissionOf = (login: string) =>
-    this.#do("permissionOf", () => this.permissions.get(login) ?? ("write" as const));
+  /** Numeric ids of people; only these may be asked about by one. */
+  readonly accounts = new Map<string, number>();
+  permissionOf = (login: string, account?: number) =>
+    this.#do("permissionOf", () => {
+      if (account !== undefined && this.accounts.get(login) !== account) return "none" as const;
+      return this.permissions.get(login) ?? ("write" as const);
+    });
   fileAt = () => this.#do("fileAt", () => undefined);
   commitPulls = () => this.#do("commitPulls", () => [this.state.number]);
   pushers = () => this.#do("pushers", () => null);

@@ -317,7 +317,7 @@ describe("a re-run", () => {
     expect(decide("check_run", named)).toEqual({ jobs: [again(12, "event#12@release/1@2")] });
   });
 
-  it.each(["comment:99", "review-comment:99"])(
+  it.each(["comment:99", "review-comment:99", `page:${"aB0_-".repeat(4)}xy`])(
     "of a review that %s asked for is for the pull request of its commit",
     (trigger) => {
       const named = run(`${sha}:${trigger}`, { pull_requests: [linked(40, 8), linked(12)] });

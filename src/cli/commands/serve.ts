@@ -104,9 +104,9 @@ async function serveApp(
   const { stores, probot, health, metrics } = app;
   let pages: Awaited<ReturnType<typeof openPages>> = null;
   try {
-    pages = await openPages(env, app);
     let worker: Worker | undefined;
     const onAccepted = () => worker?.wake();
+    pages = await openPages(env, app, onAccepted);
     const onDelivery = metrics && { onDelivery: metrics.delivery };
     // The servers first: if a port is taken, no job begins.
     const operator = await startOperator(env, app);
@@ -127,7 +127,7 @@ async function serveApp(
 }
 
 /** The pages for people; null if nobody can log in. */
-async function openPages(env: Env, { stores, log, loadConfiguration }: App) {
+async function openPages(env: Env, { stores, log, loadConfiguration }: App, onAccepted: () => void) {
   if (env.login === null || env.app === null) return null;
   const { allRoutes, createPages } = await import("../../pages/pages.ts");
   const { checkAll } = await import("./doctor.ts");
@@ -140,6 +140,7 @@ async function openPages(env: Env, { stores, log, loadConfiguration }: App) {
     routes: allRoutes({
       ...{ run: reader.run, webUrl, now: Date.now, installationConcurrency, retentionMs },
       ...{ loadConfiguration, checkAll },
+      ...{ accept: stores.queue.accept.bind(stores.queue), onAccepted },
     }),
     userAgent: `hunkwise/${programVersion()}`,
   });

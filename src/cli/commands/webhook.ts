@@ -249,6 +249,8 @@ function reasonOf(task: Task): string {
     }
     case "command":
       return `${task.command.name}, comment ${task.commentId}${inThread(task.thread)}`;
+    case "act":
+      return `${task.act.name}, on a page`;
     case "reply":
       return `comment ${task.commentId} of ${task.author}${inThread(task.thread)}`;
     case "pass_check":

@@ -6,7 +6,7 @@ import { withoutMachineParts } from "../../ledger/entry.ts";
 import { parseMarker } from "../../ledger/marker.ts";
 import { renderAnswer } from "../../publish/command-answers.ts";
 import { postOnce } from "../../publish/post-once.ts";
-import type { ClaimedJob, CommandTask, JobOutcome, ReplyTask, ReviewTask } from "../../queue/job.ts";
+import type { ActTask, ClaimedJob, CommandTask, JobOutcome, ReplyTask, ReviewTask } from "../../queue/job.ts";
 import { type JobTools, jobFields, requireLease } from "../../queue/run-job.ts";
 import { untrustedLine } from "../../reporters/safe-markdown.ts";
 import type { AskedThread, ThreadMessage } from "../../review/answer/answer-input.ts";
@@ -15,25 +15,34 @@ import { isRefusal } from "../attempts.ts";
 import type { JobDependencies } from "../job-dependencies.ts";
 import { reviewPull } from "../review-pull.ts";
 
-/** A comment that asks us for something, and the context of its command. */
-export interface CommandContext<
-  T extends CommandTask | ReplyTask | ReviewTask = CommandTask | ReplyTask | ReviewTask,
+/** What a person asks of us, wherever they do. */
+export interface AskedContext<
+  T extends CommandTask | ReplyTask | ReviewTask | ActTask = CommandTask | ReplyTask | ReviewTask | ActTask,
 > {
   job: ClaimedJob & { task: T };
-  comment: CommentRef;
-  /** Login of the comment's author. */
+  /** The person's login. */
   by: string;
   api: PullRequestApi;
   tools: JobTools;
   deps: JobDependencies;
 }
 
+/** A comment that asks us for something, and the context of its command. */
+export interface CommandContext<
+  T extends CommandTask | ReplyTask | ReviewTask = CommandTask | ReplyTask | ReviewTask,
+> extends AskedContext<T> {
+  comment: CommentRef;
+}
+
 /** Stops a loop with someone who answers each of our answers, such as another bot under a person's name. */
 const most = { inThread: 10, inAll: 50 };
 
-/** Whether the comment's author can write to the repository; bots never can. Rejects if GitHub cannot be reached. */
-export async function mayWrite({ api, by }: Pick<CommandContext, "api" | "by">): Promise<boolean> {
-  return !isBot(by) && (await hasWriteAccess(api, by));
+/** Whether a person can write to the repository; bots never can. Rejects if GitHub cannot be reached. */
+export async function mayWrite(
+  { api, by }: Pick<CommandContext, "api" | "by">,
+  account?: number,
+): Promise<boolean> {
+  return !isBot(by) && (await hasWriteAccess(api, by, account));
 }
 
 /** Brackets cannot occur in a person's login. */
@@ -116,13 +125,21 @@ export async function answeredWithError(
 }
 
 /** A normal review of what is new, to update the summary and the check run. The person who asked may start it. */
-export function reviewAfter({ job, comment, by, tools, deps }: CommandContext): Promise<JobOutcome> {
+export function reviewAfter(context: CommandContext): Promise<JobOutcome> {
+  const { thread, id } = context.comment;
+  const place = thread === null ? "comment" : "review-comment";
+  return reviewFor(context, { trigger: `${place}:${id}`, thread, mode: "new" });
+}
+
+/** A review for a person whose permission is checked. */
+export function reviewFor(
+  { job, by, tools, deps }: AskedContext,
+  review: Pick<ReviewTask, "mode" | "trigger" | "thread">,
+): Promise<JobOutcome> {
   const { repository, pull } = job.task;
-  const place = comment.thread === null ? "comment" : "review-comment";
   const task: ReviewTask = {
-    ...{ kind: "review", mode: "new", again: false, repository, pull },
-    ...{ headSha: null, trigger: `${place}:${comment.id}`, thread: comment.thread },
-    ...{ commentId: null, requestedBy: by },
+    ...{ kind: "review", again: false, repository, pull, headSha: null, commentId: null, requestedBy: by },
+    ...review,
   };
   return reviewPull({ ...job, task }, tools, deps, { isAdmitted: true });
 }

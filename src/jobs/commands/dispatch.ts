@@ -2,12 +2,10 @@ import type { RepoConfig } from "../../config/repo-config.ts";
 import { AppError } from "../../errors.ts";
 import type { PullRequest } from "../../github/pull-request-api.ts";
 import { asks, dismisses } from "../../ledger/reply-words.ts";
-import type { Pause } from "../../ledger/state.ts";
 import { commandRules, renderCommandTable } from "../../publish/command-answers.ts";
-import { updateState } from "../../publish/sticky-comment.ts";
 import type { ClaimedJob, CommandTask, JobOutcome, ReplyTask } from "../../queue/job.ts";
-import { type JobTools, requireLease } from "../../queue/run-job.ts";
-import { untrustedCode, untrustedLine } from "../../reporters/safe-markdown.ts";
+import type { JobTools } from "../../queue/run-job.ts";
+import { untrustedLine } from "../../reporters/safe-markdown.ts";
 import type { JobDependencies } from "../job-dependencies.ts";
 import { loadConfig } from "../load-config.ts";
 import { answerQuestion, describeChange, mayDescribe } from "./answer-question.ts";
@@ -25,6 +23,7 @@ import {
   TOO_OFTEN,
 } from "./command-context.ts";
 import { fix } from "./fix.ts";
+import { pause, resume } from "./pause.ts";
 import { remember } from "./remember.ts";
 import { resolve } from "./resolve.ts";
 
@@ -55,9 +54,10 @@ export async function runCommand(
     return endsInReview.has(command.name) ? reviewAfter(context) : { kind: "done", reason: ANSWERED };
   switch (command.name) {
     case "pause":
-      return pause(context);
+      return answered(context, await pause(context), `paused by ${context.by}`);
     case "resume":
-      return resume(context);
+      await say(context, await resume(context));
+      return reviewAfter(context);
     case "resolve":
       return resolve(context);
     case "fix":
@@ -97,31 +97,6 @@ async function help(context: CommandContext): Promise<JobOutcome> {
     `${renderCommandTable({ describe })}\n\n${commandRules}`,
     "answered with the list of commands",
   );
-}
-
-/** Stops reviews that events start. The state changes before the answer is posted. */
-async function pause(context: CommandContext): Promise<JobOutcome> {
-  const { api, by, deps } = context;
-  await requireLease(context.tools);
-  let standing: Pause | null = null;
-  await updateState(api, (state) => {
-    standing = state.paused;
-    return { ...state, paused: state.paused ?? { by, at: new Date(deps.now()).toISOString() } };
-  });
-  const before = standing as Pause | null;
-  const line =
-    before === null || before.by === by
-      ? "Paused: pushes are not reviewed until someone writes `/resume`. Commands still work."
-      : `Reviews of pushes are already paused, by ${untrustedCode(before.by)}. \`/resume\` starts them again.`;
-  return answered(context, line, `paused by ${by}`);
-}
-
-/** Lets events start reviews again. The review that follows makes up for the omitted ones. */
-async function resume(context: CommandContext): Promise<JobOutcome> {
-  await requireLease(context.tools);
-  await updateState(context.api, (state) => ({ ...state, paused: null }));
-  await say(context, "Resumed: I now review what was pushed meanwhile, and pushes are reviewed again.");
-  return reviewAfter(context);
 }
 
 type ReplyJob = ClaimedJob & { task: ReplyTask };

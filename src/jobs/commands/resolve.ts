@@ -7,9 +7,9 @@ import { publicText } from "../../publish/public-text.ts";
 import type { JobOutcome } from "../../queue/job.ts";
 import { jobFields, requireLease } from "../../queue/run-job.ts";
 import { plural } from "../../reporters/outcome.ts";
-import { untrustedCode } from "../../reporters/safe-markdown.ts";
+import { untrustedCode, untrustedLine } from "../../reporters/safe-markdown.ts";
 import { isRefusal } from "../attempts.ts";
-import { answered, type CommandContext, reviewAfter, say } from "./command-context.ts";
+import { type AskedContext, answered, type CommandContext, reviewAfter, say } from "./command-context.ts";
 
 /** GitHub accepts about one comment a second: more would delay everything else of the repository for minutes. */
 const MOST = 100;
@@ -44,19 +44,30 @@ const isWanted = ({ comment, state, dismissal }: PostedFinding, thread: number |
 /** Answered in an attempt that ended before it resolved the thread. */
 const isHalfDone = ({ dismissal, resolved }: PostedFinding) => dismissal?.how === "command" && !resolved;
 
-/** Whether the answer was posted; false if GitHub refuses it. */
-async function dismiss({ comment }: PostedFinding, context: CommandContext): Promise<boolean> {
+/**
+ * Answers in the finding's thread that it is dismissed. False if GitHub refuses the answer.
+ * @param reason if it was done on a page
+ */
+export async function dismiss(
+  { comment }: PostedFinding,
+  context: AskedContext,
+  reason?: string,
+): Promise<boolean> {
   if (comment === null) return false;
   await requireLease(context.tools);
   const { api, by, job, deps } = context;
-  const marker = formatMarker({ kind: "dismissed", comment, by });
+  const marker = formatMarker({
+    ...{ kind: "dismissed", comment, by },
+    ...(reason !== undefined && { reason }),
+  });
+  const why = reason === undefined ? "." : ` on a page of Hunkwise: ${untrustedLine(reason, 2_000)}`;
   const stands = async () =>
     (await api.ownReviewComments()).some(({ body }) => {
       const said = parseMarker(body);
       return said?.kind === "dismissed" && said.comment === comment;
     });
   try {
-    const body = publicText(`Dismissed by ${untrustedCode(by)}.\n\n${marker}`);
+    const body = publicText(`Dismissed by ${untrustedCode(by)}${why}\n\n${marker}`);
     await postOnce(() => api.reply(comment, body), stands);
     return true;
   } catch (error) {
@@ -67,9 +78,9 @@ async function dismiss({ comment }: PostedFinding, context: CommandContext): Pro
 }
 
 /** Why threads stay open; null if none does. Stops at the first refusal. */
-async function resolveThreads(
+export async function resolveThreads(
   entries: readonly PostedFinding[],
-  { api, job, deps }: CommandContext,
+  { api, job, deps }: AskedContext,
 ): Promise<string | null> {
   for (const { thread, resolved } of entries) {
     if (thread === null || resolved) continue;

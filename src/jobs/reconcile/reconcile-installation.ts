@@ -11,10 +11,10 @@ import type { OwnCheckRun } from "../../github/pull-request-api.ts";
 import { isReview, ownOf } from "../../publish/commit-check.ts";
 import { isNoReview } from "../../publish/conclusions.ts";
 import { checkRunKey } from "../../publish/existing.ts";
-import type { JobOutcome, RepositoryRef } from "../../queue/job.ts";
+import { type JobOutcome, keyOf, type RepositoryRef } from "../../queue/job.ts";
 import type { Queue } from "../../queue/queue.ts";
 import { isRefusal, isUnanswered, triggerOf } from "../attempts.ts";
-import { eventReview, keyOf, missedPriority, purgeJob } from "../new-jobs.ts";
+import { eventReview, missedPriority, purgeJob } from "../new-jobs.ts";
 import {
   type InstallationMemory,
   type Look,

@@ -8,7 +8,7 @@ import { createJobHandler } from "../../../src/jobs/job-handler.ts";
 import { formatMarker } from "../../../src/ledger/marker.ts";
 import { forAllRoles, type Model } from "../../../src/llm/model.ts";
 import { publicText } from "../../../src/publish/public-text.ts";
-import type { ClaimedJob, Command, JobOutcome, ReviewTask, Task } from "../../../src/queue/job.ts";
+import type { Act, ClaimedJob, Command, JobOutcome, ReviewTask, Task } from "../../../src/queue/job.ts";
 import type { JobTools } from "../../../src/queue/run-job.ts";
 import { dayOf, type Spending } from "../../../src/queue/usage.ts";
 import { MemoryGitHub } from "../../publish/memory-github.ts";
@@ -84,6 +84,7 @@ export class Commanded {
     Object.assign(this.github, { fileAt: async (path: string) => this.files.get(path) });
     for (const [login, permission] of Object.entries({ ada: "read", grace: "write", eve: "none" } as const))
       this.github.permissions.set(login, permission);
+    this.github.accounts.set("grace", 77);
   }
 
   /** A command of grace, who may write. */
@@ -99,6 +100,15 @@ export class Commanded {
     return this.attempt({
       ...{ kind: "reply", repository, pull: 7, commentId, thread, author: by, body, headSha: null },
     });
+  }
+
+  /** What grace, who may write, does on a page. */
+  act(act: Act, over: { id?: string; by?: string; account?: number } = {}, attempt = 1) {
+    const { id = "A".repeat(22), by = "grace", account = 77 } = over;
+    return this.attempt(
+      { ...{ kind: "act", act, repository, pull: 7, id, account, requestedBy: by }, headSha: null },
+      attempt,
+    );
   }
 
   dryRun(by = "grace", attempt = 1) {

@@ -1,0 +1,162 @@
+import { createHash, randomBytes } from "node:crypto";
+import { type Context, Hono } from "hono";
+import { z } from "zod";
+import type { Run } from "../queue/database.ts";
+import { type Act, keyOf, type Task } from "../queue/job.ts";
+import type { Queue } from "../queue/queue.ts";
+import { type Html, type HtmlPart, html } from "./html.ts";
+import { layout, type SectionPath } from "./layout.ts";
+import { address } from "./parts.ts";
+import type { PagesEnv, Viewer, VisibleRepository } from "./viewer.ts";
+
+/*
+ * What people can do on the pages. A form stores a job and nothing else: the worker asks GitHub again whether the person may write, and what
+ * is done shows on the pull request. That a form comes from a page of this server is checked before it arrives here.
+ */
+
+export interface ActDeps {
+  /** Only reads; see `openReader`. */
+  run: Run;
+  accept: Queue["accept"];
+  /** Called after a job was stored: wakes the worker of this process. */
+  onAccepted: () => void;
+  /** Milliseconds since 1970. */
+  now: () => number;
+}
+
+/** Of one person. A person who clicks is far below it, and beyond, the queue would only fill. */
+const acts = { most: 30, perMs: 60_000 };
+/** Accounts whose acts are counted at a time. */
+const mostCounted = 10_000;
+
+/** What a form sends besides its own fields: the same if it is sent twice. */
+export const Sent = z.object({ form: z.string().regex(/^[\w-]{22}$/) });
+/** The field of {@link Sent}. */
+export const sentOnce = (): Html =>
+  html`<input type="hidden" name="form" value="${randomBytes(16).toString("base64url")}">`;
+
+const buttons = {
+  "review-new": { name: "review", mode: "new" },
+  "review-full": { name: "review", mode: "full" },
+  pause: { name: "pause" },
+  resume: { name: "resume" },
+} as const satisfies Record<string, Act>;
+
+const PullForm = Sent.extend({ act: z.enum(Object.keys(buttons) as (keyof typeof buttons)[]) });
+
+const later = html`It happens within moments, and then shows on the pull request. <a href="/">Now</a> shows what waits, and
+<a href="/reviews">Reviews</a> how it ended.`;
+/** What a page says after an act. */
+const done: Readonly<Record<Act["name"], Html>> = {
+  review: html`You asked for a review. ${later}`,
+  pause: html`You asked for a pause. ${later}`,
+  resume: html`You asked for reviews to go on. ${later}`,
+  dismiss: html`You asked for the finding to be dismissed. ${later}`,
+};
+
+/** The sentence after an act; nothing for anything else that an address says. */
+export function doneNotice(context: Context<PagesEnv>): HtmlPart {
+  const name = context.req.query("done") ?? "";
+  return Object.hasOwn(done, name) && html`<p class="notice" role="status">${done[name as Act["name"]]}</p>`;
+}
+
+const reviewPath = (id: string) => `/reviews/${encodeURIComponent(id)}`;
+
+/** What a person who may write can do about the pull request of a run, as part of the run's page. */
+export const pullForm = ({ mayWrite }: VisibleRepository, id: string): HtmlPart =>
+  mayWrite &&
+  html`<h2>What you can do</h2>
+<form class="filters" method="post" action="${reviewPath(id)}">${sentOnce()}
+<button name="act" value="review-new">Review what is new</button>
+<button name="act" value="review-full">Review the whole change again</button>
+<button name="act" value="pause">Pause reviews of pushes</button>
+<button name="act" value="resume">Resume them</button>
+</form>
+<p class="note">As the commands <code>/review</code>, <code>/review full</code>, <code>/pause</code> and <code>/resume</code> in a comment, with
+the same limits. The pull request will show your name.</p>`;
+
+/** The repository, if GitHub shows it to the viewer. */
+export const visibleTo = ({ repositories }: Viewer, id: number | undefined): VisibleRepository | undefined =>
+  repositories.find((one) => one.id === id);
+
+/** A page that says why nothing was done. */
+export function refuse(
+  context: Context<PagesEnv>,
+  status: 400 | 403 | 409 | 429,
+  section: SectionPath,
+  why: HtmlPart,
+): Response | Promise<Response> {
+  const body = html`<p class="notice" role="alert">${why}</p><p>Nothing was done.</p>`;
+  return context.html(layout({ title: "Not done", viewer: context.var.viewer, section, body }), status);
+}
+
+export const readOnly = "GitHub does not let you write to this repository, so you may not do this.";
+export const incomplete = "The form was not complete. Go back, load the page again, and try once more.";
+
+interface Wanted {
+  act: Act;
+  /** Of {@link Sent}. */
+  form: string;
+  repository: VisibleRepository;
+  pull: number;
+  /** The page to return to. */
+  back: string;
+  section: SectionPath;
+}
+
+/** Stores what a person does as a job, at most once for each form, and leads back. */
+export type DoAct = (context: Context<PagesEnv>, wanted: Wanted) => Promise<Response>;
+
+export function createActs({ accept, onAccepted, now }: Omit<ActDeps, "run">): DoAct {
+  const counted = new Map<number, { began: number; count: number }>();
+
+  function mayAct(account: number): boolean {
+    const { began, count } = counted.get(account) ?? { began: 0, count: 0 };
+    const isNew = now() - began >= acts.perMs;
+    counted.delete(account);
+    counted.set(account, isNew ? { began: now(), count: 1 } : { began, count: count + 1 });
+    const [oldest] = counted.keys();
+    if (counted.size > mostCounted && oldest !== undefined) counted.delete(oldest);
+    return isNew || count < acts.most;
+  }
+
+  return async (context, { act, form, repository, pull, back, section }) => {
+    const { account, login } = context.var.viewer;
+    if (!mayAct(account))
+      return refuse(context, 429, section, "You did very much within a minute. Wait a minute.");
+    const { installation, id: repositoryId, owner, name } = repository;
+    const id = createHash("sha256")
+      .update(JSON.stringify([account, repositoryId, pull, act, form]))
+      .digest("base64url")
+      .slice(0, 22);
+    const task: Task = {
+      ...{ kind: "act", act, repository: { installation, id: repositoryId, owner, name }, pull },
+      ...{ id, account, requestedBy: login, headSha: null },
+    };
+    const job = { task, concurrencyKey: keyOf(task.repository, pull), coalesce: false, priority: 10 };
+    if (await accept({ id: `page:${id}`, event: "page", action: act.name }, [job])) onAccepted();
+    return context.redirect(address(back, { done: act.name }), 303);
+  };
+}
+
+const RunRow = z.object({ repository: z.int(), pull: z.int() });
+
+/** The form on the page of a review, about its pull request. */
+export function actions({ run }: Pick<ActDeps, "run">, doAct: DoAct): Hono<PagesEnv> {
+  return new Hono<PagesEnv>().post("/reviews/:id", async (context) => {
+    const id = context.req.param("id");
+    // A database refuses NUL.
+    if (!/^[\w-]+$/.test(id)) return context.notFound();
+    const { rows } = await run("SELECT repository, pull FROM run WHERE id = :id", { id });
+    const row = RunRow.optional().parse(rows[0]);
+    const repository = visibleTo(context.var.viewer, row?.repository);
+    if (!row || !repository) return context.notFound();
+    const section = "/reviews";
+    if (!repository.mayWrite) return refuse(context, 403, section, readOnly);
+    const sent = PullForm.safeParse(await context.req.parseBody());
+    if (!sent.success) return refuse(context, 400, section, incomplete);
+    const { form, act } = sent.data;
+    const { pull } = row;
+    return doAct(context, { act: buttons[act], form, repository, pull, back: reviewPath(id), section });
+  });
+}
