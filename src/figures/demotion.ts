@@ -10,6 +10,10 @@ export interface Demotion {
   lines: string | null;
 }
 
+/** What an instruction says of findings of a category that people keep dismissing. */
+export const severeOnly = (category: string): string =>
+  `Report a finding of the category ${category} only if its severity is high or critical.`;
+
 /** What a repository can do about findings that its people dismiss again and again. A person decides. */
 export function demotionOf({ dimension, value, dismissed, findings }: OftenDismissed): Demotion {
   const evidence = `people dismissed ${dismissed} of ${findings}`;
@@ -33,12 +37,7 @@ export function demotionOf({ dimension, value, dismissed, findings }: OftenDismi
       return {
         does: `Ask the reviewer to report findings about ${value} only if they are severe: ${evidence}.`,
         lines: stringify({
-          instructions: [
-            {
-              path: "**",
-              text: `Report a finding of the category ${value} only if its severity is high or critical.`,
-            },
-          ],
+          instructions: [{ path: "**", text: severeOnly(value) }],
         }),
       };
   }

@@ -367,7 +367,7 @@ export function resolvingReach({ threads }: OwnIds): Reach {
 }
 
 /** Branch names that `/remember` uses. */
-const ownBranch = /^hunkwise\/remember-[\w-]+$/;
+const ownBranch = /^hunkwise\/(?:remember|demote)-[\w-]+$/;
 const heads = "refs/heads/";
 const isOwnBranch = (name: unknown) => typeof name === "string" && ownBranch.test(name);
 

@@ -51,6 +51,8 @@ const done: Readonly<Record<Act["name"], Html>> = {
   review: html`You asked for a review. ${later}`,
   pause: html`You asked for a pause. ${later}`,
   resume: html`You asked for reviews to go on. ${later}`,
+  demote: html`You asked for a change of the configuration to be proposed. It comes as a pull request of the App, or, if the App may not write
+code, as a patch. A comment on the newest pull request with such a finding says where.`,
   dismiss: html`You asked for the finding to be dismissed. ${later}`,
 };
 

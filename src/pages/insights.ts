@@ -15,19 +15,42 @@ import {
   dimensions,
   type Insights,
   type Line,
+  type OftenDismissed,
   type Outcomes,
   readInsights,
   weeksSince,
 } from "../figures/insights.ts";
+import type { Run } from "../queue/database.ts";
 import { csvLine } from "../reporters/csv.ts";
 import { plural, thousands } from "../reporters/outcome.ts";
+import {
+  type DoAct,
+  doneNotice,
+  incomplete,
+  readOnly,
+  refuse,
+  Sent,
+  sentOnce,
+  visibleTo,
+} from "./actions.ts";
 import { barChart } from "./charts.ts";
 import { type Html, type HtmlPart, html } from "./html.ts";
 import { layout } from "./layout.ts";
-import { address, type Column, field, money, repositoryNames, short, shown, span, table } from "./parts.ts";
+import {
+  address,
+  type Column,
+  field,
+  fullName,
+  money,
+  repositoryNames,
+  short,
+  shown,
+  span,
+  table,
+} from "./parts.ts";
 import type { PageDeps } from "./reviews.ts";
 import { scopeOf } from "./scope.ts";
-import type { PagesEnv, Viewer } from "./viewer.ts";
+import type { PagesEnv, Viewer, VisibleRepository } from "./viewer.ts";
 
 /** Days of the periods that one can choose. */
 const periods = [
@@ -48,7 +71,7 @@ const Query = z.object({
 type Query = z.infer<typeof Query>;
 
 /** What reviews cost, and what came of them: `/insights`, and `/insights.csv` with one of its tables. */
-export function insights({ run, now }: Pick<PageDeps, "run" | "now">): Hono<PagesEnv> {
+export function insights({ run, now }: Pick<PageDeps, "run" | "now">, doAct?: DoAct): Hono<PagesEnv> {
   const read = async (viewer: Viewer, { repository, days }: Query, isQuick: boolean) =>
     readInsights(run, {
       repositories: await scopeOf(run, viewer, repository),
@@ -59,8 +82,33 @@ export function insights({ run, now }: Pick<PageDeps, "run" | "now">): Hono<Page
     .get("/insights", async (context) => {
       const viewer = context.get("viewer");
       const query = Query.parse(context.req.query());
-      const body = insightsBody(await read(viewer, query, true), query, viewer);
+      const acts = doAct ? viewer.repositories.filter(({ mayWrite }) => mayWrite) : [];
+      const body = html`${doneNotice(context)}${insightsBody(await read(viewer, query, true), { query, viewer, acts })}`;
       return context.html(layout({ title: "Insights", viewer, section: "/insights", body }));
+    })
+    .post("/insights", async (context) => {
+      const viewer = context.get("viewer");
+      const sent = ProposeForm.safeParse(await context.req.parseBody());
+      const repository = sent.success ? visibleTo(viewer, sent.data.repository) : undefined;
+      if (!doAct || !sent.success) return refuse(context, 400, "/insights", incomplete);
+      if (!repository) return context.notFound();
+      if (!repository.mayWrite) return refuse(context, 403, "/insights", readOnly);
+      const { form, dimension, value, days } = sent.data;
+      const question = { repositories: [repository.id], ...weeksSince(days, now()) };
+      // The evidence is what the figures say, not what a form says.
+      const { often_dismissed } = await readInsights(run, question);
+      const found = often_dismissed.find((one) => one.dimension === dimension && one.value === value);
+      const pull = found && (await newestDismissed(run, repository.id, { dimension, value }));
+      if (!found || !pull || demotionOf(found).lines === null)
+        return refuse(
+          context,
+          409,
+          "/insights",
+          "The figures do not say any more that people dismiss these again and again.",
+        );
+      const { dismissed, findings } = found;
+      const act = { name: "demote" as const, dimension, value, dismissed, findings };
+      return doAct(context, { act, form, repository, pull, back: "/insights", section: "/insights" });
     })
     .get("/insights.csv", async (context) => {
       const query = Query.parse(context.req.query());
@@ -77,13 +125,41 @@ export function insights({ run, now }: Pick<PageDeps, "run" | "now">): Hono<Page
     });
 }
 
-function insightsBody(all: Insights, query: Query, viewer: Viewer): Html {
+const ProposeForm = Sent.extend({
+  repository: z.coerce.number().pipe(z.int()),
+  dimension: z.enum(["source", "category"]),
+  value: z.string().min(1).max(200),
+  days: Query.shape.days,
+});
+
+/** The newest merged pull request with such a finding: what is proposed is said there. */
+async function newestDismissed(
+  run: Run,
+  repository: number,
+  { dimension, value }: Pick<z.infer<typeof ProposeForm>, "dimension" | "value">,
+): Promise<number | undefined> {
+  const sql = `SELECT finding.pull FROM finding
+    JOIN pull ON pull.repository = finding.repository AND pull.number = finding.pull AND pull.state = 'merged'
+    WHERE finding.repository = :repository AND finding.state = 'dismissed' AND finding.${dimension} = :value
+    ORDER BY finding.delivered_at DESC LIMIT 1`;
+  const { rows } = await run(sql, { repository, value });
+  return z.object({ pull: z.int() }).optional().parse(rows[0])?.pull;
+}
+
+interface Shown {
+  query: Query;
+  viewer: Viewer;
+  /** Repositories for which the viewer may propose a change. */
+  acts: readonly VisibleRepository[];
+}
+
+function insightsBody(all: Insights, { query, viewer, acts }: Shown): Html {
   const links = listsBehind(all, query);
   return html`${filterForm(query, viewer)}
 ${story(all, links)}
 ${cards(all, links)}
 ${charts(all, links)}
-${oftenDismissed(all, links)}
+${oftenDismissed(all, links, { query, acts })}
 <h2>By repository</h2>
 ${byRepository(all, links)}
 ${csvLink(query, "repository")}
@@ -208,7 +284,11 @@ function cards({ totals, times }: Insights, lists: Lists): Html {
 }
 
 /** What people dismiss again and again, and what a person could change about it. */
-function oftenDismissed({ often_dismissed }: Insights, lists: Lists): Html {
+function oftenDismissed(
+  { often_dismissed }: Insights,
+  lists: Lists,
+  { query, acts }: Pick<Shown, "query" | "acts">,
+): Html {
   if (often_dismissed.length === 0) return html``;
   type Row = (typeof often_dismissed)[number];
   const list = ({ repository, dimension, value }: Row, state: string) =>
@@ -227,7 +307,10 @@ function oftenDismissed({ often_dismissed }: Insights, lists: Lists): Html {
       name: "What a person could do",
       cell: (row) => {
         const { does, lines } = demotionOf(row);
-        return html`${shown(does)}${lines !== null && html`<pre>${shown(lines)}</pre>`}`;
+        const repository = acts.find((one) => fullName(one) === row.repository);
+        return html`${shown(does)}${lines !== null && html`<pre>${shown(lines)}</pre>`}${
+          repository && lines !== null && proposeForm(row, repository, query)
+        }`;
       },
     },
   ];
@@ -235,6 +318,15 @@ function oftenDismissed({ often_dismissed }: Insights, lists: Lists): Html {
 <p class="note">At least five dismissals, and no fewer than repairs. Nothing changes by itself: whoever maintains the repository decides, and adds the lines to <code>.github/hunkwise.yml</code>.</p>
 ${table("Findings that people dismiss again and again", columns, often_dismissed.slice(0, 20), { isUnderHeading: true })}`;
 }
+
+const proposeForm = (
+  { dimension, value }: OftenDismissed,
+  { id }: VisibleRepository,
+  { days }: Query,
+): Html => html`<form method="post" action="/insights">${sentOnce()}
+<input type="hidden" name="repository" value="${id}"><input type="hidden" name="dimension" value="${dimension}">
+<input type="hidden" name="value" value="${value}"><input type="hidden" name="days" value="${days}">
+<button>Propose it in a pull request</button></form>`;
 
 const dimensionWords = { rule: "named rule", source: "analyzer", category: "category" } as const;
 

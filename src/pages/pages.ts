@@ -54,7 +54,7 @@ export function allRoutes(deps: RoutesDeps): Hono<PagesEnv>[] {
   const sheet = new Hono<PagesEnv>().get(stylePath, ({ body }) =>
     body(style + chartStyle, 200, { "content-type": "text/css; charset=utf-8" }),
   );
-  const looking = [now(deps), reviews(deps), review(deps), findings(deps), insights(deps)];
+  const looking = [now(deps), reviews(deps), review(deps), findings(deps), insights(deps, doAct)];
   const acting = [finding(deps, doAct), actions(deps, doAct)];
   return [sheet, ...looking, ...acting, configuration(deps), health(deps)];
 }

@@ -33,6 +33,14 @@ export const Act = z.discriminatedUnion("name", [
   z.strictObject({ name: z.literal("resume") }),
   /** The finding whose comment opens the thread. */
   z.strictObject({ name: z.literal("dismiss"), comment: z.int(), reason: z.string().min(1).max(mostReason) }),
+  /** Proposes a change of the configuration about findings of a rule of an analyzer, or of a category, because people dismissed them. */
+  z.strictObject({
+    name: z.literal("demote"),
+    dimension: z.enum(["source", "category"]),
+    value: z.string().min(1).max(200),
+    /** Of how many findings in merged pull requests. */
+    ...{ dismissed: z.int(), findings: z.int() },
+  }),
 ]);
 export type Act = z.infer<typeof Act>;
 

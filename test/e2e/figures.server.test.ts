@@ -37,6 +37,7 @@ describe.concurrent("the figures of a pull request", patient, () => {
         };
 
         await app.review();
+        await app.idle();
         const thread = (line: number) =>
           app.threads().find(({ body }) => body.includes(`n${line} is no longer`))!;
         const open = await read();

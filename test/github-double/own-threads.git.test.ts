@@ -85,6 +85,7 @@ it("tells where a thread of ours stands, who answered and who resolved it", asyn
       { author: { login: "ci", kind: "bot" }, body: "Beep" },
     ].map((reply, nth) => ({ id: replies[nth]?.id, ...reply, createdAt: at })),
     downvotes: [{ by: "eve", at }],
+    upvotes: 1,
   });
   expect(two).toMatchObject({
     resolved: true,

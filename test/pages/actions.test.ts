@@ -360,3 +360,65 @@ describe("a flood of forms", () => {
     expect(await stored()).toHaveLength(32);
   });
 });
+
+describe("a proposal about findings that people dismiss again and again", () => {
+  const docs = (state: FindingFigure["state"], from: number) => (_: unknown, at: number) => {
+    const comment = from + at;
+    const one = { ...figure, key: String(comment), id: `f${comment}`, comment, category: "docs", state };
+    return { figure: one, words: null };
+  };
+  const history = (pull: number, dismissed: number, from: number) =>
+    stores.figures.write({
+      ...{
+        installation: 1,
+        repository: 7,
+        pull,
+        state: "merged",
+        closedAt: clock,
+        deleted: [],
+        settled: null,
+      },
+      findings: [
+        ...Array.from({ length: dismissed }, docs("dismissed", from)),
+        ...Array.from({ length: 2 }, docs("fixed", from + 50)),
+      ],
+    });
+  const fields = async () => ({
+    ...{ repository: "7", dimension: "category", value: "docs", days: "30" },
+    form: await sentOnce("/insights"),
+  });
+
+  it("is stored with the evidence of the figures, on the newest pull request with such a finding", async () => {
+    await history(8, 3, 1_000);
+    clock += 60_000;
+    await history(9, 3, 2_000);
+    const form = await fields();
+    const answer = await post("/insights", { ...form, dismissed: "99", findings: "1" });
+    expect([answer.status, answer.location]).toEqual([303, "/insights?done=demote"]);
+    await post("/insights", form);
+    expect(await stored()).toMatchObject([
+      {
+        ...{ kind: "act", pull: 9, account: 5, requestedBy: "ada" },
+        act: { name: "demote", dimension: "category", value: "docs", dismissed: 6, findings: 10 },
+      },
+    ]);
+    expect((await get("/insights?done=demote")).text).toContain(
+      "You asked for a change of the configuration",
+    );
+  });
+
+  it("is offered to nobody who may not write, and refused if the figures do not say it", async () => {
+    await history(8, 5, 1_000);
+    const form = await fields();
+    for (const viewer of [reader, operator])
+      expect((await get("/insights", viewer)).text).not.toContain("Propose it");
+    expect((await post("/insights", form, reader)).status).toBe(403);
+    for (const viewer of [stranger, operator])
+      expect((await post("/insights", form, viewer)).status).toBe(404);
+    for (const over of [{ value: "security" }, { dimension: "source" }])
+      expect((await post("/insights", { ...form, ...over })).status).toBe(409);
+    for (const over of [{ dimension: "rule" }, { repository: "x" }, { form: "no" }])
+      expect((await post("/insights", { ...form, ...over })).status).toBe(400);
+    expect(await stored()).toEqual([]);
+  });
+});

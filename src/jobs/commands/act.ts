@@ -12,6 +12,7 @@ import { withoutSecrets } from "../../secrets/redact.ts";
 import { isRefusal } from "../attempts.ts";
 import type { JobDependencies } from "../job-dependencies.ts";
 import { type AskedContext, mayWrite, reviewFor } from "./command-context.ts";
+import { demote } from "./demote.ts";
 import { pause, resume } from "./pause.ts";
 import { dismiss, resolveThreads } from "./resolve.ts";
 
@@ -47,6 +48,9 @@ export async function runAct(
       return review(context);
     case "dismiss":
       return dismissOne(context, act);
+    case "demote":
+      await tellOnce(context, () => demote(context, act));
+      return { kind: "done", reason: `proposed for ${by}` };
   }
 }
 

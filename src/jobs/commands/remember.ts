@@ -4,7 +4,7 @@ import { loadRepoConfig } from "../../config/load-config.ts";
 import { parseRepoConfig } from "../../config/parse-config.ts";
 import { isEnforced, type RepoConfig } from "../../config/repo-config.ts";
 import { AppError, publicLine } from "../../errors.ts";
-import type { PullRequest } from "../../github/pull-request-api.ts";
+import type { FileProposal, PullRequest } from "../../github/pull-request-api.ts";
 import { publicPlain, publicText } from "../../publish/public-text.ts";
 import type { JobOutcome } from "../../queue/job.ts";
 import { requireLease } from "../../queue/run-job.ts";
@@ -12,10 +12,10 @@ import { plural } from "../../reporters/outcome.ts";
 import { untrustedCode, untrustedFence, untrustedLine } from "../../reporters/safe-markdown.ts";
 import { cutAtLine } from "../../text/cut.ts";
 import { inertMessage } from "../../text/inert-text.ts";
-import { answered, type CommandContext, pageOf } from "./command-context.ts";
+import { type AskedContext, answered, type CommandContext, pageOf } from "./command-context.ts";
 
-/** The new text of the file, or the reason why there is none, for the person who asked. */
-type AddedRule = { ok: true; text: string } | { ok: false; reason: string };
+/** The new text of a file, or the reason why there is none, for the person who asked. */
+export type AddedRule = { ok: true; text: string } | { ok: false; reason: string };
 
 type Instruction = RepoConfig["instructions"][number];
 
@@ -135,27 +135,46 @@ export async function remember(context: CommandContext, text: string): Promise<J
       "it is too long",
     );
   const pull = await api.pull();
-  const proposal = await proposalFor(context, pull, rule);
-  if ("refused" in proposal) return answered(context, proposal.refused, "it cannot be added");
-  return propose(context, pull, proposal);
+  const change = await configChange(context, pull.baseRef, {
+    ...ofInstructions,
+    edit: (before) => addRule(before, rule),
+  });
+  if ("refused" in change) return answered(context, change.refused, "it cannot be added");
+  return propose(context, pull, change, rule);
 }
 
-interface Proposal {
+/** A change of a configuration file. */
+export interface ConfigChange {
   path: string;
+  /** The file's text; null if it does not exist yet. */
   before: string | null;
   after: string;
-  rule: string;
 }
 
-/** The configuration file of the target branch, which applies to the pull request. */
-async function proposalFor(
-  { api, deps, job, tools }: CommandContext,
-  { baseRef }: PullRequest,
-  rule: string,
-): Promise<Proposal | { refused: string }> {
+interface Edit {
+  /** The setting that changes, as people read it. */
+  key: string;
+  /** Whether the organisation's policy decides about it. */
+  isEnforced(config: RepoConfig): boolean;
+  /** The new text, from the file's. */
+  edit(before: string | null): AddedRule;
+}
+
+/** For rules in words. */
+export const ofInstructions = {
+  key: "instructions",
+  isEnforced: (config: RepoConfig) => isEnforced(config, "instructions"),
+};
+
+/** The change of the configuration file of a branch, which applies to pull requests into it; or why there is none, for people. */
+export async function configChange(
+  { api, deps, job, tools }: AskedContext,
+  branch: string,
+  { key, edit, isEnforced }: Edit,
+): Promise<ConfigChange | { refused: string }> {
   const texts = new Map<string, string | undefined>();
   async function read(path: string): Promise<string | undefined> {
-    const text = await api.fileAt(path, baseRef);
+    const text = await api.fileAt(path, branch);
     texts.set(path, text);
     return text;
   }
@@ -165,62 +184,70 @@ async function proposalFor(
       readOrganization: organization,
       requiresPolicy: deps.requiresPolicy,
     });
-    if (isEnforced(config, "instructions")) return { refused: ENFORCED };
+    if (isEnforced(config)) return { refused: enforced(key) };
     // A file here would replace the organisation's file with everything in it.
-    if (inherited) return { refused: INHERITED };
+    if (inherited) return { refused: inheritedBy(key) };
     const file = path ?? NEW_FILE;
     const before = texts.get(file) ?? null;
-    const added = addRule(before, rule);
+    const added = edit(before);
     if (!added.ok) return { refused: `Not added: ${untrustedLine(added.reason, 600)}.` };
-    return { path: file, before, after: added.text, rule };
+    return { path: file, before, after: added.text };
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== "config_invalid") throw error;
     return { refused: `Not added: ${untrustedLine(publicLine(error), 600)}.` };
   }
 }
 
-const INHERITED =
-  "Not added: this repository uses the configuration of its organisation, and a file here would replace all of it. Add the rule to the organisation's file, under `instructions`, or create a file here with the settings that you want to keep.";
+const inheritedBy = (key: string) =>
+  `Not added: this repository uses the configuration of its organisation, and a file here would replace all of it. Add the rule to the organisation's file, under \`${key}\`, or create a file here with the settings that you want to keep.`;
 
-const ENFORCED =
-  "Not added: the organisation's policy enforces `instructions`, so a rule in this repository would have no effect. Add it to the organisation's file.";
+const enforced = (key: string) =>
+  `Not added: the organisation's policy enforces \`${key}\`, so a rule in this repository would have no effect. Add it to the organisation's file.`;
+
+/** Opens a pull request with the change, and resolves to what people read about it: its page, or the patch if we may not write. */
+export async function proposeChange(
+  { deps, job, tools }: AskedContext,
+  { path, before, after }: ConfigChange,
+  proposal: Omit<FileProposal, "path" | "text">,
+): Promise<{ says: string; isOpened: boolean }> {
+  await requireLease(tools);
+  try {
+    const writer = await deps.github.writer(job.task.repository, tools.signal);
+    const page = await writer.propose({ ...proposal, path, text: after });
+    return {
+      says: `Proposed in ${page}. The rule applies once that pull request is merged.`,
+      isOpened: true,
+    };
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== "github_forbidden") throw error;
+    return { says: patchAnswer({ path, before, after }), isOpened: false };
+  }
+}
 
 async function propose(
   context: CommandContext,
   { baseRef }: PullRequest,
-  proposal: Proposal,
+  change: ConfigChange,
+  rule: string,
 ): Promise<JobOutcome> {
-  const { deps, job, tools, comment, by } = context;
-  const { path, after, rule } = proposal;
-  await requireLease(context.tools);
+  const { comment, by } = context;
   // The ids of the two kinds of comments may coincide.
   const asking = comment.thread === null ? `${comment.id}` : `review-${comment.id}`;
-  try {
-    const writer = await deps.github.writer(job.task.repository, tools.signal);
-    const page = await writer.propose({
-      branch: `hunkwise/remember-${asking}`,
-      base: baseRef,
-      ...{ path, text: after },
-      title: publicPlain("Add a rule for reviews"),
-      body: publicText(
-        [
-          `${untrustedCode(by)} asked for this rule in [a comment](${linkOf(context)}). Once this is merged, reviews of pull requests into ${inertMessage(untrustedCode(baseRef))} follow it:`,
-          inertMessage(untrustedFence(rule)),
-        ].join("\n\n"),
-      ),
-    });
-    return answered(
-      context,
-      `Proposed in ${page}. The rule applies once that pull request is merged.`,
-      "proposed",
-    );
-  } catch (error) {
-    if (!(error instanceof AppError) || error.code !== "github_forbidden") throw error;
-    return answered(context, patchAnswer(proposal), "shown as a patch: it may not write");
-  }
+  const { says, isOpened } = await proposeChange(context, change, {
+    branch: `hunkwise/remember-${asking}`,
+    base: baseRef,
+    title: publicPlain("Add a rule for reviews"),
+    body: publicText(
+      [
+        `${untrustedCode(by)} asked for this rule in [a comment](${linkOf(context)}). Once this is merged, reviews of pull requests into ${inertMessage(untrustedCode(baseRef))} follow it:`,
+        inertMessage(untrustedFence(rule)),
+      ].join("\n\n"),
+    ),
+  });
+  return answered(context, says, isOpened ? "proposed" : "shown as a patch: it may not write");
 }
 
-function patchAnswer({ path, before, after }: Proposal): string {
+function patchAnswer({ path, before, after }: ConfigChange): string {
   const { text, omittedLines } = cutAtLine(patchOf(path, before, after), MOST_PATCH_BYTES);
   return [
     `I cannot open a pull request for this rule, because this installation has not granted the permission \`Contents: Read and write\`. Here is the patch for ${untrustedCode(path)}:`,
