@@ -3,6 +3,7 @@ import { join } from "node:path";
 import examples from "@octokit/webhooks-examples" with { type: "json" };
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { commands } from "../../src/cli/program.ts";
+import { openSqliteStores } from "../../src/queue/stores.ts";
 import { GitRepo, TempFolder } from "../support/git-repo.ts";
 import { createScenario, type Scenario } from "../support/github-double/scenario.ts";
 import { runHere } from "../support/run-program.ts";
@@ -67,6 +68,8 @@ beforeAll(async () => {
   // A clone of the organisation's repository.
   mkdirSync(join(folder.path, ".github/.github"), { recursive: true });
   writeFileSync(join(folder.path, ".github/.github/hunkwise.yml"), "policy: { enforce: [check] }\n");
+  // A server ran here.
+  await openSqliteStores(join(folder.path, "data")).close();
   const { stderr } = await shell("hunkwise review --output review.json");
   expect(stderr).toContain("written to review.json");
   run = JSON.parse((await shell("hunkwise runs --json")).stdout)[0].id;
