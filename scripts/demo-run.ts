@@ -2,9 +2,11 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { TempFolder } from "../test/support/git-repo.ts";
 import { deliver } from "../test/support/github-double/deliver.ts";
+import { fullName } from "../test/support/github-double/model.ts";
 import { pullRequestPayload } from "../test/support/github-double/payloads.ts";
 import { createScenario, type Scenario } from "../test/support/github-double/scenario.ts";
 import { type ServerProcess, startServerProcess } from "../test/support/server-process.ts";
+import { writeHistory } from "./demo-history.ts";
 
 const fixtures = join(import.meta.dirname, "../fixtures/demo");
 
@@ -18,8 +20,11 @@ export interface DemoRun extends AsyncDisposable {
   reviewed(): Promise<void>;
 }
 
-/** Starts both; `env` adds to the variables for this GitHub, and names the model, if there is one. */
-export async function startDemo(env: Record<string, string> = {}): Promise<DemoRun> {
+/**
+ * Starts both; `env` adds to the variables for this GitHub, and names the model, if there is one. With `pages`, people can log in as octocat,
+ * who operates the server, and the pages have a made-up history.
+ */
+export async function startDemo(env: Record<string, string> = {}, { pages = false } = {}): Promise<DemoRun> {
   await using stack = new AsyncDisposableStack();
   const scenario = stack.use(
     await createScenario({
@@ -31,10 +36,27 @@ export async function startDemo(env: Record<string, string> = {}): Promise<DemoR
     }),
   );
   const data = stack.use(new TempFolder("demo"));
+  const { github, app, installation, pull, repository, webhookSecret } = scenario;
+  if (pages) {
+    const [owner = "", name = ""] = fullName(repository).split("/");
+    await writeHistory(
+      data.path,
+      { installation: installation.id, id: repository.id, owner, name },
+      Date.now(),
+    );
+    github.state.visitor = github.state.account("octocat");
+  }
+  const login = pages && github.state.enableLogin(app);
+  const loginEnv = login && {
+    GITHUB_CLIENT_ID: login.clientId,
+    GITHUB_CLIENT_SECRET: login.clientSecret,
+    HUNKWISE_OPERATORS: String(github.state.account("octocat").id),
+  };
   const server = stack.use(
-    await startServerProcess({ ...scenario.env, ...env, HUNKWISE_DATA_DIR: data.path }),
+    await startServerProcess({ ...scenario.env, ...loginEnv, ...env, HUNKWISE_DATA_DIR: data.path }),
   );
-  const { github, pull, repository, webhookSecret } = scenario;
+  // Known only now. Browsers take secure cookies without TLS from this name alone.
+  app.oauth?.callbackUrls.push(`${server.url.replace("127.0.0.1", "localhost")}/login/callback`);
   const started = stack.move();
   return {
     scenario,

@@ -1,7 +1,9 @@
 /**
  * Runs everything end to end on this machine: a simulated GitHub with one pull request, the real App in a separate process, one signed
- * webhook. Prints the posted review as a person sees it and compares it with the planted faults.
+ * webhook. Prints the posted review as a person sees it and compares it with the planted faults. With `--pages`, the server's pages stay open
+ * until Ctrl-C.
  */
+import { once } from "node:events";
 import pc from "picocolors";
 import { printPullRequest } from "../test/support/github-double/print-pull-request.ts";
 import { adviceOn } from "./demo-advice.ts";
@@ -28,7 +30,8 @@ say(
     : "No OPENAI_API_KEY or ANTHROPIC_API_KEY is set, so no model reads the change: only the built-in analyzers review.",
 );
 
-await using demo = await startDemo(modelEnv);
+const withPages = process.argv.includes("--pages");
+await using demo = await startDemo(modelEnv, { pages: withPages });
 const { scenario, server } = demo;
 const { github, pull } = scenario;
 
@@ -65,3 +68,11 @@ if (github.violations.length > 0)
   say(`Requests that GitHub would refuse: ${JSON.stringify(github.violations)}`);
 const enough = withModel || (found.length >= 3 && others.length === 0);
 process.exitCode = enough && github.violations.length === 0 && places.length > 0 ? 0 : 1;
+if (withPages) {
+  say(pc.bold("\nThe pages are open"));
+  say(
+    `  ${pc.cyan(server.url.replace("127.0.0.1", "localhost"))}: log in as octocat, on the simulated GitHub.`,
+  );
+  say("  The newest review is the one above; what is older is made up. Press Ctrl-C to end.");
+  await once(process, "SIGINT");
+} else say("\nTo look at the server's pages, too: npm run demo -- --pages");

@@ -168,7 +168,7 @@ function statementsFor({ repositories }: Pick<InsightsQuestion, "repositories">)
     oftenDismissed: `SELECT repository, dimension, value, CAST(sum(dismissed) AS BIGINT) AS dismissed, CAST(sum(fixed) AS BIGINT) AS fixed,
         CAST(sum(delivered) - sum(unmerged) AS BIGINT) AS findings FROM outcome_week
       WHERE dimension IN ('category', 'rule', 'source') AND ${inWeeks} GROUP BY repository, dimension, value
-      HAVING sum(dismissed) >= ${leastDismissed} AND sum(dismissed) >= sum(fixed)`,
+      HAVING sum(dismissed) >= ${leastDismissed} AND 2 * sum(dismissed) >= sum(delivered) - sum(unmerged)`,
     models: `SELECT model, ${sums(Paid)} FROM model_week WHERE ${inWeeks} GROUP BY model ORDER BY model`,
     spread: (value: string) => `SELECT value FROM
       (SELECT ${value} AS value, row_number() OVER (ORDER BY ${value}) AS n, count(*) OVER () AS total ${published}) AS ranked

@@ -167,7 +167,7 @@ ${csvLink(query, "repository")}
 ${lineTable(
   "By week",
   all.weeks.toReversed(),
-  ({ week }) => week,
+  ({ week }) => html`<time datetime="${week}">${week}</time>`,
   ({ week }) => links.within({ from: week, to: week }),
 )}
 ${csvLink(query, "week")}
@@ -315,7 +315,7 @@ function oftenDismissed(
     },
   ];
   return html`<h2 id="often-dismissed">Dismissed again and again</h2>
-<p class="note">At least five dismissals, and no fewer than repairs. Nothing changes by itself: whoever maintains the repository decides, and adds the lines to <code>.github/hunkwise.yml</code>.</p>
+<p class="note">At least five, and at least half of all in merged pull requests. Nothing changes by itself: whoever maintains the repository decides, and adds the lines to <code>.github/hunkwise.yml</code>.</p>
 ${table("Findings that people dismiss again and again", columns, often_dismissed.slice(0, 20), { isUnderHeading: true })}`;
 }
 
@@ -386,7 +386,6 @@ const outcomes = <Row extends Outcomes>(
     counted("Dismissed", ({ dismissed }) => dismissed, { ...merged, state: "dismissed" }),
     counted("Ignored", ({ ignored }) => ignored, { ...merged, state: "open" }),
     counted("Unclear", ({ unclear }) => unclear, { ...merged, state: "outdated" }),
-    counted("Withdrawn", ({ withdrawn }) => withdrawn, { ...merged, state: "withdrawn" }),
     counted("Not merged", ({ unmerged }) => unmerged, { pull_state: "closed" }),
     {
       name: "Thumbs",
@@ -415,7 +414,7 @@ ${busiest.length > mostRepositories && html`<p class="note">The ${mostRepositori
 function lineTable<Row extends Line>(
   caption: string,
   rows: readonly Row[],
-  name: (row: Row) => string,
+  name: (row: Row) => HtmlPart,
   lists: (row: Row) => Lists,
 ): Html {
   const runs: Column<Row>[] = [
@@ -441,7 +440,6 @@ function lineTable<Row extends Line>(
       cell: (row) => linked(lists(row).runs({ outcome: "failed" }), row.failed),
     },
     { name: "Cost", isNumber: true, cell: ({ cost_usd, unpriced }) => money(cost_usd, unpriced) },
-    { name: "Tokens", isNumber: true, cell: (row) => short(tokensOf(row)) },
     { name: "Merged", isNumber: true, cell: ({ merged }) => thousands(merged) },
   ];
   return rows.length === 0
