@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { startDemo } from "../../scripts/demo-run.ts";
+import { Browser } from "../support/browser.ts";
 import { type FakeScript, startFakeOpenAi } from "../support/fake-openai.ts";
 import { patient } from "./conformance-fixture.ts";
 
@@ -16,6 +17,16 @@ const silent: FakeScript = () => ({
 });
 
 describe("the demo", () => {
+  it("opens the server's pages with a made-up history, if asked", patient, async () => {
+    await using demo = await startDemo({ HUNKWISE_GRAPH: "off" }, { pages: true });
+    const browser = new Browser(demo.server.url.replace("127.0.0.1", "localhost"));
+    await browser.login();
+    const { text } = await browser.get("/insights?days=90");
+    expect(text).toMatch(/Last week.* \d+ reviews?/s);
+    expect(text).toContain("octo-org/night-report");
+    expect((await browser.get("/findings")).text).toContain("The last hour of the report is read twice");
+  });
+
   it("shows the same with a model that finds nothing as without a model", patient, async () => {
     await using model = await startFakeOpenAi({ script: silent });
     const env = { OPENAI_BASE_URL: model.url, OPENAI_API_KEY: "test-key", HUNKWISE_MODEL: "fake-model" };
