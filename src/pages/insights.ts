@@ -152,7 +152,7 @@ function story({ weeks }: Insights, lists: Lists): Html {
     const { runs, findings } = lists.within({ from: line.week, to: line.week });
     const whole = judged(line);
     return html`<p><strong>${when}</strong> (from ${line.week}): ${linked(runs({ result: "published" }), line.reviews, plural(line.reviews, "review"))} cost
-<strong>${money(line.cost_usd, line.unpriced)}</strong>${line.quiet > 0 && html`, ${thousands(line.quiet)} of them found nothing new`}.
+<strong>${line.cost_usd === 0 && line.unpriced > 0 ? "an unknown sum" : money(line.cost_usd, line.unpriced)}</strong>${line.quiet > 0 && html`, ${thousands(line.quiet)} of them found nothing new`}.
 ${plural(line.merged, "reviewed pull request")} ${line.merged === 1 ? "was" : "were"} merged${
       whole > 0 &&
       html`, with ${linked(findings({ pull_state: "merged" }), whole, plural(whole, "finding"))}:

@@ -16,7 +16,7 @@ html{font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",sans-se
 body{margin:0;overflow-wrap:break-word}
 a{color:var(--link);text-underline-offset:.15em}
 a:not(:hover){text-decoration-thickness:1px;text-decoration-color:color-mix(in srgb,currentcolor 40%,transparent)}
-:focus-visible{outline:2px solid var(--focus);outline-offset:2px;border-radius:3px}
+:focus-visible,input:focus-within{outline:2px solid var(--focus);outline-offset:2px;border-radius:3px}
 .hidden{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap;padding:0}
 .skip{position:absolute;left:-200vw}.skip:focus{left:.5rem;top:.5rem;background:var(--ground);padding:.5rem;z-index:1}
 body>header{display:flex;flex-wrap:wrap;align-items:center;gap:.25rem 1.5rem;padding:.5rem 1.5rem;background:var(--raised);border-bottom:1px solid var(--line)}
@@ -41,7 +41,9 @@ table{border-collapse:collapse;width:100%;font-size:.93rem}
 caption{text-align:left;color:var(--dim);padding:.2rem 0 .5rem;font-size:.93rem}
 th,td{text-align:left;vertical-align:top;padding:.4rem .6rem;border-bottom:1px solid var(--line);font-weight:400}
 thead th{font-weight:600;color:var(--dim);font-size:.85rem;white-space:nowrap;background:var(--raised);border-top:1px solid var(--line)}
-th.number,td.number{padding-left:.35rem;padding-right:.35rem;text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
+thead th.number{white-space:normal}
+th.number,td.number{padding-left:.3rem;padding-right:.3rem;text-align:right;font-variant-numeric:tabular-nums}
+td.number{white-space:nowrap}
 td time,th time{white-space:nowrap;font-variant-numeric:tabular-nums}
 tbody tr:hover{background:var(--raised)}
 .sub{display:block;color:var(--dim);font-size:.87rem;overflow-wrap:anywhere}
