@@ -64,6 +64,8 @@ export async function startPagesApp(options: AppOptions, history: number): Promi
 
   async function open(given: BrowserContextOptions = {}): Promise<BrowserContext> {
     const context = await browser.newContext({ baseURL: origin, javaScriptEnabled: false, ...given });
+    // A machine of CI is at times ten times slower.
+    context.setDefaultTimeout(120_000);
     watch(context, { origin, hosts, faults });
     return context;
   }
