@@ -27,6 +27,8 @@ export interface PagesApp extends AsyncDisposable {
   /** Requests to other hosts than the server and GitHub, answers without the policy, and errors in the console. */
   faults: string[];
   rows(sql: string): Record<string, unknown>[];
+  /** Changes what is on record, beside the server. */
+  write(statements: readonly string[], given: Record<string, string>): void;
 }
 
 /** @param history runs that the server has on record beforehand, in the seeded repositories */
@@ -89,6 +91,10 @@ export async function startPagesApp(options: AppOptions, history: number): Promi
     rows(sql) {
       using file = new DatabaseSync(join(app.dataFolder, "queue.db"), { readOnly: true });
       return file.prepare(sql).all();
+    },
+    write(statements, given) {
+      using file = new DatabaseSync(join(app.dataFolder, "queue.db"), { timeout: 10_000 });
+      for (const sql of statements) file.prepare(sql).run(sql.includes(":") ? given : {});
     },
     async [Symbol.asyncDispose]() {
       await browser.close();
