@@ -161,7 +161,7 @@ ${plural(line.merged, "reviewed pull request")} ${line.merged === 1 ? "was" : "w
         .map(({ name }) => `, ${thousands(line[name])} ${name}`)}`
     }.</p>`;
   };
-  return html`<section class="story" aria-label="The last two weeks">${tell("Last week", last)}${tell("This week so far", present)}</section>`;
+  return html`<section class="story" aria-label="The last two weeks">${tell("Last week", last)}${tell("This week so far", present)}<p><a href="#definitions">What the numbers mean</a></p></section>`;
 }
 
 function cards({ totals, times }: Insights, lists: Lists): Html {

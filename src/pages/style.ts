@@ -50,10 +50,10 @@ tbody tr:hover{background:var(--raised)}
 .badge{display:inline-block;padding:.05rem .5rem;border-radius:1rem;font-size:.82rem;font-weight:600;white-space:nowrap;border:1px solid transparent}
 .good{color:var(--good);background:var(--good-ground)}.bad{color:var(--bad);background:var(--bad-ground)}.warn{color:var(--warn);background:var(--warn-ground)}
 .busy{color:var(--busy);background:var(--busy-ground)}.calm{color:var(--calm);background:var(--calm-ground)}
-.filters{display:flex;flex-wrap:wrap;gap:.6rem;align-items:end;padding:.8rem;background:var(--raised);border:1px solid var(--line);border-radius:.5rem;margin:0 0 1rem}
+.filters{display:flex;flex-wrap:wrap;gap:.5rem;align-items:end;padding:.8rem;background:var(--raised);border:1px solid var(--line);border-radius:.5rem;margin:0 0 1rem}
 .filters label{display:flex;flex-direction:column;font-size:.85rem;color:var(--dim);gap:.15rem;flex:0 1 auto}
 input,select,button,textarea{font:inherit;color:var(--text);background:var(--ground);border:1px solid var(--dim);border-radius:.4rem;padding:.3rem .5rem;max-width:100%}
-.filters input,.filters select{font-size:.93rem;width:9rem;height:2.2rem}
+.filters input,.filters select{font-size:.93rem;width:8.6rem;height:2.2rem}
 .filters button{height:2.2rem}
 .filters input[type=search],.filters input[name=repository]{width:12rem}
 button,.button{cursor:pointer;font-weight:600;padding:.35rem .8rem;background:var(--calm-ground);border-color:var(--dim)}

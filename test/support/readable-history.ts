@@ -106,6 +106,7 @@ export async function seedReadableHistory({ run }: { run: Run }, now: number): P
   for (const table of ["outcome_week", "model_week", "run_week"]) await run(`DELETE FROM ${table}`);
   await deriveHistory(run, now, size.days);
   await run(`UPDATE finding_text SET reason = ${pick("line", reasons)} WHERE reason IS NOT NULL`);
+  await run("UPDATE job SET task = replace(task, '\"pull\":100', '\"pull\":') WHERE state = 'waiting'");
   await run("UPDATE job SET reason = NULL WHERE state = 'done'");
   await run(
     "INSERT INTO delivery (id, event, action, received_at) VALUES ('1', 'pull_request', 'opened', :at)",
