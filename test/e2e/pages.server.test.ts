@@ -1,10 +1,14 @@
 import { readFile } from "node:fs/promises";
 import type { BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { readEnv } from "../../src/config/env.ts";
+import { startSetup } from "../../src/pages/setup.ts";
 import { parseCsv } from "../pages/rendered.ts";
 import { withAgreeingSceptic } from "../support/agreeing-sceptic.ts";
 import { seriousIssues, whyNoChromium } from "../support/chromium.ts";
 import type { FakeScript } from "../support/fake-openai.ts";
+import { TempFolder } from "../support/git-repo.ts";
+import { logBook } from "../webhooks/support.ts";
 import { finding, finish, numbers, turn } from "./conformance-fixture.ts";
 import { logIn, operatorLogin, type PagesApp, startPagesApp } from "./pages-fixture.ts";
 
@@ -31,6 +35,13 @@ const resolution = (asked: string) => {
 const history = 330;
 const narrow = { width: 390, height: 844 };
 const wide = { width: 1280, height: 900 };
+
+const looks = [
+  [wide, "light"],
+  [wide, "dark"],
+  [narrow, "light"],
+  [narrow, "dark"],
+] as const;
 
 let pages: PagesApp;
 /** The id of a run that was really made. */
@@ -279,6 +290,14 @@ describe.skipIf(whyNoChromium !== null)(
           const { length } = await csvOf(context, href);
           if (length !== Number(text.replace(/\D.*$/, ""))) wrong.push(`${text} at ${href} are ${length}`);
         }
+        // A bar of the chart of outcomes has its numbers in its title.
+        const bars = links.filter(([, text]) => /^Week of .*\d+ fixed/.test(text));
+        expect(bars.length).toBeGreaterThan(4);
+        for (const [href, text] of bars) {
+          const sum = [...text.matchAll(/(\d+) [a-z]/g)].reduce((all, [, one]) => all + Number(one), 0);
+          const { length } = await csvOf(context, href);
+          if (length !== sum) wrong.push(`${text} at ${href} are ${length}`);
+        }
         expect(wrong).toEqual([]);
         await context.close();
       }
@@ -444,6 +463,46 @@ describe.skipIf(whyNoChromium !== null)(
       await page.context().close();
     });
 
+    it("begin with a set-up page that fits a phone, needs no script and has no serious fault", async () => {
+      using folder = new TempFolder("setup-in-chromium");
+      const setup = await startSetup({
+        env: readEnv({
+          ...{ HOST: "127.0.0.1", PORT: "0", HUNKWISE_DATA_DIR: folder.path },
+          OPENAI_API_KEY: "sk-1234567890",
+        }),
+        log: logBook().log,
+        checkModel: async () => ({ state: "fail", says: "The model does not answer", remedy: "Start it." }),
+      });
+      const home = `http://localhost:${setup.port}`;
+      for (const javaScriptEnabled of [false, true]) {
+        const context = await pages.browser.newContext({ javaScriptEnabled, bypassCSP: javaScriptEnabled });
+        const page = await context.newPage();
+        await page.goto(home);
+        expect(await page.locator(".steps .state").allTextContents()).toEqual([
+          "Not reachable",
+          "Does not work",
+          "Needs an address",
+        ]);
+        await page.getByLabel("Public address").fill("hunkwise.example.com");
+        await page.keyboard.press("Enter");
+        await page.waitForURL(/address=/);
+        await page.getByLabel("Organisation").fill("octo-org");
+        await page.getByRole("button", { name: "Continue" }).click();
+        expect(await page.getByRole("button", { name: "Create the App on GitHub" }).isVisible()).toBe(true);
+        expect(await page.locator(".steps").textContent()).toContain(
+          "https://hunkwise.example.com/api/github/webhooks",
+        );
+        for (const [viewport, colorScheme] of looks) {
+          await page.setViewportSize(viewport);
+          await page.emulateMedia({ colorScheme });
+          expect(await onPage(page, "document.documentElement.scrollWidth")).toBe(viewport.width);
+          if (javaScriptEnabled) expect(await seriousIssues(page)).toEqual([]);
+        }
+        await context.close();
+      }
+      await setup.close();
+    });
+
     it("have no serious fault of accessibility, wide and narrow, light and dark", async () => {
       const found: string[] = [];
       for (const login of ["octocat", operatorLogin]) {
@@ -452,12 +511,7 @@ describe.skipIf(whyNoChromium !== null)(
         const visited = login === operatorLogin ? ["/", "/health", "/findings"] : [...addresses(), "/login"];
         for (const address of visited) {
           await page.goto(address);
-          for (const [viewport, colorScheme] of [
-            [wide, "light"],
-            [wide, "dark"],
-            [narrow, "light"],
-            [narrow, "dark"],
-          ] as const) {
+          for (const [viewport, colorScheme] of looks) {
             await page.setViewportSize(viewport);
             await page.emulateMedia({ colorScheme });
             // Only a person who asked for that has a page that loads itself again.
