@@ -103,6 +103,17 @@ export async function seedReadableHistory({ run }: { run: Run }, now: number): P
         WHERE (CAST(substr(key, 1) AS INTEGER) / 3) % :length = :at`,
       { title, path, length, at },
     );
+  const { rows } = await run(
+    "SELECT seq FROM run WHERE posted = 2 AND repository = :shop ORDER BY seq DESC LIMIT 1",
+    { shop: firstRepository },
+  );
+  const id = seededId(Number(rows[0]?.seq));
+  // As its record tells it.
+  await run(
+    `UPDATE run SET hunks_total = 9, hunks_served = 9, is_complete = 1, findings = 2, turns = 4, prompt_tokens = 77000, cached_tokens = 36000,
+      completion_tokens = 1680, cost_usd = 0.124, unpriced = 0 WHERE id = :id`,
+    { id },
+  );
   for (const table of ["outcome_week", "model_week", "run_week"]) await run(`DELETE FROM ${table}`);
   await deriveHistory(run, now, size.days);
   await run(`UPDATE finding_text SET reason = ${pick("line", reasons)} WHERE reason IS NOT NULL`);
@@ -115,11 +126,6 @@ export async function seedReadableHistory({ run }: { run: Run }, now: number): P
   await run(
     "UPDATE job SET reason = 'The model did not answer within 120 s' WHERE state = 'failed' AND reason IS NOT NULL",
   );
-  const { rows } = await run(
-    "SELECT seq FROM run WHERE posted = 2 AND repository = :shop ORDER BY seq DESC LIMIT 1",
-    { shop: firstRepository },
-  );
-  const id = seededId(Number(rows[0]?.seq));
   await tellStory(run, id);
   return id;
 }
