@@ -37,13 +37,13 @@ interface StandingFile {
  */
 export async function readFile(
   client: GitHubClient,
-  here: { owner: string; repo: string },
+  { owner, repo }: { owner: string; repo: string },
   path: string,
   ref?: string,
 ): Promise<StandingFile | undefined> {
   const route = `GET ${contentsRoute(path)}`;
   try {
-    const { data } = await client.request(route, { ...here, ...(ref !== undefined && { ref }) });
+    const { data } = await client.request(route, { owner, repo, ...(ref !== undefined && { ref }) });
     return decodeFile(data, path);
   } catch (error) {
     if (error instanceof AppError && error.code === "github_not_found") return undefined;

@@ -2,8 +2,8 @@ import { type Html, html } from "./html.ts";
 import { short } from "./parts.ts";
 
 /*
- * Charts as SVG, drawn on the server. Each has the same numbers in a table beside it, so for programs that read pages aloud it is one
- * picture with a name.
+ * Charts as SVG, drawn on the server. Each has the same numbers in a table on its page, so programs that read pages aloud are only
+ * told its caption, and its links are for pointers alone.
  */
 
 interface Bar {
@@ -55,7 +55,7 @@ export function barChart({ name, series, bars, format = short }: BarChart): Html
   const step = plotWidth / Math.max(1, bars.length);
   const barWidth = Math.min(46, step * 0.72);
   const everyNth = Math.max(1, Math.ceil(bars.length / 13));
-  return html`<figure class="chart"><svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${name}">
+  return html`<figure class="chart"><svg viewBox="0 0 ${width} ${height}" aria-hidden="true">
 ${[0, most / 2, most].map(
   (value) =>
     html`<line x1="${left}" x2="${width - right}" y1="${round(y(value))}" y2="${round(y(value))}" class="axis"></line><text x="${left - 6}" y="${round(y(value) + 4)}" text-anchor="end" class="tick">${format(value)}</text>`,

@@ -227,17 +227,17 @@ function story({ weeks }: Insights, lists: Lists): Html {
     if (!line) return null;
     const { runs, findings } = lists.within({ from: line.week, to: line.week });
     const whole = judged(line);
-    const closed = line.merged + line.closed;
     return html`<p><strong>${when}</strong> (from ${line.week}): ${linked(runs({ result: "published" }), line.reviews, plural(line.reviews, "review"))} cost
-<strong>${money(line.cost_usd, line.unpriced)}</strong>${line.quiet > 0 && html`, ${thousands(line.quiet)} of them found nothing new`}.
-${plural(closed, "reviewed pull request")} closed${
-      whole > 0
-        ? html` with ${linked(findings({ pull_state: "merged" }), whole, plural(whole, "finding"))} in merged ones:
-<strong>${thousands(line.fixed)} fixed</strong>, ${thousands(line.dismissed)} dismissed, ${thousands(line.ignored)} ignored, ${thousands(line.unclear)} unclear.`
-        : html`; none of them was merged with a finding.`
-    }</p>`;
+<strong>${line.cost_usd === 0 && line.unpriced > 0 ? "an unknown sum" : money(line.cost_usd, line.unpriced)}</strong>${line.quiet > 0 && html`, ${thousands(line.quiet)} of them found nothing new`}.
+${plural(line.merged, "reviewed pull request")} ${line.merged === 1 ? "was" : "were"} merged${
+      whole > 0 &&
+      html`, with ${linked(findings({ pull_state: "merged" }), whole, plural(whole, "finding"))}:
+<strong>${thousands(line.fixed)} fixed</strong>${outcomeSeries
+        .filter(({ name }) => name !== "fixed" && line[name] > 0)
+        .map(({ name }) => `, ${thousands(line[name])} ${name}`)}`
+    }.</p>`;
   };
-  return html`<section class="story" aria-label="The last two weeks">${tell("Last week", last)}${tell("This week so far", present)}</section>`;
+  return html`<section class="story" aria-label="The last two weeks">${tell("Last week", last)}${tell("This week so far", present)}<p><a href="#definitions">What the numbers mean</a></p></section>`;
 }
 
 function cards({ totals, times }: Insights, lists: Lists): Html {
@@ -259,8 +259,8 @@ function cards({ totals, times }: Insights, lists: Lists): Html {
     },
     {
       name: "Cost",
-      value: money(cost_usd, unpriced),
-      note: `${short(tokensOf(totals))} tokens${reviews > 0 && cost_usd > 0 ? `, ${money(cost_usd / reviews, 0)} a review` : ""}`,
+      value: money(cost_usd, cost_usd > 0 ? 0 : unpriced),
+      note: `${short(tokensOf(totals))} tokens${reviews > 0 && cost_usd > 0 ? `, ${money(cost_usd / reviews, 0)} a review` : ""}${cost_usd > 0 && unpriced > 0 ? `; ${plural(unpriced, "turn")} without a known price` : ""}`,
     },
     outcome("Fixed before the merge", totals.fixed, "fixed"),
     outcome("Dismissed", totals.dismissed, "dismissed"),
@@ -275,7 +275,7 @@ function cards({ totals, times }: Insights, lists: Lists): Html {
           {
             name: "Time of a review",
             value: span(times.running.median_ms),
-            note: `the middle value; 90% took at most ${span(times.running.p90_ms)}. Before, it waited ${span(times.waiting.median_ms)}`,
+            note: `the middle value; 90% took at most ${span(times.running.p90_ms)}. It waited ${span(times.waiting.median_ms)} before`,
           },
         ]
       : []),
@@ -439,7 +439,11 @@ function lineTable<Row extends Line>(
       isNumber: true,
       cell: (row) => linked(lists(row).runs({ outcome: "failed" }), row.failed),
     },
-    { name: "Cost", isNumber: true, cell: ({ cost_usd, unpriced }) => money(cost_usd, unpriced) },
+    {
+      ...{ name: "Cost", isNumber: true },
+      cell: ({ cost_usd, unpriced }) =>
+        html`${money(cost_usd, cost_usd > 0 ? 0 : unpriced)}${cost_usd > 0 && unpriced > 0 && html`<span class="sub">+ unpriced</span>`}`,
+    },
     { name: "Merged", isNumber: true, cell: ({ merged }) => thousands(merged) },
   ];
   return rows.length === 0

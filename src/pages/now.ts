@@ -143,7 +143,7 @@ ${known.length > 0 ? workerTable(known, time) : html`<p class="empty">No worker 
 }
 <h2>Ended last</h2>
 ${ended.length > 0 ? runTable("The newest runs", ended, names, links, { isUnderHeading: true }) : html`<p class="empty">Nothing has run yet. Open a pull request in a repository in which this App is installed, or write <code>/review</code> in one.</p>`}
-<p><a href="/reviews">All runs</a></p>`;
+<p><a href="/reviews">All runs</a> · <a href="/insights">What the last weeks cost and brought</a></p>`;
     return context.html(
       layout({ title: "Now", viewer, section: "/", body, refreshSeconds: isLive ? 10 : undefined }),
     );

@@ -299,7 +299,7 @@ export function runTable(
       cell: ({ outcome, reason, attempts }) =>
         html`${badge(outcome, tones[outcome] ?? "calm")}${attempts > 1 && html`<span class="sub">${plural(attempts, "attempt")}</span>`}${reason && html`<span class="sub">${shown(reason)}</span>`}`,
     },
-    { name: "Coverage", isNumber: true, cell: coverageWords },
+    { name: "Hunks read", isNumber: true, cell: coverageWords },
     {
       name: "Findings",
       isNumber: true,

@@ -17,6 +17,7 @@ import { anonymousOctokit } from "../webhooks/app-auth.ts";
 import { type Answer, type Handler, listen, type RunningServer } from "../webhooks/http.ts";
 import { type Html, html } from "./html.ts";
 import { layout } from "./layout.ts";
+import { style } from "./style.ts";
 
 const Permissions = z.record(z.string(), z.enum(["read", "write"]));
 
@@ -682,37 +683,3 @@ function same(one: string, other: string): boolean {
   const [a, b] = [Buffer.from(one), Buffer.from(other)];
   return a.length === b.length && timingSafeEqual(a, b);
 }
-
-/** The look of these pages. */
-const style = `:root{color-scheme:light dark;--text:#1f2328;--quiet:#59636e;--ground:#fff;--raised:#f6f8fa;--line:#d1d9e0;--link:#0969da;
---done:#1a7f37;--attention:#9a6700;--missing:#cf222e;--button:#1f883d}
-@media(prefers-color-scheme:dark){:root{--text:#e6edf3;--quiet:#9198a1;--ground:#0d1117;--raised:#151b23;--line:#3d444d;--link:#4493f8;
---done:#3fb950;--attention:#d29922;--missing:#f85149;--button:#238636}}
-*{box-sizing:border-box}
-body{font:16px/1.5 system-ui,sans-serif;max-width:44rem;margin:0 auto;padding:2rem 1.25rem 4rem;color:var(--text);background:var(--ground);
-overflow-wrap:anywhere}
-header:empty{display:none}
-h1{font-size:1.6rem;margin:0 0 .5rem}
-h2{font-size:1.1rem;margin:0;display:flex;flex-wrap:wrap;gap:.25rem .75rem;align-items:baseline;justify-content:space-between}
-a{color:var(--link)}
-code{font:.875em ui-monospace,monospace;background:var(--raised);border:1px solid var(--line);border-radius:.3rem;padding:.05rem .3rem}
-.steps{list-style:none;padding:0;margin:1.5rem 0}
-.steps>li{border:1px solid var(--line);border-left:.3rem solid var(--quiet);border-radius:.5rem;padding:1rem 1.25rem;margin:0 0 1rem}
-.steps>.done{border-left-color:var(--done)}.steps>.attention{border-left-color:var(--attention)}
-.steps>.missing{border-left-color:var(--missing)}.steps>.next{border-left-color:var(--link)}
-.steps>li>:last-child{margin-bottom:0}
-.state{font-size:.875rem;color:var(--quiet)}
-.done .state{color:var(--done)}.attention .state{color:var(--attention)}.next .state{color:var(--link)}
-.missing .state,.problem{color:var(--missing)}
-label{display:block;font-weight:600}label.check{font-weight:400}
-input:not([type=checkbox]){font:inherit;width:100%;max-width:28rem;padding:.35rem .6rem;color:inherit;background:var(--raised);
-border:1px solid var(--quiet);border-radius:.4rem}
-small{display:block;color:var(--quiet);font-size:.875rem;margin-top:.25rem}
-button{font:inherit;font-weight:600;padding:.4rem 1rem;color:inherit;background:var(--raised);border:1px solid var(--quiet);border-radius:.4rem;
-cursor:pointer}
-button.primary{color:#fff;background:var(--button);border-color:var(--button)}
-button.primary{margin:0 .75rem .5rem 0}
-:focus-visible{outline:.15rem solid var(--link);outline-offset:.15rem}
-details{margin-top:1rem}summary{cursor:pointer}
-dl{display:grid;grid-template-columns:auto 1fr;gap:.25rem 1rem;margin:1rem 0}dt{color:var(--quiet)}dd{margin:0}
-`;

@@ -49,6 +49,8 @@ export interface AppOptions extends ScenarioOptions {
   /** The model's answers in every role. */
   everyRole?: FakeScript;
   env?: Record<string, string>;
+  /** More variables, of what is on GitHub before the server starts. */
+  prepare?: (scenario: Scenario) => Record<string, string>;
   /** Starts a proxy between the server and GitHub, and returns its host and port. */
   proxy?: (github: URL) => Promise<string>;
 }
@@ -57,6 +59,7 @@ export async function startApp({
   script,
   everyRole,
   env,
+  prepare,
   proxy,
   ...options
 }: AppOptions): Promise<AppUnderTest> {
@@ -84,7 +87,7 @@ export async function startApp({
   const between = proxy && { GHE_HOST: await proxy(new URL(scenario.github.state.origin)) };
   const serverEnv = {
     ...{ ...scenario.env, ...between, HUNKWISE_DATA_DIR: data.path },
-    ...{ ...soon, ...modelEnv, ...env },
+    ...{ ...soon, ...modelEnv, ...env, ...prepare?.(scenario) },
   };
   let server = await startServerProcess(serverEnv);
   const workers: ServerProcess[] = [];

@@ -13,6 +13,8 @@ export interface HistorySize {
   recorded?: number;
   waiting?: number;
   active?: number;
+  /** Findings that a review shows: from none to one less than this; 34 by default. */
+  findings?: number;
 }
 
 const dayMs = 86_400_000;
@@ -43,7 +45,7 @@ export const seededId = (seq: number) => `00000000-0000-4000-8000-${String(10 **
 const idOf = (value: string) => `'00000000-0000-4000-8000-' || ${digits(value, 2)}`;
 
 async function insertRuns(run: Run, size: Required<HistorySize>): Promise<void> {
-  const { runs, repositories, now, days } = size;
+  const { runs, repositories, now, days, findings } = size;
   const step = Math.floor((days * dayMs) / runs);
   // Three runs for each pull request. A tenth of the repositories has half of the runs.
   const repository = `${firstRepository} + CASE WHEN (i / 3) % 2 = 0 THEN ${spread("(i / 3)", 7_919, Math.ceil(repositories / 10))} ELSE ${spread("(i / 3)", 104_729, repositories)} END`;
@@ -63,7 +65,7 @@ async function insertRuns(run: Run, size: Required<HistorySize>): Promise<void> 
         SELECT i, ${repository} AS repository, ${kind} AS kind, ${outcome} AS outcome, CAST(:first AS BIGINT) + i * CAST(:step AS BIGINT) AS stored FROM number
       ), reviewed AS (
         SELECT drawn.*, CASE WHEN kind = 'review' AND outcome = 'done' THEN 1 ELSE 0 END AS is_review,
-          CASE WHEN outcome IN ('done', 'failed') THEN 1 ELSE 0 END AS asked, ${spread("i", 15, 34)} AS posted FROM drawn
+          CASE WHEN outcome IN ('done', 'failed') THEN 1 ELSE 0 END AS asked, ${spread("i", 15, findings)} AS posted FROM drawn
       )
       SELECT i + 1, ${idOf("i + 1")}, 1 + (repository - ${firstRepository}) % 7, repository, 1 + (i / 3) % 9973, kind,
         CASE WHEN kind = 'review' THEN ${oneOf("i", ["event", "event", "event", "rerun"])} ELSE 'comment' END,
@@ -132,6 +134,11 @@ async function insertPullsAndFindings(
       FROM delivered`;
   for (let after = 0; after < runs; after += RUNS_AT_ONCE)
     await run(insert, { most: 34, after, until: after + RUNS_AT_ONCE });
+}
+
+/** Fills the tables that hold sums of others, over the days before `now`. */
+export function deriveHistory(run: Run, now: number, days: number): Promise<void> {
+  return insertDerived(run, calendar(now - days * dayMs, now, 7));
 }
 
 async function insertDerived(run: Run, weeks: string): Promise<void> {
@@ -252,7 +259,14 @@ function calendar(from: number, to: number, days: number): string {
 
 /** Fills an empty database. Findings are about ten times as many as runs. */
 export async function seedHistory({ run }: Pick<Database, "run">, given: HistorySize): Promise<void> {
-  const size = { days: 400, recorded: Math.floor(given.runs / 10), waiting: 0, active: 0, ...given };
+  const size = {
+    days: 400,
+    recorded: Math.floor(given.runs / 10),
+    waiting: 0,
+    active: 0,
+    findings: 34,
+    ...given,
+  };
   const { now, days, repositories } = size;
   const weeks = calendar(now - days * dayMs, now, 7);
   await run(
