@@ -74,6 +74,8 @@ const routes = allRoutes({
   retentionMs: 30 * 86_400_000,
   loadConfiguration: () => loadRepoConfig(async (path) => files[path]),
   checkAll: async () => checked,
+  accept: async () => false,
+  onAccepted: () => {},
 });
 for (const route of routes) app.route("/", route);
 const server = await listen(servePages(app), { host: "127.0.0.1", port: 0, log });

@@ -98,6 +98,7 @@ describe("somebody who is logged in", () => {
       routes: allRoutes({
         ...{ run: reader.run, webUrl: env.github.webUrl, now: () => time, installationConcurrency: 1 },
         ...{ retentionMs: 60 * dayMs, checkAll: async () => [] },
+        ...{ accept: stores.queue.accept.bind(stores.queue), onAccepted: () => {} },
         loadConfiguration: ({ owner, name }) =>
           loadRepoConfig(async () => `instructions: [{ path: "**", text: words of ${owner}/${name} }]\n`),
       }),
