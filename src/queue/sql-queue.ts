@@ -98,6 +98,7 @@ const statements = {
   newer: `SELECT head, run_after FROM job
     WHERE state = 'waiting' AND coalesces = 1 AND has_new_head = 1
       AND serial_key = (SELECT serial_key FROM job WHERE ${stillOurs})`,
+  hold: `UPDATE job SET worker = NULL WHERE ${stillFree}`,
   failStored: `UPDATE job SET state = 'failed', outcome = 'failed', reason = :reason, ended_at = :now, lease_until = NULL
     WHERE ${stillFree}`,
   heartbeat: `UPDATE job SET lease_until = :leaseUntil WHERE ${stillOurs}`,
@@ -223,11 +224,13 @@ async function takeFrom(run: Run, group: Group, claim: Claim): Promise<ClaimedJo
     const isGivenUp = row.state === "active" && attempts > maxAttempts;
     if (!task || isGivenUp) {
       const reason = task ? "its worker died at every attempt" : "a version with other tasks stored it";
+      // A heartbeat is no transaction: from here on it waits for the end of ours.
+      if ((await run(statements.hold, { id, fence, now })).changes === 0) continue;
       if (task) await countRun(run, { id, fence, task }, { kind: "failed", reason }, now);
       await run(statements.failStored, { id, fence, now, reason });
       continue;
     }
-    // A heartbeat or the end of the job takes no lock and may have happened meanwhile.
+    // A heartbeat is no transaction and may have happened meanwhile.
     const taken = await run(statements.take, { id, fence, worker, now, leaseUntil });
     if (taken.changes === 0) continue;
     if (lane === "work") await run(statements.countClaim, { installation: group.installation });
