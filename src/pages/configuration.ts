@@ -14,14 +14,21 @@ export interface ConfigurationDeps {
    * `github_*` code, or with `config_invalid`.
    */
   loadConfiguration(repository: VisibleRepository, signal: AbortSignal): Promise<LoadedRepoConfig>;
+  /** Milliseconds since 1970. */
+  now: () => number;
 }
+
+/** GitHub is not asked again before this time has passed, however often somebody looks: reviews need its requests. */
+const freshMs = 60_000;
+const mostKept = 1_000;
 
 /** What a page may take: GitHub answers in less, or not at all. */
 const patienceMs = 10_000;
 const mostListed = 500;
 
 /** What holds for a repository, and where it comes from: `/configuration`. */
-export function configuration({ loadConfiguration }: ConfigurationDeps): Hono<PagesEnv> {
+export function configuration({ loadConfiguration, now }: ConfigurationDeps): Hono<PagesEnv> {
+  const read = remembered((one) => told(one, loadConfiguration), now);
   return new Hono<PagesEnv>().get("/configuration", async (context) => {
     const viewer = context.get("viewer");
     const wanted = (context.req.query("repository") ?? "").trim().toLowerCase();
@@ -30,9 +37,25 @@ export function configuration({ loadConfiguration }: ConfigurationDeps): Hono<Pa
     const repository =
       wanted === "" ? only : repositories.find((one) => fullName(one).toLowerCase() === wanted);
     if (wanted !== "" && !repository) return context.notFound();
-    const body = html`${chooser(viewer, repository)}${repository && (await told(repository, loadConfiguration))}`;
+    const body = html`${chooser(viewer, repository)}${repository && (await read(repository))}`;
     return context.html(layout({ title: "Configuration", viewer, section: "/configuration", body }));
   });
+}
+
+/** Keeps what was read of each repository for a short time; all who look meanwhile wait for the same answer. */
+function remembered(read: (repository: VisibleRepository) => Promise<Html>, now: () => number) {
+  const kept = new Map<number, { at: number; html: Promise<Html> }>();
+  return (repository: VisibleRepository): Promise<Html> => {
+    const known = kept.get(repository.id);
+    if (known && now() - known.at < freshMs) return known.html;
+    const html = read(repository);
+    kept.delete(repository.id);
+    kept.set(repository.id, { at: now(), html });
+    html.catch(() => kept.delete(repository.id));
+    const [oldest] = kept.keys();
+    if (kept.size > mostKept && oldest !== undefined) kept.delete(oldest);
+    return html;
+  };
 }
 
 const chooser = (
@@ -58,7 +81,7 @@ async function told(
     const loaded = await load(repository, AbortSignal.timeout(patienceMs));
     const text = annotatedConfig(loaded.config, loaded);
     return html`<p>${shown(configHeadline(loaded, `the default branch of ${name}`))}.</p>
-<p class="note">This applies to pull requests into the default branch. Each value has a comment that says where it comes from. Files of folders
+<p class="note">This applies to pull requests into the default branch, as it was on GitHub within the last minute. Each value has a comment that says where it comes from. Files of folders
 (<code>.hunkwise.yml</code>) may change it for their files; <code>hunkwise config show</code> in a clone shows them, too. <code>docs/configuration.md</code> describes every key.</p>
 <pre tabindex="0" aria-label="Configuration of ${name}">${shown(withoutSecrets(text))}</pre>`;
   } catch (error) {

@@ -28,7 +28,9 @@ const checkPatienceMs = 120_000;
 /** What is shown of jobs that failed. */
 const failedDays = 7;
 
-const newestDelivery = "SELECT max(received_at) AS at FROM delivery";
+/** Of those that GitHub sent: what people do on the pages, and what others are told, is stored once in the same way. */
+const newestDelivery = `SELECT received_at AS at FROM delivery WHERE event NOT IN ('page', 'notify')
+  ORDER BY received_at DESC LIMIT 1`;
 const failures = `SELECT id, reason, ended_at FROM job WHERE ended_at >= :since AND state = 'failed' ORDER BY ended_at DESC LIMIT 20`;
 const FailureRow = z.object({ id: z.string(), reason: z.string().nullable(), ended_at: z.int() });
 const tones: Record<Checked["state"], Tone> = { ok: "good", warn: "warn", fail: "bad" };
@@ -44,14 +46,17 @@ export function health({ run, now, checkAll }: HealthDeps): Hono<PagesEnv> {
     }
     const { checked, at, isRunning } = checks.look();
     const time = now();
-    const delivery = z.object({ at: z.int().nullable() }).parse((await run(newestDelivery)).rows[0]);
+    const delivery = z
+      .object({ at: z.int() })
+      .optional()
+      .parse((await run(newestDelivery)).rows[0]);
     const failed = z
       .array(FailureRow)
       .parse((await run(failures, { since: time - failedDays * 86_400_000 })).rows);
     const body = html`${facts([
       [
         "Last webhook",
-        delivery.at === null ? "none yet" : html`${timeOf(delivery.at)}, ${span(time - delivery.at)} ago`,
+        delivery === undefined ? "none yet" : html`${timeOf(delivery.at)}, ${span(time - delivery.at)} ago`,
       ],
       ["Checked", at === null ? "not yet" : html`${timeOf(at)}, ${span(time - at)} ago`],
     ])}

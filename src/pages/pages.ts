@@ -1,4 +1,4 @@
-import { Hono } from "hono";
+import { Hono, type MiddlewareHandler } from "hono";
 import { csrf } from "hono/csrf";
 import { HTTPException } from "hono/http-exception";
 import type { Env, LoginCredentials } from "../config/env.ts";
@@ -48,6 +48,9 @@ type RoutesDeps = Parameters<typeof now>[0] &
   HealthDeps &
   ActDeps;
 
+/** Pages of one person that are made at a time: a browser asks for six, and hundreds of large files would fill the memory. */
+const mostAtOnce = 16;
+
 /** All pages behind the log-in. */
 export function allRoutes(deps: RoutesDeps): Hono<PagesEnv>[] {
   const doAct = createActs(deps);
@@ -89,6 +92,7 @@ export function createPages(options: PagesOptions): Handler {
     context.set("viewer", viewer);
     return next();
   });
+  app.use(fewAtOnce());
   for (const route of routes) app.route("/", route);
 
   app.notFound((context) =>
@@ -115,6 +119,34 @@ export function createPages(options: PagesOptions): Handler {
     return context.html(notice("Temporarily unavailable", html`<p>${why}</p>${logOut}`), 503);
   });
   return servePages(app);
+}
+
+/** Refuses a person who waits for many pages already. */
+function fewAtOnce(): MiddlewareHandler<PagesEnv> {
+  /** Pages that are being made, by account. */
+  const making = new Map<number, number>();
+  return async (context, next) => {
+    const account = context.get("viewer")?.account;
+    if (account === undefined) return next();
+    const others = making.get(account) ?? 0;
+    if (others >= mostAtOnce) {
+      context.header("retry-after", "5");
+      return context.html(
+        notice("Too much at once", html`<p>Wait until your other pages are there.</p>`),
+        429,
+      );
+    }
+    making.set(account, others + 1);
+    try {
+      await next();
+      // A file is made while it is read.
+      if (context.res.body) context.res = new Response(await context.res.arrayBuffer(), context.res);
+    } finally {
+      const left = (making.get(account) ?? 1) - 1;
+      if (left > 0) making.set(account, left);
+      else making.delete(account);
+    }
+  };
 }
 
 const notice = (title: string, body: Html) => layout({ title, viewer: null, section: null, body });

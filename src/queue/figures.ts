@@ -146,7 +146,6 @@ const age: Record<Table, string> = {
 const tables = Object.keys(keys) as Table[];
 const ofInstallation = `repository IN (SELECT id FROM repository WHERE installation = :installation
   AND (id = :repository OR :repository IS NULL))`;
-const forgetRepositories = `DELETE FROM repository WHERE installation = :installation AND (id = :repository OR :repository IS NULL)`;
 
 const WeekRow = z.object({ closed_week: z.string().nullable() });
 const UncommentedRow = z.object({
@@ -183,13 +182,12 @@ export async function purgeFigures(
   return rows;
 }
 
-/** Deletes all figures and words of an installation, or of one repository of it (null: of all). */
+/** Deletes all figures and words of an installation, or of one repository of it (null: of all); the rows of `repository`, by which they are found, stay. */
 export async function forgetFigures(
   { run }: Pick<Database, "run">,
   of: { installation: number; repository: number | null },
 ): Promise<void> {
   for (const table of tables) await inBatches(() => run(deleteSome(table, keys[table], ofInstallation), of));
-  await run(forgetRepositories, of);
 }
 
 async function writePull(run: Run, figures: PullFigures, now: number): Promise<void> {

@@ -16,6 +16,7 @@ import {
   type NewJob,
   noticePriority,
   parseTask,
+  type RepositoryRef,
   type Task,
 } from "./job.ts";
 import type { Delivery, LivingWorker, Queue } from "./queue.ts";
@@ -97,6 +98,7 @@ const statements = {
   newer: `SELECT head, run_after FROM job
     WHERE state = 'waiting' AND coalesces = 1 AND has_new_head = 1
       AND serial_key = (SELECT serial_key FROM job WHERE ${stillOurs})`,
+  hold: `UPDATE job SET worker = NULL WHERE ${stillFree}`,
   failStored: `UPDATE job SET state = 'failed', outcome = 'failed', reason = :reason, ended_at = :now, lease_until = NULL
     WHERE ${stillFree}`,
   heartbeat: `UPDATE job SET lease_until = :leaseUntil WHERE ${stillOurs}`,
@@ -144,6 +146,8 @@ const statements = {
     AND (repository = :repository OR :repository IS NULL)`,
   forgetTally: `DELETE FROM tally WHERE installation = :installation
     AND (repository = :repository OR :repository IS NULL)`,
+  forgetRepositories:
+    "DELETE FROM repository WHERE installation = :installation AND (id = :repository OR :repository IS NULL)",
   forgetClaims: "DELETE FROM last_claim WHERE installation = :installation",
   // Only workers of version 0.1.0 write to `pace` and `creation`; they may run beside this version during an upgrade.
   forgetPace: "DELETE FROM pace WHERE installation = :installation",
@@ -220,11 +224,13 @@ async function takeFrom(run: Run, group: Group, claim: Claim): Promise<ClaimedJo
     const isGivenUp = row.state === "active" && attempts > maxAttempts;
     if (!task || isGivenUp) {
       const reason = task ? "its worker died at every attempt" : "a version with other tasks stored it";
+      // A heartbeat is no transaction: from here on it waits for the end of ours.
+      if ((await run(statements.hold, { id, fence, now })).changes === 0) continue;
       if (task) await countRun(run, { id, fence, task }, { kind: "failed", reason }, now);
       await run(statements.failStored, { id, fence, now, reason });
       continue;
     }
-    // A heartbeat or the end of the job takes no lock and may have happened meanwhile.
+    // A heartbeat is no transaction and may have happened meanwhile.
     const taken = await run(statements.take, { id, fence, worker, now, leaseUntil });
     if (taken.changes === 0) continue;
     if (lane === "work") await run(statements.countClaim, { installation: group.installation });
@@ -378,15 +384,24 @@ export class SqlQueue implements Queue {
     let running = 0;
     for (const repository of repositories ?? [null]) {
       const of = { installation, repository };
+      // Also before: a job that ends meanwhile leaves its row and its figures.
+      const before = await this.#running(of);
       await this.#deleteJobs("forgetEntries", "forgetJobs", of);
       for (const kept of ["forgetSpending", "forgetTally"] as const)
         await this.#database.run(statements[kept], of);
       await forgetFigures(this.#database, of);
-      const { rows } = await this.#database.run(statements.running, of);
-      running += RunningRow.parse(rows[0]).jobs;
+      const stillRunning = Math.max(before, await this.#running(of));
+      // By its row, the figures that a running job leaves are found again.
+      if (stillRunning === 0) await this.#database.run(statements.forgetRepositories, of);
+      running += stillRunning;
     }
     if (repositories === null) await this.#database.run(statements.forgetClaims, { installation });
     return { running };
+  }
+
+  async #running(of: { installation: number; repository: number | null }): Promise<number> {
+    const { rows } = await this.#database.run(statements.running, of);
+    return RunningRow.parse(rows[0]).jobs;
   }
 
   async check(): Promise<void> {
@@ -458,10 +473,8 @@ export class SqlQueue implements Queue {
       await renew(run, { ...content, ...times, id: waiting.id, delivery_id: deliveryId });
       return waiting.id;
     }
-    if ("repository" in job.task) {
-      const { id, installation, owner, name } = job.task.repository;
-      await run(statements.nameRepository, { id, installation, owner, name });
-    }
+    const about = repositoryOf(job.task);
+    if (about) await run(statements.nameRepository, { ...about });
     const id = randomUUID();
     const pull = "pull" in job.task ? job.task.pull : null;
     const coalesces = job.coalesce ? 1 : 0;
@@ -503,6 +516,13 @@ function runOf(task: Task, { kind: outcome, reason, figures }: JobOutcome): Para
     findings: figures?.findings ?? null,
     posted: figures?.posted ?? null,
   };
+}
+
+/** The repository of which a task may leave figures. */
+function repositoryOf(task: Task): RepositoryRef | undefined {
+  if ("repository" in task) return task.repository;
+  if (task.kind !== "recount" || task.only === null || task.installation === null) return undefined;
+  return { installation: task.installation, ...task.only };
 }
 
 function kindOf(task: Task): string {

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { type Insights, type Line, readInsights } from "../../src/figures/insights.ts";
+import { recountJob } from "../../src/jobs/new-jobs.ts";
 import type { FindingFigure, PullFigures } from "../../src/queue/figures.ts";
 import type { ClaimedJob, JobOutcome, RepositoryRef } from "../../src/queue/job.ts";
 import { openReader, type Reader } from "../../src/queue/reader.ts";
@@ -421,6 +422,29 @@ export function describeFigures(create: () => StoresUnderTest): void {
     });
     await stores.queue.forget(1, null);
     expect((await counts()).repository).toBe(0);
+  });
+
+  it("that a run leaves while its repository is forgotten go when it is forgotten again", async () => {
+    const job = await claimed(1, 5);
+    expect(await stores.queue.forget(1, [1])).toEqual({ running: 1 });
+    await pay(job, 1, 5, 1);
+    await stores.figures.write(figures(1, 5, { findings: [finding("1")] }));
+    await stores.queue.complete(job, published(1));
+    expect(await stores.queue.forget(1, [1])).toEqual({ running: 0 });
+    for (const table of ["job", "run", "finding", "pull", "model_week", "run_week", "repository"])
+      expect([table, ...(await rows(`SELECT count(*) AS n FROM ${table}`))]).toEqual([table, { n: 0 }]);
+  });
+
+  it("that were counted again have the name of their repository, and go with it", async () => {
+    const only = { id: 1, owner: "octo", name: "shop" };
+    await stores.queue.enqueue(recountJob({ installation: 1, only, since: 0 }));
+    const merged = { state: "merged" as const, closedAt: now, findings: [finding("1")] };
+    await stores.figures.write(figures(1, 5, merged));
+    const week = weekOf(now);
+    const { repositories } = await readInsights(reader.run, { repositories: null, from: week, to: week });
+    expect(repositories).toMatchObject([{ id: 1, name: "octo/shop", delivered: 1 }]);
+    await stores.queue.forget(1, [1]);
+    expect(await rows("SELECT count(*) AS n FROM finding")).toEqual([{ n: 0 }]);
   });
 
   it("give the insights of any history: the same as counting by hand", async () => {

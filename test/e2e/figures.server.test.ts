@@ -103,7 +103,7 @@ describe("figures that were lost", patient, () => {
       expect(before.totals).toMatchObject({ delivered: 3, dismissed: 1, ignored: 2, merged: 1 });
 
       using database = new DatabaseSync(join(app.dataFolder, "queue.db"));
-      for (const table of ["finding", "finding_text", "pull", "outcome_week"])
+      for (const table of ["repository", "finding", "finding_text", "pull", "outcome_week"])
         database.exec(`DELETE FROM ${table}`);
       expect((await read()).totals).toMatchObject({ delivered: 0, merged: 0 });
 

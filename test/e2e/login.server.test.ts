@@ -7,7 +7,7 @@ import { openSqliteStores, type Stores } from "../../src/queue/stores.ts";
 import type { RunningServer } from "../../src/webhooks/http.ts";
 import { startServer } from "../../src/webhooks/server.ts";
 import { type AppUnderTest, startApp } from "../support/app-under-test.ts";
-import { Browser } from "../support/browser.ts";
+import { Browser, type Page } from "../support/browser.ts";
 import { TempFolder } from "../support/git-repo.ts";
 import { deliver } from "../support/github-double/deliver.ts";
 import { authorizationRevokedPayload, revokeAuthorization } from "../support/github-double/login.ts";
@@ -33,6 +33,8 @@ let book: ReturnType<typeof logBook>;
 let hidden: Repository;
 let browser: Browser;
 
+/** For what the page /slow waits. */
+let slow: PromiseWithResolvers<void>;
 const whoami = new Hono<PagesEnv>()
   .get("/", ({ json, var: { viewer } }) =>
     json({ ...viewer, repositories: viewer.repositories.map(({ owner, name }) => `${owner}/${name}`) }),
@@ -42,6 +44,15 @@ const whoami = new Hono<PagesEnv>()
   .post("/act", async ({ text, req, var: { viewer } }) =>
     text(`${viewer.login} did ${(await req.parseBody()).what}`),
   )
+  .get("/slow", async () => {
+    let sends = 1;
+    const pull = async (stream: ReadableStreamDefaultController) => {
+      await slow.promise;
+      if (sends-- > 0) stream.enqueue(new TextEncoder().encode("slow"));
+      else stream.close();
+    };
+    return new Response(new ReadableStream({ pull }));
+  })
   .get("/style.css", ({ text }) => text("body{}", 200, { "content-type": "text/css" }));
 
 const startPages = async (app: Scenario, more: Record<string, string> = {}) => {
@@ -115,6 +126,28 @@ describe("a person who logs in with GitHub", () => {
       /^__Host-hunkwise=[\w-]{43}; Max-Age=28800; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
     );
     expect(browser.cookies.has(loginCookie)).toBe(false);
+  });
+
+  it("gets some pages at a time, and is told to wait beyond; others get theirs", async () => {
+    slow = Promise.withResolvers();
+    await browser.login();
+    const refused: Page[] = [];
+    const allRefused = Promise.withResolvers<void>();
+    const many = Array.from({ length: 40 }, async () => {
+      const page = await browser.get("/slow");
+      if (page.status === 429 && refused.push(page) === 40 - 16) allRefused.resolve();
+      return page;
+    });
+    await allRefused.promise;
+    expect(refused[0]?.headers.get("retry-after")).toBe("5");
+    visitor("octo-org");
+    const other = newBrowser();
+    await other.login();
+    expect((await other.get("/")).status).toBe(200);
+    slow.resolve();
+    const all = await Promise.all(many);
+    expect(all.filter(({ status, text }) => status === 200 && text === "slow")).toHaveLength(16);
+    expect((await browser.get("/")).status).toBe(200);
   });
 
   it("returns to the page that they asked for", async () => {

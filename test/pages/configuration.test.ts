@@ -12,7 +12,9 @@ const bank = { ...shop, id: 8, name: "bank" };
 /** @param files by repository and path */
 function pages(viewer: Viewer, files: Record<string, string>, fails?: AppError) {
   const asked: string[] = [];
+  const clock = { now: 0 };
   const routes = configuration({
+    now: () => clock.now,
     async loadConfiguration({ owner, name }) {
       asked.push(`${owner}/${name}`);
       if (fails) throw fails;
@@ -30,7 +32,7 @@ function pages(viewer: Viewer, files: Record<string, string>, fails?: AppError) 
     const answer = await app.request(address);
     return { status: answer.status, ...parsePage(await answer.text()) };
   };
-  return { asked, get };
+  return { asked, clock, get };
 }
 
 describe("the page Configuration", () => {
@@ -46,6 +48,21 @@ describe("the page Configuration", () => {
     expect(text).toMatch(/effort: high # \.github\/hunkwise\.yml/);
     expect(text).toMatch(/minimum_severity: medium # organisation, enforced/);
     expect(text).toMatch(/max_comments: \d+ # default/);
+  });
+
+  it("asks GitHub once a minute for each repository, however often somebody looks", async () => {
+    const { asked, clock, get } = pages(person([shop, bank]), {});
+    const look = (name: string) => get(`/configuration?repository=octo/${name}`);
+    const many = await Promise.all(Array.from({ length: 30 }, () => look("shop")));
+    expect(new Set(many.map(({ text }) => text)).size).toBe(1);
+    expect(many[0]?.text).toContain("effort: medium");
+    await look("bank");
+    clock.now += 59_999;
+    await look("shop");
+    expect(asked).toEqual(["octo/shop", "octo/bank"]);
+    clock.now += 1;
+    await look("shop");
+    expect(asked).toEqual(["octo/shop", "octo/bank", "octo/shop"]);
   });
 
   it("asks GitHub for nothing until a repository is chosen, unless there is only one", async () => {

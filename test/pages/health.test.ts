@@ -1,7 +1,12 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
 import { type Checked, type HealthDeps, health } from "../../src/pages/health.ts";
 import type { PagesEnv, Viewer } from "../../src/pages/viewer.ts";
+import { openSqliteDatabase } from "../../src/queue/sqlite-database.ts";
+import { createStores } from "../../src/queue/stores.ts";
 import { operator, parsePage, person } from "./rendered.ts";
 
 const fine: Checked = { name: "git", state: "ok", says: "2.39.5", remedy: null };
@@ -12,13 +17,17 @@ const broken: Checked = {
   remedy: "Set another.",
 };
 
-function pages(viewer: Viewer, checkAll: HealthDeps["checkAll"], clock = () => 1_800_000_000_000) {
-  const run: HealthDeps["run"] = async (sql) => ({
+function pages(
+  viewer: Viewer,
+  checkAll: HealthDeps["checkAll"],
+  clock = () => 1_800_000_000_000,
+  run: HealthDeps["run"] = async (sql) => ({
     rows: sql.includes("delivery")
       ? [{ at: clock() - 60_000 }]
       : [{ id: "j", reason: "a <b>reason</b>", ended_at: clock() }],
     changes: 0,
-  });
+  }),
+) {
   const app = new Hono<PagesEnv>().use(async (context, next) => {
     context.set("viewer", viewer);
     await next();
@@ -55,6 +64,29 @@ describe("the page Health", () => {
     expect(after.text).toContain("a <b>reason</b>");
     expect(after.text).toContain("1 min ago");
     expect(after.elements.filter(({ tagName }) => ["script", "b"].includes(tagName))).toEqual([]);
+  });
+
+  it("tells of the last webhook of GitHub, not of what people do here or others are told", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "hunkwise-health-"));
+    const database = openSqliteDatabase(folder);
+    let now = 1_800_000_000_000;
+    const { queue } = createStores(database, { now: () => now });
+    const get = pages(
+      operator(),
+      async () => [fine],
+      () => now,
+      database.run,
+    );
+    const receive = (id: string, event: string) => queue.accept({ id, event, action: null }, []);
+    await receive("page:1", "page");
+    expect((await get()).text).toContain("Last webhooknone yet");
+    await receive("1", "pull_request");
+    now += 3_600_000;
+    await receive("page:2", "page");
+    await receive("msg_1", "notify");
+    expect((await get()).text).toContain("1 h ago");
+    await database.close();
+    rmSync(folder, { recursive: true });
   });
 
   it("checks again only after a quarter of an hour, however often somebody looks", async () => {

@@ -1,11 +1,13 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
+import { maxAttempts } from "../../src/queue/job.ts";
 import {
   openPostgresDatabase,
   postgresMigrations,
   readPostgresDatabase,
 } from "../../src/queue/postgres-database.ts";
-import { openStores, type Stores } from "../../src/queue/stores.ts";
+import { createStores, openStores, type Stores } from "../../src/queue/stores.ts";
 import { describeStores } from "../contract/describe-stores.ts";
 import { expectEarlierRuns, leaveEarlierRuns } from "../contract/earlier-runs.ts";
 import { delivery, leaseMs, reviewJob } from "../contract/jobs.ts";
@@ -134,6 +136,45 @@ it("A Postgres that stops and starts again is used again by the same connections
   expect(await queue.accept(delivery("d1"), [])).toBe(false);
   expect(await queue.accept(delivery("d2"), [reviewJob(2)])).toBe(true);
   await stores.close();
+});
+
+it("A late worker that comes back while its job is given up loses it, or keeps it: the run counts once", async () => {
+  const url = await emptyDatabase();
+  const database = await openPostgresDatabase(url);
+  let now = Date.now();
+  const late = createStores(database, { now: () => now });
+  await late.queue.enqueue(reviewJob(1));
+  for (let claims = 1; claims < maxAttempts + 1; claims++) {
+    await late.queue.claim("worker", leaseMs);
+    now += leaseMs;
+  }
+  const job = await late.queue.claim("late", leaseMs);
+  if (!job) throw new Error("no job to claim");
+  now += leaseMs;
+  let beat: Promise<boolean> | undefined;
+  const { queue } = createStores(
+    {
+      ...{ run: database.run, close: () => database.close() },
+      transaction: (work) =>
+        database.transaction((run) =>
+          work(async (sql, parameters) => {
+            const result = await run(sql, parameters);
+            if (!sql.startsWith("INSERT INTO run ")) return result;
+            beat = late.queue.heartbeat(job, leaseMs);
+            // It waits for the end of the transaction if that has the row.
+            await Promise.race([beat, sleep(300)]);
+            return result;
+          }),
+        ),
+    },
+    { now: () => now },
+  );
+  expect(await queue.claim("other", leaseMs)).toBeUndefined();
+  const isOurs = await beat;
+  expect(await late.queue.complete(job, { kind: "done", reason: "" })).toBe(isOurs);
+  const runs = await database.run("SELECT outcome FROM run");
+  expect(runs.rows).toEqual([{ outcome: isOurs ? "done" : "failed" }]);
+  await database.close();
 });
 
 describe("an answer that is lost after Postgres has done what was asked", () => {
