@@ -223,11 +223,7 @@ async function takeFrom(run: Run, group: Group, claim: Claim): Promise<ClaimedJo
     const task = parseTask(row.task);
     const isGivenUp = row.state === "active" && attempts > maxAttempts;
     if (!task || isGivenUp) {
-      const reason = task ? "its worker died at every attempt" : "a version with other tasks stored it";
-      // A heartbeat is no transaction: from here on it waits for the end of ours.
-      if ((await run(statements.hold, { id, fence, now })).changes === 0) continue;
-      if (task) await countRun(run, { id, fence, task }, { kind: "failed", reason }, now);
-      await run(statements.failStored, { id, fence, now, reason });
+      await failStored(run, { id, fence, task }, now);
       continue;
     }
     // A heartbeat is no transaction and may have happened meanwhile.
@@ -238,6 +234,19 @@ async function takeFrom(run: Run, group: Group, claim: Claim): Promise<ClaimedJo
     const startedAt = row.started_at ?? now;
     return { id, task, attempt: attempts + 1, fence: fence + 1, deliveryId, createdAt, startedAt };
   }
+}
+
+/** Gives up a job that nobody can do, unless its worker said a moment ago that it lives. */
+async function failStored(
+  run: Run,
+  { id, fence, task }: Pick<ClaimedJob, "id" | "fence"> & { task: Task | undefined },
+  now: number,
+): Promise<void> {
+  const reason = task ? "its worker died at every attempt" : "a version with other tasks stored it";
+  // A heartbeat is no transaction: from here on it waits for the end of ours.
+  if ((await run(statements.hold, { id, fence, now })).changes === 0) return;
+  if (task) await countRun(run, { id, fence, task }, { kind: "failed", reason }, now);
+  await run(statements.failStored, { id, fence, now, reason });
 }
 
 /** A worker says every half minute that it lives. */

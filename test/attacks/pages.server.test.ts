@@ -123,7 +123,7 @@ describe("somebody who is logged in", () => {
       ...[`/findings?${of}`, `/findings.csv?${of}`, `/findings?${of}&state=open`, "/findings?pull=1"],
       ...[`/insights?${of}`, `/configuration?${of}`, "/configuration", `/reviews/${runs[index]}`],
       ...["repository", "week", "severity", "rule", "model"].map((by) => `/insights.csv?${of}&by=${by}`),
-      ...[`/findings?older=${time}.${id}.1.1`, `/reviews?older=${time}.1`, "/health"],
+      ...[`/findings?older=${time}.${id}.1.1`, `/reviews?older=${time}.1`, `/findings/${id}/1/1`, "/health"],
     ];
   };
   const marks = (index: number) => {
