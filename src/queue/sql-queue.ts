@@ -212,6 +212,19 @@ async function claimNext(run: Run, claim: Claim): Promise<ClaimedJob | undefined
   return undefined;
 }
 
+/** Ends a stored job as failed, unless it has changed since it was read. */
+async function giveUp(
+  run: Run,
+  { id, fence, task }: Pick<ClaimedJob, "id" | "fence"> & { task: Task | undefined },
+  reason: string,
+  now: number,
+): Promise<void> {
+  // A heartbeat is no transaction: from here on it waits for the end of ours.
+  if ((await run(statements.hold, { id, fence, now })).changes === 0) return;
+  if (task) await countRun(run, { id, fence, task }, { kind: "failed", reason }, now);
+  await run(statements.failStored, { id, fence, now, reason });
+}
+
 async function takeFrom(run: Run, group: Group, claim: Claim): Promise<ClaimedJob | undefined> {
   const { worker, now, leaseUntil, lane } = claim;
   for (;;) {
@@ -224,10 +237,7 @@ async function takeFrom(run: Run, group: Group, claim: Claim): Promise<ClaimedJo
     const isGivenUp = row.state === "active" && attempts > maxAttempts;
     if (!task || isGivenUp) {
       const reason = task ? "its worker died at every attempt" : "a version with other tasks stored it";
-      // A heartbeat is no transaction: from here on it waits for the end of ours.
-      if ((await run(statements.hold, { id, fence, now })).changes === 0) continue;
-      if (task) await countRun(run, { id, fence, task }, { kind: "failed", reason }, now);
-      await run(statements.failStored, { id, fence, now, reason });
+      await giveUp(run, { id, fence, task }, reason, now);
       continue;
     }
     // A heartbeat is no transaction and may have happened meanwhile.
