@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import type { Run } from "../queue/database.ts";
-import { askedBy, parseTask, taskName } from "../queue/job.ts";
+import { askedBy, noticePriority, parseTask, taskName } from "../queue/job.ts";
 import { idsIn } from "../queue/reader.ts";
 import { purposeOf } from "../records/run-summary.ts";
 import { plural, thousands } from "../reporters/outcome.ts";
@@ -75,6 +75,8 @@ const SILENT_MS = 120_000;
 /** An operator sees the jobs of all repositories. */
 const among = ({ isOperator }: Viewer) =>
   `repository IS NOT NULL${isOperator ? "" : ` AND repository IN (${idsIn("visible")})`}`;
+/** Notices for the operator's programs are nobody's wait. */
+const isWork = `priority <> ${noticePriority}`;
 const jobColumns = "id, task, repository, attempts, created_at";
 
 const waitingJobs = (viewer: Viewer) => `SELECT ${jobColumns}, run_after, joins_since,
@@ -82,12 +84,12 @@ const waitingJobs = (viewer: Viewer) => `SELECT ${jobColumns}, run_after, joins_
     (SELECT other.id FROM job AS other WHERE other.serial_key = job.serial_key AND other.state = 'active') AS runs_before,
     (SELECT count(*) FROM job AS other WHERE other.state = 'active' AND other.installation = job.installation
       AND other.lease_until > :now) AS busy
-  FROM job WHERE seq IN (SELECT seq FROM job WHERE state = 'waiting' LIMIT ${MOST_WAITING}) AND ${among(viewer)}
+  FROM job WHERE seq IN (SELECT seq FROM job WHERE state = 'waiting' AND ${isWork} LIMIT ${MOST_WAITING}) AND ${among(viewer)}
   ORDER BY priority DESC, run_after, seq LIMIT ${MOST_SHOWN + 1}`;
 
 const activeJobs = (viewer: Viewer) => `SELECT ${jobColumns}, started_at, lease_until, turns, prompt_tokens,
     completion_tokens, cost_usd, unpriced
-  FROM job WHERE state = 'active' AND ${among(viewer)} ORDER BY started_at, seq LIMIT ${MOST_SHOWN + 1}`;
+  FROM job WHERE state = 'active' AND ${isWork} AND ${among(viewer)} ORDER BY started_at, seq LIMIT ${MOST_SHOWN + 1}`;
 
 const workers = `SELECT name, version, concurrency, started_at, seen_at,
     (SELECT count(*) FROM job WHERE job.state = 'active' AND job.worker = worker.name AND job.lease_until > :now) AS jobs

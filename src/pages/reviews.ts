@@ -63,6 +63,7 @@ const runKinds = [
     "resume",
     "remember",
     "dismiss",
+    "demote",
     "help",
   ],
 ];

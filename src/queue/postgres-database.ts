@@ -191,6 +191,7 @@ export const postgresMigrations: readonly string[] = [
     PRIMARY KEY (repository, number)
   );
   CREATE INDEX pull_closed ON pull (repository, closed_week, state);
+  CREATE INDEX pull_closed_at ON pull (closed_at);
 
   CREATE TABLE finding (
     repository   BIGINT NOT NULL,
@@ -247,6 +248,7 @@ export const postgresMigrations: readonly string[] = [
     thumbs_down BIGINT NOT NULL,
     PRIMARY KEY (repository, dimension, week, value)
   );
+  CREATE INDEX outcome_week_week ON outcome_week (week);
 
   CREATE TABLE model_week (
     repository        BIGINT NOT NULL,

@@ -217,6 +217,7 @@ export const sqliteMigrations: readonly string[] = [
     PRIMARY KEY (repository, number)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX pull_closed ON pull (repository, closed_week, state);
+  CREATE INDEX pull_closed_at ON pull (closed_at);
 
   -- A finding that people saw, by its comment or, if it has none, by its id.
   CREATE TABLE finding (
@@ -276,6 +277,7 @@ export const sqliteMigrations: readonly string[] = [
     thumbs_down INTEGER NOT NULL,
     PRIMARY KEY (repository, dimension, week, value)
   ) STRICT, WITHOUT ROWID;
+  CREATE INDEX outcome_week_week ON outcome_week (week);
 
   -- What models took in a week.
   CREATE TABLE model_week (

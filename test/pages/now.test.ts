@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type NewJob, noticePriority } from "../../src/queue/job.ts";
 import { openReader, type Reader } from "../../src/queue/reader.ts";
 import { openSqliteDatabase } from "../../src/queue/sqlite-database.ts";
 import { createStores, type Stores } from "../../src/queue/stores.ts";
@@ -50,6 +51,19 @@ describe("the page Now", () => {
     const page = await text();
     for (const words of ["Nothing runs", "Nothing waits", "Nothing has run yet", "no worker is there"])
       expect(page).toContain(words);
+  });
+
+  it("leaves out the notices for the operator's programs", async () => {
+    const notice = {
+      kind: "notify",
+      repository: { installation: 1, id: 7, owner: "octo", name: "shop" },
+      id: "n",
+      body: "{}",
+      headSha: null,
+    };
+    const task = notice as Extract<NewJob["task"], { kind: "notify" }>;
+    await stores.queue.enqueue({ task, concurrencyKey: "n", coalesce: false, priority: noticePriority });
+    expect(await text()).toContain("Nothing waits");
   });
 
   it("gives the reason of each wait: the quiet time, no worker, no free place, the limit, the run before", async () => {
