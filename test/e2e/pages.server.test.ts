@@ -206,8 +206,13 @@ describe.skipIf(whyNoChromium !== null)(
       expect(text).toContain("3 of 3 hunks in 1 file were read");
       const states = trimmed(await page.locator(".finding p:last-child .badge").allTextContents());
       expect(states.toSorted()).toEqual(["dismissed", "fixed", "open"]);
-      for (const link of await page.locator(".finding a").all())
-        expect(await link.getAttribute("href")).toMatch(/\/octo-org\/shop\/pull\/1#discussion_r\d+$/);
+      const links = await Promise.all(
+        (await page.locator(".finding a").all()).map(async (link) => (await link.getAttribute("href")) ?? ""),
+      );
+      // To GitHub, and to the finding's own page.
+      expect(links.filter((href) => /\/octo-org\/shop\/pull\/1#discussion_r\d+$/.test(href))).toHaveLength(3);
+      expect(links.filter((href) => /^\/findings\/\d+\/1\/\d+$/.test(href))).toHaveLength(3);
+      expect(links).toHaveLength(6);
       await page.getByText("All findings of this pull request").click();
       expect(await page.locator("tbody tr").count()).toBe(3);
       expect(await page.locator("main").textContent()).toContain("in a reply, by octocat");
