@@ -66,7 +66,7 @@ const mayImport: Record<string, string[]> = {
     "ledger",
     "logger",
   ],
-  figures: ["queue", "ledger", "review", "github"],
+  figures: ["queue", "ledger", "review", "github", "reporters"],
   records: ["agent", "llm", "queue", "review"],
   pages: [
     "figures",

@@ -171,7 +171,7 @@ const Variables = z.object({
     matching(/^[\w.-]{1,100}$/, "the client ID of the App, such as Iv23liAbc").optional(),
     {
       description:
-        "Client ID of the App, with which people log in to the server's pages. The setup page stores it. Unset: nobody can log in.",
+        "Client ID of the App, with which people log in to the server's pages. The setup page stores it. Unset: people cannot log in.",
       example: "Iv23liAbcDefGhiJklMn",
     },
   ),

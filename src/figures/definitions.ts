@@ -1,3 +1,4 @@
+import { csvLine } from "../reporters/csv.ts";
 import type { Insights, Line, Outcomes } from "./insights.ts";
 
 /** What a number of the insights means. */
@@ -100,4 +101,12 @@ export function rowsBy(
         numbers,
       }));
   }
+}
+
+/** A breakdown as CSV: its names, and every number. */
+export function breakdownCsv(insights: Insights, by: Breakdown): string {
+  const rows = rowsBy(insights, by);
+  const names = Object.keys(rows[0]?.numbers ?? {});
+  const lines = rows.map(({ name, numbers }) => csvLine([name, ...names.map((one) => numbers[one] ?? null)]));
+  return [csvLine([by, ...names]), ...lines].join("");
 }

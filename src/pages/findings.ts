@@ -147,11 +147,7 @@ export function findings({ run, webUrl }: PageDeps): Hono<PagesEnv> {
       const selection = await selectionOf(run, viewer, query);
       const part = await readPart(run, findingTable, selection, positionOf(findingTable, query), PAGE);
       const rows = z.array(FindingRow).parse(part.rows);
-      const names = await namesOf(
-        run,
-        viewer,
-        rows.map(({ repository }) => repository),
-      );
+      const names = await namesOf(run, viewer, rows);
       const body = html`${filterForm(query, viewer)}
 ${rows.length > 0 ? findingList(rows, names, links) : html`<p class="empty">${part.isCutOff ? "No finding among those that were looked at." : "No finding."}</p>`}
 ${part.isCutOff && html`<p class="note">The list ends here because very many findings were looked at; it goes on with the older ones.</p>`}
@@ -264,11 +260,7 @@ const iso = (at: number | null) => (at === null ? null : new Date(at).toISOStrin
 async function* csvLines(run: Run, viewer: Viewer, selection: Selection): AsyncGenerator<Cell[]> {
   for await (const part of readAll(run, findingTable, selection, MOST_CSV_ROWS)) {
     const rows = z.array(FindingRow).parse(part);
-    const names = await namesOf(
-      run,
-      viewer,
-      rows.map(({ repository }) => repository),
-    );
+    const names = await namesOf(run, viewer, rows);
     for (const row of rows) {
       yield [
         ...[

@@ -2,10 +2,10 @@ import { Hono } from "hono";
 import { z } from "zod";
 import {
   type Breakdown,
+  breakdownCsv,
   breakdowns,
   definitions,
   judged,
-  rowsBy,
   share,
   tokensOf,
 } from "../figures/definitions.ts";
@@ -21,7 +21,6 @@ import {
   weeksSince,
 } from "../figures/insights.ts";
 import type { Run } from "../queue/database.ts";
-import { csvLine } from "../reporters/csv.ts";
 import { plural, thousands } from "../reporters/outcome.ts";
 import {
   type DoAct,
@@ -113,12 +112,8 @@ export function insights({ run, now }: Pick<PageDeps, "run" | "now">, doAct?: Do
     .get("/insights.csv", async (context) => {
       const query = Query.parse(context.req.query());
       const by = z.enum(breakdowns).catch("repository").parse(context.req.query("by"));
-      const rows = rowsBy(await read(context.get("viewer"), query, false), by);
-      const names = Object.keys(rows[0]?.numbers ?? {});
-      const lines = rows.map(({ name, numbers }) =>
-        csvLine([name, ...names.map((one) => numbers[one] ?? null)]),
-      );
-      return context.body([csvLine([by, ...names]), ...lines].join(""), 200, {
+      const text = breakdownCsv(await read(context.get("viewer"), query, false), by);
+      return context.body(text, 200, {
         "content-type": "text/csv; charset=utf-8",
         "content-disposition": `attachment; filename="insights-by-${by}.csv"`,
       });

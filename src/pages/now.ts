@@ -120,11 +120,7 @@ export function now({ run, webUrl, now: clock, installationConcurrency }: NowDep
       read(workers, WorkerRow),
       newestRuns(run, viewer, 10),
     ]);
-    const names = await namesOf(
-      run,
-      viewer,
-      [...waiting, ...active, ...ended].map(({ repository }) => repository),
-    );
+    const names = await namesOf(run, viewer, [...waiting, ...active, ...ended]);
     const steps = new Map(
       await Promise.all(
         active.slice(0, MOST_SHOWN).map(async ({ id }) => [id, await stepOf(run, id)] as const),

@@ -221,11 +221,7 @@ export function reviews({ run, webUrl }: PageDeps): Hono<PagesEnv> {
       const selection = await selectionOf(run, viewer, query);
       const part = await readPart(run, runs, selection, positionOf(runs, query), PAGE);
       const rows = z.array(RunRow).parse(part.rows);
-      const names = await namesOf(
-        run,
-        viewer,
-        rows.map(({ repository }) => repository),
-      );
+      const names = await namesOf(run, viewer, rows);
       const body = html`${filterForm(query, viewer)}
 ${rows.length > 0 ? runTable("Runs that have ended, newest first", rows, names, links) : html`<p class="empty">${emptyWords(viewer, part)}</p>`}
 ${part.isCutOff && html`<p class="note">The list ends here because very many runs were looked at; it goes on with the older ones.</p>`}
@@ -380,11 +376,7 @@ const csvHead = [
 async function* csvLines(run: Run, viewer: Viewer, selection: Selection): AsyncGenerator<Cell[]> {
   for await (const part of readAll(run, runs, selection, MOST_CSV_ROWS)) {
     const rows = z.array(RunRow).parse(part);
-    const names = await namesOf(
-      run,
-      viewer,
-      rows.map(({ repository }) => repository),
-    );
+    const names = await namesOf(run, viewer, rows);
     for (const row of rows) {
       const { waited, ran } = timesOf(row);
       yield [

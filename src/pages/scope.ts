@@ -31,21 +31,21 @@ export type Named = RepositoryName & { isVisible: boolean };
 
 const NameRow = z.object({ id: z.int(), owner: z.string(), name: z.string() });
 
-/** Names of repositories by id; of those that GitHub does not show, only an operator gets the name. */
+/** Names of the repositories of rows, by id; of those that GitHub does not show, only an operator gets the name. */
 export async function namesOf(
   run: Run,
   { repositories, isOperator }: Viewer,
-  ids: Iterable<number>,
+  rows: Iterable<{ repository: number }>,
 ): Promise<(id: number) => Named> {
   const names = new Map<number, Named>(
     repositories.map(({ id, owner, name }) => [id, { owner, name, isVisible: true }]),
   );
-  const unknown = new Set([...ids].filter((id) => !names.has(id)));
+  const unknown = new Set([...rows].map(({ repository }) => repository).filter((id) => !names.has(id)));
   if (isOperator && unknown.size > 0) {
-    const { rows } = await run(`SELECT id, owner, name FROM repository WHERE id IN (${idsIn("ids")})`, {
+    const found = await run(`SELECT id, owner, name FROM repository WHERE id IN (${idsIn("ids")})`, {
       ids: idList(unknown),
     });
-    for (const { id, owner, name } of z.array(NameRow).parse(rows))
+    for (const { id, owner, name } of z.array(NameRow).parse(found.rows))
       names.set(id, { owner, name, isVisible: false });
   }
   return (id) => names.get(id) ?? { owner: "repository", name: String(id), isVisible: false };

@@ -171,11 +171,13 @@ export function parseTask(text: string): Task | undefined {
 }
 
 /** What a task is, for people: "review", "dry run", "ask". */
-export function taskName(task: Task): string {
+export const taskName = (task: Task): string => runKind(task).replaceAll("_", " ");
+
+/** The same as figures hold it: "review", "dry_run", "ask". */
+export function runKind(task: Task): string {
   if (task.kind === "command") return task.command.name;
   if (task.kind === "act") return task.act.name;
-  if (task.kind === "review" && task.mode === "dry_run") return "dry run";
-  return task.kind.replaceAll("_", " ");
+  return task.kind === "review" && task.mode === "dry_run" ? "dry_run" : task.kind;
 }
 
 /** The login of the person who requested a task; null for an event. */

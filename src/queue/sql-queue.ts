@@ -5,6 +5,7 @@ import { AppError } from "../errors.ts";
 import { type Database, inBatches, type Parameters, type Result, type Run } from "./database.ts";
 import { forgetFigures, purgeFigures } from "./figures.ts";
 import {
+  askedBy,
   type ClaimedJob,
   installationOf,
   type JobOutcome,
@@ -17,6 +18,7 @@ import {
   noticePriority,
   parseTask,
   type RepositoryRef,
+  runKind,
   type Task,
 } from "./job.ts";
 import type { Delivery, LivingWorker, Queue } from "./queue.ts";
@@ -516,7 +518,7 @@ async function countRun(
 /** What a run's figures say of its task and its end. Reasons of failures and results may quote a model or code, so they stay with the record. */
 function runOf(task: Task, { kind: outcome, reason, figures }: JobOutcome): Parameters {
   return {
-    ...{ kind: kindOf(task), origin: originOf(task), by: requesterOf(task), outcome },
+    ...{ kind: runKind(task), origin: originOf(task), by: askedBy(task), outcome },
     reason: outcome === "skipped" || outcome === "superseded" ? reason : null,
     head: figures?.head ?? null,
     hunksTotal: figures?.hunksTotal ?? null,
@@ -534,22 +536,10 @@ function repositoryOf(task: Task): RepositoryRef | undefined {
   return { installation: task.installation, ...task.only };
 }
 
-function kindOf(task: Task): string {
-  if (task.kind === "command") return task.command.name;
-  if (task.kind === "act") return task.act.name;
-  return task.kind === "review" && task.mode === "dry_run" ? "dry_run" : task.kind;
-}
-
 function originOf(task: Task): string {
   if (task.kind === "act") return "page";
   if (task.kind === "review" && task.again) return "rerun";
-  return requesterOf(task) === null ? "event" : "comment";
-}
-
-/** Login; null for an event. */
-function requesterOf(task: Task): string | null {
-  if (task.kind === "reply") return task.author;
-  return "requestedBy" in task ? task.requestedBy : null;
+  return askedBy(task) === null ? "event" : "comment";
 }
 
 async function waitingOf(run: Run, concurrencyKey: string): Promise<WaitingRow | undefined> {

@@ -62,16 +62,10 @@ const LEAD = 6;
 async function runDoctor(io: CommandIo): Promise<number> {
   const style = createStyle(wantsColour(io.stdout), Math.min(io.stdout.columns || WIDEST, WIDEST));
   const environment = readEnvironment();
-  // A check that waits for a server may not react to the signal.
-  const stopped = once(io.signal, "abort");
   let failed = false;
-  for (const { name, run } of checks) {
-    const found = await Promise.race([run(environment, io.signal), stopped]);
-    io.signal.throwIfAborted();
-    for (const diagnosis of [found].flat() as Diagnosis[]) {
-      failed ||= diagnosis.state === "fail";
-      await write(io.stdout, row(name, diagnosis, style));
-    }
+  for await (const { name, ...diagnosis } of diagnoses(environment, io.signal)) {
+    failed ||= diagnosis.state === "fail";
+    await write(io.stdout, row(name, diagnosis, style));
   }
   return failed ? exitCodes.found : exitCodes.clean;
 }
@@ -240,15 +234,23 @@ async function checkSandbox({ sandbox: { readable, hidden, memoryMb } }: Env, si
   return ok(`commands run in bubblewrap with ${memoryMb} MB${folders}`);
 }
 
-/** Runs every check, for a page. */
-export async function checkAll(signal: AbortSignal): Promise<({ name: string } & Diagnosis)[]> {
-  const environment = inspectServerEnv();
-  const all: ({ name: string } & Diagnosis)[] = [];
+type NamedDiagnosis = { name: string } & Diagnosis;
+
+/** Runs every check in turn. Rejects when the signal fires. */
+async function* diagnoses(environment: InspectedEnv, signal: AbortSignal): AsyncGenerator<NamedDiagnosis> {
+  // A check that waits for a server may not react to the signal.
+  const stopped = once(signal, "abort");
   for (const { name, run } of checks) {
-    const found = await run(environment, signal);
+    const found = await Promise.race([run(environment, signal), stopped]);
     signal.throwIfAborted();
-    for (const diagnosis of [found].flat() as Diagnosis[]) all.push({ name, ...diagnosis });
+    for (const diagnosis of [found].flat() as Diagnosis[]) yield { name, ...diagnosis };
   }
+}
+
+/** Runs every check, for a page. */
+export async function checkAll(signal: AbortSignal): Promise<NamedDiagnosis[]> {
+  const all: NamedDiagnosis[] = [];
+  for await (const diagnosis of diagnoses(inspectServerEnv(), signal)) all.push(diagnosis);
   return all;
 }
 

@@ -3,6 +3,7 @@ import { readRunsPlace } from "../../config/server-env.ts";
 import { AppError } from "../../errors.ts";
 import {
   type Breakdown,
+  breakdownCsv,
   breakdowns,
   definitions,
   judged,
@@ -15,7 +16,6 @@ import { type Insights, readInsights, repositoryNamed, weeksSince } from "../../
 import { recountJob } from "../../jobs/new-jobs.ts";
 import { openReader } from "../../queue/reader.ts";
 import { type DatabaseLocation, openStores } from "../../queue/stores.ts";
-import { csvLine } from "../../reporters/csv.ts";
 import { dollars, duration, plural, thousands } from "../../reporters/outcome.ts";
 import { columns, plainLine, type Style, wrap } from "../../reporters/terminal-style.ts";
 import { type CommandContext, type CommandIo, examples, optionText, paragraphs } from "../command.ts";
@@ -106,15 +106,8 @@ interface Printing {
 
 function printed(insights: Insights, by: Breakdown, { format, style, explains }: Printing): string {
   if (format === "json") return `${JSON.stringify(insights, null, 2)}\n`;
-  if (format === "csv") return csvOf(insights, by);
+  if (format === "csv") return breakdownCsv(insights, by);
   return renderReport(insights, by, style, explains);
-}
-
-function csvOf(insights: Insights, by: Breakdown): string {
-  const rows = rowsBy(insights, by);
-  const names = Object.keys(rows[0]?.numbers ?? {});
-  const lines = rows.map(({ name, numbers }) => csvLine([name, ...names.map((one) => numbers[one] ?? null)]));
-  return [csvLine([by, ...names]), ...lines].join("");
 }
 
 const count = (name: string, title: string) => ({
