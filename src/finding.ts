@@ -44,6 +44,57 @@ export const CodeLocation = z.strictObject({
 });
 export type CodeLocation = z.infer<typeof CodeLocation>;
 
+/** A test file that a model wrote for one finding. */
+export const ProofTest = z.strictObject({
+  /** A new file of the repository, as a key of its tree. */
+  path: z.string().min(1).max(300),
+  text: z.string().min(1).max(20_000),
+});
+export type ProofTest = z.infer<typeof ProofTest>;
+
+/**
+ * The files that a test runs on: those of the merge base, those of the head, or those of the head with the finding's suggestion in place of
+ * its lines.
+ */
+export const Revision = z.enum(["base", "head", "repaired"]);
+export type Revision = z.infer<typeof Revision>;
+
+/** One run of a test, as people see it. */
+export const ProofRun = z.strictObject({
+  on: Revision,
+  exit_code: z.int(),
+  /** What it printed, cut. Untrusted text. */
+  output: z.string(),
+});
+export type ProofRun = z.infer<typeof ProofRun>;
+
+/**
+ * What running a test says about a finding.
+ *
+ * `regression`: the test passes at the merge base and fails at the head. `reproduced`: it fails at the head and passes with the finding's
+ * suggestion. `ran_right`: the input of the claim was run at the head and does the right thing. Only code decides which one it is
+ * (`proof/judge.ts`). `not_shown` says nothing against the finding.
+ */
+export const Proof = z.discriminatedUnion("kind", [
+  z.strictObject({
+    kind: z.enum(["regression", "reproduced", "ran_right"]),
+    test: ProofTest,
+    /** The command line that ran it. */
+    command: z.string(),
+    /** What happens before the change, and now; for `reproduced`, now and with the suggestion. Untrusted text, one line each. */
+    before: z.string(),
+    now: z.string(),
+    /** One run for each revision. */
+    runs: z.array(ProofRun).min(1),
+  }),
+  z.strictObject({
+    kind: z.literal("not_shown"),
+    /** For people, as the end of a sentence: "Not shown: ...". */
+    reason: z.string(),
+  }),
+]);
+export type Proof = z.infer<typeof Proof>;
+
 /**
  * One problem in the change, anchored: `line` (and `start_line` of a range) are real lines of `path` on `side` whose
  * text is `quote`. Names are snake_case because the shape leaves the process as it is (tools, JSON output).
@@ -82,6 +133,8 @@ export const Finding = z.strictObject({
   verification_note: z.string().nullable(),
   /** Other places in the change with the same problem. */
   places: z.array(CodeLocation),
+  /** What a test says about it; omitted if none was written. */
+  proof: Proof.optional(),
 });
 export type Finding = z.infer<typeof Finding>;
 

@@ -1,4 +1,5 @@
 import type { Message, ModelTurn, Usage } from "../llm/model.ts";
+import type { TestEnd } from "../proof/proof.ts";
 import type { ToolResult } from "../tools/tool.ts";
 
 /**
@@ -47,14 +48,21 @@ export interface UnitEntry {
 export interface MasksEntry {
   kind: "masks";
   /** Masks are numbered for each kind of work and each head. */
-  work: "review" | "answer" | "fix";
+  work: "review" | "answer" | "fix" | "prove";
   head: string;
   salt: string;
   numbers: Record<string, number>;
 }
 
+/** A run of a test of a proof. Another attempt finds it by its key and does not run it again. */
+export interface TestedEntry {
+  kind: "tested";
+  key: string;
+  end: TestEnd;
+}
+
 /** Entries of the review process. */
-export type RunEntry = LoopEntry | UnitEntry | MasksEntry;
+export type RunEntry = LoopEntry | UnitEntry | MasksEntry | TestedEntry;
 
 /** The prompt context and limits of a review. Another attempt reuses it while `about` is the same. */
 export interface ToldEntry {
@@ -70,11 +78,11 @@ export interface ToldEntry {
   told: unknown;
 }
 
-/** The input of a review, an answer or a fix. With its turns it can be played back. */
+/** The input of a review, an answer, a fix or proofs. With its turns it can be played back. */
 export interface StartEntry {
   kind: "run";
   /** Omitted for a review. */
-  what?: "answer" | "fix";
+  what?: "answer" | "fix" | "prove";
   /** Full object names. */
   shas: { head: string; base: string; mergeBase: string; headTree?: string | undefined };
   /** The input of the review process. */

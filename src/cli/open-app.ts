@@ -20,7 +20,7 @@ import { perJob } from "../jobs/per-job.ts";
 import { openLogseqVault } from "../journal/journal.ts";
 import { createLogger, type Logger } from "../logger.ts";
 import type { Metrics } from "../metrics/metrics.ts";
-import { createFixSandbox } from "../process/fix-sandbox.ts";
+import { createCommandSandbox } from "../process/command-sandbox.ts";
 import type { RepositoryRef } from "../queue/job.ts";
 import type { JobWatch } from "../queue/run-job.ts";
 import { openStores, type Stores } from "../queue/stores.ts";
@@ -100,7 +100,7 @@ export async function openApp(
       authorization: (repository) => gitAuthorization(github.mintToken, repository),
     }),
     push: createPushBranch({ webUrl, network }),
-    fixSandbox: createFixSandbox({
+    commandSandbox: createCommandSandbox({
       ...{ searchPath: programPath(), ...env.sandbox },
       warn: (why, remedy) => log.warn(`Fixes run no commands: ${why}. ${remedy}`),
     }),

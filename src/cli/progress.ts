@@ -19,6 +19,7 @@ const phaseWords = {
   merging: "merging what was found",
   verifying: "checking each finding",
   placing: "placing the findings",
+  proving: "proving findings",
 } as const;
 
 type Phase = keyof typeof phaseWords;
@@ -46,6 +47,7 @@ interface ProgressState {
   /** Agent runs on the change, and verifications; null until they are known. */
   units: Share | null;
   verdicts: Share | null;
+  proofs: Share | null;
   /** The tool that ran last in any agent run, with its target. */
   activity: string;
   served: number;
@@ -61,6 +63,7 @@ export const noProgress: ProgressState = {
   turn: 0,
   units: null,
   verdicts: null,
+  proofs: null,
   activity: "",
   served: 0,
   total: 0,
@@ -84,6 +87,8 @@ export function advance(state: ProgressState, event: ShownEvent): ProgressState 
       return { ...state, activity: plainLine([event.tool, event.target ?? ""].join(" ").trim()) };
     case "unit":
       return { ...state, units: { done: event.done, total: event.total } };
+    case "proof":
+      return { ...state, proofs: { done: event.done, total: event.total } };
     case "verdict":
       return { ...state, verdicts: { done: event.done, total: event.total } };
     case "coverage":
@@ -118,12 +123,13 @@ export function statusLine(state: ProgressState, elapsedMs: number): string {
 }
 
 /** "reviewing 3/12 units", "checking each finding 2/7" */
-function phaseWord({ probed, phase, step, units, verdicts }: ProgressState): string {
+function phaseWord({ probed, phase, step, units, verdicts, proofs }: ProgressState): string {
   if (phase === null && step !== null) return step.text;
   if (phase === null) return probed === null ? "reading the repository" : `asking ${probed} what it can do`;
   const word = phaseWords[phase];
   if (phase === "review" && isSeveral(units)) return `${word} ${units.done}/${units.total} units`;
   if (phase === "verifying" && verdicts) return `${word} ${verdicts.done}/${verdicts.total}`;
+  if (phase === "proving" && proofs) return `${word} ${proofs.done}/${proofs.total}`;
   return word;
 }
 

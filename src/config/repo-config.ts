@@ -256,6 +256,52 @@ const Settings = z.strictObject({
     .describe(
       "Commands with which a fix may test its repair, in a sandbox without network, if the server has a sandbox. A shell runs them; plain arguments may be added.",
     ),
+  prove: z
+    .strictObject({
+      enabled: z
+        .boolean()
+        .default(false)
+        .describe(
+          "Let the model write a test for a finding. It runs at the merge base and at the head, in a sandbox without network, if the server has a sandbox; the comment shows what it shows.",
+        ),
+      severity: Severity.default("medium").describe("Findings below this severity get no test."),
+      findings: z
+        .int()
+        .min(1)
+        .max(20)
+        .default(4)
+        .describe("Maximum number of findings of one review that get a test, the worst first."),
+      run: z
+        .array(
+          z.strictObject({
+            files: z.string().min(1).max(300).describe("gitignore-style pattern of test files."),
+            command: z
+              .string()
+              .min(1)
+              .max(500)
+              .refine((command) => command.includes("{file}"), "must contain {file}")
+              .describe(
+                "Command that runs one test file, such as `npx vitest run {file}`. A shell runs it in the root folder.",
+              ),
+          }),
+        )
+        .max(20)
+        .default([])
+        .describe(
+          "Commands that run one test file; the first that matches its path counts. Other files in JavaScript, TypeScript, Python and Go are run as they are, which is enough for code that needs only its own repository.",
+        ),
+      prepare: z
+        .string()
+        .min(1)
+        .max(500)
+        .nullable()
+        .default(null)
+        .describe(
+          "Command that prepares the environment of the tests, such as `npm ci`. It runs on the files of the merge base, once for each state of its manifests and lock files. Null: none is needed.",
+        ),
+    })
+    .prefault({})
+    .describe("Findings that prove themselves."),
 });
 
 /** Every key that has a value, such as `budget.day.tokens`. A group, such as `budget`, is none. */

@@ -12,7 +12,7 @@ import type {
 } from "../github/pull-request-api.ts";
 import type { LogseqVault } from "../journal/journal.ts";
 import type { Models } from "../llm/model.ts";
-import type { FindFixSandbox } from "../process/fix-sandbox.ts";
+import type { FindCommandSandbox } from "../process/command-sandbox.ts";
 import type { IndexTask } from "../process/index-messages.ts";
 import type { StartedProcess } from "../process/start-process.ts";
 import type { Figures } from "../queue/figures.ts";
@@ -126,7 +126,7 @@ export interface JobDependencies {
   /** Starts the process that reads the checkout in this folder. Default: a separate process. */
   startProcess?: (checkout: string) => StartedProcess;
   /** Without it, fixes run no commands. */
-  fixSandbox?: FindFixSandbox;
+  commandSandbox?: FindCommandSandbox;
   /** Narrows the configuration of the base branch, which then decides nothing that goes further. Left out: it holds as it is. */
   narrow?: (config: EffectiveConfig) => EffectiveConfig;
   /** Whether no model reads anything without a policy of the organisation. Left out: it does. */

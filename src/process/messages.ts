@@ -5,9 +5,10 @@ import { modelRoles } from "../llm/model.ts";
 import { AnswerInput, AnswerResult } from "../review/answer/answer-input.ts";
 import { FixInput, FixResult } from "../review/fix/fix-input.ts";
 import { ProgressEvent } from "../review/progress.ts";
+import { ProveInput, ProveResult, RecordedTest } from "../review/prove/prove-input.ts";
 import { ReviewInput } from "../review/review-input.ts";
 import { ReviewResult } from "../review/review-result.ts";
-import { FixSandbox } from "./fix-sandbox.ts";
+import { CommandSandbox, TestPlace } from "./command-sandbox.ts";
 
 // The messages between the two processes. Each side parses what the other sends: the review process has read hostile bytes, and the parent
 // holds every secret.
@@ -94,7 +95,7 @@ const UnitEntry = z.strictObject({
 /** The numbers of masked secrets. */
 export const MasksEntry = z.strictObject({
   kind: z.literal("masks"),
-  work: z.enum(["review", "answer", "fix"]),
+  work: z.enum(["review", "answer", "fix", "prove"]),
   head: z.string(),
   salt: z.string(),
   numbers: z.record(z.string(), z.int().min(1)),
@@ -104,11 +105,20 @@ const Failure = z.strictObject({ code: z.string(), message: z.string(), remedy: 
 
 export type { ProgressEvent };
 
+const TestedEntry = RecordedTest.extend({ kind: z.literal("tested") });
+
 /** The work of one review process. */
 const Assignment = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("review"), input: ReviewInput }),
   z.strictObject({ kind: z.literal("answer"), input: AnswerInput }),
-  z.strictObject({ kind: z.literal("fix"), input: FixInput, sandbox: FixSandbox.nullable() }),
+  z.strictObject({ kind: z.literal("fix"), input: FixInput, sandbox: CommandSandbox.nullable() }),
+  z.strictObject({
+    kind: z.literal("prove"),
+    input: ProveInput,
+    where: TestPlace,
+    /** Runs of tests that the record holds. */
+    tested: z.array(RecordedTest),
+  }),
 ]);
 export type Assignment = z.infer<typeof Assignment>;
 
@@ -149,14 +159,15 @@ export const FromChild = z.discriminatedUnion("type", [
   z.strictObject({
     type: z.literal("record"),
     number: z.int(),
-    entry: z.union([LoopEntry, UnitEntry, MasksEntry]),
+    entry: z.union([LoopEntry, UnitEntry, MasksEntry, TestedEntry]),
   }),
   z.strictObject({ type: z.literal("result"), result: ReviewResult }),
   z.strictObject({ type: z.literal("answer"), answer: AnswerResult }),
   z.strictObject({ type: z.literal("fix"), fix: FixResult }),
+  z.strictObject({ type: z.literal("prove"), prove: ProveResult }),
   z.strictObject({ type: z.literal("failed"), error: Failure.extend({ retryable: z.boolean() }) }),
 ]);
 export type FromChild = z.infer<typeof FromChild>;
 
 /** The result of an assignment. */
-export type ChildResult = Extract<FromChild, { type: "result" | "answer" | "fix" }>;
+export type ChildResult = Extract<FromChild, { type: "result" | "answer" | "fix" | "prove" }>;

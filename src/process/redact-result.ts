@@ -63,6 +63,8 @@ export async function redactResult(result: ChildResult): Promise<ChildResult> {
       return { ...result, answer: await redactAnswer(result.answer) };
     case "fix":
       return { ...result, fix: await redactFix(result.fix) };
+    case "prove":
+      return { ...result, prove: await redactStrings(result.prove, kept) };
   }
 }
 

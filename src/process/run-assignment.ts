@@ -8,6 +8,7 @@ import { runAnswer } from "../review/answer/run-answer.ts";
 import type { FixInput } from "../review/fix/fix-input.ts";
 import { runFix } from "../review/fix/run-fix.ts";
 import type { FixCommands } from "../review/fix/tried-commands.ts";
+import { runProve } from "../review/prove/run-prove.ts";
 import { reviewChange } from "../review/review-change.ts";
 import type { ReviewInput } from "../review/review-input.ts";
 import type { ReviewDependencies } from "../review/review-run.ts";
@@ -16,7 +17,7 @@ import { type CommandFiles, createCommandPort } from "../sandbox/command-port.ts
 import { Masks } from "../secrets/masks.ts";
 import { createDiffSource } from "../tools/diff-source.ts";
 import { privacyOf } from "../tools/private-text.ts";
-import type { FixSandbox } from "./fix-sandbox.ts";
+import type { CommandSandbox } from "./command-sandbox.ts";
 import {
   journalForPeople,
   learningCommands,
@@ -30,11 +31,12 @@ import type { ChildResult, FromChild, ToChild } from "./messages.ts";
 import type { ParentPort, RecordMasks } from "./parent-port.ts";
 import { ReviewGraph } from "./review-graph.ts";
 import { startRuleMatcher } from "./rule-matcher.ts";
+import { createTestPort } from "./test-port.ts";
 
 /** Runs the commands that the base's configuration names on these files; or the reason why none can run, for people. */
 export function fixCommands(
   { config }: Pick<FixInput, "config">,
-  given: FixSandbox | null,
+  given: CommandSandbox | null,
   files: Pick<CommandFiles, "workspace" | "isPrivate">,
 ): FixCommands {
   const allowed = namedCommands(config);
@@ -95,6 +97,16 @@ export async function runAssignment(
     const models = parent.models(input.models, masking, record);
     const fix = await runFix(input, { ...deps, workspace: files, files, diffs, commands, models });
     return resultForPeople({ type: "fix", fix }, masks);
+  }
+  if (assignment.kind === "prove") {
+    const { input, where, tested } = assignment;
+    const models = parent.models(input.models, masking, record);
+    const tests = createTestPort({
+      ...{ where, prove: input.config.prove, workspace: checkout, isPrivate, masks, tested },
+      record: (entry) => parent.trajectory.append(entry),
+    });
+    const prove = await runProve(input, { ...deps, models, tests });
+    return resultForPeople({ type: "prove", prove }, masks);
   }
   const { input } = assignment;
   await using graph =

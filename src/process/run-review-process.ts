@@ -6,10 +6,11 @@ import type { RevisionPlace } from "../git/workspace.ts";
 import type { Models } from "../llm/model.ts";
 import type { AnswerInput, AnswerResult } from "../review/answer/answer-input.ts";
 import type { FixInput, FixResult } from "../review/fix/fix-input.ts";
+import type { ProveInput, ProveResult, RecordedTest } from "../review/prove/prove-input.ts";
 import type { ReviewInput } from "../review/review-input.ts";
 import type { ReviewResult } from "../review/review-result.ts";
 import type { JournalPort } from "../tools/tool.ts";
-import type { FixSandbox } from "./fix-sandbox.ts";
+import type { CommandSandbox, TestPlace } from "./command-sandbox.ts";
 import {
   type Assignment,
   type ChildResult,
@@ -81,7 +82,7 @@ interface FixProcessOptions extends ProcessOptions {
   input: FixInput;
   models: Models;
   /** For the configured commands; null if none can run. */
-  sandbox: FixSandbox | null;
+  sandbox: CommandSandbox | null;
 }
 
 /**
@@ -90,6 +91,24 @@ interface FixProcessOptions extends ProcessOptions {
  */
 export async function runFixProcess({ input, sandbox, ...options }: FixProcessOptions): Promise<FixResult> {
   return (await runInProcess({ kind: "fix", input, sandbox }, "fix", options)).fix;
+}
+
+interface ProveProcessOptions extends ProcessOptions {
+  input: ProveInput;
+  models: Models;
+  testPlace: TestPlace;
+  /** Runs of tests that an earlier attempt recorded. */
+  tested?: readonly RecordedTest[];
+}
+
+/** Proves findings in a child process, as `runReviewProcess` does a review. */
+export async function runProveProcess({
+  input,
+  testPlace: where,
+  tested = [],
+  ...options
+}: ProveProcessOptions): Promise<ProveResult> {
+  return (await runInProcess({ kind: "prove", input, where, tested: [...tested] }, "prove", options)).prove;
 }
 
 type ResultOf<Kind extends ChildResult["type"]> = Extract<ChildResult, { type: Kind }>;
@@ -147,8 +166,7 @@ function converse(
     if (!message.success) return reject(died(`sent an invalid message: ${z.prettifyError(message.error)}`));
     const { data } = message;
     if (data.type === "failed") return reject(fromFailure(redactFailure(data.error)));
-    if (data.type !== "result" && data.type !== "answer" && data.type !== "fix")
-      return void answer(child, data, assignment, options, ended).catch(reject);
+    if (!isResult(data)) return void answer(child, data, assignment, options, ended).catch(reject);
     resolve(data);
   });
   return promise.finally(() => {
@@ -156,6 +174,9 @@ function converse(
     options.signal.removeEventListener("abort", aborted);
   });
 }
+
+const isResult = (message: Exclude<FromChild, { type: "failed" }>): message is ChildResult =>
+  ["result", "answer", "fix", "prove"].includes(message.type);
 
 type ChildRequest = Exclude<FromChild, ChildResult | { type: "failed" }>;
 

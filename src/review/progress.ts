@@ -7,8 +7,17 @@ const Usage = z.strictObject({
   costUsd: z.number().nullable(),
 });
 
-/** The phases of a run, in order. Without a model, only the first two and the last. */
-const phases = ["context", "analyzers", "planning", "review", "merging", "verifying", "placing"] as const;
+/** The phases of a run, in order. Without a model, only the first two and "placing". */
+const phases = [
+  "context",
+  "analyzers",
+  "planning",
+  "review",
+  "merging",
+  "verifying",
+  "placing",
+  "proving",
+] as const;
 
 /** Progress of a run. `target` is the file or pattern of a call: repository text, to be escaped for display. */
 export const ProgressEvent = z.discriminatedUnion("type", [
@@ -24,6 +33,8 @@ export const ProgressEvent = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("unit"), done: z.int(), total: z.int() }),
   /** Verifications that have ended. */
   z.strictObject({ type: z.literal("verdict"), done: z.int(), total: z.int() }),
+  /** Proofs that have ended. */
+  z.strictObject({ type: z.literal("proof"), done: z.int(), total: z.int() }),
   z.strictObject({ type: z.literal("coverage"), served: z.int(), total: z.int() }),
   z.strictObject({
     type: z.literal("finding"),

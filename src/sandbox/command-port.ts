@@ -94,21 +94,29 @@ const FILLED = 0.8;
 /** Files take whole pages of this many bytes. */
 const PAGE = 4_096;
 
+interface PlacedFilesOptions {
+  isPrivate(path: string): boolean;
+  /** Of all files together, in the sandbox. */
+  filesBytes: number;
+  /** The bytes of a file or the target of a link; null if it is too large to read. */
+  read(entry: TreeEntry): Promise<Uint8Array | null> | Uint8Array | null;
+  onLeftOut(path: string): void;
+}
+
 /**
- * The files for a command in their current state, with links (which lead nowhere harmful in a sandbox), without private files, submodules
- * and git's own data. Files that are too large to read are left out and reported.
+ * The files of a tree for a sandbox, with links (which lead nowhere harmful in a sandbox), without private files, submodules and git's own
+ * data. Files that are too large to read are left out and reported.
  * @throws ToolError if they do not fit into the sandbox
  */
-async function* workspaceFiles(
-  files: CommandFiles,
-  filesBytes: number,
-  onLeftOut: (path: string) => void,
+export async function* placedFiles(
+  tree: ReadonlyMap<string, TreeEntry>,
+  { isPrivate, filesBytes, read, onLeftOut }: PlacedFilesOptions,
 ): AsyncGenerator<PlacedFile> {
   let left = filesBytes * FILLED;
-  for (const entry of (await files.workspace.tree("head")).values()) {
+  for (const entry of tree.values()) {
     const { path, mode } = entry;
-    if (files.isPrivate(path) || !(mode.startsWith("100") || mode === "120000")) continue;
-    const bytes = await bytesOf(files, entry);
+    if (isPrivate(path) || !(mode.startsWith("100") || mode === "120000")) continue;
+    const bytes = await read(entry);
     if (!bytes) {
       onLeftOut(path);
       continue;
@@ -119,6 +127,18 @@ async function* workspaceFiles(
     const kind = mode === "120000" || mode === "100755" ? mode : "100644";
     yield { path: sandboxPath(path), mode: kind, bytes };
   }
+}
+
+/** The files for a command in their current state. */
+async function* workspaceFiles(
+  files: CommandFiles,
+  filesBytes: number,
+  onLeftOut: (path: string) => void,
+): AsyncGenerator<PlacedFile> {
+  yield* placedFiles(await files.workspace.tree("head"), {
+    ...{ filesBytes, onLeftOut, isPrivate: files.isPrivate },
+    read: (entry) => bytesOf(files, entry),
+  });
 }
 
 async function bytesOf({ workspace, edit }: CommandFiles, { path, mode, oid }: TreeEntry) {

@@ -6,6 +6,7 @@ import { diffFiles } from "./diff-files.ts";
 import { editFile } from "./edit-file.ts";
 import { findCallers } from "./find-callers.ts";
 import { finishFix } from "./finish-fix.ts";
+import { finishProof } from "./finish-proof.ts";
 import { finishReview } from "./finish-review.ts";
 import { getCommitMessages } from "./get-commit-messages.ts";
 import { graphRagQuery } from "./graph-rag-query.ts";
@@ -17,12 +18,14 @@ import { readDefinition } from "./read-definition.ts";
 import { readFilePart } from "./read-file-part.ts";
 import { reply } from "./reply.ts";
 import { reportFinding } from "./report-finding.ts";
+import { reportIntent } from "./report-intent.ts";
 import { reportResolution } from "./report-resolution.ts";
 import { reportVerdict } from "./report-verdict.ts";
 import { runCommand } from "./run-command.ts";
 import { sameProblems } from "./same-problems.ts";
 import { searchInFiles } from "./search-in-files.ts";
 import type { AnyTool } from "./tool.ts";
+import { tryTest } from "./try-test.ts";
 import { writeFile } from "./write-file.ts";
 
 /** Always offered. */
@@ -70,3 +73,9 @@ export const fixingTools: readonly AnyTool[] = [finishFix];
 
 /** Offered to a fix if the machine has a sandbox. */
 export const commandTools: readonly AnyTool[] = [runCommand];
+
+/** Run and end a proof. */
+export const provingTools: readonly AnyTool[] = [tryTest, finishProof];
+
+/** Answers what a change asks for. */
+export const intentTools: readonly AnyTool[] = [reportIntent];

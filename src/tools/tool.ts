@@ -233,6 +233,54 @@ export interface FixPort {
   finish(report: FixReport): Promise<{ ok: true } | { ok: false; reason: string }>;
 }
 
+/** One run of a test of a proof, for the model. */
+export interface TriedTest {
+  on: "base" | "head" | "repaired";
+  passed: boolean;
+  exitCode: number;
+  stdout: string;
+  stderr: string;
+  /** What a reader of its result must know: that a limit ended it, that it ran none of the changed code; null if there is nothing. */
+  note: string | null;
+}
+
+/** How a proof ends, by the model that wrote its test. Code decides whether it is true. */
+export interface ProofReport {
+  outcome: "regression" | "reproduced" | "ran_right" | "none";
+  /** For people, one line each; empty for `ran_right` and `none`. */
+  before: string;
+  now: string;
+  reason: string;
+}
+
+/** Runs tests of a proof, and receives its end. */
+export interface ProofPort {
+  /**
+   * Runs a test file once on each of these revisions; the last one is the test of the proof.
+   * @throws ToolError if the file is refused, or a revision has no such run
+   */
+  tryTest(
+    test: { path: string; text: string },
+    on: readonly TriedTest["on"][],
+    signal: AbortSignal,
+  ): Promise<readonly TriedTest[]>;
+  /** Runs the last test again and decides; or returns why it shows nothing, so that the model can write a better one. */
+  finish(report: ProofReport): Promise<{ ok: true } | { ok: false; reason: string }>;
+}
+
+/** Whether a change means to do what a test shows. */
+export interface Intent {
+  /** `now`: it asks for what happens now. `before`: it asks for what does not happen any more, or not yet. `silent`: it asks for neither. */
+  asks: "now" | "before" | "silent";
+  /** Words of the change that ask for it; empty if it is silent. */
+  quote: string;
+}
+
+/** Receives the answer to the question what a change asks for. */
+interface IntentSink {
+  answer(intent: Intent): { ok: true } | { ok: false; reason: string };
+}
+
 /** Receives every `-U3` hunk that the model was shown completely. Hunk numbers are 1-indexed. */
 export interface CoverageSink {
   serve(path: string, hunk: number): void;
@@ -265,6 +313,10 @@ export interface ToolContext {
   fix?: FixPort;
   /** Only if commands can run. */
   commands?: CommandPort;
+  /** Only in a proof. */
+  proof?: ProofPort;
+  /** Only for the question what a change asks for. */
+  intent?: IntentSink;
   /** Only if the repository has an index. */
   graph?: GraphPort;
   /** Only if a run is recorded. */

@@ -7,7 +7,7 @@ import { AppError, errorLine } from "../../errors.ts";
 import { Finding } from "../../finding.ts";
 import type { CommittedFix } from "../../jobs/commands/commit-fix.ts";
 import type { Models } from "../../llm/model.ts";
-import type { FindFixSandbox } from "../../process/fix-sandbox.ts";
+import type { FindCommandSandbox } from "../../process/command-sandbox.ts";
 import { plural } from "../../reporters/outcome.ts";
 import { plainLine } from "../../reporters/terminal-style.ts";
 import { triedWords } from "../../reporters/tried-out.ts";
@@ -168,7 +168,7 @@ async function runFix(values: OptionsOf<typeof declare>, io: CommandIo): Promise
   const { openRange, loadLocalConfig } = await import("../open-range.ts");
   const { privacyOf } = await import("../../tools/private-text.ts");
   const { connectModels } = await import("../review-range.ts");
-  const { createFixSandbox } = await import("../../process/fix-sandbox.ts");
+  const { createCommandSandbox } = await import("../../process/command-sandbox.ts");
   const { onRecord, openRunRecord } = await import("../run-record.ts");
   const { commitFix, patchTo } = await import("../../jobs/commands/commit-fix.ts");
   const env = readLocalEnv();
@@ -183,7 +183,7 @@ async function runFix(values: OptionsOf<typeof declare>, io: CommandIo): Promise
   const warn = (text: string) => progress.say(plainLine(`warning: ${text}`));
   const connected = await connectModels(env, { warn, signal: io.signal });
   if (connected === null) throw noModel();
-  const findSandbox = createFixSandbox({
+  const findSandbox = createCommandSandbox({
     ...{ searchPath: programPath(), ...env.sandbox },
     warn: (why, remedy) => warn(`no command can be run: ${why}. ${remedy}`),
   });
@@ -225,7 +225,7 @@ interface Task extends Pick<LocalConfig, "config"> {
   range: OpenRange;
   targets: readonly FixTarget[];
   models: Models;
-  findSandbox: FindFixSandbox;
+  findSandbox: FindCommandSandbox;
   record: RunRecord;
   onProgress(event: ProgressEvent): void;
 }

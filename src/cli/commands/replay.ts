@@ -5,6 +5,7 @@ import {
   type LoopEntry,
   type MasksEntry,
   type NoteEntry,
+  type TestedEntry,
   type TrajectoryEntry,
 } from "../../agent/trajectory.ts";
 import { readLocalEnv } from "../../config/env.ts";
@@ -14,17 +15,19 @@ import { AppError } from "../../errors.ts";
 import { recordedMasks, recordedTurns } from "../../jobs/attempts.ts";
 import { playedJournal } from "../../journal/journal.ts";
 import { eachRole, type Models } from "../../llm/model.ts";
-import { createFixSandbox, type FindFixSandbox } from "../../process/fix-sandbox.ts";
+import { createCommandSandbox, type FindCommandSandbox } from "../../process/command-sandbox.ts";
 import {
   type ProcessOptions,
   runAnswerProcess,
   runFixProcess,
+  runProveProcess,
   runReviewProcess,
 } from "../../process/run-review-process.ts";
 import { plural } from "../../reporters/outcome.ts";
 import { plainLine, type Style, wrap } from "../../reporters/terminal-style.ts";
 import { AnswerInput, AnswerResult } from "../../review/answer/answer-input.ts";
 import { FixInput, FixResult } from "../../review/fix/fix-input.ts";
+import { ProveInput, ProveResult } from "../../review/prove/prove-input.ts";
 import { ReviewInput } from "../../review/review-input.ts";
 import { ReviewResult } from "../../review/review-result.ts";
 import { escapeUnseen } from "../../text/escape-invisible.ts";
@@ -45,9 +48,9 @@ export const replay = (io: CommandContext) =>
   new Command("replay")
     .description(
       paragraphs(
-        "Repeats the recorded review, answer or fix on the same commits. The recorded turns replace the model; the tools run again. " +
+        "Repeats the recorded review, proofs, answer or fix on the same commits. The recorded turns replace the model; the tools run again. " +
           "Says whether today's findings are the same as the recorded ones, and names those that differ. No model is used, nothing is fetched, and " +
-          "nothing is written. The commands of a fix run again, in a sandbox.",
+          "nothing is written. The commands of a fix run again, in a sandbox; the tests of proofs do not, because their runs are on record.",
         "The repository must contain the commits. For a pull request, run git fetch origin pull/NUMBER/head.",
         "Exit code: 0 same as recorded, 1 something differs, 2 usage or failure.",
       ),
@@ -95,7 +98,7 @@ function renderReplay({ run, version, works }: Replay, style: Style): string {
   ].join("\n")}\n`;
 }
 
-const ends = { review: "findings", answer: "answer", fix: "repair" };
+const ends = { review: "findings", answer: "answer", fix: "repair", prove: "proofs" };
 
 function workLines({ what, played, recorded, today, same, missing, added, changed, cut_off }: WorkReplay) {
   const counts = [plural(played.loops, "loop"), plural(played.turns, "turn"), plural(played.calls, "call")];
@@ -183,7 +186,7 @@ async function play(
 }
 
 const findSandbox = ({ stderr }: CommandIo) =>
-  createFixSandbox({
+  createCommandSandbox({
     ...{ searchPath: programPath(), ...readLocalEnv().sandbox },
     warn: (why, remedy) =>
       void write(stderr, plainLine(`warning: no command can be run: ${why}. ${remedy}`).concat("\n")),
@@ -240,7 +243,12 @@ function compared(recorded: RecordedWork, today: { turns: readonly LoopEntry[]; 
 function partsOf(end: WorkEnd): (readonly [id: string, value: unknown])[] {
   switch (end.what) {
     case "review":
-      return end.result.findings.map((one) => [one.finding.id, one] as const);
+      return end.result.findings.map(({ finding: { proof: _, ...finding }, placement }) => [
+        finding.id,
+        { finding, placement },
+      ]);
+    case "prove":
+      return end.result.map(({ id, proof }) => [id, proof] as const);
     case "answer":
       return [["answer", end.result.text] as const];
     case "fix":
@@ -263,13 +271,15 @@ function cutOff(recorded: readonly LoopEntry[], today: readonly LoopEntry[]): st
   });
 }
 
-/** The end of a review, an answer or a fix. */
+/** The end of a review, its proofs, an answer or a fix. */
 type WorkEnd =
+  | { what: "prove"; result: ProveResult["proofs"] }
   | { what: "review"; result: ReviewResult }
   | { what: "answer"; result: AnswerResult }
   | { what: "fix"; result: FixResult };
 
 type WorkInput =
+  | { what: "prove"; input: ProveInput }
   | { what: "review"; input: ReviewInput }
   | { what: "answer"; input: AnswerInput }
   | { what: "fix"; input: FixInput };
@@ -280,6 +290,8 @@ interface RecordedWork {
   work: WorkInput;
   turns: readonly LoopEntry[];
   masks: readonly MasksEntry[];
+  /** Runs of tests. */
+  tested: readonly TestedEntry[];
   /** Null if there is no result. */
   end: WorkEnd | null;
 }
@@ -303,13 +315,15 @@ function worksIn({ header, entries: recorded }: RunFile): RecordedWork[] {
     const work = inputOf(what, input);
     if (!work) throw otherVersion(header);
     const turns = recordedTurns(entries, shas.head).filter(({ loop }) => workOf(loop) === what);
-    return { shas, work, turns, masks: recordedMasks(entries), end: endIn(entries, what, shas) };
+    const [masks, tested] = [recordedMasks(entries), entries.filter((one) => one.kind === "tested")];
+    return { ...{ shas, work, turns, masks, tested }, end: endIn(entries, what, shas) };
   });
 }
 
 /** Which work a loop is part of, by its name: "fix:check:F1". */
 function workOf(loop: string): WorkEnd["what"] {
   const [name] = loop.split(":", 1);
+  if (name === "prove" || name === "intent") return "prove";
   return name === "fix" || name === "answer" ? name : "review";
 }
 
@@ -317,6 +331,10 @@ function inputOf(what: WorkInput["what"], input: unknown): WorkInput | undefined
   switch (what) {
     case "review": {
       const { data } = ReviewInput.safeParse(input);
+      return data && { what, input: data };
+    }
+    case "prove": {
+      const { data } = ProveInput.safeParse(input);
       return data && { what, input: data };
     }
     case "answer": {
@@ -347,6 +365,10 @@ function endIn(
       const { data } = ReviewResult.safeParse(last.result);
       return data ? { what, result: data } : null;
     }
+    case "prove": {
+      const result = proofsIn(last.result);
+      return result && { what, result };
+    }
     case "answer": {
       const { data } = AnswerResult.safeParse(last.result);
       return data ? { what, result: data } : null;
@@ -358,17 +380,26 @@ function endIn(
   }
 }
 
+/** The proofs of `/prove`, or of a review, whose findings carry them. */
+function proofsIn(result: unknown): ProveResult["proofs"] | null {
+  const own = ProveResult.safeParse(result).data;
+  if (own) return own.proofs;
+  const review = ReviewResult.safeParse(result).data;
+  const findings = review?.findings ?? [];
+  return review ? findings.flatMap(({ finding: { id, proof } }) => (proof ? [{ id, proof }] : [])) : null;
+}
+
 interface PlayOptions
   extends Omit<ProcessOptions, "models" | "replay" | "masks" | "isPlayback" | "graphIndex"> {
   /** The sandbox in which a fix repeats its commands. */
-  findSandbox: FindFixSandbox;
+  findSandbox: FindCommandSandbox;
   /** The index of the repository's graph, for a review that had one; null if there is none. */
   index: string | null;
 }
 
 /** Repeats recorded work with the recorded turns. */
 async function playWork(
-  { work, turns, masks }: RecordedWork,
+  { work, turns, masks, tested }: RecordedWork,
   { findSandbox, index, ...options }: PlayOptions,
 ): Promise<WorkEnd> {
   const played = { ...options, replay: turns, masks, isPlayback: true };
@@ -377,6 +408,15 @@ async function playWork(
       const graphIndex = work.input.graph ? index : null;
       const { input } = work;
       return { ...work, result: await runReviewProcess({ ...played, input, graphIndex, models: null }) };
+    }
+    case "prove": {
+      const models = silent(work.input.models);
+      const recorded = tested.map(({ key, end }) => ({ key, end }));
+      const { proofs } = await runProveProcess({
+        ...{ ...played, input: work.input, models },
+        ...{ tested: recorded, testPlace: { sandbox: null, environment: null } },
+      });
+      return { ...work, result: proofs };
     }
     case "answer": {
       const models = silent(work.input.models);

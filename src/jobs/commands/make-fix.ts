@@ -72,7 +72,7 @@ export async function makeFix(order: FixOrder): Promise<MadeFix> {
   await recordStart({ kind: "run", what: "fix", shas, input }, recorded, tools);
   const fix = await runFixProcess({
     ...{ place, input, models: watched.models, signal: tools.signal },
-    sandbox: (await deps.fixSandbox?.(config, tools.signal)) ?? null,
+    sandbox: (await deps.commandSandbox?.(config, tools.signal)) ?? null,
     ...(deps.startProcess && { started: deps.startProcess(place.root) }),
     trajectory: { append: tools.record },
     replay: turns,

@@ -37,3 +37,9 @@ export const describePrompt = prompt("describe.md");
 
 /** For repairing findings. */
 export const fixPrompt = prompt("fix.md");
+
+/** For writing a test that proves a finding. */
+export const provePrompt = prompt("prove.md");
+
+/** For the question what a change asks for. */
+export const intentPrompt = prompt("intent.md");

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { defaultRepoConfig, type RepoConfig } from "../../src/config/repo-config.ts";
-import { createFixSandbox, FixSandbox } from "../../src/process/fix-sandbox.ts";
+import { createCommandSandbox, CommandSandbox } from "../../src/process/command-sandbox.ts";
 import { fixCommands } from "../../src/process/run-assignment.ts";
 import { noSignal, sandboxFor } from "../sandbox/sandbox.ts";
 
@@ -13,7 +13,7 @@ const naming: RepoConfig = {
 
 function finder(searchPath = process.env.PATH ?? "") {
   const said: string[] = [];
-  const find = createFixSandbox({
+  const find = createCommandSandbox({
     ...{ searchPath, readable: [], hidden: [], memoryMb: 512 },
     warn: (why, remedy) => said.push(`${why}: ${remedy}`),
   });
@@ -38,7 +38,7 @@ describe("the sandbox for the commands of a fix", () => {
     const { find, said } = finder();
     const found = await find(naming);
     expect(await find(naming)).toBe(found);
-    expect(FixSandbox.parse(JSON.parse(JSON.stringify(found)))).toEqual(found);
+    expect(CommandSandbox.parse(JSON.parse(JSON.stringify(found)))).toEqual(found);
     expect([found?.memoryMb, said]).toEqual([512, []]);
   });
 });

@@ -1,0 +1,98 @@
+import type { EffectiveConfig } from "../config/repo-config.ts";
+import type { Models } from "../llm/model.ts";
+import { eachRole, factsOf } from "../llm/model.ts";
+import {
+  type ProveInput,
+  type ProveResult,
+  type RecordedTest,
+  targetsOf,
+} from "../review/prove/prove-input.ts";
+import type { Limits } from "../review/review-input.ts";
+import type { ReviewResult, TotalUsage } from "../review/review-result.ts";
+import type { TestPlace } from "./command-sandbox.ts";
+import { type ProcessOptions, runProveProcess } from "./run-review-process.ts";
+
+/** Where tests run; or why they cannot, as the end of a sentence. */
+export type FoundTestPlace = TestPlace | { why: string };
+
+export interface ProveReviewOptions extends ProcessOptions {
+  models: Models;
+  config: EffectiveConfig;
+  targetBranch: string;
+  pull: ProveInput["pull"];
+  /** Those of the review: proofs get what it left. */
+  limits: Limits;
+  /** Called only if a finding is worth a test. */
+  findTestPlace(): Promise<FoundTestPlace>;
+  /** Runs of tests that an earlier attempt recorded. */
+  tested?: readonly RecordedTest[];
+  /** Records the input, and may return that of an earlier attempt. */
+  begin(input: ProveInput): Promise<ProveInput>;
+}
+
+/** Fewer tokens are not enough for a test. */
+const MIN_TOKENS = 20_000;
+/** Proofs get at least this much time, in milliseconds: a review that used all of its own has findings to prove. */
+const MIN_MS = 60_000;
+
+/**
+ * Proves the findings of a review that are worth it, within what the review has left of its budget. A review without proofs is returned as
+ * it is.
+ */
+export async function proveReview(result: ReviewResult, options: ProveReviewOptions): Promise<ReviewResult> {
+  const { config, models, targetBranch, pull, tested, findTestPlace, begin, ...process } = options;
+  const targets = config.prove.enabled ? targetsOf(result, config) : [];
+  if (targets.length === 0) return result;
+  const limits = limitsLeft(options.limits, result);
+  if (limits === null) return withoutProofs(result, "the budget of the review is used up");
+  const testPlace = await findTestPlace();
+  if ("why" in testPlace) return withoutProofs(result, testPlace.why);
+  const wanted: ProveInput = {
+    ...{ targetBranch, pull, targets, config, limits },
+    models: eachRole(models, factsOf),
+  };
+  const input = await begin(wanted);
+  return withProofs(
+    result,
+    await runProveProcess({ ...process, models, input, testPlace, ...(tested && { tested }) }),
+  );
+}
+
+/** What a reader is told of a review whose findings were not tried out. */
+export const withoutProofs = (result: ReviewResult, why: string): ReviewResult => ({
+  ...result,
+  warnings: [...result.warnings, `No finding was proved: ${why}.`],
+});
+
+function limitsLeft({ turns, tokens, costUsd, milliseconds }: Limits, result: ReviewResult): Limits | null {
+  const { prompt_tokens, completion_tokens, cost_usd } = result.usage;
+  const left: Limits = {
+    turns,
+    tokens: tokens - prompt_tokens - completion_tokens,
+    costUsd: costUsd === null || cost_usd === null ? costUsd : costUsd - cost_usd,
+    milliseconds: Math.max(MIN_MS, Math.floor(milliseconds - result.duration_ms)),
+  };
+  return left.tokens < MIN_TOKENS || (left.costUsd !== null && left.costUsd <= 0) ? null : left;
+}
+
+function withProofs(result: ReviewResult, { proofs, usage }: ProveResult): ReviewResult {
+  const byId = new Map(proofs.map(({ id, proof }) => [id, proof]));
+  return {
+    ...result,
+    usage: sumOf(result.usage, usage),
+    findings: result.findings.map(({ finding, placement }) => {
+      const proof = byId.get(finding.id);
+      return { finding: proof ? { ...finding, proof } : finding, placement };
+    }),
+  };
+}
+
+function sumOf(one: TotalUsage, other: TotalUsage): TotalUsage {
+  return {
+    requests: one.requests + other.requests,
+    prompt_tokens: one.prompt_tokens + other.prompt_tokens,
+    cached_tokens: one.cached_tokens + other.cached_tokens,
+    completion_tokens: one.completion_tokens + other.completion_tokens,
+    cost_usd: one.cost_usd === null || other.cost_usd === null ? null : one.cost_usd + other.cost_usd,
+  };
+}

@@ -1,0 +1,121 @@
+import type { TestedEntry } from "../agent/trajectory.ts";
+import type { RepoConfig } from "../config/repo-config.ts";
+import { createPathMatcher } from "../diff/paths.ts";
+import { AppError } from "../errors.ts";
+import type { Revision } from "../finding.ts";
+import type { Workspace } from "../git/workspace.ts";
+import type { TestEnd } from "../proof/proof.ts";
+import { whyRefused } from "../proof/rules.ts";
+import { asItIs, runTest } from "../proof/run-test.ts";
+import { readTestFacts } from "../proof/test-facts.ts";
+import type { RecordedTest } from "../review/prove/prove-input.ts";
+import type { ReplacedFile, TestPort } from "../review/prove/run-prove.ts";
+import { limitsFor } from "../sandbox/bubblewrap.ts";
+import { placedFiles } from "../sandbox/command-port.ts";
+import type { PlacedFile } from "../sandbox/run-in-sandbox.ts";
+import type { Masks } from "../secrets/masks.ts";
+import { ToolError } from "../tools/tool.ts";
+import type { TestPlace } from "./command-sandbox.ts";
+
+interface TestPortOptions {
+  where: TestPlace;
+  prove: RepoConfig["prove"];
+  /** Reads the revisions without teaching the masks: only what tests print is shown to a model. */
+  workspace: Pick<Workspace, "tree" | "readBytes">;
+  isPrivate(path: string): boolean;
+  masks: Pick<Masks, "learn">;
+  /** Runs that an earlier attempt recorded. */
+  tested: readonly RecordedTest[];
+  record(entry: TestedEntry): Promise<void>;
+}
+
+/** Of one run; a test of a proof is small. */
+const TIMEOUT_MS = 120_000;
+/** Bytes of files that are kept between runs. */
+const KEPT_BYTES = 256 * 1024 * 1024;
+
+/** Runs the tests of proofs in the sandbox, each once: a recorded run is not repeated. */
+export function createTestPort({
+  where,
+  prove,
+  workspace,
+  isPrivate,
+  masks,
+  tested,
+  record,
+}: TestPortOptions): TestPort {
+  const recorded = new Map(tested.map(({ key, end }) => [key, end]));
+  const limits = limitsFor(where.sandbox?.memoryMb ?? 1);
+  const bytesOf = keptBytes(workspace);
+  const facts = once(() => readTestFacts(workspace));
+  const configured = prove.run.map(({ files, command }) => ({ match: createPathMatcher([files]), command }));
+
+  async function* filesOf(on: Revision, replaced: ReplacedFile | null): AsyncGenerator<PlacedFile> {
+    const tree = await workspace.tree(on === "base" ? "merge_base" : "head");
+    yield* placedFiles(tree, {
+      ...{ isPrivate, filesBytes: limits.filesBytes },
+      read: (entry) => (entry.path === replaced?.path ? replaced.bytes : bytesOf(entry.oid)),
+      onLeftOut: () => {},
+    });
+  }
+
+  return {
+    commandFor(path) {
+      const found = configured.find(({ match }) => match(path).matched);
+      if (found) return { command: found.command.replaceAll("{file}", quoted(path)) };
+      return asItIs(path);
+    },
+    whyRefused: async (test) => whyRefused(test, await facts()),
+    async run({ test, command, on, replaced, key }, signal) {
+      const known = recorded.get(key);
+      const end = known ?? (await runNow());
+      for (const text of [end.stdout, end.stderr]) await masks.learn(text);
+      return end;
+
+      async function runNow(): Promise<TestEnd> {
+        if (where.sandbox === null) throw new ToolError("this run is not on record");
+        const { sandbox } = where.sandbox;
+        const left = await runTest(
+          {
+            ...{ test, command, sandbox, limits, timeoutMs: TIMEOUT_MS },
+            files: filesOf(on, replaced),
+            ...(where.environment !== null && { environment: where.environment }),
+          },
+          signal,
+        );
+        recorded.set(key, left);
+        await record({ kind: "tested", key, end: left });
+        return left;
+      }
+    },
+  };
+}
+
+/** A path is plain (`try_test`), so quotes are only for the reader's eye and for a shell's. */
+const quoted = (path: string) => `'${path.replaceAll("'", "'\\''")}'`;
+
+/** Most files of a run are those of the other runs: they are read once. */
+function keptBytes({ readBytes }: Pick<Workspace, "readBytes">): (oid: string) => Promise<Buffer | null> {
+  const kept = new Map<string, Buffer>();
+  let room = KEPT_BYTES;
+  return async (oid) => {
+    const known = kept.get(oid);
+    if (known) return known;
+    try {
+      const bytes = await readBytes(oid);
+      if (bytes.length <= room) {
+        room -= bytes.length;
+        kept.set(oid, bytes);
+      }
+      return bytes;
+    } catch (error) {
+      if (error instanceof AppError && error.code === "too_large") return null;
+      throw error;
+    }
+  };
+}
+
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => (made ??= make());
+}

@@ -1,0 +1,124 @@
+import { parseSource } from "../code/parse.ts";
+import type { Definition, Source } from "../code/source.ts";
+import { isTestFile } from "../code/test-file.ts";
+import type { FileDiff } from "../diff/file-diff.ts";
+import type { Change } from "../git/workspace.ts";
+import type { ExecutedFunction } from "./proof.ts";
+
+/** The code that a change touches, as far as running it can be noticed: its functions, and the statements of its files. */
+export interface ChangedCode {
+  /** Whether a function that ran is one of them. */
+  includes(executed: ExecutedFunction): boolean;
+  /** Whether a line of the head, as a trace names it, is in one of them. */
+  includesLine(place: { path: string; line: number }): boolean;
+  /**
+   * The functions among these that are changed, or that call a changed function at the head, by {@link keyOf}.
+   *
+   * @param read the text of a file at the head; null if there is none
+   */
+  leadingTo(
+    executed: readonly ExecutedFunction[],
+    read: (path: string) => Promise<string | null>,
+  ): Promise<ReadonlySet<string>>;
+}
+
+/** Identifies a function on both sides of a change, where its line may differ. */
+export const keyOf = ({ path, name }: Pick<ExecutedFunction, "path" | "name">): string =>
+  `${path}\n${lastName(name)}`;
+
+interface ChangedFunctions {
+  /** Names as programs report them: the last one of `Cart.total`. */
+  names: ReadonlySet<string>;
+  ranges: readonly { start: number; end: number }[];
+  /** Whether statements outside of all functions changed, imports and comments left out. */
+  isChangedOutside: boolean;
+}
+
+export interface ChangedFileText {
+  change: Pick<Change, "path">;
+  diff: FileDiff;
+  /** At the head. */
+  text: string;
+}
+
+const runs = new Set<Definition["kind"]>(["function", "method"]);
+
+/** Finds the changed functions of the head. Files of tests, and those that no parser reads, have none. */
+export async function findChangedCode(files: readonly ChangedFileText[]): Promise<ChangedCode> {
+  const byPath = new Map<string, ChangedFunctions>();
+  for (const { change, diff, text } of files) {
+    if (isTestFile(change.path)) continue;
+    const source = await parseSource(change.path, text);
+    if (source?.isParsed) byPath.set(change.path, functionsIn(source, diff, text));
+  }
+  const includes = ({ path, name, line }: ExecutedFunction) => {
+    const changed = byPath.get(path);
+    if (!changed) return false;
+    // The statements of a file have no name: they run whenever it is loaded.
+    if (name === "") return changed.isChangedOutside;
+    return changed.names.has(lastName(name)) || isWithin(changed, line);
+  };
+  const called = new Set([...byPath.values()].flatMap(({ names }) => [...names]));
+  return {
+    includes,
+    async leadingTo(executed, read) {
+      const leading = new Set(executed.filter(includes).map(keyOf));
+      for (const [path, functions] of Map.groupBy(executed, (one) => one.path)) {
+        const source = await parseSource(path, (await read(path)) ?? "");
+        for (const one of functions) if (source && callsOneOf(source, one, called)) leading.add(keyOf(one));
+      }
+      return leading;
+    },
+    includesLine({ path, line }) {
+      const changed = byPath.get(path);
+      return changed !== undefined && isWithin(changed, line);
+    },
+  };
+}
+
+function callsOneOf(source: Source, { name }: ExecutedFunction, called: ReadonlySet<string>): boolean {
+  if (name === "") return false;
+  const own = source.definitions.filter((one) => runs.has(one.kind) && one.name === lastName(name));
+  return own.some(({ start, end }) => source.calls(start, end).some((call) => called.has(call.name)));
+}
+
+const isWithin = ({ ranges }: ChangedFunctions, line: number) =>
+  ranges.some(({ start, end }) => start <= line && line <= end);
+
+/** "get total" and "Cart.total" are reported for `total`. */
+const lastName = (name: string) => name.split(/[ .#]/).at(-1) ?? name;
+
+function functionsIn(source: Source, diff: FileDiff, text: string): ChangedFunctions {
+  const names = new Set<string>();
+  const ranges: { start: number; end: number }[] = [];
+  const lines = text.split("\n");
+  const imported = new Set(source.imports.map(({ line }) => line));
+  let isChangedOutside = false;
+  for (const line of changedLines(diff)) {
+    const around = source.enclosing(line).filter(({ kind }) => runs.has(kind));
+    const innermost = around.at(-1);
+    if (innermost) {
+      names.add(innermost.name);
+      ranges.push({ start: innermost.start, end: innermost.end });
+    } else isChangedOutside ||= !imported.has(line) && hasCode(lines[line - 1] ?? "");
+  }
+  return { names, ranges, isChangedOutside };
+}
+
+const hasCode = (line: string) => /[^\s{}()[\];,]/.test(line.replace(/^\s*(?:\/\/|#|\/?\*).*$/, ""));
+
+/** Lines of the head that were added, or that are next to removed ones. */
+function changedLines({ hunks }: FileDiff): Set<number> {
+  const changed = new Set<number>();
+  for (const { lines, newStart } of hunks) {
+    let next = newStart;
+    for (const line of lines) {
+      if (line.kind === "removed") for (const beside of [next - 1, next]) changed.add(Math.max(1, beside));
+      else {
+        if (line.kind === "added") changed.add(next);
+        next += 1;
+      }
+    }
+  }
+  return changed;
+}

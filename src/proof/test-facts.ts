@@ -1,0 +1,79 @@
+import { packageOf } from "../code/imports.ts";
+import type { TreeEntry, Workspace } from "../git/workspace.ts";
+import { decodeText } from "../text/decode.ts";
+import type { TestFacts } from "./rules.ts";
+
+/** Manifests whose dependencies are read; those nearest to the root first. */
+const MAX_MANIFESTS = 200;
+const MAX_MANIFEST_BYTES = 512 * 1024;
+
+const pythonManifest =
+  /(?:^|\/)(?:pyproject\.toml|setup\.(?:py|cfg)|Pipfile|[^/]*requirements[^/]*\.(?:txt|in))$/;
+
+/** What the rules of tests must know about a repository: its files, and the names of its packages and dependencies at the head. */
+export async function readTestFacts(workspace: Pick<Workspace, "tree" | "readBytes">): Promise<TestFacts> {
+  const tree = await workspace.tree("head");
+  const own = new Set<string>();
+  const dependencies = new Set<string>();
+  for (const { path, oid } of manifestsOf(tree.values())) {
+    const bytes = await workspace.readBytes(oid).catch(() => null);
+    if (bytes === null || bytes.length > MAX_MANIFEST_BYTES) continue;
+    const manifest = readManifest(path, decodeText(bytes).text);
+    if (manifest.name !== null) own.add(manifest.name);
+    for (const one of manifest.dependencies) dependencies.add(one);
+  }
+  return {
+    isFile: (path) => tree.has(path),
+    isOwnPackage: (name) => own.has(name),
+    isDependency: (name) => dependencies.has(name) || dependencies.has(pythonName(name)),
+  };
+}
+
+function manifestsOf(entries: Iterable<TreeEntry>): TreeEntry[] {
+  const depth = ({ path }: TreeEntry) => path.split("/").length;
+  return [...entries]
+    .filter(({ path, mode }) => mode.startsWith("100") && isManifest(path))
+    .toSorted((a, b) => depth(a) - depth(b))
+    .slice(0, MAX_MANIFESTS);
+}
+
+const isManifest = (path: string) =>
+  /(?:^|\/)(?:package\.json|go\.mod)$/.test(path) || pythonManifest.test(path);
+
+interface Manifest {
+  name: string | null;
+  dependencies: readonly string[];
+}
+
+function readManifest(path: string, text: string): Manifest {
+  if (path.endsWith("package.json"))
+    return { name: packageOf("package.json", text), dependencies: nodeDependencies(text) };
+  if (path.endsWith("go.mod")) {
+    const required = text.matchAll(/^\s*(?:require\s+)?([\w.-]+\.[\w./-]+)\s+v\d/gm);
+    return { name: packageOf("go.mod", text), dependencies: [...required].map(([, one = ""]) => one) };
+  }
+  return { name: null, dependencies: pythonDependencies(text) };
+}
+
+function nodeDependencies(text: string): string[] {
+  try {
+    const manifest: unknown = JSON.parse(text);
+    if (typeof manifest !== "object" || manifest === null) return [];
+    const groups = ["dependencies", "devDependencies", "peerDependencies", "optionalDependencies"];
+    return groups.flatMap((group) =>
+      Object.keys((manifest as Record<string, object | undefined>)[group] ?? {}),
+    );
+  } catch {
+    return [];
+  }
+}
+
+/** Import names differ from package names in case and in dashes; some differ altogether, and their imports are refused. */
+const pythonName = (name: string) => name.toLowerCase().replaceAll(/[-_.]+/g, "_");
+
+/** Everything in these files that is written like a requirement: too many names only let a test import what is not installed. */
+function pythonDependencies(text: string): string[] {
+  return [...text.matchAll(/(?:^|["'])\s*([A-Za-z][\w.-]{1,80})(?=\s*(?:[<>=!~;[,"']|$))/gm)].map(
+    ([, name = ""]) => pythonName(name),
+  );
+}

@@ -1,0 +1,77 @@
+import { isTestFile } from "../../code/test-file.ts";
+import type { Message } from "../../llm/model.ts";
+import { cutAtLine } from "../../text/cut.ts";
+import { inlineCode, wrapUntrusted } from "../../text/fence.ts";
+import { showPath } from "../../tools/show.ts";
+import { codeNow } from "../followup/recheck.ts";
+import { provePrompt } from "../prompts/prompts.ts";
+import { type PlaceRun, roomFor } from "../run-loop.ts";
+import { changeAround } from "../verify/claim.ts";
+import type { ProveInput, ProveTarget } from "./prove-input.ts";
+
+const MAX_BODY_BYTES = 4_000;
+const MAX_FINDING_BYTES = 6_000;
+const MAX_TESTS_BYTES = 3_000;
+const SHORT_SHARE = 0.05;
+/** Named test files: those nearest to the finding. */
+const NAMED_TESTS = 12;
+
+export interface ProveRun extends PlaceRun {
+  input: ProveInput;
+}
+
+/** The first messages of a proof: the finding, its code as it is now, the diff around it, and how tests are run here. */
+export async function proveMessages(run: ProveRun, target: ProveTarget): Promise<Message[]> {
+  const { pull, targetBranch, config } = run.input;
+  const { path, side, line, symbol } = target;
+  const place = line === null ? null : { start: target.start_line ?? line, end: line };
+  const file = await run.anchorFile(path);
+  const at = line === null ? "" : `:${line}${side === "LEFT" ? " (removed)" : ""}`;
+  const sections = [
+    pull === null
+      ? ""
+      : `# Pull request ${pull.number}\n${wrapUntrusted("title and description", cut(run, `${pull.title}\n\n${pull.body}`, MAX_BODY_BYTES))}`,
+    `# The finding, at ${showPath(path)}${at}\n${wrapUntrusted("finding", cut(run, `${target.title}\n\n${target.text}`, MAX_FINDING_BYTES))}`,
+    ...(await codeNow(run, { path, side, symbol, place, line }, file)),
+    await changeAround(run, [{ path, side, line: line ?? 1 }]),
+    suggestionSection(target),
+    commandsSection(config.prove.run),
+    await testsSection(run, path),
+    `The change is to be merged into \`${targetBranch.replaceAll("`", "'")}\`. Write the test of this finding.`,
+  ];
+  return [
+    { role: "system", content: provePrompt },
+    { role: "user", content: sections.filter((section) => section !== "").join("\n\n") },
+  ];
+}
+
+function suggestionSection({ suggestion }: ProveTarget): string {
+  if (suggestion === null) return "There is no suggestion: `repaired` cannot be run.";
+  return `# The suggestion, which \`repaired\` has in place of the lines of the finding\n${wrapUntrusted("suggestion", suggestion)}`;
+}
+
+/** The commands come from the configuration of the base branch. */
+function commandsSection(commands: ProveInput["config"]["prove"]["run"]): string {
+  const lines = commands.map(({ files, command }) => `- ${inlineCode(files)}: ${inlineCode(command)}`);
+  const others =
+    "Other files in JavaScript and TypeScript are run by Node 24 as they are (plain `node:assert`, or `node:test`), with types removed and imports of the repository's own sources resolved; in Python by pytest or, without it, by a runner that calls `test_` functions and unittest cases; in Go by `go test`.";
+  return ["# How a test file is run", ...lines, others].join("\n");
+}
+
+async function testsSection(run: ProveRun, path: string): Promise<string> {
+  const tree = await run.deps.workspace.tree("head");
+  const words = new Set(path.split(/[/._-]/));
+  const likeness = (one: string) => one.split(/[/._-]/).filter((word) => words.has(word)).length;
+  const tests = [...tree.keys()].filter((one) => isTestFile(one) && !run.deps.isPrivate(one));
+  const near = tests.toSorted((a, b) => likeness(b) - likeness(a)).slice(0, NAMED_TESTS);
+  if (near.length === 0) return "";
+  const { text } = cutAtLine(
+    near.map(showPath).join("\n"),
+    roomFor(run.models.review, MAX_TESTS_BYTES, SHORT_SHARE),
+  );
+  return `# Tests that exist nearby\n${wrapUntrusted("paths", text)}`;
+}
+
+export function cut({ models }: ProveRun, text: string, maxBytes: number): string {
+  return cutAtLine(text.replaceAll("\r\n", "\n"), roomFor(models.review, maxBytes, SHORT_SHARE)).text;
+}

@@ -1,0 +1,91 @@
+import { z } from "zod";
+import { stopReasons } from "../../agent/trajectory.ts";
+import { EffectiveConfig } from "../../config/repo-config.ts";
+import { atLeast, bySeverity, type Finding, isCertain, Proof, Severity, Side } from "../../finding.ts";
+import { TestEnd } from "../../proof/proof.ts";
+import { Limits, ReviewInput } from "../review-input.ts";
+import { type ReviewResult, TotalUsage } from "../review-result.ts";
+
+/** A finding to prove. */
+export const ProveTarget = z.strictObject({
+  /** The finding's id. */
+  id: z.string(),
+  severity: Severity,
+  title: z.string(),
+  /** What the finding says, with the input on which the code goes wrong. Untrusted text. */
+  text: z.string(),
+  path: z.string(),
+  side: Side,
+  /** Null if its comment is on a file, or outdated. */
+  line: z.int().nullable(),
+  start_line: z.int().nullable(),
+  symbol: z.string().nullable(),
+  /** Replacement of exactly the lines of the finding; null if there is none. */
+  suggestion: z.string().nullable(),
+});
+export type ProveTarget = z.infer<typeof ProveTarget>;
+
+/** The input of proofs. */
+export const ProveInput = z.strictObject({
+  targetBranch: z.string(),
+  /** Null for a local range. */
+  pull: z.strictObject({ number: z.int(), title: z.string(), body: z.string() }).nullable(),
+  targets: z.array(ProveTarget).min(1),
+  config: EffectiveConfig,
+  limits: Limits,
+  models: ReviewInput.shape.models.unwrap(),
+});
+export type ProveInput = z.infer<typeof ProveInput>;
+
+/** A run of a test that an earlier attempt recorded; `key` says on which files it ran, and which. */
+export const RecordedTest = z.strictObject({ key: z.string(), end: TestEnd });
+export type RecordedTest = z.infer<typeof RecordedTest>;
+
+export const ProveResult = z.strictObject({
+  /** One for each target, in their order. */
+  proofs: z.array(z.strictObject({ id: z.string(), proof: Proof })),
+  model: z.string(),
+  stop_reason: z.enum(stopReasons),
+  usage: TotalUsage,
+});
+export type ProveResult = z.infer<typeof ProveResult>;
+
+/** Kinds of faults that running code can show. */
+const shown = new Set<Finding["category"]>([
+  "security",
+  "correctness",
+  "concurrency",
+  "error-handling",
+  "resource",
+  "api",
+  "data",
+]);
+
+/**
+ * The findings of a review that get a test, the worst first. Findings that repeat an earlier comment are left out: they are not posted again.
+ */
+export function targetsOf(
+  { findings, ledger }: Pick<ReviewResult, "findings" | "ledger">,
+  { prove }: Pick<EffectiveConfig, "prove">,
+): ProveTarget[] {
+  const known = new Set([...(ledger?.repeats ?? []), ...(ledger?.carried ?? [])].map((one) => one.finding));
+  return bySeverity(findings)
+    .map(({ finding }) => finding)
+    .filter((one) => isWorthProof(one) && atLeast(one.severity, prove.severity) && !known.has(one.id))
+    .slice(0, prove.findings)
+    .map(targetOf);
+}
+
+function targetOf(finding: Finding): ProveTarget {
+  const { id, severity, title, body, verification_note, path, side, line, start_line, symbol, suggestion } =
+    finding;
+  const text = [body, verification_note ?? ""].filter((part) => part !== "").join("\n\n");
+  return { id, severity, title, text, path, side, line, start_line, symbol, suggestion };
+}
+
+/**
+ * Whether a finding is worth a test: a model found it, it is severe enough, and running code can show it. Certain findings need no proof,
+ * and a test that a model wrote must not weaken them.
+ */
+const isWorthProof = (finding: Pick<Finding, "source" | "category" | "verification">): boolean =>
+  !isCertain(finding) && finding.verification !== "not_judged" && shown.has(finding.category);

@@ -1,0 +1,84 @@
+import { z } from "zod";
+import { shownBytes } from "../diff/file-diff.ts";
+import { pathFault } from "../diff/paths.ts";
+import { cutLine, headAndTail } from "../text/cut.ts";
+import { defineTool, type Rendered, type ToolContext, ToolError, type TriedTest } from "./tool.ts";
+
+const MAX_PATH = 300;
+const MAX_CONTENT = 20_000;
+/** For up to three runs, one after the other, with everything around them. */
+const TIMEOUT_MS = 15 * 60_000;
+const MAX_NOTE_BYTES = 1_000;
+
+const Input = z.strictObject({
+  path: z
+    .string()
+    .min(1)
+    .max(MAX_PATH)
+    // A shell reads it as one word, and no program reads it as an option.
+    .regex(/^[\w@+][\w@.+/-]*$/, "only letters, digits and the characters _ @ . + / -")
+    .refine((path) => pathFault(path) === undefined, "must be a path below the root folder")
+    .describe("A new file, where tests of that code are kept, so that its imports are found."),
+  content: z.string().min(1).max(MAX_CONTENT).describe("The whole test file."),
+  on: z
+    .array(z.enum(["base", "head", "repaired"]))
+    .min(1)
+    .max(3)
+    .default(["base", "head"])
+    .describe(
+      "On which files it runs: those of the merge base, those of the head, or those of the head with the finding's suggestion.",
+    ),
+});
+type Input = z.infer<typeof Input>;
+
+interface Output {
+  runs: readonly TriedTest[];
+}
+
+async function execute(input: Input, { proof }: ToolContext, signal: AbortSignal) {
+  if (!proof) throw new ToolError("no test can be run here: this is no proof");
+  const runs = await proof.tryTest({ path: input.path, text: input.content }, [...new Set(input.on)], signal);
+  return { output: { runs } };
+}
+
+const names = { base: "merge base", head: "head", repaired: "head with the suggestion" };
+
+function render({ runs }: Output, _input: Input, maxBytes: number): Rendered {
+  const room = maxBytes / Math.max(1, runs.length) - 200;
+  const parts = runs.map((run) => renderRun(run, room));
+  return {
+    text: parts.map(({ text }) => text).join("\n\n"),
+    truncated: parts.some(({ truncated }) => truncated),
+  };
+}
+
+/** stderr gets the room that stdout leaves, and at least half of it. */
+function renderRun({ on, passed, exitCode, stdout, stderr, note }: TriedTest, room: number) {
+  const errors = headAndTail(stderr, room / 2, shownBytes);
+  const out = headAndTail(stdout, room - shownBytes(errors.text), shownBytes);
+  const text = [
+    `## ${names[on]}: ${passed ? "passed" : "failed"} (exit code ${exitCode})`,
+    ...(note === null ? [] : [cutLine(note, MAX_NOTE_BYTES)]),
+    ...(out.text === "" ? [] : [out.text]),
+    ...(errors.text === "" ? [] : [`[stderr]\n${errors.text}`]),
+  ].join("\n");
+  return { text, truncated: out.truncated || errors.truncated };
+}
+
+export const tryTest = defineTool<Input, Output>({
+  name: "try_test",
+  title: "Run a test of a proof",
+  description:
+    "Runs one new test file once on each of the named revisions, without network, in copies that are thrown away. The last file that was run is the test of the proof. A file that can cheat is refused, with the line.",
+  returns: "`runs`, each with `on`, `passed`, `exitCode`, `stdout`, `stderr` and a `note`.",
+  example: {
+    path: "test/cart-total.proof.test.ts",
+    content:
+      'import assert from "node:assert/strict";\nimport { total } from "../src/cart.ts";\n\nassert.equal(total([]), 0);\n',
+  },
+  kind: "change",
+  input: Input,
+  timeoutMs: TIMEOUT_MS,
+  execute,
+  render,
+});
