@@ -1,0 +1,81 @@
+import { describe, expect, it } from "vitest";
+import { parseFilePatch } from "../../src/diff/file-diff.ts";
+import { findChangedCode, keyOf } from "../../src/proof/changed-code.ts";
+
+const text = `import { tax } from "./tax.js";
+
+export const rate = 2;
+
+export function total(prices) {
+  const sum = prices.reduce((all, one) => all + one);
+  return sum * rate;
+}
+
+class Cart {
+  get size() {
+    return this.items.length;
+  }
+  checkout() {
+    return total(this.items);
+  }
+}
+`;
+
+const patch = (hunks: string) => `diff --git a/cart.js b/cart.js\n--- a/cart.js\n+++ b/cart.js\n${hunks}`;
+
+async function changedBy(hunks: string, path = "cart.js") {
+  return findChangedCode([{ change: { path }, diff: parseFilePatch(patch(hunks), path, null), text }]);
+}
+
+const inTotal = `@@ -5,4 +5,4 @@
+ export function total(prices) {
+-  const sum = prices.reduce((all, one) => all + one, 0);
++  const sum = prices.reduce((all, one) => all + one);
+   return sum * rate;
+ }
+`;
+
+describe("the changed code", () => {
+  it("is the function around changed lines, by its name or by its lines", async () => {
+    const code = await changedBy(inTotal);
+    expect(code.includes({ path: "cart.js", name: "total", line: 99 })).toBe(true);
+    expect(code.includes({ path: "cart.js", name: "anonymous", line: 6 })).toBe(true);
+    expect(code.includes({ path: "cart.js", name: "checkout", line: 14 })).toBe(false);
+    expect(code.includes({ path: "other.js", name: "total", line: 5 })).toBe(false);
+    expect(code.includesLine({ path: "cart.js", line: 7 })).toBe(true);
+    expect(code.includesLine({ path: "cart.js", line: 9 })).toBe(false);
+  });
+
+  it("does not hold the statements of a file because it is loaded, unless they changed", async () => {
+    const statements = { path: "cart.js", name: "", line: 1 };
+    expect((await changedBy(inTotal)).includes(statements)).toBe(false);
+    const imports = `@@ -1,2 +1,2 @@\n-import { taxes } from "./tax.js";\n+import { tax } from "./tax.js";\n \n`;
+    expect((await changedBy(imports)).includes(statements)).toBe(false);
+    const rate = `@@ -3,1 +3,1 @@\n-export const rate = 1;\n+export const rate = 2;\n`;
+    expect((await changedBy(rate)).includes(statements)).toBe(true);
+  });
+
+  it("is the function from which lines were only removed", async () => {
+    const removed = `@@ -10,6 +10,5 @@
+ class Cart {
+   get size() {
+-    if (!this.items) return 0;
+     return this.items.length;
+   }
+`;
+    const code = await changedBy(removed);
+    expect(code.includes({ path: "cart.js", name: "get size", line: 11 })).toBe(true);
+  });
+
+  it("is not in tests", async () => {
+    const code = await changedBy(inTotal, "test/cart.test.js");
+    expect(code.includes({ path: "test/cart.test.js", name: "total", line: 5 })).toBe(false);
+  });
+
+  it("is led to by functions that call it", async () => {
+    const code = await changedBy(inTotal);
+    const ran = ["total", "checkout", "get size", ""].map((name) => ({ path: "cart.js", name, line: 1 }));
+    const leading = await code.leadingTo(ran.slice(1), async () => text);
+    expect(leading).toEqual(new Set([keyOf({ path: "cart.js", name: "checkout" })]));
+  });
+});

@@ -1,0 +1,130 @@
+import { RepoConfig } from "../../../src/config/repo-config.ts";
+import type { Revision } from "../../../src/finding.ts";
+import { forAllRoles } from "../../../src/llm/model.ts";
+import type { TestEnd } from "../../../src/proof/proof.ts";
+import type { ProveInput, ProveTarget } from "../../../src/review/prove/prove-input.ts";
+import { runProve, type TestPort, type TestRun } from "../../../src/review/prove/run-prove.ts";
+import { createDiffSource } from "../../../src/tools/diff-source.ts";
+import { GitRepo } from "../../support/git-repo.ts";
+import { type ScriptedTurn, scriptedModel } from "../../support/scripted.ts";
+import { openRepository } from "../../tools/context.ts";
+
+const before = `export function total(prices) {
+  return prices.reduce((sum, price) => sum + price, 0);
+}
+`;
+export const after = `export function total(prices) {
+  return prices.reduce((sum, price) => sum + price);
+}
+`;
+
+export const target: ProveTarget = {
+  ...{ id: "f1", severity: "high", title: "An empty cart has no total", text: "total([]) throws." },
+  ...{ path: "cart.js", side: "RIGHT", line: 2, start_line: null, symbol: "total" },
+  suggestion: "  return prices.reduce((sum, price) => sum + price, 0);",
+};
+
+export const test = {
+  path: "cart.proof.test.js",
+  text: 'import assert from "node:assert/strict";\nimport { total } from "./cart.js";\n\nassert.equal(total([]), 0);\n',
+};
+
+const total = { path: "cart.js", name: "total", line: 1 };
+
+/** A run that passes, and has executed the changed function. */
+export const passed: TestEnd = {
+  ...{ stdout: "", stderr: "", exit_code: 0, ended: null, changed: [], executed: [total], duration_ms: 10 },
+};
+
+/** A run that fails as Node prints it. */
+export const failed: TestEnd = {
+  ...passed,
+  exit_code: 1,
+  stderr: `file:///work/cart.js:2
+  return prices.reduce((sum, price) => sum + price);
+                ^
+
+TypeError: Reduce of empty array with no initial value
+    at Array.reduce (<anonymous>)
+    at total (file:///work/cart.js:2:17)
+    at file:///work/cart.proof.test.js:4:14
+
+Node.js v24.21.0
+`,
+};
+
+export const call = (name: string, args: Record<string, unknown>): ScriptedTurn => ({
+  toolCalls: [{ name, arguments: args }],
+});
+export const tryTest = (more: Record<string, unknown> = {}) =>
+  call("try_test", { path: test.path, content: test.text, ...more });
+export const finish = (outcome = "regression", more: Record<string, unknown> = {}) =>
+  call("finish_proof", {
+    outcome,
+    ...(outcome === "regression" || outcome === "reproduced"
+      ? { before: "total([]) returns 0", now: "total([]) throws a TypeError" }
+      : {}),
+    reason: "An empty cart is added up.",
+    ...more,
+  });
+export const intent = (asks: string, quote = "") => call("report_intent", { asks, quote });
+
+/** A port whose runs end as `ends` says, beside all that was run. */
+export function testsThat(
+  ends: (on: Revision, run: TestRun, nth: number) => TestEnd,
+  more: Partial<TestPort> = {},
+) {
+  const ran: TestRun[] = [];
+  const tests: TestPort = {
+    commandFor: (path) => ({ command: `node ${path}` }),
+    whyRefused: async () => null,
+    async run(order) {
+      ran.push(order);
+      return ends(order.on, order, ran.filter(({ on }) => on === order.on).length);
+    },
+    ...more,
+  };
+  return { ran, tests };
+}
+
+/** A test that passes at the merge base and fails at the head. */
+export const regressed = () => testsThat((on) => (on === "base" ? passed : failed));
+
+/** A repository with a change that breaks one function. */
+export class ProvenRepository implements AsyncDisposable {
+  readonly #repo = GitRepo.create();
+  readonly #opened: ReturnType<typeof openRepository>;
+
+  constructor(message = "Make total shorter", files: Record<string, string> = {}) {
+    this.#repo.commit("base", { "cart.js": before, "other.js": "export const other = 1;\n" });
+    this.#repo.branch("topic");
+    this.#repo.commit(message, { "cart.js": after, ...files });
+    this.#opened = openRepository(this.#repo);
+  }
+
+  prove = async (
+    turns: ScriptedTurn[],
+    tests: TestPort,
+    { targets = [target], pull = null }: Partial<Pick<ProveInput, "targets" | "pull">> = {},
+  ) => {
+    const model = scriptedModel(turns);
+    const { workspace } = await this.#opened;
+    const input: ProveInput = {
+      ...{ targetBranch: "main", pull, targets, config: RepoConfig.parse({ prove: { enabled: true } }) },
+      limits: { turns: 20, tokens: 600_000, costUsd: null, milliseconds: 60_000 },
+      models: forAllRoles({ name: "scripted", contextTokens: 128_000, protocol: "native" }),
+    };
+    const result = await runProve(input, {
+      ...{ workspace, diffs: createDiffSource(workspace, { ignore: [], private: [] }) },
+      ...{ models: forAllRoles(model), tests, trajectory: { append: async () => {} }, replay: [] },
+      ...{ isPrivate: () => false, progress: () => {}, signal: new AbortController().signal },
+      ...{ now: Date.now, startedAt: Date.now() },
+    });
+    return { result, proof: result.proofs[0]?.proof, requests: model.requests };
+  };
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await (await this.#opened)[Symbol.asyncDispose]();
+    this.#repo.dispose();
+  }
+}

@@ -1,0 +1,175 @@
+import { afterAll, describe, expect, it } from "vitest";
+import type { ModelRequest } from "../../../src/llm/model.ts";
+import {
+  failed,
+  finish,
+  intent,
+  ProvenRepository,
+  passed,
+  regressed,
+  target,
+  test,
+  testsThat,
+  tryTest,
+} from "./prove-fixture.ts";
+
+const repo = new ProvenRepository();
+afterAll(() => repo[Symbol.asyncDispose]());
+const { prove } = repo;
+
+const answered = (request: ModelRequest | undefined) => request?.messages.at(-1)?.content ?? "";
+
+describe("a proof", () => {
+  it("shows a regression if the test passes at the merge base and fails at the head, each twice after the loop", async () => {
+    const { ran, tests } = regressed();
+    const { proof } = await prove([tryTest(), finish(), intent("silent")], tests);
+    expect(proof).toMatchObject({
+      ...{ kind: "regression", test, command: `node ${test.path}`, before: "total([]) returns 0" },
+      now: "total([]) throws a TypeError (TypeError: Reduce of empty array with no initial value)",
+      runs: [
+        { on: "base", exit_code: 0 },
+        { on: "head", exit_code: 1 },
+      ],
+    });
+    expect(ran.map(({ on }) => on)).toEqual(["base", "head", "base", "base", "head", "head"]);
+    expect(new Set(ran.map(({ key }) => key)).size).toBe(ran.length);
+  });
+
+  it("is decided by the runs, whatever the model says", async () => {
+    const { tests } = testsThat(() => passed);
+    const { proof, requests } = await prove([tryTest(), finish(), finish(), finish()], tests);
+    expect(answered(requests[2])).toContain("it passes at the head");
+    expect(proof).toEqual({
+      kind: "not_shown",
+      reason: "the test does not show it: it passes at the head, so the fault does not show",
+    });
+  });
+
+  it("lets the model write a better test", async () => {
+    const { tests } = testsThat((on, { test: { text } }) =>
+      on === "head" && text !== "1\n" ? failed : passed,
+    );
+    const turns = [tryTest({ content: "1\n" }), finish(), tryTest(), finish(), intent("silent")];
+    const { proof } = await prove(turns, tests);
+    expect(proof).toMatchObject({ kind: "regression", test });
+  });
+
+  it("runs a test only if the rules accept it and its path is new", async () => {
+    const { ran, tests } = testsThat(() => failed, {
+      whyRefused: async () => "line 1 prints: `console.log`",
+    });
+    const turns = [
+      tryTest(),
+      tryTest({ path: "cart.js" }),
+      tryTest({ path: "-x.js" }),
+      finish(),
+      finish("none"),
+    ];
+    const { requests, proof } = await prove(turns, tests);
+    expect(answered(requests[1])).toContain("this test shows nothing: line 1 prints: `console.log`");
+    expect(answered(requests[2])).toContain("'cart.js' exists already");
+    expect(answered(requests[3])).toContain("only letters, digits");
+    expect(answered(requests[4])).toContain("no test was run");
+    expect(proof).toEqual({ kind: "not_shown", reason: "An empty cart is added up" });
+    expect(ran).toEqual([]);
+  });
+
+  it("says what happens and judges nothing", async () => {
+    const { requests } = await prove(
+      [tryTest(), finish("regression", { now: "total([]) is broken" }), finish(), intent("silent")],
+      regressed().tests,
+    );
+    expect(answered(requests[2])).toContain("only what happens, not 'broken'");
+  });
+
+  it("of new code is reproduced if the suggestion makes the test pass, and the change says that it should", async () => {
+    const { ran, tests } = testsThat((on) => (on === "repaired" ? passed : failed));
+    const turns = [
+      tryTest({ on: ["head", "repaired"] }),
+      finish("reproduced"),
+      intent("before", "Make total shorter"),
+    ];
+    const { proof } = await prove(turns, tests);
+    expect(proof).toMatchObject({
+      kind: "reproduced",
+      runs: [
+        { on: "base", exit_code: 1 },
+        { on: "head", exit_code: 1 },
+        { on: "repaired", exit_code: 0 },
+      ],
+    });
+    const repaired = ran.find(({ on }) => on === "repaired")?.replaced;
+    expect(Buffer.from(repaired?.bytes ?? []).toString()).toContain("sum + price, 0);\n}\n");
+    const silent = await prove([tryTest(), finish("reproduced"), intent("silent")], tests);
+    expect(silent.proof).toMatchObject({
+      reason: "nothing in the pull request says that it should be otherwise",
+    });
+  });
+
+  it("has no suggestion to run if the finding has none", async () => {
+    const targets = [{ ...target, suggestion: null }];
+    const { requests } = await prove([tryTest({ on: ["repaired"] }), finish("none")], regressed().tests, {
+      targets,
+    });
+    expect(answered(requests[1])).toContain("the finding has no suggestion");
+  });
+
+  it("shows that the head does the right thing on the input of the claim", async () => {
+    const { proof } = await prove([tryTest(), finish("ran_right")], testsThat(() => passed).tests);
+    expect(proof).toMatchObject({
+      kind: "ran_right",
+      before: "",
+      now: "",
+      runs: [{ on: "head", exit_code: 0 }],
+    });
+  });
+
+  it("that the model does not end is not shown, with the reason", async () => {
+    const { proof } = await prove(
+      [{ content: "Done." }, { content: "Done." }, { content: "Done." }],
+      regressed().tests,
+    );
+    expect(proof).toEqual({ kind: "not_shown", reason: "the model ended no proof" });
+  });
+});
+
+describe("the intention of a change", () => {
+  const pull = { number: 7, title: "Make total shorter", body: "Empty carts are an error from now on." };
+
+  it("withholds the mark if its words ask for what happens now", async () => {
+    const turns = [tryTest(), finish(), intent("now", "Empty carts are an error from now on.")];
+    const { proof } = await prove(turns, regressed().tests, { pull });
+    expect(proof).toEqual({
+      kind: "not_shown",
+      reason: 'the pull request asks for it: "Empty carts are an error from now on"',
+    });
+  });
+
+  it("must be quoted from what the change says", async () => {
+    const turns = [tryTest(), finish(), intent("now", "Everything is on purpose here."), intent("silent")];
+    const { proof, requests } = await prove(turns, regressed().tests, { pull });
+    expect(answered(requests[3])).toContain("`quote` is not among what is shown");
+    expect(proof).toMatchObject({ kind: "regression" });
+  });
+
+  it("that is not settled gives no mark", async () => {
+    const turns = [tryTest(), finish(), ...Array(4).fill({ content: "I cannot tell." })];
+    const { proof } = await prove(turns, regressed().tests, { pull });
+    expect(proof).toEqual({
+      kind: "not_shown",
+      reason: "it was not settled whether the pull request asks for it",
+    });
+  });
+
+  it("is read from its tests and its documentation, and its reader does not see the finding", async () => {
+    await using other = new ProvenRepository("Shorter", {
+      "cart.test.js": "assert.throws(() => total([]), TypeError);\n",
+      "docs/cart.md": "An empty cart has no total.\n",
+    });
+    const { requests } = await other.prove([tryTest(), finish(), intent("silent")], regressed().tests);
+    const asked = answered(requests[2]);
+    expect(asked).toContain("assert.throws(() => total([]), TypeError);");
+    expect(asked).toContain("An empty cart has no total.");
+    expect(asked).not.toContain(target.title);
+  });
+});
