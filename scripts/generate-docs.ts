@@ -27,7 +27,9 @@ import {
   changingTools,
   commandTools,
   graphTools,
+  intentTools,
   journalTools,
+  provingTools,
   readingTools,
   reportingTools,
 } from "../src/tools/index.ts";
@@ -131,6 +133,11 @@ function toolsPage(): string {
     ...changingTools.map(toolSection),
     "Available to a fix if the machine has a sandbox and the base branch's configuration sets `commands`:",
     ...commandTools.map(toolSection),
+    "## Proving",
+    "Available only to a proof, in which a model writes a test for one finding. What the test shows is decided by running it, outside of the model's reach.",
+    ...provingTools.map(toolSection),
+    "Available only to the question whether a change asks for what a test has shown:",
+    ...intentTools.map(toolSection),
   ].join("\n\n");
 }
 
@@ -201,6 +208,14 @@ commands:
   test: npm test
   lint: npm run lint
   build: null
+prove:
+  enabled: true
+  severity: medium
+  findings: 4
+  run:
+    - files: "packages/*/test/**"
+      command: npx vitest run {file}
+  prepare: npm ci
 # Only in the organisation's repository .github:
 policy:
   enforce: [paths.private, check, rules.secrets]
@@ -226,7 +241,7 @@ function checkedExample(text: string, type: z.ZodType, keys: readonly Key[]): st
   const present = (path: string) =>
     path.split(".").reduce<unknown>((value, name) => {
       const inner = (value as Record<string, unknown> | undefined)?.[name.replace("[]", "")];
-      return name.endsWith("[]") ? (inner as unknown[])[0] : inner;
+      return name.endsWith("[]") ? (inner as unknown[] | undefined)?.[0] : inner;
     }, example) !== undefined;
   const missing = keys.filter((key) => !present(key.path)).map((key) => key.path);
   if (missing.length > 0) throw new Error(`the example configuration does not set ${missing.join(", ")}`);

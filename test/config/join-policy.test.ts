@@ -18,6 +18,7 @@ import { severities } from "../../src/finding.ts";
 import { createRuleSwitch } from "../../src/review/find/rule-matches.ts";
 
 const workflow = (name: string) => ({ workflow: name, artifact: "results" });
+const testRun = (files: string) => ({ files, command: "npx vitest run {file}" });
 const rule = (path: string) => ({ path, text: `Look at ${path}` });
 
 /** For each key: the organisation's value, the repository's, and both together where the key is not enforced. */
@@ -59,6 +60,11 @@ const table: Record<string, [organization: unknown, repository: unknown, joined:
   "commands.test": ["npm test", "true", "true"],
   "commands.lint": ["npm run lint", "true", "true"],
   "commands.build": ["npm run build", "true", "true"],
+  "prove.enabled": [true, false, false],
+  "prove.severity": ["high", "low", "low"],
+  "prove.findings": [5, 1, 1],
+  "prove.run": [[testRun("a/")], [testRun("b/")], [testRun("a/"), testRun("b/")]],
+  "prove.prepare": ["npm ci", null, null],
 };
 
 function fileWith(key: string, value: unknown): Record<string, unknown> {

@@ -43,8 +43,11 @@ describe.each(kinds)("the JSON Schema of %s", (_, schemaOf, parse) => {
     const required = ["instructions.[].path", "instructions.[].text"];
     // What a folder leaves out is as in the folder above; the conclusion at a limit goes by another key; a policy is the organisation's.
     const workflow = ["findings.workflows.[].workflow", "findings.workflows.[].artifact"];
+    const proofs = ["prove.run.[].files", "prove.run.[].command"];
     const inherited =
-      schemaOf === nestedConfigSchema ? ["minimum_severity"] : [...workflow, "check.limit", "policy"];
+      schemaOf === nestedConfigSchema
+        ? ["minimum_severity"]
+        : [...workflow, "check.limit", ...proofs, "policy"];
     expect(without.map(([path]) => path)).toEqual([...required, ...inherited]);
   });
 

@@ -236,7 +236,7 @@ describe("loading", () => {
   it("refuses a file with anything wrong in it, by file, line and key, and says what to do", async () => {
     await expect(loading("paths:\n  privat: [secrets/]\ncolour: red\n")).rejects.toMatchObject({
       code: "config_invalid",
-      line: "The configuration cannot be used: .github/hunkwise.yml:2: paths.privat is not a known key (did you mean private?); .github/hunkwise.yml:3: colour is not a known key (known keys: review, paths, instructions, effort, minimum_severity, rules, max_comments, comment_severity, comments, language, budget, findings, conversation, check, commands, policy). Correct it on the base branch; `hunkwise config check` lists all problems. Until then, no model reads anything.",
+      line: "The configuration cannot be used: .github/hunkwise.yml:2: paths.privat is not a known key (did you mean private?); .github/hunkwise.yml:3: colour is not a known key (known keys: review, paths, instructions, effort, minimum_severity, rules, max_comments, comment_severity, comments, language, budget, findings, conversation, check, commands, prove, policy). Correct it on the base branch; `hunkwise config check` lists all problems. Until then, no model reads anything.",
     });
   });
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { ChangedCode } from "../../src/proof/changed-code.ts";
 import { judge, type RanCode, type TestRuns } from "../../src/proof/judge.ts";
 import type { TestEnd } from "../../src/proof/proof.ts";
-import { failed, passed, test } from "../review/prove/prove-fixture.ts";
+import { failed, passed, test } from "./test-ends.ts";
 
 const other = { path: "other.js", name: "other", line: 1 };
 

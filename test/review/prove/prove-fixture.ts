@@ -5,6 +5,7 @@ import type { TestEnd } from "../../../src/proof/proof.ts";
 import type { ProveInput, ProveTarget } from "../../../src/review/prove/prove-input.ts";
 import { runProve, type TestPort, type TestRun } from "../../../src/review/prove/run-prove.ts";
 import { createDiffSource } from "../../../src/tools/diff-source.ts";
+import { failed, passed, test } from "../../proof/test-ends.ts";
 import { GitRepo } from "../../support/git-repo.ts";
 import { type ScriptedTurn, scriptedModel } from "../../support/scripted.ts";
 import { openRepository } from "../../tools/context.ts";
@@ -22,35 +23,6 @@ export const target: ProveTarget = {
   ...{ id: "f1", severity: "high", title: "An empty cart has no total", text: "total([]) throws." },
   ...{ path: "cart.js", side: "RIGHT", line: 2, start_line: null, symbol: "total" },
   suggestion: "  return prices.reduce((sum, price) => sum + price, 0);",
-};
-
-export const test = {
-  path: "cart.proof.test.js",
-  text: 'import assert from "node:assert/strict";\nimport { total } from "./cart.js";\n\nassert.equal(total([]), 0);\n',
-};
-
-const total = { path: "cart.js", name: "total", line: 1 };
-
-/** A run that passes, and has executed the changed function. */
-export const passed: TestEnd = {
-  ...{ stdout: "", stderr: "", exit_code: 0, ended: null, changed: [], executed: [total], duration_ms: 10 },
-};
-
-/** A run that fails as Node prints it. */
-export const failed: TestEnd = {
-  ...passed,
-  exit_code: 1,
-  stderr: `file:///work/cart.js:2
-  return prices.reduce((sum, price) => sum + price);
-                ^
-
-TypeError: Reduce of empty array with no initial value
-    at Array.reduce (<anonymous>)
-    at total (file:///work/cart.js:2:17)
-    at file:///work/cart.proof.test.js:4:14
-
-Node.js v24.21.0
-`,
 };
 
 export const call = (name: string, args: Record<string, unknown>): ScriptedTurn => ({
