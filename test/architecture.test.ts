@@ -24,6 +24,7 @@ const mayImport: Record<string, string[]> = {
   agent: ["tools", "llm"],
   code: [],
   sandbox: ["git", "diff", "tools", "process-identity"],
+  proof: ["git", "sandbox"],
   graph: ["git", "diff", "code", "tools"],
   journal: ["agent"],
   analyzers: ["diff", "code"],

@@ -191,6 +191,8 @@ export function innerArguments(
     ...["passwd", "group", "hosts"].flatMap((name) => ["--ro-bind", `/session/etc/${name}`, `/etc/${name}`]),
     ...["--proc", "/proc", "--dev", "/dev", "--bind", "/session/shm", "/dev/shm"],
     ...["--bind", "/session/tmp", "/tmp", "--bind", "/session/work", "/work"],
+    // Runs tests of a repository that need nothing but Node.
+    ...["--ro-bind", "/supervisor/node", "/runner/bin/node"],
     // Paths that the outer sandbox covers are covered here as well.
     ...readableArguments(readable),
     ...["--remount-ro", "/dev"],
