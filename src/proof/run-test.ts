@@ -75,7 +75,7 @@ export async function runTest(order: TestOrder, signal: AbortSignal): Promise<Te
     order.sandbox,
     {
       ...{ command, folder: "", env: environmentOf(folder, order.command === null) },
-      ...{ timeoutMs: order.timeoutMs, limits: order.limits },
+      ...{ timeoutMs: order.timeoutMs, limits: limitsOf(order) },
       files: filesOf(order, folder, placed),
       wants: (left) => reportsIn(left, folder) ?? [],
       maxFileBytes: MAX_REPORT_BYTES,
@@ -92,6 +92,14 @@ export async function runTest(order: TestOrder, signal: AbortSignal): Promise<Te
     duration_ms: Math.round(performance.now() - begin),
   };
 }
+
+/** For the threads of a test runner; what they use counts against `memoryBytes` as before. */
+const RESERVED_BYTES = 16 * 1024 * 1024 * 1024;
+
+const limitsOf = ({ limits }: TestOrder): SandboxLimits => ({
+  ...limits,
+  dataBytes: limits.dataBytes + RESERVED_BYTES,
+});
 
 function commandFor(test: ProofTest): string {
   const found = asItIs(test);

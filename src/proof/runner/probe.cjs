@@ -10,9 +10,9 @@ const { appendFileSync, mkdirSync, readFileSync } = require("node:fs");
 const { Session } = require("node:inspector");
 const { dirname, join, relative, sep } = require("node:path");
 const { fileURLToPath } = require("node:url");
-const { threadId } = require("node:worker_threads");
+const { BroadcastChannel, isMainThread, threadId, Worker } = require("node:worker_threads");
 // Before a test replaces them with its own clock.
-const { setTimeout } = require("node:timers");
+const { clearTimeout, setTimeout } = require("node:timers");
 const { now } = performance;
 
 const root = dirname(__dirname);
@@ -56,16 +56,22 @@ function textOf(path) {
  */
 function lineOf(path, name, offset) {
   const text = textOf(path);
-  let at = Math.min(offset, text.length);
-  if (/^[\w$]+$/.test(name)) {
-    const escaped = name.replaceAll("$", "\\$");
-    const places = [
-      ...text.matchAll(new RegExp(`(?<![\\w$.])${escaped}(?![\\w$])(?=\\s*[=:(<?{]|\\s+extends\\b)`, "g")),
-    ];
-    const far = (place) => Math.abs(place.index - offset);
-    if (places.length > 0) at = places.reduce((best, one) => (far(one) < far(best) ? one : best)).index;
-  }
+  const far = (at) => Math.abs(at - offset);
+  const places = /^[\w$]+$/.test(name) ? definitionsOf(text, name) : [];
+  const at = places.length > 0 ? places.reduce((best, one) => (far(one) < far(best) ? one : best)) : offset;
   return text.slice(0, at).split("\n").length;
+}
+
+const modifiers = "(?:(?:async|static|get|set|public|private|protected|override)\\s+)*[*#]?";
+
+function definitionsOf(text, name) {
+  const word = name.replaceAll("$", "\\$");
+  const shapes = [
+    `(?<=\\b(?:function\\s*\\*?|class)\\s*)\\b${word}(?![\\w$])`,
+    `(?<![\\w$.])${word}\\??\\s*(?:=(?!=)|:)`,
+    `(?<=^[ \\t]*${modifiers}\\s*)(?<![\\w$])${word}\\s*[(<]`,
+  ];
+  return [...text.matchAll(new RegExp(shapes.join("|"), "gm"))].map(({ index }) => index);
 }
 
 /** The function that a loader puts around a file: Vite's begins at once, Jest's has this name. */
@@ -112,6 +118,52 @@ function recordAgain(delay) {
   }, delay).unref();
 }
 
+/** Vitest and others end their processes with this signal. Without a listener of the program, it ends this process as it would without ours. */
+function recordBeforeSignal() {
+  const onSignal = () => {
+    record();
+    if (process.listenerCount("SIGTERM") > 1) return;
+    process.off("SIGTERM", onSignal);
+    process.kill(process.pid, "SIGTERM");
+  };
+  process.on("SIGTERM", onSignal);
+}
+
+/** How long a thread may take to answer before it is ended. */
+const ANSWER_MS = 500;
+
+/** A thread that is terminated gets no event: whoever terminates it asks it to record first. */
+function recordBeforeTermination() {
+  const name = `hunkwise ${__dirname}`;
+  if (!isMainThread) {
+    const channel = new BroadcastChannel(name);
+    channel.onmessage = ({ data }) => {
+      if (data.ask !== threadId) return;
+      record();
+      channel.postMessage({ done: threadId });
+    };
+    channel.unref();
+  }
+  const { terminate } = Worker.prototype;
+  Worker.prototype.terminate = function (...rest) {
+    const id = this.threadId;
+    if (id <= 0) return terminate.apply(this, rest);
+    return new Promise((resolve) => {
+      const channel = new BroadcastChannel(name);
+      const end = () => {
+        clearTimeout(timer);
+        channel.close();
+        resolve(terminate.apply(this, rest));
+      };
+      const timer = setTimeout(end, ANSWER_MS);
+      channel.onmessage = ({ data }) => {
+        if (data.done === id) end();
+      };
+      channel.postMessage({ ask: id });
+    });
+  };
+}
+
 try {
   mkdirSync(folder, { recursive: true });
   session = new Session();
@@ -119,6 +171,8 @@ try {
   session.post("Profiler.enable");
   session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
   process.on("exit", record);
+  if (isMainThread) recordBeforeSignal();
+  recordBeforeTermination();
   recordAgain(EVERY_MS);
 } catch {
   // A program that is not allowed to do this runs without.
