@@ -134,6 +134,8 @@ def main(path, *more):
     try:
         import pytest
     except ImportError:
+        pytest = None
+    if pytest is None:
         return run_plainly(path)
     if more:
         return run_with_pytest(pytest, path, ["--noconftest"])
