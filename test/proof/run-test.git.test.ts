@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { ProofTest, TestEnd } from "../../src/proof/proof.ts";
@@ -196,6 +197,21 @@ describe.skipIf(!sandbox)(`TypeScript as it is${skipped}`, () => {
     expect(ran(end)).toContain("packages/core/src/util/text.ts up");
   });
 
+  it("takes no text for a decorator, and none for a use of a type", async () => {
+    const end = await run(
+      {
+        "a.ts":
+          "import { T } from './t';\n/**\n * @param(x) one\n */\nexport const q = `\n@include(if: true)\n`;\nexport const s = '// T';\nexport const at = (x: T) => x;\n",
+        "t.ts": "export type T = string;\n",
+      },
+      js(
+        `import { at, q, s } from "./a";\nif (at(q) + s !== "\\n@include(if: true)\\n// T") throw new Error(q);\n`,
+        "it.test.ts",
+      ),
+    );
+    expect([end.exit_code, end.stderr]).toEqual([0, ""]);
+  });
+
   it("says why decorators and JSX do not run", async () => {
     const files = {
       "d.ts": "export class A {\n  @dec() a = 1;\n}\n",
@@ -326,6 +342,38 @@ describe.skipIf(!sandbox)(`runners of a repository${skipped}`, () => {
       ]),
     );
     expect(ran(end)).not.toContain("src/sum.ts never");
+  });
+});
+
+const hasGo = sandbox !== null && existsSync("/usr/bin/go");
+
+describe.skipIf(!hasGo)(`Go as it is${skipped}`, () => {
+  it("runs the tests of one file, and names the functions that ran", async () => {
+    const end = await run(
+      {
+        "go.mod": "module example.com/m\n\ngo 1.19\n",
+        "sum/sum.go":
+          "package sum\n\nfunc Sum(a, b int) int {\n\treturn a + b\n}\n\nfunc Never() int {\n\treturn 1\n}\n",
+        "sum/old_test.go":
+          'package sum\n\nimport "testing"\n\nfunc TestOld(t *testing.T) {\n\tt.Fatal("old")\n}\n',
+      },
+      {
+        path: "sum/new_test.go",
+        text: 'package sum\n\nimport "testing"\n\nfunc TestSum(t *testing.T) {\n\tif Sum(1, 1) != 2 {\n\t\tt.Error("no")\n\t}\n}\n',
+      },
+      { timeoutMs: 300_000 },
+    );
+    expect([end.exit_code, end.stderr, end.changed]).toEqual([0, "", []]);
+    expect(end.executed).toEqual([{ path: "sum/sum.go", name: "Sum", line: 3 }]);
+  });
+});
+
+describe("a test of Go", () => {
+  it("needs a name and a function that Go takes for a test", () => {
+    expect(asItIs({ path: "a.go", text: "" })).toEqual({ why: "Go runs tests only in files '*_test.go'" });
+    expect(asItIs({ path: "a_test.go", text: "func Testing(t) {}" })).toEqual({
+      why: "it has no function 'Test...'",
+    });
   });
 });
 

@@ -220,10 +220,10 @@ function find(specifier, parent, isRequire) {
 }
 
 /**
- * The text with comments and the insides of quoted strings as spaces; null if that cannot be told, because a regular expression is taken for
+ * The text with comments and quoted strings as spaces, and templates too if they shall be no code; null if that cannot be told, because a regular expression is taken for
  * something else.
  */
-function codeAlone(text) {
+function codeAlone(text, { templates = true } = {}) {
   const token =
     /\/\/[^\n]*|\/\*[\s\S]*?\*\/|"(?:\\[\s\S]|[^"\\\n])*"|'(?:\\[\s\S]|[^'\\\n])*'|`(?:\\[\s\S]|[^`\\])*`|(?<=(?:^|[=(,:[!&|?{};<>+*%~^-]|\breturn|\btypeof|\bcase)\s*)\/(?![*/])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+\/[dgimsuvy]*|["'`]/g;
   let isClear = true;
@@ -231,7 +231,7 @@ function codeAlone(text) {
   const code = text.replace(token, (found) => {
     if (found.length === 1) isClear = false;
     // What stands in a template may be code.
-    return found.startsWith("`") ? found : blank(found);
+    return templates && found.startsWith("`") ? found : blank(found);
   });
   return isClear ? code : null;
 }
@@ -293,7 +293,7 @@ const fault = (path, what) =>
 function withoutTypes(path, text) {
   if (
     /^[ \t]*(?:export\s+)?(?:default\s+)?@[A-Za-z_$][\w$.]*(?:\(|[ \t]*$|[ \t]+(?:class|export|public|private|protected|readonly|static)\b)/m.test(
-      codeAlone(text) ?? "",
+      codeAlone(text, { templates: false }) ?? "",
     )
   )
     throw fault(path, "it has decorators, which Node does not run");

@@ -53,8 +53,9 @@ def _record():
 
     os.makedirs(folder, exist_ok=True)
     monitoring = getattr(sys, "monitoring", None)
-    if monitoring is not None and monitoring.get_tool(monitoring.PROFILER_ID) is None:
-        tool = monitoring.PROFILER_ID
+    # Free for any use (PEP 669): cProfile fails if something else has the number of profilers.
+    tool = 4
+    if monitoring is not None and monitoring.get_tool(tool) is None:
 
         def started(code, _):
             add(code)
