@@ -42,6 +42,7 @@ type Reader = (lines: readonly string[], test: ProofTest) => Found | null;
 
 /** Signals are reported as 128 and their number; a shell reports a program that it cannot run, or does not find, as 126 and 127. */
 const SIGNAL = 128;
+const LAST_SIGNAL = 64;
 const CANNOT_RUN = 126;
 
 /** Reads what a failing run printed: Node, node:test, Vitest, Jest, Mocha, AVA, TAP, pytest, unittest, Python, Go. */
@@ -49,12 +50,14 @@ export function readFailure(end: TestEnd, test: ProofTest): Failure {
   const lines = linesOf(end);
   const nothing = { frames: [], expected: null, actual: null };
   if (end.ended !== null) return { kind: "unknown", line: `Ended by a limit: ${end.ended}`, ...nothing };
-  if (end.exit_code > SIGNAL)
+  if (end.exit_code > SIGNAL && end.exit_code <= SIGNAL + LAST_SIGNAL)
     return { kind: "unknown", line: `Ended by signal ${end.exit_code - SIGNAL}`, ...nothing };
   if (end.exit_code === 0) return { kind: "unknown", line: "It did not fail", ...nothing };
-  if (end.exit_code >= CANNOT_RUN)
+  if (end.exit_code === CANNOT_RUN || end.exit_code === CANNOT_RUN + 1)
     return { kind: "setup", line: clean(lines.findLast((line) => line !== "") ?? "Not found"), ...nothing };
-  const found = readers.map((read) => read(lines, test)).find((one) => one !== null);
+  const found = readersFor(test)
+    .map((read) => read(lines, test))
+    .find((one) => one !== null);
   const broken = brokenSetup(end, lines, test);
   if (!found) {
     const last = broken ?? lines.findLast((line) => line.trim() !== "") ?? `Exit code ${end.exit_code}`;
@@ -64,7 +67,13 @@ export function readFailure(end: TestEnd, test: ProofTest): Failure {
   const values = valuesIn(found);
   const isSetup = broken !== null || found.isSetup || isBrokenTest(found, frames, lines);
   return {
-    kind: isSetup ? "setup" : isAssertion(found) ? "assertion" : "error",
+    kind: isSetup
+      ? "setup"
+      : isLate.test(found.message.join("\n"))
+        ? "unknown"
+        : isAssertion(found)
+          ? "assertion"
+          : "error",
     line: headline(found, values),
     frames: frames.filter(({ isTest }) => !isTest).map(({ path, line }) => ({ path, line })),
     ...values,
@@ -104,6 +113,10 @@ function isBrokenTest(found: Found, frames: readonly Frame[], lines: readonly st
     lines.some((line) => /^ +at (?:async )?ModuleJob\.run /.test(line))
   );
 }
+
+/** A test runner's own time limit, which a busy machine can exceed. */
+const isLate =
+  /\bTest timed out in \d|\btest timed out after \d|\bTimeout of \d+ ?ms exceeded|\bExceeded timeout of \d|^Timeout >\d/i;
 
 const isAssertion = (found: Found) =>
   found.isAssertion === true || /^(?:.*\.)?(?:AssertionError|Failed|JestAssertionError)\b/.test(found.name);
@@ -475,7 +488,6 @@ const readVitest: Reader = (lines) => {
 
 /** Go: what the first failing test logged, or a panic. */
 const readGo: Reader = (lines, { path }) => {
-  if (!path.endsWith(".go")) return null;
   const isBuild = lines.some(
     (line) => /^FAIL\s+\S+ \[(?:build|setup) failed\]/.test(line) || /^# \S+/.test(line),
   );
@@ -526,7 +538,9 @@ const readStack: Reader = (lines) => {
   return { name: error?.name ?? "", message: [error?.said ?? "", ...rest], trace: [...places, ...fields] };
 };
 
-/** From the most particular output to the most general. */
-const readers: readonly Reader[] = [
-  ...[readGo, readPytest, readTap, readVitest, readAva, readJest, readTraceback, readStack],
-];
+/** From the most particular output to the most general; only those of its language, so that a test cannot print that of another one. */
+function readersFor({ path }: ProofTest): readonly Reader[] {
+  if (path.endsWith(".go")) return [readGo];
+  if (path.endsWith(".py")) return [readPytest, readTraceback];
+  return [readTap, readVitest, readAva, readJest, readStack];
+}

@@ -125,6 +125,19 @@ it.each<[string, Partial<TestEnd>, Failure["kind"], string]>([
     "unknown",
     "Ended by a limit: timeout",
   ],
+  [
+    "a test runner's own limit",
+    { stderr: " FAIL  it.test.mjs > a\nError: Test timed out in 5000ms.\n ❯ it.test.mjs:1:1\n" },
+    "unknown",
+    "Error: Test timed out in (duration).",
+  ],
+  ["a code beyond all signals", { exit_code: 255 }, "unknown", "Exit code 255"],
+  [
+    "the output of another language",
+    { stdout: "=== FAILURES ===\n___ a ___\nE   AssertionError: x\n" },
+    "unknown",
+    "E AssertionError: x",
+  ],
   ["a signal", { exit_code: 139 }, "unknown", "Ended by signal 11"],
   [
     "nothing",
