@@ -22,8 +22,8 @@ const processes = [
   "sandbox/supervisor/main",
 ];
 
-/** Data beside the code that reads it. */
-const data = "review/prompts";
+/** Data beside the code that reads it; the second is code for programs of a repository, which a sandbox gets as it is. */
+const data = ["review/prompts", "proof/runner"];
 
 /** The oldest Node that package.json names; the sources use syntax that it lacks (`await using`). */
 const target = "node22.20";
@@ -52,10 +52,12 @@ export async function bundle(
 ): Promise<void> {
   const bundled = await write(folder, program, { chunkFileNames: "parts/[name]-[hash].js" });
   for (const name of processes) bundled.push(...(await write(folder, name, { codeSplitting: false })));
-  await cp(join(source, data), join(folder, data), {
-    recursive: true,
-    filter: (path) => !path.endsWith(".ts"),
-  });
+  for (const name of data) {
+    await cp(join(source, name), join(folder, name), {
+      recursive: true,
+      filter: (path) => !path.endsWith(".ts") && !path.endsWith("__pycache__"),
+    });
+  }
   await copyGrammars(join(folder, "grammars"), only);
   await writeFile(join(folder, "THIRD-PARTY-LICENSES.txt"), await licencesOf(bundled));
 }

@@ -16,7 +16,11 @@ it("The built program has a file for each process and thread that it starts, and
   expect(started.length).toBeGreaterThan(2);
   const files = started.map((path) => path.replace(/^src\//, "").replace(/\.ts$/, ".js"));
   const data = globSync("src/**/*.md", { cwd: root }).map((path) => path.replace(/^src\//, ""));
-  const wanted = [...files, ...data, "sandbox/supervisor/main.js"];
+  const runner = globSync("src/proof/runner/*.{cjs,mjs,py}", { cwd: root }).map((path) =>
+    path.replace(/^src\//, ""),
+  );
+  expect(runner).toHaveLength(4);
+  const wanted = [...files, ...data, ...runner, "sandbox/supervisor/main.js"];
   expect(wanted.filter((path) => !existsSync(join(built, path)))).toEqual([]);
 });
 

@@ -1,6 +1,9 @@
 import { z } from "zod";
 
-/** A function of the repository that ran. `name` is empty for the statements of a file itself. */
+/**
+ * A function of the repository that ran. `name` is empty for the statements of a file itself, and "(anonymous)" for a function without a
+ * name. In a file that was compiled, the name is right more often than the line. Untrusted: the test can write it.
+ */
 export const ExecutedFunction = z.strictObject({
   path: z.string(),
   name: z.string(),

@@ -22,6 +22,8 @@ export type Sandbox = z.infer<typeof Sandbox>;
 export interface SandboxLimits {
   /** Of all processes and files together; more ends the command. */
   memoryBytes: number;
+  /** Of one process, reserved or used; a request beyond it fails. Node 24 reserves half a GiB for each thread, which it does not use. */
+  dataBytes: number;
   /** Of all files together: they are kept in memory. A write beyond it fails. */
   filesBytes: number;
   /** Of one file, holes included. */
@@ -46,6 +48,7 @@ const MIB = 1024 * 1024;
 /** The limits for a memory limit of the operator (HUNKWISE_SANDBOX_MEMORY_MB). */
 export const limitsFor = (memoryMb: number): SandboxLimits => ({
   memoryBytes: memoryMb * MIB,
+  dataBytes: memoryMb * MIB,
   filesBytes: (memoryMb / 2) * MIB,
   fileBytes: (memoryMb / 4) * MIB,
   files: 300_000,
@@ -191,6 +194,8 @@ export function innerArguments(
     ...["passwd", "group", "hosts"].flatMap((name) => ["--ro-bind", `/session/etc/${name}`, `/etc/${name}`]),
     ...["--proc", "/proc", "--dev", "/dev", "--bind", "/session/shm", "/dev/shm"],
     ...["--bind", "/session/tmp", "/tmp", "--bind", "/session/work", "/work"],
+    // Runs tests of a repository that need nothing but Node.
+    ...["--ro-bind", "/supervisor/node", "/runner/bin/node"],
     // Paths that the outer sandbox covers are covered here as well.
     ...readableArguments(readable),
     ...["--remount-ro", "/dev"],
@@ -216,20 +221,14 @@ const environment = (readable: readonly string[]) => ({
  * only limit with which the kernel does not pipe a core to a program of the machine, which would run outside of every sandbox (core(5),
  * fs/coredump.c).
  */
-function limitArguments({
-  fileBytes,
-  processes,
-  openFiles,
-  cpuSeconds,
-  memoryBytes,
-}: SandboxLimits): string[] {
+function limitArguments({ fileBytes, processes, openFiles, cpuSeconds, dataBytes }: SandboxLimits): string[] {
   return [
     ...["/usr/bin/nice", "-n", "19", "/usr/bin/prlimit", "--core=1"],
     `--fsize=${Math.round(fileBytes)}`,
     `--nproc=${processes}`,
     `--nofile=${openFiles}`,
     `--cpu=${cpuSeconds}`,
-    `--data=${Math.round(memoryBytes)}`,
+    `--data=${Math.round(dataBytes)}`,
     "--",
   ];
 }
