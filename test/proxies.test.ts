@@ -3,7 +3,7 @@ import { failedProxy, rememberProxies } from "../src/proxies.ts";
 
 const https = "http://ada:pass-word@proxy.example:3128";
 const http = "http://127.0.0.1:9";
-afterEach(() => rememberProxies({ https: null, http: null }));
+afterEach(() => rememberProxies({ https: null, http: null, no: null }));
 
 const failing = (facts: object, message = "") =>
   Object.assign(new TypeError("fetch failed"), { cause: Object.assign(new Error(message), facts) });

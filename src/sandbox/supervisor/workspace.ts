@@ -9,6 +9,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   realpathSync,
   symlinkSync,
   writeFileSync,
@@ -19,6 +20,9 @@ import type { LeftFile } from "./protocol.ts";
 export const SESSION = "/session";
 /** The part that the command sees as the workspace. */
 const WORK = `${SESSION}/work/`;
+
+/** The prepared environment, read-only. The command sees it at the same path. */
+const ENVIRONMENT = "/environment/";
 
 const folders = ["work", "tmp", "shm", "etc"].map((name) => `${SESSION}/${name}`);
 const settings = {
@@ -47,6 +51,9 @@ function traceOf(path: Buffer): Trace {
   return { inode: ino, changedNs: ctimeNs };
 }
 
+/** Whether tools write beside the entries of such a folder of an environment: `node_modules/.vite`. */
+const isShared = (path: string) => /(^|\/)node_modules(\/(@[^/]*|\.bin))?$/.test(path);
+
 /** Writes the files of the workspace and remembers their traces. */
 export class Workspace {
   readonly #traces = new Map<string, Trace>();
@@ -63,6 +70,25 @@ export class Workspace {
     if (mode === "120000") symlinkSync(bytes, full);
     else writeFileSync(full, bytes, { mode: mode === "100755" ? 0o755 : 0o644, flag: "wx" });
     this.#traces.set(path, traceOf(full));
+  }
+
+  /**
+   * Puts links to the entries of the prepared environment beside the files. It links a folder as a whole, except where a command may have to
+   * write beside what is in it: in folders of the workspace, and where packages of Node are. A file of the workspace is never replaced.
+   */
+  linkEnvironment(folder = ""): void {
+    const options = { withFileTypes: true, encoding: "buffer" } as const;
+    for (const entry of readdirSync(Buffer.from(ENVIRONMENT + folder, "latin1"), options)) {
+      const path = folder + entry.name.toString("latin1");
+      const original = Buffer.from(ENVIRONMENT + path, "latin1");
+      const there = lstatSync(fullPath(path), { throwIfNoEntry: false });
+      if (entry.isDirectory() && (there ? there.isDirectory() : isShared(path))) {
+        if (!there) mkdirSync(fullPath(path));
+        this.linkEnvironment(`${path}/`);
+      } else if (!there) {
+        this.put(path, "120000", entry.isSymbolicLink() ? readlinkSync(original, "buffer") : original);
+      }
+    }
   }
 
   #makeFolder(path: string): void {
@@ -85,6 +111,7 @@ const MAX_LIST_BYTES = 24 * 1024 * 1024;
 interface Left {
   left: LeftFile[];
   odd: number;
+  oddPaths: string[];
   tooMany: boolean;
 }
 
@@ -105,7 +132,8 @@ export function findLeft(before: ReadonlyMap<string, Trace>): Left {
   }
   for (const path of before.keys())
     if (!seen.has(path) && isGone(path)) list.add({ path, kind: "gone", bytes: 0 });
-  return list.isTooLong ? list.tooMany() : { left: list.left, odd: list.odd, tooMany: false };
+  if (list.isTooLong) return list.tooMany();
+  return { left: list.left, odd: list.oddPaths.length, oddPaths: list.oddPaths, tooMany: false };
 }
 
 /** All entries of the workspace except git's own folders, which do not belong to the files and are never collected. */
@@ -124,7 +152,7 @@ function* entriesBelow(): Generator<{ path: string; entry: Dirent<Buffer> }> {
 
 class LeftList {
   readonly left: LeftFile[] = [];
-  odd = 0;
+  readonly oddPaths: string[] = [];
   #bytes = 0;
 
   get isTooLong(): boolean {
@@ -137,8 +165,14 @@ class LeftList {
     this.left.push(file);
   }
 
+  addOdd(path: string): void {
+    if (this.isTooLong) return;
+    this.#bytes += Buffer.byteLength(JSON.stringify(path)) + 1;
+    this.oddPaths.push(path);
+  }
+
   tooMany(): Left {
-    return { left: [], odd: this.odd, tooMany: true };
+    return { left: [], odd: this.oddPaths.length, oddPaths: [], tooMany: true };
   }
 }
 
@@ -156,7 +190,7 @@ function entriesOf(folder: string): Dirent<Buffer>[] {
 function addIfChanged(path: string, entry: Dirent<Buffer>, before: Trace | undefined, list: LeftList): void {
   const { ino, ctimeNs, size } = lstatSync(fullPath(path), { bigint: true });
   if (before?.inode === ino && before.changedNs === ctimeNs) return;
-  if (!entry.isFile()) list.odd += 1;
+  if (!entry.isFile()) list.addOdd(path);
   else list.add({ path, kind: before ? "changed" : "new", bytes: Number(size) });
 }
 
@@ -170,15 +204,30 @@ function isGone(path: string): boolean {
   }
 }
 
+interface LeftContent {
+  kind: "file";
+  bytes: Buffer;
+  executable: boolean;
+}
+
+/** The target of a link; null for anything else. */
+export function readLink(path: string): { kind: "link"; bytes: Buffer } | null {
+  try {
+    return { kind: "link", bytes: readlinkSync(fullPath(path), "buffer") };
+  } catch {
+    return null;
+  }
+}
+
 /** A regular file of at most `maxBytes`; otherwise null. */
-export function readLeft(path: string, maxBytes: number): { bytes: Buffer; executable: boolean } | null {
+export function readLeft(path: string, maxBytes: number): LeftContent | null {
   let fd: number | undefined;
   try {
     makeReadable(path);
     fd = openSync(fullPath(path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     const facts = fstatSync(fd);
     if (!facts.isFile() || facts.size > maxBytes) return null;
-    return { bytes: readFileSync(fd), executable: (facts.mode & 0o100) !== 0 };
+    return { kind: "file", bytes: readFileSync(fd), executable: (facts.mode & 0o100) !== 0 };
   } catch {
     return null;
   } finally {
