@@ -153,8 +153,9 @@ function tunnelTarget(written: string, registries: readonly string[]): Target | 
 /** The target of a request in absolute form, whatever its `Host` says; null if it may not be reached. */
 function plainTarget({ url = "" }: IncomingMessage, registries: readonly string[]): URL | null {
   const target = /^http:\/\//i.test(url) ? URL.parse(url) : null;
-  if (!target || target.username !== "" || target.password !== "") return null;
-  const { hostname, port } = target;
+  if (target === null) return null;
+  const { hostname, port, username, password } = target;
+  if (username !== "" || password !== "") return null;
   return isNamed({ hostname, port: Number(port || 80) }, 80, registries) ? target : null;
 }
 
