@@ -242,7 +242,7 @@ const PROXY_PORT = 3128;
 
 const registryArguments = [
   ...["--ro-bind", REGISTRY, REGISTRY, ...AUTHORITIES],
-  ...["--ro-bind", `/supervisor/bridge${suffix}`, BRIDGE],
+  ...["--ro-bind", "/session/etc/bridge", BRIDGE],
 ];
 
 const proxy = `http://127.0.0.1:${PROXY_PORT}`;

@@ -2,6 +2,7 @@ import {
   chmodSync,
   closeSync,
   constants,
+  copyFileSync,
   type Dirent,
   fstatSync,
   lstatSync,
@@ -14,6 +15,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { extname, join } from "node:path";
 import type { LeftFile } from "./protocol.ts";
 
 /** Everything writable, on one file system of limited size. */
@@ -35,6 +37,9 @@ export function createFolders(): void {
   for (const folder of folders) mkdirSync(folder, { recursive: true, mode: 0o755 });
   chmodSync(`${SESSION}/tmp`, 0o1777);
   for (const [name, text] of Object.entries(settings)) writeFileSync(`${SESSION}/etc/${name}`, text);
+  // A file that bubblewrap got as data cannot be mounted once more.
+  const bridge = join(import.meta.dirname, `bridge${extname(import.meta.filename)}`);
+  copyFileSync(bridge, `${SESSION}/etc/bridge`);
 }
 
 /** The full path of a workspace file. Each character of `path` is one byte. */
