@@ -11,7 +11,7 @@ const source = join(root, "src");
 /** The program. It is split into parts, so that a command loads only what it needs. */
 const program = "cli";
 
-/** Its other processes and its threads, each one file: they need all that it holds. A sandbox gets the last one and nothing else. */
+/** Its other processes and its threads, each one file: they need all that it holds. A sandbox gets the last two and nothing else. */
 const processes = [
   "process/review-process",
   "process/index-process",
@@ -19,6 +19,7 @@ const processes = [
   "graph/extract-worker",
   "process/results-thread",
   "queue/reader-thread",
+  "sandbox/supervisor/bridge",
   "sandbox/supervisor/main",
 ];
 

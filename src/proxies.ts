@@ -2,13 +2,32 @@
 interface Proxies {
   https: string | null;
   http: string | null;
+  /** Hosts that are reached without one, as in NO_PROXY. */
+  no: string | null;
 }
 
-let inUse: Proxies = { https: null, http: null };
+let inUse: Proxies = { https: null, http: null, no: null };
 
 /** Remembers the proxies of requests, so that a proxy that is down is not mistaken for the server behind it. */
-export function rememberProxies({ https, http }: Proxies): void {
-  inUse = { https, http };
+export function rememberProxies({ https, http, no }: Proxies): void {
+  inUse = { https, http, no };
+}
+
+/**
+ * The proxy for a connection of this process to a host, with TLS or without; null if it is reached directly. NO_PROXY names hosts, domains (`.example.com`,
+ * `*.example.com`), each with or without a port, or `*`; it knows no ranges of addresses.
+ */
+export function proxyFor(protocol: "https" | "http", hostname: string, port: number): URL | null {
+  const proxy = URL.parse((protocol === "http" ? inUse.http : (inUse.https ?? inUse.http)) ?? "");
+  const exceptions = (inUse.no ?? "").toLowerCase().split(/[\s,]+/);
+  const isException = exceptions.some((one) => {
+    const [, name = "", only] = /^(.*?)(?::(\d+))?$/.exec(one) ?? [];
+    if (one === "*") return true;
+    if (name === "" || (only !== undefined && Number(only) !== port)) return false;
+    const domain = name.replace(/^\*(?=\.)/, "");
+    return domain.startsWith(".") ? hostname.endsWith(domain) : hostname === domain;
+  });
+  return isException ? null : proxy;
 }
 
 /**

@@ -3,7 +3,7 @@ import { failedProxy, rememberProxies } from "../src/proxies.ts";
 
 const https = "http://ada:pass-word@proxy.example:3128";
 const http = "http://127.0.0.1:9";
-afterEach(() => rememberProxies({ https: null, http: null }));
+afterEach(() => rememberProxies({ https: null, http: null, no: null }));
 
 const failing = (facts: object, message = "") =>
   Object.assign(new TypeError("fetch failed"), { cause: Object.assign(new Error(message), facts) });
@@ -22,7 +22,7 @@ describe("the proxy to which a connection failed", () => {
     ["has a name that nobody knows", unknown("proxy.example")],
     ["does not answer", late],
   ])("is named without its password if it %s", (_, error) => {
-    rememberProxies({ https, http });
+    rememberProxies({ https, http, no: null });
     expect(failedProxy(error, endpoint)).toEqual({
       url: "http://proxy.example:3128",
       variable: "HTTPS_PROXY",
@@ -30,11 +30,11 @@ describe("the proxy to which a connection failed", () => {
   });
 
   it("is the one for the scheme of the address, or that for http if there is no other", () => {
-    rememberProxies({ https, http });
+    rememberProxies({ https, http, no: null });
     expect(failedProxy(refused(9), new URL("http://localhost:11434/v1"))?.variable).toBe("HTTP_PROXY");
-    rememberProxies({ https: null, http });
+    rememberProxies({ https: null, http, no: null });
     expect(failedProxy(refused(9), endpoint)).toEqual({ url: http, variable: "HTTP_PROXY" });
-    rememberProxies({ https, http: null });
+    rememberProxies({ https, http: null, no: null });
     expect(failedProxy(refused(3128), new URL("http://localhost:11434/v1"))).toBeNull();
   });
 
@@ -43,7 +43,7 @@ describe("the proxy to which a connection failed", () => {
     ["nobody knows the name of the endpoint", unknown("api.example")],
     ["there was a connection", failing({ code: "ECONNRESET", syscall: "read" })],
   ])("is none if %s", (_, error) => {
-    rememberProxies({ https, http });
+    rememberProxies({ https, http, no: null });
     expect(failedProxy(error, endpoint)).toBeNull();
   });
 });

@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { parseEnv } from "node:util";
 import { z } from "zod";
 import { AppError, errorLine } from "../errors.ts";
-import { cacheFolder, dataFolder, ownFolder } from "./folders.ts";
+import { cacheFolder, dataFolder, environmentsFolder, ownFolder } from "./folders.ts";
 import {
   defaultClaude,
   defaultContextTokens,
@@ -391,6 +391,8 @@ export interface Env {
     /** Absolute paths that they must not see, also inside readable folders. */
     hidden: readonly string[];
     memoryMb: number;
+    /** Hosts that a command that prepares an environment may reach: `name` or `name:port`, in lower case. */
+    registries: readonly string[];
   };
   /** Notices about valid variables, one line each: empty ones, and unknown names. */
   notices: readonly string[];
@@ -511,14 +513,16 @@ function settingsOf(
       readable: given.HUNKWISE_SANDBOX_READ ?? [],
       hidden: placesOfSecrets(given),
       memoryMb: given.HUNKWISE_SANDBOX_MEMORY_MB,
+      registries: given.HUNKWISE_PROVE_REGISTRIES ?? [],
     },
   };
 }
 
-/** The data folder, the key file, and the folder of the program, which may hold a `.env`. */
+/** The data folder, environments of other repositories, the key file, and the folder of the program, which may hold a `.env`. */
 function placesOfSecrets({ HUNKWISE_DATA_DIR, PRIVATE_KEY_PATH }: Variables): string[] {
   const key = PRIVATE_KEY_PATH === undefined ? [] : [resolve(PRIVATE_KEY_PATH)];
-  return [dataFolder(HUNKWISE_DATA_DIR), ...key, ownFolder];
+  const data = dataFolder(HUNKWISE_DATA_DIR);
+  return [...new Set([data, environmentsFolder(data), ...key, ownFolder])];
 }
 
 /** The variables for commands that work on a repository of this machine. */

@@ -14,6 +14,14 @@ export const ownFolder = join(import.meta.dirname, "../..");
 export const dataFolder = (named: string | undefined): string =>
   resolve(ownFolder, named || defaultDataFolder);
 
+/**
+ * The folder for environments of proofs, which sandboxes read. Those of root run as `nobody`, who cannot enter root's data folder.
+ *
+ * @param folder the data folder, or the user's cache folder
+ */
+export const environmentsFolder = (folder: string): string =>
+  process.getuid?.() === 0 ? "/var/cache/hunkwise/environments" : join(folder, "environments");
+
 /** Whether a package manager owns the folder: an update, or `npm ci`, deletes what it did not put there. */
 export const isInPackage = (folder: string): boolean => folder.split(sep).includes("node_modules");
 

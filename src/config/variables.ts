@@ -58,6 +58,22 @@ const folders = z
     must("absolute paths of folders other than /, separated by colons"),
   );
 
+/** Hosts, each with or without a port; one way to write each, in lower case. */
+const registries = z
+  .string()
+  .transform((value) =>
+    value
+      .toLowerCase()
+      .split(",")
+      .map((one) => one.trim())
+      .filter((one) => one !== ""),
+  )
+  .refine(
+    (hosts) => hosts.every((host) => URL.parse(`tls://${host}`) !== null && isHost.test(host)),
+    must("hosts with or without a port, separated by commas, such as registry.npmjs.org,localhost:4873"),
+  );
+const isHost = /^([a-z0-9]([a-z0-9._-]*[a-z0-9])?|\[[0-9a-f:.]+\])(:[1-9]\d{0,4})?$/;
+
 /** Numbers, separated by commas: a name could be taken over by another person. */
 const accountIds = z
   .string()
@@ -465,6 +481,12 @@ const Variables = z.object({
   HUNKWISE_SANDBOX_MEMORY_MB: server(whole(128, 1_000_000).default(2_048), {
     description:
       "Maximum memory in MB for one command, its processes and files together. Files may take half of it.",
+    local: true,
+  }),
+  HUNKWISE_PROVE_REGISTRIES: server(registries.optional(), {
+    description:
+      "Hosts that the command of `prove.prepare` may reach over HTTP, separated by commas, such as `registry.npmjs.org` or `registry.example.com:8443`; without a port, 443 and 80. Unset: it has no network. Nothing else in a sandbox ever has one.",
+    example: "registry.npmjs.org,pypi.org,files.pythonhosted.org",
     local: true,
   }),
   DATABASE_URL: server(postgresUrl.optional(), {

@@ -1,5 +1,5 @@
 import { existsSync, lstatSync, readlinkSync, realpathSync, statSync } from "node:fs";
-import { join, relative } from "node:path";
+import { extname, join, relative } from "node:path";
 import { z } from "zod";
 
 /**
@@ -139,6 +139,13 @@ const isolation = [
   ...["--uid", USER, "--gid", USER, "--hostname", "sandbox"],
 ];
 
+/** Where a prepared environment is, in both sandboxes. */
+const ENVIRONMENT = "/environment";
+/** Where the socket of a registry proxy is, in both sandboxes. */
+const REGISTRY = "/registry";
+/** Public certificate authorities, which Go, curl and git need. They are only visible to commands that may reach a registry. */
+const AUTHORITIES = ["--ro-bind-try", "/etc/ssl/certs", "/etc/ssl/certs"];
+
 /**
  * Arguments of bubblewrap for the outer sandbox, which runs the supervisor. Everything writable is in memory, on one file system of limited
  * size, and is gone with the last process.
@@ -148,6 +155,7 @@ const isolation = [
 export function outerArguments(
   { bwrap, node, system, readable, hiding }: Sandbox,
   { filesBytes }: SandboxLimits,
+  { environment, registry }: Pick<Command, "environment" | "registry">,
   code: ReadonlyMap<string, number>,
 ): string[] {
   return [
@@ -157,6 +165,8 @@ export function outerArguments(
     ...["--proc", "/proc", "--dev", "/dev", "--dir", "/tmp"],
     ...readableArguments(readable),
     ...hiding,
+    ...(environment === undefined ? [] : ["--ro-bind", environment, ENVIRONMENT]),
+    ...(registry === undefined ? [] : ["--ro-bind", registry, REGISTRY, ...AUTHORITIES]),
     ...["--ro-bind", node, "/supervisor/node", "--ro-bind", bwrap, "/supervisor/bwrap"],
     ...[...code].flatMap(([name, fd]) => ["--ro-bind-data", String(fd), `/supervisor/${name}`]),
     ...["--size", String(Math.round(filesBytes)), "--tmpfs", "/session"],
@@ -172,6 +182,13 @@ export interface Command {
   folder: string;
   /** Names consist of letters, digits and _. */
   env: Readonly<Record<string, string>>;
+  /**
+   * Absolute path of a folder with files that the command finds beside those of the workspace, read-only: the workspace gets links to them.
+   * The user of the sandbox must be able to enter it; if this process is root, that is `nobody`.
+   */
+  environment?: string | undefined;
+  /** Absolute path of the folder with the socket of a registry proxy, which is then the command's proxy for HTTP. Undefined: no network. */
+  registry?: string | undefined;
 }
 
 /**
@@ -181,7 +198,7 @@ export interface Command {
 export function innerArguments(
   { system, readable }: Sandbox,
   limits: SandboxLimits,
-  { command, folder, env }: Command,
+  { command, folder, env, environment, registry }: Command,
 ): string[] {
   return [
     ...isolation,
@@ -198,18 +215,54 @@ export function innerArguments(
     ...["--ro-bind", "/supervisor/node", "/runner/bin/node"],
     // Paths that the outer sandbox covers are covered here as well.
     ...readableArguments(readable),
+    // The Node of this program, for runners of ours; it is not on PATH.
+    ...["--ro-bind", "/supervisor/node", NODE],
+    ...(environment === undefined ? [] : ["--ro-bind", ENVIRONMENT, ENVIRONMENT]),
+    ...(registry === undefined ? [] : registryArguments),
     ...["--remount-ro", "/dev"],
     ...["--remount-ro", "/"],
     ...["--chdir", folder === "" ? "/work" : `/work/${folder}`, "--"],
     ...limitArguments(limits),
     // After all limits: a variable can make each program load a file of the workspace, which would then run without them.
     "/usr/bin/env",
-    ...Object.entries({ ...environment(readable), ...env }).map(([name, value]) => `${name}=${value}`),
+    ...Object.entries({
+      ...variables(readable),
+      ...(registry === undefined ? {} : proxyVariables),
+      ...env,
+    }).map(([name, value]) => `${name}=${value}`),
+    ...(registry === undefined ? [] : [NODE, BRIDGE, `${REGISTRY}/${SOCKET}`, String(PROXY_PORT)]),
     ...["/bin/sh", "-c", command],
   ];
 }
 
-const environment = (readable: readonly string[]) => ({
+const NODE = "/runner/bin/node";
+/** The suffix of the program's own files: TypeScript in development. */
+const suffix = extname(import.meta.filename);
+/** With a suffix that makes it a module without a package.json beside it. */
+const BRIDGE = `/runner/bridge${suffix.replace(".", ".m")}`;
+/** The name of a registry proxy's socket in its folder. */
+export const SOCKET = "proxy";
+/** Of the loopback device of the sandbox's own network. */
+const PROXY_PORT = 3128;
+
+const registryArguments = [
+  ...["--ro-bind", REGISTRY, REGISTRY, ...AUTHORITIES],
+  ...["--ro-bind", "/session/etc/bridge", BRIDGE],
+];
+
+const proxy = `http://127.0.0.1:${PROXY_PORT}`;
+
+/** What makes programs use the proxy for every host, and leave out requests that it refuses. */
+const proxyVariables = {
+  ...{ HTTP_PROXY: proxy, HTTPS_PROXY: proxy, http_proxy: proxy, https_proxy: proxy },
+  ...{ NO_PROXY: "", no_proxy: "" },
+  ...{ npm_config_proxy: proxy, npm_config_https_proxy: proxy, npm_config_noproxy: "" },
+  ...{ YARN_HTTP_PROXY: proxy, YARN_HTTPS_PROXY: proxy },
+  ...{ npm_config_audit: "false", npm_config_fund: "false", npm_config_update_notifier: "false" },
+  PIP_DISABLE_PIP_VERSION_CHECK: "1",
+};
+
+const variables = (readable: readonly string[]) => ({
   PATH: [...readable.map((folder) => `${folder}/bin`), "/usr/local/bin", "/usr/bin", "/bin"].join(":"),
   ...{ HOME: "/tmp", TMPDIR: "/tmp", LANG: "C.UTF-8" },
   // No prompts and no colours.

@@ -33,9 +33,11 @@ export interface SandboxRun extends Command {
   timeoutMs: number;
   limits: SandboxLimits;
   /** Chooses the changed files to collect. Called once, after the last process of the command has ended. */
-  wants: (left: readonly LeftFile[]) => readonly string[];
+  wants: (left: readonly LeftFile[], end: Pick<End, "exitCode" | "ended" | "oddPaths">) => readonly string[];
   /** Longest file to collect, in bytes. */
   maxFileBytes: number;
+  /** Takes each collected entry when it arrives, links included. Without it, `taken` has them all, and no link can be collected. */
+  receive?: (entry: TakenEntry) => Promise<void>;
 }
 
 /** A file that `wants` chose. */
@@ -43,6 +45,11 @@ export interface TakenFile {
   path: string;
   executable: boolean;
   bytes: Buffer;
+}
+
+export interface TakenEntry extends TakenFile {
+  /** Whether `bytes` are the target of a link. */
+  isLink: boolean;
 }
 
 type End = Extract<FromSupervisor, { kind: "end" }>;
@@ -54,8 +61,9 @@ export interface SandboxOutcome extends Omit<End, "kind" | "exitCode"> {
   taken: TakenFile[];
 }
 
-/** For copying the files in and out. */
+/** For copying the files in and out, and a prepared environment. */
 const GRACE_MS = 100_000;
+const LONG_GRACE_MS = 600_000;
 
 /**
  * Runs a command in a sandbox, on the given files. When this settles, no process and no file of it is left.
@@ -69,8 +77,9 @@ export async function runInSandbox(
 ): Promise<SandboxOutcome> {
   if (signal.aborted) throw new AppError("aborted", "Stopped before a command was run");
   // The supervisor enforces the time limit; this one is for a supervisor that does not.
-  const inTime = AbortSignal.any([signal, AbortSignal.timeout(run.timeoutMs + GRACE_MS)]);
-  await using session = new Session(sandbox, run.limits, run.maxFileBytes, inTime);
+  const grace = run.receive ? LONG_GRACE_MS : GRACE_MS;
+  const inTime = AbortSignal.any([signal, AbortSignal.timeout(run.timeoutMs + grace)]);
+  await using session = new Session(sandbox, run, inTime);
   for await (const { path, mode, bytes } of run.files)
     await session.send({ kind: "file", path, mode }, bytes);
   await session.send(orderFor(sandbox, run), filter());
@@ -79,8 +88,13 @@ export async function runInSandbox(
   if (exitCode === null && rest.ended === null) {
     throw new AppError("child_died", `The inner sandbox cannot be built: ${stderr.toString().trim()}`);
   }
-  const paths = run.wants(rest.left);
-  const taken = paths.length === 0 ? [] : await take(session, paths, run.maxFileBytes);
+  const paths = run.wants(rest.left, end);
+  const taken: TakenFile[] = [];
+  if (paths.length > 0) {
+    const keep = async ({ path, executable, bytes }: TakenFile) =>
+      void taken.push({ path, executable, bytes });
+    await take(session, paths, { keep, ...run });
+  }
   return { ...rest, exitCode: exitCode ?? 128 + 9, stdout, stderr, taken };
 }
 
@@ -90,6 +104,7 @@ function orderFor(sandbox: Sandbox, run: SandboxRun): ToSupervisor {
     kind: "run",
     program: "/supervisor/bwrap",
     args: innerArguments(sandbox, run.limits, run),
+    environment: run.environment !== undefined,
     timeoutMs: run.timeoutMs,
     ...{ memoryBytes, spareBytes, files, outputBytes, keptBytes },
   };
@@ -112,20 +127,33 @@ async function readEnd(session: Session): Promise<{ end: End; stdout: Buffer; st
   }
 }
 
-async function take(session: Session, paths: readonly string[], maxBytes: number): Promise<TakenFile[]> {
+interface Taker extends Pick<SandboxRun, "maxFileBytes" | "receive"> {
+  keep(file: TakenFile): Promise<void>;
+}
+
+async function take(session: Session, paths: readonly string[], taker: Taker): Promise<void> {
+  const { maxFileBytes: maxBytes, receive, keep } = taker;
   const expected = new Set(paths);
-  const taken: TakenFile[] = [];
-  await session.send({ kind: "take", paths, maxBytes });
+  await session.send({ kind: "take", paths, maxBytes, links: receive !== undefined });
   for (;;) {
     const { message, body: bytes } = await session.next();
-    if (message.kind === "taken") return taken;
+    if (message.kind === "taken") return;
+    const isLink = message.kind === "link" && receive !== undefined;
     // Each requested file at most once, and nothing else.
-    if (message.kind !== "file" || !expected.delete(message.path) || bytes.length > maxBytes) {
+    if (
+      !(message.kind === "file" || isLink) ||
+      !expected.delete(message.path) ||
+      bytes.length > (isLink ? MAX_TARGET : maxBytes)
+    ) {
       throw new AppError("child_died", "The sandbox sent a file that was not requested");
     }
-    taken.push({ path: message.path, executable: message.executable, bytes });
+    const executable = message.kind === "file" && message.executable;
+    await (receive ?? keep)({ path: message.path, executable, bytes, isLink });
   }
 }
+
+/** PATH_MAX of Linux. */
+const MAX_TARGET = 4_096;
 
 const size = z.int().min(0);
 
@@ -141,9 +169,11 @@ const Message: z.ZodType<FromSupervisor> = z.discriminatedUnion("kind", [
       z.strictObject({ path: z.string(), kind: z.enum(["new", "changed", "gone"]), bytes: size }),
     ),
     odd: size,
+    oddPaths: z.array(z.string()),
     tooMany: z.boolean(),
   }),
   z.strictObject({ kind: z.literal("file"), path: z.string(), executable: z.boolean() }),
+  z.strictObject({ kind: z.literal("link"), path: z.string() }),
   z.strictObject({ kind: z.literal("taken") }),
   z.strictObject({ kind: z.literal("fault"), message: z.string() }),
 ]);
@@ -153,8 +183,8 @@ interface Received {
   body: Buffer;
 }
 
-/** The user `nobody`. As root the process limit would not hold, and files of root would be readable. */
-const NOBODY = 65_534;
+/** The user `nobody`, and its group. As root the process limit would not hold, and files of root would be readable. */
+export const NOBODY = 65_534;
 /** How long a session may take to end before it is killed. */
 const END_MS = 5_000;
 const STDERR_KEPT = 8_192;
@@ -170,9 +200,9 @@ class Session implements AsyncDisposable {
   #stderr = "";
   #drained: PromiseWithResolvers<void> | null = null;
 
-  constructor(sandbox: Sandbox, limits: SandboxLimits, maxFileBytes: number, signal: AbortSignal) {
+  constructor(sandbox: Sandbox, run: SandboxRun, signal: AbortSignal) {
     this.#signal = signal;
-    this.#child = start(sandbox, limits);
+    this.#child = start(sandbox, run);
     const { stdin, stderr } = this.#child;
     this.#closed = new Promise((resolve) => {
       this.#child.once("error", (error) => {
@@ -189,7 +219,7 @@ class Session implements AsyncDisposable {
     });
     void this.#closed.then(() => this.#drained?.resolve());
     signal.addEventListener("abort", this.#close, { once: true });
-    this.#received = this.#read(limits, maxFileBytes);
+    this.#received = this.#read(run);
   }
 
   /** Resolves when the pipe can take more. */
@@ -239,8 +269,8 @@ class Session implements AsyncDisposable {
     if (this.#signal.aborted) throw new AppError("aborted", "Stopped while a command was running");
   }
 
-  async *#read({ keptBytes }: SandboxLimits, maxFileBytes: number): AsyncGenerator<Received> {
-    const reader = new FrameReader(Math.max(maxFileBytes + 1, 2 * keptBytes + GAP_BYTES));
+  async *#read({ limits, maxFileBytes }: SandboxRun): AsyncGenerator<Received> {
+    const reader = new FrameReader(Math.max(maxFileBytes + 1, 2 * limits.keptBytes + GAP_BYTES));
     for await (const piece of this.#child.stdout ?? []) {
       for (const { header, body } of reader.push(piece)) yield { message: Message.parse(header), body };
     }
@@ -257,7 +287,7 @@ const supervisorFiles = [
   join(import.meta.dirname, "../../package.json"),
 ];
 
-function start(sandbox: Sandbox, limits: SandboxLimits): ChildProcess {
+function start(sandbox: Sandbox, run: SandboxRun): ChildProcess {
   // As open files: `nobody` need not be able to read the folder that contains them.
   const open = supervisorFiles.map((file) => openSync(file, "r"));
   const code = new Map(supervisorFiles.map((file, index) => [basename(file), index + 3]));
@@ -265,7 +295,7 @@ function start(sandbox: Sandbox, limits: SandboxLimits): ChildProcess {
   try {
     return spawn(
       sandbox.bwrap,
-      [...outerArguments(sandbox, limits, code), "/supervisor/node", `/supervisor/main${suffix}`],
+      [...outerArguments(sandbox, run.limits, run, code), "/supervisor/node", `/supervisor/main${suffix}`],
       {
         cwd: "/",
         // Not passed on into the sandbox. A server that starts later uses it to find leftovers of a killed one.

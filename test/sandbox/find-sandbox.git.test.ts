@@ -121,7 +121,8 @@ describe("the environment of commands", () => {
   it("hides the server's files", () => {
     const { sandbox } = readEnv({ HUNKWISE_DATA_DIR: "/srv/data" });
     expect(sandbox).toMatchObject({ readable: [], memoryMb: 2_048 });
-    expect(sandbox.hidden).toEqual(["/srv/data", join(import.meta.dirname, "../..")]);
+    const environments = isRoot ? "/var/cache/hunkwise/environments" : "/srv/data/environments";
+    expect(sandbox.hidden).toEqual(["/srv/data", environments, join(import.meta.dirname, "../..")]);
   });
 
   it.each(["tools", "/", "/opt/../etc", "/opt/tools:x"])("accepts only absolute folders, not %s", (value) => {

@@ -54,6 +54,13 @@ type Over = Partial<Omit<SandboxRun, "limits">> & {
   seen?: Partial<VisiblePaths & Pick<Sandbox, "bwrap">>;
 };
 
+let environment: string | undefined;
+
+/** From now on every hostile command finds this prepared environment. */
+export function useEnvironment(root: string): void {
+  environment = root;
+}
+
 /** Runs a hostile command; fails if any process of it is left. */
 export async function attack(sandbox: Sandbox | null, command: string, over: Over = {}): Promise<Seen> {
   if (!sandbox) throw new Error("a test that needs a sandbox was not skipped");
@@ -70,6 +77,7 @@ export async function attack(sandbox: Sandbox | null, command: string, over: Ove
       wants: () => [],
       maxFileBytes: 1_000_000,
     },
+    environment,
     limits: { ...smallLimits, ...limits },
     ...rest,
   };

@@ -13,7 +13,7 @@ chmodSync(folder.path, 0o755);
 afterAll(() => folder.dispose());
 
 const end = {
-  ...{ kind: "end", exitCode: 0, ended: null, truncated: false, odd: 0, tooMany: false },
+  ...{ kind: "end", exitCode: 0, ended: null, truncated: false, odd: 0, oddPaths: [], tooMany: false },
   left: [{ path: "a", kind: "changed", bytes: 1 }],
 };
 
@@ -61,6 +61,11 @@ describe("a supervisor that was taken over", () => {
     [
       "a file twice",
       [end, ...Array(2).fill({ kind: "file", path: "a", executable: true })].map((one) => encodeFrame(one)),
+      "sent a file that was not requested",
+    ],
+    [
+      "a link",
+      [encodeFrame(end), encodeFrame({ kind: "link", path: "a" }, Buffer.from("/etc"))],
       "sent a file that was not requested",
     ],
     [

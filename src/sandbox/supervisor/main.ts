@@ -3,6 +3,7 @@
  * workspace's files to memory, runs the command in an inner sandbox, enforces the limits, ends all processes that the command started, and
  * then lists the files that differ. It only has access to this folder and Node's own modules.
  */
+import { once } from "node:events";
 import { closeSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { endOthers, requireOwnNamespace, runCommand } from "./command.ts";
 import {
@@ -13,7 +14,7 @@ import {
   type RunOrder,
   type ToSupervisor,
 } from "./protocol.ts";
-import { createFolders, findLeft, readLeft, Workspace } from "./workspace.ts";
+import { createFolders, findLeft, readLeft, readLink, Workspace } from "./workspace.ts";
 
 /** The kernel's file times advance in steps of up to 10 ms. */
 const TICK_MS = 20;
@@ -23,6 +24,7 @@ const send = (message: FromSupervisor, body?: Uint8Array) => process.stdout.writ
 const workspace = new Workspace();
 
 async function run(order: RunOrder, filter: Buffer): Promise<void> {
+  if (order.environment) workspace.linkEnvironment();
   // So that each change by the command gets a later time than the file.
   await new Promise((resolve) => setTimeout(resolve, TICK_MS));
   const { stdout, stderr, ...end } = await runCommand(order, filter);
@@ -31,10 +33,13 @@ async function run(order: RunOrder, filter: Buffer): Promise<void> {
   send({ kind: "end", ...end, ...findLeft(workspace.traces) });
 }
 
-function give(paths: readonly string[], maxBytes: number): void {
+async function give({ paths, maxBytes, links }: Extract<ToSupervisor, { kind: "take" }>): Promise<void> {
   for (const path of paths) {
-    const file = readLeft(path, maxBytes);
-    if (file) send({ kind: "file", path, executable: file.executable }, file.bytes);
+    const left = readLeft(path, maxBytes) ?? (links ? readLink(path) : null);
+    if (left === null) continue;
+    const message = left.kind === "link" ? { kind: left.kind, path } : { ...left, path, bytes: undefined };
+    // All of them at once may be more than the memory holds.
+    if (!send(message, left.bytes)) await once(process.stdout, "drain");
   }
   send({ kind: "taken" });
 }
@@ -43,7 +48,7 @@ async function obey({ header, body }: Frame): Promise<void> {
   const order = header as ToSupervisor;
   if (order.kind === "file") workspace.put(order.path, order.mode, body);
   else if (order.kind === "run") await run(order, body);
-  else give(order.paths, order.maxBytes);
+  else await give(order);
 }
 
 function fail(error: unknown): void {

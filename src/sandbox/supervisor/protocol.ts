@@ -6,8 +6,8 @@ export type ToSupervisor =
   /** Creates a file (body: its bytes) or a link (120000; body: its target). */
   | { kind: "file"; path: string; mode: "100644" | "100755" | "120000" }
   | RunOrder
-  /** Requests the bytes of files that the command left. */
-  | { kind: "take"; paths: readonly string[]; maxBytes: number };
+  /** Requests the bytes of files that the command left, and, with `links`, the targets of links. */
+  | { kind: "take"; paths: readonly string[]; maxBytes: number; links: boolean };
 
 /** Runs the command in the inner sandbox, within limits. The body is the system call filter. */
 export interface RunOrder {
@@ -15,6 +15,8 @@ export interface RunOrder {
   /** Bubblewrap and its arguments; they end with the command. */
   program: string;
   args: readonly string[];
+  /** Whether the workspace gets links to the files of the prepared environment. */
+  environment: boolean;
   timeoutMs: number;
   /** Of all processes and files together. */
   memoryBytes: number;
@@ -50,11 +52,15 @@ export type FromSupervisor =
       left: readonly LeftFile[];
       /** How many links, pipes, sockets and the like the command made or changed. */
       odd: number;
+      /** Their paths. */
+      oddPaths: readonly string[];
       /** Whether there were too many files to list; then none is listed. */
       tooMany: boolean;
     }
   /** A requested file; the body is its bytes. */
   | { kind: "file"; path: string; executable: boolean }
+  /** A requested link; the body is its target. */
+  | { kind: "link"; path: string }
   /** All requested files have been sent. */
   | { kind: "taken" }
   | { kind: "fault"; message: string };

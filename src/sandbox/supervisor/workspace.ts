@@ -2,6 +2,7 @@ import {
   chmodSync,
   closeSync,
   constants,
+  copyFileSync,
   type Dirent,
   fstatSync,
   lstatSync,
@@ -9,16 +10,21 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   realpathSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { extname, join } from "node:path";
 import type { LeftFile } from "./protocol.ts";
 
 /** Everything writable, on one file system of limited size. */
 export const SESSION = "/session";
 /** The part that the command sees as the workspace. */
 const WORK = `${SESSION}/work/`;
+
+/** The prepared environment, read-only. The command sees it at the same path. */
+const ENVIRONMENT = "/environment/";
 
 const folders = ["work", "tmp", "shm", "etc"].map((name) => `${SESSION}/${name}`);
 const settings = {
@@ -31,6 +37,9 @@ export function createFolders(): void {
   for (const folder of folders) mkdirSync(folder, { recursive: true, mode: 0o755 });
   chmodSync(`${SESSION}/tmp`, 0o1777);
   for (const [name, text] of Object.entries(settings)) writeFileSync(`${SESSION}/etc/${name}`, text);
+  // A file that bubblewrap got as data cannot be mounted once more.
+  const bridge = join(import.meta.dirname, `bridge${extname(import.meta.filename)}`);
+  copyFileSync(bridge, `${SESSION}/etc/bridge`);
 }
 
 /** The full path of a workspace file. Each character of `path` is one byte. */
@@ -46,6 +55,9 @@ function traceOf(path: Buffer): Trace {
   const { ino, ctimeNs } = lstatSync(path, { bigint: true });
   return { inode: ino, changedNs: ctimeNs };
 }
+
+/** Whether tools write beside the entries of such a folder of an environment: `node_modules/.vite`. */
+const isShared = (path: string) => /(^|\/)node_modules(\/(@[^/]*|\.bin))?$/.test(path);
 
 /** Writes the files of the workspace and remembers their traces. */
 export class Workspace {
@@ -63,6 +75,25 @@ export class Workspace {
     if (mode === "120000") symlinkSync(bytes, full);
     else writeFileSync(full, bytes, { mode: mode === "100755" ? 0o755 : 0o644, flag: "wx" });
     this.#traces.set(path, traceOf(full));
+  }
+
+  /**
+   * Puts links to the entries of the prepared environment beside the files. It links a folder as a whole, except where a command may have to
+   * write beside what is in it: in folders of the workspace, and where packages of Node are. A file of the workspace is never replaced.
+   */
+  linkEnvironment(folder = ""): void {
+    const options = { withFileTypes: true, encoding: "buffer" } as const;
+    for (const entry of readdirSync(Buffer.from(ENVIRONMENT + folder, "latin1"), options)) {
+      const path = folder + entry.name.toString("latin1");
+      const original = Buffer.from(ENVIRONMENT + path, "latin1");
+      const there = lstatSync(fullPath(path), { throwIfNoEntry: false });
+      if (entry.isDirectory() && (there ? there.isDirectory() : isShared(path))) {
+        if (!there) mkdirSync(fullPath(path));
+        this.linkEnvironment(`${path}/`);
+      } else if (!there) {
+        this.put(path, "120000", entry.isSymbolicLink() ? readlinkSync(original, "buffer") : original);
+      }
+    }
   }
 
   #makeFolder(path: string): void {
@@ -85,6 +116,7 @@ const MAX_LIST_BYTES = 24 * 1024 * 1024;
 interface Left {
   left: LeftFile[];
   odd: number;
+  oddPaths: string[];
   tooMany: boolean;
 }
 
@@ -105,7 +137,8 @@ export function findLeft(before: ReadonlyMap<string, Trace>): Left {
   }
   for (const path of before.keys())
     if (!seen.has(path) && isGone(path)) list.add({ path, kind: "gone", bytes: 0 });
-  return list.isTooLong ? list.tooMany() : { left: list.left, odd: list.odd, tooMany: false };
+  if (list.isTooLong) return list.tooMany();
+  return { left: list.left, odd: list.oddPaths.length, oddPaths: list.oddPaths, tooMany: false };
 }
 
 /** All entries of the workspace except git's own folders, which do not belong to the files and are never collected. */
@@ -124,7 +157,7 @@ function* entriesBelow(): Generator<{ path: string; entry: Dirent<Buffer> }> {
 
 class LeftList {
   readonly left: LeftFile[] = [];
-  odd = 0;
+  readonly oddPaths: string[] = [];
   #bytes = 0;
 
   get isTooLong(): boolean {
@@ -137,8 +170,14 @@ class LeftList {
     this.left.push(file);
   }
 
+  addOdd(path: string): void {
+    if (this.isTooLong) return;
+    this.#bytes += Buffer.byteLength(JSON.stringify(path)) + 1;
+    this.oddPaths.push(path);
+  }
+
   tooMany(): Left {
-    return { left: [], odd: this.odd, tooMany: true };
+    return { left: [], odd: this.oddPaths.length, oddPaths: [], tooMany: true };
   }
 }
 
@@ -156,7 +195,7 @@ function entriesOf(folder: string): Dirent<Buffer>[] {
 function addIfChanged(path: string, entry: Dirent<Buffer>, before: Trace | undefined, list: LeftList): void {
   const { ino, ctimeNs, size } = lstatSync(fullPath(path), { bigint: true });
   if (before?.inode === ino && before.changedNs === ctimeNs) return;
-  if (!entry.isFile()) list.odd += 1;
+  if (!entry.isFile()) list.addOdd(path);
   else list.add({ path, kind: before ? "changed" : "new", bytes: Number(size) });
 }
 
@@ -170,15 +209,30 @@ function isGone(path: string): boolean {
   }
 }
 
+interface LeftContent {
+  kind: "file";
+  bytes: Buffer;
+  executable: boolean;
+}
+
+/** The target of a link; null for anything else. */
+export function readLink(path: string): { kind: "link"; bytes: Buffer } | null {
+  try {
+    return { kind: "link", bytes: readlinkSync(fullPath(path), "buffer") };
+  } catch {
+    return null;
+  }
+}
+
 /** A regular file of at most `maxBytes`; otherwise null. */
-export function readLeft(path: string, maxBytes: number): { bytes: Buffer; executable: boolean } | null {
+export function readLeft(path: string, maxBytes: number): LeftContent | null {
   let fd: number | undefined;
   try {
     makeReadable(path);
     fd = openSync(fullPath(path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     const facts = fstatSync(fd);
     if (!facts.isFile() || facts.size > maxBytes) return null;
-    return { bytes: readFileSync(fd), executable: (facts.mode & 0o100) !== 0 };
+    return { kind: "file", bytes: readFileSync(fd), executable: (facts.mode & 0o100) !== 0 };
   } catch {
     return null;
   } finally {
