@@ -1,6 +1,7 @@
 import { createHmac } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type AppCredentials, type Env, secretsOf } from "../config/env.ts";
+import { environmentsFolder } from "../config/folders.ts";
 import { type LoadedRepoConfig, loadRepoConfig } from "../config/load-config.ts";
 import { programPath } from "../config/process-env.ts";
 import { errorLine } from "../errors.ts";
@@ -21,6 +22,7 @@ import { openLogseqVault } from "../journal/journal.ts";
 import { createLogger, type Logger } from "../logger.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { createCommandSandbox } from "../process/command-sandbox.ts";
+import { createFindTestPlace } from "../process/test-place.ts";
 import type { RepositoryRef } from "../queue/job.ts";
 import type { JobWatch } from "../queue/run-job.ts";
 import { openStores, type Stores } from "../queue/stores.ts";
@@ -93,6 +95,10 @@ export async function openApp(
   const connected = await connect(env, log, metrics);
   if (connected === null) log.warn("No model is configured: reviews use only the built-in analyzers");
 
+  const commandSandbox = createCommandSandbox({
+    ...{ searchPath: programPath(), ...env.sandbox },
+    warn: (why, remedy) => log.warn(`Fixes run no commands, and findings are not proved: ${why}. ${remedy}`),
+  });
   const dependencies: Omit<JobDependencies, "github"> = {
     // The repository.
     checkout: createCheckoutPull({
@@ -100,9 +106,10 @@ export async function openApp(
       authorization: (repository) => gitAuthorization(github.mintToken, repository),
     }),
     push: createPushBranch({ webUrl, network }),
-    commandSandbox: createCommandSandbox({
-      ...{ searchPath: programPath(), ...env.sandbox },
-      warn: (why, remedy) => log.warn(`Fixes run no commands: ${why}. ${remedy}`),
+    commandSandbox,
+    findTestPlace: createFindTestPlace({
+      ...{ findSandbox: commandSandbox, folder: environmentsFolder(env.dataDir) },
+      registries: env.sandbox.registries,
     }),
     ...(env.usesGraph && { indexes }),
     // The models, and what may be spent on them.

@@ -10,6 +10,7 @@ import {
   type TrajectoryEntry,
 } from "../agent/trajectory.ts";
 import { AppError, type ErrorCode, errorLine } from "../errors.ts";
+import type { RevisionPlace } from "../git/workspace.ts";
 import type { PullRequest, PullRequestApi, PullState, RepositoryApi } from "../github/pull-request-api.ts";
 import type { Ledger } from "../ledger/entry.ts";
 import { parseMarker } from "../ledger/marker.ts";
@@ -19,6 +20,7 @@ import { cancelledConclusion } from "../publish/conclusions.ts";
 import { checkRunKey } from "../publish/existing.ts";
 import type { ReviewTask } from "../queue/job.ts";
 import type { JobTools } from "../queue/run-job.ts";
+import { ProveInput, type RecordedTest } from "../review/prove/prove-input.ts";
 import { ReviewResult } from "../review/review-result.ts";
 
 /*
@@ -177,6 +179,32 @@ export async function recordStart(
   const written = JSON.stringify(start);
   if (!recorded.some((entry) => entry.kind === "run" && JSON.stringify(entry) === written))
     await record(start);
+}
+
+/** The runs of tests that earlier attempts recorded. Their keys name the files on which they ran. */
+export const recordedTests = (recorded: readonly TrajectoryEntry[]): RecordedTest[] =>
+  recorded.flatMap((entry) => (entry.kind === "tested" ? [{ key: entry.key, end: entry.end }] : []));
+
+/**
+ * Records the input of proofs, or returns that of an earlier attempt if only the limits differ: what is left of a budget changes while a job
+ * waits, and with other limits the recorded turns would end elsewhere.
+ */
+export async function startProofs(
+  wanted: ProveInput,
+  { shas }: Pick<RevisionPlace, "shas">,
+  recorded: readonly TrajectoryEntry[],
+  { record }: Pick<JobTools, "record">,
+): Promise<ProveInput> {
+  const withoutLimits = (shown: StartEntry["shas"], { limits: _, ...rest }: ProveInput) =>
+    JSON.stringify([shown.head, shown.mergeBase, rest]);
+  for (const entry of recorded.toReversed()) {
+    if (entry.kind !== "run" || entry.what !== "prove") continue;
+    const { data } = ProveInput.safeParse(entry.input);
+    if (data && withoutLimits(entry.shas, data) === withoutLimits(shas, ProveInput.parse(wanted)))
+      return data;
+  }
+  await record({ kind: "run", what: "prove", shas, input: wanted });
+  return wanted;
 }
 
 interface PromptSource<T> {

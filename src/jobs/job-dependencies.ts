@@ -15,6 +15,7 @@ import type { Models } from "../llm/model.ts";
 import type { FindCommandSandbox } from "../process/command-sandbox.ts";
 import type { IndexTask } from "../process/index-messages.ts";
 import type { StartedProcess } from "../process/start-process.ts";
+import type { FindTestPlace } from "../process/test-place.ts";
 import type { Figures } from "../queue/figures.ts";
 import type { ClaimedJob, JobOutcome, NewJob, NotifyTask, RepositoryRef } from "../queue/job.ts";
 import type { Notes } from "../queue/notes.ts";
@@ -127,6 +128,8 @@ export interface JobDependencies {
   startProcess?: (checkout: string) => StartedProcess;
   /** Without it, fixes run no commands. */
   commandSandbox?: FindCommandSandbox;
+  /** Without it, no finding is proved. */
+  findTestPlace?: FindTestPlace;
   /** Narrows the configuration of the base branch, which then decides nothing that goes further. Left out: it holds as it is. */
   narrow?: (config: EffectiveConfig) => EffectiveConfig;
   /** Whether no model reads anything without a policy of the organisation. Left out: it does. */

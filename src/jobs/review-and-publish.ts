@@ -1,14 +1,15 @@
 import { z } from "zod";
-import type { TrajectoryEntry } from "../agent/trajectory.ts";
+import type { LoopEntry, TrajectoryEntry } from "../agent/trajectory.ts";
 import { checkPolicy } from "../config/named-rules.ts";
-import { AppError, type ErrorCode, errorLine } from "../errors.ts";
+import { AppError, type ErrorCode, errorLine, publicLine } from "../errors.ts";
 import { countFindings, figuresOfReview, pullKey } from "../figures/pull-figures.ts";
 import { openWorkspace } from "../git/object-workspace.ts";
 import type { RevisionPlace } from "../git/workspace.ts";
 import type { PullRequest, PullRequestApi } from "../github/pull-request-api.ts";
 import { createJournal } from "../journal/journal.ts";
 import { type Ledger, openFindings } from "../ledger/entry.ts";
-import { eachRole, factsOf } from "../llm/model.ts";
+import { eachRole, factsOf, type Models } from "../llm/model.ts";
+import { NO_SANDBOX, proveReview, withoutProofs } from "../process/prove-review.ts";
 import { runReviewProcess } from "../process/run-review-process.ts";
 import type { CheckRun } from "../publish/check-run.ts";
 import { failedConclusion, limitConclusion, withheldConclusion } from "../publish/conclusions.ts";
@@ -30,9 +31,11 @@ import {
   publishedReview,
   recordedMasks,
   recordedResult,
+  recordedTests,
   recordedTurns,
   recordPosted,
   recordStart,
+  startProofs,
 } from "./attempts.ts";
 import { type Budget, withinBudget } from "./budgets.ts";
 import { announceEnd, announceReview } from "./events.ts";
@@ -286,7 +289,58 @@ async function reviewCheckout(
   const clock = { now: () => deps.now() + settlingMs, random: () => 0 };
   const outage = modelOutage(watched?.lastFault(), (error) => nextTry(job, error, clock) !== undefined);
   if (outage) throw outage;
-  return { ...result, warnings: [...others.warnings, ...result.warnings] };
+  const reviewed = { ...result, warnings: [...others.warnings, ...result.warnings] };
+  if (!watched) return reviewed;
+  return proveFindings(
+    reviewed,
+    { place, subject, models: watched.models, text, limits, turns },
+    tools,
+    deps,
+  );
+}
+
+interface ToProve {
+  place: RevisionPlace;
+  subject: Subject;
+  /** Metered like those of the review. */
+  models: Models;
+  text: PullText;
+  limits: Limits;
+  turns: readonly LoopEntry[];
+}
+
+/** Faults of an attempt, which another one may not have; all others belong to the proofs, and a review does not depend on them. */
+const faultsOfAttempt = new Set<ErrorCode>(["aborted", "lease_lost", "superseded", "database_unreachable"]);
+
+/** Lets findings prove themselves if the configuration wants it. A fault of that leaves the review as it is. */
+async function proveFindings(
+  result: ReviewResult,
+  { place, subject: { job, pull, loaded, recorded }, models, text, limits, turns }: ToProve,
+  tools: JobTools,
+  deps: JobDependencies,
+): Promise<ReviewResult> {
+  const { config } = loaded;
+  const { number, title, body } = text;
+  const { owner, name } = job.task.repository;
+  const { signal } = tools;
+  try {
+    return await proveReview(result, {
+      ...{ place, models, config, limits, signal, replay: turns, targetBranch: pull.baseRef },
+      pull: { number, title, body },
+      findTestPlace: async () =>
+        (await deps.findTestPlace?.({ place, config, repository: `${owner}/${name}` }, signal)) ?? NO_SANDBOX,
+      begin: (input) => startProofs(input, place, recorded, tools),
+      tested: recordedTests(recorded),
+      masks: recordedMasks(recorded),
+      startProcess: () => deps.startProcess?.(place.root),
+      trajectory: { append: tools.record },
+      onProgress: (event) => logProgress(event, job, deps.log),
+    });
+  } catch (error) {
+    if (signal.aborted || !(error instanceof AppError) || faultsOfAttempt.has(error.code)) throw error;
+    deps.log.warn({ ...jobFields(job), err: error }, `No finding was proved: ${errorLine(error)}`);
+    return withoutProofs(result, publicLine(error).replace(/\.$/, ""));
+  }
 }
 
 async function resultsFor(place: RevisionPlace, { results }: JobDependencies): Promise<ToolResult[]> {

@@ -57,6 +57,7 @@ const runKinds = [
     "ask",
     "describe",
     "fix",
+    "prove",
     "reply",
     "resolve",
     "pause",

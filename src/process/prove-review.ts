@@ -11,9 +11,12 @@ import type { Limits } from "../review/review-input.ts";
 import type { ReviewResult, TotalUsage } from "../review/review-result.ts";
 import type { TestPlace } from "./command-sandbox.ts";
 import { type ProcessOptions, runProveProcess } from "./run-review-process.ts";
+import type { StartedProcess } from "./start-process.ts";
 
 /** Where tests run; or why they cannot, as the end of a sentence. */
 export type FoundTestPlace = TestPlace | { why: string };
+
+export const NO_SANDBOX: FoundTestPlace = { why: "this machine has no sandbox" };
 
 export interface ProveReviewOptions extends ProcessOptions {
   models: Models;
@@ -22,6 +25,8 @@ export interface ProveReviewOptions extends ProcessOptions {
   pull: ProveInput["pull"];
   /** Those of the review: proofs get what it left. */
   limits: Limits;
+  /** Starts the process of the proofs, if there are any. Default: as for a review. */
+  startProcess?(): StartedProcess | undefined;
   /** Called only if a finding is worth a test. */
   findTestPlace(): Promise<FoundTestPlace>;
   /** Runs of tests that an earlier attempt recorded. */
@@ -40,7 +45,8 @@ const MIN_MS = 60_000;
  * it is.
  */
 export async function proveReview(result: ReviewResult, options: ProveReviewOptions): Promise<ReviewResult> {
-  const { config, models, targetBranch, pull, tested, findTestPlace, begin, ...process } = options;
+  const { config, models, targetBranch, pull, tested, findTestPlace, startProcess, begin, ...process } =
+    options;
   const targets = config.prove.enabled ? targetsOf(result, config) : [];
   if (targets.length === 0) return result;
   const limits = limitsLeft(options.limits, result);
@@ -54,7 +60,11 @@ export async function proveReview(result: ReviewResult, options: ProveReviewOpti
   const input = await begin(wanted);
   return withProofs(
     result,
-    await runProveProcess({ ...process, models, input, testPlace, ...(tested && { tested }) }),
+    await runProveProcess({
+      ...{ ...process, models, input, testPlace },
+      ...(tested && { tested }),
+      ...(startProcess && { started: startProcess() }),
+    }),
   );
 }
 

@@ -1,9 +1,10 @@
-import { bySeverity } from "../finding.ts";
+import { bySeverity, type Proof } from "../finding.ts";
 import { formatMarker } from "../ledger/marker.ts";
 import { renderMarkdown } from "../reporters/markdown.ts";
 import { plural } from "../reporters/outcome.ts";
-import { untrustedBlock, untrustedCode } from "../reporters/safe-markdown.ts";
+import { untrustedBlock, untrustedCode, untrustedLine } from "../reporters/safe-markdown.ts";
 import type { AnswerResult } from "../review/answer/answer-input.ts";
+import type { ProveResult } from "../review/prove/prove-input.ts";
 import type { ReviewResult } from "../review/review-result.ts";
 import { byteLength, cutAtLine } from "../text/cut.ts";
 import { fence } from "../text/fence.ts";
@@ -60,6 +61,28 @@ function oneScreen(text: string, maxBytes: number): string {
   return `${untrustedBlock(first, screen.characters / 2)}\n\n${CUT}`;
 }
 
+/** What runs of a test show about a finding. */
+export function provedAnswer({ model }: Pick<ProveResult, "model">, proof: Proof, head: string) {
+  const footer = `<sub>The test is by ${untrustedCode(model)}, and ran on the code at ${head.slice(0, 12)}. Its runs decide what it shows; people decide what follows.</sub>`;
+  return (maxBytes: number) => `${renderProof(proof, maxBytes - byteLength(footer) - 2)}\n\n${footer}`;
+}
+
+function renderProof(proof: Proof, maxBytes: number): string {
+  if (proof.kind === "not_shown") return `Not shown by a test: ${untrustedLine(proof.reason, 600)}.`;
+  const { kind, before, now, test, command, runs } = proof;
+  const titles = {
+    regression: "Regression shown by a test.",
+    reproduced: "Reproduced by a test.",
+    ran_right: "A test passes.",
+  };
+  return [
+    `🧪 **${titles[kind]}** Before: ${untrustedLine(before)}. Now: ${untrustedLine(now)}.`,
+    fence(cutAtLine(test.text, maxBytes / 3).text),
+    `Command: ${untrustedCode(command)}`,
+    ...runs.map(({ on, exit_code }) => `- ${on}: exit code ${exit_code}`),
+  ].join("\n\n");
+}
+
 const intro =
   "A dry run: this is what a review of the whole change would post. Nothing was posted, and nothing is remembered.";
 
@@ -98,8 +121,8 @@ interface CommandHelp {
   /** In its form after the slash. */
   usage: string;
   does: string;
-  /** The key of `conversation` in the configuration that switches it on; without one, it is always on. */
-  switch?: "describe";
+  /** What the configuration switches on for it; without this, it is always on. */
+  switch?: "describe" | "prove";
 }
 
 /** All commands, in their listed order. */
@@ -119,6 +142,11 @@ export const commandTable: readonly CommandHelp[] = [
   {
     usage: "fix",
     does: "in the thread of a finding: repairs it and pushes the repair to the branch; `/fix all` repairs all open findings",
+  },
+  {
+    usage: "prove",
+    does: "in the thread of a finding: writes a test for it, and shows what the test does before the change and now",
+    switch: "prove",
   },
   {
     usage: "resolve",

@@ -19,6 +19,8 @@ export const Command = z.discriminatedUnion("name", [
   z.strictObject({ name: z.literal("remember"), rule: z.string() }),
   /** All findings, or the one in whose thread the comment is. */
   z.strictObject({ name: z.literal("fix"), all: z.boolean() }),
+  /** The finding in whose thread the comment is. */
+  z.strictObject({ name: z.literal("prove") }),
   z.strictObject({ name: z.literal("help") }),
 ]);
 export type Command = z.infer<typeof Command>;

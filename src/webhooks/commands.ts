@@ -189,6 +189,7 @@ function named(request: string, rest: string): AskedFor | null {
     case "resolve":
     case "pause":
     case "resume":
+    case "prove":
     case "help":
       return wordsOf(behind)?.length === 0 ? { name } : null;
     default:

@@ -185,7 +185,7 @@ it("cost-drain: nothing that a bot, an App or this App itself writes starts an a
   start();
   const texts = [
     ...["/review", "/ask Why?", "@hunk-bot why?", "@hunk-bot review full", "Is this right?"],
-    ...[renderCommandTable({ describe: true }), commandRules],
+    ...[renderCommandTable({ describe: true, prove: true }), commandRules],
   ];
   const authors = [
     { login: "hunk-bot[bot]", user: { type: "Bot" } },

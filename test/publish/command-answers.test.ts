@@ -94,11 +94,14 @@ describe("a description", () => {
 
 describe("the table of commands", () => {
   it("has a row for each, and no sign that would break it", () => {
-    expect(renderCommandTable({ describe: true }).split("\n")).toHaveLength(commandTable.length + 2);
+    expect(renderCommandTable({ describe: true, prove: true }).split("\n")).toHaveLength(
+      commandTable.length + 2,
+    );
     for (const { usage, does } of commandTable) expect(usage + does).not.toMatch(/[|\n]/);
   });
 
   it("has no row for what is off", () => {
-    expect(renderCommandTable({ describe: false })).not.toContain("describe");
+    expect(renderCommandTable({ describe: false, prove: true })).not.toContain("describe");
+    expect(renderCommandTable({ describe: true, prove: false })).not.toContain("prove");
   });
 });

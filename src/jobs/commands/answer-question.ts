@@ -69,7 +69,7 @@ async function answer(context: CommandContext, wish: Wish): Promise<JobOutcome> 
 }
 
 /** Whether the configuration of the base branch switches descriptions on. Rejects as `loadConfig` does. */
-export async function mayDescribe({ api, job, deps, tools }: CommandContext): Promise<boolean> {
+async function mayDescribe({ api, job, deps, tools }: CommandContext): Promise<boolean> {
   const subject = { api, pull: await api.pull(), repository: job.task.repository };
   return (await loadConfig(subject, deps, tools.signal)).conversation.describe;
 }

@@ -8,7 +8,7 @@ import type { JobTools } from "../../queue/run-job.ts";
 import { untrustedLine } from "../../reporters/safe-markdown.ts";
 import type { JobDependencies } from "../job-dependencies.ts";
 import { loadConfig } from "../load-config.ts";
-import { answerQuestion, describeChange, mayDescribe } from "./answer-question.ts";
+import { answerQuestion, describeChange } from "./answer-question.ts";
 import {
   ANSWERED,
   answered,
@@ -24,6 +24,7 @@ import {
 } from "./command-context.ts";
 import { fix } from "./fix.ts";
 import { pause, resume } from "./pause.ts";
+import { prove } from "./prove.ts";
 import { remember } from "./remember.ts";
 import { resolve } from "./resolve.ts";
 
@@ -62,6 +63,8 @@ export async function runCommand(
       return resolve(context);
     case "fix":
       return isTooOften(answers) ? { kind: "done", reason: TOO_OFTEN } : fix(context, command.all);
+    case "prove":
+      return isTooOften(answers) ? { kind: "done", reason: TOO_OFTEN } : prove(context);
     case "remember":
       return remember(context, command.rule);
   }
@@ -88,13 +91,14 @@ export async function tellFailure(context: CommandContext, reason: string): Prom
 
 /** Lists the commands that are on here. With a configuration that is refused, none of the optional ones is. */
 async function help(context: CommandContext): Promise<JobOutcome> {
-  const describe = await mayDescribe(context).catch((error: unknown) => {
-    if (error instanceof AppError && error.code === "config_invalid") return false;
+  const config = await configOf(context, await context.api.pull()).catch((error: unknown) => {
+    if (error instanceof AppError && error.code === "config_invalid") return null;
     throw error;
   });
+  const on = { describe: config?.conversation.describe ?? false, prove: config?.prove.enabled ?? false };
   return answered(
     context,
-    `${renderCommandTable({ describe })}\n\n${commandRules}`,
+    `${renderCommandTable(on)}\n\n${commandRules}`,
     "answered with the list of commands",
   );
 }

@@ -1,0 +1,207 @@
+import type { TrajectoryEntry } from "../../agent/trajectory.ts";
+import type { EffectiveConfig } from "../../config/repo-config.ts";
+import { createPrivacy } from "../../diff/filter.ts";
+import { isCertain, type Proof } from "../../finding.ts";
+import { openWorkspace } from "../../git/object-workspace.ts";
+import type { RevisionPlace } from "../../git/workspace.ts";
+import type { PullRequest } from "../../github/pull-request-api.ts";
+import { codeHash, isOpenFinding, type PostedFinding } from "../../ledger/entry.ts";
+import { eachRole, factsOf, type Models } from "../../llm/model.ts";
+import { NO_SANDBOX } from "../../process/prove-review.ts";
+import { runProveProcess } from "../../process/run-review-process.ts";
+import { provedAnswer } from "../../publish/command-answers.ts";
+import { currentLedger } from "../../publish/existing.ts";
+import { type JobOutcome, maxAttempts } from "../../queue/job.ts";
+import { untrustedLine } from "../../reporters/safe-markdown.ts";
+import { ProveInput, ProveResult, type ProveTarget } from "../../review/prove/prove-input.ts";
+import { splitLines } from "../../text/cut.ts";
+import { pinPromptContext, recordedMasks, recordedTests, recordedTurns, startProofs } from "../attempts.ts";
+import { withinBudget } from "../budgets.ts";
+import { loadConfig, withFolders } from "../load-config.ts";
+import { budgetOf, limitsWithin, logProgress, watchModels } from "../model-run.ts";
+import {
+  answered,
+  answeredWithError,
+  askedThread,
+  type CommandContext,
+  ownThreads,
+  say,
+} from "./command-context.ts";
+
+/** Limits of one proof, within the repository's limits for a review. */
+const mostOfProof = { turns: 30, tokens: 800_000, milliseconds: 30 * 60_000 };
+
+/**
+ * Lets a model write a test for the finding of the thread, and answers with what runs of it show. The finding stays as it is. The result is
+ * recorded before it is posted, so another attempt pays and runs nothing.
+ */
+export async function prove(context: CommandContext): Promise<JobOutcome> {
+  const { deps, tools, comment } = context;
+  if (comment.thread === null) return answered(context, WHERE, "it names no finding");
+  if (deps.models === null) return answered(context, NO_MODEL, "there is no model to ask");
+  const recorded = await tools.recorded();
+  const known = recordedProof(recorded);
+  if (known) return tell(context, known.result, known.head);
+  try {
+    return await proveThread(context, comment.thread, deps.models, recorded);
+  } catch (error) {
+    return answeredWithError(context, "I cannot prove this", error);
+  }
+}
+
+const WHERE = "Which finding? Write `/prove` in the thread of a finding.";
+const NO_MODEL =
+  "I cannot prove this, because no model is configured here. Only the built-in analyzers review.";
+const SWITCHED_OFF =
+  "Proofs are off in this repository. To switch them on, set `prove: { enabled: true }` in `.github/hunkwise.yml` on the base branch.";
+const NO_FINDING = "This thread does not belong to an open finding of mine.";
+const CERTAIN = "This finding needs no test: a program found it, not a model.";
+const WITHHELD =
+  "I cannot prove this, because the configuration keeps this file and its comments private from the model.";
+
+/** The result of an earlier attempt, and its head. */
+function recordedProof(
+  recorded: readonly TrajectoryEntry[],
+): { result: ProveResult; head: string } | undefined {
+  const last = recorded.findLast((entry) => entry.kind === "result");
+  const { data } = ProveResult.safeParse(last?.result);
+  return last && data ? { result: data, head: last.head } : undefined;
+}
+
+async function proveThread(
+  context: CommandContext,
+  thread: number,
+  models: Models,
+  recorded: readonly TrajectoryEntry[],
+): Promise<JobOutcome> {
+  const { api, deps, tools, job } = context;
+  const pull = await api.pull();
+  if (pull.state === "closed") return { kind: "skipped", reason: "the pull request is closed" };
+  const { repository } = job.task;
+  const root = await loadConfig({ api, pull, repository }, deps, tools.signal);
+  if (!root.prove.enabled) return answered(context, SWITCHED_OFF, "proofs are off");
+  const { entries } = await currentLedger(api);
+  const entry = entries.find((one) => one.comment === thread && isOpenFinding(one));
+  if (!entry) return answered(context, NO_FINDING, "there is nothing to prove");
+  if (isCertain(entry)) return answered(context, CERTAIN, "the finding is certain");
+  const { number, headSha: head, baseSha: base, baseRef } = pull;
+  const checkout = await deps.checkout({
+    ...{ repository, pull: number, head, base, baseRef, signal: tools.signal },
+  });
+  try {
+    const { place } = checkout;
+    const config = await withFolders(root, place, deps);
+    if (createPrivacy(config.paths.private)(entry.path))
+      return await answered(context, WITHHELD, "it is about a private file");
+    return await proveEntry({ context, pull, entry, place, config, models, recorded });
+  } finally {
+    await checkout.release();
+  }
+}
+
+/** What to prove, and where. */
+interface ProofOrder {
+  context: CommandContext;
+  pull: PullRequest;
+  entry: PostedFinding;
+  /** Checkout of `pull`'s head. */
+  place: RevisionPlace;
+  config: EffectiveConfig;
+  models: Models;
+  recorded: readonly TrajectoryEntry[];
+}
+
+async function proveEntry(order: ProofOrder): Promise<JobOutcome> {
+  const { context, pull, place, config, models, recorded } = order;
+  const { deps, tools, job } = context;
+  const { owner, name } = job.task.repository;
+  const { headSha: head, baseSha: base } = pull;
+  const budget = budgetOf(job, config, deps);
+  const turns = recordedTurns(recorded, head);
+  await tools.record({ kind: "began", head });
+  if (turns.length === 0) await budget.require();
+  const testPlace =
+    (await deps.findTestPlace?.({ place, config, repository: `${owner}/${name}` }, tools.signal)) ??
+    NO_SANDBOX;
+  if ("why" in testPlace)
+    return answered(context, `I cannot prove this: ${untrustedLine(testPlace.why, 600)}.`, testPlace.why);
+  await deps.modelsReady(tools.signal);
+  const watched = watchModels(eachRole(models, (model) => budget.meter(model)));
+  const limits = withinBudget(limitsWithin(mostOfProof, config), await budget.left(), turns);
+  const input = await inputOf(order, limits, turns);
+  if (input === null) return answered(context, NO_FINDING, "GitHub does not show the thread");
+  const result = await runProveProcess({
+    ...{ place, testPlace, models: watched.models, signal: tools.signal, replay: turns },
+    input: await startProofs(input, place, recorded, tools),
+    tested: recordedTests(recorded),
+    masks: recordedMasks(recorded),
+    ...(deps.startProcess && { started: deps.startProcess(place.root) }),
+    trajectory: { append: tools.record },
+    onProgress: (event) => logProgress(event, job, deps.log),
+  });
+  const fault = watched.lastFault();
+  if (result.stop_reason === "model_error" && fault?.retryable && job.attempt < maxAttempts) throw fault;
+  await tools.record({ kind: "result", head, base, result });
+  return tell(context, result, head);
+}
+
+async function tell(context: CommandContext, result: ProveResult, head: string): Promise<JobOutcome> {
+  const proof: Proof = result.proofs[0]?.proof ?? { kind: "not_shown", reason: "no test was written" };
+  await say(context, provedAnswer(result, proof, head));
+  return { kind: "done", reason: proof.kind };
+}
+
+const Told = ProveInput.pick({ pull: true, targets: true, limits: true });
+
+/** Null if GitHub does not show the thread. */
+async function inputOf(
+  { context, pull, entry, place, config, models, recorded }: ProofOrder,
+  limits: ProveInput["limits"],
+  turns: ReturnType<typeof recordedTurns>,
+): Promise<ProveInput | null> {
+  const { number, title, body, headSha: head, baseSha: base, baseRef } = pull;
+  const target = await targetOf(context, entry, place);
+  if (target === null) return null;
+  const about = { head, base, after: null, private: [...config.paths.private] };
+  const told = await pinPromptContext({ about, shape: Told, recorded, turns }, context.tools, async () => ({
+    ...{ pull: { number, title, body }, targets: [target], limits },
+  }));
+  return { targetBranch: baseRef, config, models: eachRole(models, factsOf), ...told };
+}
+
+/** Null if the App may not see the thread. */
+async function targetOf(
+  context: CommandContext,
+  entry: PostedFinding,
+  place: RevisionPlace,
+): Promise<ProveTarget | null> {
+  const thread = askedThread(await ownThreads(context), context);
+  if (!thread) return null;
+  const { id, severity, title, path, side, line, startLine, symbol } = entry;
+  return {
+    ...{ id, severity, title, path, side, line, symbol, text: thread.finding },
+    start_line: startLine,
+    suggestion: await currentSuggestion(entry, place),
+  };
+}
+
+/** The suggestion of our comment, if the lines that it replaces are still the same; otherwise null. */
+async function currentSuggestion(
+  { path, side, line, startLine, code, text }: PostedFinding,
+  place: RevisionPlace,
+): Promise<string | null> {
+  const suggestion = suggestionIn(text);
+  if (suggestion === null || side !== "RIGHT" || line === null || code === null) return null;
+  await using workspace = openWorkspace(place);
+  const entry = (await workspace.tree("head")).get(path);
+  const file = entry && (await workspace.readBlob(entry.oid));
+  if (!file || file.binary) return null;
+  const lines = splitLines(file.text).slice((startLine ?? line) - 1, line);
+  return codeHash(lines.join("\n")) === code ? suggestion : null;
+}
+
+/** The last block that GitHub offers to commit. */
+function suggestionIn(text: string): string | null {
+  const found = [...text.matchAll(/^(`{3,})suggestion\n([\s\S]*?)\1$/gm)].at(-1)?.[2];
+  return found === undefined ? null : found.replace(/\n$/, "");
+}

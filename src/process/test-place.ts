@@ -1,0 +1,59 @@
+import type { RepoConfig } from "../config/repo-config.ts";
+import { createPrivacy } from "../diff/filter.ts";
+import { openWorkspace } from "../git/object-workspace.ts";
+import type { RevisionPlace } from "../git/workspace.ts";
+import { changedDependencies } from "../proof/dependency-files.ts";
+import { prepareEnvironment } from "../proof/environment.ts";
+import type { FindCommandSandbox } from "./command-sandbox.ts";
+import { type FoundTestPlace, NO_SANDBOX } from "./prove-review.ts";
+
+/** Finds where the tests of a change run, or why none can run. Rejects only when aborted. */
+export type FindTestPlace = (order: TestPlaceOrder, signal: AbortSignal) => Promise<FoundTestPlace>;
+
+export interface TestPlaceOrder {
+  place: RevisionPlace;
+  /** `owner/name`, or the path of a local repository. */
+  repository: string;
+  /** Of the base branch, with the private paths of its folders. */
+  config: RepoConfig;
+}
+
+interface TestPlaceOptions {
+  findSandbox: FindCommandSandbox;
+  /** Where environments are kept. */
+  folder: string;
+  /** Hosts that the command which prepares an environment may reach. */
+  registries: readonly string[];
+}
+
+/** Of the command that prepares an environment. */
+const PREPARE_MS = 15 * 60_000;
+/** Named in a reason. */
+const MOST_NAMED = 3;
+
+/** Finds the sandbox, and prepares the environment if the configuration wants one, from the files of the merge base only. */
+export function createFindTestPlace({ findSandbox, folder, registries }: TestPlaceOptions): FindTestPlace {
+  return async ({ place, repository, config }, signal) => {
+    const sandbox = await findSandbox(config, signal);
+    if (sandbox === null) return NO_SANDBOX;
+    const { prepare } = config.prove;
+    if (prepare === null) return { sandbox, environment: null };
+    await using workspace = openWorkspace(place);
+    const changed = changedDependencies(await workspace.changes(), prepare);
+    if (changed.length > 0) return { why: `dependencies changed (${named(changed)})` };
+    const prepared = await prepareEnvironment(
+      {
+        ...{ repository, folder, registries, tree: workspace },
+        ...{ command: prepare, isPrivate: createPrivacy(config.paths.private) },
+        ...{ sandbox: sandbox.sandbox, memoryMb: sandbox.memoryMb, timeoutMs: PREPARE_MS },
+      },
+      signal,
+    );
+    return "why" in prepared ? prepared : { sandbox, environment: prepared.root };
+  };
+}
+
+function named(paths: readonly string[]): string {
+  const more = paths.length - MOST_NAMED;
+  return `${paths.slice(0, MOST_NAMED).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+}
