@@ -3,6 +3,7 @@
  * line for each: what was shown, why not, how long it took and how many tokens. docs/quality.md describes the format of a claim.
  */
 import { readdir, readFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { z } from "zod";
@@ -11,13 +12,14 @@ import { openRange } from "../src/cli/open-range.ts";
 import { write } from "../src/cli/output.ts";
 import { useProxy } from "../src/cli/use-proxy.ts";
 import { readLocalEnv } from "../src/config/env.ts";
+import { environmentsFolder } from "../src/config/folders.ts";
 import { programPath } from "../src/config/process-env.ts";
 import { defaultRepoConfig, RepoConfig } from "../src/config/repo-config.ts";
 import { AppError, errorLine } from "../src/errors.ts";
 import { eachRole, factsOf, type Models } from "../src/llm/model.ts";
 import { createCommandSandbox } from "../src/process/command-sandbox.ts";
 import { runProveProcess } from "../src/process/run-review-process.ts";
-import { findTestPlace } from "../src/process/test-place.ts";
+import { createFindTestPlace } from "../src/process/test-place.ts";
 import { ProveTarget } from "../src/review/prove/prove-input.ts";
 import { limitsOf } from "../src/review/review-input.ts";
 import { parseJson } from "./eval/case-format.ts";
@@ -47,20 +49,23 @@ async function prove(name: string, claim: Claim, repos: string, models: Models, 
   await using range = await openRange({ repo, base: "main", head: "pull", signal });
   const config: RepoConfig = {
     ...defaultRepoConfig,
-    prove: { ...defaultRepoConfig.prove, ...claim.prove, enabled: true },
+    prove: {
+      ...defaultRepoConfig.prove,
+      run: claim.prove.run ?? [],
+      prepare: claim.prove.prepare ?? null,
+      enabled: true,
+    },
     budget: { ...defaultRepoConfig.budget, minutes: 120 },
   };
   const findSandbox = createCommandSandbox({
     ...{ searchPath: programPath(), ...env.sandbox },
     warn: (why, remedy) => say(`no test can be run: ${why}. ${remedy}`),
   });
-  const testPlace = await findTestPlace(
-    {
-      ...{ config, workspace: range.workspace, repository: repo, findSandbox },
-      environments: env.environments,
-    },
-    signal,
-  );
+  const testPlace = await createFindTestPlace({
+    findSandbox,
+    folder: environmentsFolder(env.runsFolder ?? tmpdir()),
+    registries: env.sandbox.registries,
+  })({ place: range.place, repository: repo, config }, signal);
   const began = performance.now();
   if ("why" in testPlace) return { name, kind: "not_shown", reason: testPlace.why };
   const { severity, title, body, failing_input, path, side, line, start_line, symbol, suggestion } = claim;

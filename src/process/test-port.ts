@@ -2,7 +2,7 @@ import type { TestedEntry } from "../agent/trajectory.ts";
 import type { RepoConfig } from "../config/repo-config.ts";
 import { createPathMatcher } from "../diff/paths.ts";
 import { AppError } from "../errors.ts";
-import type { Revision } from "../finding.ts";
+import type { ProofTest, Revision } from "../finding.ts";
 import type { Workspace } from "../git/workspace.ts";
 import type { TestEnd } from "../proof/proof.ts";
 import { whyRefused } from "../proof/rules.ts";
@@ -59,14 +59,19 @@ export function createTestPort({
     });
   }
 
+  /** The command of the configuration; null for a test that runs as it is. */
+  function configuredFor({ path }: ProofTest): string | null {
+    const found = configured.find(({ match }) => match(path).matched);
+    return found?.command.replaceAll("{file}", quoted(path)) ?? null;
+  }
+
   return {
-    commandFor(path) {
-      const found = configured.find(({ match }) => match(path).matched);
-      if (found) return { command: found.command.replaceAll("{file}", quoted(path)) };
-      return asItIs(path);
+    commandFor(test) {
+      const command = configuredFor(test);
+      return command === null ? asItIs(test) : { command };
     },
     whyRefused: async (test) => whyRefused(test, await facts()),
-    async run({ test, command, on, replaced, key }, signal) {
+    async run({ test, on, replaced, key }, signal) {
       const known = recorded.get(key);
       const end = known ?? (await runNow());
       for (const text of [end.stdout, end.stderr]) await masks.learn(text);
@@ -77,7 +82,7 @@ export function createTestPort({
         const { sandbox } = where.sandbox;
         const left = await runTest(
           {
-            ...{ test, command, sandbox, limits, timeoutMs: TIMEOUT_MS },
+            ...{ test, command: configuredFor(test), sandbox, limits, timeoutMs: TIMEOUT_MS },
             files: filesOf(on, replaced),
             ...(where.environment !== null && { environment: where.environment }),
           },

@@ -19,6 +19,8 @@ export interface TestOrder {
   sandbox: Sandbox;
   limits: SandboxLimits;
   timeoutMs: number;
+  /** Absolute path of the prepared environment; omitted if there is none. */
+  environment?: string;
 }
 
 /** The variable with the runner's folder, for commands. */
@@ -77,6 +79,7 @@ export async function runTest(order: TestOrder, signal: AbortSignal): Promise<Te
     {
       ...{ command, folder: "", env: environmentOf(folder, order.command === null) },
       ...{ timeoutMs: order.timeoutMs, limits: limitsOf(order) },
+      ...(order.environment !== undefined && { environment: order.environment }),
       files: filesOf(order, folder, placed),
       wants: (left) => reportsIn(left, folder) ?? [],
       maxFileBytes: MAX_REPORT_BYTES,

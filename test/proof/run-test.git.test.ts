@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import type { ProofTest } from "../../src/finding.ts";
 import type { TestEnd } from "../../src/proof/proof.ts";
 import { asItIs, runTest } from "../../src/proof/run-test.ts";
 import { limitsFor, type SandboxLimits } from "../../src/sandbox/bubblewrap.ts";
 import type { PlacedFile } from "../../src/sandbox/run-in-sandbox.ts";
-import type { ProofTest } from "../finding.ts";
 import { noSignal, sandboxFor } from "../sandbox/sandbox.ts";
 
 const { sandbox, skipped } = await sandboxFor("that a test of a model runs in the sandbox, and what it ran");

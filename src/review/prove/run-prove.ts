@@ -34,8 +34,8 @@ export interface ReplacedFile {
 
 /** Runs test files in the sandbox. */
 export interface TestPort {
-  /** The command line for a test file; or why it cannot be run, as the end of a sentence. */
-  commandFor(path: string): { command: string } | { why: string };
+  /** The command line that runs a test; or why it cannot be run, as the end of a sentence. */
+  commandFor(test: ProofTest): { command: string } | { why: string };
   /** Why a test is refused before it runs; null if it may run. */
   whyRefused(test: ProofTest): Promise<string | null>;
   /**
@@ -47,7 +47,6 @@ export interface TestPort {
 
 export interface TestRun {
   test: ProofTest;
-  command: string;
   on: Revision;
   replaced: ReplacedFile | null;
   /** Two runs with the same key are the same run. */
@@ -184,7 +183,7 @@ class ProofOf {
         throw new ToolError(`'${test.path}' exists already: write a new file`);
     const refused = await this.#tests.whyRefused(test);
     if (refused !== null) throw new ToolError(`this test shows nothing: ${refused}`);
-    const how = this.#tests.commandFor(test.path);
+    const how = this.#tests.commandFor(test);
     if ("why" in how) throw new ToolError(`'${test.path}' cannot be run: ${how.why}`);
     this.#last = { test, command: how.command };
     const runs: TriedTest[] = [];
@@ -206,7 +205,7 @@ class ProofOf {
     const { head, mergeBase } = this.#run.deps.workspace.shas;
     const files = [on === "base" ? mergeBase : head, replaced && sha256(replaced.bytes)];
     const key = sha256(JSON.stringify([files, command, test.path, test.text, nth]));
-    return this.#tests.run({ test, command, on, replaced, key }, signal);
+    return this.#tests.run({ test, on, replaced, key }, signal);
   }
 
   /** @throws ToolError if there is no suggestion that can be put in place */

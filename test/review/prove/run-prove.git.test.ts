@@ -1,17 +1,7 @@
 import { afterAll, describe, expect, it } from "vitest";
 import type { ModelRequest } from "../../../src/llm/model.ts";
-import {
-  failed,
-  finish,
-  intent,
-  ProvenRepository,
-  passed,
-  regressed,
-  target,
-  test,
-  testsThat,
-  tryTest,
-} from "./prove-fixture.ts";
+import { failed, passed, test } from "../../proof/test-ends.ts";
+import { finish, intent, ProvenRepository, regressed, target, testsThat, tryTest } from "./prove-fixture.ts";
 
 const repo = new ProvenRepository();
 afterAll(() => repo[Symbol.asyncDispose]());
