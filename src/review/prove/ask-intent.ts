@@ -18,7 +18,7 @@ export interface Shown {
   now: string;
 }
 
-const TURNS = 4;
+const TURNS = 8;
 const TOKENS = 150_000;
 const TIME_SHARE = 0.5;
 const COMMITS = 30;

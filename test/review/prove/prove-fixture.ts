@@ -48,7 +48,7 @@ export function testsThat(
 ) {
   const ran: TestRun[] = [];
   const tests: TestPort = {
-    commandFor: (path) => ({ command: `node ${path}` }),
+    commandFor: ({ path }) => ({ command: `node ${path}` }),
     whyRefused: async () => null,
     async run(order) {
       ran.push(order);

@@ -154,12 +154,12 @@ describe("the intention of a change", () => {
   it("is read from its tests and its documentation, and its reader does not see the finding", async () => {
     await using other = new ProvenRepository("Shorter", {
       "cart.test.js": "assert.throws(() => total([]), TypeError);\n",
-      "docs/cart.md": "An empty cart has no total.\n",
+      "docs/cart.md": "Carts without items are refused.\n",
     });
     const { requests } = await other.prove([tryTest(), finish(), intent("silent")], regressed().tests);
     const asked = answered(requests[2]);
     expect(asked).toContain("assert.throws(() => total([]), TypeError);");
-    expect(asked).toContain("An empty cart has no total.");
+    expect(asked).toContain("Carts without items are refused.");
     expect(asked).not.toContain(target.title);
   });
 });
