@@ -13,9 +13,9 @@ export interface Uses {
 }
 /**
  * What the call of a name must have: `paths` arguments that lie in a temporary folder; `arguments` at least; a first argument that is not
- * the repository's own (`foreign`), or not a function of it (`value`), whose text is its source.
+ * the repository's own (`foreign`), or not a function of it (`value`), whose text is its source; or the argument 0 (`zero`).
  */
-export type Check = { readonly check: "paths" | "arguments"; readonly count: number } | { readonly check: "foreign" | "value" };
+export type Check = { readonly check: "paths" | "arguments"; readonly count: number } | { readonly check: "foreign" | "value" | "zero" };
 
 export const isCheck = (use: Use): use is Check => typeof use === "object" && typeof use["check"] === "string";
 
@@ -85,6 +85,13 @@ const files: Uses = {
   ...may("mkdtemp mkdtempSync constants"),
 };
 
+const scriptTester: Uses = {
+  ...mayNot(skips, "skip todo retries runOnly failing fails"),
+  mock: { ...may("fn timers reset restoreAll"), "*": replaces },
+  ...mayNot(prints, "diagnostic log"),
+  ...{ "()": true, "[]": true, "*": true },
+};
+
 const javascript: Allowed = {
   globals: {
     ...may(
@@ -95,8 +102,9 @@ const javascript: Allowed = {
         "structuredClone queueMicrotask setImmediate clearImmediate parseInt parseFloat isNaN isFinite encodeURIComponent " +
         "decodeURIComponent encodeURI decodeURI ArrayBuffer SharedArrayBuffer Uint8Array Uint8ClampedArray Uint16Array Uint32Array " +
         "Int8Array Int16Array Int32Array Float32Array Float64Array BigInt64Array BigUint64Array DataView Iterator fetch assert " +
-        "document HTMLElement Element Node KeyboardEvent MouseEvent super React atob btoa this module",
+        "document HTMLElement Element Node KeyboardEvent MouseEvent super React atob btoa",
     ),
+    this: scriptTester,
     ...runners,
     expect: expecting,
     ...{ expectTypeOf: true, assertType: true, vi: fakes, jest: fakes },
@@ -163,12 +171,7 @@ const javascript: Allowed = {
     ...mayNot(clock, "timekeeper mockdate p-retry async-retry delay p-wait-for wait-on"),
     ...mayNot(outside, "fs-extra glob globby fast-glob tinyglobby graceful-fs rimraf del tmp"),
   },
-  tester: {
-    ...mayNot(skips, "skip todo retries runOnly skipTest failing fails"),
-    mock: { ...may("fn timers reset restoreAll"), "*": replaces },
-    ...mayNot(prints, "diagnostic log"),
-    "*": true,
-  },
+  tester: scriptTester,
   parameters: {},
   members: {
     ...mayNot(source, "stack prepareStackTrace captureStackTrace stackTraceLimit"),
@@ -226,7 +229,7 @@ const python: Allowed = {
         "run gather create_task wait_for Queue Event Lock Semaphore Condition TaskGroup Future CancelledError TimeoutError iscoroutine shield " +
           "start_server open_connection as_completed wait FIRST_COMPLETED ALL_COMPLETED QueueEmpty QueueFull StreamReader InvalidStateError",
       ),
-      sleep: { check: "arguments", count: 0 },
+      sleep: { check: "zero" },
     },
     datetime: {
       ...may("timedelta timezone time tzinfo UTC"),
@@ -293,6 +296,10 @@ const go: Allowed = {
         "database/sql encoding/base64 encoding/binary encoding/csv encoding/hex encoding/json encoding/xml errors html io iter maps math " +
         "math/big math/bits net/http net/http/httptest net/mail net/netip net/url regexp slices sort strconv strings sync " +
         "sync/atomic text/template html/template unicode unicode/utf8 unicode/utf16 testing/iotest log/slog hash hash/fnv hash/crc32 mime mime/multipart",
+    ),
+    ...each(
+      { ...mayNot(skips, "Eventually Eventuallyf EventuallyWithT Never Neverf"), "*": true },
+      "github.com/stretchr/testify/assert github.com/stretchr/testify/require",
     ),
     testing: { ...may("T B TB F Short"), "*": reads },
     fmt: { ...may("Sprintf Sprint Sprintln Errorf Fprintf Fprint Fprintln Sscanf Sscan Stringer"), "*": prints },

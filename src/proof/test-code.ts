@@ -657,14 +657,21 @@ export const syntaxes = {
 } satisfies Record<string, Syntax>;
 
 /** All code in it, itself first, in text order. */
-export function* everything(code: Code): Generator<Code> {
-  yield code;
-  for (const child of code.children) yield* everything(child);
+export function everything(code: Code): Code[] {
+  const all: Code[] = [];
+  const visit = (one: Code) => {
+    all.push(one);
+    for (const child of one.children) visit(child);
+  };
+  visit(code);
+  return all;
 }
 
 /** What is around it, the nearest first. */
-export function* around(code: Code): Generator<Code> {
-  for (let at = code.parent; at; at = at.parent) yield at;
+export function around(code: Code): Code[] {
+  const all: Code[] = [];
+  for (let at = code.parent; at; at = at.parent) all.push(at);
+  return all;
 }
 
 /** The name that a chain of members and calls begins with; null if it begins with something else. */
