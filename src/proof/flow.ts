@@ -172,7 +172,9 @@ export interface Sources {
   /** Whether a name that the file does not declare is of the repository. */
   isFreeOwn(name: string): boolean;
   /** Whether a parameter that a runner fills has its value from the repository. */
-  isOwnParameter(meaning: Meaning): boolean;
+  isOwnParameter(meaning: Meaning, flow: Flow): boolean;
+  /** Whether an import brings a library, which may keep what it gets: a page that it shows. */
+  isLibrary(code: Of<"import">): boolean;
   /** Whether a name is a runner's or an assertion's, which no value of the repository becomes. */
   isRunner(root: Name): boolean;
 }
@@ -187,6 +189,8 @@ export class Flow {
   readonly #own = new Set<Meaning>();
   /** What own code got: it may call its functions. */
   readonly #given = new Set<Meaning>();
+  /** Libraries that got own values. */
+  readonly #filled = new Set<string | null>();
   #known = new Map<Code, boolean>();
   #knownResults = new Map<Code, boolean>();
   readonly #all: readonly Code[];
@@ -206,7 +210,7 @@ export class Flow {
   }
 
   #passed = 0;
-  #size = () => this.#own.size + this.#given.size + this.#passed;
+  #size = () => this.#own.size + this.#given.size + this.#filled.size + this.#passed;
 
   #spread(code: Code): void {
     if (code.is === "bind") {
@@ -216,6 +220,9 @@ export class Flow {
         for (const target of code.targets) this.#taintTarget(target);
     }
     if (code.is === "call") this.#spreadCall(code);
+    // `with redirect_stdout(out):` fills `out`.
+    if (code.is === "other" && code.kind === "with_statement" && code.children.slice(1).some((one) => this.isOwn(one)))
+      for (const child of code.children.slice(0, 1)) this.#hand(child);
   }
 
   #taintTarget(target: Code): void {
@@ -241,6 +248,9 @@ export class Flow {
     const root = rootOf(code.callee);
     if (root && this.#sources.isRunner(root)) return;
     for (const one of this.names.functions(code.callee)) this.#pass(code, one);
+    const library = root && this.names.of(root)?.imported?.by;
+    if (library && this.#sources.isLibrary(library) && code.args.some((arg) => this.isOwn(arg)))
+      this.#filled.add(library.specifier);
     const isOwn = this.isOwnCall(code);
     if (isOwn) for (const arg of code.args) this.#hand(arg);
     const changes = code.args.some((arg) => this.isOwn(arg)) || (code.args.length > 0 && this.dependsOnOwn(code));
@@ -298,7 +308,7 @@ export class Flow {
       if (isRunner) return call.callee.is === "call" && call.callee.args.some((one) => this.isOwn(one));
       if (this.isOwn(call.callee) || others.some((one) => this.isOwn(one))) return true;
     }
-    return this.#sources.isOwnParameter(meaning);
+    return this.#sources.isOwnParameter(meaning, this);
   }
 
   /** Whether own code may call a function: it got it, or something that holds it. */
@@ -380,7 +390,9 @@ export class Flow {
   isOwnName(code: Name): boolean {
     const meaning = this.names.of(code);
     if (!meaning) return this.#sources.isFreeOwn(code.name);
-    return meaning.imported ? this.#sources.isOwn(meaning.imported.by) : this.#own.has(meaning);
+    if (!meaning.imported) return this.#own.has(meaning);
+    const { by } = meaning.imported;
+    return this.#sources.isOwn(by) || (this.#sources.isLibrary(by) && this.#filled.has(by.specifier));
   }
 
   /** Whether the result of a function of the test depends on own code. */

@@ -106,7 +106,8 @@ class Rules {
     this.#flow = new Flow(this.#names, {
       isOwn: (code) => this.#origins.get(code)?.isOwn ?? false,
       isFreeOwn: (name) => language === "go" && !Object.hasOwn(allowed.go.globals, name),
-      isOwnParameter: (meaning) => this.#isOwnFixture(meaning),
+      isOwnParameter: (meaning, flow) => this.#isOwnFixture(meaning, flow),
+      isLibrary: (code) => this.#origins.get(code)?.isLibrary ?? false,
       isRunner: (name) => this.#isRunner(name),
     });
   }
@@ -166,7 +167,8 @@ class Rules {
     const knownUse = known === undefined ? undefined : modules[known];
     if (typeof knownUse === "string") return { isOwn: false, use: knownUse };
     const isDependency = parents.some((one) => this.#facts.isDependency(one)) && !specifier.startsWith("node:");
-    return { isOwn: false, use: isDependency && knownUse === undefined ? true : "imports what it may not" };
+    const isLibrary = isDependency && knownUse === undefined;
+    return { isOwn: false, isLibrary, use: isLibrary ? true : "imports what it may not" };
   }
 
   #checkImport(code: Code & { is: "import" }): void {
@@ -177,6 +179,7 @@ class Rules {
         const inner = name === "*" || name === "default" ? use : memberOf(use, name);
         if (typeof inner === "string") refuse(code, inner, name);
       }
+    if (code.isCalled && code.names.length === 0 && use !== true) refuse(code, "uses what a test may not");
     // A test that catches a failing import tells revisions apart by their files.
     const owner = [...around(code)].find((one) => one.is === "function");
     const call = owner?.parent;
@@ -225,14 +228,16 @@ class Rules {
     let use = this.#useOf(code);
     let at: Code = code;
     for (let up = at.parent; typeof use === "object" && !isCheck(use); [at, up] = [up, up.parent]) {
-      if (up?.is === "member" && up.object === at) use = memberOf(use, up.name);
+      if (up?.is === "call" && up.callee === at && use["()"] !== undefined) {
+        use = use["()"];
+        if (isCheck(use)) return this.#checkUse(up, at, use);
+      } else if (up?.is === "member" && up.object === at) use = memberOf(use, up.name);
       else if (up?.is === "index" && up.object === at && constantText(up.key) !== null) use = use["[]"] ?? memberOf(use, constantText(up.key) ?? "");
-      else if (up?.is === "call" && up.callee === at && use["()"] !== undefined) use = use["()"];
       else if (this.#mayStandAlone(at, use)) return;
       else refuse(at, "passes on what it may only name members of", at.text);
       if (typeof use === "string") refuse(up ?? at, use);
-      if (isCheck(use)) return this.#checkUse(up?.is === "call" && up.callee === at ? up : ((up as Code).parent ?? at), up as Code, use);
       if (!up) return;
+      if (isCheck(use)) return this.#checkUse(up.parent ?? up, up, use);
     }
     if (typeof use === "string") refuse(code, use);
     if (isCheck(use)) this.#checkUse(code.parent ?? code, code, use);
@@ -262,7 +267,7 @@ class Rules {
       if (name === "getattr" && call.args[1]) this.#checkMember(call, constantText(call.args[1]) ?? "");
       return;
     }
-    if (call.is !== "call" || (call.callee !== callee && call.callee !== callee.parent)) {
+    if (call.is !== "call" || call.callee !== callee) {
       if (use.check === "arguments" && call.is === "other" && /instanceof/.test(call.kind)) return;
       refuse(callee, "passes on what it may only call");
     }
@@ -423,12 +428,11 @@ class Rules {
   #checkFunction(code: Code & { is: "function" }): void {
     if (this.#language === "go") {
       if (code.name === "init" || code.name === "TestMain") refuse(code, "changes how tests run", code.name);
-      const [receiver] = code.params;
-      const type = /^\s*func\s*\(\s*\w*\s*\*?\s*(\w+)/.exec(code.text)?.[1];
-      if (code.name && receiver && /^func\s*\(/.test(code.text) && type && !this.#declaresType(type))
-        refuse(code, "adds to the code under test", code.name);
+      const type = /^func\s*\(\s*\w*\s*\*?\s*(\w+)/.exec(code.text)?.[1];
+      if (code.parent?.is === "pair" && type !== undefined && !this.#declaresType(type))
+        refuse(code, "adds to the code under test", code.parent.name ?? "");
     }
-    if (this.#language === "python" && /^(?:load_tests|setUpModule|tearDownModule|pytest_\w+)$/.test(code.name ?? "") && /^(?:load_tests|pytest_)/.test(code.name ?? ""))
+    if (this.#language === "python" && /^(?:load_tests$|pytest_)/.test(code.name ?? ""))
       refuse(code, "changes how tests run", code.name ?? "");
     if (this.#language === "javascript" && /^(?:prepareStackTrace)$/.test(code.name ?? "")) refuse(code, "looks at the source");
   }
@@ -562,7 +566,7 @@ class Rules {
       }
       if (up.is === "branch" && up.conditions.length > 0 && !up.conditions.includes(at) && up.how !== "loop" && up.conditions.every((one) => isPrimitive(one) || isConstantTest(one))) return false;
       if (up.is === "branch" && up.how === "loop" && up.conditions.some((one) => /^(?:\[\s*\]|\(\s*\)|false|False)$/.test(one.text))) return false;
-      if (up.is === "try" && up.body === at && up.handlers.length > 0 && !up.handlers.some((one) => this.#rethrows(one)) && !this.#isFailing(code as Call)) return false;
+      if (up.is === "try" && up.body === at && up.handlers.length > 0 && !up.handlers.some((one) => this.#rethrows(one)) && !(code.is === "call" && this.#isFailing(code))) return false;
       if (up.is === "function" && !this.#isReached(up)) return false;
       at = up;
     }
@@ -665,18 +669,19 @@ class Rules {
   }
 
   /** A fixture of pytest: of this file, or of a `conftest.py` of the repository. */
-  #isOwnFixture(meaning: Meaning): boolean {
+  #isOwnFixture(meaning: Meaning, flow: Flow): boolean {
     const owner = meaning.parameterOf;
     if (this.#language !== "python" || !owner || !/^test|^setup/.test(owner.name ?? "")) {
       if (this.#language !== "python" || !owner?.decorators.some(({ text }) => /fixture/.test(text))) return false;
     }
-    if (meaning.name === "self" || /^(?:tmp_path|tmpdir|tmp_path_factory|monkeypatch|mocker|request|capsys|caplog|capfd|recwarn)$/.test(meaning.name)) return false;
+    if (meaning.name === "self" || /^(?:tmp_path|tmpdir|tmp_path_factory|monkeypatch|mocker|request)$/.test(meaning.name)) return false;
+    if (/^(?:capsys|caplog|capfd|recwarn)$/.test(meaning.name)) return true;
     const listed = owner.decorators.some(({ text }) => /parametrize/.test(text) && new RegExp(`["',\\s]${meaning.name}["',\\s]`).test(text));
-    if (listed) return owner.decorators.some((one) => this.#flow?.isOwn(one));
+    if (listed) return owner.decorators.some((one) => flow.isOwn(one));
     const fixture = this.#all.find((one) => one.is === "function" && one.name === meaning.name && one.decorators.some(({ text }) => /fixture/.test(text)));
     if (fixture?.is === "function") {
       const named: Name = { is: "name", name: meaning.name, line: 0, text: meaning.name, parent: this.#root, children: [] };
-      return this.#flow?.isOwn({ is: "call", callee: named, args: [], isNew: false, line: 0, text: "", parent: null, children: [named] }) ?? false;
+      return flow.isOwn({ is: "call", callee: named, args: [], isNew: false, line: 0, text: "", parent: null, children: [named] });
     }
     return beginnings(`./${posix.dirname(this.#test.path)}`, "/").some((folder) => this.#facts.isFile(posix.join(folder, "conftest.py")));
   }
@@ -725,6 +730,7 @@ class Rules {
 
 interface Origin {
   isOwn: boolean;
+  isLibrary?: boolean;
   use: Use;
 }
 

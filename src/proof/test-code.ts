@@ -168,6 +168,15 @@ const aFunction =
     };
   };
 
+/** A function that a name of its own does not stand for. */
+const method: Read = (node, of) => {
+  const made = aFunction("receiver", "parameters")(node, of);
+  if (made?.is !== "function") return made;
+  const value: Code = { ...made, name: null, line: node.range().start.line + 1, text: node.text(), parent: null };
+  for (const child of value.children) child.parent = value;
+  return { is: "pair", name: made.name && unquoted(made.name), value, children: [value] };
+};
+
 const parameter = (target: Code): Code => {
   const { line, text } = target;
   const code: Code = { ...{ is: "bind", targets: [target], value: null, how: "parameter" }, ...{ line, text, parent: null, children: [target] } };
@@ -275,6 +284,25 @@ const javascriptCall: Read = (node, of) => {
   return { is: "import", specifier, names: [], isCalled: true, children: args };
 };
 
+/** `const { a } = require("b")` imports as `import { a } from "b"` does. */
+const declarator: Read = (node, of) => {
+  const made = bind("name", "value", "declare")(node, of);
+  if (made?.is !== "bind") return made;
+  const [target] = made.targets;
+  const awaited = made.value?.is === "other" && made.value.kind === "await_expression" ? made.value.children[0] : made.value;
+  if (awaited?.is !== "import" || !target) return made;
+  const names: ImportedName[] =
+    target.is === "name"
+      ? [{ local: target.name, name: "*" }]
+      : target.children.map((one) =>
+          one.is === "pair" && one.value.is === "name" && one.name !== null
+            ? { local: one.value.name, name: one.name }
+            : { local: "", name: "" },
+        );
+  if (names.some(({ local }) => local === "")) return made;
+  return { is: "import", specifier: awaited.specifier, names, isCalled: true, children: [] };
+};
+
 const operatorOf = (node: SgNode) => textOf(node.field("operator"));
 
 const javascriptBinary: Read = (node, of) => {
@@ -346,7 +374,10 @@ const javascriptKinds: Syntax["kinds"] = {
   meta_property: name,
   undefined: parts({ is: "other", kind: "undefined" }),
   shorthand_property_identifier: name,
-  shorthand_property_identifier_pattern: name,
+  shorthand_property_identifier_pattern: (node) => {
+    const value = nameCode(node, node.text());
+    return { is: "pair", name: node.text(), value, children: [value] };
+  },
   member_expression: member("object", "property"),
   subscript_expression: index("object", "index"),
   call_expression: javascriptCall,
@@ -356,7 +387,7 @@ const javascriptKinds: Syntax["kinds"] = {
   generator_function: aFunction("parameters"),
   generator_function_declaration: aFunction("parameters"),
   arrow_function: aFunction("parameters", "parameter"),
-  method_definition: aFunction("parameters"),
+  method_definition: method,
   required_parameter: bind("pattern", "value", "parameter"),
   optional_parameter: bind("pattern", "value", "parameter"),
   assignment_pattern: bind("left", "right", "parameter"),
@@ -367,7 +398,7 @@ const javascriptKinds: Syntax["kinds"] = {
   class: aClass,
   public_field_definition: pair("name"),
   field_definition: pair("property"),
-  variable_declarator: bind("name", "value", "declare"),
+  variable_declarator: declarator,
   assignment_expression: bind("left", "right", "assign"),
   augmented_assignment_expression: bind("left", "right", "update"),
   update_expression: bind("argument", "nothing", "update"),
@@ -583,7 +614,7 @@ const goKinds: Syntax["kinds"] = {
   index_expression: index("operand", "index"),
   call_expression: call("function", false),
   function_declaration: aFunction("parameters"),
-  method_declaration: aFunction("receiver", "parameters"),
+  method_declaration: method,
   func_literal: aFunction("parameters"),
   parameter_declaration: goParameter,
   variadic_parameter_declaration: goParameter,
