@@ -90,8 +90,13 @@ export class Names {
   #in(scope: Code, name: string): Meaning {
     const names = this.#scopes.get(scope) ?? new Map<string, Meaning>();
     this.#scopes.set(scope, names);
-    const meaning: Meaning =
-      names.get(name) ?? { name, values: [], places: [], imported: null, parameterOf: null };
+    const meaning: Meaning = names.get(name) ?? {
+      name,
+      values: [],
+      places: [],
+      imported: null,
+      parameterOf: null,
+    };
     names.set(name, meaning);
     return meaning;
   }
@@ -221,7 +226,11 @@ export class Flow {
     }
     if (code.is === "call") this.#spreadCall(code);
     // `with redirect_stdout(out):` fills `out`.
-    if (code.is === "other" && code.kind === "with_statement" && code.children.slice(1).some((one) => this.isOwn(one)))
+    if (
+      code.is === "other" &&
+      code.kind === "with_statement" &&
+      code.children.slice(1).some((one) => this.isOwn(one))
+    )
       for (const child of code.children.slice(0, 1)) this.#hand(child);
   }
 
@@ -239,7 +248,8 @@ export class Flow {
   /** A member of something changes: the something does. */
   #taintRoot(code: Code): void {
     for (let at: Code = code; at.is === "member" || at.is === "index"; at = at.object) {
-      const meaning = this.names.meaning(at.is === "member" ? at : at.object) ?? this.names.meaning(at.object);
+      const meaning =
+        this.names.meaning(at.is === "member" ? at : at.object) ?? this.names.meaning(at.object);
       if (meaning) this.#taint(meaning);
     }
   }
@@ -253,7 +263,8 @@ export class Flow {
       this.#filled.add(library.specifier);
     const isOwn = this.isOwnCall(code);
     if (isOwn) for (const arg of code.args) this.#hand(arg);
-    const changes = code.args.some((arg) => this.isOwn(arg)) || (code.args.length > 0 && this.dependsOnOwn(code));
+    const changes =
+      code.args.some((arg) => this.isOwn(arg)) || (code.args.length > 0 && this.dependsOnOwn(code));
     if (changes && code.callee.is === "member") this.#taintRoot(code.callee);
   }
 
@@ -279,7 +290,8 @@ export class Flow {
     if (meaning && !meaning.imported) {
       this.#given.add(meaning);
       const isFixed = meaning.values.length > 0 && meaning.values.every(isPrimitive);
-      if (!isFixed && !meaning.values.every(({ is }) => is === "function" || is === "class")) this.#own.add(meaning);
+      if (!isFixed && !meaning.values.every(({ is }) => is === "function" || is === "class"))
+        this.#own.add(meaning);
     }
     for (const child of code.children) this.#hand(child);
   }
@@ -315,7 +327,9 @@ export class Flow {
   isCalledByOwn(code: Of<"function">): boolean {
     for (let at: Code = code, up = code.parent; up; [at, up] = [up, up.parent]) {
       if (at.is === "function" || at.is === "class") {
-        const meaning = at.name ? this.names.of({ is: "name", name: at.name, line: 0, text: "", parent: at.parent, children: [] }) : null;
+        const meaning = at.name
+          ? this.names.of({ is: "name", name: at.name, line: 0, text: "", parent: at.parent, children: [] })
+          : null;
         if (meaning && this.#given.has(meaning) && meaning.values.includes(at)) return true;
       }
       if (up.is === "call" && up.args.includes(at)) {
@@ -432,7 +446,9 @@ export class Flow {
       (code) =>
         (code.is === "name" || code.is === "member") &&
         this.names.meaning(code) === meaning &&
-        !meaning.places.some((place) => place === code.parent && place.is === "bind" && place.targets.includes(code)) &&
+        !meaning.places.some(
+          (place) => place === code.parent && place.is === "bind" && place.targets.includes(code),
+        ) &&
         !meaning.values.some((value) => [...around(code)].includes(value)),
     );
   }
@@ -446,5 +462,9 @@ export const isPrimitive = (code: Code): boolean =>
   (code.is === "text" && code.value !== null) ||
   (code.is === "name" && /^(?:NaN|Infinity|nil|true|false|iota)$/.test(code.name)) ||
   (code.is === "other" &&
-    (/^(?:number|integer|float|true|false|null|undefined|none|True|False|None|nil|int_literal|float_literal|rune_literal)$/.test(code.kind) ||
-      (/^(?:unary|binary|expression_list$)/.test(code.kind) && code.children.length > 0 && code.children.every(isPrimitive))));
+    (/^(?:number|integer|float|true|false|null|undefined|none|True|False|None|nil|int_literal|float_literal|rune_literal)$/.test(
+      code.kind,
+    ) ||
+      (/^(?:unary|binary|expression_list$)/.test(code.kind) &&
+        code.children.length > 0 &&
+        code.children.every(isPrimitive))));

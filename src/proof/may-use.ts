@@ -15,9 +15,12 @@ export interface Uses {
  * What the call of a name must have: `paths` arguments that lie in a temporary folder; `arguments` at least; a first argument that is not
  * the repository's own (`foreign`), or not a function of it (`value`), whose text is its source; or the argument 0 (`zero`).
  */
-export type Check = { readonly check: "paths" | "arguments"; readonly count: number } | { readonly check: "foreign" | "value" | "zero" };
+export type Check =
+  | { readonly check: "paths" | "arguments"; readonly count: number }
+  | { readonly check: "foreign" | "value" | "zero" };
 
-export const isCheck = (use: Use): use is Check => typeof use === "object" && typeof use["check"] === "string";
+export const isCheck = (use: Use): use is Check =>
+  typeof use === "object" && typeof use["check"] === "string";
 
 export interface Allowed {
   /** Names that no line of the test declares. */
@@ -31,7 +34,8 @@ export interface Allowed {
   members: Uses;
 }
 
-const may = (names: string): Uses => Object.fromEntries(names.split(/\s+/).map((one) => [one, true as const]));
+const may = (names: string): Uses =>
+  Object.fromEntries(names.split(/\s+/).map((one) => [one, true as const]));
 const mayNot = (reason: string, names: string): Uses =>
   Object.fromEntries(names.split(/\s+/).map((one) => [one, reason]));
 const each = (use: Use, names: string): Uses =>
@@ -58,7 +62,8 @@ const runner: Uses = {
     "only skip skipIf runIf todo fails failing retry repeats flaky xfail expectedFailure runOnly",
   ),
 };
-for (const name of ["concurrent", "sequential", "serial", "describe", "test", "it", "suite"]) runner[name] = runner;
+for (const name of ["concurrent", "sequential", "serial", "describe", "test", "it", "suite"])
+  runner[name] = runner;
 const runners = each(
   runner,
   "test it describe suite context specify before after beforeEach afterEach beforeAll afterAll setup teardown suiteSetup suiteTeardown onTestFinished",
@@ -116,7 +121,9 @@ const javascript: Allowed = {
       AbortSignal: may("abort any"),
       Intl: { DateTimeFormat: clock, RelativeTimeFormat: clock, "*": true },
       Object: {
-        ...may("keys values entries fromEntries is hasOwn groupBy create freeze seal isFrozen isSealed getOwnPropertyNames"),
+        ...may(
+          "keys values entries fromEntries is hasOwn groupBy create freeze seal isFrozen isSealed getOwnPropertyNames",
+        ),
         assign: { check: "foreign" },
         ...mayNot(replaces, "defineProperty defineProperties setPrototypeOf"),
         "()": true,
@@ -131,7 +138,10 @@ const javascript: Allowed = {
       },
     },
     ...mayNot(prints, "console alert"),
-    ...mayNot(clock, "performance setTimeout setInterval clearTimeout clearInterval requestAnimationFrame Temporal"),
+    ...mayNot(
+      clock,
+      "performance setTimeout setInterval clearTimeout clearInterval requestAnimationFrame Temporal",
+    ),
     ...mayNot(chance, "crypto"),
     ...mayNot(dynamic, "eval Function Reflect Proxy globalThis global window self top WebAssembly"),
     ...mayNot(reads, "require exports arguments __dirname __filename import.meta new.target"),
@@ -141,28 +151,54 @@ const javascript: Allowed = {
       "assert assert/strict chai chai-as-promised ava tap tape uvu/assert stream stream/promises string_decoder querystring sqlite zlib " +
         "events stream/web",
     ),
-    test: { ...runners, default: runner, mock: { ...may("fn timers reset restoreAll"), "*": replaces }, assert: true },
+    test: {
+      ...runners,
+      default: runner,
+      mock: { ...may("fn timers reset restoreAll"), "*": replaces },
+      assert: true,
+    },
     vitest: { ...runners, expect: expecting, vi: fakes, ...may("assert expectTypeOf assertType") },
     "@jest/globals": { ...runners, expect: expecting, jest: fakes },
     mocha: runners,
     uvu: { test: { "()": true, ...may("before after run"), ...mayNot(skips, "only skip") }, suite: true },
-    path: { ...may("join basename extname sep delimiter"), posix: may("join basename extname sep"), "*": outside },
+    path: {
+      ...may("join basename extname sep delimiter"),
+      posix: may("join basename extname sep"),
+      "*": outside,
+    },
     url: may("URL URLSearchParams"),
-    util: { ...may("promisify isDeepStrictEqual TextEncoder TextDecoder types stripVTControlCharacters"), "*": reads },
+    util: {
+      ...may("promisify isDeepStrictEqual TextEncoder TextDecoder types stripVTControlCharacters"),
+      "*": reads,
+    },
     buffer: may("Blob File"),
     http: may("createServer request get Agent Server STATUS_CODES METHODS IncomingMessage ServerResponse"),
     net: may("createServer createConnection connect Socket Server isIP"),
     async_hooks: may("AsyncLocalStorage"),
-    crypto: { ...may("createHash createHmac timingSafeEqual createPublicKey createPrivateKey sign verify createCipheriv createDecipheriv scryptSync pbkdf2Sync"), "*": chance },
+    crypto: {
+      ...may(
+        "createHash createHmac timingSafeEqual createPublicKey createPrivateKey sign verify createCipheriv createDecipheriv scryptSync pbkdf2Sync",
+      ),
+      "*": chance,
+    },
     fs: { ...files, promises: files, "*": outside },
     "fs/promises": { ...files, "*": outside },
     os: { tmpdir: true, EOL: true, "*": reads },
     timers: { setImmediate: true, "*": clock },
     "timers/promises": { setImmediate: true, "*": clock },
     sinon: { ...may("fake assert match useFakeTimers"), "*": replaces },
-    ...mayNot(starts, "child_process worker_threads cluster execa cross-spawn shelljs zx tinyexec tinypool piscina simple-git isomorphic-git"),
-    ...mayNot(dynamic, "vm module inspector v8 repl wasi esm tsx jiti ts-node import-fresh decache node-eval"),
-    ...mayNot(reads, "process perf_hooks trace_events tty domain constants sea cwd find-up pkg-dir read-pkg read-package-up"),
+    ...mayNot(
+      starts,
+      "child_process worker_threads cluster execa cross-spawn shelljs zx tinyexec tinypool piscina simple-git isomorphic-git",
+    ),
+    ...mayNot(
+      dynamic,
+      "vm module inspector v8 repl wasi esm tsx jiti ts-node import-fresh decache node-eval",
+    ),
+    ...mayNot(
+      reads,
+      "process perf_hooks trace_events tty domain constants sea cwd find-up pkg-dir read-pkg read-package-up",
+    ),
     ...mayNot(
       replaces,
       "proxyquire rewire testdouble esmock mock-fs mock-require rewiremock quibble memfs mock-import jest-mock nock-back @vitest/spy tinyspy sinon-chai",
@@ -181,7 +217,10 @@ const javascript: Allowed = {
   },
 };
 
-const pythonFiles = { ...each(paths(1), "listdir mkdir makedirs remove unlink rmdir stat scandir"), ...each(paths(2), "rename replace") };
+const pythonFiles = {
+  ...each(paths(1), "listdir mkdir makedirs remove unlink rmdir stat scandir"),
+  ...each(paths(2), "rename replace"),
+};
 const pathTests = each(paths(1), "exists isfile isdir getsize");
 const mocks: Uses = { ...may("Mock MagicMock AsyncMock NonCallableMock ANY call sentinel"), "*": replaces };
 const marks: Uses = { ...may("parametrize asyncio anyio usefixtures trio"), "*": skips };
@@ -202,7 +241,10 @@ const python: Allowed = {
     open: paths(1),
     ...each({ "()": { check: "foreign" } }, "getattr hasattr type id"),
     ...mayNot(replaces, "setattr delattr"),
-    ...mayNot(dynamic, "eval exec compile __import__ globals locals vars dir __builtins__ __loader__ __spec__"),
+    ...mayNot(
+      dynamic,
+      "eval exec compile __import__ globals locals vars dir __builtins__ __loader__ __spec__",
+    ),
     ...mayNot(prints, "print"),
     ...mayNot(exits, "exit quit SystemExit KeyboardInterrupt BaseException GeneratorExit"),
     ...mayNot(reads, "input breakpoint help __file__ __doc__ __path__ __package__ __debug__"),
@@ -223,7 +265,12 @@ const python: Allowed = {
     unittest: { ...may("TestCase IsolatedAsyncioTestCase main"), mock: mocks, "*": skips },
     "unittest.mock": mocks,
     mock: mocks,
-    contextlib: { ...may("contextmanager asynccontextmanager closing aclosing ExitStack AsyncExitStack nullcontext redirect_stdout redirect_stderr"), suppress: swallows },
+    contextlib: {
+      ...may(
+        "contextmanager asynccontextmanager closing aclosing ExitStack AsyncExitStack nullcontext redirect_stdout redirect_stderr",
+      ),
+      suppress: swallows,
+    },
     asyncio: {
       ...may(
         "run gather create_task wait_for Queue Event Lock Semaphore Condition TaskGroup Future CancelledError TimeoutError iscoroutine shield " +
@@ -246,14 +293,34 @@ const python: Allowed = {
     },
     "os.path": { ...may("join basename splitext sep"), ...pathTests, "*": outside },
     pathlib: { ...may("PurePath PurePosixPath PureWindowsPath"), Path: { "()": paths(1), "*": outside } },
-    tempfile: { ...may("TemporaryDirectory mkdtemp NamedTemporaryFile TemporaryFile SpooledTemporaryFile mkstemp"), "*": outside },
+    tempfile: {
+      ...may("TemporaryDirectory mkdtemp NamedTemporaryFile TemporaryFile SpooledTemporaryFile mkstemp"),
+      "*": outside,
+    },
     shutil: { rmtree: paths(1), copy: paths(2), copyfile: paths(2), move: paths(2), "*": outside },
     threading: { ...may("Thread Event Lock RLock Barrier"), "*": reads },
-    sys: { version_info: true, platform: true, maxsize: true, byteorder: true, ...mayNot(exits, "exit"), ...mayNot(prints, "stdout stderr"), "*": reads },
-    ...mayNot(starts, "subprocess multiprocessing concurrent concurrent.futures pty sh pexpect invoke plumbum git dulwich psutil"),
-    ...mayNot(dynamic, "ctypes importlib imp runpy code codeop pickle marshal shelve cffi cloudpickle dill zipimport pkgutil"),
+    sys: {
+      version_info: true,
+      platform: true,
+      maxsize: true,
+      byteorder: true,
+      ...mayNot(exits, "exit"),
+      ...mayNot(prints, "stdout stderr"),
+      "*": reads,
+    },
+    ...mayNot(
+      starts,
+      "subprocess multiprocessing concurrent concurrent.futures pty sh pexpect invoke plumbum git dulwich psutil",
+    ),
+    ...mayNot(
+      dynamic,
+      "ctypes importlib imp runpy code codeop pickle marshal shelve cffi cloudpickle dill zipimport pkgutil",
+    ),
     ...mayNot(source, "inspect ast dis tokenize linecache traceback symtable token pyclbr trace"),
-    ...mayNot(reads, "gc signal atexit sysconfig site platform resource faulthandler builtins pkg_resources mmap fcntl weakref socket select getpass pwd"),
+    ...mayNot(
+      reads,
+      "gc signal atexit sysconfig site platform resource faulthandler builtins pkg_resources mmap fcntl weakref socket select getpass pwd",
+    ),
     ...mayNot(clock, "time sched timeit tenacity backoff retry retrying flaky pytest_rerunfailures"),
     ...mayNot(chance, "random secrets uuid faker hypothesis"),
     ...mayNot(outside, "glob fileinput fnmatch filecmp zipfile tarfile"),
@@ -273,12 +340,21 @@ const python: Allowed = {
       source,
       "tb_lineno tb_frame tb_next f_back f_code f_lineno f_locals f_globals gi_frame gi_code cr_frame cr_code ag_frame co_code co_firstlineno co_filename func_code",
     ),
-    ...may("__name__ __init__ __enter__ __exit__ __aenter__ __aexit__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __hash__ __len__"),
-    ...may("__iter__ __next__ __aiter__ __anext__ __getitem__ __setitem__ __contains__ __call__ __str__ __repr__ __bool__ __cause__ __context__ __notes__ __await__ __post_init__"),
+    ...may(
+      "__name__ __init__ __enter__ __exit__ __aenter__ __aexit__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __hash__ __len__",
+    ),
+    ...may(
+      "__iter__ __next__ __aiter__ __anext__ __getitem__ __setitem__ __contains__ __call__ __str__ __repr__ __bool__ __cause__ __context__ __notes__ __await__ __post_init__",
+    ),
   },
 };
 
-const goTester: Uses = { ...mayNot(skips, "Skip Skipf SkipNow Skipped"), Deadline: clock, Chdir: outside, "*": true };
+const goTester: Uses = {
+  ...mayNot(skips, "Skip Skipf SkipNow Skipped"),
+  Deadline: clock,
+  Chdir: outside,
+  "*": true,
+};
 
 const go: Allowed = {
   globals: {
@@ -302,10 +378,18 @@ const go: Allowed = {
       "github.com/stretchr/testify/assert github.com/stretchr/testify/require",
     ),
     testing: { ...may("T B TB F Short"), "*": reads },
-    fmt: { ...may("Sprintf Sprint Sprintln Errorf Fprintf Fprint Fprintln Sscanf Sscan Stringer"), "*": prints },
+    fmt: {
+      ...may("Sprintf Sprint Sprintln Errorf Fprintf Fprint Fprintln Sscanf Sscan Stringer"),
+      "*": prints,
+    },
     os: {
-      ...may("Getenv Setenv Unsetenv LookupEnv ErrNotExist ErrExist ErrPermission IsNotExist IsExist O_RDWR O_CREATE O_RDONLY O_WRONLY ModePerm FileMode PathSeparator"),
-      ...each(paths(1), "ReadFile WriteFile Mkdir MkdirAll Create Open OpenFile Stat Lstat Remove RemoveAll ReadDir DirFS Chmod Truncate"),
+      ...may(
+        "Getenv Setenv Unsetenv LookupEnv ErrNotExist ErrExist ErrPermission IsNotExist IsExist O_RDWR O_CREATE O_RDONLY O_WRONLY ModePerm FileMode PathSeparator",
+      ),
+      ...each(
+        paths(1),
+        "ReadFile WriteFile Mkdir MkdirAll Create Open OpenFile Stat Lstat Remove RemoveAll ReadDir DirFS Chmod Truncate",
+      ),
       Rename: paths(2),
       MkdirTemp: true,
       ...mayNot(exits, "Exit"),
@@ -325,7 +409,10 @@ const go: Allowed = {
     reflect: { DeepEqual: true, "*": source },
     net: { ...may("Listen Conn Listener ParseIP IP ParseCIDR Dial Pipe"), "*": reads },
     ...mayNot(starts, "os/exec plugin"),
-    ...mayNot(reads, "unsafe syscall runtime runtime/debug os/signal os/user C embed go/build testing/fstest log flag expvar"),
+    ...mayNot(
+      reads,
+      "unsafe syscall runtime runtime/debug os/signal os/user C embed go/build testing/fstest log flag expvar",
+    ),
     ...mayNot(source, "go/ast go/parser go/token go/types debug/elf debug/buildinfo"),
     ...mayNot(chance, "math/rand math/rand/v2 crypto/rand github.com/google/uuid"),
     ...mayNot(outside, "io/ioutil io/fs"),

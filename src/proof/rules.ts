@@ -66,7 +66,8 @@ const testNames: Record<Ruled, RegExp> = {
 };
 
 function whyNotHere(path: string, language: Ruled, { isFile }: TestFacts): string | null {
-  const isInside = posix.normalize(path) === path && !/^(?:\/|\.\.)|\\|(?:^|\/)(?:\.[^/]*|node_modules)(?:\/|$)/.test(path);
+  const isInside =
+    posix.normalize(path) === path && !/^(?:\/|\.\.)|\\|(?:^|\/)(?:\.[^/]*|node_modules)(?:\/|$)/.test(path);
   const name = posix.basename(path);
   if (!isInside || !testNames[language].test(name) || !(isTestFile(path) || isTestFile(name)))
     return `its path is not that of a test: ${shown(path)}`;
@@ -141,7 +142,8 @@ class Rules {
       case "text":
         return this.#checkText(code);
       case "pair":
-        if (code.name !== null && /^(?:skip|only|todo|retry|retries|repeats|fails|flaky)$/.test(code.name)) this.#checkOption(code);
+        if (code.name !== null && /^(?:skip|only|todo|retry|retries|repeats|fails|flaky)$/.test(code.name))
+          this.#checkOption(code);
         if (code.name !== null) this.#checkMember(code, code.name);
         return;
       case "function":
@@ -161,12 +163,26 @@ class Rules {
     const bare = this.#language === "javascript" ? specifier.replace(/^node:/, "") : specifier;
     if (Object.hasOwn(modules, bare)) return { isOwn: false, use: modules[bare] as Use };
     const isOwn = { javascript: isOwnScript, python: isOwnPython, go: isOwnGo }[this.#language];
-    if (isOwn(this.#test.path, specifier, this.#facts, names.map(({ name }) => name))) return { isOwn: true, use: true };
-    const parents = this.#language === "go" ? beginnings(specifier, "/") : this.#language === "python" ? beginnings(specifier, ".") : [packageName(specifier)];
+    if (
+      isOwn(
+        this.#test.path,
+        specifier,
+        this.#facts,
+        names.map(({ name }) => name),
+      )
+    )
+      return { isOwn: true, use: true };
+    const parents =
+      this.#language === "go"
+        ? beginnings(specifier, "/")
+        : this.#language === "python"
+          ? beginnings(specifier, ".")
+          : [packageName(specifier)];
     const known = parents.find((one) => Object.hasOwn(modules, one));
     const knownUse = known === undefined ? undefined : modules[known];
     if (typeof knownUse === "string") return { isOwn: false, use: knownUse };
-    const isDependency = parents.some((one) => this.#facts.isDependency(one)) && !specifier.startsWith("node:");
+    const isDependency =
+      parents.some((one) => this.#facts.isDependency(one)) && !specifier.startsWith("node:");
     const isLibrary = isDependency && knownUse === undefined;
     return { isOwn: false, isLibrary, use: isLibrary ? true : "imports what it may not" };
   }
@@ -187,7 +203,9 @@ class Rules {
       owner === undefined ||
       /^(?:test|setUp|asyncSetUp)/.test(owner.is === "function" ? (owner.name ?? "") : "") ||
       (call?.is === "call" && this.#isRunnerCall(call));
-    const isCaught = [...around(code)].some((one) => one.is === "try" || (one.is === "call" && !this.#isRunnerCall(one) && one !== call));
+    const isCaught = [...around(code)].some(
+      (one) => one.is === "try" || (one.is === "call" && !this.#isRunnerCall(one) && one !== call),
+    );
     const isDirect = !code.isCalled || code.parent?.is !== "member" || code.text.startsWith("require");
     if (!isTest || isCaught || !isDirect) refuse(code, "imports where the import may fail unseen");
   }
@@ -208,7 +226,8 @@ class Rules {
         // `import a.b` of Python gives the name `a`.
         const rest = this.#language === "python" ? (by.specifier ?? "").split(".").slice(1) : [];
         const isAliased = !by.text.includes(" as ");
-        if (rest.length > 0 && isAliased) return this.#allowed.modules[code.name] ?? (use === true ? true : { [rest[0] ?? ""]: use });
+        if (rest.length > 0 && isAliased)
+          return this.#allowed.modules[code.name] ?? (use === true ? true : { [rest[0] ?? ""]: use });
         return use;
       }
       return typeof use === "object" && !isCheck(use) ? memberOf(use, name) : use;
@@ -232,7 +251,8 @@ class Rules {
         use = use["()"];
         if (isCheck(use)) return this.#checkUse(up, at, use);
       } else if (up?.is === "member" && up.object === at) use = memberOf(use, up.name);
-      else if (up?.is === "index" && up.object === at && constantText(up.key) !== null) use = use["[]"] ?? memberOf(use, constantText(up.key) ?? "");
+      else if (up?.is === "index" && up.object === at && constantText(up.key) !== null)
+        use = use["[]"] ?? memberOf(use, constantText(up.key) ?? "");
       else if (this.#mayStandAlone(at, use)) return;
       else refuse(at, "passes on what it may only name members of", at.text);
       if (typeof use === "string") refuse(up ?? at, use);
@@ -248,8 +268,16 @@ class Rules {
     if (use === this.#allowed.tester) return true;
     const up = at.parent;
     if (up?.is === "other" && /instanceof/.test(up.kind)) return true;
-    if (use["()"] !== undefined && Object.values(use).every((one) => typeof one !== "string") && at.is === "name") return at.name !== "Date";
-    const isType = up?.is === "call" && up.args.includes(at) && /^(?:any|instance|instanceOf|toBeInstanceOf|isinstance|a|an)$/i.test(lastName(up.callee));
+    if (
+      use["()"] !== undefined &&
+      Object.values(use).every((one) => typeof one !== "string") &&
+      at.is === "name"
+    )
+      return at.name !== "Date";
+    const isType =
+      up?.is === "call" &&
+      up.args.includes(at) &&
+      /^(?:any|instance|instanceOf|toBeInstanceOf|isinstance|a|an)$/i.test(lastName(up.callee));
     if (isType) return true;
     // `@pytest.fixture`, a module in an import of a parent.
     return up?.is === "other" && up.kind === "decorator" && use["()"] !== undefined;
@@ -259,10 +287,16 @@ class Rules {
     if (use.check === "value" || use.check === "foreign") {
       if (call.is !== "call") return;
       const [first] = call.args;
-      if (first && use.check === "foreign" && this.#isOwnThing(first)) refuse(call, "changes, or asks for the parts of, the code under test");
-      if (first && use.check === "value" && this.#isOwnThing(first)) refuse(call, "may read the source of the code under test");
+      if (first && use.check === "foreign" && this.#isOwnThing(first))
+        refuse(call, "changes, or asks for the parts of, the code under test");
+      if (first && use.check === "value" && this.#isOwnThing(first))
+        refuse(call, "may read the source of the code under test");
       const name = lastName(callee);
-      if (/^(?:getattr|hasattr)$/.test(name === "()" ? "" : name) && call.args[1] && constantText(call.args[1]) === null)
+      if (
+        /^(?:getattr|hasattr)$/.test(name === "()" ? "" : name) &&
+        call.args[1] &&
+        constantText(call.args[1]) === null
+      )
         refuse(call, "names a member that it does not show");
       if (name === "getattr" && call.args[1]) this.#checkMember(call, constantText(call.args[1]) ?? "");
       return;
@@ -298,10 +332,18 @@ class Rules {
   #checkMember(code: Code, name: string): void {
     const use = Object.hasOwn(this.#allowed.members, name) ? this.#allowed.members[name] : undefined;
     if (typeof use === "string" && !(code.is === "pair" && name === "constructor")) refuse(code, use);
-    if (this.#language === "python" && use === undefined && /^__.*__$/.test(name)) refuse(code, "looks at the source, not at what it does");
+    if (this.#language === "python" && use === undefined && /^__.*__$/.test(name))
+      refuse(code, "looks at the source, not at what it does");
     if (code.is !== "member") return;
-    if (name === "toString" && this.#isOwnThing(code.object)) refuse(code, "may read the source of the code under test");
-    if (/^(?:parent|parents|root|anchor|drive|cwd|home|absolute|resolve|symlink_to|hardlink_to|readlink)$/.test(name) && this.#language === "python" && this.#isTemporary(code.object))
+    if (name === "toString" && this.#isOwnThing(code.object))
+      refuse(code, "may read the source of the code under test");
+    if (
+      /^(?:parent|parents|root|anchor|drive|cwd|home|absolute|resolve|symlink_to|hardlink_to|readlink)$/.test(
+        name,
+      ) &&
+      this.#language === "python" &&
+      this.#isTemporary(code.object)
+    )
       refuse(code, "uses files outside of a temporary folder");
     if (name === "skip" || name === "retries" || name === "only") {
       const root = rootOf(code);
@@ -316,7 +358,11 @@ class Rules {
       if (typeof use === "string") refuse(code, use);
       return;
     }
-    const hides = code.key.is === "text" || (code.key.is === "other" && /^binary/.test(code.key.kind) && [...everything(code.key)].some(({ is }) => is === "text"));
+    const hides =
+      code.key.is === "text" ||
+      (code.key.is === "other" &&
+        /^binary/.test(code.key.kind) &&
+        [...everything(code.key)].some(({ is }) => is === "text"));
     if (this.#isModule(code.object) || (hides && code.parent?.is === "call" && code.parent.callee === code))
       refuse(code, "names a member that it does not show");
   }
@@ -330,7 +376,8 @@ class Rules {
 
   #checkTarget(by: Code & { is: "bind" }, target: Code): void {
     if (target.is === "other" || target.is === "pair" || target.is === "bind")
-      for (const child of target.is === "bind" ? target.targets : target.children) this.#checkTarget(by, child);
+      for (const child of target.is === "bind" ? target.targets : target.children)
+        this.#checkTarget(by, child);
     if (target.is === "name" && (by.how === "assign" || by.how === "update" || by.how === "iterate")) {
       const meaning = this.#names.of(target);
       if (meaning?.imported && by.how !== "iterate") refuse(by, "replaces the code under test");
@@ -349,7 +396,11 @@ class Rules {
       if (/^(?:document|_)$/.test(root.name)) return;
       refuse(by, "replaces the code under test");
     }
-    const isFunction = value !== null && (value.is === "function" || this.#names.functions(value).length > 0 || /\b(?:fn|fake|Mock|MagicMock|AsyncMock|stub)\b/.test(value.is === "call" ? value.callee.text : ""));
+    const isFunction =
+      value !== null &&
+      (value.is === "function" ||
+        this.#names.functions(value).length > 0 ||
+        /\b(?:fn|fake|Mock|MagicMock|AsyncMock|stub)\b/.test(value.is === "call" ? value.callee.text : ""));
     const isHandler = target.is === "member" && /^on[a-z_]/.test(target.name);
     if (isFunction && !isHandler && this.#comesFromOwn(root)) refuse(by, "replaces the code under test");
   }
@@ -368,25 +419,42 @@ class Rules {
     if (code.operator === "delete") {
       for (const one of inner.is === "other" ? inner.children : [inner])
         if (one.is === "member" || one.is === "index") this.#checkChange(code, one, null);
-        else if (one.is === "name" && this.#names.of(one)?.imported) refuse(code, "replaces the code under test");
+        else if (one.is === "name" && this.#names.of(one)?.imported)
+          refuse(code, "replaces the code under test");
       return;
     }
     const whole = inner.is === "bind" ? inner.value : inner;
-    const isAsked = (whole !== null && this.#isModule(whole)) || (code.operator === "typeof" && inner.is === "member" && this.#isModule(inner.object));
+    const isAsked =
+      (whole !== null && this.#isModule(whole)) ||
+      (code.operator === "typeof" && inner.is === "member" && this.#isModule(inner.object));
     if (isAsked) refuse(code, "asks which names a module has");
   }
 
   #checkCall(code: Call): void {
     const name = lastName(code.callee);
     const module = code.args.find((one) => this.#isModule(one));
-    if (module && !this.#isModule(code.callee) && /^(?:keys|values|entries|getOwnPropertyNames|fromEntries|hasOwn|stringify|assign|freeze|seal|create|inspect|toHaveProperty|property|hasattr|getattr|dir|vars|is|str|repr|ok|deepEqual|deepStrictEqual|expect)$/.test(name))
+    if (
+      module &&
+      !this.#isModule(code.callee) &&
+      /^(?:keys|values|entries|getOwnPropertyNames|fromEntries|hasOwn|stringify|assign|freeze|seal|create|inspect|toHaveProperty|property|hasattr|getattr|dir|vars|is|str|repr|ok|deepEqual|deepStrictEqual|expect)$/.test(
+        name,
+      )
+    )
       refuse(code, "asks which names a module has");
-    if (this.#language === "javascript" && /^(?:concat|join|stringify|RegExp|encodeURIComponent|escape|btoa|split|localeCompare|match|test|format)$/.test(name)) {
+    if (
+      this.#language === "javascript" &&
+      /^(?:concat|join|stringify|RegExp|encodeURIComponent|escape|btoa|split|localeCompare|match|test|format)$/.test(
+        name,
+      )
+    ) {
       const bare = code.args.find((one) => this.#isOwnFunction(one));
-      if (bare && !(name === "test" && code.callee.is === "name")) refuse(code, "may read the source of the code under test");
+      if (bare && !(name === "test" && code.callee.is === "name"))
+        refuse(code, "may read the source of the code under test");
     }
-    const isPatch = code.callee.is === "member" && /^(?:spyOn|patch|setattr|setitem|delattr|syspath_prepend)$/.test(name);
-    if (isPatch && !this.#isModule(code.callee) && !this.#flow.isOwn(code.callee)) refuse(code, "replaces the code under test");
+    const isPatch =
+      code.callee.is === "member" && /^(?:spyOn|patch|setattr|setitem|delattr|syspath_prepend)$/.test(name);
+    if (isPatch && !this.#isModule(code.callee) && !this.#flow.isOwn(code.callee))
+      refuse(code, "replaces the code under test");
   }
 
   /** `"" + f`, `${f}`. */
@@ -394,7 +462,12 @@ class Rules {
     if (!/^(?:binary \+|template_substitution|interpolation)$/.test(code.kind)) return;
     if (code.kind === "binary +") {
       const joined = constantText(code);
-      if (joined !== null && code.parent && !/^binary/.test(code.parent.is === "other" ? code.parent.kind : "")) this.#checkWritten(code, joined);
+      if (
+        joined !== null &&
+        code.parent &&
+        !/^binary/.test(code.parent.is === "other" ? code.parent.kind : "")
+      )
+        this.#checkWritten(code, joined);
     }
     if (this.#language !== "javascript") return;
     const bare = code.children.find((one) => this.#isOwnFunction(one));
@@ -403,26 +476,35 @@ class Rules {
 
   #checkText(code: Code & { is: "text" }): void {
     const inTest = code.value ?? "";
-    if (code.text.length > longestText || new RegExp(`[^\\s]{${longestWord},}`).test(code.text)) refuse(code, "contains a long text");
+    if (code.text.length > longestText || new RegExp(`[^\\s]{${longestWord},}`).test(code.text))
+      refuse(code, "contains a long text");
     this.#checkWritten(code, inTest);
   }
 
   #checkWritten(code: Code, value: string): void {
     const path = value.replace(/^file:\/\//, "").replace(/^\.\//, "");
     const isOwnFile = path !== "" && path.length < 500 && this.#facts.isFile(posix.normalize(path));
-    if (isOwnFile || /^\/(?:work|proc|sys|dev|etc|home|root|usr)(?:\/|$)|(?:^|\/)(?:\.git|node_modules)(?:\/|$)/.test(path))
+    if (
+      isOwnFile ||
+      /^\/(?:work|proc|sys|dev|etc|home|root|usr)(?:\/|$)|(?:^|\/)(?:\.git|node_modules)(?:\/|$)/.test(path)
+    )
       refuse(code, "names a file of the repository or of the machine");
   }
 
   /** In a test that uses files, a way up is a way out. */
   #checkNoClimb(code: Code): void {
-    if (code.is !== "text" || !/(?:^|[/\\])\.\.(?:$|[/\\])/.test(code.text.replace(/^[a-z]*["'`]+|["'`]+$/gi, ""))) return;
+    if (
+      code.is !== "text" ||
+      !/(?:^|[/\\])\.\.(?:$|[/\\])/.test(code.text.replace(/^[a-z]*["'`]+|["'`]+$/gi, ""))
+    )
+      return;
     if (!this.#isHanded(code)) refuse(code, "uses files outside of a temporary folder");
   }
 
   #checkOption(code: Code & { is: "pair" }): void {
     const call = [...around(code)].find((one) => one.is === "call");
-    if (call?.is === "call" && this.#isRunnerCall(call) && code.parent?.parent === call) refuse(code, "leaves out or repeats tests");
+    if (call?.is === "call" && this.#isRunnerCall(call) && code.parent?.parent === call)
+      refuse(code, "leaves out or repeats tests");
   }
 
   #checkFunction(code: Code & { is: "function" }): void {
@@ -434,11 +516,17 @@ class Rules {
     }
     if (this.#language === "python" && /^(?:load_tests$|pytest_)/.test(code.name ?? ""))
       refuse(code, "changes how tests run", code.name ?? "");
-    if (this.#language === "javascript" && /^(?:prepareStackTrace)$/.test(code.name ?? "")) refuse(code, "looks at the source");
+    if (this.#language === "javascript" && /^(?:prepareStackTrace)$/.test(code.name ?? ""))
+      refuse(code, "looks at the source");
   }
 
   #declaresType = (type: string) =>
-    this.#all.some((one) => one.is === "bind" && one.how === "declare" && one.targets.some((target) => target.is === "name" && target.name === type));
+    this.#all.some(
+      (one) =>
+        one.is === "bind" &&
+        one.how === "declare" &&
+        one.targets.some((target) => target.is === "name" && target.name === type),
+    );
 
   // What a test asserts.
 
@@ -452,7 +540,8 @@ class Rules {
       if (one.is === "branch" || one.is === "try") return false;
       if (one.is === "other" && /_case$|switch_case|case_clause|with_statement/.test(one.kind)) return false;
       if (one.is === "block" && one.parent?.is === "try") return false;
-      if (one.is === "block" && one.children.some((before) => before.line < code.line && hasEarlyEnd(before))) return false;
+      if (one.is === "block" && one.children.some((before) => before.line < code.line && hasEarlyEnd(before)))
+        return false;
       if (one.is === "function") return this.#isTestFunction(one);
     }
     return true;
@@ -467,10 +556,12 @@ class Rules {
   #checkAsserts(): void {
     const assertions = this.#all.filter((code) => this.#isAssertion(code));
     for (const code of this.#all)
-      if (code.is === "call" && this.#isFailing(code) && this.#failsAlways(code)) refuse(code, "fails whatever the code does");
+      if (code.is === "call" && this.#isFailing(code) && this.#failsAlways(code))
+        refuse(code, "fails whatever the code does");
     if (assertions.length === 0) throw new Refusal("it asserts nothing");
     const telling = assertions.filter((code) => this.#assertsOwn(code));
-    if (telling.length === 0) throw new Refusal("it asserts nothing that the code of the repository produced");
+    if (telling.length === 0)
+      throw new Refusal("it asserts nothing that the code of the repository produced");
     if (!telling.some((code) => this.#isLive(code)))
       throw new Refusal("its assertions do not run, or their failures are hidden");
   }
@@ -479,9 +570,13 @@ class Rules {
     const root = rootOf(callee);
     if (!root) return false;
     const name = lastName(callee);
-    if (callee.is === "name") return this.#language === "go" && name === "panic" && this.#names.of(callee) === null;
+    if (callee.is === "name")
+      return this.#language === "go" && name === "panic" && this.#names.of(callee) === null;
     if (!this.#isRunner(root) && root.name !== "self") return false;
-    return /^(?:fail|Fail|FailNow|unreachable|Error|Errorf|Fatal|Fatalf)$/.test(name) && !(root.name === "self" && args.length > 1);
+    return (
+      /^(?:fail|Fail|FailNow|unreachable|Error|Errorf|Fatal|Fatalf)$/.test(name) &&
+      !(root.name === "self" && args.length > 1)
+    );
   }
 
   #isAssertion(code: Code): boolean {
@@ -500,20 +595,40 @@ class Rules {
     const meaning = this.#names.of(root);
     const first = lastName(code.is === "call" ? code.callee : code);
     if (root.name === "self" || root.name === "cls") return /^(?:assert|fail)/.test(first);
-    if (!meaning) return (root.name === "expect" && !(code.is === "call" && code.callee === root)) || root.name === "assert";
-    const source = meaning.imported?.by.specifier ?? meaning.values.map(importIn).find((one) => one !== null)?.specifier ?? null;
+    if (!meaning)
+      return (
+        (root.name === "expect" && !(code.is === "call" && code.callee === root)) || root.name === "assert"
+      );
+    const source =
+      meaning.imported?.by.specifier ??
+      meaning.values.map(importIn).find((one) => one !== null)?.specifier ??
+      null;
     const imported = meaning.imported?.name ?? "*";
-    if (source !== null && /^(?:vitest|@jest\/globals|chai)$/.test(source) && (imported === "expect" || root.name === "expect")) return !(code.is === "call" && code.callee === root);
-    if (source !== null && /^(?:vitest|chai|(?:node:)?test)$/.test(source)) return imported === "assert" || root.name === "assert";
+    if (
+      source !== null &&
+      /^(?:vitest|@jest\/globals|chai)$/.test(source) &&
+      (imported === "expect" || root.name === "expect")
+    )
+      return !(code.is === "call" && code.callee === root);
+    if (source !== null && /^(?:vitest|chai|(?:node:)?test)$/.test(source))
+      return imported === "assert" || root.name === "assert";
     if (source === "pytest" && imported === "raises") return true;
     if (source === "pytest") return /^(?:raises|warns|deprecated_call)$/.test(first);
-    if (source !== null) return asserting.test(source) && !/^(?:test|it|describe|before|after|plan|end)/.test(first);
-    return this.#language === "javascript" && this.#isTester(meaning) && code.is === "call" && code.callee !== root && !/^(?:skip|todo|after|before|test|plan|end|pass|teardown|timeout|context|log|fn)/.test(first);
+    if (source !== null)
+      return asserting.test(source) && !/^(?:test|it|describe|before|after|plan|end)/.test(first);
+    return (
+      this.#language === "javascript" &&
+      this.#isTester(meaning) &&
+      code.is === "call" &&
+      code.callee !== root &&
+      !/^(?:skip|todo|after|before|test|plan|end|pass|teardown|timeout|context|log|fn)/.test(first)
+    );
   }
 
   #assertsOwn(code: Code): boolean {
     const { dependsOnOwn } = { dependsOnOwn: () => this.#dependsDirectly(code) };
-    if (code.is === "end" || (code.is === "call" && this.#isFailing(code))) return dependsOnOwn() || this.#isAfterOwnReturn(code);
+    if (code.is === "end" || (code.is === "call" && this.#isFailing(code)))
+      return dependsOnOwn() || this.#isAfterOwnReturn(code);
     if (code.is === "member" && code.name === "should") return this.#flow.isOwn(code.object);
     if (code.is === "assert") {
       const [asked] = code.children;
@@ -527,7 +642,9 @@ class Rules {
       } else if (at.is === "member") at = at.object;
       else break;
     }
-    const withItem = [...around(code)].slice(0, 5).find((one) => one.is === "other" && one.kind === "with_statement");
+    const withItem = [...around(code)]
+      .slice(0, 5)
+      .find((one) => one.is === "other" && one.kind === "with_statement");
     if (withItem && /raises|Raises|warns|Warns/.test(lastName(code.is === "call" ? code.callee : code)))
       operands.push(...withItem.children.filter((one) => one.is === "block"));
     return operands.some((one) => this.#flow.isOwn(one)) && !isSame(operands);
@@ -551,7 +668,16 @@ class Rules {
     for (const up of around(code)) {
       if (up.is === "function") return false;
       if (up.is !== "block") continue;
-      if (up.children.some((one) => one.line < code.line && one.is === "branch" && hasEarlyEnd(one) && one.conditions.some((asked) => this.#flow.isOwn(asked)))) return true;
+      if (
+        up.children.some(
+          (one) =>
+            one.line < code.line &&
+            one.is === "branch" &&
+            hasEarlyEnd(one) &&
+            one.conditions.some((asked) => this.#flow.isOwn(asked)),
+        )
+      )
+        return true;
     }
     return false;
   }
@@ -564,9 +690,28 @@ class Rules {
         const before = up.children.slice(0, up.children.indexOf(at));
         if (before.some((one) => one.is === "end")) return false;
       }
-      if (up.is === "branch" && up.conditions.length > 0 && !up.conditions.includes(at) && up.how !== "loop" && up.conditions.every((one) => isPrimitive(one) || isConstantTest(one))) return false;
-      if (up.is === "branch" && up.how === "loop" && up.conditions.some((one) => /^(?:\[\s*\]|\(\s*\)|false|False)$/.test(one.text))) return false;
-      if (up.is === "try" && up.body === at && up.handlers.length > 0 && !up.handlers.some((one) => this.#rethrows(one)) && !(code.is === "call" && this.#isFailing(code))) return false;
+      if (
+        up.is === "branch" &&
+        up.conditions.length > 0 &&
+        !up.conditions.includes(at) &&
+        up.how !== "loop" &&
+        up.conditions.every((one) => isPrimitive(one) || isConstantTest(one))
+      )
+        return false;
+      if (
+        up.is === "branch" &&
+        up.how === "loop" &&
+        up.conditions.some((one) => /^(?:\[\s*\]|\(\s*\)|false|False)$/.test(one.text))
+      )
+        return false;
+      if (
+        up.is === "try" &&
+        up.body === at &&
+        up.handlers.length > 0 &&
+        !up.handlers.some((one) => this.#rethrows(one)) &&
+        !(code.is === "call" && this.#isFailing(code))
+      )
+        return false;
       if (up.is === "function" && !this.#isReached(up)) return false;
       at = up;
     }
@@ -574,17 +719,30 @@ class Rules {
   }
 
   #rethrows = (handler: Code): boolean =>
-    [...everything(handler)].some((one) => (one.is === "end" && one.how === "throw") || this.#isAssertion(one));
+    [...everything(handler)].some(
+      (one) => (one.is === "end" && one.how === "throw") || this.#isAssertion(one),
+    );
 
   #isReached(code: Code & { is: "function" }): boolean {
     const named = code.name !== null && code.name !== "" ? code.name : null;
-    if (named !== null && /^(?:test|Test|setUp|tearDown|asyncSetUp|runTest|setup|teardown)/.test(named) && this.#language !== "javascript") return true;
+    if (
+      named !== null &&
+      /^(?:test|Test|setUp|tearDown|asyncSetUp|runTest|setup|teardown)/.test(named) &&
+      this.#language !== "javascript"
+    )
+      return true;
     if (code.decorators.length > 0) return true;
     const holder = named === null ? code.parent : code;
     if (holder?.is === "call") return true;
     // A method is reached by its object.
-    if (holder?.is === "pair" || holder?.parent?.is === "class" || holder?.parent?.parent?.is === "class") return true;
-    const meanings = holder?.is === "bind" ? holder.targets.flatMap(namesIn).map((one) => this.#names.of(one)) : named === null ? [] : [this.#meaningOf(code, named)];
+    if (holder?.is === "pair" || holder?.parent?.is === "class" || holder?.parent?.parent?.is === "class")
+      return true;
+    const meanings =
+      holder?.is === "bind"
+        ? holder.targets.flatMap(namesIn).map((one) => this.#names.of(one))
+        : named === null
+          ? []
+          : [this.#meaningOf(code, named)];
     if (meanings.length === 0) return holder?.is !== "other" || holder.parent !== null;
     return meanings.some((one) => one !== null && this.#flow.isUsed(one));
   }
@@ -601,11 +759,18 @@ class Rules {
     if (!meaning) return false;
     if (meaning.imported) {
       const isOwn = this.#origins.get(meaning.imported.by)?.isOwn ?? false;
-      return isOwn && (meaning.imported.name === "*" || (this.#language === "python" && this.#isOwnSubmodule(meaning)));
+      return (
+        isOwn &&
+        (meaning.imported.name === "*" || (this.#language === "python" && this.#isOwnSubmodule(meaning)))
+      );
     }
     return meaning.values.some((value) => {
       const required = importIn(value);
-      return required !== null && (this.#origins.get(required)?.isOwn ?? false) && !/^\{/.test(meaning.places[0]?.is === "bind" ? (meaning.places[0].targets[0]?.text ?? "") : "");
+      return (
+        required !== null &&
+        (this.#origins.get(required)?.isOwn ?? false) &&
+        !/^\{/.test(meaning.places[0]?.is === "bind" ? (meaning.places[0].targets[0]?.text ?? "") : "")
+      );
     });
   }
 
@@ -622,16 +787,32 @@ class Rules {
     const meaning = this.#names.of(code);
     if (!meaning) return false;
     if (this.#isModule(code)) return true;
-    if (meaning.imported) return (this.#origins.get(meaning.imported.by)?.isOwn ?? false) && !isConstantName(code.name);
-    return meaning.values.some((value) => value !== code && value.is !== "function" && (value.is === "name" || value.is === "member" || importIn(value) !== null) && !meaning.parameterOf && this.#isOwnThing(importIn(value) ? code : value) );
+    if (meaning.imported)
+      return (this.#origins.get(meaning.imported.by)?.isOwn ?? false) && !isConstantName(code.name);
+    return meaning.values.some(
+      (value) =>
+        value !== code &&
+        value.is !== "function" &&
+        (value.is === "name" || value.is === "member" || importIn(value) !== null) &&
+        !meaning.parameterOf &&
+        this.#isOwnThing(importIn(value) ? code : value),
+    );
   }
 
   #isOwnFunction = (code: Code): boolean =>
-    (code.is === "name" || code.is === "member") && !isConstantName(code.is === "name" ? code.name : code.name) && this.#isOwnThing(code);
+    (code.is === "name" || code.is === "member") &&
+    !isConstantName(code.is === "name" ? code.name : code.name) &&
+    this.#isOwnThing(code);
 
   #isDeclared(code: Name): boolean {
     for (let at: Code = code, up = code.parent; up; [at, up] = [up, up.parent]) {
-      if (up.is === "bind") return up.targets.includes(at) && up.how !== "update" && (at !== code || this.#names.of(code) !== null) && !this.#names.of(code)?.imported;
+      if (up.is === "bind")
+        return (
+          up.targets.includes(at) &&
+          up.how !== "update" &&
+          (at !== code || this.#names.of(code) !== null) &&
+          !this.#names.of(code)?.imported
+        );
       if (up.is === "pair" ? up.value !== at : up.is !== "other") return false;
     }
     return false;
@@ -639,8 +820,14 @@ class Rules {
 
   #isRunner(root: Name): boolean {
     const meaning = this.#names.of(root);
-    if (!meaning) return /^(?:expect|assert|test|it|describe|suite|context|specify|before|after|beforeEach|afterEach|beforeAll|afterAll|vi|jest|this)$/.test(root.name) && this.#language === "javascript";
-    const source = meaning.imported?.by.specifier ?? meaning.values.map(importIn).find((one) => one !== null)?.specifier;
+    if (!meaning)
+      return (
+        /^(?:expect|assert|test|it|describe|suite|context|specify|before|after|beforeEach|afterEach|beforeAll|afterAll|vi|jest|this)$/.test(
+          root.name,
+        ) && this.#language === "javascript"
+      );
+    const source =
+      meaning.imported?.by.specifier ?? meaning.values.map(importIn).find((one) => one !== null)?.specifier;
     if (source !== undefined && source !== null) return running.test(source) || asserting.test(source);
     return this.#isTester(meaning);
   }
@@ -654,36 +841,74 @@ class Rules {
   #isTester(meaning: Meaning): boolean {
     const owner = meaning.parameterOf;
     if (!owner) return false;
-    if (this.#language === "go") return meaning.values.some((value) => value.is === "name" && value.name === "testing.T");
-    if (this.#language === "python") return meaning.name === "self" && owner.params.some((one) => one.text === "self");
+    if (this.#language === "go")
+      return meaning.values.some((value) => value.is === "name" && value.name === "testing.T");
+    if (this.#language === "python")
+      return meaning.name === "self" && owner.params.some((one) => one.text === "self");
     const call = owner.parent;
     if (call?.is !== "call" || !call.args.includes(owner) || call.callee.is === "call") return false;
     const [first] = owner.params;
-    const isFirst = first?.is === "bind" && first.targets.some((target) => target.is === "name" && target.name === meaning.name);
+    const isFirst =
+      first?.is === "bind" &&
+      first.targets.some((target) => target.is === "name" && target.name === meaning.name);
     const root = rootOf(call.callee);
     if (!isFirst || !root) return false;
     const named = this.#names.of(root);
     if (!named) return /^(?:test|it|describe|suite|before|after)/.test(root.name);
-    const source = named.imported?.by.specifier ?? named.values.map(importIn).find((one) => one !== null)?.specifier;
-    return (source !== undefined && source !== null && running.test(source)) || (named !== meaning && this.#isTester(named));
+    const source =
+      named.imported?.by.specifier ?? named.values.map(importIn).find((one) => one !== null)?.specifier;
+    return (
+      (source !== undefined && source !== null && running.test(source)) ||
+      (named !== meaning && this.#isTester(named))
+    );
   }
 
   /** A fixture of pytest: of this file, or of a `conftest.py` of the repository. */
   #isOwnFixture(meaning: Meaning, flow: Flow): boolean {
     const owner = meaning.parameterOf;
     if (this.#language !== "python" || !owner || !/^test|^setup/.test(owner.name ?? "")) {
-      if (this.#language !== "python" || !owner?.decorators.some(({ text }) => /fixture/.test(text))) return false;
+      if (this.#language !== "python" || !owner?.decorators.some(({ text }) => /fixture/.test(text)))
+        return false;
     }
-    if (meaning.name === "self" || /^(?:tmp_path|tmpdir|tmp_path_factory|monkeypatch|mocker|request)$/.test(meaning.name)) return false;
+    if (
+      meaning.name === "self" ||
+      /^(?:tmp_path|tmpdir|tmp_path_factory|monkeypatch|mocker|request)$/.test(meaning.name)
+    )
+      return false;
     if (/^(?:capsys|caplog|capfd|recwarn)$/.test(meaning.name)) return true;
-    const listed = owner.decorators.some(({ text }) => /parametrize/.test(text) && new RegExp(`["',\\s]${meaning.name}["',\\s]`).test(text));
+    const listed = owner.decorators.some(
+      ({ text }) => /parametrize/.test(text) && new RegExp(`["',\\s]${meaning.name}["',\\s]`).test(text),
+    );
     if (listed) return owner.decorators.some((one) => flow.isOwn(one));
-    const fixture = this.#all.find((one) => one.is === "function" && one.name === meaning.name && one.decorators.some(({ text }) => /fixture/.test(text)));
+    const fixture = this.#all.find(
+      (one) =>
+        one.is === "function" &&
+        one.name === meaning.name &&
+        one.decorators.some(({ text }) => /fixture/.test(text)),
+    );
     if (fixture?.is === "function") {
-      const named: Name = { is: "name", name: meaning.name, line: 0, text: meaning.name, parent: this.#root, children: [] };
-      return flow.isOwn({ is: "call", callee: named, args: [], isNew: false, line: 0, text: "", parent: null, children: [named] });
+      const named: Name = {
+        is: "name",
+        name: meaning.name,
+        line: 0,
+        text: meaning.name,
+        parent: this.#root,
+        children: [],
+      };
+      return flow.isOwn({
+        is: "call",
+        callee: named,
+        args: [],
+        isNew: false,
+        line: 0,
+        text: "",
+        parent: null,
+        children: [named],
+      });
     }
-    return beginnings(`./${posix.dirname(this.#test.path)}`, "/").some((folder) => this.#facts.isFile(posix.join(folder, "conftest.py")));
+    return beginnings(`./${posix.dirname(this.#test.path)}`, "/").some((folder) =>
+      this.#facts.isFile(posix.join(folder, "conftest.py")),
+    );
   }
 
   /** Whether an expression is a path below a temporary folder that the test makes. */
@@ -696,16 +921,26 @@ class Rules {
       case "member": {
         const meaning = this.#names.meaning(code);
         if (meaning && !meaning.imported) {
-          if (this.#language === "python" && meaning.parameterOf && /^(?:tmp_path|tmpdir)$/.test(meaning.name)) return true;
+          if (
+            this.#language === "python" &&
+            meaning.parameterOf &&
+            /^(?:tmp_path|tmpdir)$/.test(meaning.name)
+          )
+            return true;
           return meaning.values.length > 0 && meaning.values.every(isTemporary);
         }
         return code.is === "member" && /^(?:name|path|stdin)$/.test(code.name) && isTemporary(code.object);
       }
       case "call": {
         const name = lastName(code.callee);
-        if (/^(?:mkdtemp|mkdtempSync|TemporaryDirectory|NamedTemporaryFile|TempDir|MkdirTemp)$/.test(name)) return this.#isMadeThere(code);
+        if (/^(?:mkdtemp|mkdtempSync|TemporaryDirectory|NamedTemporaryFile|TempDir|MkdirTemp)$/.test(name))
+          return this.#isMadeThere(code);
         if (/^(?:join|Join|Path|str|String|fspath)$/.test(name)) return isTemporary(code.args[0]);
-        return /^(?:joinpath|with_name|with_suffix|mktemp)$/.test(name) && code.callee.is === "member" && isTemporary(code.callee.object);
+        return (
+          /^(?:joinpath|with_name|with_suffix|mktemp)$/.test(name) &&
+          code.callee.is === "member" &&
+          isTemporary(code.callee.object)
+        );
       }
       case "bind":
         return code.value !== null && isTemporary(code.value);
@@ -714,7 +949,10 @@ class Rules {
         return first !== undefined && /^(?:f?["'`]+)\$?\{/i.test(code.text) && isTemporary(first);
       }
       case "other":
-        return /^(?:binary|await|expression_list|template_substitution|interpolation)/.test(code.kind) && isTemporary(code.children[0]);
+        return (
+          /^(?:binary|await|expression_list|template_substitution|interpolation)/.test(code.kind) &&
+          isTemporary(code.children[0])
+        );
       default:
         return false;
     }
@@ -724,7 +962,13 @@ class Rules {
   #isMadeThere = ({ callee, args }: Call): boolean => {
     const root = rootOf(callee);
     if (root && this.#comesFromOwn(root)) return false;
-    return args.every((one) => one.text === '""' || /tmpdir\s*\(\)|^["'`][\w.-]*["'`]$|^(?:prefix|suffix)=["'][\w.-]*["']$|^(?:mode|encoding|delete)=/.test(one.text));
+    return args.every(
+      (one) =>
+        one.text === '""' ||
+        /tmpdir\s*\(\)|^["'`][\w.-]*["'`]$|^(?:prefix|suffix)=["'][\w.-]*["']$|^(?:mode|encoding|delete)=/.test(
+          one.text,
+        ),
+    );
   };
 }
 
@@ -737,13 +981,15 @@ interface Origin {
 const memberOf = (uses: Uses, name: string, otherwise = "uses what a test may not"): Use =>
   (Object.hasOwn(uses, name) ? uses[name] : uses["*"]) ?? otherwise;
 
-const lastName = (callee: Code): string => (callee.is === "name" || callee.is === "member" ? callee.name : "");
+const lastName = (callee: Code): string =>
+  callee.is === "name" || callee.is === "member" ? callee.name : "";
 const isCallee = (code: Code): boolean => {
   const up = code.parent;
   return (up?.is === "call" && up.callee === code) || (up?.is === "member" && up.object === code);
 };
 const isConstantName = (name: string): boolean => /^[A-Z][A-Z0-9_]*$/.test(name);
-const isBlockOf = (owner: Code, body: Code): boolean => owner.children.includes(body) && owner.parent?.is === "call";
+const isBlockOf = (owner: Code, body: Code): boolean =>
+  owner.children.includes(body) && owner.parent?.is === "call";
 
 /** Whether a statement may leave the block before its end. */
 const hasEarlyEnd = (code: Code): boolean =>
@@ -751,13 +997,21 @@ const hasEarlyEnd = (code: Code): boolean =>
 
 /** Conditions without a name. */
 const isConstantTest = (code: Code): boolean =>
-  ![...everything(code)].some((one) => one.is === "name" || one.is === "call" || (one.is === "text" && one.value === null));
+  ![...everything(code)].some(
+    (one) => one.is === "name" || one.is === "call" || (one.is === "text" && one.value === null),
+  );
 
 /** `x` and `x`: they cannot differ. */
 const isSame = ([left, right, ...rest]: readonly Code[]): boolean =>
-  rest.length === 0 && left !== undefined && right !== undefined && left.text === right.text && left.is !== "call" && ![...everything(left)].some(({ is }) => is === "call");
+  rest.length === 0 &&
+  left !== undefined &&
+  right !== undefined &&
+  left.text === right.text &&
+  left.is !== "call" &&
+  ![...everything(left)].some(({ is }) => is === "call");
 
-const unwrapped = (code: Code): Code => (code.is === "other" && code.children.length === 1 && code.children[0] ? unwrapped(code.children[0]) : code);
+const unwrapped = (code: Code): Code =>
+  code.is === "other" && code.children.length === 1 && code.children[0] ? unwrapped(code.children[0]) : code;
 
 /** The `require` or `import()` that a value is. */
 function importIn(code: Code): (Code & { is: "import" }) | null {
@@ -777,8 +1031,15 @@ function isOwnScript(from: string, specifier: string, { isFile, isOwnPackage }: 
   if (/[?!#:]/.test(specifier.replace(/^#/, ""))) return false;
   const isAt = (path: string) => {
     const bare = path.replace(/\.([cm]?)jsx?$/, "");
-    const places = [...scriptEnds.map((end) => `${path}.${end}`), ...scriptEnds.map((end) => posix.join(path, `index.${end}`)), ...(bare === path ? [] : scriptEnds.map((end) => `${bare}.${end}`))];
-    return (isFile(path) && new RegExp(`\\.(?:${scriptEnds.join("|")}|vue|svelte)$`).test(path)) || places.some(isFile);
+    const places = [
+      ...scriptEnds.map((end) => `${path}.${end}`),
+      ...scriptEnds.map((end) => posix.join(path, `index.${end}`)),
+      ...(bare === path ? [] : scriptEnds.map((end) => `${bare}.${end}`)),
+    ];
+    return (
+      (isFile(path) && new RegExp(`\\.(?:${scriptEnds.join("|")}|vue|svelte)$`).test(path)) ||
+      places.some(isFile)
+    );
   };
   if (/^\.{1,2}(?:\/|$)/.test(specifier)) return isAt(posix.join(posix.dirname(from), specifier));
   const aliased = /^(?:[@~]\/|#)(.+)$/.exec(specifier)?.[1];
@@ -792,7 +1053,10 @@ function pythonFile(from: string, specifier: string, { isFile }: TestFacts): str
   const place = rest.replaceAll(".", "/");
   let folder = posix.dirname(from);
   for (let level = 1; level < dots.length; level++) folder = posix.dirname(folder);
-  const folders = dots === "" ? beginnings(`./${folder}`, "/").flatMap((one) => [one, posix.join(one, "src"), posix.join(one, "lib")]) : [folder];
+  const folders =
+    dots === ""
+      ? beginnings(`./${folder}`, "/").flatMap((one) => [one, posix.join(one, "src"), posix.join(one, "lib")])
+      : [folder];
   for (const one of folders)
     for (const end of [".py", "/__init__.py"]) {
       const path = posix.normalize(posix.join(one, place + end));
@@ -802,7 +1066,11 @@ function pythonFile(from: string, specifier: string, { isFile }: TestFacts): str
 }
 
 function isOwnPython(from: string, specifier: string, facts: TestFacts, names: readonly string[]): boolean {
-  if (/^\.+$/.test(specifier)) return names.every((name) => pythonFile(from, specifier + name, facts) !== null) || pythonFile(from, `${specifier}__init__`, facts) !== null;
+  if (/^\.+$/.test(specifier))
+    return (
+      names.every((name) => pythonFile(from, specifier + name, facts) !== null) ||
+      pythonFile(from, `${specifier}__init__`, facts) !== null
+    );
   return pythonFile(from, specifier, facts) !== null || facts.isOwnPackage(specifier.split(".")[0] ?? "");
 }
 

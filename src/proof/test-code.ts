@@ -82,8 +82,7 @@ export function readCode(root: SgNode, { kinds }: Syntax): Code {
     return code;
   };
   const reader: Reader = Object.assign(read, {
-    all: (nodes: readonly SgNode[]) =>
-      nodes.filter((one) => one.isNamed()).flatMap((one) => read(one) ?? []),
+    all: (nodes: readonly SgNode[]) => nodes.filter((one) => one.isNamed()).flatMap((one) => read(one) ?? []),
     field: (node: SgNode, name: string): Code => {
       const child = node.field(name);
       return (child && read(child)) ?? placed({ is: "other", kind: "nothing", children: [] }, node);
@@ -164,7 +163,10 @@ const aFunction =
       name: named && textOf(named),
       params: read,
       decorators,
-      children: [...read, ...of.all([...(named?.kind() === "computed_property_name" ? [named] : []), ...(body ? [body] : [])])],
+      children: [
+        ...read,
+        ...of.all([...(named?.kind() === "computed_property_name" ? [named] : []), ...(body ? [body] : [])]),
+      ],
     };
   };
 
@@ -172,14 +174,23 @@ const aFunction =
 const method: Read = (node, of) => {
   const made = aFunction("receiver", "parameters")(node, of);
   if (made?.is !== "function") return made;
-  const value: Code = { ...made, name: null, line: node.range().start.line + 1, text: node.text(), parent: null };
+  const value: Code = {
+    ...made,
+    name: null,
+    line: node.range().start.line + 1,
+    text: node.text(),
+    parent: null,
+  };
   for (const child of value.children) child.parent = value;
   return { is: "pair", name: made.name && unquoted(made.name), value, children: [value] };
 };
 
 const parameter = (target: Code): Code => {
   const { line, text } = target;
-  const code: Code = { ...{ is: "bind", targets: [target], value: null, how: "parameter" }, ...{ line, text, parent: null, children: [target] } };
+  const code: Code = {
+    ...{ is: "bind", targets: [target], value: null, how: "parameter" },
+    ...{ line, text, parent: null, children: [target] },
+  };
   target.parent = code;
   return code;
 };
@@ -266,11 +277,20 @@ const javascriptImport: Read = (node) => {
   const required = node.namedChildren().find((one) => one.kind() === "import_require_clause");
   const source = (required ?? node).field("source") ?? required?.namedChildren().at(-1) ?? null;
   const names = required
-    ? required.namedChildren().slice(0, 1).map((one) => ({ local: one.text(), name: "*" }))
+    ? required
+        .namedChildren()
+        .slice(0, 1)
+        .map((one) => ({ local: one.text(), name: "*" }))
     : clause
       ? importClause(clause)
       : [];
-  return { is: "import", specifier: unescaped(unquoted(textOf(source))), names, isCalled: false, children: [] };
+  return {
+    is: "import",
+    specifier: unescaped(unquoted(textOf(source))),
+    names,
+    isCalled: false,
+    children: [],
+  };
 };
 
 const javascriptCall: Read = (node, of) => {
@@ -289,7 +309,10 @@ const declarator: Read = (node, of) => {
   const made = bind("name", "value", "declare")(node, of);
   if (made?.is !== "bind") return made;
   const [target] = made.targets;
-  const awaited = made.value?.is === "other" && made.value.kind === "await_expression" ? made.value.children[0] : made.value;
+  const awaited =
+    made.value?.is === "other" && made.value.kind === "await_expression"
+      ? made.value.children[0]
+      : made.value;
   if (awaited?.is !== "import" || !target) return made;
   const names: ImportedName[] =
     target.is === "name"
@@ -325,18 +348,39 @@ const forIn: Read = (node, of) => {
   const value = bindOf(node, [left], right, node.field("kind") ? "iterate" : "assign");
   const body = of.field(node, "body");
   const isIn = textOf(node.field("operator")) === "in";
-  return { is: "branch", how: "loop", conditions: [right], children: isIn ? [operatorCode(value), body] : [value, body] };
+  return {
+    is: "branch",
+    how: "loop",
+    conditions: [right],
+    children: isIn ? [operatorCode(value), body] : [value, body],
+  };
 };
 
 const operatorCode = (inner: Code): Code => {
-  const code: Code = { is: "operator", operator: "for in", line: inner.line, text: inner.text, parent: null, children: [inner] };
+  const code: Code = {
+    is: "operator",
+    operator: "for in",
+    line: inner.line,
+    text: inner.text,
+    parent: null,
+    children: [inner],
+  };
   inner.parent = code;
   return code;
 };
 
 function bindOf(node: SgNode, targets: readonly Code[], value: Code | null, how: Binding): Code {
   const children = value ? [...targets, value] : targets;
-  const code: Code = { is: "bind", targets, value, how, line: node.range().start.line + 1, text: node.text(), parent: null, children };
+  const code: Code = {
+    is: "bind",
+    targets,
+    value,
+    how,
+    line: node.range().start.line + 1,
+    text: node.text(),
+    parent: null,
+    children,
+  };
   for (const child of children) child.parent = code;
   return code;
 }
@@ -346,7 +390,9 @@ const aTry =
   (node, of) => {
     const body = of.field(node, "body");
     const others = of.all(node.namedChildren().filter((one) => one.id() !== node.field("body")?.id()));
-    const caught = others.filter((one) => one.is === "block" && handlers.some((kind) => one.text.startsWith(kind)));
+    const caught = others.filter(
+      (one) => one.is === "block" && handlers.some((kind) => one.text.startsWith(kind)),
+    );
     return { is: "try", body, handlers: caught, children: [body, ...others] };
   };
 
@@ -450,7 +496,13 @@ const pythonImport: Read = (node) => {
     const children = names.map((one) => importCode(node, one.specifier, [{ local: one.local, name: "*" }]));
     return { is: "other", kind: "imports", children };
   }
-  return { is: "import", specifier: first.specifier, names: [{ local: first.local, name: "*" }], isCalled: false, children: [] };
+  return {
+    is: "import",
+    specifier: first.specifier,
+    names: [{ local: first.local, name: "*" }],
+    isCalled: false,
+    children: [],
+  };
 };
 
 const importCode = (node: SgNode, specifier: string, names: ImportedName[]): Code => ({
@@ -471,7 +523,13 @@ const pythonFrom: Read = (node) => {
 const asPattern: Read = (node, of) => {
   const [value, target] = of.all(node.namedChildren());
   const targets = target ? [target] : [];
-  return { is: "bind", targets, value: value ?? null, how: "assign", children: value ? [...targets, value] : targets };
+  return {
+    is: "bind",
+    targets,
+    value: value ?? null,
+    how: "assign",
+    children: value ? [...targets, value] : targets,
+  };
 };
 
 const pythonFor: Read = (node, of) => {
@@ -481,8 +539,7 @@ const pythonFor: Read = (node, of) => {
   return { is: "branch", how: "loop", conditions: [right], children: [value, ...rest] };
 };
 
-const pythonBoolean: Read = (node, of) =>
-  branch(operatorOf(node) === "and" ? "and" : "or", "left")(node, of);
+const pythonBoolean: Read = (node, of) => branch(operatorOf(node) === "and" ? "and" : "or", "left")(node, of);
 
 const conditional: Read = (node, of) => {
   const children = of.all(node.namedChildren());
@@ -642,7 +699,13 @@ const goKinds: Syntax["kinds"] = {
   range_clause: (node, of) => {
     const left = node.field("left") ? [of.field(node, "left")] : [];
     const right = of.field(node, "right");
-    return { is: "bind", targets: left, value: right, how: /:=/.test(node.text()) ? "declare" : "assign", children: [...left, right] };
+    return {
+      is: "bind",
+      targets: left,
+      value: right,
+      how: /:=/.test(node.text()) ? "declare" : "assign",
+      children: [...left, right],
+    };
   },
   for_statement: (node, of) => {
     const children = of.all(node.namedChildren());
@@ -669,7 +732,12 @@ const goKinds: Syntax["kinds"] = {
     const made = inner[0];
     if (!made) return null;
     const isField = named !== null && /^\w+$/.test(named);
-    return { is: "pair", name: named, value: made, children: isField || !key ? [made] : [...of.all([key]), made] };
+    return {
+      is: "pair",
+      name: named,
+      value: made,
+      children: isField || !key ? [made] : [...of.all([key]), made],
+    };
   },
   parenthesized_expression: through,
   block: parts({ is: "block" }),
