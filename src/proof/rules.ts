@@ -2,10 +2,10 @@ import { posix } from "node:path";
 import { grammarOf, loadAstGrep } from "../code/languages.ts";
 import { isNestedTooDeep, isTooDeep, isWorthParsing } from "../code/parse.ts";
 import { isTestFile } from "../code/test-file.ts";
+import type { ProofTest } from "../finding.ts";
 import { escapeInvisible } from "../text/escape-invisible.ts";
 import { type Call, Flow, isPrimitive, type Meaning, type Name, Names, namesIn } from "./flow.ts";
 import { type Allowed, allowed, type Check, isCheck, type Use, type Uses } from "./may-use.ts";
-import type { ProofTest } from "./proof.ts";
 import { around, type Code, constantText, everything, readCode, rootOf, syntaxes } from "./test-code.ts";
 
 /** What the rules must know of the repository at the head. */
