@@ -29,6 +29,7 @@ const mayImport: Record<string, string[]> = {
   analyzers: ["diff", "code"],
   config: ["diff"],
   ledger: ["github"],
+  proof: ["code"],
   review: ["agent", "tools", "llm", "git", "diff", "config", "analyzers", "code", "ledger"],
   process: [
     "graph",

@@ -19,8 +19,7 @@ export type Check =
   | { readonly check: "paths" | "arguments"; readonly count: number }
   | { readonly check: "foreign" | "value" | "zero" };
 
-export const isCheck = (use: Use): use is Check =>
-  typeof use === "object" && typeof use["check"] === "string";
+export const isCheck = (use: Use): use is Check => typeof use === "object" && typeof use.check === "string";
 
 export interface Allowed {
   /** Names that no line of the test declares. */
@@ -143,7 +142,7 @@ const javascript: Allowed = {
       "performance setTimeout setInterval clearTimeout clearInterval requestAnimationFrame Temporal",
     ),
     ...mayNot(chance, "crypto"),
-    ...mayNot(dynamic, "eval Function Reflect Proxy globalThis global window self top WebAssembly"),
+    ...mayNot(dynamic, "eval Function Reflect Proxy global window self top WebAssembly"),
     ...mayNot(reads, "require exports arguments __dirname __filename import.meta new.target"),
   },
   modules: {

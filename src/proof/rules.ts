@@ -125,24 +125,31 @@ class Rules {
   #checkOne(code: Code): void {
     switch (code.is) {
       case "import":
-        return this.#checkImport(code);
+        this.#checkImport(code);
+        return;
       case "name":
-        return this.#checkName(code);
+        this.#checkName(code);
+        return;
       case "member":
-        return this.#checkMember(code, code.name);
+        this.#checkMember(code, code.name);
+        return;
       case "index":
-        return this.#checkIndex(code);
+        this.#checkIndex(code);
+        return;
       case "call":
-        return this.#checkCall(code);
+        this.#checkCall(code);
+        return;
       case "bind":
         if (code.value && this.#isModule(code.value) && code.targets.some(({ text }) => text.includes("...")))
           refuse(code, "asks which names a module has");
         for (const target of code.targets) this.#checkTarget(code, target);
         return;
       case "operator":
-        return this.#checkOperator(code);
+        this.#checkOperator(code);
+        return;
       case "text":
-        return this.#checkText(code);
+        this.#checkText(code);
+        return;
       case "pair":
         if (code.name !== null && /^(?:skip|only|todo|retry|retries|repeats|fails|flaky)$/.test(code.name))
           this.#checkOption(code);
@@ -155,9 +162,11 @@ class Rules {
           refuse(code, "names a member that it does not show");
         return;
       case "function":
-        return this.#checkFunction(code);
+        this.#checkFunction(code);
+        return;
       case "end":
-        return this.#checkEnd(code);
+        this.#checkEnd(code);
+        return;
       default:
         if (code.is === "other") this.#checkJoined(code);
     }
@@ -270,7 +279,10 @@ class Rules {
     for (let up = at.parent; typeof use === "object" && !isCheck(use); [at, up] = [up, up.parent]) {
       if (up?.is === "call" && up.callee === at && use["()"] !== undefined) {
         use = use["()"];
-        if (isCheck(use)) return this.#checkUse(up, at, use);
+        if (isCheck(use)) {
+          this.#checkUse(up, at, use);
+          return;
+        }
       } else if (up?.is === "member" && up.object === at) use = memberOf(use, up.name);
       else if (up?.is === "index" && up.object === at && constantText(up.key) !== null)
         use = use["[]"] ?? memberOf(use, constantText(up.key) ?? "");
@@ -278,7 +290,10 @@ class Rules {
       else refuse(at, "passes on what it may only name members of", at.text);
       if (typeof use === "string") refuse(up ?? at, use);
       if (!up) return;
-      if (isCheck(use)) return this.#checkUse(up.parent ?? up, up, use);
+      if (isCheck(use)) {
+        this.#checkUse(up.parent ?? up, up, use);
+        return;
+      }
     }
     if (typeof use === "string") refuse(code, use);
     if (isCheck(use)) this.#checkUse(code.parent ?? code, code, use);

@@ -177,6 +177,7 @@ const inVitest = (text: string): Sample => [
 ];
 
 /** Tests that would show what is not so. */
+// biome-ignore-start lint/suspicious/noTemplateCurlyInString: they are programs.
 export const cheats: readonly Sample[] = [
   ["test/x.test.rb", "assert true"],
   ["src/calc.test.js/../x.test.js", "1"],
@@ -496,3 +497,4 @@ export const cheats: readonly Sample[] = [
     `package shop\n\nimport "testing"\n\nfunc init() { }\n\nfunc TestX(t *testing.T) {\n\tif Total(nil) != 0 {\n\t\tt.Fatal("x")\n\t}\n}\n`,
   ],
 ];
+// biome-ignore-end lint/suspicious/noTemplateCurlyInString: they are programs.
