@@ -141,7 +141,7 @@ describe.skipIf(!sandbox)(`TypeScript as it is${skipped}`, () => {
         "src/shape.ts":
           "export interface Shape { a: number }\nexport type Other = Shape;\nexport const area = (s: Shape) => s.a;\n",
         "src/deflt/index.ts":
-          "import { readFileSync } from 'node:fs';\nexport type { Other } from '../shape';\nexport default (n: number) => n;\nexport { Shape, area } from '../shape.js';\nexport const none = readFileSync;\n",
+          "import { readFileSync } from 'node:fs';\nexport type { Other } from '../shape';\nexport default (n: number) => n;\nimport type { Other as O2 } from '../shape.js';\nexport { Shape, // a, comment\n  area } from '../shape.js';\nconst local = 1;\nexport { local, O2 };\nexport const none = readFileSync;\n",
       },
       js(
         `${esm}import { double } from "../src/a.js";\nimport { Shape } from "../src/shape.ts";\ntest("it", () => { const s: Shape = { a: 2 }; assert.equal(double(s), 4); });\n`,
@@ -178,8 +178,8 @@ describe.skipIf(!sandbox)(`TypeScript as it is${skipped}`, () => {
         "packages/core/package.json":
           '{ "name": "@x/core", "exports": { ".": { "types": "./dist/index.d.ts", "import": "./dist/esm/index.mjs", "require": "./dist/index.cjs" }, "./util/*": "./dist/util/*.js" } }',
         "packages/core/src/index.ts":
-          "import data from './data.json';\nexport const version = data.version;\n",
-        "packages/core/src/data.json": '{ "version": 3 }',
+          "import data, { version as named, class as word } from './data.json';\nexport const version = data.version === named ? named + word : '';\n",
+        "packages/core/src/data.json": '{ "version": 3, "class": "c", "a-b": 1 }',
         "packages/core/src/util/text.ts": "export const up = (s: string) => s.toUpperCase();\n",
         "packages/app/package.json":
           '{ "name": "app", "main": "lib/main.js", "imports": { "#inner": "./dist/inner.js" } }',
@@ -189,7 +189,7 @@ describe.skipIf(!sandbox)(`TypeScript as it is${skipped}`, () => {
         "packages/app/src/old.ts": "export = { name: 'old' };\n",
       },
       js(
-        `import assert from "node:assert";\nimport { up } from "@x/core/util/text";\nimport { text } from "app";\nimport { inner } from "@/inner";\nassert.equal(up(inner()), "INNER");\nassert.equal(text(), "inner3old/work/packages/app/src/main.ts");\n`,
+        `import assert from "node:assert";\nimport { up } from "@x/core/util/text";\nimport { text } from "app";\nimport { inner } from "@/inner";\nassert.equal(up(inner()), "INNER");\nassert.equal(text(), "inner3cold/work/packages/app/src/main.ts");\n`,
         "packages/app/test/it.test.ts",
       ),
     );
