@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { ProofTest, TestEnd } from "../../src/proof/proof.ts";
@@ -228,14 +227,20 @@ describe.skipIf(!sandbox)(`TypeScript as it is${skipped}`, () => {
   });
 });
 
+/** Whether the sandbox has a program: not every machine has them. */
+const works = async (command: string) =>
+  sandbox !== null && (await run({}, js(""), { command })).exit_code === 0;
+const hasPython = await works("python3 -c ''");
+const hasPytest = await works("python3 -c 'import pytest'");
+
 const py = (text: string, path = "tests/test_it.py"): ProofTest => ({ path, text });
 /** Makes Python not find pytest. */
 const plain = { "pytest.py": "raise ImportError('none here')\n" };
 
-describe.skipIf(!sandbox).each([
-  ["without pytest", plain],
-  ["with pytest", {}],
-])(`Python as it is, %s${skipped}`, (_, more) => {
+const pythons: [string, Record<string, string>][] = [["without pytest", plain]];
+if (hasPytest) pythons.push(["with pytest", {}]);
+
+describe.skipIf(!hasPython).each(pythons)(`Python as it is, %s${skipped}`, (_, more) => {
   const files = {
     ...more,
     "src/pack/__init__.py": "from .sums import twice\n",
@@ -291,7 +296,7 @@ describe.skipIf(!sandbox).each([
   });
 });
 
-describe.skipIf(!sandbox)(`Python with pytest${skipped}`, () => {
+describe.skipIf(!hasPytest)(`Python with pytest${skipped}`, () => {
   it("has the repository's fixtures, without the options that need its plugins", async () => {
     const end = await run(
       {
@@ -345,7 +350,7 @@ describe.skipIf(!sandbox)(`runners of a repository${skipped}`, () => {
   });
 });
 
-const hasGo = sandbox !== null && existsSync("/usr/bin/go");
+const hasGo = await works("go version");
 
 describe.skipIf(!hasGo)(`Go as it is${skipped}`, () => {
   it("runs the tests of one file, and names the functions that ran", async () => {
@@ -369,6 +374,11 @@ describe.skipIf(!hasGo)(`Go as it is${skipped}`, () => {
 });
 
 describe("a test of Go", () => {
+  it.skipIf(!sandbox || hasGo)("ends as a program that is not there, where Go is none", async () => {
+    const test = { path: "a_test.go", text: "func TestA(t *testing.T) {}\n" };
+    expect((await run({}, test)).exit_code).toBe(127);
+  });
+
   it("needs a name and a function that Go takes for a test", () => {
     expect(asItIs({ path: "a.go", text: "" })).toEqual({ why: "Go runs tests only in files '*_test.go'" });
     expect(asItIs({ path: "a_test.go", text: "func Testing(t) {}" })).toEqual({
@@ -475,6 +485,7 @@ describe.skipIf(!sandbox)(`what a test leaves${skipped}`, () => {
     const eats = "const all = [];\nfor (;;) all.push(Buffer.alloc(1e7, 1));\n";
     const end = await run(files, js(eats), { limits: { memoryBytes: 2 ** 29 } });
     expect([end.exit_code, end.ended]).not.toEqual([0, null]);
+    if (!hasPython) return;
     const py3 = await run(files, py("x = []\nwhile True:\n    x.append(b'x' * 10_000_000)\n"), {
       limits: { memoryBytes: 2 ** 28 },
     });
