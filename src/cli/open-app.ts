@@ -1,6 +1,7 @@
 import { createHmac } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type AppCredentials, type Env, secretsOf } from "../config/env.ts";
+import { environmentsFolder } from "../config/folders.ts";
 import { type LoadedRepoConfig, loadRepoConfig } from "../config/load-config.ts";
 import { programPath } from "../config/process-env.ts";
 import { errorLine } from "../errors.ts";
@@ -21,6 +22,7 @@ import { openLogseqVault } from "../journal/journal.ts";
 import { createLogger, type Logger } from "../logger.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { createFixSandbox } from "../process/fix-sandbox.ts";
+import { removeEnvironments } from "../proof/environment.ts";
 import type { RepositoryRef } from "../queue/job.ts";
 import type { JobWatch } from "../queue/run-job.ts";
 import { openStores, type Stores } from "../queue/stores.ts";
@@ -194,7 +196,10 @@ function openGitHub({ env, credentials, log, stores, metrics, version }: GitHubO
       });
       return "jobs" in decision ? decision.jobs : [];
     },
-    removeRepository: (place) => removeRepository(env.dataDir, { host, ...place }),
+    removeRepository: async (place) => {
+      await removeEnvironments(environmentsFolder(env.dataDir), `${place.owner}/${place.name}`);
+      return await removeRepository(env.dataDir, { host, ...place });
+    },
   };
   const { openJob } = createGitHubAccess({ apiUrl, ...requests });
   return { probot, mintToken, openJob, upkeep };

@@ -1,14 +1,14 @@
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { attack, sandboxFor } from "../sandbox/sandbox.ts";
 import { TempFolder } from "../support/git-repo.ts";
-import { environmentsAt, filesIn, prepare } from "./environments.ts";
+import { environmentsAt, filesIn, prepare, removeEnvironments } from "./environments.ts";
 
 const { sandbox, skipped } = await sandboxFor(
   "that an environment gets packages from named registries alone",
@@ -63,7 +63,7 @@ const named = [`localhost:${port}`];
 afterAll(() => {
   registry.close();
   scratch.dispose();
-  rmSync(dirname(folder), { recursive: true, force: true });
+  removeEnvironments(folder);
 });
 
 const integrity = `sha512-${createHash("sha512").update(tarball).digest("base64")}`;
