@@ -109,18 +109,17 @@ describe("doctor", () => {
   });
 
   const proofs = checks.find(({ name }) => name === "proofs");
-  it.skipIf(!sandbox).each([
+  it.skipIf(!sandbox).each<[Record<string, string>, string, string]>([
     [{}, "ok", "tests of findings run in the sandbox; `prove.prepare` reaches no network"],
     [
       { HUNKWISE_PROVE_REGISTRIES: " Registry.npmjs.org, localhost:4873" },
-      ...[
-        "ok",
-        "tests of findings run in the sandbox; `prove.prepare` reaches registry.npmjs.org, localhost:4873",
-      ],
+      "ok",
+      "tests of findings run in the sandbox; `prove.prepare` reaches registry.npmjs.org, localhost:4873",
     ],
     [
       { HUNKWISE_SANDBOX_MEMORY_MB: "512" },
-      ...["warn", "tests of JavaScript cannot run: Node needs 640 MB, and a sandbox has 512"],
+      "warn",
+      "tests of JavaScript cannot run: Node needs 640 MB, and a sandbox has 512",
     ],
   ])(`says whether tests of findings run here: %o${skipped}`, async (variables, state, says) => {
     expect(await proofs?.run({ env: readEnv(variables), faults: [] }, noSignal)).toMatchObject({
