@@ -18,7 +18,7 @@ import { AppError, errorLine } from "../errors.ts";
 import { decodeName, nameBytes } from "../git/names.ts";
 import { livenessOfTag, ownTag } from "../git/owner.ts";
 import type { Change, Workspace } from "../git/workspace.ts";
-import { limitsFor, type Sandbox, type SandboxLimits } from "../sandbox/bubblewrap.ts";
+import { LEAST_NODE_MB, limitsFor, type Sandbox, type SandboxLimits } from "../sandbox/bubblewrap.ts";
 import { startRegistryProxy } from "../sandbox/registry-proxy.ts";
 import {
   NOBODY,
@@ -237,6 +237,9 @@ async function make(order: EnvironmentOrder, place: string, signal: AbortSignal)
 /** Null if the command succeeded and everything that it left is in the store. */
 async function runInto(store: Store, order: EnvironmentOrder, signal: AbortSignal): Promise<string | null> {
   const { command, sandbox, memoryMb, timeoutMs, registries } = order;
+  // The way to a registry is a program of Node.
+  if (registries.length > 0 && memoryMb < LEAST_NODE_MB)
+    return `HUNKWISE_SANDBOX_MEMORY_MB is ${memoryMb}, but \`prove.prepare\` needs ${LEAST_NODE_MB} to reach a registry`;
   await using proxy = registries.length === 0 ? null : await startRegistryProxy({ registries });
   const limits = limitsFor(memoryMb);
   const entries = await order.tree.tree("merge_base");

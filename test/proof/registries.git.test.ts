@@ -165,6 +165,12 @@ describe.skipIf(!sandbox)(`an environment with packages from a registry${skipped
     expect(readFileSync(join((environment as { root: string }).root, "direct"), "utf8")).toBe("outproxy\n");
   });
 
+  it("is missing with a reason where the way to a registry has too little memory", async () => {
+    expect(await prepare(sandbox, folder, {}, { registries: named, memoryMb: 512 })).toEqual({
+      why: "HUNKWISE_SANDBOX_MEMORY_MB is 512, but `prove.prepare` needs 640 to reach a registry",
+    });
+  });
+
   it("ends with the code of its command, whatever its proxy does", async () => {
     const order = { registries: named, command: "echo bad >&2; kill -9 $$" };
     expect(await prepare(sandbox, folder, {}, order)).toEqual({

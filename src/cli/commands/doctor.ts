@@ -235,9 +235,6 @@ async function checkSandbox({ sandbox: { readable, hidden, memoryMb } }: Env, si
   return ok(`commands run in bubblewrap with ${memoryMb} MB${folders}`);
 }
 
-/** Less memory than Node reserves in a sandbox when it starts. */
-const NODE_MB = 640;
-
 /** Which kind of worker this is for proofs of findings. Reviews also work without. */
 async function checkProofs(env: Env, signal: AbortSignal) {
   const { readable, hidden, memoryMb, registries } = env.sandbox;
@@ -245,10 +242,11 @@ async function checkProofs(env: Env, signal: AbortSignal) {
   const found = await findSandbox({ searchPath: programPath(), readable, hidden, signal });
   if (!found.sandbox)
     return warn("none: this machine runs no tests of findings, because it has no sandbox", found.remedy);
-  if (memoryMb < NODE_MB)
+  const { LEAST_NODE_MB: least } = await import("../../sandbox/bubblewrap.ts");
+  if (memoryMb < least)
     return warn(
-      `tests of JavaScript cannot run: Node needs ${NODE_MB} MB, and a sandbox has ${memoryMb}`,
-      `Set HUNKWISE_SANDBOX_MEMORY_MB to ${NODE_MB} or more.`,
+      `tests of JavaScript cannot run: Node needs ${least} MB, and a sandbox has ${memoryMb}`,
+      `Set HUNKWISE_SANDBOX_MEMORY_MB to ${least} or more.`,
     );
   const reached = registries.length === 0 ? "no network" : registries.join(", ");
   return ok(`tests of findings run in the sandbox; \`prove.prepare\` reaches ${reached}`);
