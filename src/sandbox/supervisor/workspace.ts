@@ -15,7 +15,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { extname, join } from "node:path";
+import { extname } from "node:path";
 import type { LeftFile } from "./protocol.ts";
 
 /** Everything writable, on one file system of limited size. */
@@ -38,8 +38,7 @@ export function createFolders(): void {
   chmodSync(`${SESSION}/tmp`, 0o1777);
   for (const [name, text] of Object.entries(settings)) writeFileSync(`${SESSION}/etc/${name}`, text);
   // A file that bubblewrap got as data cannot be mounted once more.
-  const bridge = join(import.meta.dirname, `bridge${extname(import.meta.filename)}`);
-  copyFileSync(bridge, `${SESSION}/etc/bridge`);
+  copyFileSync(`/supervisor/bridge${extname(import.meta.filename)}`, `${SESSION}/etc/bridge`);
 }
 
 /** The full path of a workspace file. Each character of `path` is one byte. */
