@@ -1,6 +1,6 @@
 import { type Evidence, type Finding, holdsSecret } from "../finding.ts";
 import { agentPart, codeHash } from "../ledger/entry.ts";
-import { checkedPart } from "../ledger/folds.ts";
+import { checkedPart, testIn } from "../ledger/folds.ts";
 import { formatMarker, stripMarkers } from "../ledger/marker.ts";
 import { plural } from "../reporters/outcome.ts";
 import { promptBlock, quoteOf } from "../reporters/prompt.ts";
@@ -47,7 +47,9 @@ export function renderComment(finding: Finding, spot: Spot, context: CommentCont
   const marker = markerOf(finding, context);
   const text = renderFinding(finding, spot, context, mostBodyBytes - byteLength(marker) - 2);
   const left = mostBodyBytes - bytesOf([text, marker]);
-  const prompt = context.agentPrompt ? agentBlock(finding, spot, Math.min(left, mostAgentBytes)) : "";
+  const prompt = context.agentPrompt
+    ? agentBlock(finding, spot, Math.min(left, mostAgentBytes), testIn(text) !== null)
+    : "";
   return publicText([text, prompt, marker].filter((part) => part !== "").join("\n\n"));
 }
 
@@ -55,7 +57,7 @@ export function renderComment(finding: Finding, spot: Spot, context: CommentCont
  * In a fold of its own at the end: later reviews recognise it there, and do not read it as part of the finding. It gets the room that the
  * comment leaves; empty if that is too little.
  */
-function agentBlock(finding: Finding, spot: Spot, maxBytes: number): string {
+function agentBlock(finding: Finding, spot: Spot, maxBytes: number, isTestShown: boolean): string {
   const quoted = quoteOf(finding);
   const { missing } = suggestionBlock(finding, spot, mostBodyBytes * suggestionShare);
   const inert = {
@@ -64,6 +66,7 @@ function agentBlock(finding: Finding, spot: Spot, maxBytes: number): string {
     explanation: stripMarkers(quoted.explanation),
     code: quoted.code && stripMarkers(quoted.code),
     suggestion: missing === "" ? quoted.suggestion : null,
+    test: isTestShown ? quoted.test : null,
   };
   const prompt = promptBlock(inert, maxBytes - byteLength(details(agentPart, "")));
   return prompt === "" ? "" : details(agentPart, prompt);

@@ -177,7 +177,7 @@ describe("the fold for coding agents", () => {
 
 describe("a finding quoted for an agent", () => {
   const quoted = {
-    ...{ path: "a.ts", lines: "line 1", title: "t", rule: null, code: "1| c" },
+    ...{ path: "a.ts", lines: "line 1", title: "t", rule: null, code: "1| c", test: null },
     ...{ explanation: "e".repeat(50_000), suggestion: "s".repeat(50_000) },
   };
 
