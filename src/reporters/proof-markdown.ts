@@ -20,8 +20,9 @@ const mostName = 160;
 export function markLine(finding: Finding, maxBytes = mostSaid): string {
   const mark = markOf(finding);
   if (mark === null) return "";
+  // With the full stop: one after "www" could make it a link.
   const parts = markParts(mark).map(
-    ([name, what]) => `${name}: ${untrustedLine(what, Math.min(mostSaid, maxBytes))}.`,
+    ([name, what]) => `${name}: ${untrustedLine(`${what}.`, Math.min(mostSaid, maxBytes))}`,
   );
   return `🧪 **${markTitles[mark.kind]}** ${parts.join(" ")}`;
 }
