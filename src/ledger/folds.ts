@@ -71,7 +71,7 @@ const ranWith = "It was run with ";
  */
 export function testBlock({ path, text, command }: ShownTest, language: string): string {
   const end = text.endsWith("\n") ? pathEnd : openPathEnd;
-  return `${inlineCode(path)}${end}\n\n${fence(text, language)}\n\n${ranWith}${inlineCode(command)}`;
+  return `${inlineCode(path)}${end}\n\n${fence(text, language)}\n\n${ranWith}${inlineCode(command)}.`;
 }
 
 /**
@@ -86,7 +86,7 @@ export function testIn(body: string): ShownTest | null {
   const path = codeIn(name, "", isOpen ? openPathEnd : pathEnd);
   const end = fenceEndOf(opening);
   const length = end === null ? -1 : rest.findIndex((line) => end.test(line));
-  const command = codeIn(rest[length + 2] ?? "", ranWith, "");
+  const command = codeIn(rest[length + 2] ?? "", ranWith, ".");
   if (empty !== "" || gap !== "" || path === null || length < 0 || command === null) return null;
   if (rest[length + 1] !== "") return null;
   return { path, text: `${rest.slice(0, length).join("\n")}${isOpen ? "" : "\n"}`, command };

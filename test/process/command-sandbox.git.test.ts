@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { defaultRepoConfig, type RepoConfig } from "../../src/config/repo-config.ts";
-import { createCommandSandbox, CommandSandbox } from "../../src/process/command-sandbox.ts";
+import { CommandSandbox, createCommandSandbox } from "../../src/process/command-sandbox.ts";
 import { fixCommands } from "../../src/process/run-assignment.ts";
 import { noSignal, sandboxFor } from "../sandbox/sandbox.ts";
 
