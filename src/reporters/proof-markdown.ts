@@ -6,7 +6,15 @@ import { byteLength, cutAtLine, cutCharacters } from "../text/cut.ts";
 import { showHidden } from "../text/escape-invisible.ts";
 import { inlineCode } from "../text/fence.ts";
 import { plural } from "./outcome.ts";
-import { markOf, markParts, markTitles, passingOf, passingSentence, revisionNames } from "./proof-words.ts";
+import {
+  markOf,
+  markParts,
+  markTitles,
+  passingOf,
+  phrase,
+  type RanProof,
+  revisionNames,
+} from "./proof-words.ts";
 import { languageOf, untrustedCode, untrustedFence, untrustedLine, whyNotPosted } from "./safe-markdown.ts";
 
 /** Most bytes of what happens on one side, before it is made harmless. */
@@ -37,7 +45,7 @@ export function testFold(finding: Finding, maxBytes: number): string {
   const { test, command, runs } = proof;
   const shown = { ...test, command };
   const isPassing = proof.kind === "ran_right";
-  const about = isPassing ? [untrustedLine(passingSentence(finding), mostSaid), passingMeans] : [];
+  const about = isPassing ? [passingWords(proof)] : [];
   const fold = (parts: readonly string[]) =>
     `${foldLine(isPassing ? passingTestPart : testPart)}\n\n${[...about, ...parts].join("\n\n")}\n\n</details>`;
   const room = (parts: readonly string[]) => maxBytes - byteLength(fold(parts)) - reserved * runs.length;
@@ -49,7 +57,11 @@ export function testFold(finding: Finding, maxBytes: number): string {
   return fold([block, ...runs.map((run) => runBlock(run, left / runs.length))]);
 }
 
-const passingMeans = "This changes neither the severity of the finding nor the check.";
+function passingWords({ now }: RanProof): string {
+  const what = phrase(now);
+  const said = what === "" ? "" : `Now: ${untrustedLine(`${what}.`, mostSaid)} `;
+  return `${said}This changes neither the severity of the finding nor the check.`;
+}
 
 /** Bytes of a run without its output, with its margins. */
 const reserved = 100;

@@ -309,7 +309,7 @@ AssertionError [ERR_ASSERTION]: 0 !== 2
     const text = line({ proof });
     expect(text).not.toContain("🧪");
     expect(text).toContain(
-      "<details><summary>A test that was written for this finding passes</summary>\n\nA test that was written for this finding passes: total(\\[\\]) returns 0.\n\nThis changes neither the severity of the finding nor the check.\n\n`test/",
+      "<details><summary>A test that was written for this finding passes</summary>\n\nNow: total(\\[\\]) returns 0. This changes neither the severity of the finding nor the check.\n\n`test/",
     );
     const without = line({});
     expect(text.startsWith(without.slice(0, without.indexOf("\n\n<!--")))).toBe(true);
