@@ -1,20 +1,20 @@
 import { stripVTControlCharacters } from "node:util";
 import type { Finding, ProofRun } from "../finding.ts";
-import { foldLine, passingTestPart, type ShownTest, testBlock, testIn, testPart } from "../ledger/folds.ts";
+import {
+  foldLine,
+  markStart,
+  passingTestPart,
+  type ShownTest,
+  testBlock,
+  testIn,
+  testPart,
+} from "../ledger/folds.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
 import { byteLength, cutAtLine, cutCharacters } from "../text/cut.ts";
 import { showHidden } from "../text/escape-invisible.ts";
 import { inlineCode } from "../text/fence.ts";
 import { plural } from "./outcome.ts";
-import {
-  markOf,
-  markParts,
-  markTitles,
-  passingOf,
-  phrase,
-  type RanProof,
-  revisionNames,
-} from "./proof-words.ts";
+import { markOf, markParts, passingOf, phrase, type RanProof, revisionNames } from "./proof-words.ts";
 import { languageOf, untrustedCode, untrustedFence, untrustedLine, whyNotPosted } from "./safe-markdown.ts";
 
 /** Most bytes of what happens on one side, before it is made harmless. */
@@ -32,7 +32,7 @@ export function markLine(finding: Finding, maxBytes = mostSaid): string {
   const parts = markParts(mark).map(
     ([name, what]) => `${name}: ${untrustedLine(`${what}.`, Math.min(mostSaid, maxBytes))}`,
   );
-  return `🧪 **${markTitles[mark.kind]}** ${parts.join(" ")}`;
+  return `${markStart(mark.kind)}${parts.join(" ")}`;
 }
 
 /**
