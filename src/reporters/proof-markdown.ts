@@ -89,7 +89,8 @@ function leftOut({ path, command }: ShownTest, why: string): string {
 
 function runBlock({ on, exit_code, output }: ProofRun, maxBytes: number): string {
   const line = `${revisionNames[on]}: exit code ${exit_code}`;
-  const text = stripVTControlCharacters(output).replaceAll("\r\n", "\n").trim();
+  // Without colours: a secret may have had some inside.
+  const text = withoutSecrets(stripVTControlCharacters(output)).replaceAll("\r\n", "\n").trim();
   if (text === "") return `${line}, no output.`;
   const block = outputFence(text, Math.min(maxBytes, mostOutput));
   return block === "" ? `${line}. There is no room for its output.` : `${line}.\n\n${block}`;

@@ -374,6 +374,13 @@ AssertionError [ERR_ASSERTION]: 0 !== 2
     expect(line({ proof: sampleProof({ runs }) })).toContain("```text\nred\\u{202E}\n::error::x\n```");
   });
 
+  it("shows no secret that an output hides between colours, and keeps the rest of the comment", () => {
+    const output = "key ghp_0123456789abcdefghij\u001b[0mklmnopqrstuvwxyzAB";
+    const text = line({ proof: sampleProof({ runs: [{ on: "head", exit_code: 1, output }] }) });
+    expect(text).toContain("```text\nkey [secret]\n```");
+    expect(proofIn(text)).not.toBeNull();
+  });
+
   it.each([
     "🧪 **Regression shown by a test.** Before: 1. Now: 2.",
     "It leaks.\n\n# Reproduced  by a test",
