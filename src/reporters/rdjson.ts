@@ -3,6 +3,8 @@ import type { ReviewResult } from "../review/review-result.ts";
 import { byteLength } from "../text/cut.ts";
 import { escapeUnseen } from "../text/escape-invisible.ts";
 import { anchorOf } from "./code-frame.ts";
+import { markLine } from "./proof-markdown.ts";
+import { bodyOf } from "./proof-words.ts";
 import { untrustedBlock, untrustedLine, whyNotPosted } from "./safe-markdown.ts";
 import { removedNote, ruleOf } from "./sarif.ts";
 import { doubtOf, noteOf } from "./second-look.ts";
@@ -80,8 +82,9 @@ function diagnosticOf(finding: Finding, maxBytes: number): Diagnostic {
   const parts = [
     `**${untrustedLine(finding.title)}**`,
     doubtLine(finding),
+    markLine(finding),
     finding.side === "LEFT" ? removedNote(finding) : "",
-    untrustedBlock(finding.body, maxBytes),
+    untrustedBlock(bodyOf(finding), maxBytes),
     missing,
   ];
   return {
