@@ -37,6 +37,7 @@ const proofsOf = ({ model }: Played) => model?.requests.filter(({ body }) => isO
 async function reviewed(app: Played): Promise<string> {
   await app.review();
   await app.idle();
+  if (process.env.DBG) console.log(app.server.log().slice(-6000));
   const [body = "", ...more] = app.bodies();
   expect([body.includes(title), more]).toEqual([true, []]);
   return body;
