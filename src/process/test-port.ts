@@ -100,14 +100,14 @@ export function createTestPort({
 const quoted = (path: string) => `'${path.replaceAll("'", "'\\''")}'`;
 
 /** Most files of a run are those of the other runs: they are read once. */
-function keptBytes({ readBytes }: Pick<Workspace, "readBytes">): (oid: string) => Promise<Buffer | null> {
+function keptBytes(workspace: Pick<Workspace, "readBytes">): (oid: string) => Promise<Buffer | null> {
   const kept = new Map<string, Buffer>();
   let room = KEPT_BYTES;
   return async (oid) => {
     const known = kept.get(oid);
     if (known) return known;
     try {
-      const bytes = await readBytes(oid);
+      const bytes = await workspace.readBytes(oid);
       if (bytes.length <= room) {
         room -= bytes.length;
         kept.set(oid, bytes);

@@ -37,7 +37,10 @@ const proofsOf = ({ model }: Played) => model?.requests.filter(({ body }) => isO
 async function reviewed(app: Played): Promise<string> {
   await app.review();
   await app.idle();
-  if (process.env.DBG) console.log(app.server.log().slice(-6000));
+  if (process.env.DBG) {
+    console.log(app.server.log().slice(-6000));
+    for (const { body } of proofsOf(app)) console.log(JSON.stringify(body.messages.slice(-3), null, 1).slice(-3000));
+  }
   const [body = "", ...more] = app.bodies();
   expect([body.includes(title), more]).toEqual([true, []]);
   return body;
