@@ -87,6 +87,9 @@ export class CountedSandbox implements Disposable {
   /** @param bwrap the real program */
   constructor(bwrap: string) {
     writeFileSync(this.#starts, "");
+    // The sandboxes of root run as `nobody`.
+    chmodSync(this.#folder.path, 0o755);
+    chmodSync(this.#starts, 0o666);
     const program = join(this.#folder.path, "bwrap");
     writeFileSync(program, `#!/bin/sh\necho >> '${this.#starts}'\nexec '${bwrap}' "$@"\n`);
     chmodSync(program, 0o755);
