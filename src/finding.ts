@@ -81,8 +81,9 @@ export const Proof = z.discriminatedUnion("kind", [
     test: ProofTest,
     /** The command line that ran it. */
     command: z.string(),
-    /** What happens before the change, and now; for `reproduced`, now and with the suggestion. Untrusted text, one line each. */
+    /** What happens before the change (for `reproduced`: with the suggestion). Empty for `ran_right`. Untrusted text, one line. */
     before: z.string(),
+    /** What happens at the head. May be empty for `ran_right`. Untrusted text, one line. */
     now: z.string(),
     /** One run for each revision. */
     runs: z.array(ProofRun).min(1),

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { type Category, type Severity, type Side, toolOf } from "../finding.ts";
 import type { OwnText } from "../github/pull-request-api.ts";
+import { aboveFolds, foldLine } from "./folds.ts";
 import type { LedgerState } from "./state.ts";
 
 /**
@@ -111,9 +112,6 @@ export function textBelowTitle(text: string): string {
   return firstLine.test(first.trimEnd()) ? rest.join("\n").trim() : text;
 }
 
-/** Begins the folded part of a comment that says how the finding was checked. It does not describe the finding. */
-const checkedPart = "<details><summary>How this was checked</summary>";
-
 /** The title of the fold at the end of a comment, which repeats the finding for a coding agent. */
 export const agentPart = "Prompt for a coding agent";
 
@@ -129,16 +127,14 @@ export function withoutMachineParts(body: string): string {
   const marks = /\n(`{3,})\r?\n\r?\n<\/details>$/.exec(said)?.[1];
   if (marks === undefined) return said;
   const before = said.slice(0, Math.max(0, said.lastIndexOf(`\n${marks}text`))).trimEnd();
-  const summary = `<details><summary>${agentPart}</summary>`;
+  const summary = foldLine(agentPart);
   return before.endsWith(summary) ? before.slice(0, -summary.length).trimEnd() : said;
 }
 
 /** The text of our comment on a finding, without its marker and the parts that do not describe it. */
 export function commentText(body: string): string {
-  const said = withoutMachineParts(body);
-  const checked = said.lastIndexOf(checkedPart);
   // Rendering adds this character after `@` and `#`; it is not part of the text.
-  return (checked < 0 ? said : said.slice(0, checked)).replaceAll("\u200b", "").trim();
+  return aboveFolds(withoutMachineParts(body)).replaceAll("\u200b", "").trim();
 }
 
 /**

@@ -108,10 +108,17 @@ export const StateWithoutDecisions = StoredState.omit({ decided: true }).transfo
   decided: emptyState.decided,
 }));
 
+/** A finding without what a test says about it: that was at an older head, and would take the room of what must not be forgotten. */
+const remembered = ({ finding: { proof, ...finding }, ...one }: CarriedFinding): CarriedFinding => ({
+  finding,
+  ...one,
+});
+
 /** The input of {@link StoredState}. */
 export const storedState = ({ reviewed, ...rest }: LedgerState) => ({
   reviewed: reviewed && storedReviewed(reviewed),
   ...rest,
+  carried: rest.carried.map(remembered),
 });
 
 /** UTF-8 bytes of a state in a marker, without the rest of the marker. */
@@ -164,7 +171,7 @@ export function fitState(state: LedgerState, maxBytes: number): LedgerState {
   return { ...least, carried: carried.flatMap((one) => kept.get(one) ?? []) };
 }
 
-const sizeOf = (one: CarriedFinding) => byteLength(markerData(one)) + 1;
+const sizeOf = (one: CarriedFinding) => byteLength(markerData(remembered(one))) + 1;
 
 /** Characters of a text for people. */
 const mostBodyCharacters = 500;

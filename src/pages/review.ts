@@ -5,6 +5,15 @@ import { parseTask } from "../queue/job.ts";
 import { readRecord } from "../queue/runs.ts";
 import { type Asked, type ResultSummary, type RunSummary, summaryOf } from "../records/run-summary.ts";
 import { plural, thousands } from "../reporters/outcome.ts";
+import {
+  markOf,
+  markParts,
+  markTitles,
+  notShownSentence,
+  passingOf,
+  passingSentence,
+  revisionNames,
+} from "../reporters/proof-words.ts";
 import { whyStopped } from "../review/review-result.ts";
 import { redactStrings, redactText } from "../secrets/redact.ts";
 import { cutCharacters } from "../text/cut.ts";
@@ -267,6 +276,7 @@ function resultPart(result: ResultSummary, told: Told): Html {
 }
 
 type Review = Extract<ResultSummary, { what: "review" }>;
+type ReviewFinding = Review["findings"][number]["finding"];
 
 function reviewPart(result: Review, told: Told): Html {
   const { findings, dropped, resolutions, coverage, stop_reason, warnings, summary } = result;
@@ -329,11 +339,33 @@ function findingPart(
   return html`<article class="finding ${severity in severityTones && severity}"><h3>${badge(severity, severityTones[severity] ?? "calm")} ${said(title)}</h3>
 <p class="dim">${place(path, line)} · ${category}${by !== null && html` · ${said(by)}`} · confidence ${Math.round(confidence * 100)}%</p>
 ${quote !== "" && html`<pre>${said(quote)}</pre>`}
+${markPart(finding)}
 ${prose(body)}
 ${suggestion !== null && html`<details><summary>Suggested code</summary><pre>${said(suggestion) || "(delete these lines)"}</pre></details>`}
 ${evidence.length > 0 && html`<details><summary>Evidence: ${plural(evidence.length, "place")}</summary><ul class="plain">${evidence.slice(0, MOST_ITEMS).map((one) => html`<li>${place(one.path, one.start_line)} ${said(one.note)}</li>`)}</ul></details>`}
+${testPart(finding)}
 <p>${verifications[finding.verification]} ${finding.verification_note !== null && said(finding.verification_note)}</p>
+${prose(notShownSentence(finding))}
 <p class="dim">${page === null ? placedWords(placement) : html`Posted: ${linkOut(page, "comment on GitHub")}`}${now && html` · Now: ${badge(now.state, stateTones[now.state] ?? "calm")} <a href="${findingPath({ ...row, key: now.key })}" aria-label="${said(`Details of: ${title}`)}">Details</a>`}</p></article>`;
+}
+
+function markPart(finding: ReviewFinding): HtmlPart {
+  const mark = markOf(finding);
+  if (mark === null) return false;
+  const parts = markParts(mark).map(([name, what]) => html` ${name}: ${said(what)}.`);
+  return html`<p><strong>${markTitles[mark.kind]}</strong>${parts}</p>`;
+}
+
+function testPart(finding: ReviewFinding): HtmlPart {
+  const mark = markOf(finding);
+  const proof = mark ?? passingOf(finding);
+  if (proof === null) return false;
+  const { test, command, runs } = proof;
+  const runParts = runs.map(
+    ({ on, exit_code, output }) =>
+      html`<p>${revisionNames[on]}: exit code ${exit_code}</p>${output.trim() !== "" && html`<pre>${said(output)}</pre>`}`,
+  );
+  return html`<details><summary>${mark === null ? "A test that passes" : "The test"}</summary>${mark === null && prose(passingSentence(finding))}<p class="mono">${said(test.path)}</p><pre>${said(test.text)}</pre><p>Run with <span class="mono">${said(command)}</span></p>${runParts}</details>`;
 }
 
 const placedWords = (placement: Review["findings"][number]["placement"]): string =>

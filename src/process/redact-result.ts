@@ -1,6 +1,7 @@
-import type { Finding } from "../finding.ts";
+import type { Finding, Proof } from "../finding.ts";
 import type { AnswerResult } from "../review/answer/answer-input.ts";
 import type { FixResult } from "../review/fix/fix-input.ts";
+import type { ProveResult } from "../review/prove/prove-input.ts";
 import type { ReviewResult } from "../review/review-result.ts";
 import { redactStrings, withoutSecrets } from "../secrets/redact.ts";
 import type { ChildResult, FromChild } from "./messages.ts";
@@ -38,7 +39,24 @@ function withoutHalves(clean: Finding, written: Finding): Finding {
       ...place,
       quote: wholeOrNothing(place.quote, written.places[index]?.quote),
     })),
+    ...(clean.proof && { proof: wholeProof(clean.proof, written.proof) }),
   };
+}
+
+/** A redacted test is another one than the one that ran, and may be committed as it is shown: so it shows nothing. */
+function wholeProof(clean: Proof, written: Proof | undefined): Proof {
+  if (clean.kind === "not_shown" || written === undefined || written.kind === "not_shown") return clean;
+  const isWhole = clean.test.text === written.test.text && clean.command === written.command;
+  return isWhole ? clean : { kind: "not_shown", reason: "the test contained a secret" };
+}
+
+async function redactProve(prove: ProveResult): Promise<ProveResult> {
+  const clean = await redactStrings(prove, kept);
+  const proofs = clean.proofs.map((one, index) => ({
+    ...one,
+    proof: wholeProof(one.proof, prove.proofs[index]?.proof),
+  }));
+  return { ...clean, proofs };
 }
 
 function wholeOrNothing(clean: string, written: string | undefined): string {
@@ -64,7 +82,7 @@ export async function redactResult(result: ChildResult): Promise<ChildResult> {
     case "fix":
       return { ...result, fix: await redactFix(result.fix) };
     case "prove":
-      return { ...result, prove: await redactStrings(result.prove, kept) };
+      return { ...result, prove: await redactProve(result.prove) };
   }
 }
 

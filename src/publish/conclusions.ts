@@ -13,6 +13,7 @@ import {
   ruleWords,
   thousands,
 } from "../reporters/outcome.ts";
+import { shownCount } from "../reporters/proof-words.ts";
 import { untrustedBlock, untrustedCode, untrustedLine } from "../reporters/safe-markdown.ts";
 import type { ReviewResult, StopReason } from "../review/review-result.ts";
 import { details } from "./markdown-parts.ts";
@@ -102,6 +103,7 @@ export function reviewConclusion(
     open.length > 0 ? `${plural(open.length, "finding")} at or above the threshold "${threshold}".` : "",
     earlier.length > 0 ? `Open from earlier reviews: ${countBySeverity(earlier)}.` : "",
     settledSentence(around),
+    shownSentence(result),
     ...ruleLines(result, [...found, ...earlier]),
     ...figures(result).map(([name, words]) => `${name.charAt(0).toUpperCase()}${name.slice(1)}: ${words}.`),
     ...droppedSections(result).map(({ title, list }) => details(title, list)),
@@ -187,6 +189,12 @@ function ruleLines({ rules }: ReviewResult, open: readonly HeldFinding[]): strin
     return `- ${untrustedCode(one.name)}${one.blocking ? " (blocking)" : ""}: ${untrustedLine(ruleWords({ ...one, findings }))}`;
   });
   return [`Rules of this repository: ${ruleCount(rules)}.`, lines.join("\n")];
+}
+
+/** How many findings a test shows. It changes no conclusion. */
+function shownSentence({ findings }: ReviewResult): string {
+  const count = shownCount(findings.map(({ finding }) => finding));
+  return count === "" ? "" : `${count}.`;
 }
 
 /** A reason may contain a label, a branch or a model's answer. */

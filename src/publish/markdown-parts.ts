@@ -1,11 +1,13 @@
 import type { CodeLocation, Finding, Severity } from "../finding.ts";
+import { foldLine } from "../ledger/folds.ts";
 import { plural } from "../reporters/outcome.ts";
+import { markOf } from "../reporters/proof-words.ts";
 import { untrustedCode, untrustedLine } from "../reporters/safe-markdown.ts";
 import { byteLength } from "../text/cut.ts";
 
 /** Text in a fold below a line of its own. */
 export function details(title: string, text: string): string {
-  return `<details><summary>${title}</summary>\n\n${text}\n\n</details>`;
+  return `${foldLine(title)}\n\n${text}\n\n</details>`;
 }
 
 /** A titled list of the items that fit, with the number of the others; empty without items. */
@@ -78,7 +80,8 @@ export function findingLine(finding: Finding, base: LinkBase, page = ""): string
     not_judged: " (not judged)",
   };
   const doubt = doubts[verification] ?? "";
-  return `- ${severityBadge(severity)}: ${linked(untrustedLine(finding.title), url)} in ${placeLabel(path, first, line)}${more}${rule === undefined ? "" : ` (rule ${untrustedCode(rule)})`}${doubt}`;
+  const shown = markOf(finding) === null ? "" : " (shown by a test)";
+  return `- ${severityBadge(severity)}: ${linked(untrustedLine(finding.title), url)} in ${placeLabel(path, first, line)}${more}${rule === undefined ? "" : ` (rule ${untrustedCode(rule)})`}${doubt}${shown}`;
 }
 
 /** More would be a list to scroll through; ten are enough to find the similar code. */

@@ -1,6 +1,7 @@
 import type { CodeLocation, Evidence, Finding, Severity } from "../finding.ts";
 import type { CheckAnnotation } from "../github/pull-request-api.ts";
 import { plural } from "../reporters/outcome.ts";
+import { markSentence, notShownSentence, passingSentence } from "../reporters/proof-words.ts";
 import { doubtSentence, noteBesideEvidence, originWords } from "../reporters/second-look.ts";
 import { byteLength, cutAtLine, cutBytes } from "../text/cut.ts";
 import { escapeInvisible } from "../text/escape-invisible.ts";
@@ -27,6 +28,8 @@ export function renderAnnotation(finding: Finding): CheckAnnotation {
   const last = `Hunkwise finding ${id}`;
   const headline = plainLine(`${word}: ${title}`, mostTitleBytes);
   const doubt = cutBytes(doubtSentence(finding), mostLookBytes);
+  const mark = cutBytes(markSentence(finding), mostLookBytes);
+  const first = [doubt, mark].filter((part) => part !== "").join("\n\n");
   const details = plainBlock(detailsOf(finding), mostBytes - byteLength(last) - 2);
   return {
     path,
@@ -35,7 +38,7 @@ export function renderAnnotation(finding: Finding): CheckAnnotation {
     level: levels[severity],
     title: publicPlain(headline),
     // GitHub rejects an annotation without a message.
-    message: publicPlain(plainBlock(`${doubt}\n\n${body}`, mostBytes) || headline),
+    message: publicPlain(plainBlock(`${first}\n\n${body}`, mostBytes) || headline),
     details: publicPlain(`${details}\n\n${last}`),
   };
 }
@@ -51,10 +54,12 @@ function detailsOf(finding: Finding): string {
   const { suggestion, line, start_line, rule } = finding;
   const lines = start_line === null ? `line ${line}` : `lines ${start_line} to ${line}`;
   const note = plainLine(noteBesideEvidence(finding) ?? "", mostLookBytes);
+  const proof = plainLine(notShownSentence(finding) || passingSentence(finding), mostLookBytes);
   const checked = [
     "How this was checked:",
     ...(note === "" ? [] : [`- ${note}`]),
     ...finding.evidence.map(evidenceLine),
+    ...(proof === "" ? [] : [`- ${proof}`]),
     `- ${originWords(finding)}`,
   ];
   return [

@@ -1,8 +1,11 @@
 import { type Evidence, type Finding, holdsSecret } from "../finding.ts";
 import { agentPart, codeHash } from "../ledger/entry.ts";
+import { checkedPart, testIn } from "../ledger/folds.ts";
 import { formatMarker, stripMarkers } from "../ledger/marker.ts";
 import { plural } from "../reporters/outcome.ts";
 import { promptBlock, quoteOf } from "../reporters/prompt.ts";
+import { markLine, testFold } from "../reporters/proof-markdown.ts";
+import { markOf, notShownSentence, passingOf } from "../reporters/proof-words.ts";
 import { untrustedBlock, untrustedCode, untrustedLine, whyNotPosted } from "../reporters/safe-markdown.ts";
 import { doubtOf, noteBesideEvidence, noteOf, originWords } from "../reporters/second-look.ts";
 import { byteLength } from "../text/cut.ts";
@@ -24,6 +27,8 @@ const evidenceShare = 1 / 4;
 const suggestionShare = 1 / 3;
 const placesShare = 1 / 8;
 const noteShare = 1 / 12;
+/** Of the room that is left, if there is a test too. */
+const bodyShare = 1 / 2;
 const mostAgentBytes = 15_000;
 const mostNoteBytes = 1_000;
 const mostEvidence = 12;
@@ -42,7 +47,9 @@ export function renderComment(finding: Finding, spot: Spot, context: CommentCont
   const marker = markerOf(finding, context);
   const text = renderFinding(finding, spot, context, mostBodyBytes - byteLength(marker) - 2);
   const left = mostBodyBytes - bytesOf([text, marker]);
-  const prompt = context.agentPrompt ? agentBlock(finding, spot, Math.min(left, mostAgentBytes)) : "";
+  const prompt = context.agentPrompt
+    ? agentBlock(finding, spot, Math.min(left, mostAgentBytes), testIn(text) !== null)
+    : "";
   return publicText([text, prompt, marker].filter((part) => part !== "").join("\n\n"));
 }
 
@@ -50,7 +57,7 @@ export function renderComment(finding: Finding, spot: Spot, context: CommentCont
  * In a fold of its own at the end: later reviews recognise it there, and do not read it as part of the finding. It gets the room that the
  * comment leaves; empty if that is too little.
  */
-function agentBlock(finding: Finding, spot: Spot, maxBytes: number): string {
+function agentBlock(finding: Finding, spot: Spot, maxBytes: number, isTestShown: boolean): string {
   const quoted = quoteOf(finding);
   const { missing } = suggestionBlock(finding, spot, mostBodyBytes * suggestionShare);
   const inert = {
@@ -59,6 +66,7 @@ function agentBlock(finding: Finding, spot: Spot, maxBytes: number): string {
     explanation: stripMarkers(quoted.explanation),
     code: quoted.code && stripMarkers(quoted.code),
     suggestion: missing === "" ? quoted.suggestion : null,
+    test: isTestShown ? quoted.test : null,
   };
   const prompt = promptBlock(inert, maxBytes - byteLength(details(agentPart, "")));
   return prompt === "" ? "" : details(agentPart, prompt);
@@ -95,10 +103,14 @@ export function renderFinding(finding: Finding, spot: Spot, base: LinkBase, maxB
   const { text: suggestion, missing } = suggestionBlock(finding, spot, maxBytes * suggestionShare);
   const noteBytes = Math.min(mostNoteBytes, maxBytes * noteShare);
   const checked = checkedBlock(finding, base, missing, maxBytes * evidenceShare, noteBytes);
-  const before = [head, ruleLine(finding), doubtLine(finding, noteBytes)];
+  const before = [head, ruleLine(finding), doubtLine(finding, noteBytes), markLine(finding, noteBytes)];
   const after = [otherPlaces(finding, base, maxBytes * placesShare), suggestion, ...why, checked];
-  const body = untrustedBlock(finding.body, maxBytes - bytesOf([...before, ...after]));
-  return [...before, body, ...after].filter((part) => part !== "").join("\n\n");
+  const room = maxBytes - bytesOf([...before, ...after]);
+  const hasTest = markOf(finding) !== null || passingOf(finding) !== null;
+  const body = untrustedBlock(finding.body, hasTest ? room * bodyShare : room);
+  // A test has the room that everything else leaves.
+  const test = testFold(finding, room - byteLength(body) - 2);
+  return [...before, body, ...after, test].filter((part) => part !== "").join("\n\n");
 }
 
 /** Names the rule of the configuration; empty if the finding is about none. */
@@ -147,6 +159,7 @@ function checkedBlock(
 ): string {
   const note = untrustedLine(noteBesideEvidence(finding) ?? "", noteBytes);
   const evidence = finding.evidence.slice(0, mostEvidence).map((one) => evidenceLine(one, base));
+  const proof = notShownSentence(finding);
   const shown = fitting(evidence, maxBytes - 1_000);
   const rest = finding.evidence.length - shown.length;
   const lines = [
@@ -154,9 +167,10 @@ function checkedBlock(
     ...shown,
     ...(rest > 0 ? [`- and ${plural(rest, "more place")}`] : []),
     ...(missing === "" ? [] : [`- The proposed replacement is left out: ${missing}.`]),
+    ...(proof === "" ? [] : [`- ${untrustedLine(proof, noteBytes)}`]),
     `- ${untrustedLine(originWords(finding))}`,
   ];
-  return details("How this was checked", lines.join("\n"));
+  return details(checkedPart, lines.join("\n"));
 }
 
 function evidenceLine({ path, start_line, end_line, note }: Evidence, base: LinkBase): string {

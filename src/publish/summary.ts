@@ -11,6 +11,7 @@ import {
   summaryOf,
   thousands,
 } from "../reporters/outcome.ts";
+import { shownCount } from "../reporters/proof-words.ts";
 import { untrustedBlock, untrustedCode, untrustedLine } from "../reporters/safe-markdown.ts";
 import type { ReviewResult } from "../review/review-result.ts";
 import { byteLength } from "../text/cut.ts";
@@ -177,6 +178,7 @@ function before(input: SummaryInput, base: LinkBase, share: number): string[] {
     ...input.notices.slice(0, 5).map((notice) => `⚠️ ${untrustedLine(notice, 600)}`),
     ...configSection(result, room.list * share),
     untrustedBlock(summaryOf(result), room.summary * share),
+    shownSentence(heldFindings(input)),
     ...postedSection(input, base, share),
     ...annotatedSection(input, base, share),
   ];
@@ -238,6 +240,11 @@ function headline(input: SummaryInput): string {
     offline: "analyzers only, nothing found",
     partial: "incomplete review",
   }[outcomeOf(result)];
+}
+
+function shownSentence(held: readonly Finding[]): string {
+  const count = shownCount(held);
+  return count === "" ? "" : `🧪 ${count}.`;
 }
 
 /** An index of the comments on lines and files. */

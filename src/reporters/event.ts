@@ -4,6 +4,7 @@ import type { PostedFinding } from "../ledger/entry.ts";
 import { Coverage, type ReviewResult, TotalUsage } from "../review/review-result.ts";
 import { byteLength, cutCharacters } from "../text/cut.ts";
 import { publishedSchema } from "./json.ts";
+import { markOf } from "./proof-words.ts";
 
 /** Increases when a field is renamed or removed, which needs a major version. */
 const VERSION = 1;
@@ -38,6 +39,12 @@ const EventFinding = z.strictObject({
   url: z.string().nullable().describe("Its comment; null if it has none."),
   rule: z.string().nullable().describe("The named rule that it breaks, or the analyzer and its rule."),
   source: z.string().nullable().describe('"model", or the analyzer and its rule.'),
+  mark: z
+    .enum(["regression", "reproduced"])
+    .optional()
+    .describe(
+      "What a test shows: `regression` (it passes before the change and fails with it) or `reproduced` (it fails, and passes with the suggestion). Omitted if none shows the finding, and in events about a single finding.",
+    ),
   state: z
     .enum(["open", "fixed", "dismissed", "outdated"])
     .describe(
@@ -135,9 +142,10 @@ export function findingsOf(
   const all = findings.map(({ finding }) => {
     const { id, severity, category, title, path, line, source } = finding;
     const { url = null, state = "open" } = entryOf(id) ?? {};
+    const mark = markOf(finding);
     return {
       ...{ id, severity, category, title: cutCharacters(title, TITLE_CHARACTERS), path, line },
-      ...{ url, rule: ruleNameOf(finding), source, state },
+      ...{ url, rule: ruleNameOf(finding), source, ...(mark && { mark: mark.kind }), state },
     };
   });
   const kept: EventFinding[] = [];

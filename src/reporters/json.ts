@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { CodeLocation, Evidence, Finding, holdsSecret, ruleNameOf, severities } from "../finding.ts";
+import { CodeLocation, Evidence, Finding, holdsSecret, Proof, ruleNameOf, severities } from "../finding.ts";
 import {
   Coverage,
   DroppedFinding,
@@ -12,6 +12,7 @@ import {
 } from "../review/review-result.ts";
 import { escapeUnseen } from "../text/escape-invisible.ts";
 import { outcomeOf } from "./outcome.ts";
+import { proofOf } from "./proof-words.ts";
 import { noteOf } from "./second-look.ts";
 
 /** Increases when a field is renamed or removed, which needs a major version. */
@@ -67,6 +68,9 @@ export const ReviewJson = z.strictObject({
         .describe(
           "The analyzer and its rule, or the named rule of the configuration that it breaks, as in SARIF and on the terminal; null if a model found it and it breaks no rule.",
         ),
+      proof: Proof.optional().describe(
+        "What a test that was written for the finding says, decided by runs of it: `regression` (it passes before the change and fails with it), `reproduced` (it fails, and passes with the suggestion), `ran_right` (it passes) or `not_shown`, which says nothing against the finding. `before` is what happens before the change (for `reproduced`: with the suggestion), `now` what happens with it. Text and output are untrusted. Omitted if no test was to be written.",
+      ),
       quote: z.string().nullable().describe("The code that the finding is about; null for a secret."),
     }),
   ),
@@ -153,6 +157,7 @@ export function toReviewJson(result: ReviewResult, { version, exit }: JsonContex
       places: finding.places.map(({ quote, ...place }) => place),
       evidence: finding.evidence,
       rule: ruleNameOf(finding),
+      ...proofIn(finding),
       quote: holdsSecret(finding) ? null : finding.quote,
     })),
     coverage: {
@@ -174,6 +179,11 @@ export function toReviewJson(result: ReviewResult, { version, exit }: JsonContex
     model: result.model,
     exit,
   };
+}
+
+function proofIn(finding: Finding): { proof?: Proof } {
+  const proof = proofOf(finding);
+  return proof === null ? {} : { proof };
 }
 
 /** The JSON text, indented, with a final line break; invisible characters are written as `\uXXXX`. */

@@ -17,6 +17,8 @@ import {
   unreadPlaces,
   usageSentence,
 } from "./outcome.ts";
+import { markLine, testFold } from "./proof-markdown.ts";
+import { notShownSentence, shownCount } from "./proof-words.ts";
 import { untrustedBlock, untrustedCode, untrustedFence, untrustedLine } from "./safe-markdown.ts";
 import { doubtOf, effortSentence, noteBesideEvidence, noteOf, whyDropped } from "./second-look.ts";
 
@@ -24,6 +26,8 @@ import { doubtOf, effortSentence, noteBesideEvidence, noteOf, whyDropped } from 
 const MOST_BYTES = 20_000;
 /** Most bytes of the second look's note on one finding. */
 const MOST_NOTE = 2_000;
+/** Most bytes of a test and the output of its runs. */
+const MOST_TEST = 60_000;
 
 /**
  * The report as GitHub-flavoured Markdown, for job summaries and files.
@@ -64,17 +68,20 @@ function findingBlocks({ finding, placement }: PlacedFinding, source: SourceLine
   const suggestion = suggestionDiff(finding, source)?.map(
     ({ sign, text }) => `${sign}${text.replace(/\r$/, "")}`,
   );
+  const [mark, test] = [markLine(finding), testFold(finding, MOST_TEST)];
   const where = placement.kind === "inline" ? [] : [`Not on its line: ${untrustedLine(placement.reason)}.`];
   return [
     `### ${finding.severity.toUpperCase()}: ${untrustedLine(finding.title)}`,
     factsLine(finding),
     ...doubtBlock(finding),
+    ...(mark === "" ? [] : [mark]),
     ...where,
     ...frameBlock(finding, source),
     untrustedBlock(finding.body, MOST_BYTES),
     ...(suggestion ? ["Suggestion:", untrustedFence(suggestion.join("\n"), "diff")] : []),
     ...otherPlaces(finding),
     ...list(checkedLines(finding)),
+    ...(test === "" ? [] : [test]),
   ];
 }
 
@@ -93,7 +100,12 @@ function checkedLines(finding: Finding): string[] {
     ({ path, start_line, end_line, note: said }) =>
       `${untrustedCode(`${path}:${lines(start_line, end_line)}`)} ${untrustedLine(said)}`,
   );
-  return note === null ? evidence : [untrustedLine(note, MOST_NOTE), ...evidence];
+  const proof = notShownSentence(finding);
+  return [
+    ...(note === null ? [] : [untrustedLine(note, MOST_NOTE)]),
+    ...evidence,
+    ...(proof === "" ? [] : [untrustedLine(proof, MOST_NOTE)]),
+  ];
 }
 
 function factsLine(finding: Finding): string {
@@ -133,6 +145,7 @@ function detailsBlock(result: ReviewResult): string {
       : `${plural(coverage.hunks_total, "hunk")}, analyzers only`;
   const [effort, predicted] = [effortSentence(result), predictionSentence(result)];
   const masked = maskedSentence(result, ({ path, line }) => untrustedCode(`${path}:${line}`));
+  const shown = shownCount(result.findings.map(({ finding }) => finding));
   const facts = [
     `${rangeOf(result)}, ${plural(coverage.files_total, "file")}`,
     `coverage: ${read}`,
@@ -140,6 +153,7 @@ function detailsBlock(result: ReviewResult): string {
       ({ path, reason }) => `skipped: ${untrustedCode(path)} (${untrustedLine(reason)})`,
     ),
     ...ruleFacts(result),
+    ...(shown === "" ? [] : [`tests: ${shown}`]),
     ...(effort === "" ? [] : [`effort: ${effort}`]),
     ...(masked === "" ? [] : [`masked: ${masked}`]),
     ...result.dropped.map(droppedLine),

@@ -6,6 +6,7 @@ import { fence, wrapUntrusted } from "../text/fence.ts";
 import { withoutCommands } from "../text/inert-text.ts";
 import { anchorOf, codeFrame, type SourceLines } from "./code-frame.ts";
 import { outcomeSentence, plural, unreadPlaces } from "./outcome.ts";
+import { markOf, markSentence, notShownSentence, passingSentence } from "./proof-words.ts";
 import { doubtSentence, noteBesideEvidence } from "./second-look.ts";
 
 const verify =
@@ -81,12 +82,21 @@ export interface QuotedFinding {
   code: string | null;
   /** Replacement for exactly these lines; null if there is none. */
   suggestion: string | null;
+  /** The test that shows it, and the command line that ran it; null if none does. */
+  test: { path: string; text: string; command: string } | null;
 }
 
 /** @param frame code with line numbers. Default: the finding's own lines */
 export function quoteOf(finding: Finding, frame = ownLines(finding)): QuotedFinding {
   const { path, side, title, body, places, evidence, suggestion } = finding;
-  const text = [doubtSentence(finding), body.trim(), noteBesideEvidence(finding) ?? ""];
+  const text = [
+    doubtSentence(finding),
+    markSentence(finding),
+    body.trim(),
+    noteBesideEvidence(finding) ?? "",
+    notShownSentence(finding) || passingSentence(finding),
+  ];
+  const mark = markOf(finding);
   const others = [
     ...places.map((place) => `The same in ${onOneLine(place.path)}, ${linesOf(place)}.`),
     ...evidence.map(
@@ -99,6 +109,7 @@ export function quoteOf(finding: Finding, frame = ownLines(finding)): QuotedFind
     explanation: [...text, others.join("\n")].filter((part) => part !== "").join("\n\n"),
     code: holdsSecret(finding) ? null : frame,
     suggestion: side === "LEFT" ? null : suggestion,
+    test: mark && { ...mark.test, command: mark.command },
   };
 }
 
@@ -123,10 +134,11 @@ const range = (first: number, last: number) =>
 const findingBlock = (finding: QuotedFinding, room?: number) =>
   wrapUntrusted("finding of a code review", dataOf(finding, room).toWellFormed());
 
-/** A long explanation and long code are cut; a replacement is whole or left out. */
+/** A long explanation and long code are cut; a replacement and a test are whole or left out. */
 function dataOf(finding: QuotedFinding, room = Number.POSITIVE_INFINITY): string {
-  const { path, lines, title, rule, explanation, code, suggestion } = finding;
+  const { path, lines, title, rule, explanation, code, suggestion, test } = finding;
   const isShort = suggestion !== null && byteLength(suggestion) <= room / 3;
+  const isShortTest = test !== null && byteLength(test.text) <= room / 3;
   return [
     `File: ${onOneLine(path)}`,
     `Place: ${lines}`,
@@ -136,6 +148,7 @@ function dataOf(finding: QuotedFinding, room = Number.POSITIVE_INFINITY): string
     ...(code === null ? ["\nThe code is not shown, because it contains a secret."] : []),
     ...(code ? [`\nCode:\n${cut(code, room / 4)}`] : []),
     ...(isShort ? [`\n${suggestionPart(unix(suggestion))}`] : []),
+    ...(isShortTest ? [`\n${testPart(test)}`] : []),
   ].join("\n");
 }
 
@@ -143,6 +156,9 @@ const suggestionPart = (suggestion: string) =>
   suggestion === ""
     ? "Proposed: delete these lines."
     : `Proposed replacement of exactly these lines:\n${suggestion}`;
+
+const testPart = ({ path, text, command }: NonNullable<QuotedFinding["test"]>) =>
+  `A test that shows it, as a new file ${onOneLine(path)}, which was run with ${onOneLine(command)}:\n${text}`;
 
 /**
  * A finding as a prompt for a coding agent in a comment on GitHub: one Markdown code block of at most `maxBytes`. The fence is longer than

@@ -3,6 +3,7 @@ import type { ReviewResult } from "../review/review-result.ts";
 import { byteLength } from "../text/cut.ts";
 import { escapeUnseen } from "../text/escape-invisible.ts";
 import { anchorOf } from "./code-frame.ts";
+import { markLine } from "./proof-markdown.ts";
 import { untrustedBlock, untrustedLine, whyNotPosted } from "./safe-markdown.ts";
 import { removedNote, ruleOf } from "./sarif.ts";
 import { doubtOf, noteOf } from "./second-look.ts";
@@ -80,6 +81,7 @@ function diagnosticOf(finding: Finding, maxBytes: number): Diagnostic {
   const parts = [
     `**${untrustedLine(finding.title)}**`,
     doubtLine(finding),
+    markLine(finding),
     finding.side === "LEFT" ? removedNote(finding) : "",
     untrustedBlock(finding.body, maxBytes),
     missing,

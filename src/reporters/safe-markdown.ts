@@ -204,6 +204,13 @@ const shownLanguages: ReadonlySet<string> = new Set(
   ].flatMap((line) => line.split(" ")),
 );
 
+/** The language of a file for the colours of a block of code, by the end of its name; empty if it is none of those that are shown. */
+export function languageOf(path: string): string {
+  const end = /\.([a-z0-9]{1,12})$/i.exec(path)?.[1]?.toLowerCase() ?? "";
+  const language = end.replace(/^[cm](?=[jt]s$)/, "");
+  return shownLanguages.has(language) ? language : "";
+}
+
 /**
  * Text by a model, which a pull request may have manipulated, made safe to post under our name. It notifies nobody, refers to no issue and
  * no commit, loads and links nothing, hides nothing, and contains no HTML, no mathematics and no command for another bot. Lists, emphasis,

@@ -3,6 +3,7 @@ import type { DroppedFinding, PlacedFinding, ReviewResult } from "../review/revi
 import { escapeUnseen } from "../text/escape-invisible.ts";
 import { anchorOf } from "./code-frame.ts";
 import { outcomeOf, outcomeSentence, plural } from "./outcome.ts";
+import { markSentence, proofOf } from "./proof-words.ts";
 import { untrustedBlock, untrustedLine } from "./safe-markdown.ts";
 import { doubtSentence, noteOf } from "./second-look.ts";
 
@@ -182,7 +183,8 @@ function invocation(result: ReviewResult): Record<string, unknown> {
 
 function sarifResult({ finding, placement }: PlacedFinding, rules: readonly string[]): SarifResult {
   const ruleId = ruleOf(finding);
-  const note = [doubtSentence(finding), finding.side === "LEFT" ? removedNote(finding) : ""]
+  const removed = finding.side === "LEFT" ? removedNote(finding) : "";
+  const note = [doubtSentence(finding), markSentence(finding), removed]
     .filter((part) => part !== "")
     .map((part) => `${part}\n\n`)
     .join("");
@@ -204,9 +206,16 @@ function sarifResult({ finding, placement }: PlacedFinding, rules: readonly stri
       verification: finding.verification,
       verificationNote: noteOf(finding),
       placement: placement.kind,
+      ...proofOfResult(finding),
     },
     ...fixesOf(finding),
   };
+}
+
+/** What a test says, as in the JSON report: SARIF has no place for it. */
+function proofOfResult(finding: Finding): Record<string, unknown> {
+  const proof = proofOf(finding);
+  return proof === null ? {} : { proof };
 }
 
 const rejectedRule = ({ rule }: DroppedFinding) => rule ?? "model/rejected";

@@ -20,6 +20,14 @@ import {
   unreadPlaces,
   usageSentence,
 } from "./outcome.ts";
+import {
+  markOf,
+  markParts,
+  markTitles,
+  notShownSentence,
+  passingSentence,
+  shownCount,
+} from "./proof-words.ts";
 import { doubtSentence, effortSentence, noteBesideEvidence } from "./second-look.ts";
 import { clip, createStyle, plainLine, plainLines, type Style, wrap } from "./terminal-style.ts";
 
@@ -29,7 +37,7 @@ const INDENT = "  ";
 function findingLines({ finding, placement }: PlacedFinding, source: SourceLines, style: Style): string[] {
   const lines = [titleLine(finding, style), ...placeLines(finding, style)];
   if (placement.kind !== "inline") lines.push(style.dim(`not on its line: ${plainLine(placement.reason)}`));
-  lines.push(...doubtLines(finding, style));
+  lines.push(...doubtLines(finding, style), ...markLines(finding, style));
   const frame = frameLines(codeFrame(finding, source), style);
   if (frame.length > 0) lines.push("", ...frame);
   lines.push("", ...proseLines(finding.body, style));
@@ -40,10 +48,12 @@ function findingLines({ finding, placement }: PlacedFinding, source: SourceLines
     // Never cut, even on a narrow terminal: people copy it, and the terminal wraps it.
     for (const { sign, text } of suggestion) lines.push(paint[sign](`  ${sign} ${plainLine(text)}`));
   }
+  lines.push(...testLines(finding, style));
   const around = [
     ...otherPlaces(finding, style),
     ...noteLines(finding, style),
     ...finding.evidence.flatMap((one) => evidenceLines(one, style)),
+    ...proofLines(finding, style),
   ];
   if (around.length > 0) lines.push("", ...around);
   return lines.map((line) => (line === "" ? "" : INDENT + line));
@@ -52,6 +62,41 @@ function findingLines({ finding, placement }: PlacedFinding, source: SourceLines
 function doubtLines(finding: Finding, style: Style): string[] {
   const doubt = plainLine(doubtSentence(finding));
   return doubt === "" ? [] : wrap(doubt, style.width - INDENT.length).map(style.alarm);
+}
+
+/** What a test shows, as a title and what happens on each side, below one another. */
+function markLines(finding: Finding, style: Style): string[] {
+  const mark = markOf(finding);
+  if (mark === null) return [];
+  const width = style.width - INDENT.length;
+  const said = markParts(mark).flatMap(([name, what]) => wrap(`- ${name}: ${plainLine(what)}`, width));
+  return [style.bold(markTitles[mark.kind]), ...said];
+}
+
+/** Longer tests are in the file of another format. */
+const MOST_TEST_LINES = 40;
+
+/** The test that shows a finding, with numbers: no line of it begins a line of ours. */
+function testLines(finding: Finding, style: Style): string[] {
+  const mark = markOf(finding);
+  if (mark === null) return [];
+  const { test, command } = mark;
+  const lines = plainLines(test.text.replace(/\n$/, ""));
+  const shown = lines.slice(0, MOST_TEST_LINES);
+  const digits = String(shown.length).length;
+  const rest = lines.length - shown.length;
+  return [
+    ...["", `${style.bold("Test")}  ${plainLine(test.path)}`],
+    ...shown.map((text, at) => style.code(`  ${String(at + 1).padStart(digits)} │ ${text}`.trimEnd())),
+    ...(rest > 0 ? [style.dim(`  and ${plural(rest, "more line")}; --format json has all`)] : []),
+    style.dim(`  run with ${plainLine(command)}`),
+  ];
+}
+
+/** A test that shows nothing changes nothing. */
+function proofLines(finding: Finding, style: Style): string[] {
+  const sentence = notShownSentence(finding) || passingSentence(finding);
+  return sentence === "" ? [] : wrap(`- ${plainLine(sentence)}`, style.width - INDENT.length).map(style.dim);
 }
 
 const MOST_PLACES = 10;
@@ -181,8 +226,12 @@ export function renderTerminal(result: ReviewResult, options: TerminalOptions): 
   const isWhole = result.coverage.files_skipped.every(({ reason }) => reason !== NOT_SELECTED);
   const quiet = isWhole && lists.every((list) => list.length === 0) && outcomeOf(result) === "complete";
   const lines = quiet ? [quietLine(result, options)] : reportLines(result, options, style);
-  return `${lines.join("\n")}\n`;
+  return `${withoutLogCommands(lines.join("\n"))}\n`;
 }
+
+/** A runner of GitHub Actions obeys lines of a log that begin with two colons, and `##[` anywhere. Text of others may have either. */
+const withoutLogCommands = (text: string) =>
+  text.replace(/^([^\S\n]*)(?=::)/gm, "$1\\").replaceAll("##[", "##\\[");
 
 function quietLine(result: ReviewResult, { range }: TerminalOptions): string {
   const { coverage, usage } = result;
@@ -286,6 +335,7 @@ function footerLines(result: ReviewResult, style: Style): string[] {
       : `analyzers only, ${plural(coverage.hunks_total, "hunk")}`;
   const rows: [string, string][] = [
     ["Findings", found],
+    ["Tests", shownCount(result.findings.map(({ finding }) => finding))],
     ["Coverage", read],
     ...skippedRows(coverage),
     ...ruleRows(result),

@@ -5,7 +5,7 @@ import type { ClaimedJob, NewJob, NotifyTask } from "../../src/queue/job.ts";
 import { nextTry } from "../../src/queue/run-job.ts";
 import { eventAt, findingsOf } from "../../src/reporters/event.ts";
 import { registerSecret } from "../../src/secrets/live-secrets.ts";
-import { sampleFinding } from "../reporters/sample-result.ts";
+import { sampleFinding, sampleProof } from "../reporters/sample-result.ts";
 import { type Answering, type EventReceiver, startEventReceiver } from "../support/event-receiver.ts";
 
 const secret = `whsec_${randomBytes(32).toString("base64")}`;
@@ -222,5 +222,17 @@ describe("the findings of an event", () => {
     expect(left).toBeGreaterThan(1_000);
     expect(Buffer.byteLength(JSON.stringify(kept))).toBeLessThan(65_000);
     expect(kept[0]?.title).toMatch(/^x{300}…/);
+  });
+
+  it("say in a word what a test shows, and nothing of one that shows nothing", () => {
+    const proofs = [sampleProof(), sampleProof({ kind: "ran_right" })];
+    const findings = proofs.map((proof) => ({
+      finding: sampleFinding({ proof }),
+      placement: { kind: "inline" as const },
+    }));
+    const [shown, passing] = findingsOf({ findings }, () => undefined).findings;
+    expect(shown?.mark).toBe("regression");
+    expect(passing).not.toHaveProperty("mark");
+    expect(JSON.stringify([shown, passing])).not.toContain("assert");
   });
 });

@@ -6,7 +6,7 @@ import type { TrajectoryEntry } from "../../src/agent/trajectory.ts";
 import type { Database } from "../../src/queue/database.ts";
 import { openReader, type Reader } from "../../src/queue/reader.ts";
 import { openSqliteDatabase } from "../../src/queue/sqlite-database.ts";
-import { sampleFinding, sampleResult } from "../reporters/sample-result.ts";
+import { sampleFinding, sampleProof, sampleResult } from "../reporters/sample-result.ts";
 import { seededRepository, seedHistory } from "../support/seeded-history.ts";
 import { pagesOf, parsePage, person } from "./rendered.ts";
 
@@ -26,6 +26,7 @@ const turn = (loop: string, name: string, given: object): TrajectoryEntry => ({
 const finding = sampleFinding({
   ...{ verification: "confirmed", verification_note: "A cart with one free item has a total of zero." },
   evidence: [{ path: "src/price.ts", start_line: 12, end_line: 14, note: "Zero means free." }],
+  proof: sampleProof(),
 });
 const record: TrajectoryEntry[] = [
   { kind: "run", shas, input: {} },
@@ -43,7 +44,10 @@ const record: TrajectoryEntry[] = [
       findings: [
         { finding, placement: { kind: "inline" } },
         {
-          finding: sampleFinding({ id: "f2", title: "Two names" }),
+          finding: sampleFinding({
+            ...{ id: "f2", title: "Two names" },
+            proof: { kind: "not_shown", reason: "it passes at the head" },
+          }),
           placement: { kind: "summary", reason: "its line is not in the diff" },
         },
       ],
@@ -154,6 +158,17 @@ describe("the page of one review", () => {
     expect(addresses.some((address) => address.startsWith("/findings?repository=octo%2Frepo-1&pull="))).toBe(
       true,
     );
+  });
+
+  it("tells what a test shows of a finding, and has the test and what it printed", async () => {
+    const { text } = await page();
+    for (const words of [
+      "Regression shown by a test. Before: total([{ price: 2 }]) returns 2. Now: total(",
+      ...["test/cart-total.proof.test.ts", "assert.equal(total([{ price: 2 }]), 2);"],
+      ...["Run with node --test test/cart", "With the change: exit code 1", "at test.ts:4:8"],
+      "Not shown by a test: it passes at the head.",
+    ])
+      expect(text).toContain(words);
   });
 
   it("says what has become of a finding since", async () => {

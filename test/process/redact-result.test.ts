@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { codeHash } from "../../src/ledger/entry.ts";
 import { parseMarker } from "../../src/ledger/marker.ts";
-import { redactAnswer, redactFailure, redactReview } from "../../src/process/redact-result.ts";
+import { redactAnswer, redactFailure, redactResult, redactReview } from "../../src/process/redact-result.ts";
 import { renderComment } from "../../src/publish/render-comment.ts";
 import { certainPairs } from "../../src/review/followup/certain-pairs.ts";
 import { registerSecret } from "../../src/secrets/live-secrets.ts";
-import { sampleFinding, sampleResult } from "../reporters/sample-result.ts";
+import { sampleFinding, sampleProof, sampleResult } from "../reporters/sample-result.ts";
 import { earlierFinding, facts } from "../review/followup/earlier-finding.ts";
 import { writeOut } from "../support/secret-corpus.ts";
 import { seeded } from "../support/seeded.ts";
@@ -100,5 +100,31 @@ describe("what a review process hands back", () => {
     expect(await redactAnswer(answer)).toEqual({ ...answer, text: "It is [secret]" });
     const failure = { code: "git_failed", message: `no ${secret}`, remedy: secret, retryable: true };
     expect(redactFailure(failure)).toMatchObject({ message: "no [secret]", remedy: "[secret]" });
+  });
+});
+
+describe("a test that holds a secret", () => {
+  const proof = sampleProof({ test: { path: "test/a.test.ts", text: `check("${secret}");\n` } });
+  const nothing = { kind: "not_shown", reason: "the test contained a secret" };
+
+  it("is none: what is left of it is another one than the one that ran", async () => {
+    const findings = [{ finding: sampleFinding({ proof }), placement: { kind: "inline" as const } }];
+    expect((await redactReview(sampleResult({ findings }))).findings[0]?.finding.proof).toEqual(nothing);
+    const prove = {
+      ...{ proofs: [{ id: "f1", proof }], model: "m", stop_reason: "finished" as const },
+      usage: sampleResult().usage,
+    };
+    expect(await redactResult({ type: "prove", prove })).toMatchObject({
+      prove: { proofs: [{ id: "f1", proof: nothing }] },
+    });
+  });
+
+  it("stays without the secret where only an output holds it", async () => {
+    const runs = [{ on: "head" as const, exit_code: 1, output: `key ${secret}` }];
+    const findings = [
+      { finding: sampleFinding({ proof: sampleProof({ runs }) }), placement: { kind: "inline" as const } },
+    ];
+    const { proof: clean } = (await redactReview(sampleResult({ findings }))).findings[0]!.finding;
+    expect(clean).toEqual(sampleProof({ runs: [{ on: "head", exit_code: 1, output: "key [secret]" }] }));
   });
 });

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { micromark } from "micromark";
 import { gfm, gfmHtml } from "micromark-extension-gfm";
 import { describe, expect, it } from "vitest";
-import { severities } from "../../src/finding.ts";
+import { type Proof, Revision, severities } from "../../src/finding.ts";
 import { parseMarker } from "../../src/ledger/marker.ts";
 import type { LedgerState } from "../../src/ledger/state.ts";
 import { reviewConclusion } from "../../src/publish/conclusions.ts";
@@ -64,6 +64,20 @@ const path = fc.oneof(
   text.map((one) => `src/${one.slice(0, 4_000)}`),
 );
 
+const filled = text.filter((one) => one !== "");
+const proof = fc.record({
+  kind: fc.constantFrom("regression" as const, "reproduced" as const, "ran_right" as const),
+  test: fc.record({
+    path: filled.map((one) => one.slice(0, 300)),
+    text: filled.map((one) => one.slice(0, 20_000)),
+  }),
+  ...{ command: text, before: text, now: text },
+  runs: fc.array(
+    fc.record({ on: fc.constantFrom(...Revision.options), exit_code: fc.nat(255), output: text }),
+    { minLength: 1, maxLength: 3 },
+  ),
+}) satisfies fc.Arbitrary<Proof>;
+
 const finding = fc
   .record({
     severity: fc.constantFrom(...severities),
@@ -82,8 +96,9 @@ const finding = fc
       path.map((path) => samplePlace({ path })),
       { maxLength: 15 },
     ),
+    proof: fc.option(proof),
   })
-  .map((over) => sampleFinding(over));
+  .map(({ proof, ...over }) => sampleFinding({ ...over, ...(proof && { proof }) }));
 const spot = fc.constantFrom<Spot[]>({ kind: "line" }, { kind: "file", reason: "`x` <b>|" });
 
 /** What GitHub shows must be whole: our tags closed, nothing of ours swallowed by a fence, no link but ours. */
@@ -102,7 +117,7 @@ function expectWhole(markdown: string, folds: number): void {
 
 const foldsOf = (markdown: string) =>
   markdown.match(
-    /^<details><summary>(How this was checked|About this review|✅ Hunkwise|What was not read|Files skipped|Left out)/gm,
+    /^<details><summary>(How this was checked|The test|A test that|About this review|✅ Hunkwise|What was not read|Files skipped|Left out)/gm,
   )?.length ?? 0;
 
 const long = process.env.HUNKWISE_LONG === "1";
@@ -115,7 +130,7 @@ describe("the body of a comment", () => {
       fc.property(finding, spot, room, (finding, spot, maxBytes) => {
         const body = renderFinding(finding, spot, base, maxBytes);
         expect(Buffer.byteLength(body)).toBeLessThanOrEqual(maxBytes);
-        expectWhole(body, 1);
+        expectWhole(body, foldsOf(body));
         expect(html(body)).toContain("<summary>How this was checked</summary>");
       }),
       { numRuns: long ? 200 : 15 },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
-import type { Severity } from "../../src/finding.ts";
+import { type Severity, severities } from "../../src/finding.ts";
 import {
   type CheckPolicy,
   cancelledConclusion,
@@ -14,6 +14,7 @@ import {
   nothingReviewable,
   sampleDropped,
   sampleFinding,
+  sampleProof,
   sampleResult,
   skipping,
 } from "../reporters/sample-result.ts";
@@ -324,5 +325,41 @@ describe("a finding of a blocking rule", () => {
     );
     const unjudged = ofRule("no-raw-sql", { verification: "not_judged", source: "ast-grep/py-eval" });
     expect(reviewConclusion(unjudged, lenient).conclusion).not.toBe("failure");
+  });
+});
+
+describe("a test of a finding", () => {
+  const proofs = [
+    sampleProof(),
+    sampleProof({ kind: "reproduced" }),
+    sampleProof({ kind: "ran_right" }),
+    { kind: "not_shown" as const, reason: "it passes" },
+  ];
+  const having = (severity: Severity, proof?: (typeof proofs)[number]) =>
+    sampleResult({
+      findings: [
+        { finding: sampleFinding({ severity, ...(proof && { proof }) }), placement: { kind: "inline" } },
+      ],
+    });
+
+  it.each(proofs)("changes neither the conclusion nor the title, whatever it says: $kind", (proof) => {
+    for (const severity of severities)
+      for (const one of [policy, red, { threshold: "never", fail: true } as const]) {
+        const [with_, without] = [having(severity, proof), having(severity)].map((result) =>
+          reviewConclusion(result, one),
+        );
+        expect([with_?.conclusion, with_?.title]).toEqual([without?.conclusion, without?.title]);
+      }
+  });
+
+  it("is counted in the text if it shows the finding", () => {
+    const [first, , passing, missed] = proofs;
+    expect(reviewConclusion(having("high", first), policy).summary).toContain(
+      "\n\n1 of 1 finding is shown by a test.\n\n",
+    );
+    for (const proof of [passing, missed])
+      expect(reviewConclusion(having("high", proof), policy).summary).toBe(
+        reviewConclusion(having("high"), policy).summary,
+      );
   });
 });

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Finding } from "../../src/finding.ts";
 import { annotatedFinding, renderAnnotation } from "../../src/publish/render-annotation.ts";
-import { sampleFinding, samplePlace } from "../reporters/sample-result.ts";
+import { sampleFinding, samplePlace, sampleProof } from "../reporters/sample-result.ts";
 
 const of = (over: Partial<Finding> = {}) => renderAnnotation(sampleFinding(over));
 
@@ -118,4 +118,25 @@ describe("details of an annotation", () => {
       expect(annotatedFinding(details)).toBeUndefined();
     },
   );
+});
+
+describe("the annotation of a finding with a test", () => {
+  it("says first what the test shows, without the test", () => {
+    const { message, details } = of({
+      proof: sampleProof({ before: "it is 2", now: "see https://evil.test" }),
+    });
+    expect(message).toBe(
+      `Regression shown by a test. Before: it is 2. Now: see https:/\u200b/evil.test.\n\n${sampleFinding().body}`,
+    );
+    expect(details).toBe(of().details);
+  });
+
+  it("says in its details what shows nothing", () => {
+    const missed = of({ proof: { kind: "not_shown", reason: "it passes at the head" } });
+    expect(missed.message).toBe(of().message);
+    expect(missed.details).toContain("\n- Not shown by a test: it passes at the head.\n");
+    const passing = of({ proof: sampleProof({ kind: "ran_right", now: "it returns 0" }) });
+    expect(passing.message).toBe(of().message);
+    expect(passing.details).toContain("\n- A test that was written for this finding passes: it returns 0.\n");
+  });
 });

@@ -1,11 +1,13 @@
 import { describe, expect, it } from "vitest";
 import type { Finding } from "../../src/finding.ts";
 import { codeHash } from "../../src/ledger/entry.ts";
+import { proofIn } from "../../src/ledger/folds.ts";
 import { parseMarker } from "../../src/ledger/marker.ts";
 import { placeLink } from "../../src/publish/markdown-parts.ts";
 import { mostBodyBytes } from "../../src/publish/public-text.ts";
 import { renderComment, renderFinding } from "../../src/publish/render-comment.ts";
-import { sampleFinding, samplePlace } from "../reporters/sample-result.ts";
+import { sampleFinding, samplePlace, sampleProof } from "../reporters/sample-result.ts";
+import { liveIn } from "../support/markdown-oracle.ts";
 
 const base = {
   repositoryUrl: "https://github.com/octo/shop",
@@ -243,5 +245,137 @@ describe("a link to a place", () => {
     expect(placeLink(base, "sha", "a`](https://evil.test)\u202e\n.ts", 1, 2)).toBe(
       "[``a`](https://evil.test)\\u{202E} .ts:1-2``](https://github.com/octo/shop/blob/sha/a%60%5D%28https%3A//evil.test%29%E2%80%AE%0A.ts#L1-L2)",
     );
+  });
+});
+
+describe("the comment of a finding with a test", () => {
+  it("says below the title what the test shows, and has the test and its runs in a fold", () => {
+    const [text = ""] = line({ proof: sampleProof(), suggestion: null, body: "It is free." }).split(
+      "\n\n<!--",
+    );
+    expect(text).toBe(`**🔴 High: The condition assigns instead of comparing**
+
+🧪 **Regression shown by a test.** Before: total(\\[{ price: 2 }\\]) returns 2. Now: total(\\[{ price: 2 }\\]) returns 0 (AssertionError \\[ERR\\_ASSERTION\\]: 0 !== 2).
+
+It is free.
+
+<details><summary>How this was checked</summary>
+
+- Not checked by a second look; 95 % sure; category correctness.
+
+</details>
+
+<details><summary>The test</summary>
+
+\`test/cart-total.proof.test.ts\`, a new file:
+
+\`\`\`ts
+import assert from "node:assert/strict";
+import { total } from "../src/cart.ts";
+
+assert.equal(total([{ price: 2 }]), 2);
+\`\`\`
+
+It was run with \`node --test test/cart-total.proof.test.ts\`.
+
+Before the change: exit code 0, no output.
+
+With the change: exit code 1.
+
+\`\`\`text
+AssertionError [ERR_ASSERTION]: 0 !== 2
+    at test.ts:4:8
+\`\`\`
+
+</details>`);
+  });
+
+  it("says what happens now and with the suggestion where that is all that is known", () => {
+    const proof = sampleProof({ kind: "reproduced", before: "it returns 2.", now: "it returns 0" });
+    expect(line({ proof })).toContain(
+      "\n\n🧪 **Reproduced by a test.** Now: it returns 0. With the suggestion: it returns 2.\n\n",
+    );
+  });
+
+  it("has the mark below the rule and the doubt", () => {
+    const doubt = { verification: "uncertain", verification_note: "who calls it" } as const;
+    expect(line({ proof: sampleProof(), rule: "no-free-items", ...doubt })).toMatch(
+      /\*\*\n\nRule of this repository: `no-free-items`\n\n⚠️ \*\*Uncertain.*\n\n🧪 \*\*Regression/,
+    );
+  });
+
+  it("says honestly that a test passes, in a fold and without a mark", () => {
+    const proof = sampleProof({ kind: "ran_right", before: "", now: "total([]) returns 0" });
+    const text = line({ proof });
+    expect(text).not.toContain("🧪");
+    expect(text).toContain(
+      "<details><summary>A test that was written for this finding passes</summary>\n\nNow: total(\\[\\]) returns 0. This changes neither the severity of the finding nor the check.\n\n`test/",
+    );
+    const without = line({});
+    expect(text.startsWith(without.slice(0, without.indexOf("\n\n<!--")))).toBe(true);
+  });
+
+  it("says in the fold about checks why nothing is shown", () => {
+    const text = line({ proof: { kind: "not_shown", reason: "it passes at the head @octocat." } });
+    expect(text).toContain(
+      "\n- Not shown by a test: it passes at the head @\u200boctocat.\n- Not checked by",
+    );
+    expect(text.replace(/- Not shown by a test.*\n/, "")).toBe(line({}));
+  });
+
+  it.each([
+    ["passes", sampleProof({ kind: "ran_right" })],
+    ["shows nothing", { kind: "not_shown", reason: "it passes" }],
+  ] as const)("says nothing of a test that %s where the finding is certain", (_what, proof) => {
+    const certain = { source: "merge-markers/left" };
+    expect(line({ ...certain, proof })).toBe(line(certain));
+  });
+
+  it("says nothing of a test where the finding is a secret, which it may repeat", () => {
+    const secret = { source: "secrets/aws", quote: "AKIA" };
+    expect(line({ ...secret, proof: sampleProof({ now: "AKIA" }) })).toBe(line(secret));
+  });
+
+  it("makes what a model says happens harmless, on one line", () => {
+    const now = "[x](https://evil.test) @octocat #1 <b> \u202e\n\n<details>\n# Title";
+    const [mark = ""] = line({ proof: sampleProof({ now }) }).match(/^🧪.*$/m) ?? [];
+    expect(mark).toContain("Now: \\[x\\]");
+    expect(liveIn(mark)).toEqual([]);
+  });
+
+  it("cuts a long output at whole lines, and a value, and never the test", () => {
+    const output = `${"at line of a trace\n".repeat(9_000)}`;
+    const runs = (["base", "head", "repaired"] as const).map((on) => ({ on, exit_code: 1, output }));
+    const test = { path: "test/a.test.ts", text: "check();\n".repeat(2_000) };
+    const text = line({
+      proof: sampleProof({ test, runs, now: "n".repeat(9_000) }),
+      body: "b".repeat(90_000),
+    });
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(mostBodyBytes);
+    expect(text).toMatch(/Now: n+…\n/);
+    expect(proofIn(text)).toEqual({ ...test, command: sampleProof().command });
+    expect(text.match(/at line of a trace\n… \([\d,]+ more lines\)\n```/g)).toHaveLength(3);
+  });
+
+  it("leaves out a test that does not fit beside the rest, and says so", () => {
+    const test = { path: "test/a.test.ts", text: "字\n".repeat(9_000) };
+    const full = { body: "b".repeat(90_000), suggestion: "s\n".repeat(9_000) };
+    const text = line({ proof: sampleProof({ test }), ...full });
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(mostBodyBytes);
+    expect(text).toContain("The test `test/a.test.ts` is left out: it is too long to be shown here.");
+    expect(proofIn(text)).toBeNull();
+    expect(text).not.toContain("字");
+  });
+
+  it("shows an output without colours and cursor movements, and every other hidden character", () => {
+    const runs = [
+      { on: "head" as const, exit_code: 1, output: "\u001b[31mred\u001b[0m\u202e\r\n::error::x" },
+    ];
+    expect(line({ proof: sampleProof({ runs }) })).toContain("```text\nred\\u{202E}\n::error::x\n```");
+  });
+
+  it("has no word that judges", () => {
+    for (const kind of ["regression", "reproduced", "ran_right"] as const)
+      expect(line({ proof: sampleProof({ kind }) })).not.toMatch(/\bbug|\bwrong\b/i);
   });
 });

@@ -10,6 +10,7 @@ import {
   sampleDropped,
   sampleEntry,
   sampleFinding,
+  sampleProof,
   sampleResult,
   skipping,
 } from "../reporters/sample-result.ts";
@@ -340,5 +341,53 @@ describe("the summary of a review with findings", () => {
       warnings: ["see @octocat"],
     });
     expect(text).not.toMatch(/@octocat|^\/approve|!\[x\]/m);
+  });
+});
+
+describe("the summary of findings with tests", () => {
+  const shown = sampleFinding({ proof: sampleProof() });
+  const passing = sampleFinding({ id: "f2", title: "Second", proof: sampleProof({ kind: "ran_right" }) });
+  const plain = sampleFinding({ id: "f3", title: "Third" });
+  const of = (...all: (typeof plain)[]) => {
+    const findings = all.map((finding) => ({ finding, placement: { kind: "inline" as const } }));
+    return summary({ findings }, { posted: all });
+  };
+
+  it("counts those that a test shows, and names them", () => {
+    const text = of(shown, passing, plain);
+    expect(text).toContain("\n\n🧪 1 of 3 findings is shown by a test.\n\n");
+    expect(text.match(/^- 🔴.*$/gm)?.map((line) => line.endsWith(" (shown by a test)"))).toEqual([
+      true,
+      false,
+      false,
+    ]);
+    expect(of(shown, { ...shown, id: "f4" })).toContain("🧪 2 of 2 findings are shown by a test.");
+  });
+
+  it("says nothing of tests if none shows anything", () => {
+    expect(of(passing, plain)).not.toMatch(/by a test/);
+  });
+
+  it("has the mark of a finding without a place of its own, and the test if there is room", () => {
+    const findings = [{ finding: shown, placement: { kind: "summary" as const, reason: "why" } }];
+    const text = summary({ findings }, { listed: [{ finding: shown, reason: "why" }] });
+    expect(text).toContain("🧪 **Regression shown by a test.**");
+    expect(text).toContain("<details><summary>The test</summary>");
+  });
+
+  it("does not take the room of its memory: a test is of one head only", () => {
+    const carried = { finding: shown, standing: "listed" as const, reason: "why" };
+    const posted = renderSummaryComment(
+      {
+        ...{ result: sampleResult(), version: "0", posted: [], annotated: [], standing: [], silent: [] },
+        ...{ ...noAccount, notices: [], checkUrl: undefined, listed: [carried] },
+      },
+      base,
+      { trigger: "event", state: { ...emptyState, carried: [carried] } },
+    );
+    const marker = parseMarker(posted);
+    const { proof, ...finding } = shown;
+    expect(marker).toMatchObject({ kind: "summary", state: { carried: [{ ...carried, finding }] } });
+    expect(JSON.stringify(marker)).not.toContain("assert.equal");
   });
 });

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { Category, type Finding, severities } from "../../src/finding.ts";
+import { Category, type Finding, type Proof, Revision, severities } from "../../src/finding.ts";
 import type { ReviewResult, StopReason } from "../../src/review/review-result.ts";
 import { markdownPieces } from "../support/markdown-pieces.ts";
 import { sampleDropped, sampleFinding, samplePlace, sampleResult } from "./sample-result.ts";
@@ -45,6 +45,30 @@ const path = fc.oneof(
 );
 const place = fc.tuple(lines, side, path).map(([at, side, path]) => samplePlace({ ...at, side, path }));
 
+const filled = hostileText.filter((text) => text !== "");
+const anyProof: fc.Arbitrary<Proof> = fc.oneof(
+  hostileText.map((reason) => ({ kind: "not_shown" as const, reason })),
+  fc.record({
+    kind: fc.constantFrom("regression" as const, "reproduced" as const, "ran_right" as const),
+    test: fc.record({ path: filled.map((text) => text.slice(0, 300)), text: filled }),
+    command: hostileText,
+    before: hostileText,
+    now: hostileText,
+    runs: fc.array(
+      fc.record({
+        on: fc.constantFrom(...Revision.options),
+        exit_code: fc.nat(255),
+        output: fc.oneof(
+          hostileText,
+          fc.constant("x\n".repeat(9_000)),
+          fc.constant("\u001b[31m".repeat(900)),
+        ),
+      }),
+      { minLength: 1, maxLength: 3 },
+    ),
+  }),
+);
+
 export const anyFinding: fc.Arbitrary<Finding> = fc
   .record({
     at: lines,
@@ -63,8 +87,9 @@ export const anyFinding: fc.Arbitrary<Finding> = fc
       maxLength: 2,
     }),
     places: fc.array(place, { maxLength: 3 }),
+    proof: fc.option(anyProof),
   })
-  .map(({ at, ...over }) => sampleFinding({ ...at, ...over }));
+  .map(({ at, proof, ...over }) => sampleFinding({ ...at, ...over, ...(proof && { proof }) }));
 
 const stops: StopReason[] = ["finished", "cost_limit", "model_error", "no_model"];
 const skipped = fc.record({ path, reason: fc.constantFrom("lock file", "text with NUL bytes") });

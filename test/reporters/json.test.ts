@@ -1,10 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { Finding } from "../../src/finding.ts";
 import { type JsonContext, ReviewJson, renderJson as renderWith } from "../../src/reporters/json.ts";
 import type { ReviewResult } from "../../src/review/review-result.ts";
 import { faultsOfReview } from "../support/review-schema.ts";
 import { anyResult } from "./any-result.ts";
-import { lookedAtAgain, sampleFinding, sampleResult } from "./sample-result.ts";
+import { lookedAtAgain, sampleFinding, sampleProof, sampleResult } from "./sample-result.ts";
 
 const context: JsonContext = {
   version: "0.1.0",
@@ -138,5 +139,32 @@ describe("the JSON report", () => {
     const text = renderJson(sampleResult({ summary: "a\u202e\u009b\u200b\u001bz" }));
     expect(text).toContain("a\\u202e\\u009b\\u200b\\u001bz");
     expect(JSON.parse(text).summary).toBe("a\u202e\u009b\u200b\u001bz");
+  });
+});
+
+describe("the JSON report of a finding with a test", () => {
+  const proofOf = (over: Partial<Finding>) => {
+    const result = sampleResult({
+      findings: [{ finding: sampleFinding(over), placement: { kind: "inline" } }],
+    });
+    const value = JSON.parse(renderJson(result));
+    expect(ReviewJson.parse(value)).toEqual(value);
+    expect(faultsOfReview(renderJson(result))).toEqual([]);
+    return value.findings[0].proof;
+  };
+
+  it("has what the test says, the test and its runs", () => {
+    expect(proofOf({ proof: sampleProof() })).toEqual(sampleProof());
+    expect(proofOf({ proof: { kind: "not_shown", reason: "it passes" } })).toEqual({
+      ...{ kind: "not_shown", reason: "it passes" },
+    });
+  });
+
+  it("has nothing of it for a secret, and for a certain finding that it does not show", () => {
+    expect(proofOf({ proof: sampleProof(), source: "secrets/aws" })).toBeUndefined();
+    expect(
+      proofOf({ proof: sampleProof({ kind: "ran_right" }), source: "broken-data/json" }),
+    ).toBeUndefined();
+    expect(proofOf({})).toBeUndefined();
   });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { Finding } from "../../src/finding.ts";
 import { renderMarkdown } from "../../src/reporters/markdown.ts";
 import type { ReviewResult } from "../../src/review/review-result.ts";
 import {
@@ -7,6 +8,7 @@ import {
   sampleDropped,
   sampleFinding,
   samplePlace,
+  sampleProof,
   sampleResult,
   sampleSource,
   skipping,
@@ -130,5 +132,25 @@ Suggestion:
     });
     expect(text).not.toMatch(/(?<!\\)<img|\]\(http|@team|\u202e/);
     for (const line of [3, 6, 12]) expect(text).toContain(`\`\`a\`b<i>.ts:${line}\`\``);
+  });
+});
+
+describe("the Markdown report of a finding with a test", () => {
+  const of = (over: Partial<Finding>) =>
+    render({ findings: [{ finding: sampleFinding(over), placement: { kind: "inline" } }] });
+
+  it("says below the facts what the test shows, and has the test in a fold", () => {
+    const text = of({ proof: sampleProof() });
+    expect(text).toMatch(/95 % sure\n\n🧪 \*\*Regression shown by a test\.\*\* Before: .*\n\n```\n/);
+    expect(text).toContain(
+      "<details><summary>The test</summary>\n\n`test/cart-total.proof.test.ts`, a new file:\n",
+    );
+    expect(text).toContain("\n- tests: 1 of 1 finding is shown by a test\n");
+  });
+
+  it("says why nothing is shown", () => {
+    const text = of({ proof: { kind: "not_shown", reason: "it passes at the head" } });
+    expect(text).toContain("\n- Not shown by a test: it passes at the head.\n");
+    expect(text.replace("- Not shown by a test: it passes at the head.\n\n", "")).toBe(of({}));
   });
 });

@@ -10,7 +10,7 @@ const lines = (size: number, word: string) =>
     .repeat(Math.ceil(size / (9 * (word.length + 1) + 1)));
 const finding: QuotedFinding = {
   ...{ path: "src/a.ts", lines: "line 7", title: "It leaks", rule: null },
-  ...{ explanation: "The handle stays open.", code: "", suggestion: null },
+  ...{ explanation: "The handle stays open.", code: "", suggestion: null, test: null },
 };
 /** The finding between the marks. */
 function quoted(over: Partial<QuotedFinding>): string {

@@ -2,6 +2,7 @@ import type { CodeLocation, Finding } from "../../src/finding.ts";
 import type { PostedFinding } from "../../src/ledger/entry.ts";
 import type { PullStatus } from "../../src/publish/pull-status.ts";
 import type { SourceLines } from "../../src/reporters/code-frame.ts";
+import type { RanProof } from "../../src/reporters/proof-words.ts";
 import type { DroppedFinding, LedgerUpdate, ReviewResult } from "../../src/review/review-result.ts";
 
 export function sampleFinding(over: Partial<Finding> = {}): Finding {
@@ -174,3 +175,22 @@ export const sampleSource: SourceLines = (path, side) => {
   if (path !== "src/cart.ts") return null;
   return side === "RIGHT" ? head : mergeBase;
 };
+
+/** A test that shows a finding: what it says before and now, the test itself, and its runs. */
+export function sampleProof(over: Partial<RanProof> = {}): RanProof {
+  return {
+    kind: "regression",
+    test: {
+      path: "test/cart-total.proof.test.ts",
+      text: 'import assert from "node:assert/strict";\nimport { total } from "../src/cart.ts";\n\nassert.equal(total([{ price: 2 }]), 2);\n',
+    },
+    command: "node --test test/cart-total.proof.test.ts",
+    before: "total([{ price: 2 }]) returns 2",
+    now: "total([{ price: 2 }]) returns 0 (AssertionError [ERR_ASSERTION]: 0 !== 2)",
+    runs: [
+      { on: "base", exit_code: 0, output: "" },
+      { on: "head", exit_code: 1, output: "AssertionError [ERR_ASSERTION]: 0 !== 2\n    at test.ts:4:8\n" },
+    ],
+    ...over,
+  };
+}

@@ -8,7 +8,14 @@ import type { ReviewResult } from "../../src/review/review-result.ts";
 import { liveIn } from "../support/markdown-oracle.ts";
 import { sarifEssentials } from "../support/sarif-essentials.ts";
 import { anyResult } from "./any-result.ts";
-import { lookedAtAgain, sampleDropped, sampleFinding, samplePlace, sampleResult } from "./sample-result.ts";
+import {
+  lookedAtAgain,
+  sampleDropped,
+  sampleFinding,
+  samplePlace,
+  sampleProof,
+  sampleResult,
+} from "./sample-result.ts";
 
 interface Run {
   results: {
@@ -227,5 +234,28 @@ describe("the SARIF report", () => {
     const { message } = resultOf({ title: hostile, body: hostile });
     expect(liveIn(message.markdown)).toEqual([]);
     expect(message.text).not.toContain("](");
+  });
+});
+
+describe("the SARIF report of a finding with a test", () => {
+  it("says in the message what the test shows, and has it among the properties", () => {
+    const findings = [
+      { finding: sampleFinding({ proof: sampleProof() }), placement: { kind: "inline" } as const },
+    ];
+    expect(validate(toSarif(sampleResult({ findings }), { version: "0.1.0" }))).toBe(true);
+    const { message, properties } = resultOf({ proof: sampleProof({ before: "2", now: "[0](x)" }) });
+    const said = "Regression shown by a test. Before: 2. Now: ";
+    expect(message.text).toContain(`\n\n${said}[0] (x).\n\n`);
+    expect(message.markdown).toContain(`\n\n${said}\\[0](x).\n\n`);
+    expect(properties).toMatchObject({ proof: { kind: "regression", test: sampleProof().test } });
+  });
+
+  it("is the same where no test shows anything, apart from the property", () => {
+    const proof = { kind: "not_shown", reason: "it passes" } as const;
+    const { properties, ...shown } = resultOf({ proof });
+    const { properties: _, ...without } = resultOf({});
+    expect(shown).toEqual(without);
+    expect(properties).toMatchObject({ proof });
+    expect(_).not.toHaveProperty("proof");
   });
 });

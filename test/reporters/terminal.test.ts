@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { Finding } from "../../src/finding.ts";
 import { renderTerminal, type TerminalOptions } from "../../src/reporters/terminal.ts";
 import { columns } from "../../src/reporters/terminal-style.ts";
 import type { ReviewResult } from "../../src/review/review-result.ts";
@@ -8,6 +9,7 @@ import {
   sampleDropped,
   sampleFinding,
   samplePlace,
+  sampleProof,
   sampleResult,
   sampleSource,
   skipping,
@@ -343,5 +345,58 @@ Left out  2 findings; --format markdown and json list them with reasons
     );
     expect(text).not.toMatch(/[[\p{Cc}\p{Cf}]--[\n]]/v);
     expect(text).toContain("\\u{1B}]0;owned");
+  });
+});
+
+describe("the terminal report of a finding with a test", () => {
+  const of = (over: Partial<Finding>, more: Partial<TerminalOptions> = {}) =>
+    render({ findings: [{ finding: sampleFinding(over), placement: { kind: "inline" } }] }, more);
+
+  it("says what the test shows, and has the test with numbers", () => {
+    const text = of({ proof: sampleProof() });
+    expect(text).toContain(`95 % sure
+  Regression shown by a test.
+  - Before: total([{ price: 2 }]) returns 2
+  - Now: total([{ price: 2 }]) returns 0 (AssertionError [ERR_ASSERTION]: 0 !==
+    2)
+`);
+    expect(text).toContain(`
+  Test  test/cart-total.proof.test.ts
+    1 │ import assert from "node:assert/strict";
+    2 │ import { total } from "../src/cart.ts";
+    3 │
+    4 │ assert.equal(total([{ price: 2 }]), 2);
+    run with node --test test/cart-total.proof.test.ts
+`);
+    expect(text).toContain("\nTests     1 of 1 finding is shown by a test\n");
+  });
+
+  it("says in one line that a test shows nothing, or passes", () => {
+    expect(of({ proof: { kind: "not_shown", reason: "it passes" } })).toContain(
+      "\n  - Not shown by a test: it passes.\n",
+    );
+    const passing = of({ proof: sampleProof({ kind: "ran_right", now: "0" }) });
+    expect(passing).toContain("\n  - A test that was written for this finding passes: 0.\n");
+    expect(passing).not.toMatch(/assert|Tests /);
+  });
+
+  it("cuts a long test, says so, and keeps to the width", () => {
+    const test = { path: "a.test.ts", text: "check();\n".repeat(100) };
+    const text = of({ proof: sampleProof({ test, now: "word ".repeat(90) }) }, { width: 60 });
+    expect(text).toContain("    40 │ check();\n    and 60 more lines; --format json has all\n");
+    for (const line of text.split("\n").filter((one) => one.includes("word")))
+      expect(columns(line)).toBeLessThanOrEqual(60);
+  });
+
+  it("moves no cursor, and gives a log no command to obey", () => {
+    const hostile = "\u001b[2J\u202e\n::error file=a.ts::x\n##[add-mask]y";
+    const proof = sampleProof({
+      test: { path: hostile, text: hostile },
+      ...{ command: hostile, before: hostile, now: `${"word ".repeat(14)} ::set-output name=a::b` },
+    });
+    const text = of({ proof, body: `x\n\n${hostile}\n\n\`\`\`\n::notice::z\n\`\`\`` }, { width: 40 });
+    expect(text).not.toMatch(/^\s*::|##\[/m);
+    for (const sign of ["\u001b", "\u202e"]) expect(text).not.toContain(sign);
+    expect(text).toContain("\\::notice::z");
   });
 });

@@ -1,0 +1,108 @@
+import type { ProofTest } from "../finding.ts";
+import { fence, inlineCode } from "../text/fence.ts";
+import { parseMarker } from "./marker.ts";
+
+/*
+ * The folded parts of a comment on a finding, which are not the finding's own words, and how they are found again. Text of others in a
+ * comment is either within a fence that is longer than any run of backticks inside, or cannot begin a line with an angle bracket. So a line
+ * outside of all fences that begins a fold is ours.
+ */
+
+/** How the finding was checked. */
+export const checkedPart = "How this was checked";
+/** The test that shows the finding. */
+export const testPart = "The test";
+/** A test for the finding that passes, so it shows nothing. */
+export const passingTestPart = "A test that was written for this finding passes";
+
+/** The line that begins a fold. */
+export const foldLine = (title: string): string => `<details><summary>${title}</summary>`;
+
+const fenceStart = /^(`{3,})[^`]*$/;
+
+/** The end of the fence that a line begins; null if it begins none. */
+function fenceEndOf(line: string): RegExp | null {
+  const marks = fenceStart.exec(line)?.[1];
+  return marks === undefined ? null : new RegExp(`^\`{${marks.length},}[ \\t]*$`);
+}
+
+/** Index of the first line outside of code that begins a fold with one of these titles; -1 if there is none. */
+function foldAt(lines: readonly string[], titles: readonly string[]): number {
+  const wanted = new Set(titles.map(foldLine));
+  let end: RegExp | null = null;
+  return lines.findIndex((line) => {
+    if (end !== null) {
+      if (end.test(line)) end = null;
+      return false;
+    }
+    end = fenceEndOf(line);
+    return wanted.has(line.trimEnd());
+  });
+}
+
+/** The text of our comment above its first fold that is not about the code; the whole text if it has none. */
+export function aboveFolds(text: string): string {
+  const lines = text.split("\n");
+  const at = foldAt(
+    lines.map((line) => line.replace(/\r$/, "")),
+    [checkedPart, testPart, passingTestPart],
+  );
+  if (at >= 0) return lines.slice(0, at).join("\n");
+  // Older versions may have written code differently.
+  const checked = text.lastIndexOf(foldLine(checkedPart));
+  return checked < 0 ? text : text.slice(0, checked);
+}
+
+/** A test as a comment shows it. */
+export interface ShownTest extends ProofTest {
+  /** The command line that ran it. */
+  command: string;
+}
+
+const pathEnd = ", a new file:";
+const openPathEnd = ", a new file without a line feed at its end:";
+const ranWith = "It was run with ";
+
+/**
+ * A test and its command, to be shown in a fold. Nothing is made harmless here: use it only for a text that may be committed by a click as
+ * it is, and only if `testIn` reads the same.
+ *
+ * @param language of the block of code
+ */
+export function testBlock({ path, text, command }: ShownTest, language: string): string {
+  const end = text.endsWith("\n") ? pathEnd : openPathEnd;
+  return `${inlineCode(path)}${end}\n\n${fence(text, language)}\n\n${ranWith}${inlineCode(command)}.`;
+}
+
+/**
+ * The test in the fold of a text of ours, exactly as it is shown; null if there is none, it was left out, or it is not shown in the way in
+ * which this version writes it.
+ */
+export function testIn(body: string): ShownTest | null {
+  const lines = body.split(/\r?\n/);
+  const fold = foldAt(lines, [testPart]);
+  const [empty, name = "", gap, opening = "", ...rest] = fold < 0 ? [] : lines.slice(fold + 1);
+  const isOpen = name.endsWith(openPathEnd);
+  const path = codeIn(name, "", isOpen ? openPathEnd : pathEnd);
+  const end = fenceEndOf(opening);
+  const length = end === null ? -1 : rest.findIndex((line) => end.test(line));
+  const command = codeIn(rest[length + 2] ?? "", ranWith, ".");
+  if (empty !== "" || gap !== "" || path === null || length < 0 || command === null) return null;
+  if (rest[length + 1] !== "") return null;
+  return { path, text: `${rest.slice(0, length).join("\n")}${isOpen ? "" : "\n"}`, command };
+}
+
+/** The text of the inline code that is all of a line between our words; null if the line is another one. */
+function codeIn(line: string, before: string, after: string): string | null {
+  if (!line.startsWith(before) || !line.endsWith(after)) return null;
+  const code = line.slice(before.length, line.length - after.length);
+  const marks = /^`+/.exec(code)?.[0].length ?? 0;
+  const inner = code.slice(marks, -marks || undefined);
+  const text = /^ .* $/s.test(inner) ? inner.slice(1, -1) : inner;
+  return text !== "" && inlineCode(text) === code ? text : null;
+}
+
+/** The test that our comment on a finding shows, which is the one to commit; null if it shows none. */
+export function proofIn(commentBody: string): ShownTest | null {
+  return parseMarker(commentBody)?.kind === "finding" ? testIn(commentBody) : null;
+}
