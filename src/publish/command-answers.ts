@@ -71,7 +71,8 @@ export function provedAnswer({ model }: Pick<ProveResult, "model">, proof: Proof
   const footer = `<sub>The test is by ${untrustedCode(model)}, and ran on the code at ${head.slice(0, 12)}. Its runs decide what it shows; people decide what follows.</sub>`;
   // Certain findings are not proved.
   const proved = { proof, source: "model" };
-  const said = markLine(proved) || untrustedLine(notShownSentence(proved) || passingSentence(proved), mostSaid);
+  const said =
+    markLine(proved) || untrustedLine(notShownSentence(proved) || passingSentence(proved), mostSaid);
   return (maxBytes: number) => {
     const fold = testFold(proved, maxBytes - byteLength(said) - byteLength(footer) - 4);
     return [said, fold, footer].filter((part) => part !== "").join("\n\n");

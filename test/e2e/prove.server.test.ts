@@ -204,6 +204,7 @@ async function killed(
     }
     await pollUntil(isDone);
     await app.idle();
+    expect(isDone()).toBe(true);
     const tested = testedIn(app.dataFolder);
     expect([tested.length, new Set(tested).size]).toEqual([6, 6]);
     return {
