@@ -10,6 +10,7 @@ import {
   markOf,
   markParts,
   markTitles,
+  type Proved,
   passingOf,
   phrase,
   type RanProof,
