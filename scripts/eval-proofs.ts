@@ -81,7 +81,9 @@ async function prove(name: string, claim: Claim, repos: string, models: Models, 
       models: eachRole(models, factsOf),
     },
     trajectory: { append: async () => {} },
-    onProgress: () => {},
+    onProgress: (event) => {
+      if (event.type === "crash" || event.type === "model_failed") say(`${name}: ${event.error}`);
+    },
   });
   const tokens = usage.prompt_tokens + usage.completion_tokens;
   return {

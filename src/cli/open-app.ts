@@ -23,6 +23,7 @@ import { createLogger, type Logger } from "../logger.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { createCommandSandbox } from "../process/command-sandbox.ts";
 import { createFindTestPlace } from "../process/test-place.ts";
+import { removeEnvironments } from "../proof/environment.ts";
 import type { RepositoryRef } from "../queue/job.ts";
 import type { JobWatch } from "../queue/run-job.ts";
 import { openStores, type Stores } from "../queue/stores.ts";
@@ -201,7 +202,10 @@ function openGitHub({ env, credentials, log, stores, metrics, version }: GitHubO
       });
       return "jobs" in decision ? decision.jobs : [];
     },
-    removeRepository: (place) => removeRepository(env.dataDir, { host, ...place }),
+    removeRepository: async (place) => {
+      await removeEnvironments(environmentsFolder(env.dataDir), `${place.owner}/${place.name}`);
+      return await removeRepository(env.dataDir, { host, ...place });
+    },
   };
   const { openJob } = createGitHubAccess({ apiUrl, ...requests });
   return { probot, mintToken, openJob, upkeep };

@@ -30,8 +30,10 @@ interface ChangedFunctions {
   /** Names as programs report them: the last one of `Cart.total`. */
   names: ReadonlySet<string>;
   ranges: readonly { start: number; end: number }[];
-  /** Whether statements outside of all functions changed, imports and comments left out. */
+  /** Whether code outside of all definitions changed, imports and comments left out: statements, and functions without a name. */
   isChangedOutside: boolean;
+  /** All functions of the file that have a name. */
+  named: readonly { start: number; end: number }[];
 }
 
 export interface ChangedFileText {
@@ -54,9 +56,8 @@ export async function findChangedCode(files: readonly ChangedFileText[]): Promis
   const includes = ({ path, name, line }: ExecutedFunction) => {
     const changed = byPath.get(path);
     if (!changed) return false;
-    // The statements of a file have no name: they run whenever it is loaded.
-    if (name === "") return changed.isChangedOutside;
-    return changed.names.has(lastName(name)) || isWithin(changed, line);
+    if (changed.names.has(lastName(name)) || isWithin(changed.ranges, line)) return true;
+    return changed.isChangedOutside && (name === "" || !isWithin(changed.named, line));
   };
   const called = new Set([...byPath.values()].flatMap(({ names }) => [...names]));
   return {
@@ -71,7 +72,7 @@ export async function findChangedCode(files: readonly ChangedFileText[]): Promis
     },
     includesLine({ path, line }) {
       const changed = byPath.get(path);
-      return changed !== undefined && isWithin(changed, line);
+      return changed !== undefined && isWithin(changed.ranges, line);
     },
   };
 }
@@ -82,7 +83,7 @@ function callsOneOf(source: Source, { name }: ExecutedFunction, called: Readonly
   return own.some(({ start, end }) => source.calls(start, end).some((call) => called.has(call.name)));
 }
 
-const isWithin = ({ ranges }: ChangedFunctions, line: number) =>
+const isWithin = (ranges: readonly { start: number; end: number }[], line: number) =>
   ranges.some(({ start, end }) => start <= line && line <= end);
 
 /** "get total" and "Cart.total" are reported for `total`. */
@@ -102,7 +103,8 @@ function functionsIn(source: Source, diff: FileDiff, text: string): ChangedFunct
       ranges.push({ start: innermost.start, end: innermost.end });
     } else isChangedOutside ||= !imported.has(line) && hasCode(lines[line - 1] ?? "");
   }
-  return { names, ranges, isChangedOutside };
+  const named = source.definitions.filter(({ kind }) => runs.has(kind));
+  return { names, ranges, isChangedOutside, named };
 }
 
 const hasCode = (line: string) => /[^\s{}()[\];,]/.test(line.replace(/^\s*(?:\/\/|#|\/?\*).*$/, ""));

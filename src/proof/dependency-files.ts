@@ -78,9 +78,13 @@ interface Word {
   isPath: boolean;
 }
 
+/** A folder in which a command runs: it names none of its files. */
+const workingFolder = /(?:\bcd|--prefix|--dir|--cwd|\s-C)[\s=]+[^\s;&|]+/g;
+
 /** The words of a command line that may name files. */
 const wordsOf = (command: string): Word[] =>
   command
+    .replaceAll(workingFolder, " ")
     .split(/[\s'"`;&|()<>=,:]+/)
     .map((word) => ({
       text: word.replace(/^(\.\/)+/, "").replace(/\/+$/, ""),

@@ -2,6 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import {
   chmod,
   chown,
+  lstat,
   mkdir,
   readdir,
   readFile,
@@ -12,12 +13,12 @@ import {
   utimes,
   writeFile,
 } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { AppError, errorLine } from "../errors.ts";
 import { decodeName, nameBytes } from "../git/names.ts";
 import { livenessOfTag, ownTag } from "../git/owner.ts";
-import type { Workspace } from "../git/workspace.ts";
-import { limitsFor, type Sandbox, type SandboxLimits } from "../sandbox/bubblewrap.ts";
+import type { Change, Workspace } from "../git/workspace.ts";
+import { LEAST_NODE_MB, limitsFor, type Sandbox, type SandboxLimits } from "../sandbox/bubblewrap.ts";
 import { startRegistryProxy } from "../sandbox/registry-proxy.ts";
 import {
   NOBODY,
@@ -66,6 +67,45 @@ const IN_USE_MS = 2 * 3_600_000;
 const OLD_MS = 30 * 24 * 3_600_000;
 /** After a failure the same is not tried again for so long. */
 const RETRY_MS = 10 * 60_000;
+
+/** The names of a repository's environments begin with this. */
+const nameOf = (repository: string) => `${sha256(repository.toLowerCase()).slice(0, 20)}-`;
+const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+
+/** Deletes the environments of a repository. Tests that run with one of them fail, and their findings are not shown as proven. */
+export async function removeEnvironments(folder: string, repository: string): Promise<void> {
+  for (const name of await readdir(folder).catch(() => []))
+    if (name.startsWith(nameOf(repository))) await remove(folder, name);
+}
+
+/**
+ * The files of a change that a revision would have in the place of files of its environment, or beside them in folders that only the
+ * environment has; sorted. A pull request could bring its own test runner there.
+ *
+ * @param before the files of the merge base
+ */
+export async function changedEnvironment(
+  { root }: { root: string },
+  changes: Iterable<Pick<Change, "path">>,
+  before: ReadonlyMap<string, unknown>,
+): Promise<string[]> {
+  const folders = new Set([...before.keys()].flatMap(foldersOf));
+  const found: string[] = [];
+  for (const { path } of changes) {
+    if (before.has(path)) continue;
+    const [first = path] = [...foldersOf(path), path].filter((one) => !folders.has(one));
+    const at = Buffer.concat([Buffer.from(join(root, "/")), nameBytes(first)]);
+    if (await lstat(at).catch(() => null)) found.push(path);
+  }
+  return found.toSorted();
+}
+
+/** The folders above a file, outermost first. */
+const foldersOf = (path: string): string[] =>
+  path
+    .split("/")
+    .slice(0, -1)
+    .map((_, index, names) => names.slice(0, index + 1).join("/"));
 
 const running = new Map<string, Promise<Environment>>();
 const failed = new Map<string, { why: string; until: number }>();
@@ -148,7 +188,7 @@ async function keyOf(order: EnvironmentOrder, signal: AbortSignal): Promise<stri
     .map((path) => [path, entries.get(path)?.mode, entries.get(path)?.oid]);
   const machine = [process.platform, process.arch, await toolChain(sandbox, signal)];
   const parts = JSON.stringify([1, repository, command, files, machine]);
-  return createHash("sha256").update(parts).digest("hex");
+  return nameOf(repository) + sha256(parts);
 }
 
 const tools = ["node", "npm", "python3", "ruby", "java", "cargo"].map((name) => `${name} --version`);
@@ -197,6 +237,9 @@ async function make(order: EnvironmentOrder, place: string, signal: AbortSignal)
 /** Null if the command succeeded and everything that it left is in the store. */
 async function runInto(store: Store, order: EnvironmentOrder, signal: AbortSignal): Promise<string | null> {
   const { command, sandbox, memoryMb, timeoutMs, registries } = order;
+  // The way to a registry is a program of Node.
+  if (registries.length > 0 && memoryMb < LEAST_NODE_MB)
+    return `HUNKWISE_SANDBOX_MEMORY_MB is ${memoryMb}, but \`prove.prepare\` needs ${LEAST_NODE_MB} to reach a registry`;
   await using proxy = registries.length === 0 ? null : await startRegistryProxy({ registries });
   const limits = limitsFor(memoryMb);
   const entries = await order.tree.tree("merge_base");
@@ -357,11 +400,15 @@ async function sweep(folder: string): Promise<void> {
     bytes += one.bytes;
     const isTooMuch = index + 1 >= MAX_KEPT || bytes > MAX_KEPT_BYTES || one.usedAt < Date.now() - OLD_MS;
     if (!isTooMuch || one.usedAt > Date.now() - IN_USE_MS) continue;
-    // Half of one must never be found.
-    const gone = join(folder, `.${ownTag}.${randomUUID()}`);
-    await rename(one.path, gone).catch(() => {});
-    await removeTree(gone);
+    await remove(folder, basename(one.path));
   }
+}
+
+async function remove(folder: string, name: string): Promise<void> {
+  // Half of one must never be found.
+  const gone = join(folder, `.${ownTag}.${randomUUID()}`);
+  await rename(join(folder, name), gone).catch(() => {});
+  await removeTree(gone);
 }
 
 /** Deletes a tree whose folders are read-only; follows no links. */

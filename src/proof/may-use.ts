@@ -19,8 +19,7 @@ export type Check =
   | { readonly check: "paths" | "arguments"; readonly count: number }
   | { readonly check: "foreign" | "value" | "zero" };
 
-export const isCheck = (use: Use): use is Check =>
-  typeof use === "object" && typeof use["check"] === "string";
+export const isCheck = (use: Use): use is Check => typeof use === "object" && typeof use.check === "string";
 
 export interface Allowed {
   /** Names that no line of the test declares. */
@@ -143,12 +142,12 @@ const javascript: Allowed = {
       "performance setTimeout setInterval clearTimeout clearInterval requestAnimationFrame Temporal",
     ),
     ...mayNot(chance, "crypto"),
-    ...mayNot(dynamic, "eval Function Reflect Proxy globalThis global window self top WebAssembly"),
+    ...mayNot(dynamic, "eval Function Reflect Proxy global window self top WebAssembly"),
     ...mayNot(reads, "require exports arguments __dirname __filename import.meta new.target"),
   },
   modules: {
     ...may(
-      "assert assert/strict chai chai-as-promised ava tap tape uvu/assert stream stream/promises string_decoder querystring sqlite zlib " +
+      "assert assert/strict chai chai-as-promised ava tap tape uvu/assert stream stream/promises string_decoder querystring zlib " +
         "events stream/web",
     ),
     test: {
@@ -253,10 +252,15 @@ const python: Allowed = {
   modules: {
     ...may(
       "__future__ abc base64 binascii bisect calendar collections collections.abc copy csv dataclasses decimal difflib email email.message " +
-        "enum fractions functools hashlib heapq hmac html io ipaddress itertools json math numbers operator pprint queue re " +
+        "enum fractions functools hashlib heapq hmac html ipaddress itertools json math numbers operator pprint queue re " +
         "statistics string struct textwrap types typing typing_extensions unicodedata urllib urllib.parse urllib.request urllib.error zlib gzip zoneinfo " +
-        "http http.client http.server http.cookies socketserver xml.etree.ElementTree sqlite3 contextvars logging warnings approvaltests",
+        "http http.client http.server http.cookies socketserver contextvars",
     ),
+    io: may("StringIO BytesIO TextIOWrapper BufferedReader BufferedWriter TextIOBase RawIOBase"),
+    "xml.etree.ElementTree": may("fromstring tostring Element SubElement"),
+    sqlite3: { connect: paths(1), ...may("Row IntegrityError OperationalError Error Connection Cursor") },
+    logging: may("getLogger DEBUG INFO WARNING ERROR CRITICAL NOTSET Handler LogRecord Logger Formatter"),
+    warnings: may("catch_warnings simplefilter"),
     pytest: {
       ...may("raises approx fixture param warns deprecated_call fail MonkeyPatch"),
       mark: marks,
@@ -285,6 +289,7 @@ const python: Allowed = {
     },
     os: {
       environ: { "[]": true, ...may("get pop setdefault"), "*": reads },
+      sqlite: { DatabaseSync: paths(1) },
       path: { ...may("join basename splitext sep"), ...pathTests, "*": outside },
       ...may("getenv sep linesep fspath PathLike"),
       ...pythonFiles,
@@ -370,12 +375,16 @@ const go: Allowed = {
     ...may(
       "bufio bytes cmp compress/gzip container/heap container/list context crypto/hmac crypto/md5 crypto/sha1 crypto/sha256 crypto/sha512 " +
         "database/sql encoding/base64 encoding/binary encoding/csv encoding/hex encoding/json encoding/xml errors html io iter maps math " +
-        "math/big math/bits net/http net/http/httptest net/mail net/netip net/url regexp slices sort strconv strings sync " +
-        "sync/atomic text/template html/template unicode unicode/utf8 unicode/utf16 testing/iotest log/slog hash hash/fnv hash/crc32 mime mime/multipart",
+        "math/big math/bits net/http/httptest net/mail net/netip net/url regexp slices sort strconv strings sync " +
+        "sync/atomic unicode unicode/utf8 unicode/utf16 testing/iotest log/slog hash hash/fnv hash/crc32 mime mime/multipart",
     ),
     ...each(
       { ...mayNot(skips, "Eventually Eventuallyf EventuallyWithT Never Neverf"), "*": true },
       "github.com/stretchr/testify/assert github.com/stretchr/testify/require",
+    ),
+    ...each(
+      { ...mayNot(outside, "Dir FileServer FileServerFS ServeFile ParseFiles ParseGlob"), "*": true },
+      "net/http text/template html/template",
     ),
     testing: { ...may("T B TB F Short"), "*": reads },
     fmt: {

@@ -125,31 +125,48 @@ class Rules {
   #checkOne(code: Code): void {
     switch (code.is) {
       case "import":
-        return this.#checkImport(code);
+        this.#checkImport(code);
+        return;
       case "name":
-        return this.#checkName(code);
+        this.#checkName(code);
+        return;
       case "member":
-        return this.#checkMember(code, code.name);
+        this.#checkMember(code, code.name);
+        return;
       case "index":
-        return this.#checkIndex(code);
+        this.#checkIndex(code);
+        return;
       case "call":
-        return this.#checkCall(code);
+        this.#checkCall(code);
+        return;
       case "bind":
+        if (code.value && this.#isModule(code.value) && code.targets.some(({ text }) => text.includes("...")))
+          refuse(code, "asks which names a module has");
         for (const target of code.targets) this.#checkTarget(code, target);
         return;
       case "operator":
-        return this.#checkOperator(code);
+        this.#checkOperator(code);
+        return;
       case "text":
-        return this.#checkText(code);
+        this.#checkText(code);
+        return;
       case "pair":
         if (code.name !== null && /^(?:skip|only|todo|retry|retries|repeats|fails|flaky)$/.test(code.name))
           this.#checkOption(code);
         if (code.name !== null) this.#checkMember(code, code.name);
+        else if (
+          around(code).some(
+            (one) => one.is === "bind" && one.targets.some((target) => everything(target).includes(code)),
+          )
+        )
+          refuse(code, "names a member that it does not show");
         return;
       case "function":
-        return this.#checkFunction(code);
+        this.#checkFunction(code);
+        return;
       case "end":
-        return this.#checkEnd(code);
+        this.#checkEnd(code);
+        return;
       default:
         if (code.is === "other") this.#checkJoined(code);
     }
@@ -195,6 +212,12 @@ class Rules {
         const inner = name === "*" || name === "default" ? use : memberOf(use, name);
         if (typeof inner === "string") refuse(code, inner, name);
       }
+    for (const { name } of code.names) {
+      const inner = Object.hasOwn(this.#allowed.members, name) ? this.#allowed.members[name] : undefined;
+      if (typeof inner === "string") refuse(code, inner, name);
+      if (this.#language === "python") this.#checkHidden(code, name);
+      this.#checkInnerModule(code, code.specifier ?? "", name);
+    }
     if (code.isCalled && code.names.length === 0 && use !== true) refuse(code, "uses what a test may not");
     // A test that catches a failing import tells revisions apart by their files.
     const owner = [...around(code)].find((one) => one.is === "function");
@@ -243,13 +266,23 @@ class Rules {
 
   #checkName(code: Name): void {
     if (code.name.includes("\\")) refuse(code, "hides a name");
+    if (
+      code.name === "this" &&
+      this.#language === "javascript" &&
+      !hasOwnThis(code, (call) => this.#isRunnerCall(call))
+    )
+      refuse(code, "runs code that it does not show");
+    if (this.#language === "python") this.#checkHidden(code, code.name);
     if (this.#isDeclared(code)) return;
     let use = this.#useOf(code);
     let at: Code = code;
     for (let up = at.parent; typeof use === "object" && !isCheck(use); [at, up] = [up, up.parent]) {
       if (up?.is === "call" && up.callee === at && use["()"] !== undefined) {
         use = use["()"];
-        if (isCheck(use)) return this.#checkUse(up, at, use);
+        if (isCheck(use)) {
+          this.#checkUse(up, at, use);
+          return;
+        }
       } else if (up?.is === "member" && up.object === at) use = memberOf(use, up.name);
       else if (up?.is === "index" && up.object === at && constantText(up.key) !== null)
         use = use["[]"] ?? memberOf(use, constantText(up.key) ?? "");
@@ -257,7 +290,10 @@ class Rules {
       else refuse(at, "passes on what it may only name members of", at.text);
       if (typeof use === "string") refuse(up ?? at, use);
       if (!up) return;
-      if (isCheck(use)) return this.#checkUse(up.parent ?? up, up, use);
+      if (isCheck(use)) {
+        this.#checkUse(up.parent ?? up, up, use);
+        return;
+      }
     }
     if (typeof use === "string") refuse(code, use);
     if (isCheck(use)) this.#checkUse(code.parent ?? code, code, use);
@@ -308,12 +344,16 @@ class Rules {
     if (use.check === "zero") {
       if (call.args[0]?.text !== "0") refuse(call, "depends on the time");
     } else if (use.check === "arguments") {
-      if (call.args.length < use.count || !call.isNew) refuse(call, "depends on the time");
+      if (call.args.length < use.count || !call.isNew || /^\.\.\./.test(call.args[0]?.text ?? ""))
+        refuse(call, "depends on the time");
     } else if (use.check === "paths") {
       this.#usesFiles = true;
       const asked = call.args.slice(0, use.count);
       const isPure = lastName(callee) === "Path" && this.#isHanded(call);
-      if (asked.length === 0 || !asked.every((one) => isPure || this.#isTemporary(one)))
+      if (
+        asked.length === 0 ||
+        !asked.every((one) => isPure || /^["':]+memory:["']$/.test(one.text) || this.#isTemporary(one))
+      )
         refuse(call, "uses files outside of a temporary folder");
     }
   }
@@ -329,12 +369,40 @@ class Rules {
     return false;
   }
 
+  /** Names with which Python shows how something is made. */
+  #checkHidden(code: Code, name: string): void {
+    const isKnown = Object.hasOwn(this.#allowed.members, name) || Object.hasOwn(this.#allowed.globals, name);
+    if (/^__.*__$/.test(name) && !isKnown) refuse(code, "looks at the source, not at what it does");
+  }
+
+  /** `logging.os`: a module in a module is not what its table allows. */
+  #checkInnerModule(code: Code, specifier: string, name: string): void {
+    const { modules } = this.#allowed;
+    const isModule = Object.hasOwn(modules, name) && !Object.hasOwn(modules, `${specifier}.${name}`);
+    const isNamesake = specifier.split(".").at(-1) === name || modules[name] === true;
+    if (
+      this.#language === "python" &&
+      Object.hasOwn(modules, specifier) &&
+      modules[specifier] === true &&
+      isModule &&
+      !isNamesake
+    )
+      refuse(code, "uses what a test may not");
+  }
+
   #checkMember(code: Code, name: string): void {
     const use = Object.hasOwn(this.#allowed.members, name) ? this.#allowed.members[name] : undefined;
-    if (typeof use === "string" && !(code.is === "pair" && name === "constructor")) refuse(code, use);
+    const isMethod = code.is === "pair" && code.value.is === "function";
+    if (typeof use === "string" && !isMethod) refuse(code, use);
     if (this.#language === "python" && use === undefined && /^__.*__$/.test(name))
       refuse(code, "looks at the source, not at what it does");
     if (code.is !== "member") return;
+    const root = rootOf(code);
+    const isDeep =
+      this.#language === "python" && /^(?:os|sys|subprocess|builtins|importlib|inspect|ctypes)$/.test(name);
+    if (isDeep && root && this.#names.of(root)?.imported) refuse(code, "uses what a test may not");
+    const imported = code.object.is === "name" ? this.#names.of(code.object)?.imported : null;
+    if (imported) this.#checkInnerModule(code, imported.by.specifier ?? "", name);
     if (name === "toString" && this.#isOwnThing(code.object))
       refuse(code, "may read the source of the code under test");
     if (
@@ -381,6 +449,7 @@ class Rules {
     if (target.is === "name" && (by.how === "assign" || by.how === "update" || by.how === "iterate")) {
       const meaning = this.#names.of(target);
       if (meaning?.imported && by.how !== "iterate") refuse(by, "replaces the code under test");
+      if (by.value?.is === "function" && this.#isOwnThing(target)) refuse(by, "replaces the code under test");
       if (!meaning && target.name !== "_") refuse(by, "replaces what it does not declare");
     }
     if (target.is === "member" || target.is === "index") this.#checkChange(by, target, by.value);
@@ -388,11 +457,13 @@ class Rules {
 
   #checkChange(by: Code, target: Code & { is: "member" | "index" }, value: Code | null): void {
     const root = rootOf(target);
+    if (!root && everything(target).some(({ is }) => is === "import"))
+      refuse(by, "replaces the code under test");
     if (!root) return;
     const meaning = this.#names.of(root);
     if (/^(?:process\.env|os\.environ|environ)\b/.test(target.text) && (!meaning || meaning.imported)) return;
     if (/^(?:this|self|cls)$/.test(root.name)) return;
-    if (!meaning || meaning.imported || this.#isModule(root)) {
+    if (!meaning || meaning.imported || this.#isOwnThing(root)) {
       if (/^(?:document|_)$/.test(root.name)) return;
       refuse(by, "replaces the code under test");
     }
@@ -459,6 +530,21 @@ class Rules {
 
   /** `"" + f`, `${f}`. */
   #checkJoined(code: Code & { is: "other" }): void {
+    const [first] = code.children;
+    if (code.kind === "export_statement" && code.children.some(({ is }) => is === "text"))
+      refuse(code, "exports what it does not show");
+    if (code.kind === "with_statement" && this.#language === "javascript")
+      refuse(code, "runs code that it does not show");
+    if (/^(?:spread_element|dictionary_splat)$/.test(code.kind) && first && this.#isModule(first))
+      refuse(code, "asks which names a module has");
+    if (
+      code.kind === "unary_expression" &&
+      this.#language === "go" &&
+      code.text.startsWith("&") &&
+      first?.is === "name" &&
+      this.#names.of(first) === null
+    )
+      refuse(code, "may replace the code under test");
     if (!/^(?:binary \+|template_substitution|interpolation)$/.test(code.kind)) return;
     if (code.kind === "binary +") {
       const joined = constantText(code);
@@ -478,6 +564,8 @@ class Rules {
     const inTest = code.value ?? "";
     if (code.text.length > longestText || new RegExp(`[^\\s]{${longestWord},}`).test(code.text))
       refuse(code, "contains a long text");
+    if (this.#language === "python" && /\.__\w+__/.test(code.text))
+      refuse(code, "looks at the source, not at what it does");
     this.#checkWritten(code, inTest);
   }
 
@@ -1076,3 +1164,15 @@ function isOwnPython(from: string, specifier: string, facts: TestFacts, names: r
 
 const isOwnGo = (_from: string, specifier: string, { isOwnPackage }: TestFacts): boolean =>
   beginnings(specifier, "/").some(isOwnPackage);
+
+/** Whether `this` is what a class, an object or a runner says; elsewhere it may be all globals. */
+function hasOwnThis(code: Code, isRunnerCall: (call: Call) => boolean): boolean {
+  for (const one of around(code)) {
+    if (one.is === "class") return true;
+    if (one.is !== "function") continue;
+    if (one.parent?.is === "pair") return true;
+    if (/^(?:async\s+)?function\b/.test(one.text))
+      return one.parent?.is === "call" && isRunnerCall(one.parent);
+  }
+  return false;
+}

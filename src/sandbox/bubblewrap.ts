@@ -45,6 +45,9 @@ export interface SandboxLimits {
 
 const MIB = 1024 * 1024;
 
+/** Node reserves about 600 MB of address space when it starts; with a lower memory limit it ends at once. */
+export const LEAST_NODE_MB = 640;
+
 /** The limits for a memory limit of the operator (HUNKWISE_SANDBOX_MEMORY_MB). */
 export const limitsFor = (memoryMb: number): SandboxLimits => ({
   memoryBytes: memoryMb * MIB,

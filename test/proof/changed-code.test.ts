@@ -55,6 +55,25 @@ describe("the changed code", () => {
     expect((await changedBy(rate)).includes(statements)).toBe(true);
   });
 
+  it("outside of all definitions is also a function without a name", async () => {
+    const text = `const { check } = require("./check.js");
+
+module.exports = (options) => (request) => {
+  if (!options.methods.includes(request.method)) return null;
+  return check(request);
+};
+
+function other() {
+  return 1;
+}
+`;
+    const hunk = `@@ -4,1 +4,1 @@\n-  if (!allowed(request)) return null;\n+  if (!options.methods.includes(request.method)) return null;\n`;
+    const diff = parseFilePatch(patch(hunk), "cart.js", null);
+    const code = await findChangedCode([{ change: { path: "cart.js" }, diff, text }]);
+    expect(code.includes({ path: "cart.js", name: "(anonymous)", line: 3 })).toBe(true);
+    expect(code.includes({ path: "cart.js", name: "other", line: 8 })).toBe(false);
+  });
+
   it("is the function from which lines were only removed", async () => {
     const removed = `@@ -10,6 +10,5 @@
  class Cart {

@@ -57,6 +57,7 @@ describe("the files that decide what a command installs", () => {
       ...["scripts/setup.sh", "lib/a.py", "lib/deep/b.py"],
     ]);
     expect(dependencyFiles(paths, "cd scripts; sh setup.sh")).toEqual(["scripts/setup.sh"]);
+    expect(dependencyFiles(paths, "cd ./lib/deep && npm ci --prefix lib/deep")).toEqual([]);
     expect(dependencyFiles(paths, "make deps")).toEqual(["Makefile"]);
   });
 

@@ -1,12 +1,12 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import {
+  chmodSync,
   existsSync,
   lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
-  rmSync,
   utimesSync,
   writeFileSync,
 } from "node:fs";
@@ -14,16 +14,17 @@ import { dirname, join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { openWorkspace } from "../../src/git/object-workspace.ts";
 import { changedDependencies } from "../../src/proof/dependency-files.ts";
+import { changedEnvironment, removeEnvironments as removeFor } from "../../src/proof/environment.ts";
 import { attack as attackWith, sandboxFor } from "../sandbox/sandbox.ts";
 import { placeOf } from "../support/checkout-place.ts";
 import { GitRepo } from "../support/git-repo.ts";
-import { digestOf, environmentsAt, filesIn, prepare } from "./environments.ts";
+import { digestOf, environmentsAt, filesIn, prepare, removeEnvironments } from "./environments.ts";
 
 const { sandbox, skipped } = await sandboxFor(
   "that an environment of proofs is made of the merge base alone",
 );
 const folder = environmentsAt();
-afterAll(() => rmSync(dirname(folder), { recursive: true, force: true }));
+afterAll(() => removeEnvironments(folder));
 
 /** Node needs more memory than other hostile commands do. */
 const attack: typeof attackWith = (where, command, over = {}) =>
@@ -162,7 +163,8 @@ describe.skipIf(!sandbox)(`an environment of proofs${skipped}`, () => {
   it("is not what a killed process left of one, which the next one removes", async () => {
     // The tag of a process that has ended.
     const dead = join(folder, ".999999.1.aaaaaaaaaaaa.x");
-    mkdirSync(join(dead, "files"), { recursive: true, mode: 0o555 });
+    mkdirSync(join(dead, "files", "sub"), { recursive: true });
+    chmodSync(join(dead, "files"), 0o555);
     const old = new Date(Date.now() - 40 * 86_400_000);
     utimesSync(dead, old, old);
     await made("echo 1 > x");
@@ -186,7 +188,7 @@ describe.skipIf(!sandbox)(`an environment of proofs${skipped}`, () => {
     expect(names).toEqual(expect.arrayContaining(["used", "n1", "n18"]));
     expect(names).not.toEqual(expect.arrayContaining(["old"]));
     expect(root.startsWith(own)).toBe(true);
-    rmSync(dirname(own), { recursive: true, force: true });
+    removeEnvironments(own);
   });
 
   it("is missing with a reason if its command fails, and that is not tried again at once", async () => {
@@ -201,6 +203,28 @@ describe.skipIf(!sandbox)(`an environment of proofs${skipped}`, () => {
     const tree = { tree: async () => new Map(), readBytes: () => Promise.reject(new Error("is run again")) };
     expect(await prepare(sandbox, folder, base, { command })).toEqual(first);
     expect(await prepare(sandbox, folder, {}, { command, tree })).toMatchObject(fault);
+  });
+
+  it.runIf(process.getuid?.() === 0)(
+    "is missing with a reason where sandboxes of root cannot enter",
+    async () => {
+      const own = environmentsAt();
+      chmodSync(dirname(own), 0o700);
+      expect(await prepare(sandbox, own, base)).toEqual({
+        why: `the environment cannot be prepared: the user nobody, as whom root runs sandboxes, cannot enter ${dirname(own)}`,
+      });
+      removeEnvironments(own);
+    },
+  );
+
+  it("can be entered by its sandboxes, and by no other user of the machine", async () => {
+    const { mode, uid, gid } = lstatSync(dirname(await made()));
+    const isRoot = process.getuid?.() === 0;
+    expect([mode & 0o777, uid, gid]).toEqual([
+      0o750,
+      process.getuid?.(),
+      isRoot ? 65_534 : process.getgid?.(),
+    ]);
   });
 
   it("is missing with a reason if its command takes too long or leaves too much", async () => {
@@ -295,3 +319,36 @@ describe.skipIf(!sandbox)(
     });
   },
 );
+
+describe.skipIf(!sandbox)(`the environments of a repository${skipped}`, () => {
+  it("are deleted with it, whatever the case of its name, and no others", async () => {
+    const own = environmentsAt();
+    for (const repository of ["Acme/Shop", "acme/shop", "acme/shop2"])
+      await prepare(sandbox, own, base, { repository });
+    expect(readdirSync(own)).toHaveLength(3);
+    await removeFor(own, "acme/SHOP");
+    expect(readdirSync(own)).toHaveLength(1);
+    removeEnvironments(own);
+  });
+
+  it("are not where a change may put files of its own", async () => {
+    const { root } = (await prepare(sandbox, folder, base, { command: install })) as { root: string };
+    const changed = async (...paths: string[]) =>
+      await changedEnvironment(
+        { root },
+        paths.map((path) => ({ path })),
+        new Map(Object.entries(base)),
+      );
+    const bad = [
+      ".venv",
+      ".venv/bin/new",
+      "node_modules/left/index.js",
+      "node_modules/new/index.js",
+      "sub/node_modules/x/y",
+    ];
+    expect(await changed(...bad)).toEqual(bad);
+    expect(await changed("package.json", "sub/index.js", "sub/new.js", "new/deep/a.js", "README.md")).toEqual(
+      [],
+    );
+  });
+});

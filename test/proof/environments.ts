@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
   chmodSync,
@@ -7,9 +8,10 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  rmSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { type EnvironmentOrder, prepareEnvironment } from "../../src/proof/environment.ts";
 import type { Sandbox } from "../../src/sandbox/bubblewrap.ts";
 import { noSignal } from "../sandbox/sandbox.ts";
@@ -28,13 +30,19 @@ export function treeOf(files: Readonly<Record<string, string>>): EnvironmentOrde
   };
 }
 
-/** A folder for environments, which every user can enter. */
+/** A folder for environments, as private as the user allows: the sandboxes of root must be able to enter it. */
 export function environmentsAt(): string {
   const folder = mkdtempSync(join(tmpdir(), "hunkwise-environments-"));
-  chmodSync(folder, 0o755);
+  chmodSync(folder, process.getuid?.() === 0 ? 0o711 : 0o700);
   const inner = join(folder, "kept");
   mkdirSync(inner);
   return inner;
+}
+
+/** Deletes such a folder: what is in it is read-only. */
+export function removeEnvironments(folder: string): void {
+  spawnSync("chmod", ["-R", "u+rwx", dirname(folder)]);
+  rmSync(dirname(folder), { recursive: true, force: true });
 }
 
 export function prepare(

@@ -1,14 +1,14 @@
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { attack, sandboxFor } from "../sandbox/sandbox.ts";
 import { TempFolder } from "../support/git-repo.ts";
-import { environmentsAt, filesIn, prepare } from "./environments.ts";
+import { environmentsAt, filesIn, prepare, removeEnvironments } from "./environments.ts";
 
 const { sandbox, skipped } = await sandboxFor(
   "that an environment gets packages from named registries alone",
@@ -63,7 +63,7 @@ const named = [`localhost:${port}`];
 afterAll(() => {
   registry.close();
   scratch.dispose();
-  rmSync(dirname(folder), { recursive: true, force: true });
+  removeEnvironments(folder);
 });
 
 const integrity = `sha512-${createHash("sha512").update(tarball).digest("base64")}`;
@@ -163,6 +163,12 @@ describe.skipIf(!sandbox)(`an environment with packages from a registry${skipped
       { command: `${direct}; ls /registry >> direct`, registries: named },
     );
     expect(readFileSync(join((environment as { root: string }).root, "direct"), "utf8")).toBe("outproxy\n");
+  });
+
+  it("is missing with a reason where the way to a registry has too little memory", async () => {
+    expect(await prepare(sandbox, folder, {}, { registries: named, memoryMb: 512 })).toEqual({
+      why: "HUNKWISE_SANDBOX_MEMORY_MB is 512, but `prove.prepare` needs 640 to reach a registry",
+    });
   });
 
   it("ends with the code of its command, whatever its proxy does", async () => {

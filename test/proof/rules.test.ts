@@ -52,7 +52,7 @@ describe("a reason", () => {
 
   it("holds no control characters and no fence of the test", async () => {
     const why = await script(
-      'import assert from "node:assert";\neval("\u001b[31m```\\n' + "x".repeat(200) + '");',
+      `import assert from "node:assert";\neval("\u001b[31m\`\`\`\\n${"x".repeat(200)}");`,
     );
     expect(why).toMatch(/^line 2 /);
     expect(await python(`import nothing\u202e\n`)).not.toContain("\u202e");

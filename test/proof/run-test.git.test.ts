@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { ProofTest } from "../../src/finding.ts";
@@ -142,7 +141,7 @@ describe.skipIf(!sandbox)(`TypeScript as it is${skipped}`, () => {
         "src/shape.ts":
           "export interface Shape { a: number }\nexport type Other = Shape;\nexport const area = (s: Shape) => s.a;\n",
         "src/deflt/index.ts":
-          "import { readFileSync } from 'node:fs';\nexport type { Other } from '../shape';\nexport default (n: number) => n;\nexport { Shape, area } from '../shape.js';\nexport const none = readFileSync;\n",
+          "import { readFileSync } from 'node:fs';\nexport type { Other } from '../shape';\nexport default (n: number) => n;\nimport type { Other as O2 } from '../shape.js';\nexport { Shape, // a, comment\n  area } from '../shape.js';\nconst local = 1;\nexport { local, O2 };\nexport const none = readFileSync;\n",
       },
       js(
         `${esm}import { double } from "../src/a.js";\nimport { Shape } from "../src/shape.ts";\ntest("it", () => { const s: Shape = { a: 2 }; assert.equal(double(s), 4); });\n`,
@@ -179,8 +178,8 @@ describe.skipIf(!sandbox)(`TypeScript as it is${skipped}`, () => {
         "packages/core/package.json":
           '{ "name": "@x/core", "exports": { ".": { "types": "./dist/index.d.ts", "import": "./dist/esm/index.mjs", "require": "./dist/index.cjs" }, "./util/*": "./dist/util/*.js" } }',
         "packages/core/src/index.ts":
-          "import data from './data.json';\nexport const version = data.version;\n",
-        "packages/core/src/data.json": '{ "version": 3 }',
+          "import data, { version as named, class as word } from './data.json';\nexport const version = data.version === named ? named + word : '';\n",
+        "packages/core/src/data.json": '{ "version": 3, "class": "c", "a-b": 1 }',
         "packages/core/src/util/text.ts": "export const up = (s: string) => s.toUpperCase();\n",
         "packages/app/package.json":
           '{ "name": "app", "main": "lib/main.js", "imports": { "#inner": "./dist/inner.js" } }',
@@ -190,7 +189,7 @@ describe.skipIf(!sandbox)(`TypeScript as it is${skipped}`, () => {
         "packages/app/src/old.ts": "export = { name: 'old' };\n",
       },
       js(
-        `import assert from "node:assert";\nimport { up } from "@x/core/util/text";\nimport { text } from "app";\nimport { inner } from "@/inner";\nassert.equal(up(inner()), "INNER");\nassert.equal(text(), "inner3old/work/packages/app/src/main.ts");\n`,
+        `import assert from "node:assert";\nimport { up } from "@x/core/util/text";\nimport { text } from "app";\nimport { inner } from "@/inner";\nassert.equal(up(inner()), "INNER");\nassert.equal(text(), "inner3cold/work/packages/app/src/main.ts");\n`,
         "packages/app/test/it.test.ts",
       ),
     );
@@ -229,14 +228,20 @@ describe.skipIf(!sandbox)(`TypeScript as it is${skipped}`, () => {
   });
 });
 
+/** Whether the sandbox has a program: not every machine has them. */
+const works = async (command: string) =>
+  sandbox !== null && (await run({}, js(""), { command })).exit_code === 0;
+const hasPython = await works("python3 -c ''");
+const hasPytest = await works("python3 -c 'import pytest'");
+
 const py = (text: string, path = "tests/test_it.py"): ProofTest => ({ path, text });
 /** Makes Python not find pytest. */
 const plain = { "pytest.py": "raise ImportError('none here')\n" };
 
-describe.skipIf(!sandbox).each([
-  ["without pytest", plain],
-  ["with pytest", {}],
-])(`Python as it is, %s${skipped}`, (_, more) => {
+const pythons: [string, Record<string, string>][] = [["without pytest", plain]];
+if (hasPytest) pythons.push(["with pytest", {}]);
+
+describe.skipIf(!hasPython).each(pythons)(`Python as it is, %s${skipped}`, (_, more) => {
   const files = {
     ...more,
     "src/pack/__init__.py": "from .sums import twice\n",
@@ -292,7 +297,7 @@ describe.skipIf(!sandbox).each([
   });
 });
 
-describe.skipIf(!sandbox)(`Python with pytest${skipped}`, () => {
+describe.skipIf(!hasPytest)(`Python with pytest${skipped}`, () => {
   it("has the repository's fixtures, without the options that need its plugins", async () => {
     const end = await run(
       {
@@ -346,7 +351,7 @@ describe.skipIf(!sandbox)(`runners of a repository${skipped}`, () => {
   });
 });
 
-const hasGo = sandbox !== null && existsSync("/usr/bin/go");
+const hasGo = await works("go version");
 
 describe.skipIf(!hasGo)(`Go as it is${skipped}`, () => {
   it("runs the tests of one file, and names the functions that ran", async () => {
@@ -370,6 +375,11 @@ describe.skipIf(!hasGo)(`Go as it is${skipped}`, () => {
 });
 
 describe("a test of Go", () => {
+  it.skipIf(!sandbox || hasGo)("ends as a program that is not there, where Go is none", async () => {
+    const test = { path: "a_test.go", text: "func TestA(t *testing.T) {}\n" };
+    expect((await run({}, test)).exit_code).toBe(127);
+  });
+
   it("needs a name and a function that Go takes for a test", () => {
     expect(asItIs({ path: "a.go", text: "" })).toEqual({ why: "Go runs tests only in files '*_test.go'" });
     expect(asItIs({ path: "a_test.go", text: "func Testing(t) {}" })).toEqual({
@@ -476,6 +486,7 @@ describe.skipIf(!sandbox)(`what a test leaves${skipped}`, () => {
     const eats = "const all = [];\nfor (;;) all.push(Buffer.alloc(1e7, 1));\n";
     const end = await run(files, js(eats), { limits: { memoryBytes: 2 ** 29 } });
     expect([end.exit_code, end.ended]).not.toEqual([0, null]);
+    if (!hasPython) return;
     const py3 = await run(files, py("x = []\nwhile True:\n    x.append(b'x' * 10_000_000)\n"), {
       limits: { memoryBytes: 2 ** 28 },
     });

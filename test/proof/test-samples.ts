@@ -177,6 +177,7 @@ const inVitest = (text: string): Sample => [
 ];
 
 /** Tests that would show what is not so. */
+// biome-ignore-start lint/suspicious/noTemplateCurlyInString: they are programs.
 export const cheats: readonly Sample[] = [
   ["test/x.test.rb", "assert true"],
   ["src/calc.test.js/../x.test.js", "1"],
@@ -291,6 +292,25 @@ export const cheats: readonly Sample[] = [
     `import Module from "node:module";`,
     `require("fs");`,
     `import "./plain.test.mjs";`,
+    "const { constructor: F } = () => {}; F('x')();",
+    "const { ...all } = calc; assert.equal(all.x, 1);",
+    "const all = { ...calc }; assert.ok(all);",
+    "const { Calc } = calc; Calc.x = 1;",
+    "(function () { return this; })().process;",
+    "const f = function () { return this.process; }; f();",
+    "this.process.exit(1);",
+    "export * from 'node:fs';",
+    "const { [`stack`]: s } = new Error();",
+    "new Date(...[]);",
+    "import { DatabaseSync } from 'node:sqlite'; new DatabaseSync('src/x');",
+    "let a = add; a = () => 3; assert.equal(a(1), 3);",
+    "require('../src/calc.ts').add = 1;",
+    "for (calc.add of [() => 3]);",
+    "[calc.add] = [() => 3];",
+    "({ a: calc.add } = { a: () => 3 });",
+    "const k = 'stack'; new Error()[k];",
+    "add.memo = () => 3;",
+    "assert.equal = () => {};",
   ].map(inJs),
   ...[
     `vi.mock("../src/calc");`,
@@ -410,6 +430,19 @@ export const cheats: readonly Sample[] = [
     `from contextlib import suppress`,
     `c = calc.Calc()\nc.add = lambda: 3`,
     `try:\n    add(1)\nexcept Exception as e:\n    assert e.__traceback__.tb_lineno == 3`,
+    "'{0.__code__.co_code}'.format(add)",
+    "from calc import __dict__ as d",
+    "import logging\nlogging.os.getcwd()",
+    "import enum\nenum.sys.exit(1)",
+    "import http.server\nhttp.server.os.getcwd()",
+    "import sqlite3\nsqlite3.connect('x')",
+    "import io\nio.open('x')",
+    "from io import open as o\no('x')",
+    "with open('x') as calc.add:\n    pass",
+    "(calc.add, x) = (1, 2)",
+    "object.__setattr__(calc, 'add', 1)",
+    "pytest.raises.__globals__",
+    "def f():\n    global add\n    add = 1",
   ].map(inPy),
   ...[
     `\tt.Fatal("claimed")`,
@@ -464,3 +497,4 @@ export const cheats: readonly Sample[] = [
     `package shop\n\nimport "testing"\n\nfunc init() { }\n\nfunc TestX(t *testing.T) {\n\tif Total(nil) != 0 {\n\t\tt.Fatal("x")\n\t}\n}\n`,
   ],
 ];
+// biome-ignore-end lint/suspicious/noTemplateCurlyInString: they are programs.

@@ -108,6 +108,34 @@ describe("doctor", () => {
     });
   });
 
+  const proofs = checks.find(({ name }) => name === "proofs");
+  it.skipIf(!sandbox).each<[Record<string, string>, string, string]>([
+    [{}, "ok", "tests of findings run in the sandbox; `prove.prepare` reaches no network"],
+    [
+      { HUNKWISE_PROVE_REGISTRIES: " Registry.npmjs.org, localhost:4873" },
+      "ok",
+      "tests of findings run in the sandbox; `prove.prepare` reaches registry.npmjs.org, localhost:4873",
+    ],
+    [
+      { HUNKWISE_SANDBOX_MEMORY_MB: "512" },
+      "warn",
+      "tests of JavaScript cannot run: Node needs 640 MB, and a sandbox has 512",
+    ],
+  ])(`says whether tests of findings run here: %o${skipped}`, async (variables, state, says) => {
+    expect(await proofs?.run({ env: readEnv(variables), faults: [] }, noSignal)).toMatchObject({
+      state,
+      says,
+    });
+  });
+
+  it("says that no tests of findings run without a sandbox", async () => {
+    const env = readEnv({ HUNKWISE_SANDBOX_READ: "/nowhere/tools" });
+    expect(await proofs?.run({ env, faults: [] }, noSignal)).toMatchObject({
+      ...{ state: "warn", says: "none: this machine runs no tests of findings, because it has no sandbox" },
+      remedy: expect.stringMatching(/./),
+    });
+  });
+
   it("warns if a folder for commands does not exist", async () => {
     const env = readEnv({ HUNKWISE_SANDBOX_READ: "/nowhere/tools" });
     expect(await check?.run({ env, faults: [] }, noSignal)).toMatchObject({
@@ -128,6 +156,22 @@ describe("the environment of commands", () => {
   it.each(["tools", "/", "/opt/../etc", "/opt/tools:x"])("accepts only absolute folders, not %s", (value) => {
     expect(() => readEnv({ HUNKWISE_SANDBOX_READ: value })).toThrow(
       "HUNKWISE_SANDBOX_READ must be absolute paths",
+    );
+  });
+
+  it.each([
+    "https://registry.npmjs.org",
+    "user@host",
+    "host/path",
+    "*.npmjs.org",
+    "npmjs.org.",
+    "a b",
+    "host:0",
+    "host:99999",
+    "host:",
+  ])("accepts only hosts of registries, not %s", (value) => {
+    expect(() => readEnv({ HUNKWISE_PROVE_REGISTRIES: value })).toThrow(
+      "HUNKWISE_PROVE_REGISTRIES must be hosts with or without a port",
     );
   });
 

@@ -1,7 +1,5 @@
-import { rmSync } from "node:fs";
-import { dirname } from "node:path";
 import { afterAll, afterEach, expect } from "vitest";
-import { digestOf, environmentsAt, prepare } from "../proof/environments.ts";
+import { digestOf, environmentsAt, prepare, removeEnvironments } from "../proof/environments.ts";
 import { sandboxFor, useEnvironment } from "./sandbox.ts";
 
 // All hostile commands once more, in a sandbox with a prepared environment, which each of them leaves as it was.
@@ -16,7 +14,7 @@ if (sandbox) {
   useEnvironment(environment.root);
   const before = digestOf(environment.root);
   afterEach(() => expect(digestOf(environment.root)).toBe(before));
-  afterAll(() => rmSync(dirname(folder), { recursive: true, force: true }));
+  afterAll(() => removeEnvironments(folder));
 }
 
 await import("./left-behind.git.test.ts");

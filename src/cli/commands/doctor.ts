@@ -31,8 +31,8 @@ export const doctor = (io: CommandContext) =>
   new Command("doctor")
     .description(
       paragraphs(
-        "Checks Node, git, ripgrep, the parsers, the environment, the data folder and its database, the App's credentials, the models, and the " +
-          "sandbox for commands. Sends each model one or two short requests, which cost a fraction of a cent.",
+        "Checks Node, git, ripgrep, the parsers, the environment, the data folder and its database, the App's credentials, the models, the " +
+          "sandbox for commands, and whether findings can be proven. Sends each model one or two short requests, which cost a fraction of a cent.",
         "Exit code: 0 no check failed, 1 at least one check failed.",
       ),
     )
@@ -105,6 +105,7 @@ const model =
   /^(AZURE_)?OPENAI_|^ANTHROPIC_|^HUNKWISE_(MODEL|VERIFY_MODEL|SUMMARIZE_MODEL|FALLBACK_.*|PROTOCOL|REASONING_EFFORT|CONTEXT_TOKENS|PRICES)$/;
 const vectors = /^(AZURE_)?OPENAI_|^HUNKWISE_EMBEDDING_/;
 const sandbox = /^HUNKWISE_SANDBOX_/;
+const proofs = /^HUNKWISE_PROVE_/;
 
 const concerns = ({ faults }: InspectedEnv, ...about: readonly RegExp[]) =>
   faults.find(({ variable }) => about.some((pattern) => pattern.test(variable)));
@@ -234,6 +235,23 @@ async function checkSandbox({ sandbox: { readable, hidden, memoryMb } }: Env, si
   return ok(`commands run in bubblewrap with ${memoryMb} MB${folders}`);
 }
 
+/** Which kind of worker this is for proofs of findings. Reviews also work without. */
+async function checkProofs(env: Env, signal: AbortSignal) {
+  const { readable, hidden, memoryMb, registries } = env.sandbox;
+  const { findSandbox } = await import("../../sandbox/find-sandbox.ts");
+  const found = await findSandbox({ searchPath: programPath(), readable, hidden, signal });
+  if (!found.sandbox)
+    return warn("none: this machine runs no tests of findings, because it has no sandbox", found.remedy);
+  const { LEAST_NODE_MB: least } = await import("../../sandbox/bubblewrap.ts");
+  if (memoryMb < least)
+    return warn(
+      `tests of JavaScript cannot run: Node needs ${least} MB, and a sandbox has ${memoryMb}`,
+      `Set HUNKWISE_SANDBOX_MEMORY_MB to ${least} or more.`,
+    );
+  const reached = registries.length === 0 ? "no network" : registries.join(", ");
+  return ok(`tests of findings run in the sandbox; \`prove.prepare\` reaches ${reached}`);
+}
+
 type NamedDiagnosis = { name: string } & Diagnosis;
 
 /** Runs every check in turn. Rejects when the signal fires. */
@@ -267,6 +285,7 @@ export const checks: readonly DoctorCheck[] = [
   { name: "model", run: needsEnv(checkModel, model, network) },
   { name: "vectors", run: needsEnv(checkVectors, vectors, network) },
   { name: "sandbox", run: needsEnv(checkSandbox, sandbox) },
+  { name: "proofs", run: needsEnv(checkProofs, sandbox, proofs) },
 ];
 
 /** Probes each model of the environment and the fallback once, and says which protocol will be used. Rejects for a bad address. */

@@ -260,27 +260,46 @@ function withoutUnusedImports(text) {
   });
 }
 
-/** Removes types from `export { A, type B } from "./x.js"` if the source of the other file only has a type of that name. */
+const exportClause = /(?<=^|[;}\n])([ \t]*export\s*\{)([^{}]*)(\})(\s*from\s*["'](\.[^"'\n]+)["'])?/g;
+
+/**
+ * Removes types from lists of exports: `export { A } from "./x.js"` if the source of the other file only has a type of that name, and
+ * `export { A }` if nothing else of this file has the name, because types are gone.
+ */
 function withoutExportedTypes(text, path) {
-  return text.replace(
-    /(?<=^|[;}\n])([ \t]*export\s*\{)([^{}]*)(\}\s*from\s*["'](\.[^"'\n]+)["'])/g,
-    (found, before, list, after, from) => {
-      const file = fileAt(resolve(dirname(path), from));
-      if (!file || !isTypeScript(file)) return found;
-      const other = readFileSync(file, "utf8");
-      const isType = (name) =>
-        new RegExp(`\\b(?:interface|type)\\s+${name}\\b`).test(other) &&
-        !new RegExp(`\\b(?:class|const|let|var|function\\*?|enum|namespace)\\s+${name}\\b`).test(other);
-      return (
-        before +
-        list
-          .split(",")
-          .filter((one) => !isType(one.trim().split(/\s+as\s+/)[0]))
-          .join(",") +
-        after
-      );
-    },
-  );
+  const code = codeAlone(text.replace(exportClause, (found, _, __, ___, from) => (from ? " " : found)));
+  return text.replace(exportClause, (found, before, list, after, source, from) => {
+    if (/["']/.test(list)) return found;
+    const isType = source
+      ? typesIn(resolve(dirname(path), from))
+      : (name) => code !== null && timesIn(code, name) < 2;
+    const plain = list.replace(/\/\/[^\n]*|\/\*[\s\S]*?\*\//g, (comment) => comment.replace(/[^\n]/g, " "));
+    const kept = plain.split(",").map((one) => {
+      const [name = ""] = one.trim().split(/\s+as\s+/);
+      return name !== "" && isType(name) ? one.replace(/[^\n]/g, " ") : one;
+    });
+    return (
+      before +
+      kept.filter((one, index) => one.trim() !== "" || index === kept.length - 1).join(",") +
+      after +
+      (source ?? "")
+    );
+  });
+}
+
+const timesIn = (text, name) =>
+  text.split(new RegExp(`(?<![\\w$])${name.replaceAll("$", "\\$")}(?![\\w$])`)).length - 1;
+
+/** Tells of a name whether a file has only a type of it. */
+function typesIn(path) {
+  const file = fileAt(path);
+  if (!file || !isTypeScript(file)) return () => false;
+  const text = readFileSync(file, "utf8");
+  return (name) =>
+    new RegExp(`\\b(?:interface|type)\\s+${name.replaceAll("$", "\\$")}(?![\\w$])`).test(text) &&
+    !new RegExp(
+      `\\b(?:class|const|let|var|function\\*?|enum|namespace)\\s+${name.replaceAll("$", "\\$")}(?![\\w$])`,
+    ).test(text);
 }
 
 const isTypeScript = (path) => /\.(?:ts|tsx|mts|cts)$/.test(path);
@@ -370,6 +389,19 @@ function resolveHook(specifier, context, next) {
   }
 }
 
+/** As bundlers do it: the whole value, and each of its keys that can be a name. */
+function moduleOfJson(text) {
+  const value = JSON.parse(text);
+  const isTable = value !== null && typeof value === "object" && !Array.isArray(value);
+  const names = (isTable ? Object.keys(value) : []).filter(
+    (key) => /^[A-Za-z_$][\w$]*$/.test(key) && key !== "default",
+  );
+  const named = names.map(
+    (key, index) => `const __${index} = __all[${JSON.stringify(key)}]; export { __${index} as ${key} };`,
+  );
+  return [`const __all = ${JSON.stringify(value)}; export default __all;`, ...named].join("\n");
+}
+
 function loadHook(url, context, next) {
   if (!url.startsWith(`${pathToFileURL(root).href}/`) || url.includes("/node_modules/"))
     return next(url, context);
@@ -379,8 +411,7 @@ function loadHook(url, context, next) {
     context.conditions?.includes("import") &&
     context.importAttributes?.type !== "json"
   ) {
-    const text = readFileSync(path, "utf8");
-    return { format: "module", source: `export default ${text}`, shortCircuit: true };
+    return { format: "module", source: moduleOfJson(readFileSync(path, "utf8")), shortCircuit: true };
   }
   if (!/\.[cm]?[jt]sx?$/.test(path) || path.startsWith(import.meta.dirname)) return next(url, context);
   const text = readFileSync(path, "utf8");

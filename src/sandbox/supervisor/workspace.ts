@@ -15,7 +15,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { dirname, extname, join } from "node:path";
+import { extname } from "node:path";
 import type { LeftFile } from "./protocol.ts";
 
 /** Everything writable, on one file system of limited size. */
@@ -37,11 +37,8 @@ export function createFolders(): void {
   for (const folder of folders) mkdirSync(folder, { recursive: true, mode: 0o755 });
   chmodSync(`${SESSION}/tmp`, 0o1777);
   for (const [name, text] of Object.entries(settings)) writeFileSync(`${SESSION}/etc/${name}`, text);
-  // A file that bubblewrap got as data cannot be mounted once more. The built program replaces `import.meta.dirname`, whose folder is
-  // another one in a sandbox.
-  const own = import.meta.filename;
-  const bridge = join(dirname(own), `bridge${extname(own)}`);
-  copyFileSync(bridge, `${SESSION}/etc/bridge`);
+  // A file that bubblewrap got as data cannot be mounted once more.
+  copyFileSync(`/supervisor/bridge${extname(import.meta.filename)}`, `${SESSION}/etc/bridge`);
 }
 
 /** The full path of a workspace file. Each character of `path` is one byte. */
