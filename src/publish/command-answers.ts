@@ -2,6 +2,8 @@ import { bySeverity, type Proof } from "../finding.ts";
 import { formatMarker } from "../ledger/marker.ts";
 import { renderMarkdown } from "../reporters/markdown.ts";
 import { plural } from "../reporters/outcome.ts";
+import { markLine, testFold } from "../reporters/proof-markdown.ts";
+import { notShownSentence, passingSentence } from "../reporters/proof-words.ts";
 import { untrustedBlock, untrustedCode, untrustedLine } from "../reporters/safe-markdown.ts";
 import type { AnswerResult } from "../review/answer/answer-input.ts";
 import type { ProveResult } from "../review/prove/prove-input.ts";
@@ -61,26 +63,20 @@ function oneScreen(text: string, maxBytes: number): string {
   return `${untrustedBlock(first, screen.characters / 2)}\n\n${CUT}`;
 }
 
+/** Most bytes of a sentence about a test. */
+const mostSaid = 1_000;
+
 /** What runs of a test show about a finding. */
 export function provedAnswer({ model }: Pick<ProveResult, "model">, proof: Proof, head: string) {
   const footer = `<sub>The test is by ${untrustedCode(model)}, and ran on the code at ${head.slice(0, 12)}. Its runs decide what it shows; people decide what follows.</sub>`;
-  return (maxBytes: number) => `${renderProof(proof, maxBytes - byteLength(footer) - 2)}\n\n${footer}`;
-}
-
-function renderProof(proof: Proof, maxBytes: number): string {
-  if (proof.kind === "not_shown") return `Not shown by a test: ${untrustedLine(proof.reason, 600)}.`;
-  const { kind, before, now, test, command, runs } = proof;
-  const titles = {
-    regression: "Regression shown by a test.",
-    reproduced: "Reproduced by a test.",
-    ran_right: "A test passes.",
+  // Certain findings are not proved.
+  const proved = { proof, source: "model" };
+  const said =
+    markLine(proved) || untrustedLine(notShownSentence(proved) || passingSentence(proved), mostSaid);
+  return (maxBytes: number) => {
+    const fold = testFold(proved, maxBytes - byteLength(said) - byteLength(footer) - 4);
+    return [said, fold, footer].filter((part) => part !== "").join("\n\n");
   };
-  return [
-    `🧪 **${titles[kind]}** Before: ${untrustedLine(before)}. Now: ${untrustedLine(now)}.`,
-    fence(cutAtLine(test.text, maxBytes / 3).text),
-    `Command: ${untrustedCode(command)}`,
-    ...runs.map(({ on, exit_code }) => `- ${on}: exit code ${exit_code}`),
-  ].join("\n\n");
 }
 
 const intro =

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from "node:util";
-import type { Finding, ProofRun } from "../finding.ts";
+import type { ProofRun } from "../finding.ts";
 import {
   foldLine,
   markStart,
@@ -14,7 +14,15 @@ import { byteLength, cutAtLine, cutCharacters } from "../text/cut.ts";
 import { showHidden } from "../text/escape-invisible.ts";
 import { inlineCode } from "../text/fence.ts";
 import { plural } from "./outcome.ts";
-import { markOf, markParts, passingOf, phrase, type RanProof, revisionNames } from "./proof-words.ts";
+import {
+  markOf,
+  markParts,
+  type Proved,
+  passingOf,
+  phrase,
+  type RanProof,
+  revisionNames,
+} from "./proof-words.ts";
 import { languageOf, untrustedCode, untrustedFence, untrustedLine, whyNotPosted } from "./safe-markdown.ts";
 
 /** Most bytes of what happens on one side, before it is made harmless. */
@@ -25,7 +33,7 @@ const mostOutput = 5_000;
 const mostName = 160;
 
 /** What a test shows about a finding, in one line; empty if none shows it. */
-export function markLine(finding: Finding, maxBytes = mostSaid): string {
+export function markLine(finding: Proved, maxBytes = mostSaid): string {
   const mark = markOf(finding);
   if (mark === null) return "";
   // With the full stop: one after "www" could make it a link.
@@ -39,7 +47,7 @@ export function markLine(finding: Finding, maxBytes = mostSaid): string {
  * The test of a finding in a fold of at most `maxBytes`, with its command and what each run printed; empty if there is no test that ran, or
  * no room at all. The test is shown exactly as it is, so that what people read is what a command commits, or it is left out with the reason.
  */
-export function testFold(finding: Finding, maxBytes: number): string {
+export function testFold(finding: Proved, maxBytes: number): string {
   const proof = markOf(finding) ?? passingOf(finding);
   if (proof === null) return "";
   const { test, command, runs } = proof;

@@ -7,6 +7,9 @@ import { plural, thousands } from "./outcome.ts";
  * escape them.
  */
 
+/** What decides about what is said of a test. */
+export type Proved = Pick<Finding, "proof" | "source">;
+
 /** A test that ran, and what it says. */
 export type RanProof = Extract<Proof, { test: unknown }>;
 
@@ -16,7 +19,7 @@ export interface Mark extends RanProof {
 }
 
 /** What a test says, as far as it may be shown. A test of a secret may repeat it, and no test makes a certain finding less certain. */
-export function proofOf(finding: Finding): Proof | null {
+export function proofOf(finding: Proved): Proof | null {
   const { proof } = finding;
   if (proof === undefined || holdsSecret(finding)) return null;
   return isMark(proof) || !isCertain(finding) ? proof : null;
@@ -25,13 +28,13 @@ export function proofOf(finding: Finding): Proof | null {
 const isMark = (proof: Proof): proof is Mark => proof.kind === "regression" || proof.kind === "reproduced";
 
 /** The test that shows a finding; null if none does. */
-export function markOf(finding: Finding): Mark | null {
+export function markOf(finding: Proved): Mark | null {
   const proof = proofOf(finding);
   return proof !== null && isMark(proof) ? proof : null;
 }
 
 /** A test for a finding that passes; null if there is none. */
-export function passingOf(finding: Finding): RanProof | null {
+export function passingOf(finding: Proved): RanProof | null {
   const proof = proofOf(finding);
   return proof?.kind === "ran_right" ? proof : null;
 }
@@ -60,20 +63,20 @@ export const bodyOf = ({ body }: Pick<Finding, "body">): string => body.replace(
 export const phrase = (text: string): string => text.replace(/\s+/g, " ").trim().replace(/\.$/, "");
 
 /** "Regression shown by a test. Before: 0. Now: it throws."; empty without a mark. */
-export function markSentence(finding: Finding): string {
+export function markSentence(finding: Proved): string {
   const mark = markOf(finding);
   if (mark === null) return "";
   return [markTitles[mark.kind], ...markParts(mark).map(([name, what]) => `${name}: ${what}.`)].join(" ");
 }
 
 /** "Not shown by a test: it passes at the head."; empty if no test was tried. It says nothing against the finding. */
-export function notShownSentence(finding: Finding): string {
+export function notShownSentence(finding: Proved): string {
   const proof = proofOf(finding);
   return proof?.kind === "not_shown" ? `Not shown by a test: ${phrase(proof.reason)}.` : "";
 }
 
 /** "A test that was written for this finding passes: it returns 0."; empty if none does. */
-export function passingSentence(finding: Finding): string {
+export function passingSentence(finding: Proved): string {
   const passing = passingOf(finding);
   if (passing === null) return "";
   const now = phrase(passing.now);
@@ -88,7 +91,7 @@ export const revisionNames: Readonly<Record<Revision, string>> = {
 };
 
 /** "2 of 5 findings are shown by a test", without a final full stop; empty if none is. */
-export function shownCount(findings: readonly Finding[]): string {
+export function shownCount(findings: readonly Proved[]): string {
   const shown = findings.filter((finding) => markOf(finding) !== null).length;
   if (shown === 0) return "";
   return `${thousands(shown)} of ${plural(findings.length, "finding")} ${shown === 1 ? "is" : "are"} shown by a test`;

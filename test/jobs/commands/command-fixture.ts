@@ -7,6 +7,7 @@ import type { BranchPush, JobDependencies } from "../../../src/jobs/job-dependen
 import { createJobHandler } from "../../../src/jobs/job-handler.ts";
 import { formatMarker } from "../../../src/ledger/marker.ts";
 import { forAllRoles, type Model } from "../../../src/llm/model.ts";
+import type { FoundTestPlace } from "../../../src/process/prove-review.ts";
 import { publicText } from "../../../src/publish/public-text.ts";
 import type { Act, ClaimedJob, Command, JobOutcome, ReviewTask, Task } from "../../../src/queue/job.ts";
 import type { JobTools } from "../../../src/queue/run-job.ts";
@@ -69,6 +70,8 @@ export class Commanded {
   readonly log: string[] = [];
   model: Model | null = null;
   mayWriteContents = true;
+  /** Where tests run; a replay's place runs none. */
+  testPlace: FoundTestPlace = { sandbox: null, environment: null };
   requiresPolicy = false;
   /** False when another worker has the job. */
   isOurs = true;
@@ -139,12 +142,13 @@ export class Commanded {
     severity: Severity = "medium",
     path = "src/cart.js",
     source = "model",
+    { code = null, suggestion = "" }: { code?: string | null; suggestion?: string } = {},
   ): Promise<number> {
     const marker = formatMarker({
-      ...{ kind: "finding", id, severity, category: "correctness", symbol: null, code: null },
+      ...{ kind: "finding", id, severity, category: "correctness", symbol: null, code },
       ...{ source, files: [], head: this.#repo.head, trigger: "event#7@main" },
     });
-    const body = publicText(`**Medium: Finding ${id}**\n\nIt is wrong.\n\n${marker}`);
+    const body = publicText(`**Medium: Finding ${id}**\n\nIt is wrong.\n\n${suggestion}${marker}`);
     const place = { path, side: "RIGHT", line: 1, startLine: null } as const;
     await this.github.createReview(this.#repo.head, "", [{ ...place, body }]);
     return this.github.reviews.at(-1)?.comments.at(-1)?.id ?? 0;
@@ -212,6 +216,7 @@ export class Commanded {
         const held = await this.#repo.place(head);
         return { place: held.place, release: async () => held[Symbol.dispose](), tidy: async () => {} };
       },
+      findTestPlace: async () => this.testPlace,
       ...(this.inOwnProcess ? {} : { startProcess: startProcessHere }),
       models: this.model && forAllRoles(this.model),
       modelsReady: async () => {},
