@@ -105,7 +105,7 @@ const Failure = z.strictObject({ code: z.string(), message: z.string(), remedy: 
 
 export type { ProgressEvent };
 
-const TestedEntry = RecordedTest.extend({ kind: z.literal("tested") });
+export const TestedEntry = RecordedTest.extend({ kind: z.literal("tested") });
 
 /** The work of one review process. */
 const Assignment = z.discriminatedUnion("kind", [

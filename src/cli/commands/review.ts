@@ -160,9 +160,11 @@ function envOf({ model }: ReviewValues): LocalEnv {
 
 /** The environment, if it has what the options need. */
 async function workableEnv(given: ReviewValues): Promise<LocalEnv> {
-  if (given.requireModel && given.model === false) throw excluded();
+  if (given.requireModel && given.model === false) throw excluded("--require-model");
   const env = envOf(given);
   if (given.requireModel && env.model === null) throw noModel("--require-model");
+  if (given.prove && given.model === false) throw excluded("--prove");
+  if (given.prove && env.model === null) throw noModel("--prove");
   if (typeof given.model === "string" && env.model === null) throw noModel("--model");
   await requirePrices(given, env);
   return env;
@@ -200,7 +202,10 @@ async function runReview(
   const graphIndex = pull === null ? presentIndex(values.repo, env) : null;
   const about = await pull?.textFor(config);
   const results = await resultsOf(values, range, say);
-  const options = { range, config, pull: about, results, connected, started, graphIndex, records, warn: say };
+  const options = {
+    ...{ range, config, pull: about, results, connected, started, graphIndex, records, warn: say },
+    findTestPlace: testPlaces(env, io),
+  };
   const done = await reviewWithProgress(options, progress, io).catch((error: unknown) =>
     notReviewed(error, io),
   );
@@ -226,6 +231,14 @@ async function runReview(
   if (pull && values.publish) await write(io.stderr, `${await pull.publish(result, config)}\n`);
   return code;
 }
+
+/** What finds a sandbox is only loaded if a finding is worth a test. */
+const testPlaces =
+  (env: LocalEnv, { signal }: CommandIo): NonNullable<ReviewRangeOptions["findTestPlace"]> =>
+  async (range, config) => {
+    const { findLocalTestPlace } = await import("../local-test-place.ts");
+    return findLocalTestPlace(range, config, env, signal);
+  };
 
 /** Results of other tools. What reads them is only loaded if there are any. */
 async function resultsOf(
@@ -283,8 +296,8 @@ function briefLine(result: ReviewResult, { model, called }: Pick<ReviewValues, "
   return `${about}${found}${isUnread(result) ? "; no model looked at this, only the analyzers" : ""}`;
 }
 
-const excluded = () =>
-  new AppError("usage", "--require-model and --no-model are both set", { remedy: "Leave out one of them." });
+const excluded = (option: string) =>
+  new AppError("usage", `${option} and --no-model are both set`, { remedy: "Leave out one of them." });
 
 const noModel = (option: string) =>
   new AppError("usage", `${option} is set, but no model is configured`, {
@@ -345,6 +358,8 @@ async function configOf(range: OpenRange, values: ReviewValues, say: (text: stri
   const { config: given } = await loadLocalConfig(range.workspace, await givenConfig(values));
   for (const notice of values.brief ? [] : rangeNotices(range, values.repo)) say(notice);
   const config = withOverrides(given, overrides);
+  if (values.prove && !config.prove.enabled)
+    say("--prove has no effect: the policy in the configuration enforces prove.enabled: false");
   const minutes = Math.min(config.budget.minutes, values.mostMinutes ?? Number.POSITIVE_INFINITY);
   return { ...config, budget: { ...config.budget, minutes } };
 }
