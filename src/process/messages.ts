@@ -111,7 +111,14 @@ export const TestedEntry = RecordedTest.extend({ kind: z.literal("tested") });
 const Assignment = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("review"), input: ReviewInput }),
   z.strictObject({ kind: z.literal("answer"), input: AnswerInput }),
-  z.strictObject({ kind: z.literal("fix"), input: FixInput, sandbox: CommandSandbox.nullable() }),
+  z.strictObject({
+    kind: z.literal("fix"),
+    input: FixInput,
+    sandbox: CommandSandbox.nullable(),
+    /** Where the tests of its findings run; null if none has one. */
+    where: TestPlace.nullable(),
+    tested: z.array(RecordedTest),
+  }),
   z.strictObject({
     kind: z.literal("prove"),
     input: ProveInput,
