@@ -1,7 +1,7 @@
 import { createTokenBudget } from "../../agent/limits.ts";
 import type { StopReason } from "../../agent/trajectory.ts";
 import { AppError } from "../../errors.ts";
-import { isCertain } from "../../finding.ts";
+import { isCertain, type ProofTest } from "../../finding.ts";
 import type { Edit } from "../../git/workspace.ts";
 import { wrapUntrusted } from "../../text/fence.ts";
 import { changingTools, commandTools, fixingTools } from "../../tools/index.ts";
@@ -38,13 +38,14 @@ async function testRepairs(
 ): Promise<Tests> {
   const { workspace, signal } = deps;
   const results = new Map<string, RepairTest>();
-  for (const { name, target } of claimed) {
-    if (!target.test) continue;
-    const result: RepairTest = tests
-      ? await testRepair(target.test, { tests, workspace, edits, scope, signal })
-      : { state: "not_run", reason: "there is no sandbox for it" };
-    results.set(name, result);
-  }
+  const paths = new Set<string>();
+  const testIt = async (test: ProofTest): Promise<RepairTest> => {
+    if (!tests) return { state: "not_run", reason: "there is no sandbox for it" };
+    if (paths.has(test.path)) return { state: "not_run", reason: "another finding has a test of that name" };
+    paths.add(test.path);
+    return await testRepair(test, { tests, workspace, edits, scope, signal });
+  };
+  for (const { name, target } of claimed) if (target.test) results.set(name, await testIt(target.test));
   return results;
 }
 
@@ -385,10 +386,10 @@ function scopeOf({ files, deps }: Pick<FixRun, "files" | "deps">, targets: reado
   return { files: new Set([...changed, ...named]), isPrivate: deps.isPrivate };
 }
 
-function repairOf({ name, target: { id } }: NamedTarget, finished: FinishedFix | null): Repair {
+function repairOf({ name, target: { id, test: wanted } }: NamedTarget, finished: FinishedFix | null): Repair {
   const told = finished?.report.repairs.find(({ finding }) => finding === name);
   const { repaired = false, note = "" } = told ?? {};
-  const test = repaired ? finished?.tests.get(name) : undefined;
+  const test = wanted && repaired ? (finished?.tests.get(name) ?? NOT_TESTED) : undefined;
   return {
     id,
     repaired,
@@ -397,6 +398,8 @@ function repairOf({ name, target: { id } }: NamedTarget, finished: FinishedFix |
     ...(test && { test }),
   };
 }
+
+const NOT_TESTED: RepairTest = { state: "not_run", reason: "the repair ended before it ran" };
 
 const NO_END = "the repair did not finish";
 
