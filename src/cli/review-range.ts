@@ -7,6 +7,7 @@ import { eachRole, factsOf, type Models } from "../llm/model.ts";
 import { type FoundTestPlace, proveReview, withoutProofs } from "../process/prove-review.ts";
 import { runReviewProcess } from "../process/run-review-process.ts";
 import type { StartedProcess } from "../process/start-process.ts";
+import type { TestPlaceOrder } from "../process/test-place.ts";
 import { plural } from "../reporters/outcome.ts";
 import type { ProgressEvent } from "../review/progress.ts";
 import { limitsOf, type PullText, type ReviewInput } from "../review/review-input.ts";
@@ -72,7 +73,7 @@ export interface ReviewRangeOptions {
   /** Absolute path of the index of the repository's graph, which is only read; left out or null, there is none. */
   graphIndex?: string | null;
   /** Finds where the tests of proofs run; called only if a finding is worth a test. If omitted, no finding is proved. */
-  findTestPlace?(range: OpenRange, config: EffectiveConfig): Promise<FoundTestPlace>;
+  findTestPlace?(order: Omit<TestPlaceOrder, "repository">, signal: AbortSignal): Promise<FoundTestPlace>;
   /** The place of its record; if omitted, nothing is recorded. */
   records?: RecordPlaces;
   /** Takes one line for the user. */
@@ -156,7 +157,7 @@ async function prove(
       ...{ place, models: connected.models, config, targetBranch, limits, trajectory: record },
       ...{ onProgress, signal },
       pull: pull && { number: pull.number, title: pull.title, body: pull.body },
-      findTestPlace: () => findTestPlace(range, config),
+      findTestPlace: () => findTestPlace({ place, config }, signal),
       async begin(input) {
         await record.append({ kind: "run", what: "prove", shas: place.shas, input });
         return input;

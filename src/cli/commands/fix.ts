@@ -1,13 +1,16 @@
 import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
 import { Option } from "@commander-js/extra-typings";
 import { z } from "zod";
-import { readLocalEnv } from "../../config/env.ts";
+import { type LocalEnv, readLocalEnv } from "../../config/env.ts";
+import { withOverrides } from "../../config/overrides.ts";
 import { programPath } from "../../config/process-env.ts";
 import { AppError, errorLine } from "../../errors.ts";
 import { Finding } from "../../finding.ts";
 import type { CommittedFix } from "../../jobs/commands/commit-fix.ts";
 import type { Models } from "../../llm/model.ts";
 import type { FindCommandSandbox, TestPlace } from "../../process/command-sandbox.ts";
+import type { TestPlaceOrder } from "../../process/test-place.ts";
 import { plural } from "../../reporters/outcome.ts";
 import { plainLine } from "../../reporters/terminal-style.ts";
 import { triedWords } from "../../reporters/tried-out.ts";
@@ -25,7 +28,6 @@ import {
   paragraphs,
   rangeCommand,
 } from "../command.ts";
-import type { findLocalTestPlace } from "../local-test-place.ts";
 import type { LocalConfig, OpenRange } from "../open-range.ts";
 import { write } from "../output.ts";
 import { createProgress } from "../progress.ts";
@@ -207,7 +209,10 @@ async function runFix(values: OptionsOf<typeof declare>, io: CommandIo): Promise
     if (event.type === "model_failed") modelFault ??= event.error;
     progress.handle(event);
   };
-  const testPlace = withTest ? await requireTestPlace(range, config, env, io.signal) : undefined;
+  // Whoever asks for it on this machine wants it to run, as with `review --prove`.
+  const enabled = withOverrides(config, { prove: true });
+  const tests = { place: range.place, repository: resolve(values.repo), config: enabled };
+  const testPlace = withTest ? await requireTestPlace(tests, env, io.signal) : undefined;
   const { models } = connected;
   const task: Task = { range, config, targets, models, findSandbox, testPlace, record, onProgress };
   const fix = await onRecord(record, () => repair(task, io), repairedCount);
@@ -236,12 +241,16 @@ const noModel = () =>
       "Set OPENAI_API_KEY, ANTHROPIC_API_KEY, or OPENAI_BASE_URL and HUNKWISE_MODEL. hunkwise doctor checks them.",
   });
 
-async function requireTestPlace(...place: Parameters<typeof findLocalTestPlace>): Promise<TestPlace> {
-  const { findLocalTestPlace } = await import("../local-test-place.ts");
-  const found = await findLocalTestPlace(...place);
+async function requireTestPlace(
+  order: TestPlaceOrder,
+  env: LocalEnv,
+  signal: AbortSignal,
+): Promise<TestPlace> {
+  const { localTestPlaces } = await import("../test-places.ts");
+  const found = await localTestPlaces(env)(order, signal);
   if (!("why" in found)) return found;
   throw new AppError("usage", `no test can run: ${found.why}`, {
-    remedy: "Leave out --with-test, or install a sandbox (docs/proofs.md).",
+    remedy: "Or leave out --with-test.",
   });
 }
 

@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import { type LocalEnv, rawEnv, readLocalEnv, withModel } from "../../config/env.ts";
 import { presentIndex } from "../../config/folders.ts";
@@ -204,7 +205,7 @@ async function runReview(
   const results = await resultsOf(values, range, say);
   const options = {
     ...{ range, config, pull: about, results, connected, started, graphIndex, records, warn: say },
-    findTestPlace: testPlaces(env, io),
+    findTestPlace: testPlaces(values, env),
   };
   const done = await reviewWithProgress(options, progress, io).catch((error: unknown) =>
     notReviewed(error, io),
@@ -234,10 +235,10 @@ async function runReview(
 
 /** What finds a sandbox is only loaded if a finding is worth a test. */
 const testPlaces =
-  (env: LocalEnv, { signal }: CommandIo): NonNullable<ReviewRangeOptions["findTestPlace"]> =>
-  async (range, config) => {
-    const { findLocalTestPlace } = await import("../local-test-place.ts");
-    return findLocalTestPlace(range, config, env, signal);
+  ({ repo }: ReviewValues, env: LocalEnv): NonNullable<ReviewRangeOptions["findTestPlace"]> =>
+  async (order, signal) => {
+    const { localTestPlaces } = await import("../test-places.ts");
+    return localTestPlaces(env)({ ...order, repository: resolve(repo) }, signal);
   };
 
 /** Results of other tools. What reads them is only loaded if there are any. */

@@ -8,10 +8,11 @@ import type { PullRequest } from "../../github/pull-request-api.ts";
 import type { PostedFinding } from "../../ledger/entry.ts";
 import { eachRole, factsOf, type Models } from "../../llm/model.ts";
 import type { TestPlace } from "../../process/command-sandbox.ts";
+import { NO_SANDBOX } from "../../process/prove-review.ts";
 import { runFixProcess } from "../../process/run-review-process.ts";
 import { maxAttempts } from "../../queue/job.ts";
 import { FixInput, FixResult, type FixTarget } from "../../review/fix/fix-input.ts";
-import { pinPromptContext, recordedMasks, recordedTurns, recordStart } from "../attempts.ts";
+import { pinPromptContext, recordedMasks, recordedTests, recordedTurns, recordStart } from "../attempts.ts";
 import { withinBudget } from "../budgets.ts";
 import { loadConfig, withFolders } from "../load-config.ts";
 import { budgetOf, limitsWithin, logProgress, watchModels } from "../model-run.ts";
@@ -108,15 +109,16 @@ function recordedTargets(recorded: readonly TrajectoryEntry[]): readonly FixTarg
   return (start?.kind === "run" && FixInput.safeParse(start.input).data?.targets) || [];
 }
 
-const recordedTests = (recorded: readonly TrajectoryEntry[]) =>
-  recorded.flatMap((entry) => (entry.kind === "tested" ? [{ key: entry.key, end: entry.end }] : []));
-
 /** Where the tests run; rejects with `not_allowed` if they cannot, before anything is paid for. */
-async function testPlaceOf({ context }: FixOrder, config: EffectiveConfig): Promise<TestPlace> {
-  const { deps, tools } = context;
-  const sandbox = (await deps.commandSandbox?.(config, tools.signal)) ?? null;
-  if (sandbox === null) throw withoutTests("no test can run here: there is no sandbox");
-  return { sandbox, environment: null };
+async function testPlaceOf({ context, place }: FixOrder, config: EffectiveConfig): Promise<TestPlace> {
+  const { deps, tools, job } = context;
+  if (!config.prove.enabled)
+    throw withoutTests("no test can run: the configuration of the base branch switches proofs off");
+  const { owner, name } = job.task.repository;
+  const wanted = { place, config, repository: `${owner}/${name}` };
+  const found = (await deps.findTestPlace?.(wanted, tools.signal)) ?? NO_SANDBOX;
+  if ("why" in found) throw withoutTests(`no test can run: ${found.why}`);
+  return found;
 }
 
 const withoutTests = (why: string) =>
