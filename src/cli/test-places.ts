@@ -1,5 +1,3 @@
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { Env, LocalEnv } from "../config/env.ts";
 import { environmentsFolder } from "../config/folders.ts";
 import { programPath } from "../config/process-env.ts";
@@ -33,10 +31,17 @@ export function testPlacesHere({ sandbox, folder, missing }: TestPlaces): FindTe
 }
 
 /** The same on a person's machine. Environments are kept beside the records of reviews. */
-export const localTestPlaces = ({ sandbox, modelFolder }: Pick<LocalEnv, "sandbox" | "modelFolder">) =>
-  testPlacesHere({
+export function localTestPlaces({ sandbox, modelFolder }: Pick<LocalEnv, "sandbox" | "modelFolder">) {
+  const find = testPlacesHere({
     sandbox,
-    // Without a home, they are made anew after each restart of the machine.
-    folder: environmentsFolder(modelFolder ?? join(tmpdir(), "hunkwise")),
+    folder: environmentsFolder(modelFolder ?? ""),
     missing: (why, remedy) => `${why}. ${remedy.replace(/\.$/, "")}`,
   });
+  const findOrTell: FindTestPlace = async (order, signal) =>
+    modelFolder === null && order.config.prove.prepare !== null ? NO_FOLDER : find(order, signal);
+  return findOrTell;
+}
+
+const NO_FOLDER = {
+  why: "there is no folder for environments. Set HUNKWISE_DATA_DIR to one that you can write to",
+};

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp } from "node:fs/promises";
 import { join } from "node:path";
 import type { TrajectoryEntry } from "../../agent/trajectory.ts";
 import type { ActionEnv } from "../../config/action-env.ts";
@@ -21,6 +21,7 @@ import { hasWriteAccess } from "../../ledger/authority.ts";
 import { createSeal, type Seal } from "../../ledger/seal.ts";
 import type { Logger } from "../../logger.ts";
 import type { FindTestPlace } from "../../process/test-place.ts";
+import { removeTree } from "../../proof/environment.ts";
 import { closeCheckRun } from "../../publish/check-run.ts";
 import { reviewedAs } from "../../publish/commit-check.ts";
 import { cancelledConclusion, failedConclusion } from "../../publish/conclusions.ts";
@@ -77,7 +78,8 @@ export async function runAction(given: ActionEnv, signal: AbortSignal): Promise<
   try {
     return await runJob(event.starts.job, { given, event, app, dataFolder, userAgent, log, signal });
   } finally {
-    await rm(dataFolder, { recursive: true, force: true, maxRetries: 3 });
+    // Environments of proofs are read-only.
+    await removeTree(dataFolder);
   }
 }
 

@@ -4,6 +4,7 @@ import type { ProofTest } from "../../finding.ts";
 import type { Edit, Workspace } from "../../git/workspace.ts";
 import { readFailure } from "../../proof/read-failure.ts";
 import { ToolError } from "../../tools/tool.ts";
+import { testPath } from "../../tools/try-test.ts";
 import type { TestPort } from "../prove/run-prove.ts";
 import { type FixScope, refusalsOf } from "./check-edits.ts";
 import type { Repair } from "./fix-input.ts";
@@ -29,20 +30,20 @@ export async function testRepair(test: ProofTest, fix: TestedFix): Promise<Repai
   const { tests, signal } = fix;
   const refused = await whyNotAdded(test, fix);
   if (refused !== null) return notRun(refused);
-  const how = tests.commandFor(test.path);
+  const how = tests.commandFor(test);
   if ("why" in how) return notRun(how.why);
-  const run = (on: "base" | "head") => {
-    const { command } = how;
-    return tests.run({ test, command, on, replaced: null, key: keyOf(test, command, on, fix) }, signal);
-  };
+  const run = (on: "base" | "head") =>
+    tests.run({ test, on, replaced: null, key: keyOf(test, how.command, on, fix) }, signal);
   try {
     const before = await run("base");
-    if (before.ended !== null) return notRun(`a limit ended its run without the repair: ${before.ended}`);
     if (before.exit_code === 0) return notRun("it passes without the repair");
+    const failure = readFailure(before, test);
+    if (failure.kind === "setup" || failure.kind === "unknown")
+      return notRun(`without the repair, it fails before it tests anything: ${failure.line}`);
     const after = await run("head");
-    if (after.ended !== null) return { state: "fails", reason: `a limit ended its run: ${after.ended}` };
-    if (after.exit_code !== 0) return { state: "fails", reason: readFailure(after, test).line };
-    return { state: "passes", reason: "" };
+    return after.exit_code === 0 && after.ended === null
+      ? { state: "passes", reason: "" }
+      : { state: "fails", reason: readFailure(after, test).line };
   } catch (error) {
     if (signal.aborted) throw error;
     if (error instanceof ToolError) return notRun(error.message);
@@ -54,6 +55,7 @@ export async function testRepair(test: ProofTest, fix: TestedFix): Promise<Repai
 /** Why a test may not become a part of the commit; null if it may. People can edit the comment that it comes from. */
 async function whyNotAdded(test: ProofTest, { tests, workspace, scope }: TestedFix): Promise<string | null> {
   const { path } = test;
+  if (!testPath.test(path)) return "its name is not one that a test may have";
   if ((await workspace.tree("head")).has(path)) return "a file of that name exists already";
   const after = { mode: "100644", bytes: Buffer.from(test.text, "utf8") };
   const [refusal] = await refusalsOf([{ path, before: null, after }], scope);

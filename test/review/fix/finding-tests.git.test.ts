@@ -34,7 +34,7 @@ AssertionError [ERR_ASSERTION]: Expected values to be strictly equal:
 function port(more: Partial<TestPort> = {}) {
   const ran: TestRun[] = [];
   const tests = (files: { read(path: string): Promise<Buffer> }): TestPort => ({
-    commandFor: (path) => ({ command: `node ${path}` }),
+    commandFor: ({ path }) => ({ command: `node ${path}` }),
     whyRefused: async () => null,
     async run(order) {
       ran.push(order);
@@ -47,14 +47,14 @@ function port(more: Partial<TestPort> = {}) {
 }
 
 describe("a repair with the test of its finding", () => {
-  it("is tested before and after, by a command that the model did not choose", async () => {
+  it("is tested before and after, with its own text", async () => {
     const { ran, tests } = port();
     const turns = [edit("2", "1"), finish(), look("fixed")];
     const { result, requests } = await repo.fix(turns, nothing, [tested], tests);
     expect(result.repairs).toMatchObject([{ check: { state: "fixed" }, test: { state: "passes" } }]);
-    expect(ran.map(({ on, command, test: one }) => [on, command, one])).toEqual([
-      ["base", "node cart.proof.test.ts", test],
-      ["head", "node cart.proof.test.ts", test],
+    expect(ran.map(({ on, test: one }) => [on, one])).toEqual([
+      ["base", test],
+      ["head", test],
     ]);
     expect(new Set(ran.map(({ key }) => key)).size).toBe(2);
     expect(requests[0]?.messages.at(-1)?.content).toContain("# Its test, cart.proof.test.ts");
@@ -103,6 +103,16 @@ describe("a repair with the test of its finding", () => {
         },
       },
       "too many files",
+    ],
+    [
+      "has a name that a program takes for an option",
+      { test: { ...test, path: "--config=x.test.ts" } },
+      "its name is not one that a test may have",
+    ],
+    [
+      "cannot even begin",
+      { port: { run: async () => ({ ...fails, exit_code: 127, stderr: "sh: node: not found" }) } },
+      "without the repair, it fails before it tests anything: sh: node: not found",
     ],
     ["would replace a file", { test: { ...test, path: "other.ts" } }, "a file of that name exists already"],
     [
