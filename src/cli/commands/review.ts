@@ -359,8 +359,6 @@ async function configOf(range: OpenRange, values: ReviewValues, say: (text: stri
   const { config: given } = await loadLocalConfig(range.workspace, await givenConfig(values));
   for (const notice of values.brief ? [] : rangeNotices(range, values.repo)) say(notice);
   const config = withOverrides(given, overrides);
-  if (values.prove && !config.prove.enabled)
-    say("--prove has no effect: the policy in the configuration enforces prove.enabled: false");
   const minutes = Math.min(config.budget.minutes, values.mostMinutes ?? Number.POSITIVE_INFINITY);
   return { ...config, budget: { ...config.budget, minutes } };
 }
