@@ -11,6 +11,8 @@ export interface ChangedCode {
   includes(executed: ExecutedFunction): boolean;
   /** Whether a line of the head, as a trace names it, is in one of them. */
   includesLine(place: { path: string; line: number }): boolean;
+  /** The key of the changed function with a name; null if there is none, or several. */
+  named(name: string): string | null;
   /**
    * Whether an error comes from a `throw` that the change adds: its trace begins there, or the output has words of it. Such an error is meant
    * for some input at least.
@@ -70,6 +72,10 @@ export async function findChangedCode(files: readonly ChangedFileText[]): Promis
   const called = new Set([...byPath.values()].flatMap(({ names }) => [...names]));
   return {
     includes,
+    named(name) {
+      const [path, ...others] = [...byPath].flatMap(([path, { names }]) => (names.has(name) ? [path] : []));
+      return path === undefined || others.length > 0 ? null : keyOf({ path, name });
+    },
     isThrownOnPurpose({ frames: [first], output }) {
       const isThere = ({ path, lines }: AddedThrows) => path === first?.path && lines.has(first.line);
       return thrown.some(isThere) || words.some((word) => output.includes(word));
