@@ -3,8 +3,11 @@ import { describe, expect, it } from "vitest";
 import { sandboxFor } from "../sandbox/sandbox.ts";
 import { withAgreeingSceptic } from "../support/agreeing-sceptic.ts";
 import type { AppOptions, AppUnderTest } from "../support/app-under-test.ts";
+import type { ChatRequestBody } from "../support/fake-openai.ts";
 import { TempFolder } from "../support/git-repo.ts";
+import { deliver } from "../support/github-double/deliver.ts";
 import type { ReviewComment } from "../support/github-double/model.ts";
+import { reviewCommentPayload } from "../support/github-double/payloads.ts";
 import { below, stillRunning } from "../support/processes.ts";
 import { seeded } from "../support/seeded.ts";
 import { type Case, onApp, patient, until } from "./conformance-fixture.ts";
@@ -17,6 +20,7 @@ import {
   options,
   pathWithoutSandbox,
   proving,
+  recordedIn,
   showing,
   testedIn,
   testPath,
@@ -82,6 +86,19 @@ describe.skipIf(!sandbox)(`a review of the App with proofs${skipped}`, patient, 
     });
   });
 
+  it("is published at once without proofs if the model fails while it proves", () => {
+    const script = (body: ChatRequestBody) =>
+      isOfProof(body) ? ({ fault: "status", status: 503 } as const) : proving()(body);
+    return play({ script }, async (app) => {
+      const body = await reviewed(app);
+      expect(body).not.toContain(mark);
+      expect(body).toContain("Not shown by a test: ");
+      expect(app.end()).toMatchObject({ reviews: 1, check: "neutral" });
+      const reviews = recordedIn(app.dataFolder).filter(({ kind }) => kind === "began");
+      expect(reviews).toHaveLength(1);
+    });
+  });
+
   it("goes on without a sandbox, and says so once", async () => {
     using folder = new TempFolder("path");
     const env = { PATH: await pathWithoutSandbox(folder.path) };
@@ -142,6 +159,24 @@ describe.skipIf(!sandbox)(`/prove in a thread${skipped}`, patient, () => {
       for (const part of [mark, ...shown]) expect(answer).toContain(part);
       expect(more).toEqual([]);
       expect(app.end()).toMatchObject({ reviews: 2, check: "neutral" });
+    }));
+
+  it("is answered and paid once if its delivery arrives twice", () =>
+    play({ base: onRequest }, async (app) => {
+      await reviewed(app);
+      const [thread] = app.threads();
+      if (!thread) throw new Error("there is no finding");
+      const payload = await reviewCommentPayload(
+        app.github.state,
+        app.people.reply(thread, "octocat", "/prove"),
+      );
+      const target = { url: app.server.webhookUrl, secret: app.webhookSecret };
+      for (const id of ["one", "one", "two"]) {
+        await deliver(app.github.state, "pull_request_review_comment", payload, { ...target, id });
+        await app.idle();
+      }
+      expect(app.replies()).toEqual([expect.stringContaining(mark)]);
+      expect([proofsOf(app).length, testedIn(app.dataFolder).length]).toEqual([3, 6]);
     }));
 
   it("answers why a test does not show it", () =>
