@@ -10,13 +10,13 @@ import { beginningOf } from "./read-beginning.ts";
 
 const heading = "Options for this run, before the environment and the configuration:";
 
-/** Rejects `--model` beside `--no-model`: they set one value, and the last one would win. */
-function refuseBothModels(command: Pick<CommandUnknownOpts, "on">): void {
+/** Rejects `--model` beside `--no-model`, and so on: they set one value, and the last one would win. */
+function refuseBoth(command: Pick<CommandUnknownOpts, "on">, option: string): void {
   const given = new Set<string>();
-  for (const name of ["model", "no-model"]) {
+  for (const name of [option, `no-${option}`]) {
     command.on(`option:${name}`, () => {
       if (given.add(name).size === 1) return;
-      throw new AppError("usage", "--model and --no-model exclude each other", {
+      throw new AppError("usage", `--${option} and --no-${option} exclude each other`, {
         remedy: "Leave out one of them.",
       });
     });
@@ -25,7 +25,8 @@ function refuseBothModels(command: Pick<CommandUnknownOpts, "on">): void {
 
 /** Adds the options that override the environment and the repository's configuration for one run. */
 export const withOverrideOptions = (command: ReturnType<typeof changeCommand>) => {
-  refuseBothModels(command);
+  refuseBoth(command, "model");
+  refuseBoth(command, "prove");
   return command
     .addOption(
       new Option("--effort <EFFORT>", "how much work a review is").choices(Effort.options).helpGroup(heading),
@@ -67,6 +68,16 @@ export const withOverrideOptions = (command: ReturnType<typeof changeCommand>) =
         .helpGroup(heading),
     )
     .addOption(
+      new Option(
+        "--prove",
+        "let the model write a test for each finding of `prove.severity` or higher, and run it in a sandbox at the merge base and at " +
+          "the head; commands for it come from the base's configuration (docs/proofs.md)",
+      ).helpGroup(heading),
+    )
+    .addOption(
+      new Option("--no-prove", "write no tests, also if the configuration enables it").helpGroup(heading),
+    )
+    .addOption(
       new Option("--config <FILE>", "a configuration instead of .github/hunkwise.yml from the base")
         .argParser(optionText)
         .helpGroup(heading),
@@ -84,7 +95,7 @@ function positiveAmount(value: string): number {
 
 /** The overrides of the configuration. Reads the file of instructions. */
 export async function overridesOf(values: OverrideValues): Promise<Overrides> {
-  const { effort, minimumSeverity, maxCost: maxCostUsd, only = [], instructions } = values;
+  const { effort, minimumSeverity, maxCost: maxCostUsd, only = [], instructions, prove } = values;
   if (selectsNothing(only)) {
     throw new AppError(
       "usage",
@@ -95,7 +106,7 @@ export async function overridesOf(values: OverrideValues): Promise<Overrides> {
     );
   }
   const guidance = instructions === undefined ? undefined : await readGuidance(instructions);
-  return { effort, minimumSeverity, maxCostUsd, only, guidance };
+  return { effort, minimumSeverity, maxCostUsd, only, guidance, prove };
 }
 
 /** The configuration of `--config`; undefined without the option. */

@@ -1,10 +1,13 @@
 import { basename, resolve } from "node:path";
 import type { LocalEnv } from "../config/env.ts";
 import type { EffectiveConfig } from "../config/repo-config.ts";
+import { publicLine } from "../errors.ts";
 import { createJournal, openLogseqVault } from "../journal/journal.ts";
 import { eachRole, factsOf, type Models } from "../llm/model.ts";
+import { type FoundTestPlace, proveReview, withoutProofs } from "../process/prove-review.ts";
 import { runReviewProcess } from "../process/run-review-process.ts";
 import type { StartedProcess } from "../process/start-process.ts";
+import type { TestPlaceOrder } from "../process/test-place.ts";
 import { plural } from "../reporters/outcome.ts";
 import type { ProgressEvent } from "../review/progress.ts";
 import { limitsOf, type PullText, type ReviewInput } from "../review/review-input.ts";
@@ -69,6 +72,8 @@ export interface ReviewRangeOptions {
   connected: ConnectedModels | null;
   /** Absolute path of the index of the repository's graph, which is only read; left out or null, there is none. */
   graphIndex?: string | null;
+  /** Finds where the tests of proofs run; called only if a finding is worth a test. If omitted, no finding is proved. */
+  findTestPlace?(order: Omit<TestPlaceOrder, "repository">, signal: AbortSignal): Promise<FoundTestPlace>;
   /** The place of its record; if omitted, nothing is recorded. */
   records?: RecordPlaces;
   /** Takes one line for the user. */
@@ -127,12 +132,39 @@ async function review(options: ReviewRangeOptions, record: RunRecord): Promise<R
   const input = { ...inputOf(range.names.base, config, models, options.pull ?? null), ...graph, ...results };
   const { place } = range;
   await record.append({ kind: "run", shas: place.shas, input });
-  const reviewed = await runReviewProcess({
+  const found = await runReviewProcess({
     ...{ place, input, models, trajectory: record, onProgress, signal, started },
     graphIndex,
     journal: journalOf(options, record),
   });
+  const reviewed = await prove(found, { ...options, onProgress }, input, record);
   const { head, base } = place.shas;
   await record.append({ kind: "result", head, base, result: reviewed });
   return { reviewed, modelFault };
+}
+
+/** Proves what a review found. A review is worth more than its proofs: if they fail, it stays as it is, and says so. */
+async function prove(
+  found: ReviewResult,
+  { range, config, connected, onProgress, signal, findTestPlace }: ReviewRangeOptions,
+  { targetBranch, pull, limits }: ReviewInput,
+  record: RunRecord,
+): Promise<ReviewResult> {
+  if (connected === null || findTestPlace === undefined) return found;
+  const { place } = range;
+  try {
+    return await proveReview(found, {
+      ...{ place, models: connected.models, config, targetBranch, limits, trajectory: record },
+      ...{ onProgress, signal },
+      pull: pull && { number: pull.number, title: pull.title, body: pull.body },
+      findTestPlace: () => findTestPlace({ place, config }, signal),
+      async begin(input) {
+        await record.append({ kind: "run", what: "prove", shas: place.shas, input });
+        return input;
+      },
+    });
+  } catch (error) {
+    if (signal.aborted) throw error;
+    return withoutProofs(found, publicLine(error).replace(/\.$/, ""));
+  }
 }

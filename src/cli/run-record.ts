@@ -5,7 +5,7 @@ import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
 import type { TrajectoryEntry } from "../agent/trajectory.ts";
 import { AppError, errorLine } from "../errors.ts";
-import { LoopEntry, MasksEntry } from "../process/messages.ts";
+import { LoopEntry, MasksEntry, TestedEntry } from "../process/messages.ts";
 import type { RecordedEntry } from "../queue/runs.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
 import { programVersion } from "./output.ts";
@@ -135,7 +135,7 @@ const Comment = z.looseObject({ finding: z.string(), id: z.int(), url: z.string(
 const JobEntry = z.discriminatedUnion("kind", [
   z.looseObject({
     ...kind("run"),
-    what: z.enum(["answer", "fix"]).optional(),
+    what: z.enum(["answer", "fix", "prove"]).optional(),
     shas: z.looseObject({
       ...{ head: ObjectName, base: ObjectName, mergeBase: ObjectName },
       headTree: ObjectName.optional(),
@@ -156,7 +156,7 @@ const JobEntry = z.discriminatedUnion("kind", [
   z.looseObject({ ...kind("result"), head: z.string(), base: z.string(), result: z.unknown() }),
 ]);
 
-const Entry = z.discriminatedUnion("kind", [LoopEntry, MasksEntry, JobEntry]);
+const Entry = z.discriminatedUnion("kind", [LoopEntry, MasksEntry, TestedEntry, JobEntry]);
 
 /** The last date of JavaScript. */
 const LATEST = 8.64e15;

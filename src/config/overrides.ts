@@ -15,12 +15,21 @@ export const Overrides = z.strictObject({
   only: z.array(z.string().min(1)).optional(),
   /** Follows the instructions of the configuration. */
   guidance: z.string().max(mostGuidance).optional(),
+  /** Whether tests are written for findings (`prove.enabled`). */
+  prove: z.boolean().optional(),
 });
 export type Overrides = z.infer<typeof Overrides>;
 
 /** The configuration of one review. */
 export function withOverrides(config: EffectiveConfig, overrides: Overrides): EffectiveConfig {
-  const { effort, minimumSeverity, maxCostUsd, only = [], guidance = "" } = withinPolicy(overrides, config);
+  const {
+    effort,
+    minimumSeverity,
+    maxCostUsd,
+    only = [],
+    guidance = "",
+    prove,
+  } = withinPolicy(overrides, config);
   const { severity_by_path, ...rest } = config;
   return {
     ...(minimumSeverity === undefined ? config : { ...rest, minimum_severity: minimumSeverity }),
@@ -28,6 +37,7 @@ export function withOverrides(config: EffectiveConfig, overrides: Overrides): Ef
     ...(maxCostUsd !== undefined && { budget: { ...config.budget, cost_usd: maxCostUsd } }),
     ...(only.length > 0 && { paths: { ...config.paths, only: only.map(fromRoot) } }),
     ...(guidance.trim() !== "" && { guidance }),
+    ...(prove !== undefined && { prove: { ...config.prove, enabled: prove } }),
   };
 }
 
@@ -43,6 +53,7 @@ function withinPolicy(overrides: Overrides, config: EffectiveConfig): Overrides 
     // A selection leaves files out, as patterns to ignore do.
     "paths.ignore": false,
     instructions: false,
+    "prove.enabled": false,
   };
   const may = (key: keyof typeof isStricter) => isStricter[key] || !isEnforced(config, key);
   return {
@@ -51,6 +62,7 @@ function withinPolicy(overrides: Overrides, config: EffectiveConfig): Overrides 
     ...(may("budget.cost_usd") && { maxCostUsd }),
     ...(may("paths.ignore") && { only: overrides.only }),
     ...(may("instructions") && { guidance: overrides.guidance }),
+    ...(may("prove.enabled") && { prove: overrides.prove }),
   };
 }
 

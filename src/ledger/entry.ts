@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { type Category, type Severity, type Side, toolOf } from "../finding.ts";
 import type { OwnText } from "../github/pull-request-api.ts";
-import { aboveFolds, foldLine } from "./folds.ts";
+import { foldLine, ownWords } from "./folds.ts";
 import type { LedgerState } from "./state.ts";
 
 /**
@@ -134,7 +134,7 @@ export function withoutMachineParts(body: string): string {
 /** The text of our comment on a finding, without its marker and the parts that do not describe it. */
 export function commentText(body: string): string {
   // Rendering adds this character after `@` and `#`; it is not part of the text.
-  return aboveFolds(withoutMachineParts(body)).replaceAll("\u200b", "").trim();
+  return ownWords(withoutMachineParts(body)).replaceAll("\u200b", "").trim();
 }
 
 /**

@@ -15,6 +15,13 @@ export const testPart = "The test";
 /** A test for the finding that passes, so it shows nothing. */
 export const passingTestPart = "A test that was written for this finding passes";
 
+/** What a test shows, as the beginning of a line above the text of a finding. */
+export const markTitles = {
+  regression: "Regression shown by a test.",
+  reproduced: "Reproduced by a test.",
+} as const;
+export const markStart = (kind: keyof typeof markTitles): string => `🧪 **${markTitles[kind]}** `;
+
 /** The line that begins a fold. */
 export const foldLine = (title: string): string => `<details><summary>${title}</summary>`;
 
@@ -40,8 +47,16 @@ function foldAt(lines: readonly string[], titles: readonly string[]): number {
   });
 }
 
-/** The text of our comment above its first fold that is not about the code; the whole text if it has none. */
-export function aboveFolds(text: string): string {
+/** The text of our comment without what a test shows, and above its first fold that is not about the code. */
+export function ownWords(text: string): string {
+  const above = aboveFolds(text).split("\n");
+  const starts = [markStart("regression"), markStart("reproduced")];
+  const mark = above.findIndex((line) => starts.some((start) => line.startsWith(start)));
+  // With the empty line below it.
+  return (mark < 0 ? above : above.toSpliced(mark, 2)).join("\n");
+}
+
+function aboveFolds(text: string): string {
   const lines = text.split("\n");
   const at = foldAt(
     lines.map((line) => line.replace(/\r$/, "")),

@@ -1,5 +1,6 @@
 import { Hono } from "hono";
 import { z } from "zod";
+import { markTitles } from "../ledger/folds.ts";
 import type { Run } from "../queue/database.ts";
 import { parseTask } from "../queue/job.ts";
 import { readRecord } from "../queue/runs.ts";
@@ -8,7 +9,6 @@ import { plural, thousands } from "../reporters/outcome.ts";
 import {
   markOf,
   markParts,
-  markTitles,
   notShownSentence,
   type Proved,
   passingOf,

@@ -105,13 +105,20 @@ const Failure = z.strictObject({ code: z.string(), message: z.string(), remedy: 
 
 export type { ProgressEvent };
 
-const TestedEntry = RecordedTest.extend({ kind: z.literal("tested") });
+export const TestedEntry = RecordedTest.extend({ kind: z.literal("tested") });
 
 /** The work of one review process. */
 const Assignment = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("review"), input: ReviewInput }),
   z.strictObject({ kind: z.literal("answer"), input: AnswerInput }),
-  z.strictObject({ kind: z.literal("fix"), input: FixInput, sandbox: CommandSandbox.nullable() }),
+  z.strictObject({
+    kind: z.literal("fix"),
+    input: FixInput,
+    sandbox: CommandSandbox.nullable(),
+    /** Where the tests of its findings run; null if none has one. */
+    where: TestPlace.nullable(),
+    tested: z.array(RecordedTest),
+  }),
   z.strictObject({
     kind: z.literal("prove"),
     input: ProveInput,

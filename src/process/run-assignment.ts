@@ -1,8 +1,10 @@
 import type { RunEntry } from "../agent/trajectory.ts";
+import { isTestFile } from "../code/test-file.ts";
 import { namedCommands } from "../config/repo-config.ts";
 import { AppError, publicLine } from "../errors.ts";
 import { openWorkspace } from "../git/object-workspace.ts";
 import { openOverlay } from "../git/overlay-workspace.ts";
+import type { EditableWorkspace, Workspace } from "../git/workspace.ts";
 import { createMasking } from "../llm/masked-request.ts";
 import { runAnswer } from "../review/answer/run-answer.ts";
 import type { FixInput } from "../review/fix/fix-input.ts";
@@ -85,7 +87,7 @@ export async function runAssignment(
     return resultForPeople({ type: "answer", answer }, masks);
   }
   if (assignment.kind === "fix") {
-    const { input, sandbox } = assignment;
+    const { input, sandbox, where, tested } = assignment;
     await using overlay = openOverlay(checkout, place);
     const files = learningEdits(overlay, masks);
     const diffs = createDiffSource(files, { ...paths, isPrivate });
@@ -95,7 +97,14 @@ export async function runAssignment(
       masks,
     );
     const models = parent.models(input.models, masking, record);
-    const fix = await runFix(input, { ...deps, workspace: files, files, diffs, commands, models });
+    const tests =
+      where &&
+      createTestPort({
+        ...{ where, prove: input.config.prove, workspace: filesOfFix(checkout, overlay), isPrivate, masks },
+        ...{ tested, record: (entry) => parent.trajectory.append(entry) },
+      });
+    const fixing = { ...deps, workspace: files, files, diffs, commands, models };
+    const fix = await runFix(input, { ...fixing, ...(tests && { tests }) });
     return resultForPeople({ type: "fix", fix }, masks);
   }
   if (assignment.kind === "prove") {
@@ -119,6 +128,28 @@ export async function runAssignment(
     ...(graph && { graph: learningGraph(graph, workspace) }),
   });
   return resultForPeople({ type: "result", result }, masks);
+}
+
+/**
+ * The files for the test of a finding, before a fix (as the merge base) and after it (as the head), without the fix's changes to tests and
+ * their helpers: they could decide how the test ends.
+ */
+function filesOfFix(checkout: Workspace, overlay: EditableWorkspace): Pick<Workspace, "tree" | "readBytes"> {
+  return {
+    readBytes: (oid) => overlay.readBytes(oid),
+    async tree(ref) {
+      const before = await checkout.tree("head");
+      if (ref !== "head") return before;
+      const after = new Map(await overlay.tree("head"));
+      for (const { path } of await overlay.edits()) {
+        if (!isTestFile(path)) continue;
+        const entry = before.get(path);
+        if (entry) after.set(path, entry);
+        else after.delete(path);
+      }
+      return after;
+    },
+  };
 }
 
 type GraphParts = Pick<ReviewDependencies, "workspace" | "isPrivate" | "progress" | "signal"> &

@@ -83,14 +83,28 @@ interface FixProcessOptions extends ProcessOptions {
   models: Models;
   /** For the configured commands; null if none can run. */
   sandbox: CommandSandbox | null;
+  /** Where the tests of its findings run; left out if none has one. */
+  testPlace?: TestPlace | undefined;
+  /** Runs of tests that an earlier attempt recorded. */
+  tested?: readonly RecordedTest[];
 }
 
 /**
  * Fixes findings in a child process, as `runReviewProcess` does a review. The process cannot write to the repository: it returns edited
  * files, which a hostile model may have written.
  */
-export async function runFixProcess({ input, sandbox, ...options }: FixProcessOptions): Promise<FixResult> {
-  return (await runInProcess({ kind: "fix", input, sandbox }, "fix", options)).fix;
+export async function runFixProcess({
+  input,
+  sandbox,
+  testPlace: where,
+  tested = [],
+  ...options
+}: FixProcessOptions): Promise<FixResult> {
+  const assignment: Assignment = {
+    ...{ kind: "fix", input, sandbox, where: where ?? null },
+    tested: [...tested],
+  };
+  return (await runInProcess(assignment, "fix", options)).fix;
 }
 
 interface ProveProcessOptions extends ProcessOptions {

@@ -3,7 +3,7 @@ import { createPrivacy } from "../diff/filter.ts";
 import { openWorkspace } from "../git/object-workspace.ts";
 import type { RevisionPlace } from "../git/workspace.ts";
 import { changedDependencies } from "../proof/dependency-files.ts";
-import { prepareEnvironment } from "../proof/environment.ts";
+import { changedEnvironment, prepareEnvironment } from "../proof/environment.ts";
 import type { FindCommandSandbox } from "./command-sandbox.ts";
 import { type FoundTestPlace, NO_SANDBOX } from "./prove-review.ts";
 
@@ -36,10 +36,12 @@ export function createFindTestPlace({ findSandbox, folder, registries }: TestPla
   return async ({ place, repository, config }, signal) => {
     const sandbox = await findSandbox(config, signal);
     if (sandbox === null) return NO_SANDBOX;
-    const { prepare } = config.prove;
+    const { prepare, run } = config.prove;
     if (prepare === null) return { sandbox, environment: null };
     await using workspace = openWorkspace(place);
-    const changed = changedDependencies(await workspace.changes(), prepare);
+    const changes = await workspace.changes();
+    const commands = [prepare, ...run.map(({ command }) => command)].join("\n");
+    const changed = changedDependencies(changes, commands);
     if (changed.length > 0) return { why: `dependencies changed (${named(changed)})` };
     const prepared = await prepareEnvironment(
       {
@@ -49,7 +51,10 @@ export function createFindTestPlace({ findSandbox, folder, registries }: TestPla
       },
       signal,
     );
-    return "why" in prepared ? prepared : { sandbox, environment: prepared.root };
+    if ("why" in prepared) return prepared;
+    const replaced = await changedEnvironment(prepared, changes, await workspace.tree("merge_base"));
+    if (replaced.length > 0) return { why: `dependencies changed (${named(replaced)})` };
+    return { sandbox, environment: prepared.root };
   };
 }
 

@@ -13,7 +13,6 @@ import type { ReplacedFile, TestPort } from "../review/prove/run-prove.ts";
 import { limitsFor } from "../sandbox/bubblewrap.ts";
 import { placedFiles } from "../sandbox/command-port.ts";
 import type { PlacedFile } from "../sandbox/run-in-sandbox.ts";
-import type { Masks } from "../secrets/masks.ts";
 import { ToolError } from "../tools/tool.ts";
 import type { TestPlace } from "./command-sandbox.ts";
 
@@ -23,7 +22,7 @@ interface TestPortOptions {
   /** Reads the revisions without teaching the masks: only what tests print is shown to a model. */
   workspace: Pick<Workspace, "tree" | "readBytes">;
   isPrivate(path: string): boolean;
-  masks: Pick<Masks, "learn">;
+  masks: { learn(text: string): Promise<unknown> };
   /** Runs that an earlier attempt recorded. */
   tested: readonly RecordedTest[];
   record(entry: TestedEntry): Promise<void>;

@@ -412,7 +412,7 @@ async function remove(folder: string, name: string): Promise<void> {
 }
 
 /** Deletes a tree whose folders are read-only; follows no links. */
-async function removeTree(folder: string): Promise<void> {
+export async function removeTree(folder: string): Promise<void> {
   const open: Buffer[] = [Buffer.from(folder)];
   for (let at = open.pop(); at !== undefined; at = open.pop()) {
     try {

@@ -116,24 +116,36 @@ function heading({ end, fix }: ToldFix): string {
   }
 }
 
-function notApplied({ rounds }: FixResult): string {
+function notApplied({ rounds, repairs }: FixResult): string {
   const again = rounds > 1 ? ", even after a second attempt" : "";
-  return `I made a repair and **did not push it**: a second look still finds the fault${again}.`;
+  const why = repairs.some(({ test }) => test?.state === "fails")
+    ? "the test of a finding still fails"
+    : "a second look still finds the fault";
+  return `I made a repair and **did not push it**: ${why}${again}.`;
 }
 
-function repairLine({ id, repaired, note, check }: Repair, told: ToldFix): string {
+function repairLine({ id, repaired, note, check, test }: Repair, told: ToldFix): string {
   const { titles } = told;
   const title = `**${untrustedLine(titles.get(id) || id, 200)}**`;
   const said = untrustedLine(note, mostLineBytes);
   if (!isDone(told)) return `- ${title}${said === "" ? "" : `: ${said}`}`;
   if (!repaired)
     return `- ${title}: not fixed; a person must fix it. ${said === "" ? "I did not finish." : said}`;
-  return `- ${title}: ${said}\n  ${checkWords(check)}`;
+  return [`- ${title}: ${said}`, ...testWords(test, check), checkWords(check, test)].join("\n  ");
 }
 
-function checkWords(check: Repair["check"]): string {
+/** A test that fails is in the words of the second look, which nobody else took then. */
+function testWords(test: Repair["test"], check: Repair["check"]): string[] {
+  if (!test || test.state === "fails") return [];
+  if (test.state === "passes" && check?.state === "present") return ["_Its test passes, and is not added._"];
+  if (test.state === "passes") return ["_Its test failed before, passes now, and is a part of the repair._"];
+  return [`_Its test **was not added**:_ ${untrustedLine(test.reason, mostLineBytes)}.`];
+}
+
+function checkWords(check: Repair["check"], test: Repair["test"]): string {
   if (check === null) return "_There was no second look at this repair._";
   const reason = untrustedLine(check.reason, mostLineBytes);
+  if (test?.state === "fails") return `_The repair **is not confirmed**:_ ${reason}`;
   switch (check.state) {
     case "fixed":
       return `_A second look confirms the repair:_ ${reason}`;

@@ -1,7 +1,7 @@
 import type { CodeLocation, Evidence, Finding, Severity } from "../finding.ts";
 import type { CheckAnnotation } from "../github/pull-request-api.ts";
 import { plural } from "../reporters/outcome.ts";
-import { markSentence, notShownSentence, passingSentence } from "../reporters/proof-words.ts";
+import { bodyOf, markSentence, notShownSentence, passingSentence } from "../reporters/proof-words.ts";
 import { doubtSentence, noteBesideEvidence, originWords } from "../reporters/second-look.ts";
 import { byteLength, cutAtLine, cutBytes } from "../text/cut.ts";
 import { escapeInvisible } from "../text/escape-invisible.ts";
@@ -23,7 +23,7 @@ const levels: Record<Severity, CheckAnnotation["level"]> = {
 
 /** A finding on lines of the head as an annotation. The last line of its details says which finding it is. */
 export function renderAnnotation(finding: Finding): CheckAnnotation {
-  const { severity, path, line, start_line, id, title, body } = finding;
+  const { severity, path, line, start_line, id, title } = finding;
   const word = `${severity.charAt(0).toUpperCase()}${severity.slice(1)}`;
   const last = `Hunkwise finding ${id}`;
   const headline = plainLine(`${word}: ${title}`, mostTitleBytes);
@@ -38,7 +38,7 @@ export function renderAnnotation(finding: Finding): CheckAnnotation {
     level: levels[severity],
     title: publicPlain(headline),
     // GitHub rejects an annotation without a message.
-    message: publicPlain(plainBlock(`${first}\n\n${body}`, mostBytes) || headline),
+    message: publicPlain(plainBlock(`${first}\n\n${bodyOf(finding)}`, mostBytes) || headline),
     details: publicPlain(`${details}\n\n${last}`),
   };
 }

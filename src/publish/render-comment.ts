@@ -5,7 +5,7 @@ import { formatMarker, stripMarkers } from "../ledger/marker.ts";
 import { plural } from "../reporters/outcome.ts";
 import { promptBlock, quoteOf } from "../reporters/prompt.ts";
 import { markLine, testFold } from "../reporters/proof-markdown.ts";
-import { markOf, notShownSentence, passingOf } from "../reporters/proof-words.ts";
+import { bodyOf, markOf, notShownSentence, passingOf } from "../reporters/proof-words.ts";
 import { untrustedBlock, untrustedCode, untrustedLine, whyNotPosted } from "../reporters/safe-markdown.ts";
 import { doubtOf, noteBesideEvidence, noteOf, originWords } from "../reporters/second-look.ts";
 import { byteLength } from "../text/cut.ts";
@@ -107,7 +107,7 @@ export function renderFinding(finding: Finding, spot: Spot, base: LinkBase, maxB
   const after = [otherPlaces(finding, base, maxBytes * placesShare), suggestion, ...why, checked];
   const room = maxBytes - bytesOf([...before, ...after]);
   const hasTest = markOf(finding) !== null || passingOf(finding) !== null;
-  const body = untrustedBlock(finding.body, hasTest ? room * bodyShare : room);
+  const body = untrustedBlock(bodyOf(finding), hasTest ? room * bodyShare : room);
   // A test has the room that everything else leaves.
   const test = testFold(finding, room - byteLength(body) - 2);
   return [...before, body, ...after, test].filter((part) => part !== "").join("\n\n");

@@ -18,7 +18,12 @@ export const Command = z.discriminatedUnion("name", [
   z.strictObject({ name: z.literal("resume") }),
   z.strictObject({ name: z.literal("remember"), rule: z.string() }),
   /** All findings, or the one in whose thread the comment is. */
-  z.strictObject({ name: z.literal("fix"), all: z.boolean() }),
+  z.strictObject({
+    name: z.literal("fix"),
+    all: z.boolean(),
+    /** The findings' tests must pass, and are committed with the repair. */
+    withTests: z.literal(true).optional(),
+  }),
   /** The finding in whose thread the comment is. */
   z.strictObject({ name: z.literal("prove") }),
   z.strictObject({ name: z.literal("help") }),

@@ -18,7 +18,7 @@ import {
   usageSentence,
 } from "./outcome.ts";
 import { markLine, testFold } from "./proof-markdown.ts";
-import { notShownSentence, shownCount } from "./proof-words.ts";
+import { bodyOf, notShownSentence, shownCount } from "./proof-words.ts";
 import { untrustedBlock, untrustedCode, untrustedFence, untrustedLine } from "./safe-markdown.ts";
 import { doubtOf, effortSentence, noteBesideEvidence, noteOf, whyDropped } from "./second-look.ts";
 
@@ -77,7 +77,7 @@ function findingBlocks({ finding, placement }: PlacedFinding, source: SourceLine
     ...(mark === "" ? [] : [mark]),
     ...where,
     ...frameBlock(finding, source),
-    untrustedBlock(finding.body, MOST_BYTES),
+    untrustedBlock(bodyOf(finding), MOST_BYTES),
     ...(suggestion ? ["Suggestion:", untrustedFence(suggestion.join("\n"), "diff")] : []),
     ...otherPlaces(finding),
     ...list(checkedLines(finding)),

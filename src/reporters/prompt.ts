@@ -6,7 +6,7 @@ import { fence, wrapUntrusted } from "../text/fence.ts";
 import { withoutCommands } from "../text/inert-text.ts";
 import { anchorOf, codeFrame, type SourceLines } from "./code-frame.ts";
 import { outcomeSentence, plural, unreadPlaces } from "./outcome.ts";
-import { markOf, markSentence, notShownSentence, passingSentence } from "./proof-words.ts";
+import { bodyOf, markOf, markSentence, notShownSentence, passingSentence } from "./proof-words.ts";
 import { doubtSentence, noteBesideEvidence } from "./second-look.ts";
 
 const verify =
@@ -88,11 +88,11 @@ export interface QuotedFinding {
 
 /** @param frame code with line numbers. Default: the finding's own lines */
 export function quoteOf(finding: Finding, frame = ownLines(finding)): QuotedFinding {
-  const { path, side, title, body, places, evidence, suggestion } = finding;
+  const { path, side, title, places, evidence, suggestion } = finding;
   const text = [
     doubtSentence(finding),
     markSentence(finding),
-    body.trim(),
+    bodyOf(finding).trim(),
     noteBesideEvidence(finding) ?? "",
     notShownSentence(finding) || passingSentence(finding),
   ];

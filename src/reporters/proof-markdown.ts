@@ -1,6 +1,14 @@
 import { stripVTControlCharacters } from "node:util";
 import type { ProofRun } from "../finding.ts";
-import { foldLine, passingTestPart, type ShownTest, testBlock, testIn, testPart } from "../ledger/folds.ts";
+import {
+  foldLine,
+  markStart,
+  passingTestPart,
+  type ShownTest,
+  testBlock,
+  testIn,
+  testPart,
+} from "../ledger/folds.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
 import { byteLength, cutAtLine, cutCharacters } from "../text/cut.ts";
 import { showHidden } from "../text/escape-invisible.ts";
@@ -9,7 +17,6 @@ import { plural } from "./outcome.ts";
 import {
   markOf,
   markParts,
-  markTitles,
   type Proved,
   passingOf,
   phrase,
@@ -33,7 +40,7 @@ export function markLine(finding: Proved, maxBytes = mostSaid): string {
   const parts = markParts(mark).map(
     ([name, what]) => `${name}: ${untrustedLine(`${what}.`, Math.min(mostSaid, maxBytes))}`,
   );
-  return `🧪 **${markTitles[mark.kind]}** ${parts.join(" ")}`;
+  return `${markStart(mark.kind)}${parts.join(" ")}`;
 }
 
 /**
@@ -90,7 +97,8 @@ function leftOut({ path, command }: ShownTest, why: string): string {
 
 function runBlock({ on, exit_code, output }: ProofRun, maxBytes: number): string {
   const line = `${revisionNames[on]}: exit code ${exit_code}`;
-  const text = stripVTControlCharacters(output).replaceAll("\r\n", "\n").trim();
+  // Without colours: a secret may have had some inside.
+  const text = withoutSecrets(stripVTControlCharacters(output)).replaceAll("\r\n", "\n").trim();
   if (text === "") return `${line}, no output.`;
   const block = outputFence(text, Math.min(maxBytes, mostOutput));
   return block === "" ? `${line}. There is no room for its output.` : `${line}.\n\n${block}`;

@@ -1,4 +1,5 @@
 import { type Finding, holdsSecret, isCertain, type Proof, type Revision } from "../finding.ts";
+import { markTitles } from "../ledger/folds.ts";
 import { plural, thousands } from "./outcome.ts";
 
 /*
@@ -38,11 +39,6 @@ export function passingOf(finding: Proved): RanProof | null {
   return proof?.kind === "ran_right" ? proof : null;
 }
 
-export const markTitles: Readonly<Record<Mark["kind"], string>> = {
-  regression: "Regression shown by a test.",
-  reproduced: "Reproduced by a test.",
-};
-
 /** What happens on both sides, each with its name and without a final full stop. */
 export function markParts({ kind, before, now }: Mark): [name: string, what: string][] {
   const [was, is] = [phrase(before), phrase(now)];
@@ -56,6 +52,12 @@ export function markParts({ kind, before, now }: Mark): [name: string, what: str
         ["With the suggestion", was],
       ];
 }
+
+/** The beginning of a line that reads like a mark. */
+const likeMark = /^[^\p{L}\p{N}\n]*(?=(?:regression\s+shown|reproduced)\s+by\s+a\s+test)/gimu;
+
+/** The text of a finding. A pull request can talk a model into anything, but only runs of a test make a mark: one that a model writes says so. */
+export const bodyOf = ({ body }: Pick<Finding, "body">): string => body.replace(likeMark, "The model says: ");
 
 /** Text of others as a part of a sentence of ours. */
 export const phrase = (text: string): string => text.replace(/\s+/g, " ").trim().replace(/\.$/, "");

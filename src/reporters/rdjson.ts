@@ -4,6 +4,7 @@ import { byteLength } from "../text/cut.ts";
 import { escapeUnseen } from "../text/escape-invisible.ts";
 import { anchorOf } from "./code-frame.ts";
 import { markLine } from "./proof-markdown.ts";
+import { bodyOf } from "./proof-words.ts";
 import { untrustedBlock, untrustedLine, whyNotPosted } from "./safe-markdown.ts";
 import { removedNote, ruleOf } from "./sarif.ts";
 import { doubtOf, noteOf } from "./second-look.ts";
@@ -83,7 +84,7 @@ function diagnosticOf(finding: Finding, maxBytes: number): Diagnostic {
     doubtLine(finding),
     markLine(finding),
     finding.side === "LEFT" ? removedNote(finding) : "",
-    untrustedBlock(finding.body, maxBytes),
+    untrustedBlock(bodyOf(finding), maxBytes),
     missing,
   ];
   return {

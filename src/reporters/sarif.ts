@@ -3,7 +3,7 @@ import type { DroppedFinding, PlacedFinding, ReviewResult } from "../review/revi
 import { escapeUnseen } from "../text/escape-invisible.ts";
 import { anchorOf } from "./code-frame.ts";
 import { outcomeOf, outcomeSentence, plural } from "./outcome.ts";
-import { markSentence, proofOf } from "./proof-words.ts";
+import { bodyOf, markSentence, proofOf } from "./proof-words.ts";
 import { untrustedBlock, untrustedLine } from "./safe-markdown.ts";
 import { doubtSentence, noteOf } from "./second-look.ts";
 
@@ -193,8 +193,8 @@ function sarifResult({ finding, placement }: PlacedFinding, rules: readonly stri
     ruleIndex: rules.indexOf(ruleId),
     level: levels[finding.severity],
     message: {
-      text: withoutLinks(`${finding.title}\n\n${note}${finding.body}`),
-      markdown: `**${untrustedLine(finding.title)}**\n\n${untrustedBlock(`${note}${finding.body}`, MOST_BYTES)}`,
+      text: withoutLinks(`${finding.title}\n\n${note}${bodyOf(finding)}`),
+      markdown: `**${untrustedLine(finding.title)}**\n\n${untrustedBlock(`${note}${bodyOf(finding)}`, MOST_BYTES)}`,
     },
     locations: [locationOf(finding)],
     ...relatedTo(finding),

@@ -1,5 +1,6 @@
 import { NOT_SELECTED } from "../diff/filter.ts";
 import { bySeverity, type CodeLocation, type Evidence, type Finding } from "../finding.ts";
+import { markTitles } from "../ledger/folds.ts";
 import type { Coverage, PlacedFinding, ReviewResult } from "../review/review-result.ts";
 import { codeFrame, type FrameLine, type SourceLines, suggestionDiff } from "./code-frame.ts";
 import {
@@ -20,14 +21,7 @@ import {
   unreadPlaces,
   usageSentence,
 } from "./outcome.ts";
-import {
-  markOf,
-  markParts,
-  markTitles,
-  notShownSentence,
-  passingSentence,
-  shownCount,
-} from "./proof-words.ts";
+import { bodyOf, markOf, markParts, notShownSentence, passingSentence, shownCount } from "./proof-words.ts";
 import { doubtSentence, effortSentence, noteBesideEvidence } from "./second-look.ts";
 import { clip, createStyle, plainLine, plainLines, type Style, wrap } from "./terminal-style.ts";
 
@@ -40,7 +34,7 @@ function findingLines({ finding, placement }: PlacedFinding, source: SourceLines
   lines.push(...doubtLines(finding, style), ...markLines(finding, style));
   const frame = frameLines(codeFrame(finding, source), style);
   if (frame.length > 0) lines.push("", ...frame);
-  lines.push("", ...proseLines(finding.body, style));
+  lines.push("", ...proseLines(bodyOf(finding), style));
   const suggestion = suggestionDiff(finding, source);
   if (suggestion) {
     const paint = { " ": style.dim, "-": style.removed, "+": style.added };

@@ -178,11 +178,8 @@ function named(request: string, rest: string): AskedFor | null {
       const rule = freeText(`${behind}\n${rest}`);
       return rule === "" ? null : { name, rule };
     }
-    case "fix": {
-      const words = wordsOf(behind);
-      const isUnderstood = words?.length === 0 || (words?.length === 1 && words[0] === "all");
-      return isUnderstood ? { name, all: words.length === 1 } : null;
-    }
+    case "fix":
+      return fixWith(wordsOf(behind));
     case "review":
       return reviewWith(wordsOf(behind));
     case "describe":
@@ -195,6 +192,14 @@ function named(request: string, rest: string): AskedFor | null {
     default:
       return null;
   }
+}
+
+/** `all`, `with test` or `with tests`, or both. */
+function fixWith(words: readonly string[] | null): AskedFor | null {
+  const said = /^(all)? ?(with tests?)?$/.exec(words?.join(" ") ?? "?");
+  if (!said) return null;
+  const [, all, withTests] = said;
+  return { name: "fix", all: all !== undefined, ...(withTests !== undefined && { withTests: true }) };
 }
 
 function reviewWith(options: readonly string[] | null): ReviewCommand | null {

@@ -35,6 +35,19 @@ describe("what is asked for in one review", () => {
     });
   });
 
+  it("switches proofs on or off, with the commands that the configuration names, unless the policy decides about that", () => {
+    const prove = { ...config.prove, prepare: "npm ci" };
+    expect(withOverrides({ ...config, prove }, { prove: true }).prove).toEqual({ ...prove, enabled: true });
+    const enabled = { ...config, prove: { ...prove, enabled: true } };
+    expect(withOverrides(enabled, { prove: false }).prove.enabled).toBe(false);
+    const policy = (key: "prove" | "prove.enabled") => ({
+      ...{ ...config, prove },
+      policy: { enforce: [key], month: { tokens: null, cost_usd: null } },
+    });
+    for (const key of ["prove", "prove.enabled"] as const)
+      expect(withOverrides(policy(key), { prove: true }).prove.enabled).toBe(false);
+  });
+
   it("gives a configuration that a review accepts, whatever it is", () => {
     const some = fc.record(
       {
@@ -43,6 +56,7 @@ describe("what is asked for in one review", () => {
         maxCostUsd: fc.double({ min: 0.01, max: 1_000, noNaN: true }),
         only: fc.array(fc.string({ minLength: 1 })),
         guidance: fc.string({ maxLength: 100 }),
+        prove: fc.boolean(),
       },
       { requiredKeys: [] },
     );

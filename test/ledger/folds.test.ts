@@ -212,15 +212,14 @@ describe("the test in a comment of ours", () => {
 });
 
 describe("a later review", () => {
-  it("reads no test, no command and no output as words of the finding", () => {
+  it("reads no mark, no test, no command and no output as words of the finding", () => {
     fc.assert(
-      fc.property(textOf(2_000), hostileText, fc.boolean(), (text, output, prompt) => {
+      fc.property(textOf(2_000), hostileText, hostileText, fc.boolean(), (text, output, said, prompt) => {
         const runs = [{ on: "head" as const, exit_code: 1, output }];
         const proof = { test: { path: "test/SECRETPATH.ts", text }, command: "RUNNER", runs };
-        for (const kind of ["regression", "ran_right"] as const) {
-          const read = commentText(commentOf({ ...proof, kind }, { body: "It leaks." }, prompt));
-          const mark = kind === "regression" ? /^🧪 \*\*Regression shown by a test\.\*\* .*\n\n/ : /^/;
-          expect(textBelowTitle(read).replace(mark, "")).toMatch(/^It leaks\.\n\n```suggestion\n.*\n```$/);
+        for (const kind of ["regression", "reproduced", "ran_right"] as const) {
+          const read = commentText(commentOf({ ...proof, kind, now: said }, { body: "It leaks." }, prompt));
+          expect(textBelowTitle(read)).toMatch(/^It leaks\.\n\n```suggestion\n.*\n```$/);
           expect(read).not.toMatch(/SECRETPATH|RUNNER/);
         }
       }),

@@ -55,6 +55,33 @@ const told = (end: ToldFix["end"], over: Partial<FixResult> = {}): string =>
 
 const pushed = { kind: "pushed", commit: "b".repeat(40) } as const;
 
+describe("what is told of the test of a finding", () => {
+  const repaired = { id: "f1", repaired: true, note: "Done." };
+  const withTest = (
+    test: FixResult["repairs"][number]["test"],
+    check: FixResult["repairs"][number]["check"] = { state: "fixed", reason: "a.ts:1 is." },
+    end: ToldFix["end"] = { kind: "pushed", commit: "f".repeat(40) },
+  ) => told(end, { repairs: [{ ...repaired, check, ...(test && { test }) }] });
+
+  it("is that it passes now and is added, or why it is not", () => {
+    expect(withTest({ state: "passes", reason: "" })).toContain(
+      "_Its test failed before, passes now, and is a part of the repair._\n  _A second look confirms",
+    );
+    expect(withTest({ state: "not_run", reason: "it passes without @octo" })).toMatch(
+      /_Its test \*\*was not added\*\*:_ it passes without @(?!octo)/,
+    );
+    expect(withTest(undefined)).not.toContain("test failed");
+  });
+
+  it("is no confirmation where it fails", () => {
+    const present = { state: "present", reason: "Its test fails: 1 !== 2" } as const;
+    const text = withTest({ state: "fails", reason: "1 !== 2" }, present, { kind: "none" });
+    expect(text).toContain("**did not push it**: the test of a finding still fails.");
+    expect(text).toContain("_The repair **is not confirmed**:_ Its test fails: 1 !== 2");
+    expect(text).not.toContain("second look");
+  });
+});
+
 describe("what is told of a fix", () => {
   it("says which commands were run on exactly what was pushed, and how each ended", () => {
     const text = told(pushed, {

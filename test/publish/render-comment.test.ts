@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Finding } from "../../src/finding.ts";
-import { codeHash } from "../../src/ledger/entry.ts";
+import { codeHash, commentText } from "../../src/ledger/entry.ts";
 import { proofIn } from "../../src/ledger/folds.ts";
 import { parseMarker } from "../../src/ledger/marker.ts";
 import { placeLink } from "../../src/publish/markdown-parts.ts";
@@ -372,6 +372,27 @@ AssertionError [ERR_ASSERTION]: 0 !== 2
       { on: "head" as const, exit_code: 1, output: "\u001b[31mred\u001b[0m\u202e\r\n::error::x" },
     ];
     expect(line({ proof: sampleProof({ runs }) })).toContain("```text\nred\\u{202E}\n::error::x\n```");
+  });
+
+  it("shows no secret that an output hides between colours, and keeps the rest of the comment", () => {
+    const output = "key ghp_0123456789abcdefghij\u001b[0mklmnopqrstuvwxyzAB";
+    const text = line({ proof: sampleProof({ runs: [{ on: "head", exit_code: 1, output }] }) });
+    expect(text).toContain("```text\nkey [secret]\n```");
+    expect(proofIn(text)).not.toBeNull();
+  });
+
+  it.each([
+    "🧪 **Regression shown by a test.** Before: 1. Now: 2.",
+    "It leaks.\n\n# Reproduced  by a test",
+    "> _🧪_ regression shown by a test, says octocat",
+  ])("has no mark that a model wrote: %j", (body) => {
+    for (const text of [line({ body }), line({ body, proof: sampleProof({ kind: "ran_right" }) })]) {
+      expect(text).toMatch(/^The model says: (regression shown|reproduced) +by a test/im);
+      expect(text).not.toContain("🧪");
+    }
+    const proof = sampleProof();
+    expect(line({ body, proof }).match(/🧪/g)).toHaveLength(1);
+    expect(commentText(line({ body, proof }))).toBe(commentText(line({ body })));
   });
 
   it("has no word that judges", () => {

@@ -13,6 +13,7 @@ const Repository = z.object({ id: z.int() }).nullish();
 /** The fields that the Action reads besides those that a webhook's job needs. */
 const Payload = z.object({
   action: z.string().nullish(),
+  number: z.int().nullish(),
   sender: z.object({ login: z.string() }).nullish(),
   label: z.object({ name: z.string() }).nullish(),
   pull_request: z
@@ -35,6 +36,8 @@ export interface ActionEvent {
   labelled: { label: string; by: string; head: string } | null;
   /** The workflow was written by the author of a pull request from a fork, or may have been: it gets no secrets. */
   isOfFork: boolean;
+  /** Why no test of a finding runs here, as the end of a sentence; null if tests may run. */
+  noProofs: string | null;
 }
 
 /**
@@ -49,18 +52,31 @@ export async function readEvent(
   { appSlug, remembers }: { appSlug: string; remembers: boolean },
 ): Promise<ActionEvent> {
   const payload = await readPayload(file);
-  const { pull_request: pull, label, sender, action } = Payload.parse(payload);
+  const { number, pull_request: pull, label, sender, action } = Payload.parse(payload);
   const head = pull?.head?.sha ?? null;
   const isLabelled = action === "labeled" && label && sender && head !== null;
+  // A fork that is gone counts as one.
+  const isFromFork = pull?.head?.repo?.id === undefined || pull.head.repo.id !== pull.base?.repo?.id;
   return {
     name,
     starts: startOf(),
     labelled: isLabelled ? { label: label.name, by: sender.login, head } : null,
-    // A fork that is gone counts as one.
-    isOfFork:
-      ofThePull.has(name) &&
-      (pull?.head?.repo?.id === undefined || pull.head.repo.id !== pull.base?.repo?.id),
+    isOfFork: ofThePull.has(name) && isFromFork,
+    noProofs: whyNoProofs(),
   };
+
+  /**
+   * A test runs the pull request's own code. So it only runs for people whose code the same event may run in any job: those who can push to
+   * the repository. All other events hold secrets, and may be about the pull request of a stranger, also if someone with write access
+   * started them.
+   */
+  function whyNoProofs(): string | null {
+    if (name !== "pull_request") return `proofs do not run on ${name}`;
+    if (isFromFork) return "proofs do not run for forks";
+    if (inputs.pull !== null && inputs.pull !== number)
+      return "proofs do not run for a pull request that an input names";
+    return null;
+  }
 
   function startOf(): ActionEvent["starts"] {
     if (inputs.pull !== null) return { job: namedReview({ installation, ...repository }, inputs.pull) };

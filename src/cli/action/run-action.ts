@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp } from "node:fs/promises";
 import { join } from "node:path";
 import type { TrajectoryEntry } from "../../agent/trajectory.ts";
 import type { ActionEnv } from "../../config/action-env.ts";
+import { environmentsFolder } from "../../config/folders.ts";
 import { programPath } from "../../config/process-env.ts";
 import { AppError, errorLine } from "../../errors.ts";
 import { Disk } from "../../git/disk.ts";
@@ -19,6 +20,8 @@ import { perJob } from "../../jobs/per-job.ts";
 import { hasWriteAccess } from "../../ledger/authority.ts";
 import { createSeal, type Seal } from "../../ledger/seal.ts";
 import type { Logger } from "../../logger.ts";
+import type { FindTestPlace } from "../../process/test-place.ts";
+import { removeTree } from "../../proof/environment.ts";
 import { closeCheckRun } from "../../publish/check-run.ts";
 import { reviewedAs } from "../../publish/commit-check.ts";
 import { cancelledConclusion, failedConclusion } from "../../publish/conclusions.ts";
@@ -34,6 +37,7 @@ import { contentKeyOf, networkOf, openLog } from "../open-app.ts";
 import { programVersion } from "../output.ts";
 import { requirePrices } from "../override-options.ts";
 import { readResults } from "../read-results.ts";
+import { testPlacesHere } from "../test-places.ts";
 import { useProxy } from "../use-proxy.ts";
 import { type ActionEvent, readEvent } from "./event.ts";
 import { admission } from "./gate.ts";
@@ -74,7 +78,8 @@ export async function runAction(given: ActionEnv, signal: AbortSignal): Promise<
   try {
     return await runJob(event.starts.job, { given, event, app, dataFolder, userAgent, log, signal });
   } finally {
-    await rm(dataFolder, { recursive: true, force: true, maxRetries: 3 });
+    // Environments of proofs are read-only.
+    await removeTree(dataFolder);
   }
 }
 
@@ -122,7 +127,9 @@ async function runJob(job: NewJob, options: RunOptions): Promise<ActionRun> {
     // Another step of the job must never find a file of the head, wherever it looks.
     onlyObjects: true,
   });
+  const { noProofs } = event;
   const dependencies: Omit<JobDependencies, "github" | "checkout"> = {
+    findTestPlace: noProofs === null ? testPlaces(env, dataFolder) : async () => ({ why: noProofs }),
     push: createPushBranch({ webUrl, network }),
     requiresPolicy: inputs.requiresPolicy || env.requiresPolicy,
     narrow: (config) => narrowed(config, inputs),
@@ -183,6 +190,14 @@ const untilAborted = (signal: AbortSignal) =>
   new Promise<void>((resolve) => {
     if (signal.aborted) resolve();
     signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+
+/** Sandboxes on the runner, which get nothing of the job's environment. Environments end with the job. */
+const testPlaces = ({ sandbox }: ActionEnv["env"], dataFolder: string): FindTestPlace =>
+  testPlacesHere({
+    sandbox: { ...sandbox, hidden: [...sandbox.hidden, dataFolder] },
+    folder: environmentsFolder(dataFolder),
+    missing: (why) => `${why}. docs/action.md has the steps that a workflow needs`,
   });
 
 /** The results of other tools that the workflow names. */

@@ -1,13 +1,16 @@
 import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
 import { Option } from "@commander-js/extra-typings";
 import { z } from "zod";
-import { readLocalEnv } from "../../config/env.ts";
+import { type LocalEnv, readLocalEnv } from "../../config/env.ts";
+import { withOverrides } from "../../config/overrides.ts";
 import { programPath } from "../../config/process-env.ts";
 import { AppError, errorLine } from "../../errors.ts";
 import { Finding } from "../../finding.ts";
 import type { CommittedFix } from "../../jobs/commands/commit-fix.ts";
 import type { Models } from "../../llm/model.ts";
-import type { FindCommandSandbox } from "../../process/command-sandbox.ts";
+import type { FindCommandSandbox, TestPlace } from "../../process/command-sandbox.ts";
+import type { TestPlaceOrder } from "../../process/test-place.ts";
 import { plural } from "../../reporters/outcome.ts";
 import { plainLine } from "../../reporters/terminal-style.ts";
 import { triedWords } from "../../reporters/tried-out.ts";
@@ -100,20 +103,26 @@ export function fixLines({ fix, targets, made }: JudgedFix): string[] {
   ];
 }
 
-function repairLine({ id, repaired, note, check }: Repair, targets: readonly FixTarget[]): string {
+const testStates = { passes: "passes now", fails: "fails", not_run: "not added" };
+
+function repairLine({ id, repaired, note, check, test }: Repair, targets: readonly FixTarget[]): string {
   const how = repaired ? "repaired" : "not repaired";
   const { path, line, title } = reportedTarget(targets, id);
   const place = line === null ? path : `${path}:${line}`;
   const looked = check === null ? "" : ` (second look: ${check.state}: ${check.reason})`;
-  return `${how}: ${place} ${title}: ${note || "the model stopped without a result"}${looked}`;
+  const tested = test ? ` (its test: ${testStates[test.state]}${test.reason && `: ${test.reason}`})` : "";
+  return `${how}: ${place} ${title}: ${note || "the model stopped without a result"}${looked}${tested}`;
 }
 
 const refusalLine = ({ path, reason }: Refusal) => `refused: ${path === null ? "" : `${path}: `}${reason}`;
 
-function whyNone({ edits, rounds }: FixResult): string {
+function whyNone({ edits, rounds, repairs }: FixResult): string {
   if (edits.length === 0) return "Nothing was repaired.";
   const again = rounds > 1 ? ", even after a second attempt" : "";
-  return `There is no patch: a second look still finds the fault${again}.`;
+  const why = repairs.some(({ test }) => test?.state === "fails")
+    ? "the test of a finding still fails"
+    : "a second look still finds the fault";
+  return `There is no patch: ${why}${again}.`;
 }
 
 const reportedTarget = (targets: readonly FixTarget[], id: string) =>
@@ -142,6 +151,10 @@ const declare = () =>
       "--from <FILE>",
       "the report with the finding, printed by review --format json; default: the last review on record",
       optionText,
+    )
+    .option(
+      "--with-test",
+      "the tests that show the findings (review --prove) must pass, and are a part of the patch",
     )
     .option("--no-record", "leave no record of the run (see hunkwise runs --help)")
     .addHelpText(
@@ -178,7 +191,8 @@ async function runFix(values: OptionsOf<typeof declare>, io: CommandIo): Promise
   const { config } = await loadLocalConfig(range.workspace);
   const isPrivate = await privacyOf(range.workspace, config.paths.private);
   const head = range.place.shas.head;
-  const query = { id: values.finding, file: values.from, folder: env.runsFolder, head };
+  const withTest = values.withTest === true;
+  const query = { id: values.finding, file: values.from, folder: env.runsFolder, head, withTest };
   const targets = (await findingsToFix(query)).filter(({ path }) => !isPrivate(path));
   const warn = (text: string) => progress.say(plainLine(`warning: ${text}`));
   const connected = await connectModels(env, { warn, signal: io.signal });
@@ -195,12 +209,18 @@ async function runFix(values: OptionsOf<typeof declare>, io: CommandIo): Promise
     if (event.type === "model_failed") modelFault ??= event.error;
     progress.handle(event);
   };
-  const task: Task = { range, config, targets, models: connected.models, findSandbox, record, onProgress };
+  // Whoever asks for it on this machine wants it to run, as with `review --prove`.
+  const enabled = withOverrides(config, { prove: true });
+  const tests = { place: range.place, repository: resolve(values.repo), config: enabled };
+  const testPlace = withTest ? await requireTestPlace(tests, env, io.signal) : undefined;
+  const { models } = connected;
+  const task: Task = { range, config, targets, models, findSandbox, testPlace, record, onProgress };
   const fix = await onRecord(record, () => repair(task, io), repairedCount);
   progress.end();
   const named = targets.flatMap(({ path, files }) => [path, ...files]);
   if (modelFault !== null) warn(`The model failed: ${modelFault}`);
-  const unchecked = { fix, place: range.place, named, isPrivate, author, at: 0, signal: io.signal };
+  const testOf = (id: string) => targets.find((target) => target.id === id)?.test;
+  const unchecked = { fix, place: range.place, named, isPrivate, testOf, author, at: 0, signal: io.signal };
   const made = await commitFix(unchecked);
   const patch = made.kind === "committed" ? await patchTo(made.commit, unchecked) : null;
   const judged: JudgedFix = { fix, targets, head, made, patch };
@@ -221,17 +241,31 @@ const noModel = () =>
       "Set OPENAI_API_KEY, ANTHROPIC_API_KEY, or OPENAI_BASE_URL and HUNKWISE_MODEL. hunkwise doctor checks them.",
   });
 
+async function requireTestPlace(
+  order: TestPlaceOrder,
+  env: LocalEnv,
+  signal: AbortSignal,
+): Promise<TestPlace> {
+  const { localTestPlaces } = await import("../test-places.ts");
+  const found = await localTestPlaces(env)(order, signal);
+  if (!("why" in found)) return found;
+  throw new AppError("usage", `no test can run: ${found.why}`, {
+    remedy: "Or leave out --with-test.",
+  });
+}
+
 interface Task extends Pick<LocalConfig, "config"> {
   range: OpenRange;
   targets: readonly FixTarget[];
   models: Models;
   findSandbox: FindCommandSandbox;
+  testPlace: TestPlace | undefined;
   record: RunRecord;
   onProgress(event: ProgressEvent): void;
 }
 
 async function repair(
-  { range, config, targets, models, findSandbox, record, onProgress }: Task,
+  { range, config, targets, models, findSandbox, testPlace, record, onProgress }: Task,
   io: CommandIo,
 ): Promise<FixResult> {
   const { eachRole, factsOf } = await import("../../llm/model.ts");
@@ -245,7 +279,7 @@ async function repair(
   const { place } = range;
   await record.append({ kind: "run", what: "fix", shas: place.shas, input });
   const fix = await runFixProcess({
-    ...{ place, input, models, sandbox, signal: io.signal, onProgress },
+    ...{ place, input, models, sandbox, testPlace, signal: io.signal, onProgress },
     ...(io.startProcess && { started: io.startProcess() }),
     trajectory: record,
   });
@@ -263,6 +297,8 @@ interface FindingQuery {
   folder: string | null;
   /** The reviewed commit, which is to be repaired. */
   head: string;
+  /** Whether the repair is to have the tests of the findings. */
+  withTest?: boolean;
 }
 
 /** The parts of a printed review that a repair needs. Other versions may print other fields as well. */
@@ -277,6 +313,7 @@ const Printed = z.object({
       title: true,
       body: true,
       evidence: true,
+      proof: true,
     })
       .extend({ rule: z.string().nullable().default(null) })
       .strip(),
@@ -289,7 +326,7 @@ export async function findingsToFix(query: FindingQuery): Promise<FixTarget[]> {
   const { id, file, head } = query;
   const found = file === undefined ? await recordedFindings(query) : await printedFindings(file, head);
   const wanted = id === "all" ? found : found.filter((one) => one.id === id);
-  if (wanted.length > 0) return wanted.map(targetOf);
+  if (wanted.length > 0) return query.withTest ? testedTargets(wanted) : wanted.map(targetOf);
   if (found.length === 0) {
     throw new AppError(
       "usage",
@@ -301,6 +338,20 @@ export async function findingsToFix(query: FindingQuery): Promise<FixTarget[]> {
     remedy: `The findings are: ${listed}`,
   });
 }
+
+function testedTargets(wanted: readonly PrintedFinding[]): FixTarget[] {
+  if (wanted.some(({ proof }) => testOf(proof)))
+    return wanted.map((one) => {
+      const test = testOf(one.proof);
+      return { ...targetOf(one), ...(test && { test }) };
+    });
+  throw new AppError("usage", "--with-test is set, but no test shows any of the findings", {
+    remedy: "Review with --prove, or leave out --with-test.",
+  });
+}
+
+const testOf = (proof: PrintedFinding["proof"]) =>
+  proof?.kind === "regression" || proof?.kind === "reproduced" ? proof.test : undefined;
 
 async function printedFindings(file: string, head: string): Promise<PrintedFinding[]> {
   const text = await readFile(file, "utf8").catch((error: unknown) => {

@@ -346,8 +346,8 @@ async function run(name: HookName, io: CommandIo): Promise<number> {
 /** The work tree's own folder, where git runs its hooks. */
 const HERE = ".";
 
-/** Values of `hunkwise review` for a hook: the threshold is the configuration's, and a clean review is one line. */
-const asHook = { repo: HERE, format: "pretty", brief: true } as const;
+/** Values of `hunkwise review` for a hook: the threshold is the configuration's, and a clean review is one line. Nobody waits for tests of findings. */
+const asHook = { repo: HERE, format: "pretty", brief: true, prove: false } as const;
 
 /** A ref of a push, as git tells its hook: https://git-scm.com/docs/githooks#_pre_push */
 interface PushedRef {

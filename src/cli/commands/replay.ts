@@ -403,6 +403,7 @@ async function playWork(
   { findSandbox, index, ...options }: PlayOptions,
 ): Promise<WorkEnd> {
   const played = { ...options, replay: turns, masks, isPlayback: true };
+  const recorded = tested.map(({ key, end }) => ({ key, end }));
   switch (work.what) {
     case "review": {
       const graphIndex = work.input.graph ? index : null;
@@ -411,7 +412,6 @@ async function playWork(
     }
     case "prove": {
       const models = silent(work.input.models);
-      const recorded = tested.map(({ key, end }) => ({ key, end }));
       const { proofs } = await runProveProcess({
         ...{ ...played, input: work.input, models },
         ...{ tested: recorded, testPlace: { sandbox: null, environment: null } },
@@ -425,7 +425,9 @@ async function playWork(
     case "fix": {
       const models = silent(work.input.models);
       const sandbox = await findSandbox(work.input.config, options.signal);
-      return { ...work, result: await runFixProcess({ ...played, input: work.input, models, sandbox }) };
+      const tests = { tested: recorded, testPlace: { sandbox: null, environment: null } };
+      const { input } = work;
+      return { ...work, result: await runFixProcess({ ...played, ...tests, input, models, sandbox }) };
     }
   }
 }

@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import { type LocalEnv, rawEnv, readLocalEnv, withModel } from "../../config/env.ts";
 import { presentIndex } from "../../config/folders.ts";
@@ -160,9 +161,11 @@ function envOf({ model }: ReviewValues): LocalEnv {
 
 /** The environment, if it has what the options need. */
 async function workableEnv(given: ReviewValues): Promise<LocalEnv> {
-  if (given.requireModel && given.model === false) throw excluded();
+  if (given.requireModel && given.model === false) throw excluded("--require-model");
   const env = envOf(given);
   if (given.requireModel && env.model === null) throw noModel("--require-model");
+  if (given.prove && given.model === false) throw excluded("--prove");
+  if (given.prove && env.model === null) throw noModel("--prove");
   if (typeof given.model === "string" && env.model === null) throw noModel("--model");
   await requirePrices(given, env);
   return env;
@@ -200,7 +203,10 @@ async function runReview(
   const graphIndex = pull === null ? presentIndex(values.repo, env) : null;
   const about = await pull?.textFor(config);
   const results = await resultsOf(values, range, say);
-  const options = { range, config, pull: about, results, connected, started, graphIndex, records, warn: say };
+  const options = {
+    ...{ range, config, pull: about, results, connected, started, graphIndex, records, warn: say },
+    findTestPlace: testPlaces(values, env),
+  };
   const done = await reviewWithProgress(options, progress, io).catch((error: unknown) =>
     notReviewed(error, io),
   );
@@ -226,6 +232,14 @@ async function runReview(
   if (pull && values.publish) await write(io.stderr, `${await pull.publish(result, config)}\n`);
   return code;
 }
+
+/** What finds a sandbox is only loaded if a finding is worth a test. */
+const testPlaces =
+  ({ repo }: ReviewValues, env: LocalEnv): NonNullable<ReviewRangeOptions["findTestPlace"]> =>
+  async (order, signal) => {
+    const { localTestPlaces } = await import("../test-places.ts");
+    return localTestPlaces(env)({ ...order, repository: resolve(repo) }, signal);
+  };
 
 /** Results of other tools. What reads them is only loaded if there are any. */
 async function resultsOf(
@@ -283,8 +297,8 @@ function briefLine(result: ReviewResult, { model, called }: Pick<ReviewValues, "
   return `${about}${found}${isUnread(result) ? "; no model looked at this, only the analyzers" : ""}`;
 }
 
-const excluded = () =>
-  new AppError("usage", "--require-model and --no-model are both set", { remedy: "Leave out one of them." });
+const excluded = (option: string) =>
+  new AppError("usage", `${option} and --no-model are both set`, { remedy: "Leave out one of them." });
 
 const noModel = (option: string) =>
   new AppError("usage", `${option} is set, but no model is configured`, {

@@ -109,7 +109,7 @@ export async function answered(context: CommandContext, line: string, reason: st
   return { kind: "done", reason };
 }
 
-const forPeople = new Set<ErrorCode>(["budget_spent", "config_invalid", "github_forbidden"]);
+const forPeople = new Set<ErrorCode>(["budget_spent", "config_invalid", "github_forbidden", "not_allowed"]);
 
 /**
  * Answers with an error that people can act on: a spent budget, a refused configuration, a missing permission. Rejects with any other

@@ -1,9 +1,10 @@
 import { AppError } from "../../errors.ts";
+import type { ProofTest } from "../../finding.ts";
 import { changedPaths, commitDiff, commitFiles, filesAt } from "../../git/commits.ts";
 import type { RevisionPlace } from "../../git/workspace.ts";
 import { commitMessage } from "../../publish/fix-texts.ts";
 import { type FileEdit, isPlainPath, most, type Refusal, refusalsOf } from "../../review/fix/check-edits.ts";
-import type { FixResult } from "../../review/fix/fix-input.ts";
+import type { FixResult, Repair } from "../../review/fix/fix-input.ts";
 
 /** A repair as returned by the process that read hostile text. */
 export interface UncheckedFix {
@@ -12,6 +13,8 @@ export interface UncheckedFix {
   place: RevisionPlace;
   /** Files outside the change that its findings are about or name. */
   named: readonly string[];
+  /** The test of a finding, by its id. */
+  testOf?(id: string): ProofTest | undefined;
   isPrivate(path: string): boolean;
   author: { name: string; email: string };
   /** Milliseconds since 1970. The same files at the same time make the same commit. */
@@ -35,7 +38,7 @@ const MAX_SHOWN_BYTES = 2 * 1024 * 1024;
 /** Judges a repair by its actual edits, not by the claims about it, and commits it. */
 export async function commitFix(unchecked: UncheckedFix): Promise<CommittedFix> {
   const { fix, place, author, at, signal } = unchecked;
-  const isRepaired = fix.repairs.some(({ repaired, check }) => repaired && check?.state !== "present");
+  const isRepaired = fix.repairs.some(isFixed);
   const edits = await editsOf(unchecked);
   if (edits === null) return { kind: "refused", refusals: [TOO_LARGE] };
   if (!isRepaired || edits.length === 0) return { kind: "none" };
@@ -74,7 +77,9 @@ const repositoryOf = (place: RevisionPlace) => ({ git: place, gitDir: place.gitD
 const plainMode = (mode: string) => (mode === "100755" ? "100755" : "100644");
 
 /** Each edit with the file's present content; edits that change nothing are left out. Null if a file is too large. */
-async function editsOf({ fix: { edits }, place, signal }: UncheckedFix): Promise<FileEdit[] | null> {
+async function editsOf(unchecked: UncheckedFix): Promise<FileEdit[] | null> {
+  const { place, signal } = unchecked;
+  const edits = [...unchecked.fix.edits, ...addedTests(unchecked)];
   // Skips the lookup of files that will be refused for their path or number.
   const paths = edits.length > most.files ? [] : edits.map(({ path }) => path).filter(isPlainPath);
   const before = await unlessTooLarge(filesOf(place, paths, signal));
@@ -87,6 +92,20 @@ async function editsOf({ fix: { edits }, place, signal }: UncheckedFix): Promise
     return isSame ? [] : [{ path, before: old, after: now }];
   });
 }
+
+/** The tests that fail without the repair and pass with it, as they were shown: not as the process that ran them says. */
+function addedTests({ fix: { edits, repairs }, testOf }: UncheckedFix): FixResult["edits"] {
+  if (edits.length === 0) return [];
+  return repairs.flatMap((repair) => {
+    const test = isFixed(repair) && repair.test?.state === "passes" ? testOf?.(repair.id) : undefined;
+    if (!test) return [];
+    return [
+      { path: test.path, after: { mode: "100644", base64: Buffer.from(test.text).toString("base64") } },
+    ];
+  });
+}
+
+const isFixed = ({ repaired, check }: Repair) => repaired && check?.state !== "present";
 
 async function unlessTooLarge<Read>(read: Promise<Read>): Promise<Read | null> {
   try {

@@ -62,7 +62,7 @@ export async function runCommand(
     case "resolve":
       return resolve(context);
     case "fix":
-      return isTooOften(answers) ? { kind: "done", reason: TOO_OFTEN } : fix(context, command.all);
+      return isTooOften(answers) ? { kind: "done", reason: TOO_OFTEN } : fix(context, command);
     case "prove":
       return isTooOften(answers) ? { kind: "done", reason: TOO_OFTEN } : prove(context);
     case "remember":

@@ -11,7 +11,7 @@ import { answerFixed } from "../../publish/answer-fixed.ts";
 import { currentLedger } from "../../publish/existing.ts";
 import { renderFix, suggestionComments, suggestionsBody, type ToldFix } from "../../publish/fix-texts.ts";
 import { postOnce } from "../../publish/post-once.ts";
-import type { JobOutcome } from "../../queue/job.ts";
+import type { Command, JobOutcome } from "../../queue/job.ts";
 import { requireLease } from "../../queue/run-job.ts";
 import type { FixResult } from "../../review/fix/fix-input.ts";
 import { suggestionsFor } from "../../review/fix/suggestions.ts";
@@ -32,10 +32,13 @@ import { type MadeFix, makeFix, recordedFix } from "./make-fix.ts";
 const MOST = 10;
 
 /**
- * Repairs the finding of the thread, or all open ones, and pushes the repair to the pull request's branch. Then a normal review reads the
- * push, and answers and resolves what is fixed.
+ * Repairs the finding of the thread, or all open ones, and pushes the repair to the pull request's branch, on request with the tests that
+ * show the findings. Then a normal review reads the push, and answers and resolves what is fixed.
  */
-export async function fix(context: CommandContext, all: boolean): Promise<JobOutcome> {
+export async function fix(
+  context: CommandContext,
+  { all, withTests }: Extract<Command, { name: "fix" }>,
+): Promise<JobOutcome> {
   const { api, deps, tools, comment } = context;
   if (!all && comment.thread === null) return answered(context, WHERE, "it names no finding");
   if (deps.models === null) return answered(context, NO_MODEL, "there is no model to ask");
@@ -48,7 +51,8 @@ export async function fix(context: CommandContext, all: boolean): Promise<JobOut
   const entries = known ? repairedBy(known.fix, ledger) : wanted(ledger, all ? null : comment.thread);
   if (entries.length === 0) return answered(context, nothingToDo(all, ledger), "there is nothing to repair");
   try {
-    return await repair({ context, pull, entries, models: deps.models, recorded });
+    const how = { withTests: withTests === true, models: deps.models, recorded };
+    return await repair({ context, pull, entries, ...how });
   } catch (error) {
     return answeredWithError(context, "I cannot repair this", error);
   }
@@ -85,11 +89,12 @@ interface Repairing {
   context: CommandContext;
   pull: PullRequest;
   entries: readonly PostedFinding[];
+  withTests: boolean;
   models: Models;
   recorded: Awaited<ReturnType<CommandContext["tools"]["recorded"]>>;
 }
 
-async function repair({ context, pull, entries, models, recorded }: Repairing): Promise<JobOutcome> {
+async function repair({ context, pull, entries, ...how }: Repairing): Promise<JobOutcome> {
   const { deps, tools, job } = context;
   const { number, headSha: head, baseSha: base, baseRef } = pull;
   const { repository } = job.task;
@@ -98,7 +103,7 @@ async function repair({ context, pull, entries, models, recorded }: Repairing): 
   });
   const place: RevisionPlace = checkout.place;
   try {
-    const made = await makeFix({ context, pull, entries, place, models, recorded });
+    const made = await makeFix({ context, pull, entries, place, ...how });
     const landed: Landed = { context, pull, place, entries, made };
     const landing = await landFix(landed);
     const titles = new Map(entries.map(({ id, title }) => [id, title]));

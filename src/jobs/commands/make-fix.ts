@@ -2,14 +2,17 @@ import type { TrajectoryEntry } from "../../agent/trajectory.ts";
 import type { EffectiveConfig } from "../../config/repo-config.ts";
 import { createPrivacy } from "../../diff/filter.ts";
 import { AppError } from "../../errors.ts";
+import type { ProofTest } from "../../finding.ts";
 import type { RevisionPlace } from "../../git/workspace.ts";
 import type { PullRequest } from "../../github/pull-request-api.ts";
 import type { PostedFinding } from "../../ledger/entry.ts";
 import { eachRole, factsOf, type Models } from "../../llm/model.ts";
+import type { TestPlace } from "../../process/command-sandbox.ts";
+import { NO_SANDBOX } from "../../process/prove-review.ts";
 import { runFixProcess } from "../../process/run-review-process.ts";
 import { maxAttempts } from "../../queue/job.ts";
 import { FixInput, FixResult, type FixTarget } from "../../review/fix/fix-input.ts";
-import { pinPromptContext, recordedMasks, recordedTurns, recordStart } from "../attempts.ts";
+import { pinPromptContext, recordedMasks, recordedTests, recordedTurns, recordStart } from "../attempts.ts";
 import { withinBudget } from "../budgets.ts";
 import { loadConfig, withFolders } from "../load-config.ts";
 import { budgetOf, limitsWithin, logProgress, watchModels } from "../model-run.ts";
@@ -26,6 +29,8 @@ interface FixOrder {
   entries: readonly PostedFinding[];
   /** Checkout of `pull`'s head. */
   place: RevisionPlace;
+  /** Whether the tests that show the findings must pass, and become a part of the repair. */
+  withTests: boolean;
   models: Models;
   recorded: readonly TrajectoryEntry[];
 }
@@ -36,6 +41,8 @@ export interface MadeFix {
   /** An earlier attempt made it, and may have pushed it. */
   isRecorded: boolean;
   isPrivate(path: string): boolean;
+  /** The test that the repair of a finding has to pass, by the finding's id. */
+  testOf(id: string): ProofTest | undefined;
 }
 
 /** The result of an earlier attempt, and its head. */
@@ -58,7 +65,8 @@ export async function makeFix(order: FixOrder): Promise<MadeFix> {
   const config = await withFolders(root, place, deps);
   const isPrivate = createPrivacy(config.paths.private);
   const known = recordedFix(recorded);
-  if (known?.head === pull.headSha) return { fix: known.fix, isRecorded: true, isPrivate };
+  if (known?.head === pull.headSha)
+    return { fix: known.fix, isRecorded: true, isPrivate, testOf: testsOf(recordedTargets(recorded)) };
 
   const budget = budgetOf(job, config, deps);
   const turns = recordedTurns(recorded, pull.headSha);
@@ -69,10 +77,12 @@ export async function makeFix(order: FixOrder): Promise<MadeFix> {
   const limits = withinBudget(limitsWithin(mostOfFix, config), await budget.left(), turns);
   const input = await inputOf(order, config, limits, turns);
   const { shas } = place;
+  const testPlace = input.targets.some(({ test }) => test) ? await testPlaceOf(order, config) : undefined;
   await recordStart({ kind: "run", what: "fix", shas, input }, recorded, tools);
   const fix = await runFixProcess({
     ...{ place, input, models: watched.models, signal: tools.signal },
     sandbox: (await deps.commandSandbox?.(config, tools.signal)) ?? null,
+    ...{ testPlace, tested: recordedTests(recorded) },
     ...(deps.startProcess && { started: deps.startProcess(place.root) }),
     trajectory: { append: tools.record },
     replay: turns,
@@ -83,13 +93,41 @@ export async function makeFix(order: FixOrder): Promise<MadeFix> {
   const isCut = fix.stop_reason === "model_error";
   if (isCut && fault?.retryable && job.attempt < maxAttempts) throw fault;
   await tools.record({ kind: "result", head: pull.headSha, base: pull.baseSha, result: fix });
-  return { fix, isRecorded: false, isPrivate };
+  return { fix, isRecorded: false, isPrivate, testOf: testsOf(input.targets) };
 }
+
+const testIn = (_body: string): ProofTest | null => null;
+
+const testsOf =
+  (targets: readonly FixTarget[]): MadeFix["testOf"] =>
+  (id) =>
+    targets.find((target) => target.id === id)?.test;
+
+/** What an earlier attempt was to repair. */
+function recordedTargets(recorded: readonly TrajectoryEntry[]): readonly FixTarget[] {
+  const start = recorded.findLast((entry) => entry.kind === "run" && entry.what === "fix");
+  return (start?.kind === "run" && FixInput.safeParse(start.input).data?.targets) || [];
+}
+
+/** Where the tests run; rejects with `not_allowed` if they cannot, before anything is paid for. */
+async function testPlaceOf({ context, place }: FixOrder, config: EffectiveConfig): Promise<TestPlace> {
+  const { deps, tools, job } = context;
+  if (!config.prove.enabled)
+    throw withoutTests("no test can run: the configuration of the base branch switches proofs off");
+  const { owner, name } = job.task.repository;
+  const wanted = { place, config, repository: `${owner}/${name}` };
+  const found = (await deps.findTestPlace?.(wanted, tools.signal)) ?? NO_SANDBOX;
+  if ("why" in found) throw withoutTests(`no test can run: ${found.why}`);
+  return found;
+}
+
+const withoutTests = (why: string) =>
+  new AppError("not_allowed", why, { remedy: "To repair it without a test, write /fix alone" });
 
 const Told = FixInput.pick({ pull: true, targets: true, limits: true });
 
 async function inputOf(
-  { context, pull, entries, models, recorded }: FixOrder,
+  { context, pull, entries, withTests, models, recorded }: FixOrder,
   config: EffectiveConfig,
   limits: FixInput["limits"],
   turns: ReturnType<typeof recordedTurns>,
@@ -99,7 +137,7 @@ async function inputOf(
   const about = { head, base, after: null, private: [...config.paths.private] };
   const told = await pinPromptContext({ about, shape: Told, recorded, turns }, context.tools, async () => ({
     pull: { number, title, body },
-    targets: await targetsOf(context, notPrivate(entries, isPrivate)),
+    targets: await targetsOf(context, notPrivate(entries, isPrivate), withTests),
     limits,
   }));
   return { targetBranch: baseRef, config, models: eachRole(models, factsOf), ...told };
@@ -111,12 +149,22 @@ function notPrivate(entries: readonly PostedFinding[], isPrivate: (path: string)
   throw new AppError("config_invalid", "the configuration keeps the files of these findings private");
 }
 
-async function targetsOf(context: CommandContext, entries: readonly PostedFinding[]): Promise<FixTarget[]> {
+async function targetsOf(
+  context: CommandContext,
+  entries: readonly PostedFinding[],
+  withTests: boolean,
+): Promise<FixTarget[]> {
   const threads = await ownThreads(context);
   const targets = entries.flatMap(({ comment, id, title, symbol, source, files }): FixTarget[] => {
     const thread = askedThread(threads, { comment: { id: context.comment.id, thread: comment } });
-    return thread ? [{ ...thread, id, title, symbol, source, files: [...files] }] : [];
+    if (!thread) return [];
+    const test = withTests ? testIn(threads.find((one) => one.comment === comment)?.body ?? "") : null;
+    return [{ ...thread, id, title, symbol, source, files: [...files], ...(test && { test }) }];
   });
+  if (withTests && targets.length > 0 && targets.every(({ test }) => !test))
+    throw withoutTests(
+      targets.length === 1 ? "the finding has no test that shows it" : "no finding has a test that shows it",
+    );
   if (targets.length > 0) return targets;
   throw new AppError("github_forbidden", "GitHub does not show the threads of these findings to the App");
 }

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { stopReasons } from "../../agent/trajectory.ts";
 import { EffectiveConfig } from "../../config/repo-config.ts";
+import { ProofTest } from "../../finding.ts";
 import { AskedThread } from "../answer/answer-input.ts";
 import { Limits, ReviewInput } from "../review-input.ts";
 import { TotalUsage } from "../review-result.ts";
@@ -15,6 +16,8 @@ export const FixTarget = AskedThread.extend({
   source: z.string().nullable().default(null),
   /** Other files that the evidence names; they may be changed too. */
   files: z.array(z.string()),
+  /** The test that shows the finding, if the repair is to have it: it must pass, and is committed as it is. */
+  test: ProofTest.optional(),
 });
 export type FixTarget = z.infer<typeof FixTarget>;
 
@@ -39,6 +42,11 @@ export const Repair = z.strictObject({
   note: z.string(),
   /** The result of verifying the edited code; null if it was not verified. */
   check: z.strictObject({ state: z.enum(["fixed", "present", "unsure"]), reason: z.string() }).nullable(),
+  /**
+   * The result of the finding's test on the edited code; omitted if none was wanted, or if nothing was repaired. `not_run`: it says nothing,
+   * and is not a part of the repair.
+   */
+  test: z.strictObject({ state: z.enum(["passes", "fails", "not_run"]), reason: z.string() }).optional(),
 });
 export type Repair = z.infer<typeof Repair>;
 

@@ -66,6 +66,7 @@ async function targetSections(run: FixRun, { name, target, file }: NamedTarget):
     `# ${name}: what was found at ${showPath(target.path)}${place}\n${wrapUntrusted("finding", finding)}`,
     ...(await codeNow(run, spot, file)),
     await changeAround(run, [{ ...target, line: spot.line ?? 1 }]),
+    testOf(target),
     conversationOf(run, target),
   ];
 }
@@ -74,6 +75,16 @@ async function targetSections(run: FixRun, { name, target, file }: NamedTarget):
 export function spotOf({ path, side, line, original_line, symbol }: FixTarget) {
   const place = line === null ? null : { start: line, end: line };
   return { path, side, symbol, place, line: line ?? original_line };
+}
+
+/** The model may read the test, but not change it. */
+function testOf({ test }: FixTarget): string {
+  if (!test) return "";
+  return [
+    `# Its test, ${showPath(test.path)}`,
+    wrapUntrusted("test", test.text),
+    "It fails on the present files. After finish_fix it runs on yours, without your changes to tests, and is added to the repair as it is: do not write it.",
+  ].join("\n");
 }
 
 function conversationOf(run: FixRun, { conversation }: FixTarget): string {

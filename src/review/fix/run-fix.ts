@@ -1,7 +1,7 @@
 import { createTokenBudget } from "../../agent/limits.ts";
 import type { StopReason } from "../../agent/trajectory.ts";
 import { AppError } from "../../errors.ts";
-import { isCertain } from "../../finding.ts";
+import { isCertain, type ProofTest } from "../../finding.ts";
 import type { Edit } from "../../git/workspace.ts";
 import { wrapUntrusted } from "../../text/fence.ts";
 import { changingTools, commandTools, fixingTools } from "../../tools/index.ts";
@@ -10,9 +10,11 @@ import type { CommandPort, EditPort, FixPort, FixReport } from "../../tools/tool
 import { createAnchorFiles } from "../find/anchor-files.ts";
 import { mayLackCertain, runAnalyzers } from "../find/rule-matches.ts";
 import { recheckFinding } from "../followup/recheck.ts";
+import type { TestPort } from "../prove/run-prove.ts";
 import type { ReviewDependencies } from "../review-run.ts";
 import { runLoop, totalUsage, whoAnswered } from "../run-loop.ts";
 import { type FixScope, type Refusal, reasonByPath, reasonToKeep } from "./check-edits.ts";
+import { type RepairTest, testRepair } from "./finding-tests.ts";
 import type { EditedFile, FixInput, FixResult, FixTarget, Repair, TriedOut } from "./fix-input.ts";
 import { type FixRun, fixMessages, type NamedTarget, spotOf } from "./fix-messages.ts";
 import { createTriedCommands, type FixCommands, stateOf, type TriedCommands } from "./tried-commands.ts";
@@ -22,16 +24,41 @@ type RepairCheck = NonNullable<Repair["check"]>;
 /** The results of verifying repairs, by the names of their findings. */
 type Checks = ReadonlyMap<string, RepairCheck>;
 
+/** The results of the findings' own tests, by the names of the findings. */
+type Tests = ReadonlyMap<string, RepairTest>;
+
+const claimedBy = ({ repairs }: FixReport, targets: readonly NamedTarget[]) =>
+  targets.filter(({ name }) => repairs.some((one) => one.repaired && one.finding === name));
+
+/** Runs the test of each repaired finding that has one. */
+async function testRepairs(
+  { deps }: FixRun,
+  tests: TestPort | undefined,
+  { claimed, edits, scope }: { claimed: readonly NamedTarget[]; edits: readonly Edit[]; scope: FixScope },
+): Promise<Tests> {
+  const { workspace, signal } = deps;
+  const results = new Map<string, RepairTest>();
+  const paths = new Set<string>();
+  const testIt = async (test: ProofTest): Promise<RepairTest> => {
+    if (!tests) return { state: "not_run", reason: "there is no sandbox for it" };
+    if (paths.has(test.path)) return { state: "not_run", reason: "another finding has a test of that name" };
+    paths.add(test.path);
+    return await testRepair(test, { tests, workspace, edits, scope, signal });
+  };
+  for (const { name, target } of claimed) if (target.test) results.set(name, await testIt(target.test));
+  return results;
+}
+
 /**
  * Verifies each repaired finding in the edited code, like a finding whose code a push has changed: by a loop that does not know who
- * edited it. Certain findings are verified by their analyzer.
+ * edited it. Certain findings are verified by their analyzer. Where the finding's own test fails, nobody needs to look.
  *
  * @param round from 1; each round has loops of its own
  */
 async function verifyRepairs(
   run: FixRun,
-  targets: readonly NamedTarget[],
-  report: FixReport,
+  repaired: readonly NamedTarget[],
+  tests: Tests,
   round: number,
 ): Promise<Checks> {
   const { workspace, diffs } = run.deps;
@@ -41,10 +68,12 @@ async function verifyRepairs(
     files: await diffs.files(),
   };
   const checks = new Map<string, RepairCheck>();
-  const repaired = targets.filter(({ name }) =>
-    report.repairs.some((one) => one.repaired && one.finding === name),
-  );
   for (const { name, target } of repaired) {
+    const test = tests.get(name);
+    if (test?.state === "fails") {
+      checks.set(name, { state: "present", reason: `Its test fails: ${test.reason}` });
+      continue;
+    }
     if (isCertain(target)) {
       checks.set(name, await ruleCheck(run, now, target, repaired));
       continue;
@@ -106,6 +135,7 @@ interface FinishedFix {
   edits: readonly Edit[];
   tried: TriedOut;
   checks: Checks;
+  tests: Tests;
   /** How often the model has finished. */
   rounds: number;
 }
@@ -120,15 +150,17 @@ interface FinishOptions {
   targets: readonly NamedTarget[];
   files: EditPort;
   tried: TriedCommands;
+  tests: TestPort | undefined;
+  scope: FixScope;
 }
 
 /** A repair that verification rejects is sent back once. */
 const ROUNDS = 2;
 
-const none: Checks = new Map();
+const none: ReadonlyMap<string, never> = new Map<string, never>();
 
 /** The finish of a fix: the report must be complete, available commands must have run, and each repair is verified. */
-function createFinish({ run, targets, files, tried }: FinishOptions): Finish {
+function createFinish({ run, targets, files, tried, tests, scope }: FinishOptions): Finish {
   let last: FinishedFix | null = null;
   let askedInRound = 0;
 
@@ -147,10 +179,15 @@ function createFinish({ run, targets, files, tried }: FinishOptions): Finish {
       const reason = (await whyUnfinished(report, targets, files)) ?? (await whyUntried(round));
       if (reason !== null) return { ok: false, reason };
       const edits = await files.edits();
-      const known = last && isJudged(last, edits, report) ? last.checks : null;
+      const known = last && isJudged(last, edits, report) ? last : null;
       // Kept before verification, so that the edits survive if the time is up during it.
-      last = { report, edits, tried: await tried.now(), checks: known ?? none, rounds: round };
-      last.checks = known ?? (await verifyRepairs(run, targets, report, round));
+      const judged: Pick<FinishedFix, "checks" | "tests"> = known ?? { checks: none, tests: none };
+      last = { ...judged, report, edits, tried: await tried.now(), rounds: round };
+      if (!known) {
+        const claimed = claimedBy(report, targets);
+        last.tests = await testRepairs(run, tests, { claimed, edits, scope });
+        last.checks = await verifyRepairs(run, claimed, last.tests, round);
+      }
       const wrong = round < ROUNDS ? stillPresent(last) : [];
       return wrong.length === 0 ? { ok: true } : { ok: false, reason: sentBack(wrong) };
     },
@@ -171,7 +208,7 @@ function stillPresent({ report, checks }: FinishedFix): string[] {
 
 const sentBack = (wrong: readonly string[]) =>
   [
-    "somebody who looked at the code as it is now, and does not know of you, finds this still there:",
+    "somebody who looked at the code as it is now, and does not know of you, or the finding's own test, finds this still there:",
     wrapUntrusted("second look", wrong.join("\n")),
     "Read that code again and repair it; where it cannot be done here, take back what you changed for it and leave it to a person. Then call finish_fix again, for all findings.",
   ].join("\n");
@@ -225,8 +262,13 @@ function recordRefusals(edit: EditPort, scope: FixScope): { edit: EditPort; refu
  * Refuses edits at once that would be refused at the end, with an error that the model can act on. This only saves turns; it is not
  * the protection: the parent process checks the final edits again.
  */
-export function scopedEdits(files: EditPort, scope: FixScope): EditPort {
-  const require = (path: string, reason = reasonByPath(path, scope)) => {
+export function scopedEdits(
+  files: EditPort,
+  scope: FixScope,
+  isTest: (path: string) => boolean = () => false,
+): EditPort {
+  const whyNot = (path: string) => reasonByPath(path, scope) ?? (isTest(path) ? IS_ADDED : null);
+  const require = (path: string, reason = whyNot(path)) => {
     if (reason === null) return;
     throw new AppError("not_allowed", `'${path}' cannot be changed by a fix: ${reason}`, {
       remedy: "Repair it in the files of the pull request, or leave it to a person and say so in finish_fix",
@@ -250,11 +292,15 @@ export function scopedEdits(files: EditPort, scope: FixScope): EditPort {
   };
 }
 
+const IS_ADDED = "it is the test of a finding, which is added to the repair as it is";
+
 interface FixDependencies extends ReviewDependencies {
   models: NonNullable<ReviewDependencies["models"]>;
   /** The files that the fix edits; `workspace` and `diffs` see the edits. */
   files: EditPort;
   commands: FixCommands;
+  /** Runs the tests of findings that have one: `base` is the head, `head` what the fix makes of it. */
+  tests?: TestPort | undefined;
 }
 
 /** Share of the tokens that is reserved for verification. */
@@ -308,15 +354,16 @@ interface Repaired {
 
 async function repair(
   run: FixRun,
-  { files, commands }: FixDependencies,
+  { files, commands, tests }: FixDependencies,
   targets: readonly NamedTarget[],
 ): Promise<Repaired> {
   const { limits } = run.input;
   const scope = scopeOf(run, targets);
-  const scoped = scopedEdits(files, scope);
+  const isTest = (path: string) => targets.some(({ target }) => target.test?.path === path);
+  const scoped = scopedEdits(files, scope, isTest);
   const tried = createTriedCommands(commands, scoped);
   const { edit, refused } = recordRefusals(scoped, scope);
-  const fix = createFinish({ run, targets, files, tried });
+  const fix = createFinish({ run, targets, files, tried, tests, scope });
   const { stopReason } = await runLoop(run, {
     ...{ loop: "fix", role: "review" },
     messages: await fixMessages(run, targets, tried.port?.allowed ?? {}),
@@ -339,11 +386,20 @@ function scopeOf({ files, deps }: Pick<FixRun, "files" | "deps">, targets: reado
   return { files: new Set([...changed, ...named]), isPrivate: deps.isPrivate };
 }
 
-function repairOf({ name, target: { id } }: NamedTarget, finished: FinishedFix | null): Repair {
+function repairOf({ name, target: { id, test: wanted } }: NamedTarget, finished: FinishedFix | null): Repair {
   const told = finished?.report.repairs.find(({ finding }) => finding === name);
   const { repaired = false, note = "" } = told ?? {};
-  return { id, repaired, note, check: (repaired && finished?.checks.get(name)) || null };
+  const test = wanted && repaired ? (finished?.tests.get(name) ?? NOT_TESTED) : undefined;
+  return {
+    id,
+    repaired,
+    note,
+    check: (repaired && finished?.checks.get(name)) || null,
+    ...(test && { test }),
+  };
 }
+
+const NOT_TESTED: RepairTest = { state: "not_run", reason: "the repair ended before it ran" };
 
 const NO_END = "the repair did not finish";
 

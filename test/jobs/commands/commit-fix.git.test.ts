@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { changesTo, commitFix, patchTo, type UncheckedFix } from "../../../src/jobs/commands/commit-fix.ts";
-import type { EditedFile, FixResult } from "../../../src/review/fix/fix-input.ts";
+import type { EditedFile, FixResult, Repair } from "../../../src/review/fix/fix-input.ts";
 import { placeOf } from "../../support/checkout-place.ts";
 import { GitRepo } from "../../support/git-repo.ts";
 
@@ -44,7 +44,14 @@ const file = (path: string, text: string, mode: "100644" | "100755" = "100644"):
   after: { mode, base64: Buffer.from(text).toString("base64") },
 });
 
-const commit = (edits: EditedFile[], over: Partial<FixResult> = {}) => {
+/** What the finding's comment shows. */
+const shown = { path: "test/rate.proof.test.js", text: "// as shown\n" };
+
+const commit = (
+  edits: EditedFile[],
+  over: Partial<FixResult> = {},
+  testOf: UncheckedFix["testOf"] = () => undefined,
+) => {
   const fix: FixResult = {
     repairs: [{ id: "f1", repaired: true, note: "Done.", check: null }],
     ...{ summary: "Charge it", edits, model: "m", stop_reason: "finished" },
@@ -53,12 +60,70 @@ const commit = (edits: EditedFile[], over: Partial<FixResult> = {}) => {
     ...over,
   };
   const unchecked: UncheckedFix = {
-    ...{ fix, place: held.place, named: [], isPrivate: () => false, at: 0 },
+    ...{ fix, place: held.place, named: [], isPrivate: () => false, testOf, at: 0 },
     author: { name: "hunkwise[bot]", email: "hunkwise[bot]@users.noreply.github.com" },
     signal: AbortSignal.timeout(30_000),
   };
   return commitFix(unchecked);
 };
+
+const rate = file("src/cart.js", "export const rate = 3;\n");
+const tested = (
+  state: NonNullable<Repair["test"]>["state"],
+  check: Repair["check"] = null,
+): Partial<FixResult> => ({
+  repairs: [{ id: "f1", repaired: true, note: "Done.", check, test: { state, reason: "" } }],
+});
+
+describe("the test of a finding", () => {
+  const testOf = (id: string) => (id === "f1" ? shown : undefined);
+
+  it("is committed with a repair that it passes, as its comment shows it", async () => {
+    const made = await commit([rate], tested("passes"), testOf);
+    if (made.kind !== "committed") throw new Error(made.kind);
+    expect(repo.git("diff", "--name-only", "change", made.commit)).toBe(
+      "src/cart.js\ntest/rate.proof.test.js",
+    );
+    expect(repo.git("show", `${made.commit}:${shown.path}`)).toBe("// as shown");
+  });
+
+  it.each([
+    ["did not run", tested("not_run")],
+    [
+      "passes, but the repair is not confirmed",
+      {
+        repairs: [
+          ...(tested("passes", { state: "present", reason: "It is." }).repairs ?? []),
+          { id: "f2", repaired: true, note: "Done.", check: null },
+        ],
+      },
+    ],
+  ])("is left out where it %s", async (_, over) => {
+    const made = await commit([rate], over, testOf);
+    if (made.kind !== "committed") throw new Error(made.kind);
+    expect(repo.git("diff", "--name-only", "change", made.commit)).toBe("src/cart.js");
+  });
+
+  it("is no test that nobody asked for, whatever the process claims", async () => {
+    const made = await commit([rate], tested("passes"));
+    if (made.kind !== "committed") throw new Error(made.kind);
+    expect(repo.git("diff", "--name-only", "change", made.commit)).toBe("src/cart.js");
+  });
+
+  it("is not replaced by a file of the repair, and comes with no repair that is none", async () => {
+    const other = file(shown.path, "// always passes\n");
+    expect(await commit([rate, other], tested("passes"), testOf)).toMatchObject({ kind: "refused" });
+    expect(await commit([], tested("passes"), testOf)).toEqual({ kind: "none" });
+  });
+
+  it("is refused where no repair may write", async () => {
+    const at = { ...shown, path: ".github/workflows/a.test.js" };
+    expect(await commit([rate], tested("passes"), () => at)).toMatchObject({
+      kind: "refused",
+      refusals: [{ path: at.path }],
+    });
+  });
+});
 
 describe("what a process that may be hostile hands over as a repair", () => {
   it("becomes a commit where it is one", async () => {

@@ -4,6 +4,7 @@ import { forAllRoles, type ModelRequest } from "../../../src/llm/model.ts";
 import type { FixInput, FixTarget } from "../../../src/review/fix/fix-input.ts";
 import { runFix } from "../../../src/review/fix/run-fix.ts";
 import type { FixCommands } from "../../../src/review/fix/tried-commands.ts";
+import type { TestPort } from "../../../src/review/prove/run-prove.ts";
 import { createDiffSource } from "../../../src/tools/diff-source.ts";
 import type { CommandEnd, CommandRequest, EditPort } from "../../../src/tools/tool.ts";
 import { GitRepo } from "../../support/git-repo.ts";
@@ -76,7 +77,12 @@ export class FixedRepository implements AsyncDisposable {
     this.#opened = openRepository(this.#repo);
   }
 
-  fix = async (turns: ScriptedTurn[], commands: FixCommands = nothing, targets = [target]) => {
+  fix = async (
+    turns: ScriptedTurn[],
+    commands: FixCommands = nothing,
+    targets = [target],
+    tests?: (files: EditPort) => TestPort,
+  ) => {
     const model = scriptedModel(turns);
     const { workspace, place } = await this.#opened;
     await using files = openOverlay(workspace, place);
@@ -84,7 +90,7 @@ export class FixedRepository implements AsyncDisposable {
       ...{ workspace: files, files, diffs: createDiffSource(files, { ignore: [], private: [] }) },
       ...{ models: forAllRoles(model), commands, trajectory: { append: async () => {} }, replay: [] },
       ...{ isPrivate: () => false, progress: () => {}, signal: new AbortController().signal },
-      ...{ now: Date.now, startedAt: Date.now() },
+      ...{ now: Date.now, startedAt: Date.now(), tests: tests?.(files) },
     });
     const texts = result.edits.map(({ path, after }) => [
       path,

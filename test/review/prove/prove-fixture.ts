@@ -95,6 +95,10 @@ export class ProvenRepository implements AsyncDisposable {
     return { result, proof: result.proofs[0]?.proof, requests: model.requests };
   };
 
+  get workspace() {
+    return this.#opened.then(({ workspace }) => workspace);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await (await this.#opened)[Symbol.asyncDispose]();
     this.#repo.dispose();

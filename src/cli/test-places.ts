@@ -1,0 +1,47 @@
+import type { Env, LocalEnv } from "../config/env.ts";
+import { environmentsFolder } from "../config/folders.ts";
+import { programPath } from "../config/process-env.ts";
+import { createCommandSandbox } from "../process/command-sandbox.ts";
+import { createFindTestPlace, type FindTestPlace } from "../process/test-place.ts";
+
+interface TestPlaces {
+  sandbox: Env["sandbox"];
+  /** Where environments are kept. */
+  folder: string;
+  /** What a person is told who has no sandbox, as the end of a sentence. Nobody reads a log here. */
+  missing(why: string, remedy: string): string;
+}
+
+/** Finds where tests of findings run in a process that makes one review. */
+export function testPlacesHere({ sandbox, folder, missing }: TestPlaces): FindTestPlace {
+  return async (order, signal) => {
+    let told: string | null = null;
+    const findTestPlace = createFindTestPlace({
+      findSandbox: createCommandSandbox({
+        ...{ searchPath: programPath(), ...sandbox },
+        warn(why, remedy) {
+          told = missing(why, remedy);
+        },
+      }),
+      ...{ folder, registries: sandbox.registries },
+    });
+    const found = await findTestPlace(order, signal);
+    return told === null ? found : { why: told };
+  };
+}
+
+/** The same on a person's machine. Environments are kept beside the records of reviews. */
+export function localTestPlaces({ sandbox, modelFolder }: Pick<LocalEnv, "sandbox" | "modelFolder">) {
+  const find = testPlacesHere({
+    sandbox,
+    folder: environmentsFolder(modelFolder ?? ""),
+    missing: (why, remedy) => `${why}. ${remedy.replace(/\.$/, "")}`,
+  });
+  const findOrTell: FindTestPlace = async (order, signal) =>
+    modelFolder === null && order.config.prove.prepare !== null ? NO_FOLDER : find(order, signal);
+  return findOrTell;
+}
+
+const NO_FOLDER = {
+  why: "there is no folder for environments. Set HUNKWISE_DATA_DIR to one that you can write to",
+};
