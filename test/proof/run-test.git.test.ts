@@ -137,7 +137,7 @@ describe.skipIf(!sandbox)(`TypeScript as it is${skipped}`, () => {
         "package.json": '{ "name": "own", "type": "module" }',
         "src/a.ts":
           "import { Shape, area as areaOf } from './shape.js';\nimport Default, { type Other } from './deflt';\nimport { Only } from 'package-that-is-not-there';\n\n" +
-          "// Shape in a comment, and it's one\nexport function double(s: Shape & Other, o?: Only): number {\n  return areaOf(s) * Default(/[\"'`]/.test('\"') ? 2 : 0);\n}\n",
+          "// Shape in a comment, and it's one\nexport { Shape };\nexport function double(s: Shape & Other, o?: Only): number {\n  return areaOf(s) * Default(/[\"'`]/.test('\"') ? 2 : 0);\n}\n",
         "src/shape.ts":
           "export interface Shape { a: number }\nexport type Other = Shape;\nexport const area = (s: Shape) => s.a;\n",
         "src/deflt/index.ts":
@@ -149,7 +149,7 @@ describe.skipIf(!sandbox)(`TypeScript as it is${skipped}`, () => {
       ),
     );
     expect([end.exit_code, end.stderr]).toEqual([0, ""]);
-    expect(end.executed).toContainEqual({ path: "src/a.ts", name: "double", line: 6 });
+    expect(end.executed).toContainEqual({ path: "src/a.ts", name: "double", line: 7 });
   });
 
   it("runs enums, namespaces and parameter properties, with the lines of the source in traces", async () => {

@@ -239,15 +239,22 @@ function codeAlone(text, { templates = true } = {}) {
 const importClause =
   /(?<=^|[;}\n])([ \t]*)import\s+((?:[\w$]+\s*,\s*)?(?:[\w$]+|\{[^{}]*\}))\s*from\s*(["'])([^"'\n]+)\3([ \t]*with\s*\{[^}]*\})?[ \t]*;?/g;
 
-/** Removes names that the code does not use from imports: those of types, which no module exports. Keeps all lines in their places. */
-function withoutUnusedImports(text) {
+/**
+ * Removes names from imports that the code does not use, and those of which a file of the repository only has a type: no module exports
+ * types. Keeps all lines in their places.
+ */
+function withoutImportedTypes(text, path) {
   const rest = text.replace(importClause, (found) => found.replace(/[^\n]/g, " "));
   const code = codeAlone(rest) ?? rest;
   const isUsed = (name) => new RegExp(`(?<![\\w$])${name.replaceAll("$", "\\$")}(?![\\w$])`).test(code);
-  return text.replace(importClause, (found, _, clause) => {
+  return text.replace(importClause, (found, _, clause, __, from) => {
+    const isType = from.startsWith(".") ? typesIn(resolve(dirname(path), from)) : () => false;
     const [, first, list] = /^([\w$]+)?\s*,?\s*(?:\{([^{}]*)\})?$/.exec(clause) ?? [];
     const names = (list ?? "").split(",").map((one) => one.trim());
-    const kept = names.filter((one) => one !== "" && isUsed(one.split(/\s+as\s+/).at(-1)));
+    const kept = names.filter((one) => {
+      const [imported, local = imported] = one.split(/\s+as\s+/);
+      return one !== "" && isUsed(local) && !isType(imported);
+    });
     const keptFirst = first && isUsed(first) ? first : undefined;
     if (list === undefined ? keptFirst : kept.length === names.filter(Boolean).length && keptFirst === first)
       return found;
@@ -318,13 +325,13 @@ function withoutTypes(path, text) {
     throw fault(path, "it has decorators, which Node does not run");
   const strip = (options) => nodeModule.stripTypeScriptTypes(text, options);
   try {
-    return withoutExportedTypes(withoutUnusedImports(strip({ mode: "strip" })), path);
+    return withoutExportedTypes(withoutImportedTypes(strip({ mode: "strip" }), path), path);
   } catch (error) {
     if (error.code !== "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX") throw faultOf(path, text, error);
   }
   try {
     const made = strip({ mode: "transform", sourceMap: true, sourceUrl: pathToFileURL(path).href });
-    return withoutExportedTypes(withoutUnusedImports(made), path);
+    return withoutExportedTypes(withoutImportedTypes(made, path), path);
   } catch (error) {
     throw faultOf(path, text, error);
   }
