@@ -118,6 +118,8 @@ function functionsIn(source: Source, diff: FileDiff, text: string): ChangedFunct
     const innermost = around.at(-1);
     if (innermost) {
       names.add(innermost.name);
+      // V8 reports a constructor under the name of its class.
+      if (innermost.name === "constructor" && innermost.container !== null) names.add(innermost.container);
       ranges.push({ start: innermost.start, end: innermost.end });
     } else isChangedOutside ||= !imported.has(line) && hasCode(lines[line - 1] ?? "");
   }
