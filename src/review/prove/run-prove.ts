@@ -178,9 +178,13 @@ class ProofOf {
     signal: AbortSignal,
   ): Promise<readonly TriedTest[]> {
     const { workspace } = this.#run.deps;
-    for (const ref of ["head", "merge_base"] as const)
-      if ((await workspace.tree(ref)).has(test.path))
-        throw new ToolError(`'${test.path}' exists already: write a new file`);
+    for (const ref of ["head", "merge_base"] as const) {
+      const tree = await workspace.tree(ref);
+      if (tree.has(test.path)) throw new ToolError(`'${test.path}' exists already: write a new file`);
+      const other = lookalike(test.path, tree.keys());
+      if (other !== null)
+        throw new ToolError(`a runner could run '${other}' as well as '${test.path}': take a name of its own`);
+    }
     const refused = await this.#tests.whyRefused(test);
     if (refused !== null) throw new ToolError(`this test shows nothing: ${refused}`);
     const how = this.#tests.commandFor(test);
@@ -295,6 +299,17 @@ class ProofOf {
       return notShown("nothing in the pull request says that it should be otherwise");
     return proof;
   }
+}
+
+/**
+ * A file that a test runner takes for the test as well; null if there is none. Vitest and Jest run all files whose path contains the one that
+ * they are given, and Jest reads it as a pattern. A test of the pull request's own would decide then.
+ */
+function lookalike(path: string, others: Iterable<string>): string | null {
+  const plain = (one: string) => one.toLowerCase().replace(/[^a-z0-9]/g, "-");
+  const wanted = plain(path);
+  for (const other of others) if (plain(other).includes(wanted)) return other;
+  return null;
 }
 
 const sha256 = (text: string | Uint8Array) => createHash("sha256").update(text).digest("hex");

@@ -64,6 +64,17 @@ describe("a proof", () => {
     expect(ran).toEqual([]);
   });
 
+  it("runs no test whose path a runner could take for that of another test", async () => {
+    // Vitest and Jest run all files whose path contains the one that they are given; Jest reads it as a pattern.
+    for (const other of [`packages/a/${test.path}`, `lib/${test.path}x`, "Cart-proof-test.js"]) {
+      await using twice = new ProvenRepository("Shorter", { [other]: "throw new Error('own');\n" });
+      const { ran, tests } = regressed();
+      const { requests } = await twice.prove([tryTest(), finish("none")], tests);
+      expect(answered(requests[1])).toContain(`could run '${other}' as well`);
+      expect(ran).toEqual([]);
+    }
+  });
+
   it("says what happens and judges nothing", async () => {
     const { requests } = await prove(
       [tryTest(), finish("regression", { now: "total([]) is broken" }), finish(), intent("silent")],
