@@ -52,6 +52,8 @@ describe("a proof", () => {
       tryTest(),
       tryTest({ path: "cart.js" }),
       tryTest({ path: "-x.js" }),
+      // pytest reads its arguments from a file that is written so.
+      tryTest({ path: "@x/test_x.py" }),
       finish(),
       finish("none"),
     ];
@@ -59,7 +61,8 @@ describe("a proof", () => {
     expect(answered(requests[1])).toContain("this test shows nothing: line 1 prints: `console.log`");
     expect(answered(requests[2])).toContain("'cart.js' exists already");
     expect(answered(requests[3])).toContain("only letters, digits");
-    expect(answered(requests[4])).toContain("no test was run");
+    expect(answered(requests[4])).toContain("only letters, digits");
+    expect(answered(requests[5])).toContain("no test was run");
     expect(proof).toEqual({ kind: "not_shown", reason: "An empty cart is added up" });
     expect(ran).toEqual([]);
   });
