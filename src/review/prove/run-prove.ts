@@ -155,7 +155,7 @@ class ProofOf {
       ports: {
         proof: {
           tryTest: (test, on, signal) => this.#try(test, on, signal),
-          finish: (report) => this.#finish(report),
+          finish: (report, signal) => this.#finish(report, signal),
         },
       },
       budget: run.budget,
@@ -189,10 +189,11 @@ class ProofOf {
     if (refused !== null) throw new ToolError(`this test shows nothing: ${refused}`);
     const how = this.#tests.commandFor(test);
     if ("why" in how) throw new ToolError(`'${test.path}' cannot be run: ${how.why}`);
-    this.#last = { test, command: how.command };
+    const tried = { test, command: how.command };
+    this.#last = tried;
     const runs: TriedTest[] = [];
     for (const one of on) {
-      const end = await this.#runOnce(one, "try", signal);
+      const end = await this.#runOnce(tried, one, "try", signal);
       const note = noteOf(end, one === "head" ? this.#changed : null);
       runs.push({
         ...{ on: one, passed: end.exit_code === 0, exitCode: end.exit_code, note },
@@ -202,9 +203,12 @@ class ProofOf {
     return runs;
   }
 
-  async #runOnce(on: Revision, nth: string, signal: AbortSignal): Promise<TestEnd> {
-    if (!this.#last) throw new ToolError("no test was run: call try_test first");
-    const { test, command } = this.#last;
+  async #runOnce(
+    { test, command }: LastTest,
+    on: Revision,
+    nth: string,
+    signal: AbortSignal,
+  ): Promise<TestEnd> {
     const replaced = on === "repaired" ? await this.#repairedFile() : null;
     const { head, mergeBase } = this.#run.deps.workspace.shas;
     const files = [on === "base" ? mergeBase : head, replaced && sha256(replaced.bytes)];
@@ -227,7 +231,10 @@ class ProofOf {
     return { path, bytes: Buffer.from(lines.join("\n"), "utf8") };
   }
 
-  async #finish(report: ProofReport): Promise<{ ok: true } | { ok: false; reason: string }> {
+  async #finish(
+    report: ProofReport,
+    signal: AbortSignal,
+  ): Promise<{ ok: true } | { ok: false; reason: string }> {
     const { outcome, reason } = report;
     if (outcome === "none") {
       this.#decided = notShown(oneLine(reason));
@@ -238,7 +245,7 @@ class ProofOf {
     const word = JUDGING.exec(`${report.before} ${report.now}`)?.[0];
     if (word) return { ok: false, reason: `\`before\` and \`now\` say only what happens, not '${word}'` };
     this.#attempts += 1;
-    const { judgement, runs } = await this.#judgeRuns(outcome, last.test);
+    const { judgement, runs } = await this.#judgeRuns(outcome, last, signal);
     if (judgement.ok) {
       this.#decided = this.#shown(outcome, report, runs, judgement, last);
       return { ok: true };
@@ -247,15 +254,15 @@ class ProofOf {
     return this.#attempts >= ATTEMPTS ? { ok: true } : { ok: false, reason: judgement.reason };
   }
 
-  async #judgeRuns(claimed: Claimed, test: ProofTest) {
+  async #judgeRuns(claimed: Claimed, last: LastTest, signal: AbortSignal) {
     const runs: Partial<Record<Revision, TestEnd[]>> = {};
     for (const on of revisionsOf[claimed]) {
       const ends: TestEnd[] = [];
       for (let nth = 1; nth <= RUNS; nth++)
-        ends.push(await this.#runOnce(on, `${nth}`, this.#run.deps.signal));
+        ends.push(await this.#runOnce(last, on, `${nth}`, signal));
       runs[on] = ends;
     }
-    return { runs, judgement: judge(claimed, test, runs, await this.#ranCode(runs)) };
+    return { runs, judgement: judge(claimed, last.test, runs, await this.#ranCode(runs)) };
   }
 
   async #ranCode(runs: TestRuns): Promise<RanCode> {

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, describe, expect, it } from "vitest";
 import type { ModelRequest } from "../../../src/llm/model.ts";
 import { failed, passed, test } from "../../proof/test-ends.ts";
@@ -126,6 +127,19 @@ describe("a proof", () => {
       now: "",
       runs: [{ on: "head", exit_code: 0 }],
     });
+  });
+
+  it("ends its runs when its time is up", async () => {
+    const { promise: isEnded, resolve } = Promise.withResolvers<boolean>();
+    const { tests } = testsThat(async (_on, _run, nth, signal) => {
+      // The first run on each side is that of try_test.
+      if (nth === 1) return passed;
+      signal.addEventListener("abort", () => resolve(true));
+      return await new Promise<never>((_, reject) => signal.addEventListener("abort", reject));
+    });
+    const { proof } = await prove([tryTest(), finish()], tests, { milliseconds: 2_000 });
+    expect(proof).toMatchObject({ kind: "not_shown", reason: expect.stringContaining("time") });
+    expect(await Promise.race([isEnded, delay(5_000, false)])).toBe(true);
   });
 
   it("that the model does not end is not shown, with the reason", async () => {
