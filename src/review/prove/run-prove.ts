@@ -211,8 +211,10 @@ class ProofOf {
   ): Promise<TestEnd> {
     const replaced = on === "repaired" ? await this.#repairedFile() : null;
     const { head, mergeBase } = this.#run.deps.workspace.shas;
-    const files = [on === "base" ? mergeBase : head, replaced && sha256(replaced.bytes)];
-    const key = sha256(JSON.stringify([files, command, test.path, test.text, nth]));
+    const { paths, prove } = this.#run.input.config;
+    const files = [on === "base" ? mergeBase : head, replaced && sha256(replaced.bytes), paths.private];
+    const environment = [mergeBase, prove.prepare];
+    const key = sha256(JSON.stringify([files, environment, command, test.path, test.text, nth]));
     return this.#tests.run({ test, on, replaced, key }, signal);
   }
 

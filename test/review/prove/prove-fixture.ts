@@ -81,12 +81,14 @@ export class ProvenRepository implements AsyncDisposable {
       targets = [target],
       pull = null,
       milliseconds = 60_000,
-    }: Partial<Pick<ProveInput, "targets" | "pull">> & { milliseconds?: number } = {},
+      config = {},
+    }: Partial<Pick<ProveInput, "targets" | "pull">> & { milliseconds?: number; config?: object } = {},
   ) => {
     const model = scriptedModel(turns);
     const { workspace } = await this.#opened;
     const input: ProveInput = {
-      ...{ targetBranch: "main", pull, targets, config: RepoConfig.parse({ prove: { enabled: true } }) },
+      ...{ targetBranch: "main", pull, targets },
+      config: RepoConfig.parse({ prove: { enabled: true }, ...config }),
       limits: { turns: 20, tokens: 600_000, costUsd: null, milliseconds },
       models: forAllRoles({ name: "scripted", contextTokens: 128_000, protocol: "native" }),
     };

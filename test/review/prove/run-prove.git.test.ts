@@ -129,6 +129,21 @@ describe("a proof", () => {
     });
   });
 
+  it("repeats recorded runs if the configuration gives them other files or another environment", async () => {
+    const keysWith = async (config: object) => {
+      const { ran, tests } = regressed();
+      await prove([tryTest(), finish("none")], tests, { config });
+      return ran.map(({ key }) => key);
+    };
+    const keys = await keysWith({});
+    expect(await keysWith({})).toEqual(keys);
+    for (const config of [
+      { prove: { enabled: true, prepare: "npm ci" } },
+      { paths: { private: ["secrets/**"] } },
+    ])
+      expect(new Set([...keys, ...(await keysWith(config))]).size).toBe(2 * keys.length);
+  });
+
   it("ends its runs when its time is up", async () => {
     const { promise: isEnded, resolve } = Promise.withResolvers<boolean>();
     const { tests } = testsThat(async (_on, _run, nth, signal) => {
