@@ -12,6 +12,7 @@ const changed: ChangedCode = {
   includes: ({ path, name }) => path === "cart.js" && name === "total",
   includesLine: ({ path, line }) => path === "cart.js" && line <= 3,
   isThrownOnPurpose: () => false,
+  about: () => changed,
   leadingTo: async () => new Set(),
 };
 const code: RanCode = { changed, leading: new Set(["cart.js\ntotal"]) };

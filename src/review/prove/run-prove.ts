@@ -73,7 +73,7 @@ export async function runProve(input: ProveInput, deps: ProveDependencies): Prom
     replayOf: (loop) => deps.replay.filter((entry) => entry.loop === loop),
     timeLeft: () => Math.max(1, limits.milliseconds - (deps.now() - deps.startedAt)),
   };
-  const changed = await findChangedCode(await changedTexts(run));
+  const changed = await findChangedCode(changedTexts(run));
   deps.progress({ type: "phase", phase: "proving" });
   let done = 0;
   const ended = await pMap(
@@ -95,18 +95,17 @@ export async function runProve(input: ProveInput, deps: ProveDependencies): Prom
 
 const notShown = (reason: string): Proof => ({ kind: "not_shown", reason });
 
-async function changedTexts({ files, deps }: ProveRun): Promise<ChangedFileText[]> {
-  const texts: ChangedFileText[] = [];
-  for (const { change, totalHunks } of files) {
-    if (totalHunks === 0 || change.type === "deleted" || deps.isPrivate(change.path)) continue;
+/** The files that a review reads. Others, generated ones for example, may be many and large, and no finding is about them. */
+async function* changedTexts({ files, deps }: ProveRun): AsyncGenerator<ChangedFileText> {
+  for (const { change, totalHunks, reviewable } of files) {
+    if (!reviewable || totalHunks === 0 || change.type === "deleted" || deps.isPrivate(change.path)) continue;
     const [diff, file] = await Promise.all([
       deps.diffs.fileDiff(change, 3).catch(asValue),
       deps.workspace.readBlob(change.newOid).catch(asValue),
     ]);
     if (diff instanceof AppError || file instanceof AppError || file.binary) continue;
-    texts.push({ change, diff, text: file.text });
+    yield { change, diff, text: file.text };
   }
-  return texts;
 }
 
 const TURNS = 24;
@@ -141,7 +140,8 @@ class ProofOf {
     this.#run = run;
     this.#target = target;
     this.#tests = tests;
-    this.#changed = changed;
+    // A test of other changed code says nothing about the finding.
+    this.#changed = changed.about(target.path);
   }
 
   async prove(): Promise<{ proof: Proof; stopReason: StopReason }> {
@@ -185,7 +185,9 @@ class ProofOf {
       if (tree.has(test.path)) throw new ToolError(`'${test.path}' exists already: write a new file`);
       const other = lookalike(test.path, tree.keys());
       if (other !== null)
-        throw new ToolError(`a runner could run '${other}' as well as '${test.path}': take a name of its own`);
+        throw new ToolError(
+          `a runner could run '${other}' as well as '${test.path}': take a name of its own`,
+        );
     }
     const refused = await this.#tests.whyRefused(test);
     if (refused !== null) throw new ToolError(`this test shows nothing: ${refused}`);
@@ -265,8 +267,7 @@ class ProofOf {
     const runs: Partial<Record<Revision, TestEnd[]>> = {};
     for (const on of revisionsOf[claimed]) {
       const ends: TestEnd[] = [];
-      for (let nth = 1; nth <= RUNS; nth++)
-        ends.push(await this.#runOnce(last, on, `${nth}`, signal));
+      for (let nth = 1; nth <= RUNS; nth++) ends.push(await this.#runOnce(last, on, `${nth}`, signal));
       runs[on] = ends;
     }
     return { runs, judgement: judge(claimed, last.test, runs, await this.#ranCode(runs)) };

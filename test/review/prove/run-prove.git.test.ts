@@ -1,12 +1,16 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, describe, expect, it } from "vitest";
 import type { ModelRequest } from "../../../src/llm/model.ts";
+import type { TestEnd } from "../../../src/proof/proof.ts";
 import { failed, passed, test } from "../../proof/test-ends.ts";
 import { finish, intent, ProvenRepository, regressed, target, testsThat, tryTest } from "./prove-fixture.ts";
 
 const repo = new ProvenRepository();
 afterAll(() => repo[Symbol.asyncDispose]());
 const { prove } = repo;
+
+/** A failure without a place in the repository. */
+const elsewhere: TestEnd = { ...failed, stderr: failed.stderr.replaceAll("cart.js", "node_modules/x.js") };
 
 const answered = (request: ModelRequest | undefined) => request?.messages.at(-1)?.content ?? "";
 
@@ -127,6 +131,25 @@ describe("a proof", () => {
       now: "",
       runs: [{ on: "head", exit_code: 0 }],
     });
+  });
+
+  it("must run the changed code of the finding's file, not other code of the change", async () => {
+    await using other = new ProvenRepository("Shorter", {
+      "version.js": "export function version() {\n  return 2;\n}\n",
+      "dist/cart.min.js": `function total(){return 1}//${"x".repeat(5_000)}\n`,
+    });
+    for (const path of ["version.js", "dist/cart.min.js"]) {
+      const executed = [{ path, name: path === "version.js" ? "version" : "total", line: 1 }];
+      const runs = testsThat((on) => (on === "base" ? { ...passed, executed } : { ...elsewhere, executed }));
+      const { proof } = await other.prove([tryTest(), finish(), finish(), finish()], runs.tests);
+      expect(proof).toMatchObject({ reason: expect.stringContaining("does not run the changed code") });
+      // It says nothing about this file alone, which has no functions.
+      const targets = [{ ...target, path: "other.js", line: 1 }];
+      const { proof: wide } = await other.prove([tryTest(), finish(), intent("silent")], runs.tests, {
+        targets,
+      });
+      if (path === "version.js") expect(wide).toMatchObject({ kind: "regression" });
+    }
   });
 
   it("repeats recorded runs if the configuration gives them other files or another environment", async () => {
