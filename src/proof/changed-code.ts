@@ -18,6 +18,8 @@ export interface ChangedCode {
    * for some input at least.
    */
   isThrownOnPurpose(error: { frames: readonly { path: string; line: number }[]; output: string }): boolean;
+  /** Only that of one file, if functions of it changed; otherwise all. */
+  about(path: string): ChangedCode;
   /**
    * The functions among these that are changed, or that call a changed function at the head, by {@link keyOf}.
    *
@@ -52,33 +54,54 @@ export interface ChangedFileText {
 
 const runs = new Set<Definition["kind"]>(["function", "method"]);
 
-/** Finds the changed functions of the head. Files of tests, and those that no parser reads, have none. */
-export async function findChangedCode(files: readonly ChangedFileText[]): Promise<ChangedCode> {
+/** The changed functions of each file. */
+type CodeByPath = ReadonlyMap<string, ChangedFunctions>;
+
+/** Finds the changed functions of the head. Files of tests, and those that no parser reads, have none. Holds the text of one file at a time. */
+export async function findChangedCode(
+  files: Iterable<ChangedFileText> | AsyncIterable<ChangedFileText>,
+): Promise<ChangedCode> {
   const byPath = new Map<string, ChangedFunctions>();
-  for (const { change, diff, text } of files) {
+  const thrown: AddedThrows[] = [];
+  const removed: string[] = [];
+  for await (const file of files) {
+    const { change, diff, text } = file;
+    removed.push(...linesOf(diff, "removed").map((one) => one.text));
     if (isTestFile(change.path)) continue;
+    thrown.push(addedThrows(file));
     const source = await parseSource(change.path, text);
     if (source?.isParsed) byPath.set(change.path, functionsIn(source, diff, text));
   }
+  const before = removed.join("\n");
+  const words = thrown.flatMap((one) => one.words).filter((word) => !before.includes(word));
+  const isThrownOnPurpose: ChangedCode["isThrownOnPurpose"] = ({ frames: [first], output }) => {
+    const isThere = ({ path, lines }: AddedThrows) => path === first?.path && lines.has(first.line);
+    return thrown.some(isThere) || words.some((word) => output.includes(word));
+  };
+  const codeOf = (some: CodeByPath): ChangedCode => ({
+    ...codeIn(some),
+    isThrownOnPurpose,
+    about(path) {
+      const own = some.get(path);
+      return own && own.names.size > 0 ? codeOf(new Map([[path, own]])) : this;
+    },
+  });
+  return codeOf(byPath);
+}
+
+function codeIn(byPath: CodeByPath): Omit<ChangedCode, "isThrownOnPurpose" | "about"> {
+  const called = new Set([...byPath.values()].flatMap(({ names }) => [...names]));
   const includes = ({ path, name, line }: ExecutedFunction) => {
     const changed = byPath.get(path);
     if (!changed) return false;
     if (changed.names.has(lastName(name)) || isWithin(changed.ranges, line)) return true;
     return changed.isChangedOutside && (name === "" || !isWithin(changed.named, line));
   };
-  const thrown = files.filter(({ change }) => !isTestFile(change.path)).map(addedThrows);
-  const removed = files.flatMap(({ diff }) => linesOf(diff, "removed").map(({ text }) => text)).join("\n");
-  const words = thrown.flatMap((one) => one.words).filter((word) => !removed.includes(word));
-  const called = new Set([...byPath.values()].flatMap(({ names }) => [...names]));
   return {
     includes,
     named(name) {
       const [path, ...others] = [...byPath].flatMap(([path, { names }]) => (names.has(name) ? [path] : []));
       return path === undefined || others.length > 0 ? null : keyOf({ path, name });
-    },
-    isThrownOnPurpose({ frames: [first], output }) {
-      const isThere = ({ path, lines }: AddedThrows) => path === first?.path && lines.has(first.line);
-      return thrown.some(isThere) || words.some((word) => output.includes(word));
     },
     async leadingTo(executed, read) {
       const leading = new Set(executed.filter(includes).map(keyOf));
@@ -154,9 +177,12 @@ function addedThrows({ change: { path }, diff }: ChangedFileText): AddedThrows {
   return { path, lines: new Set(lines.map(({ line }) => line)), words };
 }
 
-/** The fixed parts of the string literals of a line. */
+/** The part of a line in which words are looked for: quotes without an end make that quadratic. */
+const MAX_WORDS_LINE = 2_000;
+
+/** The fixed parts of the string literals of a line. A backslash is read in one way only: in two, a literal without an end takes for ever. */
 const wordsIn = (text: string): string[] =>
-  [...text.matchAll(/(["'`])((?:\\.|(?!\1).)*)\1/g)]
+  [...text.slice(0, MAX_WORDS_LINE).matchAll(/(["'`])((?:\\.|(?!\1)[^\\])*)\1/g)]
     .flatMap(([, , literal = ""]) => literal.split(/\$?\{[^}]*\}|%[a-z]/i))
     .map((word) => word.trim())
     .filter((word) => word.length >= MIN_WORD);

@@ -48,12 +48,12 @@ export const finishProof = defineTool<Input, { outcome: Input["outcome"] }>({
   finishes: true,
   input: Input,
   timeoutMs: TIMEOUT_MS,
-  async execute(input, { proof }) {
+  async execute(input, { proof }, signal) {
     if (!proof) throw new ToolError("there is no proof to end here");
     const isMark = input.outcome === "regression" || input.outcome === "reproduced";
     if (isMark && (input.before === "" || input.now === ""))
       throw new ToolError("`before` and `now` say what happens on the input, with the values");
-    const answer = await proof.finish(input);
+    const answer = await proof.finish(input, signal);
     if (!answer.ok) throw new ToolError(answer.reason);
     return { output: { outcome: input.outcome }, endsLoop: true };
   },

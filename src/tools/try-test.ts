@@ -11,15 +11,15 @@ const TIMEOUT_MS = 15 * 60_000;
 const MAX_NOTE_BYTES = 1_000;
 const MAX_PASSED_BYTES = 600;
 
-/** A shell reads such a path as one word, and no program reads it as an option. */
-export const testPath = /^[\w@+][\w@.+/-]*$/;
+/** A shell reads such a path as one word, and no program reads it as an option, nor as a file with options: pytest does so after an `@`. */
+export const testPath = /^[\w+][\w@.+/-]*$/;
 
 const Input = z.strictObject({
   path: z
     .string()
     .min(1)
     .max(MAX_PATH)
-    .regex(testPath, "only letters, digits and the characters _ @ . + / -")
+    .regex(testPath, "only letters, digits and the characters _ @ . + / -, and no @ at its beginning")
     .refine((path) => pathFault(path) === undefined, "must be a path below the root folder")
     .describe("A new file, where tests of that code are kept, so that its imports are found."),
   content: z.string().min(1).max(MAX_CONTENT).describe("The whole test file."),

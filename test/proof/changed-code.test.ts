@@ -137,4 +137,19 @@ describe("an error that the change adds", () => {
     const frames = [{ path: "cart.js", line: 6 }];
     expect(code.isThrownOnPurpose({ frames, output: "expected prices to be a list" })).toBe(false);
   });
+
+  it.each(["\\\\a", '\\\\"', "{", "'{"])(
+    "is found in a line that is made to be slow, of %j",
+    async (slow) => {
+      const thrown = `  throw new Error('${slow.repeat(100_000)}`;
+      const text = `function total() {\n${thrown}\n}\n`;
+      const diff = parseFilePatch(
+        patch(`@@ -1,2 +1,3 @@\n function total() {\n+${thrown}\n }\n`),
+        "cart.js",
+        null,
+      );
+      const code = await findChangedCode([{ change: { path: "cart.js" }, diff, text }]);
+      expect(code.isThrownOnPurpose({ frames: [{ path: "cart.js", line: 2 }], output: "" })).toBe(true);
+    },
+  );
 });

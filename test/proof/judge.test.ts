@@ -13,6 +13,7 @@ const changed: ChangedCode = {
   includesLine: ({ path, line }) => path === "cart.js" && line <= 3,
   named: (name) => (name === "total" ? "cart.js\ntotal" : null),
   isThrownOnPurpose: () => false,
+  about: () => changed,
   leadingTo: async () => new Set(),
 };
 const code: RanCode = { changed, leading: new Set(["cart.js\ntotal"]) };

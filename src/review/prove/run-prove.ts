@@ -73,7 +73,7 @@ export async function runProve(input: ProveInput, deps: ProveDependencies): Prom
     replayOf: (loop) => deps.replay.filter((entry) => entry.loop === loop),
     timeLeft: () => Math.max(1, limits.milliseconds - (deps.now() - deps.startedAt)),
   };
-  const changed = await findChangedCode(await changedTexts(run));
+  const changed = await findChangedCode(changedTexts(run));
   deps.progress({ type: "phase", phase: "proving" });
   let done = 0;
   const ended = await pMap(
@@ -95,18 +95,17 @@ export async function runProve(input: ProveInput, deps: ProveDependencies): Prom
 
 const notShown = (reason: string): Proof => ({ kind: "not_shown", reason });
 
-async function changedTexts({ files, deps }: ProveRun): Promise<ChangedFileText[]> {
-  const texts: ChangedFileText[] = [];
-  for (const { change, totalHunks } of files) {
-    if (totalHunks === 0 || change.type === "deleted" || deps.isPrivate(change.path)) continue;
+/** The files that a review reads. Others, generated ones for example, may be many and large, and no finding is about them. */
+async function* changedTexts({ files, deps }: ProveRun): AsyncGenerator<ChangedFileText> {
+  for (const { change, totalHunks, reviewable } of files) {
+    if (!reviewable || totalHunks === 0 || change.type === "deleted" || deps.isPrivate(change.path)) continue;
     const [diff, file] = await Promise.all([
       deps.diffs.fileDiff(change, 3).catch(asValue),
       deps.workspace.readBlob(change.newOid).catch(asValue),
     ]);
     if (diff instanceof AppError || file instanceof AppError || file.binary) continue;
-    texts.push({ change, diff, text: file.text });
+    yield { change, diff, text: file.text };
   }
-  return texts;
 }
 
 const TURNS = 24;
@@ -141,7 +140,8 @@ class ProofOf {
     this.#run = run;
     this.#target = target;
     this.#tests = tests;
-    this.#changed = changed;
+    // A test of other changed code says nothing about the finding.
+    this.#changed = changed.about(target.path);
   }
 
   async prove(): Promise<{ proof: Proof; stopReason: StopReason }> {
@@ -157,7 +157,7 @@ class ProofOf {
       ports: {
         proof: {
           tryTest: (test, on, signal) => this.#try(test, on, signal),
-          finish: (report) => this.#finish(report),
+          finish: (report, signal) => this.#finish(report, signal),
         },
       },
       budget: run.budget,
@@ -180,17 +180,24 @@ class ProofOf {
     signal: AbortSignal,
   ): Promise<readonly TriedTest[]> {
     const { workspace } = this.#run.deps;
-    for (const ref of ["head", "merge_base"] as const)
-      if ((await workspace.tree(ref)).has(test.path))
-        throw new ToolError(`'${test.path}' exists already: write a new file`);
+    for (const ref of ["head", "merge_base"] as const) {
+      const tree = await workspace.tree(ref);
+      if (tree.has(test.path)) throw new ToolError(`'${test.path}' exists already: write a new file`);
+      const other = lookalike(test.path, tree.keys());
+      if (other !== null)
+        throw new ToolError(
+          `a runner could run '${other}' as well as '${test.path}': take a name of its own`,
+        );
+    }
     const refused = await this.#tests.whyRefused(test);
     if (refused !== null) throw new ToolError(`this test shows nothing: ${refused}`);
     const how = this.#tests.commandFor(test);
     if ("why" in how) throw new ToolError(`'${test.path}' cannot be run: ${how.why}`);
-    this.#last = { test, command: how.command };
+    const tried = { test, command: how.command };
+    this.#last = tried;
     const runs: TriedTest[] = [];
     for (const one of on) {
-      const end = await this.#runOnce(one, "try", signal);
+      const end = await this.#runOnce(tried, one, "try", signal);
       const note = noteOf(end, this.#changed);
       runs.push({
         ...{ on: one, passed: end.exit_code === 0, exitCode: end.exit_code, note },
@@ -200,13 +207,18 @@ class ProofOf {
     return runs;
   }
 
-  async #runOnce(on: Revision, nth: string, signal: AbortSignal): Promise<TestEnd> {
-    if (!this.#last) throw new ToolError("no test was run: call try_test first");
-    const { test, command } = this.#last;
+  async #runOnce(
+    { test, command }: LastTest,
+    on: Revision,
+    nth: string,
+    signal: AbortSignal,
+  ): Promise<TestEnd> {
     const replaced = on === "repaired" ? await this.#repairedFile() : null;
     const { head, mergeBase } = this.#run.deps.workspace.shas;
-    const files = [on === "base" ? mergeBase : head, replaced && sha256(replaced.bytes)];
-    const key = sha256(JSON.stringify([files, command, test.path, test.text, nth]));
+    const { paths, prove } = this.#run.input.config;
+    const files = [on === "base" ? mergeBase : head, replaced && sha256(replaced.bytes), paths.private];
+    const environment = [mergeBase, prove.prepare];
+    const key = sha256(JSON.stringify([files, environment, command, test.path, test.text, nth]));
     return this.#tests.run({ test, on, replaced, key }, signal);
   }
 
@@ -225,7 +237,10 @@ class ProofOf {
     return { path, bytes: Buffer.from(lines.join("\n"), "utf8") };
   }
 
-  async #finish(report: ProofReport): Promise<{ ok: true } | { ok: false; reason: string }> {
+  async #finish(
+    report: ProofReport,
+    signal: AbortSignal,
+  ): Promise<{ ok: true } | { ok: false; reason: string }> {
     const { outcome, reason } = report;
     if (outcome === "none") {
       this.#decided = notShown(oneLine(reason));
@@ -236,7 +251,7 @@ class ProofOf {
     const word = JUDGING.exec(`${report.before} ${report.now}`)?.[0];
     if (word) return { ok: false, reason: `\`before\` and \`now\` say only what happens, not '${word}'` };
     this.#attempts += 1;
-    const { judgement, runs } = await this.#judgeRuns(outcome, last.test);
+    const { judgement, runs } = await this.#judgeRuns(outcome, last, signal);
     if (judgement.ok) {
       const { frames = [] } = judgement.failure ?? {};
       const output = (runs.head ?? []).map(({ stdout, stderr }) => `${stdout}\n${stderr}`).join("\n");
@@ -248,15 +263,14 @@ class ProofOf {
     return this.#attempts >= ATTEMPTS ? { ok: true } : { ok: false, reason: judgement.reason };
   }
 
-  async #judgeRuns(claimed: Claimed, test: ProofTest) {
+  async #judgeRuns(claimed: Claimed, last: LastTest, signal: AbortSignal) {
     const runs: Partial<Record<Revision, TestEnd[]>> = {};
     for (const on of revisionsOf[claimed]) {
       const ends: TestEnd[] = [];
-      for (let nth = 1; nth <= RUNS; nth++)
-        ends.push(await this.#runOnce(on, `${nth}`, this.#run.deps.signal));
+      for (let nth = 1; nth <= RUNS; nth++) ends.push(await this.#runOnce(last, on, `${nth}`, signal));
       runs[on] = ends;
     }
-    return { runs, judgement: judge(claimed, test, runs, await this.#ranCode(runs)) };
+    return { runs, judgement: judge(claimed, last.test, runs, await this.#ranCode(runs)) };
   }
 
   async #ranCode(runs: TestRuns): Promise<RanCode> {
@@ -306,6 +320,17 @@ class ProofOf {
       return notShown("the change adds this error, and nothing in it says that it should not happen here");
     return proof;
   }
+}
+
+/**
+ * A file that a test runner takes for the test as well; null if there is none. Vitest and Jest run all files whose path contains the one that
+ * they are given, and Jest reads it as a pattern. A test of the pull request's own would decide then.
+ */
+function lookalike(path: string, others: Iterable<string>): string | null {
+  const plain = (one: string) => one.toLowerCase().replace(/[^a-z0-9]/g, "-");
+  const wanted = plain(path);
+  for (const other of others) if (plain(other).includes(wanted)) return other;
+  return null;
 }
 
 const sha256 = (text: string | Uint8Array) => createHash("sha256").update(text).digest("hex");

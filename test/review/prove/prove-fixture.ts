@@ -43,16 +43,16 @@ export const intent = (asks: string, quote = "") => call("report_intent", { asks
 
 /** A port whose runs end as `ends` says, beside all that was run. */
 export function testsThat(
-  ends: (on: Revision, run: TestRun, nth: number) => TestEnd,
+  ends: (on: Revision, run: TestRun, nth: number, signal: AbortSignal) => TestEnd | Promise<TestEnd>,
   more: Partial<TestPort> = {},
 ) {
   const ran: TestRun[] = [];
   const tests: TestPort = {
     commandFor: ({ path }) => ({ command: `node ${path}` }),
     whyRefused: async () => null,
-    async run(order) {
+    async run(order, signal) {
       ran.push(order);
-      return ends(order.on, order, ran.filter(({ on }) => on === order.on).length);
+      return ends(order.on, order, ran.filter(({ on }) => on === order.on).length, signal);
     },
     ...more,
   };
@@ -77,13 +77,19 @@ export class ProvenRepository implements AsyncDisposable {
   prove = async (
     turns: ScriptedTurn[],
     tests: TestPort,
-    { targets = [target], pull = null }: Partial<Pick<ProveInput, "targets" | "pull">> = {},
+    {
+      targets = [target],
+      pull = null,
+      milliseconds = 60_000,
+      config = {},
+    }: Partial<Pick<ProveInput, "targets" | "pull">> & { milliseconds?: number; config?: object } = {},
   ) => {
     const model = scriptedModel(turns);
     const { workspace } = await this.#opened;
     const input: ProveInput = {
-      ...{ targetBranch: "main", pull, targets, config: RepoConfig.parse({ prove: { enabled: true } }) },
-      limits: { turns: 20, tokens: 600_000, costUsd: null, milliseconds: 60_000 },
+      ...{ targetBranch: "main", pull, targets },
+      config: RepoConfig.parse({ prove: { enabled: true }, ...config }),
+      limits: { turns: 20, tokens: 600_000, costUsd: null, milliseconds },
       models: forAllRoles({ name: "scripted", contextTokens: 128_000, protocol: "native" }),
     };
     const result = await runProve(input, {

@@ -1,11 +1,16 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, describe, expect, it } from "vitest";
 import type { ModelRequest } from "../../../src/llm/model.ts";
+import type { TestEnd } from "../../../src/proof/proof.ts";
 import { failed, passed, test } from "../../proof/test-ends.ts";
 import { finish, intent, ProvenRepository, regressed, target, testsThat, tryTest } from "./prove-fixture.ts";
 
 const repo = new ProvenRepository();
 afterAll(() => repo[Symbol.asyncDispose]());
 const { prove } = repo;
+
+/** A failure without a place in the repository. */
+const elsewhere: TestEnd = { ...failed, stderr: failed.stderr.replaceAll("cart.js", "node_modules/x.js") };
 
 const answered = (request: ModelRequest | undefined) => request?.messages.at(-1)?.content ?? "";
 
@@ -52,6 +57,8 @@ describe("a proof", () => {
       tryTest(),
       tryTest({ path: "cart.js" }),
       tryTest({ path: "-x.js" }),
+      // pytest reads its arguments from a file that is written so.
+      tryTest({ path: "@x/test_x.py" }),
       finish(),
       finish("none"),
     ];
@@ -59,9 +66,21 @@ describe("a proof", () => {
     expect(answered(requests[1])).toContain("this test shows nothing: line 1 prints: `console.log`");
     expect(answered(requests[2])).toContain("'cart.js' exists already");
     expect(answered(requests[3])).toContain("only letters, digits");
-    expect(answered(requests[4])).toContain("no test was run");
+    expect(answered(requests[4])).toContain("only letters, digits");
+    expect(answered(requests[5])).toContain("no test was run");
     expect(proof).toEqual({ kind: "not_shown", reason: "An empty cart is added up" });
     expect(ran).toEqual([]);
+  });
+
+  it("runs no test whose path a runner could take for that of another test", async () => {
+    // Vitest and Jest run all files whose path contains the one that they are given; Jest reads it as a pattern.
+    for (const other of [`packages/a/${test.path}`, `lib/${test.path}x`, "Cart-proof-test.js"]) {
+      await using twice = new ProvenRepository("Shorter", { [other]: "throw new Error('own');\n" });
+      const { ran, tests } = regressed();
+      const { requests } = await twice.prove([tryTest(), finish("none")], tests);
+      expect(answered(requests[1])).toContain(`could run '${other}' as well`);
+      expect(ran).toEqual([]);
+    }
   });
 
   it("says what happens and judges nothing", async () => {
@@ -112,6 +131,53 @@ describe("a proof", () => {
       now: "",
       runs: [{ on: "head", exit_code: 0 }],
     });
+  });
+
+  it("must run the changed code of the finding's file, not other code of the change", async () => {
+    await using other = new ProvenRepository("Shorter", {
+      "version.js": "export function version() {\n  return 2;\n}\n",
+      "dist/cart.min.js": `function total(){return 1}//${"x".repeat(5_000)}\n`,
+    });
+    for (const path of ["version.js", "dist/cart.min.js"]) {
+      const executed = [{ path, name: path === "version.js" ? "version" : "total", line: 1 }];
+      const runs = testsThat((on) => (on === "base" ? { ...passed, executed } : { ...elsewhere, executed }));
+      const { proof } = await other.prove([tryTest(), finish(), finish(), finish()], runs.tests);
+      expect(proof).toMatchObject({ reason: expect.stringContaining("does not run the changed code") });
+      // It says nothing about this file alone, which has no functions.
+      const targets = [{ ...target, path: "other.js", line: 1 }];
+      const { proof: wide } = await other.prove([tryTest(), finish(), intent("silent")], runs.tests, {
+        targets,
+      });
+      if (path === "version.js") expect(wide).toMatchObject({ kind: "regression" });
+    }
+  });
+
+  it("repeats recorded runs if the configuration gives them other files or another environment", async () => {
+    const keysWith = async (config: object) => {
+      const { ran, tests } = regressed();
+      await prove([tryTest(), finish("none")], tests, { config });
+      return ran.map(({ key }) => key);
+    };
+    const keys = await keysWith({});
+    expect(await keysWith({})).toEqual(keys);
+    for (const config of [
+      { prove: { enabled: true, prepare: "npm ci" } },
+      { paths: { private: ["secrets/**"] } },
+    ])
+      expect(new Set([...keys, ...(await keysWith(config))]).size).toBe(2 * keys.length);
+  });
+
+  it("ends its runs when its time is up", async () => {
+    const { promise: isEnded, resolve } = Promise.withResolvers<boolean>();
+    const { tests } = testsThat(async (_on, _run, nth, signal) => {
+      // The first run on each side is that of try_test.
+      if (nth === 1) return passed;
+      signal.addEventListener("abort", () => resolve(true));
+      return await new Promise<never>((_, reject) => signal.addEventListener("abort", reject));
+    });
+    const { proof } = await prove([tryTest(), finish()], tests, { milliseconds: 2_000 });
+    expect(proof).toMatchObject({ kind: "not_shown", reason: expect.stringContaining("time") });
+    expect(await Promise.race([isEnded, delay(5_000, false)])).toBe(true);
   });
 
   it("that the model does not end is not shown, with the reason", async () => {
