@@ -30,12 +30,7 @@ const mayImport: Record<string, string[]> = {
   analyzers: ["diff", "code"],
   config: ["diff"],
   ledger: ["github"],
-<<<<<<< HEAD
   review: ["agent", "tools", "llm", "git", "diff", "config", "analyzers", "code", "ledger", "proof"],
-=======
-  proof: ["code"],
-  review: ["agent", "tools", "llm", "git", "diff", "config", "analyzers", "code", "ledger"],
->>>>>>> e61e6e737f38cd6d657399cd76d1d180168e58cc
   process: [
     "proof",
     "code",

@@ -12,6 +12,8 @@ export type Code = Form & {
   children: readonly Code[];
 };
 
+export type Of<Is extends Code["is"]> = Extract<Code, { is: Is }>;
+
 export type Form =
   | { is: "name"; name: string }
   | { is: "member"; object: Code; name: string }
