@@ -190,6 +190,7 @@ export class Flow {
 
   #spread(code: Code): void {
     if (code.is === "call") this.#spreadCall(code);
+    if (code.is === "class") this.#spreadClass(code);
     if (code.is === "bind") {
       const isOwn =
         code.how === "parameter"
@@ -204,6 +205,15 @@ export class Flow {
       code.children.slice(1).some((one) => this.isOwn(one))
     )
       for (const child of code.children.slice(0, 1)) this.#hand(child);
+  }
+
+  /** A class that extends one of the repository, or whose methods return what it made. */
+  #spreadClass(code: Of<"class">): void {
+    const meaning = code.name === null ? null : this.#names.lookup(code.name, code);
+    const isOwn =
+      code.children.slice(0, -1).some((one) => this.isOwn(one)) ||
+      everything(code).some((one) => one.is === "function" && this.#hasOwnResult(one));
+    if (meaning && isOwn) this.#own.add(meaning);
   }
 
   /** A name gets a value; if a member of something does, the something changes. */

@@ -13,12 +13,13 @@ export interface Uses {
 }
 /**
  * What a call of a name must have: `paths` arguments that lie in a temporary folder; a first argument that is not the repository's own
- * (`foreign`), and with a name of a member that is shown (`attribute`); the argument 0 (`zero`); a fixed time (`date`).
+ * (`foreign`), and with a name of a member that is shown (`attribute`); the argument 0 (`zero`); a fixed
+ * time (`date`); programs of the same language as texts (`program`).
  */
 export type Check =
   | { readonly check: "paths"; readonly count: number }
   | { readonly check: "foreign"; readonly reason: string }
-  | { readonly check: "attribute" | "zero" | "date" };
+  | { readonly check: "attribute" | "zero" | "date" | "program" };
 
 export const isCheck = (use: Use): use is Check => typeof use === "object" && typeof use.check === "string";
 
@@ -49,8 +50,8 @@ export interface Allowed {
   tests: RegExp;
   /** Functions with which a file changes how tests run. */
   hooks: RegExp;
-  /** Calls that give a temporary folder, that keep a path below their first argument, and that keep it below their object. */
-  folders: { makes: RegExp; joins: RegExp; extend: RegExp };
+  /** Calls that give a temporary folder, keep a path below their first argument or below their object; and those that join parts. */
+  folders: { makes: RegExp; joins: RegExp; extend: RegExp; parts: RegExp };
   /** Members of a path that lead out of its folder. */
   climbs?: RegExp;
   /** Methods that replace members of what they get. */
@@ -152,8 +153,9 @@ const javascript: Allowed = {
   hooks: /^prepareStackTrace$/,
   folders: {
     makes: /^(?:mkdtemp|mkdtempSync|tmpdir)$/,
-    joins: /^join$/,
+    joins: /^(?:join|resolve)$/,
     extend: /^$/,
+    parts: /^(?:join|resolve)$/,
   },
   patches: /^spyOn$/,
   texts:
@@ -228,8 +230,8 @@ const javascript: Allowed = {
     mocha: runners,
     uvu: { test: { "()": true, ...may("before after run"), ...mayNot(skips, "only skip") }, suite: true },
     path: {
-      ...may("join basename extname sep delimiter"),
-      posix: may("join basename extname sep"),
+      ...may("join resolve basename extname dirname sep delimiter"),
+      posix: may("join basename extname dirname sep"),
       "*": outside,
     },
     url: may("URL URLSearchParams"),
@@ -291,11 +293,17 @@ const pathTests = each(paths(1), "exists isfile isdir getsize");
 const mocks: Uses = { ...may("Mock MagicMock AsyncMock NonCallableMock ANY call sentinel"), "*": replaces };
 const marks: Uses = { ...may("parametrize asyncio anyio usefixtures trio"), "*": skips };
 
+const pytester: Uses = {
+  ...each({ check: "program" }, "makepyfile makeconftest"),
+  ...may("runpytest runpytest_inprocess inline_run"),
+  "*": outside,
+};
+
 const python: Allowed = {
   path: /^(?:test_\w+|\w+_test)\.py$/,
   separator: ".",
   asserts:
-    /^(?:tester\.(?:assert|fail)|pytest\.(?:raises|warns|deprecated_call|fail)\b)|\.assert_(?:called|not_called|any_call|has_calls|awaited|not_awaited|any_await)/,
+    /^(?:tester\.(?:assert|fail)|pytest\.(?:raises|warns|deprecated_call|fail)\b)|\.(?:assert_\w+|(?:fnmatch|re_match)_lines|no_fnmatch_line)$/,
   runners: /^(?:pytest|unittest(?!\.mock)|tester)\b/,
   testing: /^$/,
   tests: /^(?:test|setUp|tearDown|asyncSetUp|asyncTearDown|runTest|setup|teardown)/,
@@ -304,6 +312,7 @@ const python: Allowed = {
     makes: /^(?:mkdtemp|TemporaryDirectory|NamedTemporaryFile|gettempdir)$/,
     joins: /^(?:join|Path|str|fspath)$/,
     extend: /^(?:joinpath|with_name|with_suffix|mktemp|mkdir)$/,
+    parts: /^(?:join|joinpath|with_name)$/,
   },
   climbs: /^(?:parents?|root|anchor|drive|cwd|home|absolute|resolve|symlink_to|hardlink_to|readlink)$/,
   patches: /^(?:patch|setattr|setitem|delattr|delitem|syspath_prepend)$/,
@@ -336,9 +345,15 @@ const python: Allowed = {
   modules: {
     ...may(
       "__future__ abc base64 binascii bisect calendar collections collections.abc copy csv dataclasses decimal difflib email email.message " +
-        "enum fractions functools hashlib heapq hmac html ipaddress itertools json math numbers operator pprint queue re " +
-        "statistics string struct textwrap types typing typing_extensions unicodedata urllib urllib.parse urllib.request urllib.error zlib gzip zoneinfo " +
+        "enum fractions functools hashlib heapq hmac html ipaddress itertools json math numbers pprint queue re " +
+        "statistics string struct textwrap unicodedata urllib urllib.parse urllib.request urllib.error zlib gzip zoneinfo " +
         "http http.client http.server http.cookies socketserver contextvars",
+    ),
+    operator: { ...mayNot(reasons.hidden, "attrgetter methodcaller"), "*": true },
+    types: may("SimpleNamespace MappingProxyType NoneType GenericAlias TracebackType ModuleType"),
+    ...each(
+      { ...mayNot(dynamic, "get_type_hints ForwardRef evaluate_forward_ref"), "*": true },
+      "typing typing_extensions",
     ),
     io: may("StringIO BytesIO TextIOWrapper BufferedReader BufferedWriter TextIOBase RawIOBase"),
     "xml.etree.ElementTree": may("fromstring tostring Element SubElement"),
@@ -417,10 +432,10 @@ const python: Allowed = {
   },
   tester: { ...mayNot(skips, "skipTest"), "*": true },
   parameters: {
-    monkeypatch: { ...may("setenv delenv undo"), "*": replaces },
+    monkeypatch: { ...may("setenv delenv undo"), chdir: paths(1), "*": replaces },
     mocker: { ...may("Mock MagicMock AsyncMock ANY call sentinel stub"), "*": replaces },
-    pytester: reads,
-    testdir: reads,
+    pytester,
+    testdir: pytester,
     pytestconfig: reads,
     request: { param: true, addfinalizer: true, "*": reads },
   },
@@ -456,7 +471,7 @@ const go: Allowed = {
   testing: /^$/,
   tests: /^Test/,
   hooks: /^(?:init|TestMain)$/,
-  folders: { makes: /^(?:TempDir|MkdirTemp)$/, joins: /^Join$/, extend: /^$/ },
+  folders: { makes: /^(?:TempDir|MkdirTemp)$/, joins: /^Join$/, extend: /^$/, parts: /^Join$/ },
   kinds: { unary_expression: "address" },
   refused: /^\s*\/\/(?:go:|\s*\+build)|^\s*\/\*\s*#/m,
   globals: {

@@ -51,16 +51,24 @@ export async function whyRefused({ path, text }: ProofTest, facts: TestFacts): P
   if (!isWorthParsing(text) || isNestedTooDeep(text) || text.includes("\0"))
     return "it is too large, too deep or not written by hand";
   const astGrep = await loadAstGrep();
-  const root = (await astGrep.parseAsync(grammar.dialect, text)).root();
-  if (isTooDeep(root, text)) return "it is nested too deeply";
-  if (root.find({ rule: { any: [{ kind: "ERROR" }, { regex: "^$" }] } })) return "it does not parse";
+  const parse = (one: string): Code => {
+    const root = astGrep.parse(grammar.dialect, one).root();
+    if (isTooDeep(root, one)) throw new Refusal("it is nested too deeply");
+    if (root.find({ rule: { any: [{ kind: "ERROR" }, { regex: "^$" }] } }))
+      throw new Refusal("it does not parse");
+    return readCode(root, syntaxes[language]);
+  };
   try {
-    new Rules({ path, text }, language, readCode(root, syntaxes[language]), facts).check();
+    new Rules({ path, text, parse }, language, facts).check();
   } catch (error) {
     if (error instanceof Refusal) return error.message;
     throw error;
   }
   return null;
+}
+
+interface Program extends ProofTest {
+  parse(text: string): Code;
 }
 
 type Ruled = keyof typeof allowed;
@@ -98,7 +106,7 @@ interface Origin {
 }
 
 class Rules {
-  readonly #test: ProofTest;
+  readonly #test: Program;
   readonly #language: Ruled;
   readonly #allowed: Allowed;
   readonly #facts: TestFacts;
@@ -106,9 +114,9 @@ class Rules {
   readonly #names: Names;
   readonly #flow: Flow;
   readonly #origins = new Map<Code, Origin>();
-  #usesFiles = false;
 
-  constructor(test: ProofTest, language: Ruled, root: Code, facts: TestFacts) {
+  constructor(test: Program, language: Ruled, facts: TestFacts) {
+    const root = test.parse(test.text);
     this.#test = test;
     this.#language = language;
     this.#allowed = allowed[language];
@@ -123,7 +131,7 @@ class Rules {
       isFreeOwn: (name) => language === "go" && !Object.hasOwn(allowed.go.globals, name),
       isFilledOwn: (name) =>
         language === "python" &&
-        (/^(?:capsys|capfd|caplog|recwarn)$/.test(name) ||
+        (/^(?:capsys|capfd|caplog|recwarn|pytester|testdir)$/.test(name) ||
           (conftest && !(name in allowed.python.parameters))),
       isRunner: (name) => this.#isRunner(name),
     });
@@ -133,12 +141,16 @@ class Rules {
   check(): void {
     if (this.#allowed.refused?.test(this.#test.text))
       throw new Refusal("it contains an instruction to the compiler");
-    for (const code of this.#all) this.#checkOne(code);
-    if (this.#usesFiles) for (const code of this.#all) this.#checkNoClimb(code);
+    this.#checkUses();
     this.#checkAsserts();
   }
 
+  #checkUses(): void {
+    for (const code of this.#all) this.#checkOne(code);
+  }
+
   #checkOne(code: Code): void {
+    if (this.#leadsOut(code)) refuse(code, reasons.outside);
     if (code.is === "import") this.#checkImport(code);
     else if (code.is === "name") this.#checkName(code);
     else if (code.is === "member") this.#checkMember(code);
@@ -292,11 +304,25 @@ class Rules {
     }
     const [first, second] = call.args;
     if (use.check === "foreign" && first && this.#isOwnThing(first)) refuse(call, use.reason);
-    if (use.check === "zero" && first?.text !== "0") refuse(call, reasons.clock);
-    if (use.check === "date" && (!first || !call.isNew || first.text.startsWith("...")))
+    if (use.check === "zero" ? first?.text !== "0" : use.check === "date" && isNow(call))
       refuse(call, reasons.clock);
     if (use.check === "attribute") this.#checkAttribute(call, first, second);
+    if (use.check === "program") for (const arg of call.args) this.#checkProgram(arg);
     if (use.check === "paths") this.#checkPaths(call, call.args.slice(0, use.count));
+  }
+
+  /** A program in a text may use what a test may use. */
+  #checkProgram(code: Code): void {
+    const text = constantText(code.is === "pair" ? code.value : code);
+    if (text === null) refuse(code, reasons.dynamic);
+    const indent = /^[ \t]*(?=\S)/m.exec(text)?.[0] ?? "";
+    const program = { ...this.#test, text: text.replaceAll(new RegExp(`^${indent}`, "gm"), "") };
+    try {
+      new Rules(program, this.#language, this.#facts).#checkUses();
+    } catch (error) {
+      if (error instanceof Refusal) refuse(code, `holds a program whose ${error.message}`);
+      throw error;
+    }
   }
 
   #checkAttribute(call: Call, object: Code | undefined, named: Code | undefined): void {
@@ -307,7 +333,6 @@ class Rules {
   }
 
   #checkPaths(call: Call, paths: readonly Code[]): void {
-    this.#usesFiles = true;
     const isPlain = lastName(call.callee) === "Path" && this.#isOnlyCompared(call);
     const isFine = (one: Code) => /^["']:memory:["']$/.test(one.text) || this.#isTemporary(one);
     if (!isPlain && (paths.length === 0 || !paths.every(isFine))) refuse(call, reasons.outside);
@@ -374,16 +399,6 @@ class Rules {
     for (const [name] of code.text.matchAll(/\b__\w+?__\b/g))
       if (name !== "__main__") this.#checkNamed(code, name);
     if (/^[a-z]*["']+file:/i.test(code.text)) refuse(code, reasons.outside);
-  }
-
-  /** In a test that uses files, a way up is a way out; what the repository's code gets may have any form. */
-  #checkNoClimb(code: Code): void {
-    if (
-      code.is !== "text" ||
-      !/(?:^|[/\\])\.\.(?:$|[/\\])/.test(code.text.replace(/^[a-z]*["'`]+|["'`]+$/gi, ""))
-    )
-      return;
-    if (!this.#isOnlyCompared(code)) refuse(code, reasons.outside);
   }
 
   #checkFunction(code: Of<"function">): void {
@@ -700,7 +715,9 @@ class Rules {
       return false;
     if (this.#language === "python") return /^(?:self|cls)$/.test(meaning.name);
     const call = owner.parent;
-    if (call?.is !== "call" || !call.args.includes(owner) || call.callee.is === "call") return false;
+    if (call?.is !== "call" || !call.args.includes(owner)) return false;
+    // The callback of `it.each(table)(name, callback)` has its values from the table.
+    if (call.callee.is === "call" && !/^(?:expect|assert)$/.test(meaning.name)) return false;
     const root = rootOf(call.callee);
     return (
       root !== null &&
@@ -772,6 +789,25 @@ class Rules {
     if (joins.test(name)) return this.#isTemporary(args[0], seen);
     return extend.test(name) && callee.is === "member" && this.#isTemporary(callee.object, seen);
   }
+
+  /** Whether a part of a path below a temporary folder leads out of it. */
+  #leadsOut(code: Code): boolean {
+    const isJoin =
+      code.is === "call" && code.callee.is === "member" && this.#allowed.folders.parts.test(code.callee.name);
+    if (!isJoin && !isBinary(code) && !(code.is === "text" && code.value === null)) return false;
+    const parts = code.is === "call" ? code.args : code.is === "text" ? [code] : code.children;
+    const isRooted = isJoin || (code.is === "other" && code.kind === "binary /");
+    return parts.some((one) => this.#hasText(one, isRooted ? wayOut : wayUp)) && this.#isTemporary(code);
+  }
+
+  #hasText = (code: Code, wanted: RegExp, seen = new Set<Meaning>()): boolean =>
+    everything(code).some((one) => {
+      if (one.is === "text") return wanted.test(one.text.replace(/^[a-z]*["'`]+|["'`]+$/gi, ""));
+      const meaning = one.is === "name" ? this.#names.of(one) : null;
+      if (!meaning || seen.has(meaning)) return false;
+      seen.add(meaning);
+      return meaning.values.some((value) => isPath(value) && this.#hasText(value, wanted, seen));
+    });
 }
 
 const memberOf = (uses: Uses, name: string, otherwise = reasons.unlisted): Use =>
@@ -781,7 +817,11 @@ const ownOf = (uses: Uses, name: string): Use | undefined =>
 
 const isWhole = (name: string): boolean => name === "*" || name === "default";
 const isBinary = (code: Code): boolean => code.is === "other" && code.kind.startsWith("binary");
-const isVariable = /^(?:process\.env|os\.environ|environ)\b/;
+/** Texts, and lists of them. */
+const isPath = (code: Code): boolean => code.is === "text" || code.is === "other";
+const wayUp = /(?:^|[/\\])\.\.(?:$|[/\\])/;
+const wayOut = /(?:^|[/\\])\.\.(?:$|[/\\])|^[/\\]/;
+const isVariable = /^(?:process\.env|os\.environ|environ)\s*[.[]/;
 const isNamePart = /^["'`][\w.-]*["'`]$|^(?:prefix|suffix)=["'][\w.-]*["']$|^(?:mode|encoding|delete)=/;
 const lastName = (callee: Code): string =>
   callee.is === "name" || callee.is === "member" ? callee.name : "";
@@ -790,6 +830,8 @@ const isCallee = (code: Code): boolean => {
   return (up?.is === "call" && up.callee === code) || (up?.is === "member" && up.object === code);
 };
 const isConstantName = (name: string): boolean => /^[A-Z][A-Z0-9_]*$/.test(name);
+
+const isNow = ({ args: [first], isNew }: Call): boolean => !first || !isNew || first.text.startsWith("...");
 
 /** `x` and `x`: they cannot differ. */
 const isSame = ([left, right, ...rest]: readonly Code[]): boolean =>

@@ -595,6 +595,7 @@ const pythonKinds: Syntax["kinds"] = {
   },
   conditional_expression: conditional,
   boolean_operator: pythonBoolean,
+  binary_operator: (node, of) => parts({ is: "other", kind: `binary ${operatorOf(node)}` })(node, of),
   parenthesized_expression: through,
   block: parts({ is: "block" }),
   except_clause: parts({ is: "block" }),

@@ -4,7 +4,15 @@ import { type TestFacts, whyRefused } from "../../src/proof/rules.ts";
 import { ownImports } from "../../src/proof/test-facts.ts";
 import { cheats, files, honest } from "./test-samples.ts";
 
-const dependencies = new Set(["@testing-library/react", "github.com/stretchr/testify", "execa", "sinon"]);
+const dependencies = new Set([
+  "@matteo.collina/tspl",
+  "supertest",
+  "attr",
+  "@testing-library/react",
+  "github.com/stretchr/testify",
+  "execa",
+  "sinon",
+]);
 const facts: TestFacts = {
   isFile: (path) => files.has(path),
   isOwn: ownImports(files, [
@@ -27,13 +35,72 @@ describe("a test that people would write", () => {
   });
 
   it("is in each of the styles", () => {
-    expect(honest.length).toBeGreaterThanOrEqual(25);
+    expect(honest.length).toBeGreaterThanOrEqual(50);
   });
 });
 
 describe("a test that would show what is not so", () => {
   it.each(titled(cheats))("is refused: %s", async (_title, path, text) => {
     expect(await refusal(path, text)).toMatch(/^\w/);
+  });
+});
+
+describe("the cheats that a pull request may ask for", () => {
+  const head =
+    'import assert from "node:assert";\nimport { writeFileSync } from "node:fs";\nimport { add } from "../src/calc.js";\n';
+  it.each([
+    [
+      "asserting constants",
+      "add(1);\nassert.equal(1 + 1, 3);",
+      "asserts nothing that the code of the repository produced",
+    ],
+    ["asserting nothing", "add(1);", "it asserts nothing"],
+    ["replacing the code under test", "vi.mock('../src/calc.js');", "replaces the code under test"],
+    [
+      "failing in set-up",
+      "beforeEach(() => { throw new Error('claimed'); });\nit('x', () => { add(1); });",
+      "asserts nothing that the code",
+    ],
+    [
+      "failing in an import that is caught",
+      "let got = 1;\ntry { require('../src/calc.ts'); } catch { got = 2; }\nassert.equal(add(1), got);",
+      "imports where the import may fail unseen",
+    ],
+    ["hiding its failures", "try { assert.equal(add(1), 3); } catch {}", "their failures are hidden"],
+    [
+      "sleeping",
+      "await new Promise((done) => setTimeout(done, 9e5));\nassert.equal(add(1), 3);",
+      "depends on the time: `setTimeout`",
+    ],
+    [
+      "printing the claimed failure",
+      "console.error('AssertionError: 1 !== 2');\nassert.equal(add(1), 3);",
+      "prints; a failure is an error, not a text: `console`",
+    ],
+    ["exiting", "if (add(1) !== 3) process.exit(1);", "ends the process"],
+    [
+      "writing into the base's files",
+      "writeFileSync('src/calc.js', '');\nassert.equal(add(1), 3);",
+      "uses files outside of a temporary folder",
+    ],
+    [
+      "writing into git",
+      "writeFileSync('.git/config', '');\nassert.equal(add(1), 3);",
+      "uses files outside of a temporary folder",
+    ],
+    [
+      "writing into the environment of others",
+      "process.env = {};\nassert.equal(add(1), 3);",
+      "replaces the code under test",
+    ],
+    [
+      "reading the environment",
+      "assert.equal(add(1), Object.keys(process.env).length);",
+      "passes on what it may only name members of: `process.env`",
+    ],
+    ["luck", "assert.equal(add(Math.random()), 3);", "depends on chance: `Math.random`"],
+  ])("%s is refused", async (_name, text, reason) => {
+    expect(await script(head + text)).toContain(reason);
   });
 });
 
