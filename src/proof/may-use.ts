@@ -299,6 +299,8 @@ const pytester: Uses = {
   "*": outside,
 };
 
+const httpServer: Uses = { SimpleHTTPRequestHandler: outside, CGIHTTPRequestHandler: starts, "*": true };
+
 const python: Allowed = {
   path: /^(?:test_\w+|\w+_test)\.py$/,
   separator: ".",
@@ -346,8 +348,8 @@ const python: Allowed = {
     ...may(
       "__future__ abc base64 binascii bisect calendar collections collections.abc copy csv dataclasses decimal difflib email email.message " +
         "enum fractions functools hashlib heapq hmac html ipaddress itertools json math numbers pprint queue re " +
-        "statistics string struct textwrap unicodedata urllib urllib.parse urllib.request urllib.error zlib gzip zoneinfo " +
-        "http http.client http.server http.cookies socketserver contextvars",
+        "statistics string struct textwrap unicodedata urllib urllib.parse urllib.request urllib.error zlib zoneinfo " +
+        "http.client http.cookies socketserver contextvars",
     ),
     operator: { ...mayNot(reasons.hidden, "attrgetter methodcaller"), "*": true },
     types: may("SimpleNamespace MappingProxyType NoneType GenericAlias TracebackType ModuleType"),
@@ -355,6 +357,9 @@ const python: Allowed = {
       { ...mayNot(dynamic, "get_type_hints ForwardRef evaluate_forward_ref"), "*": true },
       "typing typing_extensions",
     ),
+    gzip: { open: paths(1), "*": true },
+    http: { server: httpServer, "*": true },
+    "http.server": httpServer,
     io: may("StringIO BytesIO TextIOWrapper BufferedReader BufferedWriter TextIOBase RawIOBase"),
     "xml.etree.ElementTree": may("fromstring tostring Element SubElement"),
     sqlite3: { connect: paths(1), ...may("Row IntegrityError OperationalError Error Connection Cursor") },

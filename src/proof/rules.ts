@@ -7,7 +7,7 @@
  * does, changes files of the repository, or needs too much.
  *
  * What reading cannot refuse: code of the repository that reads its own sources for the test; a function's text through an alias that the
- * flow of values loses; a name built at run time for a member of a value; a subclass of an own class that overrides what it inherits.
+ * flow of values loses, its name or its number of parameters; a name built at run time for a member of a value; a subclass of an own class that overrides what it inherits.
  */
 import { posix } from "node:path";
 import { grammarOf, loadAstGrep } from "../code/languages.ts";
@@ -202,6 +202,7 @@ class Rules {
       const inner = isCheck(use) || use === true || isWhole(name) ? true : memberOf(use, name);
       if (typeof inner === "string") refuse(code, inner, name);
       this.#checkNamed(code, name);
+      this.#checkInner(code, code, name);
     }
     if (code.isCalled && code.names.length === 0 && use !== true)
       refuse(code, "imports a module without a name for it");
@@ -239,12 +240,13 @@ class Rules {
 
   #useOfImported(local: string, { by, name }: { by: Of<"import">; name: string }): Use {
     const { use } = this.#origin(by);
-    if (use === true || isCheck(use) || typeof use === "string") return use;
-    if (!isWhole(name)) return memberOf(use, name);
     // `import a.b` of Python gives the name `a`.
     const [first, second] = (by.specifier ?? "").split(".");
-    const isOuter = this.#language === "python" && second !== undefined && local === first;
-    return isOuter ? (this.#allowed.modules[local] ?? { [second]: use }) : use;
+    if (this.#language === "python" && second !== undefined && local === first && isWhole(name)) {
+      const outer = ownOf(this.#allowed.modules, local) ?? (use === true ? true : reasons.unlisted);
+      return { ...(typeof outer === "object" && !isCheck(outer) ? outer : { "*": outer }), [second]: use };
+    }
+    return typeof use === "object" && !isCheck(use) && !isWhole(name) ? memberOf(use, name) : use;
   }
 
   #checkName(code: Name): void {
@@ -360,9 +362,24 @@ class Rules {
 
   #checkMember(code: Of<"member">): void {
     this.#checkNamed(code, code.name);
-    if (code.name === "toString" && this.#isOwnThing(code.object)) refuse(code, reasons.ownSource);
+    this.#checkOwnText(code, code.name, code.object);
+    const imported = code.object.is === "name" ? this.#names.of(code.object)?.imported : null;
+    if (imported) this.#checkInner(code, imported.by, code.name);
     if (this.#allowed.climbs?.test(code.name) && this.#isTemporary(code.object))
       refuse(code, reasons.outside);
+  }
+
+  /** A module in a module, such as `calc.time`, or a part that a module hides. */
+  #checkInner(code: Code, by: Of<"import">, name: string): void {
+    const isOwn = this.#origin(by).kind === "own";
+    const inner = ownOf(this.#allowed.modules, name);
+    if (this.#language !== "python") return;
+    if (isOwn && typeof inner === "string") refuse(code, inner);
+    if (!isOwn && name.startsWith("_") && !name.startsWith("__")) refuse(code, reasons.unlisted);
+  }
+
+  #checkOwnText(code: Code, name: string, object: Code): void {
+    if (/^to(?:Locale)?String$/.test(name) && this.#isOwnThing(object)) refuse(code, reasons.ownSource);
   }
 
   #checkIndex(code: Of<"index">): void {
@@ -370,6 +387,7 @@ class Rules {
     const key = constantText(code.key) ?? (values.length === 1 && values[0] ? constantText(values[0]) : null);
     if (key !== null) {
       this.#checkNamed(code, key);
+      this.#checkOwnText(code, key, code.object);
       return;
     }
     const isBuilt =
@@ -390,6 +408,8 @@ class Rules {
     if (reasons.skipping.test(code.name) && call?.is === "call" && this.#isRunnerCall(call))
       refuse(code, reasons.skips);
     if (code.value.is !== "function") this.#checkNamed(code, code.name);
+    const by = code.parent?.parent;
+    if (by?.is === "bind" && by.value) this.#checkOwnText(code, code.name, by.value);
   }
 
   #checkText(code: Of<"text">): void {
@@ -504,7 +524,9 @@ class Rules {
     if (
       this.#allowed.texts?.test(name) &&
       !this.#isRunnerCall(code) &&
-      code.args.some((one) => this.#isOwnFunction(one))
+      [...code.args, ...everything(code.callee).filter(({ is }) => is === "other")].some((one) =>
+        this.#isOwnFunction(one),
+      )
     )
       refuse(code, reasons.ownSource);
   }
@@ -652,7 +674,9 @@ class Rules {
   }
 
   #isOwnFunction = (code: Code): boolean =>
-    (code.is === "name" || code.is === "member") && !isConstantName(code.name) && this.#isOwnThing(code);
+    code.is === "name" || code.is === "member"
+      ? !isConstantName(code.name) && this.#isOwnThing(code)
+      : code.is === "other" && code.kind === "array" && code.children.some((one) => this.#isOwnFunction(one));
 
   /** Whether a name stands where it gets its meaning. */
   #isDeclared(code: Name): boolean {

@@ -814,6 +814,10 @@ export const cheats: readonly Sample[] = [
     "assert.ok(structuredClone(calc));",
     "import fs from 'node:fs'; import os from 'node:os'; import path from 'node:path'; fs.readFileSync(path.resolve(os.tmpdir(), '/work/x'));",
     "const now = Date.now; now();",
+    "assert.equal([add].join().length, 3);",
+    "assert.equal(`${[add]}`.length, 3);",
+    "const { toString } = add; assert.ok(toString);",
+    "assert.equal(add['toString']().length, 1);",
   ].map(inJs),
   ...[
     `vi.mock("../src/calc");`,
