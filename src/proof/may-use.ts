@@ -242,6 +242,8 @@ const javascript: Allowed = {
     buffer: may("Blob File"),
     http: may("createServer request get Agent Server STATUS_CODES METHODS IncomingMessage ServerResponse"),
     net: may("createServer createConnection connect Socket Server isIP"),
+    https: may("createServer request get Agent Server"),
+    http2: may("createServer connect constants createSecureServer"),
     async_hooks: may("AsyncLocalStorage"),
     crypto: {
       ...may(
@@ -291,7 +293,7 @@ const pythonFiles = {
 };
 const pathTests = each(paths(1), "exists isfile isdir getsize");
 const mocks: Uses = { ...may("Mock MagicMock AsyncMock NonCallableMock ANY call sentinel"), "*": replaces };
-const marks: Uses = { ...may("parametrize asyncio anyio usefixtures trio"), "*": skips };
+const marks: Uses = { ...mayNot(skips, "skip skipif xfail flaky repeat"), "*": true };
 
 const pytester: Uses = {
   ...each({ check: "program" }, "makepyfile makeconftest"),

@@ -482,6 +482,8 @@ class Rules {
   /** A module is used by its members, called, or given to what is not of the language or the runner: `request(app)`. */
   #checkWholeModule(code: Name): void {
     if (!this.#isModule(code)) return;
+    if (code.parent?.is === "other" && /^(?:array|class_heritage|extends_clause)$/.test(code.parent.kind))
+      return;
     const up = code.parent;
     if (
       up?.is === "member" ||

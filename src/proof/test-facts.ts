@@ -35,10 +35,14 @@ export async function readTestFacts(workspace: Pick<Workspace, "tree" | "readByt
  * is no code.
  */
 export function ownImports(paths: Iterable<string>, packages: readonly Package[]): TestFacts["isOwn"] {
-  const modules = new Modules(paths, packages);
+  const all = new Set(paths);
+  const modules = new Modules(all, packages);
   return (from, specifier) => {
     if (/[?!:]/.test(specifier)) return false;
     if (modules.resolve(from, specifier).some(hasImports)) return true;
+    // The folder of a package, whose manifest says which file it is.
+    const manifest = posix.join(posix.dirname(from), specifier, "package.json");
+    if (specifier.startsWith(".") && all.has(manifest)) return true;
     const isPackage =
       specifier.startsWith("#") ||
       packages.some(({ name }) => specifier === name || specifier.startsWith(`${name}/`));

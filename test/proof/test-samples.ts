@@ -661,6 +661,14 @@ class StoreTest(unittest.IsolatedAsyncioTestCase):
             self.store.load(None)
 `,
   ],
+  [
+    ts,
+    `import { expect, it } from "vitest";\nimport { nameOf } from "../src/calc";\nenum Fruit { Apple = "apple", Pear = "pear" }\nabstract class Named { abstract name(): string; }\nclass Tree extends Named { name() { return Fruit.Apple; } }\nit("names", () => { expect(nameOf(new Tree())).toBe(Fruit.Apple); });\n`,
+  ],
+  [
+    js,
+    `const assert = require("node:assert");\nconst Base = require("../src/calc");\nconst { request } = require("../");\nclass Own extends Base { close() { return 1; } }\nassert.equal(new Own().add(1), 2);\nassert.equal(request("/"), 1);\n`,
+  ],
 ];
 
 const ownJs = `import assert from "node:assert";\nimport * as calc from "../src/calc.js";\nimport { add } from "../src/calc.js";\n`;
