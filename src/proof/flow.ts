@@ -398,6 +398,18 @@ export class Flow {
     );
   }
 
+  /** Whether running it, or what it calls of the test, calls code of the repository: it may throw. */
+  runsOwn(code: Code, seen = new Set<Code>()): boolean {
+    if (seen.has(code)) return false;
+    seen.add(code);
+    return everything(code).some(
+      (one) =>
+        one.is === "call" &&
+        (this.isOwnCall(one) ||
+          this.#names.functions(one.callee).some((called) => this.runsOwn(called, seen))),
+    );
+  }
+
   /** Whether a statement runs only if, or because, own code did something: `if (own()) ...`, `if (own()) return; ...`. */
   dependsOnOwn(code: Code, until?: Code): boolean {
     for (let at: Code = code, up = code.parent; up && at !== until; [at, up] = [up, up.parent]) {

@@ -578,7 +578,11 @@ class Rules {
     const operands = code.is === "assert" ? code.children.slice(0, 1) : this.#operands(code);
     const [first] = operands;
     const compared = code.is === "assert" && first ? first.children : operands;
-    return operands.some((one) => this.#flow.isOwn(one)) && !isSame(compared);
+    const isRun = ({ is }: Code) => is === "function" || is === "block";
+    return (
+      operands.some((one) => this.#flow.isOwn(one) || (isRun(one) && this.#flow.runsOwn(one))) &&
+      !isSame(compared)
+    );
   }
 
   /** All that a call, or a chain of calls, gets; and the object of the test that it begins with. */

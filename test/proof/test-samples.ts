@@ -669,6 +669,10 @@ class StoreTest(unittest.IsolatedAsyncioTestCase):
     js,
     `const assert = require("node:assert");\nconst Base = require("../src/calc");\nconst { request } = require("../");\nclass Own extends Base { close() { return 1; } }\nassert.equal(new Own().add(1), 2);\nassert.equal(request("/"), 1);\n`,
   ],
+  [
+    js,
+    `const { test } = require("node:test");\nconst { throws, doesNotThrow } = require("node:assert");\nconst { add } = require("../src/calc");\nfunction set(domain) {\n  add({ name: "a", domain });\n}\ntest("throws", () => {\n  doesNotThrow(() => set(" "));\n  throws(() => set("a".repeat(256)), new Error("too long"));\n});\n`,
+  ],
 ];
 
 const ownJs = `import assert from "node:assert";\nimport * as calc from "../src/calc.js";\nimport { add } from "../src/calc.js";\n`;
