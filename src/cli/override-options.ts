@@ -71,7 +71,7 @@ export const withOverrideOptions = (command: ReturnType<typeof changeCommand>) =
       new Option(
         "--prove",
         "let the model write a test for each finding of `prove.severity` or higher, and run it in a sandbox at the merge base and at " +
-          "the head; commands for it come from the base's configuration (docs/proofs.md)",
+          "the head; commands for it come from the base's configuration (docs/reviews.md)",
       ).helpGroup(heading),
     )
     .addOption(

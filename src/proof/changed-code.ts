@@ -12,6 +12,11 @@ export interface ChangedCode {
   /** Whether a line of the head, as a trace names it, is in one of them. */
   includesLine(place: { path: string; line: number }): boolean;
   /**
+   * Whether an error comes from a `throw` that the change adds: its trace begins there, or the output has words of it. Such an error is meant
+   * for some input at least.
+   */
+  isThrownOnPurpose(error: { frames: readonly { path: string; line: number }[]; output: string }): boolean;
+  /**
    * The functions among these that are changed, or that call a changed function at the head, by {@link keyOf}.
    *
    * @param read the text of a file at the head; null if there is none
@@ -59,9 +64,16 @@ export async function findChangedCode(files: readonly ChangedFileText[]): Promis
     if (changed.names.has(lastName(name)) || isWithin(changed.ranges, line)) return true;
     return changed.isChangedOutside && (name === "" || !isWithin(changed.named, line));
   };
+  const thrown = files.filter(({ change }) => !isTestFile(change.path)).map(addedThrows);
+  const removed = files.flatMap(({ diff }) => linesOf(diff, "removed").map(({ text }) => text)).join("\n");
+  const words = thrown.flatMap((one) => one.words).filter((word) => !removed.includes(word));
   const called = new Set([...byPath.values()].flatMap(({ names }) => [...names]));
   return {
     includes,
+    isThrownOnPurpose({ frames: [first], output }) {
+      const isThere = ({ path, lines }: AddedThrows) => path === first?.path && lines.has(first.line);
+      return thrown.some(isThere) || words.some((word) => output.includes(word));
+    },
     async leadingTo(executed, read) {
       const leading = new Set(executed.filter(includes).map(keyOf));
       for (const [path, functions] of Map.groupBy(executed, (one) => one.path)) {
@@ -108,6 +120,46 @@ function functionsIn(source: Source, diff: FileDiff, text: string): ChangedFunct
 }
 
 const hasCode = (line: string) => /[^\s{}()[\];,]/.test(line.replace(/^\s*(?:\/\/|#|\/?\*).*$/, ""));
+
+interface AddedThrows {
+  path: string;
+  /** Lines with an added `throw`, unless the change only moves them. */
+  lines: ReadonlySet<number>;
+  /** Text of their messages. */
+  words: readonly string[];
+}
+
+const throwing = /\b(?:throw|raise|panic)\b/;
+/** Lines of one statement that throws. */
+const THROW_LINES = 4;
+/** Shorter words are in every output. */
+const MIN_WORD = 8;
+
+function addedThrows({ change: { path }, diff }: ChangedFileText): AddedThrows {
+  const removed = new Set(linesOf(diff, "removed").map(({ text }) => text.trim()));
+  const added = linesOf(diff, "added");
+  const lines = added.filter(({ text }) => throwing.test(text) && !removed.has(text.trim()));
+  const words = lines.flatMap(({ line }) => {
+    const statement = added.filter((one) => one.line >= line && one.line < line + THROW_LINES);
+    return statement.flatMap(({ text }) => wordsIn(text));
+  });
+  return { path, lines: new Set(lines.map(({ line }) => line)), words };
+}
+
+/** The fixed parts of the string literals of a line. */
+const wordsIn = (text: string): string[] =>
+  [...text.matchAll(/(["'`])((?:\\.|(?!\1).)*)\1/g)]
+    .flatMap(([, , literal = ""]) => literal.split(/\$?\{[^}]*\}|%[a-z]/i))
+    .map((word) => word.trim())
+    .filter((word) => word.length >= MIN_WORD);
+
+/** The added or removed lines of a diff, with their numbers at the head or at the merge base. */
+const linesOf = ({ hunks }: FileDiff, kind: "added" | "removed"): { line: number; text: string }[] =>
+  hunks.flatMap(({ lines }) =>
+    lines.flatMap((one) =>
+      one.kind === kind ? [{ text: one.text, line: one.kind === "added" ? one.newLine : one.oldLine }] : [],
+    ),
+  );
 
 /** Lines of the head that were added, or that are next to removed ones. */
 function changedLines({ hunks }: FileDiff): Set<number> {

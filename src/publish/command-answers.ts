@@ -137,7 +137,7 @@ export const commandTable: readonly CommandHelp[] = [
   },
   {
     usage: "fix",
-    does: "in the thread of a finding: repairs it and pushes the repair to the branch; `/fix all` repairs all open findings",
+    does: "in the thread of a finding: repairs it and pushes the repair to the branch; `/fix all` repairs all open findings; `/fix with test` and `/fix all with tests` also add the tests that show them",
   },
   {
     usage: "prove",

@@ -98,3 +98,35 @@ function other() {
     expect(leading).toEqual(new Set([keyOf({ path: "cart.js", name: "checkout" })]));
   });
 });
+
+describe("an error that the change adds", () => {
+  const hunk = `@@ -5,3 +5,5 @@
+ export function total(prices) {
++  if (prices === null)
++    throw new TypeError(\`expected prices to be a list, got \${prices}\`);
+-  const sum = prices.reduce((all, one) => all + one, 0);
++  const sum = prices.reduce((all, one) => all + one);
+   return sum * rate;
+`;
+
+  it("is known by the place at which it is thrown, and by its words", async () => {
+    const code = await changedBy(hunk);
+    const said = (output: string, line = 99) =>
+      code.isThrownOnPurpose({ frames: [{ path: "cart.js", line }], output });
+    expect(said("", 7)).toBe(true);
+    expect(said("AssertionError: Got unwanted exception: expected prices to be a list, got null")).toBe(true);
+    expect(said("TypeError: Reduce of empty array with no initial value", 8)).toBe(false);
+  });
+
+  it("is none that the change only moves", async () => {
+    const moved = `@@ -5,3 +5,3 @@
+ export function total(prices) {
+-    throw new TypeError("expected prices to be a list");
++  throw new TypeError("expected prices to be a list");
+   return sum * rate;
+`;
+    const code = await changedBy(moved);
+    const frames = [{ path: "cart.js", line: 6 }];
+    expect(code.isThrownOnPurpose({ frames, output: "expected prices to be a list" })).toBe(false);
+  });
+});

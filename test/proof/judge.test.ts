@@ -11,6 +11,7 @@ const other = { path: "other.js", name: "other", line: 1 };
 const changed: ChangedCode = {
   includes: ({ path, name }) => path === "cart.js" && name === "total",
   includesLine: ({ path, line }) => path === "cart.js" && line <= 3,
+  isThrownOnPurpose: () => false,
   leadingTo: async () => new Set(),
 };
 const code: RanCode = { changed, leading: new Set(["cart.js\ntotal"]) };

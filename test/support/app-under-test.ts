@@ -1,4 +1,4 @@
-import { withAgreeingSceptic } from "./agreeing-sceptic.ts";
+import { type LaterRounds, withAgreeingSceptic } from "./agreeing-sceptic.ts";
 import type { FakeOpenAi, FakeRequest, FakeScript } from "./fake-openai.ts";
 import { startFakeOpenAi } from "./fake-openai.ts";
 import { TempFolder } from "./git-repo.ts";
@@ -46,6 +46,8 @@ export interface AppUnderTest extends Scenario {
 export interface AppOptions extends ScenarioOptions {
   /** The model's answers as the reviewer; a sceptic agrees with them. Without any script, the App has no model. */
   script?: FakeScript;
+  /** Its answers to what later rounds ask. */
+  later?: LaterRounds;
   /** The model's answers in every role. */
   everyRole?: FakeScript;
   env?: Record<string, string>;
@@ -57,6 +59,7 @@ export interface AppOptions extends ScenarioOptions {
 
 export async function startApp({
   script,
+  later,
   everyRole,
   env,
   prepare,
@@ -65,7 +68,7 @@ export async function startApp({
 }: AppOptions): Promise<AppUnderTest> {
   const scenario = await createScenario(options);
   const data = new TempFolder("data");
-  const agreeing = script && withAgreeingSceptic(script);
+  const agreeing = script && withAgreeingSceptic(script, later);
   const answers = agreeing?.script ?? everyRole;
   const model = answers ? await startFakeOpenAi({ script: answers, apiKey: modelKey }) : null;
   const modelEnv = model && {

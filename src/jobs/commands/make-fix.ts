@@ -6,6 +6,7 @@ import type { ProofTest } from "../../finding.ts";
 import type { RevisionPlace } from "../../git/workspace.ts";
 import type { PullRequest } from "../../github/pull-request-api.ts";
 import type { PostedFinding } from "../../ledger/entry.ts";
+import { proofIn } from "../../ledger/folds.ts";
 import { eachRole, factsOf, type Models } from "../../llm/model.ts";
 import type { TestPlace } from "../../process/command-sandbox.ts";
 import { NO_SANDBOX } from "../../process/prove-review.ts";
@@ -96,8 +97,6 @@ export async function makeFix(order: FixOrder): Promise<MadeFix> {
   return { fix, isRecorded: false, isPrivate, testOf: testsOf(input.targets) };
 }
 
-const testIn = (_body: string): ProofTest | null => null;
-
 const testsOf =
   (targets: readonly FixTarget[]): MadeFix["testOf"] =>
   (id) =>
@@ -158,7 +157,9 @@ async function targetsOf(
   const targets = entries.flatMap(({ comment, id, title, symbol, source, files }): FixTarget[] => {
     const thread = askedThread(threads, { comment: { id: context.comment.id, thread: comment } });
     if (!thread) return [];
-    const test = withTests ? testIn(threads.find((one) => one.comment === comment)?.body ?? "") : null;
+    const shown = withTests ? proofIn(threads.find((one) => one.comment === comment)?.body ?? "") : null;
+    // Its command is in the comment for people: a person may have edited it.
+    const test = shown && { path: shown.path, text: shown.text };
     return [{ ...thread, id, title, symbol, source, files: [...files], ...(test && { test }) }];
   });
   if (withTests && targets.length > 0 && targets.every(({ test }) => !test))

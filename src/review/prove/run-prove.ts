@@ -134,6 +134,8 @@ class ProofOf {
   #last: LastTest | null = null;
   #attempts = 0;
   #decided: Proof | null = null;
+  /** Whether the failure at the head comes from an error that the change adds. */
+  #isOnPurpose = false;
 
   constructor(run: ProveRun, target: ProveTarget, tests: TestPort, changed: ChangedCode) {
     this.#run = run;
@@ -236,6 +238,9 @@ class ProofOf {
     this.#attempts += 1;
     const { judgement, runs } = await this.#judgeRuns(outcome, last.test);
     if (judgement.ok) {
+      const { frames = [] } = judgement.failure ?? {};
+      const output = (runs.head ?? []).map(({ stdout, stderr }) => `${stdout}\n${stderr}`).join("\n");
+      this.#isOnPurpose = this.#changed.isThrownOnPurpose({ frames, output });
       this.#decided = this.#shown(outcome, report, runs, judgement, last);
       return { ok: true };
     }
@@ -284,15 +289,21 @@ class ProofOf {
     };
   }
 
-  /** A mark needs that nothing in the change asks for what happens now; `reproduced` needs more, since nothing was different before. */
+  /**
+   * A mark needs that nothing in the change asks for what happens now. More is needed if nothing was different before (`reproduced`), or if
+   * the change adds the very error: then something has to say that it should not happen.
+   */
   async #unlessAskedFor(proof: Proof): Promise<Proof> {
     if (proof.kind !== "regression" && proof.kind !== "reproduced") return proof;
     const { test, before, now } = proof;
     const intent = await askIntent(this.#run, { target: this.#target, test, before, now });
     if (intent === null) return notShown("it was not settled whether the pull request asks for it");
     if (intent.asks === "now") return notShown(`the pull request asks for it: "${oneLine(intent.quote)}"`);
-    if (proof.kind === "reproduced" && intent.asks !== "before")
+    if (intent.asks === "before") return proof;
+    if (proof.kind === "reproduced")
       return notShown("nothing in the pull request says that it should be otherwise");
+    if (this.#isOnPurpose)
+      return notShown("the change adds this error, and nothing in it says that it should not happen here");
     return proof;
   }
 }

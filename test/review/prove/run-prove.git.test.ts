@@ -162,4 +162,22 @@ describe("the intention of a change", () => {
     expect(asked).toContain("Carts without items are refused.");
     expect(asked).not.toContain(target.title);
   });
+
+  it("must speak against an error that the change adds, or it is no regression", async () => {
+    const text =
+      "export function total(prices) {\n  if (!prices[0]) throw new Error('a cart needs an item');\n  return 1;\n}\n";
+    await using strict = new ProvenRepository("Total of carts; empty ones keep their total 0", {
+      "cart.js": text,
+    });
+    const refused = {
+      ...failed,
+      stderr: "Error: a cart needs an item\n    at total (file:///work/cart.js:2:25)\n",
+    };
+    const { tests } = testsThat((on) => (on === "base" ? passed : refused));
+    const silent = await strict.prove([tryTest(), finish(), intent("silent")], tests);
+    expect(silent.proof).toMatchObject({ reason: expect.stringContaining("the change adds this error") });
+    const promised = intent("before", "empty ones keep their total 0");
+    const { proof } = await strict.prove([tryTest(), finish(), promised], tests);
+    expect(proof).toMatchObject({ kind: "regression" });
+  });
 });
