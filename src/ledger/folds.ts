@@ -33,6 +33,23 @@ function fenceEndOf(line: string): RegExp | null {
   return marks === undefined ? null : new RegExp(`^\`{${marks.length},}[ \\t]*$`);
 }
 
+/** The replacement in the last block of a comment that GitHub offers to commit; null if there is none. One inside of another block is only text. */
+export function suggestionIn(text: string): string | null {
+  let found: string | null = null;
+  let end: RegExp | null = null;
+  let block: string[] | null = null;
+  for (const line of text.split(/\r?\n/)) {
+    if (end === null) {
+      end = fenceEndOf(line);
+      block = end !== null && /^`+suggestion$/.test(line) ? [] : null;
+    } else if (end.test(line)) {
+      found = block?.join("\n") ?? found;
+      end = null;
+    } else block?.push(line);
+  }
+  return found;
+}
+
 /** Index of the first line outside of code that begins a fold with one of these titles; -1 if there is none. */
 function foldAt(lines: readonly string[], titles: readonly string[]): number {
   const wanted = new Set(titles.map(foldLine));

@@ -55,7 +55,7 @@ const patterns = [
   /\.(gemspec|cabal|csproj|fsproj|vbproj|podspec)$/,
   /(^|\/)\.(cargo|yarn|mvn|bundle|pip|npm|pnpm)\//,
   /(^|\/)gradle\/[^/]+\.(gradle|kts|toml|properties)$/,
-  /(^|\/)(buildsrc|node_modules|site-packages|\.?venv)\//,
+  /(^|\/)(buildsrc|node_modules|site-packages|\.?venv)(\/|$)/,
   /^vendor\//,
   /(^|\/)patches\/[^/]+\.patch$/,
 ];

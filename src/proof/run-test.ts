@@ -178,6 +178,8 @@ const isOwnPath = (path: string) =>
   path.split("/").every((name) => name !== "" && name !== "." && name !== ".." && name !== "node_modules");
 
 const MAX_FUNCTIONS = 20_000;
+/** Of the names of all functions and their files: each run is recorded, and a proof may have a hundred. */
+const MAX_NAMES = 2 * 1024 * 1024;
 
 interface Place {
   folder: string;
@@ -203,7 +205,9 @@ function executedIn({ left, tooMany, taken }: SandboxOutcome, place: Place): Exe
   } catch {
     return null;
   }
-  return found.size > MAX_FUNCTIONS ? null : [...found.values()];
+  const functions = [...found.values()];
+  const names = functions.reduce((sum, { path, name }) => sum + path.length + name.length, 0);
+  return functions.length > MAX_FUNCTIONS || names > MAX_NAMES ? null : functions;
 }
 
 /**

@@ -53,8 +53,9 @@ export function markParts({ kind, before, now }: Mark): [name: string, what: str
       ];
 }
 
-/** The beginning of a line that reads like a mark. */
-const likeMark = /^[^\p{L}\p{N}\n]*(?=(?:regression\s+shown|reproduced)\s+by\s+a\s+test)/gimu;
+/** The beginning of a line that reads like a mark, in a list or with some words emphasised. */
+const likeMark =
+  /^[^\p{L}\n]*(?=(?:regression[^\p{L}\n]+shown|reproduced)[^\p{L}\n]+by[^\p{L}\n]+a[^\p{L}\n]+test)/gimu;
 
 /** The text of a finding. A pull request can talk a model into anything, but only runs of a test make a mark: one that a model writes says so. */
 export const bodyOf = ({ body }: Pick<Finding, "body">): string => body.replace(likeMark, "The model says: ");

@@ -29,6 +29,8 @@ describe("the files that decide what a command installs", () => {
     ...["pyproject.toml", "poetry.lock", "uv.lock", "Pipfile", "Pipfile.lock", "pip.conf", "environment.yml"],
     ...["Cargo.toml", ".cargo/config.toml", "build.rs", "go.mod", "go.sum", "pom.xml", "build.gradle.kts"],
     ...["gradle/libs.versions.toml", "Gemfile", "x.gemspec", "composer.json", "node_modules/left/index.js"],
+    // Links, where packages would be.
+    ...["packages/a/node_modules", "py/.venv", "Node_Modules"],
     ...["vendor/github.com/x/y.go", "patches/left+1.0.0.patch", ".mvn/extensions.xml", "py/.venv/bin/python"],
   ])("contain %s", (path) => expect(dependencyFiles([path], "npm ci")).toEqual([path]));
 

@@ -437,6 +437,10 @@ describe.skipIf(!sandbox)(`what a test leaves${skipped}`, () => {
     ],
     ["of any size", `"x".repeat(5 * 1024 * 1024)`],
     [
+      "with names that fill a record",
+      `Array.from({ length: 8_000 }, (_, n) => JSON.stringify({ path: "src/a.mjs", name: "f".repeat(400) + n, line: 1 }) + "\\n").join("")`,
+    ],
+    [
       "with more functions than there are",
       `Array.from({ length: 20_001 }, (_, n) => JSON.stringify({ path: "src/a.mjs", name: "f" + n, line: 1 }) + "\\n").join("")`,
     ],

@@ -6,6 +6,7 @@ import { openWorkspace } from "../../git/object-workspace.ts";
 import type { RevisionPlace } from "../../git/workspace.ts";
 import type { PullRequest } from "../../github/pull-request-api.ts";
 import { codeHash, isOpenFinding, type PostedFinding } from "../../ledger/entry.ts";
+import { suggestionIn } from "../../ledger/folds.ts";
 import { eachRole, factsOf, type Models } from "../../llm/model.ts";
 import { NO_SANDBOX } from "../../process/prove-review.ts";
 import { runProveProcess } from "../../process/run-review-process.ts";
@@ -198,10 +199,4 @@ async function currentSuggestion(
   if (!file || file.binary) return null;
   const lines = splitLines(file.text).slice((startLine ?? line) - 1, line);
   return codeHash(lines.join("\n")) === code ? suggestion : null;
-}
-
-/** The last block that GitHub offers to commit. */
-function suggestionIn(text: string): string | null {
-  const found = [...text.matchAll(/^(`{3,})suggestion\n([\s\S]*?)\1$/gm)].at(-1)?.[2];
-  return found === undefined ? null : found.replace(/\n$/, "");
 }

@@ -60,16 +60,19 @@ describe("/prove", () => {
 
   it("takes the suggestion of our comment only if the lines that it replaces are still the same", async () => {
     const suggestion = "```suggestion\nexport const rate = 1;\n```\n\n";
-    const of = async (code: string) => {
+    const of = async (code: string, text = suggestion) => {
       on = new Commanded(repo);
       on.files.set(".github/hunkwise.yml", "prove: { enabled: true }\n");
       on.model = model;
-      const more = { code: codeHash(code), suggestion };
+      const more = { code: codeHash(code), suggestion: text };
       await prove(await on.finding("f1", "high", "src/cart.js", "model", more));
       return inputOf()?.input.targets[0]?.suggestion;
     };
     expect(await of("export const rate = 2;")).toBe("export const rate = 1;");
     expect(await of("export const rate = 3;")).toBeNull();
+    // A block inside of a block is text: people are offered nothing to commit.
+    const quoted = `\`\`\`\`md\n${suggestion.trim()}\n\`\`\`\`\n\n`;
+    expect(await of("export const rate = 2;", quoted)).toBeNull();
   });
 
   it.each<[string, () => void | Promise<void>, string]>([
