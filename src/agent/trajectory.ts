@@ -1,5 +1,5 @@
 import type { Message, ModelTurn, Usage } from "../llm/model.ts";
-import type { TestEnd } from "../proof/proof.ts";
+import type { TestEnd } from "../proof/test-end.ts";
 import type { ToolResult } from "../tools/tool.ts";
 
 /**

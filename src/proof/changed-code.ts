@@ -3,7 +3,7 @@ import type { Definition, Source } from "../code/source.ts";
 import { isTestFile } from "../code/test-file.ts";
 import type { FileDiff } from "../diff/file-diff.ts";
 import type { Change } from "../git/workspace.ts";
-import type { ExecutedFunction } from "./proof.ts";
+import type { ExecutedFunction } from "./test-end.ts";
 
 /** The code that a change touches, as far as running it can be noticed: its functions, and the statements of its files. */
 export interface ChangedCode {

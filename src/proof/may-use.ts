@@ -75,6 +75,7 @@ const foreign = (reason: string): Check => ({ check: "foreign", reason });
 
 /** What is wrong, after "line 3" and before the text of the place. */
 export const reasons = {
+  private: "uses a private function, which promises nothing: call the code as its users do",
   replaces: "replaces the code under test",
   ownSource: "may read the source of the code under test",
   asks: "asks which names the code under test has",

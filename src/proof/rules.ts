@@ -201,6 +201,7 @@ class Rules {
     for (const { name } of code.names) {
       const inner = isCheck(use) || use === true || isWhole(name) ? true : memberOf(use, name);
       if (typeof inner === "string") refuse(code, inner, name);
+      if (this.#isPrivate(code, name)) refuse(code, reasons.private, name);
       this.#checkNamed(code, name);
       this.#checkInner(code, code, name);
     }
@@ -214,6 +215,11 @@ class Rules {
     const isChained = code.isCalled && code.parent?.is === "member" && !code.text.startsWith("require");
     if ((owner && !this.#isRun(owner)) || isCaught || isChained)
       refuse(code, "imports where the import may fail unseen");
+  }
+
+  /** A private function of Python promises nothing to anybody, so a change of it breaks nothing. Modules may have such names. */
+  #isPrivate(code: Of<"import">, name: string): boolean {
+    return this.#language === "python" && this.#origin(code).kind === "own" && /^_[a-z]\w*$/.test(name);
   }
 
   // Names, and what tables say of them.

@@ -104,6 +104,15 @@ describe("the cheats that a pull request may ask for", () => {
   });
 });
 
+describe("a private function of Python", () => {
+  it("is refused, but not a module with such a name", async () => {
+    expect(await python("from calc import _add\n\ndef test_it():\n    assert _add(1) == 2\n")).toContain(
+      "line 1 uses a private function, which promises nothing: call the code as its users do: `_add`",
+    );
+    expect(await python("from calc import add\n\ndef test_it():\n    assert add(1) == 2\n")).toBeNull();
+  });
+});
+
 describe("a reason", () => {
   it.each([
     ["vi.mock('../src/calc.ts');", "replaces the code under test", "vi.mock"],

@@ -251,10 +251,7 @@ function withoutImportedTypes(text, path) {
     const isType = from.startsWith(".") ? typesIn(resolve(dirname(path), from)) : () => false;
     const [, first, list] = /^([\w$]+)?\s*,?\s*(?:\{([^{}]*)\})?$/.exec(clause) ?? [];
     const names = (list ?? "").split(",").map((one) => one.trim());
-    const kept = names.filter((one) => {
-      const [imported, local = imported] = one.split(/\s+as\s+/);
-      return one !== "" && isUsed(local) && !isType(imported);
-    });
+    const kept = names.filter((one) => isKept(one, isUsed, isType));
     const keptFirst = first && isUsed(first) ? first : undefined;
     if (list === undefined ? keptFirst : kept.length === names.filter(Boolean).length && keptFirst === first)
       return found;
@@ -265,6 +262,12 @@ function withoutImportedTypes(text, path) {
       .join(", ");
     return found.replace(clause, () => whole) + "\n".repeat(Math.max(0, clause.split("\n").length - 1));
   });
+}
+
+/** Whether an imported name stays: "a" or "a as b". */
+function isKept(name, isUsed, isType) {
+  const [imported, local = imported] = name.split(/\s+as\s+/);
+  return name !== "" && isUsed(local) && !isType(imported);
 }
 
 const exportClause = /(?<=^|[;}\n])([ \t]*export\s*\{)([^{}]*)(\})(\s*from\s*["'](\.[^"'\n]+)["'])?/g;

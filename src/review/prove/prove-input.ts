@@ -2,7 +2,7 @@ import { z } from "zod";
 import { stopReasons } from "../../agent/trajectory.ts";
 import { EffectiveConfig } from "../../config/repo-config.ts";
 import { atLeast, bySeverity, type Finding, isCertain, Proof, Severity, Side } from "../../finding.ts";
-import { TestEnd } from "../../proof/proof.ts";
+import { TestEnd } from "../../proof/test-end.ts";
 import { Limits, ReviewInput } from "../review-input.ts";
 import { type ReviewResult, TotalUsage } from "../review-result.ts";
 

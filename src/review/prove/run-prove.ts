@@ -13,7 +13,7 @@ import {
   revisionsOf,
   type TestRuns,
 } from "../../proof/judge.ts";
-import type { TestEnd } from "../../proof/proof.ts";
+import type { TestEnd } from "../../proof/test-end.ts";
 import { splitLines } from "../../text/cut.ts";
 import { decodeText } from "../../text/decode.ts";
 import { provingTools } from "../../tools/index.ts";

@@ -1,7 +1,7 @@
 import { RepoConfig } from "../../../src/config/repo-config.ts";
 import type { Revision } from "../../../src/finding.ts";
 import { forAllRoles } from "../../../src/llm/model.ts";
-import type { TestEnd } from "../../../src/proof/proof.ts";
+import type { TestEnd } from "../../../src/proof/test-end.ts";
 import type { ProveInput, ProveTarget } from "../../../src/review/prove/prove-input.ts";
 import { runProve, type TestPort, type TestRun } from "../../../src/review/prove/run-prove.ts";
 import { createDiffSource } from "../../../src/tools/diff-source.ts";
