@@ -255,13 +255,16 @@ function withoutImportedTypes(text, path) {
     const keptFirst = first && isUsed(first) ? first : undefined;
     if (list === undefined ? keptFirst : kept.length === names.filter(Boolean).length && keptFirst === first)
       return found;
-    const lines = "\n".repeat(found.split("\n").length - 1);
-    if (!keptFirst && kept.length === 0) return lines || " ";
-    const whole = [keptFirst, kept.length > 0 ? `{ ${kept.join(", ")} }` : undefined]
-      .filter(Boolean)
-      .join(", ");
-    return found.replace(clause, () => whole) + "\n".repeat(Math.max(0, clause.split("\n").length - 1));
+    return withNames(found, clause, keptFirst, kept);
   });
+}
+
+/** An import with fewer names, or nothing, and with as many lines. */
+function withNames(found, clause, first, names) {
+  if (!first && names.length === 0) return "\n".repeat(found.split("\n").length - 1) || " ";
+  const list = names.length > 0 ? `{ ${names.join(", ")} }` : undefined;
+  const whole = [first, list].filter(Boolean).join(", ");
+  return found.replace(clause, () => whole) + "\n".repeat(Math.max(0, clause.split("\n").length - 1));
 }
 
 /** Whether an imported name stays: "a" or "a as b". */
