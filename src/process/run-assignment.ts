@@ -1,5 +1,4 @@
 import type { RunEntry } from "../agent/trajectory.ts";
-import { isTestFile } from "../code/test-file.ts";
 import { namedCommands } from "../config/repo-config.ts";
 import { AppError, publicLine } from "../errors.ts";
 import { openWorkspace } from "../git/object-workspace.ts";
@@ -130,27 +129,14 @@ export async function runAssignment(
   return resultForPeople({ type: "result", result }, masks);
 }
 
-/**
- * The files for the test of a finding, before a fix (as the merge base) and after it (as the head), without the fix's changes to tests and
- * their helpers: they could decide how the test ends.
- */
-function filesOfFix(checkout: Workspace, overlay: EditableWorkspace): Pick<Workspace, "tree" | "readBytes"> {
-  return {
-    readBytes: (oid) => overlay.readBytes(oid),
-    async tree(ref) {
-      const before = await checkout.tree("head");
-      if (ref !== "head") return before;
-      const after = new Map(await overlay.tree("head"));
-      for (const { path } of await overlay.edits()) {
-        if (!isTestFile(path)) continue;
-        const entry = before.get(path);
-        if (entry) after.set(path, entry);
-        else after.delete(path);
-      }
-      return after;
-    },
-  };
-}
+/** The files for the test of a finding: those before a fix as the merge base, and those after it as the head. */
+const filesOfFix = (
+  checkout: Workspace,
+  overlay: EditableWorkspace,
+): Pick<Workspace, "tree" | "readBytes"> => ({
+  readBytes: (oid) => overlay.readBytes(oid),
+  tree: (ref) => (ref === "head" ? overlay : checkout).tree("head"),
+});
 
 type GraphParts = Pick<ReviewDependencies, "workspace" | "isPrivate" | "progress" | "signal"> &
   Pick<Start, "place">;
