@@ -111,6 +111,7 @@ export async function openApp(
     findTestPlace: createFindTestPlace({
       ...{ findSandbox: commandSandbox, folder: environmentsFolder(env.dataDir) },
       registries: env.sandbox.registries,
+      onFault: (line) => log.warn(`An environment for tests of findings cannot be prepared: ${line}`),
     }),
     ...(env.usesGraph && { indexes }),
     // The models, and what may be spent on them.

@@ -10,6 +10,7 @@ import {
   markOf,
   markParts,
   notShownSentence,
+  type Proved,
   passingOf,
   passingSentence,
   revisionNames,
@@ -255,7 +256,7 @@ ${writtenPart(summary, told)}`;
 function askedPart(asked: Asked): Html {
   if (asked.what === "answer")
     return html`<h2>Question</h2><p class="dim">${shown(asked.by)}${asked.path !== null && html` on ${place(asked.path, null)}`}</p>${prose(asked.question)}`;
-  return html`<h2>To repair</h2><ul class="plain">${asked.targets.slice(0, MOST_ITEMS).map(({ path, line, title }) => html`<li>${said(title)} <span class="sub">${place(path, line)}</span></li>`)}</ul>`;
+  return html`<h2>${asked.what === "fix" ? "To repair" : "To prove"}</h2><ul class="plain">${asked.targets.slice(0, MOST_ITEMS).map(({ path, line, title }) => html`<li>${said(title)} <span class="sub">${place(path, line)}</span></li>`)}</ul>`;
 }
 
 function resultPart(result: ResultSummary, told: Told): Html {
@@ -272,11 +273,16 @@ function resultPart(result: ResultSummary, told: Told): Html {
             html`<li>${badge(repaired ? "repaired" : "not repaired", repaired ? "good" : "warn")} ${said(note)}</li>`,
         )}</ul>
 <ul class="plain">${result.edits.slice(0, MOST_ITEMS).map(({ path, change }) => html`<li>${change} ${place(path, null)}</li>`)}</ul>`;
+    case "prove":
+      // Only findings of models are proved.
+      return html`<h2>What a test shows</h2>${result.proofs
+        .slice(0, MOST_ITEMS)
+        .map(({ proof }) => ({ proof, source: "model" }))
+        .map((one) => html`${markPart(one)}${testPart(one)}${prose(notShownSentence(one))}`)}`;
   }
 }
 
 type Review = Extract<ResultSummary, { what: "review" }>;
-type ReviewFinding = Review["findings"][number]["finding"];
 
 function reviewPart(result: Review, told: Told): Html {
   const { findings, dropped, resolutions, coverage, stop_reason, warnings, summary } = result;
@@ -349,14 +355,14 @@ ${prose(notShownSentence(finding))}
 <p class="dim">${page === null ? placedWords(placement) : html`Posted: ${linkOut(page, "comment on GitHub")}`}${now && html` · Now: ${badge(now.state, stateTones[now.state] ?? "calm")} <a href="${findingPath({ ...row, key: now.key })}" aria-label="${said(`Details of: ${title}`)}">Details</a>`}</p></article>`;
 }
 
-function markPart(finding: ReviewFinding): HtmlPart {
+function markPart(finding: Proved): HtmlPart {
   const mark = markOf(finding);
   if (mark === null) return false;
   const parts = markParts(mark).map(([name, what]) => html` ${name}: ${said(what)}.`);
   return html`<p><strong>${markTitles[mark.kind]}</strong>${parts}</p>`;
 }
 
-function testPart(finding: ReviewFinding): HtmlPart {
+function testPart(finding: Proved): HtmlPart {
   const mark = markOf(finding);
   const proof = mark ?? passingOf(finding);
   if (proof === null) return false;

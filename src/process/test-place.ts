@@ -24,6 +24,8 @@ interface TestPlaceOptions {
   folder: string;
   /** Hosts that the command which prepares an environment may reach. */
   registries: readonly string[];
+  /** Takes a fault of this machine, where reasons are public. */
+  onFault?: (line: string) => void;
 }
 
 /** Of the command that prepares an environment. */
@@ -32,7 +34,7 @@ const PREPARE_MS = 15 * 60_000;
 const MOST_NAMED = 3;
 
 /** Finds the sandbox, and prepares the environment if the configuration wants one, from the files of the merge base only. */
-export function createFindTestPlace({ findSandbox, folder, registries }: TestPlaceOptions): FindTestPlace {
+export function createFindTestPlace({ findSandbox, ...where }: TestPlaceOptions): FindTestPlace {
   return async ({ place, repository, config }, signal) => {
     const sandbox = await findSandbox(config, signal);
     if (sandbox === null) return NO_SANDBOX;
@@ -45,7 +47,7 @@ export function createFindTestPlace({ findSandbox, folder, registries }: TestPla
     if (changed.length > 0) return { why: `dependencies changed (${named(changed)})` };
     const prepared = await prepareEnvironment(
       {
-        ...{ repository, folder, registries, tree: workspace },
+        ...{ ...where, repository, tree: workspace },
         ...{ command: prepare, isPrivate: createPrivacy(config.paths.private) },
         ...{ sandbox: sandbox.sandbox, memoryMb: sandbox.memoryMb, timeoutMs: PREPARE_MS },
       },

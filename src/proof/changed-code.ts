@@ -11,6 +11,8 @@ export interface ChangedCode {
   includes(executed: ExecutedFunction): boolean;
   /** Whether a line of the head, as a trace names it, is in one of them. */
   includesLine(place: { path: string; line: number }): boolean;
+  /** The key of the changed function with a name; null if there is none, or several. */
+  named(name: string): string | null;
   /**
    * Whether an error comes from a `throw` that the change adds: its trace begins there, or the output has words of it. Such an error is meant
    * for some input at least.
@@ -97,6 +99,10 @@ function codeIn(byPath: CodeByPath): Omit<ChangedCode, "isThrownOnPurpose" | "ab
   };
   return {
     includes,
+    named(name) {
+      const [path, ...others] = [...byPath].flatMap(([path, { names }]) => (names.has(name) ? [path] : []));
+      return path === undefined || others.length > 0 ? null : keyOf({ path, name });
+    },
     async leadingTo(executed, read) {
       const leading = new Set(executed.filter(includes).map(keyOf));
       for (const [path, functions] of Map.groupBy(executed, (one) => one.path)) {
@@ -137,6 +143,8 @@ function functionsIn(source: Source, diff: FileDiff, text: string): ChangedFunct
     const innermost = around.at(-1);
     if (innermost) {
       names.add(innermost.name);
+      // V8 reports a constructor under the name of its class.
+      if (innermost.name === "constructor" && innermost.container !== null) names.add(innermost.container);
       ranges.push({ start: innermost.start, end: innermost.end });
     } else isChangedOutside ||= !imported.has(line) && hasCode(lines[line - 1] ?? "");
   }

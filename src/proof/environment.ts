@@ -49,6 +49,8 @@ export interface EnvironmentOrder {
   /** Where environments are kept (`environmentsFolder`). */
   folder: string;
   timeoutMs: number;
+  /** Takes a fault of this machine, which may name its folders, where the reason is public. If omitted, the reason says it. */
+  onFault?: (line: string) => void;
 }
 
 /** An environment's folder, for `SandboxRun.environment`; or the reason why there is none, for people. */
@@ -121,7 +123,10 @@ export async function prepareEnvironment(order: EnvironmentOrder, signal: AbortS
     return await findOrMake(order, signal);
   } catch (error) {
     if (signal.aborted) throw new AppError("aborted", "Stopped while an environment was prepared");
-    return { why: `the environment cannot be prepared: ${errorLine(error)}` };
+    const fault = errorLine(error);
+    if (!order.onFault) return { why: `the environment cannot be prepared: ${fault}` };
+    order.onFault(fault);
+    return { why: "the environment cannot be prepared on the machine that runs Hunkwise; its log says why" };
   }
 }
 

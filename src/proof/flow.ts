@@ -1,8 +1,16 @@
-import { around, type Code, everything, rootOf, type Syntax } from "./test-code.ts";
+/**
+ * Which values of a test depend on what the repository's code does: its results, what is made of them, what it got and may have changed, and
+ * what is assigned only if, or because, it ran in some way. `Names` says what a name stands for, `Flow` where values go.
+ *
+ * Code that runs earlier or later is not told apart, and a value that goes through a library or a container counts as a whole: so a test can
+ * be taken for one that depends on the repository's code although it does not, but seldom the other way round.
+ */
+import { around, type Code, everything, type Of, rootOf, type Syntax } from "./test-code.ts";
 
-type Of<Is extends Code["is"]> = Extract<Code, { is: Is }>;
 export type Call = Of<"call">;
 export type Name = Of<"name">;
+type Function = Of<"function">;
+type Bind = Of<"bind">;
 
 /** A name in its scope. */
 export interface Meaning {
@@ -12,91 +20,74 @@ export interface Meaning {
   places: Code[];
   imported: { by: Of<"import">; name: string } | null;
   /** The function whose parameter it is. */
-  parameterOf: Of<"function"> | null;
+  parameterOf: Function | null;
 }
 
-/** Which names mean the same, and what a name may stand for. Code that runs earlier or later is not told apart. */
+/** Which names mean the same, and what a name may stand for. */
 export class Names {
   readonly root: Code;
-  readonly #scopes = new Map<Code, Map<string, Meaning>>();
-  readonly #outer = new Map<Code, Set<string>>();
   readonly #syntax: Syntax;
+  readonly #scopes = new Map<Code, Map<string, Meaning>>();
+  /** Names that a function of Python takes from around it. */
+  readonly #outer = new Map<Code, Set<string>>();
+  /** In Python an assignment declares a name. */
+  readonly #assignDeclares: boolean;
   readonly #meanings = new Map<Code, Meaning | null>();
 
   constructor(root: Code, syntax: Syntax) {
     this.root = root;
     this.#syntax = syntax;
-    const isPython = !syntax.scopes.has("block");
-    for (const code of everything(root))
+    this.#assignDeclares = !syntax.scopes.has("block");
+    const all = everything(root);
+    for (const code of all)
       if (code.is === "outer") this.#outer.set(this.#scopeOf(code), new Set(code.names));
-    for (const code of everything(root)) this.#declare(code, isPython);
-    // What is assigned to a name that another place declares.
-    for (const code of everything(root)) {
-      if (code.is !== "bind" || (code.how !== "assign" && code.how !== "update")) continue;
-      for (const target of code.targets) {
-        const member = target.is === "member" ? this.ofMember(target, true) : null;
-        const meanings = member ? [member] : namesIn(target).map((one) => this.of(one));
-        for (const meaning of meanings) if (meaning) this.#give(meaning, code.value, code);
-      }
+    for (const code of all) this.#declare(code);
+    for (const code of all) if (code.is === "bind") this.#assign(code);
+  }
+
+  #declare(code: Code): void {
+    const scope = this.#scopeOf(code);
+    if (code.is === "bind") this.#declareBind(code, scope);
+    else if ((code.is === "function" || code.is === "class") && code.name)
+      this.#declareNamed(code, code.name, code, scope);
+    else if (code.is === "pair" && code.name && scope.is === "class" && code.parent?.parent === scope)
+      this.#give(this.#in(this.root, `self.${code.name}`), code.value, code);
+    else if (code.is === "import")
+      for (const { local, name } of code.names)
+        this.#in(scope, local.split(".")[0] ?? local).imported = { by: code, name };
+  }
+
+  #declareNamed(code: Code, name: string, value: Code | null, scope: Code): void {
+    this.#give(this.#in(scope, name), value, code);
+    if (scope.is === "class") this.#give(this.#in(this.root, `self.${name}`), value, code);
+  }
+
+  #declareBind(code: Bind, scope: Code): void {
+    if (code.how === "update" || (code.how === "assign" && !this.#assignDeclares)) return;
+    for (const { name } of code.targets.flatMap(namesIn)) {
+      if (this.#outer.get(scope)?.has(name)) continue;
+      const meaning = this.#in(scope, name);
+      if (code.how !== "assign" || scope.is === "class") this.#declareNamed(code, name, code.value, scope);
+      if (code.how === "parameter" && scope.is === "function") meaning.parameterOf ??= scope;
     }
   }
 
-  #declare(code: Code, isPython: boolean): void {
-    switch (code.is) {
-      case "bind": {
-        const declares = code.how !== "update" && (isPython || code.how !== "assign");
-        if (!declares) return;
-        const scope = this.#scopeOf(code);
-        for (const target of code.targets)
-          for (const { name } of namesIn(target)) {
-            if (this.#outer.get(scope)?.has(name)) continue;
-            const meaning = this.#in(scope, name);
-            if (!isPython || code.how !== "assign") this.#give(meaning, code.value, code);
-            if (code.how === "parameter" && scope.is === "function") meaning.parameterOf ??= scope;
-            if (scope.is === "class") this.#give(this.#in(this.root, `self.${name}`), code.value, code);
-          }
-        return;
-      }
-      case "function":
-      case "class": {
-        if (!code.name) return;
-        const scope = this.#scopeOf(code);
-        this.#give(this.#in(scope, code.name), code, code);
-        if (scope.is === "class") this.#give(this.#in(this.root, `self.${code.name}`), code, code);
-        return;
-      }
-      case "pair": {
-        if (code.name && this.#scopeOf(code).is === "class" && code.parent?.parent?.is === "class")
-          this.#give(this.#in(this.root, `self.${code.name}`), code.value, code);
-        return;
-      }
-      case "import": {
-        for (const { local, name } of code.names) {
-          const scope = this.#scopeOf(code);
-          const [first = local] = local.split(".");
-          this.#in(scope, first).imported = { by: code, name };
-        }
-        return;
-      }
-      default:
+  /** What is assigned to a name that another place declares. */
+  #assign(code: Bind): void {
+    if (code.how !== "assign" && code.how !== "update") return;
+    for (const target of code.targets) {
+      const member = target.is === "member" ? this.ofMember(target, true) : null;
+      const meanings = member ? [member] : namesIn(target).map((one) => this.of(one));
+      for (const meaning of meanings) if (meaning) this.#give(meaning, code.value, code);
     }
   }
 
-  #scopeOf(code: Code): Code {
-    for (const one of around(code)) if (this.#syntax.scopes.has(one.is)) return one;
-    return this.root;
-  }
+  #scopeOf = (code: Code): Code => around(code).find(({ is }) => this.#syntax.scopes.has(is)) ?? this.root;
 
   #in(scope: Code, name: string): Meaning {
     const names = this.#scopes.get(scope) ?? new Map<string, Meaning>();
     this.#scopes.set(scope, names);
-    const meaning: Meaning = names.get(name) ?? {
-      name,
-      values: [],
-      places: [],
-      imported: null,
-      parameterOf: null,
-    };
+    const meaning = names.get(name) ?? { name, values: [], places: [], imported: null, parameterOf: null };
     names.set(name, meaning);
     return meaning;
   }
@@ -108,25 +99,24 @@ export class Names {
 
   /** Null for a name that no place of the file declares. */
   of(code: Name): Meaning | null {
-    const known = this.#meanings.get(code);
-    if (known !== undefined) return known;
-    let found: Meaning | null = null;
-    for (const one of [...around(code), this.root]) {
-      // The methods of a class do not see its names.
-      if (one.is === "class" && code.parent !== one && this.#isBehindFunction(code, one)) continue;
-      found = this.#scopes.get(one)?.get(code.name) ?? null;
-      if (found) break;
+    let found = this.#meanings.get(code);
+    if (found === undefined) {
+      found = this.lookup(code.name, code);
+      this.#meanings.set(code, found);
     }
-    this.#meanings.set(code, found);
     return found;
   }
 
-  #isBehindFunction(code: Code, scope: Code): boolean {
-    for (const one of around(code)) {
-      if (one === scope) return false;
-      if (one.is === "function") return true;
+  /** What a name means at a place. */
+  lookup(name: string, place: Code): Meaning | null {
+    let isInFunction = false;
+    for (const one of [...around(place), this.root]) {
+      // The methods of a class do not see its names.
+      const found = one.is === "class" && isInFunction ? undefined : this.#scopes.get(one)?.get(name);
+      if (found) return found;
+      isInFunction ||= one.is === "function";
     }
-    return false;
+    return null;
   }
 
   /** `this.x`, `self.x`: one meaning in the whole file. */
@@ -143,7 +133,7 @@ export class Names {
   }
 
   /** The functions of this file that a callee may be. */
-  functions(callee: Code, seen = new Set<Code>()): Of<"function">[] {
+  functions(callee: Code, seen = new Set<Code>()): Function[] {
     if (seen.has(callee)) return [];
     seen.add(callee);
     if (callee.is === "function") return [callee];
@@ -153,78 +143,61 @@ export class Names {
   }
 }
 
-/** The names that a pattern gives a value; of a member, the name that it begins with. */
+/** The names that a pattern gives a value. */
 export function namesIn(target: Code): Name[] {
-  switch (target.is) {
-    case "name":
-      return [target];
-    case "member":
-    case "index":
-    case "call":
-      return [];
-    case "bind":
-      return target.targets.flatMap(namesIn);
-    case "pair":
-      return namesIn(target.value);
-    default:
-      return target.children.flatMap(namesIn);
-  }
+  if (target.is === "name") return [target];
+  if (target.is === "member" || target.is === "index" || target.is === "call") return [];
+  if (target.is === "pair") return namesIn(target.value);
+  return (target.is === "bind" ? target.targets : target.children).flatMap(namesIn);
 }
 
 export interface Sources {
-  /** Whether an import brings code of the repository. */
-  isOwn(code: Of<"import">): boolean;
+  /** `own` for code of the repository, `library` for code that may keep what it gets: a page that it shows. */
+  kindOf(code: Of<"import">): string;
   /** Whether a name that the file does not declare is of the repository. */
   isFreeOwn(name: string): boolean;
-  /** Whether a parameter that a runner fills has its value from the repository. */
-  isOwnParameter(meaning: Meaning, flow: Flow): boolean;
-  /** Whether an import brings a library, which may keep what it gets: a page that it shows. */
-  isLibrary(code: Of<"import">): boolean;
+  /** Whether a parameter that a runner fills by its name has its value from the repository. */
+  isFilledOwn(name: string): boolean;
   /** Whether a name is a runner's or an assertion's, which no value of the repository becomes. */
   isRunner(root: Name): boolean;
 }
 
-/**
- * What depends on what the repository's code does: its values, what is made of them, what it got and may have changed, and what is
- * assigned only if, or because, it ran in some way.
- */
 export class Flow {
-  readonly names: Names;
+  readonly #names: Names;
   readonly #sources: Sources;
+  readonly #all: readonly Code[];
   readonly #own = new Set<Meaning>();
   /** What own code got: it may call its functions. */
   readonly #given = new Set<Meaning>();
   /** Libraries that got own values. */
   readonly #filled = new Set<string | null>();
+  #passed = 0;
   #known = new Map<Code, boolean>();
-  #knownResults = new Map<Code, boolean>();
-  readonly #all: readonly Code[];
 
   constructor(names: Names, sources: Sources) {
-    this.names = names;
+    this.#names = names;
     this.#sources = sources;
-    this.#all = [...everything(names.root)];
+    this.#all = everything(names.root);
     for (let size = -1; size !== this.#size(); ) {
       size = this.#size();
       this.#known = new Map();
-      this.#knownResults = new Map();
       for (const code of this.#all) this.#spread(code);
     }
     this.#known = new Map();
-    this.#knownResults = new Map();
   }
 
-  #passed = 0;
   #size = () => this.#own.size + this.#given.size + this.#filled.size + this.#passed;
 
   #spread(code: Code): void {
-    if (code.is === "bind") {
-      const isOwn = (code.value !== null && this.isOwn(code.value)) || this.dependsOnOwn(code);
-      if (isOwn && code.how !== "parameter") for (const target of code.targets) this.#taintTarget(target);
-      if (code.how === "parameter" && this.#isParameterOwn(code))
-        for (const target of code.targets) this.#taintTarget(target);
-    }
     if (code.is === "call") this.#spreadCall(code);
+    if (code.is === "class") this.#spreadClass(code);
+    if (code.is === "bind") {
+      const isOwn =
+        code.how === "parameter"
+          ? this.#isParameterOwn(code)
+          : (code.value !== null && this.isOwn(code.value)) || this.dependsOnOwn(code);
+      if (isOwn) for (const target of code.targets) this.#taint(target);
+    }
     // `with redirect_stdout(out):` fills `out`.
     if (
       code.is === "other" &&
@@ -234,48 +207,46 @@ export class Flow {
       for (const child of code.children.slice(0, 1)) this.#hand(child);
   }
 
-  #taintTarget(target: Code): void {
-    const meaning = this.names.meaning(target);
-    if (meaning) this.#taint(meaning);
-    else if (target.is === "member" || target.is === "index") this.#taintRoot(target);
-    else for (const one of namesIn(target)) this.#taint(this.names.of(one));
+  /** A class that extends one of the repository, or whose methods return what it made. */
+  #spreadClass(code: Of<"class">): void {
+    const meaning = code.name === null ? null : this.#names.lookup(code.name, code);
+    const isOwn =
+      code.children.slice(0, -1).some((one) => this.isOwn(one)) ||
+      everything(code).some((one) => one.is === "function" && this.#hasOwnResult(one));
+    if (meaning && isOwn) this.#own.add(meaning);
   }
 
-  #taint(meaning: Meaning | null): void {
-    if (meaning && !meaning.imported) this.#own.add(meaning);
-  }
-
-  /** A member of something changes: the something does. */
-  #taintRoot(code: Code): void {
-    for (let at: Code = code; at.is === "member" || at.is === "index"; at = at.object) {
-      const meaning =
-        this.names.meaning(at.is === "member" ? at : at.object) ?? this.names.meaning(at.object);
-      if (meaning) this.#taint(meaning);
-    }
+  /** A name gets a value; if a member of something does, the something changes. */
+  #taint(target: Code): void {
+    const add = (meaning: Meaning | null) => {
+      if (meaning && !meaning.imported) this.#own.add(meaning);
+    };
+    const meaning = this.#names.meaning(target);
+    if (meaning) add(meaning);
+    else if (target.is === "member" || target.is === "index") this.#taint(target.object);
+    else for (const one of namesIn(target)) add(this.#names.of(one));
   }
 
   #spreadCall(code: Call): void {
     const root = rootOf(code.callee);
     if (root && this.#sources.isRunner(root)) return;
-    for (const one of this.names.functions(code.callee)) this.#pass(code, one);
-    const library = root && this.names.of(root)?.imported?.by;
-    if (library && this.#sources.isLibrary(library) && code.args.some((arg) => this.isOwn(arg)))
+    for (const one of this.#names.functions(code.callee)) this.#pass(code, one);
+    const takesOwn = code.args.some((arg) => this.isOwn(arg));
+    const library = root && this.#names.of(root)?.imported?.by;
+    if (library && takesOwn && this.#sources.kindOf(library) === "library")
       this.#filled.add(library.specifier);
-    const isOwn = this.isOwnCall(code);
-    if (isOwn) for (const arg of code.args) this.#hand(arg);
-    const changes =
-      code.args.some((arg) => this.isOwn(arg)) || (code.args.length > 0 && this.dependsOnOwn(code));
-    if (changes && code.callee.is === "member") this.#taintRoot(code.callee);
+    if (this.isOwnCall(code)) for (const arg of code.args) this.#hand(arg);
+    const changes = takesOwn || (code.args.length > 0 && this.dependsOnOwn(code));
+    if (changes && code.callee.is === "member") this.#taint(code.callee.object);
   }
 
   /** The arguments become values of the parameters. */
-  #pass({ args }: Call, { params }: Of<"function">): void {
+  #pass({ args }: Call, { params }: Function): void {
     const positional = params.filter((one) => !/^(?:self|cls)\b/.test(one.text));
     for (const [at, arg] of args.entries()) {
       const param = positional[Math.min(at, positional.length - 1)];
-      if (param?.is !== "bind") continue;
-      for (const target of param.targets.flatMap(namesIn)) {
-        const meaning = this.names.of(target);
+      for (const target of param ? namesIn(param) : []) {
+        const meaning = this.#names.of(target);
         if (!meaning || meaning.values.includes(arg)) continue;
         meaning.values.push(arg);
         this.#passed += 1;
@@ -286,7 +257,7 @@ export class Flow {
   /** Own code gets what the expression names, and may change it. */
   #hand(code: Code): void {
     if (code.is === "function") return;
-    const meaning = this.names.meaning(code);
+    const meaning = this.#names.meaning(code);
     if (meaning && !meaning.imported) {
       this.#given.add(meaning);
       const isFixed = meaning.values.length > 0 && meaning.values.every(isPrimitive);
@@ -296,68 +267,80 @@ export class Flow {
     for (const child of code.children) this.#hand(child);
   }
 
-  #isParameterOwn(code: Of<"bind">): boolean {
-    const owner = around(code).find((one) => one.is === "function");
-    const meaning = code.targets.flatMap(namesIn).map((one) => this.names.of(one))[0];
-    if (!meaning) return code.value !== null && this.isOwn(code.value);
-    if (meaning.values.some((value) => this.isOwn(value))) return true;
-    if (!owner) {
-      // What a `catch` catches.
-      const block = code.parent;
-      const tried = block?.parent;
-      return tried?.is === "try" && this.isOwn(tried.body);
-    }
-    const block = around(code).find((one) => one.is === "block" || one.is === "function");
-    if (block?.is === "block" && block.parent?.is === "try") return this.isOwn(block.parent.body);
-    if (owner.is !== "function") return false;
-    if (this.isCalledByOwn(owner)) return true;
+  #isParameterOwn(code: Bind): boolean {
+    if (code.value !== null && this.isOwn(code.value)) return true;
+    const meaning = code.targets.flatMap(namesIn).map((one) => this.#names.of(one))[0];
+    if (meaning?.values.some((value) => this.isOwn(value))) return true;
+    const owner = around(code).find(({ is }) => is === "function" || is === "block");
+    // What a `catch` catches.
+    if (owner?.is === "block") return owner.parent?.is === "try" && this.isOwn(owner.parent.body);
+    if (owner?.is !== "function") return false;
+    return (
+      this.isCalledByOwn(owner) ||
+      this.#isCallbackOfOwn(owner) ||
+      (!!meaning && this.#isFixtureOwn(meaning, owner))
+    );
+  }
+
+  /** `it.each(table)(name, callback)` has its values from the table, `list.map(callback)` from the list. */
+  #isCallbackOfOwn(owner: Function): boolean {
     const call = owner.parent;
-    if (call?.is === "call" && call.args.includes(owner)) {
-      const root = rootOf(call.callee);
-      const isRunner = root !== null && this.#sources.isRunner(root);
-      const others = call.args.filter((one) => one !== owner && one.is !== "function");
-      // `it.each(table)(name, callback)` has its values from the table.
-      if (isRunner) return call.callee.is === "call" && call.callee.args.some((one) => this.isOwn(one));
-      if (this.isOwn(call.callee) || others.some((one) => this.isOwn(one))) return true;
-    }
-    return this.#sources.isOwnParameter(meaning, this);
+    if (call?.is !== "call" || !call.args.includes(owner)) return false;
+    const root = rootOf(call.callee);
+    const isRunner = root !== null && this.#sources.isRunner(root);
+    const givers = [...call.args.filter((one) => one !== owner), ...(isRunner ? [] : [call.callee])];
+    if (call.callee.is === "call") givers.push(...call.callee.args);
+    return givers.some((one) => this.isOwn(one));
+  }
+
+  /** A fixture of pytest: of a table, of this file, or of a `conftest.py` of the repository. */
+  #isFixtureOwn({ name }: Meaning, owner: Function): boolean {
+    const isFilled =
+      /^test|^setup/.test(owner.name ?? "") || owner.decorators.some(({ text }) => /fixture/.test(text));
+    if (!isFilled || /^(?:self|cls)$/.test(name)) return false;
+    const table = owner.decorators.find(
+      ({ text }) => /parametrize/.test(text) && new RegExp(`["',\\s]${name}["',\\s]`).test(text),
+    );
+    if (table) return this.isOwn(table);
+    const fixtures =
+      this.#names.lookup(name, this.#names.root)?.values.flatMap((one) => this.#names.functions(one)) ?? [];
+    if (fixtures.length > 0) return fixtures.some((one) => this.#hasOwnResult(one));
+    return this.#sources.isFilledOwn(name);
   }
 
   /** Whether own code may call a function: it got it, or something that holds it. */
-  isCalledByOwn(code: Of<"function">): boolean {
+  isCalledByOwn(code: Function): boolean {
     for (let at: Code = code, up = code.parent; up; [at, up] = [up, up.parent]) {
-      if (at.is === "function" || at.is === "class") {
-        const meaning = at.name
-          ? this.names.of({ is: "name", name: at.name, line: 0, text: "", parent: at.parent, children: [] })
-          : null;
-        if (meaning && this.#given.has(meaning) && meaning.values.includes(at)) return true;
-      }
-      if (up.is === "call" && up.args.includes(at)) {
-        if (this.isOwnCall(up)) return true;
-      } else if (up.is === "bind" && up.value === at) {
-        return up.targets.some((target) => {
-          const meaning = this.names.meaning(target) ?? namesIn(target).map((one) => this.names.of(one))[0];
-          if (meaning) return this.#given.has(meaning);
-          return target.is === "member" && this.isOwn(target.object);
-        });
-      } else if (up.is === "function" || up.is === "end") return false;
-      else if (up.is === "block" && up.parent?.is !== "class") return false;
+      const named =
+        (at.is === "function" || at.is === "class") && at.name ? this.#names.lookup(at.name, at) : null;
+      if (named && this.#given.has(named) && named.values.includes(at)) return true;
+      if (up.is === "call" && up.args.includes(at) && this.isOwnCall(up)) return true;
+      if (up.is === "bind" && up.value === at) return up.targets.some((target) => this.#isGiven(target));
+      if (up.is === "function" || up.is === "end" || (up.is === "block" && up.parent?.is !== "class"))
+        return false;
     }
     return false;
+  }
+
+  #isGiven(target: Code): boolean {
+    const meaning = this.#names.meaning(target) ?? namesIn(target).map((one) => this.#names.of(one))[0];
+    if (meaning) return this.#given.has(meaning);
+    return target.is === "member" && this.isOwn(target.object);
   }
 
   /** Whether it calls code of the repository, or a method of a value of it. An assertion does not. */
   isOwnCall({ callee }: Call): boolean {
     const root = rootOf(callee);
     if (root && this.#sources.isRunner(root)) return false;
-    if (this.names.functions(callee).length > 0 && !this.#isMixed(callee)) return false;
-    return this.isOwn(callee);
+    return this.#isForeign(callee) && this.isOwn(callee);
   }
 
-  #isMixed = (callee: Code): boolean =>
-    this.names.meaning(callee)?.values.some((one) => one.is !== "function" && this.isOwn(one)) ?? false;
+  /** Whether a callee may be something else than functions of the test. */
+  #isForeign = (callee: Code): boolean =>
+    this.#names.functions(callee).length === 0 ||
+    (this.#names.meaning(callee)?.values.some((one) => one.is !== "function" && this.isOwn(one)) ?? false);
 
-  /** Whether a value depends on what the repository's code does. */
+  /** Whether a value depends on what the repository's code does. For a function of the test: whether its result does, if it is called. */
   isOwn(code: Code): boolean {
     const known = this.#known.get(code);
     if (known !== undefined) return known;
@@ -370,99 +353,112 @@ export class Flow {
   #find(code: Code): boolean {
     switch (code.is) {
       case "name":
-        return this.isOwnName(code);
+        return this.#isOwnName(code);
       case "member": {
-        const meaning = this.names.ofMember(code);
+        const meaning = this.#names.ofMember(code);
         return meaning ? this.#own.has(meaning) : this.isOwn(code.object);
       }
-      case "call": {
-        const functions = this.names.functions(code.callee);
-        if (functions.length > 0 && functions.some((one) => this.#hasOwnResult(one))) return true;
-        if (functions.length > 0 && !this.#isMixed(code.callee)) return false;
-        return this.isOwn(code.callee) || code.args.some((arg) => this.isOwn(arg));
-      }
+      case "call":
+        if (this.#names.functions(code.callee).some((one) => this.#hasOwnResult(one))) return true;
+        return this.#isForeign(code.callee) && [code.callee, ...code.args].some((one) => this.isOwn(one));
       case "last":
         return code.children.slice(-1).some((one) => this.isOwn(one));
       case "operator":
         return code.operator === "in" && code.children.some((one) => this.isOwn(one));
-      case "branch": {
-        const last = code.children.at(-1);
-        // `x || true`, `x && false`: the value is fixed, or as good as fixed.
-        if ((code.how === "and" || code.how === "or") && last && isPrimitive(last)) {
-          const isFalse = /^(?:false|False|null|None|0|undefined|""|'')$/.test(last.text);
-          if (isFalse === (code.how === "and")) return false;
-        }
-        return code.children.some((one) => this.isOwn(one));
-      }
+      case "branch":
+        return !isFixed(code) && code.children.some((one) => this.isOwn(one));
       case "import":
-        return code.isCalled && this.#sources.isOwn(code);
+        return code.isCalled && this.#sources.kindOf(code) === "own";
       default:
         return code.children.some((one) => this.isOwn(one));
     }
   }
 
-  isOwnName(code: Name): boolean {
-    const meaning = this.names.of(code);
+  #isOwnName(code: Name): boolean {
+    const meaning = this.#names.of(code);
     if (!meaning) return this.#sources.isFreeOwn(code.name);
     if (!meaning.imported) return this.#own.has(meaning);
     const { by } = meaning.imported;
-    return this.#sources.isOwn(by) || (this.#sources.isLibrary(by) && this.#filled.has(by.specifier));
+    const kind = this.#sources.kindOf(by);
+    return kind === "own" || (kind === "library" && this.#filled.has(by.specifier));
   }
 
   /** Whether the result of a function of the test depends on own code. */
-  #hasOwnResult(code: Of<"function">): boolean {
-    const known = this.#knownResults.get(code);
-    if (known !== undefined) return known;
-    this.#knownResults.set(code, false);
+  #hasOwnResult(code: Function): boolean {
     const body = code.children.at(-1);
-    const isOwn =
-      body !== undefined &&
-      (body.is === "block"
-        ? everything(body).some(
-            (one) =>
-              isResult(one) &&
-              around(one).find(({ is }) => is === "function") === code &&
-              one.children.length > 0 &&
-              (one.children.some((child) => this.isOwn(child)) || this.dependsOnOwn(one, code)),
-          )
-        : this.isOwn(body));
-    this.#knownResults.set(code, isOwn);
-    return isOwn;
+    if (body?.is !== "block") return body !== undefined && this.isOwn(body);
+    const isResult = (one: Code) =>
+      (one.is === "end" && one.how === "return") || (one.is === "other" && /yield/.test(one.kind));
+    return everything(body).some(
+      (one) =>
+        isResult(one) &&
+        one.children.length > 0 &&
+        around(one).find(({ is }) => is === "function") === code &&
+        (one.children.some((child) => this.isOwn(child)) || this.dependsOnOwn(one, code)),
+    );
   }
 
-  /** Whether a statement runs only if, or because, own code did something. */
+  /** Whether running it, or what it calls of the test, calls code of the repository: it may throw. */
+  runsOwn(code: Code, seen = new Set<Code>()): boolean {
+    if (seen.has(code)) return false;
+    seen.add(code);
+    return everything(code).some(
+      (one) =>
+        one.is === "call" &&
+        (this.isOwnCall(one) ||
+          this.#names.functions(one.callee).some((called) => this.runsOwn(called, seen))),
+    );
+  }
+
+  /** Whether a statement runs only if, or because, own code did something: `if (own()) ...`, `if (own()) return; ...`. */
   dependsOnOwn(code: Code, until?: Code): boolean {
     for (let at: Code = code, up = code.parent; up && at !== until; [at, up] = [up, up.parent]) {
       if (up.is === "branch" && up.conditions.some((one) => one !== at && this.isOwn(one))) return true;
       if (up.is === "try" && this.isOwn(up.body)) return true;
+      if (
+        up.is === "block" &&
+        up.children.slice(0, up.children.indexOf(at)).some((one) => this.#mayEndByOwn(one))
+      )
+        return true;
       if (at.is === "function" && this.isCalledByOwn(at)) return true;
     }
     return false;
   }
 
-  /** The names of a function that the test calls or passes on, beside its own place. */
+  #mayEndByOwn = (code: Code): boolean =>
+    code.is === "branch" &&
+    code.conditions.some((one) => this.isOwn(one)) &&
+    everything(code).some(({ is }) => is === "end");
+
+  /** Whether the test calls a function, or passes it on, beside its own place. */
   isUsed(meaning: Meaning): boolean {
     return this.#all.some(
       (code) =>
         (code.is === "name" || code.is === "member") &&
-        this.names.meaning(code) === meaning &&
-        !meaning.places.some(
-          (place) => place === code.parent && place.is === "bind" && place.targets.includes(code),
+        this.#names.meaning(code) === meaning &&
+        !(
+          code.parent?.is === "bind" &&
+          meaning.places.includes(code.parent) &&
+          code.parent.targets.includes(code)
         ) &&
-        !meaning.values.some((value) => [...around(code)].includes(value)),
+        !meaning.values.some((value) => around(code).includes(value)),
     );
   }
 }
 
-const isResult = (code: Code) =>
-  (code.is === "end" && code.how === "return") || (code.is === "other" && /yield/.test(code.kind));
+/** `x || true`, `x && false`: the value is fixed, or as good as fixed. */
+function isFixed({ how, children }: Of<"branch">): boolean {
+  const last = children.at(-1);
+  if ((how !== "and" && how !== "or") || !last || !isPrimitive(last)) return false;
+  return /^(?:false|False|null|None|0|undefined|""|'')$/.test(last.text) === (how === "and");
+}
 
 /** A text, a number or a word of the language: nothing can change it. */
 export const isPrimitive = (code: Code): boolean =>
   (code.is === "text" && code.value !== null) ||
   (code.is === "name" && /^(?:NaN|Infinity|nil|true|false|iota)$/.test(code.name)) ||
   (code.is === "other" &&
-    (/^(?:number|integer|float|true|false|null|undefined|none|True|False|None|nil|int_literal|float_literal|rune_literal)$/.test(
+    (/^(?:number|integer|float|true|false|null|undefined|none|nil|(?:int|float|rune)_literal)$/i.test(
       code.kind,
     ) ||
       (/^(?:unary|binary|expression_list$)/.test(code.kind) &&

@@ -53,7 +53,8 @@ export function judge(claimed: Claimed, test: ProofTest, runs: TestRuns, code: R
     return refuse("it passes at the merge base: what it shows is a regression");
   if (claimed === "reproduced" && repaired !== "passes") return refuse("it fails with the suggestion too");
   const judgement = judgeFailure(test, runs.head ?? [], changed);
-  return judgement.ok && claimed === "regression" ? (comparesNothing(runs, code) ?? judgement) : judgement;
+  if (!judgement.ok || claimed !== "regression") return judgement;
+  return comparesNothing(runs, code, refusedCall(judgement.failure?.line ?? "", changed)) ?? judgement;
 }
 
 const refuse = (reason: string): Judgement => ({ ok: false, reason });
@@ -100,8 +101,24 @@ function judgeFailure(test: ProofTest, ends: readonly TestEnd[], changed: Change
   const other = others.find(({ kind, line }) => kind !== first.kind || line !== first.line);
   if (other) return refuse(`it fails in two ways at the head: ${first.line} | ${other.line}`);
   const isTraced = failures.every(({ frames }) => frames.some((frame) => changed.includesLine(frame)));
-  const refused = isTraced ? null : executesChange(ends, changed);
+  if (first.frames.length === 0 && missingName.test(first.line))
+    return refuse(`a name that the test uses is gone at the head, which may be meant: ${first.line}`);
+  const isRefused = failures.every(({ line }) => refusedCall(line, changed) !== null);
+  const refused = isTraced || isRefused ? null : executesChange(ends, changed);
   return refused ?? { ok: true, failure: first };
+}
+
+/** What Python and JavaScript say of a name that does not exist, if the test itself uses it. */
+const missingName =
+  /has no attribute|is not a function|is not a constructor|is not defined|of undefined|of null/;
+
+/** Python checks the arguments of a call before the function runs, so no report names it. */
+const badArguments = /^TypeError: (?:[\w.]+\.)?(\w+)\(\) (?:missing|takes|got an unexpected|got multiple)/;
+
+/** The changed function that refuses its arguments, by its key; null if the failure is another. */
+function refusedCall(line: string, changed: ChangedCode): string | null {
+  const [, name] = badArguments.exec(line) ?? [];
+  return name === undefined ? null : changed.named(name);
 }
 
 /** Why a test does not show anything about the change: its runs did not execute any of it, or nobody knows. Null if they did. */
@@ -116,12 +133,17 @@ function executesChange(ends: readonly TestEnd[], changed: ChangedCode): Judgeme
  * A test that skips what is new, or takes a default for it, passes at the merge base without running anything that the change is about. So
  * one function that is changed, or that calls a changed one, must have run on both sides. Null if it did.
  */
-function comparesNothing({ base = [], head = [] }: TestRuns, { leading }: RanCode): Judgement | null {
+function comparesNothing(
+  { base = [], head = [] }: TestRuns,
+  { leading }: RanCode,
+  refused: string | null,
+): Judgement | null {
   const ran = (ends: readonly TestEnd[]) =>
     ends.map(({ executed }) => new Set((executed ?? []).filter(isNamed).map(keyOf)));
   const sides = [...ran(base), ...ran(head)];
   const isKnown = [...base, ...head].every(({ executed }) => executed !== null);
-  const isShared = isKnown && [...leading].some((key) => sides.every((side) => side.has(key)));
+  const isRefused = refused !== null && ran(base).every((side) => side.has(refused));
+  const isShared = isKnown && (isRefused || [...leading].some((key) => sides.every((side) => side.has(key))));
   return isShared
     ? null
     : refuse("at the merge base it does not run the code that changed: nothing is compared");

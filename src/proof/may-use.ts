@@ -12,25 +12,56 @@ export interface Uses {
   [name: string]: Use;
 }
 /**
- * What the call of a name must have: `paths` arguments that lie in a temporary folder; `arguments` at least; a first argument that is not
- * the repository's own (`foreign`), or not a function of it (`value`), whose text is its source; or the argument 0 (`zero`).
+ * What a call of a name must have: `paths` arguments that lie in a temporary folder; a first argument that is not the repository's own
+ * (`foreign`), and with a name of a member that is shown (`attribute`); the argument 0 (`zero`); a fixed
+ * time (`date`); programs of the same language as texts (`program`).
  */
 export type Check =
-  | { readonly check: "paths" | "arguments"; readonly count: number }
-  | { readonly check: "foreign" | "value" | "zero" };
+  | { readonly check: "paths"; readonly count: number }
+  | { readonly check: "foreign"; readonly reason: string }
+  | { readonly check: "attribute" | "zero" | "date" | "program" };
 
 export const isCheck = (use: Use): use is Check => typeof use === "object" && typeof use.check === "string";
 
 export interface Allowed {
+  /** Names of files of tests. Such a name hides no module from the code under test, and no runner reads it as its settings. */
+  path: RegExp;
   /** Names that no line of the test declares. */
   globals: Uses;
   modules: Uses;
+  /** Between the names of nested modules; null if the name of a package is its beginning. */
+  separator: string | null;
   /** The parameter with which a runner gives a test control of itself. */
   tester: Uses;
   /** Parameters that a runner fills by their names. */
   parameters: Uses;
   /** Names of members of anything. */
   members: Uses;
+
+  // The expressions below see names with the module they come from, such as `vitest.expect.toBe`; see `source` in the rules.
+  /** Calls that may fail a test. */
+  asserts: RegExp;
+  /** What runs or checks tests. */
+  runners: RegExp;
+  /** What gives its callback a tester. */
+  testing: RegExp;
+
+  /** Functions that a runner runs because of their names. */
+  tests: RegExp;
+  /** Functions with which a file changes how tests run. */
+  hooks: RegExp;
+  /** Calls that give a temporary folder, keep a path below their first argument or below their object; and those that join parts. */
+  folders: { makes: RegExp; joins: RegExp; extend: RegExp; parts: RegExp };
+  /** Members of a path that lead out of its folder. */
+  climbs?: RegExp;
+  /** Methods that replace members of what they get. */
+  patches?: RegExp;
+  /** Calls that make a text of a function, which is its source. */
+  texts?: RegExp;
+  /** Expressions by their kind in the syntax tree: they `join` texts, `export` other files, take an `address`, or are `dynamic`. */
+  kinds: Readonly<Record<string, "join" | "export" | "address" | "dynamic">>;
+  /** Instructions to the compiler. */
+  refused?: RegExp;
 }
 
 const may = (names: string): Uses =>
@@ -40,19 +71,32 @@ const mayNot = (reason: string, names: string): Uses =>
 const each = (use: Use, names: string): Uses =>
   Object.fromEntries(names.split(/\s+/).map((one) => [one, use]));
 const paths = (count: number): Check => ({ check: "paths", count });
+const foreign = (reason: string): Check => ({ check: "foreign", reason });
 
-const replaces = "replaces the code under test";
-const prints = "prints; a failure is an error, not a text";
-const exits = "ends the process; a failure is an error";
-const clock = "depends on the time";
-const chance = "depends on chance";
-const skips = "leaves out or repeats tests";
-const dynamic = "runs code that it does not show";
-const source = "looks at the source, not at what it does";
-const starts = "starts programs, threads or workers";
-const reads = "reads or changes how the program runs";
-const outside = "uses files outside of a temporary folder";
-const swallows = "hides failures";
+/** What is wrong, after "line 3" and before the text of the place. */
+export const reasons = {
+  replaces: "replaces the code under test",
+  ownSource: "may read the source of the code under test",
+  asks: "asks which names the code under test has",
+  source: "looks at the source, not at what it does",
+  hidden: "names a member that it does not show",
+  dynamic: "runs code that it does not show",
+  prints: "prints; a failure is an error, not a text",
+  exits: "ends the process; a failure is an error",
+  clock: "depends on the time",
+  chance: "depends on chance",
+  skips: "leaves out or repeats tests",
+  starts: "starts programs, threads or workers",
+  reads: "reads or changes how the program runs",
+  outside: "uses files outside of a temporary folder",
+  swallows: "hides failures",
+  unlisted: "uses a part that is not among those that a test may use",
+  undeclared: "uses a name that no line declares and a test may not use",
+  /** Options of a runner's call that `skips`. */
+  skipping: /^(?:skip|only|todo|retry|retries|repeats|fails|flaky)$/,
+};
+const { replaces, source, dynamic, prints, exits, clock, chance, skips, starts, reads, outside, swallows } =
+  reasons;
 
 const runner: Uses = {
   ...{ "()": true, each: true, for: true, extend: true },
@@ -73,10 +117,10 @@ const fakes: Uses = {
       "advanceTimersToNextTimer advanceTimersToNextTimerAsync runAllTimers runAllTimersAsync runOnlyPendingTimers runOnlyPendingTimersAsync " +
       "runAllTicks getTimerCount clearAllTimers clearAllMocks resetAllMocks restoreAllMocks stubEnv unstubAllEnvs",
   ),
-  ...mayNot(skips, "retryTimes setTimeout setConfig waitFor waitUntil"),
+  ...mayNot(clock, "retryTimes setTimeout setConfig waitFor waitUntil"),
   "*": replaces,
 };
-const expecting: Uses = { "()": true, poll: skips, "*": true };
+const expecting: Uses = { "()": true, poll: clock, "*": true };
 
 const files: Uses = {
   ...each(
@@ -97,6 +141,31 @@ const scriptTester: Uses = {
 };
 
 const javascript: Allowed = {
+  path: /^(?!.*\b(?:config|setup|workspace|d)\.)[\w.-]+\.[cm]?[jt]sx?$/,
+  separator: null,
+  asserts:
+    /^(?:(?:(?:vitest|@jest\/globals|chai|tap|test)\.)?(?:expect\.|assert\b)|(?:assert(?:\/strict)?|uvu\/assert)\b|(?:tape|ava|tap)\.|tester\.(?!skip|todo|after|before|test|plan|end|pass|teardown|timeout|context|log|fn|mock|signal|diagnostic|run))/,
+  runners:
+    /^(?:expect|assert|test|it|describe|suite|context|specify|before|after|beforeEach|afterEach|beforeAll|afterAll|vi|jest|this|tester|assert\/strict|chai|uvu|tap|tape|ava|vitest|@jest\/globals|mocha)(?![\w-])/,
+  testing:
+    /^(?:test|it|specify|describe|suite|before|after|beforeEach|afterEach|beforeAll|afterAll|mocha|uvu|ava|tap|tape|tester|(?:vitest|@jest\/globals)\.(?!expect|vi|jest|assert).*)(?![\w/-])/,
+  tests: /^$/,
+  hooks: /^prepareStackTrace$/,
+  folders: {
+    makes: /^(?:mkdtemp|mkdtempSync|tmpdir)$/,
+    joins: /^(?:join|resolve)$/,
+    extend: /^$/,
+    parts: /^(?:join|resolve)$/,
+  },
+  patches: /^spyOn$/,
+  texts:
+    /^(?:concat|join|stringify|RegExp|encodeURIComponent|escape|btoa|split|localeCompare|match|test|format)$/,
+  kinds: {
+    "binary +": "join",
+    template_substitution: "join",
+    export_statement: "export",
+    with_statement: "dynamic",
+  },
   globals: {
     ...may(
       "NaN Infinity Array Map Set WeakMap WeakSet WeakRef Promise Number Boolean Symbol BigInt RegExp Error TypeError RangeError " +
@@ -113,9 +182,9 @@ const javascript: Allowed = {
     expect: expecting,
     ...{ expectTypeOf: true, assertType: true, vi: fakes, jest: fakes },
     ...{
-      String: { ...may("fromCharCode fromCodePoint raw"), "()": { check: "value" } },
-      Buffer: { ...may("alloc byteLength compare concat isBuffer"), from: { check: "value" } },
-      Date: { ...may("UTC parse"), "()": { check: "arguments", count: 1 } },
+      String: { ...may("fromCharCode fromCodePoint raw"), "()": foreign(reasons.ownSource) },
+      Buffer: { ...may("alloc byteLength compare concat isBuffer"), from: foreign(reasons.ownSource) },
+      Date: { ...may("UTC parse"), "()": { check: "date" }, "*": clock },
       Math: { random: chance, "*": true },
       AbortSignal: may("abort any"),
       Intl: { DateTimeFormat: clock, RelativeTimeFormat: clock, "*": true },
@@ -123,7 +192,7 @@ const javascript: Allowed = {
         ...may(
           "keys values entries fromEntries is hasOwn groupBy create freeze seal isFrozen isSealed getOwnPropertyNames",
         ),
-        assign: { check: "foreign" },
+        assign: foreign(replaces),
         ...mayNot(replaces, "defineProperty defineProperties setPrototypeOf"),
         "()": true,
       },
@@ -161,8 +230,8 @@ const javascript: Allowed = {
     mocha: runners,
     uvu: { test: { "()": true, ...may("before after run"), ...mayNot(skips, "only skip") }, suite: true },
     path: {
-      ...may("join basename extname sep delimiter"),
-      posix: may("join basename extname sep"),
+      ...may("join resolve basename extname dirname sep delimiter"),
+      posix: may("join basename extname dirname sep"),
       "*": outside,
     },
     url: may("URL URLSearchParams"),
@@ -173,6 +242,8 @@ const javascript: Allowed = {
     buffer: may("Blob File"),
     http: may("createServer request get Agent Server STATUS_CODES METHODS IncomingMessage ServerResponse"),
     net: may("createServer createConnection connect Socket Server isIP"),
+    https: may("createServer request get Agent Server"),
+    http2: may("createServer connect constants createSecureServer"),
     async_hooks: may("AsyncLocalStorage"),
     crypto: {
       ...may(
@@ -222,9 +293,34 @@ const pythonFiles = {
 };
 const pathTests = each(paths(1), "exists isfile isdir getsize");
 const mocks: Uses = { ...may("Mock MagicMock AsyncMock NonCallableMock ANY call sentinel"), "*": replaces };
-const marks: Uses = { ...may("parametrize asyncio anyio usefixtures trio"), "*": skips };
+const marks: Uses = { ...mayNot(skips, "skip skipif xfail flaky repeat"), "*": true };
+
+const pytester: Uses = {
+  ...each({ check: "program" }, "makepyfile makeconftest"),
+  ...may("runpytest runpytest_inprocess inline_run"),
+  "*": outside,
+};
+
+const httpServer: Uses = { SimpleHTTPRequestHandler: outside, CGIHTTPRequestHandler: starts, "*": true };
 
 const python: Allowed = {
+  path: /^(?:test_\w+|\w+_test)\.py$/,
+  separator: ".",
+  asserts:
+    /^(?:tester\.(?:assert|fail)|pytest\.(?:raises|warns|deprecated_call|fail)\b)|\.(?:assert_\w+|(?:fnmatch|re_match)_lines|no_fnmatch_line)$/,
+  runners: /^(?:pytest|unittest(?!\.mock)|tester)\b/,
+  testing: /^$/,
+  tests: /^(?:test|setUp|tearDown|asyncSetUp|asyncTearDown|runTest|setup|teardown)/,
+  hooks: /^(?:load_tests$|pytest_)/,
+  folders: {
+    makes: /^(?:mkdtemp|TemporaryDirectory|NamedTemporaryFile|gettempdir)$/,
+    joins: /^(?:join|Path|str|fspath)$/,
+    extend: /^(?:joinpath|with_name|with_suffix|mktemp|mkdir)$/,
+    parts: /^(?:join|joinpath|with_name)$/,
+  },
+  climbs: /^(?:parents?|root|anchor|drive|cwd|home|absolute|resolve|symlink_to|hardlink_to|readlink)$/,
+  patches: /^(?:patch|setattr|setitem|delattr|delitem|syspath_prepend)$/,
+  kinds: {},
   globals: {
     ...may(
       "abs all any ascii bin bool bytearray bytes callable chr complex dict divmod enumerate filter float format frozenset hash " +
@@ -238,7 +334,8 @@ const python: Allowed = {
         "UserWarning Warning DeprecationWarning RuntimeWarning FutureWarning ResourceWarning _",
     ),
     open: paths(1),
-    ...each({ "()": { check: "foreign" } }, "getattr hasattr type id"),
+    ...each({ "()": { check: "attribute" } }, "getattr hasattr"),
+    ...each({ "()": foreign(reasons.asks) }, "type id"),
     ...mayNot(replaces, "setattr delattr"),
     ...mayNot(
       dynamic,
@@ -252,10 +349,19 @@ const python: Allowed = {
   modules: {
     ...may(
       "__future__ abc base64 binascii bisect calendar collections collections.abc copy csv dataclasses decimal difflib email email.message " +
-        "enum fractions functools hashlib heapq hmac html ipaddress itertools json math numbers operator pprint queue re " +
-        "statistics string struct textwrap types typing typing_extensions unicodedata urllib urllib.parse urllib.request urllib.error zlib gzip zoneinfo " +
-        "http http.client http.server http.cookies socketserver contextvars",
+        "enum fractions functools hashlib heapq hmac html ipaddress itertools json math numbers pprint queue re " +
+        "statistics string struct textwrap unicodedata urllib urllib.parse urllib.request urllib.error zlib zoneinfo " +
+        "http.client http.cookies socketserver contextvars",
     ),
+    operator: { ...mayNot(reasons.hidden, "attrgetter methodcaller"), "*": true },
+    types: may("SimpleNamespace MappingProxyType NoneType GenericAlias TracebackType ModuleType"),
+    ...each(
+      { ...mayNot(dynamic, "get_type_hints ForwardRef evaluate_forward_ref"), "*": true },
+      "typing typing_extensions",
+    ),
+    gzip: { open: paths(1), "*": true },
+    http: { server: httpServer, "*": true },
+    "http.server": httpServer,
     io: may("StringIO BytesIO TextIOWrapper BufferedReader BufferedWriter TextIOBase RawIOBase"),
     "xml.etree.ElementTree": may("fromstring tostring Element SubElement"),
     sqlite3: { connect: paths(1), ...may("Row IntegrityError OperationalError Error Connection Cursor") },
@@ -333,14 +439,16 @@ const python: Allowed = {
   },
   tester: { ...mayNot(skips, "skipTest"), "*": true },
   parameters: {
-    monkeypatch: { ...may("setenv delenv undo"), "*": replaces },
+    monkeypatch: { ...may("setenv delenv undo"), chdir: paths(1), "*": replaces },
     mocker: { ...may("Mock MagicMock AsyncMock ANY call sentinel stub"), "*": replaces },
-    pytester: reads,
-    testdir: reads,
+    pytester,
+    testdir: pytester,
     pytestconfig: reads,
     request: { param: true, addfinalizer: true, "*": reads },
   },
   members: {
+    // Modules in modules: `logging.os`.
+    ...mayNot(reads, "os sys subprocess builtins importlib inspect ctypes shutil tempfile runpy"),
     ...mayNot(
       source,
       "tb_lineno tb_frame tb_next f_back f_code f_lineno f_locals f_globals gi_frame gi_code cr_frame cr_code ag_frame co_code co_firstlineno co_filename func_code",
@@ -362,6 +470,17 @@ const goTester: Uses = {
 };
 
 const go: Allowed = {
+  path: /^\w+_test\.go$/,
+  separator: "/",
+  asserts:
+    /^(?:tester\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow)|github\.com\/stretchr\/testify\/(?:assert|require)\.\w+|panic)$/,
+  runners: /^(?:tester|testing|github\.com\/stretchr\/testify\/(?:assert|require))\b/,
+  testing: /^$/,
+  tests: /^Test/,
+  hooks: /^(?:init|TestMain)$/,
+  folders: { makes: /^(?:TempDir|MkdirTemp)$/, joins: /^Join$/, extend: /^$/, parts: /^Join$/ },
+  kinds: { unary_expression: "address" },
+  refused: /^\s*\/\/(?:go:|\s*\+build)|^\s*\/\*\s*#/m,
   globals: {
     ...may(
       "append cap clear close complex copy delete imag len make max min new panic real true false nil iota any bool byte comparable " +

@@ -137,6 +137,7 @@ function headline({ name, message }: Found, { expected, actual }: Values): strin
   const isTold =
     expected === null ||
     actual === null ||
+    [expected, actual].some((value) => value.trim() === "") ||
     line.includes(actual.replace(/^(['"])(.*)\1$/, "$2")) ||
     `${expected}${actual}`.includes("\n");
   return clean(isTold ? line : `${line} (expected ${expected}, actual ${actual})`);

@@ -1,3 +1,14 @@
+/**
+ * Refuses tests with which a model could obtain a mark for what is not so: by constants, by code that it replaces, by the text of sources,
+ * by the environment, by time or chance, or by code that it does not show. The text of a test is read here and never run.
+ *
+ * `check` goes through the test once, from top to bottom, and then asks what its assertions depend on. Which names a test may use stands in
+ * the tables of `may-use.ts`, not here. What the runs show by themselves is left to them (`judge.ts`): a test that fails whatever the code
+ * does, changes files of the repository, or needs too much.
+ *
+ * What reading cannot refuse: code of the repository that reads its own sources for the test; a function's text through an alias that the
+ * flow of values loses, its name or its number of parameters; a name built at run time for a member of a value; a subclass of an own class that overrides what it inherits.
+ */
 import { posix } from "node:path";
 import { grammarOf, loadAstGrep } from "../code/languages.ts";
 import { isNestedTooDeep, isTooDeep, isWorthParsing } from "../code/parse.ts";
@@ -5,43 +16,59 @@ import { isTestFile } from "../code/test-file.ts";
 import type { ProofTest } from "../finding.ts";
 import { escapeInvisible } from "../text/escape-invisible.ts";
 import { type Call, Flow, isPrimitive, type Meaning, type Name, Names, namesIn } from "./flow.ts";
-import { type Allowed, allowed, type Check, isCheck, type Use, type Uses } from "./may-use.ts";
-import { around, type Code, constantText, everything, readCode, rootOf, syntaxes } from "./test-code.ts";
+import { type Allowed, allowed, type Check, isCheck, reasons, type Use, type Uses } from "./may-use.ts";
+import {
+  around,
+  type Code,
+  constantText,
+  everything,
+  type Of,
+  readCode,
+  rootOf,
+  syntaxes,
+} from "./test-code.ts";
 
 /** What the rules must know of the repository at the head. */
 export interface TestFacts {
   /** Whether a key of its tree is a file. */
   isFile(path: string): boolean;
-  /** Whether a name is one of its packages: the name in a `package.json`, a package or module of Python, a module of Go. */
-  isOwnPackage(name: string): boolean;
+  /** Whether an import of the file `from` brings code of the repository. */
+  isOwn(from: string, specifier: string): boolean;
   /** Whether one of its manifests names a package. */
   isDependency(name: string): boolean;
 }
 
 /**
  * Why a test is refused, as a clause for the model and for people: "line 7 replaces the code under test: `vi.mock`"; null if it may run. The
- * text is read and never run. The clause contains text of the test, cut.
+ * clause contains text of the test, cut.
  */
 export async function whyRefused({ path, text }: ProofTest, facts: TestFacts): Promise<string | null> {
   const grammar = grammarOf(path);
   const language = grammar?.language ?? null;
   if (!grammar || !isRuled(language)) return `there are no rules for tests in such a file: ${shown(path)}`;
-  const place = whyNotHere(path, language, facts);
+  const place = whyNotHere(path, allowed[language].path, facts);
   if (place) return place;
   if (!isWorthParsing(text) || isNestedTooDeep(text) || text.includes("\0"))
     return "it is too large, too deep or not written by hand";
   const astGrep = await loadAstGrep();
-  const root = (await astGrep.parseAsync(grammar.dialect, text)).root();
-  if (isTooDeep(root, text)) return "it is nested too deeply";
-  if (root.find({ rule: { any: [{ kind: "ERROR" }, { regex: "^$" }] } })) return "it does not parse";
-  const code = readCode(root, syntaxes[language]);
+  const parse = (one: string): Code => {
+    const root = astGrep.parse(grammar.dialect, one).root();
+    if (isTooDeep(root, one)) throw new Refusal("it is nested too deeply");
+    if (root.find({ rule: { any: [{ kind: "ERROR" }, { regex: "^$" }] } }))
+      throw new Refusal("it does not parse");
+    return readCode(root, syntaxes[language]);
+  };
   try {
-    new Rules({ path, text }, language, code, facts).check();
+    new Rules({ path, text, parse }, language, facts).check();
   } catch (error) {
     if (error instanceof Refusal) return error.message;
     throw error;
   }
   return null;
+}
+
+interface Program extends ProofTest {
+  parse(text: string): Code;
 }
 
 type Ruled = keyof typeof allowed;
@@ -58,867 +85,649 @@ function refuse(code: Code, reason: string, text = code.text): never {
   throw new Refusal(`line ${code.line} ${reason}: ${shown(text)}`);
 }
 
-const testNames: Record<Ruled, RegExp> = {
-  // Such a name hides no module of the language from the code under test, and no runner reads it as its settings.
-  python: /^(?:test_\w+|\w+_test)\.py$/,
-  go: /^\w+_test\.go$/,
-  javascript: /^(?!.*\b(?:config|setup|workspace|d)\.)[\w.-]+\.[cm]?[jt]sx?$/,
-};
-
-function whyNotHere(path: string, language: Ruled, { isFile }: TestFacts): string | null {
+function whyNotHere(path: string, names: RegExp, { isFile }: TestFacts): string | null {
   const isInside =
     posix.normalize(path) === path && !/^(?:\/|\.\.)|\\|(?:^|\/)(?:\.[^/]*|node_modules)(?:\/|$)/.test(path);
   const name = posix.basename(path);
-  if (!isInside || !testNames[language].test(name) || !(isTestFile(path) || isTestFile(name)))
+  if (!isInside || !names.test(name) || !(isTestFile(path) || isTestFile(name)))
     return `its path is not that of a test: ${shown(path)}`;
   return isFile(path) ? `a file is at its path already: ${shown(path)}` : null;
 }
 
 /** Longest text that a test may contain, and longest run of characters without a blank: more is data, or hides something. */
 const longestText = 3000;
-const longestWord = 300;
+const longWord = /\S{300}/;
 
-/** Modules whose calls check something. */
-const asserting =
-  /^(?:(?:node:)?assert(?:\/strict)?|chai|uvu\/assert|github\.com\/stretchr\/testify\/(?:assert|require)|tap|tape|ava)$/;
-const running = /^(?:(?:node:)?test|vitest|@jest\/globals|mocha|uvu|ava|tap|tape|pytest|unittest|testing)$/;
+/** What an import brings. `module` is its name in the tables. */
+interface Origin {
+  kind: "own" | "library" | "listed" | "refused";
+  module: string;
+  use: Use;
+}
 
 class Rules {
-  readonly #test: ProofTest;
+  readonly #test: Program;
   readonly #language: Ruled;
   readonly #allowed: Allowed;
   readonly #facts: TestFacts;
-  readonly #root: Code;
   readonly #all: readonly Code[];
   readonly #names: Names;
   readonly #flow: Flow;
   readonly #origins = new Map<Code, Origin>();
-  #usesFiles = false;
 
-  constructor(test: ProofTest, language: Ruled, root: Code, facts: TestFacts) {
+  constructor(test: Program, language: Ruled, facts: TestFacts) {
+    const root = test.parse(test.text);
     this.#test = test;
     this.#language = language;
     this.#allowed = allowed[language];
     this.#facts = facts;
-    this.#root = root;
-    this.#all = [...everything(root)];
+    this.#all = everything(root);
     this.#names = new Names(root, syntaxes[language]);
-    for (const code of this.#all) if (code.is === "import") this.#origins.set(code, this.#originOf(code));
+    const conftest = beginnings(`./${posix.dirname(test.path)}`, "/").some((folder) =>
+      facts.isFile(posix.join(folder, "conftest.py")),
+    );
     this.#flow = new Flow(this.#names, {
-      isOwn: (code) => this.#origins.get(code)?.isOwn ?? false,
+      kindOf: (code) => this.#origin(code).kind,
       isFreeOwn: (name) => language === "go" && !Object.hasOwn(allowed.go.globals, name),
-      isOwnParameter: (meaning, flow) => this.#isOwnFixture(meaning, flow),
-      isLibrary: (code) => this.#origins.get(code)?.isLibrary ?? false,
+      isFilledOwn: (name) =>
+        language === "python" &&
+        (/^(?:capsys|capfd|caplog|recwarn|pytester|testdir)$/.test(name) ||
+          (conftest && !(name in allowed.python.parameters))),
       isRunner: (name) => this.#isRunner(name),
     });
   }
 
   /** @throws Refusal */
   check(): void {
-    if (/^\s*\/\/(?:go:|\s*\+build)|^\s*\/\*\s*#/m.test(this.#test.text) && this.#language === "go")
+    if (this.#allowed.refused?.test(this.#test.text))
       throw new Refusal("it contains an instruction to the compiler");
-    for (const code of this.#all) this.#checkOne(code);
-    if (this.#usesFiles) for (const code of this.#all) this.#checkNoClimb(code);
+    this.#checkUses();
     this.#checkAsserts();
   }
 
+  #checkUses(): void {
+    for (const code of this.#all) this.#checkOne(code);
+  }
+
   #checkOne(code: Code): void {
-    switch (code.is) {
-      case "import":
-        this.#checkImport(code);
-        return;
-      case "name":
-        this.#checkName(code);
-        return;
-      case "member":
-        this.#checkMember(code, code.name);
-        return;
-      case "index":
-        this.#checkIndex(code);
-        return;
-      case "call":
-        this.#checkCall(code);
-        return;
-      case "bind":
-        if (code.value && this.#isModule(code.value) && code.targets.some(({ text }) => text.includes("...")))
-          refuse(code, "asks which names a module has");
-        for (const target of code.targets) this.#checkTarget(code, target);
-        return;
-      case "operator":
-        this.#checkOperator(code);
-        return;
-      case "text":
-        this.#checkText(code);
-        return;
-      case "pair":
-        if (code.name !== null && /^(?:skip|only|todo|retry|retries|repeats|fails|flaky)$/.test(code.name))
-          this.#checkOption(code);
-        if (code.name !== null) this.#checkMember(code, code.name);
-        else if (
-          around(code).some(
-            (one) => one.is === "bind" && one.targets.some((target) => everything(target).includes(code)),
-          )
-        )
-          refuse(code, "names a member that it does not show");
-        return;
-      case "function":
-        this.#checkFunction(code);
-        return;
-      case "end":
-        this.#checkEnd(code);
-        return;
-      default:
-        if (code.is === "other") this.#checkJoined(code);
-    }
+    if (this.#leadsOut(code)) refuse(code, reasons.outside);
+    if (code.is === "import") this.#checkImport(code);
+    else if (code.is === "name") this.#checkName(code);
+    else if (code.is === "member") this.#checkMember(code);
+    else if (code.is === "index") this.#checkIndex(code);
+    else if (code.is === "call") this.#checkCall(code);
+    else if (code.is === "operator") this.#checkOperator(code);
+    else if (code.is === "text") this.#checkText(code);
+    else if (code.is === "pair") this.#checkPair(code);
+    else if (code.is === "function") this.#checkFunction(code);
+    else if (code.is === "other") this.#checkOther(code);
+    else if (code.is === "bind") for (const target of code.targets) this.#checkTarget(code, target);
   }
 
   // What a test imports.
 
-  #originOf({ specifier, names }: Code & { is: "import" }): Origin {
-    if (specifier === null) return { isOwn: false, use: "imports what it does not name" };
-    const { modules } = this.#allowed;
-    const bare = this.#language === "javascript" ? specifier.replace(/^node:/, "") : specifier;
-    if (Object.hasOwn(modules, bare)) return { isOwn: false, use: modules[bare] as Use };
-    const isOwn = { javascript: isOwnScript, python: isOwnPython, go: isOwnGo }[this.#language];
-    if (
-      isOwn(
-        this.#test.path,
-        specifier,
-        this.#facts,
-        names.map(({ name }) => name),
-      )
-    )
-      return { isOwn: true, use: true };
-    const parents =
-      this.#language === "go"
-        ? beginnings(specifier, "/")
-        : this.#language === "python"
-          ? beginnings(specifier, ".")
-          : [packageName(specifier)];
-    const known = parents.find((one) => Object.hasOwn(modules, one));
-    const knownUse = known === undefined ? undefined : modules[known];
-    if (typeof knownUse === "string") return { isOwn: false, use: knownUse };
-    const isDependency =
-      parents.some((one) => this.#facts.isDependency(one)) && !specifier.startsWith("node:");
-    const isLibrary = isDependency && knownUse === undefined;
-    return { isOwn: false, isLibrary, use: isLibrary ? true : "imports what it may not" };
+  #origin(code: Of<"import">): Origin {
+    const origin = this.#origins.get(code) ?? this.#findOrigin(code);
+    this.#origins.set(code, origin);
+    return origin;
   }
 
-  #checkImport(code: Code & { is: "import" }): void {
-    const use = this.#origins.get(code)?.use ?? true;
+  #findOrigin({ specifier, names }: Of<"import">): Origin {
+    if (specifier === null) return { kind: "refused", module: "", use: "imports what it does not name" };
+    const { modules, separator } = this.#allowed;
+    const module = specifier.replace(/^node:/, "");
+    if (Object.hasOwn(modules, module)) return { kind: "listed", module, use: modules[module] ?? true };
+    const isOwn = (one: string) => this.#facts.isOwn(this.#test.path, one);
+    if (isOwn(specifier) || (/^\.+$/.test(specifier) && names.every(({ name }) => isOwn(specifier + name))))
+      return { kind: "own", module, use: true };
+    const packages = separator === null ? [packageName(module)] : beginnings(module, separator);
+    const listed = packages
+      .map((one) => (Object.hasOwn(modules, one) ? modules[one] : undefined))
+      .find((use) => use !== undefined);
+    if (listed !== undefined)
+      return { kind: "refused", module, use: typeof listed === "string" ? listed : reasons.unlisted };
+    if (!specifier.startsWith("node:") && packages.some((one) => this.#facts.isDependency(one)))
+      return { kind: "library", module, use: true };
+    return {
+      kind: "refused",
+      module,
+      use: "imports what is neither the repository's code nor a dependency of it",
+    };
+  }
+
+  #checkImport(code: Of<"import">): void {
+    const { use } = this.#origin(code);
     if (typeof use === "string") refuse(code, use, code.specifier ?? code.text);
-    if (!isCheck(use) && use !== true)
-      for (const { name } of code.names) {
-        const inner = name === "*" || name === "default" ? use : memberOf(use, name);
-        if (typeof inner === "string") refuse(code, inner, name);
-      }
     for (const { name } of code.names) {
-      const inner = Object.hasOwn(this.#allowed.members, name) ? this.#allowed.members[name] : undefined;
+      const inner = isCheck(use) || use === true || isWhole(name) ? true : memberOf(use, name);
       if (typeof inner === "string") refuse(code, inner, name);
-      if (this.#language === "python") this.#checkHidden(code, name);
-      this.#checkInnerModule(code, code.specifier ?? "", name);
+      this.#checkNamed(code, name);
+      this.#checkInner(code, code, name);
     }
-    if (code.isCalled && code.names.length === 0 && use !== true) refuse(code, "uses what a test may not");
+    if (code.isCalled && code.names.length === 0 && use !== true)
+      refuse(code, "imports a module without a name for it");
     // A test that catches a failing import tells revisions apart by their files.
-    const owner = [...around(code)].find((one) => one.is === "function");
-    const call = owner?.parent;
-    const isTest =
-      owner === undefined ||
-      /^(?:test|setUp|asyncSetUp)/.test(owner.is === "function" ? (owner.name ?? "") : "") ||
-      (call?.is === "call" && this.#isRunnerCall(call));
-    const isCaught = [...around(code)].some(
-      (one) => one.is === "try" || (one.is === "call" && !this.#isRunnerCall(one) && one !== call),
+    const owner = around(code).find((one) => one.is === "function");
+    const isCaught = around(code).some(
+      (one) => one.is === "try" || (one.is === "call" && !this.#isRunnerCall(one) && one !== owner?.parent),
     );
-    const isDirect = !code.isCalled || code.parent?.is !== "member" || code.text.startsWith("require");
-    if (!isTest || isCaught || !isDirect) refuse(code, "imports where the import may fail unseen");
+    const isChained = code.isCalled && code.parent?.is === "member" && !code.text.startsWith("require");
+    if ((owner && !this.#isRun(owner)) || isCaught || isChained)
+      refuse(code, "imports where the import may fail unseen");
   }
 
   // Names, and what tables say of them.
 
+  /** The import whose name, or whose module in a variable, a name is. */
+  #importOf(meaning: Meaning): { by: Of<"import">; name: string } | null {
+    if (meaning.imported) return meaning.imported;
+    const by = meaning.values.map(importIn).find((one) => one !== null);
+    return by ? { by, name: "*" } : null;
+  }
+
   #useOf(code: Name): Use {
+    const { globals, parameters, tester } = this.#allowed;
     const meaning = this.#names.of(code);
-    if (!meaning) {
-      if (this.#language === "go" && !Object.hasOwn(this.#allowed.globals, code.name)) return true;
-      return memberOf(this.#allowed.globals, code.name, "uses what a test may not");
+    if (!meaning)
+      return this.#language === "go" && ownOf(globals, code.name) === undefined
+        ? true
+        : memberOf(globals, code.name, reasons.undeclared);
+    const imported = this.#importOf(meaning);
+    if (imported) return this.#useOfImported(code.name, imported);
+    if (this.#isTester(meaning)) return tester;
+    return (meaning.parameterOf ? ownOf(parameters, code.name) : undefined) ?? true;
+  }
+
+  #useOfImported(local: string, { by, name }: { by: Of<"import">; name: string }): Use {
+    const { use } = this.#origin(by);
+    // `import a.b` of Python gives the name `a`.
+    const [first, second] = (by.specifier ?? "").split(".");
+    if (this.#language === "python" && second !== undefined && local === first && isWhole(name)) {
+      const outer = ownOf(this.#allowed.modules, local) ?? (use === true ? true : reasons.unlisted);
+      return { ...(typeof outer === "object" && !isCheck(outer) ? outer : { "*": outer }), [second]: use };
     }
-    if (meaning.imported) {
-      const { by, name } = meaning.imported;
-      const use = this.#origins.get(by)?.use ?? true;
-      const isWhole = name === "*" || name === "default";
-      if (isWhole) {
-        // `import a.b` of Python gives the name `a`.
-        const rest = this.#language === "python" ? (by.specifier ?? "").split(".").slice(1) : [];
-        const isAliased = !by.text.includes(" as ");
-        if (rest.length > 0 && isAliased)
-          return this.#allowed.modules[code.name] ?? (use === true ? true : { [rest[0] ?? ""]: use });
-        return use;
-      }
-      return typeof use === "object" && !isCheck(use) ? memberOf(use, name) : use;
-    }
-    // A module that a variable holds: `const x = require("x")`.
-    const required = meaning.values.map(importIn).find((one) => one !== null);
-    if (required) return this.#origins.get(required)?.use ?? true;
-    if (this.#isTester(meaning)) return this.#allowed.tester;
-    if (meaning.parameterOf && Object.hasOwn(this.#allowed.parameters, code.name))
-      return this.#allowed.parameters[code.name] ?? true;
-    return true;
+    return typeof use === "object" && !isCheck(use) && !isWhole(name) ? memberOf(use, name) : use;
   }
 
   #checkName(code: Name): void {
     if (code.name.includes("\\")) refuse(code, "hides a name");
-    if (
-      code.name === "this" &&
-      this.#language === "javascript" &&
-      !hasOwnThis(code, (call) => this.#isRunnerCall(call))
-    )
-      refuse(code, "runs code that it does not show");
-    if (this.#language === "python") this.#checkHidden(code, code.name);
+    if (code.name === "this" && this.#language === "javascript" && !this.#hasOwnThis(code))
+      refuse(code, reasons.dynamic);
+    this.#checkNamed(code, code.name);
     if (this.#isDeclared(code)) return;
-    let use = this.#useOf(code);
+    this.#checkWholeModule(code);
+    const { at, use } = this.#follow(code, this.#useOf(code));
+    if (typeof use === "string") refuse(at, use);
+    if (isCheck(use)) this.#checkUse(at, use);
+  }
+
+  /** From a name along the members that it is used with, to what the tables say of the last one. */
+  #follow(code: Name, first: Use): { at: Code; use: Use } {
+    let use = first;
     let at: Code = code;
-    for (let up = at.parent; typeof use === "object" && !isCheck(use); [at, up] = [up, up.parent]) {
-      if (up?.is === "call" && up.callee === at && use["()"] !== undefined) {
-        use = use["()"];
-        if (isCheck(use)) {
-          this.#checkUse(up, at, use);
-          return;
-        }
-      } else if (up?.is === "member" && up.object === at) use = memberOf(use, up.name);
-      else if (up?.is === "index" && up.object === at && constantText(up.key) !== null)
-        use = use["[]"] ?? memberOf(use, constantText(up.key) ?? "");
-      else if (this.#mayStandAlone(at, use)) return;
-      else refuse(at, "passes on what it may only name members of", at.text);
-      if (typeof use === "string") refuse(up ?? at, use);
-      if (!up) return;
-      if (isCheck(use)) {
-        this.#checkUse(up.parent ?? up, up, use);
-        return;
-      }
+    while (typeof use === "object" && !isCheck(use)) {
+      const up: Code | null = at.parent;
+      const key = up?.is === "index" && up.object === at ? constantText(up.key) : null;
+      if (up?.is === "call" && up.callee === at && use["()"] !== undefined) return { at, use: use["()"] };
+      if (up?.is === "member" && up.object === at) use = memberOf(use, up.name);
+      else if (key !== null) use = use["[]"] ?? memberOf(use, key);
+      else if (this.#mayStandAlone(at, use)) return { at, use: true };
+      else refuse(at, "passes on what it may only name members of");
+      at = up as Code;
     }
-    if (typeof use === "string") refuse(code, use);
-    if (isCheck(use)) this.#checkUse(code.parent ?? code, code, use);
+    return { at, use };
   }
 
   /** Types, conversions and callbacks: `String` in `list.map(String)`, `value instanceof Date`, the test itself in `new Fake(t)`. */
   #mayStandAlone(at: Code, use: Uses): boolean {
-    if (use === this.#allowed.tester) return true;
     const up = at.parent;
-    if (up?.is === "other" && /instanceof/.test(up.kind)) return true;
+    if (use === this.#allowed.tester) return true;
     if (
-      use["()"] !== undefined &&
-      Object.values(use).every((one) => typeof one !== "string") &&
-      at.is === "name"
+      up?.is === "other" &&
+      (/instanceof/.test(up.kind) || (up.kind === "decorator" && use["()"] !== undefined))
     )
-      return at.name !== "Date";
-    const isType =
+      return true;
+    if (
       up?.is === "call" &&
       up.args.includes(at) &&
-      /^(?:any|instance|instanceOf|toBeInstanceOf|isinstance|a|an)$/i.test(lastName(up.callee));
-    if (isType) return true;
-    // `@pytest.fixture`, a module in an import of a parent.
-    return up?.is === "other" && up.kind === "decorator" && use["()"] !== undefined;
+      /^(?:any|instance|instanceOf|toBeInstanceOf|isinstance|an?)$/i.test(lastName(up.callee))
+    )
+      return true;
+    const isHarmless = Object.values(use).every((one) => typeof one !== "string");
+    return use["()"] !== undefined && isHarmless && at.is === "name" && up?.is !== "class";
   }
 
-  #checkUse(call: Code, callee: Code, use: Check): void {
-    if (use.check === "value" || use.check === "foreign") {
-      if (call.is !== "call") return;
-      const [first] = call.args;
-      if (first && use.check === "foreign" && this.#isOwnThing(first))
-        refuse(call, "changes, or asks for the parts of, the code under test");
-      if (first && use.check === "value" && this.#isOwnThing(first))
-        refuse(call, "may read the source of the code under test");
-      const name = lastName(callee);
-      if (
-        /^(?:getattr|hasattr)$/.test(name === "()" ? "" : name) &&
-        call.args[1] &&
-        constantText(call.args[1]) === null
-      )
-        refuse(call, "names a member that it does not show");
-      if (name === "getattr" && call.args[1]) this.#checkMember(call, constantText(call.args[1]) ?? "");
-      return;
-    }
-    if (call.is !== "call" || call.callee !== callee) {
-      if (use.check === "arguments" && call.is === "other" && /instanceof/.test(call.kind)) return;
+  /** Whether a use of a name that only some calls may have is such a call. */
+  #checkUse(callee: Code, use: Check): void {
+    const call = callee.parent;
+    if (call?.is !== "call" || call.callee !== callee) {
+      if (use.check === "foreign" || (call?.is === "other" && /instanceof/.test(call.kind))) return;
       refuse(callee, "passes on what it may only call");
     }
-    if (use.check === "zero") {
-      if (call.args[0]?.text !== "0") refuse(call, "depends on the time");
-    } else if (use.check === "arguments") {
-      if (call.args.length < use.count || !call.isNew || /^\.\.\./.test(call.args[0]?.text ?? ""))
-        refuse(call, "depends on the time");
-    } else if (use.check === "paths") {
-      this.#usesFiles = true;
-      const asked = call.args.slice(0, use.count);
-      const isPure = lastName(callee) === "Path" && this.#isHanded(call);
-      if (
-        asked.length === 0 ||
-        !asked.every((one) => isPure || /^["':]+memory:["']$/.test(one.text) || this.#isTemporary(one))
-      )
-        refuse(call, "uses files outside of a temporary folder");
+    const [first, second] = call.args;
+    if (use.check === "foreign" && first && this.#isOwnThing(first)) refuse(call, use.reason);
+    if (use.check === "zero" ? first?.text !== "0" : use.check === "date" && isNow(call))
+      refuse(call, reasons.clock);
+    if (use.check === "attribute") this.#checkAttribute(call, first, second);
+    if (use.check === "program") for (const arg of call.args) this.#checkProgram(arg);
+    if (use.check === "paths") this.#checkPaths(call, call.args.slice(0, use.count));
+  }
+
+  /** A program in a text may use what a test may use. */
+  #checkProgram(code: Code): void {
+    const text = constantText(code.is === "pair" ? code.value : code);
+    if (text === null) refuse(code, reasons.dynamic);
+    const indent = /^[ \t]*(?=\S)/m.exec(text)?.[0] ?? "";
+    const program = { ...this.#test, text: text.replaceAll(new RegExp(`^${indent}`, "gm"), "") };
+    try {
+      new Rules(program, this.#language, this.#facts).#checkUses();
+    } catch (error) {
+      if (error instanceof Refusal) refuse(code, `holds a program whose ${error.message}`);
+      throw error;
     }
   }
 
-  /** Whether it is an argument of the repository's code. */
-  #isHanded(code: Code): boolean {
+  #checkAttribute(call: Call, object: Code | undefined, named: Code | undefined): void {
+    const name = named ? constantText(named) : null;
+    if (object && this.#isOwnThing(object)) refuse(call, reasons.asks);
+    if (name === null) refuse(call, reasons.hidden);
+    this.#checkNamed(call, name);
+  }
+
+  #checkPaths(call: Call, paths: readonly Code[]): void {
+    const isPlain = lastName(call.callee) === "Path" && this.#isOnlyCompared(call);
+    const isFine = (one: Code) => /^["']:memory:["']$/.test(one.text) || this.#isTemporary(one);
+    if (!isPlain && (paths.length === 0 || !paths.every(isFine))) refuse(call, reasons.outside);
+  }
+
+  /** Whether a path is given to the repository's code, or compared with what it returns, and nothing else. */
+  #isOnlyCompared(code: Code): boolean {
     let at: Code = code;
     for (const up of around(code)) {
-      if (up.is === "call" && up.args.includes(at)) return this.#flow.isOwnCall(up);
-      if (up.is === "block" || up.is === "bind") return false;
+      if (up.is === "call" && up.args.includes(at)) return this.#flow.isOwnCall(up) || this.#isRunnerCall(up);
+      if (up.is === "assert") return true;
+      if (up.is !== "other" && up.is !== "pair" && up.is !== "operator") return false;
       at = up;
     }
     return false;
   }
 
-  /** Names with which Python shows how something is made. */
-  #checkHidden(code: Code, name: string): void {
-    const isKnown = Object.hasOwn(this.#allowed.members, name) || Object.hasOwn(this.#allowed.globals, name);
-    if (/^__.*__$/.test(name) && !isKnown) refuse(code, "looks at the source, not at what it does");
+  /** A name of a member, however it is written; or any name, of which Python's hidden ones count. */
+  #checkNamed(code: Code, name: string): void {
+    const use = ownOf(this.#allowed.members, name);
+    if (typeof use === "string" && code.is !== "name") refuse(code, use);
+    const isListed = use === true || (code.is === "name" && ownOf(this.#allowed.globals, name) !== undefined);
+    if (this.#language === "python" && /^__.*__$/.test(name) && !isListed) refuse(code, reasons.source);
   }
 
-  /** `logging.os`: a module in a module is not what its table allows. */
-  #checkInnerModule(code: Code, specifier: string, name: string): void {
-    const { modules } = this.#allowed;
-    const isModule = Object.hasOwn(modules, name) && !Object.hasOwn(modules, `${specifier}.${name}`);
-    const isNamesake = specifier.split(".").at(-1) === name || modules[name] === true;
-    if (
-      this.#language === "python" &&
-      Object.hasOwn(modules, specifier) &&
-      modules[specifier] === true &&
-      isModule &&
-      !isNamesake
-    )
-      refuse(code, "uses what a test may not");
-  }
-
-  #checkMember(code: Code, name: string): void {
-    const use = Object.hasOwn(this.#allowed.members, name) ? this.#allowed.members[name] : undefined;
-    const isMethod = code.is === "pair" && code.value.is === "function";
-    if (typeof use === "string" && !isMethod) refuse(code, use);
-    if (this.#language === "python" && use === undefined && /^__.*__$/.test(name))
-      refuse(code, "looks at the source, not at what it does");
-    if (code.is !== "member") return;
-    const root = rootOf(code);
-    const isDeep =
-      this.#language === "python" && /^(?:os|sys|subprocess|builtins|importlib|inspect|ctypes)$/.test(name);
-    if (isDeep && root && this.#names.of(root)?.imported) refuse(code, "uses what a test may not");
+  #checkMember(code: Of<"member">): void {
+    this.#checkNamed(code, code.name);
+    this.#checkOwnText(code, code.name, code.object);
     const imported = code.object.is === "name" ? this.#names.of(code.object)?.imported : null;
-    if (imported) this.#checkInnerModule(code, imported.by.specifier ?? "", name);
-    if (name === "toString" && this.#isOwnThing(code.object))
-      refuse(code, "may read the source of the code under test");
-    if (
-      /^(?:parent|parents|root|anchor|drive|cwd|home|absolute|resolve|symlink_to|hardlink_to|readlink)$/.test(
-        name,
-      ) &&
-      this.#language === "python" &&
-      this.#isTemporary(code.object)
-    )
-      refuse(code, "uses files outside of a temporary folder");
-    if (name === "skip" || name === "retries" || name === "only") {
-      const root = rootOf(code);
-      if (root && this.#isRunner(root)) refuse(code, "leaves out or repeats tests");
-    }
+    if (imported) this.#checkInner(code, imported.by, code.name);
+    if (this.#allowed.climbs?.test(code.name) && this.#isTemporary(code.object))
+      refuse(code, reasons.outside);
   }
 
-  #checkIndex(code: Code & { is: "index" }): void {
-    const key = constantText(code.key) ?? this.#constantOf(code.key);
+  /** A module in a module, such as `calc.time`, or a part that a module hides. */
+  #checkInner(code: Code, by: Of<"import">, name: string): void {
+    const isOwn = this.#origin(by).kind === "own";
+    const inner = ownOf(this.#allowed.modules, name);
+    if (this.#language !== "python") return;
+    if (isOwn && typeof inner === "string") refuse(code, inner);
+    if (!isOwn && name.startsWith("_") && !name.startsWith("__")) refuse(code, reasons.unlisted);
+  }
+
+  #checkOwnText(code: Code, name: string, object: Code): void {
+    if (/^to(?:Locale)?String$/.test(name) && this.#isOwnThing(object)) refuse(code, reasons.ownSource);
+  }
+
+  #checkIndex(code: Of<"index">): void {
+    const values = this.#names.meaning(code.key)?.values ?? [];
+    const key = constantText(code.key) ?? (values.length === 1 && values[0] ? constantText(values[0]) : null);
     if (key !== null) {
-      const use = Object.hasOwn(this.#allowed.members, key) ? this.#allowed.members[key] : undefined;
-      if (typeof use === "string") refuse(code, use);
+      this.#checkNamed(code, key);
+      this.#checkOwnText(code, key, code.object);
       return;
     }
-    const hides =
-      code.key.is === "text" ||
-      (code.key.is === "other" &&
-        /^binary/.test(code.key.kind) &&
-        [...everything(code.key)].some(({ is }) => is === "text"));
-    if (this.#isModule(code.object) || (hides && code.parent?.is === "call" && code.parent.callee === code))
-      refuse(code, "names a member that it does not show");
+    const isBuilt =
+      code.key.is === "text" || (isBinary(code.key) && everything(code.key).some(({ is }) => is === "text"));
+    const isCalled = code.parent?.is === "call" && code.parent.callee === code;
+    if (this.#isModule(code.object) || (isBuilt && isCalled)) refuse(code, reasons.hidden);
   }
 
-  #constantOf(code: Code): string | null {
-    const values = this.#names.meaning(code)?.values ?? [];
-    return values.length === 1 && values[0] ? constantText(values[0]) : null;
+  #checkPair(code: Of<"pair">): void {
+    const call = code.parent?.parent;
+    if (code.name === null) {
+      const isPattern = around(code).some(
+        (one) => one.is === "bind" && one.targets.some((target) => everything(target).includes(code)),
+      );
+      if (isPattern) refuse(code, reasons.hidden);
+      return;
+    }
+    if (reasons.skipping.test(code.name) && call?.is === "call" && this.#isRunnerCall(call))
+      refuse(code, reasons.skips);
+    if (code.value.is !== "function") this.#checkNamed(code, code.name);
+    const by = code.parent?.parent;
+    if (by?.is === "bind" && by.value) this.#checkOwnText(code, code.name, by.value);
   }
 
-  // What a test changes.
+  #checkText(code: Of<"text">): void {
+    if (code.text.length > longestText || longWord.test(code.text)) refuse(code, "contains a long text");
+    if (this.#language !== "python") return;
+    // `operator.attrgetter`, `str.format` and others take names of members as texts.
+    for (const [name] of code.text.matchAll(/\b__\w+?__\b/g))
+      if (name !== "__main__") this.#checkNamed(code, name);
+    if (/^[a-z]*["']+file:/i.test(code.text)) refuse(code, reasons.outside);
+  }
 
-  #checkTarget(by: Code & { is: "bind" }, target: Code): void {
-    if (target.is === "other" || target.is === "pair" || target.is === "bind")
+  #checkFunction(code: Of<"function">): void {
+    const name = code.name ?? (code.parent?.is === "pair" ? code.parent.name : null) ?? "";
+    if (this.#allowed.hooks.test(name)) refuse(code, "changes how tests run", name);
+    if (this.#language !== "go" || code.parent?.is !== "pair") return;
+    const type = /^func\s*\(\s*\w*\s*\*?\s*(\w+)/.exec(code.text)?.[1];
+    const isOwn = type !== undefined && !this.#names.lookup(type, code);
+    if (isOwn) refuse(code, "adds to the code under test", name);
+  }
+
+  // What a test must not do with the code under test: replace it, ask for its parts, or read its text.
+
+  #checkTarget(by: Of<"bind">, target: Code): void {
+    if (by.value && target.text.includes("...") && this.#isModule(by.value)) refuse(by, reasons.asks);
+    if (target.is === "name") this.#checkRebound(by, target);
+    else if (target.is === "member" || target.is === "index") this.#checkChange(by, target, by.value);
+    else
       for (const child of target.is === "bind" ? target.targets : target.children)
         this.#checkTarget(by, child);
-    if (target.is === "name" && (by.how === "assign" || by.how === "update" || by.how === "iterate")) {
-      const meaning = this.#names.of(target);
-      if (meaning?.imported && by.how !== "iterate") refuse(by, "replaces the code under test");
-      if (by.value?.is === "function" && this.#isOwnThing(target)) refuse(by, "replaces the code under test");
-      if (!meaning && target.name !== "_") refuse(by, "replaces what it does not declare");
-    }
-    if (target.is === "member" || target.is === "index") this.#checkChange(by, target, by.value);
   }
 
-  #checkChange(by: Code, target: Code & { is: "member" | "index" }, value: Code | null): void {
+  #checkRebound(by: Of<"bind">, target: Name): void {
+    if (by.how === "declare" || by.how === "parameter") return;
+    const meaning = this.#names.of(target);
+    if (!meaning && target.name !== "_") refuse(by, "replaces what it does not declare");
+    if (
+      (meaning?.imported && by.how !== "iterate") ||
+      (by.value?.is === "function" && this.#isOwnThing(target))
+    )
+      refuse(by, reasons.replaces);
+  }
+
+  #checkChange(by: Code, target: Of<"member"> | Of<"index">, value: Code | null): void {
     const root = rootOf(target);
-    if (!root && everything(target).some(({ is }) => is === "import"))
-      refuse(by, "replaces the code under test");
-    if (!root) return;
-    const meaning = this.#names.of(root);
-    if (/^(?:process\.env|os\.environ|environ)\b/.test(target.text) && (!meaning || meaning.imported)) return;
-    if (/^(?:this|self|cls)$/.test(root.name)) return;
-    if (!meaning || meaning.imported || this.#isOwnThing(root)) {
-      if (/^(?:document|_)$/.test(root.name)) return;
-      refuse(by, "replaces the code under test");
-    }
-    const isFunction =
-      value !== null &&
-      (value.is === "function" ||
-        this.#names.functions(value).length > 0 ||
-        /\b(?:fn|fake|Mock|MagicMock|AsyncMock|stub)\b/.test(value.is === "call" ? value.callee.text : ""));
-    const isHandler = target.is === "member" && /^on[a-z_]/.test(target.name);
-    if (isFunction && !isHandler && this.#comesFromOwn(root)) refuse(by, "replaces the code under test");
-  }
-
-  /** Whether a name is an object that the repository's code made: its value begins with a call of that code. */
-  #comesFromOwn(root: Name): boolean {
-    return (this.#names.of(root)?.values ?? []).some((value) => {
-      const begin = rootOf(unwrapped(value));
-      return begin !== null && begin !== root && this.#flow.isOwnName(begin) && this.#isOwnThing(begin);
-    });
-  }
-
-  #checkOperator(code: Code & { is: "operator" }): void {
-    const [inner] = code.children.slice(-1);
-    if (!inner) return;
-    if (code.operator === "delete") {
-      for (const one of inner.is === "other" ? inner.children : [inner])
-        if (one.is === "member" || one.is === "index") this.#checkChange(code, one, null);
-        else if (one.is === "name" && this.#names.of(one)?.imported)
-          refuse(code, "replaces the code under test");
+    if (!root) {
+      if (everything(target).some(({ is }) => is === "import")) refuse(by, reasons.replaces);
       return;
     }
-    const whole = inner.is === "bind" ? inner.value : inner;
-    const isAsked =
-      (whole !== null && this.#isModule(whole)) ||
-      (code.operator === "typeof" && inner.is === "member" && this.#isModule(inner.object));
-    if (isAsked) refuse(code, "asks which names a module has");
+    const meaning = this.#names.of(root);
+    const isForeign = !meaning || this.#importOf(meaning) !== null || this.#isOwnThing(root);
+    if (/^(?:this|self|cls|document|_)$/.test(root.name) || (isForeign && isVariable.test(target.text)))
+      return;
+    if (isForeign) refuse(by, reasons.replaces);
+    const isHandler = target.is === "member" && /^on[a-z_]/.test(target.name);
+    if (value && !isHandler && this.#isFunction(value) && this.#comesFromOwn(root))
+      refuse(by, reasons.replaces);
+  }
+
+  #isFunction = (value: Code): boolean =>
+    this.#names.functions(value).length > 0 ||
+    (value.is === "call" && /^(?:fn|fake|stub|\w*Mock)$/.test(lastName(value.callee)));
+
+  /** Whether a name is an object that the repository's code made: its value begins with a call of that code. */
+  #comesFromOwn = (root: Name): boolean =>
+    (this.#names.of(root)?.values ?? []).some((value) => {
+      const begin = rootOf(unwrapped(value));
+      return begin !== null && begin !== root && this.#flow.isOwn(begin) && this.#isOwnThing(begin);
+    });
+
+  /** A module is used by its members, called, or given to what is not of the language or the runner: `request(app)`. */
+  #checkWholeModule(code: Name): void {
+    if (!this.#isModule(code)) return;
+    if (code.parent?.is === "other" && /^(?:array|class_heritage|extends_clause)$/.test(code.parent.kind))
+      return;
+    const up = code.parent;
+    if (
+      up?.is === "member" ||
+      up?.is === "index" ||
+      up?.is === "block" ||
+      (up?.is === "call" && up.callee === code)
+    )
+      return;
+    if (up?.is === "call" && up.args.includes(code)) {
+      const root = rootOf(up.callee);
+      const isListed =
+        root === null ||
+        this.#names.of(root) === null ||
+        this.#isRunner(root) ||
+        lastName(up.callee) === "inspect";
+      if (!isListed) return;
+    } else if (
+      up?.is === "pair" ||
+      (up?.is === "bind" && up.how !== "iterate" && up.parent?.is !== "operator")
+    )
+      return;
+    refuse(up ?? code, reasons.asks);
+  }
+
+  #checkOperator(code: Of<"operator">): void {
+    const { operator, children } = code;
+    const inner = children.at(-1);
+    if (operator === "typeof" && inner?.is === "member" && this.#isModule(inner.object))
+      refuse(code, reasons.asks);
+    if (operator !== "delete") return;
+    for (const one of inner?.is === "other" ? inner.children : children)
+      if (one.is === "member" || one.is === "index") this.#checkChange(one, one, null);
+      else if (one.is === "name" && this.#names.of(one)?.imported) refuse(one, reasons.replaces);
   }
 
   #checkCall(code: Call): void {
     const name = lastName(code.callee);
-    const module = code.args.find((one) => this.#isModule(one));
+    if (this.#allowed.patches?.test(name) && code.callee.is === "member" && !this.#flow.isOwn(code.callee))
+      refuse(code, reasons.replaces);
     if (
-      module &&
-      !this.#isModule(code.callee) &&
-      /^(?:keys|values|entries|getOwnPropertyNames|fromEntries|hasOwn|stringify|assign|freeze|seal|create|inspect|toHaveProperty|property|hasattr|getattr|dir|vars|is|str|repr|ok|deepEqual|deepStrictEqual|expect)$/.test(
-        name,
+      this.#allowed.texts?.test(name) &&
+      !this.#isRunnerCall(code) &&
+      [...code.args, ...everything(code.callee).filter(({ is }) => is === "other")].some((one) =>
+        this.#isOwnFunction(one),
       )
     )
-      refuse(code, "asks which names a module has");
-    if (
-      this.#language === "javascript" &&
-      /^(?:concat|join|stringify|RegExp|encodeURIComponent|escape|btoa|split|localeCompare|match|test|format)$/.test(
-        name,
-      )
-    ) {
-      const bare = code.args.find((one) => this.#isOwnFunction(one));
-      if (bare && !(name === "test" && code.callee.is === "name"))
-        refuse(code, "may read the source of the code under test");
-    }
-    const isPatch =
-      code.callee.is === "member" && /^(?:spyOn|patch|setattr|setitem|delattr|syspath_prepend)$/.test(name);
-    if (isPatch && !this.#isModule(code.callee) && !this.#flow.isOwn(code.callee))
-      refuse(code, "replaces the code under test");
+      refuse(code, reasons.ownSource);
   }
 
-  /** `"" + f`, `${f}`. */
-  #checkJoined(code: Code & { is: "other" }): void {
+  #checkOther(code: Of<"other">): void {
     const [first] = code.children;
-    if (code.kind === "export_statement" && code.children.some(({ is }) => is === "text"))
+    const what = this.#allowed.kinds[code.kind];
+    if (what === "join" && code.children.some((one) => this.#isOwnFunction(one)))
+      refuse(code, reasons.ownSource);
+    if (what === "export" && code.children.some(({ is }) => is === "text"))
       refuse(code, "exports what it does not show");
-    if (code.kind === "with_statement" && this.#language === "javascript")
-      refuse(code, "runs code that it does not show");
-    if (/^(?:spread_element|dictionary_splat)$/.test(code.kind) && first && this.#isModule(first))
-      refuse(code, "asks which names a module has");
-    if (
-      code.kind === "unary_expression" &&
-      this.#language === "go" &&
-      code.text.startsWith("&") &&
-      first?.is === "name" &&
-      this.#names.of(first) === null
-    )
-      refuse(code, "may replace the code under test");
-    if (!/^(?:binary \+|template_substitution|interpolation)$/.test(code.kind)) return;
-    if (code.kind === "binary +") {
-      const joined = constantText(code);
-      if (
-        joined !== null &&
-        code.parent &&
-        !/^binary/.test(code.parent.is === "other" ? code.parent.kind : "")
-      )
-        this.#checkWritten(code, joined);
-    }
-    if (this.#language !== "javascript") return;
-    const bare = code.children.find((one) => this.#isOwnFunction(one));
-    if (bare) refuse(code, "may read the source of the code under test");
+    if (what === "dynamic") refuse(code, reasons.dynamic);
+    if (what === "address" && code.text.startsWith("&") && first?.is === "name" && !this.#names.of(first))
+      refuse(code, reasons.replaces);
   }
-
-  #checkText(code: Code & { is: "text" }): void {
-    const inTest = code.value ?? "";
-    if (code.text.length > longestText || new RegExp(`[^\\s]{${longestWord},}`).test(code.text))
-      refuse(code, "contains a long text");
-    if (this.#language === "python" && /\.__\w+__/.test(code.text))
-      refuse(code, "looks at the source, not at what it does");
-    this.#checkWritten(code, inTest);
-  }
-
-  #checkWritten(code: Code, value: string): void {
-    const path = value.replace(/^file:\/\//, "").replace(/^\.\//, "");
-    const isOwnFile = path !== "" && path.length < 500 && this.#facts.isFile(posix.normalize(path));
-    if (
-      isOwnFile ||
-      /^\/(?:work|proc|sys|dev|etc|home|root|usr)(?:\/|$)|(?:^|\/)(?:\.git|node_modules)(?:\/|$)/.test(path)
-    )
-      refuse(code, "names a file of the repository or of the machine");
-  }
-
-  /** In a test that uses files, a way up is a way out. */
-  #checkNoClimb(code: Code): void {
-    if (
-      code.is !== "text" ||
-      !/(?:^|[/\\])\.\.(?:$|[/\\])/.test(code.text.replace(/^[a-z]*["'`]+|["'`]+$/gi, ""))
-    )
-      return;
-    if (!this.#isHanded(code)) refuse(code, "uses files outside of a temporary folder");
-  }
-
-  #checkOption(code: Code & { is: "pair" }): void {
-    const call = [...around(code)].find((one) => one.is === "call");
-    if (call?.is === "call" && this.#isRunnerCall(call) && code.parent?.parent === call)
-      refuse(code, "leaves out or repeats tests");
-  }
-
-  #checkFunction(code: Code & { is: "function" }): void {
-    if (this.#language === "go") {
-      if (code.name === "init" || code.name === "TestMain") refuse(code, "changes how tests run", code.name);
-      const type = /^func\s*\(\s*\w*\s*\*?\s*(\w+)/.exec(code.text)?.[1];
-      if (code.parent?.is === "pair" && type !== undefined && !this.#declaresType(type))
-        refuse(code, "adds to the code under test", code.parent.name ?? "");
-    }
-    if (this.#language === "python" && /^(?:load_tests$|pytest_)/.test(code.name ?? ""))
-      refuse(code, "changes how tests run", code.name ?? "");
-    if (this.#language === "javascript" && /^(?:prepareStackTrace)$/.test(code.name ?? ""))
-      refuse(code, "looks at the source");
-  }
-
-  #declaresType = (type: string) =>
-    this.#all.some(
-      (one) =>
-        one.is === "bind" &&
-        one.how === "declare" &&
-        one.targets.some((target) => target.is === "name" && target.name === type),
-    );
 
   // What a test asserts.
 
-  /** A failure without a condition. */
-  #checkEnd(code: Code & { is: "end" }): void {
-    if (code.how === "throw" && this.#failsAlways(code)) refuse(code, "fails whatever the code does");
-  }
-
-  #failsAlways(code: Code): boolean {
-    for (const one of around(code)) {
-      if (one.is === "branch" || one.is === "try") return false;
-      if (one.is === "other" && /_case$|switch_case|case_clause|with_statement/.test(one.kind)) return false;
-      if (one.is === "block" && one.parent?.is === "try") return false;
-      if (one.is === "block" && one.children.some((before) => before.line < code.line && hasEarlyEnd(before)))
-        return false;
-      if (one.is === "function") return this.#isTestFunction(one);
-    }
-    return true;
-  }
-
-  #isTestFunction(code: Code & { is: "function" }): boolean {
-    const call = code.parent;
-    if (call?.is === "call" && call.args.includes(code)) return this.#isRunnerCall(call);
-    return this.#language !== "javascript" && /^(?:test|Test)/.test(code.name ?? "");
-  }
-
   #checkAsserts(): void {
     const assertions = this.#all.filter((code) => this.#isAssertion(code));
-    for (const code of this.#all)
-      if (code.is === "call" && this.#isFailing(code) && this.#failsAlways(code))
-        refuse(code, "fails whatever the code does");
     if (assertions.length === 0) throw new Refusal("it asserts nothing");
-    const telling = assertions.filter((code) => this.#assertsOwn(code));
+    const telling = assertions.filter((code) => this.#tells(code));
     if (telling.length === 0)
       throw new Refusal("it asserts nothing that the code of the repository produced");
     if (!telling.some((code) => this.#isLive(code)))
       throw new Refusal("its assertions do not run, or their failures are hidden");
   }
 
-  #isFailing({ callee, args }: Call): boolean {
-    const root = rootOf(callee);
-    if (!root) return false;
-    const name = lastName(callee);
-    if (callee.is === "name")
-      return this.#language === "go" && name === "panic" && this.#names.of(callee) === null;
-    if (!this.#isRunner(root) && root.name !== "self") return false;
-    return (
-      /^(?:fail|Fail|FailNow|unreachable|Error|Errorf|Fatal|Fatalf)$/.test(name) &&
-      !(root.name === "self" && args.length > 1)
-    );
-  }
-
   #isAssertion(code: Code): boolean {
-    if (code.is === "assert") return true;
-    if (code.is === "end" && code.how === "throw") return true;
+    if (code.is === "assert" || (code.is === "end" && code.how === "throw")) return true;
     if (code.is === "member" && code.name === "should") return true;
     // `expect(x).to.be.true` of chai is no call.
-    if (code.is === "member" && !isCallee(code)) return this.#isExpecting(code) && code.object.is !== "name";
-    if (code.is !== "call") return false;
-    return this.#isFailing(code) || this.#isExpecting(code);
+    const isLast =
+      code.is === "call" || (code.is === "member" && code.object.is !== "name" && !isCallee(code));
+    return isLast && this.#allowed.asserts.test(this.#chain(code));
   }
 
-  #isExpecting(code: Code): boolean {
-    const root = rootOf(code);
-    if (!root) return false;
-    const meaning = this.#names.of(root);
-    const first = lastName(code.is === "call" ? code.callee : code);
-    if (root.name === "self" || root.name === "cls") return /^(?:assert|fail)/.test(first);
-    if (!meaning)
-      return (
-        (root.name === "expect" && !(code.is === "call" && code.callee === root)) || root.name === "assert"
-      );
-    const source =
-      meaning.imported?.by.specifier ??
-      meaning.values.map(importIn).find((one) => one !== null)?.specifier ??
-      null;
-    const imported = meaning.imported?.name ?? "*";
-    if (
-      source !== null &&
-      /^(?:vitest|@jest\/globals|chai)$/.test(source) &&
-      (imported === "expect" || root.name === "expect")
-    )
-      return !(code.is === "call" && code.callee === root);
-    if (source !== null && /^(?:vitest|chai|(?:node:)?test)$/.test(source))
-      return imported === "assert" || root.name === "assert";
-    if (source === "pytest" && imported === "raises") return true;
-    if (source === "pytest") return /^(?:raises|warns|deprecated_call)$/.test(first);
-    if (source !== null)
-      return asserting.test(source) && !/^(?:test|it|describe|before|after|plan|end)/.test(first);
+  #isFailing = (code: Code): boolean =>
+    code.is === "end" ||
+    (code.is === "call" &&
+      /^(?:fail|Fail|FailNow|unreachable|Errorf?|Fatalf?|panic)$/.test(lastName(code.callee)));
+
+  /** Whether an assertion depends on what the repository's code did. */
+  #tells(code: Code): boolean {
+    if (this.#isFailing(code) && this.#flow.dependsOnOwn(code)) return true;
+    if (code.is === "end") return false;
+    const operands = code.is === "assert" ? code.children.slice(0, 1) : this.#operands(code);
+    const [first] = operands;
+    const compared = code.is === "assert" && first ? first.children : operands;
+    const isRun = ({ is }: Code) => is === "function" || is === "block";
     return (
-      this.#language === "javascript" &&
-      this.#isTester(meaning) &&
-      code.is === "call" &&
-      code.callee !== root &&
-      !/^(?:skip|todo|after|before|test|plan|end|pass|teardown|timeout|context|log|fn)/.test(first)
+      operands.some((one) => this.#flow.isOwn(one) || (isRun(one) && this.#flow.runsOwn(one))) &&
+      !isSame(compared)
     );
   }
 
-  #assertsOwn(code: Code): boolean {
-    const { dependsOnOwn } = { dependsOnOwn: () => this.#dependsDirectly(code) };
-    if (code.is === "end" || (code.is === "call" && this.#isFailing(code)))
-      return dependsOnOwn() || this.#isAfterOwnReturn(code);
-    if (code.is === "member" && code.name === "should") return this.#flow.isOwn(code.object);
-    if (code.is === "assert") {
-      const [asked] = code.children;
-      return asked !== undefined && this.#flow.isOwn(asked) && !isSame(asked.children);
-    }
+  /** All that a call, or a chain of calls, gets; and the object of the test that it begins with. */
+  #operands(code: Code): readonly Code[] {
     const operands: Code[] = [];
-    for (let at: Code = code; ; ) {
-      if (at.is === "call") {
-        operands.push(...at.args);
-        at = at.callee;
-      } else if (at.is === "member") at = at.object;
-      else break;
-    }
-    const withItem = [...around(code)]
+    let at = code;
+    for (; at.is === "call" || at.is === "member"; at = at.is === "call" ? at.callee : at.object)
+      if (at.is === "call") operands.push(...at.args);
+    if (at.is === "name" && this.#source(at) === null) operands.push(at);
+    if (!/raises|warns/i.test(this.#chain(code))) return operands;
+    // `with pytest.raises(ValueError):` asserts what its block does.
+    const statement = around(code)
       .slice(0, 5)
       .find((one) => one.is === "other" && one.kind === "with_statement");
-    if (withItem && /raises|Raises|warns|Warns/.test(lastName(code.is === "call" ? code.callee : code)))
-      operands.push(...withItem.children.filter((one) => one.is === "block"));
-    return operands.some((one) => this.#flow.isOwn(one)) && !isSame(operands);
-  }
-
-  /** Whether a failure stands under a condition on what own code did. */
-  #dependsDirectly(code: Code): boolean {
-    let at = code;
-    for (const up of around(code)) {
-      if (up.is === "branch" && up.conditions.some((one) => one !== at && this.#flow.isOwn(one))) return true;
-      if (up.is === "try" && this.#flow.isOwn(up.body)) return true;
-      if (up.is === "function" && this.#flow.isCalledByOwn(up)) return true;
-      if (up.is === "function" && !isBlockOf(up, at)) return false;
-      at = up;
-    }
-    return false;
-  }
-
-  /** `if (own()) return; throw ...` */
-  #isAfterOwnReturn(code: Code): boolean {
-    for (const up of around(code)) {
-      if (up.is === "function") return false;
-      if (up.is !== "block") continue;
-      if (
-        up.children.some(
-          (one) =>
-            one.line < code.line &&
-            one.is === "branch" &&
-            hasEarlyEnd(one) &&
-            one.conditions.some((asked) => this.#flow.isOwn(asked)),
-        )
-      )
-        return true;
-    }
-    return false;
+    return [...operands, ...(statement?.children ?? []).filter((one) => one.is === "block")];
   }
 
   /** Whether an assertion runs, and its failure fails the test, as far as the text shows. */
   #isLive(code: Code): boolean {
     let at: Code = code;
     for (const up of around(code)) {
-      if (up.is === "block") {
-        const before = up.children.slice(0, up.children.indexOf(at));
-        if (before.some((one) => one.is === "end")) return false;
-      }
-      if (
+      const isAfterEnd =
+        up.is === "block" && up.children.slice(0, up.children.indexOf(at)).some(({ is }) => is === "end");
+      const isNever =
         up.is === "branch" &&
-        up.conditions.length > 0 &&
-        !up.conditions.includes(at) &&
         up.how !== "loop" &&
-        up.conditions.every((one) => isPrimitive(one) || isConstantTest(one))
-      )
-        return false;
-      if (
-        up.is === "branch" &&
-        up.how === "loop" &&
-        up.conditions.some((one) => /^(?:\[\s*\]|\(\s*\)|false|False)$/.test(one.text))
-      )
-        return false;
-      if (
+        up.conditions.length > 0 &&
+        up.conditions.every((one) => one !== at && isPrimitive(one));
+      const isHidden =
         up.is === "try" &&
         up.body === at &&
         up.handlers.length > 0 &&
-        !up.handlers.some((one) => this.#rethrows(one)) &&
-        !(code.is === "call" && this.#isFailing(code))
-      )
-        return false;
-      if (up.is === "function" && !this.#isReached(up)) return false;
+        !this.#isFailing(code) &&
+        !up.handlers.some((one) => this.#rethrows(one));
+      if (isAfterEnd || isNever || isHidden || (up.is === "function" && !this.#isReached(up))) return false;
       at = up;
     }
     return true;
   }
 
-  #rethrows = (handler: Code): boolean =>
-    [...everything(handler)].some(
-      (one) => (one.is === "end" && one.how === "throw") || this.#isAssertion(one),
-    );
+  #rethrows = (handler: Code): boolean => everything(handler).some((one) => this.#isAssertion(one));
 
-  #isReached(code: Code & { is: "function" }): boolean {
-    const named = code.name !== null && code.name !== "" ? code.name : null;
-    if (
-      named !== null &&
-      /^(?:test|Test|setUp|tearDown|asyncSetUp|runTest|setup|teardown)/.test(named) &&
-      this.#language !== "javascript"
-    )
-      return true;
-    if (code.decorators.length > 0) return true;
-    const holder = named === null ? code.parent : code;
-    if (holder?.is === "call") return true;
-    // A method is reached by its object.
-    if (holder?.is === "pair" || holder?.parent?.is === "class" || holder?.parent?.parent?.is === "class")
-      return true;
-    const meanings =
-      holder?.is === "bind"
-        ? holder.targets.flatMap(namesIn).map((one) => this.#names.of(one))
-        : named === null
-          ? []
-          : [this.#meaningOf(code, named)];
-    if (meanings.length === 0) return holder?.is !== "other" || holder.parent !== null;
-    return meanings.some((one) => one !== null && this.#flow.isUsed(one));
+  /** Whether a runner runs a function. */
+  #isRun(code: Of<"function">): boolean {
+    const call = code.parent;
+    if (call?.is === "call" && call.args.includes(code)) return this.#isRunnerCall(call);
+    return code.decorators.length > 0 || (code.name !== null && this.#allowed.tests.test(code.name));
   }
 
-  #meaningOf = (code: Code, name: string): Meaning | null =>
-    this.#names.of({ is: "name", name, line: code.line, text: name, parent: code.parent, children: [] });
+  #isReached(code: Of<"function">): boolean {
+    const holder = code.name ? code.parent : code.parent?.parent;
+    if (this.#isRun(code) || holder?.is === "class" || holder?.parent?.is === "class") return true;
+    const names = code.name
+      ? [this.#names.lookup(code.name, code)]
+      : code.parent?.is === "bind"
+        ? code.parent.targets.flatMap(namesIn).map((one) => this.#names.of(one))
+        : [];
+    return names.length === 0 || names.some((one) => one !== null && this.#flow.isUsed(one));
+  }
 
   // What is what.
 
   /** A module of the repository as a whole. */
-  #isModule(code: Code): boolean {
-    if (code.is !== "name") return false;
-    const meaning = this.#names.of(code);
-    if (!meaning) return false;
-    if (meaning.imported) {
-      const isOwn = this.#origins.get(meaning.imported.by)?.isOwn ?? false;
-      return (
-        isOwn &&
-        (meaning.imported.name === "*" || (this.#language === "python" && this.#isOwnSubmodule(meaning)))
-      );
-    }
-    return meaning.values.some((value) => {
-      const required = importIn(value);
-      return (
-        required !== null &&
-        (this.#origins.get(required)?.isOwn ?? false) &&
-        !/^\{/.test(meaning.places[0]?.is === "bind" ? (meaning.places[0].targets[0]?.text ?? "") : "")
-      );
-    });
-  }
-
-  #isOwnSubmodule({ imported }: Meaning): boolean {
-    const from = imported?.by.specifier ?? "";
-    const joined = from.endsWith(".") ? from + (imported?.name ?? "") : `${from}.${imported?.name ?? ""}`;
-    return pythonFile(this.#test.path, joined, this.#facts) !== null;
-  }
-
-  /** What the repository's files export, or a part of it; no value that its calls returned. */
-  #isOwnThing(code: Code): boolean {
-    if (code.is === "member") return this.#isOwnThing(code.object);
-    if (code.is !== "name") return false;
-    const meaning = this.#names.of(code);
-    if (!meaning) return false;
-    if (this.#isModule(code)) return true;
-    if (meaning.imported)
-      return (this.#origins.get(meaning.imported.by)?.isOwn ?? false) && !isConstantName(code.name);
-    return meaning.values.some(
-      (value) =>
-        value !== code &&
-        value.is !== "function" &&
-        (value.is === "name" || value.is === "member" || importIn(value) !== null) &&
-        !meaning.parameterOf &&
-        this.#isOwnThing(importIn(value) ? code : value),
+  #isModule(code: Code, seen = new Set<Code>()): boolean {
+    const meaning = code.is === "name" && !seen.has(code) ? this.#names.of(code) : null;
+    if (!meaning) return importIn(code) !== null && this.#originKind(code) === "own";
+    seen.add(code);
+    const imported = this.#importOf(meaning);
+    if (!imported) return meaning.values.some((value) => value.is === "name" && this.#isModule(value, seen));
+    const { by, name } = imported;
+    if (this.#origin(by).kind !== "own") return false;
+    if (name === "*") return meaning.imported !== null || !/^\{/.test(meaning.places[0]?.text ?? "");
+    const from = by.specifier ?? "";
+    return (
+      this.#language === "python" &&
+      this.#facts.isOwn(this.#test.path, `${from}${from.endsWith(".") ? "" : "."}${name}`)
     );
   }
 
-  #isOwnFunction = (code: Code): boolean =>
-    (code.is === "name" || code.is === "member") &&
-    !isConstantName(code.is === "name" ? code.name : code.name) &&
-    this.#isOwnThing(code);
+  #originKind(code: Code): Origin["kind"] | null {
+    const found = importIn(code);
+    return found && this.#origin(found).kind;
+  }
 
+  /** What the repository's files export, or a part of it; no value that its calls returned. */
+  #isOwnThing(code: Code, seen = new Set<Code>()): boolean {
+    if (code.is === "member") return this.#isOwnThing(code.object, seen);
+    if (code.is !== "name") return this.#originKind(code) === "own";
+    const meaning = this.#names.of(code);
+    if (!meaning || seen.has(code)) return false;
+    seen.add(code);
+    const imported = this.#importOf(meaning);
+    if (imported) return this.#origin(imported.by).kind === "own" && !isConstantName(code.name);
+    return !meaning.parameterOf && meaning.values.some((value) => this.#isOwnThing(value, seen));
+  }
+
+  #isOwnFunction = (code: Code): boolean =>
+    code.is === "name" || code.is === "member"
+      ? !isConstantName(code.name) && this.#isOwnThing(code)
+      : code.is === "other" && code.kind === "array" && code.children.some((one) => this.#isOwnFunction(one));
+
+  /** Whether a name stands where it gets its meaning. */
   #isDeclared(code: Name): boolean {
     for (let at: Code = code, up = code.parent; up; [at, up] = [up, up.parent]) {
-      if (up.is === "bind")
+      if (up.is === "bind") {
+        const meaning = this.#names.of(code);
         return (
           up.targets.includes(at) &&
           up.how !== "update" &&
-          (at !== code || this.#names.of(code) !== null) &&
-          !this.#names.of(code)?.imported
+          (at !== code || meaning !== null) &&
+          !meaning?.imported
         );
+      }
       if (up.is === "pair" ? up.value !== at : up.is !== "other") return false;
     }
     return false;
   }
 
-  #isRunner(root: Name): boolean {
+  /**
+   * Where a name comes from: `vitest.expect`, `assert` for a module or for a name that no line declares, `tester` for the parameter with
+   * which a runner gives a test control of itself; null for a name of the test.
+   */
+  #source(root: Name): string | null {
     const meaning = this.#names.of(root);
-    if (!meaning)
-      return (
-        /^(?:expect|assert|test|it|describe|suite|context|specify|before|after|beforeEach|afterEach|beforeAll|afterAll|vi|jest|this)$/.test(
-          root.name,
-        ) && this.#language === "javascript"
-      );
-    const source =
-      meaning.imported?.by.specifier ?? meaning.values.map(importIn).find((one) => one !== null)?.specifier;
-    if (source !== undefined && source !== null) return running.test(source) || asserting.test(source);
-    return this.#isTester(meaning);
+    if (!meaning) return root.name;
+    const imported = this.#importOf(meaning);
+    if (!imported) return this.#isTester(meaning) ? "tester" : null;
+    const { module } = this.#origin(imported.by);
+    return isWhole(imported.name) ? module : `${module}.${imported.name}`;
   }
+
+  /** The source of the name that an expression begins with, and its members: `vitest.expect.not.toBe` for `expect(1).not.toBe(2)`. */
+  #chain(code: Code): string {
+    const names: string[] = [];
+    for (let at = code; ; ) {
+      if (at.is === "name") return [this.#source(at) ?? "", ...names].join(".");
+      if (at.is === "member") {
+        names.unshift(at.name);
+        at = at.object;
+      } else if (at.is === "call") at = at.callee;
+      else return "";
+    }
+  }
+
+  #isRunner = (root: Name): boolean => this.#allowed.runners.test(this.#source(root) ?? "");
 
   #isRunnerCall({ callee }: Call): boolean {
     const root = rootOf(callee);
@@ -931,144 +740,119 @@ class Rules {
     if (!owner) return false;
     if (this.#language === "go")
       return meaning.values.some((value) => value.is === "name" && value.name === "testing.T");
-    if (this.#language === "python")
-      return meaning.name === "self" && owner.params.some((one) => one.text === "self");
-    const call = owner.parent;
-    if (call?.is !== "call" || !call.args.includes(owner) || call.callee.is === "call") return false;
     const [first] = owner.params;
-    const isFirst =
-      first?.is === "bind" &&
-      first.targets.some((target) => target.is === "name" && target.name === meaning.name);
-    const root = rootOf(call.callee);
-    if (!isFirst || !root) return false;
-    const named = this.#names.of(root);
-    if (!named) return /^(?:test|it|describe|suite|before|after)/.test(root.name);
-    const source =
-      named.imported?.by.specifier ?? named.values.map(importIn).find((one) => one !== null)?.specifier;
-    return (
-      (source !== undefined && source !== null && running.test(source)) ||
-      (named !== meaning && this.#isTester(named))
-    );
-  }
-
-  /** A fixture of pytest: of this file, or of a `conftest.py` of the repository. */
-  #isOwnFixture(meaning: Meaning, flow: Flow): boolean {
-    const owner = meaning.parameterOf;
-    if (this.#language !== "python" || !owner || !/^test|^setup/.test(owner.name ?? "")) {
-      if (this.#language !== "python" || !owner?.decorators.some(({ text }) => /fixture/.test(text)))
-        return false;
-    }
-    if (
-      meaning.name === "self" ||
-      /^(?:tmp_path|tmpdir|tmp_path_factory|monkeypatch|mocker|request)$/.test(meaning.name)
-    )
+    if (first?.is !== "bind" || !first.targets.flatMap(namesIn).some(({ name }) => name === meaning.name))
       return false;
-    if (/^(?:capsys|caplog|capfd|recwarn)$/.test(meaning.name)) return true;
-    const listed = owner.decorators.some(
-      ({ text }) => /parametrize/.test(text) && new RegExp(`["',\\s]${meaning.name}["',\\s]`).test(text),
-    );
-    if (listed) return owner.decorators.some((one) => flow.isOwn(one));
-    const fixture = this.#all.find(
-      (one) =>
-        one.is === "function" &&
-        one.name === meaning.name &&
-        one.decorators.some(({ text }) => /fixture/.test(text)),
-    );
-    if (fixture?.is === "function") {
-      const named: Name = {
-        is: "name",
-        name: meaning.name,
-        line: 0,
-        text: meaning.name,
-        parent: this.#root,
-        children: [],
-      };
-      return flow.isOwn({
-        is: "call",
-        callee: named,
-        args: [],
-        isNew: false,
-        line: 0,
-        text: "",
-        parent: null,
-        children: [named],
-      });
-    }
-    return beginnings(`./${posix.dirname(this.#test.path)}`, "/").some((folder) =>
-      this.#facts.isFile(posix.join(folder, "conftest.py")),
+    if (this.#language === "python") return /^(?:self|cls)$/.test(meaning.name);
+    const call = owner.parent;
+    if (call?.is !== "call" || !call.args.includes(owner)) return false;
+    // The callback of `it.each(table)(name, callback)` has its values from the table.
+    if (call.callee.is === "call" && !/^(?:expect|assert)$/.test(meaning.name)) return false;
+    const root = rootOf(call.callee);
+    return (
+      root !== null &&
+      this.#names.of(root) !== meaning &&
+      this.#allowed.testing.test(this.#source(root) ?? "")
     );
   }
 
-  /** Whether an expression is a path below a temporary folder that the test makes. */
-  #isTemporary(code: Code, seen = new Set<Code>()): boolean {
-    if (seen.has(code)) return true;
+  /** Whether `this` is what a class, an object or a runner says; elsewhere it may be all globals. */
+  #hasOwnThis(code: Code): boolean {
+    for (const one of around(code)) {
+      if (one.is === "class" || (one.is === "function" && one.parent?.is === "pair")) return true;
+      if (one.is === "function" && /^(?:async\s+)?function\b/.test(one.text))
+        return one.parent?.is === "call" && this.#isRunnerCall(one.parent);
+    }
+    return false;
+  }
+
+  /** Whether an expression is a path below a temporary folder. */
+  #isTemporary(code: Code | undefined, seen = new Set<Code>()): boolean {
+    if (!code || seen.has(code)) return code !== undefined;
     seen.add(code);
-    const isTemporary = (one: Code | undefined): boolean => one !== undefined && this.#isTemporary(one, seen);
+    const [first] = code.children;
     switch (code.is) {
       case "name":
-      case "member": {
-        const meaning = this.#names.meaning(code);
-        if (meaning && !meaning.imported) {
-          if (
-            this.#language === "python" &&
-            meaning.parameterOf &&
-            /^(?:tmp_path|tmpdir)$/.test(meaning.name)
-          )
-            return true;
-          return meaning.values.length > 0 && meaning.values.every(isTemporary);
-        }
-        return code.is === "member" && /^(?:name|path|stdin)$/.test(code.name) && isTemporary(code.object);
-      }
-      case "call": {
-        const name = lastName(code.callee);
-        if (/^(?:mkdtemp|mkdtempSync|TemporaryDirectory|NamedTemporaryFile|TempDir|MkdirTemp)$/.test(name))
-          return this.#isMadeThere(code);
-        if (/^(?:join|Join|Path|str|String|fspath)$/.test(name)) return isTemporary(code.args[0]);
-        return (
-          /^(?:joinpath|with_name|with_suffix|mktemp)$/.test(name) &&
-          code.callee.is === "member" &&
-          isTemporary(code.callee.object)
-        );
-      }
+      case "member":
+        return this.#isTemporaryName(code, seen);
+      case "call":
+        return this.#isTemporaryCall(code, seen);
       case "bind":
-        return code.value !== null && isTemporary(code.value);
-      case "text": {
-        const [first] = code.children;
-        return first !== undefined && /^(?:f?["'`]+)\$?\{/i.test(code.text) && isTemporary(first);
-      }
+        return code.value !== null && this.#isTemporary(code.value, seen);
+      case "text":
+        return /^f?["'`]+\$?\{/i.test(code.text) && this.#isTemporary(first, seen);
       case "other":
         return (
           /^(?:binary|await|expression_list|template_substitution|interpolation)/.test(code.kind) &&
-          isTemporary(code.children[0])
+          this.#isTemporary(first, seen)
         );
       default:
         return false;
     }
   }
 
-  /** Whether the arguments leave the new folder in the folder for such. */
-  #isMadeThere = ({ callee, args }: Call): boolean => {
+  #isTemporaryName(code: Name | Of<"member">, seen: Set<Code>): boolean {
+    const meaning = this.#names.meaning(code);
+    if (!meaning || meaning.imported)
+      return (
+        code.is === "member" &&
+        /^(?:name|path|stdin)$/.test(code.name) &&
+        this.#isTemporary(code.object, seen)
+      );
+    const isFixture =
+      this.#language === "python" &&
+      meaning.parameterOf !== null &&
+      /^(?:tmp_path|tmpdir)$/.test(meaning.name);
+    return (
+      isFixture || (meaning.values.length > 0 && meaning.values.every((one) => this.#isTemporary(one, seen)))
+    );
+  }
+
+  #isTemporaryCall({ callee, args }: Call, seen: Set<Code>): boolean {
+    const name = lastName(callee);
+    const { makes, joins, extend } = this.#allowed.folders;
     const root = rootOf(callee);
     if (root && this.#comesFromOwn(root)) return false;
-    return args.every(
-      (one) =>
-        one.text === '""' ||
-        /tmpdir\s*\(\)|^["'`][\w.-]*["'`]$|^(?:prefix|suffix)=["'][\w.-]*["']$|^(?:mode|encoding|delete)=/.test(
-          one.text,
-        ),
-    );
-  };
+    // The arguments leave the new folder in the folder for such.
+    if (makes.test(name))
+      return args.every((one) => isNamePart.test(one.text) || this.#isTemporary(one, seen));
+    if (joins.test(name)) return this.#isTemporary(args[0], seen);
+    return extend.test(name) && callee.is === "member" && this.#isTemporary(callee.object, seen);
+  }
+
+  /** Whether a part of a path below a temporary folder leads out of it. */
+  #leadsOut(code: Code): boolean {
+    const isJoin =
+      code.is === "call" && code.callee.is === "member" && this.#allowed.folders.parts.test(code.callee.name);
+    if (!isJoin && !isBinary(code) && !(code.is === "text" && code.value === null)) return false;
+    const parts = code.is === "call" ? code.args : code.is === "text" ? [code] : code.children;
+    const isRooted = isJoin || (code.is === "other" && code.kind === "binary /");
+    return parts.some((one) => this.#hasText(one, isRooted ? wayOut : wayUp)) && this.#isTemporary(code);
+  }
+
+  #hasText = (code: Code, wanted: RegExp, seen = new Set<Meaning>()): boolean =>
+    everything(code).some((one) => {
+      if (one.is === "text") return wanted.test(one.text.replace(/^[a-z]*["'`]+|["'`]+$/gi, ""));
+      const meaning = one.is === "name" ? this.#names.of(one) : null;
+      if (!meaning || seen.has(meaning)) return false;
+      seen.add(meaning);
+      return meaning.values.some((value) => isPath(value) && this.#hasText(value, wanted, seen));
+    });
 }
 
-interface Origin {
-  isOwn: boolean;
-  isLibrary?: boolean;
-  use: Use;
-}
+const memberOf = (uses: Uses, name: string, otherwise = reasons.unlisted): Use =>
+  ownOf(uses, name) ?? uses["*"] ?? otherwise;
+const ownOf = (uses: Uses, name: string): Use | undefined =>
+  Object.hasOwn(uses, name) ? uses[name] : undefined;
 
-const memberOf = (uses: Uses, name: string, otherwise = "uses what a test may not"): Use =>
-  (Object.hasOwn(uses, name) ? uses[name] : uses["*"]) ?? otherwise;
-
+const isWhole = (name: string): boolean => name === "*" || name === "default";
+const isBinary = (code: Code): boolean => code.is === "other" && code.kind.startsWith("binary");
+/** Texts, and lists of them. */
+const isPath = (code: Code): boolean => code.is === "text" || code.is === "other";
+const wayUp = /(?:^|[/\\])\.\.(?:$|[/\\])/;
+const wayOut = /(?:^|[/\\])\.\.(?:$|[/\\])|^[/\\]/;
+const isVariable = /^(?:process\.env|os\.environ|environ)\s*[.[]/;
+const isNamePart = /^["'`][\w.-]*["'`]$|^(?:prefix|suffix)=["'][\w.-]*["']$|^(?:mode|encoding|delete)=/;
 const lastName = (callee: Code): string =>
   callee.is === "name" || callee.is === "member" ? callee.name : "";
 const isCallee = (code: Code): boolean => {
@@ -1076,33 +860,21 @@ const isCallee = (code: Code): boolean => {
   return (up?.is === "call" && up.callee === code) || (up?.is === "member" && up.object === code);
 };
 const isConstantName = (name: string): boolean => /^[A-Z][A-Z0-9_]*$/.test(name);
-const isBlockOf = (owner: Code, body: Code): boolean =>
-  owner.children.includes(body) && owner.parent?.is === "call";
 
-/** Whether a statement may leave the block before its end. */
-const hasEarlyEnd = (code: Code): boolean =>
-  (code.is === "branch" || code.is === "try") && [...everything(code)].some(({ is }) => is === "end");
-
-/** Conditions without a name. */
-const isConstantTest = (code: Code): boolean =>
-  ![...everything(code)].some(
-    (one) => one.is === "name" || one.is === "call" || (one.is === "text" && one.value === null),
-  );
+const isNow = ({ args: [first], isNew }: Call): boolean => !first || !isNew || first.text.startsWith("...");
 
 /** `x` and `x`: they cannot differ. */
 const isSame = ([left, right, ...rest]: readonly Code[]): boolean =>
   rest.length === 0 &&
   left !== undefined &&
-  right !== undefined &&
-  left.text === right.text &&
-  left.is !== "call" &&
-  ![...everything(left)].some(({ is }) => is === "call");
+  left.text === right?.text &&
+  !everything(left).some(({ is }) => is === "call");
 
 const unwrapped = (code: Code): Code =>
   code.is === "other" && code.children.length === 1 && code.children[0] ? unwrapped(code.children[0]) : code;
 
 /** The `require` or `import()` that a value is. */
-function importIn(code: Code): (Code & { is: "import" }) | null {
+function importIn(code: Code): Of<"import"> | null {
   const inner = unwrapped(code);
   return inner.is === "import" ? inner : null;
 }
@@ -1111,68 +883,3 @@ const beginnings = (path: string, separator: string): string[] =>
   path.split(separator).map((_, at, all) => all.slice(0, all.length - at).join(separator));
 
 const packageName = (specifier: string): string => /^(?:@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? specifier;
-
-const scriptEnds = ["ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs"];
-
-/** Only code: a file of data would be read, not run. */
-function isOwnScript(from: string, specifier: string, { isFile, isOwnPackage }: TestFacts): boolean {
-  if (/[?!#:]/.test(specifier.replace(/^#/, ""))) return false;
-  const isAt = (path: string) => {
-    const bare = path.replace(/\.([cm]?)jsx?$/, "");
-    const places = [
-      ...scriptEnds.map((end) => `${path}.${end}`),
-      ...scriptEnds.map((end) => posix.join(path, `index.${end}`)),
-      ...(bare === path ? [] : scriptEnds.map((end) => `${bare}.${end}`)),
-    ];
-    return (
-      (isFile(path) && new RegExp(`\\.(?:${scriptEnds.join("|")}|vue|svelte)$`).test(path)) ||
-      places.some(isFile)
-    );
-  };
-  if (/^\.{1,2}(?:\/|$)/.test(specifier)) return isAt(posix.join(posix.dirname(from), specifier));
-  const aliased = /^(?:[@~]\/|#)(.+)$/.exec(specifier)?.[1];
-  if (aliased !== undefined) return isAt(`src/${aliased}`) || isAt(aliased);
-  return isOwnPackage(packageName(specifier)) && !/\.(?:json|txt|md|wasm|node)$/.test(specifier);
-}
-
-/** The file of a module of Python; null if the repository has none. */
-function pythonFile(from: string, specifier: string, { isFile }: TestFacts): string | null {
-  const [, dots = "", rest = ""] = /^(\.*)(.*)$/.exec(specifier) ?? [];
-  const place = rest.replaceAll(".", "/");
-  let folder = posix.dirname(from);
-  for (let level = 1; level < dots.length; level++) folder = posix.dirname(folder);
-  const folders =
-    dots === ""
-      ? beginnings(`./${folder}`, "/").flatMap((one) => [one, posix.join(one, "src"), posix.join(one, "lib")])
-      : [folder];
-  for (const one of folders)
-    for (const end of [".py", "/__init__.py"]) {
-      const path = posix.normalize(posix.join(one, place + end));
-      if (isFile(path)) return path;
-    }
-  return null;
-}
-
-function isOwnPython(from: string, specifier: string, facts: TestFacts, names: readonly string[]): boolean {
-  if (/^\.+$/.test(specifier))
-    return (
-      names.every((name) => pythonFile(from, specifier + name, facts) !== null) ||
-      pythonFile(from, `${specifier}__init__`, facts) !== null
-    );
-  return pythonFile(from, specifier, facts) !== null || facts.isOwnPackage(specifier.split(".")[0] ?? "");
-}
-
-const isOwnGo = (_from: string, specifier: string, { isOwnPackage }: TestFacts): boolean =>
-  beginnings(specifier, "/").some(isOwnPackage);
-
-/** Whether `this` is what a class, an object or a runner says; elsewhere it may be all globals. */
-function hasOwnThis(code: Code, isRunnerCall: (call: Call) => boolean): boolean {
-  for (const one of around(code)) {
-    if (one.is === "class") return true;
-    if (one.is !== "function") continue;
-    if (one.parent?.is === "pair") return true;
-    if (/^(?:async\s+)?function\b/.test(one.text))
-      return one.parent?.is === "call" && isRunnerCall(one.parent);
-  }
-  return false;
-}

@@ -12,6 +12,8 @@ export type Code = Form & {
   children: readonly Code[];
 };
 
+export type Of<Is extends Code["is"]> = Extract<Code, { is: Is }>;
+
 export type Form =
   | { is: "name"; name: string }
   | { is: "member"; object: Code; name: string }
@@ -65,6 +67,13 @@ export interface Syntax {
   scopes: ReadonlySet<Form["is"]>;
 }
 
+/** What a reader made, with its place in the text. */
+function placed(made: Made, node: SgNode): Code {
+  const code: Code = { ...made, line: node.range().start.line + 1, text: node.text(), parent: null };
+  for (const child of code.children) child.parent = code;
+  return code;
+}
+
 /** Reads a syntax tree. Each node is read once, so the time is linear. */
 export function readCode(root: SgNode, { kinds }: Syntax): Code {
   const read = (node: SgNode): Code | null => {
@@ -76,20 +85,30 @@ export function readCode(root: SgNode, { kinds }: Syntax): Code {
       : { is: "other", kind, children: reader.all(node.namedChildren()) };
     return made && placed(made, node);
   };
-  const placed = (made: Made, node: SgNode): Code => {
-    const code: Code = { ...made, line: node.range().start.line + 1, text: node.text(), parent: null };
-    for (const child of code.children) child.parent = code;
-    return code;
-  };
   const reader: Reader = Object.assign(read, {
     all: (nodes: readonly SgNode[]) => nodes.filter((one) => one.isNamed()).flatMap((one) => read(one) ?? []),
     field: (node: SgNode, name: string): Code => {
       const child = node.field(name);
-      return (child && read(child)) ?? placed({ is: "other", kind: "nothing", children: [] }, node);
+      return (child && read(child)) ?? placed(other("nothing", []), node);
     },
   });
-  return read(root) ?? placed({ is: "other", kind: "nothing", children: [] }, root);
+  return read(root) ?? placed(other("nothing", []), root);
 }
+
+const other = (kind: string, children: readonly Code[]): Made => ({ is: "other", kind, children });
+const pairOf = (named: string | null, value: Code, keys: readonly Code[] = []): Made => ({
+  ...{ is: "pair", name: named, value },
+  children: [...keys, value],
+});
+const bindOf = (targets: readonly Code[], value: Code | null, how: Binding): Made => ({
+  ...{ is: "bind", targets, value, how },
+  children: value ? [...targets, value] : targets,
+});
+const importOf = (specifier: string | null, names: readonly ImportedName[], isCalled = false): Made => ({
+  ...{ is: "import", specifier, names, isCalled },
+  children: [],
+});
+const nameAt = (node: SgNode, named: string): Code => placed({ is: "name", name: named, children: [] }, node);
 
 const name: Read = (node) => ({ is: "name", name: node.text(), children: [] });
 
@@ -111,11 +130,8 @@ const index =
 
 const bind =
   (target: string, value: string, how: Binding): Read =>
-  (node, of) => {
-    const targets = of.all(node.fieldChildren(target));
-    const given = node.field(value) && of.field(node, value);
-    return { is: "bind", targets, value: given, how, children: given ? [...targets, given] : targets };
-  };
+  (node, of) =>
+    bindOf(of.all(node.fieldChildren(target)), node.field(value) && of.field(node, value), how);
 
 /** A part that runs, or is a value, as others say. */
 const branch =
@@ -151,7 +167,10 @@ const aFunction =
       .flatMap((field) => node.fieldChildren(field))
       .filter((one) => one.isNamed())
       .flatMap((one) => (/parameter/.test(String(one.kind())) ? one.namedChildren() : [one]));
-    const read = of.all(params).map((one) => (one.is === "bind" ? one : parameter(one)));
+    const read = params.flatMap((one) => {
+      const param = of(one);
+      return param && param.is !== "bind" ? placed(bindOf([param], null, "parameter"), one) : (param ?? []);
+    });
     const around = node.parent();
     const decorators =
       around?.kind() === "decorated_definition"
@@ -174,25 +193,7 @@ const aFunction =
 const method: Read = (node, of) => {
   const made = aFunction("receiver", "parameters")(node, of);
   if (made?.is !== "function") return made;
-  const value: Code = {
-    ...made,
-    name: null,
-    line: node.range().start.line + 1,
-    text: node.text(),
-    parent: null,
-  };
-  for (const child of value.children) child.parent = value;
-  return { is: "pair", name: made.name && unquoted(made.name), value, children: [value] };
-};
-
-const parameter = (target: Code): Code => {
-  const { line, text } = target;
-  const code: Code = {
-    ...{ is: "bind", targets: [target], value: null, how: "parameter" },
-    ...{ line, text, parent: null, children: [target] },
-  };
-  target.parent = code;
-  return code;
+  return pairOf(made.name && unquoted(made.name), placed({ ...made, name: null }, node));
 };
 
 const aClass: Read = (node, of) => ({
@@ -216,12 +217,8 @@ const pair =
   (node, of) => {
     const named = node.field(key);
     const value = of.field(node, "value");
-    const kind = String(named?.kind());
-    if (kind === "computed_property_name" || !named) {
-      const computed = of.all(named ? [named] : []);
-      return { is: "pair", name: null, value, children: [...computed, value] };
-    }
-    return { is: "pair", name: unquoted(named.text()), value, children: [value] };
+    if (named && named.kind() !== "computed_property_name") return pairOf(unquoted(named.text()), value);
+    return pairOf(null, value, of.all(named ? [named] : []));
   };
 
 const textOf = (node: SgNode | null) => node?.text() ?? "";
@@ -284,13 +281,7 @@ const javascriptImport: Read = (node) => {
     : clause
       ? importClause(clause)
       : [];
-  return {
-    is: "import",
-    specifier: unescaped(unquoted(textOf(source))),
-    names,
-    isCalled: false,
-    children: [],
-  };
+  return importOf(unescaped(unquoted(textOf(source))), names);
 };
 
 const javascriptCall: Read = (node, of) => {
@@ -323,7 +314,7 @@ const declarator: Read = (node, of) => {
             : { local: "", name: "" },
         );
   if (names.some(({ local }) => local === "")) return made;
-  return { is: "import", specifier: awaited.specifier, names, isCalled: true, children: [] };
+  return importOf(awaited.specifier, names, true);
 };
 
 const operatorOf = (node: SgNode) => textOf(node.field("operator"));
@@ -343,47 +334,13 @@ const javascriptUnary: Read = (node, of) => {
 };
 
 const forIn: Read = (node, of) => {
-  const left = of.field(node, "left");
   const right = of.field(node, "right");
-  const value = bindOf(node, [left], right, node.field("kind") ? "iterate" : "assign");
-  const body = of.field(node, "body");
-  const isIn = textOf(node.field("operator")) === "in";
-  return {
-    is: "branch",
-    how: "loop",
-    conditions: [right],
-    children: isIn ? [operatorCode(value), body] : [value, body],
-  };
+  const made = bindOf([of.field(node, "left")], right, node.field("kind") ? "iterate" : "assign");
+  const value = placed(made, node);
+  const isIn = operatorOf(node) === "in";
+  const head = isIn ? placed({ is: "operator", operator: "for in", children: [value] }, node) : value;
+  return { is: "branch", how: "loop", conditions: [right], children: [head, of.field(node, "body")] };
 };
-
-const operatorCode = (inner: Code): Code => {
-  const code: Code = {
-    is: "operator",
-    operator: "for in",
-    line: inner.line,
-    text: inner.text,
-    parent: null,
-    children: [inner],
-  };
-  inner.parent = code;
-  return code;
-};
-
-function bindOf(node: SgNode, targets: readonly Code[], value: Code | null, how: Binding): Code {
-  const children = value ? [...targets, value] : targets;
-  const code: Code = {
-    is: "bind",
-    targets,
-    value,
-    how,
-    line: node.range().start.line + 1,
-    text: node.text(),
-    parent: null,
-    children,
-  };
-  for (const child of children) child.parent = code;
-  return code;
-}
 
 const aTry =
   (...handlers: string[]): Read =>
@@ -400,19 +357,18 @@ const jsxName = (node: SgNode, of: Reader): Made => {
   const named = node.field("name");
   const isTag = named?.kind() === "identifier" && /^[a-z]/.test(named.text());
   const inner = node.namedChildren().filter((one) => !(isTag && one.id() === named.id()));
-  return { is: "other", kind: String(node.kind()), children: of.all(inner) };
+  return other(String(node.kind()), of.all(inner));
 };
 
+const skipped = (kinds: string): Syntax["kinds"] =>
+  Object.fromEntries(kinds.split(" ").map((kind) => [kind, "skip" as const]));
+
 const javascriptKinds: Syntax["kinds"] = {
-  ...Object.fromEntries(
-    (
-      "type_annotation type_arguments type_parameters interface_declaration type_alias_declaration " +
+  ...skipped(
+    "type_annotation type_arguments type_parameters interface_declaration type_alias_declaration " +
       "accessibility_modifier override_modifier optional_chain hash_bang_line jsx_closing_element asserts_annotation " +
       "type_predicate_annotation property_identifier private_property_identifier string_fragment escape_sequence " +
-      "regex_pattern regex_flags jsx_text statement_identifier predefined_type import_attribute"
-    )
-      .split(" ")
-      .map((kind) => [kind, "skip" as const]),
+      "regex_pattern regex_flags jsx_text statement_identifier predefined_type import_attribute",
   ),
   identifier: name,
   this: name,
@@ -420,10 +376,7 @@ const javascriptKinds: Syntax["kinds"] = {
   meta_property: name,
   undefined: parts({ is: "other", kind: "undefined" }),
   shorthand_property_identifier: name,
-  shorthand_property_identifier_pattern: (node) => {
-    const value = nameCode(node, node.text());
-    return { is: "pair", name: node.text(), value, children: [value] };
-  },
+  shorthand_property_identifier_pattern: (node) => pairOf(node.text(), nameAt(node, node.text())),
   member_expression: member("object", "property"),
   subscript_expression: index("object", "index"),
   call_expression: javascriptCall,
@@ -441,6 +394,9 @@ const javascriptKinds: Syntax["kinds"] = {
   pair_pattern: pair("key"),
   pair: pair("key"),
   class_declaration: aClass,
+  abstract_class_declaration: aClass,
+  enum_declaration: bind("name", "body", "declare"),
+  enum_assignment: pair("name"),
   class: aClass,
   public_field_definition: pair("name"),
   field_definition: pair("property"),
@@ -470,7 +426,7 @@ const javascriptKinds: Syntax["kinds"] = {
   switch_body: parts({ is: "block" }),
   catch_clause: (node, of) => {
     const caught = node.field("parameter");
-    const bound = caught ? [bindOf(node, of.all([caught]), null, "parameter")] : [];
+    const bound = caught ? [placed(bindOf(of.all([caught]), null, "parameter"), node)] : [];
     return { is: "block", children: [...bound, of.field(node, "body")] };
   },
   try_statement: aTry("catch"),
@@ -486,29 +442,18 @@ const javascriptKinds: Syntax["kinds"] = {
 const dotted = (node: SgNode | null) => textOf(node).replace(/\s/g, "");
 
 const pythonImport: Read = (node) => {
-  const names = node.namedChildren().map((one): { specifier: string; local: string } => {
+  const made = node.namedChildren().map((one) => {
     const specifier = dotted(one.field("name") ?? one);
-    return { specifier, local: dotted(one.field("alias")) || specifier };
+    return importOf(specifier, [{ local: dotted(one.field("alias")) || specifier, name: "*" }]);
   });
-  const [first] = names;
   // More than one module in a statement: each is a statement.
-  if (names.length > 1 || !first) {
-    const children = names.map((one) => importCode(node, one.specifier, [{ local: one.local, name: "*" }]));
-    return { is: "other", kind: "imports", children };
-  }
-  return {
-    is: "import",
-    specifier: first.specifier,
-    names: [{ local: first.local, name: "*" }],
-    isCalled: false,
-    children: [],
-  };
+  return made.length === 1 && made[0]
+    ? made[0]
+    : other(
+        "imports",
+        made.map((one) => placed(one, node)),
+      );
 };
-
-const importCode = (node: SgNode, specifier: string, names: ImportedName[]): Code => ({
-  ...{ is: "import", specifier, names, isCalled: false, children: [] },
-  ...{ line: node.range().start.line + 1, text: node.text(), parent: null },
-});
 
 const pythonFrom: Read = (node) => {
   const specifier = dotted(node.field("module_name"));
@@ -517,24 +462,17 @@ const pythonFrom: Read = (node) => {
     const imported = dotted(one.field("name") ?? one);
     return { local: dotted(one.field("alias")) || imported, name: imported };
   });
-  return { is: "import", specifier: isAll ? null : specifier, names, isCalled: false, children: [] };
+  return importOf(isAll ? null : specifier, names);
 };
 
 const asPattern: Read = (node, of) => {
   const [value, target] = of.all(node.namedChildren());
-  const targets = target ? [target] : [];
-  return {
-    is: "bind",
-    targets,
-    value: value ?? null,
-    how: "assign",
-    children: value ? [...targets, value] : targets,
-  };
+  return bindOf(target ? [target] : [], value ?? null, "assign");
 };
 
 const pythonFor: Read = (node, of) => {
   const [left, right] = [of.field(node, "left"), of.field(node, "right")];
-  const value = bindOf(node, [left], right, "iterate");
+  const value = placed(bindOf([left], right, "iterate"), node);
   const rest = of.all(node.fieldChildren("body").concat(node.fieldChildren("alternative")));
   return { is: "branch", how: "loop", conditions: [right], children: [value, ...rest] };
 };
@@ -549,20 +487,16 @@ const conditional: Read = (node, of) => {
 const namesIn = (node: SgNode) => node.namedChildren().map((one) => one.text());
 
 /** `*args: T`, `name: T`: the name is the first child. */
-const typedParameter: Read = (node, of) => {
-  const targets = of.all(node.namedChildren().slice(0, 1));
-  return { is: "bind", targets, value: null, how: "parameter", children: targets };
-};
+const typedParameter: Read = (node, of) =>
+  bindOf(of.all(node.namedChildren().slice(0, 1)), null, "parameter");
 
 const pythonText = quoted(/^[a-z]*("""|'''|"|')/i, /("""|'''|"|')$/);
 
 const pythonKinds: Syntax["kinds"] = {
-  ...Object.fromEntries(
-    "type string_start string_end string_content escape_sequence type_conversion format_specifier positional_separator keyword_separator future_import_statement type_alias_statement"
-      .split(" ")
-      .map((kind) => [kind, "skip" as const]),
+  ...skipped(
+    "type string_start string_end string_content escape_sequence type_conversion format_specifier positional_separator keyword_separator future_import_statement type_alias_statement",
   ),
-  format_specifier: (node, of) => ({ is: "other", kind: "format", children: of.all(node.namedChildren()) }),
+  format_specifier: parts({ is: "other", kind: "format" }),
   identifier: name,
   attribute: member("object", "attribute"),
   subscript: index("value", "subscript"),
@@ -579,20 +513,15 @@ const pythonKinds: Syntax["kinds"] = {
   named_expression: bind("name", "value", "assign"),
   as_pattern: asPattern,
   for_statement: pythonFor,
-  for_in_clause: (node, of) => {
-    const [left, right] = [of.field(node, "left"), of.field(node, "right")];
-    return { is: "bind", targets: [left], value: right, how: "iterate", children: [left, right] };
-  },
+  for_in_clause: bind("left", "right", "iterate"),
   if_statement: branch("if", "condition"),
   elif_clause: branch("if", "condition"),
   while_statement: branch("loop", "condition"),
   match_statement: branch("if", "subject"),
-  case_pattern: (node, of) => {
-    const names = of.all(node.namedChildren());
-    return { is: "bind", targets: names, value: null, how: "assign", children: names };
-  },
+  case_pattern: (node, of) => bindOf(of.all(node.namedChildren()), null, "assign"),
   conditional_expression: conditional,
   boolean_operator: pythonBoolean,
+  binary_operator: (node, of) => parts({ is: "other", kind: `binary ${operatorOf(node)}` })(node, of),
   parenthesized_expression: through,
   block: parts({ is: "block" }),
   except_clause: parts({ is: "block" }),
@@ -621,50 +550,31 @@ const goParameter: Read = (node, of) => {
   const type = node.field("type");
   const names = of.all(node.fieldChildren("name"));
   // The type says which parameter is the test itself.
-  const value = type && /\btesting\.(?:T|B|F|TB)$/.test(type.text()) ? nameCode(type, "testing.T") : null;
-  return { is: "bind", targets: names, value, how: "parameter", children: value ? [...names, value] : names };
+  const value = type && /\btesting\.(?:T|B|F|TB)$/.test(type.text()) ? nameAt(type, "testing.T") : null;
+  return bindOf(names, value, "parameter");
 };
 
-const nameCode = (node: SgNode, named: string): Code => ({
-  ...{ is: "name", name: named, children: [] },
-  ...{ line: node.range().start.line + 1, text: node.text(), parent: null },
-});
-
-const goDeclaration: Read = (node, of) => {
-  const targets = of.all(node.fieldChildren("name"));
-  const value = node.field("value") && of.field(node, "value");
-  return { is: "bind", targets, value, how: "declare", children: value ? [...targets, value] : targets };
-};
+const goUpdate: Read = (node, of) => bindOf(of.all(node.namedChildren()), null, "update");
 
 const goImport: Read = (node) => {
   const specifier = textOf(node.field("path")).replace(/^["`]|["`]$/g, "");
   const last = /([^/]+?)(?:\/v\d+|\.v\d+)?$/.exec(specifier)?.[1]?.replace(/^go-|-go$/g, "") ?? specifier;
   const alias = textOf(node.field("name"));
   const isHidden = alias === "." || alias === "_";
-  return {
-    is: "import",
-    specifier: isHidden ? null : specifier,
-    names: [{ local: alias || last, name: "*" }],
-    isCalled: false,
-    children: [],
-  };
+  return importOf(isHidden ? null : specifier, [{ local: alias || last, name: "*" }]);
 };
 
 const goKinds: Syntax["kinds"] = {
-  ...Object.fromEntries(
-    (
-      "package_clause field_identifier label_name interpreted_string_literal_content raw_string_literal_content escape_sequence " +
+  ...skipped(
+    "package_clause field_identifier label_name interpreted_string_literal_content raw_string_literal_content escape_sequence " +
       "pointer_type slice_type map_type array_type channel_type function_type struct_type interface_type generic_type " +
-      "type_arguments type_parameter_list parenthesized_type"
-    )
-      .split(" ")
-      .map((kind) => [kind, "skip" as const]),
+      "type_arguments type_parameter_list parenthesized_type",
   ),
   identifier: name,
   type_identifier: name,
   package_identifier: name,
   qualified_type: (node) => {
-    const object = nameCode(node, textOf(node.field("package")));
+    const object = nameAt(node, textOf(node.field("package")));
     return { is: "member", object, name: textOf(node.field("name")), children: [object] };
   },
   selector_expression: member("operand", "field"),
@@ -678,34 +588,21 @@ const goKinds: Syntax["kinds"] = {
   short_var_declaration: bind("left", "right", "declare"),
   assignment_statement: (node, of) =>
     bind("left", "right", operatorOf(node) === "=" ? "assign" : "update")(node, of),
-  inc_statement: (node, of) => {
-    const targets = of.all(node.namedChildren());
-    return { is: "bind", targets, value: null, how: "update", children: targets };
-  },
-  dec_statement: (node, of) => {
-    const targets = of.all(node.namedChildren());
-    return { is: "bind", targets, value: null, how: "update", children: targets };
-  },
-  var_spec: goDeclaration,
-  const_spec: goDeclaration,
+  inc_statement: goUpdate,
+  dec_statement: goUpdate,
+  var_spec: bind("name", "value", "declare"),
+  const_spec: bind("name", "value", "declare"),
   type_declaration: (node, of) => ({
     is: "other",
     kind: "types",
     children: node
       .namedChildren()
       .flatMap((one) => one.field("name") ?? [])
-      .map((one) => bindOf(one, of.all([one]), null, "declare")),
+      .map((one) => placed(bindOf(of.all([one]), null, "declare"), one)),
   }),
   range_clause: (node, of) => {
     const left = node.field("left") ? [of.field(node, "left")] : [];
-    const right = of.field(node, "right");
-    return {
-      is: "bind",
-      targets: left,
-      value: right,
-      how: /:=/.test(node.text()) ? "declare" : "assign",
-      children: [...left, right],
-    };
+    return bindOf(left, of.field(node, "right"), /:=/.test(node.text()) ? "declare" : "assign");
   },
   for_statement: (node, of) => {
     const children = of.all(node.namedChildren());
@@ -716,7 +613,7 @@ const goKinds: Syntax["kinds"] = {
   type_switch_statement: (node, of) => {
     const value = of.field(node, "value");
     const alias = node.field("alias");
-    const bound = bindOf(node, alias ? of.all([alias]) : [], value, "declare");
+    const bound = placed(bindOf(alias ? of.all([alias]) : [], value, "declare"), node);
     const cases = node.namedChildren().filter((one) => /_case$/.test(String(one.kind())));
     return { is: "branch", how: "if", conditions: [value], children: [bound, ...of.all(cases)] };
   },
@@ -727,17 +624,9 @@ const goKinds: Syntax["kinds"] = {
   receive_statement: bind("left", "right", "declare"),
   keyed_element: (node, of) => {
     const [key, value] = node.namedChildren();
-    const inner = of.all([...(value ? [value] : [])]);
-    const named = key?.text() ?? null;
-    const made = inner[0];
-    if (!made) return null;
-    const isField = named !== null && /^\w+$/.test(named);
-    return {
-      is: "pair",
-      name: named,
-      value: made,
-      children: isField || !key ? [made] : [...of.all([key]), made],
-    };
+    const made = value && of(value);
+    if (!key || !made) return null;
+    return pairOf(key.text(), made, /^\w+$/.test(key.text()) ? [] : of.all([key]));
   },
   parenthesized_expression: through,
   block: parts({ is: "block" }),

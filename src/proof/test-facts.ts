@@ -1,4 +1,5 @@
-import { packageOf } from "../code/imports.ts";
+import { posix } from "node:path";
+import { hasImports, Modules, type Package, packageOf } from "../code/imports.ts";
 import type { TreeEntry, Workspace } from "../git/workspace.ts";
 import { decodeText } from "../text/decode.ts";
 import type { TestFacts } from "./rules.ts";
@@ -13,21 +14,43 @@ const pythonManifest =
 /** What the rules of tests must know about a repository: its files, and the names of its packages and dependencies at the head. */
 export async function readTestFacts(workspace: Pick<Workspace, "tree" | "readBytes">): Promise<TestFacts> {
   const tree = await workspace.tree("head");
-  const own = new Set<string>();
+  const own: Package[] = [];
   const dependencies = new Set<string>();
   for (const { path, oid } of manifestsOf(tree.values())) {
     const bytes = await workspace.readBytes(oid).catch(() => null);
     if (bytes === null || bytes.length > MAX_MANIFEST_BYTES) continue;
     const manifest = readManifest(path, decodeText(bytes).text);
-    if (manifest.name !== null) own.add(manifest.name);
+    if (manifest.name !== null) own.push({ name: manifest.name, folder: posix.dirname(path) });
     for (const one of manifest.dependencies) dependencies.add(one);
   }
   return {
     isFile: (path) => tree.has(path),
-    isOwnPackage: (name) => own.has(name),
+    isOwn: ownImports(tree.keys(), own),
     isDependency: (name) => dependencies.has(name) || dependencies.has(pythonName(name)),
   };
 }
+
+/**
+ * Whether an import brings code of the repository: a file of it, or what its packages export. A file of data, or the text of a file (`?raw`),
+ * is no code.
+ */
+export function ownImports(paths: Iterable<string>, packages: readonly Package[]): TestFacts["isOwn"] {
+  const all = new Set(paths);
+  const modules = new Modules(all, packages);
+  return (from, specifier) => {
+    if (/[?!:]/.test(specifier)) return false;
+    if (modules.resolve(from, specifier).some(hasImports)) return true;
+    // The folder of a package, whose manifest says which file it is.
+    const manifest = posix.join(posix.dirname(from), specifier, "package.json");
+    if (specifier.startsWith(".") && all.has(manifest)) return true;
+    const isPackage =
+      specifier.startsWith("#") ||
+      packages.some(({ name }) => specifier === name || specifier.startsWith(`${name}/`));
+    return isPackage && (extname(specifier) === "" || hasImports(specifier));
+  };
+}
+
+const extname = (specifier: string) => posix.extname(specifier.replace(/^.*\//, ""));
 
 function manifestsOf(entries: Iterable<TreeEntry>): TreeEntry[] {
   const depth = ({ path }: TreeEntry) => path.split("/").length;

@@ -4,6 +4,7 @@ import type { ToolCall, Usage } from "../llm/model.ts";
 import type { RecordedEntry } from "../queue/runs.ts";
 import { AnswerInput, AnswerResult } from "../review/answer/answer-input.ts";
 import { FixInput, FixResult } from "../review/fix/fix-input.ts";
+import { ProveInput, ProveResult } from "../review/prove/prove-input.ts";
 import { type PlacedFinding, ReviewResult } from "../review/review-result.ts";
 
 /*
@@ -14,13 +15,15 @@ import { type PlacedFinding, ReviewResult } from "../review/review-result.ts";
 export interface RunSummary {
   /** Number of attempts with entries on the record. */
   attempts: number;
-  /** Full object names; null if no review, answer or fix began. */
+  /** Full object names; null if no review, answer, fix or proof began. */
   commits: { head: string; base: string; merge_base: string } | null;
   /** The request in people's words; null for an event. */
   asked: Asked | null;
   totals: {
     files_read: number;
     searches: number;
+    /** Runs of tests of proofs. */
+    test_runs: number;
     /** Of the last review; null if none has a result. */
     findings: number | null;
     refuted: number;
@@ -37,10 +40,10 @@ export interface RunSummary {
   paid_for: ({ purpose: string } & Paid)[];
 }
 
-/** A question, or the findings to repair. */
+/** A question, or the findings to repair or to prove. */
 export type Asked =
   | { what: "answer"; by: string; path: string | null; question: string }
-  | { what: "fix"; targets: { id: string; path: string; line: number | null; title: string }[] };
+  | { what: "fix" | "prove"; targets: { id: string; path: string; line: number | null; title: string }[] };
 
 /** One agent loop. `after_ms` counts from the begin of the run. */
 interface LoopSummary {
@@ -78,7 +81,9 @@ export type ResultSummary =
   | ({ what: "fix"; edits: { path: string; change: "changed" | "removed" }[] } & Pick<
       FixResult,
       "summary" | "repairs" | "tried_out" | "stop_reason" | "usage"
-    >);
+    >)
+  /** Of `/prove`; a review's proofs are with its findings. */
+  | ({ what: "prove" } & Pick<ProveResult, "proofs" | "stop_reason" | "usage">);
 
 /** The usage of model turns. */
 interface Paid {
@@ -146,6 +151,8 @@ export function lastReview(entries: readonly TrajectoryEntry[]): ReviewResult | 
 const purposes: readonly (readonly [string, string])[] = [
   ["fix:check", "second looks at the repair"],
   ["verify", "second looks at findings"],
+  ["prove", "tests of findings"],
+  ["intent", "what the change asks for"],
   ["recheck", "checks of earlier findings"],
   ["compare", "comparison with earlier findings"],
   ["merge", "merging findings"],
@@ -166,6 +173,7 @@ function totalsOf(entries: readonly TrajectoryEntry[]): RunSummary["totals"] {
   return {
     files_read: new Set(calls.flatMap(fileRead)).size,
     searches: calls.filter(({ name }) => searching.has(name)).length,
+    test_runs: entries.filter(({ kind }) => kind === "tested").length,
     findings: review?.findings.length ?? null,
     refuted: review?.dropped.filter(({ verdict }) => verdict === "refuted").length ?? 0,
     written: entries.filter(({ kind }) => kind === "wrote").length,
@@ -188,38 +196,41 @@ function argumentsIn(text: string): Record<string, unknown> {
   }
 }
 
-/** Of the input of an answer or a fix only what people asked for: the rest differs between versions. */
+/** Of the input of an answer, a fix or proofs only what people asked for: the rest differs between versions. */
 const Question = z.object(AnswerInput.pick({ question: true, thread: true }).shape);
 const Repairs = z.object(FixInput.pick({ targets: true }).shape);
+const Proofs = z.object(ProveInput.pick({ targets: true }).shape);
 
+/** Null for a review, also if it proves its findings. */
 function askedIn(entries: readonly TrajectoryEntry[]): Asked | null {
-  const start = entries.findLast((entry) => entry.kind === "run" && entry.what !== undefined);
-  const input = start?.kind === "run" ? start.input : undefined;
-  const asked = Question.safeParse(input).data;
+  const starts = entries.filter((entry) => entry.kind === "run");
+  const isReview = starts.some(({ what }) => what === undefined);
+  const start = starts.findLast(({ what }) => what !== undefined && !(isReview && what === "prove"));
+  if (!start) return null;
+  const asked = Question.safeParse(start.input).data;
   if (asked) {
     const { question, thread } = asked;
     return { what: "answer", by: question.by, path: thread?.path ?? null, question: question.body };
   }
-  const fix = Repairs.safeParse(input).data;
-  return (
-    (fix && {
-      what: "fix",
-      targets: fix.targets.map(({ id, path, line, title }) => ({ id, path, line, title })),
-    }) ??
-    null
-  );
+  const what = start.what === "prove" ? "prove" : "fix";
+  const wanted = (what === "prove" ? Proofs : Repairs).safeParse(start.input).data;
+  if (!wanted) return null;
+  const targets = wanted.targets.map(({ id, path, line, title }) => ({ id, path, line, title }));
+  return { what, targets };
 }
 
-/** Titles of all findings of reviews, including refuted ones, by id. */
+/** Titles of all findings that people asked about or that reviews found, including refuted ones, by id. */
 function titlesIn(entries: readonly TrajectoryEntry[]): ReadonlyMap<string, string> {
   const reviews = entries.flatMap((entry) =>
     entry.kind === "result" ? (ReviewResult.safeParse(entry.result).data ?? []) : [],
   );
-  return new Map(
-    reviews.flatMap(({ findings, dropped }) =>
-      [...findings.map(({ finding }) => finding), ...dropped].map(({ id, title }) => [id, title] as const),
-    ),
-  );
+  const told = reviews.flatMap(({ findings, dropped }) => [
+    ...findings.map(({ finding }) => finding),
+    ...dropped,
+  ]);
+  const asked = askedIn(entries);
+  const targets = asked !== null && asked.what !== "answer" ? asked.targets : [];
+  return new Map([...targets, ...told].map(({ id, title }) => [id, title]));
 }
 
 /** A result that this version cannot read is left out. */
@@ -235,6 +246,11 @@ function resultsIn(entries: readonly TrajectoryEntry[]): ResultSummary[] {
     if (review) results.set("review", reviewResult(review, pages));
     if (answer) results.set("answer", { what: "answer", ...answer });
     if (fix) results.set("fix", fixResult(fix));
+    const proved = ProveResult.safeParse(entry.result).data;
+    if (proved) {
+      const { proofs, stop_reason, usage } = proved;
+      results.set("prove", { what: "prove", proofs, stop_reason, usage });
+    }
   }
   return [...results.values()];
 }

@@ -16,10 +16,10 @@ const Input = z.strictObject({
   outcome: z
     .enum(["regression", "reproduced", "ran_right", "none"])
     .describe(
-      "regression: the test passes at the merge base and fails at the head. reproduced: it fails at the head and passes with the suggestion. ran_right: the input of the finding was run, and the head does the right thing. none: nothing of this could be shown.",
+      "regression: the test passes at the merge base and fails at the head. reproduced: it fails at the head and passes with the suggestion. ran_right: the input of the finding was run, and the head does the right thing, whatever the merge base does. none: nothing of this could be shown.",
     ),
   before: line.describe(
-    "What happens at the merge base (for `reproduced`: with the suggestion) on the input, with the value. Only what happens, no judgement.",
+    "What happens at the merge base (for `reproduced`: with the suggestion) on the input, with the value. Only what happens, no judgement. Left out for `ran_right`.",
   ),
   now: line.describe(
     "What happens at the head on the same input, with the value or the error that the run printed.",

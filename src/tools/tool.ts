@@ -265,10 +265,7 @@ export interface ProofPort {
     signal: AbortSignal,
   ): Promise<readonly TriedTest[]>;
   /** Runs the last test again and decides; or returns why it shows nothing, so that the model can write a better one. */
-  finish(
-    report: ProofReport,
-    signal: AbortSignal,
-  ): Promise<{ ok: true } | { ok: false; reason: string }>;
+  finish(report: ProofReport, signal: AbortSignal): Promise<{ ok: true } | { ok: false; reason: string }>;
 }
 
 /** Whether a change means to do what a test shows. */

@@ -9,6 +9,7 @@ const MAX_CONTENT = 20_000;
 /** For up to three runs, one after the other, with everything around them. */
 const TIMEOUT_MS = 15 * 60_000;
 const MAX_NOTE_BYTES = 1_000;
+const MAX_PASSED_BYTES = 600;
 
 /** A shell reads such a path as one word, and no program reads it as an option, nor as a file with options: pytest does so after an `@`. */
 export const testPath = /^[\w+][\w@.+/-]*$/;
@@ -47,7 +48,8 @@ const names = { base: "merge base", head: "head", repaired: "head with the sugge
 
 function render({ runs }: Output, _input: Input, maxBytes: number): Rendered {
   const room = maxBytes / Math.max(1, runs.length) - 200;
-  const parts = runs.map((run) => renderRun(run, room));
+  // Nobody learns much from what a test that passes prints.
+  const parts = runs.map((run) => renderRun(run, run.passed ? Math.min(room, MAX_PASSED_BYTES) : room));
   return {
     text: parts.map(({ text }) => text).join("\n\n"),
     truncated: parts.some(({ truncated }) => truncated),

@@ -1,19 +1,24 @@
 import { describe, expect, it } from "vitest";
 import type { TrajectoryEntry } from "../../src/agent/trajectory.ts";
+import { defaultRepoConfig } from "../../src/config/repo-config.ts";
 import type { OwnText } from "../../src/github/pull-request-api.ts";
 import {
   closeEarlierChecks,
   publishedReview,
   recordedMasks,
   recordedResult,
+  recordedTests,
   recordedTurns,
+  startProofs,
   triggerOf,
   wasPublished,
 } from "../../src/jobs/attempts.ts";
 import { formatMarker } from "../../src/ledger/marker.ts";
 import { emptyState } from "../../src/ledger/state.ts";
+import { forAllRoles } from "../../src/llm/model.ts";
 import { openCheckRun } from "../../src/publish/check-run.ts";
 import { publicText } from "../../src/publish/public-text.ts";
+import type { ProveInput, ProveTarget } from "../../src/review/prove/prove-input.ts";
 import { MemoryGitHub } from "../publish/memory-github.ts";
 import { sampleResult } from "../reporters/sample-result.ts";
 
@@ -37,6 +42,52 @@ async function pullAt(headSha: string, state: "open" | "closed" = "open") {
   const pull = { ...(await github.pull()), headSha, baseSha: "base", state };
   return { github, met: { pull, trigger: "event" } };
 }
+
+describe("the input of proofs", () => {
+  const shas = { head: a, base: b, mergeBase: b };
+  const limits = { turns: 9, tokens: 90_000, costUsd: null, milliseconds: 60_000 };
+  const target: ProveTarget = {
+    ...{ id: "f1", severity: "high", title: "No total", text: "It throws.", path: "a.js", side: "RIGHT" },
+    ...{ line: 1, start_line: null, symbol: null, suggestion: null },
+  };
+  const input: ProveInput = {
+    ...{ targetBranch: "main", pull: null, targets: [target], config: defaultRepoConfig, limits },
+    models: forAllRoles({ name: "m", contextTokens: 9_000, protocol: "native" }),
+  };
+  /** Starts with each of the inputs, one attempt after the other. */
+  async function start(...given: { input: ProveInput; shas?: typeof shas }[]) {
+    const recorded: TrajectoryEntry[] = [];
+    const record = async (entry: TrajectoryEntry) => void recorded.push(JSON.parse(JSON.stringify(entry)));
+    const started: ProveInput[] = [];
+    for (const one of given)
+      started.push(await startProofs(one.input, { shas: one.shas ?? shas }, [...recorded], { record }));
+    return { started, recorded };
+  }
+
+  it("is that of an earlier attempt if only less is left to spend", async () => {
+    const less = { ...input, limits: { ...limits, tokens: 30_000 } };
+    const { started, recorded } = await start({ input }, { input: less });
+    expect(started[1]).toEqual(input);
+    expect(recorded).toEqual([{ kind: "run", what: "prove", shas, input: expect.anything() }]);
+  });
+
+  it.each([
+    ["findings", { input: { ...input, targets: [{ ...target, id: "f2" }] } }],
+    ["configuration", { input: { ...input, config: { ...defaultRepoConfig, max_comments: 3 } } }],
+    ["files", { input, shas: { ...shas, head: b } }],
+  ])("is recorded anew for other %s", async (_, other) => {
+    const { started, recorded } = await start({ input }, other);
+    expect(started[1]).toEqual(other.input);
+    expect(recorded).toHaveLength(2);
+  });
+
+  it("comes with every run of a test on record", () => {
+    const end = {
+      ...{ stdout: "", stderr: "", exit_code: 0, ended: null, changed: [], executed: null, duration_ms: 1 },
+    };
+    expect(recordedTests([opened(a), { kind: "tested", key: "k", end }])).toEqual([{ key: "k", end }]);
+  });
+});
 
 describe("check runs of earlier attempts", () => {
   it("are called off once the head has moved on, each on its own head and trigger", async () => {

@@ -1,4 +1,4 @@
-import { chmodSync, readFileSync } from "node:fs";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { defaultRepoConfig, type RepoConfig } from "../../src/config/repo-config.ts";
@@ -35,18 +35,27 @@ const preparing = (prepare: string | null): RepoConfig => ({
   prove: { ...defaultRepoConfig.prove, enabled: true, prepare },
 });
 
-async function find(branch: string, config: RepoConfig, searchPath = process.env.PATH ?? "") {
+async function find(
+  branch: string,
+  config: RepoConfig,
+  {
+    searchPath = process.env.PATH ?? "",
+    ...where
+  }: { searchPath?: string; folder?: string; onFault?: (line: string) => void } = {},
+) {
   using held = await placeOf(repo, repo.git("rev-parse", "main"), branch);
   const findSandbox = createCommandSandbox({
     ...{ searchPath, readable: [], hidden: [], memoryMb: 512, warn: () => {} },
   });
-  const found = createFindTestPlace({ findSandbox, folder: folder.path, registries: [] });
+  const found = createFindTestPlace({ findSandbox, folder: folder.path, registries: [], ...where });
   return await found({ place: held.place, repository: "octo/shop", config }, noSignal);
 }
 
 describe("the place where tests of proofs run", () => {
   it("is nowhere on a machine without a sandbox", async () => {
-    expect(await find("code", preparing(null), "/nowhere")).toEqual({ why: "this machine has no sandbox" });
+    expect(await find("code", preparing(null), { searchPath: "/nowhere" })).toEqual({
+      why: "this machine has no sandbox",
+    });
   });
 
   it.skipIf(!sandbox)(`is the sandbox alone if nothing is prepared${skipped}`, async () => {
@@ -65,6 +74,17 @@ describe("the place where tests of proofs run", () => {
     const found = await find("code", preparing("mkdir made && cp a.js made/of-base.js"));
     if (!("environment" in found) || found.environment === null) throw new Error(JSON.stringify(found));
     expect(readFileSync(join(found.environment, "made/of-base.js"), "utf8")).toBe("1;\n");
+  });
+
+  it.skipIf(!sandbox)(`names no folder of the machine where its reason is public${skipped}`, async () => {
+    const file = join(folder.path, "file");
+    writeFileSync(file, "");
+    const faults: string[] = [];
+    const onFault = (line: string) => void faults.push(line);
+    expect(await find("code", preparing("true"), { folder: join(file, "below"), onFault })).toEqual({
+      why: "the environment cannot be prepared on the machine that runs Hunkwise; its log says why",
+    });
+    expect(faults).toEqual([expect.stringContaining(file)]);
   });
 
   it.skipIf(!sandbox)(`is nowhere if the command fails, and its last line says why${skipped}`, async () => {

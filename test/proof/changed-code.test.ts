@@ -86,6 +86,14 @@ function other() {
     expect(code.includes({ path: "cart.js", name: "get size", line: 11 })).toBe(true);
   });
 
+  it("is a constructor also under the name of its class, as V8 reports it", async () => {
+    const text = "class Cart extends Base {\n  constructor(items) {\n    super(items);\n  }\n}\n";
+    const hunk = "@@ -2,2 +2,2 @@\n   constructor(items) {\n-    super();\n+    super(items);\n";
+    const diff = parseFilePatch(patch(hunk), "cart.js", null);
+    const code = await findChangedCode([{ change: { path: "cart.js" }, diff, text }]);
+    expect(code.includes({ path: "cart.js", name: "Cart", line: 99 })).toBe(true);
+  });
+
   it("is not in tests", async () => {
     const code = await changedBy(inTotal, "test/cart.test.js");
     expect(code.includes({ path: "test/cart.test.js", name: "total", line: 5 })).toBe(false);

@@ -11,6 +11,7 @@ const other = { path: "other.js", name: "other", line: 1 };
 const changed: ChangedCode = {
   includes: ({ path, name }) => path === "cart.js" && name === "total",
   includesLine: ({ path, line }) => path === "cart.js" && line <= 3,
+  named: (name) => (name === "total" ? "cart.js\ntotal" : null),
   isThrownOnPurpose: () => false,
   about: () => changed,
   leadingTo: async () => new Set(),
@@ -117,6 +118,38 @@ describe("a regression", () => {
     expect(reasonOf({ base: twice({ ...passed, executed: [other] }), head: twice(failed) })).toContain(
       "nothing is compared",
     );
+  });
+});
+
+describe("a changed list of parameters", () => {
+  const pythonTest = { path: "test_cart.py", text: "from cart import total\n\ntotal([])\n" };
+  const ofPython = (base: TestEnd, head: TestEnd) =>
+    judge("regression", pythonTest, { base: twice(base), head: twice(head) }, code);
+  const python = (line: string): TestEnd => ({
+    ...passed,
+    exit_code: 1,
+    stderr: `Traceback (most recent call last):\n  File "/work/test_cart.py", line 3, in <module>\n    total([])\n${line}\n`,
+    executed: [other],
+  });
+
+  it("shows a regression although the function is not entered at the head", () => {
+    const refused = python("TypeError: total() missing 1 required positional argument: 'tax'");
+    expect(ofPython(passed, refused)).toMatchObject({ ok: true });
+    expect(ofPython({ ...passed, executed: [other] }, refused)).toMatchObject({
+      reason: expect.stringContaining("nothing is compared"),
+    });
+  });
+
+  it("is none if another function refuses its arguments, and a name that is gone shows nothing", () => {
+    const another = python("TypeError: other() takes 1 positional argument but 2 were given");
+    expect(ofPython(passed, another)).toMatchObject({
+      reason: expect.stringContaining("does not run the changed code"),
+    });
+    const gone = {
+      ...python("AttributeError: module 'cart' has no attribute 'total'"),
+      executed: passed.executed,
+    };
+    expect(ofPython(passed, gone)).toMatchObject({ reason: expect.stringContaining("is gone at the head") });
   });
 });
 

@@ -1,13 +1,24 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type TestFacts, whyRefused } from "../../src/proof/rules.ts";
+import { ownImports } from "../../src/proof/test-facts.ts";
 import { cheats, files, honest } from "./test-samples.ts";
 
-const own = new Set(["calc", "example.com/shop", "@acme/shop"]);
-const dependencies = new Set(["@testing-library/react", "github.com/stretchr/testify", "execa", "sinon"]);
+const dependencies = new Set([
+  "@matteo.collina/tspl",
+  "supertest",
+  "attr",
+  "@testing-library/react",
+  "github.com/stretchr/testify",
+  "execa",
+  "sinon",
+]);
 const facts: TestFacts = {
   isFile: (path) => files.has(path),
-  isOwnPackage: (name) => own.has(name),
+  isOwn: ownImports(files, [
+    { name: "example.com/shop", folder: "shop" },
+    { name: "@acme/shop", folder: "." },
+  ]),
   isDependency: (name) => dependencies.has(name),
 };
 const refusal = (path: string, text: string) => whyRefused({ path, text }, facts);
@@ -24,7 +35,7 @@ describe("a test that people would write", () => {
   });
 
   it("is in each of the styles", () => {
-    expect(honest.length).toBeGreaterThanOrEqual(25);
+    expect(honest.length).toBeGreaterThanOrEqual(50);
   });
 });
 
@@ -34,16 +45,74 @@ describe("a test that would show what is not so", () => {
   });
 });
 
+describe("the cheats that a pull request may ask for", () => {
+  const head =
+    'import assert from "node:assert";\nimport { writeFileSync } from "node:fs";\nimport { add } from "../src/calc.js";\n';
+  it.each([
+    [
+      "asserting constants",
+      "add(1);\nassert.equal(1 + 1, 3);",
+      "asserts nothing that the code of the repository produced",
+    ],
+    ["asserting nothing", "add(1);", "it asserts nothing"],
+    ["replacing the code under test", "vi.mock('../src/calc.js');", "replaces the code under test"],
+    [
+      "failing in set-up",
+      "beforeEach(() => { throw new Error('claimed'); });\nit('x', () => { add(1); });",
+      "asserts nothing that the code",
+    ],
+    [
+      "failing in an import that is caught",
+      "let got = 1;\ntry { require('../src/calc.ts'); } catch { got = 2; }\nassert.equal(add(1), got);",
+      "imports where the import may fail unseen",
+    ],
+    ["hiding its failures", "try { assert.equal(add(1), 3); } catch {}", "their failures are hidden"],
+    [
+      "sleeping",
+      "await new Promise((done) => setTimeout(done, 9e5));\nassert.equal(add(1), 3);",
+      "depends on the time: `setTimeout`",
+    ],
+    [
+      "printing the claimed failure",
+      "console.error('AssertionError: 1 !== 2');\nassert.equal(add(1), 3);",
+      "prints; a failure is an error, not a text: `console`",
+    ],
+    ["exiting", "if (add(1) !== 3) process.exit(1);", "ends the process"],
+    [
+      "writing into the base's files",
+      "writeFileSync('src/calc.js', '');\nassert.equal(add(1), 3);",
+      "uses files outside of a temporary folder",
+    ],
+    [
+      "writing into git",
+      "writeFileSync('.git/config', '');\nassert.equal(add(1), 3);",
+      "uses files outside of a temporary folder",
+    ],
+    [
+      "writing into the environment of others",
+      "process.env = {};\nassert.equal(add(1), 3);",
+      "replaces the code under test",
+    ],
+    [
+      "reading the environment",
+      "assert.equal(add(1), Object.keys(process.env).length);",
+      "passes on what it may only name members of: `process.env`",
+    ],
+    ["luck", "assert.equal(add(Math.random()), 3);", "depends on chance: `Math.random`"],
+  ])("%s is refused", async (_name, text, reason) => {
+    expect(await script(head + text)).toContain(reason);
+  });
+});
+
 describe("a reason", () => {
   it.each([
     ["vi.mock('../src/calc.ts');", "replaces the code under test", "vi.mock"],
     ["calc.add = () => 3;", "replaces the code under test", "calc.add = () => 3"],
     ["console.log(1);", "prints; a failure is an error, not a text", "console"],
-    ["Date.now();", "uses what a test may not", "Date.now"],
+    ["Date.now();", "depends on the time", "Date.now"],
     ["setTimeout(() => {}, 1);", "depends on the time", "setTimeout"],
     ["Math.random();", "depends on chance", "Math.random"],
     ["process.exit(1);", "ends the process; a failure is an error", "process.exit"],
-    ["throw new Error('it broke');", "fails whatever the code does", "throw new Error('it broke');"],
     ["add.toString();", "may read the source of the code under test", "add.toString"],
   ])("names the line and the text of %s", async (line, reason, text) => {
     const head = `import assert from "node:assert";\nimport * as calc from "../src/calc.js";\nimport { add } from "../src/calc.js";\nassert.equal(add(1), 2);\n`;

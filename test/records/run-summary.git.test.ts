@@ -6,6 +6,7 @@ import { summaryOf } from "../../src/records/run-summary.ts";
 import { columns, createStyle } from "../../src/reporters/terminal-style.ts";
 import type { AnswerResult } from "../../src/review/answer/answer-input.ts";
 import type { FixResult } from "../../src/review/fix/fix-input.ts";
+import type { ProveResult } from "../../src/review/prove/prove-input.ts";
 import { sampleResult } from "../reporters/sample-result.ts";
 
 const at = Date.parse("2026-11-22T20:00:00Z");
@@ -82,6 +83,27 @@ const fixing: TrajectoryEntry[] = [
   turn("fix", "edit_file", { path: "src/cart.ts" }),
   turn("fix:check:F1", "report_resolution", { state: "fixed" }),
   { kind: "result", head: "h", base: "b", result: fix },
+];
+
+const proofTarget = {
+  ...{ id: "f9", severity: "high", title: `No total ${escapes}`, text: "It throws.", path: "src/cart.ts" },
+  ...{ side: "RIGHT", line: 6, start_line: null, symbol: null, suggestion: null },
+};
+const tested: TrajectoryEntry = {
+  ...{ kind: "tested", key: "k" },
+  end: {
+    ...{ stdout: "", stderr: "", exit_code: 0, ended: null, changed: [], executed: null, duration_ms: 9 },
+  },
+};
+const reason = `it passes at the head ${escapes}`;
+const proved: ProveResult = {
+  proofs: [{ id: "f9", proof: { kind: "not_shown", reason } }],
+  ...ended,
+};
+const start: TrajectoryEntry = { kind: "run", what: "prove", shas, input: { targets: [proofTarget] } };
+const proving: TrajectoryEntry[] = [
+  ...[start, turn("prove:f9", "try_test", { path: "t.js" }), tested, turn("intent:f9", "report_intent", {})],
+  { kind: "result", head: "h", base: "b", result: proved },
 ];
 
 const about = {
@@ -183,6 +205,23 @@ describe("the summary of a run", () => {
     expect(paid_for.map(({ purpose }) => purpose)).toEqual(["fix", "second looks at the repair"]);
   });
 
+  it("of a proof holds what was to prove, how often a test ran, and what the runs show", () => {
+    const { asked, results, paid_for, totals, loops } = summarized(proving);
+    const { id, path, line, title } = proofTarget;
+    expect(asked).toEqual({ what: "prove", targets: [{ id, path, line, title }] });
+    expect(totals.test_runs).toBe(1);
+    expect(results).toMatchObject([{ what: "prove", proofs: proved.proofs }]);
+    expect(paid_for.map(({ purpose }) => purpose)).toEqual(["tests of findings", "what the change asks for"]);
+    expect(loops.map((one) => one.title)).toEqual([title, title]);
+  });
+
+  it("of a review that proves its findings is that of a review", () => {
+    const [first, ...others] = review;
+    if (!first) throw new Error("there is no entry");
+    const { asked, results, totals } = summarized([first, start, tested, tested, ...others]);
+    expect([asked, results.map(({ what }) => what), totals.test_runs]).toEqual([null, ["review"], 2]);
+  });
+
   it("of a fix that a review followed holds both results, in their order", () => {
     const after: TrajectoryEntry[] = [
       ...fixing,
@@ -231,8 +270,17 @@ describe("the text of a run", () => {
     expect(words).toContain("- changed src/cart.ts - removed \\u{1B}[2J");
   });
 
+  it("of a proof says what was to prove and what a test shows", () => {
+    const words = oneLine(text(proving));
+    expect(words).toContain("ran 1 test");
+    expect(words).toContain("To prove: - src/cart.ts:6 No total \\u{1B}[2J");
+    expect(words).toContain(
+      "Tests written; finished. - f9 Not shown by a test: it passes at the head \\u{1B}",
+    );
+  });
+
   it("fits the terminal and moves no cursor, whatever was read and answered", () => {
-    for (const told of [review, answering, fixing])
+    for (const told of [review, answering, fixing, proving])
       for (const width of [80, 140]) {
         const shown = text(told, width);
         const tooLong = shown.split("\n").filter((line) => columns(line) > width);

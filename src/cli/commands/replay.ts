@@ -107,7 +107,7 @@ function workLines({ what, played, recorded, today, same, missing, added, change
   const named = (label: string, ids: readonly string[]) =>
     ids.length === 0 ? [] : [`- ${label}: ${ids.join(", ")}`];
   return [
-    `Replayed the ${what}: ${counts.join(", ")}; no model was used.`,
+    `Replayed the ${what === "prove" ? "proofs" : what}: ${counts.join(", ")}; no model was used.`,
     recorded === null
       ? `The record contains no result. Today's ${end}${shown(today)}.`
       : missing.length + added.length + changed.length === 0

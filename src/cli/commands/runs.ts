@@ -2,6 +2,7 @@ import { Command } from "@commander-js/extra-typings";
 import { AppError } from "../../errors.ts";
 import type { Asked, ResultSummary, RunSummary } from "../../records/run-summary.ts";
 import { dollars, duration, plural, thousands } from "../../reporters/outcome.ts";
+import { markSentence, notShownSentence, passingSentence } from "../../reporters/proof-words.ts";
 import { clip, columns, createStyle, plainLine, type Style, wrap } from "../../reporters/terminal-style.ts";
 import { escapeUnseen } from "../../text/escape-invisible.ts";
 import {
@@ -228,12 +229,20 @@ export function renderRun({ row, version, summary }: ShownRun, style: Style): st
 
 const joined = (facts: readonly string[]) => facts.filter((fact) => fact !== "").join(" · ");
 
-function totalsLine({ files_read, searches, findings, refuted, paid }: RunSummary["totals"]): string {
+function totalsLine({
+  files_read,
+  searches,
+  test_runs,
+  findings,
+  refuted,
+  paid,
+}: RunSummary["totals"]): string {
   const cached = paid.cached_tokens === 0 ? "" : ` (${thousands(paid.cached_tokens)} cached)`;
   const price = paid.cost_usd === null ? "no price" : dollars(paid.cost_usd);
   return joined([
     files_read === 0 ? "" : `read ${plural(files_read, "file")}`,
     searches === 0 ? "" : `searched ${plural(searches, "time")}`,
+    test_runs === 0 ? "" : `ran ${plural(test_runs, "test")}`,
     findings === null ? "" : `found ${findings}`,
     refuted === 0 ? "" : `refuted ${refuted}`,
     paid.turns === 0
@@ -246,7 +255,10 @@ function askedLines(asked: Asked | null): string[] {
   if (asked === null) return [];
   if (asked.what === "answer")
     return [`${asked.by} asked${asked.path === null ? "" : ` on ${asked.path}`}: ${asked.question}`];
-  return ["To repair:", ...asked.targets.map(({ path, line, title }) => `- ${path}:${line ?? "?"} ${title}`)];
+  return [
+    asked.what === "fix" ? "To repair:" : "To prove:",
+    ...asked.targets.map(({ path, line, title }) => `- ${path}:${line ?? "?"} ${title}`),
+  ];
 }
 
 function resultLines(result: ResultSummary): string[] {
@@ -273,6 +285,15 @@ function resultLines(result: ResultSummary): string[] {
           ({ id, repaired, note }) => `- ${repaired ? "repaired" : "not repaired"}: ${id} ${note}`,
         ),
         ...result.edits.map(({ path, change }) => `- ${change} ${path}`),
+      ];
+    case "prove":
+      return [
+        `Tests written; ${ended}.`,
+        ...result.proofs.map(({ id, proof }) => {
+          const proved = { proof, source: "model" };
+          const said = markSentence(proved) || notShownSentence(proved) || passingSentence(proved);
+          return `- ${id} ${said}`;
+        }),
       ];
   }
 }

@@ -1,3 +1,4 @@
+import { familyOf } from "../../code/imports.ts";
 import { isTestFile } from "../../code/test-file.ts";
 import type { Message } from "../../llm/model.ts";
 import { cutAtLine } from "../../text/cut.ts";
@@ -53,16 +54,25 @@ function suggestionSection({ suggestion }: ProveTarget): string {
 /** The commands come from the configuration of the base branch. */
 function commandsSection(commands: ProveInput["config"]["prove"]["run"]): string {
   const lines = commands.map(({ files, command }) => `- ${inlineCode(files)}: ${inlineCode(command)}`);
-  const others =
-    "Other files in JavaScript and TypeScript are run by Node 24 as they are (plain `node:assert`, or `node:test`), with types removed and imports of the repository's own sources resolved; in Python by pytest or, without it, by a runner that calls `test_` functions and unittest cases; in Go by `go test`.";
-  return ["# How a test file is run", ...lines, others].join("\n");
+  const others = lines.length > 0 ? "Other files" : "Test files";
+  return [
+    "# How a test file is run, in the root folder",
+    ...lines,
+    `${others} in JavaScript and TypeScript are run by Node 24 as they are: write \`node:assert\` or \`node:test\`, no \`describe\` and \`expect\` of another runner. Types are removed, and imports of the repository's own sources are found. In Python they are run by pytest or, without it, by a runner that calls \`test_\` functions and unittest cases; in Go by \`go test\`. Only packages of the repository's prepared environment and of the machine can be imported. The environment has no variables beyond PATH, HOME and the like.`,
+  ].join("\n");
 }
 
 async function testsSection(run: ProveRun, path: string): Promise<string> {
   const tree = await run.deps.workspace.tree("head");
-  const words = new Set(path.split(/[/._-]/));
-  const likeness = (one: string) => one.split(/[/._-]/).filter((word) => words.has(word)).length;
-  const tests = [...tree.keys()].filter((one) => isTestFile(one) && !run.deps.isPrivate(one));
+  const [folders, name] = partsOf(path);
+  const likeness = (one: string) => {
+    const [others, other] = partsOf(one);
+    const alike = (a: readonly string[], b: readonly string[]) => a.filter((word) => b.includes(word)).length;
+    return 3 * alike(name, other) + alike(folders, others);
+  };
+  const isAlike = (one: string) =>
+    isTestFile(one) && familyOf(one) === familyOf(path) && !besideTests.test(one) && !run.deps.isPrivate(one);
+  const tests = [...tree.keys()].filter(isAlike);
   const near = tests.toSorted((a, b) => likeness(b) - likeness(a)).slice(0, NAMED_TESTS);
   if (near.length === 0) return "";
   const { text } = cutAtLine(
@@ -70,6 +80,21 @@ async function testsSection(run: ProveRun, path: string): Promise<string> {
     roomFor(run.models.review, MAX_TESTS_BYTES, SHORT_SHARE),
   );
   return `# Tests that exist nearby\n${wrapUntrusted("paths", text)}`;
+}
+
+/** Folders of what tests read. */
+const besideTests =
+  /(?:^|\/)(?:fixtures?|__fixtures__|snapshots?|__snapshots__|examples?[\w-]*|example_\w+|testdata|wpt)\//i;
+
+/** The words of a path's folders and of its name. */
+function partsOf(path: string): [folders: string[], name: string[]] {
+  const words = (text: string) =>
+    text
+      .toLowerCase()
+      .split(/[/._-]+/)
+      .filter((word) => word !== "" && word !== "test" && word !== "tests");
+  const slash = path.lastIndexOf("/");
+  return [words(path.slice(0, slash + 1)), words(path.slice(slash + 1).replace(/\.\w+$/, ""))];
 }
 
 export function cut({ models }: ProveRun, text: string, maxBytes: number): string {

@@ -198,7 +198,7 @@ class ProofOf {
     const runs: TriedTest[] = [];
     for (const one of on) {
       const end = await this.#runOnce(tried, one, "try", signal);
-      const note = noteOf(end, one === "head" ? this.#changed : null);
+      const note = noteOf(end, this.#changed);
       runs.push({
         ...{ on: one, passed: end.exit_code === 0, exitCode: end.exit_code, note },
         ...{ stdout: end.stdout, stderr: end.stderr },
@@ -347,11 +347,11 @@ function shownOutput({ stdout, stderr }: TestEnd): string {
   return text.length <= MAX_OUTPUT ? text : `${lines.join("\n").slice(0, MAX_OUTPUT)}\n…`;
 }
 
-function noteOf({ ended, changed, executed }: TestEnd, code: ChangedCode | null): string | null {
+function noteOf({ ended, changed, executed }: TestEnd, code: ChangedCode): string | null {
   const notes = [
     ...(ended === null ? [] : [`A limit ended it: ${ended}.`]),
     ...(changed.length > 0 ? [`It changed files of the repository: ${changed.join(", ")}.`] : []),
-    ...(code !== null && executed !== null && !executed.some((one) => code.includes(one))
+    ...(executed !== null && !executed.some((one) => code.includes(one))
       ? ["It ran none of the changed functions."]
       : []),
     ...(executed === null ? ["It is not known which functions it ran."] : []),

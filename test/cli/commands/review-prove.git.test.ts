@@ -9,6 +9,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { FixJson } from "../../../src/cli/commands/fix.ts";
 import { environmentsFolder } from "../../../src/config/folders.ts";
 import { findOnPath } from "../../../src/git/run-process.ts";
 import { sandboxFor } from "../../sandbox/sandbox.ts";
@@ -145,6 +146,50 @@ describe.skipIf(!sandbox)(`a local review with --prove${skipped}`, () => {
   it("can be left out for once", async () => {
     using repo = repoWith({ ".github/hunkwise.yml": "prove: { enabled: true }\n" });
     expect(await reviewed(repo, ["--no-prove"])).toMatchObject({ isProved: false, proof: undefined });
+  });
+});
+
+describe.skipIf(!sandbox)(`a local repair with --with-test${skipped}`, () => {
+  it("is a patch with the test that shows the finding, and can be replayed", async () => {
+    using data = new TempFolder("fix-with-test");
+    using repo = repoWith();
+    const { env } = await reviewed(repo, ["--prove"], { env: { HUNKWISE_DATA_DIR: data.path } });
+    const calls = [
+      {
+        name: "edit_file",
+        arguments: { path: "src/cart.js", old_string: "sum + one)", new_string: "sum + one, 0)" },
+      },
+      {
+        name: "finish_fix",
+        arguments: { summary: "Begin at 0", findings: [{ finding: "F1", repaired: true, note: "It is 0." }] },
+      },
+    ];
+    const later = { resolution: () => ({ state: "fixed" as const, reason: "It begins at 0." }) };
+    await using fake = await startFakeOpenAi({
+      script: withAgreeingSceptic([{ tool_calls: calls }], later).script,
+    });
+    const args = ["fix", "--repo", repo.dir, "--base", "main", "--with-test", "--format", "json"];
+    const { code, stdout, stderr } = await runCli(args, { env: { ...env, OPENAI_BASE_URL: fake.url } });
+    expect({ code, stderr }).toMatchObject({ code: 0 });
+    expect(stderr).toContain("(its test: passes now)");
+    const { patch, findings } = FixJson.parse(JSON.parse(stdout));
+    expect(findings).toMatchObject([{ test: { state: "passes" }, second_look: { state: "fixed" } }]);
+    expect(patch).toContain(`+++ b/${test.path}`);
+    expect(patch).toContain("+assert.equal(total([]), 0);");
+    const runs = join(data.path, "runs");
+    const last = readdirSync(runs).toSorted().at(-1) ?? "";
+    const replayed = await runCli(["replay", join(runs, last), "--json"], { env });
+    expect(replayed.code).toBe(0);
+    expect(JSON.parse(replayed.stdout).works).toMatchObject([{ what: "fix", same: true }]);
+  });
+
+  it("needs a finding that a test shows", async () => {
+    using data = new TempFolder("fix-without-test");
+    using repo = repoWith();
+    const { env } = await reviewed(repo, [], { env: { HUNKWISE_DATA_DIR: data.path } });
+    const args = ["fix", "--repo", repo.dir, "--base", "main", "--with-test"];
+    const { code, stderr } = await runCli(args, { env });
+    expect([code, stderr]).toEqual([2, expect.stringContaining("no test shows any of the findings")]);
   });
 });
 

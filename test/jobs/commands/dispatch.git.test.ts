@@ -103,7 +103,7 @@ describe("a command", () => {
 
 describe("help", () => {
   it("names every command that is on, where it was asked for", async () => {
-    on.files.set(".github/hunkwise.yml", "conversation: { describe: true }\n");
+    on.files.set(".github/hunkwise.yml", "conversation: { describe: true }\nprove: { enabled: true }\n");
     await on.command(help);
     for (const { usage } of commandTable) expect(on.said()[0]).toContain(`/${usage}`);
     expect(on.said()[0]).toContain("https://github.example/octo/shop/pull/7#issuecomment-9001");

@@ -81,10 +81,14 @@ describe("/prove", () => {
       () => void on.files.clear(),
       "set `prove: { enabled: true }` in `.github/hunkwise.yml`",
     ],
-    ["there is no model", () => void (on.model = null), "because no model is configured here"],
+    [
+      "there is no model",
+      () => void Object.assign(on, { model: null }),
+      "because no model is configured here",
+    ],
     [
       "no test can run",
-      () => void (on.testPlace = { why: "this machine has no sandbox" }),
+      () => void Object.assign(on, { testPlace: { why: "this machine has no sandbox" } }),
       "I cannot prove this: this machine has no sandbox.",
     ],
     [
@@ -95,7 +99,7 @@ describe("/prove", () => {
     ],
     [
       "the budget of the day is spent",
-      () => void (on.spent = 2_000_000),
+      () => void Object.assign(on, { spent: 2_000_000 }),
       "I cannot prove this: today's budget for its installation is used up.",
     ],
   ])("says so and asks no model if %s", async (_, given, said) => {
