@@ -9,7 +9,6 @@ import { runAnswer } from "../review/answer/run-answer.ts";
 import type { FixInput } from "../review/fix/fix-input.ts";
 import { runFix } from "../review/fix/run-fix.ts";
 import type { FixCommands } from "../review/fix/tried-commands.ts";
-import { runProve } from "../review/prove/run-prove.ts";
 import { reviewChange } from "../review/review-change.ts";
 import type { ReviewInput } from "../review/review-input.ts";
 import type { ReviewDependencies } from "../review/review-run.ts";
@@ -32,7 +31,6 @@ import type { ChildResult, FromChild, ToChild } from "./messages.ts";
 import type { ParentPort, RecordMasks } from "./parent-port.ts";
 import { ReviewGraph } from "./review-graph.ts";
 import { startRuleMatcher } from "./rule-matcher.ts";
-import { createTestPort } from "./test-port.ts";
 
 /** Runs the commands that the base's configuration names on these files; or the reason why none can run, for people. */
 export function fixCommands(
@@ -98,7 +96,7 @@ export async function runAssignment(
     const models = parent.models(input.models, masking, record);
     const tests =
       where &&
-      createTestPort({
+      (await import("./test-port.ts")).createTestPort({
         ...{ where, prove: input.config.prove, workspace: filesOfFix(checkout, overlay), isPrivate, masks },
         ...{ tested, record: (entry) => parent.trajectory.append(entry) },
       });
@@ -108,6 +106,9 @@ export async function runAssignment(
   }
   if (assignment.kind === "prove") {
     const { input, where, tested } = assignment;
+    // A review starts sooner without them.
+    const { createTestPort } = await import("./test-port.ts");
+    const { runProve } = await import("../review/prove/run-prove.ts");
     const models = parent.models(input.models, masking, record);
     const tests = createTestPort({
       ...{ where, prove: input.config.prove, workspace: checkout, isPrivate, masks, tested },
