@@ -1,5 +1,4 @@
 import type { RunEntry } from "../agent/trajectory.ts";
-import { isTestFile } from "../code/test-file.ts";
 import { namedCommands } from "../config/repo-config.ts";
 import { AppError, publicLine } from "../errors.ts";
 import { openWorkspace } from "../git/object-workspace.ts";
@@ -10,7 +9,6 @@ import { runAnswer } from "../review/answer/run-answer.ts";
 import type { FixInput } from "../review/fix/fix-input.ts";
 import { runFix } from "../review/fix/run-fix.ts";
 import type { FixCommands } from "../review/fix/tried-commands.ts";
-import { runProve } from "../review/prove/run-prove.ts";
 import { reviewChange } from "../review/review-change.ts";
 import type { ReviewInput } from "../review/review-input.ts";
 import type { ReviewDependencies } from "../review/review-run.ts";
@@ -33,7 +31,6 @@ import type { ChildResult, FromChild, ToChild } from "./messages.ts";
 import type { ParentPort, RecordMasks } from "./parent-port.ts";
 import { ReviewGraph } from "./review-graph.ts";
 import { startRuleMatcher } from "./rule-matcher.ts";
-import { createTestPort } from "./test-port.ts";
 
 /** Runs the commands that the base's configuration names on these files; or the reason why none can run, for people. */
 export function fixCommands(
@@ -99,7 +96,7 @@ export async function runAssignment(
     const models = parent.models(input.models, masking, record);
     const tests =
       where &&
-      createTestPort({
+      (await import("./test-port.ts")).createTestPort({
         ...{ where, prove: input.config.prove, workspace: filesOfFix(checkout, overlay), isPrivate, masks },
         ...{ tested, record: (entry) => parent.trajectory.append(entry) },
       });
@@ -109,6 +106,9 @@ export async function runAssignment(
   }
   if (assignment.kind === "prove") {
     const { input, where, tested } = assignment;
+    // A review starts sooner without them.
+    const { createTestPort } = await import("./test-port.ts");
+    const { runProve } = await import("../review/prove/run-prove.ts");
     const models = parent.models(input.models, masking, record);
     const tests = createTestPort({
       ...{ where, prove: input.config.prove, workspace: checkout, isPrivate, masks, tested },
@@ -130,27 +130,14 @@ export async function runAssignment(
   return resultForPeople({ type: "result", result }, masks);
 }
 
-/**
- * The files for the test of a finding, before a fix (as the merge base) and after it (as the head), without the fix's changes to tests and
- * their helpers: they could decide how the test ends.
- */
-function filesOfFix(checkout: Workspace, overlay: EditableWorkspace): Pick<Workspace, "tree" | "readBytes"> {
-  return {
-    readBytes: (oid) => overlay.readBytes(oid),
-    async tree(ref) {
-      const before = await checkout.tree("head");
-      if (ref !== "head") return before;
-      const after = new Map(await overlay.tree("head"));
-      for (const { path } of await overlay.edits()) {
-        if (!isTestFile(path)) continue;
-        const entry = before.get(path);
-        if (entry) after.set(path, entry);
-        else after.delete(path);
-      }
-      return after;
-    },
-  };
-}
+/** The files for the test of a finding: those before a fix as the merge base, and those after it as the head. */
+const filesOfFix = (
+  checkout: Workspace,
+  overlay: EditableWorkspace,
+): Pick<Workspace, "tree" | "readBytes"> => ({
+  readBytes: (oid) => overlay.readBytes(oid),
+  tree: (ref) => (ref === "head" ? overlay : checkout).tree("head"),
+});
 
 type GraphParts = Pick<ReviewDependencies, "workspace" | "isPrivate" | "progress" | "signal"> &
   Pick<Start, "place">;

@@ -1,4 +1,5 @@
 import type { TestedEntry } from "../agent/trajectory.ts";
+import { isTestFile } from "../code/test-file.ts";
 import type { RepoConfig } from "../config/repo-config.ts";
 import { createPathMatcher } from "../diff/paths.ts";
 import { AppError } from "../errors.ts";
@@ -50,7 +51,8 @@ export function createTestPort({
   const configured = prove.run.map(({ files, command }) => ({ match: createPathMatcher([files]), command }));
 
   async function* filesOf(on: Revision, replaced: ReplacedFile | null): AsyncGenerator<PlacedFile> {
-    const tree = await workspace.tree(on === "base" ? "merge_base" : "head");
+    const before = await workspace.tree("merge_base");
+    const tree = on === "base" ? before : withTestsOf(before, await workspace.tree("head"));
     yield* placedFiles(tree, {
       ...{ isPrivate, filesBytes: limits.filesBytes },
       read: (entry) => (entry.path === replaced?.path ? replaced.bytes : bytesOf(entry.oid)),
@@ -93,6 +95,22 @@ export function createTestPort({
       }
     },
   };
+}
+
+/** What runners load beside tests. */
+const ofRunners =
+  /(?:^|\/)(?:conftest\.py|pytest\.ini|__mocks__\/.+|(?:vitest?|jest|mocha|ava|karma)\.[\w.-]+|\.mocharc[\w.]*)$/;
+
+/**
+ * The files of `after` with the tests, their helpers and the settings of runners as they are in `before`: whoever changes those could decide
+ * how a test ends, whatever it says.
+ */
+function withTestsOf<Entry>(
+  before: ReadonlyMap<string, Entry>,
+  after: ReadonlyMap<string, Entry>,
+): ReadonlyMap<string, Entry> {
+  const decides = ([path]: readonly [string, Entry]) => isTestFile(path) || ofRunners.test(path);
+  return new Map([...[...after].filter((one) => !decides(one)), ...[...before].filter(decides)]);
 }
 
 /** A path is plain (`try_test`), so quotes are only for the reader's eye and for a shell's. */

@@ -16,9 +16,9 @@ const end = finish("regression", { before: "it returns 0", now: "it does somethi
 /** The real rules, runner and sandbox. With `hasRules` false, only the runs decide: what the rules cannot see must not count either. */
 async function proofOf(
   text: string,
-  { hasRules = true, path = test.path, rest = [end, end, finish("none")] } = {},
+  { hasRules = true, path = test.path, rest = [end, end, finish("none")], on = repo } = {},
 ) {
-  const workspace = await repo.workspace;
+  const workspace = await on.workspace;
   const port = createTestPort({
     where: { sandbox: { sandbox: sandbox as never, memoryMb: 1_024 }, environment: null },
     prove: RepoConfig.parse({ prove: { enabled: true } }).prove,
@@ -26,7 +26,7 @@ async function proofOf(
     record: async () => {},
   });
   const tests: TestPort = hasRules ? port : { ...port, whyRefused: async () => null };
-  const { proof, requests } = await repo.prove([tryTest({ path, content: text }), end, ...rest], tests);
+  const { proof, requests } = await on.prove([tryTest({ path, content: text }), end, ...rest], tests);
   const said = requests.flatMap(({ messages }) => messages.filter(({ role }) => role === "tool"));
   return { proof, said: said.map(({ content }) => content).join("\n") };
 }
@@ -140,6 +140,20 @@ describe("a test that cheats", () => {
       const judged = await proofOf(text, { hasRules: false });
       expect(judged.proof).toMatchObject({ kind: "not_shown" });
       expect(judged.said).toMatch(byRuns);
+    },
+    60_000,
+  );
+
+  it.skipIf(!sandbox)(
+    `gets no mark from tests and helpers that the change brings${skipped}`,
+    async () => {
+      const sum = 'import { total } from "../cart.js";\nexport const sum = (list) => total(list);\n';
+      const files = { "test/sum.js": sum.replace("total(list);", "total(list) + 1;") };
+      await using other = new ProvenRepository("Shorter", files, { "test/sum.js": sum });
+      const text = `${assert}import { sum } from "./test/sum.js";\nassert.equal(sum([2]), 2);\n`;
+      const { proof, said } = await proofOf(text, { on: other });
+      expect(said).toContain("it passes at the head");
+      expect(proof).toMatchObject({ kind: "not_shown" });
     },
     60_000,
   );

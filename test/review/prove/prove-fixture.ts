@@ -62,13 +62,17 @@ export function testsThat(
 /** A test that passes at the merge base and fails at the head. */
 export const regressed = () => testsThat((on) => (on === "base" ? passed : failed));
 
-/** A repository with a change that breaks one function. */
+/** A repository with a change that breaks one function, and changes `files`; `more` are files of its merge base. */
 export class ProvenRepository implements AsyncDisposable {
   readonly #repo = GitRepo.create();
   readonly #opened: ReturnType<typeof openRepository>;
 
-  constructor(message = "Make total shorter", files: Record<string, string> = {}) {
-    this.#repo.commit("base", { "cart.js": before, "other.js": "export const other = 1;\n" });
+  constructor(
+    message = "Make total shorter",
+    files: Record<string, string> = {},
+    more: Record<string, string> = {},
+  ) {
+    this.#repo.commit("base", { "cart.js": before, "other.js": "export const other = 1;\n", ...more });
     this.#repo.branch("topic");
     this.#repo.commit(message, { "cart.js": after, ...files });
     this.#opened = openRepository(this.#repo);
