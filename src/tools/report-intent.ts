@@ -14,6 +14,11 @@ const Input = z.strictObject({
     .max(MAX_QUOTE)
     .default("")
     .describe("The words that ask for it, copied exactly from what is shown. Needed unless it is silent."),
+  fits: z
+    .boolean()
+    .describe(
+      "Whether the test shows what the claim says, and what is said to happen is what the test asserts. False if it shows another difference.",
+    ),
 });
 type Input = z.infer<typeof Input>;
 
@@ -22,8 +27,8 @@ export const reportIntent = defineTool<Input, Input>({
   title: "Report what a change asks for",
   description:
     "Answers whether a pull request means to do what a test shows, with the words that say so: of its title, description, commits, tests, documentation or comments.",
-  returns: "`asks` and `quote` as they were recorded.",
-  example: { asks: "now", quote: "Empty carts are rejected from now on." },
+  returns: "`asks`, `quote` and `fits` as they were recorded.",
+  example: { asks: "now", quote: "Empty carts are rejected from now on.", fits: true },
   kind: "report",
   finishes: true,
   input: Input,

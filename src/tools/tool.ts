@@ -274,6 +274,8 @@ export interface Intent {
   asks: "now" | "before" | "silent";
   /** Words of the change that ask for it; empty if it is silent. */
   quote: string;
+  /** Whether the test shows what is claimed, and what is said of it is what it asserts. */
+  fits: boolean;
 }
 
 /** Receives the answer to the question what a change asks for. */

@@ -21,7 +21,8 @@ export function alsoProving(
 ): FakeScript {
   let reviews = 0;
   return (body, n) => {
-    if (offers(body, "report_intent")) return call("report_intent", { asks: "silent", quote: "" });
+    if (offers(body, "report_intent"))
+      return call("report_intent", { asks: "silent", quote: "", fits: true });
     if (offers(body, "try_test")) {
       const hasRun = body.messages.some(({ role }) => role === "tool");
       if (!hasRun) return call("try_test", { path: test.path, content: test.text });

@@ -26,8 +26,9 @@ const MAX_TEXT_BYTES = 12_000;
 const MAX_DIFFS_BYTES = 48_000;
 
 /**
- * Asks a model that does not know the finding's reasons whether the change means to do what a test shows. It sees what people and tests of
- * the change say, and must quote it. So it can withhold a mark, and never give one. Null if there is no answer.
+ * Asks a model that does not know the finding's reasons whether the change means to do what a test shows, and whether the test is about the
+ * finding. It sees what people and tests of the change say, and must quote it. So it can withhold a mark, and never give one. Null if there
+ * is no answer.
  */
 export async function askIntent(run: ProveRun, shown: Shown): Promise<Intent | null> {
   const said = await whatIsSaid(run);
@@ -44,6 +45,7 @@ export async function askIntent(run: ProveRun, shown: Shown): Promise<Intent | n
         content: [
           said,
           near,
+          `# The claim\n${wrapUntrusted("claim", shown.target.title)}`,
           `# What a test shows\n${wrapUntrusted("test", shown.test.text)}`,
           `Otherwise (the merge base, or a proposed repair): ${wrapUntrusted("before", shown.before)}`,
           `At the head of the change: ${wrapUntrusted("now", shown.now)}`,

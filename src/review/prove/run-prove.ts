@@ -312,6 +312,7 @@ class ProofOf {
     const { test, before, now } = proof;
     const intent = await askIntent(this.#run, { target: this.#target, test, before, now });
     if (intent === null) return notShown("it was not settled whether the pull request asks for it");
+    if (!intent.fits) return notShown("the test shows something else than the finding says");
     if (intent.asks === "now") return notShown(`the pull request asks for it: "${oneLine(intent.quote)}"`);
     if (intent.asks === "before") return proof;
     if (proof.kind === "reproduced")

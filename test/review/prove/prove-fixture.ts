@@ -39,7 +39,7 @@ export const finish = (outcome = "regression", more: Record<string, unknown> = {
     reason: "An empty cart is added up.",
     ...more,
   });
-export const intent = (asks: string, quote = "") => call("report_intent", { asks, quote });
+export const intent = (asks: string, quote = "", fits = true) => call("report_intent", { asks, quote, fits });
 
 /** A port whose runs end as `ends` says, beside all that was run. */
 export function testsThat(

@@ -208,6 +208,15 @@ describe("the intention of a change", () => {
     expect(proof).toMatchObject({ kind: "regression" });
   });
 
+  it("is asked for together with whether the test is about the finding", async () => {
+    const turns = [tryTest(), finish(), intent("silent", "", false)];
+    const { proof } = await prove(turns, regressed().tests, { pull });
+    expect(proof).toEqual({
+      kind: "not_shown",
+      reason: "the test shows something else than the finding says",
+    });
+  });
+
   it("that is not settled gives no mark", async () => {
     const turns = [tryTest(), finish(), ...Array(4).fill({ content: "I cannot tell." })];
     const { proof } = await prove(turns, regressed().tests, { pull });
@@ -217,7 +226,7 @@ describe("the intention of a change", () => {
     });
   });
 
-  it("is read from its tests and its documentation, and its reader does not see the finding", async () => {
+  it("is read from its tests and its documentation, and its reader does not see the reasons of the finding", async () => {
     await using other = new ProvenRepository("Shorter", {
       "cart.test.js": "assert.throws(() => total([]), TypeError);\n",
       "docs/cart.md": "Carts without items are refused.\n",
@@ -226,7 +235,8 @@ describe("the intention of a change", () => {
     const asked = answered(requests[2]);
     expect(asked).toContain("assert.throws(() => total([]), TypeError);");
     expect(asked).toContain("Carts without items are refused.");
-    expect(asked).not.toContain(target.title);
+    expect(asked).toContain(target.title);
+    expect(asked).not.toContain(target.text);
   });
 
   it("must speak against an error that the change adds, or it is no regression", async () => {
