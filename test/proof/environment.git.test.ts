@@ -28,7 +28,7 @@ afterAll(() => removeEnvironments(folder));
 
 /** Node needs more memory than other hostile commands do. */
 const attack: typeof attackWith = (where, command, over = {}) =>
-  attackWith(where, command, { limits: { memoryBytes: 1024 ** 3 }, ...over });
+  attackWith(where, command, { limits: { memoryBytes: 1024 ** 3, dataBytes: 1024 ** 3 }, ...over });
 
 const placed = (files: Record<string, string>) =>
   Object.entries(files).map(([path, text]) => ({ path, mode: "100644" as const, bytes: Buffer.from(text) }));

@@ -353,9 +353,13 @@ function noteOf({ ended, changed, executed }: TestEnd, code: ChangedCode): strin
     ...(ended === null ? [] : [`A limit ended it: ${ended}.`]),
     ...(changed.length > 0 ? [`It changed files of the repository: ${changed.join(", ")}.`] : []),
     ...(executed !== null && !executed.some((one) => code.includes(one))
-      ? ["It ran none of the changed functions: unless a changed list of parameters refused the call, it shows nothing like this."]
+      ? [
+          "It ran none of the changed functions: unless a changed list of parameters refused the call, it shows nothing like this.",
+        ]
       : []),
-    ...(executed === null ? ["It is not known which functions it ran, so it can show nothing: run it another way."] : []),
+    ...(executed === null
+      ? ["It is not known which functions it ran, so it can show nothing: run it another way."]
+      : []),
   ];
   return notes.length === 0 ? null : notes.join(" ");
 }
