@@ -69,7 +69,9 @@ export function createTestPort({
   return {
     commandFor(test) {
       const command = configuredFor(test);
-      return command === null ? asItIs(test) : { command };
+      if (command !== null) return { command };
+      const found = asItIs(test);
+      return "why" in found ? found : { command: found.shown };
     },
     whyRefused: async (test) => whyRefused(test, await facts()),
     async run({ test, on, replaced, key }, signal) {

@@ -36,14 +36,28 @@ const quoted = (word: string) => `'${word.replaceAll("'", "'\\''")}'`;
 /** A path as an argument that no program takes for an option. */
 const argument = (path: string) => quoted(`./${path}`);
 
+/** How a file runs as it is. */
+interface RunnableAsItIs {
+  command: string;
+  /** The command as people read it, without what only the sandbox has. */
+  shown: string;
+}
+
 /**
  * The command line that runs a test file without anything but the repository's own files, or why there is none. Whether the program that it
  * needs is there shows when it runs: then the exit code is 127.
  */
-export function asItIs({ path, text }: ProofTest): { command: string } | { why: string } {
+export function asItIs({ path, text }: ProofTest): RunnableAsItIs | { why: string } {
   const extension = extname(path);
-  if (/^\.[cm]?[jt]s$/.test(extension)) return { command: `node ${argument(path)}` };
-  if (extension === ".py") return { command: `python3 "$${RUNNER}/run_test.py" ${argument(path)}` };
+  if (/^\.[cm]?[jt]s$/.test(extension)) {
+    const command = `node ${argument(path)}`;
+    return { command, shown: command };
+  }
+  if (extension === ".py")
+    return {
+      command: `python3 "$${RUNNER}/run_test.py" ${argument(path)}`,
+      shown: `python3 run_test.py ${argument(path)}`,
+    };
   if (extension === ".go") return goCommand(path, text);
   if (extension === ".tsx" || extension === ".jsx") return { why: "Node does not run JSX as it is" };
   return {
@@ -52,14 +66,17 @@ export function asItIs({ path, text }: ProofTest): { command: string } | { why: 
 }
 
 /** Runs the tests of this file alone: others of its package may fail. The functions that ran are printed into a report. */
-function goCommand(path: string, text: string): { command: string } | { why: string } {
+function goCommand(path: string, text: string): RunnableAsItIs | { why: string } {
   if (!path.endsWith("_test.go")) return { why: "Go runs tests only in files '*_test.go'" };
   const names = [...text.matchAll(/^func (Test[A-Z0-9_]\w*)\(/gm)].map(([, name]) => name);
   if (names.length === 0) return { why: "it has no function 'Test...'" };
   const profile = `"$${RUNNER}/report/profile"`;
-  const test = `go test -count=1 -run '^(${names.join("|")})$' -coverprofile=${profile} ${argument(dirname(path))}`;
+  const wanted = `go test -count=1 -run '^(${names.join("|")})$'`;
+  const [test, shown] = [`${wanted} -coverprofile=${profile}`, wanted].map(
+    (line) => `${line} ${argument(dirname(path))}`,
+  ) as [string, string];
   const report = `go tool cover -func=${profile} > "$${RUNNER}/report/functions.go" 2>/dev/null`;
-  return { command: `${test}; code=$?; ${report}; exit $code` };
+  return { command: `${test}; code=$?; ${report}; exit $code`, shown };
 }
 
 /**

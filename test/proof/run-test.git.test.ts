@@ -381,6 +381,9 @@ describe("a test of Go", () => {
   });
 
   it("needs a name and a function that Go takes for a test", () => {
+    expect(asItIs({ path: "pkg/a_test.go", text: "func TestA(t *testing.T) {}" })).toMatchObject({
+      shown: "go test -count=1 -run '^(TestA)$' './pkg'",
+    });
     expect(asItIs({ path: "a.go", text: "" })).toEqual({ why: "Go runs tests only in files '*_test.go'" });
     expect(asItIs({ path: "a_test.go", text: "func Testing(t) {}" })).toEqual({
       why: "it has no function 'Test...'",
