@@ -72,7 +72,8 @@ export function proving({ test = showing, intent = { asks: "silent" }, onRequest
   };
   return (body: ChatRequestBody): FakeTurn => {
     onRequest();
-    if (offers(body, "report_intent")) return turn({ name: "report_intent", arguments: { fits: true, ...intent } });
+    if (offers(body, "report_intent"))
+      return turn({ name: "report_intent", arguments: { fits: true, ...intent } });
     if (!offers(body, "try_test")) return turn(wrong, finish);
     return turn(body.messages.some(({ role }) => role === "assistant") ? finishProof : tryTest);
   };
