@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { runProgram } from "../../src/cli/program.ts";
 import type { RunSummary } from "../../src/records/run-summary.ts";
 import { capturedIo } from "../support/captured-io.ts";
@@ -36,13 +36,20 @@ describe("the record of a server's review", patient, () => {
       const env = { HUNKWISE_DATA_DIR: dataFolder };
       const of = ["--repository", `octo-org/${repository.name}`, "--pull", "1"];
 
-      const listed = await runCli(["runs", ...of, "--json"], { env });
-      expect(listed).toMatchObject({ code: 0, stderr: "" });
-      const rows: Row[] = JSON.parse(listed.stdout);
-      expect(rows).toMatchObject([
-        { source: "server", task: "review", pull: 1, state: "done", findings: 1 },
-        { source: "server", task: "review", pull: 1, state: "done", findings: 1 },
-      ]);
+      // A job ends a moment after its check run.
+      const rows = await vi.waitFor(
+        async () => {
+          const listed = await runCli(["runs", ...of, "--json"], { env });
+          expect(listed).toMatchObject({ code: 0, stderr: "" });
+          const all: Row[] = JSON.parse(listed.stdout);
+          expect(all).toMatchObject([
+            { source: "server", task: "review", pull: 1, state: "done", findings: 1 },
+            { source: "server", task: "review", pull: 1, state: "done", findings: 1 },
+          ]);
+          return all;
+        },
+        { timeout: 30_000, interval: 100 },
+      );
       const [second, first] = rows;
 
       const { stdout } = await runCli(["runs", first?.id ?? ""], { env });
