@@ -500,7 +500,8 @@ describe.skipIf(whyNoChromium !== null)(
         for (const [viewport, colorScheme] of looks) {
           await page.setViewportSize(viewport);
           await page.emulateMedia({ colorScheme });
-          expect(await onPage(page, "document.documentElement.scrollWidth")).toBe(viewport.width);
+          // The page is laid out again a moment after its window has another size.
+          await expect.poll(() => onPage(page, "document.documentElement.scrollWidth")).toBe(viewport.width);
           if (javaScriptEnabled) expect(await seriousIssues(page)).toEqual([]);
         }
         await context.close();
