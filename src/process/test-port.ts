@@ -1,4 +1,5 @@
 import type { TestedEntry } from "../agent/trajectory.ts";
+import { once } from "../code/source.ts";
 import { isTestFile } from "../code/test-file.ts";
 import type { RepoConfig } from "../config/repo-config.ts";
 import { createPathMatcher } from "../diff/paths.ts";
@@ -14,6 +15,7 @@ import type { ReplacedFile, TestPort } from "../review/prove/run-prove.ts";
 import { limitsFor } from "../sandbox/bubblewrap.ts";
 import { placedFiles } from "../sandbox/command-port.ts";
 import type { PlacedFile } from "../sandbox/run-in-sandbox.ts";
+import { shellWord } from "../text/shell.ts";
 import { ToolError } from "../tools/tool.ts";
 import type { TestPlace } from "./command-sandbox.ts";
 
@@ -63,7 +65,7 @@ export function createTestPort({
   /** The command of the configuration; null for a test that runs as it is. */
   function configuredFor({ path }: ProofTest): string | null {
     const found = configured.find(({ match }) => match(path).matched);
-    return found?.command.replaceAll("{file}", quoted(path)) ?? null;
+    return found?.command.replaceAll("{file}", shellWord(path)) ?? null;
   }
 
   return {
@@ -115,9 +117,6 @@ function withTestsOf<Entry>(
   return new Map([...[...after].filter((one) => !decides(one)), ...[...before].filter(decides)]);
 }
 
-/** A path is plain (`try_test`), so quotes are only for the reader's eye and for a shell's. */
-const quoted = (path: string) => `'${path.replaceAll("'", "'\\''")}'`;
-
 /** Most files of a run are those of the other runs: they are read once. */
 function keptBytes(workspace: Pick<Workspace, "readBytes">): (oid: string) => Promise<Buffer | null> {
   const kept = new Map<string, Buffer>();
@@ -137,9 +136,4 @@ function keptBytes(workspace: Pick<Workspace, "readBytes">): (oid: string) => Pr
       throw error;
     }
   };
-}
-
-function once<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined;
-  return () => (made ??= make());
 }

@@ -8,6 +8,7 @@ import { decodeName, nameBytes } from "../git/names.ts";
 import type { Sandbox, SandboxLimits } from "../sandbox/bubblewrap.ts";
 import { type PlacedFile, runInSandbox, type SandboxOutcome } from "../sandbox/run-in-sandbox.ts";
 import type { LeftFile } from "../sandbox/supervisor/protocol.ts";
+import { shellWord } from "../text/shell.ts";
 import { ExecutedFunction, type TestEnd } from "./test-end.ts";
 
 export interface TestOrder {
@@ -31,10 +32,8 @@ const runnerFolder = join(import.meta.dirname, "runner");
 /** The folder of the program's own Node in a sandbox. */
 const OWN_NODE = "/runner/bin";
 
-const quoted = (word: string) => `'${word.replaceAll("'", "'\\''")}'`;
-
 /** A path as an argument that no program takes for an option. */
-const argument = (path: string) => quoted(`./${path}`);
+const argument = (path: string) => shellWord(`./${path}`);
 
 /** How a file runs as it is. */
 interface RunnableAsItIs {

@@ -1,9 +1,10 @@
-import type { TokenBudget, UsageTotals } from "../agent/limits.ts";
+import { createTokenBudget, type TokenBudget, type UsageTotals } from "../agent/limits.ts";
 import { type AgentInput, type AgentResult, runAgent } from "../agent/run-agent.ts";
 import type { AgentEvent } from "../agent/trajectory.ts";
 import type { Message, ModelFacts, ModelRole, Usage } from "../llm/model.ts";
 import { readingTools } from "../tools/index.ts";
 import type { AnyTool, CoverageSink, ToolContext } from "../tools/tool.ts";
+import { createAnchorFiles } from "./find/anchor-files.ts";
 import type { ReviewInput } from "./review-input.ts";
 import type { TotalUsage } from "./review-result.ts";
 import type { ReviewDependencies, ReviewRun } from "./review-run.ts";
@@ -16,6 +17,25 @@ export interface LoopRun extends Pick<ReviewRun, "models" | "budget" | "replayOf
 
 /** For a loop about one location, which also needs the files of the change. */
 export interface PlaceRun extends LoopRun, Pick<ReviewRun, "files" | "anchorFile" | "timeLeft"> {}
+
+/**
+ * Starts work on a change that is no review: a fix, an answer or proofs. All of its loops share one budget, and its time counts from
+ * `startedAt`.
+ */
+export async function startPlaceRun<Input extends PlaceRun["input"]>(
+  input: Input,
+  deps: ReviewDependencies & Pick<PlaceRun, "models">,
+): Promise<PlaceRun & { input: Input }> {
+  const { limits } = input;
+  return {
+    ...{ input, deps, models: deps.models },
+    files: await deps.diffs.files(),
+    anchorFile: createAnchorFiles(deps.workspace, deps.diffs),
+    budget: createTokenBudget(limits),
+    replayOf: (loop) => deps.replay.filter((entry) => entry.loop === loop),
+    timeLeft: () => Math.max(1, limits.milliseconds - (deps.now() - deps.startedAt)),
+  };
+}
 
 interface LoopTask {
   /** Identifies the loop within the run; a resumed run finds its recorded turns by it. */

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { shownBytes } from "../diff/file-diff.ts";
 import { cutLine, headAndTail } from "../text/cut.ts";
+import { shellWord } from "../text/shell.ts";
 import { wholeNumber } from "./limits.ts";
 import { resolveFolder } from "./paths.ts";
 import { count, showPath } from "./show.ts";
@@ -41,10 +42,8 @@ export function allowedCommand(asked: string, allowed: Readonly<Record<string, s
       `only plain arguments may follow '${found.begins}', not '${bare}'; stdout and stderr are both answered, of long output head and tail`,
     );
   });
-  return [found.line, ...rest.map(quoted)].join(" ");
+  return [found.line, ...rest.map(shellWord)].join(" ");
 }
-
-const quoted = (word: string) => `'${word.replaceAll("'", "'\\''")}'`;
 
 function listed(allowed: Readonly<Record<string, string>>): string {
   const all = Object.entries(allowed).map(([name, line]) => `${name} (${line})`);

@@ -13,6 +13,7 @@ import {
 import { AppError } from "../../errors.ts";
 import type { HookRepository, HooksPlace } from "../../git/hooks.ts";
 import { plainLine } from "../../reporters/terminal-style.ts";
+import { shellWord } from "../../text/shell.ts";
 import {
   type CommandContext,
   type CommandIo,
@@ -104,9 +105,6 @@ async function readHook(path: string): Promise<HookFile> {
 
 const exists = async (path: string) => (await lstat(path).catch(() => null)) !== null;
 
-/** A text as one word of sh. */
-const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
-
 /**
  * The program is looked for where it was at the installation, then on PATH. Only exit code 1 means a finding, and 130 that a person stopped it.
  */
@@ -120,8 +118,8 @@ before="$0.before-hunkwise"
 ${isPush ? `input=$(cat)\nrefs() { [ -z "$input" ] || printf '%s\\n' "$input"; }\n` : ""}if [ -x "$before" ]; then
   ${given}"$before" "$@" || exit
 fi
-node=${quoted(process.execPath)}
-program=${quoted(resolve(process.argv[1] ?? ""))}
+node=${shellWord(process.execPath)}
+program=${shellWord(resolve(process.argv[1] ?? ""))}
 if [ -x "$node" ] && [ -f "$program" ]; then
   ${given}"$node" "$program" hook run ${name}
 elif command -v hunkwise >/dev/null 2>&1; then

@@ -1,4 +1,3 @@
-import { createTokenBudget } from "../../agent/limits.ts";
 import type { AgentResult } from "../../agent/run-agent.ts";
 import { renderHunk, renderHunks, shorten, shownBytes } from "../../diff/file-diff.ts";
 import { type Message, withoutThinking } from "../../llm/model.ts";
@@ -8,10 +7,9 @@ import { answeringTools } from "../../tools/index.ts";
 import { count, showPath } from "../../tools/show.ts";
 import type { ChangedFile } from "../../tools/tool.ts";
 import type { AnchorFile } from "../find/anchor.ts";
-import { createAnchorFiles } from "../find/anchor-files.ts";
 import { answerPrompt, describePrompt } from "../prompts/prompts.ts";
 import type { ReviewDependencies } from "../review-run.ts";
-import { type LoopRun, roomFor, runLoop, totalUsage, whoAnswered } from "../run-loop.ts";
+import { type LoopRun, roomFor, runLoop, startPlaceRun, totalUsage, whoAnswered } from "../run-loop.ts";
 import type { AnswerInput, AnswerResult, AskedThread, ThreadMessage } from "./answer-input.ts";
 
 const most = { body: 8_000, question: 8_000, finding: 6_000, said: 2_000, conversation: 16_000 };
@@ -201,13 +199,7 @@ interface AnswerDependencies extends ReviewDependencies {
 /** Lets a model answer one question, or describe the change, with the reading tools. It can do nothing else. Model errors are values. */
 export async function runAnswer(input: AnswerInput, deps: AnswerDependencies): Promise<AnswerResult> {
   const { limits } = input;
-  const run: AskedRun = {
-    ...{ input, deps, models: deps.models },
-    files: await deps.diffs.files(),
-    anchorFile: createAnchorFiles(deps.workspace, deps.diffs),
-    budget: createTokenBudget(limits),
-    replayOf: (loop) => deps.replay.filter((entry) => entry.loop === loop),
-  };
+  const run: AskedRun = await startPlaceRun(input, deps);
   let given: string | null = null;
   const loop = await runLoop(run, {
     loop: LOOP,

@@ -37,11 +37,7 @@ export async function fixMessages(
   commands: Readonly<Record<string, string>>,
 ): Promise<Message[]> {
   const { pull, targetBranch } = run.input;
-  const sections: string[] = [];
-  if (pull !== null) {
-    const text = cut(run, `${pull.title}\n\n${pull.body}`, MAX_BODY_BYTES);
-    sections.push(`# Pull request ${pull.number}\n${wrapUntrusted("title and description", text)}`);
-  }
+  const sections = [pullSection(run, pull)];
   for (const target of targets) sections.push(...(await targetSections(run, target)));
   sections.push(commandsSection(commands));
   const names = targets.map(({ name }) => name).join(", ");
@@ -93,7 +89,18 @@ function conversationOf(run: FixRun, { conversation }: FixTarget): string {
   return `# What was said in its thread since\n${wrapUntrusted("conversation", cut(run, said.join("\n\n"), MAX_SAID_BYTES))}`;
 }
 
-function cut({ models }: FixRun, text: string, maxBytes: number): string {
+/** What its author says of a pull request; empty without one. */
+export function pullSection(
+  run: Pick<PlaceRun, "models">,
+  pull: { number: number; title: string; body: string } | null,
+): string {
+  if (pull === null) return "";
+  const text = cut(run, `${pull.title}\n\n${pull.body}`, MAX_BODY_BYTES);
+  return `# Pull request ${pull.number}\n${wrapUntrusted("title and description", text)}`;
+}
+
+/** A text with the line ends of Unix, cut for a short section of the first message. */
+export function cut({ models }: Pick<PlaceRun, "models">, text: string, maxBytes: number): string {
   const unix = text.replaceAll("\r\n", "\n");
   return cutAtLine(unix, roomFor(models.review, maxBytes, SHORT_SHARE)).text;
 }

@@ -1,4 +1,3 @@
-import { createTokenBudget } from "../../agent/limits.ts";
 import type { StopReason } from "../../agent/trajectory.ts";
 import { AppError } from "../../errors.ts";
 import { isCertain, type ProofTest } from "../../finding.ts";
@@ -12,7 +11,7 @@ import { mayLackCertain, runAnalyzers } from "../find/rule-matches.ts";
 import { recheckFinding } from "../followup/recheck.ts";
 import type { TestPort } from "../prove/run-prove.ts";
 import type { ReviewDependencies } from "../review-run.ts";
-import { runLoop, totalUsage, whoAnswered } from "../run-loop.ts";
+import { runLoop, startPlaceRun, totalUsage, whoAnswered } from "../run-loop.ts";
 import { type FixScope, type Refusal, reasonByPath, reasonToKeep } from "./check-edits.ts";
 import { type RepairTest, testRepair } from "./finding-tests.ts";
 import type { EditedFile, FixInput, FixResult, FixTarget, Repair, TriedOut } from "./fix-input.ts";
@@ -313,7 +312,7 @@ const KEPT_FOR_THE_END = 0.05;
  * model once. Writes nothing: the result holds the edited files.
  */
 export async function runFix(input: FixInput, deps: FixDependencies): Promise<FixResult> {
-  const run = await startFix(input, deps);
+  const run = await startPlaceRun(input, deps);
   const targets = await nameTargets(run, input);
   const { finished, refused, stopReason } = await repair(run, deps, targets);
   return {
@@ -323,18 +322,6 @@ export async function runFix(input: FixInput, deps: FixDependencies): Promise<Fi
     model: whoAnswered(deps.models.review.name, run.budget.usage),
     stop_reason: stopReason,
     usage: totalUsage(run.budget.usage),
-  };
-}
-
-async function startFix(input: FixInput, deps: FixDependencies): Promise<FixRun> {
-  const { limits } = input;
-  return {
-    ...{ input, deps, models: deps.models },
-    files: await deps.diffs.files(),
-    anchorFile: createAnchorFiles(deps.workspace, deps.diffs),
-    budget: createTokenBudget(limits),
-    replayOf: (loop) => deps.replay.filter((entry) => entry.loop === loop),
-    timeLeft: () => Math.max(1, limits.milliseconds - (deps.now() - deps.startedAt)),
   };
 }
 

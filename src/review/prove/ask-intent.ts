@@ -4,10 +4,11 @@ import { wrapUntrusted } from "../../text/fence.ts";
 import { intentTools } from "../../tools/index.ts";
 import { showPath } from "../../tools/show.ts";
 import type { Intent } from "../../tools/tool.ts";
+import { cut } from "../fix/fix-messages.ts";
 import { intentPrompt } from "../prompts/prompts.ts";
 import { runLoop } from "../run-loop.ts";
 import { changeAround } from "../verify/claim.ts";
-import { cut, type ProveRun } from "./messages.ts";
+import type { ProveRun } from "./messages.ts";
 import type { ProveTarget } from "./prove-input.ts";
 
 /** What a test has shown. */

@@ -4,13 +4,13 @@ import type { Message } from "../../llm/model.ts";
 import { cutAtLine } from "../../text/cut.ts";
 import { inlineCode, wrapUntrusted } from "../../text/fence.ts";
 import { showPath } from "../../tools/show.ts";
+import { cut, pullSection } from "../fix/fix-messages.ts";
 import { codeNow } from "../followup/recheck.ts";
 import { provePrompt } from "../prompts/prompts.ts";
 import { type PlaceRun, roomFor } from "../run-loop.ts";
 import { changeAround } from "../verify/claim.ts";
 import type { ProveInput, ProveTarget } from "./prove-input.ts";
 
-const MAX_BODY_BYTES = 4_000;
 const MAX_FINDING_BYTES = 6_000;
 const MAX_TESTS_BYTES = 3_000;
 const SHORT_SHARE = 0.05;
@@ -29,9 +29,7 @@ export async function proveMessages(run: ProveRun, target: ProveTarget): Promise
   const file = await run.anchorFile(path);
   const at = line === null ? "" : `:${line}${side === "LEFT" ? " (removed)" : ""}`;
   const sections = [
-    pull === null
-      ? ""
-      : `# Pull request ${pull.number}\n${wrapUntrusted("title and description", cut(run, `${pull.title}\n\n${pull.body}`, MAX_BODY_BYTES))}`,
+    pullSection(run, pull),
     `# The finding, at ${showPath(path)}${at}\n${wrapUntrusted("finding", cut(run, `${target.title}\n\n${target.text}`, MAX_FINDING_BYTES))}`,
     ...(await codeNow(run, { path, side, symbol, place, line }, file)),
     await changeAround(run, [{ path, side, line: line ?? 1 }]),
@@ -95,8 +93,4 @@ function partsOf(path: string): [folders: string[], name: string[]] {
       .filter((word) => word !== "" && word !== "test" && word !== "tests");
   const slash = path.lastIndexOf("/");
   return [words(path.slice(0, slash + 1)), words(path.slice(slash + 1).replace(/\.\w+$/, ""))];
-}
-
-export function cut({ models }: ProveRun, text: string, maxBytes: number): string {
-  return cutAtLine(text.replaceAll("\r\n", "\n"), roomFor(models.review, maxBytes, SHORT_SHARE)).text;
 }

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import pMap from "p-map";
-import { createTokenBudget } from "../../agent/limits.ts";
 import { AppError, asValue, publicLine } from "../../errors.ts";
 import type { Proof, ProofTest, Revision } from "../../finding.ts";
 import { type ChangedCode, type ChangedFileText, findChangedCode } from "../../proof/changed-code.ts";
@@ -14,14 +13,12 @@ import {
   type TestRuns,
 } from "../../proof/judge.ts";
 import type { TestEnd } from "../../proof/test-end.ts";
-import { splitLines } from "../../text/cut.ts";
 import { decodeText } from "../../text/decode.ts";
 import { provingTools } from "../../tools/index.ts";
 import { type ProofReport, ToolError, type TriedTest } from "../../tools/tool.ts";
-import { createAnchorFiles } from "../find/anchor-files.ts";
 import { publicModelError, type StopReason, whyNoResult, worstStop } from "../review-result.ts";
 import type { ReviewDependencies } from "../review-run.ts";
-import { runLoop, totalUsage, whoAnswered } from "../run-loop.ts";
+import { runLoop, startPlaceRun, totalUsage, whoAnswered } from "../run-loop.ts";
 import { askIntent } from "./ask-intent.ts";
 import { type ProveRun, proveMessages } from "./messages.ts";
 import type { ProveInput, ProveResult, ProveTarget } from "./prove-input.ts";
@@ -64,15 +61,7 @@ const CONCURRENCY = 2;
 /** Lets a model write a test for each finding, and decides by runs of it what it shows. Writes nothing. */
 export async function runProve(input: ProveInput, deps: ProveDependencies): Promise<ProveResult> {
   const { tests } = deps;
-  const { limits } = input;
-  const run: ProveRun = {
-    ...{ input, deps, models: deps.models },
-    files: await deps.diffs.files(),
-    anchorFile: createAnchorFiles(deps.workspace, deps.diffs),
-    budget: createTokenBudget(limits),
-    replayOf: (loop) => deps.replay.filter((entry) => entry.loop === loop),
-    timeLeft: () => Math.max(1, limits.milliseconds - (deps.now() - deps.startedAt)),
-  };
+  const run = await startPlaceRun(input, deps);
   const changed = await findChangedCode(changedTexts(run));
   deps.progress({ type: "phase", phase: "proving" });
   let done = 0;
@@ -344,8 +333,7 @@ const MAX_OUTPUT = 4_000;
 
 function shownOutput({ stdout, stderr }: TestEnd): string {
   const text = [stdout.trimEnd(), stderr.trimEnd()].filter((part) => part !== "").join("\n");
-  const lines = splitLines(text);
-  return text.length <= MAX_OUTPUT ? text : `${lines.join("\n").slice(0, MAX_OUTPUT)}\n…`;
+  return text.length <= MAX_OUTPUT ? text : `${text.slice(0, MAX_OUTPUT)}\n…`;
 }
 
 function noteOf({ ended, changed, executed }: TestEnd, code: ChangedCode): string | null {
