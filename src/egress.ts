@@ -48,8 +48,8 @@ export interface EgressOptions {
 const machineFetch: typeof fetch = (input, init) => globalThis.fetch(input, init);
 
 /**
- * Apart from git, the database, the proxy and registries for packages, this is the only way out of this program: a `fetch` that only reaches the named origins, also
- * after redirects. A redirect carries credentials along, and also the code in a body: `fetch` itself only removes `authorization`, and only
+ * Apart from git, the database, the proxy and registries for packages, this is the only way out of this program: a `fetch` that only reaches
+ * the named origins, also after redirects. A redirect carries credentials along, and also the code in a body: `fetch` itself only removes `authorization`, and only
  * on the way to another origin. The time-out also covers the answer's body. An answer over the size limit never reaches the caller as a
  * whole: a few hundred kilobytes can unpack to gigabytes.
  *

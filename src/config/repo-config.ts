@@ -288,7 +288,7 @@ const Settings = z.strictObject({
         .max(20)
         .default([])
         .describe(
-          "Commands that run one test file; the first that matches its path counts. Other files in JavaScript, TypeScript, Python and Go are run as they are, which is enough for code that needs only its own repository. A command that sets `NODE_OPTIONS` or `PYTHONPATH` must keep what they hold (`PYTHONPATH=src:$PYTHONPATH`), and must not bundle the code: otherwise nobody knows which functions ran, and no test shows anything.",
+          "Commands that run one test file; the first that matches its path counts. Other files in JavaScript, TypeScript, Python and Go are run as they are, which is enough for code that needs only its own repository. A command that sets `NODE_OPTIONS` or `PYTHONPATH` must keep the old value (`PYTHONPATH=src:$PYTHONPATH`), and must not bundle the code. Otherwise it is unknown which functions ran, and no test shows anything.",
         ),
       prepare: z
         .string()

@@ -70,7 +70,7 @@ const registries = z
   )
   .refine(
     (hosts) => hosts.every((host) => URL.parse(`tls://${host}`) !== null && isHost.test(host)),
-    must("hosts with or without a port, separated by commas, such as registry.npmjs.org,localhost:4873"),
+    must("hosts with or without a port, separated by commas, such as packages.example.com,localhost:4873"),
   );
 const isHost = /^([a-z0-9]([a-z0-9._-]*[a-z0-9])?|\[[0-9a-f:.]+\])(:[1-9]\d{0,4})?$/;
 
@@ -485,8 +485,8 @@ const Variables = z.object({
   }),
   HUNKWISE_PROVE_REGISTRIES: server(registries.optional(), {
     description:
-      "Hosts that the command of `prove.prepare` may reach over HTTP, separated by commas, such as `registry.npmjs.org` or `registry.example.com:8443`; without a port, 443 and 80. Unset: it has no network. Nothing else in a sandbox ever has one.",
-    example: "registry.npmjs.org,pypi.org,files.pythonhosted.org",
+      "Hosts that the command of `prove.prepare` may reach over HTTP, separated by commas, such as `packages.example.com` or `registry.example.com:8443`; without a port, 443 and 80. Unset: it has no network. Nothing else in a sandbox ever has one.",
+    example: "packages.example.com,localhost:4873",
     local: true,
   }),
   DATABASE_URL: server(postgresUrl.optional(), {

@@ -209,7 +209,7 @@ async function runFix(values: OptionsOf<typeof declare>, io: CommandIo): Promise
     if (event.type === "model_failed") modelFault ??= event.error;
     progress.handle(event);
   };
-  // Whoever asks for it on this machine wants it to run, as with `review --prove`.
+  // The option asks for the test to run, whatever the configuration says: as with `review --prove`.
   const enabled = withOverrides(config, { prove: true });
   const tests = { place: range.place, repository: resolve(values.repo), config: enabled };
   const testPlace = withTest ? await requireTestPlace(tests, env, io.signal) : undefined;
