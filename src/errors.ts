@@ -16,6 +16,7 @@ export type ErrorCode =
   | "model_refused"
   | "model_failed"
   | "model_unavailable"
+  | "content_refused"
   | "budget_spent"
   | "github_unauthorized"
   | "github_forbidden"

@@ -243,6 +243,7 @@ const sentences: Partial<Record<ErrorCode, string>> = {
   model_failed: "its provider could not be reached or gave no usable answer",
   model_unavailable: "its provider keeps failing, so requests to it are paused",
   too_large: "the conversation is too long for it",
+  content_refused: "its provider refused the content",
 };
 
 const FAILED = "The model failed: ";
