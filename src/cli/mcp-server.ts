@@ -107,7 +107,8 @@ async function review(
   context: ServerContext,
   { keeper, connect, records, signal: ending }: McpReviewOptions,
 ): Promise<CallToolResult> {
-  const { offline } = ReviewArguments.parse(parseArguments({ name: "review", input: ReviewArguments }, args));
+  const { input } = parseArguments({ name: "review", input: ReviewArguments }, args);
+  const { offline } = ReviewArguments.parse(input);
   const signal = AbortSignal.any([ending, context.mcpReq.signal]);
   // It loads its code while the range is opened.
   const graphIndex = presentIndex(records.repository, readLocalEnv());

@@ -127,7 +127,7 @@ function verdictsIn(
   const call = calls.find(({ name }) => name === tool.name);
   if (!call) return `call ${tool.name} with a verdict for each of the ${count} examples`;
   try {
-    const { verdicts } = Verdicts.parse(parseArguments(tool, call.arguments));
+    const { verdicts } = Verdicts.parse(parseArguments(tool, call.arguments).input);
     const byNumber = new Map(verdicts.map((one) => [one.example, one]));
     const missing = Array.from({ length: count }, (_, at) => at + 1).filter(
       (number) => !byNumber.has(number),

@@ -21,6 +21,16 @@ export function cutCharacters(text: string, length: number): string {
   return `${text.slice(0, length).toWellFormed()}… [${text.length - length} more characters]`;
 }
 
+/** Prose of at most `length` characters: a longer text ends after a whole sentence, or after a word if its sentences are long, with "…". */
+export function cutSentence(text: string, length: number): string {
+  if (text.length <= length) return text;
+  const head = text.slice(0, length - 2).toWellFormed();
+  const sentence = Math.max(...[". ", ".\n", "! ", "? "].map((end) => head.lastIndexOf(end))) + 1;
+  const word = Math.max(head.lastIndexOf(" "), head.lastIndexOf("\n"));
+  const end = [sentence, word].find((at) => at > length / 2) ?? head.length;
+  return `${head.slice(0, end)}${end === sentence ? " " : ""}…`;
+}
+
 /** A text that was cut, and the number of missing lines. */
 interface Cut {
   text: string;

@@ -8,7 +8,7 @@ import { noteShown, pageBudget, servedHunks, takePage } from "./diff-pages.ts";
 import { GITHUB_CONTEXT } from "./diff-source.ts";
 import { latin1Note } from "./file-lines.ts";
 import { wholeNumber } from "./limits.ts";
-import { didYouMean, nearMisses, pathKeys, refusePrivate } from "./paths.ts";
+import { didYouMean, keysToRead, nearMisses, refusePrivate } from "./paths.ts";
 import { count, showPath } from "./show.ts";
 import { type ChangedFile, defineTool, MAX_RENDERED_BYTES, type ToolContext, ToolError } from "./tool.ts";
 
@@ -59,7 +59,7 @@ async function specialChange(change: Change, workspace: Workspace): Promise<stri
 
 /** The changed file of a path, or of its old path. Throws a ToolError with the problem and a suggestion. */
 async function findChange(given: string, context: ToolContext): Promise<ChangedFile> {
-  const keys = pathKeys(given, context);
+  const keys = await keysToRead(given, context);
   const files = await context.diffs.files();
   const named = (path: string | null) => path !== null && keys.includes(path);
   const found =

@@ -29,8 +29,8 @@ export const logWorkProduct = defineTool<Input, { status: string }>({
   name: "log_work_product",
   title: "Log work product",
   description:
-    "Leaves a note for the people who audit these reviews: a summary of your work or a decision, at most " +
-    `${MAX_NOTE} characters, as a new block of a page. It reaches nobody who reads the pull request; findings go through report_finding. ` +
+    "Leaves a note for the people who audit these reviews: a summary of your work or a decision, as a new block of a page. " +
+    "It reaches nobody who reads the pull request; findings go through report_finding. " +
     "Optional, and once at most.",
   returns: "`{status}`: what was done with the note, in one sentence.",
   example: { content: "Read all six hunks; the locking in src/pool.ts was the one risk, and it holds." },

@@ -3,7 +3,7 @@ import { WITHHELD } from "../diff/filter.ts";
 import { isPathTooLong, MAX_PATH_BYTES, pathFault } from "../diff/paths.ts";
 import type { Ref, TreeEntry } from "../git/workspace.ts";
 import { unescapeInvisible } from "../text/escape-invisible.ts";
-import { type ToolContext, ToolError } from "./tool.ts";
+import { type ToolContext, ToolError, WithheldError } from "./tool.ts";
 
 const MAX_SUGGESTIONS = 3;
 
@@ -108,9 +108,21 @@ export function pathKeys(given: string, context: ToolContext): [string, ...strin
   return [key, ...others];
 }
 
+/** The keys of a path to read. If none of them exists on any side, also without the `a/` or `b/` that diffs put before a path. */
+export async function keysToRead(given: string, context: ToolContext): Promise<[string, ...string[]]> {
+  const keys = pathKeys(given, context);
+  const short = keys.flatMap((key) => (/^[ab]\/./.test(key) ? [key.slice(2)] : []));
+  if (short.length === 0) return keys;
+  const trees = await Promise.all(refs.map((ref) => context.workspace.tree(ref)));
+  const exists = trees.some((tree) =>
+    keys.some((key) => findKey([key], tree) !== undefined || holds(tree, key)),
+  );
+  return exists ? keys : [...keys, ...short];
+}
+
 /** Refuses a path that the configuration withholds. */
 export function refusePrivate(path: string, context: ToolContext): void {
-  if (context.isPrivate(path)) throw new ToolError(`'${path}' is ${WITHHELD}`);
+  if (context.isPrivate(path)) throw new WithheldError(`'${path}' is ${WITHHELD}`);
 }
 
 /** The error for a path that is missing or of the wrong kind: known facts about it, and a suggestion. */
@@ -161,14 +173,15 @@ const holds = (tree: ReadonlyMap<string, TreeEntry>, folder: string) =>
 
 /** The entry of a regular file at a revision. Throws a ToolError with the problem and a suggestion. */
 export async function resolveFile(given: string, ref: Ref, context: ToolContext): Promise<TreeEntry> {
-  const keys = pathKeys(given, context);
+  const keys = await keysToRead(given, context);
   const tree = await context.workspace.tree(ref);
   const key = findKey(keys, tree);
   refusePrivate(key ?? keys[0], context);
   const entry = key === undefined ? undefined : tree.get(key);
   if (entry?.mode.startsWith("100")) return entry;
   if (entry) throw new ToolError(describeEntry(entry));
-  if (holds(tree, keys[0])) throw new ToolError(`'${given}' is a folder; list_files shows what it holds`);
+  if (keys.some((one) => holds(tree, one)))
+    throw new ToolError(`'${given}' is a folder; list_files shows what it holds`);
   throw await missing(keys[0], ref, context);
 }
 
@@ -187,7 +200,7 @@ function refuseIfAllPrivate(
 
 /** A folder at head as a key, "" for the root. Throws a ToolError with the problem and a suggestion. */
 export async function resolveFolder(given: string, context: ToolContext): Promise<string> {
-  const keys = pathKeys(given, context);
+  const keys = await keysToRead(given, context);
   const tree = await context.workspace.tree("head");
   const key = keys.find((one) => holds(tree, one)) ?? keys[0];
   refusePrivate(key, context);
@@ -202,7 +215,7 @@ export async function resolveFolder(given: string, context: ToolContext): Promis
 
 /** A file or folder at head as a key, "" for the root. */
 export async function resolveFileOrFolder(given: string, context: ToolContext): Promise<string> {
-  const keys = pathKeys(given, context);
+  const keys = await keysToRead(given, context);
   const tree = await context.workspace.tree("head");
   const folder = keys.find((key) => holds(tree, key));
   return folder === undefined
@@ -240,7 +253,7 @@ export async function isFolder(key: string, context: ToolContext): Promise<boole
 
 /** The tree's spelling of a path, if head or merge base has it; else the path as given. Throws a ToolError for a private one. */
 export async function pathOnAnySide(given: string, context: ToolContext): Promise<string> {
-  const keys = pathKeys(given, context);
+  const keys = await keysToRead(given, context);
   const trees = await Promise.all([context.workspace.tree("head"), context.workspace.tree("merge_base")]);
   const path = keys.find((key) => trees.some((tree) => tree.has(key))) ?? keys[0];
   refusePrivate(path, context);

@@ -4,7 +4,14 @@ import { unescapeInvisible } from "../text/escape-invisible.ts";
 import { wholeNumber } from "./limits.ts";
 import { pathOnAnySide } from "./paths.ts";
 import { showPath } from "./show.ts";
-import { type AnyTool, defineTool, type ReportedFinding, type ToolContext, ToolError } from "./tool.ts";
+import {
+  type AnyTool,
+  defineTool,
+  type ReportedFinding,
+  type ToolContext,
+  ToolError,
+  WithheldError,
+} from "./tool.ts";
 
 const MAX_TITLE = 200;
 const MAX_BODY = 8_000;
@@ -12,14 +19,9 @@ const MAX_QUOTE = 8_000;
 const MAX_EVIDENCE = 20;
 const MAX_CANDIDATES = 100;
 
-const inCase = (change: (text: string) => string) => (value: unknown) =>
-  typeof value === "string" ? change(value.trim()) : value;
-const lower = inCase((text) => text.toLowerCase().replaceAll("_", "-"));
-const upper = inCase((text) => text.toUpperCase());
-
 const Input = z.strictObject({
   path: z.string(),
-  side: z.preprocess(upper, Side.default("RIGHT")).describe("RIGHT: a line at head. LEFT: a removed line."),
+  side: Side.default("RIGHT").describe("RIGHT: a line at head. LEFT: a removed line."),
   line: z.int().min(1).describe("As diff_file numbers it on that side; the last of a range."),
   start_line: wholeNumber(1).optional().describe("First line of a range."),
   quote: z
@@ -27,9 +29,9 @@ const Input = z.strictObject({
     .min(1)
     .max(MAX_QUOTE)
     .describe("The code of that line or range, copied exactly, without number and sign. Wins over line."),
-  severity: z.preprocess(lower, Severity),
-  category: z.preprocess(lower, Category),
-  title: z.string().min(1).max(MAX_BODY).describe(`The problem in one line, up to ${MAX_TITLE} characters.`),
+  severity: Severity,
+  category: Category,
+  title: z.string().min(1).max(MAX_TITLE).describe("The problem in one line."),
   body: z
     .string()
     .min(1)
@@ -72,17 +74,6 @@ interface NotKept {
 
 type ReportOutput = ReportedAnchor | NotKept;
 
-/** One line of limited length: a title that is too long does not fail the report. */
-function titleOf(given: string): string {
-  const line = given.replaceAll(/\s+/g, " ").trim();
-  return line.length > MAX_TITLE
-    ? `${line
-        .slice(0, MAX_TITLE - 1)
-        .replace(/\s+\S*$/, "")
-        .toWellFormed()}…`
-    : line;
-}
-
 async function execute(input: Input, context: ToolContext): Promise<{ output: ReportOutput }> {
   const { candidates, ...finding } = input;
   const { start_line: first = input.line } = input;
@@ -92,16 +83,18 @@ async function execute(input: Input, context: ToolContext): Promise<{ output: Re
   const reported: ReportedFinding = {
     ...finding,
     path: await pathOnAnySide(input.path, context),
-    title: titleOf(input.title),
+    title: input.title.replaceAll(/\s+/g, " ").trim(),
     severity: input.reached ? input.severity : "low",
     start_line: first === input.line ? null : first,
     quote: unescapeInvisible(input.quote),
     suggestion: input.suggestion ?? null,
   };
   if (!context.report)
-    throw new ToolError("no finding can be reported here: this is a second look, which only gives verdicts");
+    throw new WithheldError(
+      "no finding can be reported here: this is a second look, which only gives verdicts",
+    );
   const answer = await context.report.report(reported, candidates);
-  if (!answer.ok) throw new ToolError(answer.reason);
+  if (!answer.ok) throw new (answer.isWithheld ? WithheldError : ToolError)(answer.reason);
   return { output: answer.finding ? toAnchor(answer.finding, answer.note) : { id: null, note: answer.note } };
 }
 

@@ -1,10 +1,11 @@
 import { z } from "zod";
 import { AppError } from "../errors.ts";
-import { readLenient } from "../llm/lenient-json.ts";
+import { isObject, readLenient } from "../llm/lenient-json.ts";
 import type { ToolDefinition } from "../llm/model.ts";
 import { byteLength, cutAtLine } from "../text/cut.ts";
 import { escapeInvisible } from "../text/escape-invisible.ts";
 import { withinLimits } from "./limits.ts";
+import { inputSchema, readArguments, type Taking } from "./read-arguments.ts";
 import { toDefinition } from "./to-openai.ts";
 import {
   type AnyTool,
@@ -14,13 +15,15 @@ import {
   ToolError,
   type ToolMetadata,
   type ToolResult,
+  WithheldError,
 } from "./tool.ts";
 
 type Arguments = Record<string, unknown>;
 
 function toObject(name: string, raw: unknown): Arguments {
   if (raw === null || raw === undefined) return {};
-  if (typeof raw === "object" && !Array.isArray(raw)) return raw as Arguments;
+  const [first, ...others] = Array.isArray(raw) ? raw : [raw];
+  if (isObject(first) && others.length === 0) return first;
   const kind = Array.isArray(raw) ? "an array" : `a ${typeof raw}`;
   throw new ToolError(`the arguments of ${name} must be one JSON object, not ${kind}`);
 }
@@ -41,22 +44,37 @@ function faultOf(text: string): string {
   }
 }
 
-/** The parts of a tool that decide how arguments are parsed. */
-type Taking = Pick<AnyTool, "name" | "input">;
-
-/** The caller's arguments as the tool's input. Null values count as omitted. */
-export function parseArguments(tool: Taking, sent: unknown): unknown {
+/** The caller's arguments as the tool's input, and a sentence on each thing that was left out. Null values count as omitted. */
+export function parseArguments(tool: Taking, sent: unknown): { input: unknown; notes: string[] } {
   const given = toObject(tool.name, typeof sent === "string" ? fromJson(tool.name, sent) : sent);
-  const present = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null));
-  const parsed = tool.input.safeParse(present);
-  if (parsed.success) return parsed.data;
+  const { input, notes } = readArguments(tool, given);
+  const parsed = tool.input.safeParse(input);
+  if (parsed.success) return { input: parsed.data, notes };
+  const rest = tool.kind === "report" ? withoutBadEntries(tool, input, parsed.error) : null;
+  if (rest) return { input: rest.input, notes: [...notes, ...rest.notes] };
   throw new ToolError(
     `invalid arguments for ${tool.name}:\n${z.prettifyError(parsed.error)}\n${usage(tool)}`,
   );
 }
 
+/** The input without entries of optional lists that cannot be read: a report must not fail because of them. Null if something else is wrong. */
+function withoutBadEntries(tool: Taking, input: Arguments, { issues }: z.ZodError) {
+  const required = inputSchema(tool).required ?? [];
+  const bad = Map.groupBy(issues, ({ path: [list] }) => String(list));
+  const kept = { ...input };
+  for (const [list, faults] of bad) {
+    const entries = input[list];
+    if (required.includes(list) || !Array.isArray(entries) || faults.some(({ path }) => path.length < 2))
+      return null;
+    kept[list] = entries.filter((_, at) => !faults.some(({ path }) => path[1] === at));
+  }
+  const parsed = tool.input.safeParse(kept);
+  const notes = [...bad.keys()].map((list) => `Entries of ${list} that cannot be read were left out.`);
+  return parsed.success ? { input: parsed.data, notes } : null;
+}
+
 function usage(tool: Taking): string {
-  const { properties = {}, required = [] } = z.toJSONSchema(tool.input, { io: "input" });
+  const { properties = {}, required = [] } = inputSchema(tool);
   const names = Object.keys(properties).map((name) => (required.includes(name) ? name : `${name}?`));
   return names.length === 0 ? "It takes no arguments." : `It takes: ${names.join(", ")}.`;
 }
@@ -76,6 +94,8 @@ export interface ToolRun {
   /** Escaped, at most MAX_RENDERED_BYTES. */
   text: string;
   endsLoop: boolean;
+  /** Refused on purpose: there is nothing to correct. */
+  isWithheld?: true;
 }
 
 class ToolTimeout extends Error {}
@@ -160,11 +180,12 @@ export async function runTool(
   const start = now();
   const elapsed = () => Math.round(now() - start);
   try {
-    const { input, changes } = withinLimits(tool, parseArguments(tool, sent));
+    const { input: given, notes: left } = parseArguments(tool, sent);
+    const { input, changes } = withinLimits(tool, given);
     const executed = await withDeadline(tool.timeoutMs, options.signal, (signal) =>
       tool.execute(input, context, signal),
     );
-    const notes = executed.note === undefined ? changes : [...changes, executed.note];
+    const notes = [...left, ...changes, executed.note].filter((note) => note !== undefined);
     const noted = notes.length === 0 ? executed : { ...executed, note: notes.join(" ") };
     return success(tool, noted, input, elapsed());
   } catch (error) {
@@ -176,7 +197,8 @@ export async function runTool(
     if (error instanceof ToolStopped) return failure("error", `${tool.name} was stopped`, metadata);
     if (error instanceof ToolError) {
       const debug = error.debug === undefined ? {} : { debug: error.debug };
-      return failure(error.status, error.message, { ...metadata, ...debug });
+      const run = failure(error.status, error.message, { ...metadata, ...debug });
+      return error instanceof WithheldError ? { ...run, isWithheld: true } : run;
     }
     if (error instanceof AppError) return failure("error", error.line, metadata);
     options.onCrash?.(tool.name, error);

@@ -16,7 +16,7 @@ function orNull(schema: Schema): Schema {
   return schema.enum ? { ...nullable, enum: [...schema.enum, null] } : nullable;
 }
 
-/** Bounds of values. Numbers beyond them are clamped, and descriptions mention the relevant ones. */
+/** Bounds of values. Numbers beyond them are clamped; the others are in the descriptions, because not every provider supports the keywords. */
 const bounds = new Set(["minimum", "maximum", "minLength", "maxLength", "maxItems"]);
 
 /** Whether a schema keyword is useless for a model. Every request pays for the definitions. */
@@ -30,7 +30,16 @@ function isNoise(name: string, value: unknown): boolean {
 /** The name of a switch explains it. */
 const isSwitch = ({ type }: Schema) => type === "boolean";
 
-const withoutNoise = (name: string, value: unknown) => (isNoise(name, value) ? undefined : value);
+/** A call beyond these limits is refused or cut, so the model must know them. */
+function withLimit(schema: unknown): unknown {
+  if (typeof schema !== "object" || schema === null) return schema;
+  const { maxLength, maxItems, description = "" } = schema as Schema & Record<string, unknown>;
+  const limit = typeof maxLength === "number" ? `${maxLength} characters` : `${maxItems} entries`;
+  if (typeof maxLength !== "number" && typeof maxItems !== "number") return schema;
+  return { ...schema, description: `${description} Up to ${limit}.`.trim() };
+}
+
+const forModel = (name: string, value: unknown) => (isNoise(name, value) ? undefined : withLimit(value));
 
 /** JSON Schema of a tool's arguments: closed, and optional arguments may be omitted or null. */
 function argumentsSchema(tool: Pick<AnyTool, "input">): Record<string, unknown> {
@@ -42,7 +51,7 @@ function argumentsSchema(tool: Pick<AnyTool, "input">): Record<string, unknown> 
     return [name, required.has(name) ? described : orNull(described)];
   });
   const closed = { ...schema, properties: Object.fromEntries(properties), required: [...required] };
-  return JSON.parse(JSON.stringify(closed, withoutNoise));
+  return JSON.parse(JSON.stringify(closed, forModel));
 }
 
 /** A tool as a function definition for a model. */

@@ -41,7 +41,8 @@ export type ReportedFinding = Omit<
 export type ReportAnswer =
   | { ok: true; finding: Finding; note: string | null }
   | { ok: true; finding: null; note: string }
-  | { ok: false; reason: string };
+  /** `isWithheld`: refused on purpose, so there is nothing to correct. */
+  | { ok: false; reason: string; isWithheld?: true };
 
 /** Receives the findings of a loop. The review implements it; tools only use it. */
 export interface ReportPort {
@@ -414,6 +415,9 @@ export class ToolError extends Error {
     this.status = status;
   }
 }
+
+/** A call that is refused on purpose: there is nothing to correct in it. */
+export class WithheldError extends ToolError {}
 
 const DEFAULT_TOOL_TIMEOUT_MS = 30_000;
 

@@ -75,7 +75,7 @@ export const MAX_CONTENT = 500_000;
 
 const Input = z.strictObject({
   path: z.string().describe("From the repository root."),
-  content: z.string().max(MAX_CONTENT).describe(`Up to ${MAX_CONTENT} characters.`),
+  content: z.string().max(MAX_CONTENT),
   mode: z.enum(WRITE_MODES).default("overwrite").describe("insert: before start_line."),
   start_line: z.int().min(1).optional().describe("For insert and replace_lines, from 1."),
   end_line: z.int().min(1).optional().describe("Last line to replace, inclusive; default start_line."),

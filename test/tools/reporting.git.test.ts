@@ -92,17 +92,12 @@ describe("report_finding", () => {
   });
 
   it.each([
-    ["an unknown severity", { severity: "blocker" }, /critical.*high.*medium.*low/],
-    ["an unknown category", { category: "style" }, /maintainability/],
+    ["an unknown severity", { severity: "urgent" }, /critical.*high.*medium.*low/],
+    ["an unknown category", { category: "vibes" }, /maintainability/],
     ["a range the wrong way round", { start_line: 9 }, /start_line 9 is after line 7/],
     ["confidence in percent", { confidence: 80 }, /at confidence/],
     ["a way out", { path: "../a.ts" }, /holds '\.\.'/],
     ["no quote", { quote: "" }, /at quote/],
-    [
-      "a field of its own",
-      { priority: 1 },
-      /Unrecognized key: "priority"[\s\S]*It takes: path, side\?, line/,
-    ],
   ])("refuses %s", async (_, over, words) => {
     const tools = open();
     expect(await tools.error("report_finding", { ...finding, ...over })).toMatch(words);

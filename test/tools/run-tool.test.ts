@@ -64,7 +64,7 @@ describe("runTool", () => {
     ["null where a value is needed", '{"text":null}', /→ at text/],
     [
       "a wrong type",
-      '{"text":"a","times":"2"}',
+      '{"text":"a","times":"twice"}',
       /expected int.*\n {2}→ at times|expected number.*\n {2}→ at times/,
     ],
     ["an unknown key", '{"text":"a","tiems":2}', /Unrecognized key: "tiems"/],

@@ -49,7 +49,7 @@ export function createFindingCollector(options: CollectorOptions): FindingCollec
     const file = await options.anchorFile(stated.path);
     // An answer quotes lines of both sides, so both paths of a renamed file must be public.
     if ([stated.path, ...(file?.paths ?? [])].some(options.isPrivate))
-      return { ok: false, reason: `'${given}' is ${WITHHELD}` };
+      return { ok: false, reason: `'${given}' is ${WITHHELD}`, isWithheld: true };
     if (!file)
       return {
         ok: false,

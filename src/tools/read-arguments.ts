@@ -1,0 +1,199 @@
+import { z } from "zod";
+import { isObject, readLenient } from "../llm/lenient-json.ts";
+import { cutSentence } from "../text/cut.ts";
+import { type AnyTool, ToolError } from "./tool.ts";
+
+type Arguments = Record<string, unknown>;
+
+/** The part of JSON Schema that zod makes of a tool's input. */
+interface Schema {
+  type?: string;
+  enum?: unknown[];
+  anyOf?: Schema[];
+  properties?: Record<string, Schema>;
+  required?: string[];
+  items?: Schema;
+  maxLength?: number;
+}
+
+/** The parts of a tool that decide how its arguments are read. */
+export type Taking = Pick<AnyTool, "name" | "input"> & Partial<Pick<AnyTool, "kind">>;
+
+const schemas = new WeakMap<z.ZodType, Schema>();
+
+/** The schema of a tool's arguments, as a caller writes them. */
+export function inputSchema({ input }: Pick<AnyTool, "input">): Schema {
+  const known = schemas.get(input) ?? (z.toJSONSchema(input, { io: "input" }) as Schema);
+  schemas.set(input, known);
+  return known;
+}
+
+/** Other names of an argument, each with its real one. An alias counts only if the tool has the real name and not the alias. */
+const aliases = [
+  ["path", "file_path"],
+  ["file_path", "path"],
+  ["file", "file_path"],
+  ["file", "path"],
+  ["path1", "file_path1"],
+  ["path2", "file_path2"],
+  ["path", "directory"],
+  ["line_number", "line"],
+  ["description", "body"],
+  ["message", "body"],
+] as const;
+
+/** Words of other scales and of diffs, each with ours. A word that is in neither list is asked for. */
+const synonyms: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  severity: {
+    ...{ blocker: "critical", blocking: "critical", p0: "critical" },
+    ...{ major: "high", severe: "high", error: "high", p1: "high" },
+    ...{ moderate: "medium", warning: "medium", p2: "medium" },
+    ...{ minor: "low", trivial: "low", info: "low", note: "low", nit: "low", p3: "low" },
+  },
+  category: {
+    ...{ bug: "correctness", logic: "correctness", "logic-error": "correctness", functional: "correctness" },
+    ...{ vulnerability: "security", race: "concurrency", "race-condition": "concurrency" },
+    ...{ error: "error-handling", exception: "error-handling", perf: "performance", leak: "resource" },
+    ...{
+      compatibility: "api",
+      "breaking-change": "api",
+      "data-loss": "data",
+      tests: "test",
+      testing: "test",
+    },
+    ...{ style: "maintainability", readability: "maintainability", documentation: "docs" },
+  },
+  side: { "+": "RIGHT", new: "RIGHT", added: "RIGHT", "-": "LEFT", old: "LEFT", removed: "LEFT" },
+};
+
+/** Text that is looked up: a part of it means something else. */
+const neverCut = new Set(["quote", "path"]);
+
+const fold = (word: string) =>
+  word
+    .trim()
+    .toLowerCase()
+    .replaceAll(/[\s_]+/g, "-");
+
+/** Our word for one of another list; null if there is none. */
+export const synonymOf = (property: string, word: string): string | null =>
+  synonyms[property]?.[fold(word)] ?? null;
+
+/**
+ * Arguments as models write them, in the form that the tool's schema wants, as far as they can be read without a guess: numbers and booleans
+ * as text, JSON as text for a list or an object, one item for a list, a known word in other case, other names. A tool that changes files
+ * takes no other form than its own. A reporting tool ignores unknown keys and cuts long prose, because a report must not get lost.
+ *
+ * @returns the arguments, and one sentence on each thing that was left out
+ * @throws ToolError if two names of one argument have different values
+ */
+export function readArguments(tool: Taking, given: Arguments): { input: Arguments; notes: string[] } {
+  const notes: string[] = [];
+  if (tool.kind === "change") return { input: withoutNulls(given), notes };
+  const schema = inputSchema(tool);
+  const reader: Reader = { isReport: tool.kind === "report", notes };
+  return { input: readObject(unwrapped(given, schema), schema, reader), notes };
+}
+
+interface Reader {
+  isReport: boolean;
+  notes: string[];
+}
+
+const withoutNulls = (given: Arguments): Arguments =>
+  Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null));
+
+/** Some models put all arguments into one, under a name that no tool has. */
+function unwrapped(given: Arguments, { properties = {} }: Schema): Arguments {
+  const [[name, inner] = ["", null], ...others] = Object.entries(given);
+  if (others.length > 0 || !/^(?:arguments|args|parameters|params|input|finding)$/.test(name)) return given;
+  const value = typeof inner === "string" ? readLenient(inner) : inner;
+  return name in properties || !isObject(value) ? given : value;
+}
+
+function readObject(given: Arguments, { properties = {} }: Schema, reader: Reader): Arguments {
+  const read: Arguments = {};
+  const unknown: string[] = [];
+  for (const [key, value] of Object.entries(withoutNulls(given))) {
+    const name = nameOf(key, properties, reader);
+    const property = name === undefined ? undefined : properties[name];
+    if (name === undefined || property === undefined) {
+      unknown.push(key);
+      // The tool's own check refuses it.
+      if (!reader.isReport) Object.defineProperty(read, key, { value, enumerable: true });
+      continue;
+    }
+    const inner = readValue(value, property, name, reader);
+    if (inner === undefined) continue;
+    if (name in read && String(read[name]) !== String(inner))
+      throw new ToolError(`${name} is given twice, with different values; give \`${name}\` alone, once`);
+    read[name] = inner;
+  }
+  if (reader.isReport && unknown.length > 0)
+    reader.notes.push(`Ignored, because the tool does not know it: ${unknown.join(", ").slice(0, 200)}.`);
+  return read;
+}
+
+/** The argument that a key names; undefined if the tool has none. */
+function nameOf(key: string, properties: Record<string, Schema>, { isReport }: Reader): string | undefined {
+  const known = (name: string) => Object.hasOwn(properties, name);
+  if (known(key)) return key;
+  const alias = aliases.find(([other, name]) => other === key && known(name))?.[1];
+  if (alias !== undefined || !isReport) return alias;
+  const plain = (name: string) => name.replaceAll(/[^a-zA-Z0-9]/g, "").toLowerCase();
+  return Object.keys(properties).find((name) => plain(name) === plain(key));
+}
+
+/** Undefined for a value that counts as left out. What cannot be read is returned as it is, and the tool's own check refuses it. */
+function readValue(value: unknown, schema: Schema, name: string, reader: Reader): unknown {
+  switch (schema.type) {
+    case "integer":
+    case "number":
+      return readNumber(value, schema.type);
+    case "boolean":
+      return typeof value === "string" && /^\s*(?:true|false)\s*$/i.test(value) ? /true/i.test(value) : value;
+    case "array":
+      return readList(value, schema.items ?? {}, name, reader);
+    case "object": {
+      const inner = typeof value === "string" ? readLenient(value) : value;
+      return isObject(inner) && schema.properties ? readObject(inner, schema, reader) : value;
+    }
+    default:
+      return readText(value, schema, name, reader);
+  }
+}
+
+/** "12", "L12", "0.9" and "90%". */
+function readNumber(value: unknown, type: "integer" | "number"): unknown {
+  if (typeof value !== "string") return value;
+  const text = value.trim();
+  if (type === "integer")
+    return /^L?\d{1,15}(?:\.0+)?$/i.test(text) ? Number.parseInt(text.replace(/^L/i, ""), 10) : value;
+  if (/^-?\d{1,15}(?:\.\d{1,15})?$/.test(text)) return Number(text);
+  return /^\d{1,3}(?:\.\d+)?\s*%$/.test(text) ? Number.parseFloat(text) / 100 : value;
+}
+
+function readList(value: unknown, items: Schema, name: string, reader: Reader): unknown {
+  if (typeof value === "string" && value.trim() === "") return undefined;
+  const parsed = typeof value === "string" && /^\s*[[{]/.test(value) ? (readLenient(value) ?? value) : value;
+  const isOne = isObject(parsed) || (typeof parsed === "string" && items.type === "string");
+  const list = isOne ? [parsed] : parsed;
+  return Array.isArray(list) ? list.map((one: unknown) => readValue(one, items, name, reader)) : value;
+}
+
+function readText(value: unknown, schema: Schema, name: string, { isReport, notes }: Reader): unknown {
+  if (typeof value === "number" || typeof value === "boolean") return String(value);
+  if (typeof value !== "string") return value;
+  if (schema.enum && !schema.enum.includes(value)) {
+    const same = schema.enum.find((word) => typeof word === "string" && fold(word) === fold(value));
+    const ours = synonymOf(name, value);
+    return same ?? (schema.enum.includes(ours) ? ours : value);
+  }
+  const { maxLength = Number.POSITIVE_INFINITY } = schema;
+  if (!isReport || value.length <= maxLength || neverCut.has(name)) return value;
+  const why = `because it is longer than ${maxLength} characters.`;
+  // A part of a replacement would delete code.
+  if (name === "suggestion") notes.push(`The suggestion was left out, ${why}`);
+  else notes.push(`${name} was cut, ${why}`);
+  return name === "suggestion" ? undefined : cutSentence(value, maxLength);
+}
