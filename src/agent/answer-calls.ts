@@ -1,5 +1,7 @@
+import { readStrict } from "../llm/lenient-json.ts";
 import type { FinishReason, ToolCall } from "../llm/model.ts";
-import type { AnyTool, ToolResult } from "../tools/tool.ts";
+import type { ToolRun } from "../tools/run-tool.ts";
+import type { AnyTool } from "../tools/tool.ts";
 
 /** With this many turns left, the model gets an instruction to finish. */
 export const WRAP_UP_TURNS = 3;
@@ -38,6 +40,8 @@ const notExecuted = {
   unread: "Not executed: read the answers to the other calls of this turn first, then call this again.",
   cutOff:
     "Not executed: your answer was cut off at the output limit in the middle of this call. Make it again, with shorter arguments.",
+  cutBeforeEnd:
+    "Not executed: your answer was cut off at the output limit, so it may lack a call. Make this call again in the next turn.",
 } as const;
 
 /** Identifies a call by its name and the values of its arguments, independent of spacing and key order. */
@@ -93,12 +97,6 @@ interface CallAnswer {
   endsLoop: boolean;
 }
 
-interface Executed {
-  result: ToolResult;
-  text: string;
-  endsLoop: boolean;
-}
-
 export interface AnswerOptions {
   finishReason: FinishReason;
   tools: ReadonlyMap<string, AnyTool>;
@@ -111,9 +109,9 @@ export interface AnswerOptions {
   /** If the answers of a turn have more characters, further reading calls are refused until the next turn. */
   roomCharacters: number;
   /** Never rejects: every error is a result. */
-  execute(call: ToolCall): Promise<Executed>;
+  execute(call: ToolCall): Promise<ToolRun>;
   started(call: ToolCall): void;
-  finished(call: ToolCall, result: ToolResult): void;
+  finished(call: ToolCall, run: ToolRun): void;
 }
 
 /**
@@ -136,8 +134,9 @@ export async function answerCalls(calls: readonly ToolCall[], options: AnswerOpt
   async function answer(call: ToolCall): Promise<void> {
     options.started(call);
     const refused = refusals.get(call) ?? null;
-    const { result, text, endsLoop } = refused === null ? await options.execute(call) : notRun(refused);
-    options.finished(call, result);
+    const run = refused === null ? await options.execute(call) : notRun(refused);
+    const { result, text, endsLoop } = run;
+    options.finished(call, run);
     // The answers to a turn's calls that are made again are the ones that the model has just read.
     hasUnread ||= refused === null && toolOf(call)?.kind === "read" && options.repeats === 1;
     // A duplicate fails if the call that it repeats fails.
@@ -150,6 +149,7 @@ export async function answerCalls(calls: readonly ToolCall[], options: AnswerOpt
 
   function reasonToWait(): string | null {
     if (deedFailed) return notExecuted.reportRefused;
+    if (options.finishReason === "length") return notExecuted.cutBeforeEnd;
     return hasUnread && !options.isLast() ? notExecuted.unread : null;
   }
 
@@ -178,8 +178,7 @@ function refusalsOf(calls: readonly ToolCall[], options: AnswerOptions): Map<Too
   for (const [index, call] of calls.entries()) {
     const key = callKey(call);
     if (options.repeats >= MAX_REPEATS) refusals.set(call, notExecuted.repeated);
-    else if (options.finishReason === "length" && !isJson(call.arguments))
-      refusals.set(call, notExecuted.cutOff);
+    else if (isCutOff(call, calls, options)) refusals.set(call, notExecuted.cutOff);
     else if (seen.has(key)) refusals.set(call, notExecuted.duplicate);
     else if (index >= MAX_CALLS_A_TURN) refusals.set(call, notExecuted.tooMany(MAX_CALLS_A_TURN));
     seen.add(key);
@@ -187,17 +186,14 @@ function refusalsOf(calls: readonly ToolCall[], options: AnswerOptions): Map<Too
   return refusals;
 }
 
-const notRun = (reason: string): Executed => ({
+/** Whether the output limit ended the answer in this call: the last one lacks its end, even if its JSON looks whole. */
+const isCutOff = (call: ToolCall, calls: readonly ToolCall[], { finishReason }: AnswerOptions) =>
+  finishReason === "length" && (call === calls.at(-1) || readStrict(call.arguments) === undefined);
+
+const notRun = (reason: string): ToolRun => ({
   result: { status: "error", error: reason, metadata: { duration_ms: 0, truncated: false } },
   text: reason,
   endsLoop: false,
+  // The same call was answered already.
+  ...(reason === notExecuted.duplicate || reason === notExecuted.repeated ? { isWithheld: true } : {}),
 });
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}

@@ -128,6 +128,8 @@ const MAX_ANSWER_TOKENS = 16_000;
 /** About the longest answer of one tool; limits what concurrent calls add to a conversation. */
 const TOOL_ANSWER_TOKENS = 8_000;
 const MAX_CONCURRENCY = 8;
+/** The assumed window after a refusal, as a share of the conversation that was too long. */
+const SHRUNK_SHARE = 0.6;
 /** The rest is a margin for the error of the estimate. */
 const USABLE_SHARE = 0.95;
 
@@ -157,6 +159,8 @@ export class LoopState {
   readonly #started: number;
   #lastCostUsd: number | null = null;
   #hold: Reservation | null = null;
+  /** After the provider refused a conversation as too long: the window that is assumed instead, in tokens. */
+  #shrunk = Number.POSITIVE_INFINITY;
 
   constructor(options: LoopOptions) {
     const { contextTokens } = options.model;
@@ -211,12 +215,7 @@ export class LoopState {
   /** Fits the conversation into the window. Returns the limit that forbids another turn, if one does. */
   beforeTurn(): StopReason | undefined {
     const { model, limits } = this.#options;
-    const window = model.contextTokens * USABLE_SHARE;
-    this.messages = compact(this.messages, {
-      limitTokens: window - this.#tokens.tools - Math.min(MAX_ANSWER_TOKENS, model.contextTokens / 4),
-      tokensOf: (message) => this.#tokens.message(message),
-      isKept: (tool) => this.tools.get(tool)?.kind === "report",
-    });
+    this.messages = this.#compacted();
     const interrupted = this.interrupted();
     // Recorded turns are paid for, so no limit applies.
     if (interrupted || this.recorder.has(this.turn + 1)) return interrupted;
@@ -230,6 +229,31 @@ export class LoopState {
     if (typeof hold === "string") return hold;
     this.#hold = hold ?? null;
     return undefined;
+  }
+
+  get #window(): number {
+    return Math.min(this.#options.model.contextTokens, this.#shrunk);
+  }
+
+  #compacted(): readonly Message[] {
+    return compact(this.messages, {
+      limitTokens:
+        this.#window * USABLE_SHARE - this.#tokens.tools - Math.min(MAX_ANSWER_TOKENS, this.#window / 4),
+      tokensOf: (message) => this.#tokens.message(message),
+      isKept: (tool) => this.tools.get(tool)?.kind === "report",
+    });
+  }
+
+  /**
+   * Assumes a smaller window after the provider refused this conversation as too long. False if that was done before, or makes the
+   * conversation no shorter.
+   */
+  shrinkWindow(): boolean {
+    if (Number.isFinite(this.#shrunk)) return false;
+    this.#shrunk = Math.min(this.#window, this.#nextPromptTokens()) * SHRUNK_SHARE;
+    const before = this.#nextPromptTokens();
+    this.messages = this.#compacted();
+    return this.#nextPromptTokens() < before;
   }
 
   /** Why `signal` has fired, if it has. */
@@ -249,11 +273,8 @@ export class LoopState {
   }
 
   #wantedAnswer(promptTokens: number): number {
-    const { model, limits } = this.#options;
-    const left = answerTokensLeft(limits, this.#spent(), promptTokens);
-    return Math.floor(
-      Math.max(MIN_ANSWER_TOKENS, Math.min(MAX_ANSWER_TOKENS, model.contextTokens / 4, left)),
-    );
+    const left = answerTokensLeft(this.#options.limits, this.#spent(), promptTokens);
+    return Math.floor(Math.max(MIN_ANSWER_TOKENS, Math.min(MAX_ANSWER_TOKENS, this.#window / 4, left)));
   }
 
   turnsLeft(): number {

@@ -2,7 +2,7 @@ import { AppError, asValue } from "../errors.ts";
 import type { Masking } from "../llm/masked-request.ts";
 import type { Message, ModelTurn, ToolCall } from "../llm/model.ts";
 import type { Masks } from "../secrets/masks.ts";
-import { refusedCall, runTool, unknownTool } from "../tools/run-tool.ts";
+import { refusedCall, runTool, toolNameIn, unknownTool } from "../tools/run-tool.ts";
 import type { AnyTool, ToolContext } from "../tools/tool.ts";
 import {
   type AnswerOptions,
@@ -130,11 +130,13 @@ export async function runAgent(input: AgentInput): Promise<AgentResult> {
   while (stop === undefined) stop = await takeTurn(input, state);
 
   const modelError = stop instanceof AppError ? stop : null;
-  const stopReason = stop instanceof AppError ? "model_error" : stop;
+  const stopReason = stop instanceof AppError ? failureOf(stop) : stop;
   await state.recorder.stopped(stopReason, modelError);
   input.emit({ type: "stopped", reason: stopReason });
   return { stopReason, messages: state.messages, usage: state.usage, turns: state.turn, modelError };
 }
+
+const failureOf = ({ code }: AppError) => (code === "content_refused" ? code : "model_error");
 
 /** One request and its tool calls. Returns the stop reason; undefined if the loop goes on. */
 async function takeTurn(input: AgentInput, state: LoopState): Promise<StopReason | AppError | undefined> {
@@ -143,12 +145,19 @@ async function takeTurn(input: AgentInput, state: LoopState): Promise<StopReason
   const turn = await askModel(input, state);
   if (turn instanceof AppError) {
     state.settle(null);
-    return state.interrupted() ?? turn;
+    const interrupted = state.interrupted();
+    if (!interrupted && turn.code === "too_large" && state.shrinkWindow()) return undefined;
+    return interrupted ?? turn;
   }
+  // Asking again would only get the same refusal.
+  if (turn.finishReason === "content_filter")
+    return new AppError("content_refused", `The provider of ${input.model.name} refused the content`);
 
-  const { content, toolCalls, extras } = turn;
+  const { content, extras } = turn;
+  const known = new Set(state.tools.keys());
+  const toolCalls = turn.toolCalls.map((call) => ({ ...call, name: toolNameIn(call.name, known) }));
   state.add([{ role: "assistant", content, toolCalls, ...(extras ? { extras } : {}) }]);
-  if (turn.toolCalls.length === 0) {
+  if (toolCalls.length === 0) {
     state.idleTurns += 1;
     if (state.idleTurns >= MAX_IDLE_TURNS) return "no_tool_calls";
     await state.say(noCallsNudge(turn.finishReason, input.outputTools ?? input.tools));
@@ -156,8 +165,8 @@ async function takeTurn(input: AgentInput, state: LoopState): Promise<StopReason
   }
 
   state.idleTurns = 0;
-  const repeats = state.repeats.count(turn.toolCalls);
-  const answers = await answerCalls(turn.toolCalls, answerOptions(input, state, turn, repeats));
+  const repeats = state.repeats.count(toolCalls);
+  const answers = await answerCalls(toolCalls, answerOptions(input, state, turn, repeats));
   const finished = answers.some((answer) => answer.endsLoop);
   const interrupted = state.interrupted();
   // Interrupted calls have incomplete answers, which a resumed run must not find.
@@ -219,8 +228,8 @@ function answerOptions(input: AgentInput, state: LoopState, turn: ModelTurn, rep
         callId: call.id,
         arguments: call.arguments,
       }),
-    finished: (call, result) =>
-      emit({ type: "tool_finished", turn: state.turn, tool: call.name, callId: call.id, result }),
+    finished: (call, { result, isWithheld = false }) =>
+      emit({ type: "tool_finished", turn: state.turn, call, result, isWithheld }),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { Message, ModelTurn, Usage } from "../llm/model.ts";
+import type { Message, ModelTurn, ToolCall, Usage } from "../llm/model.ts";
 import type { TestEnd } from "../proof/test-end.ts";
 import type { ToolResult } from "../tools/tool.ts";
 
@@ -167,6 +167,7 @@ export const stopReasons = [
   "time_limit",
   "aborted",
   "model_error",
+  "content_refused",
   "no_model",
 ] as const;
 export type StopReason = (typeof stopReasons)[number];
@@ -176,7 +177,8 @@ export type AgentEvent =
   | { type: "turn_started"; turn: number }
   | { type: "turn_finished"; turn: number; model: ModelTurn; total: Usage }
   | { type: "tool_started"; turn: number; callId: string; tool: string; arguments: string }
-  | { type: "tool_finished"; turn: number; callId: string; tool: string; result: ToolResult }
+  /** `isWithheld`: it was not executed on purpose, and there is nothing to correct. */
+  | { type: "tool_finished"; turn: number; call: ToolCall; result: ToolResult; isWithheld: boolean }
   /** A tool threw something other than a ToolError: a bug of ours. The model gets a neutral answer. */
   | { type: "tool_crashed"; turn: number; tool: string; error: string }
   | { type: "stopped"; reason: StopReason };

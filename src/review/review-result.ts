@@ -21,6 +21,7 @@ export const whyStopped: Readonly<Record<StopReason, string>> = {
   time_limit: "the time limit was reached",
   aborted: "it was aborted",
   model_error: "the model could not be reached or failed",
+  content_refused: "the provider of the model refused the content",
   no_model: "no model took part",
 };
 
@@ -215,6 +216,7 @@ export function isComplete(result: ReviewResult): boolean {
 const gravestFirst: readonly StopReason[] = [
   "aborted",
   "model_error",
+  "content_refused",
   "cost_limit",
   "token_limit",
   "time_limit",

@@ -99,7 +99,8 @@ export async function runLoop(run: LoopRun, task: LoopTask): Promise<AgentResult
     ...(task.interject ? { interject: task.interject } : {}),
     emit(event) {
       if (event.type === "turn_finished") {
-        task.onAnswer?.();
+        // A refusal answers for nothing that it was shown.
+        if (event.model.finishReason !== "content_filter") task.onAnswer?.();
         const { usage } = run.budget;
         progress({ type: "turn", turn: usage.requests, total: usageOf(usage) });
       }
@@ -116,7 +117,7 @@ function forward(event: AgentEvent, progress: ReviewRun["deps"]["progress"]): vo
       progress({ type: "tool", tool: event.tool, target: target(event.arguments), status: "started" });
       break;
     case "tool_finished":
-      progress({ type: "tool", tool: event.tool, target: null, status: event.result.status });
+      progress({ type: "tool", tool: event.call.name, target: null, status: event.result.status });
       break;
     case "tool_crashed":
       progress({ type: "crash", where: event.tool, error: event.error });

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
-import type { Message, Model } from "../../src/llm/model.ts";
+import type { Message, Model, ModelRequest } from "../../src/llm/model.ts";
 import { withTextProtocol } from "../../src/llm/text-fallback.ts";
 import { type ScriptedTurn, scriptedModel } from "../support/scripted.ts";
 import { calls, finish, look, runLoop, task } from "./loop-fixture.ts";
@@ -255,6 +255,43 @@ describe("the calls of a turn", () => {
     expect(run.answers[1]).toMatch(/cut off at the output limit in the middle of this call/);
   });
 
+  it.each([
+    [
+      "the last call, although its JSON is whole",
+      calls(["look", { path: "a" }], ["report", { title: "half" }]),
+    ],
+    ["a finish, wherever it is", calls(["finish"], ["look", { path: "a" }], ["report", { title: "half" }])],
+    ["a finish that is the last call", calls(["look", { path: "a" }], ["finish", { ready: true }])],
+  ])("of an answer that was cut off are not executed: %s", async (_, turn) => {
+    const whole = calls(["report", { title: "whole" }]);
+    const run = await runLoop([{ ...turn, finishReason: "length" }, whole, finish]);
+
+    expect(run.executed).toEqual(["look a", "report whole", "finish"]);
+    expect(run.result).toMatchObject({ stopReason: "finished", turns: 3 });
+  });
+
+  it.each([
+    "functions.look",
+    "look<|channel|>commentary",
+    "mcp__hunkwise__look",
+    "default_api:look",
+    "Look",
+    "functions.look<|constrain|>json",
+    "look()",
+  ])("reach the tool that %s means", async (name) => {
+    const run = await runLoop([calls([name, { path: "a" }]), finish]);
+
+    expect(run.executed).toEqual(["look a", "finish"]);
+    expect(run.model.requests[1]?.messages.at(-2)).toMatchObject({ toolCalls: [{ name: "look" }] });
+  });
+
+  it.each(["lookup", "functions.", "look_report", "a.b"])("reach no tool by the name %s", async (name) => {
+    const run = await runLoop([calls([name, { path: "a" }]), finish]);
+
+    expect(run.executed).toEqual(["finish"]);
+    expect(run.answers[0]).toContain("there is no tool");
+  });
+
   it("go on after a finish that was refused", async () => {
     const run = await runLoop([calls(["finish", { ready: false }]), look("a"), finish]);
 
@@ -272,6 +309,41 @@ describe("a model that gets nowhere", () => {
       expect.stringMatching(/reaches nobody.*through report, finish/),
       expect.stringMatching(/reaches nobody/),
     ]);
+  });
+
+  it("is not asked again after its provider refused the content, and executes none of its calls", async () => {
+    const run = await runLoop([{ ...look("a"), finishReason: "content_filter" }, finish]);
+
+    expect(run.result).toMatchObject({ stopReason: "content_refused", turns: 1 });
+    expect(run.result.modelError?.code).toBe("content_refused");
+    expect(run.executed).toEqual([]);
+  });
+
+  it("ends like that too if the provider answers with an error", async () => {
+    const run = await runLoop(() => new AppError("content_refused", "filtered"));
+
+    expect(run.result).toMatchObject({ stopReason: "content_refused", turns: 0 });
+  });
+
+  it("is asked once with a shorter conversation if its provider finds this one too long", async () => {
+    const long = (path: string) => `${path} `.repeat(4_000);
+    const sizes: number[] = [];
+    const script = (request: ModelRequest, n: number) => {
+      sizes.push(JSON.stringify(request.messages).length);
+      if (sizes.length === 4) return new AppError("too_large", "too long");
+      return n < 3 ? look(`f${n}`) : finish;
+    };
+    const run = await runLoop(script, { textFor: long });
+
+    expect(run.result.stopReason).toBe("finished");
+    expect(sizes[4]).toBeLessThan(0.7 * (sizes[3] ?? 0));
+  });
+
+  it("is not asked twice if nothing of a conversation that is too long can be left out", async () => {
+    const run = await runLoop(() => new AppError("too_large", "too long"));
+
+    expect(run.result.stopReason).toBe("model_error");
+    expect(run.model.requests).toHaveLength(1);
   });
 
   it("may come back from prose at any time", async () => {
@@ -342,9 +414,8 @@ describe("a model that gets nowhere", () => {
           limits: { ...limits, turns: 12 },
         });
 
-        expect(["finished", "no_tool_calls", "repeated_calls", "turn_limit"]).toContain(
-          run.result.stopReason,
-        );
+        const ends = ["finished", "no_tool_calls", "repeated_calls", "turn_limit", "content_refused"];
+        expect(ends).toContain(run.result.stopReason);
         expect(run.result.turns).toBeLessThanOrEqual(12);
         expect(run.events.filter((event) => event.type === "tool_started")).toHaveLength(run.answers.length);
         expect(run.events.filter((event) => event.type === "tool_finished")).toHaveLength(run.answers.length);
