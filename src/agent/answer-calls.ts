@@ -1,4 +1,3 @@
-import { readStrict } from "../llm/lenient-json.ts";
 import type { FinishReason, ToolCall } from "../llm/model.ts";
 import type { ToolRun } from "../tools/run-tool.ts";
 import type { AnyTool } from "../tools/tool.ts";
@@ -188,7 +187,16 @@ function refusalsOf(calls: readonly ToolCall[], options: AnswerOptions): Map<Too
 
 /** Whether the output limit ended the answer in this call: the last one lacks its end, even if its JSON looks whole. */
 const isCutOff = (call: ToolCall, calls: readonly ToolCall[], { finishReason }: AnswerOptions) =>
-  finishReason === "length" && (call === calls.at(-1) || readStrict(call.arguments) === undefined);
+  finishReason === "length" && (call === calls.at(-1) || !isJson(call.arguments));
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 const notRun = (reason: string): ToolRun => ({
   result: { status: "error", error: reason, metadata: { duration_ms: 0, truncated: false } },

@@ -47,11 +47,12 @@ export function figuresOfLedger(
   pull: Pick<PullRequest, "state" | "closed">,
   { entries, state }: Pick<Ledger, "entries" | "state">,
 ): PullFigures {
-  const carried = state.carried.flatMap(({ finding, standing }): Counted[] =>
-    standing === "unpublished"
-      ? []
-      : [uncommented(finding, standing === "annotated" ? "annotation" : "summary")],
-  );
+  const carried = state.carried.flatMap(({ finding, standing, by = null }): Counted[] => {
+    if (standing === "unpublished") return [];
+    const { figure, words } = uncommented(finding, standing === "annotated" ? "annotation" : "summary");
+    if (standing !== "dismissed") return [{ figure, words }];
+    return [{ figure: { ...figure, state: "dismissed", dismissal: { by, how: "command" } }, words }];
+  });
   const commented = entries.filter(({ comment }) => comment !== null);
   return {
     ...key,

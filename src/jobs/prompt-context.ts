@@ -6,7 +6,7 @@ import { Finding } from "../finding.ts";
 import { issueReferences, type ReferenceBase } from "../github/issue-references.ts";
 import type * as github from "../github/pull-request-api.ts";
 import type { Ledger, PostedFinding } from "../ledger/entry.ts";
-import type { CarriedFinding, LedgerState, Reviewed } from "../ledger/state.ts";
+import { type CarriedFinding, type LedgerState, mergedHashes, type Reviewed } from "../ledger/state.ts";
 import type { ReviewTask } from "../queue/job.ts";
 import { lookAgain, markOf } from "../review/followup/content-hash.ts";
 import type { FailedCheck, History, LinkedIssue, PriorFinding, PullText } from "../review/review-input.ts";
@@ -105,17 +105,11 @@ function finishedUnits(recorded: readonly TrajectoryEntry[], head: string): Unit
  */
 function joined(before: Reviewed | null, units: readonly UnitEntry[]): Reviewed | null {
   if (units.length === 0) return before;
-  const most = new Map<string, number>();
   const heads = Map.groupBy(units, (unit) => unit.head);
   const read = [...heads.values()].map((parts) => parts.flatMap(({ hashes }) => hashes));
   const beside = units.map((unit) => unit.beside ?? []);
-  for (const hashes of [before?.hashes ?? [], ...read, ...beside]) {
-    for (const [hash, { length }] of Map.groupBy(hashes, (one) => one)) {
-      most.set(hash, Math.max(most.get(hash) ?? 0, length));
-    }
-  }
   const due = new Set(units.flatMap(({ hashes }) => hashes.map((hash) => lookAgain(markOf(hash)))));
-  const hashes = [...most].flatMap(([hash, count]) => Array<string>(count).fill(hash));
+  const hashes = mergedHashes(before?.hashes ?? [], ...read, ...beside);
   return { unit: "change", hashes: [...hashes, ...due] };
 }
 

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { type Category, type Severity, type Side, toolOf } from "../finding.ts";
 import type { OwnText } from "../github/pull-request-api.ts";
 import { foldLine, ownWords } from "./folds.ts";
-import type { LedgerState } from "./state.ts";
+import type { CarriedFinding, LedgerState } from "./state.ts";
 
 /**
  * The state of a posted finding; `facts` in authority.ts says who decides. open: it counts against the change. fixed: the code shows it,
@@ -89,9 +89,13 @@ export type OpenFinding = Pick<PostedFinding, "severity" | "rule">;
 
 /** Published findings of earlier reviews that are still open and count for the check. */
 export function openFindings({ entries, state }: Ledger): OpenFinding[] {
-  const listed = state.carried.filter(({ standing }) => standing !== "unpublished");
+  const listed = state.carried.filter(isOpenCarried);
   return [...entries.filter(isOpenFinding), ...listed.map(({ finding }) => finding)].filter(mayHold);
 }
+
+/** Whether a finding without a comment was published and still counts. */
+export const isOpenCarried = ({ standing }: CarriedFinding): boolean =>
+  standing === "listed" || standing === "annotated";
 
 /** Whether a finding may turn a check red. What another tool reported counts only in the words of a model that judged it. */
 export const mayHold = ({ source }: { source: string | null }): boolean => toolOf(source) === null;

@@ -29,33 +29,56 @@ export const Reviewed = z.strictObject({
 });
 export type Reviewed = z.infer<typeof Reviewed>;
 
-/** As a marker stores it: one string of all hashes, with a dot for the hyphen, which a marker would escape. */
-const StoredReviewed = z
-  .strictObject({ unit: Reviewed.shape.unit, hashes: z.string().regex(/^(?:[\w.]{15})*$/) })
-  .transform(({ unit, hashes }): Reviewed => {
+/** As a marker stores them: one string of all hashes, with a dot for the hyphen, which a marker would escape. */
+const StoredHashes = z
+  .string()
+  .regex(/^(?:[\w.]{15})*$/)
+  .transform((hashes) => {
     const count = hashes.length / HASH_CHARACTERS;
     const at = (index: number) => hashes.slice(index * HASH_CHARACTERS, (index + 1) * HASH_CHARACTERS);
-    return { unit, hashes: Array.from({ length: count }, (_, index) => at(index).replaceAll(".", "-")) };
+    return Array.from({ length: count }, (_, index) => at(index).replaceAll(".", "-"));
   });
+const StoredReviewed = z.strictObject({ unit: Reviewed.shape.unit, hashes: StoredHashes });
 
-/** The input of {@link StoredReviewed}. */
-const storedReviewed = ({ unit, hashes }: Reviewed) => ({
-  unit,
-  hashes: hashes.join("").replaceAll("-", "."),
-});
+/** The input of {@link StoredHashes}. */
+const storedHashes = (hashes: readonly string[]) => hashes.join("").replaceAll("-", ".");
+
+/** The hashes of both lists, each as often as in the list that has more of it: equal content counts. */
+export function mergedHashes(...lists: readonly (readonly string[])[]): string[] {
+  const most = new Map<string, number>();
+  for (const hashes of lists)
+    for (const [hash, { length }] of Map.groupBy(hashes, (one) => one))
+      most.set(hash, Math.max(most.get(hash) ?? 0, length));
+  return [...most].flatMap(([hash, count]) => Array<string>(count).fill(hash));
+}
 
 /** A finding without its own comment: only this state remembers it. */
 export const CarriedFinding = z.strictObject({
   finding: Finding,
   /**
    * `listed`: it is in the summary. `annotated`: it was in an annotation of the last head's check run. `unpublished`: a review of an older
-   * head found it and was cancelled before it was verified.
+   * head found it and was cancelled before it was verified. `dismissed`: a person dismissed it by its number.
    */
-  standing: z.enum(["listed", "annotated", "unpublished"]),
+  standing: z.enum(["listed", "annotated", "unpublished", "dismissed"]),
   /** Why it has no comment on its line; empty for an unpublished one. */
   reason: z.string(),
+  /** By which people dismiss it; omitted for an unpublished one, and in states of older versions. */
+  number: z.int().min(1).optional(),
+  /** Login of the person who dismissed it. */
+  by: z.string().optional(),
 });
 export type CarriedFinding = z.infer<typeof CarriedFinding>;
+
+/** Reports of the model that the last reviews could not place, and the hashes of the changes that they are about. */
+const UnplacedReports = z.strictObject({
+  /** The newest last. `by`: login of the person who dismissed it. */
+  reports: z.array(z.strictObject({ number: z.int().min(1), text: z.string(), by: z.string().optional() })),
+  /** They count as read once all reports are dismissed. */
+  hashes: Reviewed.shape.hashes,
+});
+export type UnplacedReports = z.infer<typeof UnplacedReports>;
+
+const nothingUnplaced: UnplacedReports = { reports: [], hashes: [] };
 
 /** Who paused event-driven reviews of a pull request, when (ISO 8601), and whether on a page and not in a comment. */
 export const Pause = z.strictObject({ by: z.string(), at: z.string(), on: z.literal("page").optional() });
@@ -84,6 +107,9 @@ export const LedgerState = z.strictObject({
   carried: z.array(CarriedFinding),
   /** The newest last. */
   decided: z.array(Decision),
+  unplaced: UnplacedReports,
+  /** The next number of a finding or report without a thread: each is given once for a pull request. */
+  next: z.int().min(1),
   /** The last review's summary of the change. */
   summary: z.string(),
   paused: Pause.nullable(),
@@ -95,12 +121,18 @@ export const emptyState: LedgerState = {
   posted: [],
   carried: [],
   decided: [],
+  unplaced: nothingUnplaced,
+  next: 1,
   summary: "",
   paused: null,
 };
 
 /** A state as a marker stores it. */
-export const StoredState = LedgerState.extend({ reviewed: StoredReviewed.nullable() });
+export const StoredState = LedgerState.extend({
+  reviewed: StoredReviewed.nullable(),
+  unplaced: UnplacedReports.extend({ hashes: StoredHashes }).default(nothingUnplaced),
+  next: LedgerState.shape.next.default(emptyState.next),
+});
 
 /** The shape of the previous version. */
 export const StateWithoutDecisions = StoredState.omit({ decided: true }).transform((state) => ({
@@ -116,8 +148,9 @@ const remembered = ({ finding: { proof, ...finding }, ...one }: CarriedFinding):
 
 /** The input of {@link StoredState}. */
 export const storedState = ({ reviewed, ...rest }: LedgerState) => ({
-  reviewed: reviewed && storedReviewed(reviewed),
+  reviewed: reviewed && { ...reviewed, hashes: storedHashes(reviewed.hashes) },
   ...rest,
+  unplaced: { ...rest.unplaced, hashes: storedHashes(rest.unplaced.hashes) },
   carried: rest.carried.map(remembered),
 });
 
@@ -135,7 +168,8 @@ const mostPosted = 500;
  * All hashes go together, and before any carried finding: code whose findings are forgotten must be read again. A carried finding loses
  * its long texts, then its code, before it is dropped.
  */
-export function fitState(state: LedgerState, maxBytes: number): LedgerState {
+export function fitState(given: LedgerState, maxBytes: number): LedgerState {
+  const state = { ...given, unplaced: fitReports(given.unplaced, maxBytes / 8) };
   const fits = (one: LedgerState) => stateBytes(one) <= maxBytes;
   const { posted, carried } = state;
   const withSummary = (characters: number) => ({ ...state, summary: beginning(state.summary, characters) });
@@ -146,7 +180,8 @@ export function fitState(state: LedgerState, maxBytes: number): LedgerState {
   const count = largest(posted.length, (some) => fits(withPosted(short, some)));
   const known = withPosted(short, Math.max(count, Math.min(mostPosted, posted.length)));
   if (fits(known)) return known;
-  if (state.reviewed !== null) return fitState({ ...state, reviewed: null }, maxBytes);
+  if (state.reviewed !== null)
+    return fitState({ ...state, reviewed: null, unplaced: { ...state.unplaced, hashes: [] } }, maxBytes);
 
   const withDecided = (count: number) => ({
     ...known,
@@ -169,6 +204,12 @@ export function fitState(state: LedgerState, maxBytes: number): LedgerState {
     kept.set(one, fitting);
   }
   return { ...least, carried: carried.flatMap((one) => kept.get(one) ?? []) };
+}
+
+/** The newest reports that fit. Without one of them, their changes never count as read: a person can no longer dismiss it. */
+function fitReports({ reports, hashes }: UnplacedReports, maxBytes: number): UnplacedReports {
+  const count = largest(reports.length, (some) => byteLength(markerData(newest(reports, some))) <= maxBytes);
+  return count === reports.length ? { reports, hashes } : { reports: newest(reports, count), hashes: [] };
 }
 
 const sizeOf = (one: CarriedFinding) => byteLength(markerData(remembered(one))) + 1;

@@ -146,7 +146,11 @@ export const commandTable: readonly CommandHelp[] = [
   },
   {
     usage: "resolve",
-    does: "in the thread of a finding: dismisses it; in the conversation: dismisses all open findings",
+    does: "in the thread of a finding: dismisses it; in the conversation: dismisses all open findings that have a thread",
+  },
+  {
+    usage: "resolve NUMBER ...",
+    does: "dismisses findings and reports without a thread, by the numbers in the summary",
   },
   { usage: "pause", does: "stops reviews of pushes; commands still work" },
   { usage: "resume", does: "starts them again, and reviews what was pushed meanwhile" },

@@ -15,8 +15,8 @@ import {
 } from "../reporters/outcome.ts";
 import { shownCount } from "../reporters/proof-words.ts";
 import { untrustedBlock, untrustedCode, untrustedLine } from "../reporters/safe-markdown.ts";
-import type { ReviewResult, StopReason } from "../review/review-result.ts";
-import { details } from "./markdown-parts.ts";
+import { type ReviewResult, type StopReason, unplacedTexts } from "../review/review-result.ts";
+import { details, section } from "./markdown-parts.ts";
 import { publicPlain, publicText } from "./public-text.ts";
 import { droppedSections, figures, skippedSection, unreadSection } from "./render-figures.ts";
 
@@ -107,6 +107,9 @@ export function reviewConclusion(
     ...ruleLines(result, [...found, ...earlier]),
     ...figures(result).map(([name, words]) => `${name.charAt(0).toUpperCase()}${name.slice(1)}: ${words}.`),
     ...droppedSections(result).map(({ title, list }) => details(title, list)),
+    ...section("", unplacedTexts(result), (text) => `- ${untrustedLine(text, 1_000)}`, 5_000).map((list) =>
+      details("Reported by the model, and not placed", list),
+    ),
     ...unreadSection("", result).map((list) => details("What was not read", list)),
     ...skippedSection("", result.coverage).map((list) => details("Files skipped, and why", list)),
   ];

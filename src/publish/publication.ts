@@ -16,8 +16,8 @@ export type FinalState =
   | { kind: "annotated" }
   /** An earlier review posted it: in a comment, or (null) in an annotation of the same commit. */
   | { kind: "standing"; entry: PostedFinding | null }
-  /** An earlier review posted it, and a person dismissed it: it is not repeated. */
-  | { kind: "dismissed"; entry: PostedFinding }
+  /** An earlier review published it, and a person dismissed it: it is not repeated. Without a comment, that was by its number. */
+  | { kind: "dismissed"; entry: PostedFinding | null }
   /** Only in the summary. */
   | { kind: "listed"; reason: string };
 
@@ -146,6 +146,8 @@ function standsAt({ id, path, side, line, source }: Finding, entry: PostedFindin
 
 /** File comments are requests of their own, and each notifies people. */
 const mostFileComments = 5;
+/** Comments beyond these limits on breaches of blocking rules, so that people can dismiss them in a thread. */
+const mostBlocking = 20;
 
 interface PlanInput {
   result: Pick<ReviewResult, "findings" | "ledger">;
@@ -154,15 +156,37 @@ interface PlanInput {
   annotated: ReadonlySet<string>;
   /** Most comments on lines. */
   maxComments: number;
+  /** Names of the blocking rules. Default: none. */
+  blocking?: ReadonlySet<string> | undefined;
+}
+
+/** The comments that a review may still have. */
+interface Room {
+  /** Whether one more comment fits, which it then takes. */
+  take(kind: "line" | "file", finding: Finding): boolean;
+}
+
+function createRoom({ maxComments, blocking }: Pick<PlanInput, "maxComments" | "blocking">): Room {
+  const left = { line: maxComments, file: Math.min(mostFileComments, maxComments), extra: mostBlocking };
+  return {
+    take(kind, { rule }) {
+      const isBlocking = rule !== undefined && blocking?.has(rule) === true;
+      const from = left[kind] > 0 || !isBlocking ? kind : "extra";
+      if (left[from] <= 0) return false;
+      left[from]--;
+      return true;
+    },
+  };
 }
 
 /**
  * Divides findings among the channels: certain ones first, which a model must not displace by rating others as more severe; then the most
  * severe, and of equally severe ones the most confident.
  */
-export function planPublication({ result, standing, annotated, maxComments }: PlanInput): PublishedFinding[] {
+export function planPublication(input: PlanInput): PublishedFinding[] {
+  const { result, standing, annotated, maxComments } = input;
   const seen = new Set<string>();
-  const used = { line: 0, file: 0 };
+  const room = createRoom(input);
   const said = entriesSaying(result, standing);
   const carried = new Map(result.ledger?.carried.map((one) => [one.finding, one]));
   const ranked = bySeverity(result.findings).toSorted(
@@ -170,10 +194,11 @@ export function planPublication({ result, standing, annotated, maxComments }: Pl
       Number(isCertain(b)) - Number(isCertain(a)) || worstFirst(a, b) || b.confidence - a.confidence,
   );
   const newPlace = ({ finding, placement }: PlacedFinding): FindingState => {
-    if (placement.kind === "inline" && isVisible(finding, standing)) return { kind: "standing", entry: null };
     const before = carried.get(finding.id);
+    if (before?.standing === "dismissed") return { kind: "dismissed", entry: null };
+    if (placement.kind === "inline" && isVisible(finding, standing)) return { kind: "standing", entry: null };
     if (before?.standing === "listed") return listed(before.reason);
-    return placeOf(placement, used, standing, maxComments);
+    return placeOf({ finding, placement }, room, standing, maxComments);
   };
   return ranked.map(({ finding, placement }) => {
     const { id } = finding;
@@ -181,7 +206,7 @@ export function planPublication({ result, standing, annotated, maxComments }: Pl
     seen.add(id);
     const mine = isRepeated ? undefined : standing.mine.get(id);
     if (mine !== undefined) {
-      used[placement.kind === "file" ? "file" : "line"]++;
+      room.take(placement.kind === "file" ? "file" : "line", finding);
       return { finding, place: ownPlace(mine, standing) };
     }
     if (annotated.has(id) && !isRepeated) return { finding, place: { kind: "annotated" } };
@@ -217,24 +242,19 @@ const placeIn = (entry: PostedFinding): FinalState => ({
   entry,
 });
 
-/** The channel of a finding that is posted nowhere yet and is not a repetition. Counts the used places. */
+/** The channel of a finding that is posted nowhere yet and is not a repetition. */
 function placeOf(
-  placement: Placement,
-  used: { line: number; file: number },
+  { finding, placement }: PlacedFinding,
+  room: Room,
   standing: Existing,
   maxComments: number,
 ): FindingState {
   if (placement.kind === "summary") return listed(placement.reason);
-  if (placement.kind === "file") {
-    const isFull = used.file >= Math.min(mostFileComments, maxComments);
-    if (isFull)
-      return listed(`${placement.reason}; the review already has the maximum number of comments on files`);
-    used.file++;
-    return { kind: "file", reason: placement.reason };
-  }
+  if (placement.kind === "file")
+    return room.take("file", finding)
+      ? { kind: "file", reason: placement.reason }
+      : listed(`${placement.reason}; the review already has the maximum number of comments on files`);
   // Checked first, so that an attempt after an interrupted one gives the same reason.
-  if (used.line >= maxComments) return listed(`a review has at most ${maxComments} comments on lines`);
-  if (standing.review) return listed("the review of this commit was already posted");
-  used.line++;
-  return { kind: "line" };
+  if (!room.take("line", finding)) return listed(`a review has at most ${maxComments} comments on lines`);
+  return standing.review ? listed("the review of this commit was already posted") : { kind: "line" };
 }

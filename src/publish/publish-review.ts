@@ -16,9 +16,15 @@ import {
   planPublication,
   through,
 } from "./publication.ts";
-import { nextState, type PullStatus, pullStatus } from "./pull-status.ts";
+import { nextState, type PullStatus, pullStatus, withoutDismissedReports } from "./pull-status.ts";
 import { postSummary } from "./sticky-comment.ts";
-import { heldFindings, renderSummary, renderSummaryComment, type SummaryInput } from "./summary.ts";
+import {
+  dismissedByNumber,
+  heldFindings,
+  renderSummary,
+  renderSummaryComment,
+  type SummaryInput,
+} from "./summary.ts";
 
 export interface PublishOptions {
   result: ReviewResult;
@@ -100,17 +106,19 @@ export async function publishReview(options: PublishOptions): Promise<PublishOut
   }
 }
 
-async function publish(options: PublishOptions): Promise<PublishOutcome> {
+async function publish(given: PublishOptions): Promise<PublishOutcome> {
+  const context = contextOf(given);
+  const { routes, standing } = await plan(given, context);
+  const options = { ...given, result: withoutDismissedReports(given.result, standing.ledger.state) };
   const { api, result, trigger, sleep } = options;
-  const context = contextOf(options);
-  const { routes, standing } = await plan(options, context);
   await requireHead(context);
   const posted = await postFindings(routes, context, options);
   const account = pullStatus(result, posted, standing.ledger, new Set(standing.mine.values()));
   const answered = await answerFixed(account.fixed, context);
   const notices = told(posted.notices, answered.notices, standing.ledger.notice ?? undefined);
-  const input: SummaryInput = { ...posted, ...account, notices };
   const memory = { trigger, state: nextState(result, posted, standing.ledger, answered.told) };
+  const remembered = result.ledger && memory.state;
+  const input: SummaryInput = { ...posted, ...account, notices, remembered };
   const summarise = async (notices: readonly string[]) =>
     tryChannel("summary comment", () =>
       postSummary(api, renderSummaryComment({ ...input, notices }, context, memory), sleep),
@@ -150,11 +158,12 @@ async function conclude(
 ): Promise<string[]> {
   const before = check.problem;
   const closed = await summarise(told(input.notices, before));
-  // The check run shows the text that the summary would have had.
-  const text =
-    closed === undefined ? "" : renderSummary({ ...input, notices: told(input.notices, closed) }, context);
-  const { open, fixedCount, dismissed } = input;
-  const counts = { found: withStandingRules(input), open, fixed: fixedCount, dismissed: dismissed.length };
+  // The check run shows the text that the summary would have had. Nothing remembers its numbers.
+  const notPosted = () => ({ ...input, remembered: null, notices: told(input.notices, closed) });
+  const text = closed === undefined ? "" : renderSummary(notPosted(), context);
+  const { open, fixedCount } = input;
+  const dismissed = input.dismissed.length + dismissedByNumber(input).length;
+  const counts = { found: withStandingRules(input), open, fixed: fixedCount, dismissed };
   await check.conclude(reviewConclusion(result, checkPolicy, { text, ...counts }));
   const notices = told(input.notices, closed, check.problem);
   if (check.problem !== undefined) {
@@ -188,7 +197,7 @@ function nowhere({ posted, annotated }: SummaryInput, ...refusals: string[]): Ap
 
 /** Divides the findings among the channels. First removes a pending review that an interrupted attempt left. */
 async function plan(
-  { api, check, result, maxComments }: PublishOptions,
+  { api, check, result, maxComments, checkPolicy: { blocking } }: PublishOptions,
   { headSha: head, trigger, checkTrigger }: PostContext,
 ): Promise<{ routes: PublishedFinding[]; standing: Existing }> {
   const standing = onlyFound(await readExisting(api, { head, trigger }), result);
@@ -199,7 +208,7 @@ async function plan(
       for (const id of (await readAnnotated(api, { head, trigger: checkTrigger })).mine) annotated.add(id);
     });
   }
-  return { routes: planPublication({ result, standing, annotated, maxComments }), standing };
+  return { routes: planPublication({ result, standing, annotated, maxComments, blocking }), standing };
 }
 
 /** A finding that an earlier attempt posted and this result lacks counts as an earlier comment, and keeps the check red while it is open. */
@@ -213,7 +222,7 @@ async function postFindings(
   planned: readonly PublishedFinding[],
   context: PostContext,
   { result, version, check, repositoryUrl }: PublishOptions,
-): Promise<Omit<SummaryInput, keyof PullStatus>> {
+): Promise<Omit<SummaryInput, keyof PullStatus | "remembered">> {
   const lines = await through(planned, "line", (waiting) => postReview(waiting, context));
   const files = await through(lines.routes, "file", (waiting) => postFileComments(waiting, context));
   const notes = await through(files.routes, "annotation", (waiting) =>

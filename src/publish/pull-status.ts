@@ -1,8 +1,20 @@
+import type { Finding } from "../finding.ts";
 import { isOpenFinding, type Ledger, type PostedFinding } from "../ledger/entry.ts";
-import { Decision, type LedgerState } from "../ledger/state.ts";
+import {
+  type CarriedFinding,
+  Decision,
+  type LedgerState,
+  mergedHashes,
+  type UnplacedReports,
+} from "../ledger/state.ts";
 import { summaryOf } from "../reporters/outcome.ts";
 import { fileMark, lookAgain } from "../review/followup/content-hash.ts";
-import { type LedgerUpdate, type ReviewResult, unfinishedSummary } from "../review/review-result.ts";
+import {
+  type LedgerUpdate,
+  type ReviewResult,
+  unfinishedSummary,
+  unplacedTexts,
+} from "../review/review-result.ts";
 import type { FindingsByState } from "./publication.ts";
 
 /** An earlier finding that no longer counts: it is fixed, or it is no longer reported. */
@@ -73,7 +85,7 @@ function mayBeFixed(entry: PostedFinding): boolean {
  */
 export function nextState(
   result: ReviewResult,
-  { posted, annotated, standing, listed }: FindingsByState,
+  { posted, annotated, standing, listed, silent }: FindingsByState,
   { state, entries }: Pick<Ledger, "state" | "entries">,
   told: ReadonlySet<PostedFinding> = new Set(),
 ): LedgerState {
@@ -82,6 +94,7 @@ export function nextState(
   const { unit, hashes } = result.ledger.reviewed;
   const due = untoldFiles(result.ledger, entries, told);
   const annotatedBefore = standing.filter(({ entry }) => entry === null).map(({ finding }) => finding);
+  const numbers = createNumbers(state);
   return {
     reviewed: { unit, hashes: [...hashes, ...due.map((path) => lookAgain(fileMark(path)))] },
     posted: postedBy(state, entries, told, posted),
@@ -90,12 +103,57 @@ export function nextState(
       ...[...annotated, ...annotatedBefore].map((finding) => {
         return { finding, standing: "annotated" as const, reason: "" };
       }),
-    ],
+    ]
+      .map((one): CarriedFinding => ({ ...one, number: numbers.ofFinding(one.finding) }))
+      .concat(stillDismissed(state, silent)),
     decided: decisionsIn(entries),
+    unplaced: numbers.ofReports(result),
+    next: numbers.next(),
     summary: said === unfinishedSummary(result.stop_reason) ? state.summary : said || state.summary,
     paused: state.paused,
   };
 }
+
+/** The result without reports that could not be placed, if people have dismissed all of them: what they are about counts as read. */
+export function withoutDismissedReports(result: ReviewResult, { unplaced }: LedgerState): ReviewResult {
+  const dismissed = new Set(unplaced.reports.flatMap(({ text, by }) => (by === undefined ? [] : [text])));
+  const texts = unplacedTexts(result);
+  if (result.ledger === null || texts.length === 0 || texts.some((text) => !dismissed.has(text)))
+    return result;
+  const { unit, hashes } = result.ledger.reviewed;
+  const reviewed = { unit, hashes: mergedHashes(hashes, result.unplaced.hashes) };
+  return { ...result, ledger: { ...result.ledger, reviewed }, unplaced: { texts: [], total: 0, hashes: [] } };
+}
+
+/** Findings that a person dismissed by their number, as long as a review finds their code. */
+function stillDismissed({ carried }: LedgerState, silent: FindingsByState["silent"]): CarriedFinding[] {
+  const found = new Map(silent.map((finding) => [finding.id, finding]));
+  return carried.flatMap((one) => {
+    const finding = one.standing === "dismissed" ? found.get(one.finding.id) : undefined;
+    return finding ? [{ ...one, finding }] : [];
+  });
+}
+
+/** Numbers for what has no thread. A finding or report keeps its number; a number is never given twice. */
+function createNumbers({ carried, unplaced, next: first }: LedgerState) {
+  const known = new Map(carried.map(({ finding, number }) => [finding.id, number]));
+  let next = first;
+  return {
+    ofFinding: ({ id }: Finding) => known.get(id) ?? next++,
+    /** The reports of this review, and those that a review before it left open and this one did not get to the end of. */
+    ofReports(result: ReviewResult): UnplacedReports {
+      const before = new Map(unplaced.reports.map((one) => [one.text, one]));
+      const again = unplacedTexts(result).map((text) => before.get(text) ?? { number: next++, text });
+      const others = unplaced.reports.filter(
+        (one) => !again.includes(one) && (one.by !== undefined || result.stop_reason !== "finished"),
+      );
+      return { reports: [...others, ...again].slice(-mostReports), hashes: result.unplaced.hashes };
+    },
+    next: () => next,
+  };
+}
+
+const mostReports = 20;
 
 /** Any others are read from their threads again at each review. */
 const mostDecisions = 100;

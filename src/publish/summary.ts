@@ -13,7 +13,7 @@ import {
 } from "../reporters/outcome.ts";
 import { shownCount } from "../reporters/proof-words.ts";
 import { untrustedBlock, untrustedCode, untrustedLine } from "../reporters/safe-markdown.ts";
-import type { ReviewResult } from "../review/review-result.ts";
+import { type ReviewResult, unplacedTexts } from "../review/review-result.ts";
 import { byteLength } from "../text/cut.ts";
 import type { PublicText } from "../text/inert-text.ts";
 import {
@@ -65,10 +65,8 @@ function standingSections(
 }
 
 /** The settled findings, and how they were settled. Each list has `maxBytes`. */
-function settledSections(
-  { fixed, settled, dismissed }: Pick<PullStatus, "fixed" | "settled" | "dismissed">,
-  maxBytes: number,
-): string[] {
+function settledSections(input: SummaryInput, maxBytes: number): string[] {
+  const { fixed, settled, dismissed } = input;
   const fixedLines = [
     ...fixed.map((one) => () => `- ${entryLink(one.entry)}${because(one.reason)}`),
     ...settled.map(
@@ -77,9 +75,46 @@ function settledSections(
   ];
   return [
     ...section("**Fixed**", fixedLines, (line) => line(), maxBytes),
-    ...section("**Dismissed**", dismissed, dismissedLine, maxBytes),
+    ...section(
+      "**Dismissed**",
+      [...dismissed.map((one) => () => dismissedLine(one)), ...dismissedByNumber(input)],
+      (line) => line(),
+      maxBytes,
+    ),
   ];
 }
+
+/** Findings and reports without a thread that people have dismissed, each as a line. */
+export function dismissedByNumber({ remembered }: Pick<SummaryInput, "remembered">): (() => string)[] {
+  const findings = remembered?.carried.filter(({ standing }) => standing === "dismissed") ?? [];
+  const reports = remembered?.unplaced.reports.filter(({ by }) => by !== undefined) ?? [];
+  return [
+    ...findings.map(({ finding, by }) => ({ what: finding.title, path: finding.path, by })),
+    ...reports.map(({ text, by }) => ({ what: text, path: null, by })),
+  ].map(
+    ({ what, path, by = "" }) =>
+      () =>
+        `- ${untrustedLine(what, mostReasonBytes)}${path === null ? "" : ` in ${untrustedCode(path)}`}: dismissed by ${untrustedCode(by)}, by its number`,
+  );
+}
+
+/** Reports of the model that no comment shows. */
+function unplacedSection({ result, remembered }: SummaryInput, maxBytes: number): string[] {
+  const open = remembered?.unplaced.reports.filter(({ by }) => by === undefined);
+  const shown = open ?? unplacedTexts(result).map((text) => ({ text, number: undefined }));
+  const line = ({ text, number }: { text: string; number: number | undefined }) =>
+    `- ${untrustedLine(text, mostReportBytes)}${howToDismiss(number)}`;
+  return section("**Reported by the model, and not placed**", shown, line, maxBytes);
+}
+
+const mostReportBytes = 1_000;
+
+/** For what has no thread. Without a state that remembers the number, there is none. */
+const howToDismiss = (number: number | undefined) =>
+  number === undefined ? "" : ` (to dismiss: \`/resolve ${number}\`)`;
+
+const numberOf = (finding: Finding, { remembered }: Pick<SummaryInput, "remembered">) =>
+  remembered?.carried.find((one) => one.finding.id === finding.id)?.number;
 
 /** Changes of the review configuration by the pull request. */
 function configSection({ config_changes }: ReviewResult, maxBytes: number): string[] {
@@ -132,6 +167,8 @@ export interface SummaryInput extends FindingsByState, PullStatus {
   checkUrl: string | undefined;
   /** Notices for the maintainer: a missing permission, a failed channel. */
   notices: readonly string[];
+  /** What the next review will know of what has no thread; null if nothing is remembered. */
+  remembered: Pick<LedgerState, "carried" | "unplaced"> | null;
 }
 
 /** Most bytes for each part. The rest of a comment is for the findings without another place. */
@@ -163,7 +200,7 @@ export function renderSummary(input: SummaryInput, base: LinkBase, maxBytes = mo
     const [head, tail] = [before(input, base, share), after(input, base, share)];
     const left = [...head, ...tail].reduce((room, block) => room - byteLength(block) - 2, maxBytes);
     if (left < wanted && share !== shares.at(-1)) continue;
-    const blocks = [...head, ...listedSection(input.listed, base, left), ...tail];
+    const blocks = [...head, ...listedSection(input, base, left), ...tail];
     return blocks.filter((block) => block !== "").join("\n\n");
   }
   return "";
@@ -190,6 +227,7 @@ function after(input: SummaryInput, base: LinkBase, share: number): string[] {
   return [
     ...standingSections(input, base, room.standing * share),
     ...settledSections(input, listRoom),
+    ...unplacedSection(input, listRoom),
     ...unreadSection("**Not read**", result, listRoom),
     ...section("**Warnings**", result.warnings, (warning) => `- ${untrustedLine(warning)}`, listRoom),
     aboutBlock(input, listRoom),
@@ -226,9 +264,11 @@ function quietLine(input: SummaryInput): string {
 }
 
 /** ", 2 fixed, 1 dismissed" */
-function settledWords({ fixedCount, dismissed }: SummaryInput): string {
+function settledWords(input: SummaryInput): string {
+  const { fixedCount } = input;
+  const dismissed = input.dismissed.length + dismissedByNumber(input).length;
   const fixed = fixedCount > 0 ? `, ${thousands(fixedCount)} fixed` : "";
-  return dismissed.length > 0 ? `${fixed}, ${thousands(dismissed.length)} dismissed` : fixed;
+  return dismissed > 0 ? `${fixed}, ${thousands(dismissed)} dismissed` : fixed;
 }
 
 function headline(input: SummaryInput): string {
@@ -258,33 +298,38 @@ function postedSection({ posted }: SummaryInput, base: LinkBase, share: number):
   return lines.length === 0 ? [] : [lines.join("\n")];
 }
 
-function annotatedSection({ annotated, checkUrl }: SummaryInput, base: LinkBase, share: number): string[] {
+function annotatedSection(input: SummaryInput, base: LinkBase, share: number): string[] {
+  const { annotated, checkUrl } = input;
   const count =
     annotated.length === 1 ? "1 finding is an annotation" : `${annotated.length} findings are annotations`;
   const run = checkUrl === undefined ? "check run" : `[check run](${checkUrl})`;
   return section(
     `**${count} of the ${run} (also visible under "Files changed")**`,
     annotated,
-    (finding) => findingLine(finding, base),
+    (finding) => `${findingLine(finding, base)}${howToDismiss(numberOf(finding, input))}`,
     room.annotated * share,
   );
 }
 
 /** In full while there is room, then by title, then by number: the text says what is omitted. */
-function listedSection(listed: FindingsByState["listed"], base: LinkBase, maxBytes: number): string[] {
+function listedSection(input: SummaryInput, base: LinkBase, maxBytes: number): string[] {
+  const { listed } = input;
   if (listed.length === 0) return [];
   const titlesRoom = Math.min(6_000, maxBytes / 4);
-  const whole = fitting(inFull(listed, base), maxBytes - 100);
+  const whole = fitting(inFull(input, base), maxBytes - 100);
   const full = whole.length === listed.length ? whole : fitting(whole, maxBytes - titlesRoom - 100);
   const rest = listed.slice(full.length);
-  const titleOf = ({ finding }: FindingsByState["listed"][number]) => findingLine(finding, base);
+  const titleOf = ({ finding }: FindingsByState["listed"][number]) =>
+    `${findingLine(finding, base)}${howToDismiss(numberOf(finding, input))}`;
   return [full.join("\n\n---\n\n"), ...section("**Titles only**", rest, titleOf, titlesRoom)];
 }
 
 /** One by one, because only the first of hundreds have room. */
-function* inFull(listed: FindingsByState["listed"], base: LinkBase): Generator<string> {
-  for (const { finding, reason } of listed) {
-    yield renderFinding(finding, { kind: "list", reason }, base, 6_000);
+function* inFull(input: SummaryInput, base: LinkBase): Generator<string> {
+  for (const { finding, reason } of input.listed) {
+    const number = numberOf(finding, input);
+    const how = number === undefined ? "" : `\n\n\`/resolve ${number}\` dismisses it.`;
+    yield `${renderFinding(finding, { kind: "list", reason }, base, 6_000)}${how}`;
   }
 }
 

@@ -13,7 +13,8 @@ export type RepositoryRef = z.infer<typeof RepositoryRef>;
 export const Command = z.discriminatedUnion("name", [
   z.strictObject({ name: z.literal("ask"), question: z.string() }),
   z.strictObject({ name: z.literal("describe") }),
-  z.strictObject({ name: z.literal("resolve") }),
+  /** Numbers of findings and reports without a thread; omitted for the finding of the thread, or all findings with one. */
+  z.strictObject({ name: z.literal("resolve"), numbers: z.array(z.int().min(1)).min(1).optional() }),
   z.strictObject({ name: z.literal("pause") }),
   z.strictObject({ name: z.literal("resume") }),
   z.strictObject({ name: z.literal("remember"), rule: z.string() }),

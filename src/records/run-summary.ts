@@ -5,7 +5,7 @@ import type { RecordedEntry } from "../queue/runs.ts";
 import { AnswerInput, AnswerResult } from "../review/answer/answer-input.ts";
 import { FixInput, FixResult } from "../review/fix/fix-input.ts";
 import { ProveInput, ProveResult } from "../review/prove/prove-input.ts";
-import { type PlacedFinding, ReviewResult } from "../review/review-result.ts";
+import { type PlacedFinding, ReviewResult, unplacedLines } from "../review/review-result.ts";
 
 /*
  * A summary of one run as data: created from its record, rendered elsewhere. Snake case, because it leaves the process. All text in it is
@@ -261,7 +261,8 @@ function reviewResult(result: ReviewResult, pages: ReadonlyMap<string, string>):
     what: "review",
     findings: result.findings.map((one) => ({ ...one, url: pages.get(one.finding.id) ?? null })),
     resolutions: ledger?.resolutions ?? [],
-    ...{ summary, dropped, coverage, stop_reason, usage, warnings },
+    ...{ summary, dropped, coverage, stop_reason, usage },
+    warnings: [...unplacedLines(result), ...warnings],
   };
 }
 

@@ -9,6 +9,7 @@ import {
   RuleReport,
   StopReason,
   TotalUsage,
+  Unplaced,
 } from "../review/review-result.ts";
 import { escapeUnseen } from "../text/escape-invisible.ts";
 import { outcomeOf } from "./outcome.ts";
@@ -85,6 +86,9 @@ export const ReviewJson = z.strictObject({
     .describe(
       "Changed lines with a value that looks like a secret and was hidden from the model, if no finding reports it.",
     ),
+  unplaced: Unplaced.pick({ texts: true, total: true }).describe(
+    "Reports of the model that were refused and that it did not repeat: the first five, and how many there are. With one, the review is partial.",
+  ),
   predicted: Prediction.nullable(),
   rules: RuleReport.optional().describe(
     "The named rules of the configuration: those with changed files in their scope, and the number of the others. Omitted if there are none.",
@@ -171,6 +175,7 @@ export function toReviewJson(result: ReviewResult, { version, exit }: JsonContex
     effort: result.effort,
     dropped: result.dropped,
     masked: result.masked,
+    unplaced: { texts: result.unplaced.texts, total: result.unplaced.total },
     predicted: result.predicted,
     ...(result.rules && { rules: result.rules }),
     schema_version: SCHEMA_VERSION,

@@ -1,5 +1,5 @@
 import { bySeverity, type CodeLocation, type Finding } from "../finding.ts";
-import type { PlacedFinding, ReviewResult } from "../review/review-result.ts";
+import { type PlacedFinding, type ReviewResult, unplacedLines } from "../review/review-result.ts";
 import { codeFrame, type FrameLine, type SourceLines, suggestionDiff } from "./code-frame.ts";
 import {
   countBySeverity,
@@ -47,6 +47,7 @@ export function renderMarkdown(result: ReviewResult, source: SourceLines, scope?
         ({ path, what }) => `not read: ${untrustedCode(path)} (${untrustedLine(what)})`,
       ),
     ),
+    ...list(unplacedLines(result).map((line) => untrustedLine(line))),
     ...(summaryOf(result) ? [untrustedBlock(summaryOf(result), MOST_BYTES)] : []),
     ...bySeverity(result.findings).flatMap((placed) => findingBlocks(placed, source)),
     ...list(result.warnings.map((warning) => `Warning: ${untrustedLine(warning)}`)),

@@ -52,7 +52,7 @@ export function outcomeSentence(result: ReviewResult): string {
       unjudged,
     );
   }
-  return `Partial: ${told(whyUnread(result), unlookedWords(result), hunksRead(result), unjudged)}`;
+  return `Partial: ${told(whyUnread(result), unlookedWords(result), hunksRead(result), unjudged, unplacedWords(result))}`;
 }
 
 const ANALYZERS = "the built-in analyzers";
@@ -60,6 +60,11 @@ const ANALYZERS = "the built-in analyzers";
 /** Whether a model was meant to read the change and never answered. */
 export function isUnanswered(result: ReviewResult): boolean {
   return result.mode === "model" && result.stop_reason !== "finished" && !wasAnswered(result);
+}
+
+function unplacedWords({ unplaced: { total } }: ReviewResult): string {
+  if (total === 0) return "";
+  return `${plural(total, "report")} of the model could not be read or placed, and ${total === 1 ? "was" : "were"} not repeated`;
 }
 
 function notJudgedWords(result: ReviewResult): string {

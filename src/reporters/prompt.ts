@@ -1,6 +1,6 @@
 import { NOT_SELECTED } from "../diff/filter.ts";
 import { bySeverity, type CodeLocation, type Finding, holdsSecret, ruleNameOf } from "../finding.ts";
-import type { ReviewResult } from "../review/review-result.ts";
+import { type ReviewResult, unplacedLines } from "../review/review-result.ts";
 import { byteLength, cutAtLine } from "../text/cut.ts";
 import { fence, wrapUntrusted } from "../text/fence.ts";
 import { withoutCommands } from "../text/inert-text.ts";
@@ -58,6 +58,7 @@ function stateParts(result: ReviewResult, scope: string | null | undefined): str
     ...result.coverage.files_skipped
       .filter(({ reason }) => reason === NOT_SELECTED)
       .map(({ path, reason }) => `not reviewed: ${onOneLine(path)} (${reason})`),
+    ...unplacedLines(result),
     ...result.warnings.map((warning) => `warning: ${warning}`),
   ];
   return lines.length === 0 ? [] : [wrapUntrusted("state of the review", lines.join("\n").toWellFormed())];

@@ -1,5 +1,10 @@
 import { type CodeLocation, type Finding, ruleNameOf, type Severity, toolOf } from "../finding.ts";
-import type { DroppedFinding, PlacedFinding, ReviewResult } from "../review/review-result.ts";
+import {
+  type DroppedFinding,
+  type PlacedFinding,
+  type ReviewResult,
+  unplacedLines,
+} from "../review/review-result.ts";
 import { escapeUnseen } from "../text/escape-invisible.ts";
 import { anchorOf } from "./code-frame.ts";
 import { outcomeOf, outcomeSentence, plural } from "./outcome.ts";
@@ -170,6 +175,7 @@ function invocation(result: ReviewResult): Record<string, unknown> {
     ...(sentence ? [`${sentence}.`] : []),
     ...unserved.map(({ path, hunks }) => `Not read: ${path}, ${plural(hunks, "hunk")}.`),
     ...result.coverage.files_skipped.map(({ path, reason }) => `Skipped: ${path}: ${reason}`),
+    ...unplacedLines(result),
     ...result.warnings,
   ];
   return {

@@ -1,7 +1,12 @@
 import { NOT_SELECTED } from "../diff/filter.ts";
 import { bySeverity, type CodeLocation, type Evidence, type Finding } from "../finding.ts";
 import { markTitles } from "../ledger/folds.ts";
-import type { Coverage, PlacedFinding, ReviewResult } from "../review/review-result.ts";
+import {
+  type Coverage,
+  type PlacedFinding,
+  type ReviewResult,
+  unplacedLines,
+} from "../review/review-result.ts";
 import { codeFrame, type FrameLine, type SourceLines, suggestionDiff } from "./code-frame.ts";
 import {
   countBySeverity,
@@ -274,10 +279,11 @@ function outcomeLines(result: ReviewResult, style: Style): string[] {
   const unread = unreadPlaces(result).map(
     ({ path, what }) => `  not read: ${plainLine(path)} (${plainLine(what)})`,
   );
+  const unplaced = unplacedLines(result).flatMap((line) => wrap(`  ${plainLine(line)}`, style.width));
   // Added if the sentence begins with something else, such as a reached limit.
   const offline =
     isUnread(result) && !/offline/i.test(sentence) ? "Offline: no model read this change. " : "";
-  return [...[...wrap(`${offline}${sentence}.`, style.width), ...unread].map(style.alarm), ""];
+  return [...[...wrap(`${offline}${sentence}.`, style.width), ...unread, ...unplaced].map(style.alarm), ""];
 }
 
 function headerLines(result: ReviewResult, { range }: TerminalOptions, style: Style): string[] {

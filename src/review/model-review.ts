@@ -2,6 +2,7 @@ import type { StopReason } from "../agent/trajectory.ts";
 import { type Finding, isUndisputed, toolOf } from "../finding.ts";
 import { collectFindings } from "./find/finding-collector.ts";
 import { createUniqueIds, locationOf, locationsOverlap, titlesAlike } from "./find/fingerprint.ts";
+import { isSameFile, type LostReport } from "./find/report-watch.ts";
 import { newRuleMatches, type Passes, reviewUnits } from "./find/review-units.ts";
 import { readPriorFindings } from "./followup/earlier.ts";
 import { type FollowUp, type JudgedMatch, laterFindings } from "./followup/later-findings.ts";
@@ -43,6 +44,8 @@ export interface ModelReview {
   ledger?: FollowUp;
   /** Files of units whose loops did not finish: their served hunks do not count as reviewed. */
   unfinished?: ReadonlySet<string>;
+  /** Reports of the model that were refused and not repeated. Their files are in `unfinished`. */
+  unplaced?: UnplacedReports;
 }
 
 /**
@@ -65,6 +68,7 @@ export async function reviewWithModel(run: ReviewRun): Promise<ModelReview> {
   const stopReason = worstStop(passes.reviews.map((review) => review.stopReason).concat(passes.stops));
   const isOver = isModelLost(run, passes);
   const merged = isOver ? unmerged(passes, found) : await merge(run, passes, found, identify);
+  const unplaced = unplacedReports(run, passes, merged.lost);
   const { kept, groups } = withoutRestated(certain, merged.groups);
   const { findings, dropped, ledger } = await laterFindings(run, {
     groups: [...kept, ...judged.notJudged.map(withId)].map((one): FindingGroup => [one]).concat(groups),
@@ -82,7 +86,9 @@ export async function reviewWithModel(run: ReviewRun): Promise<ModelReview> {
     unfinished: new Set([
       ...unfinishedFiles(passes),
       ...judged.notJudged.filter(({ source }) => toolOf(source) === null).flatMap(pathsOf),
+      ...unplaced.paths,
     ]),
+    unplaced,
     // The last review's summary says more than that this review has none.
     summary: merged.summary ?? (run.input.history?.summary || unfinishedSummary(stopReason)),
     usage: totalUsage(run.budget.usage),
@@ -90,6 +96,28 @@ export async function reviewWithModel(run: ReviewRun): Promise<ModelReview> {
     stopReason,
     warnings: [...standInWarning(run.budget.usage), ...warningsOf(run, passes), ...merged.warnings],
   };
+}
+
+interface UnplacedReports {
+  texts: readonly string[];
+  /** The part that they are about, which counts as read once a person has dismissed them. */
+  paths: ReadonlySet<string>;
+}
+
+/** The files that a lost report names, or all files that its loop has read. */
+function unplacedReports(
+  run: ReviewRun,
+  { reviews }: Passes,
+  ofMerge: readonly LostReport[],
+): UnplacedReports {
+  const lost = reviews.flatMap(({ lost: all, files }) => all.map((one) => ({ ...one, files })));
+  const all = [...lost, ...ofMerge.map((one) => ({ ...one, files: run.files }))];
+  const paths = all.flatMap(({ path, files }) => {
+    const names = files.map(({ change }) => change.path);
+    const named = names.filter((name) => path !== null && isSameFile(name, path));
+    return named.length > 0 ? named : names;
+  });
+  return { texts: [...new Set(all.map(({ text }) => text))], paths: new Set(paths) };
 }
 
 interface Answered {
@@ -205,6 +233,7 @@ interface Merged {
   summary: string | null;
   /** Reported in code that an earlier review has read. */
   readBefore: readonly Finding[];
+  lost: readonly LostReport[];
   warnings: string[];
 }
 
@@ -235,6 +264,7 @@ async function merge(
     groups: groupEqual([...merged.groups, ...groupFindings([collector.findings()], identify)]),
     summary: (isApart ? merged.summary : null) ?? apart.summary,
     readBefore: collector.readBefore(),
+    lost: merged.lost,
     warnings: isApart && merged.summary === null ? [NOT_CROSSED] : [],
   };
 }
@@ -246,7 +276,13 @@ const NOT_CROSSED =
 function unmerged({ reviews, units }: Passes, groups: readonly FindingGroup[]): Merged {
   const summaries = reviews.flatMap(({ summary }) => (summary === null ? [] : [summary]));
   const shown = units.length > 1 ? summaries : summaries.slice(0, 1);
-  return { groups, summary: shown.length > 0 ? shown.join("\n\n") : null, readBefore: [], warnings: [] };
+  return {
+    groups,
+    summary: shown.length > 0 ? shown.join("\n\n") : null,
+    readBefore: [],
+    lost: [],
+    warnings: [],
+  };
 }
 
 /** A unit is finished if all of its loops are, because each has another focus. */

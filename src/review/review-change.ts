@@ -21,6 +21,7 @@ import {
   findReviewedHunks,
   type ReviewedHunks,
   reviewedNow,
+  servedHashes,
 } from "./followup/known-change.ts";
 import { laterFindingsOffline } from "./followup/later-findings.ts";
 import { withSurroundings } from "./followup/surroundings.ts";
@@ -28,7 +29,14 @@ import { type ModelReview, reviewWithModel } from "./model-review.ts";
 import { ruleReport } from "./named-rules.ts";
 import { noOwnFindings, ownFindings } from "./own-rules/own-findings.ts";
 import type { History, ReviewInput } from "./review-input.ts";
-import type { Coverage, LedgerUpdate, MaskedLine, ReviewResult } from "./review-result.ts";
+import {
+  type Coverage,
+  type LedgerUpdate,
+  MAX_UNPLACED,
+  type MaskedLine,
+  type ReviewResult,
+  type Unplaced,
+} from "./review-result.ts";
 import { type ReviewDependencies, startRun } from "./review-run.ts";
 import { withCheckedSuggestion } from "./suggestion/check-suggestion.ts";
 import { leftWarning, noToolFindings, toolFindings } from "./tool-results/tool-findings.ts";
@@ -135,6 +143,8 @@ export async function reviewChange(input: ReviewInput, deps: ReviewDependencies)
     },
   );
   const { head, base, mergeBase, mergeBases = 1, headTree = null, baseTree } = deps.workspace.shas;
+  const ledger =
+    history && ledgerOf({ deps, files, coverage, known }, review, refused === null ? null : history);
   return {
     head_sha: head,
     head_tree: headTree,
@@ -161,7 +171,8 @@ export async function reviewChange(input: ReviewInput, deps: ReviewDependencies)
     dropped: [...review.dropped],
     masked: deps.models ? await maskedLines(files, review.findings, deps) : [],
     predicted: review.predicted && { ...review.predicted, cost_usd: null },
-    ledger: history && ledgerOf({ deps, files, coverage, known }, review, refused === null ? null : history),
+    ledger,
+    unplaced: unplacedOf({ files, coverage, known }, review, ledger),
     config_changes: await findConfigChanges(deps.workspace, input.config),
     refused,
     unanalyzed: analysis.unfinished.filter(mayLackCertain).map(({ path }) => path),
@@ -239,6 +250,20 @@ function ledgerOf(
     known_hunks: deps.models ? countReviewed(files, known) : 0,
     reviewed: { unit, hashes: [...hashes, ...looks] },
     ...ledger,
+  };
+}
+
+function unplacedOf(
+  { files, coverage, known }: Omit<ReadParts, "deps">,
+  { unplaced = { texts: [], paths: new Set() } }: ModelReview,
+  ledger: LedgerUpdate | null,
+): Unplaced {
+  const { texts, paths } = unplaced;
+  const own = files.filter(({ change }) => paths.has(change.path));
+  return {
+    texts: texts.slice(0, MAX_UNPLACED),
+    total: texts.length,
+    hashes: ledger ? servedHashes(own, ledger.reviewed.unit, coverage, known.contentHash) : [],
   };
 }
 

@@ -103,6 +103,20 @@ export type RuleReport = z.infer<typeof RuleReport>;
 export const MaskedLine = z.strictObject({ path: z.string(), line: z.int() });
 export type MaskedLine = z.infer<typeof MaskedLine>;
 
+/** Most reports of the model that a result shows. */
+export const MAX_UNPLACED = 5;
+
+/** Reports of the model that were refused and that it did not repeat. */
+export const Unplaced = z.strictObject({
+  /** What they say: untrusted text, the first {@link MAX_UNPLACED}. */
+  texts: z.array(z.string()),
+  /** How many there are. */
+  total: z.int(),
+  /** Hashes of the changes that they are about, which count as read once people have dismissed all of them; empty without a ledger. */
+  hashes: z.array(z.string()),
+});
+export type Unplaced = z.infer<typeof Unplaced>;
+
 /** The usage that was predicted before the review. */
 export const Prediction = z.strictObject({
   requests: z.int(),
@@ -134,7 +148,11 @@ export const LedgerUpdate = z.strictObject({
   resolutions: z.array(Resolution),
   /** Findings, by id, that were carried over from the state. */
   carried: z.array(
-    z.strictObject({ finding: z.string(), standing: z.enum(["listed", "annotated"]), reason: z.string() }),
+    z.strictObject({
+      finding: z.string(),
+      standing: z.enum(["listed", "annotated", "dismissed"]),
+      reason: z.string(),
+    }),
   ),
   /** Carried findings that are fixed now. */
   settled: z.array(z.strictObject({ path: z.string(), title: z.string(), reason: z.string() })),
@@ -165,6 +183,7 @@ export const ReviewResult = z.strictObject({
   dropped: z.array(DroppedFinding),
   /** Masked lines that no finding reports; results of older versions have none. */
   masked: z.array(MaskedLine).default([]),
+  unplaced: Unplaced.default({ texts: [], total: 0, hashes: [] }),
   /** Null if no model is asked. */
   predicted: Prediction.nullable(),
   /** Null for a local range: nothing is remembered. */
@@ -185,6 +204,16 @@ export function unreadableFiles({ coverage }: ReviewResult): Coverage["files_ski
   return coverage.files_skipped.filter(({ reason }) => isUnreadable(reason));
 }
 
+/** What the reports that could not be placed say, and how many more there are: untrusted text, a line each. */
+export function unplacedTexts({ unplaced: { texts, total } }: Pick<ReviewResult, "unplaced">): string[] {
+  const more = total - texts.length;
+  return more > 0 ? [...texts, `${more} more ${more === 1 ? "report" : "reports"}`] : texts;
+}
+
+/** The same for lists of other things. */
+export const unplacedLines = (result: Pick<ReviewResult, "unplaced">): string[] =>
+  unplacedTexts(result).map((text) => `reported by the model, and not placed: ${text}`);
+
 /** Rule matches that the model should have judged and did not. What other tools report may stay without a judgement. */
 export function notJudged({ findings }: Pick<ReviewResult, "findings">): Finding[] {
   return findings
@@ -196,8 +225,8 @@ export function notJudged({ findings }: Pick<ReviewResult, "findings">): Finding
 export const wasAnswered = ({ usage }: Pick<ReviewResult, "usage">): boolean => usage.requests > 0;
 
 /**
- * True if a model read every reviewable hunk, judged every rule match and finished by itself, every file was readable, the
- * analyzers of certain findings finished, and there is exactly one merge base. Without a reviewable hunk, no model is needed.
+ * True if a model read every reviewable hunk, judged every rule match and finished by itself, no report of it was lost, every file was
+ * readable, the analyzers of certain findings finished, and there is exactly one merge base. Without a reviewable hunk, no model is needed.
  */
 export function isComplete(result: ReviewResult): boolean {
   const { hunks_served, hunks_total } = result.coverage;
@@ -206,6 +235,7 @@ export function isComplete(result: ReviewResult): boolean {
     result.stop_reason === "finished" &&
     hunks_served === hunks_total &&
     notJudged(result).length === 0 &&
+    result.unplaced.total === 0 &&
     result.unanalyzed.length === 0 &&
     result.merge_bases === 1 &&
     unreadableFiles(result).length === 0

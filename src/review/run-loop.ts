@@ -5,6 +5,7 @@ import type { Message, ModelFacts, ModelRole, Usage } from "../llm/model.ts";
 import { readingTools } from "../tools/index.ts";
 import type { AnyTool, CoverageSink, ToolContext } from "../tools/tool.ts";
 import { createAnchorFiles } from "./find/anchor-files.ts";
+import type { ReportWatch } from "./find/report-watch.ts";
 import type { ReviewInput } from "./review-input.ts";
 import type { TotalUsage } from "./review-result.ts";
 import type { ReviewDependencies, ReviewRun } from "./review-run.ts";
@@ -61,6 +62,8 @@ interface LoopTask {
   interject?: AgentInput["interject"];
   /** Called when the model has answered, before its answer is acted on. */
   onAnswer?(): void;
+  /** Takes each call with its answer. */
+  onCall?: ReportWatch["saw"];
 }
 
 /** Runs one agent loop of a review and reports its progress. */
@@ -104,6 +107,7 @@ export async function runLoop(run: LoopRun, task: LoopTask): Promise<AgentResult
         const { usage } = run.budget;
         progress({ type: "turn", turn: usage.requests, total: usageOf(usage) });
       }
+      if (event.type === "tool_finished") task.onCall?.(event);
       forward(event, progress);
     },
   });

@@ -1,8 +1,10 @@
 import { z } from "zod";
 import { Category, Evidence, type Finding, Severity, Side } from "../finding.ts";
+import { isObject, readLenientObject } from "../llm/lenient-json.ts";
 import { unescapeInvisible } from "../text/escape-invisible.ts";
 import { wholeNumber } from "./limits.ts";
 import { pathOnAnySide } from "./paths.ts";
+import { readArguments } from "./read-arguments.ts";
 import { showPath } from "./show.ts";
 import {
   type AnyTool,
@@ -144,3 +146,52 @@ export const reportFinding = defineTool<Input, ReportOutput>({
   execute,
   render,
 });
+
+/** What a call says about a finding, whether or not it is accepted. */
+export interface Claim {
+  path: string | null;
+  line: number | null;
+  title: string;
+  body: string;
+  quote: string;
+  /** Null if it cannot be read. */
+  severity: Severity | null;
+}
+
+/** What a report says, as far as it can be read: also in arguments that were refused, or whose end is missing. */
+export function claimIn(json: string): Claim {
+  const { path, line, title, body, quote, severity, reached } = argumentsIn(json);
+  const text = (value: unknown) => (typeof value === "string" ? value : "");
+  const named = reached === false ? "low" : severity;
+  return {
+    path: text(path).trim() || null,
+    line: typeof line === "number" ? line : null,
+    ...{ title: text(title).trim(), body: text(body).trim(), quote: text(quote) },
+    severity: Severity.safeParse(named).data ?? null,
+  };
+}
+
+function argumentsIn(json: string): Record<string, unknown> {
+  const given = readLenientObject(json) ?? fragmentsIn(json);
+  try {
+    return readArguments(reportFinding, given).input;
+  } catch (error) {
+    if (error instanceof ToolError) return given;
+    throw error;
+  }
+}
+
+/** Fields of JSON that is broken or was cut. */
+function fragmentsIn(json: string): Record<string, unknown> {
+  const fields =
+    /"(path|file_path|line|title|body|quote|severity)"\s*:\s*(?:"((?:[^"\\]|\\.){0,2000})|(\d{1,9}))/g;
+  const found: Record<string, unknown> = {};
+  for (const [, name = "", text, number] of json.slice(0, 50_000).matchAll(fields))
+    found[name] = text === undefined ? Number(number) : unescaped(text);
+  return found;
+}
+
+function unescaped(text: string): string {
+  const value = readLenientObject(`{"text":"${text}"}`);
+  return isObject(value) && typeof value.text === "string" ? value.text : text;
+}

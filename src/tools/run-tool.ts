@@ -219,9 +219,11 @@ export function toolNameIn(name: string, known: ReadonlySet<string>): string {
   return known.has(plain) ? plain : name;
 }
 
+export const NO_SUCH_TOOL = "there is no tool";
+
 /** The answer to a call of an unknown tool. */
 export function unknownTool(name: string, known: readonly string[]): ToolRun {
-  const error = `there is no tool '${name}'; the tools are ${known.join(", ")}`;
+  const error = `${NO_SUCH_TOOL} '${name}'; the tools are ${known.join(", ")}`;
   return failure("error", error, { duration_ms: 0, truncated: false });
 }
 

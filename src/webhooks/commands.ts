@@ -182,8 +182,9 @@ function named(request: string, rest: string): AskedFor | null {
       return fixWith(wordsOf(behind));
     case "review":
       return reviewWith(wordsOf(behind));
-    case "describe":
     case "resolve":
+      return resolveWith(wordsOf(behind));
+    case "describe":
     case "pause":
     case "resume":
     case "prove":
@@ -200,6 +201,13 @@ function fixWith(words: readonly string[] | null): AskedFor | null {
   if (!said) return null;
   const [, all, withTests] = said;
   return { name: "fix", all: all !== undefined, ...(withTests !== undefined && { withTests: true }) };
+}
+
+/** Nothing, or numbers as the summary shows them: `3`, `#3`, `3, 5`. */
+function resolveWith(words: readonly string[] | null): AskedFor | null {
+  const given = words?.map((word) => /^#?([1-9]\d{0,5}),?$/.exec(word)?.[1]);
+  if (given === undefined || given.includes(undefined)) return null;
+  return { name: "resolve", ...(given.length > 0 && { numbers: given.map(Number) }) };
 }
 
 function reviewWith(options: readonly string[] | null): ReviewCommand | null {

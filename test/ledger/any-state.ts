@@ -5,13 +5,24 @@ import { sampleFinding } from "../reporters/sample-result.ts";
 const text = fc.string({ unit: "binary", maxLength: 60 });
 const hash = fc.stringMatching(/^[A-Za-z0-9_-]{15}$/);
 
-const carried = fc.record({
-  finding: fc
-    .record({ title: text, body: text, quote: text })
-    .map((parts) => sampleFinding({ suggestion: null, evidence: [], ...parts })),
-  standing: fc.constantFrom("listed" as const, "annotated" as const, "unpublished" as const),
-  reason: text,
-});
+const number = fc.integer({ min: 1, max: 999 });
+
+const carried = fc.record(
+  {
+    finding: fc
+      .record({ title: text, body: text, quote: text })
+      .map((parts) => sampleFinding({ suggestion: null, evidence: [], ...parts })),
+    standing: fc.constantFrom(
+      "listed" as const,
+      "annotated" as const,
+      "unpublished" as const,
+      "dismissed" as const,
+    ),
+    reason: text,
+    ...{ number, by: text },
+  },
+  { requiredKeys: ["finding", "standing", "reason"] },
+);
 
 /** Whatever a summary may have to remember. */
 export const anyState: fc.Arbitrary<LedgerState> = fc.record({
@@ -27,6 +38,13 @@ export const anyState: fc.Arbitrary<LedgerState> = fc.record({
     }),
     { maxLength: 30 },
   ),
+  unplaced: fc.record({
+    reports: fc.array(fc.record({ number, text, by: text }, { requiredKeys: ["number", "text"] }), {
+      maxLength: 5,
+    }),
+    hashes: fc.array(hash, { maxLength: 20 }),
+  }),
+  next: number,
   summary: fc.string({ unit: "binary", maxLength: 3_000 }),
   paused: fc.option(
     fc.record({ by: text, at: text, on: fc.constant("page") }, { requiredKeys: ["by", "at"] }),

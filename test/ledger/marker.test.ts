@@ -42,6 +42,8 @@ const state: LedgerState = {
   posted: ["f1-2"],
   carried: [],
   decided: [{ comment: 9, how: "resolved", by: "ann", after: 11 }],
+  unplaced: { reports: [{ number: 1, text: "high, a.ts:1: b" }], hashes: ["abcABCDEFGHIJ-_"] },
+  next: 2,
   summary: "Adds a <cart>.",
   paused: { by: "octocat", at: "2026-01-02T03:04:05Z" },
 };
@@ -105,7 +107,7 @@ describe("a marker", () => {
     [
       { kind: "summary", head: "abc", trigger: "event#7@main", state },
       "v3",
-      '{"head":"abc","trigger":"event#7\\u0040main","state":{"reviewed":{"unit":"change","hashes":"abcABCDEFGHIJ._abc0123456789.0"},"posted":["f1\\u002d2"],"carried":[],"decided":[{"comment":9,"how":"resolved","by":"ann","after":11}],"summary":"Adds a \\u003ccart\\u003e.","paused":{"by":"octocat","at":"2026\\u002d01\\u002d02T03:04:05Z"}}}',
+      '{"head":"abc","trigger":"event#7\\u0040main","state":{"reviewed":{"unit":"change","hashes":"abcABCDEFGHIJ._abc0123456789.0"},"posted":["f1\\u002d2"],"carried":[],"decided":[{"comment":9,"how":"resolved","by":"ann","after":11}],"unplaced":{"reports":[{"number":1,"text":"high, a.ts:1: b"}],"hashes":"abcABCDEFGHIJ._"},"next":2,"summary":"Adds a \\u003ccart\\u003e.","paused":{"by":"octocat","at":"2026\\u002d01\\u002d02T03:04:05Z"}}}',
     ],
     [{ kind: "fixed", comment: 5, head: "abc" }, "v1", '{"comment":5,"head":"abc"}'],
     [{ kind: "dismissed", comment: 5, by: "octocat" }, "v1", '{"comment":5,"by":"octocat"}'],

@@ -229,9 +229,18 @@ describe("the body of the summary", () => {
     decided: fc.constant([] as LedgerState["decided"]),
     paused: fc.option(fc.record({ by: text.map((one) => one.slice(0, 39)), at: fc.constant("`2026`") })),
     carried: fc.array(
-      finding.map((finding) => ({ finding, standing: "listed" as const, reason: "why" })),
+      fc
+        .record({ finding, standing: fc.constantFrom("listed" as const, "dismissed" as const), by: text })
+        .map((one) => ({ ...one, reason: "why", number: 7 })),
       { maxLength: 3 },
     ),
+    unplaced: fc.record({
+      reports: fc.array(
+        fc.record({ number: fc.constant(8), text, by: text }, { requiredKeys: ["number", "text"] }),
+      ),
+      hashes: fc.constant<string[]>([]),
+    }),
+    next: fc.constant(9),
     reviewed: fc.option(
       fc
         .constantFrom(1, 2_000)
@@ -261,7 +270,15 @@ describe("the body of the summary", () => {
       coverage: { ...sampleResult().coverage, files_total: 99, files_skipped },
     });
     const account = { ...noAccount, open, dismissed, fixed, settled };
-    const input = { result, version: "1", checkUrl: undefined, notices, ...account, ...byState(routes) };
+    const input = {
+      result,
+      version: "1",
+      checkUrl: undefined,
+      notices,
+      ...account,
+      ...byState(routes),
+      remembered: state,
+    };
     const { summary: figures } = reviewConclusion(result, { threshold: "high", fail: false });
     return { body: renderSummaryComment(input, base, { trigger: "event", state }), figures };
   };

@@ -90,8 +90,10 @@ describe("what the summary remembers", () => {
     expect(stateOf(github)).toEqual({
       reviewed,
       posted: ["src/a.ts:1", "src/new.ts:2"],
-      carried: [{ finding: unplaced.finding, standing: "listed", reason: "why" }],
+      carried: [{ finding: unplaced.finding, standing: "listed", reason: "why", number: 1 }],
       decided: [],
+      unplaced: { reports: [], hashes: [] },
+      next: 2,
       summary: "Adds a total to the cart.",
       paused: null,
     });

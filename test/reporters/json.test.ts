@@ -35,6 +35,7 @@ describe("the JSON report", () => {
       "effort",
       "dropped",
       "masked",
+      "unplaced",
       "predicted",
       "schema_version",
       "tool_version",

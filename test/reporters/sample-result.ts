@@ -54,6 +54,7 @@ export function sampleResult(over: Partial<ReviewResult> = {}): ReviewResult {
     effort: "low",
     dropped: [],
     masked: [],
+    unplaced: { texts: [], total: 0, hashes: [] },
     predicted: null,
     ledger: null,
     config_changes: [],
@@ -86,7 +87,10 @@ export function sampleEntry(over: Partial<PostedFinding> = {}): PostedFinding {
 }
 
 /** Nothing was said before. */
-export const noAccount: PullStatus = { open: [], fixed: [], settled: [], dismissed: [], fixedCount: 0 };
+export const noAccount: PullStatus & { remembered: null } = {
+  ...{ open: [], fixed: [], settled: [], dismissed: [], fixedCount: 0 },
+  remembered: null,
+};
 
 /** What a review adds to a ledger when there is nothing to add. */
 export function sampleUpdate(over: Partial<LedgerUpdate> = {}): LedgerUpdate {

@@ -4,7 +4,7 @@ import { worstFirst } from "../../finding.ts";
 import { openWorkspace } from "../../git/object-workspace.ts";
 import type { RevisionPlace } from "../../git/workspace.ts";
 import type { PullRequest, SourceBranch } from "../../github/pull-request-api.ts";
-import { isOpenFinding, type Ledger, type PostedFinding } from "../../ledger/entry.ts";
+import { isOpenCarried, isOpenFinding, type Ledger, type PostedFinding } from "../../ledger/entry.ts";
 import { parseMarker } from "../../ledger/marker.ts";
 import type { Models } from "../../llm/model.ts";
 import { answerFixed } from "../../publish/answer-fixed.ts";
@@ -80,7 +80,7 @@ const repairedBy = ({ repairs }: FixResult, { entries }: Ledger) =>
 
 function nothingToDo(all: boolean, { state }: Ledger): string {
   if (!all) return "This thread does not belong to an open finding of mine.";
-  return state.carried.length > 0
+  return state.carried.some(isOpenCarried)
     ? "There is no open finding with a thread. I cannot repair the findings that are only in the summary."
     : "There are no open findings.";
 }

@@ -1,9 +1,11 @@
 import { errorLine } from "../../errors.ts";
-import { isOpenFinding, type Ledger, type PostedFinding } from "../../ledger/entry.ts";
+import { isOpenCarried, isOpenFinding, type Ledger, type PostedFinding } from "../../ledger/entry.ts";
 import { formatMarker, parseMarker } from "../../ledger/marker.ts";
+import { emptyState, type LedgerState, mergedHashes } from "../../ledger/state.ts";
 import { currentLedger } from "../../publish/existing.ts";
 import { postOnce } from "../../publish/post-once.ts";
 import { publicText } from "../../publish/public-text.ts";
+import { updateState } from "../../publish/sticky-comment.ts";
 import type { JobOutcome } from "../../queue/job.ts";
 import { jobFields, requireLease } from "../../queue/run-job.ts";
 import { plural } from "../../reporters/outcome.ts";
@@ -15,10 +17,13 @@ import { type AskedContext, answered, type CommandContext, reviewAfter, say } fr
 const MOST = 100;
 
 /**
- * Dismisses the finding of the thread with the command; in the conversation, all open ones. Answers in each finding's thread, which makes
- * the dismissal count, and resolves the thread if we may. Then a review follows, for the summary and the check run.
+ * Dismisses the finding of the thread with the command; in the conversation, all open ones with a thread. Answers in each finding's thread,
+ * which makes the dismissal count, and resolves the thread if we may. Then a review follows, for the summary and the check run.
+ *
+ * @param numbers of findings and reports without a thread: then only these are dismissed
  */
-export async function resolve(context: CommandContext): Promise<JobOutcome> {
+export async function resolve(context: CommandContext, numbers: readonly number[]): Promise<JobOutcome> {
+  if (numbers.length > 0) return resolveNumbers(context, numbers);
   const { api, comment } = context;
   const ledger = await currentLedger(api);
   const wanted = ledger.entries.filter((one) => isWanted(one, comment.thread));
@@ -35,6 +40,52 @@ export async function resolve(context: CommandContext): Promise<JobOutcome> {
   const left = wanted.filter(isOpenFinding).length - dismissed.length;
   if (comment.thread === null) await say(context, summary(dismissed.length, left, unresolved, ledger));
   return reviewAfter(context);
+}
+
+/** The state in the summary holds the dismissals. */
+async function resolveNumbers(context: CommandContext, numbers: readonly number[]): Promise<JobOutcome> {
+  const { api, by, tools } = context;
+  await requireLease(tools);
+  let after: LedgerState = emptyState;
+  await updateState(api, (state) => {
+    after = withDismissed(state, new Set(numbers), by);
+    return after;
+  });
+  const done = [
+    ...after.carried.flatMap(({ number, finding, standing }) =>
+      standing === "dismissed" ? [{ number, what: finding.title }] : [],
+    ),
+    ...after.unplaced.reports.flatMap(({ number, text, by: who }) => (who ? [{ number, what: text }] : [])),
+  ].filter(({ number }) => number !== undefined && numbers.includes(number));
+  const unknown = numbers.filter((one) => !done.some(({ number }) => number === one));
+  const lines = done.map(({ number, what }) => `- ${number}: ${untrustedLine(what, 300)}`);
+  await say(
+    context,
+    [
+      done.length === 0
+        ? "Nothing was dismissed."
+        : `Dismissed by ${untrustedCode(by)}:\n\n${lines.join("\n")}`,
+      ...(unknown.length > 0 ? [`Nothing in the summary has the number ${unknown.join(" or ")} now.`] : []),
+    ].join("\n\n"),
+  );
+  return reviewAfter(context);
+}
+
+/** The state after a person dismissed these numbers. When no report is left, what the reports are about counts as read. */
+function withDismissed(state: LedgerState, numbers: ReadonlySet<number>, by: string): LedgerState {
+  const { carried, unplaced, reviewed } = state;
+  const reports = unplaced.reports.map((one) => (numbers.has(one.number) && !one.by ? { ...one, by } : one));
+  const isSettled = reviewed !== null && unplaced.hashes.length > 0 && reports.every((one) => one.by);
+  return {
+    ...state,
+    carried: carried.map((one) =>
+      isOpenCarried(one) && one.number !== undefined && numbers.has(one.number)
+        ? { ...one, standing: "dismissed", by }
+        : one,
+    ),
+    unplaced: { reports, hashes: isSettled ? [] : unplaced.hashes },
+    reviewed: isSettled ? { ...reviewed, hashes: mergedHashes(reviewed.hashes, unplaced.hashes) } : reviewed,
+  };
 }
 
 const isWanted = ({ comment, state, dismissal }: PostedFinding, thread: number | null) =>
@@ -96,14 +147,15 @@ export async function resolveThreads(
 }
 
 function summary(done: number, left: number, unresolved: string | null, { state }: Ledger): string {
-  const listed = state.carried.length;
+  const others =
+    state.carried.filter(isOpenCarried).length + state.unplaced.reports.filter(({ by }) => !by).length;
   return [
     done === 0 && left === 0 ? "There are no open findings." : `Dismissed ${plural(done, "finding")}.`,
     ...(left > 0 ? [`${left} more ${left === 1 ? "is" : "are"} still open.`] : []),
     ...(done > 0 && unresolved !== null ? [unresolved] : []),
-    ...(listed > 0
+    ...(others > 0
       ? [
-          `${plural(listed, "finding")} in the summary ${listed === 1 ? "has" : "have"} no thread and cannot be dismissed this way.`,
+          `What has no thread (${plural(others, "finding")} in the summary) is dismissed by its number there: \`/resolve NUMBER\`.`,
         ]
       : []),
   ].join(" ");

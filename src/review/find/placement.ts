@@ -1,3 +1,4 @@
+import { blockingRules } from "../../config/named-rules.ts";
 import { type EffectiveConfig, minimumSeverityAt } from "../../config/repo-config.ts";
 import { atLeast, bySeverity, type Finding, isCertain } from "../../finding.ts";
 import type { PlacedFinding } from "../review-result.ts";
@@ -21,12 +22,11 @@ export async function placeFindings(
   return bySeverity(placed);
 }
 
-/** Why a finding is only listed: it is too mild to interrupt people. Null if it may be a comment; a certain one always may. */
-function whyNoComment(
-  finding: Finding,
-  { comment_severity }: Pick<EffectiveConfig, "comment_severity">,
-): string | null {
-  if (isCertain(finding) || atLeast(finding.severity, comment_severity)) return null;
+/** Why a finding is only listed: it is too mild to interrupt people. Null if it may be a comment; a certain or blocking one always may. */
+function whyNoComment(finding: Finding, config: EffectiveConfig): string | null {
+  const { comment_severity } = config;
+  if (isCertain(finding) || isBlocking(finding, config) || atLeast(finding.severity, comment_severity))
+    return null;
   return finding.reached
     ? `findings below ${comment_severity} severity get no comment`
     : "nothing reaches it yet";
@@ -37,10 +37,12 @@ const listed = (finding: Finding, reason: string): PlacedFinding => ({
   placement: { kind: "summary", reason },
 });
 
-const wantedBy =
-  (config: EffectiveConfig) =>
-  ({ severity, path }: Finding) =>
-    atLeast(severity, minimumSeverityAt(config, path));
+/** It fails the check whatever its severity, so people must see it and be able to dismiss it. */
+const isBlocking = ({ rule }: Finding, config: EffectiveConfig) =>
+  rule !== undefined && blockingRules(config).has(rule);
+
+const wantedBy = (config: EffectiveConfig) => (finding: Finding) =>
+  isBlocking(finding, config) || atLeast(finding.severity, minimumSeverityAt(config, finding.path));
 
 /** Says how many findings are below the minimum severity: none may disappear silently. */
 export function milderWarning(findings: readonly Finding[], config: EffectiveConfig): string[] {

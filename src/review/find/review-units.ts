@@ -25,6 +25,7 @@ import { createCoverageGate, createReviewCoverage } from "./coverage-gate.ts";
 import { collectFindings } from "./finding-collector.ts";
 import { type Focus, focusesOf } from "./focus.ts";
 import { firstRequestTokens, predictReview } from "./predict.ts";
+import { createReportWatch, type LostReport } from "./report-watch.ts";
 import {
   createRuleMatchAnswers,
   type RuleMatch,
@@ -52,6 +53,8 @@ interface UnitReview {
   findings: readonly Finding[];
   /** Reported in code that an earlier review has read; not kept. */
   readBefore: readonly Finding[];
+  /** Reports that were refused and not repeated. */
+  lost: readonly LostReport[];
   /** Its answers to the rule matches that it was shown. */
   answers: Pick<RuleMatchAnswers, "reported" | "rejected">;
   /** Null if the model did not finish. */
@@ -169,6 +172,7 @@ async function reviewUnit(run: ReviewRun, unit: UnitTask, start: UnitStart): Pro
   const unanswered = unit.answersCandidates ? answers.unanswered : () => [];
   const gate = createCoverageGate({ files, diffs, coverage, unanswered, portionBytes: window.portionBytes });
   const collector = collectFindings(run, answers, gate.refuseToFinish);
+  const watch = createReportWatch();
   const tell = () => {
     const { served, total } = whole.counts();
     progress({ type: "coverage", served, total });
@@ -190,11 +194,13 @@ async function reviewUnit(run: ReviewRun, unit: UnitTask, start: UnitStart): Pro
       coverage.delivered();
       tell();
     },
+    onCall: watch.saw,
   });
   // Without the conversation: those of all loops together would fill the memory.
   return {
     findings: collector.findings(),
     readBefore: collector.readBefore(),
+    lost: watch.lost(),
     answers,
     summary: collector.summary(),
     stopReason,
@@ -341,7 +347,8 @@ function whyNoMore(
 type NoteUnit = (unit: Unit, name: string, review: UnitReview) => Promise<void>;
 
 /**
- * Records the units that are complete: all of their loops have finished, every hunk was served, and every rule match was judged.
+ * Records the units that are complete: all of their loops have finished, every hunk was served, every rule match was judged, and no report
+ * was lost.
  * If a push cancels this review, the next one does not read them again. Only hunks that this review has read are recorded.
  */
 function createUnitNotes(run: ReviewRun, loopsAUnit: number): NoteUnit {
@@ -358,7 +365,7 @@ function createUnitNotes(run: ReviewRun, loopsAUnit: number): NoteUnit {
     const reviews = [...(ended.get(unit) ?? []), review];
     ended.set(unit, reviews);
     if (input.history === null || reviews.length < loopsAUnit) return;
-    if (reviews.some(({ stopReason }) => stopReason !== "finished")) return;
+    if (reviews.some(({ stopReason, lost }) => stopReason !== "finished" || lost.length > 0)) return;
     if (unit.files.some(({ change }) => coverage.unshown(change.path).length > 0)) return;
     const judged = new Set(
       reviews.flatMap(({ answers }) => [...answers.reported, ...answers.rejected.keys()]),

@@ -49,7 +49,8 @@ export function certainPairs<Earlier extends PriorFinding>(
 }
 
 /** True for a deleted comment, of which only the id is known. */
-export const isBare = ({ comment, state }: PriorFinding) => comment === null && state === "dismissed";
+export const isBare = ({ comment, state, path }: PriorFinding) =>
+  comment === null && state === "dismissed" && path === "";
 
 function candidates(
   findings: readonly Finding[],

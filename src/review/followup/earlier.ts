@@ -1,4 +1,4 @@
-import type { Finding } from "../../finding.ts";
+import { type Finding, worstFirst } from "../../finding.ts";
 import { codeHash } from "../../ledger/entry.ts";
 import type { CarriedFinding } from "../../ledger/state.ts";
 import type { DiffSource } from "../../tools/tool.ts";
@@ -89,7 +89,7 @@ async function aroundOf(
 export interface RelocatedFinding {
   /** At the current lines of its code, or unchanged if the code is gone. */
   finding: Finding;
-  standing: "listed" | "annotated";
+  standing: "listed" | "annotated" | "dismissed";
   reason: string;
   /** Whether its code is still there. */
   stands: boolean;
@@ -104,7 +104,7 @@ interface CarriedOver {
 
 type Reading = Pick<CheckedChange, "anchorFile" | "known">;
 
-/** Locates carried findings in the current change. Findings in private files are left out. */
+/** Locates carried findings in the current change. Left out: findings in private files, and dismissed ones whose code is gone. */
 async function relocateCarried(
   run: Reading & { deps: { isPrivate(path: string): boolean } },
   all: readonly CarriedFinding[],
@@ -116,7 +116,7 @@ async function relocateCarried(
     const now = await anchoredNow(run, finding);
     if (standing === "unpublished") {
       if (now) over.unpublished.push({ ...now, verification: "unverified", verification_note: null });
-    } else if (!seen.has(finding.id)) {
+    } else if (!seen.has(finding.id) && (now !== null || standing !== "dismissed")) {
       seen.add(finding.id);
       over.carried.push({ finding: now ?? finding, standing, reason, stands: now !== null });
     }
@@ -170,7 +170,7 @@ export async function readPriorFindings(run: FollowedChange): Promise<PriorFindi
   };
 }
 
-function asPriorFinding({ finding, stands }: RelocatedFinding): PriorFinding {
+function asPriorFinding({ finding, standing, stands }: RelocatedFinding): PriorFinding {
   const { id, path, side, line, start_line, quote, severity, category, symbol, source, rule, title, body } =
     finding;
   return {
@@ -183,7 +183,7 @@ function asPriorFinding({ finding, stands }: RelocatedFinding): PriorFinding {
     code: quote === "" ? null : codeHash(quote),
     files: [],
     text: body,
-    state: stands ? "open" : "outdated",
+    state: standing === "dismissed" ? standing : stands ? "open" : "outdated",
     replies: [],
   };
 }
@@ -214,6 +214,8 @@ export async function findRepeats(
   const told = new Set<PriorFinding>();
   for (const [finding, earlier] of all) {
     const kept = asPrior.get(earlier);
+    // A dismissal holds for nothing worse.
+    if (kept?.standing === "dismissed" && worstFirst(finding, kept.finding) < 0) continue;
     if (told.has(earlier)) restated.add(finding);
     else if (kept?.stands) carried.set(finding, kept);
     else if (kept) replaced.add(kept);

@@ -250,10 +250,21 @@ export function reviewedNow(
         ...unreadHashes(file, new Set(coverage.unshown(file.change.path)), contentHash),
       ]),
     };
+  return { unit: "file", hashes: servedHashes(files, "file", coverage, contentHash) };
+}
+
+/** The hashes by which these files count as reviewed, as far as they were served. */
+export function servedHashes(
+  files: readonly ChangedFile[],
+  unit: Reviewed["unit"],
+  coverage: Pick<Coverage, "unshown">,
+  contentHash: ContentHash,
+): string[] {
+  if (unit === "change") return files.flatMap((file) => readHashes(file, coverage, contentHash));
   const read = files.filter(
     (file) => file.changes.length > 0 && coverage.unshown(file.change.path).length === 0,
   );
-  return { unit: "file", hashes: read.map((file) => contentHash(firstName(file), file.changes.flat())) };
+  return read.map((file) => contentHash(firstName(file), file.changes.flat()));
 }
 
 /** Hashes of the changes in a file's reviewed hunks, except for some hunks. */

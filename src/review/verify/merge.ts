@@ -13,6 +13,7 @@ import {
   locationsOverlap,
   normalizedTitle,
 } from "../find/fingerprint.ts";
+import { createReportWatch, type LostReport } from "../find/report-watch.ts";
 import { mergePrompt } from "../prompts/prompts.ts";
 import type { ReviewRun } from "../review-run.ts";
 import { roomFor, runLoop } from "../run-loop.ts";
@@ -133,6 +134,8 @@ interface Merged {
   groups: readonly FindingGroup[];
   /** Null if the loop did not finish. */
   summary: string | null;
+  /** Reports that were refused and not repeated. */
+  lost: readonly LostReport[];
 }
 
 const TURNS = 12;
@@ -156,6 +159,7 @@ export async function mergePass(
   parts: readonly PartSummary[],
   report: ReportPort["report"],
 ): Promise<Merged> {
+  const watch = createReportWatch();
   const joiner = createJoiner(groups);
   let summary: string | null = null;
   await runLoop(run, {
@@ -177,8 +181,9 @@ export async function mergePass(
     turns: Math.min(TURNS, run.input.limits.turns),
     tokens: Math.min(TOKENS, Math.ceil(run.budget.tokensLeft() * SHARE)),
     milliseconds: run.timeLeft() * SHARE,
+    onCall: watch.saw,
   });
-  return { groups: joiner.groups(), summary };
+  return { groups: joiner.groups(), summary, lost: watch.lost() };
 }
 
 function messagesFor(

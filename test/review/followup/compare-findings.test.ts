@@ -118,7 +118,7 @@ describe("a finding may be what an earlier comment says", () => {
   it("never in a file that it does not speak of, of one that was fixed, or where the comment is gone", () => {
     expect(near(found({ path: "b.ts" }), earlierFinding())).toEqual([]);
     expect(near(found(), earlierFinding({ state: "fixed" }))).toEqual([]);
-    expect(near(found(), earlierFinding({ comment: null, state: "dismissed" }))).toEqual([]);
+    expect(near(found(), earlierFinding({ comment: null, path: "", state: "dismissed" }))).toEqual([]);
   });
 
   it("of one that has its pair only where a person dismissed that", () => {
