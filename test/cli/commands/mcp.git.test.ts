@@ -131,7 +131,7 @@ describe("the SDK's client of `hunkwise mcp`", () => {
     const missing = await call("read_file_part", { file_path: "crat.py" });
     expect(missing).toMatchObject({ isError: true, structuredContent: { status: "error" } });
     expect(textOf(missing)).toContain("cart.py");
-    expect(textOf(await call("diff_file", { path: 7 }))).toContain("invalid arguments for diff_file");
+    expect(textOf(await call("diff_file", { hunk: 7 }))).toContain("invalid arguments for diff_file");
     expect(textOf(await call("review", { offline: "yes" }))).toContain("invalid arguments for review");
     expect(textOf(await call("read_file_part", { file_path: "secrets/key.txt" }))).toContain(
       "withheld by configuration",
