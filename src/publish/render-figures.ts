@@ -104,7 +104,7 @@ export function droppedSections(
   );
 }
 
-function droppedLine(one: DroppedFinding): string {
+export function droppedLine(one: DroppedFinding): string {
   const place = placeLabel(one.path, one.line, one.line);
   const rule = one.rule === null ? "" : ` (${untrustedCode(one.rule)})`;
   return `- ${place} ${untrustedLine(one.title, 200)}${rule}. ${untrustedLine(whyDropped(one), 300)}`;

@@ -13,7 +13,7 @@ import {
 } from "../reporters/outcome.ts";
 import { shownCount } from "../reporters/proof-words.ts";
 import { untrustedBlock, untrustedCode, untrustedLine } from "../reporters/safe-markdown.ts";
-import { type ReviewResult, unplacedTexts } from "../review/review-result.ts";
+import { graveRejections, type ReviewResult, unplacedTexts } from "../review/review-result.ts";
 import { byteLength } from "../text/cut.ts";
 import type { PublicText } from "../text/inert-text.ts";
 import {
@@ -31,6 +31,7 @@ import type { FindingsByState } from "./publication.ts";
 import type { PullStatus } from "./pull-status.ts";
 import { renderFinding } from "./render-comment.ts";
 import {
+  droppedLine,
   droppedSections,
   figures,
   reviewableFiles,
@@ -228,6 +229,12 @@ function after(input: SummaryInput, base: LinkBase, share: number): string[] {
     ...standingSections(input, base, room.standing * share),
     ...settledSections(input, listRoom),
     ...unplacedSection(input, listRoom),
+    ...section(
+      "**Security rules that matched, and that the model rejected**",
+      graveRejections(result),
+      droppedLine,
+      listRoom,
+    ),
     ...unreadSection("**Not read**", result, listRoom),
     ...section("**Warnings**", result.warnings, (warning) => `- ${untrustedLine(warning)}`, listRoom),
     aboutBlock(input, listRoom),
@@ -237,8 +244,8 @@ function after(input: SummaryInput, base: LinkBase, share: number): string[] {
 /** Everything was read, nothing counts against the change, and there is nothing else that people should not miss. */
 function isQuiet(input: SummaryInput): boolean {
   const { result, notices, open } = input;
-  const lists = [heldFindings(input), result.warnings, result.config_changes, notices, open];
-  return lists.every((list) => list.length === 0) && outcomeOf(result) === "complete";
+  const lists = [heldFindings(input), graveRejections(result), result.warnings, result.config_changes];
+  return [...lists, notices, open].every((list) => list.length === 0) && outcomeOf(result) === "complete";
 }
 
 /** The findings of this review, except those that people have dismissed. */

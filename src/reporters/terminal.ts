@@ -5,8 +5,10 @@ import {
   type Coverage,
   type PlacedFinding,
   type ReviewResult,
+  rejectedMatches,
   unplacedLines,
 } from "../review/review-result.ts";
+import { cutSentence } from "../text/cut.ts";
 import { codeFrame, type FrameLine, type SourceLines, suggestionDiff } from "./code-frame.ts";
 import {
   countBySeverity,
@@ -221,7 +223,8 @@ const MOST_SKIPPED = 12;
 /** The report for people at a terminal. A complete review that found nothing is one line, unless named rules apply. */
 export function renderTerminal(result: ReviewResult, options: TerminalOptions): string {
   const style = createStyle(options.colour, options.width, options.codeWidth);
-  const lists = [result.findings, result.warnings, result.masked, result.rules?.applied ?? []];
+  const rejected = rejectedMatches(result);
+  const lists = [result.findings, result.warnings, result.masked, rejected, result.rules?.applied ?? []];
   const isWhole = result.coverage.files_skipped.every(({ reason }) => reason !== NOT_SELECTED);
   const quiet = isWhole && lists.every((list) => list.length === 0) && outcomeOf(result) === "complete";
   const lines = quiet ? [quietLine(result, options)] : reportLines(result, options, style);
@@ -309,11 +312,26 @@ function skippedRows({ files_skipped: skipped }: Coverage): [string, string][] {
   return left > 0 ? [...shown, ["Skipped", `${plural(left, "more file")}; --format json lists all`]] : shown;
 }
 
-function droppedRows({ dropped }: ReviewResult): [string, string][] {
-  if (dropped.length === 0) return [];
-  return [
-    ["Left out", `${plural(dropped.length, "finding")}; --format markdown and json list them with reasons`],
-  ];
+/** Most rejected matches to show one by one, and characters of a reason. */
+const MOST_REJECTED = 20;
+const MOST_REASON = 200;
+
+/** Each match that the model rejects has its reason: whether that is true is for people to see. */
+function droppedRows(result: ReviewResult): [string, string][] {
+  const rejected = rejectedMatches(result);
+  const others = result.dropped.length - rejected.length;
+  const rows = rejected.slice(0, MOST_REJECTED).map(({ path, line, title, reason }): [string, string] => {
+    const why = cutSentence(plainLine(reason), MOST_REASON);
+    return ["Rejected", `${plainLine(path)}:${line} ${plainLine(title)}: ${why}`];
+  });
+  const left = rejected.length - rows.length;
+  if (left > 0) rows.push(["Rejected", `${thousands(left)} more; --format json lists all`]);
+  if (others > 0)
+    rows.push([
+      "Left out",
+      `${plural(others, "finding")}; --format markdown and json list them with reasons`,
+    ]);
+  return rows;
 }
 
 /** The named rules, each on a line; none without named rules. */

@@ -26,7 +26,7 @@ import {
   mergedFinding,
   mergePass,
 } from "./verify/merge.ts";
-import { asUnverified, type VerifiedFindings, verifyFindings } from "./verify/verify-findings.ts";
+import { asDropped, asUnverified, type VerifiedFindings, verifyFindings } from "./verify/verify-findings.ts";
 
 /** The result of a review, by a model or by analyzers, before its findings are placed. */
 export interface ModelReview {
@@ -166,10 +166,9 @@ const asNotJudged = (finding: Finding): Finding => ({
   verification_note: null,
 });
 
-const asRejected = ({ finding: { id, path, line, title, source }, reason }: JudgedMatch): DroppedFinding => ({
-  ...{ id, path, line, title, reason },
-  verdict: "rejected",
-  rule: source,
+const asRejected = ({ finding, reason }: JudgedMatch): DroppedFinding => ({
+  ...asDropped(finding, "rejected", reason),
+  rule: finding.source,
 });
 
 /** Removes groups in which a model repeats a certain finding in its own words. The finding only takes over their evidence. */

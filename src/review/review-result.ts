@@ -3,7 +3,7 @@ import { stopReasons } from "../agent/trajectory.ts";
 import { Effort } from "../config/repo-config.ts";
 import { isUnreadable } from "../diff/filter.ts";
 import type { AppError, ErrorCode } from "../errors.ts";
-import { Finding, Severity, toolOf } from "../finding.ts";
+import { atLeast, Category, Finding, Severity, toolOf } from "../finding.ts";
 import { Reviewed } from "../ledger/state.ts";
 
 /** Why a review ended. Only "finished" means that the model finished by itself. */
@@ -71,6 +71,9 @@ export const DroppedFinding = z.strictObject({
   reason: z.string(),
   /** The rule that matched, "ast-grep/py-mutable-default", or the named rule that a model named; null if neither. */
   rule: z.string().nullable().default(null),
+  /** As it was found; null in results of older versions. */
+  severity: Severity.nullable().default(null),
+  category: Category.nullable().default(null),
 });
 export type DroppedFinding = z.infer<typeof DroppedFinding>;
 
@@ -220,6 +223,16 @@ export function notJudged({ findings }: Pick<ReviewResult, "findings">): Finding
     .map(({ finding }) => finding)
     .filter(({ verification, source }) => verification === "not_judged" && toolOf(source) === null);
 }
+
+/** Rule matches that the model rejects. */
+export const rejectedMatches = ({ dropped }: Pick<ReviewResult, "dropped">): DroppedFinding[] =>
+  dropped.filter(({ verdict }) => verdict === "rejected");
+
+/** Those of them that people must not miss: a pull request can talk a model into a rejection. */
+export const graveRejections = (result: Pick<ReviewResult, "dropped">): DroppedFinding[] =>
+  rejectedMatches(result).filter(
+    ({ category, severity }) => category === "security" && severity !== null && atLeast(severity, "high"),
+  );
 
 /** Whether a model answered at least once. */
 export const wasAnswered = ({ usage }: Pick<ReviewResult, "usage">): boolean => usage.requests > 0;

@@ -85,7 +85,15 @@ async function write(text: string): Promise<void> {
           { finding: { ...finding, id: "f2" }, placement: { kind: "summary", reason: text } },
         ],
         dropped: [
-          { id: "f3", path: text, line: 1, title: text, verdict: "refuted", reason: text, rule: null },
+          {
+            id: "f3",
+            path: text,
+            line: 1,
+            title: text,
+            verdict: "refuted",
+            reason: text,
+            ...{ rule: null, severity: null, category: null },
+          },
         ],
         coverage: {
           ...{ hunks_total: 2, hunks_served: 1, files_total: 1 },

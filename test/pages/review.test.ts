@@ -59,7 +59,7 @@ const record: TrajectoryEntry[] = [
           title: "Off by one",
           verdict: "refuted",
           reason: "The range is exclusive.",
-          rule: null,
+          ...{ rule: null, severity: null, category: null },
         },
       ],
       coverage: {

@@ -27,7 +27,7 @@ const full = {
       title: secret,
       verdict: "refuted" as const,
       reason: `because ${backwards}`,
-      rule: null,
+      ...{ rule: null, severity: null, category: null },
     },
   ],
   findings: [

@@ -42,7 +42,7 @@ const review: TrajectoryEntry[] = [
       dropped: [
         {
           ...{ id: "a", path: "a.ts", line: 3, title: "Off by one", verdict: "refuted" },
-          ...{ reason: "It is not.", rule: null },
+          ...{ reason: "It is not.", ...{ rule: null, severity: null, category: null } },
         },
       ],
     }),

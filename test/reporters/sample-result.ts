@@ -145,7 +145,7 @@ export function sampleDropped(over: Partial<DroppedFinding> = {}): DroppedFindin
     title: "Prices may be missing",
     verdict: "refuted",
     reason: "the type has no null",
-    rule: null,
+    ...{ rule: null, severity: "medium" as const, category: "correctness" as const },
     ...over,
   };
 }

@@ -272,7 +272,8 @@ function resultLines(result: ResultSummary): string[] {
             `- ${severity.toUpperCase()} ${path}:${line} ${title} (${id}, ${placement.kind})${url === null ? "" : ` ${url}`}`,
         ),
         ...result.dropped.map(
-          ({ verdict, path, line, title }) => `- ${verdict.replaceAll("_", " ")}: ${path}:${line} ${title}`,
+          ({ verdict, path, line, title, reason }) =>
+            `- ${verdict.replaceAll("_", " ")}: ${path}:${line} ${title}${reason === "" ? "" : `: ${reason}`}`,
         ),
         ...result.warnings.map((warning) => `- warning: ${warning}`),
       ];

@@ -9,7 +9,7 @@ import type { PriorFinding } from "../review-input.ts";
 import type { DroppedFinding, LedgerUpdate, Resolution } from "../review-result.ts";
 import type { ReviewRun } from "../review-run.ts";
 import { type FindingGroup, mergedFinding, worseSeverity } from "../verify/merge.ts";
-import type { VerifiedFindings } from "../verify/verify-findings.ts";
+import { asDropped, type VerifiedFindings } from "../verify/verify-findings.ts";
 import { certainPairs, underRuleOf } from "./certain-pairs.ts";
 import {
   type FollowedChange,
@@ -370,12 +370,8 @@ function unsaid(findings: readonly Finding[], { entries, asPrior, facts }: Prior
   return [...byId.values()];
 }
 
-const asReadBefore = ({ id, path, line, title, rule }: Finding): DroppedFinding => ({
-  ...{ id, path, line, title },
-  verdict: "read_before",
-  reason: "An earlier review has read this code, and the finding is not critical.",
-  rule: rule ?? null,
-});
+const asReadBefore = (finding: Finding): DroppedFinding =>
+  asDropped(finding, "read_before", "An earlier review has read this code, and the finding is not critical.");
 
 function ledgerOf(repeats: Repeats, { resolutions, carried, settled, due }: ResolvedFindings): FollowUp {
   return {

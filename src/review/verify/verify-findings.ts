@@ -128,8 +128,8 @@ export function afterVerification(finding: Finding, outcome: VerificationOutcome
     : reached
       ? (outcome.verdict.severity ?? finding.severity)
       : "low";
-  if (verdict === "refuted") return dropped(finding, "refuted", reason);
-  if (verdict === "uncertain" && !atLeast(severity, "high")) return dropped(finding, "uncertain", reason);
+  if (verdict === "refuted") return asDropped(finding, "refuted", reason);
+  if (verdict === "uncertain" && !atLeast(severity, "high")) return asDropped(finding, "uncertain", reason);
   return {
     ...finding,
     ...{ severity, reached },
@@ -151,12 +151,12 @@ const isNamed = (one: Evidence, { evidence }: Finding) =>
       path === one.path && start_line <= one.end_line && one.start_line <= end_line,
   );
 
-function dropped(
-  { id, path, line, title, rule }: Finding,
+export function asDropped(
+  { id, path, line, title, rule, severity, category }: Finding,
   verdict: DroppedFinding["verdict"],
   reason: string,
 ): DroppedFinding {
-  return { id, path, line, title, verdict, reason, rule: rule ?? null };
+  return { id, path, line, title, verdict, reason, rule: rule ?? null, severity, category };
 }
 
 function withPlaces(finding: Finding, more: readonly CodeLocation[]): CodeLocation[] {

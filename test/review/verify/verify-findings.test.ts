@@ -33,6 +33,7 @@ describe("after the second look", () => {
       afterVerification(sure, verdict({ verdict: "refuted", reason: "No caller passes zero." })),
     ).toEqual({
       ...{ id: "f1", path: "src/cart.ts", line: 6, title: sure.title },
+      ...{ severity: "critical", category: "correctness" },
       verdict: "refuted",
       reason: "No caller passes zero.",
       rule: null,
