@@ -167,7 +167,9 @@ interface Room {
 }
 
 function createRoom({ maxComments, blocking }: Pick<PlanInput, "maxComments" | "blocking">): Room {
-  const left = { line: maxComments, file: Math.min(mostFileComments, maxComments), extra: mostBlocking };
+  // Who wants no comments gets none.
+  const extra = maxComments === 0 ? 0 : mostBlocking;
+  const left = { line: maxComments, file: Math.min(mostFileComments, maxComments), extra };
   return {
     take(kind, { rule }) {
       const isBlocking = rule !== undefined && blocking?.has(rule) === true;

@@ -2,8 +2,11 @@ import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
 import type { PullRequestApi } from "../../src/github/pull-request-api.ts";
 import { formatMarker, parseMarker } from "../../src/ledger/marker.ts";
+import { sampleResult, sampleUpdate } from "../reporters/sample-result.ts";
 import { ambiguous, head, MemoryGitHub, refusal } from "./memory-github.ts";
 import { conclusion, inlineIds, many, onFile, placed, publish, summary } from "./publish-to-memory.ts";
+
+const blocking = { threshold: "high", fail: false, blocking: new Set(["no-raw-sql"]) } as const;
 
 describe("publishing", () => {
   it("posts one review with its comments, one summary, and concludes the check", async () => {
@@ -91,11 +94,32 @@ describe("publishing", () => {
 
   it("posts nothing on lines or files when the cap is none", async () => {
     const github = new MemoryGitHub();
-    expect(await publish(github, [...many(1), ...onFile(1)], { maxComments: 0 })).toMatchObject({
+    const blocked = placed({ path: "src/z.ts", line: 9, rule: "no-raw-sql" });
+    const findings = [...many(1), ...onFile(1), blocked];
+    expect(await publish(github, findings, { maxComments: 0, checkPolicy: blocking })).toMatchObject({
       posted: 0,
-      listed: 2,
+      listed: 3,
     });
     expect(github.count("createReview") + github.count("createFileComment")).toBe(0);
+  });
+
+  it("gives twenty breaches of blocking rules a thread beyond the cap, and the others a number", async () => {
+    const github = new MemoryGitHub();
+    const rule = { rule: "no-raw-sql", severity: "low" as const };
+    const others = many(3, { severity: "high" });
+    const blocked = Array.from({ length: 30 }, (_, at) =>
+      placed({ path: `src/z${at}.ts`, line: 1, ...rule }),
+    );
+    const options = {
+      maxComments: 2,
+      checkPolicy: blocking,
+      result: sampleResult({ findings: [...others, ...blocked], ledger: sampleUpdate() }),
+    };
+    expect(await publish(github, [], options)).toMatchObject({ posted: 22, listed: 11 });
+    expect(inlineIds(github).filter((id) => id.startsWith("src/z"))).toHaveLength(20);
+    expect(conclusion(github)).toBe("failure");
+    const numbers = [...summary(github).matchAll(/`\/resolve (\d+)`/g)].map(([, number]) => Number(number));
+    expect(numbers.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 11 }, (_, at) => at + 1));
   });
 
   it("edits its summary in place, and only when it says something new", async () => {

@@ -21,7 +21,7 @@ interface CollectorOptions {
   answers?: RuleMatchAnswers;
   minimumSeverity: Severity;
   /** The named rules that a finding may be of; default: none. */
-  rules?: readonly Pick<ScopedRule, "name" | "severity" | "where" | "isIn">[];
+  rules?: readonly (Pick<ScopedRule, "name" | "severity" | "where" | "isIn"> & { blocking?: boolean })[];
   isPrivate(path: string): boolean;
   /** Whether an earlier review has read a line; default: no. */
   isReadBefore?(path: string, side: Side, line: number): Promise<boolean>;
@@ -59,7 +59,7 @@ export function createFindingCollector(options: CollectorOptions): FindingCollec
     const why = whyNotOfRule(stated, rule, file) ?? answers.whyNot(candidates, file.path);
     if (why !== null) return { ok: false, reason: why };
     const reported = underRule(stated, rule);
-    if (!atLeast(reported.severity, options.minimumSeverity)) {
+    if (!rule?.blocking && !atLeast(reported.severity, options.minimumSeverity)) {
       const whose = rule ? `The severity of the rule ${rule.name} is` : "The model calls it";
       const wanted = `this repository wants findings of severity ${options.minimumSeverity} and above only`;
       const reason = `${whose} ${reported.severity}, and ${wanted}.`;

@@ -303,6 +303,16 @@ describe("a finding of a named rule", () => {
     }
   });
 
+  it("of a blocking rule is kept however mild it is: it fails the check, and people must see it", async () => {
+    const { report, findings } = createFindingCollector({
+      ...{ anchorFile: async () => file, refuseToFinish: () => null, isPrivate: () => false },
+      ...{ minimumSeverity: "critical" as const, onFinding() {} },
+      rules: rules.map((rule) => ({ ...rule, blocking: true })),
+    });
+    await report({ ...reported, rule: "no-firsts" });
+    expect(findings()).toMatchObject([{ rule: "no-firsts", severity: "low" }]);
+  });
+
   it("stays two beside one of another rule on the same line, with an id of its own", async () => {
     const other = {
       ...rules[0],

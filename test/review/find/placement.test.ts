@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { RuleDefinition } from "../../../src/config/named-rules.ts";
 import type { Finding } from "../../../src/finding.ts";
 import type { AnchorFile } from "../../../src/review/find/anchor.ts";
-import { placeFinding } from "../../../src/review/find/placement.ts";
+import { placeFinding, placeFindings } from "../../../src/review/find/placement.ts";
+import { reviewInput } from "../../support/review-input.ts";
 
 const finding: Finding = {
   id: "f",
@@ -96,5 +98,23 @@ describe("placeFinding", () => {
     const placed = placeFinding({ ...finding, side: "LEFT", suggestion: "```js\na\n```" }, file);
 
     expect(placed.finding.body).toContain("````\n```js\na\n```\n````");
+  });
+});
+
+describe("a mild finding of a rule", () => {
+  const rules = (blocking: boolean) => ({
+    "no-raw-sql": RuleDefinition.parse({ what: "No raw SQL.", blocking }),
+  });
+  const { config } = reviewInput({ config: { minimum_severity: "medium", comment_severity: "high" } });
+  const place = (blocking: boolean) =>
+    placeFindings(
+      [{ ...finding, severity: "low", rule: "no-raw-sql" }],
+      { ...config, rules: rules(blocking) },
+      async () => file,
+    );
+
+  it("gets a comment on its line if the rule is blocking, because people can only dismiss what they see", async () => {
+    expect(await place(true)).toMatchObject([{ placement: { kind: "inline" } }]);
+    expect(await place(false)).toEqual([]);
   });
 });
