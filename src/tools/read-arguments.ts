@@ -135,7 +135,9 @@ function readObject(given: Arguments, { properties = {} }: Schema, reader: Reade
 }
 
 /** The argument that a key names; undefined if the tool has none. */
-function nameOf(key: string, properties: Record<string, Schema>, { isReport }: Reader): string | undefined {
+function nameOf(given: string, properties: Record<string, Schema>, { isReport }: Reader): string | undefined {
+  // Markdown's escape.
+  const key = given.replaceAll("\\_", "_");
   const known = (name: string) => Object.hasOwn(properties, name);
   if (known(key)) return key;
   const alias = aliases.find(([other, name]) => other === key && known(name))?.[1];

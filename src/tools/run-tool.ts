@@ -212,7 +212,10 @@ export async function runTool(
  */
 export function toolNameIn(name: string, known: ReadonlySet<string>): string {
   if (known.has(name)) return name;
-  const bare = name.slice(0, 200).replace(/<\|.*$/s, "");
+  const bare = name
+    .slice(0, 200)
+    .replace(/<\|.*$/s, "")
+    .replaceAll("\\", "");
   const last =
     /([\w-]+)\W*$/.exec(bare.split(/[.:/]|__/).findLast((part) => part.trim() !== "") ?? "")?.[1] ?? "";
   const plain = last.toLowerCase().replaceAll("-", "_");

@@ -278,6 +278,7 @@ describe("the calls of a turn", () => {
     "Look",
     "functions.look<|constrain|>json",
     "look()",
+    "mcp__git\\_hub__look",
   ])("reach the tool that %s means", async (name) => {
     const run = await runLoop([calls([name, { path: "a" }]), finish]);
 

@@ -162,6 +162,7 @@ describe("a reading tool", () => {
     ],
     ["diff_files", { path1: "a.ts", path2: "b.ts" }, { file_path1: "a.ts", file_path2: "b.ts" }],
     ["list_files", { path: "src" }, { directory: "src" }],
+    ["diff_file", { "file\\_path": "a.ts" }, { file_path: "a.ts" }],
   ])("takes the other names: %s", (name, sent, input) => {
     expect(read(toolNamed(name), sent)).toMatchObject({ input, notes: [] });
   });

@@ -167,9 +167,30 @@ export function resolveAnchor(
   if (quote.length === 0)
     return { ok: false, reason: "`quote` is empty: give the exact code of the line the finding is about" };
   const found = locateQuote(file, quote, wanted.side, statedRange(wanted));
-  if (!found) return { ok: false, reason: notFound(file, wanted, quote) };
-  return { ok: true, anchor: anchorAt(file, found, wanted) };
+  if (found) return { ok: true, anchor: anchorAt(file, found, wanted) };
+  const plain = quoteLines(withoutEscapes(wanted.quote));
+  const meant = plain.join() !== quote.join() && locateQuote(file, plain, wanted.side, statedRange(wanted));
+  if (!meant) return { ok: false, reason: notFound(file, wanted, quote) };
+  // A suggestion has the same escapes.
+  return { ok: true, anchor: { ...anchorAt(file, meant, wanted), asStated: false } };
 }
+
+const entities: Readonly<Record<string, string>> = {
+  lt: "<",
+  gt: ">",
+  quot: '"',
+  "#39": "'",
+  apos: "'",
+  amp: "&",
+};
+
+/** Code as it is, without the escapes of HTML and Markdown and the quotation marks of prose that some models write. */
+const withoutEscapes = (quote: string) =>
+  quote
+    .replaceAll(/&(lt|gt|quot|#39|apos|amp);/g, (_, name: string) => entities[name] ?? "")
+    .replaceAll(/\\(?=[_*`<>[\]#])/g, "")
+    .replaceAll(/[\u201c\u201d]/g, '"')
+    .replaceAll(/[\u2018\u2019]/g, "'");
 
 const statedRange = ({ start_line, line }: Wanted): LineRange => ({ start: start_line ?? line, end: line });
 

@@ -38,6 +38,22 @@ describe("resolveAnchor", () => {
     });
   });
 
+  it.each([
+    ["of HTML", "if (a &lt; b &amp;&amp; name === &quot;x_y&quot;)"],
+    ["of Markdown", 'if (a \\< b && name === "x\\_y")'],
+    ["of prose", "if (a < b && name === \u201cx_y\u201d)"],
+  ])("finds code that was written with escapes %s, and takes no suggestion that has them too", (_, quote) => {
+    const code = 'if (a < b && name === "x_y")';
+    const escaped = { ...file, lines: { ...file.lines, RIGHT: ["one", "two", code] } };
+    const resolved = resolveAnchor(escaped, { quote, line: 3, side: "RIGHT", start_line: null });
+    expect(resolved).toMatchObject({ ok: true, anchor: { line: 3, quote: code, asStated: false } });
+    // Code that has the escapes itself is meant as it is.
+    const literal = { ...file, lines: { ...file.lines, RIGHT: [quote, "two", code] } };
+    expect(resolveAnchor(literal, { quote, line: 3, side: "RIGHT", start_line: null })).toMatchObject({
+      anchor: { line: 1, asStated: true },
+    });
+  });
+
   it("lets the quote win over a wrong number, and says so", () => {
     expect(at("added", 40)).toMatchObject({
       line: 3,
