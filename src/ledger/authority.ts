@@ -48,7 +48,7 @@ export const facts: readonly Fact[] = [
   {
     name: "dismissed",
     means: "The finding is not reported again, although its code is unchanged",
-    by: "people with write access: 👎, a reply that says so, `/resolve`, the same on a page, resolving the thread, deleting our comment (GitHub requires the same access for that)",
+    by: "people with write access: 👎, a reply that says so, `/resolve`, its number in `/resolve`, the same on a page, resolving the thread, deleting our comment (GitHub requires the same access for that)",
     evidence:
       "all reactions and comments of the thread, who resolved it, and the permission that GitHub reports for them; once read, the decision is kept in our summary comment",
     otherwise: "open",
