@@ -1,6 +1,7 @@
 import { AppError } from "../errors.ts";
 import type { PullRequestApi } from "../github/pull-request-api.ts";
 import type { PostedFinding } from "../ledger/entry.ts";
+import { fitState } from "../ledger/state.ts";
 import { plural } from "../reporters/outcome.ts";
 import type { ReviewResult } from "../review/review-result.ts";
 import { answerFixed } from "./answer-fixed.ts";
@@ -17,7 +18,7 @@ import {
   through,
 } from "./publication.ts";
 import { nextState, type PullStatus, pullStatus, withoutDismissedReports } from "./pull-status.ts";
-import { postSummary } from "./sticky-comment.ts";
+import { mostStateBytes, postSummary } from "./sticky-comment.ts";
 import {
   dismissedByNumber,
   heldFindings,
@@ -116,7 +117,9 @@ async function publish(given: PublishOptions): Promise<PublishOutcome> {
   const account = pullStatus(result, posted, standing.ledger, new Set(standing.mine.values()));
   const answered = await answerFixed(account.fixed, context);
   const notices = told(posted.notices, answered.notices, standing.ledger.notice ?? undefined);
-  const memory = { trigger, state: nextState(result, posted, standing.ledger, answered.told) };
+  // A number of what the state has no room for would mean nothing.
+  const state = fitState(nextState(result, posted, standing.ledger, answered.told), mostStateBytes);
+  const memory = { trigger, state };
   const remembered = result.ledger && memory.state;
   const input: SummaryInput = { ...posted, ...account, notices, remembered };
   const summarise = async (notices: readonly string[]) =>

@@ -38,9 +38,9 @@ const aliases = [
   ["path2", "file_path2"],
   ["path", "directory"],
   ["line_number", "line"],
-  ["description", "body"],
-  ["message", "body"],
 ] as const;
+/** What some models call the body of a report. Beside a body, they are further text that no tool knows. */
+const bodies = new Set(["description", "message"]);
 
 /** Words of other scales and of diffs, each with ours. A word that is in neither list is asked for. */
 const synonyms: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -115,7 +115,8 @@ function readObject(given: Arguments, { properties = {} }: Schema, reader: Reade
   const read: Arguments = {};
   const unknown: string[] = [];
   for (const [key, value] of Object.entries(withoutNulls(given))) {
-    const name = nameOf(key, properties, reader);
+    const isBody = bodies.has(key) && "body" in properties && !("body" in given);
+    const name = isBody ? "body" : nameOf(key, properties, reader);
     const property = name === undefined ? undefined : properties[name];
     if (name === undefined || property === undefined) {
       unknown.push(key);

@@ -89,9 +89,9 @@ describe("a report in another form", () => {
   });
 
   it("loses unknown keys, and says which", () => {
-    const { input, notes } = read(reportFinding, { ...finding, priority: 1, cwe: "CWE-89" });
+    const { input, notes } = read(reportFinding, { ...finding, description: "More.", cwe: "CWE-89" });
     expect(input).toEqual(whole);
-    expect(notes).toEqual(["Ignored, because the tool does not know it: priority, cwe."]);
+    expect(notes).toEqual(["Ignored, because the tool does not know it: description, cwe."]);
   });
 
   it("has long prose cut after a sentence, which the answer says", () => {
