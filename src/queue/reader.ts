@@ -15,7 +15,7 @@ export interface Reader {
 
 /**
  * Opens the database for pages: whatever they read, webhooks are stored meanwhile. SQLite gets a connection and a thread of its own,
- * Postgres a pool of its own. Migrates nothing.
+ * Postgres a pool of its own.
  * @throws AppError `data_folder_unusable`, `database_unreachable`; also if the database does not exist yet.
  */
 export async function openReader({ databaseUrl, dataFolder }: DatabaseLocation): Promise<Reader> {

@@ -65,7 +65,7 @@ const RunRow = z.object({
 const EntryRow = z.object({ fence: z.int(), entry: z.string(), created_at: z.int() });
 
 /**
- * Opens the database for reading while other processes use it. Migrates nothing.
+ * Opens the database for reading while other processes use it.
  * @throws AppError `data_folder_unusable`, `database_unreachable`; also if the database does not exist yet.
  */
 export async function openRuns(location: DatabaseLocation): Promise<OpenRuns> {

@@ -151,9 +151,6 @@ const statements = {
   forgetRepositories:
     "DELETE FROM repository WHERE installation = :installation AND (id = :repository OR :repository IS NULL)",
   forgetClaims: "DELETE FROM last_claim WHERE installation = :installation",
-  // Only workers of version 0.1.0 write to `pace` and `creation`; they may run beside this version during an upgrade.
-  forgetPace: "DELETE FROM pace WHERE installation = :installation",
-  forgetCreations: "DELETE FROM creation WHERE installation = :installation",
   // Without jobs that have no repository: the purge job itself is one.
   running: `SELECT count(*) AS jobs FROM job WHERE state = 'active' AND installation = :installation
     AND repository IS NOT NULL AND (repository = :repository OR :repository IS NULL)`,

@@ -32,7 +32,7 @@ export interface DatabaseLocation {
 }
 
 /**
- * Opens the database and migrates its schema. Any number of processes may do so at once.
+ * Opens the database and creates its tables as needed. Any number of processes may do so at once.
  * @throws AppError `data_folder_unusable`; `database_unreachable`, which never shows the password.
  */
 export async function openStores(options: DatabaseLocation & StoreOptions): Promise<Stores> {

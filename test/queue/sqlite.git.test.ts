@@ -4,13 +4,11 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { openSqliteDatabase, sqliteMigrations } from "../../src/queue/sqlite-database.ts";
+import { readSqliteDatabase } from "../../src/queue/sqlite-database.ts";
 import { openSqliteStores } from "../../src/queue/stores.ts";
 import { describeStores } from "../contract/describe-stores.ts";
-import { expectEarlierRuns, leaveEarlierRuns } from "../contract/earlier-runs.ts";
 import { commandJob, reviewJob } from "../contract/jobs.ts";
 import { onSqlite } from "../contract/stores.ts";
-import { paidTurn, payer } from "../support/paid-turn.ts";
 
 const newFolder = () => mkdtempSync(join(tmpdir(), "hunkwise-queue-"));
 const remove = (folder: string) => rmSync(folder, { recursive: true, force: true });
@@ -65,68 +63,16 @@ describe("the SQLite queue's file", () => {
     expect(() => openSqliteQueue(join(folder, "data"))).toThrow(/Cannot use the data folder .*data/);
   });
 
-  it("of a newer version is not changed", () => {
+  it.each([
+    ["a newer", 99],
+    ["an earlier", 8],
+  ])("of %s version is refused and not changed", (_, version) => {
     const database = new DatabaseSync(join(folder, "queue.db"));
-    database.exec("PRAGMA user_version = 99");
+    database.exec(`PRAGMA user_version = ${version}`);
     database.close();
-    expect(() => openSqliteQueue(folder)).toThrow(/schema 99, written by a newer Hunkwise/);
-  });
-
-  /** From the fourth version on, whoever wrote a task wrote this beside it. */
-  const besideTasks = `UPDATE job SET installation = json_extract(task, '$.repository.installation'),
-    repository = json_extract(task, '$.repository.id'), head = json_extract(task, '$.headSha')`;
-
-  it("of every earlier version is taken over with its jobs", async () => {
-    for (const version of sqliteMigrations.keys()) {
-      const place = join(folder, `schema-${version}`);
-      mkdirSync(place);
-      const database = new DatabaseSync(join(place, "queue.db"));
-      for (const step of sqliteMigrations.slice(0, version)) database.exec(step);
-      database.exec(`PRAGMA user_version = ${version}`);
-      const { task, concurrencyKey } = reviewJob(1);
-      if (version > 0) {
-        const add = database.prepare(
-          `INSERT INTO job (id, task, serial_key, coalesces, priority, state, run_after, created_at)
-           VALUES (:id, :task, :concurrencyKey, 1, 0, :state, 0, 0)`,
-        );
-        const old = { task: JSON.stringify(task), concurrencyKey };
-        add.run({ ...old, id: "old", state: "waiting" });
-        add.run({ ...old, id: "ended", state: "done" });
-        if (version >= 4) database.exec(besideTasks);
-        database.exec(
-          `INSERT INTO trajectory (job_id, fence, entry, created_at) VALUES ('ended', 1, '{}', 0)`,
-        );
-      }
-      database.close();
-      const { queue, spending } = openSqliteStores(place);
-      await spending.charge(
-        payer({ installation: 1, repository: 7, pull: 1 }),
-        paidTurn({ tokens: 3, costUsd: 0 }),
-        0,
-      );
-      expect(await queue.knows("7#1", "a".repeat(40))).toBe(version > 0);
-      const id = await queue.enqueue(reviewJob(1, { headSha: "b".repeat(40) }));
-      expect(id === "old").toBe(version > 0);
-      expect(await queue.claim("worker", 1_000)).toMatchObject({ id, task: { headSha: "b".repeat(40) } });
-      expect(await queue.trajectory("ended")).toHaveLength(version > 0 ? 1 : 0);
-      await queue.forget(1, null);
-      expect(await queue.trajectory("ended")).toEqual([]);
-      await queue.close();
-    }
-  });
-
-  it("of the version before shows the runs that ended before the upgrade", async () => {
-    const before = new DatabaseSync(join(folder, "queue.db"));
-    for (const step of sqliteMigrations.slice(0, 7)) before.exec(step);
-    before.exec("PRAGMA user_version = 7");
-    await leaveEarlierRuns(async (sql, parameters = {}) => {
-      before.prepare(sql).run(parameters);
-      return { rows: [], changes: 1 };
-    });
-    before.close();
-    const database = openSqliteDatabase(folder);
-    await expectEarlierRuns(database.run);
-    await database.close();
+    const refused = `queue.db has schema ${version}, written by another version`;
+    expect(() => openSqliteQueue(folder)).toThrow(refused);
+    expect(() => readSqliteDatabase(folder)).toThrow(refused);
   });
 
   it("is purged bit by bit, and other things happen between", async () => {
