@@ -73,11 +73,6 @@ export const commands: readonly Entry[] = [
     load: async () => (await import("./commands/action.ts")).action,
   },
   {
-    name: "webhook",
-    summary: "deliver a stored webhook payload to the app",
-    load: async () => (await import("./commands/webhook.ts")).webhook,
-  },
-  {
     name: "doctor",
     summary: "check the installation and say what to do",
     load: async () => (await import("./commands/doctor.ts")).doctor,

@@ -66,8 +66,8 @@ const synonyms: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   side: { "+": "RIGHT", new: "RIGHT", added: "RIGHT", "-": "LEFT", old: "LEFT", removed: "LEFT" },
 };
 
-/** Text that is looked up: a part of it means something else. */
-const neverCut = new Set(["quote", "path"]);
+/** What is looked up, where a part means something else, and a work note, which fits into two. */
+const neverCut = new Set(["quote", "path", "content"]);
 
 const fold = (word: string) =>
   word

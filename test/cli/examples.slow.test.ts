@@ -1,6 +1,5 @@
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import examples from "@octokit/webhooks-examples" with { type: "json" };
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { commands } from "../../src/cli/program.ts";
 import { openSqliteStores } from "../../src/queue/stores.ts";
@@ -56,14 +55,6 @@ beforeAll(async () => {
     "cart.py": "def total(items, seen=[]):\n    seen.append(items)\n    return sum(seen)\n",
   });
   clone.commit("Change", { "src/a.ts": "export const parseRange = (text: string) => text.trim();\n" });
-  const events = examples as unknown as { name: string; examples: object[] }[];
-  const exampleOf = (name: string) => events.find((one) => one.name === name)?.examples[0];
-  for (const [file, event] of [
-    ["payload.json", "pull_request"],
-    ["comment.json", "issue_comment"],
-  ] as const) {
-    writeFileSync(join(shop, file), JSON.stringify({ ...exampleOf(event), installation: { id: 5 } }));
-  }
   copyFileSync(join(root, "fixtures/findings/eslint.sarif"), join(shop, "eslint.sarif"));
   // A clone of the organisation's repository.
   mkdirSync(join(folder.path, ".github/.github"), { recursive: true });

@@ -1,13 +1,8 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
-import examples from "@octokit/webhooks-examples" with { type: "json" };
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { EffectiveConfig, RepoConfig } from "../../src/config/repo-config.ts";
-import { programEntry } from "../support/built-program.ts";
 import { startFakeOpenAi } from "../support/fake-openai.ts";
 import { TempFolder } from "../support/git-repo.ts";
 import { runCli } from "../support/run-cli.ts";
@@ -19,87 +14,6 @@ beforeAll(() => {
   folder = new TempFolder("small");
 });
 afterAll(() => folder.dispose());
-
-describe("hunkwise webhook", () => {
-  const payloads = (examples as unknown as { name: string; examples: Record<string, unknown>[] }[]).find(
-    ({ name }) => name === "pull_request",
-  );
-  const opened = payloads?.examples.find((one) => one.action === "opened");
-
-  it("delivers a payload as GitHub would and says what was decided, in a queue that is thrown away without an App", async () => {
-    const file = join(folder.path, "opened.json");
-    writeFileSync(file, JSON.stringify({ ...opened, installation: { id: 5 } }));
-    using temp = new TempFolder("webhook");
-    const { code, stdout, stderr } = await runCli(["webhook", file, "--event", "pull_request"], {
-      env: { TMPDIR: temp.path },
-    });
-    expect(code).toBe(0);
-    expect(stdout).toMatch(
-      /^202 Accepted\.\ndelivery \S+\nreview \S+\/\S+#\d+ at [0-9a-f]{12}: event#\d+ \(key .*\)\n$/,
-    );
-    expect(stderr).toMatch(/^no App credentials/);
-    expect(readdirSync(temp.path)).toEqual([]);
-  });
-
-  it("takes standard input and says what is ignored", async () => {
-    const { code, stdout } = await runCli(["webhook", "-", "--event", "push"], { input: "{}" });
-    expect(code).toBe(0);
-    expect(stdout).toBe("202 Accepted.\nignored: this event starts nothing\n");
-  });
-
-  it("knows GitHub's events, and which one was probably meant", async () => {
-    const send = (event: string) => runCli(["webhook", "-", "--event", event], { input: "{}" });
-    const [wrong, withAction, none] = await Promise.all(
-      ["pullrequest", "pull_request.opened", "no event"].map(send),
-    );
-    expect(wrong).toMatchObject({
-      ...{ code: 2, stdout: "" },
-      stderr: "hunkwise: GitHub has no event 'pullrequest'. Did you mean 'pull_request'?\n",
-    });
-    expect(withAction?.stderr).toMatch(/Did you mean 'pull_request'\? The action is in the payload\.$/m);
-    expect(none?.stderr).toMatch(/no event 'no event'\. Use the value of the header x-github-event\.$/m);
-  });
-
-  it("gives an example payload the installation that it lacks, and says what it lacks", async () => {
-    const file = join(folder.path, "example.json");
-    writeFileSync(file, JSON.stringify({ ...opened, installation: undefined }));
-    const args = ["webhook", file, "--event", "pull_request"];
-    const bare = await runCli(args);
-    expect(bare.stdout).toMatch(/^ignored: .*installation.*\n.* with --installation ID\.$/m);
-    const installed = await runCli([...args, "--installation", "5"]);
-    expect(installed).toMatchObject({ code: 0, stdout: expect.stringMatching(/^review \S+#\d+ at /m) });
-    const wrong = await runCli([...args, "--installation", "mine"]);
-    expect(wrong).toMatchObject({
-      code: 2,
-      stderr: expect.stringMatching(/argument 'mine' is invalid\. It must be a whole number\./),
-    });
-  });
-
-  it.skipIf(process.platform !== "linux")("stops waiting for its input when it is interrupted", async () => {
-    const child = spawn(process.execPath, [programEntry, "webhook", "-", "--event", "push"]);
-    const hears = () => {
-      const [, caught = "0"] =
-        /^SigCgt:\s*(\w+)/m.exec(readFileSync(`/proc/${child.pid}/status`, "utf8")) ?? [];
-      return (BigInt(`0x${caught}`) & 1n) !== 0n;
-    };
-    while (!hears()) await sleep(20);
-    child.kill("SIGHUP");
-    expect(await once(child, "exit")).toEqual([129, null]);
-  });
-
-  it("exits with 2 for a delivery that the app refuses, and for a file that is no payload", async () => {
-    const refused = await runCli(["webhook", "-", "--event", "push"], { input: "[]" });
-    expect(refused.code).toBe(2);
-    expect(refused.stdout).toMatch(/^400 /);
-    expect(await runCli(["webhook", "-", "--event", "push"], { input: "{" })).toMatchObject({
-      code: 2,
-      stderr: expect.stringMatching(/^hunkwise: .*not JSON/),
-    });
-    expect(await runCli(["webhook", join(folder.path, "none"), "--event", "push"])).toMatchObject({
-      code: 2,
-    });
-  });
-});
 
 describe("hunkwise doctor", () => {
   const data = () => ({ HUNKWISE_DATA_DIR: join(folder.path, "doctor") });
