@@ -115,8 +115,7 @@ function readObject(given: Arguments, { properties = {} }: Schema, reader: Reade
   const read: Arguments = {};
   const unknown: string[] = [];
   for (const [key, value] of Object.entries(withoutNulls(given))) {
-    const isBody = bodies.has(key) && "body" in properties && !("body" in given);
-    const name = isBody ? "body" : nameOf(key, properties, reader);
+    const name = nameOf(key, given, properties, reader);
     const property = name === undefined ? undefined : properties[name];
     if (name === undefined || property === undefined) {
       unknown.push(key);
@@ -136,11 +135,17 @@ function readObject(given: Arguments, { properties = {} }: Schema, reader: Reade
 }
 
 /** The argument that a key names; undefined if the tool has none. */
-function nameOf(given: string, properties: Record<string, Schema>, { isReport }: Reader): string | undefined {
+function nameOf(
+  sent: string,
+  given: Arguments,
+  properties: Record<string, Schema>,
+  { isReport }: Reader,
+): string | undefined {
   // Markdown's escape.
-  const key = given.replaceAll("\\_", "_");
+  const key = sent.replaceAll("\\_", "_");
   const known = (name: string) => Object.hasOwn(properties, name);
   if (known(key)) return key;
+  if (bodies.has(key) && known("body") && !("body" in given)) return "body";
   const alias = aliases.find(([other, name]) => other === key && known(name))?.[1];
   if (alias !== undefined || !isReport) return alias;
   const plain = (name: string) => name.replaceAll(/[^a-zA-Z0-9]/g, "").toLowerCase();
