@@ -17,7 +17,7 @@ import {
   turnsLeft,
   type UsageTotals,
 } from "./limits.ts";
-import { createPlayback, createRecorder, type Recorder } from "./recorder.ts";
+import { createRecorder, type Recorder } from "./recorder.ts";
 import type { LoopEntry, StopReason, Trajectory } from "./trajectory.ts";
 
 interface CompactOptions {
@@ -119,8 +119,6 @@ export interface LoopOptions {
   now(): number;
   /** The record of an earlier run of the same task: its turns are not paid again. */
   replay?: readonly LoopEntry[];
-  /** True to play the record back: no model is asked, and its turns are used even if the conversation differs. */
-  isPlayback?: boolean | undefined;
 }
 
 /** Maximum tokens of an answer, including reasoning. */
@@ -164,8 +162,7 @@ export class LoopState {
 
   constructor(options: LoopOptions) {
     const { contextTokens } = options.model;
-    const create = options.isPlayback ? createPlayback : createRecorder;
-    this.recorder = create(options.trajectory, options.loop, options.replay ?? []);
+    this.recorder = createRecorder(options.trajectory, options.loop, options.replay ?? []);
     this.tools = new Map(options.tools.map((tool) => [tool.name, tool]));
     this.definitions = options.tools.map(toDefinition);
     this.room = {
@@ -219,8 +216,6 @@ export class LoopState {
     const interrupted = this.interrupted();
     // Recorded turns are paid for, so no limit applies.
     if (interrupted || this.recorder.has(this.turn + 1)) return interrupted;
-    const ended = this.recorder.endedBefore(this.turn + 1);
-    if (ended) return ended;
     const next = this.#nextPromptTokens();
     const stop = exceeded(limits, this.#spent(), next);
     if (stop) return stop;

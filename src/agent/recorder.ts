@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
-import { AppError, type ErrorCode } from "../errors.ts";
+import { AppError } from "../errors.ts";
 import type { Message, ModelTurn } from "../llm/model.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
 import { WRAP_UP_TURNS } from "./answer-calls.ts";
-import type { LoopEntry, StopReason, Trajectory } from "./trajectory.ts";
+import type { LoopEntry, Trajectory } from "./trajectory.ts";
 
 type ToolResults = Extract<LoopEntry, { kind: "tool_results" }>["results"];
 
@@ -20,8 +20,6 @@ export interface Recorder {
   stopped(reason: string, fault?: AppError | null): Promise<void>;
   /** Whether the earlier run finished in this turn; false if it went on, undefined if the record does not say. */
   finishedIn(turn: number): boolean | undefined;
-  /** Why the loop ends before this turn according to the record; only for playback. */
-  endedBefore(turn: number): StopReason | undefined;
 }
 
 /**
@@ -87,7 +85,6 @@ export function createRecorder(
       if (next?.kind !== "tool_results" || next.turn !== turn) return undefined;
       return later.length > 0 ? false : isFinished(own.at(-1)) || undefined;
     },
-    endedBefore: () => undefined,
   };
 }
 
@@ -134,85 +131,4 @@ function newestCourse(entries: readonly LoopEntry[]): LoopEntry[] {
 /** Only the task has a system prompt; later messages have none. */
 function isTask(entry: LoopEntry): boolean {
   return entry.kind === "messages" && entry.messages.some(({ role }) => role === "system");
-}
-
-/**
- * Plays an earlier run's turns back, even if the conversation differs. Tools run again, and their results are recorded for comparison
- * with the earlier ones. No model is asked. Everything that depended on the clock is as recorded: messages of ours, the distance to a
- * limit, and a stop by a limit.
- *
- * @param earlier all entries of the run
- */
-export function createPlayback(
-  trajectory: Trajectory,
-  loop: string,
-  earlier: readonly LoopEntry[],
-): Recorder {
-  const own = earlier.filter((entry) => entry.loop === loop);
-  const { turns, said, near } = stepsOf(newestCourse(own.filter(({ kind }) => kind !== "stopped")));
-  const end = own.findLast((entry) => entry.kind === "stopped");
-  let at = 0;
-  let first = true;
-
-  return {
-    async say(messages) {
-      const isTask = first;
-      first = false;
-      const before = said.get(at) ?? (turns.has(at + 1) ? [] : messages);
-      const taken = isTask ? messages : before;
-      if (taken.length > 0) await trajectory.append({ kind: "messages", loop, messages: taken });
-      return taken;
-    },
-    has: (turn) => turns.has(turn),
-    async turn(turn) {
-      at = turn;
-      const model = turns.get(turn);
-      if (!model) return missing(loop, turn, end);
-      await trajectory.append({ kind: "turn", loop, turn, model });
-      return model;
-    },
-    async results(turn, results) {
-      const turnsLeft = near.get(turn) ?? Number.POSITIVE_INFINITY;
-      await trajectory.append(resultsEntry(loop, turn, results, turnsLeft));
-      return turnsLeft;
-    },
-    stopped: (reason, fault) => trajectory.append(stoppedEntry(loop, reason, fault)),
-    finishedIn: (turn) => (turns.has(turn + 1) ? false : isFinished(end) || undefined),
-    endedBefore(turn) {
-      if (turns.has(turn) || end?.kind !== "stopped") return undefined;
-      return fromOutside.find((reason) => reason === end.reason);
-    },
-  };
-}
-
-/** Stop reasons that no turn causes. If a turn caused the stop and is not recorded, the record is incomplete. */
-const fromOutside = [
-  "turn_limit",
-  "token_limit",
-  "cost_limit",
-  "time_limit",
-  "aborted",
-] as const satisfies readonly StopReason[];
-
-/** A loop's steps by their turns. */
-function stepsOf(course: readonly LoopEntry[]) {
-  const turns = new Map<number, Extract<LoopEntry, { kind: "turn" }>["model"]>();
-  const said = new Map<number, Message[]>();
-  const near = new Map<number, number>();
-  let at = 0;
-  for (const entry of course) {
-    if (entry.kind === "turn") {
-      at = entry.turn;
-      turns.set(at, entry.model);
-    }
-    if (entry.kind === "messages" && at > 0) said.set(at, entry.messages);
-    if (entry.kind === "tool_results" && entry.limitNear !== undefined) near.set(entry.turn, entry.limitNear);
-  }
-  return { turns, said, near };
-}
-
-function missing(loop: string, turn: number, end: LoopEntry | undefined): AppError {
-  if (end?.kind === "stopped" && end.fault)
-    return new AppError(end.fault.code as ErrorCode, end.fault.message);
-  return new AppError("model_failed", `The record has no turn ${turn} of ${loop}`);
 }

@@ -28,11 +28,6 @@ export const commands: readonly Entry[] = [
     load: async () => (await import("./commands/report.ts")).report,
   },
   {
-    name: "replay",
-    summary: "repeat a recorded run without a model, and name the findings that differ",
-    load: async () => (await import("./commands/replay.ts")).replay,
-  },
-  {
     name: "tool",
     summary: "run one of the reviewer's tools and print its result as JSON",
     load: async () => (await import("./commands/tool.ts")).tool,

@@ -131,12 +131,3 @@ export function createJournal({ about, earlier, record, vault, warn }: JournalOp
     return "The note is on the run's record; the Logseq page could not be written.";
   }
 }
-
-/** Repeats the recorded answers and writes nothing. */
-export function playedJournal(notes: readonly NoteEntry[]): Journal {
-  return {
-    log: async (page, content) =>
-      notes.find((note) => note.page === page && note.content === content)?.answer ??
-      "The note is not on record.",
-  };
-}

@@ -9,8 +9,7 @@ export type CommandSandbox = z.infer<typeof CommandSandbox>;
 
 /** Where the tests of proofs run. */
 export const TestPlace = z.strictObject({
-  /** Null in a replay, whose runs are on record. */
-  sandbox: CommandSandbox.nullable(),
+  sandbox: CommandSandbox,
   /** Absolute path of the prepared environment; null if the configuration prepares none. */
   environment: z.string().nullable(),
 });

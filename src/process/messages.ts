@@ -138,8 +138,6 @@ export const ToChild = z.discriminatedUnion("type", [
     replay: z.array(LoopEntry),
     /** The recorded masks of the same run, oldest first. */
     masks: z.array(MasksEntry),
-    /** Only the turns of `replay` answer; no model is called. */
-    isPlayback: z.boolean(),
     /** Whether the parent accepts notes for people. */
     takesNotes: z.boolean(),
     /** Absolute path of the index of the repository's graph, read-only; null if there is none. */

@@ -52,7 +52,7 @@ type Start = Extract<ToChild, { type: "start" }>;
 
 /** The work of a review process: reviews, answers a question or fixes findings. Resolves to the result for the parent. */
 export async function runAssignment(
-  { place, assignment, replay, masks: earlier, isPlayback, takesNotes, graphIndex }: Start,
+  { place, assignment, replay, masks: earlier, takesNotes, graphIndex }: Start,
   parent: ParentPort,
   signal: AbortSignal,
 ): Promise<ChildResult> {
@@ -70,7 +70,6 @@ export async function runAssignment(
     trajectory: { append: (entry: RunEntry) => parent.trajectory.append(withoutMasks(entry, masks)) },
     replay,
     masking,
-    isPlayback,
     ...(takesNotes && { journal: journalForPeople(parent.journal, masks) }),
     isPrivate,
     progress: parent.progress,

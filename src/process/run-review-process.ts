@@ -31,8 +31,6 @@ export interface ProcessOptions {
   replay?: readonly LoopEntry[];
   /** The masks of the earlier run, which its turns contain. */
   masks?: readonly MasksEntry[];
-  /** Only the turns of `replay` answer; no model is called. */
-  isPlayback?: boolean;
   /** Takes notes for people. Without it the model gets no tool for notes. */
   journal?: JournalPort | undefined;
   /** Absolute path of the index of the repository's graph, read-only; null or undefined if there is none. */
@@ -203,9 +201,9 @@ async function answer(
 ) {
   switch (message.type) {
     case "ready": {
-      const { place, replay = [], masks = [], isPlayback = false, graphIndex = null } = options;
+      const { place, replay = [], masks = [], graphIndex = null } = options;
       const takesNotes = options.journal !== undefined;
-      const how = { replay: [...replay], masks: [...masks], isPlayback, takesNotes, graphIndex };
+      const how = { replay: [...replay], masks: [...masks], takesNotes, graphIndex };
       return send(child, { type: "start", place, assignment, ...how });
     }
     case "progress":

@@ -50,8 +50,6 @@ export interface ReviewDependencies {
   trajectory: Trajectory;
   /** The entries that an earlier run of this review recorded. */
   replay: readonly LoopEntry[];
-  /** True to play that run back: its turns are used as recorded, and no model is asked. */
-  isPlayback?: boolean;
   /** Resolves the masks of secrets in the model's tool calls; omitted if nothing was masked. */
   masking?: Masking;
   /** Omitted if no notes are taken. */

@@ -95,7 +95,6 @@ export async function runLoop(run: LoopRun, task: LoopTask): Promise<AgentResult
     budget: task.budget,
     trajectory: deps.trajectory,
     replay: replayOf(task.loop),
-    isPlayback: deps.isPlayback,
     ...(deps.masking && { masking: deps.masking }),
     signal: deps.signal,
     now: deps.now,

@@ -1,19 +1,14 @@
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { runProgram } from "../../src/cli/program.ts";
 import { sandboxFor } from "../sandbox/sandbox.ts";
 import { withAgreeingSceptic } from "../support/agreeing-sceptic.ts";
 import type { AppOptions, AppUnderTest } from "../support/app-under-test.ts";
-import { capturedIo } from "../support/captured-io.ts";
 import type { ChatRequestBody } from "../support/fake-openai.ts";
 import { TempFolder } from "../support/git-repo.ts";
 import { deliver } from "../support/github-double/deliver.ts";
 import type { ReviewComment } from "../support/github-double/model.ts";
 import { reviewCommentPayload } from "../support/github-double/payloads.ts";
-import { startProcessHere } from "../support/process-here.ts";
 import { below, stillRunning } from "../support/processes.ts";
-import { runCli } from "../support/run-cli.ts";
 import { seeded } from "../support/seeded.ts";
 import { type Case, onApp, patient, until } from "./conformance-fixture.ts";
 import {
@@ -55,32 +50,16 @@ async function reviewed(app: Played): Promise<string> {
   return body;
 }
 
-/** Repeats the run of a task from its record alone, without a model and a sandbox, and returns what that says. */
-async function replayed({ dataFolder, repository }: Played, task: string): Promise<string> {
-  const env = { HUNKWISE_DATA_DIR: dataFolder };
-  const { stdout } = await runCli(["runs", "--json"], { env });
-  const id =
-    (JSON.parse(stdout) as { id: string; task: string }[]).find((row) => row.task === task)?.id ?? "";
-  using folder = new TempFolder("runs");
-  const file = join(folder.path, "run.jsonl");
-  await runCli(["runs", id, "--export", file], { env });
-  const io = { ...capturedIo(), startProcess: startProcessHere };
-  expect(await runProgram(["replay", file, "--repo", repository.git.dir], io), io.printed()).toBe(0);
-  return io.printed();
-}
-
 describe.skipIf(!sandbox)(`a review of the App with proofs${skipped}`, patient, () => {
   it("marks a finding that a test shows, with the test and what it printed, and concludes as without it", async () => {
-    const { body, end, tested, again } = await play({}, async (app) => ({
+    const { body, end, tested } = await play({}, async (app) => ({
       ...{ body: await reviewed(app), end: app.end() },
       tested: testedIn(app.dataFolder),
-      again: await replayed(app, "review"),
     }));
     expect(body).toContain(mark);
     for (const part of shown) expect(body).toContain(part);
     // Once on both sides as the model asked for it, and twice each to decide.
     expect([tested.length, new Set(tested).size]).toEqual([6, 6]);
-    expect(again).toContain("The same proofs as recorded.");
     const without = await play({ base: baseWith(null) }, async (app) => {
       await reviewed(app);
       return app.end();
@@ -180,7 +159,6 @@ describe.skipIf(!sandbox)(`/prove in a thread${skipped}`, patient, () => {
       for (const part of [mark, ...shown]) expect(answer).toContain(part);
       expect(more).toEqual([]);
       expect(app.end()).toMatchObject({ reviews: 2, check: "neutral" });
-      expect(await replayed(app, "prove")).toContain("The same proofs as recorded.");
     }));
 
   it("is answered and paid once if its delivery arrives twice", () =>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { NoteEntry } from "../../src/agent/trajectory.ts";
-import { createJournal, playedJournal } from "../../src/journal/journal.ts";
+import { createJournal } from "../../src/journal/journal.ts";
 
 interface Wrote {
   page: string;
@@ -63,13 +63,5 @@ describe("a journal", () => {
     expect([notes, blocks]).toEqual([[], []]);
     await journal.log("log", "y");
     expect([notes.length, blocks.length]).toEqual([1, 1]);
-  });
-
-  it("that is played back answers as recorded", async () => {
-    const played = playedJournal([{ kind: "note", page: "log", content: "x", answer: "done" }]);
-    expect([await played.log("log", "x"), await played.log("log", "y")]).toEqual([
-      "done",
-      "The note is not on record.",
-    ]);
   });
 });

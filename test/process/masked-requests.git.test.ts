@@ -425,19 +425,6 @@ describe("a review that was killed and goes on", { timeout: 600_000 }, () => {
   );
 });
 
-describe("a review that is played back", { timeout: 600_000 }, () => {
-  it.runIf(long)("comes to the same by its recorded turns, which quote masks, without a model", async () => {
-    await using served = await serve(reviewer);
-    const { entries, result } = await review(served, { config: { effort: "medium" } });
-    const asked = served.endpoint.requests.length;
-    const replay = entries.filter(isLoopEntry);
-    const masks = entries.filter((entry) => entry.kind === "masks");
-    const again = await review(served, { config: { effort: "medium" } }, { replay, masks, isPlayback: true });
-    expect(again.result.findings).toEqual(result.findings);
-    expect(served.endpoint.requests).toHaveLength(asked);
-  });
-});
-
 const config = RepoConfig.parse({});
 
 describe("an answer to a question", { timeout: 600_000 }, () => {

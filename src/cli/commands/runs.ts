@@ -22,18 +22,13 @@ const declare = () =>
       paragraphs(
         "Lists recorded reviews and fixes of this machine; with a server's environment (an App, or DATABASE_URL and HUNKWISE_DATA_DIR) " +
           "also all of the server's jobs. With ID, shows what one run was asked, read, found, posted and spent. Nothing is changed.",
-        "A record contains code, and the secrets in that code. They are removed from printed text; an exported record keeps them, " +
-          "because hunkwise replay needs the complete record.",
+        "A record contains code, and the secrets in that code. They are removed from printed text; an exported record keeps them.",
         "Exit code: 0 success, 2 usage or failure.",
       ),
     )
     .argument("[ID]", "show this run; the first characters of its id are enough")
     .option("--json", "print JSON; for one run, with every turn and call")
-    .option(
-      "--export <FILE>",
-      "write the record of run ID to this file, for hunkwise replay; - prints it",
-      optionText,
-    )
+    .option("--export <FILE>", "write the complete record of run ID to this file; - prints it", optionText)
     .option("--repository <NAME>", "list only runs of this repository, owner/name or a folder", optionText)
     .option("--pull <NUMBER>", "list only runs of this pull request", wholeNumber())
     .option("--limit <NUMBER>", "list at most this many", wholeNumber(), 20)
@@ -43,7 +38,7 @@ const declare = () =>
         ["list the newest runs", "hunkwise runs"],
         ["list the runs of one pull request", "hunkwise runs --repository octo/shop --pull 12"],
         ["show one run", "hunkwise runs 20261122-1953"],
-        ["write a file for hunkwise replay", "hunkwise runs 20261122-1953 --export run.jsonl"],
+        ["write the complete record of a run", "hunkwise runs 20261122-1953 --export run.jsonl"],
       ),
     );
 
@@ -96,7 +91,7 @@ const plainKeys: ReadonlySet<string> = new Set([
   ...["id", "began_at", "ended_at", "kind", "head", "base", "merge_base"],
 ]);
 
-/** Writes the record unchanged: without a part of it, a replay would take another course. */
+/** Writes the record unchanged. */
 async function exportRun(sources: RunSources, id: string, file: string, io: CommandIo): Promise<void> {
   const isPrinted = file === "-";
   if (!isPrinted) await requireWritable(file);

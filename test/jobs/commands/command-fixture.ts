@@ -70,8 +70,11 @@ export class Commanded {
   readonly log: string[] = [];
   model: Model | null = null;
   mayWriteContents = true;
-  /** Where tests run; a replay's place runs none. */
-  testPlace: FoundTestPlace = { sandbox: null, environment: null };
+  /** Where tests run; in this place none can. */
+  testPlace: FoundTestPlace = {
+    sandbox: { sandbox: { bwrap: "none", node: "none", readable: [], system: [], hiding: [] }, memoryMb: 1 },
+    environment: null,
+  };
   requiresPolicy = false;
   /** False when another worker has the job. */
   isOurs = true;
