@@ -53,6 +53,9 @@ export interface RangeOptions {
 /** Usual targets of a change, best guess first. */
 const usualBases = ["origin/HEAD", "origin/main", "origin/master", "main", "master"];
 
+/** A tag may have the same name. */
+const asBranch = (name: string) => `refs/${name.startsWith("origin/") ? "remotes" : "heads"}/${name}`;
+
 /**
  * The default base. In CI it is only the target branch of the pull request: a review against another branch would cover other
  * commits.
@@ -61,14 +64,19 @@ export function usualBase(): BaseChoice {
   const target = ciTargetBranch();
   if (target === null) {
     const complaint = `--base is not set, and none of these exists: ${usualBases.join(", ")}`;
-    return { names: usualBases, complaint };
+    return { names: usualBases.map(asBranch), complaint };
   }
   const name = `origin/${target.branch}`;
   const complaint = `--base is not set, and ${name}, the branch that ${target.variable} names, does not exist`;
   // Many systems clone one branch only, and then a fetch by name creates no other one.
   const fetched = `+refs/heads/${target.branch}:refs/remotes/${name}`;
   const remedy = `Fetch it (git fetch origin ${fetched}), or name the target branch with --base`;
-  return { names: [name], isCertain: true, complaint, ...(/^[\w./-]+$/.test(target.branch) && { remedy }) };
+  return {
+    names: [asBranch(name)],
+    isCertain: true,
+    complaint,
+    ...(/^[\w./-]+$/.test(target.branch) && { remedy }),
+  };
 }
 
 /**

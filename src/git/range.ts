@@ -15,8 +15,8 @@ import {
   workTreeStamp,
 } from "./capture.ts";
 import { requireComparable } from "./compare-trees.ts";
-import { blobSizes, listBlobs, listOldSide } from "./object-listing.ts";
-import { type Git, gitEnvironment, hardenedConfig, isObjectName, runGit } from "./run-git.ts";
+import { type Git, gitEnvironment, hardenedConfig, isObjectName, runGit, streamGit } from "./run-git.ts";
+import { LineSplitter } from "./run-process.ts";
 import { createScratchRepository, makeTempFolder, removeFolder } from "./scratch.ts";
 import { type CopiedIndex, copyIndex, isDirty, type LocalRepository, lendWorkTree } from "./work-tree.ts";
 import type { RevisionPlace, Shas } from "./workspace.ts";
@@ -182,6 +182,7 @@ interface Revision {
 
 /** Candidates for the base if none was named: the first existing one is used. */
 export interface BaseChoice {
+  /** Full names of branches. */
   names: readonly string[];
   /** The message if none of them exists. */
   complaint: string;
@@ -200,8 +201,7 @@ const FETCH_REMEDY = "Fetch it, or name the target branch with --base";
 
 /** The two ends of a range. */
 interface RangeEnds {
-  /** With the selected text. */
-  base: Revision & { asked: string };
+  base: Revision;
   head: Revision;
   /** The commit of HEAD; null if there is none. */
   checkedOut: string | null;
@@ -228,7 +228,7 @@ export async function resolveEnds(
   if (base && asked !== undefined) {
     const names = await namesOf(git, repository, [asked, ends.head]);
     return {
-      base: { sha: base, name: names[0] ?? asked, asked },
+      base: { sha: base, name: names[0] ?? asked },
       head: { sha: head, name: names[1] ?? ends.head },
       checkedOut,
     };
@@ -243,18 +243,45 @@ const noBase = ({ complaint, remedy = FETCH_REMEDY }: BaseChoice, { shallow }: L
 /** "OID TYPE", the requested format of `cat-file`. For a missing object it repeats the text, with "missing". */
 const foundObject = /^([0-9a-f]{40}|[0-9a-f]{64}) (commit|tag)$/;
 
-/** The commits of the texts; null for a text that names none. git reads the texts from its input, so they are only data. */
+/**
+ * The commits of the texts; null for a text that names none. git reads the texts from its input, so they are only data. A branch goes before
+ * a tag of the same name.
+ */
 export async function findCommits(
   git: Git,
   repository: LocalRepository,
   texts: readonly string[],
 ): Promise<(string | null)[]> {
-  const objects = await findObjects(git, repository, texts);
+  const objects = await findObjects(git, repository, await withBranches(git, repository, texts));
   // Only now the tag is resolved to its commit: after `:/words`, the suffix would count as more words.
   const tags = objects.flatMap((object) => (object?.type === "tag" ? [`${object.oid}^{commit}`] : []));
   const targets = tags.length === 0 ? [] : await findObjects(git, repository, tags);
   const peeled = objects.map((object) => (object?.type === "tag" ? targets.shift() : object));
   return peeled.map((object) => (object?.type === "commit" ? object.oid : null));
+}
+
+/** The name with which a text begins, before `~2`, `^{commit}` or `@{1}`. No match for full names, and for what is no branch: HEAD, object names. */
+const refName =
+  /^(?!-|@(?:[~^:{]|$)|(?:refs|heads|tags|remotes)\/|(?:(?:[A-Z]+_)?HEAD|[0-9a-f]{40}(?:[0-9a-f]{24})?)(?:[~^:@]|$))(?:[^~^:@]|@(?!\{))+/;
+
+/** The texts, with the full names of branches. git takes a tag of the same name; a person means the branch, and with a slash the remote's. */
+async function withBranches(
+  git: Git,
+  repository: LocalRepository,
+  texts: readonly string[],
+): Promise<string[]> {
+  const names = texts.map((text) => refName.exec(text)?.[0] ?? null);
+  const places = names.map((name) => {
+    const [local, remote] = [`refs/heads/${name}`, `refs/remotes/${name}`];
+    const pair = name?.includes("/") ? [remote, local] : [local, remote];
+    return name === null ? [] : [...pair, `${remote}/HEAD`];
+  });
+  if (places.flat().length === 0) return [...texts];
+  const found = await findObjects(git, repository, places.flat());
+  return texts.map((text, at) => {
+    const known = found.splice(0, places[at]?.length).findIndex((one) => one !== null);
+    return known < 0 ? text : `${places[at]?.[known]}${text.slice(names[at]?.length)}`;
+  });
 }
 
 /** The first of the texts that names a commit, with its commit; null if none does. */
@@ -302,7 +329,8 @@ const FATAL_EXIT = 128;
 /** The branch or tag that each text names, without `refs/heads/`; the text itself if it names another commit. */
 async function namesOf(git: Git, repository: LocalRepository, texts: readonly string[]): Promise<string[]> {
   // git prints nothing for a text that is not a ref, so the answers need a separator.
-  const separated = texts.flatMap((text) => ["--is-shallow-repository", text]);
+  const full = await withBranches(git, repository, texts);
+  const separated = full.flatMap((text) => ["--is-shallow-repository", text]);
   const printed = await clientOf(git, repository)
     .raw(["rev-parse", "--symbolic-full-name", ...separated])
     .catch(() => "");
@@ -454,7 +482,7 @@ export interface Uncommitted extends Pick<Capture, "isClean" | "left"> {
   branch: string | null;
 }
 
-/** `none`: the head is the first commit; `cut_off`: the clone is shallow and lacks it. */
+/** `none`: the head is the first commit; `cut_off`: the clone is shallow, so it may lack commits. */
 export type ParentState = "present" | "none" | "cut_off";
 
 export interface LocalRange extends AsyncDisposable {
@@ -506,9 +534,16 @@ async function open(options: LocalRangeOptions, folder: string) {
     gitDir: join(folder, "repository.git"),
     signal,
   };
-  if (scope === "commit") return await openCommit(place, options.head);
+  return await openScope(place, { ...options, scope }).catch(async (error: unknown) => {
+    throw await asPartial(source, error);
+  });
+}
+
+async function openScope(place: Opening, options: LocalRangeOptions & { scope: Scope }) {
+  const { scope, head } = options;
+  if (scope === "commit") return await openCommit(place, head);
   if (scope === "commits") return await openCommits(place, options, null);
-  if (source.workTree === null && scope === "work_tree") return await openCommits(place, options, null);
+  if (place.source.workTree === null && scope === "work_tree") return await openCommits(place, options, null);
   const { index, capture } = await captureStill(place, { ...options, scope });
   return capture === null
     ? await openCommits(place, options, index)
@@ -552,7 +587,7 @@ async function openCommit(place: Opening, asked: string) {
   if (!head) throw await unknownRevision(git, source, asked);
   await createScratchRepository(gitDir, source, { headSha: head, attributes: true });
   const [before] = await findCommits(git, source, [`${head}~1`]);
-  if (!before && (await parentOf(git, source, head)) === "cut_off")
+  if (!before && source.shallow)
     throw new AppError("revision_unknown", `The parent of '${asked}' is missing`, { remedy: SHALLOW_REMEDY });
   const base = before ?? (await emptyCommit({ git, indexDir: gitDir }, place.signal));
   await requireComparable({ git, gitDir, signal: place.signal }, [[base, head]]);
@@ -678,13 +713,11 @@ interface Opened {
   uncommitted?: Uncommitted;
 }
 
-async function opened(
-  { git, gitDir, source, signal }: Opening,
-  { shas, files, withheld, uncommitted = undefined, ...rest }: Opened,
-) {
+async function opened(opening: Opening, { shas, files, withheld, uncommitted = undefined, ...rest }: Opened) {
+  const { git, gitDir, source, signal } = opening;
+  await requireWhole(opening, shas);
   const root = source.workTree ?? source.gitDir;
   const place: RevisionPlace = { ...git, gitDir, root, files, shas, ...(withheld && { withheld }) };
-  await requireWhole(place, source, signal);
   const behind = await commitsBehind(place, signal);
   return { ...rest, place, behind, workTree: source.workTree, uncommitted: uncommitted ?? null };
 }
@@ -720,8 +753,8 @@ async function headFiles(
 }
 
 async function parentOf(git: Git, source: LocalRepository, sha: string): Promise<ParentState> {
-  if ((await findCommits(git, source, [`${sha}~1`]))[0] !== null) return "present";
-  return source.shallow ? "cut_off" : "none";
+  if (source.shallow) return "cut_off";
+  return (await findCommits(git, source, [`${sha}~1`]))[0] === null ? "none" : "present";
 }
 
 async function commitsBehind(place: RevisionPlace, signal: AbortSignal | undefined): Promise<number> {
@@ -737,27 +770,39 @@ async function commitsBehind(place: RevisionPlace, signal: AbortSignal | undefin
   return Number(stdout.toString("latin1"));
 }
 
-/** Rejects if a partial clone lacks content of the range. We must not fetch it, because access to its remote belongs to the owner. */
+/** Rejects if a partial clone lacks objects of the range. We must not fetch them, because access to its remote belongs to the owner. */
 async function requireWhole(
-  place: RevisionPlace,
-  source: LocalRepository,
-  signal: AbortSignal | undefined,
+  { git, source, gitDir, signal }: Opening,
+  { head, base, mergeBase }: Shas,
 ): Promise<void> {
-  const packs = await readdir(join(source.commonDir, "objects", "pack")).catch(() => []);
-  if (!packs.some((name) => name.endsWith(".promisor"))) return;
-  const listing = { git: place, gitDir: place.gitDir, signal };
-  const { head, base, mergeBase: ancestor } = place.shas;
-  const blobs = await Promise.all([
-    listBlobs(listing, head),
-    listOldSide(listing, base, head),
-    listOldSide(listing, ancestor, head),
-  ]);
-  const needed = new Set(blobs.flat());
-  const missing = needed.size - (await blobSizes(listing, needed)).size;
-  if (missing === 0) return;
-  throw new AppError(
-    "repository_unavailable",
-    `${missing} files of this range are missing, because the repository is a partial clone`,
-    { remedy: "Run git fetch --refetch --no-filter in it" },
+  if (!(await isPartial(source))) return;
+  let isWhole = true;
+  const lines = new LineSplitter((line) => {
+    if (line[0] === QUESTION_MARK) isWhole = false;
+    return isWhole ? undefined : "stop";
+  });
+  const args = ["rev-list", "--objects", "--no-walk", "--missing=print", head, base, mergeBase];
+  await streamGit({ git, gitDir, signal, what: "look for objects", args }, (chunk) => lines.push(chunk));
+  if (!isWhole) throw partial("Objects of this range are missing");
+}
+
+const QUESTION_MARK = "?".charCodeAt(0);
+
+const isPartial = async ({ commonDir }: LocalRepository) =>
+  (await readdir(join(commonDir, "objects", "pack")).catch(() => [])).some((name) =>
+    name.endsWith(".promisor"),
   );
+
+const partial = (what: string, cause?: unknown) =>
+  new AppError("repository_unavailable", `${what}, because the repository is a partial clone`, {
+    remedy: "Run git fetch --refetch --no-filter in it",
+    cause,
+  });
+
+/** In a partial clone, git fails where an object is missing. Its words for that depend on the command. */
+async function asPartial(source: LocalRepository, error: unknown): Promise<unknown> {
+  const isGits = error instanceof AppError && error.code === "git_failed";
+  return isGits && (await isPartial(source))
+    ? partial(`${error.message}. Objects may be missing`, error)
+    : error;
 }

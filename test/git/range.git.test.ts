@@ -63,6 +63,44 @@ describe("a local range", () => {
     expect(two.place.shas.base).toBe(sha);
   });
 
+  it.each([
+    ["main", "HEAD"],
+    ["main^{commit}", "HEAD"],
+    ["main~0", "feature/topic"],
+    ["origin/main", "HEAD"],
+    ["origin", "HEAD"],
+    ["heads/main", "@"],
+  ])(
+    "means branches by the base %s and the head %s, although tags have the same names",
+    async (base, head) => {
+      const clone = join(folder.path, "clone");
+      repo.git("clone", "-q", repo.dir, clone);
+      const at = GitRepo.at(clone);
+      at.git("checkout", "-q", "main");
+      at.git("checkout", "-q", "feature/topic");
+      const ends = { base: repo.sha("main"), head: repo.sha("feature/topic") };
+      at.git("remote", "set-head", "origin", "main");
+      for (const tag of ["main", base === "origin" ? "origin" : "origin/main"]) at.git("tag", tag, ends.head);
+      for (const tag of ["feature/topic", "HEAD", "@", "refs/heads/main", "-x"])
+        at.git("update-ref", `refs/tags/${tag}`, ends.base);
+      for (const odd of ["HEAD", "@", "-x", ends.base]) at.git("update-ref", `refs/heads/${odd}`, ends.head);
+      at.git("update-ref", "refs/heads/origin/main", ends.head);
+      await using range = await open({ repo: clone, base, head });
+      expect(range.place.shas).toMatchObject(ends);
+      await using byTag = await open({ repo: clone, base: ends.base, head: "tags/main" });
+      expect(byTag.place.shas).toMatchObject(ends);
+      await expect(open({ repo: clone, base: "-x" })).rejects.toMatchObject({ code: "revision_unknown" });
+    },
+  );
+
+  it("takes no tag for a base that nobody named", async () => {
+    repo.git("tag", "trunk", "HEAD");
+    const names = ["refs/remotes/origin/trunk", "refs/heads/trunk", "refs/heads/main"];
+    await using range = await open({ base: { names, complaint: "none" } });
+    expect(range.names.base).toBe("main");
+    expect(range.place.shas.base).toBe(repo.sha("main"));
+  });
+
   it("is found from a folder inside, a linked worktree and a bare clone", async () => {
     repo.commit("deeper", { "x/y/z.txt": "z\n" });
     repo.git("worktree", "add", "-q", join(folder.path, "linked"), "main");
@@ -198,7 +236,11 @@ describe("a local range", () => {
     await expect(open({ repo: none })).rejects.toMatchObject({ message: `There is no folder '${none}'` });
   });
 
-  it("must be whole: a partial clone says what to do, and then works", async () => {
+  it.each([
+    ["blob:none", []],
+    ["tree:0", []],
+    ["tree:0", ["--no-checkout"]],
+  ])("must be whole: a clone with the filter %s %j says what to do, and then works", async (filter, more) => {
     await using server = await GitHttpServer.start({ root: folder.path });
     const path = join(folder.path, "partial");
     const { execFile } = await import("node:child_process");
@@ -208,7 +250,8 @@ describe("a local range", () => {
     await git(
       "clone",
       "-q",
-      "--filter=blob:none",
+      `--filter=${filter}`,
+      ...more,
       "-b",
       "feature/topic",
       `${server.origin}/source/.git`,
@@ -217,7 +260,7 @@ describe("a local range", () => {
     const error = await read({ repo: path, base: "origin/main" }).catch((one: unknown) => one);
     expect(error).toMatchObject({
       code: "repository_unavailable",
-      message: expect.stringContaining("1 files"),
+      message: expect.stringMatching(/bjects .*missing, because the repository is a partial clone$/),
     });
     const remedy = /git (fetch .*) in it/.exec((error as { remedy: string }).remedy)?.[1] ?? "";
     await git("-C", path, ...remedy.split(" "));

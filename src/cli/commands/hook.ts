@@ -442,7 +442,7 @@ async function rangesOf(
     const isForward = !isZero(remote) && (await repository.isAncestor(remote, local));
     const name = remoteRef.replace(/^refs\/heads\//, "");
     const usual = isForward ? null : await repository.firstOf(usualBase().names);
-    if (usual?.sha === local && !usual.name.startsWith("origin/")) {
+    if (usual?.sha === local && !usual.name.startsWith("refs/remotes/")) {
       first.push(name);
       continue;
     }
