@@ -29,7 +29,7 @@ import {
 import { type AnyTool, ToolError } from "../tools/tool.ts";
 import type { ConnectedModels } from "./create-model.ts";
 import { type GraphStep, type KeptGraph, stepText } from "./local-graph.ts";
-import { emptyNotice, leftOut } from "./open-range.ts";
+import { emptyNotice, leftOut, whyNotReviewable } from "./open-range.ts";
 import { programVersion } from "./output.ts";
 import { advance, noProgress, statusLine } from "./progress.ts";
 import { type CurrentRange, type RangeKeeper, UNCOMMITTED } from "./range-keeper.ts";
@@ -114,6 +114,8 @@ async function review(
   const graphIndex = presentIndex(records.repository, readLocalEnv());
   using started = startReviewProcess({ graphIndex });
   return await keeper.use(async (current) => {
+    const why = await whyNotReviewable(current.range, current.config);
+    if (why !== null) throw why;
     const connected = offline ? null : await connect();
     const began = Date.now();
     let state = noProgress;

@@ -1,9 +1,12 @@
 import { realpath } from "node:fs/promises";
 import { resolve } from "node:path";
+import { distance } from "fastest-levenshtein";
 import { ciTargetBranch } from "../config/env.ts";
 import { configText, loadRepoConfig, refuseIrregular, withNested } from "../config/load-config.ts";
 import { programPath, userHome } from "../config/process-env.ts";
 import type { EffectiveConfig, RepoConfig } from "../config/repo-config.ts";
+import { createPathMatcher } from "../diff/paths.ts";
+import { AppError } from "../errors.ts";
 import { openWorkspace } from "../git/object-workspace.ts";
 import {
   type BaseChoice,
@@ -163,7 +166,7 @@ export function rangeNotices(
   repo: string,
   done: "reviewed" | "read" = "reviewed",
 ): string[] {
-  const empty = emptyNotice(range);
+  const empty = done === "reviewed" && isCutOff(range) ? null : emptyNotice(range);
   if (range.uncommitted?.lacksBase) {
     const tried = `${usualBases.slice(0, -1).join(", ")} or ${usualBases.at(-1)}`;
     const found = `there is no ${tried}, so only uncommitted changes are ${done}, and no commits: name a branch to compare with --base`;
@@ -176,13 +179,10 @@ export function rangeNotices(
 
 /** Why a range holds no commit; null if it holds some. */
 export function emptyNotice(range: NoticedRange): string | null {
-  const { place, names, behind, uncommitted } = range;
+  const { names, behind, uncommitted } = range;
   if (uncommitted?.isClean) return `nothing is ${uncommitted.onlyStaged ? "staged" : "uncommitted"}`;
   const [base, head] = [plainLine(names.base), plainLine(names.head)];
-  if (isOneCommit(range)) {
-    const sha = place.shas.head.slice(0, 12);
-    return `${base}...${head} contains no commits: both ends are ${sha}. ${wayOn(range)}`;
-  }
+  if (isOneCommit(range)) return `${noCommits(range)}. ${wayOn(range)}`;
   if (behind === 0) return null;
   return (
     `${base} has ${plural(behind, "commit")} that ${head} lacks, and ${head} has no commits of its own. ` +
@@ -192,11 +192,64 @@ export function emptyNotice(range: NoticedRange): string | null {
 
 const isOneCommit = ({ place: { shas } }: NoticedRange) => shas.base === shas.head;
 
+const isCutOff = (range: NoticedRange) => isOneCommit(range) && range.parent === "cut_off";
+
+const noCommits = ({ place, names }: NoticedRange) =>
+  `${plainLine(names.base)}...${plainLine(names.head)} contains no commits: both ends are ${place.shas.head.slice(0, 12)}`;
+
+/** Why a review would say nothing about the change: the clone may lack it, or `only` has no file of either side. Null if it may begin. */
+export async function whyNotReviewable(
+  range: NoticedRange & Pick<OpenRange, "workspace">,
+  { paths: { only } }: EffectiveConfig,
+): Promise<AppError | null> {
+  if (isCutOff(range)) return new AppError("revision_unknown", noCommits(range), { remedy: SHALLOW_REMEDY });
+  if (only === undefined) return null;
+  const sides = [await range.workspace.tree("head"), await range.workspace.tree("merge_base")];
+  const paths = sides.flatMap((tree) => [...tree.keys()]);
+  const selects = createPathMatcher(only, true);
+  if (paths.length === 0 || paths.some((path) => selects(path).matched)) return null;
+  const what = `--only ${only.join(" --only ")} matches no file, neither before nor after the change`;
+  return new AppError("usage", what, { remedy: `The nearest path is '${nearestPath(only, paths)}'` });
+}
+
+/** Of more files, the first are enough for a hint. */
+const MOST_COMPARED = 20_000;
+
+/** The file or folder that patterns of `--only` most likely mean. */
+function nearestPath(only: readonly string[], paths: readonly string[]): string {
+  const wanted = only
+    .filter((pattern) => !pattern.startsWith("!"))
+    .map((pattern) => pattern.slice(0, 200).replaceAll("\\", "/"));
+  const near = paths.slice(0, MOST_COMPARED).flatMap((path) => {
+    const names = path.split("/");
+    return wanted.flatMap((pattern) => {
+      const meant = pattern
+        .replace(/^\//, "")
+        .replace(/\/\*{0,2}$/, "")
+        .toLowerCase();
+      const depth = meant.split("/").length;
+      // A pattern without a slash matches a name in any folder.
+      const ends = pattern.includes("/") ? [depth] : names.map((_, at) => at + 1);
+      return ends.map((end) => ({
+        path: names.slice(0, end).join("/"),
+        edits: distance(
+          meant,
+          names
+            .slice(end - depth, end)
+            .join("/")
+            .toLowerCase(),
+        ),
+      }));
+    });
+  });
+  return near.reduce((best, one) => (one.edits < best.edits ? one : best)).path;
+}
+
 const lastOf = ({ names }: NoticedRange) => plainLine(names.head);
 
 /** Names the previous commit only if it exists. */
 function wayOn(range: NoticedRange): string {
-  if (range.parent === "cut_off") return SHALLOW_REMEDY;
+  if (isCutOff(range)) return SHALLOW_REMEDY;
   const head = lastOf(range);
   if (range.parent === "none") return `It is the first commit; to review it: --commit ${head}`;
   return `To review the last commit: ${head === "HEAD" ? "--base HEAD~1" : `--base ${head}~1 --head ${head}`}`;

@@ -3,6 +3,7 @@ import { InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import { type LocalEnv, rawEnv, readLocalEnv, withModel } from "../../config/env.ts";
 import { presentIndex } from "../../config/folders.ts";
 import { withOverrides } from "../../config/overrides.ts";
+import type { EffectiveConfig } from "../../config/repo-config.ts";
 import { NOT_SELECTED } from "../../diff/filter.ts";
 import { AppError } from "../../errors.ts";
 import { atLeast, type Severity, severities } from "../../finding.ts";
@@ -193,6 +194,8 @@ async function runReview(
   const { range, pull } = await open(values, env, say, io);
   await using _ = range;
   const config = await configOf(range, values, say);
+  const refused = await refusal(range, config, progress, io);
+  if (refused !== null) return refused;
   const onProbe = (model: string) => progress.handle({ type: "probe", model });
   const connected = await connectModels(env, { warn: say, onProbe, signal: io.signal });
   const { runsFolder: folder, retentionMs: keepMs, logseqDir } = env;
@@ -210,7 +213,7 @@ async function runReview(
   const done = await reviewWithProgress(options, progress, io).catch((error: unknown) =>
     notReviewed(error, io),
   );
-  if (done === null) return exitCodes.incomplete;
+  if (done === exitCodes.incomplete) return done;
   const { reviewed, modelFault } = done;
   if (modelFault !== null) await warn(io, `The model failed: ${modelFault}`);
   // Printed once: the public warning about the fault says less than the line above.
@@ -307,10 +310,22 @@ const noModel = (option: string) =>
   });
 
 /** The configuration was valid, but the review ended without a result. */
-async function notReviewed(error: unknown, { stderr, signal }: CommandIo): Promise<null> {
+async function notReviewed(
+  error: unknown,
+  { stderr, signal }: CommandIo,
+): Promise<typeof exitCodes.incomplete> {
   if (signal.aborted) throw error;
   await write(stderr, complaint(error));
-  return null;
+  return exitCodes.incomplete;
+}
+
+/** Says why a review would say nothing about the change; null if it may begin. */
+async function refusal(range: OpenRange, config: EffectiveConfig, progress: Progress, io: CommandIo) {
+  const { whyNotReviewable } = await import("../open-range.ts");
+  const why = await whyNotReviewable(range, config);
+  if (why === null) return null;
+  progress.end();
+  return notReviewed(why, io);
 }
 
 type KnownValues = ReviewValues & { format: Format };
@@ -343,6 +358,8 @@ async function printDryRun(
   const { range } = await open(values, env, say, io);
   await using _ = range;
   const config = await configOf(range, values, say);
+  const refused = await refusal(range, config, progress, io);
+  if (refused !== null) return refused;
   for (const notice of [...leftOut(range), ...env.notices]) say(notice);
   const { dryRun } = await import("../dry-run.ts");
   const results = await resultsOf(values, range, say);

@@ -89,11 +89,34 @@ describe("--only", () => {
     expect(stdout).not.toMatch(/Partial|Offline/);
   });
 
-  it("warns where nothing matches, and of an empty pattern", async () => {
-    const { code, stderr } = await review("--only", "carts/**");
+  it("warns where nothing that it selects was changed, and of an empty pattern", async () => {
+    const { code, stderr } = await review("--only", ".github/**");
     expect(code).toBe(0);
-    expect(stderr).toMatch(/^warning: no changed file matches --only carts\/\*\*$/m);
+    expect(stderr).toMatch(/^warning: no changed file matches --only \.github\/\*\*$/m);
     expect((await review("--only", "")).code).toBe(2);
+  });
+
+  it.each([
+    [["carts/**"], "cart.py"],
+    [["lib/card.py", "!*.key"], "lib/cart.py"],
+    [["./LIB/**"], "lib"],
+    [["a.kee"], "lib/a.key"],
+    [["lib\\cart.py"], "lib/cart.py"],
+  ])("exits with 3 if no file of either side matches %j, and names the nearest path", async (only, near) => {
+    const args = only.flatMap((pattern) => ["--only", pattern]);
+    for (const more of [[], ["--dry-run"]]) {
+      const { code, stdout, stderr } = await review(...args, ...more);
+      expect({ code, stdout }).toEqual({ code: 3, stdout: "" });
+      expect(stderr).toContain(`after the change. The nearest path is '${near}'.\n`);
+    }
+  });
+
+  it("takes a file that only was there before for one that matches", async () => {
+    using gone = faultyRepo({ "old.txt": "old\n" });
+    gone.commit("Delete it", { "old.txt": null });
+    expect((await runHere(["review", "--repo", gone.dir, "--base", "main", "--only", "old.txt"])).code).toBe(
+      0,
+    );
   });
 
   it("refuses patterns that only take files away, and says how to write them", async () => {
@@ -265,7 +288,17 @@ describe("--config", () => {
 describe("--quiet", () => {
   it("prints the result and nothing else, also to a file, and errors all the same", async () => {
     const path = join(folder.path, "quiet.json");
-    const args = ["--base", "main", "--quiet", "--only", "nothing", "--output", path, "--format", "rdjson"];
+    const args = [
+      "--base",
+      "main",
+      "--quiet",
+      "--only",
+      ".github/**",
+      "--output",
+      path,
+      "--format",
+      "rdjson",
+    ];
     writeFileSync(join(repo.dir, "cart.py"), "changed\n");
     const run = await runCli(["review", "--repo", repo.dir, ...args], { env: { OPENAI_API_KEY: "" } });
     repo.git("checkout", "--", "cart.py");

@@ -223,6 +223,27 @@ describe("the revisions of a review", () => {
     sound.git("clone", "--quiet", "--depth", "1", "--branch", "topic", `file://${sound.dir}`, clone.path);
     const onShallow = await runHere(["review", "--repo", clone.path, "--base", "topic"]);
     expect(onShallow.stderr).toContain("The clone is shallow: run git fetch --unshallow; in CI");
+    expect(onShallow).toMatchObject({ code: 3, stdout: "" });
+    sound.git(
+      "clone",
+      "--quiet",
+      "--depth",
+      "2",
+      "--branch",
+      "topic",
+      `file://${sound.dir}`,
+      `${clone.path}/2`,
+    );
+    for (const more of [[], ["--dry-run"], ["--committed", "--format", "json"]])
+      expect(
+        await runHere(["review", "--repo", `${clone.path}/2`, "--base", "topic", ...more]),
+      ).toMatchObject({
+        ...{ code: 3, stdout: "" },
+        stderr: expect.stringMatching(
+          /^hunkwise: topic\.\.\.topic contains no commits: .*GitHub fetch-depth: 0,/,
+        ),
+      });
+    expect(onFirst.code).toBe(0);
     for (const { stderr } of [onFirst, onShallow]) expect(stderr).not.toContain("~1");
   });
 
