@@ -29,7 +29,7 @@ import {
 import { type AnyTool, ToolError } from "../tools/tool.ts";
 import type { ConnectedModels } from "./create-model.ts";
 import { type GraphStep, type KeptGraph, stepText } from "./local-graph.ts";
-import { emptyNotice, leftOut, whyNotReviewable } from "./open-range.ts";
+import { emptyNotice, leftOut, whyNotReviewable, withEdited } from "./open-range.ts";
 import { programVersion } from "./output.ts";
 import { advance, noProgress, statusLine } from "./progress.ts";
 import { type CurrentRange, type RangeKeeper, UNCOMMITTED } from "./range-keeper.ts";
@@ -136,7 +136,7 @@ async function review(
 async function withWarnings(
   result: ReviewResult,
   modelFault: string | null,
-  { range, dirty }: CurrentRange,
+  { range, config, dirty }: CurrentRange,
 ): Promise<ReviewResult> {
   const empty = emptyNotice(range);
   // Said once: the public warning says less than the fault.
@@ -148,7 +148,7 @@ async function withWarnings(
     ...(modelFault === null ? [] : [`The model failed: ${plainLine(modelFault)}`]),
     ...others,
   ];
-  return { ...result, warnings };
+  return withEdited({ ...result, warnings }, range, config);
 }
 
 /**

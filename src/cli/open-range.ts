@@ -6,6 +6,7 @@ import { configText, loadRepoConfig, refuseIrregular, withNested } from "../conf
 import { programPath, userHome } from "../config/process-env.ts";
 import type { EffectiveConfig, RepoConfig } from "../config/repo-config.ts";
 import { createPathMatcher } from "../diff/paths.ts";
+import { SUBMODULE_EDITED } from "../diff/without-lines.ts";
 import { AppError } from "../errors.ts";
 import { openWorkspace } from "../git/object-workspace.ts";
 import {
@@ -21,6 +22,7 @@ import type { RevisionPlace, Workspace } from "../git/workspace.ts";
 import { plural } from "../reporters/outcome.ts";
 import type { RangeNames } from "../reporters/terminal.ts";
 import { plainLine } from "../reporters/terminal-style.ts";
+import type { ReviewResult } from "../review/review-result.ts";
 
 /** A local range. Its temporary folder is removed with it. */
 export interface OpenRange extends AsyncDisposable {
@@ -156,6 +158,23 @@ export function leftOut({ uncommitted }: Pick<OpenRange, "uncommitted">): string
   const named = left.slice(0, MOST_NAMED).map(({ path, reason }) => `${path} (${reason})`);
   const more = left.length > MOST_NAMED ? ` and ${left.length - MOST_NAMED} more` : "";
   return [`Not part of the review, although not committed: ${named.join(", ")}${more}.`];
+}
+
+/** The result, with the submodules that have uncommitted changes as not read: it is not complete. */
+export function withEdited(
+  { coverage, ...result }: ReviewResult,
+  { uncommitted }: Pick<OpenRange, "uncommitted">,
+  { paths: { ignore, only = ["**"] } }: EffectiveConfig,
+): ReviewResult {
+  const [isIgnored, isSelected] = [createPathMatcher(ignore), createPathMatcher(only, true)];
+  const edited = (uncommitted?.left ?? []).filter(
+    ({ path, reason }) => reason === SUBMODULE_EDITED && isSelected(path).matched && !isIgnored(path).matched,
+  );
+  const [files_total, files_skipped] = [
+    coverage.files_total + edited.length,
+    [...coverage.files_skipped, ...edited],
+  ];
+  return { ...result, coverage: { ...coverage, files_total, files_skipped } };
 }
 
 type NoticedRange = Pick<OpenRange, "place" | "names" | "dirty" | "behind" | "parent" | "uncommitted">;

@@ -8,13 +8,15 @@ import { posix } from "node:path";
 export const LINK = "symbolic link to another place";
 export const LINK_OUT = "symbolic link out of the repository";
 const SUBMODULE = "submodule at another commit";
+/** Only in a work tree: no commit holds what is edited inside. */
+export const SUBMODULE_EDITED = "submodule with uncommitted changes";
 const BINARY_THAT_RUNS = "binary that runs";
 export const RENAMED_INTO_EFFECT = "renamed to where it takes effect";
 const RENAMED_OUT_OF_EFFECT = "renamed from where it took effect";
 const EXECUTABLE_IN_EFFECT = "made executable where it takes effect";
 
 /** Frequent, and rarely an attack: not reviewed, but does not block anyone either. */
-const routine: ReadonlySet<string> = new Set([LINK, SUBMODULE]);
+const routine: ReadonlySet<string> = new Set([LINK, SUBMODULE, SUBMODULE_EDITED]);
 
 const all: ReadonlySet<string> = new Set([
   ...[...routine, LINK_OUT, BINARY_THAT_RUNS],

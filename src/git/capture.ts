@@ -2,13 +2,14 @@ import { constants } from "node:fs";
 import { access, appendFile, copyFile, lstat, readFile, realpath, stat, utimes } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative } from "node:path";
 import pMap from "p-map";
+import { SUBMODULE_EDITED } from "../diff/without-lines.ts";
 import { AppError } from "../errors.ts";
 import { BINARY_PROBE_BYTES, looksBinary, splitRecords } from "../text/decode.ts";
 import { fileStart } from "./confined-file.ts";
 import { decodeName } from "./names.ts";
 import { MAX_BLOB_BYTES } from "./object-workspace.ts";
 import { type Git, runGit } from "./run-git.ts";
-import { type CopiedIndex, copyIndex, type LocalRepository } from "./work-tree.ts";
+import { type CopiedIndex, copyIndex, type LocalRepository, submodulesIn } from "./work-tree.ts";
 
 /** Where the configuration of the person at this machine is; it names what they ignore everywhere. */
 export interface UserHome {
@@ -63,7 +64,7 @@ const secretNames =
 export async function openForCapture(
   git: Git,
   source: LocalRepository,
-  { indexDir, headSha, user, reports = [] }: CapturePlace,
+  { indexDir, headSha, user, stampOf, reports = [] }: CapturePlace,
 ): Promise<ForCapture> {
   const [index, config] = await Promise.all([
     copyIndex(git, source, indexDir, headSha, { orEmpty: true }),
@@ -76,13 +77,15 @@ export async function openForCapture(
   await Promise.all(own);
   const ignored = await Promise.all(reports.map((path) => patternOf(path, source.workTree ?? "")));
   await appendFile(join(indexDir, "info", "exclude"), ignored.join(""));
-  return { index: { ...index, config: [...config, ...ours] }, headSha };
+  return { index: { ...index, config: [...config, ...ours] }, headSha, stampOf };
 }
 
 interface CapturePlace {
   indexDir: string;
   headSha: string | null;
   user: UserHome | null;
+  /** A text for what is uncommitted in the repository of a folder, null if nothing is; it may write to `indexDir`. */
+  stampOf(folder: string, indexDir: string): Promise<string | null>;
   /** Files that count as ignored: reports of this program, which would otherwise be reviewed by the next run. */
   reports?: readonly string[] | undefined;
 }
@@ -95,7 +98,7 @@ async function patternOf(file: string, workTree: string): Promise<string> {
   return `\n/${path.replace(/[\\*?[ ]/g, "\\$&")}\n`;
 }
 
-interface ForCapture {
+interface ForCapture extends Pick<CapturePlace, "stampOf"> {
   index: CopiedIndex;
   /** Null if the branch has no commit yet. */
   headSha: string | null;
@@ -165,7 +168,7 @@ async function readKeys(git: Git, gitDir: string, file: string, args: readonly s
 /** What git says about a path that is not as in HEAD. */
 interface Entry {
   name: Buffer;
-  kind: "changed" | "conflict" | "untracked";
+  kind: "changed" | "conflict" | "untracked" | "inside";
   /** Whether the index differs from HEAD. */
   isStaged: boolean;
   /** Whether the work tree differs from the index. */
@@ -175,23 +178,47 @@ interface Entry {
   isSubmodule: boolean;
 }
 
-/** The paths at which HEAD, the index and the work tree differ, and untracked files. Nothing is entered that is a repository of its own. */
-async function listEntries(
-  { index }: ForCapture,
-  untracked: boolean,
-  signal?: AbortSignal,
-): Promise<Entry[]> {
+/** The paths at which HEAD, the index and the work tree differ, untracked files, and submodules with changes inside. */
+async function listEntries(place: ForCapture, untracked: boolean, signal?: AbortSignal): Promise<Entry[]> {
   const args = [
     "status",
     "--porcelain=v2",
     "-z",
     `--untracked-files=${untracked ? "all" : "no"}`,
-    // A submodule is its commit: no git looks for edits in it.
+    // git would look for them with the settings of that repository, which may run programs.
     "--ignore-submodules=dirty",
     "--no-renames",
   ];
-  return splitRecords(await onIndex(index, "status", args, { signal })).flatMap(entryOf);
+  const entries = splitRecords(await onIndex(place.index, "status", args, { signal })).flatMap(entryOf);
+  return untracked ? [...entries, ...(await listInside(place, signal))] : entries;
 }
+
+/** The submodules that are checked out and have uncommitted changes, or cannot be looked at. */
+async function listInside({ index, stampOf }: ForCapture, signal?: AbortSignal): Promise<Entry[]> {
+  const names = await submodulesIn(index, signal);
+  const stamps = await pMap(
+    [...names.entries()],
+    async ([at, name]) => {
+      const path = pathOf(index, name);
+      const isThere = (await lstat(path).catch(() => null))?.isDirectory();
+      // Without a repository of its own, the folder is a part of this one.
+      if (!isThere || !(await lstat(Buffer.concat([path, DOT_GIT])).catch(() => null))) return null;
+      return stampOf(path.toString("utf8"), `${index.indexDir}.${at}`).catch(() => "unknown");
+    },
+    { concurrency: 4 },
+  );
+  signal?.throwIfAborted();
+  const state = {
+    kind: "inside",
+    isStaged: false,
+    isUnstaged: true,
+    isGone: false,
+    isSubmodule: true,
+  } as const;
+  return names.flatMap((name, at) => (stamps[at] === null ? [] : [{ name, ...state }]));
+}
+
+const DOT_GIT = Buffer.from("/.git");
 
 /** Fields before the path of a record, by its first character. */
 const fieldsBefore: Record<string, number> = { "1": 8, u: 10, "?": 1 };
@@ -378,6 +405,7 @@ async function lookAtFile(
   { name, kind, isGone, isSubmodule }: Entry,
   filterOf: ReadonlyMap<string, string>,
 ): Promise<Look | undefined> {
+  if (kind === "inside") return { kind: "left", reason: SUBMODULE_EDITED };
   const isNew = kind === "untracked";
   // Otherwise a link in place of a folder would lead to another file.
   if (isGone) return { kind: "gone" };

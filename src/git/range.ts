@@ -171,8 +171,12 @@ export async function uncommittedStamp(
 ): Promise<string | null> {
   if (source.workTree === null) return null;
   const [headSha = null] = await findCommits(git, source, ["HEAD"]);
-  return await workTreeStamp(await openForCapture(git, source, { indexDir, headSha, user }));
+  const stampOf = stampsOf(git, user);
+  return await workTreeStamp(await openForCapture(git, source, { indexDir, headSha, user, stampOf }));
 }
+
+const stampsOf = (git: Git, user: UserHome | null) => async (folder: string, indexDir: string) =>
+  uncommittedStamp(git, await discoverRepository(git, folder), { folder: indexDir, user });
 
 interface Revision {
   sha: string;
@@ -629,7 +633,8 @@ async function captureStill(
     const before = await stateNow();
     const indexDir = join(folder, `index-${attempt}.git`);
     const captured = await (async () => {
-      const open = await openForCapture(git, source, { indexDir, headSha: before.head, user, reports });
+      const capturePlace = { indexDir, headSha: before.head, user, reports, stampOf: stampsOf(git, user) };
+      const open = await openForCapture(git, source, capturePlace);
       return { index: open.index, capture: await captureChanges(open, options) };
     })().catch((error: unknown) => ({ error }));
     const after = await stateNow();

@@ -172,6 +172,12 @@ async function listIndex(index: CopiedIndex, signal?: AbortSignal): Promise<stri
   return unusual.test(listing) ? null : listing;
 }
 
+/** The names of all submodules of an index. */
+export async function submodulesIn(index: CopiedIndex, signal?: AbortSignal): Promise<Buffer[]> {
+  const listed = await onIndex(index, "list the index", ["ls-files", "-z", "-t", "--stage"], signal);
+  return entriesOf(`\0${listed.toString("latin1")}`, submodule).map(({ name }) => name);
+}
+
 const entryOf = ({ groups }: RegExpExecArray): IndexEntry => ({
   oid: groups?.oid ?? "",
   name: Buffer.from(groups?.name ?? "", "latin1"),

@@ -189,7 +189,7 @@ async function runReview(
   useProxy(env);
   if (values.dryRun) return printDryRun(values, env, progress, io);
   const { connectModels } = await import("../review-range.ts");
-  const { leftOut } = await import("../open-range.ts");
+  const { leftOut, withEdited } = await import("../open-range.ts");
   const say = (text: string) => progress.say(`warning: ${plainLine(text)}`);
   const { range, pull } = await open(values, env, say, io);
   await using _ = range;
@@ -225,7 +225,7 @@ async function runReview(
     ...reviewed.config_changes.map((what) => `A merge changes the configuration of reviews: ${what}`),
     ...reviewed.warnings.filter((warning) => !isSaid(warning)),
   ];
-  const result = { ...reviewed, warnings };
+  const result = withEdited({ ...reviewed, warnings }, range, config);
   const threshold = values.failOn ?? config.check.threshold;
   const code = exitCodeOf(result, threshold, values.requireModel, values.failOn === "never");
   const exit = { code, reason: exitReasonOf(code, result), threshold };

@@ -284,6 +284,65 @@ it("what cannot be captured is named in the report", async () => {
   ]);
 });
 
+describe("a submodule with changes inside", () => {
+  let inner: GitRepo;
+  const allow = ["-c", "protocol.file.allow=always"];
+  const unread = { path: "sub", reason: "submodule with uncommitted changes" };
+
+  beforeEach(() => {
+    using deepest = GitRepo.create();
+    deepest.commit("Deepest", { "d.txt": "d\n" });
+    using source = GitRepo.create();
+    source.commit("Inner", { "s.txt": "s\n", ".gitignore": "*.log\n" });
+    source.git(...allow, "submodule", "--quiet", "add", deepest.dir, "deep");
+    source.git("commit", "-qm", "Deep");
+    repo.git(...allow, "submodule", "--quiet", "add", source.dir, "sub");
+    repo.git(...allow, "submodule", "--quiet", "update", "--init", "--recursive");
+    repo.git("commit", "-qm", "Sub");
+    inner = GitRepo.at(join(repo.dir, "sub"));
+    // git runs this if it looks for changes with the submodule's own settings.
+    inner.write({ "../ran.log": "" });
+    inner.git("config", "core.fsmonitor", `echo ran >> ${join(repo.dir, "ran.log")}; false`);
+  });
+
+  it.each<[string, () => void]>([
+    ["edited", () => inner.write({ "s.txt": "changed\n" })],
+    ["untracked", () => inner.write({ "new.txt": "new\n" })],
+    ["staged", () => inner.write({ "s.txt": "changed\n" }).git("-c", "core.fsmonitor=", "add", "s.txt")],
+    ["in its own submodule", () => inner.write({ "deep/d.txt": "changed\n" })],
+    ["unreadable", () => inner.write({ ".git": "gitdir: /nowhere\n" })],
+  ])("(%s) is named as not read, and the review is not complete", async (_, change) => {
+    change();
+    for (const options of [["--uncommitted"], []]) {
+      const { outcome, coverage, exit } = await json(...options);
+      expect({ outcome, code: exit?.code }).toEqual({ outcome: "partial", code: 3 });
+      expect(coverage.files_skipped).toContainEqual(unread);
+    }
+    const { stdout, stderr } = await review("--uncommitted");
+    expect(stdout).toContain("not read: sub (submodule with uncommitted changes)");
+    expect(stderr).not.toContain("nothing is uncommitted");
+    expect(readFileSync(join(repo.dir, "ran.log"), "utf8")).toBe("");
+  });
+
+  it("is not part of what is staged, selected or not ignored, and a clean one is not named", async () => {
+    expect((await json("--uncommitted")).outcome).toBe("complete");
+    inner.write({ "trace.log": "ignored\n" });
+    expect((await json("--uncommitted")).outcome).toBe("complete");
+    inner.write({ "s.txt": "changed\n" });
+    for (const options of [["--staged"], ["--committed"], ["--uncommitted", "--only", "cart.py"]])
+      expect(JSON.stringify((await json(...options)).coverage)).not.toContain(unread.reason);
+    repo.git("submodule", "--quiet", "deinit", "-f", "sub");
+    expect((await json("--uncommitted")).outcome).toBe("complete");
+  });
+
+  it("is read with its new commit as one at another commit", async () => {
+    inner.write({ "s.txt": "changed\n" }).git("-c", "core.fsmonitor=", "commit", "-qam", "Inside");
+    const { outcome, coverage } = await json("--uncommitted");
+    expect(outcome).toBe("partial");
+    expect(coverage.files_skipped).toEqual([{ path: "sub", reason: "submodule at another commit" }]);
+  });
+});
+
 it("its findings cannot be repaired, which says why", async () => {
   makeDirty();
   using folder = new TempFolder("uncommitted");
