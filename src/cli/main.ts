@@ -1,3 +1,4 @@
+import { folderOfCaller } from "../config/process-env.ts";
 import { AppError } from "../errors.ts";
 import { keepCompiledCode } from "../process/compile-cache.ts";
 import { complaint, ignoreClosedPipes, write } from "./output.ts";
@@ -36,6 +37,8 @@ export async function main(): Promise<never> {
   keepCompiledCode();
   const abort = abortOnSignals();
   try {
+    const caller = folderOfCaller();
+    if (caller !== null) process.chdir(caller);
     const { runProgram } = await import("./program.ts");
     process.exit(await runProgram(process.argv.slice(2), { stdout, stderr, signal: abort.signal }));
   } catch (error) {

@@ -1,5 +1,5 @@
 import { realpath } from "node:fs/promises";
-import { resolve } from "node:path";
+import { basename, resolve } from "node:path";
 import { distance } from "fastest-levenshtein";
 import { ciTargetBranch } from "../config/env.ts";
 import { configText, loadRepoConfig, refuseIrregular, withNested } from "../config/load-config.ts";
@@ -109,7 +109,7 @@ export async function openRange(options: RangeOptions): Promise<OpenRange> {
       place: range.place,
       workspace,
       names: {
-        ...{ ...range.names, commits },
+        ...{ ...range.names, commits, repository: nameOf(range.place.root) },
         uncommitted: uncommitted && wordsOf(uncommitted, range.names.base, commits),
       },
       roots: await rootsOf(range.workTree, repo),
@@ -124,6 +124,8 @@ export async function openRange(options: RangeOptions): Promise<OpenRange> {
     throw error;
   }
 }
+
+const nameOf = (root: string) => basename(root.replace(/\/\.git$/, ""));
 
 /** git names the top folder without links; the given folder may lead there through one. */
 async function rootsOf(workTree: string | null, repo: string): Promise<string[]> {

@@ -62,11 +62,7 @@ async function rendered(format: Format, result: ReviewResult, options: RenderOpt
         exit: options.exit ?? null,
       });
     case "markdown":
-      return (await import("../reporters/markdown.ts")).renderMarkdown(
-        result,
-        options.source,
-        options.range.uncommitted,
-      );
+      return (await import("../reporters/markdown.ts")).renderMarkdown(result, options.source, options.range);
     case "sarif":
       return (await import("../reporters/sarif.ts")).renderSarif(result, {
         version,

@@ -1,7 +1,21 @@
+import { existsSync, realpathSync } from "node:fs";
+import { join } from "node:path";
+
 /*
- * Variables that are read separately. This file imports nothing: `--help` and error messages need it, and loading the schema of the
+ * Variables that are read separately. This file imports nothing of ours: `--help` and error messages need it, and loading the schema of the
  * environment takes longer than printing them.
  */
+
+/**
+ * The folder in which a person called `npm run hunkwise` of Hunkwise's own checkout, which npm leaves before it runs the script. Null for any
+ * other start: a script of another package means its own folder.
+ */
+export function folderOfCaller(raw = process.env, current = process.cwd()): string | null {
+  const { npm_lifecycle_event: script, npm_package_json: manifest = "", INIT_CWD: folder = "" } = raw;
+  const own = join(import.meta.dirname, "../..");
+  const isOurs = existsSync(manifest) && realpathSync(manifest) === join(own, "package.json");
+  return isOurs && script === "hunkwise" && current === own && folder !== "" ? folder : null;
+}
 
 /** PATH, to find git. */
 export function programPath(): string {

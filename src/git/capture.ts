@@ -356,7 +356,8 @@ async function lookAt(place: ForCapture, entries: readonly Entry[]): Promise<Fou
   requireFew(entries);
   const found: Found = { stored: [], gone: [], withheld: [], left: [] };
   const filterOf = await filtersOf(place, entries);
-  const looks = await pMap(entries, (entry) => lookAtFile(index, entry, filterOf), { concurrency: 32 });
+  const look = (entry: Entry) => (entry.kind === "inside" ? inside : lookAtFile(index, entry, filterOf));
+  const looks = await pMap(entries, look, { concurrency: 32 });
   let bytes = 0;
   for (const [at, { name }] of entries.entries()) {
     const look = looks[at];
@@ -400,12 +401,13 @@ type Look =
   | { kind: "gone" }
   | { kind: "left"; reason: string };
 
+const inside: Look = { kind: "left", reason: SUBMODULE_EDITED };
+
 async function lookAtFile(
   index: CopiedIndex,
   { name, kind, isGone, isSubmodule }: Entry,
   filterOf: ReadonlyMap<string, string>,
 ): Promise<Look | undefined> {
-  if (kind === "inside") return { kind: "left", reason: SUBMODULE_EDITED };
   const isNew = kind === "untracked";
   // Otherwise a link in place of a folder would lead to another file.
   if (isGone) return { kind: "gone" };

@@ -21,6 +21,7 @@ import { markLine, testFold } from "./proof-markdown.ts";
 import { bodyOf, notShownSentence, shownCount } from "./proof-words.ts";
 import { untrustedBlock, untrustedCode, untrustedFence, untrustedLine } from "./safe-markdown.ts";
 import { doubtOf, effortSentence, noteBesideEvidence, noteOf, whyDropped } from "./second-look.ts";
+import type { RangeNames } from "./terminal.ts";
 
 /** Most bytes of one text of the model; a tool call has less. */
 const MOST_BYTES = 20_000;
@@ -32,13 +33,17 @@ const MOST_TEST = 60_000;
 /**
  * The report as GitHub-flavoured Markdown, for job summaries and files.
  *
- * @param scope what was reviewed, if that includes uncommitted changes
+ * @param range `uncommitted`: what was reviewed, if that includes uncommitted changes
  */
-export function renderMarkdown(result: ReviewResult, source: SourceLines, scope?: string | null): string {
+export function renderMarkdown(
+  result: ReviewResult,
+  source: SourceLines,
+  { repository, uncommitted: scope }: Pick<RangeNames, "repository" | "uncommitted"> = {},
+): string {
   const found = countBySeverity(result.findings.map(({ finding }) => finding));
   const sentence = outcomeSentence(result);
   const blocks = [
-    `## Hunkwise${isUnread(result) ? " (offline)" : ""}: ${found || headline(result)}`,
+    `## Hunkwise${isUnread(result) ? " (offline)" : ""}: ${found || headline(result)}${repository ? ` in ${untrustedCode(repository)}` : ""}`,
     ...(!scope ? [] : [`${untrustedLine(scope)}.`]),
     ...(sentence ? [`**${sentence}.**`] : []),
     ...(result.refused === null ? [] : [untrustedBlock(result.refused, MOST_BYTES)]),

@@ -199,6 +199,8 @@ const startsBlock = /^\s*$|^\s*(?:[-*+]|\d+[.)])\s|^#|^>|^\||^ {4}/;
 
 /** The reviewed range in the person's own terms. */
 export interface RangeNames {
+  /** The folder of the repository: a report begins with it, so that nobody takes one repository for another. */
+  repository?: string;
   base: string;
   head: string;
   /** "3 commits" */
@@ -247,7 +249,7 @@ function quietLine(result: ReviewResult, { range }: TerminalOptions): string {
   // If there is nothing to review, no model is called.
   const spent = [...(usage.requests > 0 ? model : []), duration(result.duration_ms)];
   return [
-    `${plainLine(range.uncommitted ?? `${range.base}...${range.head}`)}: ${nothingFound(result)}`,
+    `${leadOf(range)}${plainLine(range.uncommitted ?? `${range.base}...${range.head}`)}: ${nothingFound(result)}`,
     ...(isUnread(result) ? ["offline"] : []),
     ...(coverage.hunks_total > 0 ? [`${plural(coverage.hunks_total, "hunk")} read`] : []),
     ...(skipped > 0 ? [`${plural(skipped, "file")} skipped`] : []),
@@ -259,7 +261,7 @@ function quietLine(result: ReviewResult, { range }: TerminalOptions): string {
 function reportLines(result: ReviewResult, options: TerminalOptions, style: Style): string[] {
   const lines = [
     ...uncommittedLines(options, style),
-    ...outcomeLines(result, style),
+    ...outcomeLines(result, options, style),
     ...headerLines(result, options, style),
   ];
   if (summaryOf(result)) lines.push("", ...proseLines(summaryOf(result), style));
@@ -272,25 +274,30 @@ function reportLines(result: ReviewResult, options: TerminalOptions, style: Styl
 
 /** Shown before everything else: a report about commits says nothing about the files at hand. */
 function uncommittedLines({ range }: TerminalOptions, style: Style): string[] {
-  return !range.uncommitted ? [] : wrap(`${plainLine(range.uncommitted)}.`, style.width);
+  return !range.uncommitted ? [] : wrap(`${leadOf(range)}${plainLine(range.uncommitted)}.`, style.width);
 }
 
+const leadOf = ({ repository }: RangeNames) => (repository ? `${plainLine(repository)} · ` : "");
+
 /** What was not done, shown before the rest. */
-function outcomeLines(result: ReviewResult, style: Style): string[] {
+function outcomeLines(result: ReviewResult, { range }: TerminalOptions, style: Style): string[] {
   const sentence = outcomeSentence(result);
   if (!sentence) return [];
   const unread = unreadPlaces(result).map(
     ({ path, what }) => `  not read: ${plainLine(path)} (${plainLine(what)})`,
   );
   const unplaced = unplacedLines(result).flatMap((line) => wrap(`  ${plainLine(line)}`, style.width));
+  const lead = range.uncommitted ? "" : leadOf(range);
   // Added if the sentence begins with something else, such as a reached limit.
   const offline =
     isUnread(result) && !/offline/i.test(sentence) ? "Offline: no model read this change. " : "";
-  return [...[...wrap(`${offline}${sentence}.`, style.width), ...unread, ...unplaced].map(style.alarm), ""];
+  const lines = [...wrap(`${lead}${offline}${sentence}.`, style.width), ...unread, ...unplaced];
+  return [...lines.map(style.alarm), ""];
 }
 
 function headerLines(result: ReviewResult, { range }: TerminalOptions, style: Style): string[] {
-  const names = `${plainLine(range.base)}...${plainLine(range.head)}`;
+  const lead = range.uncommitted || outcomeSentence(result) ? "" : leadOf(range);
+  const names = `${lead}${plainLine(range.base)}...${plainLine(range.head)}`;
   const since = result.merge_base_sha.slice(0, 7);
   const { files_total, hunks_total } = result.coverage;
   const facts = [

@@ -1,4 +1,4 @@
-import { copyFileSync } from "node:fs";
+import { copyFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
@@ -6,6 +6,7 @@ import { commands } from "../../src/cli/program.ts";
 import { TempFolder } from "../support/git-repo.ts";
 import { runCli } from "../support/run-cli.ts";
 import { runHere } from "../support/run-program.ts";
+import { faultyRepo } from "./sample-repo.ts";
 
 describe("hunkwise", () => {
   it("prints its help and its version", async () => {
@@ -42,6 +43,17 @@ describe("hunkwise", () => {
     expect(run).toMatchObject({ code: 0, stderr: "" });
     expect(run.stdout).toContain("Usage: hunkwise review [options]");
     expect((await runHere(["review", "--help"])).stdout).toBe(run.stdout);
+  });
+
+  it("works where npm was called, if npm runs the script of the checkout, and names the repository first", async () => {
+    using repo = faultyRepo();
+    const own = join(import.meta.dirname, "../..");
+    const npm = { npm_lifecycle_event: "hunkwise", npm_package_json: join(own, "package.json") };
+    const options = { entry: join(own, "src/cli.ts"), cwd: own, env: { ...npm, INIT_CWD: repo.dir } };
+    const run = await runCli(["review", "--base", "main", "--output", "out.md"], options);
+    expect(run.code).toBe(1);
+    const report = readFileSync(join(repo.dir, "out.md"), "utf8");
+    expect(report).toMatch(/^## Hunkwise \(offline\): 1 high in `hunkwise-repo-\w+`\n/);
   });
 
   it("exits with 2 if it cannot be loaded: 1 would mean a finding, and stop a commit", async () => {

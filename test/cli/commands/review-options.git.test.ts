@@ -306,7 +306,7 @@ describe("--quiet", () => {
     expect(JSON.parse(readFileSync(path, "utf8")).diagnostics).toEqual([]);
     const failed = await withModel(["--quiet"], { HUNKWISE_MODEL: "m", OPENAI_API_KEY: "wrong" });
     expect(failed.code).toBe(3);
-    expect(failed.stdout).toMatch(/^Offline: /);
+    expect(failed.stdout).toMatch(/^hunkwise-\S+ · Offline: /);
     expect(failed.stderr).toMatch(/^warning: The model failed: .* refused the API key \(401\)\. .*\n$/);
     expect((await review("--quiet", "--base", "gone")).stderr).toMatch(/^hunkwise: /);
   });

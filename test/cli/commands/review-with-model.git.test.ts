@@ -73,7 +73,7 @@ describe("a review with a model from the command line", () => {
     const args = ["--repo", faulty.dir, "--trajectory", trajectory];
     const { code, stdout, stderr } = await withModel([report, finish], args);
     expect(code).toBe(1);
-    expect(stdout).toMatch(/^main\.\.\.topic\n.* · fake-model\n\nCounts what was seen\.\n/);
+    expect(stdout).toMatch(/^hunkwise-\S+ · main\.\.\.topic\n.* · fake-model\n\nCounts what was seen\.\n/);
     expect(stdout).toMatch(
       / {2}HIGH {2}The list is shared by all calls\n {2}cart\.py:1 · correctness · 90 % sure · confirmed\n/,
     );
@@ -104,7 +104,7 @@ describe("a review with a model from the command line", () => {
       ["--repo", faulty.dir],
       { env: { HUNKWISE_FALLBACK_MODEL: "spare" } },
     );
-    expect(stdout).toMatch(/^main\.\.\.topic\n.* · fake-model and spare\n/);
+    expect(stdout).toMatch(/^hunkwise-\S+ · main\.\.\.topic\n.* · fake-model and spare\n/);
     expect(stdout.replaceAll(/\s+/g, " ")).toMatch(
       /spare answered 2 of 3 requests, because the configured model/,
     );
@@ -118,7 +118,7 @@ describe("a review with a model from the command line", () => {
     const { code, stdout } = await withModel([finish], ["--repo", sound.dir]);
     expect(code).toBe(0);
     expect(stdout).toMatch(
-      /^main\.\.\.topic: no problems found · 1 hunk read · fake-model, [\d,]+ tokens.*\n$/,
+      /^hunkwise-\S+ · main\.\.\.topic: no problems found · 1 hunk read · fake-model, [\d,]+ tokens.*\n$/,
     );
   });
 
@@ -128,7 +128,7 @@ describe("a review with a model from the command line", () => {
     expect(never.code).toBe(3);
     const { code, stdout } = await withModel([report, finish], ["--repo", repo.dir]);
     expect(code).toBe(1);
-    expect(stdout).toMatch(/^Partial: the limit of model turns was reached/);
+    expect(stdout).toMatch(/^hunkwise-\S+ · Partial: the limit of model turns was reached/);
     expect(stdout).toContain("The list is shared by all calls");
   });
 
@@ -137,7 +137,7 @@ describe("a review with a model from the command line", () => {
     const { code, stdout, stderr } = await withModel([finish], ["--repo", sound.dir], { env });
     expect(code).toBe(3);
     expect(stdout).toMatch(
-      /^Offline: no model read this change because the model could not be reached or\nfailed;/,
+      /^hunkwise-\S+ · Offline: no model read this change because the model\scould not be reached or failed;/,
     );
     expect(stdout).not.toMatch(/refused|The review was not finished/);
     expect(stderr).toMatch(

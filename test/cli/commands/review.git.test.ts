@@ -42,7 +42,7 @@ describe("an offline review from the command line", () => {
   });
 
   it("prints the report on stdout: first that no model read it, then the finding with its code", () => {
-    expect(run.stdout).toMatch(/^Offline: .*no model read this change; .*checked it\.\n/);
+    expect(run.stdout).toMatch(/^hunkwise-\S+ · Offline: no model read this change; [^]*checked it\.\n/);
     expect(run.stdout).toContain("main...topic\n");
     expect(run.stdout).toContain("1 commit · 2 files · 1 hunk · offline\n");
     expect(run.stdout).toMatch(
@@ -107,7 +107,7 @@ describe("the formats of a review", () => {
     expect(JSON.parse(sarif.text).version).toBe("2.1.0");
     expect(sarif.warned).toBeUndefined();
     expect((await write("a.md")).text).toMatch(/^## Hunkwise/);
-    expect((await write("a.txt")).text).toMatch(/^Offline: /);
+    expect((await write("a.txt")).text).toMatch(/^hunkwise-\S+ · Offline: /);
     expect((await write("b.json", "--format", "sarif")).warned).toBeUndefined();
     const other = await write("b.sarif", "--format", "json");
     expect(JSON.parse(other.text).mode).toBe("offline");
@@ -152,7 +152,7 @@ describe("the exit code of a review", () => {
   it("is 0 for an offline review that found nothing, which still says that no model read it", async () => {
     const { code, stdout } = await review(sound, "--base", "main");
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^Offline: .*no model read this change; .*checked it/);
+    expect(stdout).toMatch(/^hunkwise-\S+ · Offline: no model read this change; [^]*checked it/);
     expect(stdout).not.toContain("no problems found");
   });
 
@@ -180,7 +180,7 @@ describe("the exit code of a review", () => {
   it("is 0 for a range without changes", async () => {
     const { code, stdout } = await review(sound, "--base", "topic");
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^topic\.\.\.topic: nothing to review · offline · \d+\.\d s\n$/);
+    expect(stdout).toMatch(/^hunkwise-\S+ · topic\.\.\.topic: nothing to review · offline · \d+\.\d s\n$/);
   });
 
   it("follows the configuration where no threshold is given", async () => {
@@ -261,7 +261,9 @@ describe("the revisions of a review", () => {
     const inCi = (name: string) =>
       runCli(["review", "--repo", clone.path], { env: { GITHUB_BASE_REF: name } });
     GitRepo.at(clone.path).git("update-ref", "refs/remotes/origin/release", sound.sha("topic"));
-    expect((await inCi("release")).stdout).toMatch(/^origin\/release\.\.\.topic: nothing to review/);
+    expect((await inCi("release")).stdout).toMatch(
+      /^hunkwise-\S+ · origin\/release\.\.\.topic: nothing to review/,
+    );
     expect(await inCi("gone")).toMatchObject({
       code: 2,
       stdout: "",
