@@ -4,7 +4,7 @@ import { distance } from "fastest-levenshtein";
 import { ciTargetBranch } from "../config/env.ts";
 import { configText, loadRepoConfig, refuseIrregular, withNested } from "../config/load-config.ts";
 import { programPath, userHome } from "../config/process-env.ts";
-import type { EffectiveConfig, RepoConfig } from "../config/repo-config.ts";
+import { type EffectiveConfig, isNestedName, type RepoConfig } from "../config/repo-config.ts";
 import { createPathMatcher } from "../diff/paths.ts";
 import { SUBMODULE_EDITED } from "../diff/without-lines.ts";
 import { AppError } from "../errors.ts";
@@ -292,7 +292,8 @@ export async function loadLocalConfig(workspace: Workspace, given?: RepoConfig):
   const { config, path } = given
     ? { config: given, path: null }
     : await loadRepoConfig((file) => textAtBase(workspace, file));
-  return { config: await withNested(config, workspace), path };
+  // Whoever names the file knows which one is read.
+  return { config: await withNested(config, workspace, given && isNestedName), path };
 }
 
 /**

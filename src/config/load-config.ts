@@ -4,6 +4,7 @@ import { type GivenFiles, joinPolicy } from "./join-policy.ts";
 import {
   type ConfigProblem,
   type Given,
+  type ParseOptions,
   parseNestedConfig,
   parseRepoConfig,
   tooLarge,
@@ -12,7 +13,9 @@ import {
 import {
   defaultRepoConfig,
   type EffectiveConfig,
+  isConfigName,
   isEnforced,
+  isNearName,
   isNestedName,
   type NestedConfig,
   nestedNames,
@@ -332,19 +335,26 @@ interface ConfigBlob {
 /** The same form as from GitHub's contents API: bytes that are not UTF-8 become U+FFFD, which the parser refuses. */
 export const configText = ({ text, encoding }: ConfigBlob): string => (encoding === "utf8" ? text : "\ufffd");
 
-/** Maximum number of nested files to read. */
-export const mostFiles = 200;
+/** Maximum number of nested files, and of all files with such names, to read. */
+const mostFiles = 200;
+export const mostListed = mostFiles + 20;
 
 /**
  * Merges the nested files of the base into the configuration of the repository.
  *
+ * @param isRelevant which paths count: by default also those at which people may believe that a configuration is read
+ *
  * @throws AppError `config_invalid` if any of them has a problem
  */
-export async function withNested(root: EffectiveConfig, workspace: ConfigTree): Promise<EffectiveConfig> {
+export async function withNested(
+  root: EffectiveConfig,
+  workspace: ConfigTree,
+  isRelevant = isConfigName,
+): Promise<EffectiveConfig> {
   const tree = await workspace.tree("base");
-  const paths = [...tree.keys()].filter(isNestedName);
+  const paths = [...tree.keys()].filter(isRelevant);
   const texts = new Map<string, string | null>();
-  for (const path of paths.slice(0, mostFiles + 1)) {
+  for (const path of paths.slice(0, mostListed)) {
     const { mode = "", oid = "" } = tree.get(path) ?? {};
     const reading = mode.startsWith("100") ? workspace.readBlob(oid) : null;
     const blob = await reading?.catch((error: unknown) => refuseUnread(path, error));
@@ -357,14 +367,15 @@ export async function withNested(root: EffectiveConfig, workspace: ConfigTree): 
 
 /** All problems of nested files, passed by path; null means that it is not a regular file. */
 export const checkNested = async (texts: ReadonlyMap<string, string | null>): Promise<FileProblem[]> =>
-  (await joinNested(defaultRepoConfig, texts)).problems;
+  (await joinNested(defaultRepoConfig, texts, { isStrict: true })).problems;
 
 async function joinNested(
   root: EffectiveConfig,
   texts: ReadonlyMap<string, string | null>,
+  options?: ParseOptions,
 ): Promise<{ config: EffectiveConfig; problems: FileProblem[] }> {
-  const [first = ""] = texts.keys();
-  if (texts.size > mostFiles) {
+  const [first = "", ...others] = [...texts.keys()].filter(isNestedName);
+  if (others.length >= mostFiles) {
     const message = `is one of more than ${mostFiles} files in folders; combine files of neighbouring folders into one in their parent folder`;
     return { config: root, problems: [{ file: first, ...wholeFile(message) }] };
   }
@@ -375,7 +386,8 @@ async function joinNested(
       problems.push(...found.map((problem) => ({ file: path, ...problem })));
     const misplaced = whyMisplaced(path, texts);
     if (misplaced !== undefined) add([misplaced]);
-    const parsed = text === null ? null : parseNestedConfig(text);
+    if (!isNestedName(path) || isNearName(path)) continue;
+    const parsed = text === null ? null : parseNestedConfig(text, options);
     if (parsed === null) add([wholeFile(notRegular)]);
     else if (parsed.ok) files.push({ path, folder: folderOf(path), config: parsed.config });
     else add(parsed.problems);
@@ -389,13 +401,19 @@ async function joinNested(
 /** The folder of a file, "" for the root. */
 const folderOf = (path: string) => path.slice(0, Math.max(0, path.lastIndexOf("/")));
 
-/** Why a nested file may not be at its path; undefined if it may. */
+/** Why a configuration may not be at its path; undefined if it may. */
 export function whyMisplaced(
   path: string,
   all: Pick<ReadonlyMap<string, unknown>, "has">,
 ): ConfigProblem | undefined {
   const folder = folderOf(path);
   const [first] = nestedNames;
+  const [usual, other] = rootPaths;
+  if (isNearName(path) || (path === other && all.has(usual))) {
+    const meant = /^(?:\.github)?$/i.test(folder) ? usual : `${folder}/${first}`;
+    return wholeFile(`is not read: the configuration is ${meant}; move it there, or rename or delete it`);
+  }
+  if (path === usual || path === other) return undefined;
   if (folder === "") return wholeFile(`is not allowed at the root; use ${rootPaths[0]} there`);
   const isSecond = path !== `${folder}/${first}` && all.has(`${folder}/${first}`);
   return isSecond

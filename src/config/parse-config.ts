@@ -15,8 +15,9 @@ import {
   visit,
 } from "yaml";
 import { z } from "zod";
+import { patternFault } from "../diff/paths.ts";
 import { errorLine } from "../errors.ts";
-import { NestedConfig, RepoConfig } from "./repo-config.ts";
+import { type EffectiveConfig, NestedConfig, RepoConfig } from "./repo-config.ts";
 
 /** A problem in a configuration file. */
 export interface ConfigProblem {
@@ -44,27 +45,68 @@ const largestFile = 64 * 1024;
 export const tooLarge = wholeFile(`is larger than ${largestFile / 1024} KB`);
 const mostProblems = 20;
 
+export interface ParseOptions {
+  /** Refuses every pattern that can match no file. By default only those of private paths, because what they mean would be sent. */
+  isStrict?: boolean;
+}
+
 /** Parses the text of `.github/hunkwise.yml` with `parseConfig`. */
-export const parseRepoConfig = (text: string): ParsedConfig<RepoConfig> => parseConfig(text, RepoConfig);
+export const parseRepoConfig = (text: string, options?: ParseOptions): ParsedConfig<RepoConfig> =>
+  parseConfig(text, RepoConfig, options);
 
 /** Parses the text of `.hunkwise.yml` in a folder with `parseConfig`. */
-export const parseNestedConfig = (text: string): ParsedConfig<NestedConfig> =>
-  parseConfig(text, NestedConfig);
+export const parseNestedConfig = (text: string, options?: ParseOptions): ParsedConfig<NestedConfig> =>
+  parseConfig(text, NestedConfig, options);
 
 /**
  * Parses a configuration file. A file with any problem gives no configuration: the wrong key or the slip in the YAML may be the part that
  * should keep a file private. Never throws.
  */
-function parseConfig<Config>(text: string, schema: z.ZodType<Config>): ParsedConfig<Config> {
+function parseConfig<Config>(
+  text: string,
+  schema: z.ZodType<Config>,
+  { isStrict = false }: ParseOptions = {},
+): ParsedConfig<Config> {
   const unreadable = whyUnreadable(text);
   if (unreadable) return invalid([unreadable]);
   try {
-    const { value: _, ...parsed } = readDocument(parseYaml(text), schema, { checksLists: true });
-    return parsed;
+    const file = parseYaml(text);
+    const { value: _, ...parsed } = readDocument(file, schema, { checksLists: true });
+    const doubts = patternDoubts(parsed.ok ? parsed.config : null)
+      .filter(({ path }) => isStrict || path[1] === "private")
+      .map(({ path, message }) => ({
+        line: lineAt(path, file.document, file.lines),
+        key: dotted(path),
+        message,
+      }));
+    return doubts.length > 0 ? invalid(doubts) : parsed;
   } catch (error) {
     return invalid([beyondReading(error)]);
   }
 }
+
+const patternKeys =
+  /^(?:paths\.(?:ignore|private|only)\.\d+|instructions\.\d+\.path|rules\..*\.(?:off|where)\.\d+|prove\.run\.\d+\.files)$/s;
+
+/** The patterns that can match no file in a configuration, or in the part of one at `path`. */
+function patternDoubts(
+  value: unknown,
+  path: PropertyKey[] = [],
+): { path: PropertyKey[]; pattern: string; message: string }[] {
+  if (typeof value === "object" && value !== null)
+    return Object.entries(value).flatMap(([key, inner]) =>
+      patternDoubts(inner, [...path, Array.isArray(value) ? Number(key) : key]),
+    );
+  const isPattern = typeof value === "string" && patternKeys.test(path.join("."));
+  const fault = isPattern ? patternFault(value, path[1] === "private") : null;
+  return fault === null ? [] : [{ path, pattern: String(value), message: `can match no file: it ${fault}` }];
+}
+
+/** Warnings for a review. Private paths with such a pattern were refused. */
+export const patternWarnings = (config: EffectiveConfig): string[] =>
+  patternDoubts({ ...config, paths: { ...config.paths, private: [] } })
+    .slice(0, mostProblems)
+    .map(({ path: [group], pattern, message }) => `The pattern ${pattern} of ${String(group)} ${message}.`);
 
 /** One document of a file, and its value as far as it could be read. */
 export type ParsedDocument<Config> = ParsedConfig<Config> & { value: unknown };

@@ -1,3 +1,4 @@
+import { distance } from "fastest-levenshtein";
 import { z } from "zod";
 import { Severity, severities } from "../finding.ts";
 import { checkRules, RuleSetting } from "./named-rules.ts";
@@ -13,6 +14,21 @@ export function isNestedName(path: string): boolean {
   const name = path.slice(path.lastIndexOf("/") + 1);
   return nestedNames.some((one) => one === name);
 }
+
+/** Whether a path looks like a configuration that is never read: `hunkwise.yml` at the root, `.github/Hunkwise.yml`, `.github/.hunkwise.yml`. */
+export function isNearName(path: string): boolean {
+  const slash = path.lastIndexOf("/");
+  const [folder, name] = [path.slice(0, Math.max(slash, 0)).toLowerCase(), path.slice(slash + 1)];
+  if (name.length > 24 || !(folder === "" || folder === ".github" || name.startsWith("."))) return false;
+  const stem = /^(.+)\.(?:ya?ml|jsonc?|toml)$/i.exec(name)?.[1]?.toLowerCase().replaceAll(/[._-]/g, "");
+  const isTop = folder === ".github";
+  const isNear = distance(stem ?? "", "hunkwise") <= (isTop ? 2 : 0);
+  return isNear && (isTop || !isNestedName(path)) && !rootPaths.some((one) => one === path);
+}
+
+/** Whether a path is that of a configuration, or near it. */
+export const isConfigName = (path: string): boolean =>
+  isNestedName(path) || isNearName(path) || rootPaths.some((one) => one === path);
 
 /** Cost of a review: one pass; one pass and a second look; several passes and a second look. */
 export const Effort = z.enum(["low", "medium", "high"]);

@@ -122,6 +122,35 @@ function readRules(pattern: string): PathRule[] {
   return globs.flatMap((glob) => (glob ? [{ isNegative, isFolder, isName, glob }] : []));
 }
 
+/** What an escape is for in a pattern of gitignore, and braces, which have a meaning for others. */
+const ESCAPED = "*?[]\\#! {}";
+/** Beginnings of paths on a machine; the repository is below them, so they are not in it. */
+const absolute = /^(?:[A-Za-z]:|~)[\\/]|^\/(?:home|Users|Volumes)\/[^/*]+\//;
+
+/**
+ * Why a pattern can match no path as git writes them, or only one that nobody means: `./src`, `C:\src`, `a//b`. Null if it can, and for
+ * comments and blank lines.
+ *
+ * @param isPrivate whether also an escaped star counts, which ends a name on no usual system and a folder on Windows (`keys\*`)
+ */
+export function patternFault(pattern: string, isPrivate: boolean): string | null {
+  const body = withoutEnd(pattern.replace(/^!/, ""));
+  if (body === "" || pattern.startsWith("#")) return null;
+  if (absolute.test(body)) return "begins like an absolute path, but `/` is the root of the repository";
+  for (let at = 0; at < body.length; ) {
+    const read = readSign(body, at);
+    if (read === null) return "has a `[` without its end, or ends with a backslash";
+    const isStars = read.sign === "*" && (isPrivate || body[read.end] === "*");
+    if (body[at] === "\\" && (isStars || !ESCAPED.includes(String(read.sign))))
+      return "has a backslash where a path has a slash; write `/`, and `[*]` for a star in a name";
+    at = read.end;
+  }
+  const names = body.replace(/^\/|\/$/g, "").split("/");
+  return names.some((name) => name === "" || name === "." || name === "..")
+    ? "has a part `.`, `..` or nothing between slashes, which no path has; begin at the root or folder without them"
+    : null;
+}
+
 /** Text, `**` right behind it, and the end of that name; further `**` between slashes change nothing. */
 const starsBehindText = /^([^*?[\\]*[^*?[\\/])\*\*+(?:\/\*\*+)*(\/|$)/;
 

@@ -230,25 +230,23 @@ export async function listOldSide(place: ListingPlace, older: string, head: stri
 interface NamedQuery {
   /** Full object name. */
   commit: string;
-  /** Last parts of paths. */
-  names: readonly string[];
+  /** Whether a path counts; gets its bytes as Latin-1. */
+  isWanted(path: string): boolean;
   /** Maximum number of entries. */
   max: number;
 }
 
 /**
- * The entries of a commit's tree with one of the names, in any folder, by path and in git's order. The listing is processed in pieces, so a
+ * Some entries of a commit's tree, by path and in git's order. The listing is processed in pieces, so a
  * large repository neither fills the memory nor blocks other work.
  */
 export async function listNamed(
   place: RevisionPlace,
-  { commit, names, max }: NamedQuery,
+  { commit, isWanted, max }: NamedQuery,
 ): Promise<Map<string, TreeEntry>> {
-  const endings = names.flatMap((name) => ["/", "\t"].map((before) => nameBytes(before + name)));
-  const isNamed = (record: Buffer) => endings.some((one) => record.subarray(-one.length).equals(one));
   const found = new Map<string, TreeEntry>();
   const records = new LineSplitter((record) => {
-    if (found.size >= max || !isNamed(record)) return;
+    if (found.size >= max || !isWanted(record.toString("latin1", record.indexOf(TAB) + 1))) return;
     const entry = parseTreeEntry(record);
     found.set(entry.path, entry);
   }, byNul);

@@ -1,5 +1,5 @@
-import { loadRepoConfig, mostFiles, withNested } from "../config/load-config.ts";
-import { defaultRepoConfig, type EffectiveConfig, nestedNames } from "../config/repo-config.ts";
+import { loadRepoConfig, mostListed, withNested } from "../config/load-config.ts";
+import { defaultRepoConfig, type EffectiveConfig, isConfigName } from "../config/repo-config.ts";
 import { AppError } from "../errors.ts";
 import { listNamed } from "../git/object-listing.ts";
 import { openWorkspace } from "../git/object-workspace.ts";
@@ -44,7 +44,7 @@ export async function withFolders(
   { narrow = asItIs }: Pick<JobDependencies, "narrow">,
 ): Promise<EffectiveConfig> {
   await using workspace = openWorkspace(place);
-  const query = { commit: place.shas.base, names: nestedNames, max: mostFiles + 1 };
+  const query = { commit: place.shas.base, isWanted: isConfigName, max: mostListed };
   const nested = await withNested(config, {
     tree: () => listNamed(place, query),
     readBlob: (oid) => workspace.readBlob(oid),

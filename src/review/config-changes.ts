@@ -9,6 +9,7 @@ import {
 import {
   defaultRepoConfig,
   isEnforced,
+  isNearName,
   isNestedName,
   NestedConfig,
   nestedNames,
@@ -179,17 +180,19 @@ export async function findConfigChanges(
   return [...sentences.slice(0, most.sentences - 1), `${count(beyond + 1, "more change")} of this kind.`];
 }
 
-/** A folder with a configuration file. The file may have one of several names; the first existing one counts. */
+/** A folder with a configuration file, or a file near one. The file may have one of several names; the first existing one counts. */
 type ConfigFolder = string;
 const root: ConfigFolder = "";
 
 function folderOf(path: string): ConfigFolder[] {
   if (rootPaths.some((one) => one === path)) return [root];
+  if (isNearName(path)) return [path];
   return isNestedName(path) ? [path.slice(0, path.lastIndexOf("/") + 1) || "./"] : [];
 }
 
 function namesOf(folder: ConfigFolder): readonly string[] {
   if (folder === root) return rootPaths;
+  if (isNearName(folder)) return [folder];
   return nestedNames.map((name) => (folder === "./" ? name : `${folder}${name}`));
 }
 

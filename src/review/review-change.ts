@@ -1,4 +1,5 @@
 import type { Coverage as CoverageCounter } from "../agent/coverage.ts";
+import { patternWarnings } from "../config/parse-config.ts";
 import { type Finding, isCertain, isOfOwnRule, toolOf } from "../finding.ts";
 import type { TextRange } from "../secrets/ranges.ts";
 import type { ChangedFile } from "../tools/tool.ts";
@@ -161,6 +162,7 @@ export async function reviewChange(input: ReviewInput, deps: ReviewDependencies)
     duration_ms: deps.now() - deps.startedAt,
     warnings: [
       ...deps.diffs.warnings(),
+      ...patternWarnings(config),
       ...review.warnings,
       ...unfinishedWarning(analysis.unfinished),
       ...own.warnings,

@@ -1,6 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { checkNested, loadRepoConfig, withNested } from "../../src/config/load-config.ts";
-import { defaultRepoConfig, minimumSeverityAt, RepoConfig } from "../../src/config/repo-config.ts";
+import { parseRepoConfig, patternWarnings } from "../../src/config/parse-config.ts";
+import {
+  defaultRepoConfig,
+  isNestedName,
+  minimumSeverityAt,
+  RepoConfig,
+} from "../../src/config/repo-config.ts";
 import { createPrivacy } from "../../src/diff/filter.ts";
 import { createPathMatcher } from "../../src/diff/paths.ts";
 import { AppError } from "../../src/errors.ts";
@@ -32,6 +38,70 @@ const failureOf = (files: Record<string, string | Entry>) =>
     () => null,
     (error) => error,
   );
+
+describe("a configuration under a near name", () => {
+  it.each([
+    ...["hunkwise.yml", "hunkwise.yaml", "hunkwise.json", "Hunkwise.yml", ".hunkwise.json", ".HUNKWISE.YML"],
+    ...[".github/Hunkwise.yml", ".github/hunkwise.json", ".github/.hunkwise.yaml", ".github/hunk-wise.yml"],
+    ...[".github/hunkwsie.yml", ".GitHub/hunkwise.yml"],
+  ])("(%s) is refused, and told where it belongs", async (path) => {
+    const failure = await failureOf({ [path]: "paths: { private: ['keys/'] }", "a.ts": "" });
+    expect(failure).toMatchObject({ code: "config_invalid" });
+    expect(failure.message).toContain(`${path}: is not `);
+    expect(failure.message).toContain(".github/hunkwise.yml");
+    expect(await checkNested(new Map([[path, ""]]))).toHaveLength(path === ".hunkwise.yml" ? 2 : 1);
+  });
+
+  it("is refused in a folder if it begins with a dot, and beside the file that is read", async () => {
+    expect((await failureOf({ "a/b/.hunkwise.json": "" })).message).toContain("is a/b/.hunkwise.yml; move");
+    const both = { ".github/hunkwise.yml": "", ".github/hunkwise.yaml": "" };
+    expect((await failureOf(both)).message).toContain(".github/hunkwise.yaml: is not read");
+  });
+
+  it("is not meant by other files, nor where another file is named", async () => {
+    const others = [".github/hunkwise.yaml", ".github/workflows/hunkwise.yml", "deploy/hunkwise.yaml"];
+    const more = [
+      "docs/hunkwise.schema.json",
+      "hunkwise.md",
+      ".github/funding.yml",
+      "hunkwise",
+      "hawkwise.yml",
+    ];
+    expect(await load(Object.fromEntries([...others, ...more].map((path) => [path, ""])))).toEqual(
+      defaultRepoConfig,
+    );
+    const given = withNested(defaultRepoConfig, baseOf({ "hunkwise.yml": "" }), isNestedName);
+    expect(await given).toEqual(defaultRepoConfig);
+  });
+});
+
+describe("a pattern that can match no file", () => {
+  it("refuses a configuration if it is meant to keep files private, also in a folder", async () => {
+    for (const pattern of ["./keys/**", "keys\\**", "keys\\*", "/home/me/shop/keys/*"]) {
+      const text = `paths:\n  private: [${JSON.stringify(pattern)}]\n`;
+      const message = /yml:2: paths\.private\[0\] can match no file: it (?:has|begins)/;
+      await expect(loadRepoConfig(async () => text)).rejects.toThrow(message);
+      expect((await failureOf({ "a/.hunkwise.yml": text })).message).toMatch(message);
+    }
+  });
+
+  it("is a problem of a check in every list, and a warning of a review", async () => {
+    const text =
+      "paths: { ignore: ['./a'] }\ninstructions: [{ path: 'b//c', text: x }]\nprove: { run: [{ files: ../d, command: 'x {file}' }] }\n" +
+      "rules: { eval: { off: ['e\\f'] }, x-y: { what: y, where: ['./g'] } }\n";
+    const checked = parseRepoConfig(text, { isStrict: true });
+    expect(checked.ok ? [] : checked.problems.map(({ line, key }) => `${line} ${key}`)).toEqual([
+      ...["1 paths.ignore[0]", "2 instructions[0].path", "3 prove.run[0].files"],
+      ...["4 rules.eval.off[0]", "4 rules.x-y.where[0]"],
+    ]);
+    const read = await loadRepoConfig(async () => text);
+    expect(patternWarnings(read.config)).toHaveLength(5);
+    expect(patternWarnings(read.config)[0]).toMatch(
+      /^The pattern \.\/a of paths can match no file: it has a part/,
+    );
+    expect(patternWarnings(defaultRepoConfig)).toEqual([]);
+  });
+});
 
 describe("files in folders", () => {
   it("change nothing where there are none", async () => {

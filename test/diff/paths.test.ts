@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import ignore from "ignore";
 import { describe, expect, it } from "vitest";
-import { createPathMatcher } from "../../src/diff/paths.ts";
+import { createPathMatcher, patternFault } from "../../src/diff/paths.ts";
 import { anyPath, anyPattern } from "./any-pattern.ts";
 
 const long = process.env.HUNKWISE_LONG === "1";
@@ -84,5 +84,64 @@ describe("createPathMatcher", () => {
     expect(createPathMatcher(["**/a/**/b"], true)(`${deep}c`).matched).toBe(false);
     expect(createPathMatcher(["*.ts"], true)(`${"a/".repeat(2_048)}b`).matched).toBe(true);
     expect(createPathMatcher(["**"], false)(`${"a/".repeat(2_048)}b`).matched).toBe(false);
+  });
+});
+
+describe("patternFault", () => {
+  it.each([
+    ...["./src/**", "src/./a", "src//a", "../x", "!../x", "src/..", "a/b//", "/", "."],
+    ...["secret\\**", "src\\keys\\id.pem", ".\\src", "src\\", "C:\\keys\\*", "c:/keys/**", "~/keys/*"],
+    ...["/home/me/shop/src/**", "/Users/me/shop/x", "[a", "[[:letters:]]x"],
+  ])("of %s says why it matches no path that is meant", (pattern) => {
+    expect(patternFault(pattern, false)).toMatch(/^(?:has|begins) /);
+  });
+
+  it.each([
+    ...[
+      "",
+      "  ",
+      "# a comment: ./x",
+      "/src",
+      "src/",
+      "**",
+      "**/x",
+      "a/**/b",
+      ".*",
+      "..a",
+      "a..",
+      ".github/**",
+    ],
+    ...[
+      "\\#x",
+      "\\!x",
+      "x\\ ",
+      "src/\\[id\\]/**",
+      "star\\*.txt",
+      "a\\?b",
+      "[\\]a]",
+      "a\\\\b",
+      "/home/**",
+      "C:x",
+    ],
+  ])("of %j says nothing", (pattern) => {
+    expect(patternFault(pattern, false)).toBeNull();
+  });
+
+  it("counts an escaped star only of private paths, where a folder of Windows is meant", () => {
+    expect(patternFault("keys\\*", true)).toMatch(/backslash/);
+    expect(patternFault("keys[*]", true)).toBeNull();
+  });
+
+  it("never says it of a pattern that matches a path of git", () => {
+    const isOfGit = (path: string) => path.split("/").every((name) => !["", ".", ".."].includes(name));
+    fc.assert(
+      fc.property(anyPattern, anyPath, (pattern, path) => {
+        const plain = pattern.replaceAll("\\", "");
+        fc.pre(isOfGit(path.replace(/\/$/, "")) && !plain.startsWith("!"));
+        if (createPathMatcher([plain])(path).matched)
+          expect({ plain, fault: patternFault(plain, false) }).toEqual({ plain, fault: null });
+      }),
+      { numRuns: long ? 50_000 : 2_000 },
+    );
   });
 });

@@ -3,7 +3,7 @@ import { basename, join, relative, resolve, sep } from "node:path";
 import { Argument, Command, Option } from "@commander-js/extra-typings";
 import type { FileProblem } from "../../config/load-config.ts";
 import { programPath } from "../../config/process-env.ts";
-import { isNestedName, type RepoConfig, rootPaths } from "../../config/repo-config.ts";
+import { isConfigName, isNestedName, type RepoConfig, rootPaths } from "../../config/repo-config.ts";
 import { AppError, errorLine } from "../../errors.ts";
 import { plural } from "../../reporters/outcome.ts";
 import { plainLine } from "../../reporters/terminal-style.ts";
@@ -114,8 +114,8 @@ async function checkFile(file: string, signal: AbortSignal): Promise<Checked> {
     const { problems } = await problemsOfRules([{ path: file, text }], signal);
     return { problems, valid: [`${file} is valid.`], root: null };
   }
-  const own = isNestedName(basename(file)) ? null : parseRepoConfig(text);
-  const parsed = own ?? parseNestedConfig(text);
+  const own = isNestedName(basename(file)) ? null : parseRepoConfig(text, { isStrict: true });
+  const parsed = own ?? parseNestedConfig(text, { isStrict: true });
   return {
     problems: parsed.ok ? [] : parsed.problems.map((problem) => ({ file, ...problem })),
     valid: [`${file} is valid.`],
@@ -151,7 +151,7 @@ async function checkRepository(repo: string, signal: AbortSignal): Promise<Check
   const shown = (file: string) => relative(process.cwd(), join(workTree, file));
   const read = (file: string) => readText(join(workTree, file), signal);
   const root = await rootFile(read);
-  const own = root === null ? null : parseRepoConfig(root.text);
+  const own = root === null ? null : parseRepoConfig(root.text, { isStrict: true });
   const regular = async (names: readonly string[]) => {
     const texts = new Map<string, string | null>();
     for (const file of names.toSorted()) {
@@ -162,7 +162,7 @@ async function checkRepository(repo: string, signal: AbortSignal): Promise<Check
     }
     return texts;
   };
-  const texts = await regular(paths.filter(isNestedName));
+  const texts = await regular(paths.filter(isConfigName));
   const ruleTexts = await regular(paths.filter(isRuleFile));
   const ruled = await problemsOfRules(
     [...ruleTexts].map(([path, text]) => ({ path, text })),
@@ -176,7 +176,7 @@ async function checkRepository(repo: string, signal: AbortSignal): Promise<Check
     ...byFile(await checkNested(texts)),
     ...ruled.problems,
   ];
-  const count = plural(texts.size, "nested file");
+  const nested = paths.filter((path) => isNestedName(path) && texts.has(path)).length;
   return {
     problems: problems.map((problem) => ({ ...problem, file: shown(problem.file) })),
     root: root !== null && own?.ok ? { file: shown(root.file), config: own.config } : null,
@@ -184,7 +184,7 @@ async function checkRepository(repo: string, signal: AbortSignal): Promise<Check
       root === null
         ? `There is no ${usualFile} in ${workTree}: the defaults apply.`
         : `${shown(root.file)} is valid.`,
-      ...(texts.size > 0 ? [`${count} ${texts.size === 1 ? "is" : "are"} valid, too.`] : []),
+      ...(nested > 0 ? [`${plural(nested, "nested file")} ${nested === 1 ? "is" : "are"} valid, too.`] : []),
       ...(ruleTexts.size > 0
         ? [`${plural(ruled.rules, "own rule")} in ${plural(ruleTexts.size, "file")} can run.`]
         : []),
