@@ -6,7 +6,35 @@ import { AppError } from "../errors.ts";
 import { Category, Severity } from "../finding.ts";
 import { type RuleLanguage, ruleLanguages } from "./languages.ts";
 
-const AstGrepRule = z.record(z.string(), z.unknown());
+/** Whatever ast-grep itself checks. */
+const any = z.unknown().optional();
+
+/** An object with these keys and no others. */
+export const keys = <const Names extends string>(...names: Names[]) =>
+  z.strictObject(Object.fromEntries(names.map((name) => [name, any])) as Record<Names, typeof any>);
+
+/**
+ * ast-grep's rule object. It ignores keys that it does not know, and the rule then matches something else, so every key of it is named here.
+ * https://ast-grep.github.io/reference/rule.html
+ */
+export const AstGrepRule: z.ZodType<Readonly<Record<string, unknown>>> = z.lazy(() => RuleObject);
+const RuleObject = z.strictObject({
+  pattern: z.union([z.string(), keys("context", "selector", "strictness")]).optional(),
+  ...{ kind: any, regex: any },
+  nthChild: z
+    .union([z.string(), z.number(), keys("position", "reverse").extend({ ofRule: AstGrepRule.optional() })])
+    .optional(),
+  range: z.strictObject({ start: keys("line", "column"), end: keys("line", "column") }).optional(),
+  matches: z.union([z.string(), z.record(z.string(), z.record(z.string(), AstGrepRule))]).optional(),
+  ...{ all: z.array(AstGrepRule).optional(), any: z.array(AstGrepRule).optional() },
+  not: AstGrepRule.optional(),
+  ...{ inside: z.lazy(() => Relation).optional(), has: z.lazy(() => Relation).optional() },
+  ...{ precedes: z.lazy(() => Relation).optional(), follows: z.lazy(() => Relation).optional() },
+});
+const Relation: z.ZodType<Readonly<Record<string, unknown>>> = RuleObject.extend({
+  stopBy: z.union([z.string(), AstGrepRule]).optional(),
+  field: any,
+});
 
 /** Text of an ECMAScript regular expression; `^` and `$` match at line ends. */
 const RegularExpression = z.string().transform((text, context) => {

@@ -381,23 +381,27 @@ function unknownKey(path: readonly PropertyKey[], schema: z.ZodType): string {
   const nearest = known
     .map((candidate) => ({ candidate, edits: distance(key.slice(0, longestKey).toLowerCase(), candidate) }))
     .toSorted((a, b) => a.edits - b.edits)[0];
-  if (nearest && nearest.edits <= Math.max(1, Math.floor(key.length / 3)))
+  if (nearest && nearest.edits <= Math.max(key.length > 3 ? 2 : 1, Math.floor(key.length / 3)))
     return `is not a known key (did you mean ${nearest.candidate}?)`;
   return known.length > 0 ? `is not a known key (known keys: ${known.join(", ")})` : "is not a known key";
 }
 
 /** Cached, because creating one takes longer than checking a file. */
-const jsonSchemas = new WeakMap<z.ZodType, unknown>();
+const jsonSchemas = new WeakMap<z.ZodType, JsonSchema>();
 
 /** The keys that the schema allows below `path`. */
 function keysAt(path: readonly PropertyKey[], type: z.ZodType): string[] {
-  const schema = jsonSchemas.get(type) ?? z.toJSONSchema(type, { io: "input" });
+  const schema: JsonSchema = jsonSchemas.get(type) ?? (z.toJSONSchema(type, { io: "input" }) as JsonSchema);
   jsonSchemas.set(type, schema);
-  let forms: JsonSchema[] = [schema as JsonSchema];
+  const formsOf = ({ $ref, ...one }: JsonSchema): JsonSchema[] =>
+    $ref === undefined
+      ? (one.anyOf?.flatMap(formsOf) ?? [one])
+      : formsOf(schema.$defs?.[$ref.replace("#/$defs/", "")] ?? {});
+  let forms: JsonSchema[] = [schema];
   for (const part of path) {
     forms = forms.flatMap(({ properties, additionalProperties, items }) => {
       const inner = typeof part === "number" ? items : (properties?.[String(part)] ?? additionalProperties);
-      return typeof inner === "object" ? (inner.anyOf ?? [inner]) : [];
+      return typeof inner === "object" ? formsOf(inner) : [];
     });
   }
   return [...new Set(forms.flatMap(({ properties }) => Object.keys(properties ?? {})))];
@@ -409,4 +413,6 @@ interface JsonSchema {
   additionalProperties?: JsonSchema | boolean;
   items?: JsonSchema;
   anyOf?: JsonSchema[];
+  $ref?: string;
+  $defs?: Record<string, JsonSchema>;
 }

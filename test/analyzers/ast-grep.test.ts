@@ -202,7 +202,7 @@ describe("a broken rule file", () => {
       "an operator that ast-grep does not know",
       "{ pattern: own() }",
       "{ patern: own() }",
-      /js-own\.yml.*rule.*patern/s,
+      /js-own\.yml.*patern.*rule/s,
     ],
     ["an id that is not the file's name", "id: js-own", "id: js-other", /js-own\.yml.*id: "js-other"/s],
     [

@@ -1,10 +1,11 @@
 import { setImmediate } from "node:timers/promises";
 import { z } from "zod";
 import { variablesIn } from "../../analyzers/ast-grep.ts";
+import { AstGrepRule, keys } from "../../analyzers/rule-file.ts";
 import { dialectNamed } from "../../code/languages.ts";
 import type { FileProblem } from "../../config/load-config.ts";
 import { type ConfigProblem, parseDocuments, tooLarge, wholeFile } from "../../config/parse-config.ts";
-import { createPathMatcher } from "../../diff/paths.ts";
+import { createPathMatcher, patternFault } from "../../diff/paths.ts";
 import { Category, Severity } from "../../finding.ts";
 import { categoryOf } from "../tool-results/tool-findings.ts";
 
@@ -21,7 +22,11 @@ const most = { files: 50, rules: 200 };
 const deepest = 60;
 
 const shortName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,59}$/;
-const Node = z.record(z.string(), z.unknown());
+const Transform = z.looseObject({
+  replace: keys("source", "replace", "by").optional(),
+  substring: keys("source", "startChar", "endChar").optional(),
+  convert: keys("source", "toCase", "separatedBy").optional(),
+});
 /** Braces have no meaning in patterns of gitignore, so their alternatives are written out. */
 const Glob = z
   .string()
@@ -30,8 +35,12 @@ const Glob = z
   .refine((glob) => !/^[!#]/.test(glob), "must not begin with ! or #")
   .transform((glob, context) => {
     const all = withoutBraces(glob.replace(/^\.\//, ""));
-    if (all.length <= mostAlternatives) return all;
-    context.addIssue({ code: "custom", message: `must have at most ${mostAlternatives} alternatives` });
+    const fault = all.map((one) => patternFault(one, false)).find((one) => one !== null);
+    if (all.length <= mostAlternatives && fault === undefined) return all;
+    const message = fault
+      ? `can match no file: it ${fault}`
+      : `must have at most ${mostAlternatives} alternatives`;
+    context.addIssue({ code: "custom", message });
     return z.NEVER;
   });
 const mostAlternatives = 64;
@@ -45,11 +54,11 @@ const Examples = z.array(z.string().max(10_000)).max(20).default([]);
 const RuleDocument = z.strictObject({
   id: z.string().regex(shortName, "must be at most 60 letters, digits, dots, hyphens and underscores"),
   language: z.string().max(40),
-  rule: Node,
-  constraints: z.record(z.string(), Node).optional(),
-  utils: z.record(z.string(), Node).optional(),
+  rule: AstGrepRule,
+  constraints: z.record(z.string(), AstGrepRule).optional(),
+  utils: z.record(z.string(), AstGrepRule).optional(),
   transform: z
-    .record(z.string(), z.union([z.string(), Node]))
+    .record(z.string(), z.union([z.string(), Transform]))
     .refine((all) => Object.values(all).every(isPlain), "must only use replace, substring and convert")
     .optional(),
   message: z.string().max(1_000).optional(),

@@ -55,6 +55,17 @@ describe("a file of rules", () => {
     },
   );
 
+  it("may have every key of ast-grep's rule object", async () => {
+    const rule = `{ pattern: { context: a, selector: identifier, strictness: smart }, kind: identifier, regex: a,
+      nthChild: { position: 2n+1, reverse: true, ofRule: { nthChild: 1 } }, matches: u, not: { nthChild: "2" },
+      range: { start: { line: 0, column: 0 }, end: { line: 1, column: 0 } }, all: [{ matches: { u: { A: { kind: x } } } }],
+      any: [{ precedes: { kind: x, stopBy: end }, follows: { kind: x, stopBy: { kind: x } } }],
+      inside: { kind: x, stopBy: neighbor, field: key }, has: { kind: x, field: key } }`;
+    const more = `utils: { u: ${rule} }\nconstraints: { A: ${rule} }\ntransform: { B: { convert: { source: $A, toCase: camelCase, separatedBy: [dash] } }, C: { substring: { source: $A, startChar: 1, endChar: 2 } } }\n`;
+    const { why } = await parse(`id: a\nlanguage: ts\nrule: ${rule}\n${more}`);
+    expect(why).toEqual([]);
+  });
+
   it("reads only files that its patterns match, with braces as in ast-grep", async () => {
     const { rules } = await parse(
       `${callRule("a", "a")}files: ["./src/**/*.{ts,{m,c}ts}"]\nignores: ["**/*.test.ts"]\n`,
@@ -65,6 +76,22 @@ describe("a file of rules", () => {
 
   it.each([
     ["an unknown key", "colour: red", "a: line 6: colour is not a known key"],
+    [
+      "a misspelt key in a utility",
+      "utils: { u: { any: [{ has: { feild: key, regex: x } }] } }",
+      "a: line 6: utils.u.any[0].has.feild is not a known key (did you mean field?)",
+    ],
+    [
+      "a misspelt key in a constraint",
+      "constraints: { A: { inside: { stopBy: { knd: x }, kind: y } } }",
+      "a: line 6: constraints.A.inside.stopBy.knd is not a known key (did you mean kind?)",
+    ],
+    [
+      "a misspelt key in a transformation",
+      "transform: { B: { replace: { sorce: $A, replace: x, by: y } } }",
+      "a: line 6: transform.B.replace.sorce is not a known key (did you mean source?)",
+    ],
+    ["a pattern of no file", "files: ['a/../b']", "a: line 6: files[0] can match no file: it has a part"],
     [
       "a key that only ast-grep's command line honours",
       "rewriters: []",
