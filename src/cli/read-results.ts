@@ -2,7 +2,8 @@ import { constants } from "node:fs";
 import { type FileHandle, open, realpath } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { AppError, errorLine } from "../errors.ts";
-import { thousands } from "../reporters/outcome.ts";
+import type { Change, Workspace } from "../git/workspace.ts";
+import { plural, thousands } from "../reporters/outcome.ts";
 import { MOST_BYTES, parseResults } from "../review/tool-results/parse-results.ts";
 import { fairShare, type ToolResult } from "../review/tool-results/tool-result.ts";
 import { beginningOf } from "./read-beginning.ts";
@@ -15,21 +16,68 @@ export interface ResultsOptions {
   roots: readonly string[];
   /** The folder that the files must be in, without a link that leads out: a step of a job may have written them. Null: anywhere. */
   within: string | null;
+  /** If given, results that are on no changed line are left out. */
+  workspace?: Pick<Workspace, "changes" | "patch">;
   /** Takes one line for the user. */
   warn(text: string): void;
 }
 
-/** The results of other tools in these files, worst first. Rejects with `usage`; no message quotes a file. */
+/** The results of other tools in these files, worst first; says what is left out. Rejects with `usage`; no message quotes a file. */
 export async function readResults(files: readonly string[], options: ResultsOptions): Promise<ToolResult[]> {
+  const { roots, workspace } = options;
+  const changes = new Map((await workspace?.changes())?.map((change) => [change.path, change]));
+  const changed = workspace && { changed: new Set(changes.keys()) };
+  const linesOf = new Map<string, Promise<readonly Lines[]>>();
+  const isOnChange = async ({ path, line, endLine }: ToolResult) => {
+    const change = changes.get(path);
+    if (!workspace || !change) return true;
+    const lines = linesOf.get(path) ?? addedLines(workspace, change);
+    linesOf.set(path, lines);
+    return (await lines).some(({ first, last }) => line <= last && endLine >= first);
+  };
   const all: ToolResult[] = [];
-  for (const [file, name] of files.entries())
-    all.push(...parseResults(await bytesOf(name, options), { name, file, roots: options.roots }));
+  for (const [file, name] of files.entries()) {
+    const left: string[] = [];
+    const onLeft = (why: string) => left.push(why);
+    for (const one of parseResults(await bytesOf(name, options), { name, file, roots, ...changed, onLeft })) {
+      if (await isOnChange(one)) all.push(one);
+      else onLeft("is on no changed line");
+    }
+    if (left.length > 0)
+      options.warn(
+        `${plural(left.length, "result")} of ${name} ${left.length === 1 ? "was" : "were"} left out: ${counted(left)}`,
+      );
+  }
   const left = all.length - MOST_RESULTS;
   if (left > 0)
     options.warn(
       `${thousands(left)} results of other tools were not looked at; ${thousands(MOST_RESULTS)} were, the worst of each file`,
     );
   return fairShare(all, MOST_RESULTS, (one) => one);
+}
+
+/** "2 name no changed file, 1 has no line" */
+const counted = (reasons: readonly string[]) =>
+  [...Map.groupBy(reasons, (one) => one)]
+    .map(([why, { length }]) => `${thousands(length)} ${length === 1 ? why : inPlural(why)}`)
+    .join(", ");
+
+const verbs: Record<string, string> = { has: "have", is: "are", names: "name" };
+const inPlural = (why: string) => why.replace(/^\w+/, (verb) => verbs[verb] ?? verb);
+
+/** Numbers of lines, both included. */
+interface Lines {
+  first: number;
+  last: number;
+}
+
+/** The lines that a change adds to a file; all if its patch cannot be read. */
+async function addedLines(workspace: Pick<Workspace, "patch">, change: Change): Promise<Lines[]> {
+  const patch = await workspace.patch(change, 0).catch(() => "@@ -0,0 +1,999999999 @@");
+  return [...patch.matchAll(/^@@ -\S+ \+(\d+)(?:,(\d+))? @@/gm)].map(([, first, count = 1]) => ({
+    first: Number(first),
+    last: Number(first) + Number(count) - 1,
+  }));
 }
 
 async function bytesOf(name: string, { within }: ResultsOptions): Promise<Buffer> {

@@ -58,9 +58,7 @@ async function resultsOf({ bytes, name, file, roots, changed, most }: ResultsTas
   const files = await filesOf(Buffer.from(bytes.buffer));
   if (files.length === 0) throw unusable("it has no file that ends in .sarif, .json, .rdjson or .rdjsonl");
   const paths = new Set(changed);
-  const all = files.flatMap((one) =>
-    parseResults(one, { name, file, roots }).filter(({ path }) => paths.has(path)),
-  );
+  const all = files.flatMap((one) => parseResults(one, { name, file, roots, changed: paths }));
   // Of the worst, and here: to search thousands of messages takes a tenth of a second.
   return fairShare(all, most, (one) => one).map((one) => ({
     ...one,

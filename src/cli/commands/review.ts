@@ -247,12 +247,12 @@ const testPlaces =
 /** Results of other tools. What reads them is only loaded if there are any. */
 async function resultsOf(
   { findings = [] }: ReviewValues,
-  { roots }: OpenRange,
+  { roots, workspace }: OpenRange,
   warn: (text: string) => void,
 ): Promise<ToolResult[]> {
   if (findings.length === 0) return [];
   const { readResults } = await import("../read-results.ts");
-  return await readResults(findings, { roots, within: null, warn });
+  return await readResults(findings, { roots, within: null, workspace, warn });
 }
 
 /** The range to review: commits of a repository on this machine, or a pull request on GitHub. */

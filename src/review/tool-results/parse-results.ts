@@ -1,5 +1,4 @@
 import { posix } from "node:path";
-import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { AppError } from "../../errors.ts";
 import { type Severity, worstFirst } from "../../finding.ts";
@@ -29,22 +28,30 @@ export interface ParseOptions {
   file?: number;
   /** Absolute paths of the work tree in which the tool ran: absolute paths in the file are relative to one of them. */
   roots: readonly string[];
+  /** The only files whose results are wanted. A path that is one of them as it is written is not decoded. Left out: all. */
+  changed?: ReadonlySet<string>;
+  /** Takes why a result is left out, as the end of a sentence about it: "has no line". Not for what the tool itself suppressed. */
+  onLeft?(reason: string): void;
 }
 
 /**
- * The results of a file, worst first, with paths relative to the repository. Results without a path, a line or a name of their rule, and
- * those that the tool itself suppressed, are left out. Rejects with `usage` for a file that is none of these formats; the message quotes
+ * The results of a file, worst first, with paths relative to the repository. Results without a path or a line, and those that the tool
+ * itself suppressed, are left out. Rejects with `usage` for a file that is none of these formats; the message quotes
  * nothing of it, because the name may lead to another file.
  */
-export function parseResults(bytes: Buffer, { name, roots, file = 0 }: ParseOptions): ToolResult[] {
+export function parseResults(bytes: Buffer, options: ParseOptions): ToolResult[] {
+  const { name, onLeft } = options;
   if (bytes.length > MOST_BYTES) throw unusable(name, `it has more than ${MOST_BYTES / 1e6} MB`);
   const meter = new JsonMeter(limits);
   if (!meter.take(bytes)) throw unusable(name, "it is nested too deeply or has too many values");
   const text = bytes.toString("utf8").replace(/^\ufeff/, "");
   const raw = rawResults(text);
   if (raw === null) throw unusable(name, "it is neither SARIF 2.1 nor rdjson or rdjsonl");
-  const found = raw.slice(0, MOST_RESULTS).flatMap((one) => resultOf(one, roots, file) ?? []);
-  return found.toSorted(worstFirst);
+  const found = raw.map((one, at) =>
+    at < MOST_RESULTS ? resultOf(one, options) : "is beyond the first 100,000",
+  );
+  for (const one of found) if (typeof one === "string") onLeft?.(one);
+  return found.filter((one) => typeof one !== "string").toSorted(worstFirst);
 }
 
 const unusable = (name: string, why: string) =>
@@ -52,7 +59,8 @@ const unusable = (name: string, why: string) =>
     remedy: "Name a SARIF 2.1 file, or an rdjson or rdjsonl file of reviewdog.",
   });
 
-/** A result as a file tells it. */
+/** A result as a file tells it; a text says why it is none. */
+type Told = RawResult | string;
 interface RawResult {
   tool: string;
   rule: string;
@@ -66,7 +74,7 @@ interface RawResult {
   message: string;
 }
 
-function rawResults(text: string): RawResult[] | null {
+function rawResults(text: string): Told[] | null {
   const whole = parsed(text);
   const sarif = Sarif.safeParse(whole);
   if (sarif.success) return sarif.data.runs.flatMap(sarifResults);
@@ -96,7 +104,10 @@ const Words = z
   .string()
   .transform((text) => text.slice(0, 4 * MOST_MESSAGE))
   .catch("");
-const Line = z.int().min(1).optional().catch(undefined);
+const Line = z
+  .preprocess((value) => (/^\d{1,9}$/.test(String(value)) ? Number(value) : value), z.int().min(1))
+  .optional()
+  .catch(undefined);
 const Level = z.enum(["none", "note", "warning", "error"]).optional().catch(undefined);
 const MessageText = z.looseObject({
   text: Words.optional(),
@@ -172,10 +183,9 @@ function sarifResults({
   results,
   artifacts = [],
   originalUriBaseIds = {},
-}: z.infer<typeof Run>): RawResult[] {
+}: z.infer<typeof Run>): Told[] {
   const byId = new Map((driver.rules ?? []).map((rule) => [rule.id, rule]));
-  return (results ?? []).flatMap((result): RawResult[] => {
-    if (result === null || !isFailure(result)) return [];
+  const toldIn = (result: z.infer<typeof Result>): Told[] => {
     const index = result.ruleIndex ?? result.rule?.index ?? -1;
     const id = result.ruleId ?? result.rule?.id ?? driver.rules?.[index]?.id ?? "";
     // "CA1000/1" is a part of the rule "CA1000" (3.52.4).
@@ -193,8 +203,11 @@ function sarifResults({
         ...{ startLine: region?.startLine ?? 0, endLine: region?.endLine ?? region?.startLine ?? 0 },
         message: messageOf(result.message, rule),
       },
+      ...(result.locations ?? []).slice(1).map(() => "is a further place of another result"),
     ];
-  });
+  };
+  const all = (results ?? []).map((one) => one ?? "cannot be read");
+  return all.flatMap((one) => (typeof one === "string" ? [one] : isFailure(one) ? toldIn(one) : []));
 }
 
 /** Not what passed, what the tool's user suppressed, or what a baseline says is gone (3.27.9, 3.27.23, 3.27.24). */
@@ -282,24 +295,36 @@ const named = (text: string, most: number) =>
     .replaceAll(/^-+|-+$/g, "")
     .slice(0, most);
 
-function resultOf(raw: RawResult, roots: readonly string[], file: number): ToolResult | null {
-  const path = pathIn(raw.file, raw.base, roots);
+/** reviewdog needs no name of a tool. */
+const UNNAMED = "unknown-tool";
+
+function resultOf(raw: Told, { roots, changed, file = 0 }: ParseOptions): ToolResult | string {
+  if (typeof raw === "string") return raw;
+  if (raw.file === "") return "names no file";
+  const [path, written] = [pathIn(raw, roots), pathIn(raw, roots, false)];
+  if (written !== null && changed?.has(written)) return resultAt(written, raw, file);
+  if (path === null) return "names a file outside of the repository";
+  return changed?.has(path) === false ? "names no changed file" : resultAt(path, raw, file);
+}
+
+function resultAt(path: string, raw: RawResult, file: number): ToolResult | string {
+  if (raw.startLine === 0) return "has no line";
   const found = ToolResult.safeParse({
     file,
     ...{
-      tool: named(raw.tool.toLowerCase(), 40).replaceAll(/[/:]/g, "-"),
+      tool: named(raw.tool.toLowerCase(), 40).replaceAll(/[/:]/g, "-") || UNNAMED,
       rule: named(raw.rule, 60) || "result",
     },
     ...{ severity: raw.severity, path, line: raw.startLine, endLine: Math.max(raw.startLine, raw.endLine) },
     message: raw.message.toWellFormed().slice(0, MOST_MESSAGE).replaceAll(/\s+/g, " ").trim(),
   });
-  return found.success ? found.data : null;
+  return found.success ? found.data : "cannot be read";
 }
 
 /** A path relative to the repository; null for one outside of it. */
-function pathIn(file: string, base: string, roots: readonly string[]): string | null {
+function pathIn({ file, base }: RawResult, roots: readonly string[], isEncoded = true): string | null {
   const full = isAbsolute(file) ? file : `${base.endsWith("/") || base === "" ? base : `${base}/`}${file}`;
-  const plain = plainPath(full);
+  const plain = plainPath(full, isEncoded);
   if (plain === null) return null;
   const root = roots.find((one) => plain.startsWith(`${one.replace(/\/+$/, "")}/`));
   const inside = root === undefined ? plain : plain.slice(root.replace(/\/+$/, "").length + 1);
@@ -315,11 +340,17 @@ function pathIn(file: string, base: string, roots: readonly string[]): string | 
 
 const isAbsolute = (file: string) => /^(?:[a-z][a-z0-9+.-]*:|\/)/i.test(file);
 
-function plainPath(uri: string): string | null {
+/** Null for another address than that of a file here. A `%` that is no escape stands for itself. */
+function plainPath(uri: string, isEncoded: boolean): string | null {
+  const path = uri.replace(/^file:(?:\/\/(?:localhost)?)?(?=\/)/i, "");
+  if (/^[a-z][a-z0-9+.-]+:/i.test(path)) return null;
+  return isEncoded ? path.replaceAll(/(?:%[0-9a-f]{2})+/gi, decoded) : path;
+}
+
+function decoded(escapes: string): string {
   try {
-    if (/^file:/i.test(uri)) return fileURLToPath(uri);
-    return /^[a-z][a-z0-9+.-]+:/i.test(uri) ? null : decodeURIComponent(uri);
+    return decodeURIComponent(escapes);
   } catch {
-    return null;
+    return escapes;
   }
 }

@@ -176,10 +176,13 @@ describe("review --findings", () => {
     repo.commit("Change", { "a.js": "let a = 1;\nlet b = 4;\nlet c = 3;\n" });
     try {
       const results = [1, 2, 2, 3].map((line) => place("a.js", line));
-      const { stdout } = await runHere([
+      const { stdout, stderr } = await runHere([
         ...["review", "--repo", repo.dir, "--base", "small-base", "--format", "json"],
         ...given([sarif([...results, place("README.md", 1), place("gone.js", 1)])]),
       ]);
+      expect(stderr).toMatch(
+        /^warning: 4 results of \S+\.sarif were left out: 2 name no changed file, 2 are on no changed line$/m,
+      );
       expect(
         fromTools(ReviewJson.parse(JSON.parse(stdout))).map(({ path, line }) => `${path}:${line}`),
       ).toEqual(["a.js:2"]);

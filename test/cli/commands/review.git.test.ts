@@ -42,7 +42,7 @@ describe("an offline review from the command line", () => {
   });
 
   it("prints the report on stdout: first that no model read it, then the finding with its code", () => {
-    expect(run.stdout).toMatch(/^hunkwise-\S+ · Offline: no model read this change; [^]*checked it\.\n/);
+    expect(run.stdout).toMatch(/^hunkwise-\S+ · Offline: no model read this change; [\s\S]*checked it\.\n/);
     expect(run.stdout).toContain("main...topic\n");
     expect(run.stdout).toContain("1 commit · 2 files · 1 hunk · offline\n");
     expect(run.stdout).toMatch(
@@ -152,7 +152,7 @@ describe("the exit code of a review", () => {
   it("is 0 for an offline review that found nothing, which still says that no model read it", async () => {
     const { code, stdout } = await review(sound, "--base", "main");
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^hunkwise-\S+ · Offline: no model read this change; [^]*checked it/);
+    expect(stdout).toMatch(/^hunkwise-\S+ · Offline: no model read this change; [\s\S]*checked it/);
     expect(stdout).not.toContain("no problems found");
   });
 

@@ -37,6 +37,10 @@ const sarif = (result: object = {}, rule: object = {}, run: object = {}) => ({
 const at = (uri: string, more: object = {}) => ({
   locations: [{ physicalLocation: { artifactLocation: { uri, ...more }, region: { startLine: 3 } } }],
 });
+const diagnostic = {
+  ...{ message: "It is wrong.", severity: "WARNING", source: { name: "Lint" }, code: { value: "R1" } },
+  location: { path: "src/a.ts", range: { start: { line: 3, column: 1 }, end: { line: 3, column: 4 } } },
+};
 const expected = {
   ...{ tool: "lint", rule: "R1", severity: "medium", path: "src/a.ts", line: 3, endLine: 3 },
   message: "It is wrong.",
@@ -136,15 +140,59 @@ describe("the results of another tool", () => {
     ["a path with NUL", at("src/a%00.ts")],
   ])("leave out %s", (_, result) => expect(read(sarif(result))).toEqual([]));
 
+  it.each<[string, object, string]>([
+    ["names no file", { locations: [] }, "SARIF"],
+    [
+      "has no line",
+      { locations: [{ physicalLocation: { artifactLocation: { uri: "src/a.ts" } } }] },
+      "SARIF",
+    ],
+    ["names a file outside of the repository", at("../secret.ts"), "SARIF"],
+    ["names no changed file", at("src/b.ts"), "SARIF"],
+    ["is a further place of another result", { locations: [...at("src/a.ts").locations, {}] }, "SARIF"],
+    ["has no line", { location: { path: "src/a.ts" } }, "rdjson"],
+    ["names no changed file", { location: { path: "src/b.ts", range: { start: { line: 1 } } } }, "rdjson"],
+  ])("are left out with the reason that one %s: %j in %s", (reason, result, format) => {
+    const reasons: string[] = [];
+    const content = format === "SARIF" ? sarif(result) : { diagnostics: [{ ...diagnostic, ...result }] };
+    read(content, { changed: new Set(["src/a.ts"]), onLeft: (why) => reasons.push(why) });
+    expect(reasons).toEqual([reason]);
+  });
+
+  it("need no name of a tool, as the examples of reviewdog have none, and may write numbers as text", () => {
+    const lines = `{"message": "<msg>", "location": {"path": "src/a.ts", "range": {"start": {"line": 14, "column": 15}}}, "severity": "ERROR"}
+{"message": "<msg>", "location": {"path": "src/b.ts", "range": {"start": {"line": "14"}, "end": {"line": "18"}}}, "suggestions": []}`;
+    const found = [
+      { tool: "unknown-tool", rule: "result", severity: "high", path: "src/a.ts", line: 14, endLine: 14 },
+      { tool: "unknown-tool", rule: "result", severity: "medium", path: "src/b.ts", line: 14, endLine: 18 },
+    ];
+    expect(read(lines)).toMatchObject(found);
+    expect(read(`{"diagnostics": [${lines.replace("\n", ",")}]}`)).toMatchObject(found);
+    const region = { startLine: "7", endLine: "8" };
+    const place = { physicalLocation: { artifactLocation: { uri: "a.ts" }, region } };
+    expect(read(sarif({ locations: [place] }))).toMatchObject([{ line: 7, endLine: 8 }]);
+  });
+
+  it.each([
+    ["100%.ts", "100%.ts"],
+    ["50%25/a%20b%zz.ts", "50%/a b%zz.ts"],
+    ["a%E9.ts", "a%E9.ts"],
+    ["file:///home/runner/work/shop/shop/a%20b%.ts", "a b%.ts"],
+  ])("take a %% that is no escape for itself: %s is %s", (uri, path) => {
+    expect(read(sarif(at(uri)))).toMatchObject([{ path }]);
+  });
+
+  it("name the file that changed, if only its undecoded name is one", () => {
+    const changed = new Set(["a%20b.ts", "c d.ts"]);
+    expect(read(sarif(at("a%20b.ts")), { changed })).toMatchObject([{ path: "a%20b.ts" }]);
+    expect(read(sarif(at("c%20d.ts")), { changed })).toMatchObject([{ path: "c d.ts" }]);
+  });
+
   it("take a suppression that was rejected for none, and a file with a byte order mark", () => {
     expect(read(sarif({ suppressions: [{ kind: "external", status: "rejected" }] }))).toEqual([expected]);
     expect(read(`\ufeff${JSON.stringify(sarif())}`)).toEqual([expected]);
   });
 
-  const diagnostic = {
-    ...{ message: "It is wrong.", severity: "WARNING", source: { name: "Lint" }, code: { value: "R1" } },
-    location: { path: "src/a.ts", range: { start: { line: 3, column: 1 }, end: { line: 3, column: 4 } } },
-  };
   it("are read from rdjson and rdjsonl", () => {
     expect(
       read({
