@@ -3,9 +3,10 @@ import { setImmediate as nextTick } from "node:timers/promises";
 import { worstFirst } from "../finding.ts";
 import { type AnalyzedFile, type Analyzer, type Diagnostic, seamLines } from "./analyzer.ts";
 import { createAstGrepAnalyzer } from "./ast-grep.ts";
-import { createBrokenDataAnalyzer } from "./data-formats.ts";
+import { createBrokenDataAnalyzer, dataFormatOf } from "./data-formats.ts";
 import { createHiddenCharactersAnalyzer } from "./hidden-characters.ts";
 import { createHidingAttributesAnalyzer } from "./hiding-attributes.ts";
+import { ruleGrammarOf } from "./languages.ts";
 import { createDebuggerLeftoversAnalyzer, createFocusedTestsAnalyzer } from "./leftovers.ts";
 import { createMergeMarkersAnalyzer } from "./merge-markers.ts";
 import { createMovedIntoEffectAnalyzer } from "./moved-into-effect.ts";
@@ -42,6 +43,10 @@ export function createAnalyzers(): Analyzer[] {
     createAstGrepAnalyzer((language) => loadRules(rulesFolder, language)),
   ];
 }
+
+/** Whether a rule is about files of this kind. What reads every file, such as the search for secrets, does not count. */
+export const hasRules = (path: string): boolean =>
+  ruleGrammarOf(path) !== null || dataFormatOf(path) !== null || /(?:^|\/)\.gitattributes$/.test(path);
 
 /** Characters. Larger files are data or generated. */
 const maximumCharacters = 1_000_000;

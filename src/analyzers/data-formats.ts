@@ -28,7 +28,7 @@ const strict = /(?:^|\/)(?:package|package-lock|composer|manifest|vercel|lerna|b
 const templated = /\{\{|\{%|<%|^[ \t]*#[ \t]*(?:if|for)\b.*:[ \t]*$|\$\{\{?\s*#|__[A-Z_]+__/m;
 
 /** Null for other files, including JSON5 and JSON lines, which have their own rules. */
-function dataFormatOf(path: string): DataFormat | null {
+export function dataFormatOf(path: string): DataFormat | null {
   const extension = extensionOf(path);
   if (["json", "jsonc", "webmanifest", "code-workspace"].includes(extension)) return "JSON";
   return ["yml", "yaml"].includes(extension) ? "YAML" : null;

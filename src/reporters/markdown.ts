@@ -12,6 +12,7 @@ import {
   plural,
   predictionSentence,
   ruleCount,
+  rulesGap,
   ruleWords,
   summaryOf,
   unreadPlaces,
@@ -148,7 +149,7 @@ function detailsBlock(result: ReviewResult): string {
   const read =
     result.mode === "model"
       ? `${coverage.hunks_served} of ${plural(coverage.hunks_total, "hunk")} read by ${untrustedCode(result.model ?? "the model")}`
-      : `${plural(coverage.hunks_total, "hunk")}, analyzers only`;
+      : `${plural(coverage.hunks_total, "hunk")}, analyzers only${rulesGap(result, untrustedCode)}`;
   const [effort, predicted] = [effortSentence(result), predictionSentence(result)];
   const masked = maskedSentence(result, ({ path, line }) => untrustedCode(`${path}:${line}`));
   const shown = shownCount(result.findings.map(({ finding }) => finding));

@@ -133,6 +133,18 @@ export function unreadPlaces(result: ReviewResult): { path: string; what: string
   ];
 }
 
+const mostWithoutRules = 8;
+
+/** What an offline review cannot judge: "; no rules for: main.tf, f.rb and 3 more", or empty. `show` renders an untrusted path. */
+export function rulesGap({ coverage }: ReviewResult, show: (path: string) => string): string {
+  const paths = coverage.without_rules ?? [];
+  const more = paths.length - mostWithoutRules;
+  const named = paths.slice(0, mostWithoutRules).map(show).join(", ");
+  return paths.length === 0
+    ? ""
+    : `; no rules for: ${named}${more > 0 ? ` and ${thousands(more)} more` : ""}`;
+}
+
 /** The text for a complete review without findings. It praises only what was read. */
 export function nothingFound({ coverage }: ReviewResult): string {
   return coverage.hunks_total === 0 ? "nothing to review" : "no problems found";

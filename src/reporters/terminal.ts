@@ -22,6 +22,7 @@ import {
   plural,
   predictionSentence,
   ruleCount,
+  rulesGap,
   ruleWords,
   summaryOf,
   thousands,
@@ -357,7 +358,7 @@ function footerLines(result: ReviewResult, style: Style): string[] {
   const read =
     result.mode === "model"
       ? `${coverage.hunks_served} of ${plural(coverage.hunks_total, "hunk")} read by the model`
-      : `analyzers only, ${plural(coverage.hunks_total, "hunk")}`;
+      : `analyzers only, ${plural(coverage.hunks_total, "hunk")}${rulesGap(result, plainLine)}`;
   const rows: [string, string][] = [
     ["Findings", found],
     ["Tests", shownCount(result.findings.map(({ finding }) => finding))],

@@ -1,4 +1,6 @@
 import type { Coverage as CoverageCounter } from "../agent/coverage.ts";
+import { hasRules } from "../analyzers/analyze-change.ts";
+import { grammarOf } from "../code/languages.ts";
 import { patternWarnings } from "../config/parse-config.ts";
 import { type Finding, isCertain, isOfOwnRule, toolOf } from "../finding.ts";
 import type { TextRange } from "../secrets/ranges.ts";
@@ -156,7 +158,10 @@ export async function reviewChange(input: ReviewInput, deps: ReviewDependencies)
     model: review.model ?? deps.models?.review.name ?? null,
     summary: review.summary,
     findings: placed,
-    coverage: coverageOf(files, coverage),
+    coverage: {
+      ...coverageOf(files, coverage),
+      ...(deps.models === null && { without_rules: withoutRules(files, own.dialects) }),
+    },
     usage: review.usage,
     stop_reason: review.stopReason,
     duration_ms: deps.now() - deps.startedAt,
@@ -307,6 +312,13 @@ function offlineReview(findings: readonly Finding[]): ModelReview {
     warnings: [],
   };
 }
+
+/** The reviewable files that no rule is about, of ours or of the repository. */
+const withoutRules = (files: readonly ChangedFile[], ownDialects: ReadonlySet<string>): string[] =>
+  files.flatMap(({ change: { path, type }, reviewable }) => {
+    const isOwn = ownDialects.has(grammarOf(path)?.dialect ?? "");
+    return !reviewable || type === "deleted" || isOwn || hasRules(path) ? [] : [path];
+  });
 
 function coverageOf(files: readonly ChangedFile[], counter: CoverageCounter): Coverage {
   const { total, served, unserved } = counter.counts();

@@ -44,6 +44,12 @@ export const Coverage = z.strictObject({
   unserved: z.array(z.strictObject({ path: z.string(), hunks: z.int() })),
   files_total: z.int(),
   files_skipped: z.array(z.strictObject({ path: z.string(), reason: z.string() })),
+  without_rules: z
+    .array(z.string())
+    .optional()
+    .describe(
+      "Reviewed files for whose language there is no rule. Omitted if a model was to read the change.",
+    ),
 });
 export type Coverage = z.infer<typeof Coverage>;
 

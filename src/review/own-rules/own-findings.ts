@@ -18,9 +18,11 @@ export interface OwnFindings {
   silenced: Finding[];
   /** What did not run, and why. */
   warnings: string[];
+  /** The grammars for which there are rules. */
+  dialects: ReadonlySet<string>;
 }
 
-export const noOwnFindings: OwnFindings = { findings: [], silenced: [], warnings: [] };
+export const noOwnFindings: OwnFindings = { findings: [], silenced: [], warnings: [], dialects: new Set() };
 
 interface OwnRulesDependencies {
   workspace: Workspace;
@@ -55,6 +57,7 @@ export async function ownFindings(
   const isOff = (rule: string, path: string) => deps.isOff({ source: OWN_RULE + rule, path });
   const findings = await runRules(run, present, deps);
   return {
+    dialects: new Set(rules.map(({ dialect }) => dialect)),
     findings: findings.filter((one) => !deps.isOff(one)),
     silenced: findings.filter((one) => deps.isOff(one)),
     warnings: [

@@ -86,6 +86,26 @@ describe("the formats of a review", () => {
     expect(json.coverage.files_skipped).toEqual([{ path: "package-lock.json", reason: "lock file" }]);
   });
 
+  it("names the files for whose language there is no rule, if no model reads them", async () => {
+    using repo = soundRepo();
+    repo.commit("Own rule", {
+      ".github/hunkwise/rules/a.yml": "id: a\nlanguage: rs\nmessage: m\nrule: { kind: macro_invocation }\n",
+    });
+    repo.branch("more");
+    const without = ["Dockerfile", "c.sh", "e.php", "f.rb", "main.tf", "q.sql", "r.kt", "s.cs", "t.toml"];
+    const withRules = [".gitattributes", "a.json", "a.py", "b.tsx", "c.go", "d.rs", "w.yaml", "D.java"];
+    const all = [...without, ...withRules, "package-lock.json"];
+    repo.commit("Many", Object.fromEntries(all.map((path) => [path, "\n"])));
+    const args = ["--base", "topic"];
+    const { coverage } = JSON.parse((await review(repo, ...args, "--format", "json")).stdout);
+    expect(coverage.without_rules).toEqual(without);
+    const said = "no rules for: Dockerfile, c.sh, e.php, f.rb, main.tf, q.sql, r.kt, s.cs and 1 more";
+    const pretty = (await review(repo, ...args)).stdout.replaceAll(/\s+/g, " ");
+    expect(pretty).toMatch(new RegExp(`Coverage analyzers only, \\d+ hunks; ${said} Skipped`));
+    const { stdout } = await review(repo, ...args, "--format", "markdown");
+    expect(stdout.replaceAll("`", "")).toContain(`analyzers only; ${said}\n`);
+  });
+
   it("writes to a file instead of stdout", async () => {
     const file = join(folder.path, "review.sarif");
     const { stdout, stderr } = await review(faulty, "--base", "main", "--format", "sarif", "--output", file);
