@@ -13,6 +13,7 @@ import {
   leastContextTokens,
   type logLevels,
   missing,
+  misspeltIn,
   namesWith,
   noticesOf,
   parseVariables,
@@ -406,7 +407,7 @@ export interface Env {
  */
 export function readEnv(raw: RawEnv = rawEnv()): Env {
   const { env, faults } = inspectEnv(raw);
-  requireNone(faults);
+  requireNone(faults, raw);
   return env;
 }
 
@@ -439,9 +440,34 @@ export function inspectEnv(raw: RawEnv = rawEnv()): InspectedEnv {
   const model = attempt("OPENAI_BASE_URL", () => readModel(given));
   const embedding = attempt("HUNKWISE_EMBEDDING_MODEL", () => readEmbedding(given, model));
   return {
-    env: { ...settingsOf(given), app, login, events, model, embedding, notices: noticesOf(raw) },
+    env: {
+      ...{ ...settingsOf(given), app, login, events, model, embedding },
+      notices: [
+        ...noticesOf(raw),
+        ...(faults.length > 0 ? [] : unusedOf(given, [model, model?.fallback, embedding])),
+      ],
+    },
     faults,
   };
+}
+
+/** Keys and addresses that are set, and that no model uses. */
+function unusedOf(
+  given: Variables,
+  models: readonly (Pick<Endpoint, "apiKey" | "baseUrl"> | null | undefined)[],
+) {
+  const used = new Set(models.flatMap((one) => [one?.apiKey, one?.baseUrl]));
+  const names = [
+    "OPENAI_API_KEY",
+    "AZURE_OPENAI_API_KEY",
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_BASE_URL",
+  ] as const;
+  return names
+    .filter((name) => given[name] && !used.has(given[name]) && !used.has(withoutSlash(given[name])))
+    .map(
+      (name) => `${name} is set but not used: docs/models.md says what goes before it, or what else it needs`,
+    );
 }
 
 function readEvents(given: Variables): EventsEnv | null {
@@ -554,11 +580,14 @@ const localNames = namesWith("local");
  */
 export function readLocalEnv(raw: RawEnv = rawEnv()): LocalEnv {
   const own = Object.fromEntries(Object.entries(raw).filter(([name]) => localNames.has(name.toUpperCase())));
-  const { dataDir, ...env } = readEnv(own);
+  const { env: whole, faults } = inspectEnv(own);
+  requireNone(faults, raw);
+  const { dataDir, ...env } = whole;
   // The user may not be allowed to write to the server's own folder.
   const modelFolder = own.HUNKWISE_DATA_DIR?.trim() ? dataDir : cacheFolder();
   const runsFolder = modelFolder && join(modelFolder, "runs");
-  const { model, embedding, pricesFile, proxy, caFile, retentionMs, logseqDir, sandbox, notices } = env;
+  const { model, embedding, pricesFile, proxy, caFile, retentionMs, logseqDir, sandbox } = env;
+  const notices = [...env.notices, ...misspeltIn(raw)];
   const read = { model, embedding, pricesFile, proxy, caFile, retentionMs, logseqDir, sandbox, notices };
   return { ...read, modelFolder, runsFolder };
 }

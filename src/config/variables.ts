@@ -560,16 +560,17 @@ export function missing(name: string, remedy: string): VariableFault {
   return new VariableFault(name, `${name} is missing`, { remedy: `${remedy}.` });
 }
 
-/** @throws AppError `config_invalid`: one line with all faults, so that a person can correct them at once. */
-export function requireNone(faults: readonly VariableFault[]): void {
+/** @throws AppError `config_invalid`: one line with all faults, and names in `raw` that may be misspelt, so that a person can correct all at once. */
+export function requireNone(faults: readonly VariableFault[], raw: RawEnv = {}): void {
   const [first, ...others] = faults;
   if (first === undefined) return;
-  if (others.length === 0) throw first;
+  const hints = misspeltIn(raw);
+  if (others.length === 0 && hints.length === 0) throw first;
   const byRemedy = Map.groupBy(faults, ({ remedy = "" }) => remedy);
   const lines = [...byRemedy].map(
     ([remedy, alike]) => `${alike.map(({ message }) => message).join("; ")}. ${remedy}`,
   );
-  throw new AppError("config_invalid", lines.join(" "));
+  throw new AppError("config_invalid", [...lines, ...hints].join(" "));
 }
 
 /** The valid variables, and the faults of the others. */
@@ -608,7 +609,7 @@ const known: ReadonlySet<string> = new Set(environmentDocs.map(({ name }) => nam
 const isShared = (name: string) => name.endsWith("_PROXY") || name.startsWith("NODE_");
 
 /** Notices for a person about a valid environment, one line each. */
-export const noticesOf = (raw: RawEnv): string[] => [...emptyOf(raw), ...unknownOf(raw)];
+export const noticesOf = (raw: RawEnv): string[] => [...emptyOf(raw), ...misspeltIn(raw), ...unknownOf(raw)];
 
 /** CI systems pass a missing secret as an empty variable. */
 function emptyOf(raw: RawEnv): string[] {
@@ -617,20 +618,31 @@ function emptyOf(raw: RawEnv): string[] {
     .map(([name]) => `${name} is set but empty; it counts as unset`);
 }
 
-function unknownOf(raw: RawEnv): string[] {
-  return Object.entries(raw).flatMap(([name, value]) => {
-    if (!value?.trim() || known.has(name) || isShared(name.toUpperCase())) return [];
+const unreadIn = (raw: RawEnv) =>
+  Object.keys(raw).filter((name) => raw[name]?.trim() && !known.has(name) && !isShared(name.toUpperCase()));
+
+/** Variables with a name that is close to one that is read. */
+export const misspeltIn = (raw: RawEnv): string[] =>
+  unreadIn(raw).flatMap((name) => {
     const meant = nearest(name.toUpperCase());
-    if (meant !== undefined) return [`${name} is not a known variable. Did you mean ${meant}?`];
-    return name.startsWith("HUNKWISE_") ? [`${name} is not a known variable`] : [];
+    const isMeant = meant !== undefined && !raw[meant]?.trim();
+    return isMeant ? [`${name} is not a known variable. Did you mean ${meant}?`] : [];
   });
-}
+
+const unknownOf = (raw: RawEnv): string[] =>
+  unreadIn(raw)
+    .filter((name) => /^HUNKWISE_(?!SKIP_HOOK$)/.test(name) && nearest(name) === undefined)
+    .map((name) => `${name} is not a known variable`);
 
 /** Shorter names are similar to too many others. */
 const guessable = [...known].filter((name) => name.length > 8 && !isShared(name));
 
+/** `OPENAI_KEY` and `OPENAI_API_BASE` are names of others for `OPENAI_API_KEY` and `OPENAI_BASE_URL`. */
+const bare = (name: string) => name.replaceAll(/_(?:API|URL)(?=_|$)/g, "");
+
 function nearest(name: string): string | undefined {
-  const ranked = guessable.map((one) => ({ one, edits: distance(name.slice(0, 64), one) }));
+  const edits = (one: string) => (bare(one) === bare(name) ? 0 : distance(name.slice(0, 64), one));
+  const ranked = guessable.map((one) => ({ one, edits: edits(one) }));
   const [best] = ranked.toSorted((a, b) => a.edits - b.edits);
   return best && best.edits <= 2 ? best.one : undefined;
 }

@@ -15,7 +15,7 @@ import {
 import { leftBehind } from "../../src/config/folders.ts";
 import { givenColumns } from "../../src/config/process-env.ts";
 import { readServerEnv, storeApp } from "../../src/config/server-env.ts";
-import { environmentDocs, type RawEnv } from "../../src/config/variables.ts";
+import { environmentDocs, misspeltIn, type RawEnv } from "../../src/config/variables.ts";
 import { AppError } from "../../src/errors.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "hunkwise-env-"));
@@ -108,13 +108,55 @@ describe("the environment", () => {
       "OPENAI_API_KEY is set but empty; it counts as unset",
       "HUNKWISE_MODLE is not a known variable. Did you mean HUNKWISE_MODEL?",
       "HUNKWSE_PROTOCOL is not a known variable. Did you mean HUNKWISE_PROTOCOL?",
-      "HUNKWISE_NEW is not a known variable",
       "openai_base_url is not a known variable. Did you mean OPENAI_BASE_URL?",
+      "HUNKWISE_NEW is not a known variable",
     ]);
-    expect(readLocalEnv({ OPENAI_API_KEY: "", PORT: "", HUNKWISE_MODLE: "m" }).notices).toEqual([
+    const local = {
+      OPENAI_API_KEY: "",
+      PORT: "",
+      HUNKWISE_MODLE: "m",
+      HUNKWISE_NEW: "1",
+      HUNKWISE_SKIP_HOOK: "0",
+    };
+    expect(readLocalEnv(local).notices).toEqual([
       "OPENAI_API_KEY is set but empty; it counts as unset",
+      "HUNKWISE_MODLE is not a known variable. Did you mean HUNKWISE_MODEL?",
     ]);
     expect(readEnv({ PORT: "3000" }).notices).toEqual([]);
+  });
+
+  it.each([
+    ["OPENAI_KEY", "OPENAI_API_KEY"],
+    ["OPENAI_API_BASE", "OPENAI_BASE_URL"],
+    ["ANTHROPIC_KEY", "ANTHROPIC_API_KEY"],
+    ["AZURE_OPENAI_KEY", "AZURE_OPENAI_API_KEY"],
+    ["HUNKWISE_FALLBACK_KEY", "HUNKWISE_FALLBACK_API_KEY"],
+  ])("names %s as a name for %s that it does not read, unless both are set", (name, meant) => {
+    const said = [`${name} is not a known variable. Did you mean ${meant}?`];
+    for (const read of [readEnv, readLocalEnv]) expect(read({ [name]: "canary" }).notices).toEqual(said);
+    expect(misspeltIn({ [name]: "canary", [meant]: "value" })).toEqual([]);
+  });
+
+  it("says which misspelt name may explain a missing variable", () => {
+    expect(() => readLocalEnv({ OPENAI_BASE_URL: "http://x/v1", HUNKWISE_MODLE: "m" })).toThrow(
+      /^HUNKWISE_MODEL is missing\. .* HUNKWISE_MODLE is not a known variable\. Did you mean HUNKWISE_MODEL\?$/,
+    );
+  });
+
+  it.each([
+    [{ OPENAI_API_KEY: "a", ANTHROPIC_API_KEY: "b" }, ["ANTHROPIC_API_KEY"]],
+    [{ OPENAI_API_KEY: "a", ANTHROPIC_API_KEY: "b", HUNKWISE_MODEL: "claude-x" }, ["OPENAI_API_KEY"]],
+    [{ OPENAI_API_KEY: "a", ANTHROPIC_API_KEY: "b", HUNKWISE_FALLBACK_MODEL: "claude-x" }, []],
+    [{ AZURE_OPENAI_API_KEY: "a" }, ["AZURE_OPENAI_API_KEY"]],
+    [
+      { ANTHROPIC_API_KEY: "a", ANTHROPIC_BASE_URL: "http://x/" },
+      ["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"],
+    ],
+    [{ ANTHROPIC_API_KEY: "a", ANTHROPIC_BASE_URL: "http://x/", HUNKWISE_MODEL: "m" }, []],
+    [{ OPENAI_API_KEY: "a", OPENAI_BASE_URL: "http://x/v1", HUNKWISE_MODEL: "m" }, []],
+  ])("names of %j what no model uses: %j", (raw, unused) => {
+    const { notices } = readLocalEnv(raw);
+    expect(notices.map((notice) => /^(\w+) is set but not used: /.exec(notice)?.[1])).toEqual(unused);
   });
 
   it("is read beyond what is wrong in it, each variable being named once", () => {

@@ -157,17 +157,17 @@ export async function reviewLocally(values: ReviewValues, io: CommandIo): Promis
 /** `--no-model` leaves the environment's model aside. */
 function envOf({ model }: ReviewValues): LocalEnv {
   const env = readLocalEnv(withModel(rawEnv(), typeof model === "string" ? model : undefined));
-  return model === false ? { ...env, model: null } : env;
+  return model === false ? { ...env, model: null, notices: [] } : env;
 }
 
 /** The environment, if it has what the options need. */
 async function workableEnv(given: ReviewValues): Promise<LocalEnv> {
   if (given.requireModel && given.model === false) throw excluded("--require-model");
   const env = envOf(given);
-  if (given.requireModel && env.model === null) throw noModel("--require-model");
+  if (given.requireModel && env.model === null) throw noModel("--require-model", env);
   if (given.prove && given.model === false) throw excluded("--prove");
-  if (given.prove && env.model === null) throw noModel("--prove");
-  if (typeof given.model === "string" && env.model === null) throw noModel("--model");
+  if (given.prove && env.model === null) throw noModel("--prove", env);
+  if (typeof given.model === "string" && env.model === null) throw noModel("--model", env);
   await requirePrices(given, env);
   return env;
 }
@@ -303,10 +303,12 @@ function briefLine(result: ReviewResult, { model, called }: Pick<ReviewValues, "
 const excluded = (option: string) =>
   new AppError("usage", `${option} and --no-model are both set`, { remedy: "Leave out one of them." });
 
-const noModel = (option: string) =>
+const noModel = (option: string, { notices }: LocalEnv) =>
   new AppError("usage", `${option} is set, but no model is configured`, {
-    remedy:
+    remedy: [
       "Set OPENAI_API_KEY, ANTHROPIC_API_KEY, or OPENAI_BASE_URL and HUNKWISE_MODEL. An empty variable counts as unset.",
+      ...notices.map((notice) => notice.replace(/(?<=\w)$/, ".")),
+    ].join(" "),
   });
 
 /** The configuration was valid, but the review ended without a result. */
