@@ -84,8 +84,8 @@ ul.plain{list-style:none;padding:0;margin:.3rem 0}ul.plain>li{padding:.25rem 0;b
 .steps dl{display:grid;grid-template-columns:auto 1fr;gap:.25rem 1rem;margin:.8rem 0}.steps dt{color:var(--dim)}.steps dd{margin:0}
 button.primary{color:#fff;background:#116329;border-color:#116329}.steps button.primary{margin:0 .75rem .5rem 0}
 svg text{fill:var(--text);font:12px system-ui,sans-serif}
-@media(max-width:640px){main,body>header,body>footer{padding-left:.9rem;padding-right:.9rem}body>header form{margin-left:0}
-.filters label{flex:1 1 45%}.filters input,.filters select,.filters input[type=search],.filters input[name=repository]{width:100%}
+@media(max-width:640px){body{overflow-wrap:anywhere}.badge{white-space:normal}main,body>header,body>footer{padding-left:.9rem;padding-right:.9rem}body>header form{margin-left:0}
+.filters label{flex:1 1 45%;min-width:0}.filters textarea,.filters input,.filters select,.filters input[type=search],.filters input[name=repository]{width:100%}
 table,tbody,tr,th,td{display:block}thead{position:absolute;left:-200vw}caption{display:block}
 tbody tr{border:1px solid var(--line);border-radius:.5rem;margin:.6rem 0;padding:.3rem .7rem}
 tbody th,tbody td,tbody td.number,tbody th.number{display:grid;grid-template-columns:7.5rem 1fr;gap:.5rem;text-align:left;border:0;padding:.18rem 0;white-space:normal}

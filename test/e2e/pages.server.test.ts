@@ -529,5 +529,32 @@ describe.skipIf(whyNoChromium !== null)(
       }
       expect(found).toEqual([]);
     });
+
+    // Last: it changes what is on record.
+    it("fit a small phone with a finding of long words, and its form", async () => {
+      const long = "src/a_very_long_name_without_a_space/".repeat(6);
+      const words = { path: `${long}x.ts`, title: `\`${long}\` is ${"W".repeat(120)}` };
+      const open = "SELECT repository, pull, key FROM finding WHERE state = 'open' AND place = 'comment'";
+      const sql = `UPDATE finding_text SET path = :path, title = :title WHERE (repository, pull, key) IN (${open})`;
+      pages.write([sql], words);
+      for (const login of ["octocat", operatorLogin])
+        for (const viewport of [
+          { width: 320, height: 640 },
+          { width: 360, height: 740 },
+        ]) {
+          const page = await opened(login, { viewport });
+          await page.goto("/findings?state=open");
+          const found = await page
+            .locator("a[href^='/findings/']")
+            .evaluateAll((all) => all.map((one) => one.getAttribute("href")));
+          expect(found.length > 0).toBe(login === "octocat");
+          for (const address of ["/findings", ...found.slice(0, 3), ...addresses()]) {
+            await page.goto(address!);
+            const width = await onPage<number>(page, "document.documentElement.scrollWidth");
+            expect([address, width]).toEqual([address, viewport.width]);
+          }
+          await page.context().close();
+        }
+    });
   },
 );
