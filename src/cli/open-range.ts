@@ -76,12 +76,8 @@ export function usualBase(): BaseChoice {
   // Many systems clone one branch only, and then a fetch by name creates no other one.
   const fetched = `+refs/heads/${target.branch}:refs/remotes/${name}`;
   const remedy = `Fetch it (git fetch origin ${fetched}), or name the target branch with --base`;
-  return {
-    names: [asBranch(name)],
-    isCertain: true,
-    complaint,
-    ...(/^[\w./-]+$/.test(target.branch) && { remedy }),
-  };
+  const names = [asBranch(name)];
+  return { names, isCertain: true, complaint, ...(/^[\w./-]+$/.test(target.branch) && { remedy }) };
 }
 
 /**
@@ -172,10 +168,8 @@ export function withEdited(
   const edited = (uncommitted?.left ?? []).filter(
     ({ path, reason }) => reason === SUBMODULE_EDITED && isSelected(path).matched && !isIgnored(path).matched,
   );
-  const [files_total, files_skipped] = [
-    coverage.files_total + edited.length,
-    [...coverage.files_skipped, ...edited],
-  ];
+  const files_skipped = [...coverage.files_skipped, ...edited];
+  const files_total = coverage.files_total + edited.length;
   return { ...result, coverage: { ...coverage, files_total, files_skipped } };
 }
 
@@ -240,28 +234,13 @@ const MOST_COMPARED = 20_000;
 function nearestPath(only: readonly string[], paths: readonly string[]): string {
   const wanted = only
     .filter((pattern) => !pattern.startsWith("!"))
-    .map((pattern) => pattern.slice(0, 200).replaceAll("\\", "/"));
-  const near = paths.slice(0, MOST_COMPARED).flatMap((path) => {
-    const names = path.split("/");
-    return wanted.flatMap((pattern) => {
-      const meant = pattern
-        .replace(/^\//, "")
-        .replace(/\/\*{0,2}$/, "")
-        .toLowerCase();
-      const depth = meant.split("/").length;
-      // A pattern without a slash matches a name in any folder.
-      const ends = pattern.includes("/") ? [depth] : names.map((_, at) => at + 1);
-      return ends.map((end) => ({
-        path: names.slice(0, end).join("/"),
-        edits: distance(
-          meant,
-          names
-            .slice(end - depth, end)
-            .join("/")
-            .toLowerCase(),
-        ),
-      }));
-    });
+    .map((pattern) => pattern.slice(0, 200).toLowerCase().replaceAll("\\", "/"))
+    .map((pattern) => pattern.replace(/^\//, "").replace(/\/\*{0,2}$/, ""));
+  const partsOf = (path: string) => path.split("/").map((_, at, names) => names.slice(0, at + 1).join("/"));
+  const near = [...new Set(paths.slice(0, MOST_COMPARED).flatMap(partsOf))].map((path) => {
+    // A pattern without a slash matches a name in any folder.
+    const shown = (meant: string) => (meant.includes("/") ? path : basename(path)).toLowerCase();
+    return { path, edits: Math.min(...wanted.map((meant) => distance(meant, shown(meant)))) };
   });
   return near.reduce((best, one) => (one.edits < best.edits ? one : best)).path;
 }

@@ -1,6 +1,7 @@
 import { constants } from "node:fs";
 import { type FileHandle, open, realpath } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
+import { once } from "../code/source.ts";
 import { AppError, errorLine } from "../errors.ts";
 import type { Change, Workspace } from "../git/workspace.ts";
 import { plural, thousands } from "../reporters/outcome.ts";
@@ -25,23 +26,17 @@ export interface ResultsOptions {
 /** The results of other tools in these files, worst first; says what is left out. Rejects with `usage`; no message quotes a file. */
 export async function readResults(files: readonly string[], options: ResultsOptions): Promise<ToolResult[]> {
   const { roots, workspace } = options;
-  const changes = new Map((await workspace?.changes())?.map((change) => [change.path, change]));
-  const changed = workspace && { changed: new Set(changes.keys()) };
-  const linesOf = new Map<string, Promise<readonly Lines[]>>();
-  const isOnChange = async ({ path, line, endLine }: ToolResult) => {
-    const change = changes.get(path);
-    if (!workspace || !change) return true;
-    const lines = linesOf.get(path) ?? addedLines(workspace, change);
-    linesOf.set(path, lines);
-    return (await lines).some(({ first, last }) => line <= last && endLine >= first);
-  };
+  const added = workspace && (await addedLines(workspace));
+  const changed = added && new Set(added.keys());
   const all: ToolResult[] = [];
   for (const [file, name] of files.entries()) {
     const left: string[] = [];
     const onLeft = (why: string) => left.push(why);
-    for (const one of parseResults(await bytesOf(name, options), { name, file, roots, ...changed, onLeft })) {
-      if (await isOnChange(one)) all.push(one);
-      else onLeft("is on no changed line");
+    for (const one of parseResults(await bytesOf(name, options), { name, file, roots, changed, onLeft })) {
+      const lines = added && (await added.get(one.path)?.());
+      if (lines?.every(([first, last]) => one.line > last || one.endLine < first))
+        onLeft("is on no changed line");
+      else all.push(one);
     }
     if (left.length > 0)
       options.warn(
@@ -62,22 +57,19 @@ const counted = (reasons: readonly string[]) =>
     .map(([why, { length }]) => `${thousands(length)} ${length === 1 ? why : inPlural(why)}`)
     .join(", ");
 
-const verbs: Record<string, string> = { has: "have", is: "are", names: "name" };
-const inPlural = (why: string) => why.replace(/^\w+/, (verb) => verbs[verb] ?? verb);
+const inPlural = (why: string) =>
+  why.replace(/^\w+/, (verb) => ({ has: "have", is: "are", names: "name" })[verb] ?? verb);
 
-/** Numbers of lines, both included. */
-interface Lines {
-  first: number;
-  last: number;
-}
+type Lines = readonly [first: number, last: number];
 
-/** The lines that a change adds to a file; all if its patch cannot be read. */
-async function addedLines(workspace: Pick<Workspace, "patch">, change: Change): Promise<Lines[]> {
-  const patch = await workspace.patch(change, 0).catch(() => "@@ -0,0 +1,999999999 @@");
-  return [...patch.matchAll(/^@@ -\S+ \+(\d+)(?:,(\d+))? @@/gm)].map(([, first, count = 1]) => ({
-    first: Number(first),
-    last: Number(first) + Number(count) - 1,
-  }));
+/** Changed files, each with what reads the lines that the change adds to it, once; all if its patch cannot be read. */
+async function addedLines(workspace: Pick<Workspace, "changes" | "patch">) {
+  const read = async (change: Change): Promise<Lines[]> => {
+    const patch = await workspace.patch(change, 0).catch(() => "@@ -0,0 +1,999999999 @@");
+    const hunks = patch.matchAll(/^@@ -\S+ \+(\d+)(?:,(\d+))? @@/gm);
+    return [...hunks].map(([, first, count = 1]) => [Number(first), Number(first) + Number(count) - 1]);
+  };
+  return new Map((await workspace.changes()).map((change) => [change.path, once(() => read(change))]));
 }
 
 async function bytesOf(name: string, { within }: ResultsOptions): Promise<Buffer> {

@@ -13,13 +13,13 @@ import {
   leastContextTokens,
   type logLevels,
   missing,
-  misspeltIn,
   namesWith,
   noticesOf,
   parseVariables,
   type protocolNames,
   type RawEnv,
   requireNone,
+  unknownOf,
   VariableFault,
   type Variables,
 } from "./variables.ts";
@@ -587,7 +587,7 @@ export function readLocalEnv(raw: RawEnv = rawEnv()): LocalEnv {
   const modelFolder = own.HUNKWISE_DATA_DIR?.trim() ? dataDir : cacheFolder();
   const runsFolder = modelFolder && join(modelFolder, "runs");
   const { model, embedding, pricesFile, proxy, caFile, retentionMs, logseqDir, sandbox } = env;
-  const notices = [...env.notices, ...misspeltIn(raw)];
+  const notices = [...env.notices, ...unknownOf(raw, true)];
   const read = { model, embedding, pricesFile, proxy, caFile, retentionMs, logseqDir, sandbox, notices };
   return { ...read, modelFolder, runsFolder };
 }

@@ -564,7 +564,7 @@ export function missing(name: string, remedy: string): VariableFault {
 export function requireNone(faults: readonly VariableFault[], raw: RawEnv = {}): void {
   const [first, ...others] = faults;
   if (first === undefined) return;
-  const hints = misspeltIn(raw);
+  const hints = unknownOf(raw, true);
   if (others.length === 0 && hints.length === 0) throw first;
   const byRemedy = Map.groupBy(faults, ({ remedy = "" }) => remedy);
   const lines = [...byRemedy].map(
@@ -609,7 +609,7 @@ const known: ReadonlySet<string> = new Set(environmentDocs.map(({ name }) => nam
 const isShared = (name: string) => name.endsWith("_PROXY") || name.startsWith("NODE_");
 
 /** Notices for a person about a valid environment, one line each. */
-export const noticesOf = (raw: RawEnv): string[] => [...emptyOf(raw), ...misspeltIn(raw), ...unknownOf(raw)];
+export const noticesOf = (raw: RawEnv): string[] => [...emptyOf(raw), ...unknownOf(raw)];
 
 /** CI systems pass a missing secret as an empty variable. */
 function emptyOf(raw: RawEnv): string[] {
@@ -618,21 +618,16 @@ function emptyOf(raw: RawEnv): string[] {
     .map(([name]) => `${name} is set but empty; it counts as unset`);
 }
 
-const unreadIn = (raw: RawEnv) =>
-  Object.keys(raw).filter((name) => raw[name]?.trim() && !known.has(name) && !isShared(name.toUpperCase()));
-
-/** Variables with a name that is close to one that is read. */
-export const misspeltIn = (raw: RawEnv): string[] =>
-  unreadIn(raw).flatMap((name) => {
+/** @param isMisspelt names only those that are close to the name of one that is read, and unset */
+export const unknownOf = (raw: RawEnv, isMisspelt = false): string[] =>
+  Object.entries(raw).flatMap(([name, value]) => {
+    if (!value?.trim() || known.has(name) || isShared(name.toUpperCase())) return [];
     const meant = nearest(name.toUpperCase());
-    const isMeant = meant !== undefined && !raw[meant]?.trim();
-    return isMeant ? [`${name} is not a known variable. Did you mean ${meant}?`] : [];
+    if (meant !== undefined)
+      return raw[meant]?.trim() ? [] : [`${name} is not a known variable. Did you mean ${meant}?`];
+    const isOurs = !isMisspelt && /^HUNKWISE_(?!SKIP_HOOK$)/.test(name);
+    return isOurs ? [`${name} is not a known variable`] : [];
   });
-
-const unknownOf = (raw: RawEnv): string[] =>
-  unreadIn(raw)
-    .filter((name) => /^HUNKWISE_(?!SKIP_HOOK$)/.test(name) && nearest(name) === undefined)
-    .map((name) => `${name} is not a known variable`);
 
 /** Shorter names are similar to too many others. */
 const guessable = [...known].filter((name) => name.length > 8 && !isShared(name));

@@ -208,17 +208,14 @@ async function listInside({ index, stampOf }: ForCapture, signal?: AbortSignal):
     { concurrency: 4 },
   );
   signal?.throwIfAborted();
-  const state = {
-    kind: "inside",
-    isStaged: false,
-    isUnstaged: true,
-    isGone: false,
-    isSubmodule: true,
-  } as const;
-  return names.flatMap((name, at) => (stamps[at] === null ? [] : [{ name, ...state }]));
+  return names.flatMap((name, at) =>
+    stamps[at] === null ? [] : [{ name, kind: "inside", ...notInIndex, isSubmodule: true }],
+  );
 }
 
 const DOT_GIT = Buffer.from("/.git");
+
+const notInIndex = { isStaged: false, isUnstaged: true, isGone: false };
 
 /** Fields before the path of a record, by its first character. */
 const fieldsBefore: Record<string, number> = { "1": 8, u: 10, "?": 1 };
@@ -231,8 +228,7 @@ function entryOf(record: Buffer): Entry[] {
   const name = record.subarray(start);
   const [kind, state = "..", submodule = "N"] = record.toString("latin1", 0, start).split(" ");
   const plain = { name, isSubmodule: submodule.startsWith("S") };
-  if (kind === "?")
-    return [{ ...plain, kind: "untracked", isStaged: false, isUnstaged: true, isGone: false }];
+  if (kind === "?") return [{ ...plain, kind: "untracked", ...notInIndex }];
   if (kind === "u") return [{ ...plain, kind: "conflict", isStaged: true, isUnstaged: true, isGone: false }];
   const [staged, unstaged] = state;
   return [

@@ -15,8 +15,7 @@ import {
   workTreeStamp,
 } from "./capture.ts";
 import { requireComparable } from "./compare-trees.ts";
-import { type Git, gitEnvironment, hardenedConfig, isObjectName, runGit, streamGit } from "./run-git.ts";
-import { LineSplitter } from "./run-process.ts";
+import { type Git, gitEnvironment, hardenedConfig, isObjectName, runGit } from "./run-git.ts";
 import { createScratchRepository, makeTempFolder, removeFolder } from "./scratch.ts";
 import { type CopiedIndex, copyIndex, isDirty, type LocalRepository, lendWorkTree } from "./work-tree.ts";
 import type { RevisionPlace, Shas } from "./workspace.ts";
@@ -781,17 +780,10 @@ async function requireWhole(
   { head, base, mergeBase }: Shas,
 ): Promise<void> {
   if (!(await isPartial(source))) return;
-  let isWhole = true;
-  const lines = new LineSplitter((line) => {
-    if (line[0] === QUESTION_MARK) isWhole = false;
-    return isWhole ? undefined : "stop";
-  });
   const args = ["rev-list", "--objects", "--no-walk", "--missing=print", head, base, mergeBase];
-  await streamGit({ git, gitDir, signal, what: "look for objects", args }, (chunk) => lines.push(chunk));
-  if (!isWhole) throw partial("Objects of this range are missing");
+  const { stdout } = await runGit({ git, gitDir, signal, what: "look for objects", args });
+  if (/^\?/m.test(stdout.toString("latin1"))) throw partial("Objects of this range are missing");
 }
-
-const QUESTION_MARK = "?".charCodeAt(0);
 
 const isPartial = async ({ commonDir }: LocalRepository) =>
   (await readdir(join(commonDir, "objects", "pack")).catch(() => [])).some((name) =>

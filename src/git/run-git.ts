@@ -1,10 +1,8 @@
-import { constants } from "node:fs";
-import { access, stat } from "node:fs/promises";
-import { delimiter, dirname, isAbsolute, join } from "node:path";
+import { dirname } from "node:path";
 import { AppError } from "../errors.ts";
 import { gitError } from "./git-error.ts";
 import { ownerVariable } from "./owner.ts";
-import { runProcess } from "./run-process.ts";
+import { findOnPath, runProcess } from "./run-process.ts";
 
 /** The git program and the empty folder that is its HOME. Every git process of this folder uses both. */
 export interface Git {
@@ -198,7 +196,7 @@ interface GitProgram {
  * was found and the remedy.
  */
 export async function requireGit(options: { searchPath?: string | undefined; program?: string | undefined }) {
-  const path = options.program ?? (await findOnPath(options.searchPath ?? ""));
+  const path = options.program ?? (await findOnPath("git", options.searchPath ?? ""));
   if (path === undefined) {
     throw new AppError("git_missing", "git was not found on PATH", {
       remedy: `Install git ${OLDEST_GIT} or newer`,
@@ -211,23 +209,6 @@ export async function requireGit(options: { searchPath?: string | undefined; pro
     });
   }
   return { path, version } satisfies GitProgram;
-}
-
-async function findOnPath(searchPath: string): Promise<string | undefined> {
-  for (const folder of searchPath.split(delimiter)) {
-    // A relative folder would let the current directory decide which program runs.
-    if (isAbsolute(folder) && (await isProgram(join(folder, "git")))) return join(folder, "git");
-  }
-  return undefined;
-}
-
-async function isProgram(path: string): Promise<boolean> {
-  try {
-    await access(path, constants.X_OK);
-    return (await stat(path)).isFile();
-  } catch {
-    return false;
-  }
 }
 
 async function versionOf(path: string): Promise<string> {

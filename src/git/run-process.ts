@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { access, constants } from "node:fs/promises";
+import { access, constants, stat } from "node:fs/promises";
 import { delimiter, isAbsolute, join } from "node:path";
 import type { Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -225,11 +225,14 @@ export async function findOnPath(name: string, searchPath: string): Promise<stri
   // In a relative folder, the current directory would decide which program runs.
   for (const folder of searchPath.split(delimiter).filter(isAbsolute)) {
     const path = join(folder, name);
+    const isFile = await stat(path)
+      .then((stats) => stats.isFile())
+      .catch(() => false);
     if (
-      await access(path, constants.X_OK).then(
-        () => true,
-        () => false,
-      )
+      isFile &&
+      (await access(path, constants.X_OK)
+        .then(() => true)
+        .catch(() => false))
     )
       return path;
   }

@@ -140,6 +140,7 @@ export interface JsonContext {
 
 /** The result as the documented JSON value. */
 export function toReviewJson(result: ReviewResult, { version, exit }: JsonContext): ReviewJson {
+  const { unserved, files_total, ...coverage } = result.coverage;
   return {
     head_sha: result.head_tree === null ? result.head_sha : null,
     head_tree: result.head_tree,
@@ -169,12 +170,7 @@ export function toReviewJson(result: ReviewResult, { version, exit }: JsonContex
       ...proofIn(finding),
       quote: holdsSecret(finding) ? null : finding.quote,
     })),
-    coverage: {
-      hunks_total: result.coverage.hunks_total,
-      hunks_served: result.coverage.hunks_served,
-      files_skipped: result.coverage.files_skipped,
-      ...(result.coverage.without_rules && { without_rules: result.coverage.without_rules }),
-    },
+    coverage,
     usage: result.usage,
     stop_reason: result.stop_reason,
     warnings: result.warnings,

@@ -15,7 +15,7 @@ import {
 import { leftBehind } from "../../src/config/folders.ts";
 import { givenColumns } from "../../src/config/process-env.ts";
 import { readServerEnv, storeApp } from "../../src/config/server-env.ts";
-import { environmentDocs, misspeltIn, type RawEnv } from "../../src/config/variables.ts";
+import { environmentDocs, type RawEnv, unknownOf } from "../../src/config/variables.ts";
 import { AppError } from "../../src/errors.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "hunkwise-env-"));
@@ -108,8 +108,8 @@ describe("the environment", () => {
       "OPENAI_API_KEY is set but empty; it counts as unset",
       "HUNKWISE_MODLE is not a known variable. Did you mean HUNKWISE_MODEL?",
       "HUNKWSE_PROTOCOL is not a known variable. Did you mean HUNKWISE_PROTOCOL?",
-      "openai_base_url is not a known variable. Did you mean OPENAI_BASE_URL?",
       "HUNKWISE_NEW is not a known variable",
+      "openai_base_url is not a known variable. Did you mean OPENAI_BASE_URL?",
     ]);
     const local = {
       OPENAI_API_KEY: "",
@@ -134,7 +134,7 @@ describe("the environment", () => {
   ])("names %s as a name for %s that it does not read, unless both are set", (name, meant) => {
     const said = [`${name} is not a known variable. Did you mean ${meant}?`];
     for (const read of [readEnv, readLocalEnv]) expect(read({ [name]: "canary" }).notices).toEqual(said);
-    expect(misspeltIn({ [name]: "canary", [meant]: "value" })).toEqual([]);
+    expect(unknownOf({ [name]: "canary", [meant]: "value" })).toEqual([]);
   });
 
   it("says which misspelt name may explain a missing variable", () => {

@@ -29,7 +29,7 @@ export interface ParseOptions {
   /** Absolute paths of the work tree in which the tool ran: absolute paths in the file are relative to one of them. */
   roots: readonly string[];
   /** The only files whose results are wanted. A path that is one of them as it is written is not decoded. Left out: all. */
-  changed?: ReadonlySet<string>;
+  changed?: ReadonlySet<string> | undefined;
   /** Takes why a result is left out, as the end of a sentence about it: "has no line". Not for what the tool itself suppressed. */
   onLeft?(reason: string): void;
 }
@@ -301,13 +301,10 @@ const UNNAMED = "unknown-tool";
 function resultOf(raw: Told, { roots, changed, file = 0 }: ParseOptions): ToolResult | string {
   if (typeof raw === "string") return raw;
   if (raw.file === "") return "names no file";
-  const [path, written] = [pathIn(raw, roots), pathIn(raw, roots, false)];
-  if (written !== null && changed?.has(written)) return resultAt(written, raw, file);
+  const written = pathIn(raw, roots, false);
+  const path = written !== null && changed?.has(written) ? written : pathIn(raw, roots);
   if (path === null) return "names a file outside of the repository";
-  return changed?.has(path) === false ? "names no changed file" : resultAt(path, raw, file);
-}
-
-function resultAt(path: string, raw: RawResult, file: number): ToolResult | string {
+  if (changed?.has(path) === false) return "names no changed file";
   if (raw.startLine === 0) return "has no line";
   const found = ToolResult.safeParse({
     file,
