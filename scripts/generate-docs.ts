@@ -267,7 +267,7 @@ function fallbackOf(path: string, fallback: unknown): string {
 const ENVIRONMENT_RULES = `Hunkwise reads variables from the environment, then from the file \`.env\` next to its own \`package.json\`. It never reads a \`.env\` in the current folder.
 
 - An empty variable counts as unset. Commands and the log name it.
-- \`hunkwise doctor\` reports all invalid variables at once, and names that are similar to one of these. \`hunkwise serve\` logs such names, and refuses invalid values.
+- \`hunkwise doctor\` reports all invalid variables at once, and names that are similar to one of these. \`hunkwise serve\` logs such names, and refuses invalid values. Reviews on the command line name them as well, and keys that no model uses.
 - A relative \`HUNKWISE_DATA_DIR\` is relative to the folder of \`package.json\`, so that every command uses the same folder. Other relative paths are relative to the folder of \`.env\` if they are set there, otherwise to the current folder.`;
 
 const NESTED_RULES = `A folder on the base branch may have its own file, \`.hunkwise.yml\` or \`.hunkwise.yaml\`, for the files below it. The file may contain only the keys below. These rules say how it is combined with the other files:
@@ -277,7 +277,8 @@ const NESTED_RULES = `A folder on the base branch may have its own file, \`.hunk
 - \`paths.private\` can only add patterns. An exception only applies to its own list: it cannot make anything public that another file keeps private.
 - For \`minimum_severity\`, the nearest file counts.
 - A file that does not parse or validate is refused like the file of the repository, and the check run names it. The same applies to links, to more than 200 files, and to files that together have more than 2,000 patterns in \`paths.private\` or in \`paths.ignore\` or more than 64,000 characters of instructions.
-- A \`.hunkwise.yml\` or \`.hunkwise.yaml\` at the root of the repository is refused, and so is a \`.hunkwise.yaml\` next to a \`.hunkwise.yml\`.
+- A configuration that would never be read is refused: \`.hunkwise.yml\` or \`hunkwise.yml\` at the root, \`.github/Hunkwise.yml\`, \`.github/hunkwise.json\` and names close to these, \`.hunkwise.json\` in a folder, and a \`.yaml\` next to a \`.yml\`. With \`--config\`, only files of folders count.
+- A pattern that can match no file (\`./x\`, \`x//y\`, \`C:\\x\`, a backslash in place of a slash) is refused in \`paths.private\`, because what it means would be sent to the model. In other keys, reviews warn and \`hunkwise config check\` fails. For a star in a name write \`[*]\`.
 
 The files of folders are combined with the file of the repository, or with that of the organisation.`;
 

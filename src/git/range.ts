@@ -780,7 +780,8 @@ async function requireWhole(
   { head, base, mergeBase }: Shas,
 ): Promise<void> {
   if (!(await isPartial(source))) return;
-  const args = ["rev-list", "--objects", "--no-walk", "--missing=print", head, base, mergeBase];
+  const options = ["--objects", "--no-object-names", "--no-walk", "--missing=print"];
+  const args = ["rev-list", ...options, head, base, mergeBase];
   const { stdout } = await runGit({ git, gitDir, signal, what: "look for objects", args });
   if (/^\?/m.test(stdout.toString("latin1"))) throw partial("Objects of this range are missing");
 }
