@@ -117,7 +117,9 @@ describe("a review with a model over MCP", () => {
       ],
     });
     const [text] = answer.content as { text: string }[];
-    expect(text?.text).toMatch(/^Offline: no model read this change because the model could not be reached/);
+    expect(text?.text).toMatch(
+      /^hunkwise-\S+ · Offline: no model read this change because the model\scould not\sbe reached/,
+    );
     expect(text?.text.match(/The model failed/g)).toHaveLength(1);
     expect(JSON.stringify(answer)).not.toContain("test-key");
   });

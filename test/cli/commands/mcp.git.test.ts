@@ -98,7 +98,7 @@ describe("the SDK's client of `hunkwise mcp`", () => {
       findings: [{ path: "cart.py", line: 1, severity: "high", placement: "inline" }],
       warnings: [],
     });
-    expect(textOf(answer)).toMatch(/^Offline: .*\n\nmain\.\.\.topic\n/);
+    expect(textOf(answer)).toMatch(/^hunkwise-\S+ · Offline: [\s\S]*?\n\nmain\.\.\.topic\n/);
     expect(told.map(({ progress }) => progress)).toEqual(told.map((_, at) => at + 1));
     expect(told.map(({ message }) => message)).toContainEqual(
       expect.stringMatching(/^\d+:\d\d · running the analyzers/),
@@ -163,7 +163,7 @@ describe("the SDK's client of `hunkwise mcp`", () => {
     expect(textOf(await call("changed_files"))).toContain("A new.py");
     const review = await call("review", { offline: true });
     expect(textOf(review)).toMatch(
-      /^Working tree of topic against main: 1 commit and the uncommitted changes\.\n/,
+      /^hunkwise-\S+ · Working tree of topic against main: 1 commit and the uncommitted\schanges\.\n/,
     );
     const head_tree = expect.stringMatching(/^[0-9a-f]{40}$/);
     const findings = [expect.objectContaining({ path: "new.py" })];
