@@ -567,7 +567,7 @@ describe("review --no-model", () => {
     const env = { OPENAI_BASE_URL: fake.url, OPENAI_API_KEY: "test-key", HUNKWISE_MODEL: "fake-model" };
     const args = ["review", "--repo", repo.dir, "--base", "main", "--no-model"];
     const { code, stdout } = await runCli(args, { env });
-    expect([code, stdout]).toEqual([1, expect.stringMatching(/^Offline: /)]);
+    expect([code, stdout]).toEqual([1, expect.stringMatching(/^hunkwise-\S+ · Offline: /)]);
     expect(fake.requests).toEqual([]);
     const both = await runCli([...args, "--require-model"], { env });
     expect([both.code, both.stderr]).toEqual([2, expect.stringContaining("--require-model and --no-model")]);
