@@ -2,6 +2,7 @@ import { AppError } from "../errors.ts";
 import { excerpt, type HideKey, type Provider } from "./endpoint.ts";
 import { readLenientObject, readStrict } from "./lenient-json.ts";
 import type { Extras, ModelTurn, ToolCall, Usage } from "./model.ts";
+import { isPage } from "./refusal.ts";
 
 /*
  * What the answers of all providers have in common: their limits, their calls, and the errors for what is none.
@@ -51,12 +52,14 @@ export function tooMuch(what: string, { baseUrl }: Provider): AppError {
 export function noAnswer(raw: unknown, { api, baseUrl, addressHint }: Provider, hideKey: HideKey): AppError {
   const text = typeof raw === "string" ? raw : (JSON.stringify(raw) ?? "nothing");
   const said = excerpt(text, hideKey);
-  if (/^\s*<(!doctype|html)/i.test(text)) {
+  if (isPage(text)) {
     return new AppError("model_failed", `The model endpoint answered with a web page: ${said}`, {
       remedy: `Check ${baseUrl}: it must be the address of an API; ${addressHint}.`,
     });
   }
+  // Some providers give one now and then.
   return new AppError("model_failed", `The model endpoint gave no usable answer: ${said}`, {
-    remedy: `Check that the endpoint at ${baseUrl} supports ${api}.`,
+    retryable: true,
+    remedy: `Try again. If this continues, check that the endpoint at ${baseUrl} supports ${api}.`,
   });
 }

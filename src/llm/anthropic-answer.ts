@@ -10,8 +10,9 @@ import {
 } from "./answer.ts";
 import { anthropic } from "./anthropic-client.ts";
 import type { HideKey } from "./endpoint.ts";
-import { isObject, readStrict } from "./lenient-json.ts";
+import { isObject } from "./lenient-json.ts";
 import type { Extras, FinishReason } from "./model.ts";
+import { isFiltered } from "./refusal.ts";
 
 /** Blocks of an answer; those of other kinds are none that a review asks for. */
 const Text = z.looseObject({ type: z.literal("text"), text: z.string() });
@@ -73,7 +74,7 @@ export function readAnswer(
   promptCharacters: number,
   hideKey: HideKey,
 ): ClaudeTurn {
-  const answer = Answer.safeParse(typeof raw === "string" ? readStrict(raw) : raw);
+  const answer = Answer.safeParse(raw);
   if (!answer.success) {
     if (answer.error.issues.some(({ code }) => code === "too_big"))
       throw tooMuch(`over ${MAX_CALLS} blocks`, anthropic);
@@ -82,7 +83,8 @@ export function readAnswer(
   const { content: blocks, stop_reason, usage } = answer.data;
   const length = JSON.stringify(blocks).length;
   if (length > MAX_WRITTEN) throw tooMuch(`${length} characters`, anthropic);
-  const uses = blocks.filter((block) => is(ToolUse, block));
+  const isRefused = isFiltered(stop_reason ?? "");
+  const uses = isRefused ? [] : blocks.filter((block) => is(ToolUse, block));
   const toolCalls = withUniqueIds(
     uses.map(({ id, name, input }) => ({
       id,
@@ -92,10 +94,12 @@ export function readAnswer(
     takenIds,
   );
   const content = blocks.map((block) => (is(Text, block) ? block.text : "")).join("");
-  const extras = extrasOf(
-    blocks,
-    toolCalls.map(({ id }) => id),
-  );
+  const extras = isRefused
+    ? undefined
+    : extrasOf(
+        blocks,
+        toolCalls.map(({ id }) => id),
+      );
   const [fresh, read, wrote] = [
     usage?.input_tokens,
     usage?.cache_read_input_tokens,
@@ -139,12 +143,11 @@ function extrasOf(blocks: readonly z.infer<typeof Block>[], ids: readonly string
 }
 
 function finishReason(reason: string | null, hasCalls: boolean): FinishReason {
+  if (isFiltered(reason ?? "")) return "content_filter";
   switch (reason) {
     case "max_tokens":
     case "model_context_window_exceeded":
       return "length";
-    case "refusal":
-      return "content_filter";
     case "end_turn":
     case "stop_sequence":
     case "tool_use":

@@ -1,13 +1,5 @@
 import Anthropic from "@anthropic-ai/sdk";
-import type { AnswerLimits } from "../egress.ts";
-import {
-  type EndpointOptions,
-  endpointFetch,
-  inReason,
-  type Provider,
-  parseUrl,
-  type Refusal,
-} from "./endpoint.ts";
+import { type EndpointOptions, endpointFetch, type Limits, type Provider, parseUrl } from "./endpoint.ts";
 
 const ANTHROPIC_URL = "https://api.anthropic.com";
 
@@ -17,7 +9,7 @@ export function endpointUrl({ baseUrl }: Pick<EndpointOptions, "baseUrl">): URL 
   return new URL(url.href.replace(/\/+(?:v1\/*)?$/, ""));
 }
 
-export function createClient(options: EndpointOptions, url: URL, answer: AnswerLimits): Anthropic {
+export function createClient(options: EndpointOptions, url: URL, answer: Limits): Anthropic {
   return new Anthropic({
     apiKey: options.apiKey ?? "none",
     baseURL: url.href.replace(/\/$/, ""),
@@ -36,21 +28,6 @@ export function createClient(options: EndpointOptions, url: URL, answer: AnswerL
   });
 }
 
-/** https://platform.claude.com/docs/en/api/errors */
-function factsOf(error: InstanceType<typeof Anthropic.APIError>): Refusal {
-  const body = error.error as { error?: { type?: unknown; message?: unknown } } | null | undefined;
-  const said = typeof body?.error?.message === "string" ? body.error.message : error.message;
-  const message = inReason(said);
-  return {
-    status: error.status ?? 0,
-    // The service refuses an account without credit as an invalid request.
-    code: /credit balance is too low/i.test(message) ? "insufficient_quota" : String(body?.error?.type ?? ""),
-    param: "",
-    message,
-    headers: error.headers,
-  };
-}
-
 /** Anthropic, and everyone who speaks its Messages API. */
 export const anthropic: Provider = {
   api: "Anthropic's Messages API",
@@ -59,5 +36,4 @@ export const anthropic: Provider = {
   addressHint: "it has no /v1 at its end",
   keyOf: () => "ANTHROPIC_API_KEY",
   errors: Anthropic,
-  refusalOf: (error) => factsOf(error as InstanceType<typeof Anthropic.APIError>),
 };

@@ -1,108 +1,41 @@
-import Anthropic from "@anthropic-ai/sdk";
+import type Anthropic from "@anthropic-ai/sdk";
 import { LRUCache } from "lru-cache";
-import type { AppError } from "../errors.ts";
+import { joinEvents } from "./answer-body.ts";
 import { blocksIn, readAnswer } from "./anthropic-answer.ts";
 import { anthropic, createClient, endpointUrl } from "./anthropic-client.ts";
-import {
-  chatAnswer,
-  type Endpoint,
-  type EndpointOptions,
-  isContextTooLong,
-  keyHider,
-  modelList,
-  type Refusal,
-  type RetryOptions,
-  toAppError,
-  toolsRefused,
-  withoutKey,
-  withRetries,
-} from "./endpoint.ts";
+import { createApiModel, type Effort, type ModelOptions, type Sent, without } from "./endpoint-model.ts";
 import { isObject, readStrict } from "./lenient-json.ts";
-import type { EndpointModel, Message, ModelRequest, ModelTurn } from "./model.ts";
-import { allWritten, costOf, type PriceTable, priceOf } from "./prices.ts";
-import { idsOf, nameOnWire, withoutServerSecrets } from "./request.ts";
-
-/** How much a model thinks: words of ours, in the order of effort. */
-type Effort = "minimal" | "low" | "medium" | "high";
-
-export interface AnthropicOptions extends EndpointOptions, RetryOptions {
-  model: string;
-  /** Size of the model's context window in tokens. */
-  contextTokens: number;
-  /** If absent, the model decides. */
-  reasoningEffort?: Effort | null;
-  prices: PriceTable;
-  /** For one try. */
-  timeoutMs: number;
-}
+import type { EndpointModel, Message, ModelRequest } from "./model.ts";
+import { allWritten, costOf } from "./prices.ts";
+import type { Refusal } from "./refusal.ts";
+import { nameOnWire } from "./request.ts";
+import { formed } from "./request-form.ts";
 
 /** A model behind Anthropic's Messages API. Throws `config_invalid` for a bad address. */
-export function createAnthropicModel(options: AnthropicOptions): Required<EndpointModel> {
+export function createAnthropicModel(options: ModelOptions): Required<EndpointModel> {
   const url = endpointUrl(options);
-  const { model, timeoutMs } = options;
-  const hideKey = keyHider(options.apiKey);
-  const endpoint: Endpoint = { provider: anthropic, model, address: url.href, timeoutMs, hideKey };
-  const client = createClient(options, url, chatAnswer);
-  const price = priceOf(model, options.prices);
-  let dialect = firstDialect(options);
+  const { model, reasoningEffort: effort = null } = options;
   const refused = createRefusedThoughts();
-
-  async function sendOnce({ request, dialect: spoken }: Sent, signal: AbortSignal): Promise<ModelTurn> {
-    const body = toRequestBody(model, { request, dialect: spoken });
-    // Not `messages.create`: that prints a warning for models that will go.
-    const raw: unknown = await client.post("/v1/messages", { body, signal });
-    const read = readAnswer(raw, idsOf(request), JSON.stringify(body).length, hideKey);
-    dialect = spoken;
-    const { usage, writtenTokens, ...turn } = read;
-    return { ...turn, usage: { ...usage, costUsd: costOf({ ...usage, writtenTokens }, price) } };
-  }
-
-  async function send(asked: ModelRequest, signal: AbortSignal): Promise<ModelTurn> {
-    const request = refused.removedFrom(withoutServerSecrets(asked));
-    let sent: Sent = { request, dialect };
-    for (;;) {
-      try {
-        return await sendOnce(sent, signal);
-      } catch (error) {
-        const next = error instanceof Anthropic.APIError ? adapted(sent, anthropic.refusalOf(error)) : null;
-        if (!next) throw failure(error, signal, request.tools.length > 0);
-        refused.learn(sent.request, next.request);
-        sent = next;
-      }
-    }
-  }
-
-  function failure(error: unknown, signal: AbortSignal, hasTools = false): AppError {
-    const noTools =
-      hasTools && error instanceof Anthropic.APIError
-        ? toolsRefused(anthropic.refusalOf(error), endpoint)
-        : null;
-    return noTools ?? withoutKey(toAppError(error, endpoint, signal), hideKey);
-  }
-
-  /** Rejects with an AppError; null if the service has no such path. */
-  async function look<T>(ask: (client: Anthropic) => Promise<T>, signal: AbortSignal): Promise<T | null> {
-    try {
-      return await ask(createClient(options, url, modelList));
-    } catch (error) {
-      if (error instanceof Anthropic.APIError && (error.status === 404 || error.status === 405)) return null;
-      throw failure(error, signal);
-    }
-  }
-
+  const { look, respond, ...shared } = createApiModel(
+    {
+      ...{ provider: anthropic, url, paths: ["/v1/messages", "/v1/models?limit=1000"], joiner: joinEvents },
+      createClient: (answer) => createClient(options, url, answer),
+      bodyOf: (sent) => toRequestBody(model, sent, effort),
+      adapted(sent, refusal) {
+        const next = adapted(sent, refusal, effort);
+        if (next && next !== "none") refused.learn(sent.request, next.request);
+        return next;
+      },
+      read: readAnswer,
+      costOf: (usage, price) => costOf(allWritten(usage), price),
+    },
+    options,
+  );
   return {
-    name: model,
-    contextTokens: options.contextTokens,
-    protocol: "native",
-    costOf: (usage) => costOf(allWritten(usage), price),
-    respond: (request, signal) => withRetries(() => send(request, signal), options, signal),
-    listModels: (signal) =>
-      withRetries(() => look((one) => namesOfModels(one, signal), signal), options, signal),
+    ...shared,
+    respond: (request, signal) => respond(refused.removedFrom(request), signal),
     async findContextTokens(signal) {
-      const found = await look(
-        (one) => one.get(`/v1/models/${encodeURIComponent(model)}`, { signal }),
-        signal,
-      ).catch((error: unknown) => {
+      const found = await look(`/v1/models/${encodeURIComponent(model)}`, signal).catch((error: unknown) => {
         if (signal.aborted) throw error;
         return null;
       });
@@ -112,72 +45,28 @@ export function createAnthropicModel(options: AnthropicOptions): Required<Endpoi
   };
 }
 
-async function namesOfModels(client: Anthropic, signal: AbortSignal): Promise<string[] | null> {
-  const page: { data?: unknown } = await client.get("/v1/models", { query: { limit: 1000 }, signal });
-  if (!Array.isArray(page.data)) return null;
-  const names = page.data
-    .map((one: unknown) => (isObject(one) ? String(one.id ?? "") : ""))
-    .filter((id) => id !== "");
-  return names.length > 0 ? names : null;
-}
-
-/** The parameters that a model accepts: guessed from its name, then learned from refusals, once for each model. */
-interface Dialect {
-  /** Null if not configured, or after the model refused all forms of it. */
-  effort: Effort | null;
-  /**
-   * `adaptive`: the model decides when it thinks, and gets an effort. `budget`: it gets a number of tokens, the only form of models before
-   * Claude 4.6; those from 4.7 on refuse it (https://platform.claude.com/docs/en/build-with-claude/adaptive-thinking).
-   */
-  thinking: "adaptive" | "budget";
-  /** True after the other form was tried: there is no third. */
-  thinkingSwitched: boolean;
-  /** Longest answer that may be requested, in tokens. */
-  maxOutputTokens: number;
+/**
+ * The usual form of thinking. `adaptive`: the model decides when it thinks, and gets an effort. `budget`: it gets a number of tokens, the
+ * only form of models before Claude 4.6; those from 4.7 on refuse it (https://platform.claude.com/docs/en/build-with-claude/adaptive-thinking).
+ */
+function thinkingForm(model: string, { avoids }: Pick<Sent, "avoids">): "adaptive" | "budget" {
+  return withBudgets.test(model) === avoids.has("thinking_form") ? "adaptive" : "budget";
 }
 
 const withBudgets = /claude-(?:[23]\b|instant|(?:haiku|sonnet|opus)-4(?:-[0-5])?(?:\b|$)(?!-[6-9]))/;
 
-const firstDialect = ({ model, reasoningEffort }: AnthropicOptions): Dialect => ({
-  effort: reasoningEffort ?? null,
-  thinking: withBudgets.test(model) ? "budget" : "adaptive",
-  thinkingSwitched: false,
-  maxOutputTokens: Number.POSITIVE_INFINITY,
-});
-
-interface Sent {
-  request: ModelRequest;
-  dialect: Dialect;
-}
-
-/** For one answer. A model that may not write this much is not useful. */
-const LEAST_ANSWER_TOKENS = 256;
-
-/**
- * The next form to try after a refusal that names a parameter of ours; null if the refusal is about something else or nothing is left to
- * try. Each change is made once or shrinks a number, so the loop always ends.
- */
-function adapted({ request, dialect }: Sent, refusal: Refusal): Sent | null {
-  const { status, message } = refusal;
-  if (status !== 400) return null;
+/** The next form to try after a refusal that names a parameter of this API. */
+function adapted(sent: Sent, { message }: Refusal, effort: Effort | null): Sent | "none" | null {
+  const { request, avoids } = sent;
   // Of another account, or bound to a text that has changed since, because a secret in it is masked now.
   if (/signature|thinking` blocks?\b|cannot be modified/i.test(message) && request.messages.some(hasThinking))
-    return { dialect, request: { ...request, messages: request.messages.map(withoutThinking) } };
-  if (
-    dialect.effort !== null &&
-    /\bthinking\b|\bbudget_tokens\b|\badaptive\b|\beffort\b|\boutput_config\b/i.test(message)
-  ) {
-    if (dialect.thinkingSwitched) return { request, dialect: { ...dialect, effort: null } };
-    const thinking = dialect.thinking === "adaptive" ? "budget" : "adaptive";
-    return { request, dialect: { ...dialect, thinking, thinkingSwitched: true } };
-  }
-  if (!/\bmax_tokens\b/.test(message)) return null;
-  const half = Math.floor(Math.min(request.maxOutputTokens, dialect.maxOutputTokens) / 2);
-  if (half < LEAST_ANSWER_TOKENS) return null;
-  // Either this conversation leaves no room for the answer, or the model never writes that much.
-  return /context/i.test(message) || isContextTooLong(refusal)
-    ? { dialect, request: { ...request, maxOutputTokens: half } }
-    : { request, dialect: { ...dialect, maxOutputTokens: half } };
+    return { ...sent, request: { ...request, messages: request.messages.map(withoutThinking) } };
+  const isOfThinking = /\bthinking\b|\bbudget_tokens\b|\badaptive\b|\beffort\b|\boutput_config\b/i.test(
+    message,
+  );
+  if (effort !== null && !avoids.has("effort") && isOfThinking)
+    return without(sent, avoids.has("thinking_form") ? "effort" : "thinking_form");
+  return /\bmax_tokens\b/.test(message) ? "none" : null;
 }
 
 const MOST_REFUSED = 10_000;
@@ -215,11 +104,21 @@ const isThinking = ({ type }: { type: string }) => type === "thinking" || type =
 type Body = Anthropic.MessageCreateParamsNonStreaming;
 type Block = Anthropic.ContentBlockParam;
 
-function toRequestBody(model: string, { request, dialect }: Sent): Body {
-  const maxTokens = Math.min(request.maxOutputTokens, dialect.maxOutputTokens);
-  const thinking = thinkingOf(request, dialect, maxTokens);
-  // If thinking is off, no thoughts are sent.
-  const isThoughtless = dialect.thinking === "budget" && thinking.thinking === undefined;
+function toRequestBody(
+  model: string,
+  { request: asked, avoids, mostTokens }: Sent,
+  effort: Effort | null,
+): Body {
+  const request = formed(asked, avoids);
+  const maxTokens = Math.min(request.maxOutputTokens, mostTokens);
+  const form = thinkingForm(model, { avoids });
+  const thinking = thinkingOf(request, avoids.has("effort") ? null : effort, form, maxTokens);
+  const isThoughtless =
+    // If thinking is off, no thoughts are sent.
+    (form === "budget" && thinking.thinking === undefined) ||
+    // They are only valid beside the calls as they were.
+    avoids.has("extras") ||
+    avoids.has("long_ids");
   const system = request.messages.flatMap((message): Anthropic.TextBlockParam[] =>
     message.role === "system" ? [textBlock(message.content)] : [],
   );
@@ -260,11 +159,12 @@ const LEAST_THINKING_TOKENS = 1_024;
 
 function thinkingOf(
   { messages }: ModelRequest,
-  { effort, thinking }: Dialect,
+  effort: Effort | null,
+  form: "adaptive" | "budget",
   maxTokens: number,
 ): Pick<Body, "thinking" | "output_config"> {
   if (effort === null) return {};
-  if (thinking === "adaptive") {
+  if (form === "adaptive") {
     if (effort === "minimal") return { output_config: { effort: "low" } };
     return { thinking: { type: "adaptive" }, output_config: { effort } };
   }
@@ -319,7 +219,7 @@ const textBlock = (text: string): Anthropic.TextBlockParam => ({
 
 /** A turn of the model: with its own thinking block for block as the model gave it, else its text and its calls. */
 function turnBlocks({ content, toolCalls, extras }: Extract<Message, { role: "assistant" }>): Block[] {
-  const calls = new Map(toolCalls.map((call) => [call.id, call]));
+  const calls = [...toolCalls];
   const blocks = blocksIn(extras) ?? [];
   const lengths = blocks.reduce((sum, block) => sum + ("length" in block ? Number(block.length) : 0), 0);
   const isWhole =
@@ -334,8 +234,9 @@ function turnBlocks({ content, toolCalls, extras }: Extract<Message, { role: "as
   let start = 0;
   return blocks.flatMap((block): Block[] => {
     if (isThinking(block)) return [block as unknown as Block];
-    if (block.type === "tool_use" && "id" in block) {
-      const call = calls.get(String(block.id));
+    if (block.type === "tool_use") {
+      // In their order: the ids may be others, if this turn is sent to another provider and back.
+      const call = calls.shift();
       return call ? [toolUse(call)] : [];
     }
     const end =

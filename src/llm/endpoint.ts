@@ -1,14 +1,15 @@
 import { setTimeout as delay } from "node:timers/promises";
 import pRetry from "p-retry";
-import { type AnswerLimits, createEgress } from "../egress.ts";
-import { AppError } from "../errors.ts";
+import { type AnswerLimits, createEgress, type EgressOptions } from "../egress.ts";
+import { AppError, type ErrorCode } from "../errors.ts";
 import { failedProxy } from "../proxies.ts";
-import { holdsPlainSecret } from "../secrets/live-secrets.ts";
+import { holdsPlainSecret, withoutLiveSecrets } from "../secrets/live-secrets.ts";
+import { NoBody, readBeginning } from "./answer-body.ts";
 import { abortedError, EndpointUnreachable, ModelAbsent, NothingListens, ToolsRefused } from "./model.ts";
+import { kindOf, type Refusal, Refused, refusalIn, refusalOf, type Sizes } from "./refusal.ts";
 
 /** The errors that the packages `openai` and `@anthropic-ai/sdk` have in common. */
 interface ClientErrors {
-  APIError: Kind<Error & { status?: number | undefined; headers?: Headers | undefined; error?: unknown }>;
   APIConnectionError: Kind<Error>;
   APIConnectionTimeoutError: Kind<Error>;
   APIUserAbortError: Kind<Error>;
@@ -26,8 +27,6 @@ export interface Provider {
   addressHint: string;
   keyOf(host: string): string;
   errors: ClientErrors;
-  /** An APIError of the client, in neutral terms. */
-  refusalOf(error: Error): Refusal;
 }
 
 export interface EndpointOptions {
@@ -39,25 +38,30 @@ export interface EndpointOptions {
   fetch?: typeof globalThis.fetch;
 }
 
+export type Limits = EgressOptions["answer"];
+
 /** A list of models, read once at the start: OpenRouter's has 1 MB and 25,000 members. */
 export const modelList: AnswerLimits = { bytes: 4_000_000, depth: 64, elements: 50_000, members: 50_000 };
 
-/** An answer to a conversation. No model writes a million characters or two thousand calls at once. */
-export const chatAnswer: AnswerLimits = { bytes: 2_000_000, depth: 64, elements: 20_000, members: 15_000 };
+/** An answer to a conversation as it arrives: a stream has 300 bytes around each token. `readBody` limits what is in it. */
+export const chatAnswer = { bytes: 16_000_000 } as const;
+
+/** Characters of an error's body. The rest is not read. */
+const MAX_ERROR = 200_000;
 
 /** A gateway may redirect to another of its own paths. */
 const mostRedirects = 3;
 
 /**
  * The `fetch` for all requests to the endpoint: it only reaches that origin, even after redirects. A redirect would carry along the key in
- * its header and the code in the body.
+ * its header and the code in the body. Rejects with `Refused` for an error status: the clients read only one of the shapes of an error.
  *
  * @param keys the headers for authentication, which no other can replace
  */
 export function endpointFetch(
   url: URL,
   { timeoutMs, fetch }: Pick<EndpointOptions, "timeoutMs" | "fetch">,
-  answer: AnswerLimits,
+  answer: Limits,
   { baseUrl }: Pick<Provider, "baseUrl">,
   keys: Readonly<Record<string, string | null>>,
 ): typeof globalThis.fetch {
@@ -68,7 +72,11 @@ export function endpointFetch(
     refuse: (what, remedy = `Set ${baseUrl} to the address of the endpoint itself.`) =>
       new AppError("model_refused", `The model endpoint ${url.href} ${what}`, { remedy }),
   });
-  return (input, init) => send(input, { ...init, headers: withoutOthers(new Headers(init?.headers), keys) });
+  return async (input, init) => {
+    const response = await send(input, { ...init, headers: withoutOthers(new Headers(init?.headers), keys) });
+    if (response.ok) return response;
+    throw new Refused(refusalOf(response.status, await readBeginning(response, MAX_ERROR), response.headers));
+  };
 }
 
 /** Headers of the providers' packages. They also take any from variables such as OPENAI_CUSTOM_HEADERS, even for the key. */
@@ -113,19 +121,21 @@ export interface Endpoint {
 /** Removes the key from a text. */
 export type HideKey = (text: string) => string;
 
+/** A shorter key is a placeholder for a server that needs none, and a part of many words. */
+const SHORTEST_KEY = 4;
+
 /** An endpoint may repeat the key in its answer. */
 export const keyHider =
   (apiKey: string | null): HideKey =>
   (text) =>
-    apiKey ? text.replaceAll(apiKey, "[key]") : text;
+    apiKey && apiKey.length >= SHORTEST_KEY ? text.replaceAll(apiKey, "[key]") : text;
 
 /**
- * The beginning of an endpoint's text, on one line. The key is removed first, because after a cut a part of it would stay. The text is cut
- * before its white space is replaced, which would take seconds for megabytes.
+ * The beginning of an endpoint's text, on one line, without secrets of this server. The key is removed first, because after a cut a part of
+ * it would stay. The text is cut before the rest, which would take seconds for megabytes.
  */
-export function excerpt(text: string, hideKey: HideKey, length = 200): string {
-  const line = hideKey(text)
-    .slice(0, 10 * length)
+export function excerpt(text: string, hideKey: HideKey, length = 500): string {
+  const line = withoutLiveSecrets(hideKey(text).slice(0, 20 * length))
     .replaceAll(/\s+/g, " ")
     .trim();
   return line.length > length ? `${line.slice(0, length)}...` : line;
@@ -136,7 +146,9 @@ export function excerpt(text: string, hideKey: HideKey, length = 200): string {
  * Throws errors that no endpoint can cause.
  */
 export function toAppError(error: unknown, endpoint: Endpoint, signal: AbortSignal): AppError {
-  const { errors, baseUrl, refusalOf } = endpoint.provider;
+  const { errors, baseUrl } = endpoint.provider;
+  const refusal = refusalIn(error);
+  if (refusal) return statusError(refusal, endpoint);
   const carried = error instanceof errors.APIConnectionError ? error.cause : error;
   if (carried instanceof AppError) return carried;
   if (signal.aborted || error instanceof errors.APIUserAbortError) return abortedError();
@@ -148,11 +160,9 @@ export function toAppError(error: unknown, endpoint: Endpoint, signal: AbortSign
     });
   }
   if (error instanceof errors.APIConnectionError) return connectionError(error, endpoint);
-  if (error instanceof errors.APIError && error.status !== undefined) {
-    return statusError(refusalOf(error), endpoint);
-  }
-  if (error instanceof SyntaxError || systemCode(error) !== null) {
-    return new AppError("model_failed", `The answer of ${endpoint.address} was cut off or is not JSON`, {
+  if (error instanceof NoBody || error instanceof SyntaxError || systemCode(error) !== null) {
+    const what = error instanceof NoBody ? error.message : "was cut off or is not JSON";
+    return new AppError("model_failed", `The answer of ${endpoint.address} ${what}`, {
       retryable: true,
       remedy: `Try again. If this continues, check ${baseUrl} and any proxy in between.`,
     });
@@ -223,73 +233,86 @@ function systemCode(error: unknown): string | null {
 const causesOf = (error: unknown, depth = 0): Error[] =>
   error instanceof Error && depth <= 4 ? [error, ...causesOf(error.cause, depth + 1)] : [];
 
-/** A refusal: from a response's status, or from an error object in an answer with status 200. */
-export interface Refusal {
-  status: number;
-  code: string;
-  param: string;
-  message: string;
-  headers: Headers | undefined;
-}
-
-/** A dozen patterns are searched in it. The limit is far above the length that is shown, and the key is removed before the cut. */
-export const inReason = (message: string) => message.slice(0, 100_000);
-
-/** Waiting may help with these; other 4xx are refused again on every try. */
-const passing = (status: number) => status === 408 || status === 409 || status === 429 || status >= 500;
-
-export function isContextTooLong({ status, code, message }: Refusal): boolean {
-  if (code === "context_length_exceeded" || status === 413) return true;
-  return (
-    (status === 400 || status === 422) &&
-    /context (length|window|size)|maximum context|(prompt|input) is too long|too many (input )?tokens/i.test(
-      message,
-    )
-  );
-}
-
-export function statusError(refusal: Refusal, endpoint: Endpoint): AppError {
+/**
+ * The error for a refusal, in words of ours and the beginning of the endpoint's.
+ *
+ * @param sizes of the request, by which an unknown wording for "too long" is recognised
+ */
+export function statusError(
+  refusal: Refusal,
+  { model, address, provider, hideKey }: Endpoint,
+  sizes?: Sizes,
+): AppError {
   const { status, message } = refusal;
-  const { model, address, provider } = endpoint;
-  const said =
-    message && !/^<(!doctype|html)/i.test(message.trim()) ? `: ${excerpt(message, endpoint.hideKey)}` : "";
-  const barred = accessError(refusal, endpoint, said);
-  if (barred) return barred;
-  if (isAbsent(refusal)) {
-    return new ModelAbsent("model_refused", `${address} has no model "${model}" (${status})`, {
-      remedy: "Set HUNKWISE_MODEL to a model of this endpoint; `hunkwise doctor` lists them.",
-    });
+  const said = message === "" ? "" : `: ${excerpt(message, hideKey)}`;
+  const error = (code: ErrorCode, what: string, remedy: string, Kind: typeof AppError = AppError) =>
+    new Kind(code, what, { remedy });
+  const passing = (code: ErrorCode, what: string, remedy: string) =>
+    new AppError(code, what, { remedy, retryable: mayRetry(refusal), ...pauseAsked(refusal.headers) });
+  switch (kindOf(refusal, sizes)) {
+    case "quota":
+      return error(
+        "model_rate_limited",
+        `The account's quota is used up (${status})${said}`,
+        "Add credit or raise its limit.",
+      );
+    case "key": {
+      const variable = provider.keyOf(URL.parse(address)?.hostname ?? "");
+      // The message about a bad key may repeat parts of it.
+      return error(
+        "model_unauthorized",
+        `${address} refused the API key (401)`,
+        `Set ${variable} to a valid key.`,
+      );
+    }
+    case "access":
+      return error(
+        "model_unauthorized",
+        `The API key may not use the model "${model}" at ${address} (403)${said}`,
+        "Use a key with access to it, or another HUNKWISE_MODEL.",
+      );
+    case "content":
+      return error(
+        "content_refused",
+        `${address} refused the content (${status})${said}`,
+        "Set HUNKWISE_FALLBACK_MODEL to a model of another provider, or change the provider's filter.",
+      );
+    case "absent":
+      return error(
+        "model_refused",
+        `${address} has no model "${model}" (${status})`,
+        "Set HUNKWISE_MODEL to a model of this endpoint; `hunkwise doctor` lists them.",
+        ModelAbsent,
+      );
+    case "unsupported":
+      return error(
+        "model_refused",
+        `${address} does not support ${provider.api} (404)`,
+        `Check ${provider.baseUrl}: ${provider.addressHint}.`,
+      );
+    case "too_long":
+      return error(
+        "too_large",
+        `The conversation is too long for the model "${model}" (${status})${said}`,
+        "Set HUNKWISE_CONTEXT_TOKENS to the model's actual context window, or use a model with a larger one.",
+      );
+    case "unexplained":
+      return error(
+        "model_refused",
+        `${address} refused the request (${status})${said}`,
+        message === "" || /\bmodel\b|\bchat\b/i.test(message)
+          ? "Check HUNKWISE_MODEL: it must be a chat model."
+          : "Run `hunkwise doctor`, which tries the tools of a review, and change what the endpoint names.",
+      );
+    case "rate":
+      return passing(
+        "model_rate_limited",
+        `${address} limits the rate (429)${said}`,
+        "Wait, or raise the account's limit.",
+      );
+    case "passing":
+      return passing("model_failed", `${address} failed (${status})${said}`, "Try again later.");
   }
-  if (status === 404) {
-    return new AppError("model_refused", `${address} does not support ${provider.api} (404)`, {
-      remedy: `Check ${provider.baseUrl}: ${provider.addressHint}.`,
-    });
-  }
-  if (isContextTooLong(refusal)) {
-    return new AppError(
-      "model_refused",
-      `The conversation is too long for the model "${model}" (${status})${said}`,
-      {
-        remedy:
-          "Set HUNKWISE_CONTEXT_TOKENS to the model's actual context window, or use a model with a larger one.",
-      },
-    );
-  }
-  if (!passing(status)) {
-    return new AppError("model_refused", `${address} refused the request (${status})${said}`, {
-      remedy: "Check HUNKWISE_MODEL: it must be a chat model.",
-    });
-  }
-  const later = { ...pauseAsked(refusal.headers), retryable: mayRetry(refusal) };
-  return status === 429
-    ? new AppError("model_rate_limited", `${address} limits the rate (429)${said}`, {
-        remedy: "Wait, or raise the account's limit.",
-        ...later,
-      })
-    : new AppError("model_failed", `${address} failed (${status})${said}`, {
-        remedy: "Try again later.",
-        ...later,
-      });
 }
 
 /**
@@ -299,10 +322,12 @@ export function statusError(refusal: Refusal, endpoint: Endpoint): AppError {
 const NO_TOOLS =
   /not support (?:the )?(?:tools?\b|tool[ _-](?:use|call)|function[ _-]?call)|support tool use|tool choice requires|tools param requires|(?:unsupported|unknown) param\w*:? ['"`]?tools\b|tools? (?:is|are|use is) not supported|(?:tool|function) calling is not (?:supported|enabled)/i;
 
-/** The error for a refusal of tools as such; null for any other. Only for requests with tools. */
-export function toolsRefused({ status, message }: Refusal, { address, hideKey }: Endpoint): AppError | null {
-  if (status < 400 || status === 401 || status === 429 || !NO_TOOLS.test(message)) return null;
-  return new ToolsRefused(
+/** Whether the endpoint refuses tools as such. */
+export const refusesTools = ({ status, message }: Refusal): boolean =>
+  status !== 401 && status !== 429 && NO_TOOLS.test(message);
+
+export const toolsRefused = ({ status, message }: Refusal, { address, hideKey }: Endpoint): AppError =>
+  new ToolsRefused(
     "model_refused",
     `${address} does not support tools (${status}): ${excerpt(message, hideKey)}`,
     {
@@ -310,46 +335,8 @@ export function toolsRefused({ status, message }: Refusal, { address, hideKey }:
         "Set HUNKWISE_PROTOCOL=text, or enable tool calls in the server (vLLM: --enable-auto-tool-choice and --tool-call-parser).",
     },
   );
-}
 
-/** The error for a refusal of the key or its account; null for any other. */
-function accessError(
-  { status, code }: Refusal,
-  { model, address, provider }: Endpoint,
-  said: string,
-): AppError | null {
-  // The message about a bad key may repeat parts of it.
-  if (status === 401) {
-    return new AppError("model_unauthorized", `${address} refused the API key (401)`, {
-      remedy: `Set ${provider.keyOf(URL.parse(address)?.hostname ?? "")} to a valid key.`,
-    });
-  }
-  if (status === 403) {
-    return new AppError(
-      "model_unauthorized",
-      `The API key may not use the model "${model}" at ${address} (403)${said}`,
-      {
-        remedy: "Use a key with access to it, or another HUNKWISE_MODEL.",
-      },
-    );
-  }
-  if (status !== 402 && code !== "insufficient_quota") return null;
-  return new AppError("model_rate_limited", `The account's quota is used up (${status})`, {
-    remedy: "Add credit or raise its limit.",
-  });
-}
-
-/** Azure speaks of deployments; OpenRouter and Mistral refuse an unknown model with 400. */
-function isAbsent({ status, code, message }: Refusal): boolean {
-  if (status === 404) return code === "model_not_found" || /model|deployment/i.test(message);
-  const isRefused = status === 400 || status === 422;
-  return (
-    isRefused && (code === "model_not_found" || /(invalid|unknown) model\b|valid model id/i.test(message))
-  );
-}
-
-const mayRetry = ({ status, headers }: Refusal) =>
-  passing(status) && headers?.get("x-should-retry") !== "false";
+const mayRetry = ({ headers }: Refusal) => headers?.get("x-should-retry") !== "false";
 
 /** After an hour one request checks whether the pause still applies: no endpoint may delay a job for a year. */
 const LONGEST_PAUSE_MS = 3_600_000;

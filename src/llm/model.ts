@@ -1,5 +1,6 @@
 /** A conversation with a model, and its errors, in neutral terms. Wire formats of providers never leave this room. */
 import { AppError } from "../errors.ts";
+import type { Avoidable } from "./request-form.ts";
 
 /**
  * Data that a provider adds to an answer and requires unchanged in the conversation: encrypted or plain thinking. It is opaque, and not
@@ -26,6 +27,8 @@ export interface ToolDefinition {
   name: string;
   description: string;
   parameters: Record<string, unknown>;
+  /** Whether a model with tools of its API may also call it in the text of its answer. Not sent. */
+  textCallable?: boolean | undefined;
 }
 
 export interface ModelRequest {
@@ -46,7 +49,10 @@ export interface Usage {
   answeredBy?: string | undefined;
 }
 
-/** Why the model stopped: "length" means that the answer was cut off and is not complete. */
+/**
+ * Why the model stopped. "length": the answer was cut off and is not complete. "content_filter": the provider refused the content; the
+ * answer has no calls.
+ */
 export type FinishReason = "stop" | "tool_calls" | "length" | "content_filter" | "other";
 
 export interface ModelTurn {
@@ -75,8 +81,9 @@ export interface ModelFacts {
 }
 
 /**
- * A language model. Rejects with an AppError: `model_unauthorized`, `model_refused`, `model_rate_limited` or `model_failed`, after
- * its own bounded retries, or at once with `model_unavailable` while its circuit is open.
+ * A language model. Rejects with an AppError: `model_unauthorized`, `model_refused`, `model_rate_limited`, `model_failed`, `too_large` (the
+ * conversation does not fit) or `content_refused`, after its own bounded retries, or at once with `model_unavailable` while its circuit is
+ * open.
  */
 export interface Model extends ModelFacts {
   /** The price of these tokens in US dollars; null, or absent, if it is not known. */
@@ -86,6 +93,8 @@ export interface Model extends ModelFacts {
 
 /** A model behind an API, and further requests to that API. */
 export interface EndpointModel extends Model {
+  /** What requests do without, because the endpoint refused it. Grows with refusals, and may be filled from an earlier process. */
+  readonly avoids?: Set<Avoidable>;
   /** Names of the models that the endpoint offers; null if it has no list. Rejects like `respond`. */
   listModels?(signal: AbortSignal): Promise<string[] | null>;
   /** Size of the context window in tokens as the endpoint reports it; null if it does not. Rejects only if aborted. */

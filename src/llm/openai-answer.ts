@@ -11,9 +11,10 @@ import {
   withUniqueIds,
 } from "./answer.ts";
 import type { HideKey } from "./endpoint.ts";
-import { readStrict } from "./lenient-json.ts";
+import { isObject } from "./lenient-json.ts";
 import type { Extras, FinishReason } from "./model.ts";
 import { openAi } from "./openai-client.ts";
+import { hasFilterMark, isFiltered } from "./refusal.ts";
 
 /**
  * Fields of an answer's message that its provider requires in later requests: `reasoning_content` of DeepSeek and Kimi (which refuse a
@@ -78,7 +79,7 @@ export function readAnswer(
   promptCharacters: number,
   hideKey: HideKey,
 ): ParsedTurn {
-  const answer = Answer.safeParse(typeof raw === "string" ? readStrict(raw) : raw);
+  const answer = Answer.safeParse(withFiltered(raw));
   if (!answer.success) {
     if (answer.error.issues.some(({ code }) => code === "too_big"))
       throw tooMuch(`over ${MAX_CALLS} calls`, openAi);
@@ -89,12 +90,15 @@ export function readAnswer(
   // No alternatives were requested: several choices are one answer in pieces, text in one and calls in another.
   const content = choices.map(textOf).find((text) => text !== "") ?? "";
   const calling = choices.find((choice) => callsOf(choice).length > 0) ?? first;
-  const found = callsOf(calling);
+  const isRefused =
+    choices.some((one) => isFiltered(one.finish_reason ?? "")) ||
+    choices.every((one) => isRefusal(one) && callsOf(one).length === 0);
+  const found = isRefused ? [] : callsOf(calling);
   // Providers require thinking together with the calls that follow it; one model refuses it without calls.
   const extras = found.length > 0 ? extrasIn(calling.message, messageExtras) : undefined;
   const length = JSON.stringify({ content, found, extras }).length;
   if (length > MAX_WRITTEN) throw tooMuch(`${length} characters`, openAi);
-  const reason = finishReason(calling.finish_reason ?? null, found.length > 0);
+  const reason = isRefused ? "content_filter" : finishReason(calling.finish_reason ?? null, found.length > 0);
   const toolCalls = withUniqueIds(found, takenIds).map((call) => repaired(call, reason === "length"));
   const written = content.length + toolCalls.reduce((sum, call) => sum + call.arguments.length, 0);
   return {
@@ -105,6 +109,24 @@ export function readAnswer(
     ...(extras ? { extras } : {}),
   };
 }
+
+/** A filter may leave neither choices nor a message. */
+function withFiltered(raw: unknown): unknown {
+  if (!isObject(raw)) return raw;
+  const choices = Array.isArray(raw.choices) ? raw.choices : [];
+  if (choices.length === 0 && hasFilterMark(raw))
+    return { ...raw, choices: [{ message: {}, finish_reason: "content_filter" }] };
+  const filled = choices.map((one) =>
+    isObject(one) && one.message == null && isFiltered(String(one.finish_reason))
+      ? { ...one, message: {} }
+      : one,
+  );
+  return { ...raw, choices: filled };
+}
+
+/** The model's own refusal, which is there instead of a text. */
+const isRefusal = ({ message: { content, refusal } }: Choice) =>
+  (refusal ?? "") !== "" && (content ?? "").length === 0;
 
 function textOf({ message }: Choice): string {
   const { content, refusal } = message;
@@ -135,8 +157,6 @@ function finishReason(reason: string | null, hasCalls: boolean): FinishReason {
     case "length":
     case "max_tokens":
       return "length";
-    case "content_filter":
-      return "content_filter";
     case "tool_calls":
     case "function_call":
     case "stop":

@@ -1,13 +1,5 @@
 import OpenAI from "openai";
-import type { AnswerLimits } from "../egress.ts";
-import {
-  type EndpointOptions,
-  endpointFetch,
-  inReason,
-  type Provider,
-  parseUrl,
-  type Refusal,
-} from "./endpoint.ts";
+import { type EndpointOptions, endpointFetch, type Limits, type Provider, parseUrl } from "./endpoint.ts";
 
 /** A deployment of Azure's classic API, which requires its name in the path and a version. */
 interface AzureDeployment {
@@ -42,7 +34,7 @@ export function accessHeaders(apiKey: string | null, url: URL): Record<string, s
   return { authorization: `Bearer ${apiKey}` };
 }
 
-export function createClient(options: OpenAiEndpoint, url: URL, answer: AnswerLimits): OpenAI {
+export function createClient(options: OpenAiEndpoint, url: URL, answer: Limits): OpenAI {
   return new OpenAI({
     // The client requires a key; the key that is sent is in the headers.
     apiKey: options.apiKey || "none",
@@ -64,19 +56,6 @@ export function createClient(options: OpenAiEndpoint, url: URL, answer: AnswerLi
 
 const isAzure = (host: string) => /(^|\.)azure\.(com|us|cn)$/.test(host);
 
-/** An error of the client as neutral facts. */
-function factsOf(error: InstanceType<typeof OpenAI.APIError>): Refusal {
-  const body = typeof error.error === "object" && error.error !== null ? error.error : {};
-  const said = "message" in body && typeof body.message === "string" ? body.message : error.message;
-  return {
-    status: error.status ?? 0,
-    code: String(error.code ?? ""),
-    param: String(error.param ?? ""),
-    message: inReason(said),
-    headers: error.headers,
-  };
-}
-
 /** OpenAI, and everyone who speaks its Chat Completions. */
 export const openAi: Provider = {
   api: "chat completions",
@@ -85,5 +64,4 @@ export const openAi: Provider = {
   addressHint: "it usually ends with /v1",
   keyOf: (host) => (isAzure(host) ? "AZURE_OPENAI_API_KEY" : "OPENAI_API_KEY"),
   errors: OpenAI,
-  refusalOf: (error) => factsOf(error as InstanceType<typeof OpenAI.APIError>),
 };

@@ -1,4 +1,3 @@
-import OpenAI from "openai";
 import { z } from "zod";
 import type { AnswerLimits } from "../egress.ts";
 import { AppError } from "../errors.ts";
@@ -6,6 +5,7 @@ import { failedProxy } from "../proxies.ts";
 import { holdsPlainSecret, withoutLiveSecrets } from "../secrets/live-secrets.ts";
 import { type Endpoint, keyHider, type RetryOptions, toAppError, withRetries } from "./endpoint.ts";
 import { createClient, endpointUrl, type OpenAiEndpoint, openAi } from "./openai-client.ts";
+import { refusalIn } from "./refusal.ts";
 
 export interface EmbeddingsOptions extends OpenAiEndpoint, RetryOptions {
   /** For Azure the deployment's name, unless `azure` names it. */
@@ -88,7 +88,7 @@ const unusable = (what: string, { address }: Endpoint) =>
 /** Converts errors like those of any model, but names the variables for embeddings. */
 function inOwnWords(error: unknown, endpoint: Endpoint, signal: AbortSignal): AppError {
   const { hideKey, address, model } = endpoint;
-  if (error instanceof OpenAI.APIError && error.status === 404)
+  if (refusalIn(error)?.status === 404)
     return new AppError(
       "model_refused",
       `${address} does not support embeddings, or has no model "${model}" (404)`,

@@ -10,7 +10,7 @@ interface Rates {
   completion: number;
 }
 
-interface Price extends Rates {
+export interface Price extends Rates {
   /** Day on which the price was checked, YYYY-MM-DD; may be absent in a person's own table. */
   asOf: string | null;
   /** Rates of the whole request if its prompt has more than `fromTokens` tokens. */

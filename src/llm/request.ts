@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { holdsPlainSecret, withoutLiveSecrets } from "../secrets/live-secrets.ts";
 import type { Message, ModelRequest } from "./model.ts";
 
@@ -6,12 +7,52 @@ import type { Message, ModelRequest } from "./model.ts";
  */
 
 /** The ids of all calls so far. */
-export const idsOf = ({ messages }: ModelRequest): Set<string> =>
+export const idsOf = ({ messages }: Pick<ModelRequest, "messages">): Set<string> =>
   new Set(
     messages.flatMap((message) =>
       message.role === "assistant" ? message.toolCalls.map((call) => call.id) : [],
     ),
   );
+
+export const isShortId = (id: string): boolean => /^[a-zA-Z0-9]{9}$/.test(id);
+
+/** An id of nine letters and digits, which every server accepts; the same text always gives the same one. */
+function shortId(text: string): string {
+  const digest = createHash("sha256").update(text).digest("hex");
+  return BigInt(`0x${digest.slice(0, 16)}`)
+    .toString(36)
+    .padStart(9, "0")
+    .slice(-9);
+}
+
+/** A short id that is not in `taken`, where it is added. */
+export function freeId(text: string, taken: Set<string>): string {
+  let id = shortId(text);
+  for (let n = 1; taken.has(id); n++) id = shortId(`${text} ${n}`);
+  taken.add(id);
+  return id;
+}
+
+/** A conversation with short ids in place of some: the same in each call and its answer, also when the conversation has grown. */
+export function withShortIds(
+  messages: readonly Message[],
+  isReplaced: (id: string, turn: Extract<Message, { role: "assistant" }>) => boolean,
+): Message[] {
+  const taken = idsOf({ messages });
+  const replaced = new Map<string, string>();
+  return messages.map((message): Message => {
+    if (message.role === "tool")
+      return { ...message, callId: replaced.get(message.callId) ?? message.callId };
+    if (message.role !== "assistant" || message.toolCalls.length === 0) return message;
+    const toolCalls = message.toolCalls.map((call) => {
+      if (!isReplaced(call.id, message)) return call;
+      const id = replaced.get(call.id) ?? freeId(call.id, taken);
+      replaced.set(call.id, id);
+      return { ...call, id };
+    });
+    return { ...message, toolCalls };
+  });
+}
 
 /** The name of a call in the letters that all providers accept. */
 export const nameOnWire = (name: string): string =>

@@ -2,7 +2,8 @@ import { inspect } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
-import { type AnthropicOptions, createAnthropicModel } from "../../src/llm/anthropic.ts";
+import { createAnthropicModel } from "../../src/llm/anthropic.ts";
+import type { ModelOptions } from "../../src/llm/endpoint-model.ts";
 import { createModelGuard } from "../../src/llm/guarded-model.ts";
 import {
   type EndpointModel,
@@ -44,9 +45,9 @@ const look = (at: number) => ({ name: "look", arguments: { at } });
 type Server = Partial<Omit<FakeAnthropicOptions, "script">>;
 
 /** A model in front of the double, with pauses of milliseconds. */
-async function setUp(script: ClaudeScript, more: Partial<AnthropicOptions> = {}, server: Server = {}) {
+async function setUp(script: ClaudeScript, more: Partial<ModelOptions> = {}, server: Server = {}) {
   const service = await startFakeAnthropic({ script, apiKey: KEY, ...server });
-  const modelOf = (over: Partial<AnthropicOptions> = {}) =>
+  const modelOf = (over: Partial<ModelOptions> = {}) =>
     createAnthropicModel({
       ...{ apiKey: KEY, baseUrl: service.url, model: "claude-opus-4-8", contextTokens: 200_000 },
       ...{ prices: readPrices(null), timeoutMs: 5_000, maxRetries: 3, firstPauseMs: 1 },
@@ -450,13 +451,13 @@ describe("a model behind the Messages API", () => {
     [
       "a body that is too large",
       status(413, "too large", "request_too_large"),
-      "model_refused",
+      "too_large",
       /too long for the model/,
     ],
     [
       "a long prompt",
       status(400, "prompt is too long: 201000 tokens > 200000 maximum"),
-      "model_refused",
+      "too_large",
       /too long for the model/,
     ],
     ["a web page", { fault: "html" as const }, "model_failed", /answered with a web page/],

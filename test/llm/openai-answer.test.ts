@@ -50,10 +50,6 @@ describe("an answer", () => {
     expect(turn).toMatchObject({ content: "I look", toolCalls: [{ id: "a" }], finishReason: "tool_calls" });
   });
 
-  it("may come as text without a JSON content type", () => {
-    expect(readAnswer('{"choices":[{"message":{"content":"hi"}}]}', new Set(), 0, asIs).content).toBe("hi");
-  });
-
   it.each([
     ["length", "length"],
     ["max_tokens", "length"],

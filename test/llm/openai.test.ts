@@ -212,12 +212,13 @@ describe("retries", () => {
   });
 
   it.each([400, 401, 402, 403, 404, 413, 422])("never come after %i", async (status) => {
-    await using set = await setUp([down(status)]);
+    await using set = await setUp(() => down(status));
 
     const error = await failure(set.model.respond(ask(), never));
 
     expect(error.retryable).toBe(false);
-    expect(set.endpoint.requests).toHaveLength(1);
+    // An unexplained refusal is followed by the most careful form of the request.
+    expect(set.endpoint.requests).toHaveLength(status === 400 || status === 422 ? 2 : 1);
   });
 
   it("come after a time-out, which every try has", async () => {
@@ -275,7 +276,7 @@ describe("parameters that a server does not take", () => {
   it("that one request was too long for are exchanged for it alone", async () => {
     await using set = await setUp(({ max_tokens, messages }) => {
       const long = (messages as unknown[]).length > 1;
-      if (!long || Number(max_tokens) <= 1_000) return { content: "ok" };
+      if (!long || Number(max_tokens) <= 1_192) return { content: "ok" };
       const message = `'max_tokens' or 'max_completion_tokens' is too large: ${max_tokens}. This model's maximum context length is 8192 tokens and your request has 7000 input tokens (${max_tokens} > 8192 - 7000).`;
       return { fault: "status", status: 400, body: { error: { message } } };
     });
@@ -285,7 +286,11 @@ describe("parameters that a server does not take", () => {
     ];
     await set.model.respond(ask(long, { maxOutputTokens: 4_000 }), never);
     await set.model.respond(ask(), never);
-    expect(set.endpoint.requests.map(({ body }) => body.max_tokens)).toEqual([4_000, 2_000, 1_000, 4_000]);
+    expect(set.endpoint.requests.map(({ body }) => body.max_tokens)).toEqual([
+      4_000,
+      8_192 - 7_000 - 35,
+      4_000,
+    ]);
   });
 
   it("are as they were after a request that was refused whatever it was sent with", async () => {
@@ -334,22 +339,20 @@ describe("failures name cause and remedy", () => {
 
   it("in an excerpt, no part of a key that stands where it is cut", async () => {
     const said = (before: number) => `${"x".repeat(before)}${KEY}${"!".repeat(30)}`;
-    const lengths = Array.from({ length: KEY.length }, (_, at) => 200 - at);
-    await using set = await setUp(
-      lengths.flatMap((length): FakeAnswer[] => [
-        { fault: "status", status: 400, body: { error: { message: said(length) } } },
-        { fault: "json", body: { error: { code: 400, message: said(length) } } },
-        { fault: "json", body: { detail: said(length - '{"detail":"'.length) } },
-      ]),
-    );
-
-    for (const _ of lengths.flatMap((length) => [length, length, length])) {
+    const lengths = Array.from({ length: KEY.length }, (_, at) => 500 - at);
+    const answers = lengths.flatMap((length): FakeAnswer[] => [
+      { fault: "status", status: 400, body: { error: { message: said(length) } } },
+      { fault: "json", body: { error: { code: 400, message: said(length) } } },
+      { fault: "json", body: { answer: said(length - '{"answer":"'.length) } },
+    ]);
+    for (const answer of answers) {
+      await using set = await setUp(() => answer, { maxRetries: 0 });
       expect((await failure(set.model.respond(ask(), never))).message).toMatch(/x(\[k?e?y?\]?!*)?\.\.\.$/);
     }
   });
 
   it("a bad key, by the variable that holds the key of such an endpoint", () => {
-    const refusal = { status: 401, code: "", param: "", message: "", headers: undefined };
+    const refusal = { status: 401, param: "", message: "", words: "", headers: undefined };
     const at = (address: string) =>
       statusError(refusal, { provider: openAi, model: "m", address, timeoutMs: 1, hideKey: (text) => text })
         .remedy;
@@ -453,7 +456,7 @@ describe("failures name cause and remedy", () => {
 
     const error = await failure(set.model.respond(ask(), never));
 
-    expect(error.code).toBe("model_refused");
+    expect(error.code).toBe("too_large");
     expect(error.line).toMatch(/too long for the model .* Set HUNKWISE_CONTEXT_TOKENS/);
   });
 

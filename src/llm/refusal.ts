@@ -1,0 +1,252 @@
+import { isObject, readStrict } from "./lenient-json.ts";
+
+/** What an endpoint said instead of an answer: with an error status, or with an error in an answer of status 200. */
+export interface Refusal {
+  status: number;
+  /** The parameter that it names; empty if it names none. */
+  param: string;
+  /** Its message for people, from all of the usual places. It may be long, and hold the key. */
+  message: string;
+  /** The message with the codes and details around it, to be searched. */
+  words: string;
+  headers: Headers | undefined;
+}
+
+/** Carries a refusal through the client, which wraps what its `fetch` throws. */
+export class Refused extends Error {
+  readonly refusal: Refusal;
+
+  constructor(refusal: Refusal) {
+    super("refused");
+    this.refusal = refusal;
+  }
+}
+
+/** The refusal behind an error of the client; null if it is another error. */
+export function refusalIn(error: unknown): Refusal | null {
+  const carried = error instanceof Error && error.cause instanceof Refused ? error.cause : error;
+  return carried instanceof Refused ? carried.refusal : null;
+}
+
+/** Characters of a refusal that are searched, a dozen times. Far more than is shown. */
+const MAX_WORDS = 20_000;
+/** Levels of objects and of JSON within texts. Gateways wrap the errors of other gateways. */
+const MAX_DEPTH = 6;
+
+/** A refusal from the body of an answer with an error status. */
+export function refusalOf(status: number, body: string, headers?: Headers): Refusal {
+  const value = readStrict(body);
+  return toRefusal(status, typeof value === "object" && value !== null ? value : body, headers);
+}
+
+function toRefusal(status: number, body: unknown, headers?: Headers): Refusal {
+  const [outer] = Array.isArray(body) ? body : [body];
+  const error = isObject(outer) && isObject(outer.error) ? outer.error : outer;
+  const said = wordsIn(error).slice(0, MAX_WORDS);
+  // The words of a web page are not about the request.
+  const message = isPage(said) ? "" : said;
+  if (!isObject(error) || !isObject(outer)) return { status, param: "", message, words: message, headers };
+  const { code, type, param, status: name, innererror, details } = error;
+  const named = [
+    outer.code,
+    outer.type,
+    code,
+    type,
+    param,
+    name,
+    isObject(innererror) ? innererror.code : "",
+  ];
+  const codes = named.filter((one) => typeof one === "string").join(" ");
+  const more = details === undefined ? "" : JSON.stringify(details);
+  const words = `${codes.slice(0, 1_000)} ${more.slice(0, 4_000)} ${message}`;
+  return { status, param: typeof param === "string" ? param : "", message, words, headers };
+}
+
+export const isPage = (text: string): boolean => /^\s*<(!doctype|html)/i.test(text);
+
+/** The words of an error: a text, JSON in a text, an object, or a list of faults with their places, as FastAPI writes them. */
+function wordsIn(value: unknown, depth = 0): string {
+  if (depth > MAX_DEPTH) return "";
+  if (typeof value === "string") {
+    const inner = /^\s*[{[]/.test(value) ? readStrict(value) : undefined;
+    return (typeof inner === "object" && wordsIn(inner, depth + 1)) || value;
+  }
+  const within = (one: unknown) => wordsIn(one, depth + 1);
+  if (Array.isArray(value)) return joined(value.slice(0, 8).map(within), "; ");
+  if (!isObject(value)) return "";
+  const { message, error, detail, msg, errors, loc, metadata } = value;
+  const own = [message, error, detail, msg, errors].map(within).find((text) => text !== "") ?? "";
+  const place = Array.isArray(loc) ? loc.join(".") : "";
+  // OpenRouter: the words of the provider behind it.
+  const { raw, provider_name: provider } = isObject(metadata) ? metadata : {};
+  const said = joined([typeof provider === "string" ? provider : "", within(raw)], ": ");
+  return joined([place, own, raw === undefined ? "" : said], ": ");
+}
+
+const joined = (texts: readonly string[], between: string) =>
+  texts.filter((text) => text !== "").join(between);
+
+/** Ways to say that the provider failed in the middle of an answer. */
+const FAILED = /^(error|network_error)$/i;
+
+/** The error in an answer with status 200, beside or instead of its content; null if there is none. */
+export function errorInside(raw: unknown): Refusal | null {
+  if (!isObject(raw)) return null;
+  const choices = Array.isArray(raw.choices) ? raw.choices.filter(isObject) : [];
+  const broken = choices.find(({ error, finish_reason: end }) => isError(error) || FAILED.test(String(end)));
+  const error = [raw.error, broken?.error].find(isError);
+  if (error === undefined && broken === undefined && raw.type !== "error") return null;
+  const body = error ?? "the provider failed in the middle of its answer";
+  return toRefusal(isObject(body) ? statusOf(body) : 500, body);
+}
+
+const isError = (value: unknown) =>
+  (typeof value === "string" && value !== "") || (isObject(value) && Object.keys(value).length > 0);
+
+/** Kinds of errors by their names, where no number is given. */
+const namedStatus: readonly (readonly [RegExp, number])[] = [
+  [/billing|insufficient_quota/i, 402],
+  [/authentication|api_key|permission/i, 401],
+  [/rate_?limit|too_many/i, 429],
+  [/overloaded/i, 529],
+  [/invalid_?(request|argument|prompt)|bad_?request|not_found|too_large|content_|context_/i, 400],
+];
+
+function statusOf({ code, status, status_code, type }: Record<string, unknown>): number {
+  const numbers = [code, status, status_code].map(Number);
+  const given = numbers.find((one) => Number.isInteger(one) && one >= 400 && one < 600);
+  const names = [code, status, type].filter((one) => typeof one === "string").join(" ");
+  return given ?? namedStatus.find(([pattern]) => pattern.test(names))?.[1] ?? 500;
+}
+
+/**
+ * What a refusal is about, as far as its status and words say. "passing": it may work later.
+ *
+ * @param sizes of the request, by which an unknown wording for "too long" is recognised
+ */
+export function kindOf(refusal: Refusal, sizes?: Sizes) {
+  const { status, words } = refusal;
+  if (isQuota(refusal)) return "quota";
+  if (status === 401) return "key";
+  if (status !== 429 && CONTENT.test(words)) return "content";
+  if (status === 403) return "access";
+  if (isAbsent(refusal)) return "absent";
+  if (status === 404) return "unsupported";
+  if (isTooLong(refusal, sizes)) return "too_long";
+  if (status === 429) return "rate";
+  // Waiting may help with these; other 4xx are refused again on every try.
+  return status === 408 || status === 409 || status >= 500 ? "passing" : "unexplained";
+}
+
+/** Azure speaks of deployments; OpenRouter and Mistral refuse an unknown model with 400. */
+function isAbsent({ status, words }: Refusal): boolean {
+  if (status === 404) return /model|deployment/i.test(words);
+  return (
+    (status === 400 || status === 422) &&
+    /model_not_found|(invalid|unknown) model\b|valid model id/i.test(words)
+  );
+}
+
+/** An account that is used up, in the words of OpenAI, Anthropic, OpenRouter, Groq, Gemini, Moonshot, DashScope and LiteLLM. */
+const QUOTA =
+  /insufficient[_ ](quota|credits?|balance|funds)|billing[_ ](hard[_ ]limit|not[_ ]active|error)|budget[_ ](has been )?exceeded|exceeded_?budget|over budget|max budget|credit balance|(exceeded|exhausted|reached|used all|out of)[^.]{0,40}\b(quota|credits?)\b|quota[^.]{0,20}(exceeded|exhausted|used up)|exceeded_current_quota|spend(ing)?[_ -](limit|cap)|usage[_ ]limit|(monthly|daily|weekly)[_ -](\w+ )?(limit|quota)|\bkey limit exceeded|more credits|arrearage/i;
+const A_DAY = /per[_ -]?(day|month)|\b[tr]pd\b|daily|monthly/i;
+const A_MINUTE = /per[_ -]?(second|minute|sec\b|min\b)|\b[tr]pm\b/i;
+
+function isQuota({ status, words }: Refusal): boolean {
+  if (status === 402) return true;
+  if (status !== 400 && status !== 403 && status !== 429) return false;
+  // Gemini has one sentence for both: only its details say which quota it is.
+  if (A_DAY.test(words) && status === 429) return true;
+  return QUOTA.test(words) && !A_MINUTE.test(words);
+}
+
+/** A filter of content, in the words of Azure, OpenAI, Anthropic, Gemini, Bedrock, xAI, OpenRouter, DashScope, DeepSeek and LiteLLM. */
+const CONTENT =
+  /content[_ ]?(filter|policy|management|moderation|violation)|ResponsibleAIPolicy|invalid_prompt|violat\w{1,5} [^.]{0,40}(polic|guideline)|usage polic(y|ies)|safety (system|check)|SAFETY_CHECK|(blocked|flagged|filtered)\b[^.]{0,60}\b(safety|content|polic(y|ies)|moderation|prohibited|harm\w*|recitation|blocklist|spii|violation)|(input|output|prompt|response) (was|is|has been) (blocked|flagged)|PROHIBITED_CONTENT|data_?inspection|inappropriate content|content exists risk|considered high risk|sensitive (content|information|words)|new_sensitive|requires moderation|guardrail/i;
+
+/** Reasons of an answer's end that are a refusal of its content. */
+const FILTERED = new Set([
+  ...["content_filter", "content_filtered", "refusal", "sensitive", "guardrail_intervened", "error_toxic"],
+  ...["safety", "prohibited_content", "recitation", "blocklist", "spii"],
+]);
+
+/** Whether an answer ended because of its content, or of that of the request. */
+export const isFiltered = (reason: string): boolean =>
+  FILTERED.has(reason.toLowerCase().replace(/^finish_?reason[._]/, ""));
+
+/** Whether an answer without content has the mark of a filter: Azure's results for the prompt, Gemini's feedback. */
+export function hasFilterMark(raw: unknown): boolean {
+  if (!isObject(raw)) return false;
+  const marks = [raw.prompt_filter_results, raw.promptFeedback, raw.prompt_feedback];
+  return /"filtered":true|"block_?reason":"/i.test(JSON.stringify(marks));
+}
+
+/** A prompt, or a prompt with its answer, that does not fit. */
+const TOO_LONG =
+  /context[_ ]?(length|window|size|limit)|maximum context|ContextWindow|(prompt|inputs?|request|conversation|messages?|text)( \w+){0,3} too (long|large|big)\b|too many (input |prompt )?tokens|token count[^.]{0,60}exceed|(max(imum)?|your) (prompt|input|sequence|model) len|`inputs`|range of input length|reduce (the length of |your |the number of )?(the |your |input |requested )?(messages?|prompt|inputs?|tokens)|token limit|exceed\w*[^.]{0,40}(number of tokens|max(imum)? length|input tokens|prompt length)|prompt (exceeds|contains \d+ tokens)|current length is|input length|tokens to keep|longer than the (model|maximum)/i;
+
+function isTooLong(refusal: Refusal, sizes?: Sizes): boolean {
+  const { status, words } = refusal;
+  if (status === 413) return true;
+  if (status !== 400 && status !== 422 && status < 500) return false;
+  return TOO_LONG.test(words) || (status < 500 && sizes !== undefined && numbersSay(refusal, sizes));
+}
+
+/** Sizes of a refused request, in tokens: the answer that was asked for, and an estimate of the prompt. */
+export interface Sizes {
+  answer: number;
+  prompt: number;
+}
+
+/** What two numbers of a refusal may be: a limit, and a prompt that exceeds it with its answer. `isSum`: their sum is named, too. */
+interface Fit {
+  limit: number;
+  prompt: number;
+  isSum: boolean;
+}
+
+/** The number after words for a limit. */
+const LIMIT =
+  /(?:context (?:length|window|size|limit)|(?:model|prompt|input) length|must be <=|(?:limit|maximum)\w{0,3} (?:is|of)|allowed)\D{0,30}?(\d{3,9})/i;
+
+function fitsIn(message: string, { answer }: Sizes): Fit[] {
+  const text = message.slice(0, 2_000).replaceAll(/(\d),(?=\d{3}\b)/g, "$1");
+  const [, one, , all] = /(\d{2,9}) \+ (\d{2,9}) > (\d{2,9})/.exec(text)?.map(Number) ?? [];
+  if (one && all) return [{ limit: all, prompt: one, isSum: true }];
+  const numbers = [...text.matchAll(/(?<![\w.])\d{2,9}(?!\w|\.\d)/g)].slice(0, 12).map(Number);
+  const others = numbers.filter((number) => number !== answer);
+  const named = Number(LIMIT.exec(text)?.[1]);
+  const sums = others.length < numbers.length ? others.map((sum) => sum - answer) : [];
+  return (named > 0 ? [named] : others).flatMap((limit) =>
+    [...others, ...sums]
+      .filter((prompt) => prompt > 0 && prompt !== limit && prompt + answer > limit)
+      .map((prompt) => ({ limit, prompt, isSum: sums.includes(prompt) && others.includes(prompt) })),
+  );
+}
+
+const OF_SIZES = /token|context|prompt|input|window|length|limit|exceed|max|long|large|size/i;
+const LEAST_WINDOW = 512;
+
+/** Whether the numbers of an unknown wording say so: a named sum above a limit, or about our prompt above a window. */
+function numbersSay({ message }: Refusal, sizes: Sizes): boolean {
+  return fitsIn(message, sizes).some(({ limit, prompt, isSum }) => {
+    const isNear = prompt > sizes.prompt / 2 && prompt < sizes.prompt * 2;
+    if (isSum) return limit > sizes.answer;
+    return isNear && prompt > limit && limit >= LEAST_WINDOW && OF_SIZES.test(message);
+  });
+}
+
+/**
+ * Tokens that a refusal leaves for an answer, by its numbers; negative if the prompt alone does not fit, and null if they do not say.
+ * `isSure` is false if the server stopped counting at its limit, as vLLM does.
+ */
+export function roomLeft({ message }: Refusal, sizes: Sizes): { tokens: number; isSure: boolean } | null {
+  const distanceOf = ({ prompt, isSum }: Fit) => (isSum ? -1 : Math.abs(Math.log(prompt / sizes.prompt)));
+  const [best] = fitsIn(message, sizes).toSorted((a, b) => distanceOf(a) - distanceOf(b));
+  if (!best) return null;
+  const isSure = !/at least/i.test(message);
+  const prompt = isSure ? best.prompt : Math.max(best.prompt, sizes.prompt);
+  // Servers count a little differently from one request to the next.
+  return { tokens: best.limit - prompt - Math.max(16, Math.ceil(prompt / 200)), isSure };
+}

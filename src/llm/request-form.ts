@@ -1,0 +1,68 @@
+import { isObject } from "./lenient-json.ts";
+import type { Message, ModelRequest } from "./model.ts";
+import { isShortId, withShortIds } from "./request.ts";
+
+/**
+ * What an endpoint may refuse and a model does not need: in schemas of tools, lists of types, null and rare keywords; a text of ours directly
+ * after the answer of a tool or another text; ids of calls that are not nine letters and digits. The next process begins without them.
+ */
+export const lasting = ["rich_schemas", "user_after_tool", "long_ids"] as const;
+/** Everything that the most careful form of a request does without. */
+export const careful = [...lasting, "parallel_calls", "effort", "extras"] as const;
+export type Avoidable = (typeof careful)[number] | "calls_of_others" | "token_parameter" | "thinking_form";
+
+/** The request in neutral terms, without what is to be avoided. */
+export function formed(request: ModelRequest, avoids: ReadonlySet<Avoidable>): ModelRequest {
+  const joined = avoids.has("user_after_tool") ? withJoinedTexts(request.messages) : request.messages;
+  return {
+    ...request,
+    messages: avoids.has("long_ids") ? withShortIds(joined, (id) => !isShortId(id)) : joined,
+    tools: avoids.has("rich_schemas")
+      ? request.tools.map((tool) => ({ ...tool, parameters: plainSchema(tool.parameters) }))
+      : request.tools,
+  };
+}
+
+/** Our texts appended to the answer or text before them, so that turns alternate. Each message always ends up in the same place. */
+function withJoinedTexts(messages: readonly Message[]): Message[] {
+  const joined: Message[] = [];
+  for (const message of messages) {
+    const last = joined.at(-1);
+    if (message.role === "user" && (last?.role === "tool" || last?.role === "user"))
+      joined[joined.length - 1] = { ...last, content: `${last.content}\n\n${message.content}` };
+    else joined.push(message);
+  }
+  return joined;
+}
+
+/**
+ * A schema in the words that every known server understands: one type each, and no null. It accepts what the given one accepts, without
+ * null; what it accepts beyond that, the tool refuses.
+ */
+export function plainSchema(schema: Record<string, unknown>): Record<string, unknown> {
+  const [other] = [schema.anyOf, schema.oneOf].flat().filter(isObject).filter(isNotNull);
+  const { type, description, properties, required, items, ...rest } = {
+    ...(other && plainSchema(other)),
+    ...schema,
+  };
+  const guess = isObject(properties) ? "object" : isObject(items) ? "array" : "string";
+  const kind = [type].flat().find((one) => typeof one === "string" && one !== "null") ?? guess;
+  const inner = Object.entries(isObject(properties) ? properties : {}).filter(([, one]) => isObject(one));
+  const values = Array.isArray(rest.enum) ? rest.enum.filter((one) => one !== null) : [];
+  return {
+    type: kind,
+    ...(typeof description === "string" ? { description } : {}),
+    ...(kind === "object"
+      ? {
+          properties: Object.fromEntries(
+            inner.map(([name, one]) => [name, plainSchema(one as typeof schema)]),
+          ),
+        }
+      : {}),
+    ...(kind === "object" && Array.isArray(required) && required.length > 0 ? { required } : {}),
+    ...(kind === "array" && isObject(items) ? { items: plainSchema(items) } : {}),
+    ...(values.length > 0 && values.every((one) => typeof one === "string") ? { enum: values } : {}),
+  };
+}
+
+const isNotNull = ({ type }: Record<string, unknown>) => type !== "null";
