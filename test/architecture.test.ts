@@ -302,7 +302,7 @@ describe("the rooms", () => {
       // With a masking of its own, in the process of `config check`.
       "review/rule-examples.ts",
     ]);
-    expect(having(/chat\.completions\.create\(/)).toEqual(["llm/openai.ts"]);
+    expect(having(/client\.post\(/)).toEqual(["llm/endpoint-model.ts"]);
     // What the check sends is written in it.
     expect(having(/embedder\.embed\(/).toSorted()).toEqual(["cli/commands/doctor.ts", "graph/vectors.ts"]);
   });

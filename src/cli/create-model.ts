@@ -5,7 +5,7 @@ import { AppError, errorLine } from "../errors.ts";
 import type { Embedder } from "../graph/vectors.ts";
 import { type AdaptiveModel, createAdaptiveModel, withFallback } from "../llm/adaptive-model.ts";
 import { createModelGuard, type ModelGuard, type RequestEnd } from "../llm/guarded-model.ts";
-import type { EndpointModel, Models, Usage } from "../llm/model.ts";
+import type { Avoidable, EndpointModel, Models, ToolDefinition, Usage } from "../llm/model.ts";
 import type { PriceTable } from "../llm/prices.ts";
 import { type KnownModels, modelKey, openKnownModels } from "../llm/probe.ts";
 import { registerSecret } from "../secrets/live-secrets.ts";
@@ -119,9 +119,16 @@ function connectTo(env: ModelEnv, name: string, parts: Parts): Connected {
     native: guard(native, env.baseUrl, key.slice(0, EXTRAS_KEY_CHARACTERS)),
     protocol: env.protocol,
     contextIsConfigured: env.contextIsConfigured,
-    ...{ leastContextTokens, key, ...shared },
+    ...{ leastContextTokens, key, tools: toolsOfReviews, ...shared },
   });
   return { model, load };
+}
+
+/** The definitions that each review offers. Loaded late, because most commands know their model. */
+export async function toolsOfReviews(): Promise<ToolDefinition[]> {
+  const { readingTools, reportingTools } = await import("../tools/index.ts");
+  const { toDefinition } = await import("../tools/to-openai.ts");
+  return [...readingTools, ...reportingTools].map(toDefinition);
 }
 
 /** Enough to distinguish the few models of one record. */
@@ -146,16 +153,18 @@ function lateModel(
   prices: Prices,
 ): { native: EndpointModel; load(): Promise<unknown> } {
   let model: Promise<Required<EndpointModel>> | undefined;
+  const avoids = new Set<Avoidable>();
   const load = () => {
     // Node loads its fetch with the first of its classes.
     if (model === undefined) new Headers();
-    model ??= connect(env, name, prices.table, MAX_RETRIES);
+    model ??= connect(env, name, prices.table, MAX_RETRIES, avoids);
     return model;
   };
   const native: EndpointModel = {
     name,
     contextTokens: env.contextTokens,
     protocol: "native",
+    avoids,
     costOf: (usage) => prices.costOf(name, usage, env.api),
     respond: async (request, signal) => (await load()).respond(request, signal),
     findContextTokens: async (signal) => (await load()).findContextTokens(signal),
@@ -184,11 +193,12 @@ async function connect(
   name: string,
   prices: PriceTable,
   maxRetries: number,
+  avoids = new Set<Avoidable>(),
 ): Promise<Required<EndpointModel>> {
   const { apiKey, baseUrl, contextTokens, reasoningEffort } = env;
   const options = {
     ...{ apiKey, baseUrl, contextTokens, reasoningEffort, prices, maxRetries },
-    ...{ model: name, timeoutMs: TIMEOUT_MS },
+    ...{ model: name, timeoutMs: TIMEOUT_MS, avoids },
   };
   if (env.api === "anthropic") {
     const { createAnthropicModel } = await import("../llm/anthropic.ts");

@@ -1,15 +1,19 @@
 import { unlessAborted } from "../async.ts";
-import { AppError } from "../errors.ts";
+import { AppError, asValue } from "../errors.ts";
+import { withCallsInText } from "./calls-in-text.ts";
 import {
   abortedError,
   type EndpointModel,
   isAborted,
+  lasting,
   type Message,
   type Model,
   ModelAbsent,
   type ModelRequest,
+  type ModelTurn,
   ModelUnavailable,
   type Protocol,
+  type ToolDefinition,
   ToolsRefused,
 } from "./model.ts";
 import {
@@ -31,6 +35,8 @@ export interface AdaptiveOptions {
   contextIsConfigured: boolean;
   /** With "auto", a model whose endpoint reports a smaller window is not used. */
   leastContextTokens: number;
+  /** The definitions of a review's tools, which a probe offers. */
+  tools?(): Promise<readonly ToolDefinition[]>;
   /** The name under which `known` stores the probe's result. */
   key: string;
   known: KnownModels;
@@ -61,15 +67,22 @@ const PROBE_MS = 120_000;
 export function createAdaptiveModel(options: AdaptiveOptions): AdaptiveModel {
   const { native, known, key, leastContextTokens, warn, forOneRun = false } = options;
   const isAuto = options.protocol === "auto";
-  const speaking: Record<Protocol, Model> = { native, text: withTextProtocol(native) };
+  const speaking: Record<Protocol, Pick<Model, "respond">> = {
+    native: withCallsInText(native),
+    text: withTextProtocol(native),
+  };
   let protocol: Protocol = options.protocol === "auto" ? "native" : options.protocol;
   let foundContext: number | null = null;
+  /** As it is stored; null if nothing is. */
+  let stored: Ability | null = null;
+  const learned = () => lasting.filter((one) => native.avoids?.has(one));
   let settled = !isAuto;
   let refusal: AppError | null = null;
   let probing: Promise<void> | undefined;
 
   function settle(ability: Ability): void {
     protocol = protocolFor(ability);
+    for (const one of ability.avoids) native.avoids?.add(one);
     foundContext = options.contextIsConfigured ? null : ability.contextTokens;
     refusal =
       foundContext !== null && foundContext < leastContextTokens
@@ -78,16 +91,22 @@ export function createAdaptiveModel(options: AdaptiveOptions): AdaptiveModel {
     settled = refusal === null;
   }
 
+  async function keep(ability: Ability): Promise<void> {
+    stored = ability;
+    await known.remember(key, ability);
+  }
+
   async function probe(): Promise<void> {
     const remembered = await known.recall(key);
     if (remembered) settle(remembered);
+    stored = remembered;
     // A window that was too small may have been enlarged meanwhile.
     if (settled) return;
     options.onProbe?.(native.name);
-    const found = await probed(native);
+    const found = await probed(native, options.tools);
     if (!(found instanceof AppError)) {
       settle(found);
-      if (settled) await known.remember(key, found);
+      if (settled) await keep(found);
       return;
     }
     refusal = forOneRun ? found : null;
@@ -98,13 +117,20 @@ export function createAdaptiveModel(options: AdaptiveOptions): AdaptiveModel {
     );
   }
 
-  async function switchToText({ message }: ToolsRefused): Promise<void> {
+  /** The same request with calls in text. Until this is accepted, a refusal says nothing about other requests. */
+  async function inText(request: ModelRequest, signal: AbortSignal, error: ToolsRefused): Promise<ModelTurn> {
+    const turn = await speaking.text.respond(request, signal).catch((second: unknown) => {
+      throw second instanceof AppError && second.code.startsWith("model_") && !second.retryable
+        ? error
+        : second;
+    });
     // Another loop may have done it.
-    if (protocol !== "native") return;
-    warn(`${message}. From now on, the model calls tools in its text`);
-    const found = { callsTools: false, writesJson: true, contextTokens: foundContext };
+    if (protocol !== "native") return turn;
+    warn(`${error.message}. From now on, the model calls tools in its text`);
+    const found = { callsTools: false, writesJson: true, contextTokens: foundContext, avoids: learned() };
     settle(found);
-    await known.remember(key, found);
+    await keep(found);
+    return turn;
   }
 
   return {
@@ -126,20 +152,23 @@ export function createAdaptiveModel(options: AdaptiveOptions): AdaptiveModel {
     async respond(request, signal) {
       if (refusal) throw refusal;
       try {
-        return await speaking[protocol].respond(request, signal);
+        const turn = await speaking[protocol].respond(request, signal);
+        const avoids = learned();
+        // The next process begins with it.
+        if (stored && avoids.length > stored.avoids.length) await keep({ ...stored, avoids });
+        return turn;
       } catch (error) {
         if (!(error instanceof ToolsRefused) || !isAuto) throw error;
-        await switchToText(error);
-        return speaking[protocol].respond(request, signal);
+        return inText(request, signal, error);
       }
     },
   };
 }
 
 /** The model's abilities, or why they could not be found out. */
-async function probed(model: EndpointModel): Promise<Ability | AppError> {
+async function probed(model: EndpointModel, tools: AdaptiveOptions["tools"]): Promise<Ability | AppError> {
   try {
-    const probe = await probeModel(model, AbortSignal.timeout(PROBE_MS));
+    const probe = await probeModel(model, AbortSignal.timeout(PROBE_MS), { tools: (await tools?.()) ?? [] });
     return probe.error ?? abilityOf(probe);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
@@ -154,8 +183,8 @@ const ANSWER_SHARE = 1 / 4;
 
 /**
  * A model with a fallback, which answers while the model is overloaded, limited, unreachable or absent: after the model's own retries, or
- * at once if its circuit is open. The fallback is probed when it is first needed, and gets no request that is too long for its window.
- * Name, window and protocol are those of the first model, because a review is planned for it. `warn` takes one line for the operator.
+ * at once if its circuit is open. It also answers what the model's provider refuses because of the content. It is probed when it is first
+ * needed, and gets no request that is too long for its window. Name, window and protocol are those of the first model, because a review is planned for it. `warn` takes one line for the operator.
  */
 export function withFallback(
   first: AdaptiveModel,
@@ -169,8 +198,9 @@ export function withFallback(
     const shorter = fitted(request, fallback.contextTokens);
     if (!shorter) throw error;
     const turn = await fallback.respond(shorter, signal).catch((second: unknown) => {
-      throw toReport(error, second);
+      throw toReport(error, second, fallback.name);
     });
+    if (error.code === "content_refused" && turn.finishReason === "content_filter") throw error;
     if (!isUsed) warn(`${fallback.name} answers instead of ${first.name}: ${error.line}`);
     isUsed = true;
     return fallback.name === first.name
@@ -189,30 +219,43 @@ export function withFallback(
     costOf: (usage) => first.costOf?.(usage) ?? null,
     ready: (signal) => first.ready(signal),
     async respond(request, signal) {
-      try {
-        const turn = await first.respond(request, signal);
-        isUsed = false;
-        return turn;
-      } catch (error) {
-        if (!mayFallBack(error)) throw error;
-        return instead(request, signal, error);
-      }
+      const turn = await first.respond(request, signal).catch(asValue);
+      if (turn instanceof AppError && !mayFallBack(turn)) throw turn;
+      if (turn instanceof AppError) return instead(request, signal, turn);
+      isUsed &&= turn.finishReason === "content_filter";
+      if (turn.finishReason !== "content_filter") return turn;
+      const refused = new AppError("content_refused", `The provider of ${first.name} refused the content`);
+      const other = await instead(request, signal, refused).catch(asValue);
+      if (isAborted(other)) throw other;
+      return other instanceof AppError ? turn : withCostOf(turn, other);
     },
   };
 }
 
-/** A refused key or request is a mistake that a person must correct. An exhausted quota is not: another account may have one. */
-const mayFallBack = (error: unknown): error is AppError =>
-  error instanceof AppError &&
-  !isAborted(error) &&
-  (error.retryable || error.code === "model_rate_limited" || error instanceof ModelAbsent);
+/** An answer that also cost what the refusal before it did. The tokens are those of its own prompt, from which a loop learns. */
+function withCostOf({ usage: { costUsd } }: ModelTurn, turn: ModelTurn): ModelTurn {
+  const { usage } = turn;
+  const both = costUsd === null || usage.costUsd === null ? null : costUsd + usage.costUsd;
+  return { ...turn, usage: { ...usage, costUsd: both } };
+}
 
-/** Of two errors, the one that is temporary, or ends sooner. */
-function toReport(error: AppError, second: unknown): unknown {
+/** A refused key or request is a mistake that a person must correct. An exhausted quota is not: another account may have one. */
+const mayFallBack = (error: AppError): boolean =>
+  !isAborted(error) &&
+  (error.retryable ||
+    ["model_rate_limited", "content_refused"].includes(error.code) ||
+    error instanceof ModelAbsent);
+
+/** Of two errors, the one that is temporary, or ends sooner, with the words of both. */
+function toReport(error: AppError, second: unknown, name: string): unknown {
   if (!(second instanceof AppError) || isAborted(second)) return second;
-  if (!second.retryable) return error;
-  if (!error.retryable) return second;
-  return (second.retryAfterMs ?? Infinity) < (error.retryAfterMs ?? 0) ? second : error;
+  const isSooner = !error.retryable || (second.retryAfterMs ?? Infinity) < (error.retryAfterMs ?? 0);
+  const { code, retryable, remedy, retryAfterMs } = second.retryable && isSooner ? second : error;
+  return new AppError(code, `${error.message}; the fallback ${name} failed too: ${second.message}`, {
+    retryable,
+    ...(remedy === undefined ? {} : { remedy }),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  });
 }
 
 /** The request with an answer that fits into the window; null if the prompt does not. */

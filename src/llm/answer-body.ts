@@ -17,17 +17,14 @@ export interface Joiner {
   whole(): Record<string, unknown> | null;
 }
 
-async function* piecesOf({ body }: Response): AsyncGenerator<string> {
-  if (body) yield* body.pipeThrough(new TextDecoderStream());
-}
-
-async function* linesOf(response: Response, tooMuch: () => Error): AsyncGenerator<string> {
+/** The lines of a body. A longer one than any answer is its last. */
+async function* linesOf({ body }: Response): AsyncGenerator<string> {
   let rest = "";
-  for await (const piece of piecesOf(response)) {
+  for await (const piece of body?.pipeThrough(new TextDecoderStream()) ?? []) {
     const lines = (rest + piece).split(/\r\n|\n|\r(?!$)/);
     rest = lines.pop() ?? "";
-    if (rest.length > MAX_CHARACTERS) throw tooMuch();
     yield* lines;
+    if (rest.length > MAX_CHARACTERS) break;
   }
   yield rest;
 }
@@ -35,8 +32,8 @@ async function* linesOf(response: Response, tooMuch: () => Error): AsyncGenerato
 /** The beginning of a body as text; the rest is not read. */
 export async function readBeginning(response: Response, most: number): Promise<string> {
   let text = "";
-  for await (const piece of piecesOf(response)) {
-    text += piece;
+  for await (const line of linesOf(response)) {
+    text += `${line}\n`;
     if (text.length >= most) break;
   }
   return text.slice(0, most);
@@ -50,7 +47,7 @@ export async function readBody(response: Response, joiner: Joiner, tooMuch: () =
   const stream = createEventReader(joiner);
   let text = "";
   let isStream = false;
-  for await (const line of linesOf(response, tooMuch)) {
+  for await (const line of linesOf(response)) {
     isStream ||= text.trim() === "" && /^(data|event|id|retry)?:/.test(line);
     if (isStream) stream.take(line);
     else text += `${line}\n`;
@@ -150,35 +147,24 @@ export function joinChunks(): Joiner {
   };
 }
 
-/** Fields of a block's delta that grow a field of the block. */
-const blockFields = ["text", "thinking", "signature", "partial_json"] as const;
-
-function growBlock(block: Record<string, unknown>, delta: Record<string, unknown>): void {
-  for (const field of blockFields)
-    if (typeof delta[field] === "string") block[field] = `${block[field] ?? ""}${delta[field]}`;
-}
-
 /** Joins the events of Anthropic's Messages API. */
 export function joinEvents(): Joiner {
   let message: Record<string, unknown> = {};
-  let error: unknown;
   const blocks = new Map<unknown, Record<string, unknown>>();
   return {
-    take(event) {
-      const { type, index, delta, usage, content_block: begun } = event;
-      const block = blocks.get(index);
-      if (type === "error") error = event.error ?? event;
-      else if (type === "message_start" && isObject(event.message)) message = { ...event.message };
-      else if (type === "content_block_start" && isObject(begun)) blocks.set(index, { ...begun });
-      else if (!isObject(delta)) return;
-      else if (type === "content_block_delta" && block) growBlock(block, delta);
-      else if (type === "message_delta")
-        message = { ...message, ...delta, usage: { ...(message.usage as object), ...(usage as object) } };
+    take({ type, index, delta, usage, error, message: begun, content_block: block }) {
+      const piece = isObject(delta) ? delta : {};
+      if (type === "error") message = { type, error };
+      else if (type === "message_start" && isObject(begun)) message = begun;
+      else if (type === "message_delta") message = grown(message, { ...piece, usage }) as typeof message;
+      else if (type === "content_block_start" && isObject(block)) blocks.set(index, block);
+      else if (type === "content_block_delta" && blocks.has(index))
+        blocks.set(index, grown(blocks.get(index), { ...piece, type: null }) as typeof message);
     },
     whole() {
-      if (error !== undefined) return { type: "error", error };
-      if (typeof message.stop_reason !== "string") return null;
-      return { ...message, content: [...blocks.values()].map(withInput) };
+      if (message.type === "error") return message;
+      const content = [...blocks.values()].map(withInput);
+      return typeof message.stop_reason === "string" ? { ...message, content } : null;
     },
   };
 }

@@ -23,7 +23,7 @@ export interface FoundCall {
   id: string | null;
   name: string;
   arguments: string;
-  extras?: Extras;
+  extras?: Extras | undefined;
 }
 
 /** Repairs the JSON if that requires no guess: several servers fail on past arguments that they wrote themselves. */

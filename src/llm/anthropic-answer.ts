@@ -54,7 +54,7 @@ export interface ClaudeTurn extends ParsedTurn {
 export const Replayed = z.union([
   Thinking,
   z.object({ type: z.literal("text"), length: z.int().min(1) }),
-  z.object({ type: z.literal("tool_use"), id: z.string() }),
+  z.object({ type: z.literal("tool_use") }),
 ]);
 export type Replayed = z.infer<typeof Replayed>;
 
@@ -94,12 +94,7 @@ export function readAnswer(
     takenIds,
   );
   const content = blocks.map((block) => (is(Text, block) ? block.text : "")).join("");
-  const extras = isRefused
-    ? undefined
-    : extrasOf(
-        blocks,
-        toolCalls.map(({ id }) => id),
-      );
+  const extras = isRefused ? undefined : extrasOf(blocks);
   const [fresh, read, wrote] = [
     usage?.input_tokens,
     usage?.cache_read_input_tokens,
@@ -126,17 +121,16 @@ const is = <Schema extends z.ZodType>(schema: Schema, value: unknown): value is 
  * (https://platform.claude.com/docs/en/build-with-claude/extended-thinking#preserving-thinking-blocks). Undefined if there is none, or if the
  * turn ends with it, because it was cut off: no later request may have such a turn.
  */
-function extrasOf(blocks: readonly z.infer<typeof Block>[], ids: readonly string[]): Extras | undefined {
+function extrasOf(blocks: readonly z.infer<typeof Block>[]): Extras | undefined {
   // No request may have a text without a letter.
   const last = blocks.findLast((block) => !is(Text, block) || block.text.trim() !== "");
   const shown = blocks.filter((block) => !is(Text, block) || block.text !== "");
   if (!shown.some((block) => is(Thinking, block)) || last === undefined || is(Thinking, last))
     return undefined;
-  const left = [...ids];
   const replayed = shown.flatMap((block): Replayed[] => {
     if (is(Thinking, block)) return [block];
     if (is(Text, block)) return [{ type: "text", length: block.text.length }];
-    return is(ToolUse, block) ? [{ type: "tool_use", id: left.shift() ?? block.id }] : [];
+    return is(ToolUse, block) ? [{ type: "tool_use" }] : [];
   });
   const extras = { blocks: replayed };
   return JSON.stringify(extras).length <= MAX_EXTRAS ? extras : undefined;

@@ -19,11 +19,10 @@ import {
   withRetries,
 } from "./endpoint.ts";
 import { isObject } from "./lenient-json.ts";
-import type { ModelRequest, ModelTurn, Usage } from "./model.ts";
+import { type Avoidable, careful, type ModelRequest, type ModelTurn, type Usage } from "./model.ts";
 import { costOf, type Price, type PriceTable, priceOf } from "./prices.ts";
 import { errorInside, kindOf, type Refusal, Refused, refusalIn, roomLeft, type Sizes } from "./refusal.ts";
 import { idsOf, withoutServerSecrets } from "./request.ts";
-import { type Avoidable, careful } from "./request-form.ts";
 
 /** How much a model thinks: words of ours, in the order of effort. */
 export type Effort = "minimal" | "low" | "medium" | "high";
@@ -114,13 +113,39 @@ export function createApiModel(api: Api, options: ModelOptions) {
       } catch (error) {
         const refusal = refusalIn(error);
         if (!refusal) throw failure(error, signal);
-        const refusing = { sent, start, body: JSON.stringify(body), refusal, first };
-        const step = afterRefusal(refusing, api, endpoint);
+        const step = afterRefusal(sent, start, JSON.stringify(body), refusal, first);
         if (!step.next) throw failure(step.error, signal);
         if (step.next.avoids !== sent.avoids) first = step.error;
         sent = step.next;
       }
     }
+  }
+
+  /** What a refusal leads to: the next form, null if there is none, and the error to report. */
+  function afterRefusal(sent: Sent, start: Sent, body: string, refusal: Refusal, first: AppError | null) {
+    const { message } = refusal;
+    const hasTools = sent.request.tools.length > 0;
+    const answer = Math.min(sent.request.maxOutputTokens, sent.mostTokens);
+    const sizes = { answer, prompt: Math.ceil(body.length / CHARACTERS_A_TOKEN) };
+    const kind = kindOf(refusal, sizes);
+    const error = statusError(refusal, endpoint, sizes);
+    if (kind === "too_long") return { next: withShorterAnswer(sent, start, refusal, sizes), error };
+    if (hasTools && refusesTools(refusal)) return { next: null, error: toolsRefused(refusal, endpoint) };
+    if (!isOfForm(kind, refusal)) return { next: null, error };
+    // In their text, a model can still call the tools.
+    const found = hasTools && OF_TOOLS.test(message) ? toolsRefused(refusal, endpoint) : error;
+    return { next: otherForm(sent, body, refusal, answer), error: first ?? found };
+  }
+
+  /** The request with a smaller limit or another parameter, else without what the refusal names, else in the most careful form. */
+  function otherForm(sent: Sent, body: string, refusal: Refusal, answer: number): Sent | null {
+    const { status, words } = refusal;
+    if (status < 500 && status !== 400 && status !== 422) return null;
+    const own = status < 500 ? (withLimit(sent, answer, refusal) ?? api.adapted(sent, refusal)) : null;
+    if (own !== null) return own === "none" ? null : own;
+    const found = named.filter(([, pattern]) => pattern.test(words)).map(([one]) => without(sent, one));
+    const differs = (one: Sent) => JSON.stringify(api.bodyOf(one)) !== body;
+    return [...found, without(sent, ...careful)].find(differs) ?? null;
   }
 
   /** The JSON at a path; null if there is no such path. Rejects with an AppError. */
@@ -175,34 +200,6 @@ const isOfForm = (kind: string, { message }: Refusal): boolean =>
   kind === "unexplained" ||
   (kind === "passing" && (OF_TOOLS.test(message) || /\btypes?\b/i.test(message)) && !OF_ANSWER.test(message));
 
-interface Refusing {
-  sent: Sent;
-  start: Sent;
-  body: string;
-  refusal: Refusal;
-  /** The error that another form was tried after. */
-  first: AppError | null;
-}
-
-/** What a refusal leads to: the next form, null if there is none, and the error to report. */
-function afterRefusal({ sent, start, body, refusal, first }: Refusing, api: Api, endpoint: Endpoint) {
-  const { message, status } = refusal;
-  const hasTools = sent.request.tools.length > 0;
-  const answer = Math.min(sent.request.maxOutputTokens, sent.mostTokens);
-  const sizes = { answer, prompt: Math.ceil(body.length / CHARACTERS_A_TOKEN) };
-  const kind = kindOf(refusal, sizes);
-  const error = statusError(refusal, endpoint, sizes);
-  if (kind === "too_long") return { next: withShorterAnswer(sent, start, refusal, sizes), error };
-  if (hasTools && refusesTools(refusal)) return { next: null, error: toolsRefused(refusal, endpoint) };
-  if (!isOfForm(kind, refusal)) return { next: null, error };
-  const isOfRequest = status === 400 || status === 422;
-  const own = isOfRequest ? (withLimit(sent, answer, refusal) ?? api.adapted(sent, refusal)) : null;
-  const other = isOfRequest || kind === "passing" ? avoiding(sent, body, refusal, api) : null;
-  // In their text, a model can still call the tools.
-  const found = hasTools && OF_TOOLS.test(message) ? toolsRefused(refusal, endpoint) : error;
-  return { next: own === "none" ? null : (own ?? other), error: first ?? found };
-}
-
 /** The request with an answer for which there is room; null if the prompt alone is too long, or nobody knows. */
 function withShorterAnswer(sent: Sent, start: Sent, refusal: Refusal, sizes: Sizes): Sent | null {
   const { request } = sent;
@@ -222,14 +219,6 @@ function withLimit(sent: Sent, answer: number, { message }: Refusal): Sent | "no
     return null;
   const mostTokens = Math.floor(answer / 2);
   return mostTokens < LEAST_MOST_TOKENS ? "none" : { ...sent, mostTokens };
-}
-
-/** The request without what the refusal names, else in the most careful form; null if nothing of it would change. */
-function avoiding(sent: Sent, body: string, { words }: Refusal, api: Api): Sent | null {
-  const found = named.filter(([, pattern]) => pattern.test(words)).map(([one]) => without(sent, one));
-  return (
-    [...found, without(sent, ...careful)].find((one) => JSON.stringify(api.bodyOf(one)) !== body) ?? null
-  );
 }
 
 export const without = (sent: Sent, ...more: readonly Avoidable[]): Sent => ({

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import pRetry from "p-retry";
 import { type AnswerLimits, createEgress, type EgressOptions } from "../egress.ts";
-import { AppError, type ErrorCode } from "../errors.ts";
+import { AppError } from "../errors.ts";
 import { failedProxy } from "../proxies.ts";
 import { holdsPlainSecret, withoutLiveSecrets } from "../secrets/live-secrets.ts";
 import { NoBody, readBeginning } from "./answer-body.ts";
@@ -238,82 +238,57 @@ const causesOf = (error: unknown, depth = 0): Error[] =>
  *
  * @param sizes of the request, by which an unknown wording for "too long" is recognised
  */
-export function statusError(
-  refusal: Refusal,
-  { model, address, provider, hideKey }: Endpoint,
-  sizes?: Sizes,
-): AppError {
-  const { status, message } = refusal;
+export function statusError(refusal: Refusal, endpoint: Endpoint, sizes?: Sizes): AppError {
+  const { status, message, headers } = refusal;
+  const { model, address, provider, hideKey } = endpoint;
   const said = message === "" ? "" : `: ${excerpt(message, hideKey)}`;
-  const error = (code: ErrorCode, what: string, remedy: string, Kind: typeof AppError = AppError) =>
-    new Kind(code, what, { remedy });
-  const passing = (code: ErrorCode, what: string, remedy: string) =>
-    new AppError(code, what, { remedy, retryable: mayRetry(refusal), ...pauseAsked(refusal.headers) });
-  switch (kindOf(refusal, sizes)) {
-    case "quota":
-      return error(
-        "model_rate_limited",
-        `The account's quota is used up (${status})${said}`,
-        "Add credit or raise its limit.",
-      );
-    case "key": {
-      const variable = provider.keyOf(URL.parse(address)?.hostname ?? "");
-      // The message about a bad key may repeat parts of it.
-      return error(
-        "model_unauthorized",
-        `${address} refused the API key (401)`,
-        `Set ${variable} to a valid key.`,
-      );
-    }
-    case "access":
-      return error(
-        "model_unauthorized",
-        `The API key may not use the model "${model}" at ${address} (403)${said}`,
-        "Use a key with access to it, or another HUNKWISE_MODEL.",
-      );
-    case "content":
-      return error(
-        "content_refused",
-        `${address} refused the content (${status})${said}`,
-        "Set HUNKWISE_FALLBACK_MODEL to a model of another provider, or change the provider's filter.",
-      );
-    case "absent":
-      return error(
-        "model_refused",
-        `${address} has no model "${model}" (${status})`,
-        "Set HUNKWISE_MODEL to a model of this endpoint; `hunkwise doctor` lists them.",
-        ModelAbsent,
-      );
-    case "unsupported":
-      return error(
-        "model_refused",
-        `${address} does not support ${provider.api} (404)`,
-        `Check ${provider.baseUrl}: ${provider.addressHint}.`,
-      );
-    case "too_long":
-      return error(
-        "too_large",
-        `The conversation is too long for the model "${model}" (${status})${said}`,
-        "Set HUNKWISE_CONTEXT_TOKENS to the model's actual context window, or use a model with a larger one.",
-      );
-    case "unexplained":
-      return error(
-        "model_refused",
-        `${address} refused the request (${status})${said}`,
-        message === "" || /\bmodel\b|\bchat\b/i.test(message)
-          ? "Check HUNKWISE_MODEL: it must be a chat model."
-          : "Run `hunkwise doctor`, which tries the tools of a review, and change what the endpoint names.",
-      );
-    case "rate":
-      return passing(
-        "model_rate_limited",
-        `${address} limits the rate (429)${said}`,
-        "Wait, or raise the account's limit.",
-      );
-    case "passing":
-      return passing("model_failed", `${address} failed (${status})${said}`, "Try again later.");
-  }
+  const keyName = provider.keyOf(URL.parse(address)?.hostname ?? "");
+  const isOfModel = message === "" || /\bmodel\b|\bchat\b/i.test(message);
+  const unexplained = isOfModel
+    ? "Check HUNKWISE_MODEL: it must be a chat model."
+    : "Run `hunkwise doctor`, which tries the tools of a review, and change what the endpoint names.";
+  const texts: Record<keyof typeof codes, readonly [what: string, remedy: string]> = {
+    quota: [`The account's quota is used up (${status})${said}`, "Add credit or raise its limit."],
+    // The message about a bad key may repeat parts of it.
+    key: [`${address} refused the API key (401)`, `Set ${keyName} to a valid key.`],
+    access: [
+      `The API key may not use the model "${model}" at ${address} (403)${said}`,
+      "Use a key with access to it, or another HUNKWISE_MODEL.",
+    ],
+    content: [
+      `${address} refused the content (${status})${said}`,
+      "Set HUNKWISE_FALLBACK_MODEL to a model of another provider, or change the provider's filter.",
+    ],
+    absent: [
+      `${address} has no model "${model}" (${status})`,
+      "Set HUNKWISE_MODEL to a model of this endpoint; `hunkwise doctor` lists them.",
+    ],
+    unsupported: [
+      `${address} does not support ${provider.api} (404)`,
+      `Check ${provider.baseUrl}: ${provider.addressHint}.`,
+    ],
+    too_long: [
+      `The conversation is too long for the model "${model}" (${status})${said}`,
+      "Set HUNKWISE_CONTEXT_TOKENS to the model's actual context window, or use a model with a larger one.",
+    ],
+    unexplained: [`${address} refused the request (${status})${said}`, unexplained],
+    rate: [`${address} limits the rate (429)${said}`, "Wait, or raise the account's limit."],
+    passing: [`${address} failed (${status})${said}`, "Try again later."],
+  };
+  const kind = kindOf(refusal, sizes);
+  const [what, remedy] = texts[kind];
+  const Kind = kind === "absent" ? ModelAbsent : AppError;
+  if (kind !== "rate" && kind !== "passing") return new Kind(codes[kind], what, { remedy });
+  const retryable = headers?.get("x-should-retry") !== "false";
+  return new AppError(codes[kind], what, { remedy, retryable, ...pauseAsked(headers) });
 }
+
+const codes = {
+  ...({ quota: "model_rate_limited", rate: "model_rate_limited", passing: "model_failed" } as const),
+  ...({ key: "model_unauthorized", access: "model_unauthorized", content: "content_refused" } as const),
+  ...({ absent: "model_refused", unsupported: "model_refused", unexplained: "model_refused" } as const),
+  too_long: "too_large",
+} as const;
 
 /**
  * Messages of Ollama ("does not support tools"), vLLM ('"auto" tool choice requires --enable-auto-tool-choice'), llama.cpp ("tools param
@@ -335,8 +310,6 @@ export const toolsRefused = ({ status, message }: Refusal, { address, hideKey }:
         "Set HUNKWISE_PROTOCOL=text, or enable tool calls in the server (vLLM: --enable-auto-tool-choice and --tool-call-parser).",
     },
   );
-
-const mayRetry = ({ headers }: Refusal) => headers?.get("x-should-retry") !== "false";
 
 /** After an hour one request checks whether the pause still applies: no endpoint may delay a job for a year. */
 const LONGEST_PAUSE_MS = 3_600_000;

@@ -1,4 +1,5 @@
 import { AppError, type ErrorCode } from "../errors.ts";
+import { withUniqueIds } from "./answer.ts";
 import { isObject } from "./lenient-json.ts";
 import {
   type EndpointModel,
@@ -11,6 +12,7 @@ import {
   ModelUnavailable,
   type Usage,
 } from "./model.ts";
+import { idsOf, isShortId, withShortIds } from "./request.ts";
 
 /** This many outages in a row open a circuit. Each of them had its retries. */
 const OUTAGES = 3;
@@ -195,10 +197,12 @@ export function createModelGuard({ onRequest, ...options }: GuardOptions): Model
         async respond(request, signal) {
           try {
             const turn = await endpoint.run(() =>
-              circuit.run(() => model.respond(withOwnExtras(request, key), signal)),
+              circuit.run(() => model.respond(asOwn(request, key), signal)),
             );
             onRequest(model.name, { usage: turn.usage });
-            return withSignedExtras(turn, key);
+            // The ids of another model's calls are not in the request that this model was sent.
+            const toolCalls = withUniqueIds(turn.toolCalls, idsOf(request));
+            return signed({ ...turn, toolCalls }, key);
           } catch (error) {
             onRequest(model.name, { failed: error instanceof AppError ? error.code : "model_failed" });
             throw error;
@@ -211,12 +215,17 @@ export function createModelGuard({ onRequest, ...options }: GuardOptions): Model
 
 /**
  * A request with only this model's extras: a conversation may have turns of several models, and no provider may see, or would accept,
- * another one's signed or encrypted data. Extras without a key come from the record of an older version, and are left out.
+ * another one's signed or encrypted data. Nor do all accept another one's ids of calls. Extras without a key come from the record of an
+ * older version, and are left out.
  */
-function withOwnExtras(request: ModelRequest, key: string): ModelRequest {
+function asOwn(request: ModelRequest, key: string): ModelRequest {
   const own = (extras: Extras | undefined) =>
-    extras?.of === key && isObject(extras.given) ? extras.given : undefined;
-  const messages = request.messages.map((message): Message => {
+    extras?.of === key && isObject(extras.given) && Object.keys(extras.given).length > 0
+      ? extras.given
+      : undefined;
+  const isOther = (id: string, { extras }: Turn) =>
+    !isShortId(id) && extras !== undefined && extras.of !== key;
+  const messages = withShortIds(request.messages, isOther).map((message): Message => {
     if (message.role !== "assistant") return message;
     const toolCalls = message.toolCalls.map((call) =>
       call.extras ? { ...call, extras: own(call.extras) } : call,
@@ -226,12 +235,14 @@ function withOwnExtras(request: ModelRequest, key: string): ModelRequest {
   return { ...request, messages };
 }
 
-/** A turn whose extras name the model that gave them. */
-function withSignedExtras(turn: ModelTurn, key: string): ModelTurn {
+type Turn = Extract<Message, { role: "assistant" }>;
+
+/** A turn that names the model whose extras and calls it has. */
+function signed(turn: ModelTurn, key: string): ModelTurn {
   const sign = (given: Extras): Extras => ({ of: key, given });
   return {
     ...turn,
     toolCalls: turn.toolCalls.map((call) => (call.extras ? { ...call, extras: sign(call.extras) } : call)),
-    ...(turn.extras ? { extras: sign(turn.extras) } : {}),
+    ...(turn.extras || turn.toolCalls.length > 0 ? { extras: sign(turn.extras ?? {}) } : {}),
   };
 }

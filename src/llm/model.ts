@@ -1,6 +1,5 @@
 /** A conversation with a model, and its errors, in neutral terms. Wire formats of providers never leave this room. */
 import { AppError } from "../errors.ts";
-import type { Avoidable } from "./request-form.ts";
 
 /**
  * Data that a provider adds to an answer and requires unchanged in the conversation: encrypted or plain thinking. It is opaque, and not
@@ -27,8 +26,6 @@ export interface ToolDefinition {
   name: string;
   description: string;
   parameters: Record<string, unknown>;
-  /** Whether a model with tools of its API may also call it in the text of its answer. Not sent. */
-  textCallable?: boolean | undefined;
 }
 
 export interface ModelRequest {
@@ -90,6 +87,15 @@ export interface Model extends ModelFacts {
   costOf?(usage: Omit<Usage, "costUsd">): number | null;
   respond(request: ModelRequest, signal: AbortSignal): Promise<ModelTurn>;
 }
+
+/**
+ * What an endpoint may refuse and a model does not need: in schemas of tools, lists of types, null and rare keywords; a text of ours directly
+ * after the answer of a tool or another text; ids of calls that are not nine letters and digits. The next process begins without them.
+ */
+export const lasting = ["rich_schemas", "user_after_tool", "long_ids"] as const;
+/** Everything that the most careful form of a request does without. */
+export const careful = [...lasting, "parallel_calls", "effort", "extras"] as const;
+export type Avoidable = (typeof careful)[number] | "calls_of_others" | "token_parameter" | "thinking_form";
 
 /** A model behind an API, and further requests to that API. */
 export interface EndpointModel extends Model {

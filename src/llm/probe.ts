@@ -5,12 +5,15 @@ import { z } from "zod";
 import { AppError } from "../errors.ts";
 import { isObject, readLenientObject } from "./lenient-json.ts";
 import {
+  type Avoidable,
   abortedError,
   type EndpointModel,
+  lasting,
   type Model,
   type ModelRequest,
   type Protocol,
   type ToolCall,
+  type ToolDefinition,
   ToolsRefused,
 } from "./model.ts";
 import { withTextProtocol } from "./text-fallback.ts";
@@ -30,45 +33,50 @@ export interface ModelProbe {
   writesJson: boolean | null;
   /** Size of its context window in tokens as the endpoint reports it; null if it does not. */
   contextTokens: number | null;
+  /** What the endpoint refused, and requests now do without. */
+  avoids: readonly Avoidable[];
   /** Models that the endpoint offers; null if it has no list. */
   models: string[] | null;
   /** False if there is a list without the model; null if there is no list. */
   listed: boolean | null;
 }
 
-const request: ModelRequest = {
+const addNumbers: ToolDefinition = {
+  name: "add_numbers",
+  description: "Adds two numbers.",
+  parameters: {
+    type: "object",
+    properties: { a: { type: "number" }, b: { type: "number" } },
+    required: ["a", "b"],
+    additionalProperties: false,
+  },
+};
+
+const requestWith = (tools: readonly ToolDefinition[]): ModelRequest => ({
   messages: [
     { role: "system", content: "You test a tool interface. Answer with tool calls alone." },
     { role: "user", content: "Call add_numbers twice in this one answer: for 2 and 3, and for 20 and 30." },
   ],
-  tools: [
-    {
-      name: "add_numbers",
-      description: "Adds two numbers.",
-      parameters: {
-        type: "object",
-        properties: { a: { type: "number" }, b: { type: "number" } },
-        required: ["a", "b"],
-        additionalProperties: false,
-      },
-    },
-  ],
+  tools: [addNumbers, ...tools],
   // Reasoning models count their thinking as output.
   maxOutputTokens: 4_096,
-};
+});
 
 /**
- * Requests two tool calls to find out the model's abilities; if it calls no tools, once more with calls in text. Takes one request or two;
- * rejects only if aborted.
+ * Requests two tool calls to find out the model's abilities; if it calls no tools, once more with calls in text. Takes one request or two,
+ * and one more if the definitions do not fit its window; rejects only if aborted.
+ *
+ * @param options `tools` are offered as well: an endpoint may accept a plain tool and refuse those of a review
  */
 export async function probeModel(
   model: EndpointModel,
   signal: AbortSignal,
-  now: () => number = Date.now,
+  { tools = [], now = Date.now }: { tools?: readonly ToolDefinition[]; now?: () => number } = {},
 ): Promise<ModelProbe> {
   const models = await optional(model.listModels, signal);
   const start = now();
-  const native = await tryCalls(model, signal);
+  const whole = await tryCalls(model, signal, tools);
+  const native = whole.error?.code === "too_large" ? await tryCalls(model, signal) : whole;
   const milliseconds = now() - start;
   const text = native.error || works(native) ? null : await tryCalls(withTextProtocol(model), signal);
   return {
@@ -77,6 +85,7 @@ export async function probeModel(
     writesJson: text && works(text),
     // Requested now, because some servers know the window of a model only after it is loaded.
     contextTokens: native.error ? null : await optional(model.findContextTokens, signal),
+    avoids: lasting.filter((one) => model.avoids?.has(one)),
     models,
     listed: models === null ? null : models.includes(model.name),
   };
@@ -91,6 +100,7 @@ export const abilityOf = (probe: ModelProbe): Ability => ({
   callsTools: works(probe),
   writesJson: probe.writesJson ?? true,
   contextTokens: probe.contextTokens,
+  avoids: probe.avoids,
 });
 
 const works = ({ callsTools, keepsSchema }: Pick<ModelProbe, "callsTools" | "keepsSchema">) =>
@@ -98,9 +108,13 @@ const works = ({ callsTools, keepsSchema }: Pick<ModelProbe, "callsTools" | "kee
 
 type Tried = Pick<ModelProbe, "error" | "callsTools" | "callsInParallel" | "keepsSchema">;
 
-async function tryCalls(model: Model, signal: AbortSignal): Promise<Tried> {
+async function tryCalls(
+  model: Model,
+  signal: AbortSignal,
+  tools: readonly ToolDefinition[] = [],
+): Promise<Tried> {
   try {
-    const { toolCalls } = await model.respond(request, signal);
+    const { toolCalls } = await model.respond(requestWith(tools), signal);
     const calls = toolCalls.filter((call) => call.name === "add_numbers");
     return {
       error: null,
@@ -139,6 +153,8 @@ export interface Ability {
   writesJson: boolean;
   /** As the endpoint reports it; null if it does not. */
   contextTokens: number | null;
+  /** What the endpoint refuses, and requests do without from the start. */
+  avoids: readonly Avoidable[];
 }
 
 /** Results of earlier probes, so that reviews do not pay for them again. */
@@ -158,6 +174,8 @@ const Row = z.object({
   calls_tools: z.boolean(),
   writes_json: z.boolean(),
   context_tokens: z.int().nullable(),
+  /** Absent in rows of an older version. */
+  avoids: z.array(z.enum(lasting)).catch([]),
 });
 const Table = z.record(z.string(), Row);
 type Table = z.infer<typeof Table>;
@@ -176,14 +194,18 @@ export function openKnownModels(folder: string | null, now: () => number = Date.
     async recall(key) {
       const { [key]: row } = await read(file);
       if (!row || now() - row.probed_at > KEPT_MS) return null;
-      return { callsTools: row.calls_tools, writesJson: row.writes_json, contextTokens: row.context_tokens };
+      return {
+        ...{ callsTools: row.calls_tools, writesJson: row.writes_json },
+        ...{ contextTokens: row.context_tokens, avoids: row.avoids },
+      };
     },
-    async remember(key, { callsTools, writesJson, contextTokens }) {
+    async remember(key, { callsTools, writesJson, contextTokens, avoids }) {
       const row = {
         probed_at: now(),
         calls_tools: callsTools,
         writes_json: writesJson,
         context_tokens: contextTokens,
+        avoids: lasting.filter((one) => avoids.includes(one)),
       };
       const rows = Object.entries({ ...(await read(file)), [key]: row });
       const newest = rows.toSorted(([, a], [, b]) => b.probed_at - a.probed_at).slice(0, MAX_MODELS);

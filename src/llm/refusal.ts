@@ -30,35 +30,23 @@ export function refusalIn(error: unknown): Refusal | null {
 
 /** Characters of a refusal that are searched, a dozen times. Far more than is shown. */
 const MAX_WORDS = 20_000;
-/** Levels of objects and of JSON within texts. Gateways wrap the errors of other gateways. */
+/** Levels of objects and of JSON within texts: gateways wrap the errors of other gateways. */
 const MAX_DEPTH = 6;
 
 /** A refusal from the body of an answer with an error status. */
-export function refusalOf(status: number, body: string, headers?: Headers): Refusal {
-  const value = readStrict(body);
-  return toRefusal(status, typeof value === "object" && value !== null ? value : body, headers);
-}
+export const refusalOf = (status: number, body: string, headers?: Headers): Refusal =>
+  toRefusal(status, readStrict(body) ?? body, headers);
 
 function toRefusal(status: number, body: unknown, headers?: Headers): Refusal {
-  const [outer] = Array.isArray(body) ? body : [body];
-  const error = isObject(outer) && isObject(outer.error) ? outer.error : outer;
-  const said = wordsIn(error).slice(0, MAX_WORDS);
+  const [first] = [body].flat();
+  const outer = isObject(first) ? first : {};
+  const error = isObject(outer.error) ? outer.error : outer;
+  const said = wordsIn(isObject(first) ? error : first).slice(0, MAX_WORDS);
   // The words of a web page are not about the request.
   const message = isPage(said) ? "" : said;
-  if (!isObject(error) || !isObject(outer)) return { status, param: "", message, words: message, headers };
   const { code, type, param, status: name, innererror, details } = error;
-  const named = [
-    outer.code,
-    outer.type,
-    code,
-    type,
-    param,
-    name,
-    isObject(innererror) ? innererror.code : "",
-  ];
-  const codes = named.filter((one) => typeof one === "string").join(" ");
-  const more = details === undefined ? "" : JSON.stringify(details);
-  const words = `${codes.slice(0, 1_000)} ${more.slice(0, 4_000)} ${message}`;
+  const codes = JSON.stringify([outer.code, outer.type, code, type, param, name, innererror, details]);
+  const words = `${message} ${codes.slice(0, MAX_WORDS)}`;
   return { status, param: typeof param === "string" ? param : "", message, words, headers };
 }
 
@@ -83,8 +71,7 @@ function wordsIn(value: unknown, depth = 0): string {
   return joined([place, own, raw === undefined ? "" : said], ": ");
 }
 
-const joined = (texts: readonly string[], between: string) =>
-  texts.filter((text) => text !== "").join(between);
+const joined = (texts: string[], between: string) => texts.filter((text) => text !== "").join(between);
 
 /** Ways to say that the provider failed in the middle of an answer. */
 const FAILED = /^(error|network_error)$/i;
@@ -113,9 +100,8 @@ const namedStatus: readonly (readonly [RegExp, number])[] = [
 ];
 
 function statusOf({ code, status, status_code, type }: Record<string, unknown>): number {
-  const numbers = [code, status, status_code].map(Number);
-  const given = numbers.find((one) => Number.isInteger(one) && one >= 400 && one < 600);
-  const names = [code, status, type].filter((one) => typeof one === "string").join(" ");
+  const given = [code, status, status_code].map(Number).find((one) => one >= 400 && one < 600);
+  const names = JSON.stringify([code, status, type]);
   return given ?? namedStatus.find(([pattern]) => pattern.test(names))?.[1] ?? 500;
 }
 

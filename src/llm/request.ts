@@ -16,21 +16,16 @@ export const idsOf = ({ messages }: Pick<ModelRequest, "messages">): Set<string>
 
 export const isShortId = (id: string): boolean => /^[a-zA-Z0-9]{9}$/.test(id);
 
-/** An id of nine letters and digits, which every server accepts; the same text always gives the same one. */
-function shortId(text: string): string {
-  const digest = createHash("sha256").update(text).digest("hex");
-  return BigInt(`0x${digest.slice(0, 16)}`)
-    .toString(36)
-    .padStart(9, "0")
-    .slice(-9);
-}
-
-/** A short id that is not in `taken`, where it is added. */
+/** An id of nine letters and digits, which every server accepts. The same text gives the same one, unless it is in `taken`. */
 export function freeId(text: string, taken: Set<string>): string {
-  let id = shortId(text);
-  for (let n = 1; taken.has(id); n++) id = shortId(`${text} ${n}`);
-  taken.add(id);
-  return id;
+  for (let n = 0; ; n++) {
+    const digest = createHash("sha256").update(`${text} ${n}`).digest("hex");
+    const id = BigInt(`0x${digest.slice(0, 16)}`)
+      .toString(36)
+      .padStart(9, "0")
+      .slice(-9);
+    if (!taken.has(id)) return taken.add(id) && id;
+  }
 }
 
 /** A conversation with short ids in place of some: the same in each call and its answer, also when the conversation has grown. */

@@ -1,4 +1,5 @@
-import { isObject, type LenientOptions, readAt, readLenientObject } from "./lenient-json.ts";
+import { callsIn, standIn, wholeCallsIn } from "./calls-in-text.ts";
+import { isObject, readLenientObject } from "./lenient-json.ts";
 import {
   type Message,
   type Model,
@@ -11,7 +12,8 @@ import {
 
 /**
  * A model that calls tools with JSON in its text, for an API that does not accept tools: requests carry no `tools`, and JSON in the answer
- * becomes calls. An answer without a call does not change.
+ * becomes calls, or an answer of nothing but calls in another spelling. An answer without a call, or with one that repeats what the model
+ * was shown, does not change.
  */
 export function withTextProtocol(model: Model): Model {
   return {
@@ -26,12 +28,18 @@ export function withTextProtocol(model: Model): Model {
   };
 }
 
-function withCalls(
+async function withCalls(
   { content, finishReason, usage }: ModelTurn,
   { messages, tools }: ModelRequest,
-): ModelTurn {
+): Promise<ModelTurn> {
   const names = new Set(tools.map(({ name }) => name));
-  const { calls, prose } = callsIn(withoutThinking(content), names, { isCut: finishReason === "length" });
+  const isCut = finishReason === "length";
+  const text = withoutThinking(content);
+  let { calls, prose, sources } = callsIn(text, names, { isCut });
+  if (calls.length === 0 && !isCut) {
+    calls = await wholeCallsIn(text, { messages, tools });
+    if (calls.length > 0) prose = "";
+  } else if (await standIn(messages, sources)) [calls, prose] = [[], text];
   return {
     content: prose,
     // A conversation only grows, so no earlier call has such an id.
@@ -110,106 +118,3 @@ function writtenCalls(toolCalls: readonly ToolCall[]): string {
   }));
   return JSON.stringify({ calls });
 }
-
-/** A call in a text; `arguments` is JSON. */
-interface TextCall {
-  name: string;
-  arguments: string;
-}
-
-const nameKeys = ["name", "tool", "tool_name", "function"] as const;
-const argumentKeys = ["arguments", "parameters", "args", "params", "input"] as const;
-/** Keys next to the arguments if these have no object of their own. */
-const notArguments = new Set<string>([...nameKeys, "id", "type"]);
-
-/**
- * The calls in a model's answer, in any of the usual spellings, and the text around them. Outside of a list of calls, an object is a call
- * only if it names one of `tools`: an answer may quote other JSON.
- */
-export function callsIn(
-  text: string,
-  tools: ReadonlySet<string>,
-  options: LenientOptions,
-): { calls: TextCall[]; prose: string } {
-  const { values, prose } = jsonIn(text, options);
-  const calls = values.flatMap((value) => callsOf(value, tools));
-  return { calls, prose: calls.length > 0 ? prose : text };
-}
-
-function callsOf(value: unknown, tools: ReadonlySet<string>): TextCall[] {
-  if (Array.isArray(value)) return value.flatMap((one) => callOf(one, tools, false));
-  if (!isObject(value)) return [];
-  const listed = value.calls ?? value.tool_calls;
-  if (Array.isArray(listed)) return listed.flatMap((one) => callOf(one, tools, true));
-  return isObject(listed) ? callOf(listed, tools, true) : callOf(value, tools, false);
-}
-
-function callOf(value: unknown, tools: ReadonlySet<string>, isListed: boolean): TextCall[] {
-  if (!isObject(value)) return [];
-  // OpenAI's own form: {"type": "function", "function": {"name": ..., "arguments": ...}}.
-  const call = isObject(value.function) ? value.function : value;
-  const names = nameKeys.map((key) => call[key]).filter((name) => typeof name === "string");
-  const name = names.find((one) => tools.has(one)) ?? names[0];
-  if (name === undefined) return keyedCall(call, tools);
-  return isListed || tools.has(name) ? [{ name, arguments: argumentsOf(call) }] : [];
-}
-
-/** {"diff_file": {"file_path": "a.ts"}} */
-function keyedCall(value: Record<string, unknown>, tools: ReadonlySet<string>): TextCall[] {
-  const [[name, given] = ["", null], ...others] = Object.entries(value);
-  if (others.length > 0 || !tools.has(name) || !isObject(given)) return [];
-  return [{ name, arguments: JSON.stringify(given) }];
-}
-
-function argumentsOf(call: Record<string, unknown>): string {
-  const key = argumentKeys.find((one) => call[one] !== undefined);
-  if (key === undefined) {
-    const beside = Object.entries(call).filter(([name]) => !notArguments.has(name));
-    return JSON.stringify(Object.fromEntries(beside));
-  }
-  const given = call[key] ?? {};
-  if (typeof given !== "string") return JSON.stringify(given);
-  const repaired = readLenientObject(given);
-  return repaired ? JSON.stringify(repaired) : given;
-}
-
-/** Maximum number of brackets in a text at which to look for a value. */
-const MAX_LOOKS = 100;
-/** How often all looks together may read the text: each of them may read to its end. */
-const MAX_READINGS = 3;
-
-interface JsonInText {
-  /** Objects and arrays, in order, not nested. */
-  values: unknown[];
-  /** The text around them, without code fences. */
-  prose: string;
-}
-
-/** Finds the JSON objects and arrays of objects in a model's answer, repaired like in `readLenient`. */
-export function jsonIn(text: string, options: LenientOptions): JsonInText {
-  const values: unknown[] = [];
-  let prose = "";
-  let done = 0;
-  let left = MAX_READINGS * text.length;
-  const starts = /\{|\[(?=\s*\{)/g;
-  for (let looks = 0; looks < MAX_LOOKS && left > 0; looks++) {
-    const start = starts.exec(text)?.index;
-    if (start === undefined) break;
-    const { value, end } = readAt(text, start, options);
-    left -= end - start;
-    if (value !== undefined) {
-      values.push(value);
-      prose += text.slice(done, start);
-      done = end;
-      starts.lastIndex = end;
-    } else if (WRAPPER.test(text.slice(start, start + 40))) {
-      // If a list cannot be read as a whole, no part of it is used: the other calls would be lost silently.
-      break;
-    }
-  }
-  return { values, prose: withoutFences(prose + text.slice(done)) };
-}
-
-const WRAPPER = /^\{\s*["']?(calls|tool_calls)\b/;
-
-const withoutFences = (text: string) => text.replaceAll(/^```\w*\s*$/gm, "").trim();

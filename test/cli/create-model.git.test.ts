@@ -88,14 +88,14 @@ describe("the models of the environment", () => {
   });
 
   it("are used although they could not be asked, and are asked again by the next process", async () => {
-    const gone = { fault: "status", status: 400, body: { error: { message: "no such template" } } } as const;
-    await using set = await connect([gone, { tool_calls: [sum(2, 3)] }], {});
+    const gone = { fault: "status", status: 400, body: { error: { message: "no such thing" } } } as const;
+    await using set = await connect([gone, gone, { tool_calls: [sum(2, 3)] }], {});
     await set.ready(never);
     expect(set.models.review.protocol).toBe("native");
-    expect(set.warnings).toEqual([expect.stringMatching(/^The probe of big failed, .* no such template/)]);
+    expect(set.warnings).toEqual([expect.stringMatching(/^The probe of big failed, .* no such thing/)]);
     expect(existsSync(set.folder)).toBe(false);
     await (await set.again()).ready(never);
-    expect(set.endpoint.requests).toHaveLength(2);
+    expect(set.endpoint.requests).toHaveLength(3);
     expect(set.warnings).toHaveLength(1);
   });
 

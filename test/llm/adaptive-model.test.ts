@@ -67,7 +67,7 @@ describe("the first use of a model", () => {
 
   it("asks nothing of a model that is known, or whose protocol is configured", async () => {
     const known = setUp([]);
-    known.kept.set("k", { callsTools: false, writesJson: true, contextTokens: 64_000 });
+    known.kept.set("k", { callsTools: false, writesJson: true, contextTokens: 64_000, avoids: [] });
     await known.model.ready(never);
     expect(known.model).toMatchObject({ protocol: "text", contextTokens: 64_000 });
 
@@ -92,7 +92,7 @@ describe("the first use of a model", () => {
       native: { ...scripted, findContextTokens: async () => reported },
     });
     // As an earlier version kept it.
-    kept.set("k", { callsTools: true, writesJson: true, contextTokens: 8_192 });
+    kept.set("k", { callsTools: true, writesJson: true, contextTokens: 8_192, avoids: [] });
     await model.ready(never);
     await expect(model.respond(request, never)).rejects.toMatchObject({
       code: "model_refused",
@@ -244,7 +244,7 @@ describe("a model with another one behind it", () => {
     expect(small.requests.map(({ maxOutputTokens }) => maxOutputTokens)).toEqual([4_000]);
   });
 
-  it("fails with the fault that passes, and passes sooner, where both fail", async () => {
+  it("fails with the fault that passes, and passes sooner, where both fail, and with the words of both", async () => {
     const late = new ModelUnavailable("big", 60_000);
     const soon = new ModelUnavailable("small", 9_000);
     const absent = new ModelAbsent("model_refused", "404");
@@ -257,7 +257,10 @@ describe("a model with another one behind it", () => {
       [absent, soon, soon],
       [absent, refused, absent],
     ] as const;
-    for (const [first, second, told] of cases)
-      await expect(pair([first], [second]).model.respond(ask(), never)).rejects.toBe(told);
+    for (const [first, second, { code, retryable, retryAfterMs }] of cases)
+      await expect(pair([first], [second]).model.respond(ask(), never)).rejects.toMatchObject({
+        ...{ code, retryable, retryAfterMs },
+        message: `${first.message}; the fallback small failed too: ${second.message}`,
+      });
   });
 });

@@ -34,7 +34,7 @@ it.each<[string, ScriptedTurn, object]>([
     { callsTools: false, callsInParallel: false, keepsSchema: false },
   ],
 ])("the probe sees that a model %s", async (_, turn, expected) => {
-  const probe = await probeModel(scriptedModel([turn, { content: "no" }]), never, clock());
+  const probe = await probeModel(scriptedModel([turn, { content: "no" }]), never, { now: clock() });
 
   expect(probe).toMatchObject({ error: null, milliseconds: 700, models: null, listed: null, ...expected });
 });
@@ -111,7 +111,7 @@ const root = new TempFolder("known-models");
 afterAll(() => root.dispose());
 let count = 0;
 const fresh = () => join(root.path, String(count++));
-const ability = { callsTools: true, writesJson: true, contextTokens: 32_768 };
+const ability = { callsTools: true, writesJson: true, contextTokens: 32_768, avoids: [] };
 const DAY = 24 * 60 * 60 * 1_000;
 
 describe("what was found out of models", () => {

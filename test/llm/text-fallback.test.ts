@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { jsonIn } from "../../src/llm/calls-in-text.ts";
 import type { Message, ModelRequest } from "../../src/llm/model.ts";
 import { withoutThinking } from "../../src/llm/model.ts";
-import { jsonIn, withTextProtocol } from "../../src/llm/text-fallback.ts";
+import { withTextProtocol } from "../../src/llm/text-fallback.ts";
 import { type ScriptedTurn, scriptedModel } from "../support/scripted.ts";
 
 const never = new AbortController().signal;

@@ -22,7 +22,7 @@ import {
 import { duration, thousands } from "../../reporters/outcome.ts";
 import { createStyle, plainLine, type Style, WIDEST, wrap } from "../../reporters/terminal-style.ts";
 import { type CommandContext, type CommandIo, examples, exitCodes, paragraphs } from "../command.ts";
-import { createEmbedder, createModel, keyOf } from "../create-model.ts";
+import { createEmbedder, createModel, keyOf, toolsOfReviews } from "../create-model.ts";
 import { wantsColour, write } from "../output.ts";
 import { requireRipgrep, requireTempFolder, tryDataFolder } from "../require-workable.ts";
 import { useProxy } from "../use-proxy.ts";
@@ -330,7 +330,7 @@ async function check(
   signal: AbortSignal,
 ): Promise<Diagnosis> {
   const model = await createModel(env.model, env.pricesFile, { name, maxRetries: 0 });
-  const probe = await probeModel(model, signal);
+  const probe = await probeModel(model, signal, { tools: await toolsOfReviews() });
   if (probe.error instanceof ModelAbsent) {
     return { ...fail(probe.error), remedy: `Set ${variable} to ${oneOf(probe.models, name)}.` };
   }
@@ -367,8 +367,9 @@ function diagnosed(env: ModelEnv, name: string, probe: ModelProbe): Diagnosis {
   return ok(`${facts}; protocol ${protocol}`);
 }
 
-function abilities({ callsTools, keepsSchema, callsInParallel, writesJson }: ModelProbe): string {
-  if (callsTools && keepsSchema) return `calls tools${callsInParallel ? ", several at a time" : ""}`;
+function abilities({ callsTools, keepsSchema, callsInParallel, writesJson, avoids }: ModelProbe): string {
+  const plain = avoids.includes("rich_schemas") ? ", described by plain schemas" : "";
+  if (callsTools && keepsSchema) return `calls tools${plain}${callsInParallel ? ", several at a time" : ""}`;
   const not = callsTools ? "does not follow the schema of a tool" : "does not call tools";
   return `${writesJson ? "writes calls as JSON," : ""} but ${not}`.trim();
 }

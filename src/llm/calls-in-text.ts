@@ -1,0 +1,270 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { isObject, type LenientOptions, readAt, readLenient, readLenientObject } from "./lenient-json.ts";
+import {
+  type Message,
+  type Model,
+  type ModelRequest,
+  type ToolDefinition,
+  withoutThinking,
+} from "./model.ts";
+import { freeId, idsOf } from "./request.ts";
+
+/*
+ * Calls that a model writes into the text of its answer. A diff may hold such a text too, and a model may repeat it: what a model was shown
+ * is never a call.
+ */
+
+/** Tools that only read, or report what people judge. */
+export const callableInText: ReadonlySet<string> = new Set([
+  ...[
+    "changed_files",
+    "get_commit_messages",
+    "diff_file",
+    "read_file_part",
+    "read_definition",
+    "find_callers",
+  ],
+  ...["search_in_files", "list_files", "diff_files", "graph_rag_query", "report_finding"],
+]);
+
+/**
+ * A model whose API takes tools, but which sometimes writes calls as text. They are read if the answer is nothing but calls of certain
+ * tools. Any other answer does not change, so the loop asks again.
+ */
+export const withCallsInText = (model: Model): Pick<Model, "respond"> => ({
+  async respond(request, signal) {
+    const turn = await model.respond(request, signal);
+    const isCut = turn.finishReason === "length" || turn.finishReason === "content_filter";
+    if (turn.toolCalls.length > 0 || isCut) return turn;
+    const calls = await wholeCallsIn(withoutThinking(turn.content), request);
+    if (calls.length === 0 || !calls.every(({ name }) => callableInText.has(name))) return turn;
+    const taken = idsOf(request);
+    const toolCalls = calls.map((call) => ({ id: freeId(`${request.messages.length}`, taken), ...call }));
+    return { ...turn, content: "", toolCalls, finishReason: "tool_calls" };
+  },
+});
+
+/** The calls of an answer that is nothing else, in any spelling; none if one names no tool, or repeats what the model was shown. */
+export async function wholeCallsIn(
+  text: string,
+  { messages, tools }: Pick<ModelRequest, "messages" | "tools">,
+): Promise<TextCall[]> {
+  const byName = new Map(tools.map((tool) => [tool.name, tool]));
+  const json = callsIn(text, new Set(byName.keys()), {});
+  const spelled = [markedCalls(text), pythonCalls(text)].find((calls) => calls.length > 0) ?? [];
+  const [calls, sources] = isBare(json.prose)
+    ? [json.calls, json.sources]
+    : [spelled.map((one) => typed(one, byName.get(one.name))), spelled.flatMap((one) => one.sources)];
+  return calls.every(({ name }) => byName.has(name)) && !(await standIn(messages, sources)) ? calls : [];
+}
+
+/** Shorter arguments are in many texts by chance. */
+const LEAST_SOURCE = 40;
+/** What begins a line that we show: its number, and the sign of a diff. */
+const LINE_START = /^[ \t]*\d{0,7}[ \t]*[-+]?/gm;
+const withoutSpace = (text: string) => text.replaceAll(/\s+/g, "");
+
+/** Whether one of the texts stands in what the model was shown, however it is indented and numbered there. */
+export async function standIn(messages: readonly Message[], texts: readonly string[]): Promise<boolean> {
+  const wanted = texts.map(withoutSpace);
+  for (const { role, content } of messages) {
+    if (role === "assistant" || wanted.length === 0) continue;
+    const shown = [content, content.replaceAll(LINE_START, "")].map(withoutSpace);
+    if (wanted.some((text) => shown.some((one) => one.includes(text)))) return true;
+    // A conversation may have megabytes.
+    await nextTurn();
+  }
+  return false;
+}
+
+/** What stands around calls and says nothing. */
+const WRAPPERS =
+  /<\/?(?:\w{1,20}:)?(?:tool_calls?|function_calls?)>|\[\/?TOOL_CALLS\]|<\|[^<>|\s]{1,40}\|>|<\/s>|```\w*/g;
+const isBare = (text: string) => text.replaceAll(WRAPPERS, "").trim() === "";
+
+/** A call in another spelling than JSON. Values between marks are texts, whatever they mean. */
+interface SpelledCall {
+  name: string;
+  values: (readonly [string, unknown])[];
+  sources: string[];
+}
+
+/** `<function=name>` of Qwen, `<invoke name="name">` of Claude and others, and the bare name of GLM. */
+const CALL =
+  /<(?:\w{1,20}:)?(?:function=|invoke\s{1,9}name=)"?([\w.-]{1,64})"?\s{0,9}>|([\w.-]{1,64})\s{0,9}(?=<arg_key>)/;
+const CALL_END = /<\/(?:\w{1,20}:)?(?:function|invoke|tool_call)>/;
+const VALUE =
+  /^\s*(?:<(?:\w{1,20}:)?parameter(?:=|\s{1,9}name=)"?([\w.-]{1,64})"?[^<>]{0,80}>|<arg_key>([\w.-]{1,64})<\/arg_key>\s*<arg_value>)\n?([\s\S]*?)\n?$/;
+const VALUE_END = /<\/(?:\w{1,20}:)?(?:parameter|arg_value)>/;
+
+function markedCalls(text: string): SpelledCall[] {
+  const calls: SpelledCall[] = [];
+  for (const part of text.split(CALL_END)) {
+    const found = CALL.exec(part);
+    if (!isBare(part.slice(0, found?.index))) return [];
+    if (!found) continue;
+    const [start, named, bare] = found;
+    const given = part.slice(found.index + start.length);
+    const pieces = given.split(VALUE_END);
+    const values = pieces.slice(0, -1).map((piece) => VALUE.exec(piece));
+    if (pieces.at(-1)?.trim() !== "" || values.includes(null)) return [];
+    calls.push({
+      name: named ?? bare ?? "",
+      values: values.map((value) => [value?.[1] ?? value?.[2] ?? "", value?.[3]]),
+      sources: [part.slice(found.index), ...(given.length < LEAST_SOURCE ? [] : [given])],
+    });
+  }
+  return calls;
+}
+
+const PYTHON = /\s*(?:([a-zA-Z_][\w.]{0,63})\(|([a-zA-Z_]\w{0,63})\s{0,9}=|[[\]),])\s*/y;
+
+/** `[name(key="value", other=1)]`, as Llama and others write calls. */
+function pythonCalls(text: string): SpelledCall[] {
+  const list = text.replaceAll(WRAPPERS, "").trim();
+  const calls: (SpelledCall & { start: number })[] = [];
+  if (!/^\[\s*[a-zA-Z_][\w.]*\(.*\]$/s.test(list)) return [];
+  for (let at = 0, end = 0; at < list.length; at = end) {
+    PYTHON.lastIndex = at;
+    const [token = "", name, key] = PYTHON.exec(list) ?? [];
+    const read = key === undefined ? null : readAt(list, at + token.length);
+    end = read?.end ?? at + token.length;
+    if (end === at || (read && read.value === undefined)) return [];
+    if (name !== undefined) calls.push({ name, values: [], sources: [], start: at });
+    if (key !== undefined) calls.at(-1)?.values.push([key, read?.value]);
+  }
+  return calls.map((call, index) => {
+    const end = list.lastIndexOf(")", calls[index + 1]?.start) + 1;
+    return { ...call, sources: [list.slice(call.start, end)] };
+  });
+}
+
+/** A call with its arguments as JSON. A text for an argument that is no text is read as a value. */
+function typed({ name, values }: SpelledCall, tool: ToolDefinition | undefined): TextCall {
+  const properties = isObject(tool?.parameters.properties) ? tool.parameters.properties : {};
+  const isText = (schema: unknown) =>
+    !isObject(schema) || JSON.stringify([schema.type, schema.anyOf]).includes('"string"');
+  const read = ([key, value]: readonly [string, unknown]) =>
+    typeof value === "string" && !isText(properties[key]) ? (readLenient(value) ?? value) : value;
+  return { name, arguments: JSON.stringify(Object.fromEntries(values.map((one) => [one[0], read(one)]))) };
+}
+
+/** A call in a text; `arguments` is JSON. */
+interface TextCall {
+  name: string;
+  arguments: string;
+}
+
+const nameKeys = ["name", "tool", "tool_name", "function"] as const;
+const argumentKeys = ["arguments", "parameters", "args", "params", "input"] as const;
+/** Keys next to the arguments if these have no object of their own. */
+const notArguments = new Set<string>([...nameKeys, "id", "type"]);
+
+/** Calls as JSON, the text around them, and each text that is a call or its arguments. */
+interface FoundCalls {
+  calls: TextCall[];
+  prose: string;
+  sources: string[];
+}
+
+/**
+ * The calls that a model's answer has as JSON, in any of the usual forms. Outside of a list of calls, an object is a call only if it names
+ * one of `tools`: an answer may quote other JSON.
+ */
+export function callsIn(text: string, tools: ReadonlySet<string>, options: LenientOptions): FoundCalls {
+  const { found, prose } = scan(text, options);
+  const calls = found.flatMap(({ value }) => callsOf(value, tools));
+  const given = new Set(calls.map((call) => call.arguments));
+  const isSource = ({ value, source }: Found) =>
+    callsOf(value, tools).length > 0 || (source.length >= LEAST_SOURCE && given.has(JSON.stringify(value)));
+  const sources = calls.length === 0 ? [] : nested(found).filter(isSource);
+  return { calls, prose: calls.length > 0 ? prose : text, sources: sources.map(({ source }) => source) };
+}
+
+/** The values and those within them: a call in a list, and its arguments. */
+function nested(found: readonly Found[], depth = 3): Found[] {
+  if (depth === 0) return [];
+  return found.flatMap((one) => [one, ...nested(scan(one.source.slice(1), {}).found, depth - 1)]);
+}
+
+function callsOf(value: unknown, tools: ReadonlySet<string>): TextCall[] {
+  if (Array.isArray(value)) return value.flatMap((one) => callOf(one, tools, false));
+  if (!isObject(value)) return [];
+  const listed = value.calls ?? value.tool_calls;
+  if (Array.isArray(listed)) return listed.flatMap((one) => callOf(one, tools, true));
+  return isObject(listed) ? callOf(listed, tools, true) : callOf(value, tools, false);
+}
+
+function callOf(value: unknown, tools: ReadonlySet<string>, isListed: boolean): TextCall[] {
+  if (!isObject(value)) return [];
+  // OpenAI's own form: {"type": "function", "function": {"name": ..., "arguments": ...}}.
+  const call = isObject(value.function) ? value.function : value;
+  const names = nameKeys.map((key) => call[key]).filter((name) => typeof name === "string");
+  const name = names.find((one) => tools.has(one)) ?? names[0];
+  if (name === undefined) return keyedCall(call, tools);
+  return isListed || tools.has(name) ? [{ name, arguments: argumentsOf(call) }] : [];
+}
+
+/** {"diff_file": {"file_path": "a.ts"}} */
+function keyedCall(value: Record<string, unknown>, tools: ReadonlySet<string>): TextCall[] {
+  const [[name, given] = ["", null], ...others] = Object.entries(value);
+  if (others.length > 0 || !tools.has(name) || !isObject(given)) return [];
+  return [{ name, arguments: JSON.stringify(given) }];
+}
+
+function argumentsOf(call: Record<string, unknown>): string {
+  const key = argumentKeys.find((one) => call[one] !== undefined);
+  if (key === undefined) {
+    const beside = Object.entries(call).filter(([name]) => !notArguments.has(name));
+    return JSON.stringify(Object.fromEntries(beside));
+  }
+  const given = call[key] ?? {};
+  if (typeof given !== "string") return JSON.stringify(given);
+  const repaired = readLenientObject(given);
+  return repaired ? JSON.stringify(repaired) : given;
+}
+
+/** Maximum number of brackets in a text at which to look for a value. */
+const MAX_LOOKS = 100;
+/** How often all looks together may read the text: each of them may read to its end. */
+const MAX_READINGS = 3;
+
+/** A value, and the text that it was read from. */
+interface Found {
+  value: unknown;
+  source: string;
+}
+
+/** The JSON objects and arrays of objects in a model's answer, in order, repaired like in `readLenient`; and the text around them. */
+export function jsonIn(text: string, options: LenientOptions): { values: unknown[]; prose: string } {
+  const { found, prose } = scan(text, options);
+  return { values: found.map(({ value }) => value), prose };
+}
+
+function scan(text: string, options: LenientOptions): { found: Found[]; prose: string } {
+  const found: Found[] = [];
+  let prose = "";
+  let done = 0;
+  let left = MAX_READINGS * text.length;
+  const starts = /\{|\[(?=\s*\{)/g;
+  for (let looks = 0; looks < MAX_LOOKS && left > 0; looks++) {
+    const start = starts.exec(text)?.index;
+    if (start === undefined) break;
+    const { value, end } = readAt(text, start, options);
+    left -= end - start;
+    if (value !== undefined) {
+      found.push({ value, source: text.slice(start, end) });
+      prose += text.slice(done, start);
+      done = end;
+      starts.lastIndex = end;
+    } else if (LIST_START.test(text.slice(start, start + 40))) {
+      // If a list cannot be read as a whole, no part of it is used: the other calls would be lost silently.
+      break;
+    }
+  }
+  return { found, prose: withoutFences(prose + text.slice(done)) };
+}
+
+const LIST_START = /^\{\s*["']?(calls|tool_calls)\b/;
+
+const withoutFences = (text: string) => text.replaceAll(/^```\w*\s*$/gm, "").trim();
