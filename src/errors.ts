@@ -81,13 +81,20 @@ export function errorLine(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Messages of git name folders of the machine, which do not concern a pull request's readers. */
+const NO_MODEL = "The model could not be reached or did not answer";
+
+/**
+ * Messages of git name folders of the machine, and those of models the operator's endpoint and its words, which do not concern a pull
+ * request's readers.
+ */
 const saidInPublic: Partial<Record<ErrorCode, string>> = {
   git_failed: "git failed on the machine that runs Hunkwise",
   repository_unavailable: "git could not fetch the repository",
   data_folder_unusable: "the data folder of Hunkwise cannot be used",
   database_unreachable: "the database of Hunkwise cannot be used",
   disk_full: "the disk of Hunkwise's data folder is full",
+  ...{ model_rate_limited: NO_MODEL, model_failed: NO_MODEL, model_unavailable: NO_MODEL },
+  ...{ model_unauthorized: NO_MODEL, model_refused: NO_MODEL, content_refused: NO_MODEL },
 };
 
 /**

@@ -46,9 +46,9 @@ export async function readBeginning(response: Response, most: number): Promise<s
 export async function readBody(response: Response, joiner: Joiner, tooMuch: () => Error): Promise<unknown> {
   const stream = createEventReader(joiner);
   let text = "";
-  let isStream = false;
+  let isStream: boolean | undefined;
   for await (const line of linesOf(response)) {
-    isStream ||= text.trim() === "" && /^(data|event|id|retry)?:/.test(line);
+    if (line.trim() !== "") isStream ??= /^(data|event|id|retry)?:/.test(line);
     if (isStream) stream.take(line);
     else text += `${line}\n`;
     if (text.length > MAX_CHARACTERS) throw tooMuch();
@@ -108,8 +108,12 @@ function grown(before: unknown, piece: unknown, key = ""): unknown {
   return Object.fromEntries(members);
 }
 
+/** More than the calls that an answer may have. */
+const MAX_ENTRIES = 2_001;
+
 /** Some servers send whole calls, all of them with the same index (Gemini) or with none. */
 function withEntry(entries: unknown[], piece: unknown): unknown[] {
+  if (entries.length >= MAX_ENTRIES) return entries;
   const at = entries.findLastIndex((one) => isObject(one) && isObject(piece) && one.index === piece.index);
   const entry = entries[at];
   if (!isObject(entry) || !isObject(piece)) return [...entries, piece];

@@ -1,12 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { isObject, type LenientOptions, readAt, readLenient, readLenientObject } from "./lenient-json.ts";
-import {
-  type Message,
-  type Model,
-  type ModelRequest,
-  type ToolDefinition,
-  withoutThinking,
-} from "./model.ts";
+import type { Message, Model, ModelRequest, ToolDefinition } from "./model.ts";
+import { withoutThinking } from "./model.ts";
 import { freeId, idsOf } from "./request.ts";
 
 /*
@@ -16,15 +11,8 @@ import { freeId, idsOf } from "./request.ts";
 
 /** Tools that only read, or report what people judge. */
 export const callableInText: ReadonlySet<string> = new Set([
-  ...[
-    "changed_files",
-    "get_commit_messages",
-    "diff_file",
-    "read_file_part",
-    "read_definition",
-    "find_callers",
-  ],
-  ...["search_in_files", "list_files", "diff_files", "graph_rag_query", "report_finding"],
+  ...["changed_files", "get_commit_messages", "diff_file", "diff_files", "list_files", "search_in_files"],
+  ...["read_file_part", "read_definition", "find_callers", "graph_rag_query", "report_finding"],
 ]);
 
 /**
@@ -52,7 +40,7 @@ export async function wholeCallsIn(
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
   const json = callsIn(text, new Set(byName.keys()), {});
   const spelled = [markedCalls(text), pythonCalls(text)].find((calls) => calls.length > 0) ?? [];
-  const [calls, sources] = isBare(json.prose)
+  const [calls, sources] = json.isWhole
     ? [json.calls, json.sources]
     : [spelled.map((one) => typed(one, byName.get(one.name))), spelled.flatMap((one) => one.sources)];
   return calls.every(({ name }) => byName.has(name)) && !(await standIn(messages, sources)) ? calls : [];
@@ -91,7 +79,7 @@ interface SpelledCall {
 
 /** `<function=name>` of Qwen, `<invoke name="name">` of Claude and others, and the bare name of GLM. */
 const CALL =
-  /<(?:\w{1,20}:)?(?:function=|invoke\s{1,9}name=)"?([\w.-]{1,64})"?\s{0,9}>|([\w.-]{1,64})\s{0,9}(?=<arg_key>)/;
+  /<(?:\w{1,20}:)?(?:function=|invoke\s{1,9}name=)"?([\w.-]{1,64})"?\s{0,9}>|([\w.-]{1,64})\s{0,9}(?=<arg_key>|$)/;
 const CALL_END = /<\/(?:\w{1,20}:)?(?:function|invoke|tool_call)>/;
 const VALUE =
   /^\s*(?:<(?:\w{1,20}:)?parameter(?:=|\s{1,9}name=)"?([\w.-]{1,64})"?[^<>]{0,80}>|<arg_key>([\w.-]{1,64})<\/arg_key>\s*<arg_value>)\n?([\s\S]*?)\n?$/;
@@ -101,9 +89,11 @@ function markedCalls(text: string): SpelledCall[] {
   const calls: SpelledCall[] = [];
   for (const part of text.split(CALL_END)) {
     const found = CALL.exec(part);
-    if (!isBare(part.slice(0, found?.index))) return [];
+    const before = part.slice(0, found?.index);
+    if (!isBare(before)) return [];
     if (!found) continue;
     const [start, named, bare] = found;
+    if (bare !== undefined && !before.includes("<tool_call>")) return [];
     const given = part.slice(found.index + start.length);
     const pieces = given.split(VALUE_END);
     const values = pieces.slice(0, -1).map((piece) => VALUE.exec(piece));
@@ -121,9 +111,9 @@ const PYTHON = /\s*(?:([a-zA-Z_][\w.]{0,63})\(|([a-zA-Z_]\w{0,63})\s{0,9}=|[[\])
 
 /** `[name(key="value", other=1)]`, as Llama and others write calls. */
 function pythonCalls(text: string): SpelledCall[] {
-  const list = text.replaceAll(WRAPPERS, "").trim();
+  const list = text.slice(text.indexOf("["), text.lastIndexOf("]") + 1);
   const calls: (SpelledCall & { start: number })[] = [];
-  if (!/^\[\s*[a-zA-Z_][\w.]*\(.*\]$/s.test(list)) return [];
+  if (!/^\[\s*[a-zA-Z_][\w.]*\(/.test(list) || !isBare(text.replace(list, () => ""))) return [];
   for (let at = 0, end = 0; at < list.length; at = end) {
     PYTHON.lastIndex = at;
     const [token = "", name, key] = PYTHON.exec(list) ?? [];
@@ -164,6 +154,8 @@ const notArguments = new Set<string>([...nameKeys, "id", "type"]);
 interface FoundCalls {
   calls: TextCall[];
   prose: string;
+  /** Whether the answer is nothing but these calls. */
+  isWhole: boolean;
   sources: string[];
 }
 
@@ -177,22 +169,33 @@ export function callsIn(text: string, tools: ReadonlySet<string>, options: Lenie
   const given = new Set(calls.map((call) => call.arguments));
   const isSource = ({ value, source }: Found) =>
     callsOf(value, tools).length > 0 || (source.length >= LEAST_SOURCE && given.has(JSON.stringify(value)));
-  const sources = calls.length === 0 ? [] : nested(found).filter(isSource);
-  return { calls, prose: calls.length > 0 ? prose : text, sources: sources.map(({ source }) => source) };
+  const sources =
+    calls.length === 0
+      ? []
+      : nested(found)
+          .filter(isSource)
+          .map(({ source }) => source);
+  const isWhole =
+    isBare(prose) && found.flatMap(({ value }) => entriesOf(value).entries).length === calls.length;
+  return { calls, prose: calls.length > 0 ? prose : text, isWhole, sources };
 }
 
 /** The values and those within them: a call in a list, and its arguments. */
-function nested(found: readonly Found[], depth = 3): Found[] {
+function nested(found: readonly Found[], depth = 4): Found[] {
   if (depth === 0) return [];
   return found.flatMap((one) => [one, ...nested(scan(one.source.slice(1), {}).found, depth - 1)]);
 }
 
 function callsOf(value: unknown, tools: ReadonlySet<string>): TextCall[] {
-  if (Array.isArray(value)) return value.flatMap((one) => callOf(one, tools, false));
-  if (!isObject(value)) return [];
+  const { entries, isListed } = entriesOf(value);
+  return entries.flatMap((one) => callOf(one, tools, isListed));
+}
+
+function entriesOf(value: unknown): { entries: unknown[]; isListed: boolean } {
+  if (!isObject(value)) return { entries: [value].flat(), isListed: false };
   const listed = value.calls ?? value.tool_calls;
-  if (Array.isArray(listed)) return listed.flatMap((one) => callOf(one, tools, true));
-  return isObject(listed) ? callOf(listed, tools, true) : callOf(value, tools, false);
+  const isListed = isObject(listed) || Array.isArray(listed);
+  return { entries: [isListed ? listed : value].flat(), isListed };
 }
 
 function callOf(value: unknown, tools: ReadonlySet<string>, isListed: boolean): TextCall[] {

@@ -88,7 +88,7 @@ export function createApiModel(api: Api, options: ModelOptions) {
     const response = await client.post(paths[0], { body, signal }).asResponse();
     const raw = await readBody(response, api.joiner(), () => tooMuch("over two megabytes", provider));
     const inside = errorInside(raw);
-    if (inside) throw new Refused(inside);
+    if (inside) throw new Refused("refused", { cause: inside });
     const read = api.read(raw, idsOf(sent.request), JSON.stringify(body).length, hideKey);
     // Only now: a request that is refused in every form says nothing about others.
     mostTokens = sent.mostTokens;

@@ -75,7 +75,8 @@ export function endpointFetch(
   return async (input, init) => {
     const response = await send(input, { ...init, headers: withoutOthers(new Headers(init?.headers), keys) });
     if (response.ok) return response;
-    throw new Refused(refusalOf(response.status, await readBeginning(response, MAX_ERROR), response.headers));
+    const body = await readBeginning(response, MAX_ERROR);
+    throw new Refused("refused", { cause: refusalOf(response.status, body, response.headers) });
   };
 }
 

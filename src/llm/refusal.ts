@@ -12,20 +12,13 @@ export interface Refusal {
   headers: Headers | undefined;
 }
 
-/** Carries a refusal through the client, which wraps what its `fetch` throws. */
-export class Refused extends Error {
-  readonly refusal: Refusal;
-
-  constructor(refusal: Refusal) {
-    super("refused");
-    this.refusal = refusal;
-  }
-}
+/** Carries a refusal, its cause, through the client, which wraps what its `fetch` throws. */
+export class Refused extends Error {}
 
 /** The refusal behind an error of the client; null if it is another error. */
 export function refusalIn(error: unknown): Refusal | null {
   const carried = error instanceof Error && error.cause instanceof Refused ? error.cause : error;
-  return carried instanceof Refused ? carried.refusal : null;
+  return carried instanceof Refused ? (carried.cause as Refusal) : null;
 }
 
 /** Characters of a refusal that are searched, a dozen times. Far more than is shown. */
@@ -135,7 +128,7 @@ function isAbsent({ status, words }: Refusal): boolean {
 
 /** An account that is used up, in the words of OpenAI, Anthropic, OpenRouter, Groq, Gemini, Moonshot, DashScope and LiteLLM. */
 const QUOTA =
-  /insufficient[_ ](quota|credits?|balance|funds)|billing[_ ](hard[_ ]limit|not[_ ]active|error)|budget[_ ](has been )?exceeded|exceeded_?budget|over budget|max budget|credit balance|(exceeded|exhausted|reached|used all|out of)[^.]{0,40}\b(quota|credits?)\b|quota[^.]{0,20}(exceeded|exhausted|used up)|exceeded_current_quota|spend(ing)?[_ -](limit|cap)|usage[_ ]limit|(monthly|daily|weekly)[_ -](\w+ )?(limit|quota)|\bkey limit exceeded|more credits|arrearage/i;
+  /insufficient[_ ](\w+ )?(quota|credits?|balance|funds)|billing[_ ](hard[_ ]limit|not[_ ]active|error)|budget[_ ](has been )?exceeded|exceeded_?budget|over budget|max budget|credit balance|(exceeded|exhausted|reached|used all|out of)[^.]{0,40}\b(quota|credits?)\b|quota[^.]{0,20}(exceeded|exhausted|used up)|exceeded_current_quota|spend(ing)?[_ -](limit|cap)|usage[_ ]limit|(monthly|daily|weekly)[_ -](\w+ )?(limit|quota)|\bkey limit exceeded|more credits|arrearage/i;
 const A_DAY = /per[_ -]?(day|month)|\b[tr]pd\b|daily|monthly/i;
 const A_MINUTE = /per[_ -]?(second|minute|sec\b|min\b)|\b[tr]pm\b/i;
 
