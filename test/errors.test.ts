@@ -29,6 +29,13 @@ describe("what people are told who do not run Hunkwise", () => {
     expect(publicLine(error)).toBe("the data folder of Hunkwise cannot be used. Make room");
   });
 
+  it("repeats no word of a model's provider, and not where it is", () => {
+    for (const code of ["model_refused", "model_failed", "model_rate_limited", "content_refused"] as const)
+      expect(publicLine(new AppError(code, "https://llm.internal/v1 failed (500): their words"))).toBe(
+        "The model could not be reached or did not answer",
+      );
+  });
+
   it("is what GitHub or the configuration said, and nothing of a fault of our own", () => {
     const config = new AppError("config_invalid", ".github/hunkwise.yml is not YAML", { remedy: "Mend it" });
 

@@ -39,7 +39,7 @@ const Content = z.union([z.string(), z.array(Part)]).nullish();
 
 const Call = z.looseObject({
   id: z.string().nullish().catch(null),
-  function: z.looseObject({ name: z.string().catch(""), arguments: z.unknown() }),
+  function: z.looseObject({ name: z.string().catch(""), arguments: z.unknown().optional() }),
 });
 
 const AnswerMessage = z.looseObject({

@@ -6,7 +6,13 @@ import {
   createAdaptiveModel,
   withFallback,
 } from "../../src/llm/adaptive-model.ts";
-import { EndpointUnreachable, ModelAbsent, ModelUnavailable, ToolsRefused } from "../../src/llm/model.ts";
+import {
+  type Avoidable,
+  EndpointUnreachable,
+  ModelAbsent,
+  ModelUnavailable,
+  ToolsRefused,
+} from "../../src/llm/model.ts";
 import type { Ability } from "../../src/llm/probe.ts";
 import { type ScriptedTurn, scriptedModel } from "../support/scripted.ts";
 
@@ -162,9 +168,54 @@ describe("tools that the endpoint refuses in the middle of a review", () => {
     ]);
   });
 
+  it("are given up only if the model can be asked in text: a fault there says more, or the refusal does", async () => {
+    const limited = new AppError("model_rate_limited", "slow", { retryable: true });
+    const broken = new AppError("model_refused", "no");
+    for (const [second, reported] of [
+      [limited, limited],
+      [broken, refused],
+    ] as const) {
+      const { model, kept, warnings } = setUp([refused, second]);
+      await expect(model.respond(request, never)).rejects.toBe(reported);
+      expect([model.protocol, kept.size, warnings]).toEqual(["native", 0, []]);
+    }
+  });
+
   it("are an error where they were asked for by the configuration", async () => {
     const { model } = setUp([refused], { protocol: "native" });
     await expect(model.respond(request, never)).rejects.toBe(refused);
+  });
+});
+
+describe("what an endpoint refuses of a request", () => {
+  const avoids = () => new Set<Avoidable>();
+
+  it("is known to the next process, which begins without it", async () => {
+    const native = { ...scriptedModel([callsTools, { content: "ok" }, { content: "ok" }]), avoids: avoids() };
+    const { model, kept } = setUp([], { native });
+    await model.ready(never);
+    expect(kept.get("k")?.avoids).toEqual([]);
+    // As an adapter learns it, from a refusal in the middle of a review.
+    native.avoids.add("rich_schemas").add("effort");
+    await model.respond(request, never);
+    expect(kept.get("k")).toMatchObject({ callsTools: true, avoids: ["rich_schemas"] });
+
+    const next = { ...scriptedModel([]), avoids: avoids() };
+    const second = setUp([], { native: next });
+    second.kept.set("k", kept.get("k")!);
+    await second.model.ready(never);
+    expect([...next.avoids]).toEqual(["rich_schemas"]);
+  });
+
+  it("is found by a probe, which offers the tools of a review as well, or one alone if they do not fit", async () => {
+    const tooLong = new AppError("too_large", "too long");
+    const { model, scripted, kept } = setUp([tooLong, callsTools], { tools: async () => request.tools });
+    await model.ready(never);
+    expect(scripted.requests.map(({ tools }) => tools.map(({ name }) => name))).toEqual([
+      ["add_numbers", "look"],
+      ["add_numbers"],
+    ]);
+    expect(kept.get("k")).toMatchObject({ callsTools: true });
   });
 });
 
@@ -216,6 +267,7 @@ describe("a model with another one behind it", () => {
     ["has no quota left", fail("model_rate_limited")],
     ["is absent", new ModelAbsent("model_refused", "404")],
     ["is left alone", new ModelUnavailable("big is left alone", 9_000)],
+    ["has its content refused", fail("content_refused")],
   ])("has it answer where it %s, and the answer says whose it is", async (_, fault) => {
     const answer = { content: "yes", usage: { costUsd: 0.25 } };
     const { model, warnings, found } = pair([fault, fault, { content: "back" }], [answer, answer]);
@@ -235,6 +287,27 @@ describe("a model with another one behind it", () => {
     const { model, small } = pair([fault], [{ content: "yes" }]);
     await expect(model.respond(ask(), never)).rejects.toBe(fault);
     expect(small.requests).toEqual([]);
+  });
+
+  it("has it answer what the provider filtered, and counts the cost of both", async () => {
+    const filtered = { finishReason: "content_filter", usage: { costUsd: 0.5, promptTokens: 9 } } as const;
+    const answer = { content: "yes", usage: { costUsd: 0.25, promptTokens: 10 } };
+    const { model } = pair([filtered], [answer]);
+    const turn = await model.respond(ask(), never);
+    expect(turn).toMatchObject({
+      content: "yes",
+      usage: { answeredBy: "small", costUsd: 0.75, promptTokens: 10 },
+    });
+    for (const second of [{ ...filtered, content: "x" }, fail("content_refused"), overloaded])
+      expect(await pair([filtered], [second]).model.respond(ask(), never)).toMatchObject({
+        content: "",
+        usage: { promptTokens: 9 },
+      });
+    const refusal = fail("content_refused");
+    await expect(pair([refusal], [filtered]).model.respond(ask(), never)).rejects.toBe(refusal);
+    await expect(pair([filtered], [fail("aborted")]).model.respond(ask(), never)).rejects.toMatchObject({
+      code: "aborted",
+    });
   });
 
   it("sends it nothing that its window has no room for, and asks for no longer answer than it can give", async () => {

@@ -529,6 +529,56 @@ describe("a model behind the Messages API", () => {
     expect(small.service.requests.map(({ body }) => body.max_tokens)).toEqual([16_000, 8_000, 8_000]);
   });
 
+  it("asks again in the most careful form after a refusal that explains nothing, without thoughts and effort", async () => {
+    const isCareful = (body: MessagesBody) =>
+      !/"null"|additionalProperties|"effort"|"signature"|id":"toolu_/.test(JSON.stringify(body));
+    const optional = {
+      ...tools[0]!,
+      parameters: { type: "object", properties: { at: { type: ["integer", "null"] } } },
+    };
+    await using set = await setUp(
+      (body, n) => {
+        if (n === 0) return { thinking: ["Mine."], tool_calls: [look(1)] };
+        return isCareful(body) ? { content: "ok" } : status(400, "something");
+      },
+      { reasoningEffort: "low" },
+    );
+    const { messages } = await loop([set.model]);
+    const more: Message[] = [...messages, { role: "user", content: "Go on." }];
+    for (const _ of [1, 2])
+      expect((await set.model.respond(ask(more, { tools: [optional] }), never)).content).toBe("ok");
+    expect(set.service.requests.map(({ body }) => isCareful(body)).slice(1)).toEqual([false, true, true]);
+    expect(blocksOf(set.service.requests[2]?.body, 2)).toMatchObject([
+      { type: "tool_result", content: expect.stringMatching(/\n\nGo on\.$/) },
+    ]);
+    expect(set.service.complaints).toEqual([]);
+  });
+
+  it("asks for a shorter answer if prompt and answer do not fit, and tries an answer again that is none", async () => {
+    const full =
+      "input length and `max_tokens` exceed context limit: 190000 + 16000 > 200000, decrease input length or `max_tokens`";
+    await using set = await setUp([status(400, full), { content: "ok" }]);
+    expect((await set.model.respond(ask(), never)).content).toBe("ok");
+    expect(set.service.requests.map(({ body }) => body.max_tokens)).toEqual([
+      16_000,
+      200_000 - 190_000 - 950,
+    ]);
+    const broken = [
+      {},
+      { content: null },
+      { type: "error", error: { type: "overloaded_error", message: "x" } },
+    ];
+    for (const body of broken) {
+      await using flaky = await setUp([{ fault: "json", body }, { content: "ok" }]);
+      expect((await flaky.model.respond(ask(), never)).content).toBe("ok");
+    }
+    await using cut = await setUp([{ stop_reason: "refusal", content: "I", tool_calls: [look(1)] }]);
+    expect(await cut.model.respond(ask(), never)).toMatchObject({
+      finishReason: "content_filter",
+      toolCalls: [],
+    });
+  });
+
   it("sends no secret of this server", async () => {
     registerSecret("canary-of-the-server-42");
     await using set = await setUp(() => ({ thinking: ["x"], content: "I look.", tool_calls: [look(1)] }));

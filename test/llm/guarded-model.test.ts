@@ -115,6 +115,39 @@ describe("what a provider wants back of its answers", () => {
     expect(foreign).toMatchObject({ content: "other", toolCalls: [{ arguments: "{}" }] });
   });
 
+  it("are its own ids of calls, and ids of nine letters and digits in place of another one's", async () => {
+    const [one, other] = [thinker("one"), thinker("other")];
+    const first = said(await one.model.respond(asking([]), never));
+    const answered: Message[] = [first, { role: "tool", callId: "call_one", content: "seen" }];
+    const second = said(await other.model.respond(asking(answered), never));
+    const idsIn = (messages: readonly Message[] = []) =>
+      messages.flatMap((message) =>
+        message.role === "tool"
+          ? [message.callId]
+          : message.role === "assistant"
+            ? message.toolCalls.map(({ id }) => id)
+            : [],
+      );
+    const [call, answer] = idsIn(other.requests[0]?.messages);
+    expect(call).toMatch(/^[a-z0-9]{9}$/);
+    expect(answer).toBe(call);
+    const replayed = JSON.parse(JSON.stringify([...answered, second])) as Message[];
+    for (const { model } of [one, other]) await model.respond(asking(replayed), never);
+    expect(idsIn(one.requests[1]?.messages)).toEqual([
+      "call_one",
+      "call_one",
+      expect.stringMatching(/^[a-z0-9]{9}$/),
+    ]);
+    expect(idsIn(other.requests[1]?.messages)).toEqual([call, call, "call_other"]);
+    // Two providers may count in the same way.
+    const twin = thinker("one", setUp());
+    const again = await twin.model.respond(
+      asking([{ ...first, extras: { of: "else", given: {} } } as Message]),
+      never,
+    );
+    expect(again.toolCalls[0]?.id).not.toBe("call_one");
+  });
+
   it("of a record without names goes to nobody", async () => {
     const { model, requests } = thinker("one");
     await model.respond(asking([{ role: "assistant", content: "", toolCalls: [], extras: thinking }]), never);

@@ -3,12 +3,23 @@ import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
 import { chatAnswer, endpointFetch, statusError } from "../../src/llm/endpoint.ts";
-import { type Message, ModelAbsent, type ModelRequest, NothingListens } from "../../src/llm/model.ts";
+import {
+  type Message,
+  ModelAbsent,
+  type ModelRequest,
+  NothingListens,
+  ToolsRefused,
+} from "../../src/llm/model.ts";
 import { createOpenAiModel, type OpenAiOptions } from "../../src/llm/openai.ts";
 import { openAi } from "../../src/llm/openai-client.ts";
 import { readPrices } from "../../src/llm/prices.ts";
 import { registerSecret } from "../../src/secrets/live-secrets.ts";
-import { type FakeAnswer, type FakeOpenAiOptions, startFakeOpenAi } from "../support/fake-openai.ts";
+import {
+  type ChatRequestBody,
+  type FakeAnswer,
+  type FakeOpenAiOptions,
+  startFakeOpenAi,
+} from "../support/fake-openai.ts";
 
 const KEY = "sk-secret-1234567890";
 const tools = [
@@ -473,6 +484,332 @@ describe("failures name cause and remedy", () => {
 
     expect(error).toMatchObject({ code: "model_rate_limited", retryable: false });
     expect(set.endpoint.requests).toHaveLength(1);
+  });
+});
+
+/** A tool as a review describes it: with optional arguments, defaults and rare keywords. */
+const rich = {
+  name: "report",
+  description: "Reports.",
+  parameters: {
+    type: "object",
+    properties: {
+      side: {
+        type: ["string", "null"],
+        enum: ["LEFT", "RIGHT", null],
+        default: "RIGHT",
+        description: "Which.",
+      },
+      note: { anyOf: [{ type: "string" }, { type: "null" }] },
+      lines: { type: "array", minItems: 1, items: { type: "integer" } },
+    },
+    required: ["lines"],
+    additionalProperties: false,
+  },
+};
+const status = (code: number, message: string, more: object = {}): FakeAnswer => ({
+  ...{ fault: "status", status: code, body: { error: { message, ...more } } },
+});
+const isRich = (body: ChatRequestBody) =>
+  /"null"|null\]|additionalProperties|default|minItems|anyOf/.test(JSON.stringify(body.tools));
+/** After answers of tools, with ids of another provider and a text of ours. */
+const conversation: Message[] = [
+  { role: "user", content: "Review this." },
+  {
+    role: "assistant",
+    content: "",
+    toolCalls: ["call_abc-1", "call_abc-2"].map((id) => ({ id, name: "report", arguments: "{}" })),
+  },
+  { role: "tool", callId: "call_abc-1", content: "one" },
+  { role: "tool", callId: "call_abc-2", content: "two" },
+  { role: "user", content: "Go on." },
+];
+const asking = ask(conversation, { tools: [rich] });
+const userAfterTool = ({ messages }: ChatRequestBody) =>
+  messages.some(({ role }, at) => role === "user" && messages[at - 1]?.role === "tool");
+const longIds = ({ messages }: ChatRequestBody) =>
+  messages.some(({ tool_calls }) => tool_calls?.some(({ id }) => !/^[a-zA-Z0-9]{9}$/.test(id)));
+
+describe("a refusal of the form of a request", () => {
+  it.each<[string, FakeAnswer]>([
+    [
+      "a list of types",
+      status(400, "Proto field is not repeating, cannot start list. (tools[0].function_declarations)"),
+    ],
+    [
+      "a list of types in Go",
+      status(400, "json: cannot unmarshal array into Go struct field .tools.function.parameters"),
+    ],
+    [
+      "null in an enum",
+      status(
+        400,
+        "GenerateContentRequest.tools[0].function_declarations[1].parameters.enum[3]: cannot be empty",
+      ),
+    ],
+    ["a keyword", status(422, 'Unknown name "additionalProperties"')],
+    ["a template", status(500, "Value is not callable: null at row 62 (chat template)")],
+    ["a grammar", status(500, "failed to parse grammar")],
+  ])("because of %s is followed by plain schemas, which are remembered", async (_, refusal) => {
+    await using set = await setUp((body) => (isRich(body) ? refusal : { content: "ok" }), { maxRetries: 0 });
+    for (const _ of [1, 2]) expect((await set.model.respond(asking, never)).content).toBe("ok");
+    expect(set.endpoint.requests.map(({ body }) => isRich(body))).toEqual([true, false, false]);
+    expect(set.endpoint.requests[1]?.body.tools?.[0]?.function.parameters).toEqual({
+      type: "object",
+      properties: {
+        side: { type: "string", enum: ["LEFT", "RIGHT"], description: "Which." },
+        note: { type: "string" },
+        lines: { type: "array", items: { type: "integer" } },
+      },
+      required: ["lines"],
+    });
+    expect([...set.model.avoids]).toContain("rich_schemas");
+  });
+
+  it("because of the order of messages is followed by our text at the end of the last answer", async () => {
+    const order = {
+      fault: "status",
+      status: 400,
+      body: { object: "error", message: "Unexpected role 'user' after role 'tool'" },
+    } as const;
+    await using set = await setUp((body) => (userAfterTool(body) ? order : { content: "ok" }));
+    await set.model.respond(asking, never);
+    await set.model.respond(
+      ask([...conversation, { role: "assistant", content: "Hm.", toolCalls: [] }], { tools: [rich] }),
+      never,
+    );
+    const [first, second, third] = set.endpoint.requests.map(({ body }) => body);
+    expect(second?.messages.at(-1)).toMatchObject({ role: "tool", content: "two\n\nGo on." });
+    // Only what the refusal names has changed, and a later request begins as the earlier one.
+    expect(second?.tools).toEqual(first?.tools);
+    expect(third?.messages.slice(0, -1)).toEqual(second?.messages);
+    expect([...set.model.avoids]).toEqual(["user_after_tool"]);
+  });
+
+  it("because of ids is followed by ids of nine letters and digits, alike in calls and answers", async () => {
+    const ids = status(400, "Tool call id was call_abc-1 but must be a-z, A-Z, 0-9, with a length of 9.");
+    await using set = await setUp((body) => (longIds(body) ? ids : { content: "ok" }));
+    for (const _ of [1, 2]) await set.model.respond(asking, never);
+    expect(set.endpoint.complaints).toEqual([]);
+    const [, second, third] = set.endpoint.requests.map(({ body }) => body.messages);
+    expect(third).toEqual(second);
+    expect(second?.[2]?.tool_call_id).toBe(second?.[1]?.tool_calls?.[0]?.id);
+    expect([...set.model.avoids]).toEqual(["long_ids"]);
+  });
+
+  it.each<[string, FakeAnswer]>([
+    ["a bare 400", { fault: "status", status: 400, body: {} }],
+    ["words that say nothing", status(400, "Bad request")],
+    ["a 422 in another language", status(422, "Ungültige Anfrage")],
+    [
+      "an error in an answer with status 200",
+      { fault: "json", body: { error: { code: 400, message: "no" }, choices: null } },
+    ],
+  ])("that explains nothing (%s) is followed once by the most careful form", async (_, refusal) => {
+    const isCareful = (body: ChatRequestBody) =>
+      !isRich(body) &&
+      !userAfterTool(body) &&
+      !longIds(body) &&
+      !("parallel_tool_calls" in body) &&
+      !("reasoning_effort" in body);
+    await using set = await setUp((body) => (isCareful(body) ? { content: "ok" } : refusal), {
+      reasoningEffort: "low",
+    });
+    for (const _ of [1, 2]) expect((await set.model.respond(asking, never)).content).toBe("ok");
+    expect(set.endpoint.requests.map(({ body }) => isCareful(body))).toEqual([false, true, true]);
+  });
+
+  it("that stays in the most careful form is reported as it was first, and nothing is remembered", async () => {
+    let count = 0;
+    await using set = await setUp(() => status(400, `reason ${++count}`));
+    expect((await failure(set.model.respond(asking, never))).message).toMatch(/\(400\): reason 1$/);
+    expect(count).toBe(2);
+    expect([...set.model.avoids]).toEqual([]);
+  });
+
+  it("of tools that stays is one of tools as such, which may be called in text", async () => {
+    await using set = await setUp(() => status(400, "Invalid schema for function 'report'"));
+    const error = await failure(set.model.respond(asking, never));
+    expect(error).toBeInstanceOf(ToolsRefused);
+    expect(error.message).toContain("Invalid schema for function");
+    // One without any tool is no such refusal.
+    expect(await failure(set.model.respond(ask(conversation, { tools: [] }), never))).not.toBeInstanceOf(
+      ToolsRefused,
+    );
+  });
+
+  it.each([
+    [401, "bad key"],
+    [404, "model x is unknown"],
+    [400, "credit balance is too low"],
+    [400, "content_filter"],
+    [500, "out of memory"],
+    [500, "Failed to parse tool call arguments as JSON"],
+  ])("is not seen in what another form cannot change (%i %s)", async (code, message) => {
+    await using set = await setUp(() => status(code, message), { maxRetries: 0 });
+    await failure(set.model.respond(asking, never));
+    expect(set.endpoint.requests).toHaveLength(1);
+  });
+});
+
+describe("a conversation that does not fit", () => {
+  const window = (most: number) => (body: ChatRequestBody) => {
+    const prompt = Math.ceil(JSON.stringify([body.messages, body.tools]).length / 3.3);
+    const asked = Number(body.max_tokens);
+    if (prompt + asked <= most) return { content: "ok" };
+    const message = `This model's maximum context length is ${most} tokens. However, you requested ${asked} output tokens and your prompt contains ${prompt} input tokens, for a total of ${prompt + asked} tokens.`;
+    return status(400, message, { code: 400 });
+  };
+
+  it("with its answer is sent again with a shorter one, for which there is room", async () => {
+    await using set = await setUp(window(6_000));
+    const messages: Message[] = [{ role: "user", content: "x".repeat(10_000) }];
+    await set.model.respond(ask(messages, { maxOutputTokens: 4_000 }), never);
+    await set.model.respond(ask(undefined, { maxOutputTokens: 4_000 }), never);
+    const limits = set.endpoint.requests.map(({ body }) => Number(body.max_tokens));
+    expect(limits).toEqual([4_000, expect.any(Number), 4_000]);
+    expect(limits[1]).toBeGreaterThan(2_500);
+  });
+
+  it.each([
+    ["leaves no room for an answer", window(3_100)],
+    ["is too long by itself", window(2_000)],
+    ["is too long in words without numbers", () => status(400, "Input is too long for requested model.")],
+  ])("is too large if it %s, and is not tried again", async (_, script) => {
+    await using set = await setUp(script);
+    const messages: Message[] = [{ role: "user", content: "x".repeat(10_000) }];
+    const error = await failure(set.model.respond(ask(messages, { maxOutputTokens: 4_000 }), never));
+    expect(error).toMatchObject({ code: "too_large", retryable: false });
+    expect(set.endpoint.requests).toHaveLength(1);
+  });
+
+  it("ends with an error, however the server changes its numbers", async () => {
+    let room = 100_000;
+    await using set = await setUp((body) => {
+      const prompt = 10_000;
+      room -= 1;
+      return status(
+        400,
+        `maximum context length is ${prompt + room} tokens, prompt ${prompt + Number(body.max_tokens)} input tokens + ${room}`,
+      );
+    });
+    await failure(set.model.respond(ask(undefined, { maxOutputTokens: 16_000 }), never));
+    expect(set.endpoint.requests.length).toBeLessThan(12);
+  });
+});
+
+describe("an answer with status 200 that is none", () => {
+  const broken: [string, unknown][] = [
+    ["no choices", { choices: [] }],
+    ["choices of null", { choices: null }],
+    ["no field of choices", { id: "x" }],
+    ["no message", { choices: [{ finish_reason: "stop" }] }],
+    ["a message of null", { choices: [{ message: null, finish_reason: "stop" }] }],
+    [
+      "an error beside its choices",
+      { choices: [{ message: { content: "half" } }], error: { code: 502, message: "lost" } },
+    ],
+    ["an error as text", { error: "lost" }],
+    [
+      "calls, and an error as its end",
+      {
+        choices: [
+          { finish_reason: "error", message: { tool_calls: [{ id: "a", function: { name: "look" } }] } },
+        ],
+      },
+    ],
+  ];
+  it.each(broken)("because it has %s is asked for again", async (_, body) => {
+    await using set = await setUp([{ fault: "json", body }, { content: "ok" }]);
+    expect((await set.model.respond(ask(), never)).content).toBe("ok");
+    await using always = await setUp(() => ({ fault: "json", body }), { maxRetries: 1 });
+    expect(await failure(always.model.respond(ask(), never))).toMatchObject({
+      code: "model_failed",
+      retryable: true,
+    });
+    expect(always.endpoint.requests).toHaveLength(2);
+  });
+
+  it("because its body is empty is asked for again", async () => {
+    const empty: FakeAnswer = { fault: "packed", body: Buffer.from(""), encoding: "identity" };
+    await using set = await setUp([empty, { content: "ok" }]);
+    expect((await set.model.respond(ask(), never)).content).toBe("ok");
+  });
+
+  it("but has the shape of one goes to the loop, without any text or call", async () => {
+    await using set = await setUp([{ fault: "json", body: { choices: [{ message: { content: null } }] } }]);
+    expect(await set.model.respond(ask(), never)).toMatchObject({
+      content: "",
+      toolCalls: [],
+      finishReason: "stop",
+    });
+  });
+
+  it.each([
+    ["401", "model_unauthorized"],
+    [402, "model_rate_limited"],
+    [429, "model_rate_limited"],
+    [400, "model_refused"],
+  ])("but an error with the code %s is one of that status", async (code, expected) => {
+    await using set = await setUp(
+      () => ({ fault: "json", body: { error: { code, message: "x" }, choices: [] } }),
+      { maxRetries: 0 },
+    );
+    expect((await failure(set.model.respond(ask(), never))).code).toBe(expected);
+  });
+
+  it.each<[string, object]>([
+    ["Azure", { finish_reason: "content_filter", message: { content: "half" } }],
+    ["Gemini", { finish_reason: "PROHIBITED_CONTENT", message: null }],
+    ["Vertex", { finish_reason: "SAFETY" }],
+    ["others in another case", { finish_reason: "Content_Filter", message: {} }],
+    [
+      "OpenAI, in the words of the model",
+      { finish_reason: "stop", message: { content: null, refusal: "I will not." } },
+    ],
+    [
+      "a filter in the middle of a call",
+      { finish_reason: "recitation", message: { tool_calls: [{ id: "a", function: { name: "look" } }] } },
+    ],
+  ])("because the content is refused by %s is a turn without calls, which is paid", async (_, choice) => {
+    const usage = { prompt_tokens: 7, completion_tokens: 1 };
+    await using set = await setUp([{ fault: "json", body: { choices: [choice], usage } }]);
+    const turn = await set.model.respond(ask(), never);
+    expect(turn).toMatchObject({ toolCalls: [], finishReason: "content_filter", usage: { promptTokens: 7 } });
+  });
+
+  it("because a filter left nothing is such a turn as well", async () => {
+    const marks = [
+      { prompt_filter_results: [{ content_filter_results: { hate: { filtered: true } } }] },
+      { promptFeedback: { blockReason: "SAFETY" } },
+    ];
+    for (const mark of marks) {
+      await using set = await setUp([{ fault: "json", body: { choices: [], ...mark } }]);
+      expect((await set.model.respond(ask(), never)).finishReason).toBe("content_filter");
+    }
+  });
+});
+
+describe("the endpoint's words", () => {
+  it("are shown up to 500 characters, without the key and secrets of this server", async () => {
+    registerSecret("hush-4f9a2b7c1d8e");
+    const raw = JSON.stringify({ error: { message: `bad ${KEY} hush-4f9a2b7c1d8e ${"y".repeat(900)}` } });
+    await using set = await setUp(() =>
+      status(400, "Provider returned error", { metadata: { raw, provider_name: "P" } }),
+    );
+    const { message, remedy } = await failure(set.model.respond(ask(), never));
+    expect(message).toMatch(/\(400\): Provider returned error: P: bad \[key\] \[secret\] y+\.\.\.$/);
+    expect(message.length).toBeLessThan(600);
+    expect(remedy).toContain("hunkwise doctor");
+  });
+
+  it("keep a placeholder for a key as it is", async () => {
+    for (const apiKey of ["1", "x", "key"]) {
+      await using set = await setUp(() => status(400, "x1 key"), { apiKey }, { apiKey });
+      expect((await failure(set.model.respond(ask(), never))).message).toMatch(
+        /^http:\/\/127\.0\.0\.1:\d+\/v1 .*: x1 key$/,
+      );
+    }
   });
 });
 

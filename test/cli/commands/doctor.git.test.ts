@@ -41,6 +41,24 @@ describe("what doctor says of models", () => {
     );
   });
 
+  it("tries the tools of a review, and says if their schemas had to be plain", async () => {
+    const refusal = {
+      fault: "status",
+      status: 400,
+      body: { error: { message: "list of types in tools[2].function.parameters" } },
+    } as const;
+    const { diagnosis } = await check(({ tools }) =>
+      tools?.some(({ function: { name } }) => name === "report_finding") &&
+      JSON.stringify(tools).includes('"null"]')
+        ? refusal
+        : { tool_calls: calls },
+    );
+    expect(diagnosis).toMatchObject({
+      state: "ok",
+      says: expect.stringContaining("calls tools, described by plain schemas, several at a time"),
+    });
+  });
+
   it("fails where the configured protocol cannot work, and names one that can", async () => {
     const { diagnosis } = await check([{ content: "5" }, asJson], { HUNKWISE_PROTOCOL: "native" });
     expect(diagnosis).toMatchObject({ state: "fail", remedy: "Set HUNKWISE_PROTOCOL to auto or to text." });
