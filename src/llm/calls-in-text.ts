@@ -239,12 +239,7 @@ interface Found {
 }
 
 /** The JSON objects and arrays of objects in a model's answer, in order, repaired like in `readLenient`; and the text around them. */
-export function jsonIn(text: string, options: LenientOptions): { values: unknown[]; prose: string } {
-  const { found, prose } = scan(text, options);
-  return { values: found.map(({ value }) => value), prose };
-}
-
-function scan(text: string, options: LenientOptions): { found: Found[]; prose: string } {
+export function scan(text: string, options: LenientOptions): { found: Found[]; prose: string } {
   const found: Found[] = [];
   let prose = "";
   let done = 0;

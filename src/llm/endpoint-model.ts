@@ -66,11 +66,11 @@ export interface Api {
   bodyOf(sent: Sent): object;
   /** The next form after a refusal that names a parameter of this API; "none" if there is no other, null if none is named. */
   adapted(sent: Sent, refusal: Refusal): Sent | "none" | null;
-  read(raw: unknown, takenIds: ReadonlySet<string>, promptCharacters: number, hideKey: HideKey): ApiTurn;
+  read(
+    ...given: [raw: unknown, takenIds: ReadonlySet<string>, promptCharacters: number, hideKey: HideKey]
+  ): ParsedTurn & { writtenTokens?: number };
   costOf(usage: Omit<Usage, "costUsd">, price: Price | null): number | null;
 }
-
-type ApiTurn = ParsedTurn & { writtenTokens?: number };
 
 /** A model behind an API, whose requests take the form that its endpoint accepts. */
 export function createApiModel(api: Api, options: ModelOptions) {

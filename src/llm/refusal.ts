@@ -80,8 +80,9 @@ export function errorInside(raw: unknown): Refusal | null {
   return toRefusal(isObject(body) ? statusOf(body) : 500, body);
 }
 
+/** Some gateways send an empty one with each answer. */
 const isError = (value: unknown) =>
-  (typeof value === "string" && value !== "") || (isObject(value) && Object.keys(value).length > 0);
+  (typeof value === "string" && value !== "") || (isObject(value) && Object.values(value).some(Boolean));
 
 /** Kinds of errors by their names, where no number is given. */
 const namedStatus: readonly (readonly [RegExp, number])[] = [
@@ -118,13 +119,9 @@ export function kindOf(refusal: Refusal, sizes?: Sizes) {
 }
 
 /** Azure speaks of deployments; OpenRouter and Mistral refuse an unknown model with 400. */
-function isAbsent({ status, words }: Refusal): boolean {
-  if (status === 404) return /model|deployment/i.test(words);
-  return (
-    (status === 400 || status === 422) &&
-    /model_not_found|(invalid|unknown) model\b|valid model id/i.test(words)
-  );
-}
+const isAbsent = ({ status, words }: Refusal): boolean =>
+  (status === 404 && /model|deployment/i.test(words)) ||
+  ([400, 422].includes(status) && /model_not_found|(invalid|unknown) model\b|valid model id/i.test(words));
 
 /** An account that is used up, in the words of OpenAI, Anthropic, OpenRouter, Groq, Gemini, Moonshot, DashScope and LiteLLM. */
 const QUOTA =
@@ -132,13 +129,11 @@ const QUOTA =
 const A_DAY = /per[_ -]?(day|month)|\b[tr]pd\b|daily|monthly/i;
 const A_MINUTE = /per[_ -]?(second|minute|sec\b|min\b)|\b[tr]pm\b/i;
 
-function isQuota({ status, words }: Refusal): boolean {
-  if (status === 402) return true;
-  if (status !== 400 && status !== 403 && status !== 429) return false;
-  // Gemini has one sentence for both: only its details say which quota it is.
-  if (A_DAY.test(words) && status === 429) return true;
-  return QUOTA.test(words) && !A_MINUTE.test(words);
-}
+/** Gemini has one sentence for all of its quotas: only the details say which it is. */
+const isQuota = ({ status, words }: Refusal): boolean =>
+  status === 402 ||
+  (status === 429 && A_DAY.test(words)) ||
+  ([400, 403, 429].includes(status) && QUOTA.test(words) && !A_MINUTE.test(words));
 
 /** A filter of content, in the words of Azure, OpenAI, Anthropic, Gemini, Bedrock, xAI, OpenRouter, DashScope, DeepSeek and LiteLLM. */
 const CONTENT =
@@ -168,8 +163,8 @@ const TOO_LONG =
 function isTooLong(refusal: Refusal, sizes?: Sizes): boolean {
   const { status, words } = refusal;
   if (status === 413) return true;
-  if (status !== 400 && status !== 422 && status < 500) return false;
-  return TOO_LONG.test(words) || (status < 500 && sizes !== undefined && numbersSay(refusal, sizes));
+  if (![400, 422].includes(status)) return status >= 500 && TOO_LONG.test(words);
+  return TOO_LONG.test(words) || (sizes !== undefined && numbersSay(refusal, sizes));
 }
 
 /** Sizes of a refused request, in tokens: the answer that was asked for, and an estimate of the prompt. */
@@ -178,18 +173,12 @@ export interface Sizes {
   prompt: number;
 }
 
-/** What two numbers of a refusal may be: a limit, and a prompt that exceeds it with its answer. `isSum`: their sum is named, too. */
-interface Fit {
-  limit: number;
-  prompt: number;
-  isSum: boolean;
-}
-
 /** The number after words for a limit. */
 const LIMIT =
   /(?:context (?:length|window|size|limit)|(?:model|prompt|input) length|must be <=|(?:limit|maximum)\w{0,3} (?:is|of)|allowed)\D{0,30}?(\d{3,9})/i;
 
-function fitsIn(message: string, { answer }: Sizes): Fit[] {
+/** What two numbers of a message may be: a limit, and a prompt that exceeds it with its answer. `isSum`: their sum is named, too. */
+function fitsIn(message: string, { answer }: Sizes): { limit: number; prompt: number; isSum: boolean }[] {
   const text = message.slice(0, 2_000).replaceAll(/(\d),(?=\d{3}\b)/g, "$1");
   const [, one, , all] = /(\d{2,9}) \+ (\d{2,9}) > (\d{2,9})/.exec(text)?.map(Number) ?? [];
   if (one && all) return [{ limit: all, prompt: one, isSum: true }];
@@ -221,8 +210,9 @@ function numbersSay({ message }: Refusal, sizes: Sizes): boolean {
  * `isSure` is false if the server stopped counting at its limit, as vLLM does.
  */
 export function roomLeft({ message }: Refusal, sizes: Sizes): { tokens: number; isSure: boolean } | null {
-  const distanceOf = ({ prompt, isSum }: Fit) => (isSum ? -1 : Math.abs(Math.log(prompt / sizes.prompt)));
-  const [best] = fitsIn(message, sizes).toSorted((a, b) => distanceOf(a) - distanceOf(b));
+  const [best] = fitsIn(message, sizes)
+    .map((fit) => ({ ...fit, distance: fit.isSum ? -1 : Math.abs(Math.log(fit.prompt / sizes.prompt)) }))
+    .toSorted((a, b) => a.distance - b.distance);
   if (!best) return null;
   const isSure = !/at least/i.test(message);
   const prompt = isSure ? best.prompt : Math.max(best.prompt, sizes.prompt);

@@ -23,7 +23,8 @@ export function withTextProtocol(model: Model): Model {
     async respond(request, signal) {
       if (request.tools.length === 0) return model.respond(request, signal);
       const messages = plainConversation(request.messages, textRule(request.tools));
-      return withCalls(await model.respond({ ...request, messages, tools: [] }, signal), request);
+      const turn = await model.respond({ ...request, messages, tools: [] }, signal);
+      return turn.finishReason === "content_filter" ? turn : withCalls(turn, request);
     },
   };
 }

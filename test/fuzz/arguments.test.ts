@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/errors.ts";
-import { callsIn, jsonIn } from "../../src/llm/calls-in-text.ts";
+import { callsIn, scan } from "../../src/llm/calls-in-text.ts";
 import { readLenient } from "../../src/llm/lenient-json.ts";
 import { withoutThinking } from "../../src/llm/model.ts";
 import { readAnswer } from "../../src/llm/openai-answer.ts";
@@ -98,7 +98,7 @@ describe("the repair of arguments", () => {
           const { calls } = callsIn(withoutThinking(text), names, { isCut: false });
           const message = { content: text, tool_calls: [{ function: { name: "reply", arguments: text } }] };
           readAnswer({ choices: [{ message }] }, new Set(), 0, (one) => one);
-          return { calls, found: jsonIn(text, {}) };
+          return { calls, found: scan(text, {}) };
         },
         reaches: ({ calls }) => calls.length > 0,
         check({ calls }) {

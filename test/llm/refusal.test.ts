@@ -235,6 +235,7 @@ describe("an error in an answer with status 200", () => {
   it.each([
     { choices: [{ message: { content: "error" }, finish_reason: "stop" }], error: null },
     { choices: [], error: {} },
+    { choices: [{ message: { content: "x" } }], error: { code: 0, message: "", type: null } },
     { content: [] },
     "text",
     null,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { jsonIn } from "../../src/llm/calls-in-text.ts";
+import { scan } from "../../src/llm/calls-in-text.ts";
 import type { Message, ModelRequest } from "../../src/llm/model.ts";
 import { withoutThinking } from "../../src/llm/model.ts";
 import { withTextProtocol } from "../../src/llm/text-fallback.ts";
@@ -90,6 +90,11 @@ describe("a model that speaks of tools in its text", () => {
     expect(await callsIn(cut.content)).toEqual([["report", '{"line":1}']]);
   });
 
+  it("has not called anything in an answer that its provider refused", async () => {
+    const refused = { content: object, finishReason: "content_filter" } as const;
+    expect(await turnFor(refused)).toMatchObject({ toolCalls: [], finishReason: "content_filter" });
+  });
+
   it("keeps what it says beside its calls", async () => {
     expect(await turnFor(`I look first.\n${object}`)).toMatchObject({
       content: "I look first.",
@@ -172,8 +177,13 @@ describe("the requests of the text protocol", () => {
 });
 
 describe("JSON in a model's answer", () => {
+  const jsonIn = (text: string) => {
+    const { found, prose } = scan(text, {});
+    return { values: found.map(({ value }) => value), prose };
+  };
+
   it("is found in order, with what stands around it", () => {
-    expect(jsonIn('First {"a": 1}, then [{"b": 2}] and {"c": {"d": 3}}.', {})).toEqual({
+    expect(jsonIn('First {"a": 1}, then [{"b": 2}] and {"c": {"d": 3}}.')).toEqual({
       values: [{ a: 1 }, [{ b: 2 }], { c: { d: 3 } }],
       prose: "First , then  and .",
     });
@@ -181,7 +191,7 @@ describe("JSON in a model's answer", () => {
 
   it("is not what only looks like it", () => {
     const code = "if (x) { return list[0]; } and {x: y}";
-    expect(jsonIn(code, {})).toEqual({ values: [], prose: code });
+    expect(jsonIn(code)).toEqual({ values: [], prose: code });
   });
 
   it.each([
@@ -191,6 +201,6 @@ describe("JSON in a model's answer", () => {
     ["thoughts without end", "<think>".repeat(20_000)],
     ["many objects", '{"a": 1} '.repeat(20_000)],
   ])("is looked for no longer than it is worth in %s", (_, text) => {
-    expect(jsonIn(withoutThinking(text), {}).values.length).toBeLessThanOrEqual(100);
+    expect(jsonIn(withoutThinking(text)).values.length).toBeLessThanOrEqual(100);
   });
 });

@@ -32,7 +32,7 @@ export const doctor = (io: CommandContext) =>
     .description(
       paragraphs(
         "Checks Node, git, ripgrep, the parsers, the environment, the data folder and its database, the App's credentials, the models, the " +
-          "sandbox for commands, and whether findings can be proven. Sends each model one or two short requests, which cost a fraction of a cent.",
+          "sandbox for commands, and whether findings can be proven. Sends each model one to three requests, which cost a fraction of a cent.",
         "Exit code: 0 no check failed, 1 at least one check failed.",
       ),
     )
