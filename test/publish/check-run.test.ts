@@ -32,7 +32,9 @@ describe("a check run", () => {
       {
         status: "completed",
         conclusion: "neutral",
-        summary: expect.stringContaining("The review failed: the model is down"),
+        summary: expect.stringContaining(
+          "The review failed: The model could not be reached or did not answer",
+        ),
       },
     ]);
     expect(check.problem).toBeUndefined();
