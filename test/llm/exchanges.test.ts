@@ -16,6 +16,8 @@ interface Exchange {
   response: { status: number; body: unknown };
   turn?: Partial<ModelTurn>;
   refusesTools?: boolean;
+  /** The code of the error that is reported. */
+  fails?: string;
 }
 
 interface ProviderFile {
@@ -73,8 +75,13 @@ describe.each(files.map((name) => [name.replace(".json", ""), open(name)] as con
     const model = modelOf(file, fetch);
     let messages: Message[] = [{ role: "user", content: "Review this." }];
     // An exchange without an outcome is a refusal that the adapter overcomes by itself.
-    for (const { turn, refusesTools } of file.exchanges.filter((one) => one.turn || one.refusesTools)) {
+    const ends = file.exchanges.filter((one) => one.turn || one.refusesTools || one.fails);
+    for (const { turn, refusesTools, fails } of ends) {
       const answer = model.respond({ messages, tools, maxOutputTokens: 4_000 }, never);
+      if (fails) {
+        await expect(answer).rejects.toMatchObject({ code: fails, retryable: false });
+        continue;
+      }
       if (refusesTools) {
         const error = await answer.catch((reason: unknown) => reason);
         expect(error).toBeInstanceOf(ToolsRefused);
