@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { isObject, readStrict } from "./lenient-json.ts";
 
 /*
@@ -17,23 +18,25 @@ export interface Joiner {
   whole(): Record<string, unknown> | null;
 }
 
-/** The lines of a body. A longer one than any answer is its last. */
-async function* linesOf({ body }: Response): AsyncGenerator<string> {
+/** The lines of a body, as they arrive. A longer one than any answer is its last. */
+async function* linesOf({ body }: Response): AsyncGenerator<string[]> {
   let rest = "";
   for await (const piece of body?.pipeThrough(new TextDecoderStream()) ?? []) {
     const lines = (rest + piece).split(/\r\n|\n|\r(?!$)/);
     rest = lines.pop() ?? "";
-    yield* lines;
+    yield lines;
+    // Pieces that have arrived are read without a pause in between.
+    await nextTurn();
     if (rest.length > MAX_CHARACTERS) break;
   }
-  yield rest;
+  yield [rest];
 }
 
 /** The beginning of a body as text; the rest is not read. */
 export async function readBeginning(response: Response, most: number): Promise<string> {
   let text = "";
-  for await (const line of linesOf(response)) {
-    text += `${line}\n`;
+  for await (const lines of linesOf(response)) {
+    text += lines.map((line) => `${line}\n`).join("");
     if (text.length >= most) break;
   }
   return text.slice(0, most);
@@ -47,10 +50,12 @@ export async function readBody(response: Response, joiner: Joiner, tooMuch: () =
   const stream = createEventReader(joiner);
   let text = "";
   let isStream: boolean | undefined;
-  for await (const line of linesOf(response)) {
-    if (line.trim() !== "") isStream ??= /^(data|event|id|retry)?:/.test(line);
-    if (isStream) stream.take(line);
-    else text += `${line}\n`;
+  for await (const lines of linesOf(response)) {
+    for (const line of lines) {
+      if (line.trim() !== "") isStream ??= /^(data|event|id|retry)?:/.test(line);
+      if (isStream) stream.take(line);
+      else text += `${line}\n`;
+    }
     if (text.length > MAX_CHARACTERS) throw tooMuch();
   }
   if (isStream) return stream.end();
@@ -120,7 +125,9 @@ function withEntry(entries: unknown[], piece: unknown): unknown[] {
   const isOther = [piece.id, entry.id].every(Boolean) && piece.id !== entry.id;
   const isWhole = piece.index === undefined && isObject(piece.function) && Boolean(piece.function.name);
   const isOtherKind = Boolean(piece.type) && piece.type !== entry.type;
-  return isOther || isWhole || isOtherKind ? [...entries, piece] : entries.with(at, grown(entry, piece));
+  if (isOther || isWhole || isOtherKind) return [...entries, piece];
+  entries[at] = grown(entry, piece);
+  return entries;
 }
 
 /** Joins chunks of Chat Completions. */
