@@ -1,8 +1,9 @@
+import type { z } from "zod";
 import { AppError } from "../errors.ts";
 import { excerpt, type HideKey, type Provider } from "./endpoint.ts";
 import { readLenientObject, readStrict } from "./lenient-json.ts";
-import type { Extras, ModelTurn, ToolCall, Usage } from "./model.ts";
-import { isPage } from "./refusal.ts";
+import type { Extras, FinishReason, ModelTurn, ToolCall, Usage } from "./model.ts";
+import { isFiltered, isPage } from "./refusal.ts";
 
 /*
  * What the answers of all providers have in common: their limits, their calls, and the errors for what is none.
@@ -49,7 +50,7 @@ export function tooMuch(what: string, { baseUrl }: Provider): AppError {
   return new AppError("model_failed", message, { remedy: `Check which server answers at ${baseUrl}.` });
 }
 
-export function noAnswer(raw: unknown, { api, baseUrl, addressHint }: Provider, hideKey: HideKey): AppError {
+function noAnswer(raw: unknown, { api, baseUrl, addressHint }: Provider, hideKey: HideKey): AppError {
   const text = typeof raw === "string" ? raw : (JSON.stringify(raw) ?? "nothing");
   const said = excerpt(text, hideKey);
   if (isPage(text)) {
@@ -62,4 +63,29 @@ export function noAnswer(raw: unknown, { api, baseUrl, addressHint }: Provider, 
     retryable: true,
     remedy: `Try again. If this continues, check that the endpoint at ${baseUrl} supports ${api}.`,
   });
+}
+
+const CUT = new Set(["length", "max_tokens", "model_context_window_exceeded"]);
+const ENDED = new Set(["", "stop", "tool_calls", "function_call", "end_turn", "stop_sequence", "tool_use"]);
+
+/** Why a model stopped, in the words of all APIs. */
+export function finishReason(reason: string | null | undefined, hasCalls: boolean): FinishReason {
+  const word = (reason ?? "").toLowerCase();
+  if (isFiltered(word)) return "content_filter";
+  if (CUT.has(word)) return "length";
+  if (!ENDED.has(word)) return "other";
+  return hasCalls ? "tool_calls" : "stop";
+}
+
+/** What a schema reads of an answer. Throws `model_failed` with the beginning of `raw` if it reads nothing, or if that has too many parts. */
+export function parseAnswer<Schema extends z.ZodType>(
+  schema: Schema,
+  raw: unknown,
+  provider: Provider,
+  hideKey: HideKey,
+): z.infer<Schema> {
+  const answer = schema.safeParse(raw);
+  if (answer.success) return answer.data;
+  const isTooMuch = answer.error.issues.some(({ code }) => code === "too_big");
+  throw isTooMuch ? tooMuch(`over ${MAX_CALLS} parts`, provider) : noAnswer(raw, provider, hideKey);
 }

@@ -1,17 +1,18 @@
 import { z } from "zod";
 import {
+  finishReason,
   MAX_CALLS,
   MAX_EXTRAS,
   MAX_WRITTEN,
-  noAnswer,
   type ParsedTurn,
+  parseAnswer,
   tooMuch,
   withUniqueIds,
 } from "./answer.ts";
 import { anthropic } from "./anthropic-client.ts";
 import type { HideKey } from "./endpoint.ts";
 import { isObject } from "./lenient-json.ts";
-import type { Extras, FinishReason } from "./model.ts";
+import type { Extras } from "./model.ts";
 import { isFiltered } from "./refusal.ts";
 
 /** Blocks of an answer; those of other kinds are none that a review asks for. */
@@ -74,13 +75,7 @@ export function readAnswer(
   promptCharacters: number,
   hideKey: HideKey,
 ): ClaudeTurn {
-  const answer = Answer.safeParse(raw);
-  if (!answer.success) {
-    if (answer.error.issues.some(({ code }) => code === "too_big"))
-      throw tooMuch(`over ${MAX_CALLS} blocks`, anthropic);
-    throw noAnswer(raw, anthropic, hideKey);
-  }
-  const { content: blocks, stop_reason, usage } = answer.data;
+  const { content: blocks, stop_reason, usage } = parseAnswer(Answer, raw, anthropic, hideKey);
   const length = JSON.stringify(blocks).length;
   if (length > MAX_WRITTEN) throw tooMuch(`${length} characters`, anthropic);
   const isRefused = isFiltered(stop_reason ?? "");
@@ -102,7 +97,7 @@ export function readAnswer(
   ];
   const promptTokens = (fresh ?? 0) + (read ?? 0) + (wrote ?? 0) || Math.ceil(promptCharacters / 4);
   return {
-    ...{ content, toolCalls, finishReason: finishReason(stop_reason ?? null, toolCalls.length > 0) },
+    ...{ content, toolCalls, finishReason: finishReason(stop_reason, toolCalls.length > 0) },
     usage: {
       promptTokens,
       cachedTokens: Math.min(read ?? 0, promptTokens),
@@ -134,20 +129,4 @@ function extrasOf(blocks: readonly z.infer<typeof Block>[]): Extras | undefined 
   });
   const extras = { blocks: replayed };
   return JSON.stringify(extras).length <= MAX_EXTRAS ? extras : undefined;
-}
-
-function finishReason(reason: string | null, hasCalls: boolean): FinishReason {
-  if (isFiltered(reason ?? "")) return "content_filter";
-  switch (reason) {
-    case "max_tokens":
-    case "model_context_window_exceeded":
-      return "length";
-    case "end_turn":
-    case "stop_sequence":
-    case "tool_use":
-    case null:
-      return hasCalls ? "tool_calls" : "stop";
-    default:
-      return "other";
-  }
 }

@@ -22,7 +22,7 @@ export function createAnthropicModel(options: ModelOptions): Required<EndpointMo
       createClient: (answer) => createClient(options, url, answer),
       bodyOf: (sent) => toRequestBody(model, sent, effort),
       adapted(sent, refusal) {
-        const next = adapted(sent, refusal, effort);
+        const next = adapted(sent, refusal);
         if (next && next !== "none") refused.learn(sent.request, next.request);
         return next;
       },
@@ -56,7 +56,7 @@ function thinkingForm(model: string, { avoids }: Pick<Sent, "avoids">): "adaptiv
 const withBudgets = /claude-(?:[23]\b|instant|(?:haiku|sonnet|opus)-4(?:-[0-5])?(?:\b|$)(?!-[6-9]))/;
 
 /** The next form to try after a refusal that names a parameter of this API. */
-function adapted(sent: Sent, { message }: Refusal, effort: Effort | null): Sent | "none" | null {
+function adapted(sent: Sent, { message }: Refusal): Sent | "none" | null {
   const { request, avoids } = sent;
   // Of another account, or bound to a text that has changed since, because a secret in it is masked now.
   if (/signature|thinking` blocks?\b|cannot be modified/i.test(message) && request.messages.some(hasThinking))
@@ -64,7 +64,7 @@ function adapted(sent: Sent, { message }: Refusal, effort: Effort | null): Sent 
   const isOfThinking = /\bthinking\b|\bbudget_tokens\b|\badaptive\b|\beffort\b|\boutput_config\b/i.test(
     message,
   );
-  if (effort !== null && !avoids.has("effort") && isOfThinking)
+  if (!avoids.has("effort") && isOfThinking)
     return without(sent, avoids.has("thinking_form") ? "effort" : "thinking_form");
   return /\bmax_tokens\b/.test(message) ? "none" : null;
 }

@@ -142,10 +142,10 @@ export function createApiModel(api: Api, options: ModelOptions) {
     const { status, words } = refusal;
     if (status < 500 && status !== 400 && status !== 422) return null;
     const own = status < 500 ? (withLimit(sent, answer, refusal) ?? api.adapted(sent, refusal)) : null;
-    if (own !== null) return own === "none" ? null : own;
+    if (own === "none") return null;
     const found = named.filter(([, pattern]) => pattern.test(words)).map(([one]) => without(sent, one));
-    const differs = (one: Sent) => JSON.stringify(api.bodyOf(one)) !== body;
-    return [...found, without(sent, ...careful)].find(differs) ?? null;
+    const forms = [...(own ? [own] : []), ...found, without(sent, ...careful)];
+    return forms.find((one) => JSON.stringify(api.bodyOf(one)) !== body) ?? null;
   }
 
   /** The JSON at a path; null if there is no such path. Rejects with an AppError. */

@@ -1,18 +1,19 @@
 import { z } from "zod";
 import {
   type FoundCall,
+  finishReason,
   MAX_CALLS,
   MAX_EXTRAS,
   MAX_WRITTEN,
-  noAnswer,
   type ParsedTurn,
+  parseAnswer,
   repaired,
   tooMuch,
   withUniqueIds,
 } from "./answer.ts";
 import type { HideKey } from "./endpoint.ts";
 import { isObject } from "./lenient-json.ts";
-import type { Extras, FinishReason } from "./model.ts";
+import type { Extras } from "./model.ts";
 import { openAi } from "./openai-client.ts";
 import { hasFilterMark, isFiltered } from "./refusal.ts";
 
@@ -79,13 +80,7 @@ export function readAnswer(
   promptCharacters: number,
   hideKey: HideKey,
 ): ParsedTurn {
-  const answer = Answer.safeParse(withFiltered(raw));
-  if (!answer.success) {
-    if (answer.error.issues.some(({ code }) => code === "too_big"))
-      throw tooMuch(`over ${MAX_CALLS} calls`, openAi);
-    throw noAnswer(raw, openAi, hideKey);
-  }
-  const { choices, usage } = answer.data;
+  const { choices, usage } = parseAnswer(Answer, withFiltered(raw), openAi, hideKey);
   const [first] = choices as [Choice, ...Choice[]];
   // No alternatives were requested: several choices are one answer in pieces, text in one and calls in another.
   const content = choices.map(textOf).find((text) => text !== "") ?? "";
@@ -98,7 +93,7 @@ export function readAnswer(
   const extras = found.length > 0 ? extrasIn(calling.message, messageExtras) : undefined;
   const length = JSON.stringify({ content, found, extras }).length;
   if (length > MAX_WRITTEN) throw tooMuch(`${length} characters`, openAi);
-  const reason = isRefused ? "content_filter" : finishReason(calling.finish_reason ?? null, found.length > 0);
+  const reason = isRefused ? "content_filter" : finishReason(calling.finish_reason, found.length > 0);
   const toolCalls = withUniqueIds(found, takenIds).map((call) => repaired(call, reason === "length"));
   const written = content.length + toolCalls.reduce((sum, call) => sum + call.arguments.length, 0);
   return {
@@ -150,22 +145,6 @@ function functionOf(called: z.infer<typeof Call>["function"]): { name: string; a
   const given = called.arguments ?? {};
   if (typeof given === "string") return { name: called.name, arguments: given.trim() === "" ? "{}" : given };
   return { name: called.name, arguments: JSON.stringify(given) };
-}
-
-function finishReason(reason: string | null, hasCalls: boolean): FinishReason {
-  switch (reason?.toLowerCase()) {
-    case "length":
-    case "max_tokens":
-      return "length";
-    case "tool_calls":
-    case "function_call":
-    case "stop":
-    case "":
-    case undefined:
-      return hasCalls ? "tool_calls" : "stop";
-    default:
-      return "other";
-  }
 }
 
 /** Limits must also apply to servers that report no usage: then about four characters count as a token. */

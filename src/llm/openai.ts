@@ -12,14 +12,10 @@ import type { Refusal } from "./refusal.ts";
 import { nameOnWire } from "./request.ts";
 import { formed } from "./request-form.ts";
 
-export interface OpenAiOptions extends ModelOptions, OpenAiEndpoint {
-  baseUrl: string | null;
-}
-
-export type OpenAiModel = Required<EndpointModel>;
+export type OpenAiOptions = ModelOptions & OpenAiEndpoint;
 
 /** A model behind any endpoint that supports OpenAI's Chat Completions. Throws `config_invalid` for a bad address. */
-export function createOpenAiModel(options: OpenAiOptions): OpenAiModel {
+export function createOpenAiModel(options: OpenAiOptions): Required<EndpointModel> {
   const url = endpointUrl(options);
   const { model, reasoningEffort = null } = options;
   const { look: _, ...shared } = createApiModel(

@@ -31,29 +31,23 @@ function withJoinedTexts(messages: readonly Message[]): Message[] {
  * null; what it accepts beyond that, the tool refuses.
  */
 export function plainSchema(schema: Record<string, unknown>): Record<string, unknown> {
-  const [other] = [schema.anyOf, schema.oneOf].flat().filter(isObject).filter(isNotNull);
-  const { type, description, properties, required, items, ...rest } = {
-    ...(other && plainSchema(other)),
-    ...schema,
-  };
+  const [other]: unknown[] = [schema.anyOf, schema.oneOf]
+    .flat()
+    .filter((one) => isObject(one) && one.type !== "null");
+  const merged: typeof schema = { ...(isObject(other) && plainSchema(other)), ...schema };
+  const { type, description, properties, required, items, ...rest } = merged;
   const guess = isObject(properties) ? "object" : isObject(items) ? "array" : "string";
   const kind = [type].flat().find((one) => typeof one === "string" && one !== "null") ?? guess;
-  const inner = Object.entries(isObject(properties) ? properties : {}).filter(([, one]) => isObject(one));
+  const inner = Object.entries(isObject(properties) ? properties : {}).flatMap(([name, one]) =>
+    isObject(one) ? [[name, plainSchema(one)]] : [],
+  );
   const values = Array.isArray(rest.enum) ? rest.enum.filter((one) => one !== null) : [];
   return {
     type: kind,
     ...(typeof description === "string" ? { description } : {}),
-    ...(kind === "object"
-      ? {
-          properties: Object.fromEntries(
-            inner.map(([name, one]) => [name, plainSchema(one as typeof schema)]),
-          ),
-        }
-      : {}),
+    ...(kind === "object" ? { properties: Object.fromEntries(inner) } : {}),
     ...(kind === "object" && Array.isArray(required) && required.length > 0 ? { required } : {}),
     ...(kind === "array" && isObject(items) ? { items: plainSchema(items) } : {}),
     ...(values.length > 0 && values.every((one) => typeof one === "string") ? { enum: values } : {}),
   };
 }
-
-const isNotNull = ({ type }: Record<string, unknown>) => type !== "null";
