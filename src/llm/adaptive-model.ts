@@ -1,6 +1,7 @@
 import { unlessAborted } from "../async.ts";
 import { AppError, asValue } from "../errors.ts";
 import { withCallsInText } from "./calls-in-text.ts";
+import { readStrict } from "./lenient-json.ts";
 import {
   abortedError,
   type EndpointModel,
@@ -73,6 +74,7 @@ export function createAdaptiveModel(options: AdaptiveOptions): AdaptiveModel {
   };
   let protocol: Protocol = options.protocol === "auto" ? "native" : options.protocol;
   let foundContext: number | null = null;
+  let saysLength = false;
   /** As it is stored; null if nothing is. */
   let stored: Ability | null = null;
   const learned = () => lasting.filter((one) => native.avoids?.has(one));
@@ -84,6 +86,7 @@ export function createAdaptiveModel(options: AdaptiveOptions): AdaptiveModel {
     protocol = protocolFor(ability);
     for (const one of ability.avoids) native.avoids?.add(one);
     foundContext = options.contextIsConfigured ? null : ability.contextTokens;
+    saysLength = ability.saysLength ?? false;
     refusal =
       foundContext !== null && foundContext < leastContextTokens
         ? windowTooSmall(native.name, foundContext, leastContextTokens)
@@ -152,7 +155,9 @@ export function createAdaptiveModel(options: AdaptiveOptions): AdaptiveModel {
     async respond(request, signal) {
       if (refusal) throw refusal;
       try {
-        const turn = await speaking[protocol].respond(request, signal);
+        const answer = await speaking[protocol].respond(request, signal);
+        const turn =
+          saysLength && isWhole(answer) ? { ...answer, finishReason: "tool_calls" as const } : answer;
         const avoids = learned();
         // The next process begins with it.
         if (stored && avoids.length > stored.avoids.length) await keep({ ...stored, avoids });
@@ -164,6 +169,10 @@ export function createAdaptiveModel(options: AdaptiveOptions): AdaptiveModel {
     },
   };
 }
+
+/** Whether an answer has calls, and the arguments of all are JSON. */
+const isWhole = ({ toolCalls }: ModelTurn) =>
+  toolCalls.length > 0 && toolCalls.every((call) => readStrict(call.arguments) !== undefined);
 
 /** The model's abilities, or why they could not be found out. */
 async function probed(model: EndpointModel, tools: AdaptiveOptions["tools"]): Promise<Ability | AppError> {

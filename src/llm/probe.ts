@@ -29,6 +29,8 @@ export interface ModelProbe {
   callsInParallel: boolean;
   /** Its arguments were JSON of the requested shape. */
   keepsSchema: boolean;
+  /** It said that a limit had cut an answer that was whole and far below the limit. */
+  saysLength: boolean;
   /** It wrote the calls as JSON when requested; null if not tried, because it calls tools. */
   writesJson: boolean | null;
   /** Size of its context window in tokens as the endpoint reports it; null if it does not. */
@@ -58,9 +60,11 @@ const requestWith = (tools: readonly ToolDefinition[]): ModelRequest => ({
     { role: "user", content: "Call add_numbers twice in this one answer: for 2 and 3, and for 20 and 30." },
   ],
   tools: [addNumbers, ...tools],
-  // Reasoning models count their thinking as output.
-  maxOutputTokens: 4_096,
+  maxOutputTokens: PROBE_TOKENS,
 });
+
+/** Reasoning models count their thinking as output. */
+const PROBE_TOKENS = 4_096;
 
 /**
  * Requests two tool calls to find out the model's abilities; if it calls no tools, once more with calls in text. Takes one request or two,
@@ -101,12 +105,13 @@ export const abilityOf = (probe: ModelProbe): Ability => ({
   writesJson: probe.writesJson ?? true,
   contextTokens: probe.contextTokens,
   avoids: probe.avoids,
+  saysLength: probe.saysLength,
 });
 
 const works = ({ callsTools, keepsSchema }: Pick<ModelProbe, "callsTools" | "keepsSchema">) =>
   callsTools && keepsSchema;
 
-type Tried = Pick<ModelProbe, "error" | "callsTools" | "callsInParallel" | "keepsSchema">;
+type Tried = Pick<ModelProbe, "error" | "callsTools" | "callsInParallel" | "keepsSchema" | "saysLength">;
 
 async function tryCalls(
   model: Model,
@@ -114,17 +119,16 @@ async function tryCalls(
   tools: readonly ToolDefinition[] = [],
 ): Promise<Tried> {
   try {
-    const { toolCalls } = await model.respond(requestWith(tools), signal);
+    const { toolCalls, finishReason, usage } = await model.respond(requestWith(tools), signal);
     const calls = toolCalls.filter((call) => call.name === "add_numbers");
-    return {
-      error: null,
-      callsTools: calls.length > 0,
-      callsInParallel: calls.length > 1,
-      keepsSchema: calls.length > 0 && calls.every(holdsTwoNumbers),
-    };
+    const keepsSchema = calls.length > 0 && calls.every(holdsTwoNumbers);
+    const callsInParallel = calls.length > 1;
+    const isShort = usage.completionTokens < PROBE_TOKENS / 4;
+    const saysLength = finishReason === "length" && callsInParallel && keepsSchema && isShort;
+    return { error: null, callsTools: calls.length > 0, callsInParallel, keepsSchema, saysLength };
   } catch (error) {
     if (!(error instanceof AppError) || error.code === "aborted") throw error;
-    const nothing = { callsTools: false, callsInParallel: false, keepsSchema: false };
+    const nothing = { callsTools: false, callsInParallel: false, keepsSchema: false, saysLength: false };
     return { error: error instanceof ToolsRefused ? null : error, ...nothing };
   }
 }
@@ -155,6 +159,8 @@ export interface Ability {
   contextTokens: number | null;
   /** What the endpoint refuses, and requests do without from the start. */
   avoids: readonly Avoidable[];
+  /** Its "length" says nothing about calls that are whole. */
+  saysLength?: boolean;
 }
 
 /** Results of earlier probes, so that reviews do not pay for them again. */
@@ -176,6 +182,7 @@ const Row = z.object({
   context_tokens: z.int().nullable(),
   /** Absent in rows of an older version. */
   avoids: z.array(z.enum(lasting)).catch([]),
+  says_length: z.boolean().catch(false),
 });
 const Table = z.record(z.string(), Row);
 type Table = z.infer<typeof Table>;
@@ -196,16 +203,17 @@ export function openKnownModels(folder: string | null, now: () => number = Date.
       if (!row || now() - row.probed_at > KEPT_MS) return null;
       return {
         ...{ callsTools: row.calls_tools, writesJson: row.writes_json },
-        ...{ contextTokens: row.context_tokens, avoids: row.avoids },
+        ...{ contextTokens: row.context_tokens, avoids: row.avoids, saysLength: row.says_length },
       };
     },
-    async remember(key, { callsTools, writesJson, contextTokens, avoids }) {
+    async remember(key, { callsTools, writesJson, contextTokens, avoids, saysLength = false }) {
       const row = {
         probed_at: now(),
         calls_tools: callsTools,
         writes_json: writesJson,
         context_tokens: contextTokens,
         avoids: lasting.filter((one) => avoids.includes(one)),
+        says_length: saysLength,
       };
       const rows = Object.entries({ ...(await read(file)), [key]: row });
       const newest = rows.toSorted(([, a], [, b]) => b.probed_at - a.probed_at).slice(0, MAX_MODELS);

@@ -147,7 +147,7 @@ const FILTERED = new Set([
 
 /** Whether an answer ended because of its content, or of that of the request. */
 export const isFiltered = (reason: string): boolean =>
-  FILTERED.has(reason.toLowerCase().replace(/^finish_?reason[._]/, ""));
+  FILTERED.has(reason.toLowerCase().replace(/^finish_?reason[._]|:.*$/gs, ""));
 
 /** Whether an answer without content has the mark of a filter: Azure's results for the prompt, Gemini's feedback. */
 export function hasFilterMark(raw: unknown): boolean {

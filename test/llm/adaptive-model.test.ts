@@ -71,6 +71,22 @@ describe("the first use of a model", () => {
     expect(warnings).toEqual([]);
   });
 
+  it("finds out that a server says length at the end of whole answers, and believes it for cut ones alone", async () => {
+    const length = { finishReason: "length" as const };
+    const whole = { ...callsTools, ...length };
+    const cut = { toolCalls: [{ name: "look", arguments: '{"path": "a' }], ...length };
+    const long = { ...whole, usage: { completionTokens: 4_000 } };
+    const ends = async (first: ScriptedTurn) => {
+      const { model, kept } = setUp([first, whole, cut, { content: "Thinking", ...length }]);
+      await model.ready(never);
+      expect(kept.get("k")?.saysLength).toBe(first === whole);
+      const answers = [1, 2, 3].map(() => model.respond(request, never));
+      return (await Promise.all(answers)).map(({ finishReason }) => finishReason);
+    };
+    expect(await ends(whole)).toEqual(["tool_calls", "length", "length"]);
+    for (const one of [callsTools, long]) expect(await ends(one)).toEqual(["length", "length", "length"]);
+  });
+
   it("asks nothing of a model that is known, or whose protocol is configured", async () => {
     const known = setUp([]);
     known.kept.set("k", { callsTools: false, writesJson: true, contextTokens: 64_000, avoids: [] });

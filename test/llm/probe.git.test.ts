@@ -111,7 +111,10 @@ const root = new TempFolder("known-models");
 afterAll(() => root.dispose());
 let count = 0;
 const fresh = () => join(root.path, String(count++));
-const ability = { callsTools: true, writesJson: true, contextTokens: 32_768, avoids: [] };
+const ability = {
+  ...{ callsTools: true, writesJson: true, contextTokens: 32_768 },
+  ...{ avoids: [], saysLength: false },
+};
 const DAY = 24 * 60 * 60 * 1_000;
 
 describe("what was found out of models", () => {
