@@ -183,6 +183,7 @@ const CHARACTERS_A_TOKEN = 4;
 /** Words of a refusal that name what to avoid. */
 const named: readonly (readonly [Avoidable, RegExp])[] = [
   ["user_after_tool", /unexpected role|roles? must alternate|message_order/i],
+  ["text_beside_calls", /either content or tool_calls/i],
   ["long_ids", /tool[_ ]?call[_ ]?id|tool_use(_id|\.id)/i],
   [
     "rich_schemas",

@@ -90,9 +90,10 @@ export interface Model extends ModelFacts {
 
 /**
  * What an endpoint may refuse and a model does not need: in schemas of tools, lists of types, null and rare keywords; a text of ours directly
- * after the answer of a tool or another text; ids of calls that are not nine letters and digits. The next process begins without them.
+ * after the answer of a tool or another text; ids of calls that are not nine letters and digits; a text beside calls. The next process begins
+ * without them.
  */
-export const lasting = ["rich_schemas", "user_after_tool", "long_ids"] as const;
+export const lasting = ["rich_schemas", "user_after_tool", "long_ids", "text_beside_calls"] as const;
 /** Everything that the most careful form of a request does without. */
 export const careful = [...lasting, "parallel_calls", "effort", "extras"] as const;
 export type Avoidable = (typeof careful)[number] | "calls_of_others" | "token_parameter" | "thinking_form";

@@ -4,7 +4,8 @@ import { isShortId, withShortIds } from "./request.ts";
 
 /** The request in neutral terms, without what is to be avoided. */
 export function formed(request: ModelRequest, avoids: ReadonlySet<Avoidable>): ModelRequest {
-  const joined = avoids.has("user_after_tool") ? withJoinedTexts(request.messages) : request.messages;
+  const silent = avoids.has("text_beside_calls") ? request.messages.map(callsAlone) : request.messages;
+  const joined = avoids.has("user_after_tool") ? withJoinedTexts(silent) : silent;
   return {
     ...request,
     messages: avoids.has("long_ids") ? withShortIds(joined, (id) => !isShortId(id)) : joined,
@@ -13,6 +14,9 @@ export function formed(request: ModelRequest, avoids: ReadonlySet<Avoidable>): M
       : request.tools,
   };
 }
+
+const callsAlone = (message: Message): Message =>
+  message.role === "assistant" && message.toolCalls.length > 0 ? { ...message, content: "" } : message;
 
 /** Our texts appended to the answer or text before them, so that turns alternate. Each message always ends up in the same place. */
 function withJoinedTexts(messages: readonly Message[]): Message[] {

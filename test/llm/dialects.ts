@@ -126,6 +126,8 @@ const checks = {
     ),
   userAfterTool: ({ messages }: ChatRequestBody) =>
     messages.some(({ role }, at) => role === "user" && messages[at - 1]?.role === "tool") ? {} : null,
+  textBesideCalls: ({ messages }: ChatRequestBody) =>
+    messages.some(({ content, tool_calls: calls }) => content && calls?.[0]) ? {} : null,
   /** Calls without the signature that this server gave them. */
   unsigned: ({ messages }: ChatRequestBody) =>
     messages.some(({ tool_calls: calls }) => calls?.[0] && !("extra_content" in calls[0])) ? {} : null,
