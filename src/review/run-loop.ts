@@ -211,7 +211,7 @@ export function standInWarning({ requests, standIns = {} }: Answers): string[] {
   if (count === 0) return [];
   const names = Object.keys(standIns).join(" and ");
   return [
-    `${names} answered ${count} of ${requests} requests, because the configured model was overloaded or could not be reached`,
+    `${names} answered ${count} of ${requests} requests, because the configured model was overloaded, could not be reached, or its provider refused the content`,
   ];
 }
 
