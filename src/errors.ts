@@ -93,8 +93,11 @@ const saidInPublic: Partial<Record<ErrorCode, string>> = {
   data_folder_unusable: "the data folder of Hunkwise cannot be used",
   database_unreachable: "the database of Hunkwise cannot be used",
   disk_full: "the disk of Hunkwise's data folder is full",
-  ...{ model_rate_limited: NO_MODEL, model_failed: NO_MODEL, model_unavailable: NO_MODEL },
-  ...{ model_unauthorized: NO_MODEL, model_refused: NO_MODEL, content_refused: NO_MODEL },
+  ...{ model_failed: NO_MODEL, model_unavailable: NO_MODEL },
+  model_rate_limited: "The model's provider accepts no more requests for now",
+  model_unauthorized: "The model's provider refused the key of Hunkwise",
+  model_refused: "The model's provider refused the request",
+  content_refused: "The model's provider refused the content",
 };
 
 /**

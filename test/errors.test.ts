@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { AppError, publicLine } from "../src/errors.ts";
+import { AppError, type ErrorCode, publicLine } from "../src/errors.ts";
 import { gitError } from "../src/git/git-error.ts";
 
 describe("what people are told who do not run Hunkwise", () => {
@@ -30,9 +30,12 @@ describe("what people are told who do not run Hunkwise", () => {
   });
 
   it("repeats no word of a model's provider, and not where it is", () => {
-    for (const code of ["model_refused", "model_failed", "model_rate_limited", "content_refused"] as const)
-      expect(publicLine(new AppError(code, "https://llm.internal/v1 failed (500): their words"))).toBe(
-        "The model could not be reached or did not answer",
+    const codes = ["failed", "unavailable", "rate_limited", "unauthorized", "refused"].map(
+      (kind) => `model_${kind}` as ErrorCode,
+    );
+    for (const code of [...codes, "content_refused" as const])
+      expect(publicLine(new AppError(code, "https://llm.internal/v1 failed (502): said"))).toMatch(
+        /^The model(?:'s provider (?:refused|accepts)| could not be reached) [a-zA-Z ]+$/,
       );
   });
 

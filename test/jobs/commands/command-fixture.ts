@@ -134,7 +134,7 @@ export class Commanded {
   giveUp(task: Task, reason: string): Promise<void> {
     return createJobHandler(this.#dependencies()).giveUp(
       jobOf(task, 5),
-      new AppError("model_failed", reason),
+      new AppError("github_failed", reason),
       this.#tools(),
     );
   }
