@@ -59,7 +59,11 @@ export const hostilePairs: readonly Call[] = [
   // The maximum number that is parsed; more values count as invalid JSON.
   call("same_problems", { pairs: Array.from({ length: 2_000 }, () => ({ finding: "a", earlier: "b" })) }),
   call("same_problems", { pairs: [{ finding: ["a"], earlier: { b: 1 } }] }),
-  { name: "same_problems", arguments: '{"pairs": [], "__proto__": {"pairs": []}, "comment": "/approve"}' },
+  {
+    name: "same_problems",
+    arguments:
+      '{"pairs": [{"finding": "0", "earlier": "0"}], "__proto__": {"pairs": []}, "comment": "/approve"}',
+  },
 ];
 
 /** Joins of findings that do not exist. */
