@@ -43,7 +43,9 @@ export async function wholeCallsIn(
   const [calls, sources] = json.isWhole
     ? [json.calls, json.sources]
     : [spelled.map((one) => typed(one, byName.get(one.name))), spelled.flatMap((one) => one.sources)];
-  return calls.every(({ name }) => byName.has(name)) && !(await standIn(messages, sources)) ? calls : [];
+  return calls.every(({ name }) => byName.has(name)) && !(await areShown(messages, calls, sources))
+    ? calls
+    : [];
 }
 
 /** Shorter arguments are in many texts by chance. */
@@ -52,18 +54,62 @@ const LEAST_SOURCE = 40;
 const LINE_START = /^[ \t]*\d{0,7}[ \t]*[-+]?/gm;
 const withoutSpace = (text: string) => text.replaceAll(/\s+/g, "");
 
-/** Whether one of the texts stands in what the model was shown, however it is indented and numbered there. */
-export async function standIn(messages: readonly Message[], texts: readonly string[]): Promise<boolean> {
-  const wanted = texts.map(withoutSpace);
+/**
+ * Whether one of these calls stands in what the model was shown: its text, however it is indented and numbered there; or, of a call that
+ * does more than read, its name near to all its words, in whatever spelling, comment or string.
+ */
+export async function areShown(
+  messages: readonly Message[],
+  calls: readonly TextCall[],
+  sources: readonly string[],
+): Promise<boolean> {
+  const wanted = sources.map(withoutSpace);
+  const words = calls
+    .filter(({ name }) => name === "report_finding" || !callableInText.has(name))
+    .map(wordsOf);
   for (const { role, content } of messages) {
-    if (role === "assistant" || wanted.length === 0) continue;
-    const shown = [content, content.replaceAll(LINE_START, "")].map(withoutSpace);
+    if (role === "assistant" || calls.length === 0) continue;
+    const plain = content.replaceAll(LINE_START, "");
+    const shown = [content, plain].map(withoutSpace);
     if (wanted.some((text) => shown.some((one) => one.includes(text)))) return true;
+    const letters = words.length > 0 ? lettersOf(plain) : "";
+    if (words.some((one) => standTogether(one, letters))) return true;
     // A conversation may have megabytes.
     await nextTurn();
   }
   return false;
 }
+
+/** Letters and digits, which are the same in all spellings of a call. */
+const lettersOf = (text: string) =>
+  text
+    .replaceAll(/\\+u([\da-fA-F]{4})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
+    .replaceAll(/\\+[bfnrt]|&#?\w{1,8};|[^\p{L}\p{N}]+/gu, "")
+    .toLowerCase();
+
+/** The name of a call, and its texts. */
+function wordsOf({ name, arguments: json }: TextCall): string[] {
+  const texts: string[] = [];
+  JSON.stringify(readLenientObject(json), (_, value) => {
+    if (typeof value === "string") texts.push(lettersOf(value));
+    return value;
+  });
+  return [lettersOf(name), ...texts];
+}
+
+function standTogether([name = "", ...texts]: readonly string[], shown: string): boolean {
+  const letters = texts.join("").length;
+  if (letters < LEAST_WORDS) return false;
+  const reach = 2 * letters + 400;
+  for (let at = shown.indexOf(name); at >= 0; at = shown.indexOf(name, at + reach)) {
+    const around = shown.slice(Math.max(0, at - reach), at + 2 * reach);
+    if (texts.every((text) => around.includes(text))) return true;
+  }
+  return false;
+}
+
+/** Letters. Fewer stand near the name of a tool by chance. */
+const LEAST_WORDS = 20;
 
 /** What stands around calls and says nothing. */
 const WRAPPERS =

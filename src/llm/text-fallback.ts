@@ -1,4 +1,4 @@
-import { callsIn, standIn, wholeCallsIn } from "./calls-in-text.ts";
+import { areShown, callsIn, wholeCallsIn } from "./calls-in-text.ts";
 import { isObject, readLenientObject } from "./lenient-json.ts";
 import {
   type Message,
@@ -40,7 +40,7 @@ async function withCalls(
   if (calls.length === 0 && !isCut) {
     calls = await wholeCallsIn(text, { messages, tools });
     if (calls.length > 0) prose = "";
-  } else if (await standIn(messages, sources)) [calls, prose] = [[], text];
+  } else if (await areShown(messages, calls, sources)) [calls, prose] = [[], text];
   return {
     content: prose,
     // A conversation only grows, so no earlier call has such an id.

@@ -60,8 +60,8 @@ interface LoopTask {
   /** Limit of wall time. */
   milliseconds: number;
   interject?: AgentInput["interject"];
-  /** Called when the model has answered, before its answer is acted on. */
-  onAnswer?(): void;
+  /** Takes each answer of the model, before it is acted on. */
+  onAnswer?(turn: number, text: string): void;
   /** Takes each call with its answer. */
   onCall?: ReportWatch["saw"];
 }
@@ -102,7 +102,7 @@ export async function runLoop(run: LoopRun, task: LoopTask): Promise<AgentResult
     emit(event) {
       if (event.type === "turn_finished") {
         // A refusal answers for nothing that it was shown.
-        if (event.model.finishReason !== "content_filter") task.onAnswer?.();
+        if (event.model.finishReason !== "content_filter") task.onAnswer?.(event.turn, event.model.content);
         const { usage } = run.budget;
         progress({ type: "turn", turn: usage.requests, total: usageOf(usage) });
       }

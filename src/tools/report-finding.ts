@@ -159,8 +159,9 @@ export interface Claim {
 }
 
 /** What a report says, as far as it can be read: also in arguments that were refused, or whose end is missing. */
-export function claimIn(json: string): Claim {
-  const { path, line, title, body, quote, severity, reached } = argumentsIn(json);
+export const claimIn = (json: string): Claim => claimOf(argumentsIn(json));
+
+function claimOf({ path, line, title, body, quote, severity, reached }: Record<string, unknown>): Claim {
   const text = (value: unknown) => (typeof value === "string" ? value : "");
   const named = reached === false ? "low" : severity;
   return {
@@ -172,7 +173,7 @@ export function claimIn(json: string): Claim {
 }
 
 function argumentsIn(json: string): Record<string, unknown> {
-  const given = readLenientObject(json) ?? fragmentsIn(json);
+  const given = readLenientObject(json) ?? fieldsIn(json)[0] ?? {};
   try {
     return readArguments(reportFinding, given).input;
   } catch (error) {
@@ -181,15 +182,29 @@ function argumentsIn(json: string): Record<string, unknown> {
   }
 }
 
-/** Fields of JSON that is broken or was cut. */
-function fragmentsIn(json: string): Record<string, unknown> {
-  const fields =
-    /"(path|file_path|line|title|body|quote|severity)"\s*:\s*(?:"((?:[^"\\]|\\.){0,2000})|(\d{1,9}))/g;
-  const found: Record<string, unknown> = {};
-  for (const [, name = "", text, number] of json.slice(0, 50_000).matchAll(fields))
-    found[name] = text === undefined ? Number(number) : unescaped(text);
-  return found;
+/** A field of a report in any spelling: JSON that is broken or within a text, `key="value"`, `key: value`, or between marks. */
+const FIELD =
+  /\b(path|file_path|file|line|title|body|description|quote|severity)\b(?:["'] [^<>\n]{1,80}>|[\\"'\s]{0,9}(?:<\/arg_key>\s{0,9}<arg_value>|[=:>]))[\\"'\s]{0,9}(?:(\d{1,9})(?=\W)|([^<\n]{0,2000}?)(?=\\?["']\s{0,9}(?:[,)}\]\\\n]|$)|\\?["']?\s{0,9}<|\n|$)|([^<\n]{2000}))/g;
+const sameField: Readonly<Record<string, string>> = { file: "path", file_path: "path", description: "body" };
+
+/** The fields in a text, one group for each report: a field that comes again begins the next. */
+function fieldsIn(text: string): Record<string, unknown>[] {
+  const groups: Record<string, unknown>[] = [];
+  for (const [, key = "", number, value, long] of text.slice(0, 50_000).matchAll(FIELD)) {
+    const name = sameField[key] ?? key;
+    if (groups.length === 0 || Object.hasOwn(groups.at(-1) ?? {}, name)) groups.push({});
+    Object.assign(groups.at(-1) ?? {}, {
+      [name]: number === undefined ? unescaped(value ?? long ?? "") : Number(number),
+    });
+  }
+  return groups;
 }
+
+/** What reports in a text say that no call reads. Each names a file, and has a title or a body. */
+export const claimsIn = (text: string): Claim[] =>
+  fieldsIn(text)
+    .map(claimOf)
+    .filter(({ path, title, body }) => path !== null && (title !== "" || body !== ""));
 
 function unescaped(text: string): string {
   const value = readLenientObject(`{"text":"${text}"}`);

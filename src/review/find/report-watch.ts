@@ -1,8 +1,10 @@
 import type { AgentEvent } from "../../agent/trajectory.ts";
 import { atLeast } from "../../finding.ts";
-import type { ToolCall } from "../../llm/model.ts";
+import { readLenientObject } from "../../llm/lenient-json.ts";
+import { withoutThinking } from "../../llm/model.ts";
 import { cutSentence } from "../../text/cut.ts";
-import { type Claim, claimIn, reportFinding } from "../../tools/report-finding.ts";
+import { finishReview } from "../../tools/finish-review.ts";
+import { type Claim, claimIn, claimsIn, reportFinding } from "../../tools/report-finding.ts";
 import { NO_SUCH_TOOL } from "../../tools/run-tool.ts";
 
 type FinishedCall = Extract<AgentEvent, { type: "tool_finished" }>;
@@ -32,6 +34,8 @@ const SHARED_WORDS = 0.5;
 export interface ReportWatch {
   /** Takes a call that has its answer. */
   saw(call: FinishedCall): void;
+  /** Takes the text of an answer: no one else reads a report in it. */
+  read(turn: number, text: string): void;
   /** The reports that were refused and not repeated so far. */
   lost(): LostReport[];
 }
@@ -42,33 +46,52 @@ export interface ReportWatch {
  */
 export function createReportWatch(): ReportWatch {
   const refused: RefusedReport[] = [];
+  const accepted: Claim[] = [];
+  const refuse = (turn: number, claim: Claim, json: string) =>
+    refused.push({ turn, claim, text: textOf(claim, json), isRepeated: false });
+  /** Reports that are not in the arguments of a call for one. A repetition of what was accepted is none. */
+  const refuseAll = (turn: number, claims: readonly Claim[]) => {
+    for (const claim of claims)
+      if (!accepted.some((one) => isSame(claim, one))) refuse(turn, claim, "no words");
+  };
   return {
-    saw({ turn, call, result, isWithheld }) {
+    saw({ turn, call: { name, arguments: json }, result, isWithheld }) {
+      const isReport = name === reportFinding.name;
       if (result.status === "success") {
-        if (call.name === reportFinding.name) repeat(refused, turn, claimIn(call.arguments));
-        return;
-      }
-      if (isWithheld || !mayReport(call, result.error)) return;
-      const claim = claimIn(call.arguments);
-      const isClaim = claim.title !== "" && claim.path !== null;
-      if (isClaim || call.name === reportFinding.name)
-        refused.push({ turn, claim, text: textOf(claim, call), isRepeated: false });
+        if (isReport) {
+          accepted.push(claimIn(json));
+          repeat(refused, turn, claimIn(json));
+        } else if (name === finishReview.name) refuseAll(turn, claimsIn(besidesSummary(json)));
+      } else if (isReport && !isWithheld) refuse(turn, claimIn(json), json);
+      else if (!isReport) refuseAll(turn, claimsOf(name, json, result.error));
+    },
+    read(turn, text) {
+      const own = withoutThinking(text);
+      // The calls of the same turn may make the same reports.
+      if (/report_?finding|severity/i.test(own)) refuseAll(turn - 1, claimsIn(own));
     },
     lost: () =>
       refused.filter(({ isRepeated }) => !isRepeated).map(({ claim: { path }, text }) => ({ path, text })),
   };
 }
 
-/** Some models report through a tool that there is not. */
-const mayReport = ({ name }: ToolCall, error: string) =>
-  name === reportFinding.name || error.startsWith(NO_SUCH_TOOL);
+/** Some models report through a tool that there is not, or that is for something else. */
+function claimsOf(name: string, json: string, error: string): Claim[] {
+  const [isUnknown, isForReports] = [error.startsWith(NO_SUCH_TOOL), REPORTS.test(name)];
+  const claims = claimsIn(json).filter(({ title }) => isForReports || (isUnknown && title !== ""));
+  return claims.length === 0 && isUnknown && /report|finding/i.test(name) ? [claimIn(json)] : claims;
+}
+
+const REPORTS = /report|finding|review|comment|issue|bug|problem/i;
+
+const besidesSummary = (json: string) => JSON.stringify({ ...readLenientObject(json), summary: undefined });
 
 function repeat(refused: readonly RefusedReport[], turn: number, accepted: Claim): void {
   const open = refused.filter(
     ({ turn: before, claim: { severity }, isRepeated }) =>
       !isRepeated && before < turn && (severity === null || atLeast(accepted.severity ?? "low", severity)),
   );
-  const alike = open.filter(({ claim }) => isSamePlace(claim, accepted) && isSameTitle(claim, accepted));
+  const alike = open.filter(({ claim }) => isSame(claim, accepted));
   const quoting = open.filter(
     ({ claim }) => plain(claim.quote) !== "" && plain(claim.quote) === plain(accepted.quote),
   );
@@ -86,14 +109,21 @@ function isSamePlace(one: Claim, other: Claim): boolean {
 export const isSameFile = (one: string, other: string) =>
   `/${one}`.endsWith(`/${other}`) || `/${other}`.endsWith(`/${one}`);
 
-function isSameTitle({ title }: Claim, other: Claim): boolean {
-  const [words, others] = [wordsOf(title), wordsOf(other.title)];
-  return [...words].filter((word) => others.has(word)).length >= words.size * SHARED_WORDS;
+/** A report without a title is told by its body; of one that cannot be read at all, nothing else is known. */
+function isSame(claim: Claim, other: Claim): boolean {
+  const title = wordsOf(claim.title);
+  const words = title.size > 0 ? title : wordsOf(claim.body);
+  const others = wordsOf(title.size > 0 ? other.title : `${other.title} ${other.body}`);
+  const isAlike =
+    words.size === 0
+      ? claim.path === null
+      : [...words].filter((word) => others.has(word)).length >= words.size * SHARED_WORDS;
+  return isAlike && isSamePlace(claim, other);
 }
 
 const wordsOf = (title: string) => new Set(title.toLowerCase().match(/[\p{L}\p{N}_]+/gu));
 
-function textOf({ path, line, title, body, severity }: Claim, { arguments: json }: ToolCall): string {
+function textOf({ path, line, title, body, severity }: Claim, json: string): string {
   const place = path === null ? "" : `${path}${line === null ? "" : `:${line}`}: `;
   const said = [title, body].filter((part) => part !== "").join(". ");
   const text = `${severity === null ? "" : `${severity}, `}${place}${said || `a report that cannot be read: ${json}`}`;

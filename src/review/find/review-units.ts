@@ -190,7 +190,8 @@ async function reviewUnit(run: ReviewRun, unit: UnitTask, start: UnitStart): Pro
     tokens: unit.tokens,
     milliseconds: unit.milliseconds,
     interject: gate.interject,
-    onAnswer() {
+    onAnswer(turn, text) {
+      watch.read(turn, text);
       coverage.delivered();
       tell();
     },

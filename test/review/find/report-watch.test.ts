@@ -77,11 +77,30 @@ describe("a refused report", () => {
     expect(lost({ withheld: [finding] })).toEqual([]);
   });
 
-  it("is one by another name, too, if it says what a report says", () => {
-    const error = "there is no tool 'report_bug'; the tools are report_finding";
-    expect(lost({ no: [finding], tool: "report_bug", error })).toHaveLength(1);
-    expect(lost({ no: [{ path: "a.ts" }], tool: "open_file", error })).toEqual([]);
+  it.each<[string, string, Sent, number]>([
+    ["no title", "open_file", { path: "a.ts" }, 0],
+    ["a title", "tell", finding, 1],
+    ["a list of them", "submit_review", { comments: [finding, { ...finding, title: "Rounds down" }] }, 2],
+    ["a body alone", "add_comment", { file: "a.ts", line: 3, description: "Rounds down" }, 1],
+    ["nothing readable", "report", "{{", 1],
+  ])("is one to a tool that there is not, with %s", (_, tool, sent, count) => {
+    expect(lost({ no: [sent], tool, error: `there is no tool '${tool}'; the tools are x` })).toHaveLength(
+      count,
+    );
+  });
+
+  it("is one to a tool for something else, unless that reads", () => {
+    expect(lost({ no: [finding], tool: "report_verdict" })).toHaveLength(1);
     expect(lost({ no: [finding], tool: "read_file_part" })).toEqual([]);
+    expect(lost({ yes: [{ summary: "Done.", findings: [finding] }], tool: "finish_review" })).toHaveLength(1);
+  });
+
+  it("without a title is repeated by its words or its code alone", () => {
+    const untitled = { ...finding, title: "!!!", quote: "", body: "The query holds the name." };
+    const other = { ...finding, title: "Rounds down", body: "Cents are lost." };
+    expect(lost({ no: [untitled] }, { yes: [other] })).toHaveLength(1);
+    expect(lost({ no: [untitled] }, { yes: [{ ...other, body: untitled.body }] })).toEqual([]);
+    expect(lost({ no: ["{{"] }, { yes: [other] })).toEqual([]);
   });
 
   it.each<[string, string, RegExp]>([
@@ -100,7 +119,7 @@ describe("a refused report", () => {
       JSON.stringify(finding).replace("The total", "The\n  total"),
       /: The total subtracts/,
     ],
-    ["no JSON", "path=src/cart.ts", /^a report that cannot be read: path=src\/cart\.ts$/],
+    ["no JSON", "path=src/cart.ts", /^src\/cart\.ts: a report that cannot be read: path=src\/cart\.ts$/],
     ["no field of ours", '{"issue": "boom"}', /^a report that cannot be read: \{"issue": "boom"\}$/],
     ["a severity of another scale", JSON.stringify({ ...finding, severity: "Blocker" }), /^critical, /],
     [
@@ -117,5 +136,42 @@ describe("a refused report", () => {
     const [one] = lost({ no: [{ ...finding, body: "It is negative again. ".repeat(100_000) }] });
     expect(one?.text.length).toBeLessThanOrEqual(300);
     expect(one?.text).toMatch(/again\. …$/);
+  });
+});
+
+describe("a report in the text of an answer", () => {
+  const { path, title } = finding;
+  it.each([
+    `I found one. <tool_call>${JSON.stringify({ name: "report_finding", arguments: finding })}</tool_call> Done.`,
+    `<function=report_finding><parameter=path>${path}</parameter><parameter=title>${title}`,
+    `<invoke name='report_finding'><parameter name="path" string="true">${path}</parameter><parameter name="title">${title}</parameter>`,
+    `report_finding(path="${path}", line=30, title="${title}")`,
+    `report_finding\n<arg_key>path</arg_key>\n<arg_value>${path}</arg_value>\n<arg_key>title</arg_key>\n<arg_value>${title}</arg_value>`,
+    `\`\`\`json\n${JSON.stringify([finding])}\n\`\`\``,
+    `**${title}**\n- file: ${path}\n- title: ${title}\n- severity: high`,
+  ])("is lost unless a call makes it: %j", (text) => {
+    const watch = createReportWatch();
+    watch.read(1, text);
+    expect(watch.lost()).toMatchObject([{ path }]);
+    watch.saw(accepted(1));
+    expect(watch.lost()).toEqual([]);
+    watch.read(2, text);
+    expect(watch.lost()).toEqual([]);
+  });
+
+  it.each([
+    "I will call report_finding next.",
+    "severity: high",
+    `<think>report_finding(path="a", title="b")</think>`,
+  ])("is none where there is no finding: %j", (text) => {
+    const watch = createReportWatch();
+    watch.read(1, text);
+    expect(watch.lost()).toEqual([]);
+  });
+
+  const accepted = (turn: number) => ({
+    ...{ type: "tool_finished" as const, turn, isWithheld: false },
+    call: { id: "c", name: "report_finding", arguments: JSON.stringify(finding) },
+    result: { status: "success" as const, output: {}, metadata: { duration_ms: 0, truncated: false } },
   });
 });
