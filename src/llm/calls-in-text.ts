@@ -84,7 +84,8 @@ export async function areShown(
 const lettersOf = (text: string) =>
   text
     .replaceAll(/\\+u([\da-fA-F]{4})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
-    .replaceAll(/\\+[bfnrt]|&#?\w{1,8};|[^\p{L}\p{N}]+/gu, "")
+    .replaceAll(/\\+[bfnrt]|&#?\w{1,8};/g, "")
+    .replaceAll(/[^\p{L}\p{N}]+/gu, "")
     .toLowerCase();
 
 /** The name of a call, and its texts. */

@@ -31,7 +31,7 @@ const ask = (shown = "Review this."): ModelRequest => ({
 const finding = {
   path: "a.ts",
   line: 2,
-  body: "1 < 2 and `x`\n```js\nb();\n```",
+  body: "It is wrong that 1 < 2 and `x`\n```js\nb();\n```",
   evidence: ["e"],
   reached: true,
 };
@@ -120,6 +120,10 @@ describe.each(spellings)("a call as %s writes it", (_, call) => {
       "without its marks",
       call.replaceAll(/<\/?(?:\w+:)?(?:tool_call|function_calls)>|<\|\w+\|>|\[TOOL_CALLS\]/g, ""),
     ],
+    ["in a string", `const x = ${JSON.stringify(call)};`],
+    ["in a comment in a diff", call.replaceAll(/^/gm, "12 + // ")],
+    ["in HTML", call.replaceAll('"', "&quot;")],
+    ...spellings.map(([other, text]): [string, string] => [`as ${other} writes it`, text]),
   ];
   it.each(Object.entries(ways))(
     "is never executed in the protocol %s if the model was shown it",
