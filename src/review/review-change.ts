@@ -42,7 +42,7 @@ import {
 } from "./review-result.ts";
 import { type ReviewDependencies, startRun } from "./review-run.ts";
 import { withCheckedSuggestion } from "./suggestion/check-suggestion.ts";
-import { leftWarning, noToolFindings, toolFindings } from "./tool-results/tool-findings.ts";
+import { leftWarnings, noToolFindings, toolFindings } from "./tool-results/tool-findings.ts";
 
 /**
  * The first line of each added value that was masked for the model and that no finding of the secrets analyzer reports. The model
@@ -171,7 +171,7 @@ export async function reviewChange(input: ReviewInput, deps: ReviewDependencies)
       ...review.warnings,
       ...unfinishedWarning(analysis.unfinished),
       ...own.warnings,
-      ...leftWarning(others),
+      ...leftWarnings(others),
       ...milderWarning(review.findings, input.config),
     ],
     effort: input.config.effort,
