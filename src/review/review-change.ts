@@ -1,6 +1,7 @@
 import type { Coverage as CoverageCounter } from "../agent/coverage.ts";
 import { hasRules } from "../analyzers/analyze-change.ts";
 import { grammarOf } from "../code/languages.ts";
+import { sparesIn } from "../config/load-config.ts";
 import { patternWarnings } from "../config/parse-config.ts";
 import { type Finding, isCertain, isOfOwnRule, toolOf } from "../finding.ts";
 import type { TextRange } from "../secrets/ranges.ts";
@@ -168,6 +169,7 @@ export async function reviewChange(input: ReviewInput, deps: ReviewDependencies)
     warnings: [
       ...deps.diffs.warnings(),
       ...patternWarnings(config),
+      ...sparesIn(await deps.workspace.tree("base")).map((path) => `${path} is not read as a configuration.`),
       ...review.warnings,
       ...unfinishedWarning(analysis.unfinished),
       ...own.warnings,
