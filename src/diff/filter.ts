@@ -208,7 +208,6 @@ function commonStart(patterns: readonly string[]): string {
   });
 }
 
-/** The lists of private patterns, each with its own exceptions. */
 export function listsOf(patterns: readonly string[]): string[][] {
   const lists: string[][] = [[]];
   for (const pattern of patterns) {
