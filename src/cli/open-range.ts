@@ -221,10 +221,14 @@ export async function whyNotReviewable(
   if (only === undefined) return null;
   const sides = [await range.workspace.tree("head"), await range.workspace.tree("merge_base")];
   const paths = sides.flatMap((tree) => [...tree.keys()]);
-  const selects = createPathMatcher(only, true);
-  if (paths.length === 0 || paths.some((path) => selects(path).matched)) return null;
-  const what = `--only ${only.join(" --only ")} matches no file, neither before nor after the change`;
-  return new AppError("usage", what, { remedy: `The nearest path is '${nearestPath(only, paths)}'` });
+  const isIdle = (patterns: readonly string[]) =>
+    !paths.map(createPathMatcher(patterns, true)).some(({ matched }) => matched);
+  // A slip in one pattern leaves out what it means, whatever others match.
+  const idle = only.filter((pattern) => !pattern.startsWith("!") && isIdle([pattern]));
+  if (paths.length === 0 || (idle.length === 0 && !isIdle(only))) return null;
+  const named = idle.length === 0 ? only : idle;
+  const what = `--only ${named.join(" --only ")} matches no file, neither before nor after the change`;
+  return new AppError("usage", what, { remedy: `The nearest path is '${nearestPath(named, paths)}'` });
 }
 
 /** Of more files, the first are enough for a hint. */

@@ -463,11 +463,13 @@ function unusedOf(
     "ANTHROPIC_API_KEY",
     "ANTHROPIC_BASE_URL",
   ] as const;
-  return names
+  const unused = names
     .filter((name) => given[name] && !used.has(given[name]) && !used.has(withoutSlash(given[name])))
     .map(
       (name) => `${name} is set but not used: docs/models.md says what goes before it, or what else it needs`,
     );
+  if (!given.HUNKWISE_MODEL || models[0] || unused.length > 0) return unused;
+  return ["HUNKWISE_MODEL is set, but no key and no address of a model; see docs/models.md"];
 }
 
 function readEvents(given: Variables): EventsEnv | null {
@@ -587,7 +589,7 @@ export function readLocalEnv(raw: RawEnv = rawEnv()): LocalEnv {
   const modelFolder = own.HUNKWISE_DATA_DIR?.trim() ? dataDir : cacheFolder();
   const runsFolder = modelFolder && join(modelFolder, "runs");
   const { model, embedding, pricesFile, proxy, caFile, retentionMs, logseqDir, sandbox } = env;
-  const notices = [...env.notices, ...unknownOf(raw, true)];
+  const notices = [...new Set([...env.notices, ...unknownOf(raw)])];
   const read = { model, embedding, pricesFile, proxy, caFile, retentionMs, logseqDir, sandbox, notices };
   return { ...read, modelFolder, runsFolder };
 }

@@ -352,7 +352,8 @@ export async function withNested(
   isRelevant = isConfigName,
 ): Promise<EffectiveConfig> {
   const tree = await workspace.tree("base");
-  const paths = [...tree.keys()].filter(isRelevant);
+  const spare = new Set(sparesIn(tree));
+  const paths = [...tree.keys()].filter((path) => isRelevant(path) && !spare.has(path));
   const texts = new Map<string, string | null>();
   for (const path of paths.slice(0, mostListed)) {
     const { mode = "", oid = "" } = tree.get(path) ?? {};
@@ -364,6 +365,12 @@ export async function withNested(
   if (problems.length > 0) throw refusal(problems);
   return config;
 }
+
+/** Files near the name of the configuration where that exists: nothing that they may say is missed, so a review only warns. */
+export const sparesIn = (tree: ReadonlyMap<string, unknown>): string[] =>
+  tree.has(rootPaths[0])
+    ? [...tree.keys()].filter((path) => isNearName(path) && /^(?:\.github\/)?[^/]+$/i.test(path))
+    : [];
 
 /** All problems of nested files, passed by path; null means that it is not a regular file. */
 export const checkNested = async (texts: ReadonlyMap<string, string | null>): Promise<FileProblem[]> =>

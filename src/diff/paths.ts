@@ -129,17 +129,20 @@ const absolute = /^(?:[A-Za-z]:|~)[\\/]|^\/(?:home|Users|Volumes)\/[^/*]+\//;
 
 /**
  * Why a pattern can match no path as git writes them, or only one that nobody means: `./src`, `C:\src`, `a//b`. Null if it can, and for
- * comments and blank lines.
+ * comments (`# keys`).
  *
  * @param isPrivate whether also an escaped star counts, which ends a name on no usual system and a folder on Windows (`keys\*`)
  */
 export function patternFault(pattern: string, isPrivate: boolean): string | null {
   const body = withoutEnd(pattern.replace(/^!/, ""));
-  if (body === "" || pattern.startsWith("#")) return null;
+  if (/^#(?:\s|$)/.test(pattern)) return null;
+  if (body === "") return "has no text";
+  if (pattern.startsWith("#")) return "begins with `#`, like a comment; write `\\#`";
   if (absolute.test(body)) return "begins like an absolute path, but `/` is the root of the repository";
   for (let at = 0; at < body.length; ) {
     const read = readSign(body, at);
     if (read === null) return "has a `[` without its end, or ends with a backslash";
+    if (read.sign === NO_CHARACTER) return "has a range in brackets whose end comes before its beginning";
     const isStars = read.sign === "*" && (isPrivate || body[read.end] === "*");
     if (body[at] === "\\" && (isStars || !ESCAPED.includes(String(read.sign))))
       return "has a backslash where a path has a slash; write `/`, and `[*]` for a star in a name";
@@ -386,6 +389,8 @@ function lengthOf(sign: Sign, name: string, at: number): number {
 /** Whether a class, as in `[a-z]`, holds a character; characters are code points. */
 type CharacterClass = (code: number) => boolean;
 
+const NO_CHARACTER: CharacterClass = () => false;
+
 interface ReadClass {
   matches: CharacterClass;
   /** The index after it. */
@@ -428,7 +433,9 @@ function readClass(pattern: string, start: number): ReadClass | null {
     members.push(read.matches);
     at = read.end;
   }
-  return { matches: (code) => members.some((one) => one(code)) !== isNegated, end: at + 1 };
+  const isEmpty = !isNegated && members.every((one) => one === NO_CHARACTER);
+  const matches: CharacterClass = (code) => members.some((one) => one(code)) !== isNegated;
+  return { matches: isEmpty ? NO_CHARACTER : matches, end: at + 1 };
 }
 
 /** `[:alpha:]` within a class; undefined for anything else, including an unclosed `[:`. */
@@ -450,6 +457,7 @@ function readRange(pattern: string, at: number): ReadClass | "nothing" {
   const isRange = pattern[low.end] === "-" && behind !== undefined && behind !== "]";
   const high = isRange ? readMember(pattern, low.end + 1) : low;
   if (high === null) return "nothing";
+  if (high.code < low.code) return { matches: NO_CHARACTER, end: high.end };
   return { matches: (code) => code >= low.code && code <= high.code, end: high.end };
 }
 

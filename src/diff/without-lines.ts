@@ -8,6 +8,7 @@ import { posix } from "node:path";
 export const LINK = "symbolic link to another place";
 export const LINK_OUT = "symbolic link out of the repository";
 const SUBMODULE = "submodule at another commit";
+const SUBMODULE_ADDED = "new submodule";
 /** Only in a work tree: no commit holds what is edited inside. */
 export const SUBMODULE_EDITED = "submodule with uncommitted changes";
 const BINARY_THAT_RUNS = "binary that runs";
@@ -16,7 +17,7 @@ const RENAMED_OUT_OF_EFFECT = "renamed from where it took effect";
 const EXECUTABLE_IN_EFFECT = "made executable where it takes effect";
 
 /** Frequent, and rarely an attack: not reviewed, but does not block anyone either. */
-const routine: ReadonlySet<string> = new Set([LINK, SUBMODULE, SUBMODULE_EDITED]);
+const routine: ReadonlySet<string> = new Set([LINK, SUBMODULE, SUBMODULE_ADDED, SUBMODULE_EDITED]);
 
 const all: ReadonlySet<string> = new Set([
   ...[...routine, LINK_OUT, BINARY_THAT_RUNS],
@@ -55,6 +56,7 @@ export const EXECUTABLE = "100755";
 export function effectWithoutLines(change: ListedChange): string | null {
   const { path, oldPath, oldMode, newMode, oldOid, newOid, additions } = change;
   if (newMode === "120000") return LINK;
+  if (newMode === "160000" && oldMode !== newMode) return SUBMODULE_ADDED;
   if (newMode === "160000") return oldOid === newOid ? null : SUBMODULE;
   if (!newMode.startsWith("100")) return null;
   if (additions === null && (newMode === EXECUTABLE || runnable.test(path) || takesEffect(path)))

@@ -277,14 +277,24 @@ async function withBranches(
   const places = names.map((name) => {
     const [local, remote] = [`refs/heads/${name}`, `refs/remotes/${name}`];
     const pair = name?.includes("/") ? [remote, local] : [local, remote];
-    return name === null ? [] : [...pair, `${remote}/HEAD`];
+    return name === null ? [] : [...pair, `${remote}/HEAD`, `refs/tags/${name}`];
   });
   if (places.flat().length === 0) return [...texts];
   const found = await findObjects(git, repository, places.flat());
-  return texts.map((text, at) => {
+  const full = texts.map((text, at) => {
     const known = found.splice(0, places[at]?.length).findIndex((one) => one !== null);
     return known < 0 ? text : `${places[at]?.[known]}${text.slice(names[at]?.length)}`;
   });
+  for (const [at, name] of names.entries()) {
+    if (name === null || !full[at]?.startsWith("refs/tags/")) continue;
+    const args = ["for-each-ref", "--format=%(refname:lstrip=2)", `refs/remotes/*/${name}`];
+    const [branch] = (await clientOf(git, repository).raw(args)).split("\n");
+    if (!branch) continue;
+    throw new AppError("revision_unknown", `'${name}' is a tag here, and a branch only at a remote`, {
+      remedy: `Write which one you mean: ${branch} or tags/${name}`,
+    });
+  }
+  return full;
 }
 
 /** The first of the texts that names a commit, with its commit; null if none does. */

@@ -189,6 +189,7 @@ export function planPublication(input: PlanInput): PublishedFinding[] {
   const { result, standing, annotated, maxComments } = input;
   const seen = new Set<string>();
   const room = createRoom(input);
+  const more = maxComments > 0 && input.blocking?.size ? ` and ${mostBlocking} more for blocking rules` : "";
   const said = entriesSaying(result, standing);
   const carried = new Map(result.ledger?.carried.map((one) => [one.finding, one]));
   const ranked = bySeverity(result.findings).toSorted(
@@ -200,7 +201,7 @@ export function planPublication(input: PlanInput): PublishedFinding[] {
     if (before?.standing === "dismissed") return { kind: "dismissed", entry: null };
     if (placement.kind === "inline" && isVisible(finding, standing)) return { kind: "standing", entry: null };
     if (before?.standing === "listed") return listed(before.reason);
-    return placeOf({ finding, placement }, room, standing, maxComments);
+    return placeOf({ finding, placement }, room, standing, `${maxComments} comments on lines${more}`);
   };
   return ranked.map(({ finding, placement }) => {
     const { id } = finding;
@@ -249,7 +250,7 @@ function placeOf(
   { finding, placement }: PlacedFinding,
   room: Room,
   standing: Existing,
-  maxComments: number,
+  most: string,
 ): FindingState {
   if (placement.kind === "summary") return listed(placement.reason);
   if (placement.kind === "file")
@@ -257,6 +258,6 @@ function placeOf(
       ? { kind: "file", reason: placement.reason }
       : listed(`${placement.reason}; the review already has the maximum number of comments on files`);
   // Checked first, so that an attempt after an interrupted one gives the same reason.
-  if (!room.take("line", finding)) return listed(`a review has at most ${maxComments} comments on lines`);
+  if (!room.take("line", finding)) return listed(`a review has at most ${most}`);
   return standing.review ? listed("the review of this commit was already posted") : { kind: "line" };
 }

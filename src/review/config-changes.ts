@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { whyMisplaced } from "../config/load-config.ts";
+import { sparesIn, whyMisplaced } from "../config/load-config.ts";
 import {
   type ConfigProblem,
   type ParsedConfig,
@@ -206,6 +206,7 @@ async function changesAt(
   const [before, after] = [await at("merge_base"), await at("head")];
   const misplaced =
     folder === root || !after ? undefined : whyMisplaced(after.path, await workspace.tree("head"));
+  if (after && sparesIn(await workspace.tree("head")).includes(after.path)) return [];
   if (after && misplaced) return [wouldBeRefused(inlineCode(after.path), [misplaced])];
   return describeConfigChange(folder === root ? "root" : "nested", before, after, inForce);
 }

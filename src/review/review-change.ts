@@ -1,6 +1,7 @@
 import type { Coverage as CoverageCounter } from "../agent/coverage.ts";
 import { hasRules } from "../analyzers/analyze-change.ts";
 import { grammarOf } from "../code/languages.ts";
+import { sparesIn } from "../config/load-config.ts";
 import { patternWarnings } from "../config/parse-config.ts";
 import { type Finding, isCertain, isOfOwnRule, toolOf } from "../finding.ts";
 import type { TextRange } from "../secrets/ranges.ts";
@@ -42,7 +43,7 @@ import {
 } from "./review-result.ts";
 import { type ReviewDependencies, startRun } from "./review-run.ts";
 import { withCheckedSuggestion } from "./suggestion/check-suggestion.ts";
-import { leftWarning, noToolFindings, toolFindings } from "./tool-results/tool-findings.ts";
+import { leftWarnings, noToolFindings, toolFindings } from "./tool-results/tool-findings.ts";
 
 /**
  * The first line of each added value that was masked for the model and that no finding of the secrets analyzer reports. The model
@@ -168,10 +169,11 @@ export async function reviewChange(input: ReviewInput, deps: ReviewDependencies)
     warnings: [
       ...deps.diffs.warnings(),
       ...patternWarnings(config),
+      ...sparesIn(await deps.workspace.tree("base")).map((path) => `${path} is not read as a configuration.`),
       ...review.warnings,
       ...unfinishedWarning(analysis.unfinished),
       ...own.warnings,
-      ...leftWarning(others),
+      ...leftWarnings(others),
       ...milderWarning(review.findings, input.config),
     ],
     effort: input.config.effort,

@@ -121,7 +121,12 @@ describe("the environment", () => {
     expect(readLocalEnv(local).notices).toEqual([
       "OPENAI_API_KEY is set but empty; it counts as unset",
       "HUNKWISE_MODLE is not a known variable. Did you mean HUNKWISE_MODEL?",
+      "HUNKWISE_NEW is not a known variable",
     ]);
+    for (const read of [readEnv, readLocalEnv])
+      expect(read({ HUNKWISE_MODEL: "m" }).notices).toEqual([
+        expect.stringMatching(/^HUNKWISE_MODEL is set, but no key/),
+      ]);
     expect(readEnv({ PORT: "3000" }).notices).toEqual([]);
   });
 
@@ -131,6 +136,7 @@ describe("the environment", () => {
     ["ANTHROPIC_KEY", "ANTHROPIC_API_KEY"],
     ["AZURE_OPENAI_KEY", "AZURE_OPENAI_API_KEY"],
     ["HUNKWISE_FALLBACK_KEY", "HUNKWISE_FALLBACK_API_KEY"],
+    ["openai_api_key", "OPENAI_API_KEY"],
   ])("names %s as a name for %s that it does not read, unless both are set", (name, meant) => {
     const said = [`${name} is not a known variable. Did you mean ${meant}?`];
     for (const read of [readEnv, readLocalEnv]) expect(read({ [name]: "canary" }).notices).toEqual(said);

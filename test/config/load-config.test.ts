@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { checkNested, loadRepoConfig, withNested } from "../../src/config/load-config.ts";
+import { checkNested, loadRepoConfig, sparesIn, withNested } from "../../src/config/load-config.ts";
 import { parseRepoConfig, patternWarnings } from "../../src/config/parse-config.ts";
 import {
   defaultRepoConfig,
@@ -54,6 +54,9 @@ describe("a configuration under a near name", () => {
 
   it("is refused in a folder if it begins with a dot, and beside the file that is read", async () => {
     expect((await failureOf({ "a/b/.hunkwise.json": "" })).message).toContain("is a/b/.hunkwise.yml; move");
+    const spare = { ".github/hunkwise.yml": "", "hunkwise.json": "{}", ".github/Hunkwise.yml": "" };
+    expect(await failureOf(spare)).toBeNull();
+    expect(sparesIn(await baseOf(spare).tree())).toEqual(["hunkwise.json", ".github/Hunkwise.yml"]);
     const both = { ".github/hunkwise.yml": "", ".github/hunkwise.yaml": "" };
     expect((await failureOf(both)).message).toContain(".github/hunkwise.yaml: is not read");
   });
@@ -77,9 +80,9 @@ describe("a configuration under a near name", () => {
 
 describe("a pattern that can match no file", () => {
   it("refuses a configuration if it is meant to keep files private, also in a folder", async () => {
-    for (const pattern of ["./keys/**", "keys\\**", "keys\\*", "/home/me/shop/keys/*"]) {
-      const text = `paths:\n  private: [${JSON.stringify(pattern)}]\n`;
-      const message = /yml:2: paths\.private\[0\] can match no file: it (?:has|begins)/;
+    for (const pattern of ["./keys/**", "keys\\**", "keys\\*", "/home/me/keys/*", "", "#x", "[z-a]", "!a"]) {
+      const text = `paths:\n  private: ["# mine", ${JSON.stringify(pattern)}]\n`;
+      const message = /yml:2: paths\.private(?:\[1\] can match no file: it|) (?:has|begins)/;
       await expect(loadRepoConfig(async () => text)).rejects.toThrow(message);
       expect((await failureOf({ "a/.hunkwise.yml": text })).message).toMatch(message);
     }

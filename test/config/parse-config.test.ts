@@ -210,7 +210,7 @@ describe("a file that may keep less private than was meant", () => {
   });
 
   it("is none of those whose list is in order, exceptions included", () => {
-    const list = ["a/*", "!a/b", "a/*", "#c"];
+    const list = ["a/*", "!a/b", "a/*", "# c"];
     const parsed = parseRepoConfig(`paths: { private: ${JSON.stringify(list)} }`);
     expect(parsed).toMatchObject({ ok: true, config: { paths: { private: list } } });
   });

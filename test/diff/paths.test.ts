@@ -92,15 +92,18 @@ describe("patternFault", () => {
     ...["./src/**", "src/./a", "src//a", "../x", "!../x", "src/..", "a/b//", "/", "."],
     ...["secret\\**", "src\\keys\\id.pem", ".\\src", "src\\", "C:\\keys\\*", "c:/keys/**", "~/keys/*"],
     ...["/home/me/shop/src/**", "/Users/me/shop/x", "[a", "[[:letters:]]x"],
+    ...["", "  ", "!", "#x", "#secret/**", "secret/[z-a]*"],
   ])("of %s says why it matches no path that is meant", (pattern) => {
     expect(patternFault(pattern, false)).toMatch(/^(?:has|begins) /);
   });
 
   it.each([
     ...[
-      "",
-      "  ",
+      "#",
       "# a comment: ./x",
+      "!#x",
+      "[!z-a]",
+      "[z-aq]",
       "/src",
       "src/",
       "**",

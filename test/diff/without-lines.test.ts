@@ -26,7 +26,7 @@ describe("a change without lines", () => {
       listed("b", { oldPath: "a", oldMode: "120000", newMode: "120000", ...sameText }),
     ],
     ["submodule at another commit", listed("lib", { oldMode: "160000", newMode: "160000" })],
-    ["submodule at another commit", listed("lib", { oldMode: "000000", newMode: "160000" })],
+    ["new submodule", listed("lib", { oldMode: "000000", newMode: "160000" })],
     ["binary that runs", listed("gradle/wrapper/gradle-wrapper.jar", binary)],
     ["binary that runs", listed("assets/left-pad-1.3.0.tgz", binary)],
     ["binary that runs", listed("native/libcrypto.so.1.1", { ...binary, oldMode: "000000" })],
@@ -64,8 +64,8 @@ describe("a change without lines", () => {
   ])("does nothing by itself: %s", (_what, change) => expect(effectWithoutLines(change)).toBeNull());
 
   it("is routine where it is a submodule, or a link within the repository", () => {
-    const reasons = ["submodule at another commit", "symbolic link to another place"];
-    expect(reasons.map(isRoutineWithoutLines)).toEqual([true, true]);
+    const reasons = ["submodule at another commit", "new submodule", "symbolic link to another place"];
+    expect(reasons.map(isRoutineWithoutLines)).toEqual([true, true, true]);
     expect(isRoutineWithoutLines("symbolic link out of the repository")).toBe(false);
     expect(isRoutineWithoutLines("binary that runs")).toBe(false);
   });

@@ -90,6 +90,9 @@ describe("a local range", () => {
       await using byTag = await open({ repo: clone, base: ends.base, head: "tags/main" });
       expect(byTag.place.shas).toMatchObject(ends);
       await expect(open({ repo: clone, base: "-x" })).rejects.toMatchObject({ code: "revision_unknown" });
+      for (const ref of ["refs/heads/main", "refs/tags/refs/heads/main"]) at.git("update-ref", "-d", ref);
+      const remedy = "Write which one you mean: origin/main or tags/main";
+      await expect(open({ repo: clone, base: "main~0" })).rejects.toMatchObject({ remedy });
     },
   );
 

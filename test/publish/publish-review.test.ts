@@ -118,6 +118,7 @@ describe("publishing", () => {
     expect(await publish(github, [], options)).toMatchObject({ posted: 22, listed: 11 });
     expect(inlineIds(github).filter((id) => id.startsWith("src/z"))).toHaveLength(20);
     expect(conclusion(github)).toBe("failure");
+    expect(summary(github)).toContain("at most 2 comments on lines and 20 more for blocking rules._");
     const numbers = [...summary(github).matchAll(/`\/resolve (\d+)`/g)].map(([, number]) => Number(number));
     expect(numbers.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 11 }, (_, at) => at + 1));
   });

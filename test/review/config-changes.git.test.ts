@@ -115,9 +115,9 @@ describe("a change of configuration files", () => {
   }
 
   it("is none where other files change", async () => {
-    expect(await changesOf({ [path]: "max_comments: 1" }, { "a.ts": "2\n", "x/hunkwise.yml": "" })).toEqual(
-      [],
-    );
+    expect(
+      await changesOf({ [path]: "max_comments: 1" }, { "x/hunkwise.yml": "", "hunkwise.json": "" }),
+    ).toEqual([]);
   });
 
   it("is one of the repository's file and of those in folders, be they new, gone or moved", async () => {

@@ -191,7 +191,7 @@ describe("createDiffSource", () => {
     ]);
     expect(await source().files()).toMatchObject([
       { totalHunks: 0, skipReason: "symbolic link out of the repository" },
-      { totalHunks: 0, skipReason: "submodule at another commit" },
+      { totalHunks: 0, skipReason: "new submodule" },
     ]);
     expect(asked).toEqual([]);
   });

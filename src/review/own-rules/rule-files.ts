@@ -1,4 +1,5 @@
 import { setImmediate } from "node:timers/promises";
+import { distance } from "fastest-levenshtein";
 import { z } from "zod";
 import { variablesIn } from "../../analyzers/ast-grep.ts";
 import { AstGrepRule, keys } from "../../analyzers/rule-file.ts";
@@ -74,6 +75,13 @@ const RuleDocument = z.strictObject({
       severity: Severity.optional(),
       category: Category.optional(),
       examples: z.strictObject({ right: Examples, wrong: Examples }).optional(),
+    })
+    .superRefine((given, context) => {
+      for (const key of Object.keys(given)) {
+        const near = ["severity", "category", "examples"].find((it) => distance(it, key.toLowerCase()) <= 2);
+        const message = `is not a known key (did you mean ${near}?)`;
+        if (near && near !== key) context.addIssue({ code: "custom", path: [key], message });
+      }
     })
     .optional(),
 });

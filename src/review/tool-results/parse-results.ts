@@ -28,7 +28,7 @@ export interface ParseOptions {
   file?: number;
   /** Absolute paths of the work tree in which the tool ran: absolute paths in the file are relative to one of them. */
   roots: readonly string[];
-  /** The only files whose results are wanted. A path that is one of them as it is written is not decoded. Left out: all. */
+  /** The only files whose results are wanted, and which decide what a path means that can be read in two ways. Left out: all. */
   changed?: ReadonlySet<string> | undefined;
   /** Takes why a result is left out, as the end of a sentence about it: "has no line". Not for what the tool itself suppressed. */
   onLeft?(reason: string): void;
@@ -45,7 +45,7 @@ export function parseResults(bytes: Buffer, options: ParseOptions): ToolResult[]
   const meter = new JsonMeter(limits);
   if (!meter.take(bytes)) throw unusable(name, "it is nested too deeply or has too many values");
   const text = bytes.toString("utf8").replace(/^\ufeff/, "");
-  const raw = rawResults(text);
+  const raw = rawResults(text, name);
   if (raw === null) throw unusable(name, "it is neither SARIF 2.1 nor rdjson or rdjsonl");
   const found = raw.map((one, at) =>
     at < MOST_RESULTS ? resultOf(one, options) : "is beyond the first 100,000",
@@ -65,25 +65,26 @@ interface RawResult {
   tool: string;
   rule: string;
   severity: Severity;
-  /** A URI, or a path. */
+  /** A path, or a URI if `base` is given. */
   file: string;
-  /** The URI that `file` is relative to; empty for none. */
-  base: string;
+  /** The URI that `file` is relative to, empty for none; null if `file` is a path. */
+  base: string | null;
   startLine: number;
   endLine: number;
   message: string;
 }
 
-function rawResults(text: string): Told[] | null {
+function rawResults(text: string, name: string): Told[] | null {
   const whole = parsed(text);
   const sarif = Sarif.safeParse(whole);
   if (sarif.success) return sarif.data.runs.flatMap(sarifResults);
-  const rdjson = Rdjson.safeParse(whole);
-  if (rdjson.success) return rdjson.data.diagnostics.flatMap((one) => rdjsonResult(one, rdjson.data));
+  const { data: rdjson } = Rdjson.safeParse(whole);
+  if (rdjson) return (rdjson.diagnostics ?? []).map((one) => rdjsonResult(one, rdjson));
   const lines = text.split("\n").filter((line) => line.trim() !== "");
-  const each = lines.slice(0, MOST_RESULTS).map((line) => Diagnostic.safeParse(parsed(line)));
-  if (lines.length === 0 || !each.every(({ success }) => success)) return null;
-  return each.flatMap(({ data }) => (data ? rdjsonResult(data, {}) : []));
+  // A tool that finds nothing writes no line.
+  if (lines.length === 0) return /\.(?:rd)?jsonl$/i.test(name) ? [] : null;
+  const each = lines.slice(0, MOST_RESULTS).map((line) => Diagnostic.safeParse(parsed(line)).data ?? null);
+  return each.every((one) => one === null) ? null : each.map((one) => rdjsonResult(one, {}));
 }
 
 /** Undefined for what is no JSON. */
@@ -135,11 +136,16 @@ const Driver = z.looseObject({
   name: z.string().min(1).max(MOST_NAME),
   rules: z.array(Rule).optional().catch(undefined),
 });
+const Extension = z.looseObject({ name: Name, guid: Name, rules: Driver.shape.rules });
+const ToolComponent = z.looseObject({ name: Name, guid: Name, index: z.int().optional().catch(undefined) });
 const Result = z.looseObject({
   ruleId: z.string().max(MOST_NAME).optional().catch(undefined),
   ruleIndex: z.int().optional().catch(undefined),
   rule: z
-    .looseObject({ id: z.string().max(MOST_NAME).optional(), index: z.int().optional() })
+    .looseObject({
+      ...{ id: z.string().max(MOST_NAME).optional(), index: z.int().optional() },
+      toolComponent: ToolComponent.optional().catch(undefined),
+    })
     .optional()
     .catch(undefined),
   kind: z.string().optional().catch(undefined),
@@ -166,7 +172,7 @@ const Result = z.looseObject({
     .catch(undefined),
 });
 const Run = z.looseObject({
-  tool: z.looseObject({ driver: Driver }),
+  tool: z.looseObject({ driver: Driver, extensions: z.array(Extension).optional().catch(undefined) }),
   results: z.array(Result.nullable().catch(null)).nullish().catch(undefined),
   artifacts: z
     .array(z.looseObject({ location: Artifact.optional().catch(undefined) }))
@@ -179,17 +185,21 @@ const Sarif = z.looseObject({ version: z.string().regex(/^2\.1\./), runs: z.arra
 const levels = { error: "high", warning: "medium", note: "low", none: "low" } as const;
 
 function sarifResults({
-  tool: { driver },
+  tool: { driver, extensions = [] },
   results,
   artifacts = [],
   originalUriBaseIds = {},
 }: z.infer<typeof Run>): Told[] {
-  const byId = new Map((driver.rules ?? []).map((rule) => [rule.id, rule]));
+  const components = [...extensions, driver];
+  const byId = new Map(components.flatMap(({ rules = [] }) => rules).map((rule) => [rule.id, rule]));
+  const byName = new Map(components.flatMap((one) => [one.name, one.guid].map((name) => [name, one])));
+  const rulesOf = (of: z.infer<typeof ToolComponent> | undefined) =>
+    (of ? (extensions[of.index ?? -1] ?? byName.get(of.guid || of.name)) : driver)?.rules;
   const toldIn = (result: z.infer<typeof Result>): Told[] => {
-    const index = result.ruleIndex ?? result.rule?.index ?? -1;
-    const id = result.ruleId ?? result.rule?.id ?? driver.rules?.[index]?.id ?? "";
+    const indexed = rulesOf(result.rule?.toolComponent)?.[result.rule?.index ?? result.ruleIndex ?? -1];
+    const id = result.ruleId ?? result.rule?.id ?? indexed?.id ?? "";
     // "CA1000/1" is a part of the rule "CA1000" (3.52.4).
-    const rule = driver.rules?.[index] ?? byId.get(id) ?? byId.get(id.replace(/\/[^/]*$/, ""));
+    const rule = indexed ?? byId.get(id) ?? byId.get(id.replace(/\/[^/]*$/, ""));
     const { artifactLocation: location, region } = result.locations?.[0]?.physicalLocation ?? {};
     const { uri, uriBaseId } =
       location?.uri === undefined ? (artifacts[location?.index ?? -1]?.location ?? {}) : location;
@@ -198,7 +208,7 @@ function sarifResults({
         ...{ tool: driver.name, rule: id, severity: severityOf(result.level, rule) },
         ...{
           file: uri ?? "",
-          base: uriBaseId === undefined ? "" : (originalUriBaseIds[uriBaseId]?.uri ?? ""),
+          base: baseOf(uriBaseId, originalUriBaseIds),
         },
         ...{ startLine: region?.startLine ?? 0, endLine: region?.endLine ?? region?.startLine ?? 0 },
         message: messageOf(result.message, rule),
@@ -209,6 +219,20 @@ function sarifResults({
   const all = (results ?? []).map((one) => one ?? "cannot be read");
   return all.flatMap((one) => (typeof one === "string" ? [one] : isFailure(one) ? toldIn(one) : []));
 }
+
+/** The URI of a base, which may be relative to a further one (3.14.14). */
+function baseOf(id: string | undefined, bases: Readonly<Record<string, z.infer<typeof Artifact>>>): string {
+  let [base, next] = ["", id];
+  // More are a circle.
+  for (let at = 0; at < 16 && next !== undefined && base.length < MOST_PATH; at += 1) {
+    base = below(bases[next]?.uri ?? "", base);
+    next = bases[next]?.uriBaseId;
+  }
+  return base;
+}
+
+const below = (base: string, file: string) =>
+  isAbsolute(file) ? file : `${base.endsWith("/") || base === "" ? base : `${base}/`}${file}`;
 
 /** Not what passed, what the tool's user suppressed, or what a baseline says is gone (3.27.9, 3.27.23, 3.27.24). */
 function isFailure({ kind = "fail", suppressions, baselineState }: z.infer<typeof Result>): boolean {
@@ -261,28 +285,28 @@ const Diagnostic = z.looseObject({
   source: Source,
   code: z.looseObject({ value: Name }).optional().catch(undefined),
 });
-const Rdjson = z.looseObject({ diagnostics: z.array(Diagnostic), severity: RdSeverity, source: Source });
+const diagnostics = z.array(Diagnostic.nullable().catch(null)).nullish();
+// Writers leave out an empty list.
+const Rdjson = z
+  .looseObject({ diagnostics, severity: RdSeverity, source: Source })
+  .refine((all) => Object.keys(all).every((key) => "diagnostics" in all || /^s(?:everity|ource)$/.test(key)));
 
 const rdLevels = { ERROR: "high", WARNING: "medium", INFO: "low", UNKNOWN_SEVERITY: "medium" } as const;
 
 function rdjsonResult(
-  { message, location, severity, source, code }: z.infer<typeof Diagnostic>,
+  one: z.infer<typeof Diagnostic> | null,
   whole: Pick<z.infer<typeof Rdjson>, "severity" | "source">,
-): RawResult[] {
+): Told {
+  if (one === null) return "cannot be read";
+  const { message, location, severity, source, code } = one;
   const startLine = location.range?.start?.line ?? 0;
-  return [
-    {
-      ...{ tool: source?.name || whole.source?.name || "", rule: code?.value ?? "" },
-      severity: rdLevels[severity ?? whole.severity ?? "UNKNOWN_SEVERITY"],
-      ...{
-        file: encodeURI(location.path.toWellFormed()),
-        base: "",
-        startLine,
-        endLine: location.range?.end?.line ?? startLine,
-      },
-      message,
-    },
-  ];
+  return {
+    ...{ tool: source?.name || whole.source?.name || "", rule: code?.value ?? "" },
+    severity: rdLevels[severity ?? whole.severity ?? "UNKNOWN_SEVERITY"],
+    ...{ file: location.path.toWellFormed(), base: null },
+    ...{ startLine, endLine: location.range?.end?.line ?? startLine },
+    message,
+  };
 }
 
 /* What both have in common */
@@ -301,8 +325,11 @@ const UNNAMED = "unknown-tool";
 function resultOf(raw: Told, { roots, changed, file = 0 }: ParseOptions): ToolResult | string {
   if (typeof raw === "string") return raw;
   if (raw.file === "") return "names no file";
-  const written = pathIn(raw, roots, false);
-  const path = written !== null && changed?.has(written) ? written : pathIn(raw, roots);
+  const names = namesOf(raw);
+  // A backslash may separate folders on the tool's machine.
+  const slashed = names.map((name) => name.replaceAll("\\", "/"));
+  const paths = [...names, ...slashed].map((name) => inside(name, roots));
+  const path = paths.find((one) => one !== null && changed?.has(one)) ?? paths[names.length] ?? null;
   if (path === null) return "names a file outside of the repository";
   if (changed?.has(path) === false) return "names no changed file";
   if (raw.startLine === 0) return "has no line";
@@ -319,35 +346,33 @@ function resultOf(raw: Told, { roots, changed, file = 0 }: ParseOptions): ToolRe
 }
 
 /** A path relative to the repository; null for one outside of it. */
-function pathIn({ file, base }: RawResult, roots: readonly string[], isEncoded = true): string | null {
-  const full = isAbsolute(file) ? file : `${base.endsWith("/") || base === "" ? base : `${base}/`}${file}`;
-  const plain = plainPath(full, isEncoded);
-  if (plain === null) return null;
-  const root = roots.find((one) => plain.startsWith(`${one.replace(/\/+$/, "")}/`));
-  const inside = root === undefined ? plain : plain.slice(root.replace(/\/+$/, "").length + 1);
-  const path = posix.normalize(inside.replaceAll("\\", "/"));
-  return path.startsWith("/") ||
-    path === "." ||
-    path === ".." ||
-    path.startsWith("../") ||
-    path.includes("\0")
-    ? null
-    : path;
+function inside(name: string, roots: readonly string[]): string | null {
+  const root = roots.find((one) => name.startsWith(`${one.replace(/\/+$/, "")}/`));
+  const path = posix.normalize(root === undefined ? name : name.slice(root.replace(/\/+$/, "").length + 1));
+  return /^(?:\/|\.{1,2}$|\.\.\/)|\0/.test(path) ? null : path;
 }
 
 const isAbsolute = (file: string) => /^(?:[a-z][a-z0-9+.-]*:|\/)/i.test(file);
 
-/** Null for another address than that of a file here. A `%` that is no escape stands for itself. */
-function plainPath(uri: string, isEncoded: boolean): string | null {
-  const path = uri.replace(/^file:(?:\/\/(?:localhost)?)?(?=\/)/i, "");
-  if (/^[a-z][a-z0-9+.-]+:/i.test(path)) return null;
-  return isEncoded ? path.replaceAll(/(?:%[0-9a-f]{2})+/gi, decoded) : path;
+/**
+ * What a result may name, the likeliest first; nothing for another address than that of a file here. Of a URI that is its text decoded,
+ * then as it is written: many tools write paths without encoding them. A text with a `%` that is no escape is such a path.
+ */
+function namesOf({ file, base }: RawResult): string[] {
+  if (base === null) return [file];
+  const written = below(base, file).replace(/^file:(?:\/\/(?:localhost)?)?(?=\/)/i, "");
+  if (/^[a-z][a-z0-9+.-]+:/i.test(written)) return [];
+  const meant = decoded(written);
+  return meant === null
+    ? [written, written.replaceAll(/(?:%[0-9a-f]{2})+/gi, (all) => decoded(all) ?? all)]
+    : [meant, written];
 }
 
-function decoded(escapes: string): string {
+/** Null for what is not encoded. */
+function decoded(text: string): string | null {
   try {
-    return decodeURIComponent(escapes);
+    return decodeURIComponent(text);
   } catch {
-    return escapes;
+    return null;
   }
 }

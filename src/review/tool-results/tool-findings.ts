@@ -17,9 +17,11 @@ export interface ToolFindings {
   said: ReadonlyMap<string, string>;
   /** Results on changed lines that are not among them. */
   left: number;
+  /** Why further results are not used, one reason for each. */
+  unused: readonly string[];
 }
 
-export const noToolFindings: ToolFindings = { findings: [], said: new Map(), left: 0 };
+export const noToolFindings: ToolFindings = { findings: [], said: new Map(), left: 0, unused: [] };
 
 interface ToolDependencies {
   workspace: Workspace;
@@ -39,9 +41,14 @@ export async function toolFindings(
   if (results.length === 0) return noToolFindings;
   const byPath = Map.groupBy(results, ({ path }) => path);
   const found: Located[] = [];
-  for (const { change, reviewable } of files) {
+  const unused: string[] = [];
+  for (const { change, reviewable, skipReason } of files) {
     const ofFile = byPath.get(change.path);
-    if (ofFile === undefined || !reviewable || change.type === "deleted") continue;
+    if (ofFile === undefined || change.type === "deleted") continue;
+    if (!reviewable) {
+      unused.push(...ofFile.map(() => `in a file that is not reviewed (${skipReason})`));
+      continue;
+    }
     const { hunks } = await diffs.fileDiff(change, 3);
     const added = hunks.flatMap(({ lines }) =>
       lines.flatMap((line) => (line.kind === "added" ? [line.newLine] : [])),
@@ -51,10 +58,12 @@ export async function toolFindings(
       return line === undefined || line > result.endLine ? [] : [{ result, line, oid: change.newOid }];
     });
     // The first is the worst.
-    const once = new Map(onAdded.toReversed().map((one) => [`${one.line} ${sourceOf(one.result)}`, one]));
-    found.push(
-      ...[...once.values()].filter(({ result }) => !isOff({ source: sourceOf(result), path: result.path })),
-    );
+    const keyOf = ({ line, result }: Located) => `${line} ${sourceOf(result)} ${result.message}`;
+    const once = new Map(onAdded.toReversed().map((one) => [keyOf(one), one]));
+    for (const one of once.values()) {
+      if (!isOff({ source: sourceOf(one.result), path: change.path })) found.push(one);
+      else unused.push("of a rule that is switched off");
+    }
   }
   const taken = fairShare(found, MOST_JUDGED, ({ result }) => result);
   const identify = createIdentities();
@@ -66,7 +75,7 @@ export async function toolFindings(
     findings.push(finding);
     said.set(finding.id, one.result.message);
   }
-  return { findings, said, left: found.length - taken.length };
+  return { findings, said, left: found.length - taken.length, unused };
 }
 
 /** A result on a line that the change added. */
@@ -104,10 +113,15 @@ async function findingOf(
   };
 }
 
-/** One sentence; none if all results on changed lines were taken. */
-export const leftWarning = ({ left }: ToolFindings): string[] =>
-  left === 0
+/** A sentence for each kind of result on changed lines that is not part of the review. */
+export const leftWarnings = ({ left, unused }: ToolFindings): string[] => [
+  ...(left === 0
     ? []
     : [
         `Of the results of other tools on changed lines, ${MOST_JUDGED} are part of the review, the worst of each file, and ${left.toLocaleString("en")} more are not.`,
-      ];
+      ]),
+  ...[...Map.groupBy(unused, (why) => why)].map(
+    ([why, { length }]) =>
+      `${length.toLocaleString("en")} ${length === 1 ? "result of another tool was" : "results of other tools were"} left out: ${why}.`,
+  ),
+];

@@ -217,15 +217,14 @@ describe("review --findings", () => {
     }
   });
 
-  it("keeps the worst of the same results, with its own words", async () => {
+  it("keeps the worst of the same results, and those with other words", async () => {
     const one = (level: string, text: string) => sarif([{ level, message: { text } }]);
     const { result, prompts } = await withModel(
-      [one("note", "Suppressed by all."), one("error", "It reaches eval.")],
+      [one("note", "It reaches eval."), one("error", "It reaches eval."), one("note", "It is long.")],
       () => "No.",
     );
-    expect(prompts[0]).toContain("It reaches eval.");
-    expect(prompts[0]).not.toContain("Suppressed by all.");
-    expect(result.dropped).toHaveLength(1);
+    expect(prompts[0]).toMatch(/^c1 .*It reaches eval\.\nc2 .*It is long\.$/m);
+    expect(result.dropped.map(({ severity }) => severity)).toEqual(["high", "low"]);
   });
 
   it("repeats no words of a tool outside of the marks, when a model leaves a match without an answer", async () => {
@@ -247,11 +246,18 @@ describe("review --findings", () => {
     expect(asked[1]).not.toContain("canary-of-the-tool");
   });
 
-  it("obeys rules that the configuration switches off", async () => {
+  it.each([
+    ["rules: { 'tool:lint': off }", [], "of a rule that is switched off"],
+    ["paths: { ignore: [lib/cut.js] }", [], "in a file that is not reviewed (ignored by configuration)"],
+    ["paths: { private: [lib/cut.js] }", [], "in a file that is not reviewed (withheld by configuration)"],
+    ["effort: low", ["--only", "lib/json.js"], "in a file that is not reviewed (left out by --only)"],
+  ])("leaves out what the configuration %s and %j leave out, and says so", async (text, more, why) => {
     const config = join(folder.path, "off.yml");
-    writeFileSync(config, "rules: { 'tool:lint': off }\n");
-    const { stdout } = await runHere([...args(), "--config", config, ...given([sarif([{}])])]);
-    expect(fromTools(ReviewJson.parse(JSON.parse(stdout)))).toEqual([]);
+    writeFileSync(config, text);
+    const { stdout } = await runHere([...args(), "--config", config, ...more, ...given([sarif([{}])])]);
+    const result = ReviewJson.parse(JSON.parse(stdout));
+    expect(fromTools(result)).toEqual([]);
+    expect(result.warnings).toContainEqual(`1 result of another tool was left out: ${why}.`);
   });
 
   it("is refused before anything is reviewed if a file is none, and quotes nothing of it", async () => {

@@ -69,7 +69,7 @@ async function withModel(
 
 describe("--only", () => {
   it("reviews no other files, and names them as left out, in every format", async () => {
-    const json = await jsonOf("--only", "*.md", "--only", "./cart.py");
+    const json = await jsonOf("--only", "*.yml", "--only", "./cart.py");
     expect(pathsOf(json)).toEqual(["cart.py"]);
     expect(json.coverage.files_skipped).toEqual([
       { path: "lib/a.key", reason: "left out by --only" },
@@ -100,6 +100,7 @@ describe("--only", () => {
     [["carts/**"], "cart.py"],
     [["lib/card.py", "!*.key"], "lib/cart.py"],
     [["./LIB/**"], "lib"],
+    [["cart.py", "carts/**"], "cart.py"],
     [["a.kee"], "lib/a.key"],
     [["lib\\cart.py"], "lib/cart.py"],
   ])("exits with 3 if no file of either side matches %j, and names the nearest path", async (only, near) => {

@@ -143,7 +143,7 @@ describe.skipIf(!sandbox)(`a local review with --prove${skipped}`, () => {
 });
 
 describe.skipIf(!sandbox)(`a local repair with --with-test${skipped}`, () => {
-  it("is a patch with the test that shows the finding, and can be replayed", async () => {
+  it("is a patch with the test that shows the finding", async () => {
     using data = new TempFolder("fix-with-test");
     using repo = repoWith();
     const { env } = await reviewed(repo, ["--prove"], { env: { HUNKWISE_DATA_DIR: data.path } });

@@ -91,6 +91,11 @@ describe("a file of rules", () => {
       "transform: { B: { replace: { sorce: $A, replace: x, by: y } } }",
       "a: line 6: transform.B.replace.sorce is not a known key (did you mean source?)",
     ],
+    [
+      "a key of ours with a slip",
+      "metadata: { Categry: security, team: shop }",
+      "a: line 6: metadata.Categry is not a known key (did you mean category?)",
+    ],
     ["a pattern of no file", "files: ['a/../b']", "a: line 6: files[0] can match no file: it has a part"],
     [
       "a key that only ast-grep's command line honours",

@@ -37,6 +37,8 @@ const sarif = (result: object = {}, rule: object = {}, run: object = {}) => ({
 const at = (uri: string, more: object = {}) => ({
   locations: [{ physicalLocation: { artifactLocation: { uri, ...more }, region: { startLine: 3 } } }],
 });
+const scored = { id: "E1", properties: { "security-severity": "9.8" } };
+const extensions = [{ name: "E", guid: "g", rules: [scored] }];
 const diagnostic = {
   ...{ message: "It is wrong.", severity: "WARNING", source: { name: "Lint" }, code: { value: "R1" } },
   location: { path: "src/a.ts", range: { start: { line: 3, column: 1 }, end: { line: 3, column: 4 } } },
@@ -108,6 +110,22 @@ describe("the results of another tool", () => {
       {},
     ],
     [
+      "a path below bases that are below each other",
+      at("a.ts", { uriBaseId: "S" }),
+      {},
+      { originalUriBaseIds: { S: { uri: "src", uriBaseId: "R" }, R: { uri: `file://${roots[0]}/` } } },
+      {},
+    ],
+    ...[{ index: 0 }, { guid: "g" }, { name: "E" }, undefined].map(
+      (toolComponent): [string, object, object, object, Partial<ToolResult>] => [
+        `a rule of an extension, by ${JSON.stringify(toolComponent)}`,
+        { ruleId: "E1", rule: { index: 0, toolComponent } },
+        {},
+        { tool: { driver: { name: "Lint" }, extensions } },
+        { rule: "E1", severity: "critical" },
+      ],
+    ),
+    [
       "a path by its index",
       { locations: [{ physicalLocation: { artifactLocation: { index: 0 }, region: { startLine: 3 } } }] },
       {},
@@ -152,11 +170,16 @@ describe("the results of another tool", () => {
     ["is a further place of another result", { locations: [...at("src/a.ts").locations, {}] }, "SARIF"],
     ["has no line", { location: { path: "src/a.ts" } }, "rdjson"],
     ["names no changed file", { location: { path: "src/b.ts", range: { start: { line: 1 } } } }, "rdjson"],
+    ["cannot be read", { location: null }, "rdjson"],
+    ["cannot be read", { location: null }, "rdjsonl"],
   ])("are left out with the reason that one %s: %j in %s", (reason, result, format) => {
     const reasons: string[] = [];
-    const content = format === "SARIF" ? sarif(result) : { diagnostics: [{ ...diagnostic, ...result }] };
-    read(content, { changed: new Set(["src/a.ts"]), onLeft: (why) => reasons.push(why) });
+    const diagnostics = [{ ...diagnostic, ...result }, diagnostic];
+    const lines = diagnostics.map((one) => JSON.stringify(one)).join("\n");
+    const content = { SARIF: sarif(result), rdjson: { diagnostics }, rdjsonl: lines }[format];
+    const found = read(content, { changed: new Set(["src/a.ts"]), onLeft: (why) => reasons.push(why) });
     expect(reasons).toEqual([reason]);
+    if (format !== "SARIF") expect(found).toEqual([expected]);
   });
 
   it("need no name of a tool, as the examples of reviewdog have none, and may write numbers as text", () => {
@@ -174,18 +197,19 @@ describe("the results of another tool", () => {
   });
 
   it.each([
-    ["100%.ts", "100%.ts"],
-    ["50%25/a%20b%zz.ts", "50%/a b%zz.ts"],
-    ["a%E9.ts", "a%E9.ts"],
-    ["file:///home/runner/work/shop/shop/a%20b%.ts", "a b%.ts"],
-  ])("take a %% that is no escape for itself: %s is %s", (uri, path) => {
-    expect(read(sarif(at(uri)))).toMatchObject([{ path }]);
-  });
-
-  it("name the file that changed, if only its undecoded name is one", () => {
-    const changed = new Set(["a%20b.ts", "c d.ts"]);
-    expect(read(sarif(at("a%20b.ts")), { changed })).toMatchObject([{ path: "a%20b.ts" }]);
-    expect(read(sarif(at("c%20d.ts")), { changed })).toMatchObject([{ path: "c d.ts" }]);
+    ["100%.ts", ["100%.ts"], "100%.ts", "100%.ts"],
+    ["a%20b%.ts", ["a b%.ts"], "a b%.ts", null],
+    ["a%20b%.ts", ["a b%.ts", "a%20b%.ts"], "a%20b%.ts", "a%20b%.ts"],
+    ["a%20b.ts", ["a%20b.ts"], "a%20b.ts", "a%20b.ts"],
+    ["a%20b.ts", ["a b.ts", "a%20b.ts"], "a b.ts", "a%20b.ts"],
+    ["a b.ts", ["a%20b.ts"], null, null],
+    ["a%5Cb.ts", ["a\\b.ts", "a/b.ts"], "a\\b.ts", null],
+    ["a\\b.ts", ["a/b.ts"], "a/b.ts", "a/b.ts"],
+  ])("in %j, where %j changed, are of %j in SARIF and of %j in rdjson", (uri, paths, uriPath, path) => {
+    const changed = new Set(paths);
+    const rdjson = { diagnostics: [{ ...diagnostic, location: { ...diagnostic.location, path: uri } }] };
+    const found = [sarif(at(uri)), rdjson].map((one) => read(one, { changed })[0]?.path);
+    expect(found).toEqual([uriPath ?? undefined, path ?? undefined]);
   });
 
   it("take a suppression that was rejected for none, and a file with a byte order mark", () => {
@@ -205,11 +229,9 @@ describe("the results of another tool", () => {
       expected,
       expected,
     ]);
-    expect(
-      read({
-        diagnostics: [{ ...diagnostic, location: { path: "src/100%.ts", range: { start: { line: 3 } } } }],
-      }),
-    ).toMatchObject([{ path: "src/100%.ts" }]);
+    const empty = [{}, { source: { name: "Lint" } }, { diagnostics: null }];
+    expect(empty.flatMap((one) => read(one))).toEqual([]);
+    expect(read("\n", { name: "lint.rdjsonl" })).toEqual([]);
   });
 
   it("come worst first", () => {
