@@ -200,6 +200,10 @@ function fieldsIn(text: string): Record<string, unknown>[] {
   return groups;
 }
 
+/** What a call that ends a review says about findings. */
+export const claimsBesideSummary = (json: string): Claim[] =>
+  claimsIn(JSON.stringify({ ...readLenientObject(json), summary: undefined }));
+
 /** What reports in a text say that no call reads. Each names a file, and has a title or a body. */
 export const claimsIn = (text: string): Claim[] =>
   fieldsIn(text)

@@ -1,10 +1,15 @@
 import type { AgentEvent } from "../../agent/trajectory.ts";
 import { atLeast } from "../../finding.ts";
-import { readLenientObject } from "../../llm/lenient-json.ts";
 import { withoutThinking } from "../../llm/model.ts";
 import { cutSentence } from "../../text/cut.ts";
 import { finishReview } from "../../tools/finish-review.ts";
-import { type Claim, claimIn, claimsIn, reportFinding } from "../../tools/report-finding.ts";
+import {
+  type Claim,
+  claimIn,
+  claimsBesideSummary,
+  claimsIn,
+  reportFinding,
+} from "../../tools/report-finding.ts";
 import { NO_SUCH_TOOL } from "../../tools/run-tool.ts";
 
 type FinishedCall = Extract<AgentEvent, { type: "tool_finished" }>;
@@ -61,7 +66,7 @@ export function createReportWatch(): ReportWatch {
         if (isReport) {
           accepted.push(claimIn(json));
           repeat(refused, turn, claimIn(json));
-        } else if (name === finishReview.name) refuseAll(turn, claimsIn(besidesSummary(json)));
+        } else if (name === finishReview.name) refuseAll(turn, claimsBesideSummary(json));
       } else if (isReport && !isWithheld) refuse(turn, claimIn(json), json);
       else if (!isReport) refuseAll(turn, claimsOf(name, json, result.error));
     },
@@ -83,8 +88,6 @@ function claimsOf(name: string, json: string, error: string): Claim[] {
 }
 
 const REPORTS = /report|finding|review|comment|issue|bug|problem/i;
-
-const besidesSummary = (json: string) => JSON.stringify({ ...readLenientObject(json), summary: undefined });
 
 function repeat(refused: readonly RefusedReport[], turn: number, accepted: Claim): void {
   const open = refused.filter(
