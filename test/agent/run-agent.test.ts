@@ -280,7 +280,6 @@ describe("the calls of a turn", () => {
     "look()",
     "mcp__git\\_hub__look",
     "functions.look:0",
-    "look json",
     "look</tool_name>",
     "<|python_tag|>look",
     "assistant<|channel|>commentary to=functions.look",
@@ -291,7 +290,7 @@ describe("the calls of a turn", () => {
     expect(run.model.requests[1]?.messages.at(-2)).toMatchObject({ toolCalls: [{ name: "look" }] });
   });
 
-  it.each(["lookup", "functions.", "look_report", "a.b", "look, report"])("reach no tool by the name %s", async (name) => {
+  it.each(["lookup", "functions.", "look_report", "look, finish"])("reach no tool by %s", async (name) => {
     const run = await runLoop([calls([name, { path: "a" }]), finish]);
 
     expect(run.executed).toEqual(["finish"]);
