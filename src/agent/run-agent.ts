@@ -1,8 +1,8 @@
 import { AppError, asValue } from "../errors.ts";
 import type { Masking } from "../llm/masked-request.ts";
-import { type Message, type ModelTurn, type ToolCall, toolNameIn } from "../llm/model.ts";
+import type { Message, ModelTurn, ToolCall } from "../llm/model.ts";
 import type { Masks } from "../secrets/masks.ts";
-import { refusedCall, runTool, unknownTool } from "../tools/run-tool.ts";
+import { refusedCall, runTool, toolNameIn, unknownTool } from "../tools/run-tool.ts";
 import type { AnyTool, ToolContext } from "../tools/tool.ts";
 import {
   type AnswerOptions,

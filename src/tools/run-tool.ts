@@ -206,6 +206,9 @@ export async function runTool(
   }
 }
 
+/** The loop knows no values of the room of models, whose probe reads names alike. */
+export { toolNameIn } from "../llm/model.ts";
+
 export const NO_SUCH_TOOL = "there is no tool";
 
 /** The answer to a call of an unknown tool. */
