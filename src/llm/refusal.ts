@@ -213,7 +213,6 @@ function fitsIn(message: string, { answer }: Sizes) {
   );
 }
 
-/** English, or Chinese, Japanese and Korean. */
 const OF_SIZES = /token|context|prompt|input|window|length|limit|exceed|max|long|large|size|[\u3040-\ud7af]/i;
 const LEAST_WINDOW = 512;
 
