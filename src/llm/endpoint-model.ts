@@ -1,4 +1,4 @@
-import type { AppError } from "../errors.ts";
+import { AppError } from "../errors.ts";
 import { type ParsedTurn, tooMuch } from "./answer.ts";
 import { type Joiner, readBody } from "./answer-body.ts";
 import {
@@ -19,7 +19,15 @@ import {
   withRetries,
 } from "./endpoint.ts";
 import { isObject } from "./lenient-json.ts";
-import { type Avoidable, careful, type ModelRequest, type ModelTurn, type Usage } from "./model.ts";
+import {
+  type Avoidable,
+  abortedError,
+  careful,
+  lasting,
+  type ModelRequest,
+  type ModelTurn,
+  type Usage,
+} from "./model.ts";
 import { costOf, type Price, type PriceTable, priceOf } from "./prices.ts";
 import { errorInside, kindOf, type Refusal, Refused, refusalIn, roomLeft, type Sizes } from "./refusal.ts";
 import { idsOf, withoutServerSecrets } from "./request.ts";
@@ -81,6 +89,8 @@ export function createApiModel(api: Api, options: ModelOptions) {
   const client = api.createClient(chatAnswer);
   const price = priceOf(model, options.prices);
   let mostTokens = Number.POSITIVE_INFINITY;
+  /** Faults of a server that another form may not have, although their words do not say so. */
+  const mayBeOfForm = new WeakSet<AppError>();
   const failure = (error: unknown, signal: AbortSignal) =>
     withoutKey(toAppError(error, endpoint, signal), hideKey);
 
@@ -102,8 +112,8 @@ export function createApiModel(api: Api, options: ModelOptions) {
    * request is sent once in the most careful form; if that is refused too, rejects with the first refusal. Each change is made once or
    * shrinks a number, so this always ends.
    */
-  async function send(asked: ModelRequest, signal: AbortSignal): Promise<ModelTurn> {
-    const start: Sent = { request: withoutServerSecrets(asked), avoids, mostTokens };
+  async function send(asked: ModelRequest, signal: AbortSignal, avoided = avoids): Promise<ModelTurn> {
+    const start: Sent = { request: withoutServerSecrets(asked), avoids: avoided, mostTokens };
     let sent = start;
     let first: AppError | null = null;
     for (;;) {
@@ -131,10 +141,26 @@ export function createApiModel(api: Api, options: ModelOptions) {
     const error = statusError(refusal, endpoint, sizes);
     if (kind === "too_long") return { next: withShorterAnswer(sent, start, refusal, sizes), error };
     if (hasTools && refusesTools(refusal)) return { next: null, error: toolsRefused(refusal, endpoint) };
-    if (!isOfForm(kind, refusal)) return { next: null, error };
+    if (!isOfForm(kind, refusal)) {
+      if (kind === "passing" && isUntold(refusal)) mayBeOfForm.add(error);
+      return { next: null, error };
+    }
     // In their text, a model can still call the tools.
     const found = hasTools && OF_TOOLS.test(message) ? toolsRefused(refusal, endpoint) : error;
     return { next: otherForm(sent, body, refusal, answer), error: first ?? found };
+  }
+
+  /** A fault that stays through the retries is followed by one try in a plainer form. If that fails too, the fault stands. */
+  async function respond(request: ModelRequest, signal: AbortSignal): Promise<ModelTurn> {
+    try {
+      return await withRetries(() => send(request, signal), options, signal);
+    } catch (error) {
+      const isCareful = lasting.every((one) => avoids.has(one));
+      if (!(error instanceof AppError) || isCareful || !mayBeOfForm.has(error)) throw error;
+      return send(request, signal, new Set([...avoids, ...lasting])).catch(() => {
+        throw signal.aborted ? abortedError() : error;
+      });
+    }
   }
 
   /** The request with a smaller limit or another parameter, else without what the refusal names, else in the most careful form. */
@@ -161,8 +187,7 @@ export function createApiModel(api: Api, options: ModelOptions) {
   return {
     ...{ name: model, contextTokens: options.contextTokens, protocol: "native" as const, avoids, look },
     costOf: (usage: Omit<Usage, "costUsd">) => api.costOf(usage, price),
-    respond: (request: ModelRequest, signal: AbortSignal) =>
-      withRetries(() => send(request, signal), options, signal),
+    respond,
     listModels: (signal: AbortSignal) =>
       withRetries(async () => namesIn(await look(paths[1], signal)), options, signal),
   };
@@ -200,6 +225,10 @@ const OF_ANSWER = /pars(e|ing) (the )?(tool|function|input|output|response|model
 const isOfForm = (kind: string, { message }: Refusal): boolean =>
   kind === "unexplained" ||
   (kind === "passing" && (OF_TOOLS.test(message) || /\btypes?\b/i.test(message)) && !OF_ANSWER.test(message));
+
+/** A template that fails on a list or on null says so in the words of its language. A server that is down mostly has none. */
+const isUntold = ({ status, headers, message }: Refusal): boolean =>
+  status === 500 && headers?.has("retry-after") === false && message !== "" && !OF_ANSWER.test(message);
 
 /** The request with an answer for which there is room; null if the prompt alone is too long, or nobody knows. */
 function withShorterAnswer(sent: Sent, start: Sent, refusal: Refusal, sizes: Sizes): Sent | null {

@@ -129,6 +129,19 @@ export const factsOf = ({ name, contextTokens, protocol }: ModelFacts): ModelFac
   contextTokens,
   protocol,
 });
+
+/**
+ * The known tool that a model means by a name: the only one that stands in it as a whole word, in any case. Some write a namespace before it
+ * (`functions.diff_file`, `mcp__x__diff_file`), and marks of their chat template around it. The name as it is if it means none, or several.
+ */
+export function toolNameIn(name: string, known: ReadonlySet<string>): string {
+  if (known.has(name)) return name;
+  const text = name.slice(0, 200).toLowerCase().replaceAll("\\", "").replaceAll("__", " ");
+  const words = [/[\w-]+/g, /\w+/g].flatMap((pattern) => text.match(pattern) ?? []);
+  const meant = new Set(words.map((word) => word.replaceAll("-", "_")).filter((word) => known.has(word)));
+  return meant.size === 1 ? ([...meant][0] ?? name) : name;
+}
+
 /** The endpoint does not accept tools. The same conversation may work with calls in text. */
 export class ToolsRefused extends AppError {}
 

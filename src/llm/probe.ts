@@ -15,6 +15,7 @@ import {
   type ToolCall,
   type ToolDefinition,
   ToolsRefused,
+  toolNameIn,
 } from "./model.ts";
 import { withTextProtocol } from "./text-fallback.ts";
 
@@ -119,8 +120,10 @@ async function tryCalls(
   tools: readonly ToolDefinition[] = [],
 ): Promise<Tried> {
   try {
-    const { toolCalls, finishReason, usage } = await model.respond(requestWith(tools), signal);
-    const calls = toolCalls.filter((call) => call.name === "add_numbers");
+    const request = requestWith(tools);
+    const known = new Set(request.tools.map(({ name }) => name));
+    const { toolCalls, finishReason, usage } = await model.respond(request, signal);
+    const calls = toolCalls.filter(({ name }) => toolNameIn(name, known) === addNumbers.name);
     const keepsSchema = calls.length > 0 && calls.every(holdsTwoNumbers);
     const callsInParallel = calls.length > 1;
     const isShort = usage.completionTokens < PROBE_TOKENS / 4;
@@ -146,9 +149,12 @@ async function optional<T>(
   }
 }
 
+/** As text as well, because the tools of a review read that, too. */
 function holdsTwoNumbers({ arguments: json }: ToolCall): boolean {
   const { a, b } = readLenientObject(json) ?? {};
-  return typeof a === "number" && typeof b === "number";
+  const isNumber = (one: unknown) =>
+    typeof one === "number" || (typeof one === "string" && /^\s*-?\d{1,15}(?:\.\d{1,15})?\s*$/.test(one));
+  return isNumber(a) && isNumber(b);
 }
 
 /** A model's abilities, from a probe. */

@@ -123,17 +123,36 @@ const isAbsent = ({ status, words }: Refusal): boolean =>
   (status === 404 && /model|deployment/i.test(words)) ||
   ([400, 422].includes(status) && /model_not_found|(invalid|unknown) model\b|valid model id/i.test(words));
 
-/** An account that is used up, in the words of OpenAI, Anthropic, OpenRouter, Groq, Gemini, Moonshot, DashScope and LiteLLM. */
-const QUOTA =
-  /insufficient[_ ](\w+ )?(quota|credits?|balance|funds)|billing[_ ](hard[_ ]limit|not[_ ]active|error)|budget[_ ](has been )?exceeded|exceeded_?budget|over budget|max budget|credit balance|(exceeded|exhausted|reached|used all|out of)[^.]{0,40}\b(quota|credits?)\b|quota[^.]{0,20}(exceeded|exhausted|used up)|exceeded_current_quota|spend(ing)?[_ -](limit|cap)|usage[_ ]limit|(monthly|daily|weekly)[_ -](\w+ )?(limit|quota)|\bkey limit exceeded|more credits|arrearage/i;
-const A_DAY = /per[_ -]?(day|month)|\b[tr]pd\b|daily|monthly/i;
-const A_MINUTE = /per[_ -]?(second|minute|sec\b|min\b)|\b[tr]pm\b/i;
+/** Words of a used-up account near words for what is used up, in one part of a sentence. */
+const LACK =
+  "insufficient|exhausted|depleted|exceed\\w*|not enough|used (?:up|all)|(?:ran|run|is|are) out of|reach\\w*|hit|too low|\\w+n.?t have any|not have any";
+const GAP = '(?:[^.,;!?"]|[.,]\\d){0,40}';
+const isLacking = (what: string) =>
+  new RegExp(`\\b(?:${LACK})\\b${GAP}\\b(?:${what})\\b|\\b(?:${what})\\b${GAP}\\b(?:${LACK})\\b`, "i");
 
-/** Gemini has one sentence for all of its quotas: only the details say which it is. */
-const isQuota = ({ status, words }: Refusal): boolean =>
-  status === 402 ||
-  (status === 429 && A_DAY.test(words)) ||
-  ([400, 403, 429].includes(status) && QUOTA.test(words) && !A_MINUTE.test(words));
+/** Of tokens for thinking, a budget is no money. */
+const lacksMoney = isLacking(
+  "balance|credits?|(?<!thinking |reasoning )budgets?(?! tokens)|spend(?:ing)?|funds|prepa(?:id|yment)|cost limit|hard limit of \\$",
+);
+const lacksPeriod = isLacking("(?:daily|weekly|monthly)(?: \\w+){0,2} (?:limits?|quotas?|caps?|allocation)");
+const lacksAllowance = isLacking("quotas?|(?:usage|key) (?:limits?|caps?)|free (?:tier|plan)");
+const OTHER_LACK =
+  /\bno (\w+ )?(credits?|balance|funds|budget|quota)\b|more credits|insufficient (\w+ )?quota|over (budget|quota)|quota failed|overdue|arrearage|billing (\w+ ){0,4}(hard limit|not active|disabled|error)|(余额|额度|配额).{0,9}(不足|用尽|耗尽|用完)|欠费/i;
+const A_DAY = /(per|by|\/) ?(day|month|86400)|\b[tr]pd\b/i;
+const SOON =
+  /per (\d+ )?(second|minute|sec\b|min\b)|\b[tr]pm\b|burst|rate limit(?! error)|too many requests|(retry|again|wait)[^.]{0,20} \d{1,3}(\.\d+)? ?(s|m)(ec|in|\b)/i;
+
+/**
+ * Whether an account is used up, or a limit for a day or longer. Gemini has one sentence for all of its quotas: only the details say which it
+ * is. Where a wait is short, a quota is a rate; money that is gone does not come back.
+ */
+function isQuota({ status, words }: Refusal): boolean {
+  if (status === 402 || ![400, 401, 403, 412, 429].includes(status)) return status === 402;
+  // Codes are words, too: insufficient_user_quota, AllocationQuota.
+  const said = words.replaceAll(/[_-]+/g, " ").replaceAll(/([a-z])(?=[A-Z])/g, "$1 ");
+  if ([lacksMoney, lacksPeriod, OTHER_LACK].some((one) => one.test(said))) return true;
+  return (status === 429 && A_DAY.test(said)) || (lacksAllowance.test(said) && !SOON.test(said));
+}
 
 /** A filter of content, in the words of Azure, OpenAI, Anthropic, Gemini, Bedrock, xAI, OpenRouter, DashScope, DeepSeek and LiteLLM. */
 const CONTENT =
@@ -175,32 +194,33 @@ export interface Sizes {
 
 /** The number after words for a limit. */
 const LIMIT =
-  /(?:context (?:length|window|size|limit)|(?:model|prompt|input) length|must be <=|(?:limit|maximum)\w{0,3} (?:is|of)|allowed)\D{0,30}?(\d{3,9})/i;
+  /(?:context (?:length|window|size|limit)|model length|max\w* (?:prompt|input) length|must be <=|(?:limit|maximum)\w{0,3} (?:is|of)|allowed)\D{0,30}?(\d{3,9})/i;
 
-/** What two numbers of a message may be: a limit, and a prompt that exceeds it with its answer. `isSum`: their sum is named, too. */
-function fitsIn(message: string, { answer }: Sizes): { limit: number; prompt: number; isSum: boolean }[] {
-  const text = message.slice(0, 2_000).replaceAll(/(\d),(?=\d{3}\b)/g, "$1");
+/** What two numbers of a message may be: a limit, and a prompt that exceeds it with its answer. `isSum`: their sum is named, too; `isNamed`: the answer. */
+function fitsIn(message: string, { answer }: Sizes) {
+  const text = message.slice(0, 2_000).replaceAll(/(\d),(?=\d{3}\b)|(?<=\d{2})\.0(?!\.?\w)/g, "$1");
   const [, one, , all] = /(\d{2,9}) \+ (\d{2,9}) > (\d{2,9})/.exec(text)?.map(Number) ?? [];
-  if (one && all) return [{ limit: all, prompt: one, isSum: true }];
+  if (one && all) return [{ limit: all, prompt: one, isSum: true, isNamed: true }];
   const numbers = [...text.matchAll(/(?<![\w.])\d{2,9}(?!\w|\.\d)/g)].slice(0, 12).map(Number);
   const others = numbers.filter((number) => number !== answer);
   const named = Number(LIMIT.exec(text)?.[1]);
-  const sums = others.length < numbers.length ? others.map((sum) => sum - answer) : [];
+  const isNamed = others.length < numbers.length;
+  const sums = isNamed ? others.map((sum) => sum - answer) : [];
   return (named > 0 ? [named] : others).flatMap((limit) =>
     [...others, ...sums]
       .filter((prompt) => prompt > 0 && prompt !== limit && prompt + answer > limit)
-      .map((prompt) => ({ limit, prompt, isSum: sums.includes(prompt) && others.includes(prompt) })),
+      .map((prompt) => ({ limit, prompt, isSum: sums.includes(prompt) && others.includes(prompt), isNamed })),
   );
 }
 
-const OF_SIZES = /token|context|prompt|input|window|length|limit|exceed|max|long|large|size/i;
+const OF_SIZES = /token|context|prompt|input|window|length|limit|exceed|max|long|large|size|[\u3040-\ud7af]/i;
 const LEAST_WINDOW = 512;
 
-/** Whether the numbers of an unknown wording say so: a named sum above a limit, or about our prompt above a window. */
+/** Whether the numbers of an unknown wording say so: a named sum above a limit, our answer and about our prompt, or that above a window. */
 function numbersSay({ message }: Refusal, sizes: Sizes): boolean {
-  return fitsIn(message, sizes).some(({ limit, prompt, isSum }) => {
+  return fitsIn(message, sizes).some(({ limit, prompt, isSum, isNamed }) => {
     const isNear = prompt > sizes.prompt / 2 && prompt < sizes.prompt * 2;
-    if (isSum) return limit > sizes.answer;
+    if (isSum || (isNamed && isNear && prompt < limit)) return limit > sizes.answer;
     return isNear && prompt > limit && limit >= LEAST_WINDOW && OF_SIZES.test(message);
   });
 }

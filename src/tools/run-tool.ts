@@ -206,21 +206,8 @@ export async function runTool(
   }
 }
 
-/**
- * The known tool that a model means by a name: some write a namespace before it (`functions.diff_file`, `mcp__x__diff_file`), a mark of their
- * chat template behind it (`diff_file<|channel|>commentary`), or other case. The name as it is if it means none.
- */
-export function toolNameIn(name: string, known: ReadonlySet<string>): string {
-  if (known.has(name)) return name;
-  const bare = name
-    .slice(0, 200)
-    .replace(/<\|.*$/s, "")
-    .replaceAll("\\", "");
-  const last =
-    /([\w-]+)\W*$/.exec(bare.split(/[.:/]|__/).findLast((part) => part.trim() !== "") ?? "")?.[1] ?? "";
-  const plain = last.toLowerCase().replaceAll("-", "_");
-  return known.has(plain) ? plain : name;
-}
+/** The loop knows no values of the room of models, whose probe reads names alike. */
+export { toolNameIn } from "../llm/model.ts";
 
 export const NO_SUCH_TOOL = "there is no tool";
 

@@ -279,6 +279,10 @@ describe("the calls of a turn", () => {
     "functions.look<|constrain|>json",
     "look()",
     "mcp__git\\_hub__look",
+    "functions.look:0",
+    "look</tool_name>",
+    "<|python_tag|>look",
+    "assistant<|channel|>commentary to=functions.look",
   ])("reach the tool that %s means", async (name) => {
     const run = await runLoop([calls([name, { path: "a" }]), finish]);
 
@@ -286,7 +290,7 @@ describe("the calls of a turn", () => {
     expect(run.model.requests[1]?.messages.at(-2)).toMatchObject({ toolCalls: [{ name: "look" }] });
   });
 
-  it.each(["lookup", "functions.", "look_report", "a.b"])("reach no tool by the name %s", async (name) => {
+  it.each(["lookup", "functions.", "look_report", "look, finish"])("reach no tool by %s", async (name) => {
     const run = await runLoop([calls([name, { path: "a" }]), finish]);
 
     expect(run.executed).toEqual(["finish"]);

@@ -185,10 +185,10 @@ describe("retries", () => {
   it("are bounded, and tell that it may work later", async () => {
     await using set = await setUp(() => down(500), { maxRetries: 2 });
 
-    const error = await failure(set.model.respond(ask(), never));
+    const error = await failure(set.model.respond(asking, never));
 
     expect([error.code, error.retryable]).toEqual(["model_failed", true]);
-    expect(set.endpoint.requests).toHaveLength(3);
+    expect(set.endpoint.requests.map(({ body }) => isRich(body))).toEqual([true, true, true, false]);
   });
 
   it.each([
@@ -550,6 +550,7 @@ describe("a refusal of the form of a request", () => {
     ["a keyword", status(422, 'Unknown name "additionalProperties"')],
     ["a template", status(500, "Value is not callable: null at row 62 (chat template)")],
     ["a grammar", status(500, "failed to parse grammar")],
+    ["words of a template's language", status(500, "'list' object has no attribute 'upper'")],
   ])("because of %s is followed by plain schemas, which are remembered", async (_, refusal) => {
     await using set = await setUp((body) => (isRich(body) ? refusal : { content: "ok" }), { maxRetries: 0 });
     for (const _ of [1, 2]) expect((await set.model.respond(asking, never)).content).toBe("ok");
@@ -643,7 +644,7 @@ describe("a refusal of the form of a request", () => {
     [404, "model x is unknown"],
     [400, "credit balance is too low"],
     [400, "content_filter"],
-    [500, "out of memory"],
+    [503, "out of memory"],
     [500, "Failed to parse tool call arguments as JSON"],
   ])("is not seen in what another form cannot change (%i %s)", async (code, message) => {
     await using set = await setUp(() => status(code, message), { maxRetries: 0 });

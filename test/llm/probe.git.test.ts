@@ -26,7 +26,8 @@ it.each<[string, ScriptedTurn, object]>([
     { toolCalls: [add(2, 3)] },
     { callsTools: true, callsInParallel: false, keepsSchema: true },
   ],
-  ["breaks the schema", { toolCalls: [add("2", 3)] }, { callsTools: true, keepsSchema: false }],
+  ["breaks the schema", { toolCalls: [add("two", 3)] }, { callsTools: true, keepsSchema: false }],
+  ["calls oddly", { toolCalls: [{ ...add("2", "-3.5"), name: "x.add_numbers:0" }] }, { keepsSchema: true }],
   ["writes broken JSON", { toolCalls: [{ name: "add_numbers", arguments: "{" }] }, { keepsSchema: false }],
   [
     "answers in prose",
@@ -77,7 +78,7 @@ it("the probe asks the endpoint for the context window once the model has answer
 it.each<[string, ScriptedTurn[]]>([
   ["native", [{ toolCalls: [add(2, 3)] }]],
   ["text", [{ content: "5" }, inText]],
-  ["text", [{ toolCalls: [add("2", 3)] }, inText]],
+  ["text", [{ toolCalls: [add("two", 3)] }, inText]],
   ["native", [{ content: "5" }, { content: "5" }]],
 ])("the protocol is %s for a model that answers %j", async (protocol, turns) => {
   expect(protocolFor(abilityOf(await probeModel(scriptedModel(turns), never)))).toBe(protocol);

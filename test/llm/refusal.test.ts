@@ -72,8 +72,14 @@ describe("what a refusal is about", () => {
     "429 Your team has either used all available credits or reached its monthly spending limit.",
     "429 Rate limit reached for model x on tokens per day (TPD): Limit 100000, Used 99000, Requested 2000.",
     "429 Rate limit exceeded: free-models-per-day. Add 10 credits to unlock more",
-    "403 Insufficient account balance",
-    "429 usage limit reached",
+    "412 Account suspended, possibly due to reaching the monthly spending limit",
+    "403 用户额度不足",
+    "403 Sorry, your account balance is insufficient",
+    "429 Your prepayment credits are depleted.",
+    "429 Rate limit of 50 per 86400s exceeded for UserByModelByDay. Please wait 30000 seconds",
+    "429 Crossed TPM / RPM / Budget: Max budget exceeded",
+    "401 You exceeded your current quota",
+    "403 Your team doesn't have any credits yet.",
   ])("is the account's quota (%s)", (text) => {
     expect(kindOf(told(text))).toBe("quota");
   });
@@ -83,7 +89,10 @@ describe("what a refusal is about", () => {
     "Rate limit exceeded: free-models-per-min.",
     "Requests to the API have exceeded token rate limit of your current OpenAI S0 pricing tier. Please retry after 59 seconds.",
     "Resource exhausted. Please try again later.",
-    "Too many requests",
+    "API usage limit: too many requests, retry after 3 s",
+    "You exceeded your current requests list quota (limit_burst_rate)",
+    "Too many concurrent requests; see your daily usage",
+    "Resource has been exhausted (e.g. check quota).",
   ])("is the rate, for which a later try may do (%s)", (message) => {
     expect(kindOf(saying(429, message))).toBe("rate");
   });
@@ -136,13 +145,16 @@ describe("what a refusal is about", () => {
   });
 
   const sizes = { answer: 4_000, prompt: 15_000 };
-  it.each(["zu viel: 14800 plus 4000 sind 18800, erlaubt sind 16384", "size mismatch: got 15100, have 8192"])(
-    "is its length by the numbers alone (%s)",
-    (message) => {
-      expect(kindOf(saying(400, message), sizes)).toBe("too_long");
-      expect(kindOf(saying(400, message))).toBe("unexplained");
-    },
-  );
+  it.each([
+    "zu viel: 14800 plus 4000 sind 18800, erlaubt sind 16384",
+    "size mismatch: got 15100, have 8192",
+    "The sequence of 14000 with 4000 new ones does not fit into 16384",
+    "prompt length (15100.0), query length (0) above max_num_tokens (8192)",
+    "请求长度 18000 超过模型上限 16384",
+  ])("is its length by the numbers alone (%s)", (message) => {
+    expect(kindOf(saying(400, message), sizes)).toBe("too_long");
+    expect(kindOf(saying(400, message))).toBe("unexplained");
+  });
 
   it.each([
     "max_tokens is too large: 4000. This model supports at most 2048 completion tokens, whereas you provided 4000.",
@@ -151,6 +163,7 @@ describe("what a refusal is about", () => {
     "Unsupported value: 'temperature' does not support 0.2 with this model. Only the default (1) value is supported.",
     "Invalid schema for function 'look': array schema missing items",
     "Requests from 12 tools at line 15210 column 3",
+    "The thinking budget (30000) exceeds the maximum of 24576",
     "expected text",
   ])("is not its length, its content or the account (%s)", (message) => {
     expect(kindOf(saying(400, message), sizes)).toBe("unexplained");
