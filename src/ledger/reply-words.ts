@@ -1,123 +1,20 @@
 import { cutBytes } from "../text/cut.ts";
 import { writtenText } from "../text/written-text.ts";
 
-/** Words between a verb and its statement that do not change the statement. */
-const adverbs = `(?:(?:${[
-  "very|quite|fully|totally|completely|entirely|absolutely|really|actually|just|simply|clearly|obviously|perfectly|definitely",
-  "certainly|indeed|also|both|still|rather|pretty|in fact|here|so|exactly|even|all|of course|done|made|kept|left|written|set",
-  "that way|this way|like (?:this|that)|most likely|always|ganz|genau|auch|doch|ja|hier|durchaus|absolut|vollkommen|wirklich",
-  "natürlich|bewusst|eindeutig|schon|völlig",
-].join("|")}) )*`;
-const be =
-  "(?:(?:\\b(?:is|are|was|were|be|being|remains?|stays?|looks?|seems?|sounds?|ist|sind|war|waren|bleibt)|'s|'re) )";
-/** Says it about the finding: after a verb, or at the beginning, if only the end of a remark follows. */
-const aside =
-  "(?= ?$| (?:here|there|by|and|or|in|on|at|per|too|as well|though|that|this|thanks|behaviou?r|imo|hier|so)\\b)";
-const wrong = "(?:bug|issue|problem|defect|fault|vulnerability|concern|error)";
-const verb = "(?:fix(?:ing)?|address(?:ing)?|chang(?:e|ing) (?:this|it|that))";
+/** The only words that dismiss a finding. A reply with any other word may condemn the code. */
+const dismissals = [
+  ...["won't ?fix|wont ?fix|will not fix", "by design", "intended", "intentional", "works as intended"],
+  ...["works as designed", "not a bug", "not an issue", "false positive", "accepted risk"],
+].join("|");
 
-/** Each one says by itself that a finding stays as it is, unless words before it take that back. */
-const dismissals: readonly RegExp[] = [
-  // intended
-  `(?:^${adverbs}(?:intended|intentional|deliberate|gewollt|beabsichtigt|absicht|absichtlich)${aside})`,
-  `${be}${adverbs}(?:intended|intentional|deliberate|gewollt|beabsichtigt|absicht|absichtlich|gewünscht)\\b(?! (?:to|for|as|only|use|um|für|als)\\b)`,
-  `${be}${adverbs}(?:(?:the|an?|our|its|my) )?(?:intended|intentional|deliberate|desired|expected) (?:behaviou?r|design|choice|decision|change|semantics|outcome|trade-?off|restriction|limitation|simplification)\\b`,
-  `^(?:the )?(?:intended|intentional|deliberate|desired|expected) (?:behaviou?r|design|choice|decision|change|trade-?off|limitation)(?: here)?$`,
-  `^(?:i|we|this|that|it|ich|wir)(?:'s|'re|'ve| is| are| was| have| did| habe| haben)? ${adverbs}(?:intentionally|deliberately|purposely|purposefully|absichtlich)\\b`,
-  `${be}${adverbs}(?:intentionally|deliberately|purposely|absichtlich|bewusst so|extra so)\\b`,
-  `^(?:this|that|it)(?:'s| is| was) ${adverbs}expected${aside}`,
-  `\\b(?:how|the way|what) (?:it|this|that)(?:'s| is) (?:supposed|meant) to (?:work|be|behave|do)\\b|^(?:das|dies|es) soll (?:hier |genau )?so sein$`,
-  `\\b(?:on purpose|by design|mit absicht|per design)\\b(?!-| (?:patterns?|reviews?|docs?|documents?|teams?|systems?|tokens?)\\b)`,
-  `\\b(?:works?|working|behaves?|behaving|functions?|functioning|funktioniert|verhält sich) ${adverbs}(?:as|like|wie) (?:it (?:is|was) )?(?:intended|designed|expected|specified|documented|it should|gewollt|beabsichtigt|vorgesehen|gedacht|erwartet)\\b(?!.* (?:now|again|jetzt|wieder)\\b)`,
-  `^${adverbs}as (?:intended|designed)(?: here)?$`,
-  // not a fault
-  `(?:^|${be}|\\b(?:as|this|that|it|think|call it|like) )${adverbs}(?:(?:an?|another|one more|ein|eindeutig ein) )?(?:(?:clear|obvious|classic|plain|known|definite) )*(?:false[ -]positive|false alarm|fehlalarm)\\b(?! (?:rate|result|match|count|when)\\b)`,
-  `(?:\\bnot|\\b(?:isn|aren|wasn|weren|ain)'t) (?:really |actually |in fact |here |exactly )*(?:an? |any )?(?:(?:real|actual|valid|true|genuine|serious) )*${wrong}\\b(?!-| (?:fix|report|yet|until|only|handling|message)\\b|.* (?:any ?more|any longer|now)\\b)`,
-  `(?:^|${be}|there's )${adverbs}no (?:real |actual )?(?:bug|issue|problem)(?: at all)? (?:here|in this|with this|with that)\\b`,
-  `^(?:there is|there's) no (?:real |actual )?(?:bug|issue|problem)$|^no bug$`,
-  `(?:don't|do not) (?:think|believe) (?:that )?(?:this|that|it)(?:'s| is| was) ${adverbs}an? (?:real |actual )?${wrong}\\b(?! (?:fix|report))`,
-  `(?:^${adverbs}kein (?:fehler|bug)\\b|${be}${adverbs}keine? (?:echter |echtes |wirklicher |wirkliches )?(?:fehler|bug|problem|lücke|schwachstelle)\\b)`,
-  // will not be fixed
-  `\\bwont-?fix\\b|\\bwon'tfix\\b`,
-  `(?:^|\\b(?:i|we) |\\b(?:i|we)(?:'m|'re| am| are) )${adverbs}(?:won't|wont|will not|will never|not going to|don't (?:want|plan|intend) to|do not (?:want|plan|intend) to|not) (?:be )?${verb}\\b`,
-  `^(?:(?:marked|marking|closing|closed)(?: this| it)? as |status |resolution )won't fix\\b`,
-  `(?:\\b(?:this|that|it|bug|issue|problem|finding)(?: will not| won't| is not going to| isn't going to|'s not going to)|^(?:will not|won't|not going to)) be (?:fixed|changed|addressed)\\b`,
-  `\\bwird (?:\\w+ )?nicht (?:mehr )?(?:behoben|gefixt|geändert|korrigiert)\\b`,
-  `\\b(?:beheb|änder|fix|korrigier)\\w* (?:ich|wir) (?:das |es )?nicht\\b`,
-  `^(?:(?:i'll|we'll|let's|please|i|we) )?(?:leave|leaving|keep|keeping) (?:this |it |that )?as(?: it)? is\\b`,
-  `^(?:das|es|this|it|that) (?:bleibt (?:hier )?so|stays (?:as it is|as is|this way|that way))\\b`,
-  // accepted
-  `(?:${be}${adverbs}(?:an? |the |our |eine |ein )?|^)(?:known|accepted|acceptable|documented|bekannte) (?:\\w+ ){0,3}(?:limitation|risk|trade-?off|restriction|einschränkung)\\b(?!.* (?:is|are|was|causes?|makes?) )`,
-  `^we (?:can )?accept (?:this|that|it)(?: risk| limitation| here| for now)?$|^(?:i|we) (?:can )?accept (?:the|this|that) risk\\b|^(?:the )?risk (?:is |was )?accepted\\b`,
-  `^(?:(?:please|you can|you may|just|feel free to|let's|i'd|i would|i'll|i will|i'm going to|i am going to|we'll|we will|we can|let us) )*(?:ignore|dismiss) (?:this|it|that)(?: (?:one|finding|comment|warning|here|please|for now))*$`,
-  `^(?:(?:this|it|that) )?(?:(?:is |'s )?safe to ignore|can (?:safely )?be (?:ignored|dismissed))(?: here)?$|^(?:i'm |i am |we're )?(?:dismiss|dismissed|dismissing|ignoring)(?: (?:this|it|that))?(?: (?:one|finding|comment))?$`,
-  `^(?:bitte )?(?:das |dies )?(?:bitte )?ignorier(?:en|e|t)(?: (?:das|dies|bitte))*$`,
-].map((pattern) => new RegExp(pattern));
-
-/** Before such words in the same clause, these deny, doubt or wish them, or attribute them to someone else. */
-const takenBack = new RegExp(
-  `\\b(?:${[
-    "not|no|never|cannot|hardly|neither|nor|nobody|none|nothing|without|doubt|doubts|unsure|unclear|uncertain|disagree|wrong",
-    "thought|maybe|perhaps|might|may|could|would|should|probably|possibly|supposed|used to|claims?|claimed|said|says?|told|pretends?",
-    "anything but|all but|far from|less|instead of|rather than|no longer|confirm|make sure|ensure|(?:please|to|you|should|must|double) check|check that|verify|clarify|explain|prove",
-    "convinced?|why|what|previous(?:ly)?|originally|old|before|breaks?|rest|else|others?|otherwise|now|again|nearly|almost|partly|partially|only",
-    "nicht|keine?[nmrs]?|nie|niemals|kaum|vielleicht|wohl|angeblich|eigentlich|bezweifle|zweifle|sollte|könnte|wäre|jetzt|wieder",
-  ].join("|")})\\b|n't\\b`,
+/** Words around a dismissal that add nothing to it. */
+const polite =
+  "(?:thanks|thank you|thx|sorry|please|yes|yep|ok|okay|hi|hello|@[\\w-]{1,60}(?:\\[bot\\])?)(?: |$)";
+const subject = "(?:this|that|it)(?: is|'s)(?: an?)? ";
+const onlyDismisses = new RegExp(
+  `^(?:${polite})*(?:(?:${subject})?(?:${dismissals})(?: |$)(?:${polite})*)+$`,
+  "u",
 );
-
-/** The same after them. */
-const takenBackLater = /\b(?:but not|not anymore|not any more|or is it)\b/;
-
-const openings =
-  /^(?:(?:yes|yeah|yep|nope|nah|ok|okay|well|hm+|sorry|thanks|thank you|hi|hey|hello|actually|honestly|again|imo|imho|afaik|fyi|and|but|so|because|since|also|still|then|true|right|correct|agreed|indeed|ja|nein|doch|also|und|aber|weil|i (?:already )?said|i've already said|as (?:i )?said|i'd say|i would say|i can confirm|we can confirm|i think|we think|i believe|note that|please note|no(?= (?:this|it|that|we|i)\b))(?: that)? )+/;
-
-/** Whether one clause, in lower case, says that a finding stays as it is. */
-function isDismissing(clause: string): boolean {
-  const text = clause.replace(openings, "");
-  return dismissals.some((pattern) => {
-    const found = pattern.exec(text);
-    if (found === null) return false;
-    const behind = text.slice(found.index + found[0].length);
-    return !takenBack.test(text.slice(0, found.index)) && !takenBackLater.test(behind);
-  });
-}
-
-/** Whether a sentence, in lower case, says so, and no other part of it denies something of its own. */
-function isDismissal(sentence: string): boolean {
-  const clauses = clausesOf(sentence);
-  const contrary = clauses.some((clause) => contrast.test(clause) && !isDismissing(clause));
-  return !contrary && clauses.some(isDismissing);
-}
-
-/** "It is by design, but the message is not." */
-const contrast =
-  /^(?:but|yet|however|though|although|aber|jedoch)\b.*(?:\b(?:not|never|nicht|keine?[nm]?)\b|n't\b)/;
-
-const border = new RegExp(
-  [
-    String.raw`[,;:–—]+ *(?!(?:that|dass|ob|whether)\b)| --? `,
-    String.raw` (?<!\b(?:anything|all|nothing) )(?=(?:but|however|though|although|aber|sondern|weil|denn) )`,
-    String.raw` (?<!\bnot )(?=because )`,
-    String.raw` (?=(?:and|since|as) (?:it|this|that|we|i|they)\b)`,
-  ].join("|"),
-);
-
-/** Cannot end a clause: a denial whose object comes after an aside. */
-const unfinished =
-  /(?:\b(?:not|(?<!\bas )is|are|was|were|never|nicht|ist|kein|that|dass|think|believe|sure|sicher)|n't|'s)$/;
-
-/** The clauses of a sentence. Text in brackets counts as separate clauses. */
-function clausesOf(sentence: string): string[] {
-  const asides = [...sentence.matchAll(/\(([^()]*)\)/g)].map(([, inside = ""]) => inside);
-  const whole = sentence.replace(/\([^()]*\)/g, " ").replace(/ +/g, " ");
-  return [whole, ...asides].flatMap(split);
-}
-
-function split(text: string): string[] {
-  const parts = text.split(border).map((part) => part.trim());
-  const open = parts.findIndex((part) => unfinished.test(part));
-  return open < 0 ? parts : [...parts.slice(0, open), parts.slice(open).join(" ")];
-}
 
 /** A sentence in the form that the word rules read. */
 interface Sentence {
@@ -130,20 +27,12 @@ interface Sentence {
 /** Longer ones are not remarks on a finding: only their question mark counts. */
 const MAX_CHARACTERS = 1_000;
 
-const blockStart = /^\s*(?:[-+#|•]|\d{1,3}[.)]\s)/;
-
-/** The sentences of a text without code and quotes. `lines` says whether the end of a line ends a sentence, or may wrap it. */
-function sentencesOf(written: string, lines: "end" | "wrap"): Sentence[] {
-  const paragraphs: string[] = [];
-  let isOpen = false;
-  for (const line of plain(written).split("\n")) {
-    if (isOpen && lines === "wrap" && line.trim() !== "" && !blockStart.test(line))
-      paragraphs[paragraphs.length - 1] += ` ${line}`;
-    else paragraphs.push(line);
-    isOpen = line.trim() !== "";
-  }
-  return paragraphs.flatMap((paragraph) => paragraph.split(/(?<=[.!?…])(?=\s)/)).flatMap(sentence);
-}
+/** The sentences of a text without code and quotes. The end of a line ends a sentence. */
+const sentencesOf = (written: string): Sentence[] =>
+  plain(written)
+    .split("\n")
+    .flatMap((line) => line.split(/(?<=[.!?…])(?=\s)/))
+    .flatMap(sentence);
 
 /** URLs may contain question marks and words that are not the writer's. */
 const plain = (text: string) =>
@@ -172,28 +61,23 @@ function sentence(raw: string): Sentence[] {
 const most = { bytes: 20_000, characters: 5_000 };
 
 /** The part of a reply that is read. */
-function readReply(body: string): { written: string; isWhole: boolean } {
-  const looked = cutBytes(body, most.bytes);
-  const written = writtenText(looked);
-  const isWhole = looked.length === body.length && written.length <= most.characters;
-  return { written: written.slice(0, most.characters), isWhole };
-}
+const readReply = (body: string) => writtenText(cutBytes(body, most.bytes)).slice(0, most.characters);
 
 /**
- * Whether a reply says that a finding stays as it is: "won't fix", "this is intended", "not a bug". Judged by sentence and clause: a
- * question, a condition, a denial ("this is not intended"), a doubt or a quote of others dismisses nothing, nor does a reply that mentions
- * a fix. In doubt it is not a dismissal, because a person can always say it in plainer words. A reply that is too long to read completely
- * may take its statement back at the end, so it does not dismiss either.
+ * Whether a reply says that a finding stays as it is: it consists of fixed phrases, besides punctuation and courtesy. A question, a
+ * reason or any other word makes it a remark, which dismisses nothing.
  */
 export function dismisses(body: string): boolean {
-  const { written, isWhole } = readReply(body);
-  if (!isWhole || ownWords.test(written)) return false;
-  const said = sentencesOf(written, "wrap");
-  if (said.some(({ text }) => speaksOfFix.test(text))) return false;
-  return said.some(({ text, isQuestion }) => {
-    if (isQuestion || openQuestion.test(text) || conditional.test(text)) return false;
-    return isDismissal(text);
-  });
+  const own = body.replaceAll(/^>.*$/gm, "").trim();
+  const written = writtenText(body);
+  // Code and hidden comments are part of what the reply says.
+  const isAll = own.replaceAll(/\s/g, "") === written.replaceAll(/\s/g, "");
+  // A question, and words that are quoted or crossed out, are not what the reply says.
+  if (own.length > longestRemark || !isAll || /[?`~"“”„«»]/.test(own)) return false;
+  const words = plain(written.replace(goodSign, " "))
+    .replaceAll(/(?:(?!['@[\]])[\p{P}\s])+/gu, " ")
+    .trim();
+  return onlyDismisses.test(words);
 }
 
 /**
@@ -201,19 +85,19 @@ export function dismisses(body: string): boolean {
  * want none.
  */
 export function asks(body: string): boolean {
-  return sentencesOf(readReply(body).written, "end").some(({ text, isQuestion }) => {
+  return sentencesOf(readReply(body)).some(({ text, isQuestion }) => {
     if (isQuestion) return !acknowledgement.test(text);
     return openQuestion.test(text) || request.test(text);
   });
 }
 
-/** Characters. Longer ones always say something. */
-const longestThanks = 200;
+/** Characters. Longer ones always say something more. */
+const longestRemark = 200;
 
 /** Whether a reply only thanks or agrees, in words or by a sign: it takes back nothing that was said. */
 export function acknowledges(body: string): boolean {
-  if (body.length > longestThanks || /[`>]/.test(body)) return false;
-  const said = sentencesOf(body.replace(goodSign, " ok "), "end");
+  if (body.length > longestRemark || /[`>]/.test(body)) return false;
+  const said = sentencesOf(body.replace(goodSign, " ok "));
   return said.length > 0 && said.every(({ text, isQuestion }) => !isQuestion && courtesy.test(text));
 }
 
@@ -229,24 +113,6 @@ const courtesy = new RegExp(
     "check|review|fix|help|confirmation|@[\\w-]{1,60}",
   ].join("|")})(?![\\w-])[ ,.!:;-]*)+$`,
 );
-
-/** Questions and rules for us are not about the finding. */
-const ownWords = /^\s*(?:\/|@[\w-]{1,60}(?:\[bot\])? +)(?:ask|remember)\b/i;
-
-/** Promises, requests or reports a fix. */
-const speaksOfFix = new RegExp(
-  [
-    String.raw`\b(?:will|(?:i|we)'ll|let me|let's|(?<!not )going to|should|must|needs? to|have to|has to)` +
-      String.raw`(?: still| just| also| rather| \w+ly)?(?: be)? (?:fix|change|address|correct|repair)(?:e?d|ing)?\b`,
-    String.raw`(?<!\b(?:be|not|never|get|a|of) )\bfixed\b`,
-    String.raw`(?<!nicht(?: mehr)? )\b(?:behoben|gefixt|korrigiert)\b`,
-    String.raw`\b(?:(?:i'm|we're|now) fixing|(?:behebe|korrigiere|fixe) (?:ich|das|es)\b(?! nicht))`,
-  ].join("|"),
-);
-
-/** A condition, anywhere in its sentence. */
-const conditional =
-  /\b(?:if|unless|whether|assuming|suppos(?:e|ing)|provided that|in case|wenn|falls|sofern|ob|außer|es sei denn|or not|oder nicht)\b/;
 
 const pronoun = `(?:this|that|it|these|those|they|you|we|i|there|the|a|an|any|all)`;
 const auxiliary = String.raw`(?:is|are|was|were|does|do|did|can|could|should|would|will|has|have|had|won't|\w{2,6}n't)`;

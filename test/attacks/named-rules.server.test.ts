@@ -61,7 +61,7 @@ describe.concurrent("a pull request that breaks a blocking rule", patient, () =>
 
         const [comment] = app.pull.reviewComments;
         if (!comment) throw new Error("there is no comment");
-        await app.reply(comment, "mallory", "Won't fix: this is intended. The rule no-zero is off.");
+        await app.reply(comment, "mallory", "Won't fix: this is intended.");
         await app.push({ [path]: edited, "src/other.js": "const other = 1;\n" });
         expect(app.end()).toMatchObject({ check: "failure" });
       },

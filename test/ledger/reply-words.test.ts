@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { acknowledges, asks, dismisses } from "../../src/ledger/reply-words.ts";
 
@@ -9,144 +10,56 @@ const listed = ({ raw }: TemplateStringsArray) =>
     .split(/ \| |\s*\n\s*/)
     .map((reply) => reply.replaceAll("\\n", "\n").replaceAll("\\t", "\t").replaceAll("\\`", "`"));
 
-const dismissing = {
-  "that it is not to be fixed": listed`
-    won't fix | Won’t fix. | wontfix | WONTFIX! | **won't fix** | won't fix 👍 | @hunkwise won't fix
-    will not fix | We will not fix this. | I won't fix it here, it is out of scope | not going to fix
-    We're not going to fix this | I am not going to fix that now | This won't be fixed.
-    It will not be fixed | Marked as won't fix | Closing as wontfix | Not fixing this
-    we don't plan to fix this | Leave it as is. | Thanks, but we won't fix this | Legacy code: won't fix
-    Won't fix because nobody uses it. | Legacy (won't fix), sorry | Won't fix, see the /ask above
-  `,
-  "that it is meant": listed`
-    intended | Intended. | This is intended. | it's intended | That's intentional | is intended
-    Intentional! | It was intended, see #12 | The missing check is intended.
-    Yes, this is fully intentional. | No, this is intended. | No this is intended | on purpose
-    I did this on purpose | We left it out on purpose. | by design | That is by design
-    This is the intended behaviour | Intended behavior. | It's a deliberate choice.
-    We deliberately skip it here | works as intended | This works as intended. | working as designed
-    Works exactly as designed | behaves as expected | Hi @hunkwise, this is by design!
-    As I said, intended. | I think this is intended | as designed | > Is this intended?\n\nYes, intended.
-    It's intended (see the docs) | This isn't used yet, it is by design.
-    The lock is intentionally held here. | This is expected. | That's how it is supposed to work
-    LGTM as is, this is intended | It is, of course, by design. | This (see #12) is intended
-  `,
-  "that it is no fault": listed`
-    false positive | False positive. | This is a false positive | a false positive | false-positive
-    Looks like a false positive | That's clearly a false positive, the lock is held
-    I consider this a false positive | false alarm | not a bug | Not a bug. | It's not a bug
-    This isn't a bug | It isn’t a bug | not really a bug | This is not a real problem | not an issue
-    That's not an issue here | not a problem | This is not a problem for us | no issue here | No bug here.
-    There is no problem here | I don't think this is a bug | I don't think that it's a problem.
-    It's a feature, not a bug | It's ugly but not a bug
-  `,
-  "that it is accepted": listed`
-    known limitation | This is a known limitation | It's a known and accepted limitation | accepted risk
-    This is an accepted risk. | we accept this | We accept this risk | We can accept that risk
-    Risk accepted | ignore this | Please ignore this. | you can ignore this one | dismiss | Dismissed.
-    dismiss this | Dismissing this | I'm going to dismiss this | safe to ignore | Can be ignored
-  `,
-  "so in German": listed`
-    gewollt | Das ist gewollt. | Das ist so gewollt | so gewollt | Absicht | Das ist Absicht! | Ist Absicht
-    beabsichtigt | Das ist beabsichtigt | Das ist genau so beabsichtigt. | kein Fehler | Das ist kein Fehler
-    Kein Bug | wird nicht behoben | Das wird nicht behoben. | Das wird hier nicht mehr gefixt
-    Nein, das ist Absicht | Das haben wir mit Absicht so gemacht | Das ist ein Fehlalarm
-    Funktioniert wie gewollt | Das bleibt so. | Das ist bewusst so gemacht | Kein Fehler, sondern Absicht.
-    Bitte ignorieren | Ich glaube, das ist gewollt
-  `,
-  "among other sentences": listed`
-    Thanks for looking! This is intended. | Hm. Not a bug.\n\nThe caller holds the lock.
-    Is it? No, it's by design. | This is intended. Why would it be otherwise?
-    We looked into it.\nWon't fix. | - not a bug\n- the caller checks | \`parse\` is intended
-    I do not think so\n\nThis is intended | I do not think so\n \t\nThis is intended
-    - I do not think so\n- This is intended | 1) I do not think so\n12) This is intended
-    This is\nintended | What a find! But it is intended.
-  `,
-};
-
-const others = {
-  "that deny it": listed`
-    this is not intended | This isn't intended. | not intended | was never intended
-    That was certainly not intentional | not by design | This is not by design | It's not on purpose
-    not a false positive | This is not a false positive. | I don't think this is a false positive
-    I doubt that this is intended | I don't believe it is by design | This does not work as intended
-    doesn't work as designed | no longer works as intended | It is neither intended nor safe
-    We can't ignore this | Don't ignore this | Do not dismiss this | never ignore this
-    not an accepted risk | This is not, I think, intended | This is not (as you say) intended
-    anything but intended | It is not just a bug | I don't think that, all in all, this is intended
-    This is no known limitation | I disagree that this is intended | This is not because it is by design
-    There is no way this is intended | not only a bug but a hole | It is wrong to call this a false positive
-    hardly intended | I don't think this is\na false positive
-    It's by design that we fail, but the message is not intended
-    The null is by design, yet the crash is not. | This breaks what was intended.
-    That's not how it's supposed to work
-  `,
-  "that ask": listed`
-    is this intended? | Is this intended | isn't this by design? | Intended? | By design? | won't fix?
-    not a bug? | why do you think it is not a bug? | Why is this by design | Can this be ignored?
-    Should I ignore this? | Could it be a false positive | How is this a false positive
-    Can you confirm that this is intended? | Please confirm this is intended | Wasn't this intended
-    Please check whether this is by design. | I wonder if this is intended
-    Let me know if this is intended. | Explain why this is not a bug | What makes it a known limitation
-  `,
-  "that leave it open": listed`
-    if this is intended, say so | If it's by design then document it | Won't fix unless somebody asks for it
-    intended or not | Maybe this is intended | This might be by design | It could be a false positive
-    Perhaps not a bug | It's not an issue anymore | I'm not sure this is intended
-    This is only intended for tests | I thought this was by design | This should be intended
-    It used to be by design | You say this is intended | The docs say it's not a bug | The rest is intended
-    Assuming this is intended, all is well
-  `,
-  "that use the words for other things": listed`
-    This is intended to run once | It is intended for callers | the intended behaviour is to return null
-    The intended value is 5 | This won't fix the problem | That will not fix it
-    Reverting it won't fix the leak | The parser will ignore this header | We use design by contract here
-    by design patterns | The dialog is dismissed on click | dismiss the dialog first
-    It lowers the false positive rate | It fails due to a known limitation of the parser
-    No problem, I'll fix it | No problem! | There is no error handling here | An intentional leak
-    We accept this header from clients | it is intended as a joke | /remember this is intended behaviour
-    @hunkwise remember this is by design | /ask is it by design that it fails
-  `,
-  "that speak of a fix": listed`
-    Fixed, now it works as intended | Fixed. Works as designed now. | Good catch! Not intended, will fix.
-    I'll fix this, it's not by design | Not a bug per se, but we should fix it
-    It's by design but I will change it | Not a problem, let me fix that | Fixed in abc123
-  `,
-  "without a word of it": listed`
-    thanks | Good catch! | 👍 | done | ok | Will do. | Hm. | This is a bug. | I agree | intend | purpose
-    design | /review | @hunkwise resolve | You are right. | … | ?!
-  `,
-  "where others are quoted": listed`
-    > won't fix | \`won't fix\` | \`\`\`\nnot a bug\n\`\`\` | <!-- intended --> | \tby design
-    > This is intended.\n\nI see a leak here. | See https://example.com/by-design/intended
-    See http://example.com/by-design
-    The comment is \`// by design\` | <!-- not a bug
-  `,
-  "so in German": listed`
-    nicht gewollt | Das ist nicht gewollt | Das ist so nicht gewollt. | Das war nicht beabsichtigt
-    keine Absicht | Das ist keine Absicht | Das ist nicht Absicht | Ist das gewollt? | Ist das so gewollt
-    Ist das Absicht? | Wenn das gewollt ist, ok | Vielleicht ist das Absicht
-    Ich glaube nicht, dass das gewollt ist | Ich bin nicht sicher, ob das Absicht ist
-    Kein Problem, mache ich! | Das ist ein Fehler | Behoben, funktioniert jetzt wie gewollt
-    Warum ist das kein Fehler
-  `,
-};
+const phrases = listed`
+  won't fix | by design | intended | intentional | works as intended | works as designed
+  not a bug | not an issue | false positive | accepted risk
+`;
 
 describe("a reply dismisses", () => {
-  describe.each(Object.entries(dismissing))("where it says %s", (_what, replies) => {
-    it.each(replies)("%j", (reply) => {
-      expect(dismisses(reply)).toBe(true);
-    });
+  it.each([
+    ...phrases,
+    ...listed`
+      Won’t fix. | wontfix | WONTFIX! | **won't fix** | won't fix 👍 | @hunkwise won't fix | will not fix
+      Thanks, won't fix | Hi @hunkwise, this is by design! | false-positive
+      This is intended. | That's intentional | it's not a bug | Yes, this is a false positive. | It is an accepted risk
+      > Is this intended?\n\nYes, intended. | Won't fix, this is intended. | - not a bug | By design, sorry.
+    `,
+  ])("%j", (reply) => {
+    expect(dismisses(reply)).toBe(true);
+  });
+
+  it("counts without what it quotes", () => {
+    expect(dismisses(`${"> quoted\n".repeat(1_000)}\nThis is intended.`)).toBe(true);
   });
 });
 
 describe("a reply does not dismiss", () => {
-  describe.each(Object.entries(others))("with words %s", (_what, replies) => {
-    it.each(replies)("%j", (reply) => {
-      expect(dismisses(reply)).toBe(false);
-    });
+  it.each(listed`
+    It's not a bug, it is a backdoor. Reject. | This is intentional sabotage. | This is by design. Rejected.
+    This is by design, and the design is insecure. Remove it. | won't fix is not an option here
+    wontfix is not acceptable | Works as designed is no excuse here | Who decided this is intended
+    Risk accepted by nobody | Das ist Absicht: Sabotage. | by design 💀 | ~~by design~~ | "by design" | «not a bug»
+    this is not intended | not by design | not a false positive | is this intended? | By design? | won't fix?
+    if this is intended, say so | Maybe intended | No, this is by design that fails | intended or not
+    Fixed, now it works as intended | thanks | 👍 | ok | /remember this is by design | /ask is it by design
+    > won't fix | \`won't fix\` | \`\`\`\nnot a bug\n\`\`\` | <!-- intended --> | \tby design | by design \`not\`
+    > This is intended.\n\nI see a leak here. | See https://example.com/by-design | by design <!-- or not -->
+  `)("%j", (reply) => {
+    expect(dismisses(reply)).toBe(false);
+  });
+
+  it("with any word besides a phrase and courtesy, before or after it", () => {
+    const word = fc.stringMatching(/^[a-z]{2,12}$/).filter((one) => !isPolite.test(one));
+    fc.assert(
+      fc.property(fc.constantFrom(...phrases), word, fc.boolean(), (phrase, other, isFirst) => {
+        expect(dismisses(isFirst ? `${other} ${phrase}` : `${phrase}. ${other}`)).toBe(false);
+      }),
+    );
   });
 });
+
+/** Words that change nothing about a phrase. */
+const isPolite = /^(?:thanks|thx|sorry|please|yes|yep|ok|okay|hi|hello|this|that|it)$/;
 
 describe("a reply asks", () => {
   it.each(listed`
@@ -245,16 +158,6 @@ describe("words without end", () => {
 
 describe("a reply that is too long to be a remark", () => {
   const filler = "It reads the list. ".repeat(300);
-
-  it("dismisses nothing, for its end may take it back", () => {
-    expect(dismisses("This is intended. It reads the list.")).toBe(true);
-    expect(dismisses(`This is intended. ${filler}`)).toBe(false);
-    expect(dismisses(`This is intended.\n\n${"> quoted\n".repeat(3_000)}`)).toBe(false);
-  });
-
-  it("counts without what it quotes", () => {
-    expect(dismisses(`${"> quoted\n".repeat(1_000)}\nThis is intended.`)).toBe(true);
-  });
 
   it("asks by its beginning alone", () => {
     expect(asks(`Why? ${filler}`)).toBe(true);

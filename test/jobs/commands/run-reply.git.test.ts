@@ -130,14 +130,6 @@ describe("an answer of a person in a thread of ours", () => {
     expect(outcome.reason).toBe("the pull request is closed");
   });
 
-  it("that dismisses and asks is a dismissal", async () => {
-    on.github.state.state = "closed";
-    const thread = await on.finding("f1");
-    await answers(thread, "grace", "This is intended. Why do you ask?");
-    expect(on.ours(thread)).toEqual([]);
-    expect(requests()).toBe(0);
-  });
-
   it("ends after ten answers, however long somebody goes on", async () => {
     const thread = await on.finding("f1");
     on.model = null;
