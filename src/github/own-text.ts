@@ -62,6 +62,7 @@ const Comment = Text.extend({
   line: z.int().nullish(),
   subject_type: z.string().nullish(),
   html_url: z.string(),
+  created_at: z.string(),
   pull_request_review_id: z.int().nullish().catch(null),
 });
 
@@ -73,12 +74,10 @@ export function ownCommentsAmong(items: readonly unknown[], app: AppIdentity): O
   return items.flatMap((item) => {
     const { success, data } = Comment.safeParse(item);
     if (!success || !isOurs(data, app)) return [];
-    const { id, path, html_url: url } = data;
+    const { id, path, html_url: url, created_at: createdAt, pull_request_review_id: review = null } = data;
     const [body, side, line] = [data.body ?? "", data.side ?? "RIGHT", data.line ?? null];
     const outdated = line === null && data.subject_type !== "file";
     const touched = hasReactions(data) || answered.has(id);
-    return [
-      { id, body, path, side, line, outdated, url, touched, review: data.pull_request_review_id ?? null },
-    ];
+    return [{ id, body, path, side, line, outdated, url, touched, review, createdAt }];
   });
 }

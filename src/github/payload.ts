@@ -88,6 +88,7 @@ const Comment = z.object({
   id: Id,
   body: z.string(),
   user: Account,
+  created_at: z.string(),
   // The App that wrote it, also if it shows a person's name.
   performed_via_github_app: z.unknown().optional(),
 });
@@ -157,7 +158,7 @@ export interface CommentEvent {
   /** Number of the issue or pull request. */
   issue: number;
   isPull: boolean;
-  comment: { id: number; body: string; author: string };
+  comment: { id: number; body: string; author: string; createdAt: string };
   /** Id of the comment that opens the review thread; null in the conversation. */
   thread: number | null;
   /** Whether it answers another comment of a review thread. */
@@ -250,11 +251,11 @@ type WithComment = z.infer<typeof Envelope> & {
 
 function commentOf(data: WithComment): Pick<CommentEvent, "repository" | "comment" | "byPerson"> {
   const { comment, sender } = data;
-  const { id, body, user, performed_via_github_app: via } = comment;
+  const { id, body, user, created_at: createdAt, performed_via_github_app: via } = comment;
   const isOwnWord = sender.login === user.login && (via === undefined || via === null);
   return {
     repository: repositoryOf(data),
-    comment: { id, body, author: user.login },
+    comment: { id, body, author: user.login, createdAt },
     byPerson: isOwnWord && isPerson(user) && isPerson(sender),
   };
 }

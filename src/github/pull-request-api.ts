@@ -114,6 +114,8 @@ export interface OwnComment extends OwnText {
   url: string;
   /** The review that it belongs to; null if GitHub does not name it. */
   review: number | null;
+  /** ISO 8601. */
+  createdAt: string;
 }
 
 /** An issue of the repository, or a pull request, which is also an issue. */
@@ -162,8 +164,9 @@ export interface OwnThread {
   startLine: number | null;
   /** The line at the time of the comment; null on a file. */
   originalLine: number | null;
-  /** Page of its first comment. */
+  /** Page of its first comment, and when it was published (ISO 8601). */
   url: string;
+  createdAt: string;
   resolved: boolean;
   /** Null if it is not resolved, or GitHub does not name anyone. */
   resolvedBy: Actor | null;

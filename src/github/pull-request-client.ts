@@ -117,7 +117,7 @@ async function ownThreads(of: ThreadsOf, app: AppIdentity, more: MoreOfThreads):
     const isOnLine = thread.subjectType !== "FILE";
     const isPlaced = isOnLine && !outdated;
     threads.push({
-      ...{ id: thread.id, comment, body: first.body, url: first.url },
+      ...{ id: thread.id, comment, body: first.body, url: first.url, createdAt: first.createdAt },
       ...{ path: thread.path, side: thread.diffSide },
       line: isPlaced ? thread.line : null,
       startLine: isPlaced ? thread.startLine : null,

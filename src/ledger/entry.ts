@@ -66,6 +66,8 @@ export interface PostedFinding {
   /** Reactions on its comment; null if GitHub does not show its thread. */
   thumbs: { up: number; down: number } | null;
   url: string;
+  /** When its comment was published, ISO 8601; null for a deleted one. */
+  createdAt: string | null;
   /** What people answered, oldest first. */
   replies: readonly string[];
 }

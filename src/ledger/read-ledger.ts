@@ -242,7 +242,7 @@ async function entryOfThread(
 ): Promise<PostedFinding | undefined> {
   const marker = findingIn(thread.body);
   if (marker === undefined) return undefined;
-  const { path, side, line, startLine, originalLine, resolved, url, body } = thread;
+  const { path, side, line, startLine, originalLine, resolved, url, createdAt, body } = thread;
   return {
     ...{
       comment: thread.comment,
@@ -254,6 +254,7 @@ async function entryOfThread(
       thread: thread.id,
       resolved,
       url,
+      createdAt,
     },
     ...said(marker, body),
     ...(await standingOf(thread, mayDecide, decided)),
@@ -273,11 +274,12 @@ function withoutThreads(
   const words = [...elsewhere, ...comments.flatMap(({ body }) => wordOn(body) ?? [])];
   return comments
     .toSorted((a, b) => a.id - b.id)
-    .flatMap(({ id, path, side, line, url, body, ...rest }) => {
+    .flatMap(({ id, path, side, line, url, createdAt, body, ...rest }) => {
       const marker = findingIn(body);
       if (marker === undefined) return [];
       const entry: PostedFinding = {
-        ...{ comment: id, path, side, line, startLine: null, originalLine: line, url, ...said(marker, body) },
+        ...{ comment: id, path, side, line, startLine: null, originalLine: line, url, createdAt },
+        ...said(marker, body),
         ...{ thread: null, resolved: false, thumbs: null, isTheirs: true, newestReply: id, replies: [] },
         ...decidedOr(rest.outdated ? outdated : open, id, decided),
       };
@@ -325,6 +327,15 @@ const deletedEntry = (id: string): PostedFinding => ({
     title: "",
     text: "",
   },
-  ...{ thread: null, resolved: false, thumbs: null, isTheirs: true, newestReply: 0, replies: [], url: "" },
+  ...{
+    thread: null,
+    resolved: false,
+    thumbs: null,
+    isTheirs: true,
+    newestReply: 0,
+    replies: [],
+    url: "",
+    createdAt: null,
+  },
   ...dismissed("deleted", null, null),
 });

@@ -85,6 +85,8 @@ export const Task = z.discriminatedUnion("kind", [
     pull: z.int(),
     ...comment,
     commentId: z.int(),
+    /** ISO 8601: nobody had seen what was published later. */
+    writtenAt: z.string(),
     requestedBy: z.string(),
     headSha: z.null(),
   }),

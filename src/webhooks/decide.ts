@@ -82,7 +82,9 @@ function decideOnComment(parsed: Parsed<CommentEvent>, appSlug: string | null): 
 function commandJob(event: CommentEvent, command: AskedFor): NewJob {
   const { repository, issue: pull, comment, thread } = event;
   const asked = { repository, pull, thread, commentId: comment.id, requestedBy: comment.author };
-  if (command.name !== "review") return jobOf({ kind: "command", command, ...asked, headSha: null });
+  const writtenAt = comment.createdAt;
+  if (command.name !== "review")
+    return jobOf({ kind: "command", command, ...asked, writtenAt, headSha: null });
   // Ids of the two kinds of comments may be equal.
   const place = thread === null ? "comment" : "review-comment";
   return askedReview({ ...asked, mode: modeOf(command), trigger: `${place}:${comment.id}` });

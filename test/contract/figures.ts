@@ -190,6 +190,7 @@ export function describeFigures(create: () => StoresUnderTest): void {
       kind: "command",
       command: { name: "help" },
       commentId: 1,
+      writtenAt: "2026-01-01T00:01:00Z",
       thread: null,
       requestedBy: "ada",
       headSha: null,

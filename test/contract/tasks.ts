@@ -6,15 +6,16 @@ import type { StoresUnderTest } from "./stores.ts";
 
 const repository = { installation: 1, id: 7, owner: "octo", name: "shop" };
 const pull = { repository, pull: 3 };
+const writtenAt = "2026-01-01T00:01:00Z";
 const asked = { ...pull, commentId: 11, requestedBy: "ada", headSha: null };
 
 const tasks: Task[] = [
   { kind: "review", mode: "full", again: true, ...asked, trigger: "review-comment:11", thread: 9 },
   { kind: "review", mode: "dry_run", again: false, ...asked, trigger: "comment:11", thread: null },
-  { kind: "command", command: { name: "ask", question: "why?\n\nand how" }, ...asked, thread: 9 },
-  { kind: "command", command: { name: "remember", rule: "no `any`" }, ...asked, thread: null },
+  { kind: "command", command: { name: "ask", question: "why?\n\nand how" }, ...asked, writtenAt, thread: 9 },
+  { kind: "command", command: { name: "remember", rule: "no `any`" }, ...asked, writtenAt, thread: null },
   ...(["describe", "resolve", "pause", "resume", "help"] as const).map(
-    (name): Task => ({ kind: "command", command: { name }, ...asked, thread: null }),
+    (name): Task => ({ kind: "command", command: { name }, ...asked, writtenAt, thread: null }),
   ),
   ...[
     { name: "review", mode: "full" } as const,

@@ -79,6 +79,7 @@ it("tells where a thread of ours stands, who answered and who resolved it", asyn
     },
     ...{ line: 1, startLine: null, originalLine: 1, resolved: false, resolvedBy: null, outdated: false },
     url: `${github.url}/octo-org/shop/pull/${pull.number}#discussion_r${first.id}`,
+    createdAt: at,
     replies: [
       { author: { login: "octocat", kind: "person" }, body: "On purpose" },
       { author: { login: "hunkwise", kind: "us" }, body: "Fixed in abc" },

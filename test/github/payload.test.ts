@@ -73,11 +73,12 @@ describe("an event", () => {
     });
   });
 
-  const said = { id: 9, body: "/review", user };
+  const createdAt = "2026-01-01T00:00:00Z";
+  const said = { id: 9, body: "/review", user, created_at: createdAt };
   const issue = { number: 7, pull_request: { url: "https://example.com" } };
 
   it("of a comment names it, its author and where it stands", () => {
-    const comment = { id: 9, body: "/review", author: "octocat" };
+    const comment = { id: 9, body: "/review", author: "octocat", createdAt };
     const event = {
       repository,
       issue: 7,

@@ -242,7 +242,8 @@ describe("our own texts", () => {
 
   it("are found among the comments on lines, each with where it stands now", async () => {
     const url = "https://github.test/octo/shop/pull/7#discussion_r1";
-    const ours = { body: "ours", user: bot, path: "src/a.ts", html_url: url };
+    const createdAt = "2026-01-01T00:00:00Z";
+    const ours = { body: "ours", user: bot, path: "src/a.ts", html_url: url, created_at: createdAt };
     github()
       .get(`${pullPath}/comments`)
       .query({ per_page: "50" })
@@ -254,7 +255,7 @@ describe("our own texts", () => {
         { ...ours, id: 3, user: { login: "octocat", type: "User" }, line: 3, in_reply_to_id: 2 },
       ]);
 
-    const place = { body: "ours", path: "src/a.ts", url };
+    const place = { body: "ours", path: "src/a.ts", url, createdAt };
     expect(await apiFor().api.ownReviewComments()).toEqual([
       { ...place, id: 1, side: "LEFT", line: 3, outdated: false, review: 8, touched: false },
       { ...place, id: 2, side: "RIGHT", line: null, outdated: true, review: null, touched: true },

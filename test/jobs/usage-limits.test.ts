@@ -43,7 +43,17 @@ describe("what is asked", () => {
     ["a check run again", { ...review, again: true, requestedBy: "Ada" }],
     [
       "help",
-      { kind: "command", command: { name: "help" }, ...at, thread: null, commentId: 5, requestedBy: "Ada" },
+      {
+        ...{
+          kind: "command",
+          command: { name: "help" },
+          ...at,
+          thread: null,
+          commentId: 5,
+          requestedBy: "Ada",
+        },
+        writtenAt: "2026-01-01T00:01:00Z",
+      },
     ],
     ["a reply", { kind: "reply", ...at, commentId: 5, thread: 4, author: "Ada", body: "Why?" }],
   ])("of %s counts for whoever asks, by the hour", async (_, task) => {

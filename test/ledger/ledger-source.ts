@@ -44,6 +44,7 @@ export function thread(over: Partial<OwnThread> = {}): OwnThread {
   return {
     ...{ id: "T1", comment: 100, body: findingBody(), path: "src/cart.ts", side: "RIGHT" },
     ...{ line: 12, startLine: 10, originalLine: 11, url: "https://github.example/r100" },
+    createdAt: "2026-01-01T00:00:00Z",
     ...{ resolved: false, resolvedBy: null, outdated: false, replies: [], downvotes: [], upvotes: 0 },
     ...over,
   };

@@ -25,7 +25,7 @@ const read = (parts: Parameters<typeof sourceOf>[0]) => readLedger(sourceOf(part
 
 const line = (over: Partial<OwnComment> = {}): OwnComment => ({
   ...{ id: 100, body: findingBody(), path: "src/cart.ts", side: "RIGHT", line: 12, outdated: false },
-  ...{ url: "https://github.example/r100", review: null },
+  ...{ url: "https://github.example/r100", review: null, createdAt: "2026-01-01T00:00:00Z" },
   ...over,
 });
 
@@ -90,6 +90,7 @@ describe("a ledger", () => {
           isTheirs: false,
           thumbs: { up: 0, down: 0 },
           newestReply: expect.any(Number),
+          createdAt: "2026-01-01T00:00:00Z",
           thread: "T1",
           resolved: false,
           url: "https://github.example/r100",

@@ -152,7 +152,15 @@ export class MemoryGitHub implements PullRequestApi {
   }: OwnText & Omit<InlineComment, "line" | "body"> & { line: number | null }): OwnThread {
     const { replies, resolvedBy, outdated, downvotes } = this.thread(id);
     return {
-      ...{ id: `thread-${id}`, comment: id, body, path, side, url: page(id) },
+      ...{
+        id: `thread-${id}`,
+        comment: id,
+        body,
+        path,
+        side,
+        url: page(id),
+        createdAt: "2026-01-01T00:00:00Z",
+      },
       line: outdated ? null : line,
       startLine: outdated ? null : startLine,
       originalLine: line,
@@ -209,11 +217,12 @@ export class MemoryGitHub implements PullRequestApi {
           line,
           outdated,
           url,
+          createdAt,
           replies,
           downvotes,
         } = this.#threadOf(one);
         const review = this.reviews.find(({ comments }) => comments.some((other) => other.id === id));
-        const place = { path, side, line, outdated, url, review: review?.id ?? null };
+        const place = { path, side, line, outdated, url, review: review?.id ?? null, createdAt };
         const ours = replies.filter(({ author }) => author.kind === "us");
         return [
           { id, body, ...place, touched: replies.length + downvotes.length > 0 },

@@ -240,7 +240,14 @@ describe("a job that is no review", () => {
   it.each<[string, NewJob["task"]]>([
     [
       "a command",
-      { kind: "command", command: { name: "pause" }, ...asked, requestedBy: "ada", thread: null },
+      {
+        kind: "command",
+        command: { name: "pause" },
+        ...asked,
+        requestedBy: "ada",
+        thread: null,
+        writtenAt: "2026-01-01T00:01:00Z",
+      },
     ],
     ["a reply", { kind: "reply", ...asked, thread: 4, author: "ada", body: "why?" }],
   ])("is not superseded: %s; its log lines name the pull request", async (_, task) => {

@@ -82,6 +82,7 @@ export function sampleEntry(over: Partial<PostedFinding> = {}): PostedFinding {
     },
     ...{ thread: `thread-${comment}`, resolved: false, replies: [] },
     url: `https://github.com/octo/shop/pull/7#discussion_r${comment}`,
+    createdAt: "2026-01-01T00:00:00Z",
     ...over,
   };
 }

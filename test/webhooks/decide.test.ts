@@ -20,11 +20,12 @@ const pull = (action: string, more: object = {}) => ({
   action,
   pull_request: { number: 12, head: { sha }, draft: false, ...more },
 });
+const at = "2026-01-01T00:00:00Z";
 const comment = (body: string, more: object = {}) => ({
   ...common,
   action: "created",
   issue: { number: 12, pull_request: { url: "x" } },
-  comment: { id: 99, body, user: { login: "ann", type: "User" } },
+  comment: { id: 99, body, created_at: at, user: { login: "ann", type: "User" } },
   ...more,
 });
 
@@ -107,7 +108,14 @@ const inThread = (body: string, more: object = {}) => ({
   ...common,
   action: "created",
   pull_request: { number: 12 },
-  comment: { id: 99, body, user: { login: "ann", type: "User" }, in_reply_to_id: 60, ...more },
+  comment: {
+    id: 99,
+    body,
+    created_at: at,
+    user: { login: "ann", type: "User" },
+    in_reply_to_id: 60,
+    ...more,
+  },
 });
 
 describe("a command", () => {
@@ -141,7 +149,7 @@ describe("a command", () => {
   ];
 
   it.each(others)("%j is a task in the conversation and in every thread", (body, command) => {
-    const task = { kind: "command", command, ...asked, thread: null };
+    const task = { kind: "command", command, ...asked, writtenAt: at, thread: null };
     const thread = (id: number) => ({ jobs: [{ task: { ...task, thread: id }, ...ofPerson }] });
     expect(decide("issue_comment", comment(body))).toEqual({ jobs: [{ task, ...ofPerson }] });
     expect(decide("pull_request_review_comment", inThread(body))).toEqual(thread(60));
@@ -168,7 +176,7 @@ describe("a reply in a review thread", () => {
   it.each([
     "Why is that a problem?",
     "This is intended.",
-    "Won't fix: it is by design.",
+    "Won't fix, it is by design.",
     "> a quote\n\nHow so?",
   ])("that wants something is a task with its text as it is: %j", (body) => {
     const task = {
@@ -261,6 +269,7 @@ describe("a comment as a command", () => {
     const said = {
       id: 99,
       body,
+      created_at: at,
       author_association: association,
       performed_via_github_app: null,
       ...written,

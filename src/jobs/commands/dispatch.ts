@@ -60,7 +60,7 @@ export async function runCommand(
       await say(context, await resume(context));
       return reviewAfter(context);
     case "resolve":
-      return resolve(context, command.numbers ?? []);
+      return resolve(context, command.numbers ?? [], job.task.writtenAt);
     case "fix":
       return isTooOften(answers) ? { kind: "done", reason: TOO_OFTEN } : fix(context, command);
     case "prove":

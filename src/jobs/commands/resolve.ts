@@ -21,8 +21,13 @@ const MOST = 100;
  * which makes the dismissal count, and resolves the thread if we may. Then a review follows, for the summary and the check run.
  *
  * @param numbers of findings and reports without a thread: then only these are dismissed
+ * @param writtenAt what was published later stays open
  */
-export async function resolve(context: CommandContext, numbers: readonly number[]): Promise<JobOutcome> {
+export async function resolve(
+  context: CommandContext,
+  numbers: readonly number[],
+  writtenAt: string,
+): Promise<JobOutcome> {
   if (numbers.length > 0) return resolveNumbers(context, numbers);
   const { api, comment } = context;
   const ledger = await currentLedger(api);
@@ -33,7 +38,9 @@ export async function resolve(context: CommandContext, numbers: readonly number[
       "This thread does not belong to a finding of mine.",
       "there is no finding in the thread",
     );
-  const standing = wanted.filter(isOpenFinding).slice(0, MOST);
+  const isSeen = ({ createdAt }: PostedFinding) =>
+    comment.thread !== null || Date.parse(createdAt ?? "") < Date.parse(writtenAt);
+  const standing = wanted.filter((one) => isOpenFinding(one) && isSeen(one)).slice(0, MOST);
   const dismissed: PostedFinding[] = [];
   for (const entry of standing) if (await dismiss(entry, context)) dismissed.push(entry);
   const unresolved = await resolveThreads([...dismissed, ...wanted.filter(isHalfDone)], context);

@@ -79,7 +79,7 @@ function pairOf(finding: Finding, earlier: PriorFinding, facts: PriorLocations):
 }
 
 function howSure(finding: Finding, earlier: PriorFinding, facts: PriorLocations): Pair["by"] | null {
-  if (!mayTellOf(finding, earlier)) return null;
+  if (!mayTellOf(finding, earlier) || !isCovered(finding, earlier, facts)) return null;
   const isEqual = fingerprintIn(finding.id) === fingerprintIn(earlier.id);
   if (isBare(earlier)) return isEqual ? "id" : null;
   const place = facts.locationOf(earlier);
@@ -103,6 +103,18 @@ function mayTellOf(finding: Finding, earlier: PriorFinding): boolean {
   const isSameCode = fingerprintIn(finding.id) === fingerprintIn(earlier.id);
   if (earlier.source === null) return isSameCode;
   return earlier.source === finding.source && (earlier.state !== "dismissed" || isSameCode);
+}
+
+/**
+ * Whether the earlier finding was not dismissed, or its dismissal covers this one: a person has seen that code under that severity, and
+ * nothing worse, and no other code that took its place.
+ */
+export function isCovered(finding: Finding, earlier: PriorFinding, { locationOf }: PriorLocations): boolean {
+  if (earlier.state !== "dismissed" || isBare(earlier)) return true;
+  const isSameCode =
+    fingerprintIn(finding.id) === fingerprintIn(earlier.id) ||
+    [finding, ...finding.places].some(({ quote }) => codeHash(quote) === earlier.code);
+  return worstFirst(finding, earlier) >= 0 && (isSameCode || locationOf(earlier) !== null);
 }
 
 /**

@@ -17,6 +17,7 @@ import { roomFor, runLoop } from "../run-loop.ts";
 import {
   certainPairs,
   isBare,
+  isCovered,
   isNearOldLines,
   isSameFile,
   mayRepeat,
@@ -28,8 +29,6 @@ import {
 interface NearCollision<Earlier extends PriorFinding = PriorFinding> {
   finding: Finding;
   earlier: Earlier;
-  /** True if both are on the same lines. */
-  isSamePlace: boolean;
 }
 
 /** A dismissed problem must not return in other words within this distance. */
@@ -54,7 +53,8 @@ export function nearCollisions<Earlier extends PriorFinding>(
     .filter((finding) => !paired.has(finding))
     .flatMap((finding) => {
       const path = facts.firstName(finding.path);
-      const mayBe = (one: Earlier) => about(one, path) && mayRepeat(finding, one);
+      const mayBe = (one: Earlier) =>
+        about(one, path) && mayRepeat(finding, one) && isCovered(finding, one, facts);
       return left.filter(mayBe).flatMap((one) => collision(finding, one, facts) ?? []);
     });
 }
@@ -65,16 +65,15 @@ function collision<Earlier extends PriorFinding>(
   facts: PriorLocations,
 ): NearCollision<Earlier> | null {
   if (facts.firstName(finding.path) !== facts.firstName(earlier.path)) {
-    return isOtherEnd(finding, earlier, facts) ? { finding, earlier, isSamePlace: false } : null;
+    return isOtherEnd(finding, earlier, facts) ? { finding, earlier } : null;
   }
   const place = facts.locationOf(earlier);
-  const isSamePlace = place !== null && isSameFile(finding, earlier, facts) && overlaps(finding, place);
   const isNear =
-    isSamePlace ||
+    (place !== null && isSameFile(finding, earlier, facts) && overlaps(finding, place)) ||
     (place === null && (isOfThatCode(finding, earlier, facts) || isSaidNear(finding, earlier, facts))) ||
     (earlier.state === "outdated" && hasSymbolOf(finding, earlier)) ||
     (earlier.state === "dismissed" && isBeside(finding, earlier, place?.end ?? null));
-  return isNear ? { finding, earlier, isSamePlace } : null;
+  return isNear ? { finding, earlier } : null;
 }
 
 /** A problem between two files: the finding names the other file as evidence, or the titles are similar. */
@@ -257,14 +256,8 @@ export async function compareFindings<Earlier extends PriorFinding>(
   );
   const asked = run ? collisions.slice(0, MOST_QUESTIONS) : [];
   const same = run && asked.length > 0 ? await askSame(run, asked) : null;
-  const unanswered = same === null ? collisions : collisions.slice(asked.length);
-  // The dismissal of a mild finding does not cover a worse one.
-  const assumed = unanswered.filter(
-    ({ isSamePlace, earlier: one, finding }) =>
-      isSamePlace && one.state === "dismissed" && worstFirst(finding, one) >= 0,
-  );
   const taken = new Set<Earlier>(repeats.values());
-  for (const { finding, earlier: one } of [...(same ?? []), ...assumed]) {
+  for (const { finding, earlier: one } of same ?? []) {
     // A dismissed finding matches all restatements, an open one only one finding.
     if (repeats.has(finding) || (one.state !== "dismissed" && taken.has(one))) continue;
     repeats.set(finding, one);

@@ -1,4 +1,4 @@
-import { type Finding, worstFirst } from "../../finding.ts";
+import type { Finding } from "../../finding.ts";
 import { codeHash } from "../../ledger/entry.ts";
 import type { CarriedFinding } from "../../ledger/state.ts";
 import type { DiffSource } from "../../tools/tool.ts";
@@ -214,8 +214,6 @@ export async function findRepeats(
   const told = new Set<PriorFinding>();
   for (const [finding, earlier] of all) {
     const kept = asPrior.get(earlier);
-    // A dismissal holds for nothing worse.
-    if (kept?.standing === "dismissed" && worstFirst(finding, kept.finding) < 0) continue;
     if (told.has(earlier)) restated.add(finding);
     else if (kept?.stands) carried.set(finding, kept);
     else if (kept) replaced.add(kept);

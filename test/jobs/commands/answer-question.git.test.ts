@@ -87,7 +87,7 @@ describe("a question", () => {
     const task: Task = {
       ...{ kind: "command", command: ask, headSha: null, pull: 7, thread: null },
       repository: { installation: 1, id: 7, owner: "octo", name: "shop" },
-      ...{ commentId: 9_001, requestedBy: "grace" },
+      ...{ commentId: 9_001, requestedBy: "grace", writtenAt: "2026-01-01T00:01:00Z" },
     };
     await on.attempt(task, maxAttempts);
     expect(on.said()[0]).toContain("its provider could not be reached");

@@ -94,11 +94,14 @@ export class Commanded {
   }
 
   /** A command of grace, who may write. */
-  command(command: Command, over: { commentId?: number; thread?: number | null; by?: string } = {}) {
-    const { commentId = 9_001, thread = null, by = "grace" } = over;
+  command(
+    command: Command,
+    over: { commentId?: number; thread?: number | null; by?: string; writtenAt?: string } = {},
+  ) {
+    const { commentId = 9_001, thread = null, by = "grace", writtenAt = "2026-01-01T00:01:00Z" } = over;
     return this.attempt({
       ...{ kind: "command", command, repository, pull: 7, thread, commentId },
-      ...{ requestedBy: by, headSha: null },
+      ...{ requestedBy: by, headSha: null, writtenAt },
     });
   }
 

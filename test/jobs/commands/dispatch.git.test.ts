@@ -91,7 +91,7 @@ describe("a command", () => {
     const task = (requestedBy: string) => ({
       ...({ kind: "command", command: { name: "help" }, headSha: null } as const),
       repository: { installation: 1, id: 7, owner: "octo", name: "shop" },
-      ...{ pull: 7, thread: null, commentId: 9_001, requestedBy },
+      ...{ pull: 7, thread: null, commentId: 9_001, requestedBy, writtenAt: "2026-01-01T00:01:00Z" },
     });
     await on.giveUp(task("eve"), "git failed");
     expect(on.said()).toEqual([]);

@@ -21,7 +21,13 @@ const task = {
     repository: { installation: 1, id: 7, owner: "octo", name: "shop" },
     pull: 7,
   },
-  ...{ thread: null, commentId: 9_001, requestedBy: "grace", headSha: null },
+  ...{
+    thread: null,
+    commentId: 9_001,
+    requestedBy: "grace",
+    writtenAt: "2026-01-01T00:01:00Z",
+    headSha: null,
+  },
 };
 const links = ["https://github.example/octo/shop/"];
 

@@ -43,6 +43,13 @@ describe("resolve", () => {
     expect(on.said()).toEqual([expect.stringContaining("Dismissed 2 findings.")]);
   });
 
+  it("in the conversation leaves open what was published when it was written, or later", async () => {
+    const thread = await on.finding("f1");
+    await on.command(resolve, { writtenAt: "2026-01-01T00:00:00Z" });
+    expect(on.ours(thread)).toEqual([]);
+    expect(on.said()).toEqual([expect.stringContaining("Dismissed 0 findings. 1 more is still open.")]);
+  });
+
   it("says so where nothing is open, and in a thread that no finding of ours began", async () => {
     await on.command(resolve);
     expect(on.said()[0]).toContain("There are no open findings.");

@@ -150,7 +150,11 @@ describe("a rule match that was published unjudged", () => {
 
   it("that a person dismissed is judged: it is not said again, and does not make the review partial", async () => {
     const { result, ledger } = await round(rounds, {
-      ...{ head: "first", earlier: [{ ...aboutNan, state: "dismissed" as const }], leavesCandidates: true },
+      ...{
+        head: "first",
+        earlier: [{ ...aboutNan, severity: "high", state: "dismissed" }],
+        leavesCandidates: true,
+      },
     });
     expect(ledger.repeats).toMatchObject([{ comment: 7 }]);
     expect(result.findings).toMatchObject([{ finding: { source: nan, verification: "unverified" } }]);

@@ -79,28 +79,32 @@ describe("a finding that an earlier comment tells of", () => {
     expect(asked("compare").length).toBeLessThanOrEqual(2);
   });
 
-  it("is what a person dismissed on the same lines also where no model can say so", async () => {
-    const script = {
-      review: () => reports(finding({ title: "Carts go below zero" }), finding({ title: "Sums are wrong" })),
-      compare: () => new AppError("model_failed", "no answer"),
-    };
-    const { result, ledger } = await first({ earlier: [comment({ state: "dismissed" })], script });
-
-    expect(ledger.repeats).toMatchObject([{ comment: 7 }]);
-    expect(result.findings).toHaveLength(1);
-  });
-
-  it("is new without a model's word where it is worse than what a person dismissed there", async () => {
+  it("is new without a model's word that it is what a person dismissed on the same lines", async () => {
     const script = {
       review: () => reports(finding({ title: "Carts go below zero" })),
       compare: () => new AppError("model_failed", "no answer"),
     };
-    const mild = comment({ state: "dismissed", severity: "low" });
-    const { result, ledger } = await first({ earlier: [mild], script });
+    const { result, ledger } = await first({ earlier: [comment({ state: "dismissed" })], script });
 
     expect(ledger.repeats).toEqual([]);
     expect(result.findings).toHaveLength(1);
   });
+
+  it.each([
+    ["worse", { severity: "low" }],
+    ["about other code in its place", { code: "gone" }],
+  ] as const)(
+    "is new, in the same words, where it is %s than what a person dismissed there",
+    async (_, over) => {
+      const dismissed = comment({ state: "dismissed", id: "bbbbbbbbbbbb", ...over });
+      const { ledger, asked } = await first({
+        earlier: [dismissed],
+        script: { review: () => reports(finding()) },
+      });
+      expect(ledger.repeats).toEqual([]);
+      expect(asked("compare")).toEqual([]);
+    },
+  );
 
   it("is new once that one was fixed, and at another place", async () => {
     const fixed = await first({
