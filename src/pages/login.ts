@@ -1,6 +1,7 @@
-import { randomBytes, timingSafeEqual } from "node:crypto";
+import { createHmac, randomBytes } from "node:crypto";
 import { type Context, Hono } from "hono";
-import { deleteCookie, getCookie, setCookie } from "hono/cookie";
+import { deleteCookie, getCookie, getSignedCookie, setCookie, setSignedCookie } from "hono/cookie";
+import { z } from "zod";
 import { AppError, errorLine } from "../errors.ts";
 import type { UserClient } from "../github/user-client.ts";
 import type { Logger } from "../logger.ts";
@@ -9,9 +10,9 @@ import { layout } from "./layout.ts";
 import { type LiveSessions, sessionMs } from "./live-sessions.ts";
 
 /*
- * Log-in with GitHub. The browser takes a state to GitHub, which brings it back with a code; the state must be the one in the cookie of this
- * browser (otherwise a stranger's link could log a person in as the stranger), and the code is worth nothing without the verifier that
- * never left this process (PKCE).
+ * Log-in with GitHub. The browser takes a state to GitHub, which brings it back with a code; the state must be the one in the signed cookie
+ * of this browser (otherwise a stranger's link could log a person in as the stranger), and the code is worth nothing without the verifier
+ * that never left this process (PKCE). A log-in that was begun is kept by its browser alone, so strangers cannot end it.
  */
 
 interface LoginOptions {
@@ -22,20 +23,19 @@ interface LoginOptions {
   now: () => number;
 }
 
-/** A log-in that was begun. */
-interface Pending {
-  verifier: string;
+/** A log-in that was begun, as its cookie holds it. */
+const Begun = z.object({
+  state: z.string(),
   /** Where to go afterwards. */
-  to: string;
-  expiresAt: number;
-}
+  to: z.string(),
+  expiresAt: z.number(),
+});
+type Begun = z.infer<typeof Begun>;
 
 /** GitHub's code is valid for ten minutes. */
 const pendingMs = 600_000;
-/** Anyone can begin log-ins; the oldest are forgotten. Together they take some megabytes. */
-const mostPending = 10_000;
-/** GitHub allows an App 2,000 exchanges an hour, and anyone can bring invalid codes. */
-const exchanges = { most: 30, perMs: 60_000 };
+/** States that brought a code; the oldest are forgotten, whose log-ins GitHub has forgotten, too. */
+const mostUsed = 10_000;
 
 /** With this prefix, a browser takes the cookie only over HTTPS, from this host, for all of its paths. */
 const cookies = { session: "hunkwise", login: "hunkwise-login" } as const;
@@ -49,30 +49,22 @@ export const forgetSession = (context: Context) => deleteCookie(context, cookies
 
 /** `/login`, `/login/callback` and `/logout`. */
 export function login({ client, live, log, now }: LoginOptions): Hono {
-  const pending = new Map<string, Pending>();
-  let window = { began: 0, exchanged: 0 };
-
-  function begin(to: string): { state: string; verifier: string } {
-    const [state, verifier] = [random(), random()];
-    pending.set(state, { verifier, to, expiresAt: now() + pendingMs });
-    const [oldest] = pending.keys();
-    if (pending.size > mostPending && oldest !== undefined) pending.delete(oldest);
-    return { state, verifier };
-  }
+  const key = randomBytes(32);
+  const used = new Set<string>();
+  const verifierOf = ({ state }: Begun) => createHmac("sha256", key).update(state).digest("base64url");
 
   /** The log-in that this browser began; each state counts once, whatever becomes of it. */
-  function take(context: Context): Pending | undefined {
-    const state = context.req.query("state") ?? "";
-    const begun = pending.get(state);
-    pending.delete(state);
-    const own = getCookie(context, cookies.login, "host") ?? "";
+  async function take(context: Context): Promise<Begun | undefined> {
+    const signed = await getSignedCookie(context, key, cookies.login, "host");
     deleteCookie(context, cookies.login, attributes);
-    return begun && begun.expiresAt > now() && same(own, state) ? begun : undefined;
-  }
-
-  function mayExchange(): boolean {
-    if (now() - window.began >= exchanges.perMs) window = { began: now(), exchanged: 0 };
-    return window.exchanged++ < exchanges.most;
+    if (!signed) return undefined;
+    const begun = Begun.parse(JSON.parse(signed));
+    if (begun.expiresAt <= now() || begun.state !== context.req.query("state") || used.has(begun.state))
+      return undefined;
+    used.add(begun.state);
+    const [oldest] = used;
+    if (used.size > mostUsed && oldest !== undefined) used.delete(oldest);
+    return begun;
   }
 
   return new Hono()
@@ -80,9 +72,11 @@ export function login({ client, live, log, now }: LoginOptions): Hono {
 
     .post("/login", async (context) => {
       const { to } = await context.req.parseBody();
-      const { state, verifier } = begin(ownPath(to));
-      setCookie(context, cookies.login, state, { ...attributes, maxAge: pendingMs / 1_000 });
-      const url = client.authorizeUrl(state, verifier);
+      const state = randomBytes(32).toString("base64url");
+      const begun: Begun = { state, to: ownPath(to), expiresAt: now() + pendingMs };
+      const lasting = { ...attributes, maxAge: pendingMs / 1_000 };
+      await setSignedCookie(context, cookies.login, JSON.stringify(begun), key, lasting);
+      const url = client.authorizeUrl(state, verifierOf(begun));
       // Not a redirect: a browser compares each address to which a form leads with `form-action`, also those to which an organisation's own
       // log-in leads from GitHub.
       context.header("refresh", `0; url=${url}`);
@@ -90,7 +84,7 @@ export function login({ client, live, log, now }: LoginOptions): Hono {
     })
 
     .get("/login/callback", async (context) => {
-      const begun = take(context);
+      const begun = await take(context);
       const { error, code = "" } = context.req.query();
       if (error === "access_denied")
         return context.html(loginPage(begun?.to ?? "/", html`<p>GitHub says that you cancelled.</p>`), 403);
@@ -99,13 +93,8 @@ export function login({ client, live, log, now }: LoginOptions): Hono {
         const why = html`<p>GitHub sent no code${error === undefined ? "" : `: ${error.slice(0, 200)}`}.</p>`;
         return context.html(loginPage(begun.to, why), 400);
       }
-      if (!mayExchange()) {
-        context.header("retry-after", "60");
-        const why = html`<p>Too many people are logging in. Wait a minute.</p>`;
-        return context.html(loginPage(begun.to, why), 429);
-      }
       try {
-        const token = await client.exchange(code, begun.verifier);
+        const token = await client.exchange(code, verifierOf(begun));
         const id = await live.start(token, await client.account(token));
         await live.end(sessionIdOf(context));
         setCookie(context, cookies.session, id, { ...attributes, maxAge: sessionMs / 1_000 });
@@ -134,13 +123,6 @@ export function login({ client, live, log, now }: LoginOptions): Hono {
     const why = html`<p>GitHub did not let this server find out who you are. Its log says why.</p>`;
     return context.html(loginPage(to, why), 502);
   }
-}
-
-const random = () => randomBytes(32).toString("base64url");
-
-function same(one: string, other: string): boolean {
-  const [a, b] = [Buffer.from(one), Buffer.from(other)];
-  return a.length === b.length && timingSafeEqual(a, b);
 }
 
 /**
