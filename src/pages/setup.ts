@@ -78,21 +78,6 @@ function createAppUrl(env: Env, organization: string | null, state: string): str
   return `${env.github.webUrl}${place}?state=${state}`;
 }
 
-/**
- * Whether the visitor of the setup page is local. The person who completes the page owns the bot, so a remote visitor needs the key that
- * the server printed; a browser on this machine needs none.
- */
-function isLocal(request: IncomingMessage): boolean {
-  const { headers, socket } = request;
-  const address = (socket.remoteAddress ?? "").replace(/^::ffff:/, "");
-  if (!(address.startsWith("127.") || address === "::1")) return false;
-  // A proxy on this machine also connects from here, but adds headers; the check of the host name keeps rebound domains out.
-  const proxied = Object.keys(headers).some((name) =>
-    /^(x-forwarded-|forwarded$|via$|x-real-ip$|cf-)/.test(name),
-  );
-  return !proxied && reachOfHost(URL.parse(`http://${headers.host}`)?.hostname ?? "") === "machine";
-}
-
 function cookieOf({ headers }: IncomingMessage, name: string): string | undefined {
   const pairs = (headers.cookie ?? "").split(";").map((pair) => pair.trim());
   return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1);
@@ -185,7 +170,7 @@ export async function startSetup(options: SetupOptions): Promise<RunningSetup> {
   model.report();
   const local = `http://localhost:${server.port}`;
   log.info(
-    `There is no GitHub App yet. To create it, open ${local} on this machine, or this server's address with /?key=${key} on another`,
+    `There is no GitHub App yet. To create it, open ${local}/?key=${key} on this machine, or the same path at this server's address on another`,
   );
   const close = async () => {
     model.stop();
@@ -294,7 +279,8 @@ function createSetupPage(
 
   return {
     async show(request: IncomingMessage, query: URLSearchParams): Promise<Answer> {
-      if (!isLocal(request) && !same(query.get("key") ?? "", key))
+      // Who completes the page owns the bot. A proxy may make a stranger look like a visitor from this machine.
+      if (!same(query.get("key") ?? "", key))
         return answer(webUrl, 403, "Key needed", keyWanted(query.has("key")));
       const visited = addressOf(request);
       if (!visited) return { status: 400, body: "The host header is missing or malformed." };
@@ -661,7 +647,7 @@ const notCreated = (why: string) =>
 
 const keyWanted = (isWrong: boolean) => html`<p>${
   isWrong && html`<strong>This is not the key.</strong> `
-}Who completes the set-up owns the bot. Open this page on the machine that runs Hunkwise, or enter the key from its log.</p>
+}Who completes the set-up owns the bot. Enter the key from the log of Hunkwise, or open the address there.</p>
 <form action="${paths.page}" method="get"><p><label for="key">Key</label> <input id="key" name="key" autocomplete="off" spellcheck="false" required></p>
 <button>Continue</button></form>`;
 

@@ -179,8 +179,10 @@ describe("a page or port for others", () => {
     using data = new TempFolder("set-up");
     const env = { GHE_HOST: forge.host, GHE_PROTOCOL: "http", HUNKWISE_DATA_DIR: data.path, PORT: "0" };
     const { ended, seen, stop } = serving({ ...env, HOST: "127.0.0.1", HUNKWISE_RECONCILE_MINUTES: "0" });
-    const page = await seen(/open (http:\/\/localhost:\d+) /);
-    const shown = await fetch(`${page}/setup?address=https://hunk.example.com&organization=`);
+    const home = await seen(/open (http:\/\/localhost:\d+\/\?key=\S+) /);
+    const page = new URL(home).origin;
+    const choices = `${new URL(home).search}&address=https://hunk.example.com&organization=`;
+    const shown = await fetch(`${page}/setup${choices}`);
     const policy = shown.headers.get("content-security-policy") ?? "";
     for (const part of ["default-src 'none'", "frame-ancestors 'none'", "base-uri 'none'"])
       expect(policy).toContain(part);

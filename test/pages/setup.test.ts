@@ -70,7 +70,7 @@ const plain = (text: string) =>
 
 /** What the page would send to GitHub, its steps, and the cookie it set. */
 async function open(path = ready, headers: Record<string, string> = {}) {
-  const response = await get(path, headers);
+  const response = await get(`${path}${path.includes("?") ? "&" : "?"}key=${keyInLog()}`, headers);
   const html = await response.text();
   const action = plain(/<form action="([^"]*)" method="post">/.exec(html)?.[1] ?? "");
   const manifest = JSON.parse(plain(/name="manifest" value="([^"]*)"/.exec(html)?.[1] ?? "null"));
@@ -171,7 +171,7 @@ describe("the step of the address", () => {
 
   it("returns by HTTPS if the person says that this name has it and the proxy does not", async () => {
     const quiet = { "x-forwarded-host": "hunk.example.com" };
-    const { manifest } = await open(`${ready}&key=${keyInLog()}`, quiet);
+    const { manifest } = await open(ready, quiet);
     expect(manifest.redirect_url).toBe("https://hunk.example.com/setup/created");
   });
 
@@ -329,7 +329,8 @@ describe("the step of the App", () => {
     const { html } = await chosen("organization=octo&contents=write");
     expect(html).toContain('<input type="hidden" name="organization" value="octo">');
     expect(html).toContain('<input type="hidden" name="contents" value="write">');
-    expect(html).toContain(`href="/setup?address=${encodeURIComponent("https://hunk.example.com")}#step-3"`);
+    const kept = `key=${keyInLog()}&amp;address=${encodeURIComponent("https://hunk.example.com")}`;
+    expect(html).toContain(`href="/setup?${kept}#step-3"`);
   });
 
   it("says what to set for an App that exists", async () => {
@@ -346,19 +347,24 @@ describe("the step of the App", () => {
   });
 });
 
-describe("the set-up page for others", () => {
-  it("is shown to others only with the key from the log", async () => {
-    expect((await get("/setup", proxied)).status).toBe(403);
+describe("the set-up page", () => {
+  it.each([{}, proxied, { host: "127.0.0.1" }, { via: "1.1 proxy" }])(
+    "is shown only with the key from the log, whatever the way: %j",
+    async (way) => {
+      expect((await get("/setup", way as Record<string, string>)).status).toBe(403);
+    },
+  );
+
+  it("passes the key on, and returns by the name of the proxy", async () => {
     const guessed = await get("/setup?key=guess", proxied);
     expect([guessed.status, guessed.headers.get("set-cookie")]).toEqual([403, null]);
     expect(await guessed.text()).toMatch(/This is not the key.*name="key"/s);
     const key = keyInLog();
-    const { response, manifest, html } = await open(`/setup?key=${key}&organization=`, proxied);
+    const { response, manifest, html } = await open("/setup?organization=", proxied);
     expect(response.status).toBe(200);
     expect(html).toContain(`<input type="hidden" name="key" value="${key}">`);
     expect(manifest.redirect_url).toBe("https://hunk.example.com/setup/created");
     expect(response.headers.get("set-cookie")).toMatch(/; HttpOnly; SameSite=Lax; .*; Secure$/);
-    expect((await get("/setup", { via: "1.1 proxy" })).status).toBe(403);
   });
 });
 
@@ -442,13 +448,13 @@ describe("coming back from GitHub", () => {
     expect(JSON.stringify(lines)).toContain("its key is only in the memory of this process");
     expect(JSON.stringify(lines)).not.toContain("PRIVATE KEY-----");
 
-    const still = await get("/setup");
+    const still = await get(`/setup?key=${keyInLog()}`);
     expect(still.status).toBe(500);
     expect(await still.text()).not.toContain("/settings/apps/new");
     expect((await get("/setup", proxied)).status).toBe(403);
 
     rmSync(folder);
-    const stored = await get("/setup");
+    const stored = await get(`/setup?key=${keyInLog()}`);
     expect([stored.status, stored.headers.get("location")]).toEqual([
       302,
       `http://${github.host}/apps/my-hunk/installations/new`,
