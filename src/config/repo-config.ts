@@ -257,7 +257,7 @@ const Settings = z.strictObject({
         .enum(["failure", "neutral"])
         .optional()
         .describe(
-          "Conclusion if a limit or a budget leaves a change or a part of it unread. GitHub treats `neutral` as passed if the check is required. Omitted: `failure` if `check.fail` is set, otherwise `neutral`.",
+          "Conclusion if a limit or a budget leaves a change or a part of it unread. GitHub treats `neutral` as passed if the check is required. If `failure` is written here, the check of a draft and of an ignored title waits, and neither passes nor fails. Omitted: `failure` if `check.fail` is set, otherwise `neutral`.",
         ),
     })
     .prefault({})

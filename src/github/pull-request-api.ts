@@ -41,7 +41,7 @@ export interface InlineComment {
 }
 
 export interface CheckRunUpdate {
-  status: "in_progress" | "completed";
+  status: "queued" | "in_progress" | "completed";
   conclusion?: "success" | "neutral" | "failure" | "skipped" | "cancelled";
   title: PublicText;
   /** Markdown, under 65,536 bytes. */

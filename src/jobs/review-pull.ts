@@ -22,7 +22,7 @@ import {
   reviewFigures,
   type Subject,
 } from "./review-and-publish.ts";
-import { pauseReason, skipReason } from "./skip-reason.ts";
+import { pauseOf, type Skip, skipOf } from "./skip-reason.ts";
 
 interface ReviewPullOptions {
   /**
@@ -76,7 +76,7 @@ export async function reviewPull(
   if (before !== null && before !== pull.headSha) await settleLeft(before, pull, api, warn);
   const subject = { job, api, pull, trigger, loaded, ledger, recorded };
   const isAskedFor = isAdmitted || task.requestedBy !== null;
-  const skip = isAskedFor ? undefined : ((await skipReason(loaded.config, pull, api)) ?? pauseReason(ledger));
+  const skip = isAskedFor ? undefined : ((await skipOf(loaded.config, pull, api)) ?? pauseOf(ledger));
   return skip === undefined ? reviewOnce(subject, tools, deps) : skipReview(subject, skip, deps);
 }
 
@@ -111,14 +111,21 @@ async function settleLeft(
   if (problem) warn(problem);
 }
 
-/** Open findings of earlier reviews keep the check red: turning a pull request into a draft must not make it green. */
+/**
+ * Open findings of earlier reviews keep the check red: turning a pull request into a draft must not make it green. Where what is not read
+ * fails the check, it waits while the author alone keeps it from being read.
+ */
 async function skipReview(
   { job, api, pull, trigger, ledger, loaded }: Subject,
-  reason: string,
+  { reason, byAuthor }: Skip,
   deps: JobDependencies,
 ): Promise<JobOutcome> {
   const policy = checkPolicy(loaded.config);
-  const update = withheldConclusion(`Not reviewed: ${reason}.`, openFindings(ledger), policy, "skipped");
+  const waits = byAuthor && policy.limit === "failure";
+  const way =
+    "The check waits until the pull request is ready for review, or somebody with write access comments `/review`.";
+  const text = `Not reviewed: ${reason}.${waits ? ` ${way}` : ""}`;
+  const update = withheldConclusion(text, openFindings(ledger), policy, waits ? "waits" : "skipped");
   const problem = await concludeAtOnce(api, pull, trigger, update);
   if (problem) deps.log.warn(jobFields(job), problem);
   await announceEnd("review.skipped", { job, head: pull.headSha, reason }, deps);

@@ -4,17 +4,39 @@ import type { PullRequest, RepositoryApi } from "../github/pull-request-api.ts";
 import { isSamePerson } from "../ledger/authority.ts";
 import type { Ledger } from "../ledger/entry.ts";
 
+export interface Skip {
+  /** In words for people. */
+  reason: string;
+  /** The author alone decides when it ends. */
+  byAuthor: boolean;
+}
+
 /**
- * Why an event starts no review of this pull request, in words for people; undefined if it starts one. GitHub is asked only about the pull
- * request of an ignored author; rejects if it cannot be reached.
+ * Why an event starts no review of this pull request; undefined if it starts one. GitHub is asked only about the pull request of an ignored
+ * author; rejects if it cannot be reached.
  */
-export async function skipReason(
+export async function skipOf(
+  config: RepoConfig,
+  pull: PullRequest,
+  api: Pick<RepositoryApi, "pushers">,
+): Promise<Skip | undefined> {
+  const reason = await skipReason(config, pull, api);
+  return reason === undefined ? chosenByAuthor(config, pull) : { reason, byAuthor: false };
+}
+
+/** A draft or a title of work in progress. */
+function chosenByAuthor({ review }: RepoConfig, { draft, title }: PullRequest): Skip | undefined {
+  if (draft && !review.drafts) return { reason: "it is a draft", byAuthor: true };
+  const word = review.ignore_titles.find((one) => hasWords(title, one));
+  return word === undefined ? undefined : { reason: `its title contains "${word}"`, byAuthor: true };
+}
+
+async function skipReason(
   { review }: RepoConfig,
   pull: PullRequest,
   api: Pick<RepositoryApi, "pushers">,
 ): Promise<string | undefined> {
   if (!review.enabled) return "automatic reviews are switched off in this repository";
-  if (pull.draft && !review.drafts) return "it is a draft";
   if (review.base_branches.length > 0 && !createPathMatcher(review.base_branches)(pull.baseRef).matched) {
     return `its base branch ${pull.baseRef} is not among the configured ones`;
   }
@@ -24,15 +46,12 @@ export async function skipReason(
   if (review.labels.length > 0 && !review.labels.some(has))
     return `it has none of the labels ${review.labels.join(", ")}`;
   const label = review.ignore_labels.find(has);
-  if (label) return `it has the label ${label}`;
-  const word = review.ignore_titles.find((one) => hasWords(pull.title, one));
-  return word === undefined ? undefined : `its title contains "${word}"`;
+  return label && `it has the label ${label}`;
 }
 
 /** The same for a pull request with paused reviews. */
-export function pauseReason({ state: { paused } }: Pick<Ledger, "state">): string | undefined {
-  return paused === null ? undefined : `paused by ${paused.by}`;
-}
+export const pauseOf = ({ state: { paused } }: Pick<Ledger, "state">): Skip | undefined =>
+  paused === null ? undefined : { reason: `paused by ${paused.by}`, byAuthor: false };
 
 /**
  * Whether ignored people opened it and pushed all of it. Everyone with write access can push to a bot's branch, and those pushes are

@@ -1,6 +1,6 @@
 import type { CheckRunUpdate, OwnCheckRun, PullState, RepositoryApi } from "../github/pull-request-api.ts";
 import { type CheckMark, formatMarker, parseMarker } from "../ledger/marker.ts";
-import { isNoReview } from "./conclusions.ts";
+import { isNoReview, isWaiting } from "./conclusions.ts";
 import { publicPlain, publicText } from "./public-text.ts";
 
 /*
@@ -134,7 +134,7 @@ interface Shown {
 }
 
 /**
- * A skipped pull request does not affect others. A closed one does not count. Of two reviews of one pull request the newer one counts,
+ * A skipped pull request does not affect others, unless it waits to be reviewed: that holds all of them. A closed one does not count. Of two reviews of one pull request the newer one counts,
  * whichever check run GitHub shows. A running review is waited for, unless the same pull request has a finished one.
  */
 function shownBy(run: Judged, own: Own, { runs, pulls }: Commit): Shown {
@@ -144,7 +144,7 @@ function shownBy(run: Judged, own: Own, { runs, pulls }: Commit): Shown {
   const verdicts = pulls.flatMap((pull) => {
     const isOther = pull !== here;
     const verdict = verdictOf(pull, runs);
-    if (!verdict || (here && isOther && verdict.conclusion === "skipped")) return [];
+    if (!verdict || (here && isOther && verdict.conclusion === "skipped" && !isWaiting(verdict))) return [];
     return [{ ...verdict, from: isOther || (newest && newest !== run) ? pull.number : null }];
   });
   const byItself = { ...own, from: null as number | null };
@@ -154,8 +154,10 @@ function shownBy(run: Judged, own: Own, { runs, pulls }: Commit): Shown {
   const worst = (isSaid ? [byItself, ...verdicts] : verdicts).reduce(worse);
   const goesOn = (number: number) => runs.some((one) => one.mark.pull === number && one.mark.own === null);
   const awaited = pulls.find((pull) => goesOn(pull.number) && (pull !== here || newest === undefined));
-  if (awaited === undefined || worst.conclusion === "failure") return worst;
-  return { conclusion: null, title: own.title, from: awaited.number };
+  if (worst.conclusion === "failure") return worst;
+  const waiting = [...(isSaid ? [byItself] : []), ...verdicts].find(isWaiting);
+  if (awaited === undefined && waiting === undefined) return worst;
+  return { conclusion: null, title: own.title, from: awaited?.number ?? waiting?.from ?? null };
 }
 
 /** Ends the review's own part of a check run's summary. Quoted text cannot contain it, because it begins like a marker. */
@@ -195,7 +197,9 @@ function rendered(run: Judged, own: Own, commit: Commit): CheckRunUpdate {
     formatMarker({ kind: "check", ...run.mark }),
   ];
   return {
-    ...(conclusion === null ? { status: "in_progress" } : { status: "completed", conclusion }),
+    ...(conclusion === null
+      ? { status: from === null ? "queued" : "in_progress" }
+      : { status: "completed", conclusion }),
     title: publicPlain(from === null ? title : titleOf(other, conclusion, title)),
     summary: publicText(summary.join("\n\n")),
     ...(run.text !== null && { text: publicText(run.text) }),

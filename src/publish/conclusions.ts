@@ -44,16 +44,23 @@ const ourFaults: ReadonlySet<StopReason> = new Set(["aborted", "model_error", "n
 const ofTheChange: ReadonlySet<ErrorCode> = new Set(["too_large", "git_timeout", "child_died"]);
 
 /** The conclusion of a check without a review, if nothing is open. */
-type Unreviewed = "failure" | "neutral" | "skipped";
+type Unreviewed = "failure" | "neutral" | "skipped" | "waits";
 
 const nothingToReview = "Nothing to review";
 const failedTitle = "The review failed";
 const notReviewedTitle = "Not reviewed";
+const waitsTitle = "Waits to be reviewed";
 const refusedTitle = `${notReviewedTitle}. Analyzers only: `;
 
 /** Whether a check run with this title says why there was no review. */
 export const isNoReview = (title: string) =>
-  title.startsWith(failedTitle) || title === notReviewedTitle || title.startsWith(refusedTitle);
+  title.startsWith(failedTitle) ||
+  [notReviewedTitle, waitsTitle].includes(title) ||
+  title.startsWith(refusedTitle);
+
+/** Whether a conclusion only says that a review is to come: GitHub shows its check run as queued, which neither passes nor fails. */
+export const isWaiting = ({ conclusion, title }: { conclusion: string; title: string }) =>
+  conclusion === "skipped" && title === waitsTitle;
 
 /** The part of a finding that a conclusion counts. */
 type HeldFinding = Pick<Finding, "severity"> & { source: string | null; rule?: string | undefined } & Partial<
@@ -138,7 +145,10 @@ export function withheldConclusion(
   const isHeld = (one: OpenFinding) =>
     blocking.includes(one) || (threshold !== "never" && atLeast(one.severity, threshold));
   const held = open.filter(isHeld);
-  if (held.length === 0) return completed(otherwise, notReviewedTitle, said(reason));
+  if (otherwise === "waits" && !(held.length > 0 && (fail || blocking.length > 0)))
+    return completed("skipped", waitsTitle, said(reason));
+  if (held.length === 0)
+    return completed(otherwise === "waits" ? "skipped" : otherwise, notReviewedTitle, said(reason));
   const still = [`Open from earlier reviews: ${countBySeverity(held)}.`, blockingSentence(blocking)];
   const conclusion = blocking.length > 0 || fail || otherwise === "failure" ? "failure" : "neutral";
   return completed(

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { RepoConfig } from "../../src/config/repo-config.ts";
 import type { PullRequest, SourceBranch } from "../../src/github/pull-request-api.ts";
-import { skipReason } from "../../src/jobs/skip-reason.ts";
+import { skipOf } from "../../src/jobs/skip-reason.ts";
 
 const branch: SourceBranch = {
   owner: "octo-org",
@@ -25,16 +25,27 @@ const pull: PullRequest = {
   baseRef: "release/2.0",
   source: branch,
 };
-const why = (review: object, over: Partial<PullRequest> = {}, pushers: string[] | null = ["octocat"]) =>
-  skipReason(
+const skip = (review: object, over: Partial<PullRequest> = {}, pushers: string[] | null = ["octocat"]) =>
+  skipOf(
     RepoConfig.parse({ review }),
     { ...pull, ...over },
     {
       pushers: async (branch, headSha) => (branch === "renovate/zod" && headSha === "h" ? pushers : null),
     },
   );
+const why = async (...given: Parameters<typeof skip>) => (await skip(...given))?.reason;
 
-describe("skipReason", () => {
+describe("the reason why an event starts no review", () => {
+  it("is the author's choice for a draft and a title, unless the configuration leaves the pull request out anyway", async () => {
+    const title = { ignore_titles: ["thing"] };
+    expect([await skip({}, { draft: true }), await skip(title)]).toMatchObject([
+      { byAuthor: true },
+      { byAuthor: true },
+    ]);
+    const both = await skip({ ...title, ignore_labels: ["bug"] }, { draft: true });
+    expect(both).toEqual({ reason: "it has the label bug", byAuthor: false });
+  });
+
   it("is none for an ordinary pull request", async () => {
     expect(await why({})).toBeUndefined();
   });
@@ -102,7 +113,7 @@ describe("skipReason", () => {
       asked.push(branch);
       return null;
     };
-    await skipReason(RepoConfig.parse({ review: { ignore_authors: ["mallory"] } }), pull, { pushers });
+    await skipOf(RepoConfig.parse({ review: { ignore_authors: ["mallory"] } }), pull, { pushers });
     expect(asked).toEqual([]);
   });
 });

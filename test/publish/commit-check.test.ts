@@ -16,6 +16,7 @@ import { head, MemoryGitHub } from "./memory-github.ts";
 const sleep = async () => {};
 const policy = { threshold: "high", fail: true } as const;
 const draft = withheldConclusion("it is a draft", [], policy, "skipped");
+const waiting = withheldConclusion("it is a draft", [], policy, "waits");
 const red: CheckRunUpdate = {
   ...{ status: "completed", conclusion: "failure" },
   ...{ title: publicPlain("Found 1 high"), summary: publicText("One finding.") },
@@ -41,7 +42,7 @@ function twoPulls() {
   /** What GitHub shows of the commit: its newest check run. */
   const shown = () => {
     const { status, conclusion, title, summary } = github.checks.at(-1)?.history.at(-1) ?? red;
-    return { shows: status === "in_progress" ? status : conclusion, title, summary };
+    return { shows: status === "completed" ? conclusion : status, title, summary };
   };
   const all = () => github.checks.map(({ history }) => history.at(-1)?.conclusion ?? "open");
   return { github, alice, mallory, review, skip, shown, all };
@@ -58,6 +59,20 @@ describe("the check of a commit that several open pull requests have as their he
       'The conclusion "failure" comes from pull request #7, which has the same head commit.',
     );
     expect(shown().summary).toContain("Not reviewed: it is a draft".slice("Not reviewed: ".length));
+  });
+
+  it("neither passes nor fails while one of them waits to be reviewed, unless another is red", async () => {
+    const { github, alice, mallory, review, shown } = twoPulls();
+    const wait = (pull: PullState) => concludeAtOnce(github, pull, eventOf(pull), waiting, sleep);
+    await wait(mallory);
+    expect(shown()).toMatchObject({ shows: "queued", title: "Waits to be reviewed" });
+    await review(alice, green);
+    expect(shown()).toMatchObject({ shows: "in_progress", title: "Waiting for the review of #8" });
+    await review(alice, red, "comment:5");
+    expect(shown().shows).toBe("failure");
+    await review(alice, green, "comment:6");
+    await review(mallory, green);
+    expect(shown().shows).toBe("success");
   });
 
   it("is the draft's own again when the red one is closed, left by a push, or gone", async () => {

@@ -318,6 +318,13 @@ describe("a finding of a blocking rule", () => {
     expect(failedConclusion(new Error("x"), { open: [earlier], policy: lenient }).conclusion).toBe("failure");
   });
 
+  it("waits where the author alone keeps it from being read, unless something holds it", () => {
+    const waits = withheldConclusion("it is a draft", [], lenient, "waits");
+    expect([waits.conclusion, waits.title]).toEqual(["skipped", "Waits to be reviewed"]);
+    const earlier = { severity: "low", source: "model", rule: "no-raw-sql" } as const;
+    expect(withheldConclusion("draft", [earlier], lenient, "waits").conclusion).toBe("failure");
+  });
+
   it("does not turn it red if the rule does not block now, or no model judged it", () => {
     expect(reviewConclusion(ofRule("other-rule"), lenient).conclusion).toBe("success");
     expect(reviewConclusion(ofRule("no-raw-sql"), { ...lenient, blocking: new Set() }).conclusion).toBe(
