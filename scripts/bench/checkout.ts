@@ -52,7 +52,7 @@ function pullAt(pulls: readonly Pull[], round: number): Pull {
 
 /** Checks a pull request out as a job does: open the mirror, take a slot, fetch, write, give the slot back. */
 function checkoutOf(dataFolder: string, url: string): (pull: Pull) => Promise<number> {
-  const repository = { host: "127.0.0.1", owner: "octo-org", name: "large" };
+  const repository = { host: "127.0.0.1", id: 1 };
   return ({ number, head, base }) =>
     timed(async () => {
       const mirror = await Mirror.open({

@@ -204,7 +204,7 @@ function openGitHub({ env, credentials, log, stores, metrics, version }: GitHubO
       return "jobs" in decision ? decision.jobs : [];
     },
     removeRepository: async (place) => {
-      await removeEnvironments(environmentsFolder(env.dataDir), `${place.owner}/${place.name}`);
+      await removeEnvironments(environmentsFolder(env.dataDir), `${place.id}`);
       return await removeRepository(env.dataDir, { host, ...place });
     },
   };

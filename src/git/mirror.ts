@@ -6,10 +6,10 @@ import { diskError, isLocked } from "./git-error.ts";
 import { blobSizes } from "./object-listing.ts";
 import { endOrphans, lock, tryLock } from "./owner.ts";
 import {
+  type HostedRepository,
   mirrorId,
   mirrorLock,
   placesOf,
-  type RepositoryName,
   type RepositoryPlaces,
   removeLeftovers,
   trashFolder,
@@ -23,7 +23,7 @@ export interface MirrorOptions {
   gitPath: string;
   /** Contains everything that this folder's code stores: `mirrors`, `checkouts` and an empty HOME. */
   dataFolder: string;
-  repository: RepositoryName;
+  repository: HostedRepository;
   /** The URL to fetch from; it must not contain credentials. */
   url: string;
   network?: Network | undefined;

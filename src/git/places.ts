@@ -2,27 +2,18 @@ import { randomUUID } from "node:crypto";
 import { mkdir, readdir, readFile, rename, rm, rmdir, utimes, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
-import { AppError } from "../errors.ts";
 import { endOrphans, lock, type PidLock, tryLock } from "./owner.ts";
 import { HARDENED_ATTRIBUTES } from "./scratch.ts";
 
-/** A repository by its names on the host. */
-export interface RepositoryName {
+/** A repository by its id on the host, which it keeps when it is renamed. */
+export interface HostedRepository {
   host: string;
-  owner: string;
-  name: string;
+  id: number;
 }
 
-/** `<host>/<owner>/<name>` in lower case: GitHub ignores case, so two mirrors must not differ only in case. */
-function repositoryPath({ host, owner, name }: RepositoryName): string {
-  const parts = [host.replace(":", "_"), owner, name].map((part) => part.toLowerCase());
-  if (
-    parts.some((part) => !/^[a-z0-9_-][a-z0-9._-]*$/.test(part) && !/^\.[a-z0-9_-][a-z0-9._-]*$/.test(part))
-  ) {
-    throw new AppError("usage", `'${owner}/${name}' is not the name of a repository`);
-  }
-  return join(...(parts as [string, string, string]));
-}
+/** `<host>/id/<id>`. Earlier versions wrote `<host>/<owner>/<name>`, which is deleted when nothing has used it for long. */
+const repositoryPath = ({ host, id }: HostedRepository) =>
+  join(host.replace(":", "_").toLowerCase(), "id", `${id}`);
 
 /** The mirror's id if all of its own files are correct; undefined if they must be written. */
 export async function mirrorId(gitDir: string, url: string): Promise<string | undefined> {
@@ -112,12 +103,10 @@ export interface RepositoryPlaces {
   checkouts: string;
 }
 
-/** Rejects with `usage` if this is not a valid repository name, so that no name leads out of the data folder. */
-export function placesOf(dataFolder: string, repository: RepositoryName): RepositoryPlaces {
-  return placesAt(dataFolder, repositoryPath(repository));
-}
+export const placesOf = (dataFolder: string, repository: HostedRepository): RepositoryPlaces =>
+  placesAt(dataFolder, repositoryPath(repository));
 
-/** For `<host>/<owner>/<name>` as on the disk. */
+/** For `<host>/id/<id>` as on the disk. */
 export function placesAt(dataFolder: string, path: string): RepositoryPlaces {
   return {
     gitDir: `${join(dataFolder, "mirrors", path)}.git`,
@@ -141,7 +130,7 @@ export async function slotsIn(checkouts: string): Promise<string[]> {
   return names.filter((name) => /^\d+$/.test(name)).map((name) => join(checkouts, name));
 }
 
-/** `<host>/<owner>/<name>` of every repository with a mirror or a checkout here. */
+/** `<host>/id/<id>` of every repository with a mirror or a checkout here. */
 export async function repositoriesIn(dataFolder: string): Promise<string[]> {
   const [mirrors, checkouts] = await Promise.all([
     threeDeep(join(dataFolder, "mirrors")),
@@ -184,9 +173,9 @@ export async function arranging<Result>(
 
 /**
  * Deletes the mirror and the checkouts of one repository. Returns false and changes nothing while a live process uses one of them: try
- * again later. Rejects with `usage` if this is not a valid repository name.
+ * again later.
  */
-export async function removeRepository(dataFolder: string, repository: RepositoryName): Promise<boolean> {
+export async function removeRepository(dataFolder: string, repository: HostedRepository): Promise<boolean> {
   const folder = resolve(dataFolder);
   const removed = await setRepositoryAside(folder, placesOf(folder, repository));
   await emptyTrash(folder);
@@ -194,7 +183,7 @@ export async function removeRepository(dataFolder: string, repository: Repositor
 }
 
 /** Whether a repository has a mirror. */
-export async function isMirrored(dataFolder: string, repository: RepositoryName): Promise<boolean> {
+export async function isMirrored(dataFolder: string, repository: HostedRepository): Promise<boolean> {
   return (await mirrorIdOf(placesOf(dataFolder, repository).gitDir)) !== undefined;
 }
 

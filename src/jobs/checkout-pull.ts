@@ -3,7 +3,7 @@ import { type Checkout, checkout } from "../git/checkout.ts";
 import { type Disk, OverLimit } from "../git/disk.ts";
 import { DISK_FULL_REMEDY } from "../git/git-error.ts";
 import { Mirror } from "../git/mirror.ts";
-import { isMirrored, type RepositoryName, removeRepository } from "../git/places.ts";
+import { type HostedRepository, isMirrored, removeRepository } from "../git/places.ts";
 import { type PushEnd, pushCommit } from "../git/remote.ts";
 import type { Network } from "../git/run-git.ts";
 import type { RepositoryRef } from "../queue/job.ts";
@@ -30,11 +30,11 @@ export function createCheckoutPull(
 ): (request: CheckoutRequest) => Promise<Checkout> {
   const { gitPath, dataFolder, host, webUrl, network, disk } = options;
   const make = ({ repository, pull, head, base, baseRef, signal }: CheckoutRequest) => {
-    const { owner, name } = repository;
+    const { owner, name, id } = repository;
     const url = `${webUrl}/${owner}/${name}.git`;
     return disk.using(async () => {
       const mirror = await Mirror.open(
-        { gitPath, dataFolder, repository: { host, owner, name }, url, network },
+        { gitPath, dataFolder, repository: { host, id }, url, network },
         signal,
       );
       return checkout({
@@ -50,8 +50,8 @@ export function createCheckoutPull(
     });
   };
   return async (request) => {
-    const { owner, name } = request.repository;
-    const made = await anewIfTooLarge(dataFolder, { host, owner, name }, () => make(request));
+    const { id } = request.repository;
+    const made = await anewIfTooLarge(dataFolder, { host, id }, () => make(request));
     const release = async () => {
       await made.release();
       // Nothing waits for the freed space.
@@ -67,7 +67,7 @@ export function createCheckoutPull(
  */
 async function anewIfTooLarge(
   dataFolder: string,
-  repository: RepositoryName,
+  repository: HostedRepository,
   make: () => Promise<Checkout>,
 ): Promise<Checkout> {
   const hasMirror = await isMirrored(dataFolder, repository);

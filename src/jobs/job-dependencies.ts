@@ -36,7 +36,7 @@ export interface Upkeep {
   /** The jobs that a webhook starts. */
   jobsOf(event: string, payload: unknown): Promise<readonly NewJob[]>;
   /** Deletes mirror and checkouts of a repository; false if one of them is in use. */
-  removeRepository(place: { owner: string; name: string }): Promise<boolean>;
+  removeRepository(place: { id: number }): Promise<boolean>;
 }
 
 /** What a push needs. */

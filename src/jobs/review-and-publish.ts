@@ -321,14 +321,14 @@ async function proveFindings(
 ): Promise<ReviewResult> {
   const { config } = loaded;
   const { number, title, body } = text;
-  const { owner, name } = job.task.repository;
+  const { id } = job.task.repository;
   const { signal } = tools;
   try {
     return await proveReview(result, {
       ...{ place, models, config, limits, signal, replay: turns, targetBranch: pull.baseRef },
       pull: { number, title, body },
       findTestPlace: async () =>
-        (await deps.findTestPlace?.({ place, config, repository: `${owner}/${name}` }, signal)) ?? NO_SANDBOX,
+        (await deps.findTestPlace?.({ place, config, repository: `${id}` }, signal)) ?? NO_SANDBOX,
       begin: (input) => startProofs(input, place, recorded, tools),
       tested: recordedTests(recorded),
       masks: recordedMasks(recorded),

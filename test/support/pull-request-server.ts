@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { Mirror, type MirrorOptions } from "../../src/git/mirror.ts";
-import type { RepositoryName } from "../../src/git/places.ts";
+import type { HostedRepository } from "../../src/git/places.ts";
 import { GitHttpServer } from "./git-http.ts";
 import { GitRepo, gitPath, type ImportedCommit, TempFolder } from "./git-repo.ts";
 
@@ -31,9 +31,9 @@ export class PullRequestServer implements AsyncDisposable {
     return `${this.http.origin}/octo/app.git`;
   }
 
-  /** The name of its mirror. */
-  get repository(): RepositoryName {
-    return { host: "github.test", owner: "Octo", name: "App" };
+  /** Names its mirror. */
+  get repository(): HostedRepository {
+    return { host: "github.test", id: 7 };
   }
 
   /** Publishes a pull request that changes, removes and adds a file, while `main` has moved on. */

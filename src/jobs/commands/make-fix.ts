@@ -113,8 +113,8 @@ async function testPlaceOf({ context, place }: FixOrder, config: EffectiveConfig
   const { deps, tools, job } = context;
   if (!config.prove.enabled)
     throw withoutTests("no test can run: the configuration of the base branch switches proofs off");
-  const { owner, name } = job.task.repository;
-  const wanted = { place, config, repository: `${owner}/${name}` };
+  const { id } = job.task.repository;
+  const wanted = { place, config, repository: `${id}` };
   const found = (await deps.findTestPlace?.(wanted, tools.signal)) ?? NO_SANDBOX;
   if ("why" in found) throw withoutTests(`no test can run: ${found.why}`);
   return found;

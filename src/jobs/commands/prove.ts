@@ -115,15 +115,14 @@ interface ProofOrder {
 async function proveEntry(order: ProofOrder): Promise<JobOutcome> {
   const { context, pull, place, config, models, recorded } = order;
   const { deps, tools, job } = context;
-  const { owner, name } = job.task.repository;
+  const { id } = job.task.repository;
   const { headSha: head, baseSha: base } = pull;
   const budget = budgetOf(job, config, deps);
   const turns = recordedTurns(recorded, head);
   await tools.record({ kind: "began", head });
   if (turns.length === 0) await budget.require();
   const testPlace =
-    (await deps.findTestPlace?.({ place, config, repository: `${owner}/${name}` }, tools.signal)) ??
-    NO_SANDBOX;
+    (await deps.findTestPlace?.({ place, config, repository: `${id}` }, tools.signal)) ?? NO_SANDBOX;
   if ("why" in testPlace)
     return answered(context, `I cannot prove this: ${untrustedLine(testPlace.why, 600)}.`, testPlace.why);
   await deps.modelsReady(tools.signal);

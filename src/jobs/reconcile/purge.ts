@@ -24,8 +24,8 @@ export async function purge(task: PurgeTask, options: PurgeOptions): Promise<Job
     task.repositories && doomed.map(({ id }) => id),
   );
   const inUse: string[] = [];
-  for (const { owner, name } of doomed) {
-    if (!(await upkeep.removeRepository({ owner, name }))) inUse.push(`${owner}/${name}`);
+  for (const { id, owner, name } of doomed) {
+    if (!(await upkeep.removeRepository({ id }))) inUse.push(`${owner}/${name}`);
   }
   if (running > 0 || inUse.length > 0) throw stillInUse(running, inUse);
   await forgetNotes(task, doomed, upkeep);

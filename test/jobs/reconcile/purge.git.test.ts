@@ -29,7 +29,7 @@ describe("when the App is taken off an account", () => {
     app.installed.clear();
     expect(await app.run(purgeJob(1, null).task)).toMatchObject({ kind: "done" });
     expect(await app.missed()).toEqual([]);
-    expect(app.removed).toEqual(["octo/repo-7", "octo/repo-8"]);
+    expect(app.removed).toEqual([7, 8]);
     expect(await note()).toBeNull();
     const spent = await app.stores.spending.spentOn("2026-11-22", { installation: 1 });
     expect(spent.tokens).toBe(0);
@@ -64,7 +64,7 @@ describe("when the App is taken off a repository", () => {
     takeOff();
     await app.run(purgeJob(1, named).task);
     expect(await app.missed()).toEqual([2]);
-    expect(app.removed).toEqual(["octo/repo-7"]);
+    expect(app.removed).toEqual([7]);
     expect(await note()).not.toContain("repo-7");
     expect(await note()).toContain("repo-8");
   });
@@ -83,7 +83,7 @@ describe("when the App is taken off a repository", () => {
 
   it("a checkout in use has the purge come back", async () => {
     takeOff();
-    app.inUse.add("repo-7");
+    app.inUse.add(7);
     await expect(app.run(purgeJob(1, named).task)).rejects.toMatchObject({ retryable: true });
     app.inUse.clear();
     expect(await app.run(purgeJob(1, named).task)).toMatchObject({ kind: "done" });

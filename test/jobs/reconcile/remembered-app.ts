@@ -51,8 +51,8 @@ export class RememberedApp implements AsyncDisposable {
   readonly checks = new Map<string, Partial<OwnCheckRun>>();
   /** Comments at which we have shown that we saw them. */
   readonly seen = new Set<number>();
-  readonly inUse = new Set<string>();
-  readonly removed: string[] = [];
+  readonly inUse = new Set<number>();
+  readonly removed: number[] = [];
   /** What was answered in full, and what was told to be as before. */
   readonly asked: string[] = [];
   readonly unchanged: string[] = [];
@@ -157,9 +157,9 @@ export class RememberedApp implements AsyncDisposable {
       access: { app: () => this.#app(), installation: async (id) => this.#installation(id) },
       handles: (event) => event === "issue_comment",
       jobsOf: async (_, payload) => payload as NewJob[],
-      removeRepository: async ({ owner, name }) => {
-        if (this.inUse.has(name)) return false;
-        this.removed.push(`${owner}/${name}`);
+      removeRepository: async ({ id }) => {
+        if (this.inUse.has(id)) return false;
+        this.removed.push(id);
         return true;
       },
     };
