@@ -136,7 +136,9 @@ export async function runAgent(input: AgentInput): Promise<AgentResult> {
   return { stopReason, messages: state.messages, usage: state.usage, turns: state.turn, modelError };
 }
 
-const failureOf = ({ code }: AppError) => (code === "content_refused" ? code : "model_error");
+/** What a provider refuses for its content or its length is the change's doing; all other failures are not. */
+const failureOf = ({ code }: AppError): StopReason =>
+  code === "content_refused" ? code : code === "too_large" ? "too_long" : "model_error";
 
 /** One request and its tool calls. Returns the stop reason; undefined if the loop goes on. */
 async function takeTurn(input: AgentInput, state: LoopState): Promise<StopReason | AppError | undefined> {

@@ -168,6 +168,7 @@ export const stopReasons = [
   "aborted",
   "model_error",
   "content_refused",
+  "too_long",
   "no_model",
 ] as const;
 export type StopReason = (typeof stopReasons)[number];

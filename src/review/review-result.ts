@@ -22,6 +22,7 @@ export const whyStopped: Readonly<Record<StopReason, string>> = {
   aborted: "it was aborted",
   model_error: "the model could not be reached or failed",
   content_refused: "the provider of the model refused the content",
+  too_long: "it does not fit into the window of the model",
   no_model: "no model took part",
 };
 
@@ -261,11 +262,12 @@ export function isComplete(result: ReviewResult): boolean {
   );
 }
 
-/** If several loops ended differently, the review has the most serious reason. */
+/** If several loops ended differently, the review has the most serious reason. What the change can cause hides behind no fault of ours. */
 const gravestFirst: readonly StopReason[] = [
   "aborted",
-  "model_error",
   "content_refused",
+  "too_long",
+  "model_error",
   "cost_limit",
   "token_limit",
   "time_limit",

@@ -347,7 +347,7 @@ describe("a model that gets nowhere", () => {
   it("is not asked twice if nothing of a conversation that is too long can be left out", async () => {
     const run = await runLoop(() => new AppError("too_large", "too long"));
 
-    expect(run.result.stopReason).toBe("model_error");
+    expect(run.result.stopReason).toBe("too_long");
     expect(run.model.requests).toHaveLength(1);
   });
 
