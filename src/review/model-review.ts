@@ -42,6 +42,8 @@ export interface ModelReview {
   warnings: string[];
   /** What became of earlier findings; omitted if they were not checked. */
   ledger?: FollowUp;
+  /** Ids of findings that are listed and make no comment, because an earlier review has read their code. */
+  quiet?: ReadonlySet<string>;
   /** Files of units whose loops did not finish: their served hunks do not count as reviewed. */
   unfinished?: ReadonlySet<string>;
   /** Reports of the model that were refused and not repeated. Their files are in `unfinished`. */
@@ -70,7 +72,7 @@ export async function reviewWithModel(run: ReviewRun): Promise<ModelReview> {
   const merged = isOver ? unmerged(passes, found) : await merge(run, passes, found, identify);
   const unplaced = unplacedReports(run, passes, merged.lost);
   const { kept, groups } = withoutRestated(certain, merged.groups);
-  const { findings, dropped, ledger } = await laterFindings(run, {
+  const { findings, quiet, dropped, ledger } = await laterFindings(run, {
     groups: [...kept, ...judged.notJudged.map(withId)].map((one): FindingGroup => [one]).concat(groups),
     readBefore: [...passes.reviews.flatMap(({ readBefore }) => readBefore), ...merged.readBefore].map(withId),
     judged: [...judged.rejected, ...judged.reported],
@@ -79,7 +81,7 @@ export async function reviewWithModel(run: ReviewRun): Promise<ModelReview> {
     verify: (fresh) => verify(run, passes, fresh, isOver ? whyStopped[stopReason] : null),
   });
   return {
-    findings,
+    ...{ findings, quiet },
     ledger,
     dropped: [...dropped, ...judged.rejected.map(asRejected)],
     predicted: passes.predicted,

@@ -135,7 +135,7 @@ export async function reviewChange(input: ReviewInput, deps: ReviewDependencies)
   const review = await reviewFiles({ input, deps, files, coverage, known, analysis, said, anchorFile });
 
   deps.progress({ type: "phase", phase: "placing" });
-  const placed = await placeFindings(review.findings, input.config, anchorFile);
+  const placed = await placeFindings(review.findings, input.config, anchorFile, review.quiet);
   const rules = ruleReport(
     config,
     files,

@@ -1,6 +1,6 @@
 import { mildestMinimum } from "../../config/repo-config.ts";
 import { WITHHELD } from "../../diff/filter.ts";
-import { atLeast, type Finding, type Severity, type Side } from "../../finding.ts";
+import { atLeast, type Finding, type Severity } from "../../finding.ts";
 import { unescapeAsIn } from "../../text/escape-invisible.ts";
 import { showPath } from "../../tools/show.ts";
 import type { Rejection, ReportAnswer, ReportedFinding, ReportPort } from "../../tools/tool.ts";
@@ -23,8 +23,8 @@ interface CollectorOptions {
   /** The named rules that a finding may be of; default: none. */
   rules?: readonly (Pick<ScopedRule, "name" | "severity" | "where" | "isIn"> & { blocking?: boolean })[];
   isPrivate(path: string): boolean;
-  /** Whether an earlier review has read a line; default: no. */
-  isReadBefore?(path: string, side: Side, line: number): Promise<boolean>;
+  /** Whether an earlier review has read a finding's code and all of its evidence; default: no. */
+  isOldNews?(finding: Finding): Promise<boolean>;
   onFinding(finding: Finding): void;
 }
 
@@ -104,8 +104,10 @@ export function createFindingCollector(options: CollectorOptions): FindingCollec
     return { ok: true, finding, note: joined([anchor.note, ...onSuggestion, outside && outsideNote(file)]) };
   }
 
-  const isOld = async ({ severity, path, side, line }: Finding) =>
-    severity !== "critical" && (await options.isReadBefore?.(path, side, line)) === true;
+  const isOld = async (finding: Finding) =>
+    !atLeast(finding.severity, "high") &&
+    !rules.some(({ name, blocking }) => blocking && name === finding.rule) &&
+    (await options.isOldNews?.(finding)) === true;
 
   function notRaised(finding: Finding): ReportAnswer {
     if (!readBefore.some((one) => one.id === finding.id || isSameFinding(one, finding)))
@@ -164,7 +166,7 @@ function whyNotOfRule(
 }
 
 const READ_BEFORE =
-  "read by an earlier review; only critical problems are raised there. Do not report it again";
+  "read by an earlier review; only high and critical problems, or problems with evidence in new code, are raised there. Do not report it again";
 
 /** The name at the merge base: if a later push renames the file, the finding keeps its fingerprint. */
 const firstName = ({ path, paths }: AnchorFile) => paths.at(-1) ?? path;
@@ -207,7 +209,7 @@ export function collectFindings(
     // Verification may raise the severity of a mild finding.
     minimumSeverity: input.config.effort === "low" ? mildestMinimum(input.config) : "low",
     isPrivate: deps.isPrivate,
-    ...(isFirst ? {} : { isReadBefore: known.isKnownLine }),
+    ...(isFirst ? {} : { isOldNews: known.isOldNews }),
     onFinding: ({ severity, path, line, title }) =>
       deps.progress({ type: "finding", severity, path, line, title }),
   });

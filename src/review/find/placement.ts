@@ -10,17 +10,20 @@ export async function placeFindings(
   findings: readonly Finding[],
   config: EffectiveConfig,
   anchorFile: (path: string) => Promise<AnchorFile | undefined>,
+  quiet: ReadonlySet<string> = new Set(),
 ): Promise<PlacedFinding[]> {
   const placed = await Promise.all(
     findings.filter(wantedBy(config)).map(async (finding) => {
       const file = await anchorFile(finding.path);
       if (!file) return listed(finding, "the file could not be read");
-      const reason = whyNoComment(finding, config);
+      const reason = quiet.has(finding.id) ? READ_BEFORE : whyNoComment(finding, config);
       return reason === null ? placeFinding(finding, file) : listed(finding, reason);
     }),
   );
   return bySeverity(placed);
 }
+
+const READ_BEFORE = "an earlier review has read this code, and nothing new shows the problem";
 
 /** Why a finding is only listed: it is too mild to interrupt people. Null if it may be a comment; a certain or blocking one always may. */
 function whyNoComment(finding: Finding, config: EffectiveConfig): string | null {

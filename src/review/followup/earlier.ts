@@ -15,7 +15,7 @@ import type { ReviewedHunks } from "./known-change.ts";
 
 /** The parts of a run that decide whether an earlier finding is re-checked. */
 export interface CheckedChange extends Pick<ChangeUnderReview, "files" | "anchorFile"> {
-  known: Pick<ReviewedHunks, "known" | "hasNew" | "hasLost" | "isKnownLine">;
+  known: Pick<ReviewedHunks, "known" | "hasNew" | "hasLost" | "isOldNews">;
   isFirst: boolean;
   deps: { diffs: Pick<DiffSource, "fileDiff"> };
 }

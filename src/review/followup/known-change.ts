@@ -1,7 +1,7 @@
 import type { Coverage } from "../../agent/coverage.ts";
 import { type FileDiff, type Hunk, renderHunks, shownBytes } from "../../diff/file-diff.ts";
 import { AppError } from "../../errors.ts";
-import type { Side } from "../../finding.ts";
+import type { Finding, Side } from "../../finding.ts";
 import type { Reviewed } from "../../ledger/state.ts";
 import { servedHunks } from "../../tools/diff-pages.ts";
 import type { ChangedFile, DiffSource } from "../../tools/tool.ts";
@@ -21,6 +21,8 @@ export interface ReviewedHunks {
   hasLost(path: string): boolean;
   /** Whether the line is in a reviewed hunk. */
   isKnownLine(path: string, side: Side, line: number): Promise<boolean>;
+  /** Whether the finding is in a reviewed hunk, and no hunk that was not reviewed is among its evidence. */
+  isOldNews(finding: Pick<Finding, "path" | "side" | "line" | "evidence">): Promise<boolean>;
   /** The hash function of this pull request. */
   contentHash: ContentHash;
 }
@@ -42,9 +44,28 @@ export function findReviewedHunks(
   const contentHash = contentHashBy(history?.key ?? "");
   const { known, lost } = reviewed ? compare(files, reviewed, contentHash) : nothing;
   const knownIn = (path: string) => known.get(path) ?? none;
+  async function isKnownLine(path: string, side: Side, line: number): Promise<boolean> {
+    const file = byPath.get(path);
+    if (!file || knownIn(path).size === 0) return false;
+    const { hunks } = await diffs.fileDiff(file.change, 3);
+    return knownIn(path).has(hunks.findIndex((hunk) => holds(hunk, side, line)) + 1);
+  }
+  async function isNewPlace({ path, start_line, end_line }: Finding["evidence"][number]): Promise<boolean> {
+    const file = byPath.get(path);
+    if (!file?.reviewable) return false;
+    const { hunks } = await diffs.fileDiff(file.change, 3);
+    const isIn = ({ newStart, newLines }: Hunk) => newStart <= end_line && start_line < newStart + newLines;
+    return hunks.some((hunk, at) => isIn(hunk) && !knownIn(path).has(at + 1));
+  }
   return {
     contentHash,
     known: knownIn,
+    isKnownLine,
+    async isOldNews({ path, side, line, evidence }) {
+      if (!(await isKnownLine(path, side, line))) return false;
+      for (const place of evidence) if (await isNewPlace(place)) return false;
+      return true;
+    },
     hasNew(path) {
       const file = byPath.get(path);
       return file?.reviewable === true && file.totalHunks > knownIn(path).size;
@@ -52,12 +73,6 @@ export function findReviewedHunks(
     hasLost(path) {
       const file = byPath.get(path);
       return [path, ...(file ? [firstName(file)] : [])].some((name) => lost.has(fileMark(name)));
-    },
-    async isKnownLine(path, side, line) {
-      const file = byPath.get(path);
-      if (!file || knownIn(path).size === 0) return false;
-      const { hunks } = await diffs.fileDiff(file.change, 3);
-      return knownIn(path).has(hunks.findIndex((hunk) => holds(hunk, side, line)) + 1);
     },
   };
 }

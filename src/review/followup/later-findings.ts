@@ -1,5 +1,5 @@
 import pMap from "p-map";
-import { namedRules } from "../../config/named-rules.ts";
+import { blockingRules, namedRules } from "../../config/named-rules.ts";
 import { AppError } from "../../errors.ts";
 import { type Finding, isCertain, isUndisputed, type Severity, worstFirst } from "../../finding.ts";
 import type { ChangedFile } from "../../tools/tool.ts";
@@ -257,6 +257,8 @@ export interface FollowUp extends Pick<LedgerUpdate, "repeats" | "resolutions" |
 /** The findings of a run together with those of earlier runs. */
 interface LaterFindings {
   findings: Finding[];
+  /** Ids of findings that are listed and make no comment. */
+  quiet: ReadonlySet<string>;
   dropped: DroppedFinding[];
   ledger: FollowUp;
 }
@@ -286,11 +288,17 @@ export async function laterFindings(run: ReviewRun, found: RoundFindings): Promi
     found.verify(fresh),
     resolvePriorFindings(asked, run, earlier, repeats, found.judged),
   ]);
-  const { kept, old } = await divide(run, verified.findings, found.unpublished);
+  const { kept, quiet, old } = await divide(
+    run,
+    verified.findings,
+    found.unpublished,
+    blockingRules(run.input.config),
+  );
   const isTold = (one: Finding) => found.groups.flat().some((told) => isSameFinding(told, one));
   const untold = unsaid(readBefore, earlier).filter((one) => !isTold(one));
   return {
-    findings: [...kept, ...[...repeats.posted].map(asToldEarlier), ...goingOn(settled, repeats)],
+    findings: [...kept, ...quiet, ...[...repeats.posted].map(asToldEarlier), ...goingOn(settled, repeats)],
+    quiet: new Set(quiet.map(({ id }) => id)),
     dropped: [...verified.dropped, ...[...old, ...untold].map(asReadBefore)],
     ledger: ledgerOf(repeats, settled),
   };
@@ -308,14 +316,16 @@ export async function laterFindingsOffline(
   const repeats = await findRepeats(null, [...own, ...unpublished], earlier);
   const settled = await resolvePriorFindings(null, change, earlier, repeats, []);
   const fresh = [...own, ...unpublished].filter((one) => !isRepeat(one, repeats));
-  const { kept, old } = await divide(change, fresh, new Set(unpublished.map(({ id }) => id)));
+  const { kept, quiet, old } = await divide(change, fresh, new Set(unpublished.map(({ id }) => id)));
   return {
+    quiet: new Set(),
     findings: [
       ...kept,
       ...[...repeats.posted].map((pair) => underRuleOf(...pair)),
       ...goingOn(settled, repeats),
     ],
-    dropped: old.map(asReadBefore),
+    // Nobody has judged them.
+    dropped: [...quiet, ...old].map(asReadBefore),
     ledger: ledgerOf(repeats, settled),
   };
 }
@@ -341,20 +351,24 @@ function goingOn({ carried }: ResolvedFindings, repeats: Repeats): Finding[] {
   });
 }
 
-/** Findings in reviewed code are only reported if they are critical after verification. Undisputed findings are always reported. */
+/**
+ * Findings in reviewed code, without evidence in new code, are only reported if they are critical after verification or break a blocking
+ * rule; a high one is listed. Undisputed findings are always reported.
+ */
 async function divide(
   { isFirst, known }: FollowedChange,
   findings: readonly Finding[],
   unpublished: ReadonlySet<string>,
-): Promise<{ kept: Finding[]; old: Finding[] }> {
-  const kept: Finding[] = [];
-  const old: Finding[] = [];
+  blocking: ReadonlySet<string> = new Set(),
+): Promise<{ kept: Finding[]; quiet: Finding[]; old: Finding[] }> {
+  const divided = { kept: [] as Finding[], quiet: [] as Finding[], old: [] as Finding[] };
   for (const one of findings) {
-    const isRaised = isFirst || one.severity === "critical" || isUndisputed(one) || unpublished.has(one.id);
-    const isOld = !isRaised && (await known.isKnownLine(one.path, one.side, one.line).catch(notTold));
-    (isOld ? old : kept).push(one);
+    const isRaised = one.severity === "critical" || (one.rule !== undefined && blocking.has(one.rule));
+    const isOwed = isFirst || isRaised || isUndisputed(one) || unpublished.has(one.id);
+    const isOld = !isOwed && (await known.isOldNews(one).catch(notTold));
+    divided[isOld ? (one.severity === "high" ? "quiet" : "old") : "kept"].push(one);
   }
-  return { kept, old };
+  return divided;
 }
 
 /** If the diff cannot be read, the finding is reported. */
@@ -371,7 +385,11 @@ function unsaid(findings: readonly Finding[], { entries, asPrior, facts }: Prior
 }
 
 const asReadBefore = (finding: Finding): DroppedFinding =>
-  asDropped(finding, "read_before", "An earlier review has read this code, and the finding is not critical.");
+  asDropped(
+    finding,
+    "read_before",
+    "An earlier review has read this code, and the finding is neither critical nor high.",
+  );
 
 function ledgerOf(repeats: Repeats, { resolutions, carried, settled, due }: ResolvedFindings): FollowUp {
   return {

@@ -53,6 +53,7 @@ describe("the files that are to be read", () => {
     hasLost: () => false,
     contentHash: () => "",
     isKnownLine: async () => false,
+    isOldNews: async () => false,
   });
 
   it("are as they were where nothing of them was read, and left out where nothing is new", async () => {

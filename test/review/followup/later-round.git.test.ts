@@ -135,7 +135,7 @@ describe("a finding that an earlier comment tells of", () => {
 });
 
 describe("a finding in code that an earlier review has read", () => {
-  it("is not raised unless it is critical, and is told once", async () => {
+  it("is not raised if it is mild, and is told once", async () => {
     const answers: string[] = [];
     let turns = 0;
     const { result } = await later("elsewhere", {
@@ -143,14 +143,26 @@ describe("a finding in code that an earlier review has read", () => {
         review(request) {
           answers.push(textOf(request));
           turns += 1;
-          return turns === 1 ? { toolCalls: reports(finding()).toolCalls!.slice(0, 1) } : reports(finding());
+          const mild = reports(finding({ severity: "medium" }));
+          return turns === 1 ? { toolCalls: mild.toolCalls!.slice(0, 1) } : mild;
         },
       },
     });
 
-    expect(answers[1]).toContain("read by an earlier review; only critical problems are raised there");
+    expect(answers[1]).toContain("read by an earlier review; only high and critical problems");
     expect(result.findings).toEqual([]);
     expect(result.dropped).toMatchObject([{ line: 3, verdict: "read_before" }]);
+  });
+
+  it("is listed and makes no comment when it is high, unless new code shows it", async () => {
+    const shown = { evidence: [{ path: "other.ts", start_line: 1, end_line: 1, note: "" }] };
+    const placements: unknown[] = [];
+    for (const over of [{}, shown]) {
+      const review = () => reports(finding({ severity: "high", ...over }));
+      const { result } = await later("elsewhere", { script: { review, verify: () => confirms("high") } });
+      placements.push(result.findings[0]?.placement.kind);
+    }
+    expect(placements).toEqual(["summary", "inline"]);
   });
 
   it("is raised when it is critical, unless the second look finds it milder", async () => {

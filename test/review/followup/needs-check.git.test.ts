@@ -29,7 +29,7 @@ function change({ hunks = [400, 500], lost = [], changed = [], isFirst = false }
       known: () => new Set([1]),
       hasNew: (path) => changed.includes(path),
       hasLost: (path) => lost.includes(path),
-      isKnownLine: async () => false,
+      isOldNews: async () => false,
     },
     anchorFile: async () => ({
       ...{ path: "cart.ts", paths: ["cart.ts"], inChange: true, hidden: null, hunks: [] },
