@@ -1,8 +1,13 @@
-import type { PullRequestApi, RepositoryApi } from "../github/pull-request-api.ts";
+import type {
+  CheckRunUpdate,
+  OwnCheckRun,
+  PullRequestApi,
+  RepositoryApi,
+} from "../github/pull-request-api.ts";
 import { parseMarker } from "../ledger/marker.ts";
 import { type Seal, withoutMarkers } from "../ledger/seal.ts";
 import type { PublicText } from "../text/inert-text.ts";
-import { sealedText } from "./public-text.ts";
+import { publicPlain, sealedText } from "./public-text.ts";
 
 /*
  * GitHub for a token whose bot other programs use too. Everything that we wrote is recognised by the seal of its marker, never by its author
@@ -13,35 +18,51 @@ import { sealedText } from "./public-text.ts";
 export function sealedRepository<Api extends RepositoryApi>(api: Api, seal: Seal, repository: number): Api {
   /** External ids of the check runs that this process has seen. */
   const externalIds = new Map<number, string>();
+  /** Commits with a check run of another key that holds the check, or is going on: a run that cannot read it must not cover it. */
+  const held = new Set<string>();
+  const headOf = (externalId: string) => externalId.split(":")[0] ?? "";
+  const uncovered = (update: CheckRunUpdate, externalId: string): CheckRunUpdate =>
+    held.has(headOf(externalId)) && ["success", "skipped"].includes(update.conclusion ?? "")
+      ? { ...update, conclusion: "neutral", title: publicPlain(`${update.title}. ${NOT_READABLE}`) }
+      : update;
   const placeOf = (externalId: string) => `check run ${externalId} of ${repository}`;
   const own: RepositoryApi = {
     ...api,
     async checkRuns(headSha) {
       const runs = await api.checkRuns(headSha);
+      held.delete(headSha);
       return runs.flatMap((run) => {
         const summary = seal.open(run.summary ?? "", placeOf(run.externalId));
         // All of ours have a marker. One that another program wrote, or we with another key, is none of ours.
-        if (parseMarker(summary)?.kind !== "check") return [];
+        if (parseMarker(summary)?.kind !== "check") {
+          if (headOf(run.externalId) === headSha && holds(run)) held.add(headSha);
+          return [];
+        }
         externalIds.set(run.id, run.externalId);
         return [{ ...run, summary }];
       });
     },
     async createCheckRun(headSha, externalId, update) {
       const summary = sealedText(seal, update.summary, placeOf(externalId));
-      const id = await api.createCheckRun(headSha, externalId, { ...update, summary });
+      const id = await api.createCheckRun(headSha, externalId, { ...uncovered(update, externalId), summary });
       externalIds.set(id, externalId);
       return id;
     },
-    updateCheckRun: (id, update) =>
-      api.updateCheckRun(id, {
-        ...update,
-        summary: sealedText(seal, update.summary, placeOf(externalIds.get(id) ?? "")),
-      }),
+    updateCheckRun(id, update) {
+      const externalId = externalIds.get(id) ?? "";
+      const summary = sealedText(seal, update.summary, placeOf(externalId));
+      return api.updateCheckRun(id, { ...uncovered(update, externalId), summary });
+    },
     // An annotation has no marker, and another program may write the same text. At worst, ours is there twice.
     ownAnnotations: async () => [],
   };
   return { ...api, ...own };
 }
+
+const NOT_READABLE = "An earlier check of this commit has another key and cannot be read";
+
+const holds = ({ completed, conclusion }: OwnCheckRun) =>
+  !completed || (conclusion !== "success" && conclusion !== "skipped");
 
 /** The same for a pull request. */
 export function sealedPull(

@@ -42,6 +42,7 @@ import { useProxy } from "../use-proxy.ts";
 import { type ActionEvent, readEvent } from "./event.ts";
 import { admission } from "./gate.ts";
 import { narrowed } from "./narrow.ts";
+import { derivedStateKey } from "./state-key.ts";
 
 /** What a run of the Action came to. */
 export interface ActionRun {
@@ -71,7 +72,8 @@ export async function runAction(given: ActionEnv, signal: AbortSignal): Promise<
       remedy: "Use the token of the job (the default) or of an App (actions/create-github-app-token)",
     });
   }
-  const remembers = inputs.stateKey !== null || app.slug !== actionsSlug;
+  const remembers =
+    app.slug !== actionsSlug || inputs.stateKey !== null || derivedStateKey(env.model?.apiKey, 0) !== null;
   const event = await readEvent(given, { appSlug: app.slug, remembers });
   if ("nothing" in event.starts) return nothing(event.starts.nothing);
   const dataFolder = await mkdtemp(join(tempFolder, "hunkwise-"));
@@ -119,7 +121,13 @@ async function runJob(job: NewJob, options: RunOptions): Promise<ActionRun> {
     identity: async () => app,
     rateLimiter: createRateLimiter({ gapMs: env.writeGapMs }),
   });
-  const stateKey = inputs.stateKey ?? randomBytes(32).toString("hex");
+  const known = inputs.stateKey ?? derivedStateKey(env.model?.apiKey, given.repository.id);
+  const stateKey = known ?? randomBytes(32).toString("hex");
+  registerSecret(stateKey, { keep: true });
+  if (known === null && app.slug === actionsSlug)
+    run.notices.push(
+      "This run has no memory: it knows no earlier review and no dismissal. Set the input state-key to a secret of this repository.",
+    );
   const seal = app.slug === actionsSlug ? createSeal(stateKey) : null;
   const checkout = createCheckoutPull({
     ...{ gitPath, dataFolder, host, webUrl, network, disk },
@@ -143,8 +151,10 @@ async function runJob(job: NewJob, options: RunOptions): Promise<ActionRun> {
     contentKey: contentKeyOf(stateKey),
     ...{ webUrl, version: programVersion(), log, now: Date.now },
   };
-  const githubFor = (access: GitHubAccess) =>
-    watched(seal === null ? access : sealedAccess(access, seal), run);
+  const githubFor = (access: GitHubAccess) => {
+    const seen = watched(access, run);
+    return seal === null ? seen : sealedAccess(seen, seal);
+  };
   const gate: Gate = { isOpen: false, head: null };
   const jobs = perJob(token.openJob, (access) =>
     gated({ gate, event, inputs, github: githubFor(access), checkout, dependencies }),
