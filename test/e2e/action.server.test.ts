@@ -85,6 +85,7 @@ describe.concurrent("the Action", patient, () => {
       expect(done.code).toBe(1);
       expect(one.written().checks).toEqual(["failure"]);
       expect(commandsIn(done.log)).toEqual([
+        "::notice::This run has no memory: it knows no earlier review and no dismissal. Set the input state-key to a secret of this repository.",
         "::error::Findings of severity high or higher are open, or a part of the change was not read: see the summary",
       ]);
     }));
