@@ -1,4 +1,6 @@
 import type { Masks, ScannedText } from "../secrets/masks.ts";
+import type { TextRange } from "../secrets/ranges.ts";
+import { untrustedRanges } from "../text/fence.ts";
 import { withStrings } from "../text/json.ts";
 import type { Message, ModelRequest, ToolDefinition } from "./model.ts";
 
@@ -21,11 +23,17 @@ export interface Masking {
  */
 export function createMasking(masks: Masks): Masking {
   const messages = maskingOf(masks, textsOf, withTexts);
+  /** Calls whose answers are words of people. */
+  const wordCalls = new Set<string>();
   const tools = maskingOf(masks, textsOfTool, toolWithTexts);
   return {
     masks,
     async request(request) {
-      await messages.scan(request.messages);
+      for (const { id, name } of request.messages.flatMap(callsOf))
+        if (name === "get_commit_messages") wordCalls.add(id);
+      await messages.scan(request.messages, (message, text) =>
+        message.role === "tool" && wordCalls.has(message.callId) ? true : untrustedRanges(text, isWords),
+      );
       await tools.scan(request.tools);
       return {
         ...request,
@@ -36,6 +44,14 @@ export function createMasking(masks: Masks): Masking {
   };
 }
 
+const callsOf = (message: Message) => (message.role === "assistant" ? message.toolCalls : []);
+
+/** Texts that are no code: what they call a secret may stand in code, where it is none. */
+const isWords = (source: string) =>
+  /^(?:title|commit|linked issues|failed checks|check annotations|conversation|question|changed f|paths)/.test(
+    source,
+  );
+
 function maskingOf<Item extends object>(
   masks: Masks,
   textsIn: (item: Item) => string[],
@@ -43,11 +59,11 @@ function maskingOf<Item extends object>(
 ) {
   const scanned = new WeakMap<Item, Scanned<Item>>();
   return {
-    async scan(items: readonly Item[]) {
+    async scan(items: readonly Item[], wordsIn: (item: Item, text: string) => TextRange[] | true = () => []) {
       for (const item of items) {
         if (scanned.has(item)) continue;
         const texts: ScannedText[] = [];
-        for (const text of textsIn(item)) texts.push(await masks.learn(text));
+        for (const text of textsIn(item)) texts.push(await masks.learn(text, wordsIn(item, text)));
         scanned.set(item, { texts, known: -1, masked: item });
       }
     },
@@ -67,8 +83,7 @@ function maskingOf<Item extends object>(
 }
 
 function textsOf(message: Message): string[] {
-  const calls = message.role === "assistant" ? message.toolCalls : [];
-  return [message.content, ...calls.map((call) => call.arguments)];
+  return [message.content, ...callsOf(message).map((call) => call.arguments)];
 }
 
 function withTexts(message: Message, [content = "", ...given]: string[]): Message {

@@ -124,13 +124,21 @@ export class Masks {
     }
   }
 
-  /** Looks for secrets in a whole text. From now on they are masked in every text. Yields to other work. */
-  async learn(text: string): Promise<ScannedText> {
+  /**
+   * Looks for secrets in a whole text. From now on they are masked in every text, except for those that only words of people hold: with them,
+   * an author could hide code. Yields to other work.
+   *
+   * @param words the parts of the text that are such words; all of it if true
+   */
+  async learn(text: string, words: readonly TextRange[] | true = []): Promise<ScannedText> {
     const ranges = await secretsIn(text);
     for (const { 2: number } of text.matchAll(masks)) this.#reserved.add(Number(number));
     // A model's text about a mask can look like the assignment of a password; it is not a secret.
     const secret = ranges.filter(({ start, end }) => !this.#isAboutMask(text.slice(start, end)));
-    for (const { start, end } of valuesIn(text, secret)) this.#register(text.slice(start, end));
+    const isSaid = ({ start }: TextRange) =>
+      words === true || words.some((one) => one.start <= start && start < one.end);
+    for (const value of valuesIn(text, secret))
+      if (!isSaid(value)) this.#register(text.slice(value.start, value.end));
     return { text, ranges: secret };
   }
 

@@ -40,6 +40,14 @@ export function wrapUntrusted(source: string, text: string): string {
   return `<untrusted id="${mark}" source="${label}">\n${shown}\n</untrusted id="${mark}">`;
 }
 
+const wrapped = /<untrusted id="(\w+)" source="([^"]*)">\n([\s\S]*?)\n<\/untrusted id="\1">/g;
+
+/** Where texts that `wrapUntrusted` wrapped for one of these sources stand in a prompt. `end` is exclusive. */
+export const untrustedRanges = (prompt: string, isOf: (source: string) => boolean) =>
+  [...prompt.matchAll(wrapped)]
+    .filter(([, , source = ""]) => isOf(source))
+    .map(({ 0: found, index }) => ({ start: index, end: index + found.length }));
+
 /**
  * The beginning of a digest of `text` that does not occur in `text`. Twelve digits are enough, except against an author who tries some
  * 10^14 texts until one contains its own; each four more digits cost them 65,536 times as much.

@@ -1,11 +1,11 @@
 import { shownBytes } from "../diff/file-diff.ts";
 
 /**
- * A path as the model reads and repeats it. Renderings do not escape line feeds and tabs, so a path with one is quoted as a JSON string,
- * which the path tools accept.
+ * A path as the model reads and repeats it. One with white space is quoted as a JSON string, which the path tools accept: renderings do not
+ * escape line feeds and tabs, and a name that its author wrote as a sentence must not read like one of ours.
  */
 export function showPath(path: string): string {
-  return /[\n\t]/.test(path) || path.startsWith('"') ? JSON.stringify(path) : path;
+  return /\s/.test(path) || path.startsWith('"') ? JSON.stringify(path) : path;
 }
 
 /** A number with its noun: `1 file`, `2,000 files`. */

@@ -1,6 +1,8 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
+import { createMasking } from "../../src/llm/masked-request.ts";
 import { Masks } from "../../src/secrets/masks.ts";
+import { wrapUntrusted } from "../../src/text/fence.ts";
 import { type Planted, plantedSecrets, writeOut } from "../support/secret-corpus.ts";
 import { seeded } from "../support/seeded.ts";
 
@@ -50,6 +52,31 @@ describe("masks", () => {
       expect(masks.unmask(await masked(masks, text))).toBe(text);
     }
     expect((await masked(masks, base64)).slice(9, -3)).not.toContain(base64.slice(9, -3));
+  });
+
+  it("hide in code nothing that only words of people call a secret", async () => {
+    const value = "vK3qP9zXw2LmN8rT";
+    const code = `run(decode("${value}"));`;
+    const description = `Warm the cache.\n\napi_token=${value}`;
+    const { masks, request } = createMasking(new Masks());
+    const call = { id: "c1", name: "get_commit_messages", arguments: "{}" };
+    const sent = await request({
+      messages: [
+        {
+          role: "user",
+          content: `${wrapUntrusted("title and description", description)}\n${wrapUntrusted("diff", code)}`,
+        },
+        { role: "assistant", content: "", toolCalls: [call] },
+        { role: "tool", callId: "c1", content: `abc ${description}` },
+      ],
+      ...{ tools: [], maxOutputTokens: 100 },
+    });
+    const shown = JSON.stringify(sent.messages);
+    expect(shown.split(value)).toHaveLength(2);
+    expect(shown).toContain(`decode(\\"${value}`);
+    // Code that calls it a secret itself hides it everywhere.
+    await masks.learn(`api_token = "${value}"`);
+    expect(await masked(masks, code)).not.toContain(value);
   });
 
   it("hide each line of a key by itself, with numbers, signs and other text around it", async () => {
