@@ -64,11 +64,16 @@ const NOT_READABLE = "An earlier check of this commit has another key and cannot
 const holds = ({ completed, conclusion }: OwnCheckRun) =>
   !completed || (conclusion !== "success" && conclusion !== "skipped");
 
-/** The same for a pull request. */
+/**
+ * The same for a pull request.
+ *
+ * @param onOther called for a summary that was sealed with another key, or that another program wrote
+ */
 export function sealedPull(
   given: PullRequestApi,
   seal: Seal,
   { repository, pull }: { repository: number; pull: number },
+  onOther: () => void = () => {},
 ): PullRequestApi {
   const api = sealedRepository(given, seal, repository);
   const place = `pull request ${pull} of ${repository}`;
@@ -92,6 +97,7 @@ export function sealedPull(
       const all = await api.ownComments();
       const isSummary = (text: { body: string }) => parseMarker(opened(text).body)?.kind === "summary";
       const times = all.filter(isSummary).map(({ body }) => seal.closedAt(body, place) ?? 0);
+      if (times.length > 0 && times.every((time) => time === 0)) onOther();
       const newest = Math.max(0, ...times);
       // Another program may repeat an older summary of ours, in an older comment of its own.
       const isOld = ({ body }: { body: string }) => newest > 0 && seal.closedAt(body, place) !== newest;

@@ -212,47 +212,58 @@ describe.concurrent("a fork, with the Action's key and token one process away", 
     }));
 
   it.each([
-    ["with no key", {}],
-    ["with a key", { "state-key": stateKey }],
-  ])("action-markers: remembers nothing that another workflow writes under the same name (%s)", (_, inputs) =>
-    onAction({ ...change, script: always }, async (one) => {
-      // The texts of a review under another key, and the same as the App would write them.
-      await one.on("pull_request_target", "opened", { inputs: { "state-key": "another key of sixteen" } });
-      const [summary, line, check] = [
-        one.pull.comments[0]?.body,
-        one.pull.reviewComments[0]?.body,
-        one.repository.checkRuns[0],
-      ].map((text) => text ?? "");
-      const markers = (text: unknown) => {
-        const sealed = String(text).slice(String(text).lastIndexOf("\n<!-- hunkwise:") + 1);
-        expect(sealed).toMatch(/^<!-- hunkwise:\w+ v\d \{.*\} \d+\.[0-9a-f]{64} -->$/);
-        return [sealed, sealed.replace(/ \d+\.[0-9a-f]{64} -->$/, " -->")];
-      };
-      const { externalId, headSha, output, name } = check as Repository["checkRuns"][number];
-      one.wipe();
-      for (const marker of markers(summary))
-        await one.asWorkflow(`POST /issues/${one.pull.number}/comments`, { body: `Deployed.\n\n${marker}` });
-      for (const marker of markers(line))
-        await one.asWorkflow(`POST /pulls/${one.pull.number}/comments`, {
-          ...{
-            body: `Looks good.\n\n${marker}`,
-            commit_id: headSha,
-            path: "src/numbers.js",
-            line: 3,
-            side: "RIGHT",
-          },
-        });
-      for (const marker of markers(output.summary))
-        await one.asWorkflow("POST /check-runs", {
-          ...{ name, head_sha: headSha, external_id: externalId, status: "completed", conclusion: "success" },
-          output: { title: "No findings", summary: `Fine.\n\n${marker}` },
-        });
-      const before = one.model.requests.length;
-      const done = await one.on("pull_request_target", "opened", { inputs });
-      expect(done.outputs).toMatchObject({ outcome: "reviewed", findings: "3", conclusion: "neutral" });
-      expect(one.model.requests).toHaveLength(2 * before);
-      expect(one.written().comments).toEqual([places[0], places[0], ...places]);
-    }),
+    ["with no key", {}, "This run has no memory"],
+    ["with a key", { "state-key": stateKey }, "memory and dismissals of this pull request begin anew"],
+  ])(
+    "action-markers: remembers nothing that another workflow writes under the same name (%s)",
+    (_, inputs, notice) =>
+      onAction({ ...change, script: always }, async (one) => {
+        // The texts of a review under another key, and the same as the App would write them.
+        await one.on("pull_request_target", "opened", { inputs: { "state-key": "another key of sixteen" } });
+        const [summary, line, check] = [
+          one.pull.comments[0]?.body,
+          one.pull.reviewComments[0]?.body,
+          one.repository.checkRuns[0],
+        ].map((text) => text ?? "");
+        const markers = (text: unknown) => {
+          const sealed = String(text).slice(String(text).lastIndexOf("\n<!-- hunkwise:") + 1);
+          expect(sealed).toMatch(/^<!-- hunkwise:\w+ v\d \{.*\} \d+\.[0-9a-f]{64} -->$/);
+          return [sealed, sealed.replace(/ \d+\.[0-9a-f]{64} -->$/, " -->")];
+        };
+        const { externalId, headSha, output, name } = check as Repository["checkRuns"][number];
+        one.wipe();
+        for (const marker of markers(summary))
+          await one.asWorkflow(`POST /issues/${one.pull.number}/comments`, {
+            body: `Deployed.\n\n${marker}`,
+          });
+        for (const marker of markers(line))
+          await one.asWorkflow(`POST /pulls/${one.pull.number}/comments`, {
+            ...{
+              body: `Looks good.\n\n${marker}`,
+              commit_id: headSha,
+              path: "src/numbers.js",
+              line: 3,
+              side: "RIGHT",
+            },
+          });
+        for (const marker of markers(output.summary))
+          await one.asWorkflow("POST /check-runs", {
+            ...{
+              name,
+              head_sha: headSha,
+              external_id: externalId,
+              status: "completed",
+              conclusion: "success",
+            },
+            output: { title: "No findings", summary: `Fine.\n\n${marker}` },
+          });
+        const before = one.model.requests.length;
+        const done = await one.on("pull_request_target", "opened", { inputs });
+        expect(done.outputs).toMatchObject({ outcome: "reviewed", findings: "3", conclusion: "neutral" });
+        expect(done.log).toContain(notice);
+        expect(one.model.requests).toHaveLength(2 * before);
+        expect(one.written().comments).toEqual([places[0], places[0], ...places]);
+      }),
   );
 
   it("action-secrets: gets no key to see, and leaks none: log, summary, outputs, files and comments hold no secret", () => {

@@ -153,7 +153,7 @@ async function runJob(job: NewJob, options: RunOptions): Promise<ActionRun> {
   };
   const githubFor = (access: GitHubAccess) => {
     const seen = watched(access, run);
-    return seal === null ? seen : sealedAccess(seen, seal);
+    return seal === null ? seen : sealedAccess(seen, seal, () => known !== null && noteOnce(run, OTHER_KEY));
   };
   const gate: Gate = { isOpen: false, head: null };
   const jobs = perJob(token.openJob, (access) =>
@@ -282,16 +282,21 @@ function watched(access: GitHubAccess, run: ActionRun): GitHubAccess {
   };
 }
 
-const sealedAccess = (access: GitHubAccess, seal: Seal): GitHubAccess => ({
+const OTHER_KEY =
+  "What earlier runs wrote has another key, or none: memory and dismissals of this pull request begin anew.";
+
+function noteOnce({ notices }: ActionRun, notice: string): void {
+  if (!notices.includes(notice)) notices.push(notice);
+}
+
+const sealedAccess = (access: GitHubAccess, seal: Seal, onOther: () => void): GitHubAccess => ({
   ...access,
   async repository(repository, ...rest) {
     return sealedRepository(await access.repository(repository, ...rest), seal, repository.id);
   },
   async pull(repository, pull, ...rest) {
-    return sealedPull(await access.pull(repository, pull, ...rest), seal, {
-      repository: repository.id,
-      pull,
-    });
+    const place = { repository: repository.id, pull };
+    return sealedPull(await access.pull(repository, pull, ...rest), seal, place, onOther);
   },
 });
 
