@@ -100,7 +100,12 @@ describe("the words behind a command", () => {
     const repository = { installation: 1, id: 7, owner: "octo", name: "shop" };
     const asked = { repository, pull: 3, headSha: null, thread: null, commentId: 5, requestedBy: "ada" };
     const review = { kind: "review", mode: "full", again: false, ...asked, trigger: "comment:5" };
-    const command = { kind: "command", command: { name: "help" }, ...asked };
+    const command = {
+      kind: "command",
+      command: { name: "help" },
+      ...asked,
+      writtenAt: "2026-01-01T00:00:00Z",
+    };
     expect([review, command].map((task) => Task.safeParse(task).success)).toEqual([true, true]);
     for (const more of ["model", "config", "paths", "base_url", "effort", "budget", "args"]) {
       const added = { [more]: "evil" };

@@ -80,7 +80,8 @@ export class Flood implements AsyncDisposable {
   comment(login: string, body: string, over: { pull?: number; user?: object; via?: object | null } = {}) {
     const { pull = 7, user = {}, via = null } = over;
     const author = { login, type: "User", ...user };
-    const comment = { id: ++this.#comments, body, user: author, performed_via_github_app: via };
+    const at = { created_at: new Date().toISOString(), performed_via_github_app: via };
+    const comment = { id: ++this.#comments, body, user: author, ...at };
     const issue = { number: pull, pull_request: {} };
     return this.deliver("issue_comment", { action: "created", issue, comment, sender: author });
   }
