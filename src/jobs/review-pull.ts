@@ -123,7 +123,7 @@ async function skipReview(
   const policy = checkPolicy(loaded.config);
   const waits = byAuthor && policy.limit === "failure";
   const way =
-    "The check waits until the pull request is ready for review, or somebody with write access comments `/review`.";
+    "The check waits until the pull request is ready for review, or someone with write access comments `/review`.";
   const text = `Not reviewed: ${reason}.${waits ? ` ${way}` : ""}`;
   const update = withheldConclusion(text, openFindings(ledger), policy, waits ? "waits" : "skipped");
   const problem = await concludeAtOnce(api, pull, trigger, update);

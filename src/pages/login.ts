@@ -12,7 +12,7 @@ import { type LiveSessions, sessionMs } from "./live-sessions.ts";
 /*
  * Log-in with GitHub. The browser takes a state to GitHub, which brings it back with a code; the state must be the one in the signed cookie
  * of this browser (otherwise a stranger's link could log a person in as the stranger), and the code is worth nothing without the verifier
- * that never left this process (PKCE). A log-in that was begun is kept by its browser alone, so strangers cannot end it.
+ * that never left this process (PKCE). A log-in in progress is kept by its browser alone, so strangers cannot end it.
  */
 
 interface LoginOptions {

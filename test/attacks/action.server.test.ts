@@ -213,7 +213,7 @@ describe.concurrent("a fork, with the Action's key and token one process away", 
 
   it.each([
     ["with no key", {}, "This run has no memory"],
-    ["with a key", { "state-key": stateKey }, "memory and dismissals of this pull request begin anew"],
+    ["with a key", { "state-key": stateKey }, "earlier dismissals do not count"],
   ])(
     "action-markers: remembers nothing that another workflow writes under the same name (%s)",
     (_, inputs, notice) =>

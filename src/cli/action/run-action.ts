@@ -283,7 +283,7 @@ function watched(access: GitHubAccess, run: ActionRun): GitHubAccess {
 }
 
 const OTHER_KEY =
-  "What earlier runs wrote has another key, or none: memory and dismissals of this pull request begin anew.";
+  "What earlier runs wrote is signed with another key, or with none, so this run ignores it: earlier dismissals do not count.";
 
 function noteOnce({ notices }: ActionRun, notice: string): void {
   if (!notices.includes(notice)) notices.push(notice);

@@ -7,8 +7,8 @@ const SHORT_LIVED = /^(?:gh[a-z]_|github_pat_|eyJ|ya29\.|ASIA)/;
 const LABEL = "hunkwise: the key of what the action remembers, version 1";
 
 /**
- * The key of what a workflow without `state-key` remembers, from the key of its model's provider: only one that nobody can guess and that
- * lasts. Null if there is none. Whoever has the provider's key can derive it; nobody can derive the provider's key from it.
+ * The key with which a workflow without `state-key` signs what it remembers. It is derived from the key of the model's provider, if that
+ * lasts and cannot be guessed; otherwise null. Anyone with the provider's key can derive it, and it does not give the provider's key away.
  *
  * @param repository its id, so that no two repositories have the same key
  */
