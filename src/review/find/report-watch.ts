@@ -72,8 +72,13 @@ export function createReportWatch(): ReportWatch {
     },
     read(turn, text) {
       const own = withoutThinking(text);
-      // The calls of the same turn may make the same reports.
-      if (/report_?finding|severity/i.test(own)) refuseAll(turn - 1, claimsIn(own));
+      const isCall = /report_?finding/i.test(own);
+      if (!isCall && !/severity/i.test(own)) return;
+      // Prose may name a file and a body. The calls of the same turn may make the same reports.
+      refuseAll(
+        turn - 1,
+        claimsIn(own).filter(({ title }) => isCall || title !== ""),
+      );
     },
     lost: () =>
       refused.filter(({ isRepeated }) => !isRepeated).map(({ claim: { path }, text }) => ({ path, text })),
