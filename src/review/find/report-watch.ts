@@ -55,9 +55,8 @@ export function createReportWatch(): ReportWatch {
   const refuse = (turn: number, claim: Claim, json: string) =>
     refused.push({ turn, claim, text: textOf(claim, json), isRepeated: false });
   /** Reports that are not in the arguments of a call for one. A repetition of what was accepted is none. */
-  const refuseAll = (turn: number, claims: readonly Claim[]) => {
-    for (const claim of claims)
-      if (!accepted.some((one) => isSame(claim, one))) refuse(turn, claim, "no words");
+  const refuseAll = (turn: number, claims: readonly Claim[], from: string) => {
+    for (const claim of claims) if (!accepted.some((one) => isSame(claim, one))) refuse(turn, claim, from);
   };
   return {
     saw({ turn, call: { name, arguments: json }, result, isWithheld }) {
@@ -66,9 +65,9 @@ export function createReportWatch(): ReportWatch {
         if (isReport) {
           accepted.push(claimIn(json));
           repeat(refused, turn, claimIn(json));
-        } else if (name === finishReview.name) refuseAll(turn, claimsBesideSummary(json));
+        } else if (name === finishReview.name) refuseAll(turn, claimsBesideSummary(json), json);
       } else if (isReport && !isWithheld) refuse(turn, claimIn(json), json);
-      else if (!isReport) refuseAll(turn, claimsOf(name, json, result.error));
+      else if (!isReport) refuseAll(turn, claimsOf(name, json, result.error), json);
     },
     read(turn, text) {
       const own = withoutThinking(text);
@@ -78,6 +77,7 @@ export function createReportWatch(): ReportWatch {
       refuseAll(
         turn - 1,
         claimsIn(own).filter(({ title }) => isCall || title !== ""),
+        own,
       );
     },
     lost: () =>

@@ -160,6 +160,7 @@ describe("a report in the text of an answer", () => {
   });
 
   it.each([
+    "In file: a.ts, the body: of f is of low severity.",
     "I will call report_finding next.",
     "severity: high",
     `<think>report_finding(path="a", title="b")</think>`,
