@@ -17,7 +17,8 @@ import type { ChangedFile, DiffSource } from "../../tools/tool.ts";
  * - Outside of functions: the statements that it touches and those before and behind it, and which of several equal ones they are.
  * - In both cases: what else the change adds and removes outside of functions, before the place and behind it. A line there may
  *   decide whether the rest of the file runs, and nothing new would be left of it when it goes.
- * - In documentation, which nothing runs: the hunk with the lines around it. A changelog grows with each rebase.
+ * - In documentation, which nothing runs: the hunk with the lines around it. A changelog grows with each rebase. Under another name, agents may
+ *   obey it.
  * - In any other file that no parser understands: all of the file, before and after the change.
  */
 
@@ -64,12 +65,13 @@ function inWholeFile(file: ChangedFile): string[][] {
 const isProse = (path: string) => /\.(?:md|markdown|rst|adoc|asciidoc)$/i.test(path);
 
 /** Null if the diff cannot be read. */
-async function inHunks({ change, changes }: ChangedFile, { diffs }: Reading): Promise<string[][] | null> {
+async function inHunks(file: ChangedFile, { diffs }: Reading): Promise<string[][] | null> {
+  const { change, changes } = file;
   const diff = await diffs.fileDiff(change, 3).catch(() => null);
   if (diff?.hunks.length !== changes.length) return null;
   return changes.map((runs, hunk) => {
     const lines = (diff.hunks[hunk]?.lines ?? []).map(({ kind, text }) => signs[kind] + text);
-    return runs.map((run, at) => digestOf("hunk", lines, at, run));
+    return runs.map((run, at) => digestOf("hunk", placeOf(file), lines, at, run));
   });
 }
 

@@ -188,6 +188,29 @@ describe("a run of changed lines that was read", () => {
     }
   });
 
+  it("is new in documentation that moved, because agents may obey it under another name", async () => {
+    using repo = GitRepo.create();
+    const text = Array.from({ length: 20 }, (_, at) => `Line ${at}.\n`).join("");
+    const of = (path: string, more = "") => new Map([[path, text + more]]);
+    repo.importCommits([
+      { branch: "base", files: of("guide.md") },
+      { branch: "first", parents: ["base"], files: of("guide.md", "More.\n") },
+      {
+        branch: "second",
+        parents: ["base"],
+        files: new Map<string, string | null>([...of("REVIEW.md", "More.\n"), ["guide.md", null]]),
+      },
+    ]);
+    const digests: unknown[] = [];
+    for (const head of ["first", "second"]) {
+      await using opened = await openRepository(repo, { base: "base", head });
+      const diffs = createDiffSource(opened.workspace, { ignore: [], private: [] });
+      const files = await withSurroundings(await diffs.files(), { workspace: opened.workspace, diffs });
+      digests.push(files.at(-1)?.changes.flat()[0]);
+    }
+    expect(new Set(digests).size).toBe(2);
+  });
+
   it("is known when the change goes on in another function", async () => {
     const pairs: [Texts, Texts][] = [
       [
