@@ -56,11 +56,12 @@ export function login({ client, live, log, now }: LoginOptions): Hono {
   /** The log-in that this browser began; each state counts once, whatever becomes of it. */
   async function take(context: Context): Promise<Begun | undefined> {
     const signed = await getSignedCookie(context, key, cookies.login, "host");
-    deleteCookie(context, cookies.login, attributes);
     if (!signed) return undefined;
     const begun = Begun.parse(JSON.parse(signed));
-    if (begun.expiresAt <= now() || begun.state !== context.req.query("state") || used.has(begun.state))
-      return undefined;
+    // A stranger's link ends nothing.
+    if (begun.state !== context.req.query("state")) return undefined;
+    deleteCookie(context, cookies.login, attributes);
+    if (begun.expiresAt <= now() || used.has(begun.state)) return undefined;
     used.add(begun.state);
     const [oldest] = used;
     if (used.size > mostUsed && oldest !== undefined) used.delete(oldest);

@@ -39,7 +39,7 @@ export async function resolve(
       "there is no finding in the thread",
     );
   const isSeen = ({ createdAt }: PostedFinding) =>
-    comment.thread !== null || Date.parse(createdAt ?? "") < Date.parse(writtenAt);
+    comment.thread !== null || Date.parse(createdAt ?? "") <= Date.parse(writtenAt);
   const standing = wanted.filter((one) => isOpenFinding(one) && isSeen(one)).slice(0, MOST);
   const dismissed: PostedFinding[] = [];
   for (const entry of standing) if (await dismiss(entry, context)) dismissed.push(entry);
