@@ -15,7 +15,6 @@ import {
   visit,
 } from "yaml";
 import { z } from "zod";
-import { listsOf } from "../diff/filter.ts";
 import { patternFault } from "../diff/paths.ts";
 import { errorLine } from "../errors.ts";
 import { type EffectiveConfig, NestedConfig, RepoConfig } from "./repo-config.ts";
@@ -94,15 +93,10 @@ function patternDoubts(
   value: unknown,
   path: PropertyKey[] = [],
 ): { path: PropertyKey[]; pattern: string; message: string }[] {
-  if (typeof value === "object" && value !== null) {
-    const inner = Object.entries(value).flatMap(([key, one]) =>
-      patternDoubts(one, [...path, Array.isArray(value) ? Number(key) : key]),
+  if (typeof value === "object" && value !== null)
+    return Object.entries(value).flatMap(([key, inner]) =>
+      patternDoubts(inner, [...path, Array.isArray(value) ? Number(key) : key]),
     );
-    const isPrivate = Array.isArray(value) && path.join(".") === "paths.private";
-    const lists = isPrivate ? listsOf(value).filter((list) => list.every((one) => one.startsWith("!"))) : [];
-    const message = "has a list of exceptions only, which can match no file; `# ...` begins a new list";
-    return [...inner, ...lists.map(([pattern = ""]) => ({ path, pattern, message }))];
-  }
   const isPattern = typeof value === "string" && patternKeys.test(path.join("."));
   const fault = isPattern ? patternFault(value, path[1] === "private") : null;
   return fault === null ? [] : [{ path, pattern: String(value), message: `can match no file: it ${fault}` }];

@@ -208,7 +208,7 @@ function commonStart(patterns: readonly string[]): string {
   });
 }
 
-export function listsOf(patterns: readonly string[]): string[][] {
+function listsOf(patterns: readonly string[]): string[][] {
   const lists: string[][] = [[]];
   for (const pattern of patterns) {
     if (pattern.startsWith("#")) lists.push([]);

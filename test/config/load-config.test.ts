@@ -80,9 +80,9 @@ describe("a configuration under a near name", () => {
 
 describe("a pattern that can match no file", () => {
   it("refuses a configuration if it is meant to keep files private, also in a folder", async () => {
-    for (const pattern of ["./keys/**", "keys\\**", "keys\\*", "/home/me/keys/*", "", "#x", "[z-a]", "!a"]) {
+    for (const pattern of ["./keys/**", "keys\\**", "keys\\*", "/home/me/keys/*", "", "#x", "[z-a]"]) {
       const text = `paths:\n  private: ["# mine", ${JSON.stringify(pattern)}]\n`;
-      const message = /yml:2: paths\.private(?:\[1\] can match no file: it|) (?:has|begins)/;
+      const message = /yml:2: paths\.private\[1\] can match no file: it (?:has|begins)/;
       await expect(loadRepoConfig(async () => text)).rejects.toThrow(message);
       expect((await failureOf({ "a/.hunkwise.yml": text })).message).toMatch(message);
     }
