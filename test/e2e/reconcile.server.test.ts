@@ -111,7 +111,7 @@ it("After the database is lost every pull request has its review, none a second 
 });
 
 it("When the App is uninstalled, all traces are deleted", async () => {
-  const traces = () => globSync(join(app.dataFolder, "**/shop*"));
+  const traces = () => globSync(join(app.dataFolder, "{mirrors,checkouts}/*/id/*"));
   expect(traces()).not.toEqual([]);
   const payload = installationPayload(app.github.state, app.installation, "deleted");
   app.github.state.uninstall(app.installation);

@@ -117,15 +117,12 @@ function isSamePlace(one: Claim, other: Claim): boolean {
 export const isSameFile = (one: string, other: string) =>
   `/${one}`.endsWith(`/${other}`) || `/${other}`.endsWith(`/${one}`);
 
-/** A report without a title is told by its body; of one that cannot be read at all, nothing else is known. */
+/** A report without a title is told by its body; one that was cut before both, by its place. */
 function isSame(claim: Claim, other: Claim): boolean {
   const title = wordsOf(claim.title);
   const words = title.size > 0 ? title : wordsOf(claim.body);
   const others = wordsOf(title.size > 0 ? other.title : `${other.title} ${other.body}`);
-  const isAlike =
-    words.size === 0
-      ? claim.path === null
-      : [...words].filter((word) => others.has(word)).length >= words.size * SHARED_WORDS;
+  const isAlike = [...words].filter((word) => others.has(word)).length >= words.size * SHARED_WORDS;
   return isAlike && isSamePlace(claim, other);
 }
 
