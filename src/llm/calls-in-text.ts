@@ -55,8 +55,8 @@ const LINE_START = /^[ \t]*\d{0,7}[ \t]*[-+]?/gm;
 const withoutSpace = (text: string) => text.replaceAll(/\s+/g, "");
 
 /**
- * Whether one of these calls stands in what the model was shown: its text, however it is indented and numbered there; or, of a call that
- * does more than read, its name near to all its words, in whatever spelling, comment or string.
+ * Whether the model was shown one of these calls: its text, whatever the indentation and line numbers; or, if the call does more than
+ * read, its name close to all of its words, in any spelling, comment or string.
  */
 export async function areShown(
   messages: readonly Message[],
@@ -109,7 +109,7 @@ function standTogether([name = "", ...texts]: readonly string[], shown: string):
   return false;
 }
 
-/** Letters. Fewer stand near the name of a tool by chance. */
+/** In letters. Fewer may be near the name of a tool by chance. */
 const LEAST_WORDS = 20;
 
 /** What stands around calls and says nothing. */

@@ -150,7 +150,7 @@ export function createApiModel(api: Api, options: ModelOptions) {
     return { next: otherForm(sent, body, refusal, answer), error: first ?? found };
   }
 
-  /** A fault that stays through the retries is followed by one try in a plainer form. If that fails too, the fault stands. */
+  /** If the retries fail, the request is sent once more in a plainer form. If that fails too, the first error stands. */
   async function respond(request: ModelRequest, signal: AbortSignal): Promise<ModelTurn> {
     try {
       return await withRetries(() => send(request, signal), options, signal);

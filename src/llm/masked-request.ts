@@ -31,9 +31,11 @@ export function createMasking(masks: Masks): Masking {
     async request(request) {
       for (const { id, name } of request.messages.flatMap(callsOf))
         if (name === "get_commit_messages") wordCalls.add(id);
-      await messages.scan(request.messages, (message, text) =>
-        message.role === "tool" && wordCalls.has(message.callId) ? true : untrustedRanges(text, isWords),
-      );
+      await messages.scan(request.messages, (message, text) => {
+        if (message.role === "tool") return wordCalls.has(message.callId) || [];
+        // Only our own messages have wrapped parts; elsewhere an author may have written something like them.
+        return message.role === "user" ? untrustedRanges(text, isWords) : [];
+      });
       await tools.scan(request.tools);
       return {
         ...request,
@@ -46,7 +48,7 @@ export function createMasking(masks: Masks): Masking {
 
 const callsOf = (message: Message) => (message.role === "assistant" ? message.toolCalls : []);
 
-/** Texts that are no code: what they call a secret may stand in code, where it is none. */
+/** Texts of people, not code: a value that they call a secret may be ordinary code elsewhere. */
 const isWords = (source: string) =>
   /^(?:title|commit|linked issues|failed checks|check annotations|conversation|question|changed f|paths)/.test(
     source,

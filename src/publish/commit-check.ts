@@ -134,8 +134,9 @@ interface Shown {
 }
 
 /**
- * A skipped pull request does not affect others, unless it waits to be reviewed: that holds all of them. A closed one does not count. Of two reviews of one pull request the newer one counts,
- * whichever check run GitHub shows. A running review is waited for, unless the same pull request has a finished one.
+ * A skipped pull request does not affect others, unless it waits to be reviewed: that holds all of them. A closed one does not count. Of
+ * two reviews of one pull request the newer one counts, whichever check run GitHub shows. A running review is waited for, unless the same
+ * pull request has a finished one.
  */
 function shownBy(run: Judged, own: Own, { runs, pulls }: Commit): Shown {
   const { mark } = run;

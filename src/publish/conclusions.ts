@@ -145,10 +145,10 @@ export function withheldConclusion(
   const isHeld = (one: OpenFinding) =>
     blocking.includes(one) || (threshold !== "never" && atLeast(one.severity, threshold));
   const held = open.filter(isHeld);
-  if (otherwise === "waits" && !(held.length > 0 && (fail || blocking.length > 0)))
-    return completed("skipped", waitsTitle, said(reason));
-  if (held.length === 0)
-    return completed(otherwise === "waits" ? "skipped" : otherwise, notReviewedTitle, said(reason));
+  if (otherwise === "waits") {
+    if (held.length === 0 || !(fail || blocking.length > 0))
+      return completed("skipped", waitsTitle, said(reason));
+  } else if (held.length === 0) return completed(otherwise, notReviewedTitle, said(reason));
   const still = [`Open from earlier reviews: ${countBySeverity(held)}.`, blockingSentence(blocking)];
   const conclusion = blocking.length > 0 || fail || otherwise === "failure" ? "failure" : "neutral";
   return completed(

@@ -85,7 +85,7 @@ export const Task = z.discriminatedUnion("kind", [
     pull: z.int(),
     ...comment,
     commentId: z.int(),
-    /** ISO 8601: nobody had seen what was published later. */
+    /** ISO 8601. Its author had not seen what was published later. */
     writtenAt: z.string(),
     requestedBy: z.string(),
     headSha: z.null(),

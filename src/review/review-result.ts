@@ -71,8 +71,8 @@ export const DroppedFinding = z.strictObject({
   line: z.int(),
   title: z.string(),
   /**
-   * `read_before`: the code was read by an earlier review, and the finding is not critical. `rejected`: a rule matched, and the
-   * model says that the code is right.
+   * `read_before`: the code was read by an earlier review, and the finding is neither critical nor high. `rejected`: a rule matched,
+   * and the model says that the code is right.
    */
   verdict: z.enum(["refuted", "uncertain", "read_before", "rejected"]),
   reason: z.string(),

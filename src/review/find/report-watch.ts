@@ -63,8 +63,9 @@ export function createReportWatch(): ReportWatch {
       const isReport = name === reportFinding.name;
       if (result.status === "success") {
         if (isReport) {
-          accepted.push(claimIn(json));
-          repeat(refused, turn, claimIn(json));
+          const claim = claimIn(json);
+          accepted.push(claim);
+          repeat(refused, turn, claim);
         } else if (name === finishReview.name) refuseAll(turn, claimsBesideSummary(json), json);
       } else if (isReport && !isWithheld) refuse(turn, claimIn(json), json);
       else if (!isReport) refuseAll(turn, claimsOf(name, json, result.error), json);
