@@ -170,7 +170,6 @@ const certainAnalyzers = [
   "merge-markers",
   "hidden-characters",
   "hiding-attributes",
-  "moved-into-effect",
   "broken-data",
 ] as const;
 

@@ -16,14 +16,30 @@ describe("the documents", () => {
 });
 
 describe("docs/attacks.md", () => {
-  const rows = [...read("docs/attacks.md").matchAll(/^\| \*\*([\w-]+)\*\*: (.+)$/gm)];
+  const page = read("docs/attacks.md");
+  const names = [...page.matchAll(/\*\*([\w-]+)\*\*/g)].map(([, name = ""]) => name);
+  const isTested = (text: string) => /\]\([^)\s]+\.test\.ts\)/.test(text);
 
   it("names each attack once, each with a test", () => {
-    const names = rows.map(([, name]) => name);
     expect(names.length).toBeGreaterThan(90);
     expect(names).toEqual([...new Set(names)]);
-    expect(
-      rows.filter(([, , cells = ""]) => !/\.test\.ts\) \|$/.test(cells)).map(([, name]) => name),
-    ).toEqual([]);
+    expect(page.split("\n").filter((line) => line.includes("**") && !isTested(line))).toEqual([]);
+  });
+
+  it("names tests of each principle as a whole", () => {
+    const principles = page.split(/^## /m).slice(1);
+    expect(principles.length).toBeGreaterThan(9);
+    expect(principles.filter((one) => !isTested(one.split(/^- /m)[0] ?? ""))).toEqual([]);
+  });
+
+  it("links each test of attacks, and names what their sentences begin with", () => {
+    const files = globSync("test/attacks/**/*.test.ts", { cwd: root });
+    expect(files.filter((file) => !page.includes(`(../${file})`))).toEqual([]);
+    const sentences = /(?:\bit(?:\.\w+)*\(|\)\()\s*["`]([a-z]+(?:-[a-z]+)*): /g;
+    const quoted = files.flatMap((file) =>
+      [...readFileSync(join(root, file), "utf8").matchAll(sentences)].map(([, name = ""]) => name),
+    );
+    expect(new Set(quoted).size).toBeGreaterThan(60);
+    expect([...new Set(quoted)].filter((name) => !names.includes(name))).toEqual([]);
   });
 });

@@ -9,7 +9,6 @@ import { createHidingAttributesAnalyzer } from "./hiding-attributes.ts";
 import { ruleGrammarOf } from "./languages.ts";
 import { createDebuggerLeftoversAnalyzer, createFocusedTestsAnalyzer } from "./leftovers.ts";
 import { createMergeMarkersAnalyzer } from "./merge-markers.ts";
-import { createMovedIntoEffectAnalyzer } from "./moved-into-effect.ts";
 import { loadRules } from "./rule-file.ts";
 import { createSecretsAnalyzer } from "./secrets.ts";
 
@@ -35,7 +34,6 @@ export function createAnalyzers(): Analyzer[] {
     createMergeMarkersAnalyzer(),
     createHiddenCharactersAnalyzer(),
     createHidingAttributesAnalyzer(),
-    createMovedIntoEffectAnalyzer(),
     createDebuggerLeftoversAnalyzer(),
     createFocusedTestsAnalyzer(),
     createBrokenDataAnalyzer(),

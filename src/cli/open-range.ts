@@ -168,7 +168,10 @@ export function withEdited(
   const edited = (uncommitted?.left ?? []).filter(
     ({ path, reason }) => reason === SUBMODULE_EDITED && isSelected(path).matched && !isIgnored(path).matched,
   );
-  const files_skipped = [...coverage.files_skipped, ...edited];
+  const files_skipped = [
+    ...coverage.files_skipped,
+    ...edited.map((one) => ({ ...one, account: "neutral" as const })),
+  ];
   const files_total = coverage.files_total + edited.length;
   return { ...result, coverage: { ...coverage, files_total, files_skipped } };
 }

@@ -61,7 +61,6 @@ export const builtInRules: ReadonlySet<string> = new Set([
   "js-stateful-regex",
   "js-typeof-typo",
   "merge-markers",
-  "moved-into-effect",
   "own-rules",
   "py-assert-tuple",
   "py-bare-except-pass",

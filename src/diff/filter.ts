@@ -1,13 +1,25 @@
-import { BINARY_LOCK, hasLockName, isRoutineLock, isUnreadLock } from "./lock-sources.ts";
-import { type BaseWord, reasonByOrigin } from "./origin.ts";
+import { BINARY_LOCK, hasLockName, lockAccount } from "./lock-sources.ts";
+import { type BaseWord, type Origin, saidByBase, skipByOrigin } from "./origin.ts";
 import { createPathMatcher, isPathTooLong } from "./paths.ts";
-import {
-  EXECUTABLE,
-  effectWithoutLines,
-  isRoutineWithoutLines,
-  isUnreadWithoutLines,
-  RENAMED_INTO_EFFECT,
-} from "./without-lines.ts";
+import { EXECUTABLE, effectWithoutLines } from "./without-lines.ts";
+
+/**
+ * What accounts for a changed file that no model reads. `left_out`: the base branch or whoever asked for the review does not want it read.
+ * `parsed`: a program of ours that knows its format has read all of it. Nobody has read the others: `neutral` keeps a check from being green
+ * and never makes it red, because such changes are frequent and nobody can have them read; `unread` counts as a limit.
+ */
+export const accounts = ["left_out", "parsed", "neutral", "unread"] as const;
+export type Account = (typeof accounts)[number];
+
+/** Why no model reads a changed file, in a few words for people. */
+export interface Skip<A extends string = Account> {
+  reason: string;
+  account: A;
+}
+
+export const leftOut = (reason: string): Skip => ({ reason, account: "left_out" });
+export const parsed = (reason: string): Skip => ({ reason, account: "parsed" });
+export const unread = (reason: string): Skip => ({ reason, account: "unread" });
 
 /** GitHub shows no diff of a longer file, so no comment could be placed there. */
 export const MAX_REVIEWABLE_LINES = 20_000;
@@ -23,25 +35,11 @@ export const OVERLONG_LINES = "overlong lines";
 export const TOO_LARGE = "too large";
 const PATH_TOO_LONG = "path too long";
 
-/** Whether a file was skipped only for the size of the file or its path: it may be handwritten and was not read. */
-export function isSkippedForSize(reason: string): boolean {
-  return reason === OVERLONG_LINES || reason === PATH_TOO_LONG || reason.startsWith(TOO_LARGE);
-}
-
 /** For text that git considers binary: code that no diff shows. */
 export const TEXT_AS_BINARY = "text with NUL bytes";
 
 /** For text beyond 20 MB, which git does not diff. */
 export const TOO_LARGE_FOR_DIFF = `${TOO_LARGE} (more than 20 MB)`;
-
-/** Whether a skipped file may be handwritten and could not be read, or its change takes effect: no review with such a file is complete. */
-export function isUnreadable(reason: string): boolean {
-  const isUnreadText = reason === TEXT_AS_BINARY || reason === PRIVATE_TEXT;
-  return isSkippedForSize(reason) || isUnreadText || isUnreadWithoutLines(reason) || isUnreadLock(reason);
-}
-
-/** Whether this is routine: it prevents a green check, but never makes the check red. */
-export const isRoutine = (reason: string): boolean => isRoutineWithoutLines(reason) || isRoutineLock(reason);
 
 /** The filter's input for a changed file. Modes are git's six octal digits. */
 export interface FilteredChange {
@@ -66,12 +64,9 @@ export interface PathPatterns {
   isPrivate?: ((path: string) => boolean) | undefined;
 }
 
-const kinds: Record<string, string> = { "120000": "symbolic link", "160000": "submodule" };
-
 /** For a file that nobody asked to have reviewed in this run. */
 export const NOT_SELECTED = "left out by --only";
 
-const BINARY = "binary";
 const ABSENT = "000000";
 
 /** The mode after the change, or before a deletion: if it was a link or a submodule, there may be a file with code now. */
@@ -79,20 +74,29 @@ export function lastMode({ oldMode, newMode }: Pick<FilteredChange, "oldMode" | 
   return newMode === ABSENT ? oldMode : newMode;
 }
 
-function reasonByKind(change: FilteredChange): string | null {
-  const kind = kinds[lastMode(change)];
-  if (kind) return kind;
-  if (change.additions === null || change.deletions === null) return BINARY;
-  if (change.additions + change.deletions > 0) return null;
-  if (change.oldOid !== change.newOid) return "empty file";
-  if (change.oldPath !== null) return "pure rename";
-  return change.newMode === EXECUTABLE ? "made executable" : "mode change only";
+/** Of a new empty file, in repositories of both object formats. */
+const emptyBlobs = new Set([
+  "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
+  "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
+]);
+
+/** Whether a change has no line, and one line tells all of it: a file is moved, gets another mode, or is gone. */
+export function isToldInALine(change: FilteredChange): boolean {
+  const { oldMode, newMode, oldOid, newOid, additions, deletions } = change;
+  if (newMode === ABSENT) return (additions ?? 0) + (deletions ?? 0) === 0 || !oldMode.startsWith("100");
+  // Git calls any new empty file a renamed one if another is gone.
+  return (
+    oldOid === newOid &&
+    oldMode.slice(0, 3) === newMode.slice(0, 3) &&
+    newMode !== "120000" &&
+    !(change.oldPath !== null && emptyBlobs.has(newOid))
+  );
 }
 
-function reasonBySize({ additions, deletions }: FilteredChange, paths: readonly string[]): string | null {
-  if (paths.some(isPathTooLong)) return PATH_TOO_LONG;
+function skipBySize({ additions, deletions }: FilteredChange, paths: readonly string[]): Skip | null {
+  if (paths.some(isPathTooLong)) return unread(PATH_TOO_LONG);
   const lines = (additions ?? 0) + (deletions ?? 0);
-  return lines > MAX_REVIEWABLE_LINES ? `${TOO_LARGE} (${lines} changed lines)` : null;
+  return lines > MAX_REVIEWABLE_LINES ? unread(`${TOO_LARGE} (${lines} changed lines)`) : null;
 }
 
 /** Queries about a file whose change or name would let it pass unread. */
@@ -101,47 +105,114 @@ interface Unseen {
   hiddenText(): Promise<string | null>;
   /** For a lock file: a description of the unreviewed places of its packages, or null. */
   lockSources(): Promise<string | null>;
+  /** The format by which a program of ours has read the whole file; null if there is none. */
+  knownFormat(): Promise<string | null>;
 }
 
 /**
- * Why a changed file is not reviewed, in a few words for people; null for a reviewable one. `base` contains the base's information about
- * one of its paths.
+ * Why no model reads a changed file; null if one is to. `named`: its name or its header says that no person wrote it, which the pull request
+ * chooses. `base` contains the base's information about one of its paths.
  */
 type Filter = (
   change: FilteredChange,
   base: (path: string) => BaseWord,
   unseen: Unseen,
-) => Promise<string | null>;
+) => Promise<Skip<Account | "named"> | null>;
+
+const EMPTY = "empty file";
+const NEW_LOCK = "renamed to the name of a lock file";
+
+/** Empty files whose name says why they are empty. */
+const emptyOnPurpose = /(?:^|\/)(?:\.gitkeep|\.keep|py\.typed|__init__\.py)$/;
 
 /**
- * The first reason counts: not selected, private, ignored, kind of change, attributes at base, name, header, size. A negative pattern in `paths.ignore`
- * takes back a file that its attributes, its name or its header would skip. Both paths of a renamed file must be skipped: code that is
- * moved to a skipped folder is still code.
+ * The first reason counts: not selected, private, ignored, no line to read, attributes at base, format, name, header, size. A negative pattern in
+ * `paths.ignore` takes back a file that its attributes, its name or its header would skip. Both paths of a renamed file must be skipped: code
+ * that is moved to a skipped folder is still code.
  */
 export function createFilter(patterns: PathPatterns): Filter {
   const byName = createPrivacy(patterns.private);
   const isPrivate = patterns.isPrivate ?? byName;
   const ignored = createPathMatcher(patterns.ignore);
   const isLeftOut = leftOutBy(patterns.only);
-  const reasonByPatterns = (paths: readonly string[], path: string) => {
-    if (paths.every(isLeftOut)) return NOT_SELECTED;
-    return paths.some(isPrivate) ? (byName(path) ? WITHHELD : PRIVATE_TEXT) : null;
+  const skipByPatterns = (paths: readonly string[], path: string) => {
+    if (paths.every(isLeftOut)) return leftOut(NOT_SELECTED);
+    if (!paths.some(isPrivate)) return null;
+    return byName(path) ? leftOut(WITHHELD) : unread(PRIVATE_TEXT);
   };
   return async (change, base, unseen) => {
     const paths = change.oldPath === null ? [change.path] : [change.path, change.oldPath];
-    const excluded = reasonByPatterns(paths, change.path);
+    const excluded = skipByPatterns(paths, change.path);
     if (excluded !== null) return excluded;
     const configured = paths.map(ignored);
-    if (configured.every(({ matched }) => matched)) return "ignored by configuration";
-    const kind = reasonByKind(change);
-    const hidden = await hiddenIn(change, kind, unseen);
-    if (kind && hidden === null) return withoutLines(change, kind);
-    const origins = await Promise.all(
-      paths.map((path, at) => (configured[at]?.takenBack ? null : reasonByOrigin(path, base(path)))),
-    );
-    if (origins.includes(null)) return hidden ?? reasonBySize(change, paths);
-    return (hasLockName(change.path) ? await unseen.lockSources() : null) ?? origins[0] ?? null;
+    if (configured.every(({ matched }) => matched)) return leftOut("ignored by configuration");
+    const isBack = (at: number) => configured[at]?.takenBack === true;
+    if (!hasLines(change)) {
+      const isLeftOut = paths.every((path, at) => !isBack(at) && saidByBase(path, base(path)) !== null);
+      return withoutLines(change, unseen, isLeftOut);
+    }
+    const skips = paths.map((path, at) => (isBack(at) ? null : skipByOrigin(path, base(path))));
+    return withLines(change, unseen, await Promise.all(skips), skipBySize(change, paths));
   };
+}
+
+/** @param skips why each of its paths is skipped */
+async function withLines(
+  change: FilteredChange,
+  unseen: Unseen,
+  skips: readonly (Origin | null)[],
+  size: Skip | null,
+): Promise<Skip<Account | "named"> | null> {
+  if (hasLockName(change.path) && !skips.includes(null)) {
+    const sources = await unseen.lockSources();
+    return sources === null ? parsed("lock file") : { reason: sources, account: lockAccount(sources) };
+  }
+  const format = await unseen.knownFormat();
+  const isTakenBack = format === "snapshot" && skips.includes(null);
+  if (format !== null && !isTakenBack) return parsed(format);
+  const skip = skipOf(skips);
+  return skip?.account === "named" && size !== null ? unread(skip.reason) : (skip ?? size);
+}
+
+/** The base must leave out both paths of a renamed file, or it is left out by name. */
+function skipOf(skips: readonly (Origin | null)[]): Origin | null {
+  if (skips.includes(null)) return null;
+  return skips.find((skip) => skip?.account === "named") ?? skips[0] ?? null;
+}
+
+const hasLines = ({ additions, deletions, ...modes }: FilteredChange) =>
+  lastMode(modes).startsWith("100") && additions !== null && deletions !== null && additions + deletions > 0;
+
+/**
+ * A change of which git shows no line.
+ *
+ * @param isLeftOut whether the base's attributes leave it out
+ */
+async function withoutLines(
+  change: FilteredChange,
+  unseen: Unseen,
+  isLeftOut: boolean,
+): Promise<Skip | null> {
+  const { path, oldPath, newMode, oldOid, newOid, additions } = change;
+  if ([path, oldPath ?? ""].some(isPathTooLong)) return unread(PATH_TOO_LONG);
+  // An ordinary file now decides which packages are installed.
+  const isNewLock = oldPath !== null && hasLockName(path) && !hasLockName(oldPath);
+  if (isToldInALine(change)) return isNewLock && oldOid === newOid ? unread(NEW_LOCK) : null;
+  if (!newMode.startsWith("100")) return effectWithoutLines(change);
+  if (additions === null) return binary(change, unseen, isLeftOut);
+  if (newMode !== EXECUTABLE && emptyOnPurpose.test(path)) return parsed(EMPTY);
+  return isLeftOut ? leftOut(EMPTY) : { reason: EMPTY, account: "neutral" };
+}
+
+async function binary(change: FilteredChange, unseen: Unseen, isLeftOut: boolean): Promise<Skip | null> {
+  const { path, newMode } = change;
+  // An executable file counts as a program, even if its name is usually that of a script.
+  const hidden = newMode === EXECUTABLE ? null : await unseen.hiddenText();
+  if (isLeftOut) return leftOut("binary");
+  if (hidden !== null) return unread(hidden);
+  if (hasLockName(path)) return { reason: BINARY_LOCK, account: lockAccount(BINARY_LOCK) };
+  const format = await unseen.knownFormat();
+  return format === null ? effectWithoutLines(change) : parsed(format);
 }
 
 /** A path that cannot be matched is not left out: a path that is built to be slow must not bypass the patterns. */
@@ -149,18 +220,6 @@ function leftOutBy(only: PathPatterns["only"]): (path: string) => boolean {
   if (only === undefined) return () => false;
   const selected = createPathMatcher(only, true);
   return (path) => !selected(path).matched;
-}
-
-/** An executable file counts as a program, even if its name is usually that of a script. */
-async function hiddenIn({ newMode }: FilteredChange, kind: string | null, { hiddenText }: Unseen) {
-  return kind === BINARY && newMode !== EXECUTABLE ? hiddenText() : null;
-}
-
-function withoutLines(change: FilteredChange, kind: string): string {
-  const { path, oldPath } = change;
-  // An ordinary file now decides which packages are installed.
-  if (oldPath !== null && hasLockName(path) && !hasLockName(oldPath)) return RENAMED_INTO_EFFECT;
-  return kind === BINARY && hasLockName(path) ? BINARY_LOCK : (effectWithoutLines(change) ?? kind);
 }
 
 /**

@@ -16,12 +16,9 @@ export const BINARY_LOCK = "binary lock file";
 /** Also occurs in ordinary updates, and is rarely an attack. */
 const routine: ReadonlySet<string> = new Set([OTHER_COMMIT, BINARY_LOCK]);
 
-/** Whether a lock file was skipped although it takes packages from unreviewed places. */
-export const isUnreadLock = (reason: string): boolean =>
-  reason.startsWith(NEW_SOURCE) || reason === UNREADABLE_LOCK || routine.has(reason);
-
-/** Whether that is routine, so that it keeps a check from being green and never turns it red. */
-export const isRoutineLock = (reason: string): boolean => routine.has(reason);
+/** What such a reason means for a check. */
+export const lockAccount = (reason: string): "neutral" | "unread" =>
+  routine.has(reason) ? "neutral" : "unread";
 
 /** Maximum places that a reason names. */
 const mostNamed = 3;

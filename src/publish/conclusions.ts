@@ -4,7 +4,7 @@ import type { CheckRunUpdate } from "../github/pull-request-api.ts";
 import { mayHold, type OpenFinding } from "../ledger/entry.ts";
 import {
   countBySeverity,
-  isPartialBesidesRoutine,
+  isPartialBesidesNeutral,
   isUnanswered,
   outcomeOf,
   outcomeSentence,
@@ -18,7 +18,7 @@ import { untrustedBlock, untrustedCode, untrustedLine } from "../reporters/safe-
 import { type ReviewResult, type StopReason, unplacedTexts } from "../review/review-result.ts";
 import { details, section } from "./markdown-parts.ts";
 import { publicPlain, publicText } from "./public-text.ts";
-import { droppedSections, figures, skippedSection, unreadSection } from "./render-figures.ts";
+import { droppedSections, figures, howToAccept, skippedSection, unreadSection } from "./render-figures.ts";
 
 /*
  * The conclusion of a check run.
@@ -97,7 +97,7 @@ export function reviewConclusion(
   const blocking = [...found, ...earlier].filter((one) => isBlocking(one, policy));
   const outcome = outcomeOf(result);
   const isGreen = outcome === "complete" && open.length === 0 && blocking.length === 0;
-  const isLimited = isPartialBesidesRoutine(result) && !ourFaults.has(result.stop_reason);
+  const isLimited = isPartialBesidesNeutral(result) && !ourFaults.has(result.stop_reason);
   const otherwise = isGreen ? "success" : isLimited ? limitConclusion(policy) : "neutral";
   const conclusion = blocking.length > 0 || (open.length > 0 && policy.fail) ? "failure" : otherwise;
   const states = { complete: "", offline: "Analyzers only: ", partial: "Incomplete review: " };
@@ -105,6 +105,7 @@ export function reviewConclusion(
   const state = isUnanswered(result) ? `${failedTitle}. Analyzers only: ` : withoutModel;
   const parts = [
     outcome === "complete" ? "" : `**${outcomeSentence(result)}.**`,
+    howToAccept(result),
     result.refused === null ? "" : said(result.refused),
     blockingSentence(blocking),
     open.length > 0 ? `${plural(open.length, "finding")} at or above the threshold "${threshold}".` : "",

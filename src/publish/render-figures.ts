@@ -1,3 +1,4 @@
+import { isOrigin } from "../diff/origin.ts";
 import {
   maskedSentence,
   plural,
@@ -71,6 +72,23 @@ export function skippedSection(
 /** The places that should have been read and were not, as a list under a title. */
 export function unreadSection(title: string, result: ReviewResult, maxBytes = mostListBytes): string[] {
   return section(title, unreadPlaces(result), ({ path, what }) => placeLine(path, what), maxBytes);
+}
+
+/** Most paths of that configuration. */
+const mostAccepted = 6;
+
+/** How the base branch accepts files that were not read because their names or headers call them generated; empty if there are none. */
+export function howToAccept({ coverage }: ReviewResult): string {
+  const named = coverage.files_skipped.filter(
+    ({ reason, account }) => account === "unread" && isOrigin(reason),
+  );
+  if (named.length === 0) return "";
+  const patterns = named
+    .slice(0, mostAccepted)
+    .map(({ path }) => JSON.stringify(`/${path.replaceAll(/[*?[\]\\!]/g, "\\$&")}`));
+  const line = untrustedCode(`paths: { ignore: [${patterns.join(", ")}] }`);
+  const more = named.length > mostAccepted ? `, and so on for ${named.length - mostAccepted} more` : "";
+  return `Files that a tool seems to have written have more changed lines than are read of such files. To leave them out on purpose, the base branch says ${line} in \`.github/hunkwise.yml\`${more}.`;
 }
 
 const placeLine = (path: string, what: string) => `- ${untrustedCode(path)}: ${untrustedLine(what)}`;

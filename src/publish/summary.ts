@@ -34,6 +34,7 @@ import {
   droppedLine,
   droppedSections,
   figures,
+  howToAccept,
   reviewableFiles,
   roundWords,
   skippedSection,
@@ -212,6 +213,7 @@ function before(input: SummaryInput, base: LinkBase, share: number): string[] {
   return [
     `### Hunkwise: ${headline(input)}`,
     outcomeSentence(result) && `**${outcomeSentence(result)}.**`,
+    howToAccept(result),
     untrustedBlock(result.refused ?? "", room.list),
     ...input.notices.slice(0, 5).map((notice) => `⚠️ ${untrustedLine(notice, 600)}`),
     ...configSection(result, room.list * share),

@@ -1,6 +1,3 @@
-import { isRoutine, isSkippedForSize } from "../diff/filter.ts";
-import { isUnreadLock } from "../diff/lock-sources.ts";
-import { isUnreadWithoutLines } from "../diff/without-lines.ts";
 import { holdsSecret, type Severity, severities } from "../finding.ts";
 import {
   isComplete,
@@ -9,7 +6,8 @@ import {
   type ReviewResult,
   type RuleOutcome,
   type RuleReport,
-  unreadableFiles,
+  unreadFiles,
+  unreadMasks,
   wasAnswered,
   whyStopped,
 } from "../review/review-result.ts";
@@ -55,6 +53,7 @@ export function outcomeSentence(result: ReviewResult): string {
   return `Partial: ${told(whyUnread(result), unlookedWords(result), hunksRead(result), unjudged, unplacedWords(result))}`;
 }
 
+const MOST_KINDS = 8;
 const ANALYZERS = "the built-in analyzers";
 
 /** Whether a model was meant to read the change and never answered. */
@@ -79,17 +78,21 @@ function whyUnread({ stop_reason, coverage }: ReviewResult): string {
   return readAll ? "" : whyStopped[stop_reason];
 }
 
-/** Files that something did not look at; empty if there are none. */
+/** What something did not look at; empty if there is nothing. */
 function unlookedWords(result: ReviewResult): string {
-  const [locks, others] = partition(unreadableFiles(result), ({ reason }) => isUnreadLock(reason));
-  const [withoutLines, unreadable] = partition(others, ({ reason }) => isUnreadWithoutLines(reason));
-  const large = unreadable.filter(({ reason }) => isSkippedForSize(reason)).length;
-  const were = (count: number) => `${plural(count, "file")} ${count === 1 ? "was" : "were"}`;
+  const files = unreadFiles(result);
+  const masks = unreadMasks(result).length;
+  // What is in brackets is about one file, not its kind: "too large (20,345 changed lines)". Only our own words are shown here.
+  const kindOf = ({ reason }: { reason: string }) =>
+    /^[a-z][a-z -]{1,60}(?=$| \()/i.exec(reason)?.[0] ?? "other reasons";
+  const kinds = [...new Set(files.map(kindOf))].toSorted().slice(0, MOST_KINDS);
   const parts = [
-    large > 0 ? `${were(large)} too large to be read` : "",
-    large < unreadable.length ? `${were(unreadable.length - large)} text that git treats as binary` : "",
-    withoutLinesWords(withoutLines.map(({ reason }) => reason)),
-    locks.length > 0 ? `${were(locks.length)} not read (${kindsOf(locks.map(({ reason }) => reason))})` : "",
+    files.length > 0
+      ? `${plural(files.length, "file")} ${files.length === 1 ? "was" : "were"} not read (${kinds.join(", ")})`
+      : "",
+    masks > 0
+      ? `${plural(masks, "value")} that may be secret ${masks === 1 ? "was" : "were"} hidden from the model`
+      : "",
     result.unanalyzed.length > 0
       ? `${ANALYZERS} did not finish on ${plural(result.unanalyzed.length, "file")}`
       : "",
@@ -100,23 +103,10 @@ function unlookedWords(result: ReviewResult): string {
   return parts.filter((part) => part !== "").join("; ");
 }
 
-/** "2 changes without lines were not read (binary that runs, submodule at another commit)"; empty if there are none. */
-function withoutLinesWords(reasons: readonly string[]): string {
-  if (reasons.length === 0) return "";
-  const were = reasons.length === 1 ? "was" : "were";
-  return `${plural(reasons.length, "change")} without lines ${were} not read (${kindsOf(reasons)})`;
-}
-
-const kindsOf = (reasons: readonly string[]) => [...new Set(reasons)].toSorted().join(", ");
-
-function partition<T>(all: readonly T[], test: (one: T) => boolean): [T[], T[]] {
-  return [all.filter(test), all.filter((one) => !test(one))];
-}
-
-/** Whether something was not done besides routine changes: links within the repository, submodules, packages at another commit. */
-export function isPartialBesidesRoutine(result: ReviewResult): boolean {
+/** Whether something was not done besides what never makes a check red. */
+export function isPartialBesidesNeutral(result: ReviewResult): boolean {
   const { coverage } = result;
-  const files_skipped = coverage.files_skipped.filter(({ reason }) => !isRoutine(reason));
+  const files_skipped = coverage.files_skipped.filter(({ account }) => account !== "neutral");
   return outcomeOf({ ...result, coverage: { ...coverage, files_skipped } }) === "partial";
 }
 
@@ -129,7 +119,7 @@ export function unreadPlaces(result: ReviewResult): { path: string; what: string
   const unserved = result.mode === "model" ? result.coverage.unserved : [];
   return [
     ...unserved.map(({ path, hunks }) => ({ path, what: plural(hunks, "hunk") })),
-    ...unreadableFiles(result).map(({ path, reason }) => ({ path, what: reason })),
+    ...unreadFiles(result).map(({ path, reason }) => ({ path, what: reason })),
   ];
 }
 

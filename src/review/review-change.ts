@@ -4,6 +4,7 @@ import { grammarOf } from "../code/languages.ts";
 import { sparesIn } from "../config/load-config.ts";
 import { patternWarnings } from "../config/parse-config.ts";
 import { type Finding, isCertain, isOfOwnRule, toolOf } from "../finding.ts";
+import { issuedSecretsIn, secretFormsIn } from "../secrets/forms.ts";
 import type { TextRange } from "../secrets/ranges.ts";
 import type { ChangedFile } from "../tools/tool.ts";
 import { findConfigChanges } from "./config-changes.ts";
@@ -45,43 +46,51 @@ import { type ReviewDependencies, startRun } from "./review-run.ts";
 import { withCheckedSuggestion } from "./suggestion/check-suggestion.ts";
 import { leftWarnings, noToolFindings, toolFindings } from "./tool-results/tool-findings.ts";
 
-/**
- * The first line of each added value that was masked for the model and that no finding of the secrets analyzer reports. The model
- * could not read it, so it must not count as reviewed.
- */
+/** The first line of each added value that was masked for the model and that no finding of the secrets analyzer reports. */
 async function maskedLines(
   files: readonly ChangedFile[],
   findings: readonly Pick<Finding, "path" | "line" | "source">[],
   deps: Pick<ReviewDependencies, "workspace" | "diffs" | "masking">,
 ): Promise<MaskedLine[]> {
   const all: MaskedLine[] = [];
-  for (const { change, reviewable } of files) {
-    if (!reviewable || change.type === "deleted") continue;
+  for (const file of files) {
+    const { change } = file;
+    if (!file.reviewable || change.type === "deleted" || file.reading === "line") continue;
     const told = findings.filter(({ path, source }) => path === change.path && source.startsWith("secrets/"));
-    const lines = await maskedIn(change, new Set(told.map(({ line }) => line)), deps);
-    all.push(...lines.map((line) => ({ path: change.path, line })));
+    all.push(...(await maskedIn(file, new Set(told.map(({ line }) => line)), deps)));
   }
   return all;
 }
 
 async function maskedIn(
-  change: ChangedFile["change"],
+  { change, reading }: ChangedFile,
   told: ReadonlySet<number>,
   { workspace, diffs, masking }: Pick<ReviewDependencies, "workspace" | "diffs" | "masking">,
-): Promise<number[]> {
+): Promise<MaskedLine[]> {
   const file = await workspace.readBlob(change.newOid).catch(() => null);
-  if (!masking || file === null || file.binary || !masking.masks.holdsSecret(file.text)) return [];
+  if (!masking || file === null || file.binary) return [];
+  if (secretFormsIn(file.text).length === 0 && !masking.masks.holdsSecret(file.text)) return [];
   const { hunks } = await diffs.fileDiff(change, 0);
   const added = new Set(
     hunks.flatMap(({ lines }) => lines.flatMap((line) => (line.kind === "added" ? [line.newLine] : []))),
   );
-  const firsts = (await masking.masks.secretsIn(file.text)).flatMap((range) => {
+  const issued = issuedSecretsIn(file.text);
+  const isIssued = ({ start, end }: TextRange) => issued.some((one) => one.start <= start && end <= one.end);
+  // A line with several values is one place, and only as good as the worst of them.
+  const byLine = new Map<number, boolean>();
+  for (const range of await masking.masks.secretsIn(file.text)) {
     const lines = linesOf(file.text, range);
-    const first = lines.find((line) => added.has(line));
-    return first === undefined || lines.some((line) => told.has(line)) ? [] : [first];
-  });
-  return [...new Set(firsts)];
+    const first = reading === "whole" ? lines[0] : lines.find((line) => added.has(line));
+    if (first === undefined || lines.some((line) => told.has(line))) continue;
+    const isRead = isIssued(range) && fillsLiteral(file.text, range);
+    byLine.set(first, isRead && byLine.get(first) !== false);
+  }
+  return [...byLine].map(([line, issued]) => ({ path: change.path, line, issued }));
 }
+
+/** Whether nothing around a value makes it a part of a name or a call. */
+const fillsLiteral = (text: string, { start, end }: TextRange) =>
+  !/[\w.$]/.test(text.charAt(start - 1)) && !/^(?:[\w$([]|\.\w)/.test(text.slice(end, end + 2));
 
 function linesOf(text: string, { start, end }: TextRange): number[] {
   const first = text.slice(0, start).split("\n").length;
@@ -329,8 +338,8 @@ function coverageOf(files: readonly ChangedFile[], counter: CoverageCounter): Co
     hunks_served: served,
     unserved,
     files_total: files.length,
-    files_skipped: files.flatMap((file) =>
-      file.skipReason === null ? [] : [{ path: file.change.path, reason: file.skipReason }],
+    files_skipped: files.flatMap(({ change: { path }, skipReason: reason, account }) =>
+      reason === null || account === null ? [] : [{ path, reason, account }],
     ),
   };
 }

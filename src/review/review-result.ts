@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { stopReasons } from "../agent/trajectory.ts";
 import { Effort } from "../config/repo-config.ts";
-import { isUnreadable } from "../diff/filter.ts";
+import { accounts } from "../diff/filter.ts";
 import type { AppError, ErrorCode } from "../errors.ts";
 import { atLeast, Category, Finding, Severity, toolOf } from "../finding.ts";
 import { Reviewed } from "../ledger/state.ts";
@@ -37,6 +37,19 @@ export type Placement = z.infer<typeof Placement>;
 export const PlacedFinding = z.strictObject({ finding: Finding, placement: Placement });
 export type PlacedFinding = z.infer<typeof PlacedFinding>;
 
+/** A changed file that no model reads, and what accounts for it. */
+export const SkippedFile = z.strictObject({
+  path: z.string(),
+  reason: z.string(),
+  account: z
+    .enum(accounts)
+    .default("unread")
+    .describe(
+      "`left_out`: the base branch or whoever asked for the review does not want it read. `parsed`: a program that knows its format has read all of it. `neutral` and `unread`: nobody has read it; `neutral` never makes a check red.",
+    ),
+});
+export type SkippedFile = z.infer<typeof SkippedFile>;
+
 /** Counted in `-U3` hunks of reviewable files. Offline, nothing is served to a model and `hunks_served` is 0. */
 export const Coverage = z.strictObject({
   hunks_total: z.int(),
@@ -44,7 +57,7 @@ export const Coverage = z.strictObject({
   /** Reviewable files with uncovered hunks, and their number. */
   unserved: z.array(z.strictObject({ path: z.string(), hunks: z.int() })),
   files_total: z.int(),
-  files_skipped: z.array(z.strictObject({ path: z.string(), reason: z.string() })),
+  files_skipped: z.array(SkippedFile),
   without_rules: z
     .array(z.string())
     .optional()
@@ -110,7 +123,16 @@ export const RuleReport = z.strictObject({
 export type RuleReport = z.infer<typeof RuleReport>;
 
 /** A changed line with a value that looks like a secret, which was masked for the model. */
-export const MaskedLine = z.strictObject({ path: z.string(), line: z.int() });
+export const MaskedLine = z.strictObject({
+  path: z.string(),
+  line: z.int(),
+  issued: z
+    .boolean()
+    .default(false)
+    .describe(
+      "Whether it has the form that an issuer gives its secrets, and fills a literal. Code can make any other mask by the name of a variable, so with one the review is partial.",
+    ),
+});
 export type MaskedLine = z.infer<typeof MaskedLine>;
 
 /** Most reports of the model that a result shows. */
@@ -209,10 +231,15 @@ export const ReviewResult = z.strictObject({
 });
 export type ReviewResult = z.infer<typeof ReviewResult>;
 
-/** Files that could not be read: too large, binary for git, or changed without changed lines. */
-export function unreadableFiles({ coverage }: ReviewResult): Coverage["files_skipped"] {
-  return coverage.files_skipped.filter(({ reason }) => isUnreadable(reason));
+/** Files that nobody has read, those that count as a limit first. */
+export function unreadFiles({ coverage }: Pick<ReviewResult, "coverage">): SkippedFile[] {
+  const of = (wanted: string) => coverage.files_skipped.filter(({ account }) => account === wanted);
+  return [...of("unread"), ...of("neutral")];
 }
+
+/** Masked values that may be code. */
+export const unreadMasks = ({ masked }: Pick<ReviewResult, "masked">): MaskedLine[] =>
+  masked.filter(({ issued }) => !issued);
 
 /** What the reports that could not be placed say, and how many more there are: untrusted text, a line each. */
 export function unplacedTexts({ unplaced: { texts, total } }: Pick<ReviewResult, "unplaced">): string[] {
@@ -245,8 +272,8 @@ export const graveRejections = (result: Pick<ReviewResult, "dropped">): DroppedF
 export const wasAnswered = ({ usage }: Pick<ReviewResult, "usage">): boolean => usage.requests > 0;
 
 /**
- * True if a model read every reviewable hunk, judged every rule match and finished by itself, no report of it was lost, every file was
- * readable, the analyzers of certain findings finished, and there is exactly one merge base. Without a reviewable hunk, no model is needed.
+ * True if a model read every reviewable hunk, judged every rule match and finished by itself, no report of it was lost, every other file
+ * was read by a program that knows its format or left out by who may decide it, the analyzers of certain findings finished, no mask hid code, and there is exactly one merge base. Without a reviewable hunk, no model is needed.
  */
 export function isComplete(result: ReviewResult): boolean {
   const { hunks_served, hunks_total } = result.coverage;
@@ -257,8 +284,9 @@ export function isComplete(result: ReviewResult): boolean {
     notJudged(result).length === 0 &&
     result.unplaced.total === 0 &&
     result.unanalyzed.length === 0 &&
+    unreadMasks(result).length === 0 &&
     result.merge_bases === 1 &&
-    unreadableFiles(result).length === 0
+    unreadFiles(result).length === 0
   );
 }
 

@@ -333,16 +333,20 @@ function bodyAt(text: string, start: number): { end: number; characters: number 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what is looked for
 const escapes = /\\(?:[nrt]|u[\da-fA-F]{4}(?:\[[\d;]{0,10}m)?)|\u001b\[[\d;]{0,10}m/g;
 
+const unescaped = (written: string) => written.replaceAll(escapes, (found) => " ".repeat(found.length));
+
 /** Secrets that are recognisable by their form. Linear in the text's length. */
-export function secretFormsIn(written: string): TextRange[] {
-  const text = written.replaceAll(escapes, (found) => " ".repeat(found.length));
+export const secretFormsIn = (written: string): TextRange[] => [
+  ...issuedSecretsIn(written),
+  ...assignedSecretsIn(unescaped(written)),
+];
+
+/** Those of a form that their issuer or a protocol gives them, whatever they are assigned to. */
+export function issuedSecretsIn(written: string): TextRange[] {
+  const text = unescaped(written);
   const small = text.toLowerCase();
   const known = secretForms.filter(({ hints }) => hints.some((hint) => small.includes(hint)));
-  return [
-    ...privateKeysIn(text),
-    ...known.flatMap((form) => placesOf(form, text)),
-    ...assignedSecretsIn(text),
-  ];
+  return [...privateKeysIn(text), ...known.flatMap((form) => placesOf(form, text))];
 }
 
 function placesOf({ pattern, accept }: SecretForm, text: string): TextRange[] {

@@ -24,7 +24,7 @@ export interface FileChange {
   skip_reason: string | null;
 }
 
-function toFileChange({ change, totalHunks, reviewable, skipReason }: ChangedFile): FileChange {
+function toFileChange({ change, reading, totalHunks, reviewable, skipReason }: ChangedFile): FileChange {
   return {
     path: change.path,
     change_type: change.type,
@@ -32,7 +32,7 @@ function toFileChange({ change, totalHunks, reviewable, skipReason }: ChangedFil
     additions: change.additions,
     deletions: change.deletions,
     binary: change.additions === null,
-    total_hunks: totalHunks,
+    total_hunks: reading === "line" ? 0 : totalHunks,
     reviewable,
     skip_reason: skipReason,
   };
@@ -59,6 +59,14 @@ export const changeLetters: Record<ChangeType, string> = {
   copied: "C",
   type_changed: "T",
 };
+
+/** A change that one line tells: `R src/b.ts (was src/a.ts)  same content`. */
+export function toldLine({ change }: ChangedFile): string {
+  const { path, oldPath, type, oldMode, newMode } = change;
+  const from = oldPath === null ? "" : ` (was ${showPath(oldPath)})`;
+  const mode = oldMode === newMode ? "same content" : `same content, mode ${oldMode} -> ${newMode}`;
+  return `${changeLetters[type]} ${showPath(path)}${from}  ${type === "deleted" ? "it had no lines" : mode}`;
+}
 
 /** Two paths of any length fit into one answer. */
 const shownPath = (path: string) => shorten(showPath(path));

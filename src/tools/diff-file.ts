@@ -121,11 +121,19 @@ async function withoutHunks(change: Change, context: ToolContext) {
 }
 
 async function execute(input: Input, context: ToolContext, signal: AbortSignal) {
-  const { change } = await findChange(input.file_path, context);
-  const diff = await context.diffs.fileDiff(change, input.context_lines);
+  const file = await findChange(input.file_path, context);
+  const { change, reading, reviewable } = file;
+  const isWhole = reviewable && reading === "whole";
+  const diff = await (isWhole
+    ? context.diffs.shownDiff(file)
+    : context.diffs.fileDiff(change, input.context_lines));
   const served = servedHunks(diff);
   const total = served.length;
-  if (total === 0) return withoutHunks(change, context);
+  if (total === 0) {
+    const answer = await withoutHunks(change, context);
+    if (reading === "line" && !signal.aborted) context.coverage.serve(change.path, 1);
+    return answer;
+  }
   const end = Math.min(input.end_hunk ?? input.start_hunk + HUNKS_A_PAGE - 1, total);
   if (input.start_hunk > total) {
     throw new ToolError(
@@ -150,9 +158,9 @@ async function execute(input: Input, context: ToolContext, signal: AbortSignal) 
     end_hunk: last,
   };
   const note = await latin1Note(output.diff, [change.oldOid, change.newOid], context.workspace);
-  const githubDiff = await context.diffs.fileDiff(change, GITHUB_CONTEXT);
+  const counted = await context.diffs.shownDiff(file);
   // An answer that comes too late is not shown.
-  if (!signal.aborted) noteShown(context.coverage, githubDiff, hunks);
+  if (!signal.aborted) noteShown(context.coverage, counted, hunks);
   const answer = note === undefined ? { output } : { output, note };
   if (last === total) return answer;
   const width = input.context_lines === GITHUB_CONTEXT ? {} : { context_lines: input.context_lines };

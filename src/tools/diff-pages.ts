@@ -86,21 +86,21 @@ function isShown(line: DiffLine, shown: ShownLines): boolean {
 }
 
 /**
- * Records that the model was shown these hunks, or parts of hunks, of any context width, and reports to the sink every hunk of the `-U3`
- * diff whose last missing line was among them.
+ * Records that the model was shown these hunks, or parts of hunks, of any context width, and reports to the sink every counted hunk
+ * whose last missing line was among them.
  */
-export function noteShown(sink: CoverageSink, githubDiff: FileDiff, hunks: readonly Hunk[]): void {
-  const shown = shownLines(sink, githubDiff.path);
+export function noteShown(sink: CoverageSink, counted: FileDiff, hunks: readonly Hunk[]): void {
+  const shown = shownLines(sink, counted.path);
   for (const line of hunks.flatMap((hunk) => hunk.lines)) {
     // A changed line that was shown in part does not count as read; for an unchanged one the beginning is enough.
     if (line.kind !== "context" && isOverlong(line.text)) continue;
     if (line.kind === "removed") shown.removed.add(line.oldLine);
     else shown.present.add(line.newLine);
   }
-  githubDiff.hunks.forEach((hunk, index) => {
+  counted.hunks.forEach((hunk, index) => {
     const number = index + 1;
     if (shown.servedHunks.has(number) || !hunk.lines.every((line) => isShown(line, shown))) return;
     shown.servedHunks.add(number);
-    sink.serve(githubDiff.path, number);
+    sink.serve(counted.path, number);
   });
 }

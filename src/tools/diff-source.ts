@@ -1,17 +1,27 @@
+import { posix } from "node:path";
 import { LRUCache } from "lru-cache";
 import pMap from "p-map";
-import { type FileDiff, parseFilePatch, shownBytes } from "../diff/file-diff.ts";
+import { isTestFile } from "../code/test-file.ts";
+import { type FileDiff, isOverlong, NO_NEWLINE, parseFilePatch, shownBytes } from "../diff/file-diff.ts";
 import {
+  type Account,
   createFilter,
   createPrivacy,
+  isToldInALine,
   lastMode,
+  leftOut,
+  MAX_REVIEWABLE_LINES,
   NOT_SELECTED,
   OVERLONG_LINES,
   type PathPatterns,
+  parsed,
+  type Skip,
   TEXT_AS_BINARY,
   TOO_LARGE,
   TOO_LARGE_FOR_DIFF,
+  unread,
 } from "../diff/filter.ts";
+import { isWholeImage } from "../diff/images.ts";
 import { lockSourceReason, UNREADABLE_LOCK } from "../diff/lock-sources.ts";
 import {
   type BaseWord,
@@ -21,12 +31,14 @@ import {
   readsAsText,
   saysGenerated,
 } from "../diff/origin.ts";
+import { isPlainSnapshot } from "../diff/snapshot.ts";
 import { countLines, MAX_DIFF_LINES, surveyPatch } from "../diff/survey.ts";
-import { LINK, LINK_OUT, leadsOut } from "../diff/without-lines.ts";
+import { isFoundByPath, movesWithFolder } from "../diff/takes-effect.ts";
+import { effectWithoutLines, LINK, LINK_OUT, leadsOut } from "../diff/without-lines.ts";
 import { AppError, errorLine } from "../errors.ts";
 import type { Change, Workspace } from "../git/workspace.ts";
 import { count, showPath } from "./show.ts";
-import type { ChangedFile, DiffSource } from "./tool.ts";
+import type { ChangedFile, DiffSource, Reading } from "./tool.ts";
 
 /** The base branch's information about changed files; for a renamed one, at either path. */
 interface BaseWords {
@@ -71,9 +83,9 @@ async function headerSaysGenerated(
 ): Promise<boolean> {
   if (!newMode.startsWith("100")) return false;
   try {
-    if (!saysGenerated((await workspace.headStart(path, HEADER_BYTES)).text, path)) return false;
+    if (!saysGenerated((await workspace.headStart(path, HEADER_BYTES)).text)) return false;
     const before = (await workspace.tree("base")).get(basePath);
-    return before !== undefined && saysGenerated((await workspace.readBlob(before.oid)).text, basePath);
+    return before !== undefined && saysGenerated((await workspace.readBlob(before.oid)).text);
   } catch {
     return false;
   }
@@ -156,14 +168,59 @@ async function lockSources(workspace: Workspace, change: Change): Promise<string
   }
 }
 
+/** Names of files that a program of ours may read whole. */
+const formats = /\.(?:png|jpe?g|gif|webp|avif|ico|snap)$/i;
+
+/** The format by which a program of ours has read all of a file that cannot be run; null if there is none. */
+async function knownFormat(workspace: Workspace, { path, newMode, newOid }: Change): Promise<string | null> {
+  if (newMode !== "100644" || !formats.test(path)) return null;
+  try {
+    if (!path.endsWith(".snap"))
+      return isWholeImage(path, await workspace.readBytes(newOid)) ? "image" : null;
+    const { binary, encoding, text } = await workspace.readBlob(newOid);
+    return !binary && encoding === "utf8" && isPlainSnapshot(text) ? "snapshot" : null;
+  } catch (error) {
+    if (isTooLarge(error)) return null;
+    throw error;
+  }
+}
+
 /** The target of an unreadable link is unknown. */
-async function reasonOfLink(workspace: Workspace, { path, newOid }: Change): Promise<string> {
+async function leadsAway(workspace: Workspace, { path, newOid }: Change): Promise<boolean> {
   const target = await workspace.readBlob(newOid).then(
     ({ text }) => text,
     () => "",
   );
-  return leadsOut(path, target) ? LINK_OUT : LINK;
+  return leadsOut(path, target);
 }
+
+/** A context width beyond any file that can be reviewed: the diff has all lines. */
+const WHOLE = 2 * MAX_REVIEWABLE_LINES;
+
+/** The patch with all lines of a file; git prints no line of one that is only moved. */
+async function wholePatch(workspace: Workspace, change: Change): Promise<string> {
+  const patch = await workspace.patch(change, WHOLE);
+  if (change.oldOid !== change.newOid) return patch;
+  const { text } = await workspace.readBlob(change.newOid);
+  const lines = text.replace(/\n$/, "").split("\n");
+  const end = text.endsWith("\n") ? "" : `${NO_NEWLINE}\n`;
+  const range = `1,${lines.length}`;
+  return `${patch}@@ -${range} +${range} @@\n${lines.map((line) => ` ${line}\n`).join("")}${end}`;
+}
+
+/** Why a file cannot be read whole; null if it can. */
+async function hinderedWhole(workspace: Workspace, { newOid }: Change): Promise<string | null> {
+  const file = await workspace.readBlob(newOid).catch((error: unknown) => {
+    if (isTooLarge(error)) return null;
+    throw error;
+  });
+  if (file === null || countLines(file.text) > MAX_REVIEWABLE_LINES) return TOO_LARGE;
+  if (file.binary) return MOVED_BINARY;
+  return file.text.split("\n").some(isOverlong) ? OVERLONG_LINES : null;
+}
+
+/** A binary file that is found by its new path, or by its old one. */
+const MOVED_BINARY = "binary at another path or with another mode";
 
 const emptyDiff = (change: Change): FileDiff => ({
   path: change.path,
@@ -180,11 +237,9 @@ function createDiffCache(workspace: Workspace, keptLines: number): DiffSource["f
   async function read(change: Change, contextLines: number, key: string): Promise<FileDiff> {
     if (!isTextual(change)) return emptyDiff(change);
     if (changesTooMuch(change)) throw changedTooMuch(change);
-    const patch = await boundedPatch(
-      `'${change.path}'`,
-      contextLines,
-      textualPatch(workspace, change, contextLines),
-    );
+    const reading =
+      contextLines === WHOLE ? wholePatch(workspace, change) : textualPatch(workspace, change, contextLines);
+    const patch = await boundedPatch(`'${change.path}'`, contextLines, reading);
     const diff = parseFilePatch(patch, change.path, change.oldPath);
     const lines = Math.max(countLines(patch), patch.length / CHARACTERS_A_LINE);
     kept.set(key, diff, { size: Math.max(1, Math.ceil(lines)) });
@@ -216,6 +271,20 @@ function changedTooMuch({ path, additions, deletions }: Change): AppError {
   );
 }
 
+/** Whether a moved file, or one with another mode, must be read whole: where it is decides what runs it, or what it is. */
+function isReadWhole({ path, oldPath, oldMode, newMode }: Change): boolean {
+  if (!newMode.startsWith("100") || !oldMode.startsWith("100")) return false;
+  if (oldPath === null) return oldMode !== newMode && isFoundByPath(path);
+  const isOther = posix.extname(path) !== posix.extname(oldPath) || isTestFile(path) !== isTestFile(oldPath);
+  const isFound = isFoundByPath(path) || isFoundByPath(oldPath);
+  return isOther || (isFound && !movesWithFolder(path, oldPath));
+}
+
+function readingOf(change: Change): Reading {
+  if (isReadWhole(change)) return "whole";
+  return isToldInALine(change) ? "line" : "hunks";
+}
+
 /** Facts about the patch of a change without parsing it. */
 interface Survey {
   hunks: number;
@@ -228,6 +297,44 @@ interface Survey {
 }
 
 const unseen: Survey = { hunks: 0, bytes: 0, changes: [], unreadable: null };
+/** The lists of files tell it, so it takes no room of the diff. The hash of a file covers its paths, modes and content. */
+const toldInALine: Survey = { hunks: 1, bytes: 0, changes: [[""]], unreadable: null };
+
+const reviewable = { reviewable: true, skipReason: null, account: null };
+const NOTHING_TO_SHOW = "no line to show";
+
+/** A file with why it may not be reviewable. */
+interface Described {
+  file: ChangedFile;
+  skip: Skip<Account | "named"> | null;
+}
+
+/** Changed lines of files that are skipped for their name or header, up to which they are read; or a quarter of the rest. */
+const NAMED_LINES = 400;
+
+const linesOf = ({ change: { additions, deletions } }: ChangedFile) => (additions ?? 0) + (deletions ?? 0);
+
+/**
+ * Names and headers are chosen by the pull request. So files that they call generated, vendored or snapshots are read like others while there
+ * are few changed lines in them, the smallest first.
+ */
+function withNamed(all: readonly Described[]): ChangedFile[] {
+  const [named, others] = [true, false].map((is) =>
+    all.filter(({ skip }) => (skip?.account === "named") === is),
+  );
+  const rest = (others ?? []).reduce((sum, { file, skip }) => sum + (skip === null ? linesOf(file) : 0), 0);
+  let room = Math.max(NAMED_LINES, rest / 4);
+  const read = new Set<ChangedFile>();
+  for (const { file } of (named ?? []).toSorted((a, b) => linesOf(a.file) - linesOf(b.file))) {
+    room -= linesOf(file);
+    if (room >= 0 && file.totalHunks > 0) read.add(file);
+  }
+  return all.map(({ file, skip }) => {
+    if (skip === null || read.has(file)) return file;
+    const account = skip.account === "named" ? "unread" : skip.account;
+    return { ...file, changes: [], reviewable: false, skipReason: skip.reason, account };
+  });
+}
 
 /** Bytes around a file's hunks: `## `, its path and two line feeds. */
 const headingBytes = (path: string) => shownBytes(showPath(path)) + 5;
@@ -244,56 +351,83 @@ export function createDiffSource(
   let warnings: readonly string[] = [];
 
   /** Does not parse: a change of a thousand files is surveyed as a whole, but read file by file. */
-  async function survey(change: Change): Promise<Survey> {
+  async function survey(change: Change, reading: Reading): Promise<Survey> {
     if ([change.path, change.oldPath].some((path) => path !== null && isPrivate(path))) return unseen;
     if (changesTooMuch(change)) return { ...unseen, unreadable: TOO_LARGE };
-    try {
-      const patch = isTextual(change) ? await textualPatch(workspace, change, GITHUB_CONTEXT) : "";
-      const { hunks, overlongChange, shownBytes: bytes, changes } = surveyPatch(patch);
-      return { hunks, bytes, changes, unreadable: overlongChange ? OVERLONG_LINES : null };
-    } catch (error) {
-      if (!(error instanceof AppError) || error.code !== "too_large") throw error;
-      return { ...unseen, unreadable: TOO_LARGE };
-    }
+    if (reading === "line") return toldInALine;
+    const hindered = reading === "whole" ? await hinderedWhole(workspace, change) : null;
+    if (hindered !== null) return { ...unseen, unreadable: hindered };
+    return await (reading === "whole" ? wholePatch(workspace, change) : patchOf(change)).then(
+      (patch) => {
+        const { hunks, overlongChange, shownBytes: bytes, changes } = surveyPatch(patch);
+        const digests = reading === "whole" ? changes.map(() => [""]) : changes;
+        return { hunks, bytes, changes: digests, unreadable: overlongChange ? OVERLONG_LINES : null };
+      },
+      (error: unknown) => {
+        if (!isTooLarge(error)) throw error;
+        return { ...unseen, unreadable: TOO_LARGE };
+      },
+    );
   }
+
+  const patchOf = async (change: Change) =>
+    isTextual(change) ? await textualPatch(workspace, change, GITHUB_CONTEXT) : "";
 
   async function describe(
     change: Change,
+    reading: Reading,
     { hunks, bytes, changes, unreadable }: Survey,
     base: BaseWords,
-  ): Promise<ChangedFile> {
+  ): Promise<Described> {
     const word = (path: string) => base.of(change, path);
     const unseen = {
       hiddenText: () => hiddenText(workspace, change),
       lockSources: () => lockSources(workspace, change),
+      knownFormat: () => knownFormat(workspace, change),
     };
     const filtered = await skipReason(change, word, unseen);
-    const withheld = filtered === NOT_SELECTED ? undefined : workspace.withheld.get(change.path);
-    const skipped = withheld ?? filtered ?? unreadable;
-    const reason = skipped === LINK ? await reasonOfLink(workspace, change) : skipped;
-    const diffBytes = hunks === 0 ? 0 : bytes + headingBytes(change.path);
+    const withheld = filtered?.reason === NOT_SELECTED ? undefined : workspace.withheld.get(change.path);
+    const hindered = unreadable ?? (hunks === 0 ? NOTHING_TO_SHOW : null);
+    const diffBytes = bytes === 0 ? 0 : bytes + headingBytes(change.path);
     return {
-      ...{ change, totalHunks: hunks, diffBytes },
-      changes: reason === null ? changes : [],
-      ...{ reviewable: reason === null, skipReason: reason },
+      file: { ...{ change, reading, totalHunks: hunks, diffBytes, changes }, ...reviewable },
+      skip: withheld === undefined ? await skipFor(change, filtered, hindered) : leftOut(withheld),
     };
+  }
+
+  /** @param hindered why no model can read it */
+  async function skipFor(
+    change: Change,
+    filtered: Described["skip"],
+    hindered: string | null,
+  ): Promise<Described["skip"]> {
+    if (filtered?.reason === LINK && (await leadsAway(workspace, change))) return unread(LINK_OUT);
+    if (hindered === null || (filtered !== null && filtered.account !== "named")) return filtered;
+    if (hindered !== MOVED_BINARY || filtered !== null) return unread(filtered?.reason ?? hindered);
+    const format = await knownFormat(workspace, change);
+    return format === null ? effectWithoutLines({ ...change, additions: null }) : parsed(format);
   }
 
   async function lookAtAll(changes: readonly Change[]): Promise<ChangedFile[]> {
+    const readings = changes.map(readingOf);
     // git reads the patches while the base's attributes are requested.
     const [base, surveys] = await Promise.all([
       askBase(workspace, changes),
-      pMap(changes, survey, { concurrency: CONCURRENCY }),
+      pMap(changes, (change, at) => survey(change, readings[at] ?? "hunks"), { concurrency: CONCURRENCY }),
     ]);
     warnings = base.warnings;
-    const surveyed = changes.map((change, at) => ({ change, survey: surveys[at] ?? unseen }));
-    return await pMap(surveyed, (one) => describe(one.change, one.survey, base), {
-      concurrency: CONCURRENCY,
-    });
+    const describeAt = (change: Change, at: number) =>
+      describe(change, readings[at] ?? "hunks", surveys[at] ?? unseen, base);
+    return withNamed(await pMap(changes, describeAt, { concurrency: CONCURRENCY }));
   }
 
+  const fileDiff = createDiffCache(workspace, keptLines);
   return {
-    fileDiff: createDiffCache(workspace, keptLines),
+    fileDiff,
+    async shownDiff({ change, reading }) {
+      if (reading === "line") return emptyDiff(change);
+      return await fileDiff(change, reading === "whole" ? WHOLE : GITHUB_CONTEXT);
+    },
     async files() {
       const changes = await workspace.changes();
       if (all?.of !== changes) all = { of: changes, files: lookAtAll(changes) };

@@ -1,15 +1,23 @@
 import { z } from "zod";
 import type { FileDiff } from "../diff/file-diff.ts";
+import type { Account } from "../diff/filter.ts";
 import type { CodeLocation, Evidence, Finding, Severity } from "../finding.ts";
 import type { Change, EditableWorkspace, Shas, Workspace } from "../git/workspace.ts";
 
 /** A longer rendering for the model is cut at a line end. Bytes of UTF-8. */
 export const MAX_RENDERED_BYTES = 32 * 1024;
 
+/**
+ * How a model reads a changed file: its hunks; `whole`, because it now takes effect, or no longer does; or `line`, because one line tells all
+ * of the change: a plain rename, another mode, the end of a file without lines. The last two count as one hunk.
+ */
+export type Reading = "hunks" | "whole" | "line";
+
 /** A file's role in a review: `reviewable`, or not, with a reason for people. */
 export interface ChangedFile {
   change: Change;
-  /** Hunks of the `-U3 -M` diff; 0 for files without a textual diff, or with one that is too large to read. */
+  reading: Reading;
+  /** Hunks of the `-U3 -M` diff, or 1 for another reading; 0 for a file that no model can read. */
   totalHunks: number;
   /** Bytes of these hunks as the model sees them, under a heading with the path; 0 if there are none. */
   diffBytes: number;
@@ -17,6 +25,8 @@ export interface ChangedFile {
   changes: readonly (readonly string[])[];
   reviewable: boolean;
   skipReason: string | null;
+  /** What accounts for a file that is not reviewable; null for a reviewable one. */
+  account: Account | null;
 }
 
 /** The diff of a changed file at a given context width. */
@@ -25,6 +35,8 @@ export interface DiffSource {
   files(): Promise<readonly ChangedFile[]>;
   /** Parsed diff; with `contextLines` 3, GitHub's diff. Rejects with `too_large` beyond MAX_DIFF_LINES. */
   fileDiff(change: Change, contextLines: number): Promise<FileDiff>;
+  /** The hunks that a review of the file counts: of GitHub's diff, or one with all lines of the file; none for a file told in a line. */
+  shownDiff(file: ChangedFile): Promise<FileDiff>;
   /** Warnings about the classification of files; complete after `files` has resolved. */
   warnings(): readonly string[];
 }

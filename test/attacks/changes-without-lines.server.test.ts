@@ -5,6 +5,10 @@ import type { Files } from "../support/github-double/people.ts";
 const long = process.env.HUNKWISE_LONG === "1";
 
 const binary = (seed: number) => Buffer.from([0x50, 0x4b, 3, 4, 0, 0, seed, 0xff, 0xfe, 0, seed]);
+const png = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==",
+  "base64",
+);
 const text = (name: string) => Array.from({ length: 20 }, (_, at) => `${name}: ${at}\n`).join("");
 
 /** A lock file with a package from this address. */
@@ -44,11 +48,6 @@ it("changes-without-lines: are named and are not green, and are as red as findin
   await using shared = await startSharedApp({ everyRole: finish });
   const attacks: [what: string, conclusion: string, files: Files][] = [
     [
-      "`.github/workflows/ci.yml`: renamed to where it takes effect",
-      "failure",
-      { "docs/x.yml": null, ".github/workflows/ci.yml": text("run") },
-    ],
-    [
       "`src/auth.js`: symbolic link out of the repository",
       "failure",
       { "src/auth.js": { mode: "120000", data: "../../etc/passwd" } },
@@ -74,11 +73,8 @@ it("changes-without-lines: are named and are not green, and are as red as findin
       { "package-lock.json": locked("https://evil.example/left-pad/-/left-pad-1.3.0.tgz") },
     ],
     ["`tool`: binary that runs", "failure", { tool: { mode: "100755", data: binary(4) } }],
-    [
-      "found 1 high",
-      "failure",
-      { "docs/x.yml": null, ".github/workflows/ci.yml": `${text("run")}run: 20\n` },
-    ],
+    ["`docs/logo.png`: binary data", "neutral", { "docs/logo.png": binary(5) }],
+    ["`.github/CODEOWNERS`: empty file", "neutral", { ".github/CODEOWNERS": "" }],
   ];
   const seen = await Promise.all(attacks.map(([, , files]) => review(shared, files)));
   expect(seen.map(({ conclusion }) => conclusion)).toEqual(attacks.map(([, conclusion]) => conclusion));
@@ -87,13 +83,28 @@ it("changes-without-lines: are named and are not green, and are as red as findin
 
 it("changes without lines that do nothing by themselves are green", async () => {
   await using shared = await startSharedApp({ everyRole: finish });
-  const { conclusion, output } = await review(shared, {
-    ...{ "docs/moved.md": null, "docs/moved-on.md": text("prose"), "docs/logo.png": binary(5) },
+  const { conclusion } = await review(shared, {
+    ...{ "docs/moved.md": null, "docs/moved-on.md": text("prose"), "docs/logo.png": png },
     "package-lock.json": locked(`${registry}/left-pad-1.3.1.tgz`),
     ...{ "script.sh": { mode: "100755", data: text("echo") }, "lib/module": null },
   });
-  expect(output).toContain("`script.sh`: made executable");
   expect(conclusion).toBe("success");
+});
+
+it.each([
+  ["unedited", text("run")],
+  ["edited", `${text("run")}run: 20\n`],
+])("changes-without-lines: a text that becomes a workflow is read whole, %s", async (_, now) => {
+  const asked: string[] = [];
+  await using shared = await startSharedApp({
+    everyRole: (body) => {
+      asked.push(JSON.stringify(body.messages));
+      return finish();
+    },
+  });
+  const files = { "docs/x.yml": null, ".github/workflows/ci.yml": now };
+  expect(await review(shared, files)).toMatchObject({ conclusion: "success" });
+  for (const line of now.trimEnd().split("\n")) expect(asked.at(-1)).toContain(line);
 });
 
 it.runIf(long)(

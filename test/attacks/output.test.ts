@@ -107,12 +107,12 @@ function hostileResult() {
     coverage: {
       ...{ hunks_total: 9, hunks_served: 5, files_total: 9 },
       unserved: all.map((path) => ({ path, hunks: 1 })),
-      files_skipped: all.map((path, nth) => ({ path, reason: word(nth + 1) })),
+      files_skipped: all.map((path, nth) => ({ path, reason: word(nth + 1), account: "unread" as const })),
     },
     dropped: all.map((text, nth) =>
       sampleDropped({ id: `d${nth}`, path: text, title: text, reason: word(nth + 1) }),
     ),
-    masked: all.map((path, line) => ({ path, line })),
+    masked: all.map((path, line) => ({ path, line, issued: line % 2 === 0 })),
     ledger: sampleUpdate({ settled: all.map((text) => ({ path: text, title: text, reason: text })) }),
   });
 }

@@ -63,6 +63,23 @@ describe.concurrent("code that was read in one place", veryPatient, () => {
     expect(shown).toContain("+  deleteEverybody(req);");
   });
 
+  it("harmless-part-gone: is read again when a called guard is taken back beside a typo in another file", async () => {
+    const [guard, note] = ["src/guard.js", "NOTE.md"];
+    const { shown } = await readsOf(
+      { [path]: base, [guard]: handler("guard"), [note]: "teh shop\n" },
+      {
+        [path]: base.replace(
+          handler("listUsers", admin),
+          handler("listUsers", `${admin}  guard(req);\n${wipe}`),
+        ),
+        [guard]: handler("guard", admin),
+      },
+      { [guard]: handler("guard"), [note]: "the shop\n" },
+    );
+    expect(shown).toContain("+the shop");
+    expect(shown).toContain("+  deleteEverybody(req);");
+  });
+
   it.runIf(long)(
     "harmless-part-gone: is read again when the file that made it harmless changes only its mode",
     async () => {

@@ -3,8 +3,6 @@ import {
   createFilter,
   createPrivacy,
   type FilteredChange,
-  isSkippedForSize,
-  isUnreadable,
   MAX_REVIEWABLE_LINES,
   type PathPatterns,
   TEXT_AS_BINARY,
@@ -30,30 +28,39 @@ const base = (attributes: BaseWord["attributes"] | undefined, header = false): B
   headerSaysGenerated: async () => header,
 });
 const silent = base(undefined);
+type Unseen = Parameters<ReturnType<typeof createFilter>>[2];
 const filterBy = (patterns: PathPatterns) => {
   const filter = createFilter(patterns);
-  return (
-    one: FilteredChange,
-    word = silent,
-    hiddenText: string | null = null,
-    lockSources: string | null = null,
-  ) => filter(one, () => word, { hiddenText: async () => hiddenText, lockSources: async () => lockSources });
+  /** "account: reason"; null for a file that a model is to read. */
+  return async (one: FilteredChange, word = silent, unseen: { [Query in keyof Unseen]?: string } = {}) => {
+    const { hiddenText = null, lockSources = null, knownFormat = null } = unseen;
+    const skip = await filter(one, () => word, {
+      hiddenText: async () => hiddenText,
+      lockSources: async () => lockSources,
+      knownFormat: async () => knownFormat,
+    });
+    return skip && `${skip.account}: ${skip.reason}`;
+  };
 };
 const same = { newOid: "1".repeat(40), additions: 0, deletions: 0 };
+const binary = { additions: null, deletions: null };
+const empty = { oldMode: "000000", oldOid: "0".repeat(40), additions: 0, deletions: 0 };
+const gone = { newMode: "000000", newOid: "0".repeat(40) };
 
 describe("createFilter", () => {
   it("says of a lock file what it does that nobody has read, also if the base calls it generated", async () => {
     const filter = filterBy(nothing);
-    const lock = (path: string) => filter(change(path), silent, null, "packages from elsewhere");
-    expect(await lock("web/yarn.lock")).toBe("packages from elsewhere");
-    expect(await lock("dist/a.js")).toBe("generated");
+    const lockSources = "lock file with packages from a new place (evil.example)";
     const generated = base({ generated: true, vendored: null });
-    const called = filter(change("yarn.lock"), generated, null, "packages from elsewhere");
-    expect(await called).toBe("packages from elsewhere");
-    expect(await filter(change("bun.lockb", { additions: null }))).toBe("binary lock file");
+    for (const word of [silent, generated])
+      expect(await filter(change("web/yarn.lock"), word, { lockSources })).toBe(`unread: ${lockSources}`);
+    const routine = { lockSources: "lock file with a package at another commit" };
+    expect(await filter(change("yarn.lock"), silent, routine)).toBe(`neutral: ${routine.lockSources}`);
+    expect(await filter(change("dist/a.js"), silent, { lockSources })).toBe("named: generated");
+    expect(await filter(change("bun.lockb", binary))).toBe("neutral: binary lock file");
     const renamed = (oldPath: string) => filter(change("web/yarn.lock", { oldPath, ...same }));
-    expect(await renamed("notes.txt")).toBe("renamed to where it takes effect");
-    expect(await renamed("yarn.lock")).toBe("pure rename");
+    expect(await renamed("notes.txt")).toBe("unread: renamed to the name of a lock file");
+    expect(await renamed("yarn.lock")).toBeNull();
   });
 
   it.each([
@@ -84,94 +91,91 @@ describe("createFilter", () => {
   ])("reviews %s", async (path) => expect(await filterBy(nothing)(change(path))).toBeNull());
 
   it.each([
-    ["package-lock.json", "lock file"],
-    ["web/yarn.lock", "lock file"],
-    ["go.sum", "lock file"],
-    ["node_modules/a/index.js", "vendored"],
-    ["go/vendor/github.com/a/b.go", "vendored"],
-    ["dist/main.js", "generated"],
-    ["packages/a/dist/index.d.ts", "generated"],
-    ["web/dist/assets/app.css", "generated"],
-    ["web/app.min.js", "generated"],
-    ["api/service.pb.go", "generated"],
-    ["api/service_pb2.py", "generated"],
-    ["api/zz_generated.deepcopy.go", "generated"],
-    ["web/.yarn/unplugged/a.cjs", "vendored"],
-    ["src/__snapshots__/a.test.ts.snap", "snapshot"],
-    ["src/a.test.ts.snap", "snapshot"],
-    ["rust/pylock.toml", "lock file"],
-    ["ios/Cartfile.resolved", "lock file"],
-    ["cpp/third-party/zlib/inflate.c", "vendored"],
-    ["Godeps/_workspace/src/a.go", "vendored"],
-    ["ios/Carthage/Build/a.h", "vendored"],
-    [".yarn/unplugged/a/index.js", "vendored"],
-    [".pnp.cjs", "generated"],
-    ["lib/client.pb.dart", "generated"],
-    ["Forms/Main.Designer.vb", "generated"],
-    ["src/schema.generated.graphql", "generated"],
-    ["web/.next/server/page.js", "generated"],
-    ["spec/vcr_cassettes/login.yml", "snapshot"],
-  ])("skips %s as %s", async (path, reason) => expect(await filterBy(nothing)(change(path))).toBe(reason));
+    ["package-lock.json", "parsed: lock file"],
+    ["web/yarn.lock", "parsed: lock file"],
+    ["go.sum", "parsed: lock file"],
+    ["node_modules/a/index.js", "named: vendored"],
+    ["go/vendor/github.com/a/b.go", "named: vendored"],
+    ["dist/main.js", "named: generated"],
+    ["packages/a/dist/index.d.ts", "named: generated"],
+    ["web/dist/assets/app.css", "named: generated"],
+    ["web/app.min.js", "named: generated"],
+    ["api/service.pb.go", "named: generated"],
+    ["api/service_pb2.py", "named: generated"],
+    ["api/zz_generated.deepcopy.go", "named: generated"],
+    ["web/.yarn/unplugged/a.cjs", "named: vendored"],
+    ["src/__snapshots__/a.test.ts.snap", "named: snapshot"],
+    ["src/a.test.ts.snap", "named: snapshot"],
+    ["rust/pylock.toml", "parsed: lock file"],
+    ["ios/Cartfile.resolved", "parsed: lock file"],
+    ["cpp/third-party/zlib/inflate.c", "named: vendored"],
+    ["Godeps/_workspace/src/a.go", "named: vendored"],
+    ["ios/Carthage/Build/a.h", "named: vendored"],
+    [".yarn/unplugged/a/index.js", "named: vendored"],
+    [".pnp.cjs", "named: generated"],
+    ["lib/client.pb.dart", "named: generated"],
+    ["Forms/Main.Designer.vb", "named: generated"],
+    ["src/schema.generated.graphql", "named: generated"],
+    ["web/.next/server/page.js", "named: generated"],
+    ["spec/vcr_cassettes/login.yml", "named: snapshot"],
+  ])("answers for %s: %s", async (path, reason) =>
+    expect(await filterBy(nothing)(change(path))).toBe(reason),
+  );
 
-  it.each<[string, Partial<FilteredChange>]>([
-    ["binary", { additions: null, deletions: null }],
-    ["submodule", { oldMode: "160000", newMode: "000000" }],
-    ["submodule at another commit", { oldMode: "160000", newMode: "160000" }],
-    ["symbolic link to another place", { oldMode: "000000", newMode: "120000" }],
-    ["symbolic link", { oldMode: "120000", newMode: "000000" }],
-    ["symbolic link to another place", { oldMode: "100644", newMode: "120000" }],
-    ["made executable", { newMode: "100755", ...same }],
-    ["mode change only", { oldMode: "100755", ...same }],
-    ["binary that runs", { newMode: "100755", additions: null, deletions: null }],
-    ["renamed from where it took effect", { oldPath: "Makefile", ...same }],
-    ["pure rename", { oldPath: "b.ts", ...same }],
-    ["empty file", { oldMode: "000000", oldOid: "0".repeat(40), additions: 0, deletions: 0 }],
-    [
-      `too large (${MAX_REVIEWABLE_LINES + 1} changed lines)`,
-      { additions: MAX_REVIEWABLE_LINES, deletions: 1 },
-    ],
-  ])("skips a file as %s", async (reason, over) => {
-    expect(await filterBy(nothing)(change("a.ts", over))).toBe(reason);
+  it.each<[string | null, Partial<FilteredChange>]>([
+    ["neutral: binary data", binary],
+    ["unread: binary that runs", { ...binary, path: "a.jar" }],
+    ["unread: binary that runs", { ...binary, newMode: "100755" }],
+    ["neutral: submodule at another commit", { oldMode: "160000", newMode: "160000" }],
+    ["neutral: symbolic link to another place", { oldMode: "000000", newMode: "120000" }],
+    ["neutral: symbolic link to another place", { oldMode: "120000", newMode: "120000", ...same }],
+    ["neutral: empty file", empty],
+    ["unread: path too long", { ...same, oldPath: "x".repeat(4_095) }],
+    ...["a/.gitkeep", ".keep", "src/py.typed", "src/__init__.py"].map(
+      (path): [string, Partial<FilteredChange>] => ["parsed: empty file", { ...empty, path }],
+    ),
+    ["neutral: empty file", { ...empty, path: ".keep", newMode: "100755" }],
+    [`unread: too large (${MAX_REVIEWABLE_LINES + 1} changed lines)`, { additions: MAX_REVIEWABLE_LINES }],
+    // One line tells all of these.
+    [null, { ...binary, ...gone }],
+    [null, { ...same, ...gone }],
+    [null, { oldMode: "160000", ...gone }],
+    [null, { newMode: "100755", ...same }],
+    [null, { oldPath: "Makefile", ...same }],
+    [null, { oldPath: "b.jar", path: "a.jar", ...binary, newOid: same.newOid }],
+  ])("accounts for a file as %s: %j", async (account, over) => {
+    expect(await filterBy(nothing)(change("a.ts", over))).toBe(account);
   });
 
-  it("tells text that git treats as binary from what is binary, and from text that nobody wrote", async () => {
-    const reasonOf = filterBy({ ignore: ["docs/"], private: ["keys/"] });
-    const binary = { additions: null, deletions: null };
-    const paths = ["a.js", "vendor/a.js", "docs/a.md", "keys/a.ts"];
-    const reasons = await Promise.all(
-      paths.map((path) => reasonOf(change(path, binary), silent, TEXT_AS_BINARY)),
-    );
-    expect(reasons).toEqual([
-      TEXT_AS_BINARY,
-      "vendored",
-      "ignored by configuration",
-      "withheld by configuration",
-    ]);
-    expect(reasons.map((reason) => isUnreadable(reason ?? ""))).toEqual([true, false, false, false]);
-    expect(isUnreadable("binary")).toBe(false);
+  it("counts as read what a program has read whole, unless nobody asked for it or it can be run", async () => {
+    const filter = filterBy({ ignore: ["docs/"], private: ["keys/"] });
+    const image = { knownFormat: "image" };
+    const answer = (path: string, over = {}) => filter(change(path, { ...binary, ...over }), silent, image);
+    expect(await answer("a.png")).toBe("parsed: image");
+    expect(await answer("docs/a.png")).toBe("left_out: ignored by configuration");
+    expect(await answer("keys/a.png")).toBe("left_out: withheld by configuration");
+    expect(await filter(change("a.snap"), silent, { knownFormat: "snapshot" })).toBe("parsed: snapshot");
+    const text = { ...image, hiddenText: TEXT_AS_BINARY };
+    expect(await filter(change("a.png", binary), silent, text)).toBe(`unread: ${TEXT_AS_BINARY}`);
   });
 
-  it("tells a file that is too large from those that nobody wrote by hand", async () => {
-    const reasonOf = filterBy({ ignore: ["docs/"], private: ["keys/"] });
-    const huge = { additions: MAX_REVIEWABLE_LINES + 1 };
-    const paths = ["a.ts", "package-lock.json", "dist/a.js", "docs/a.md", "keys/a.ts"];
-    const reasons = await Promise.all(paths.map((path) => reasonOf(change(path, huge))));
-    expect(reasons.map((reason) => isSkippedForSize(reason ?? ""))).toEqual([
-      ...[true, false, false, false, false],
-    ]);
+  it("tells text that git treats as binary from what is binary, and from what nobody wants read", async () => {
+    const filter = filterBy({ ignore: ["docs/"], private: ["keys/"] });
+    const vendored = base({ generated: null, vendored: true });
+    const answer = (path: string, word = silent) =>
+      filter(change(path, binary), word, { hiddenText: TEXT_AS_BINARY });
+    expect(await answer("a.js")).toBe(`unread: ${TEXT_AS_BINARY}`);
+    expect(await answer("vendor/a.js")).toBe(`unread: ${TEXT_AS_BINARY}`);
+    expect(await answer("a.js", vendored)).toBe("left_out: binary");
+    expect(await answer("docs/a.md")).toBe("left_out: ignored by configuration");
+    expect(await answer("keys/a.ts")).toBe("left_out: withheld by configuration");
   });
 
-  it("skips a file whose path, new or old, is longer than tools take once it is escaped", async () => {
+  it("reviews a file up to a path, new or old, of the length that tools take once it is escaped", async () => {
     const long = "\u0001".repeat(680);
     expect(await filterBy(nothing)(change(long))).toBeNull();
-    for (const over of [
-      change(`${long}\u0001\u0001\u0001`),
-      change("a.ts", { oldPath: "x".repeat(4_095) }),
-    ]) {
-      const reason = (await filterBy(nothing)(over)) ?? "";
-      expect(reason).toBe("path too long");
-      expect(isSkippedForSize(reason)).toBe(true);
-    }
+    for (const over of [change(`${long}\u0001\u0001\u0001`), change("a.ts", { oldPath: "x".repeat(4_095) })])
+      expect(await filterBy(nothing)(over)).toBe("unread: path too long");
   });
 
   it("reviews a changed mode together with changed lines", async () => {
@@ -180,34 +184,34 @@ describe("createFilter", () => {
 
   it("honours what the configuration ignores, and what it takes back", async () => {
     const filter = filterBy({ ignore: ["*.gen.ts", "docs/", "!vendor/ours/**"], private: [] });
-    expect(await filter(change("a.gen.ts"))).toBe("ignored by configuration");
-    expect(await filter(change("docs/a.md"))).toBe("ignored by configuration");
+    expect(await filter(change("a.gen.ts"))).toBe("left_out: ignored by configuration");
+    expect(await filter(change("docs/a.md"))).toBe("left_out: ignored by configuration");
     expect(await filter(change("vendor/ours/a.ts"))).toBeNull();
-    expect(await filter(change("vendor/theirs/a.ts"))).toBe("vendored");
+    expect(await filter(change("vendor/theirs/a.ts"))).toBe("named: vendored");
   });
 
   it.each<[string, BaseWord["attributes"], string | null]>([
-    ["src/a.ts", { generated: true, vendored: null }, "generated"],
-    ["src/a.ts", { generated: null, vendored: true }, "vendored"],
-    ["src/a.ts", { generated: true, vendored: true }, "generated"],
-    ["yarn.lock", { generated: true, vendored: null }, "generated"],
+    ["src/a.ts", { generated: true, vendored: null }, "left_out: generated"],
+    ["src/a.ts", { generated: null, vendored: true }, "left_out: vendored"],
+    ["src/a.ts", { generated: true, vendored: true }, "left_out: generated"],
+    ["yarn.lock", { generated: true, vendored: null }, "parsed: lock file"],
     ["dist/a.js", { generated: false, vendored: null }, null],
     ["yarn.lock", { generated: false, vendored: null }, null],
     ["src/a.snap", { generated: false, vendored: null }, null],
     ["vendor/a.go", { generated: null, vendored: false }, null],
     ["vendor/a.go", { generated: false, vendored: null }, null],
-    ["vendor/a.go", { generated: false, vendored: true }, "vendored"],
+    ["vendor/a.go", { generated: false, vendored: true }, "left_out: vendored"],
     ["dist/a.js", null, null],
   ])("answers for %s with the attributes %j at base: %j", async (path, attributes, reason) => {
     expect(await filterBy(nothing)(change(path), base(attributes))).toBe(reason);
   });
 
-  it("skips what its header calls generated, unless the base's attributes deny it", async () => {
+  it("names what its header calls generated, unless the base's attributes deny it", async () => {
     const filter = filterBy(nothing);
-    expect(await filter(change("a.ts"), base(undefined, true))).toBe("generated");
-    expect(await filter(change("a.ts"), base(null, true))).toBe("generated");
+    expect(await filter(change("a.ts"), base(undefined, true))).toBe("named: generated");
+    expect(await filter(change("a.ts"), base(null, true))).toBe("named: generated");
     expect(await filter(change("vendor/a.go"), base({ generated: null, vendored: false }, true))).toBe(
-      "generated",
+      "named: generated",
     );
     expect(await filter(change("a.ts"), base({ generated: false, vendored: null }, true))).toBeNull();
   });
@@ -225,28 +229,32 @@ describe("createFilter", () => {
     const filter = filterBy({ ignore: ["!src/ours/**"], private: [] });
     const word = base({ generated: true, vendored: true }, true);
     expect(await filter(change("src/ours/a.ts"), word)).toBeNull();
-    expect(await filter(change("src/theirs/a.ts"), word)).toBe("generated");
+    expect(await filter(change("src/theirs/a.ts"), word)).toBe("left_out: generated");
   });
 
   it("calls what nobody wrote generated before too large, and asks no header without need", async () => {
     const filter = filterBy({ ignore: ["docs/"], private: ["keys/"] });
     const huge = { additions: MAX_REVIEWABLE_LINES + 1 };
-    expect(await filter(change("a.ts", huge), base(undefined, true))).toBe("generated");
+    expect(await filter(change("a.ts", huge), base(undefined, true))).toBe("unread: generated");
     const unasked: BaseWord = {
       attributes: { generated: null, vendored: null },
       headerSaysGenerated: () => Promise.reject(new Error("asked for a header")),
     };
     const skipped = ["keys/a.ts", "docs/a.md", "go.sum", "vendor/a.go"].map((path) => change(path));
-    for (const one of [...skipped, change("a.png", { additions: null, deletions: null })]) {
+    for (const one of [...skipped, change("a.png", binary)]) {
       expect(await filter(one, unasked)).not.toBeNull();
     }
   });
 
   it("withholds private files and those renamed from one, before any other reason", async () => {
     const filter = filterBy({ ignore: ["secrets/**"], private: ["secrets/**", "*.pem"] });
-    expect(await filter(change("secrets/a.ts"))).toBe("withheld by configuration");
-    expect(await filter(change("public.ts", { oldPath: "secrets/a.ts" }))).toBe("text of a private file");
-    expect(await filter(change("deep/key.pem", { additions: null }))).toBe("withheld by configuration");
+    expect(await filter(change("secrets/a.ts"))).toBe("left_out: withheld by configuration");
+    expect(await filter(change("public.ts", { oldPath: "secrets/a.ts" }))).toBe(
+      "unread: text of a private file",
+    );
+    expect(await filter(change("deep/key.pem", { additions: null }))).toBe(
+      "left_out: withheld by configuration",
+    );
     expect(await filter(change("secretsauce.ts"))).toBeNull();
   });
 });
@@ -257,20 +265,19 @@ describe("the files that a run selects", () => {
   it("are those that match a pattern, under their old name too", async () => {
     const filter = only("/api/**", "*.sql");
     expect(await filter(change("api/a.ts"))).toBeNull();
-    expect(await filter(change("web/a.ts"))).toBe("left out by --only");
+    expect(await filter(change("web/a.ts"))).toBe("left_out: left out by --only");
     expect(await filter(change("web/b/a.sql"))).toBeNull();
     expect(await filter(change("web/a.ts", { oldPath: "api/a.ts" }))).toBeNull();
   });
 
   it("are no more than those that would be reviewed", async () => {
     const filter = filterBy({ ignore: ["*.ts"], private: ["*.key"], only: ["/api/"] });
-    expect(await filter(change("api/a.ts"))).toBe("ignored by configuration");
-    expect(await filter(change("api/a.key"))).toBe("withheld by configuration");
+    expect(await filter(change("api/a.ts"))).toBe("left_out: ignored by configuration");
+    expect(await filter(change("api/a.key"))).toBe("left_out: withheld by configuration");
   });
 
-  it("are not left unread because they are, but a path that cannot be matched is no way out", async () => {
-    expect(isUnreadable("left out by --only")).toBe(false);
-    expect(await only("/api/**")(change(`web/${"a/".repeat(3_000)}`))).not.toBe("left out by --only");
+  it("are those with a path that cannot be matched, too: it is no way out", async () => {
+    expect(await only("/api/**")(change(`web/${"a/".repeat(3_000)}`))).toBe("unread: path too long");
   });
 });
 
@@ -294,7 +301,7 @@ describe("createPrivacy", () => {
     expect(createPrivacy(["**/a/**/b/**"])(`${deep.slice(0, 4_000)}x`)).toBe(false);
     expect(createPrivacy([])(`${deep}x`)).toBe(false);
     const filter = filterBy({ ignore: ["**/a/**/b/**"], private: [] });
-    expect(await filter(change(`${deep}x.ts`))).toBe("path too long");
+    expect(await filter(change(`${deep}x.ts`))).toBe("unread: path too long");
     expect(await filter(change(`${deep.slice(0, 4_000)}x.ts`))).toBeNull();
   });
 });

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
-  isRoutineLock,
-  isUnreadLock,
+  BINARY_LOCK,
+  lockAccount,
   lockSourceReason,
   NEW_SOURCE,
   OTHER_COMMIT,
@@ -325,13 +325,13 @@ describe("a lock file", () => {
     expect(lockSourceReason("Gemfile.lock", at("octo"), at("evil"))).toBe(from("http://github.com/evil/lib"));
   });
 
-  it("with a package at another commit of the same repository is routine, and unread", () => {
+  it("with a package at another commit of the same repository is routine, and nobody has read it", () => {
     const at = (commit: string) => `source = "git+https://github.com/octo/lib?branch=main#${commit}"\n`;
     const reason = lockSourceReason("Cargo.lock", at("a".repeat(40)), at("b".repeat(40)));
     expect(reason).toBe(OTHER_COMMIT);
-    expect([isUnreadLock(OTHER_COMMIT), isRoutineLock(OTHER_COMMIT)]).toEqual([true, true]);
-    expect([isUnreadLock(from("a")), isRoutineLock(from("a"))]).toEqual([true, false]);
-    expect(isUnreadLock("lock file")).toBe(false);
+    expect([OTHER_COMMIT, BINARY_LOCK, UNREADABLE_LOCK, from("a")].map(lockAccount)).toEqual([
+      ...["neutral", "neutral", "unread", "unread"],
+    ]);
   });
 
   it.each([String.raw`source = "\u0068ttps://evil.example"`, '"https\\\n  ://evil.example"'])(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { staysWorkflow, takesEffect } from "../../src/diff/without-lines.ts";
+import { isFoundByPath, takesEffect } from "../../src/diff/takes-effect.ts";
 
 describe("a file", () => {
   it.each([
@@ -31,6 +31,10 @@ describe("a file", () => {
     "build.rs",
     ".vscode/tasks.json",
     "AGENTS.md",
+    ...".gitconfig lint-staged.config.mjs .tool-versions vercel.json pytest.ini tsconfig.build.json".split(
+      " ",
+    ),
+    ..."prompts/a.prompt.md .github/dependabot.yml requirements/dev.txt .codex/config.toml".split(" "),
   ])("at %s takes effect by itself", (path) => expect(takesEffect(path)).toBe(true));
 
   it.each([
@@ -46,8 +50,16 @@ describe("a file", () => {
   ])("at %s does not", (path) => expect(takesEffect(path)).toBe(false));
 });
 
-it("A workflow under another name is still one, until it is put where it does not run", () => {
-  expect(staysWorkflow(".github/workflows/b.yml", ".github/workflows/a.yaml")).toBe(true);
-  expect(staysWorkflow(".github/workflows/a.yml", ".github/workflows/a.yml.off")).toBe(false);
-  expect(staysWorkflow(".github/workflows/a.yml", "examples/.github/workflows/a.yml")).toBe(false);
+describe("a file that a framework or a machine finds", () => {
+  const found =
+    "src/middleware.ts pages/admin/index.vue app/(shop)/cart/route.ts server/api/users.ts src/routes/about.svelte supabase/functions/pay/index.ts config/initializers/cors.rb db/migrate/1_drop.rb shop/migrations/0002.py etc/cron.d/backup deploy/app.service package.json";
+  const others = "src/app/cart.ts docs/pages.md src/api/client.ts app/pager.ts README.md";
+
+  it.each(found.split(" "))("is at %s", (path) => expect(isFoundByPath(path)).toBe(true));
+
+  it.each(others.split(" "))("is not at %s", (path) => expect(isFoundByPath(path)).toBe(false));
+
+  it("can be skipped by the base's attributes all the same", () => {
+    expect(takesEffect("src/middleware.ts")).toBe(false);
+  });
 });

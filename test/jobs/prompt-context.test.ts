@@ -88,7 +88,7 @@ describe("units that a job finished before a push called it off", () => {
     const files = ["a.ts", "b.ts"].map((path) => ({ ...changedFile({ path }), changes: [["x"]] }));
     const recorded = [unit([contentHashBy("key")("a.ts", ["x"])])];
     const known = findReviewedHunks(files, history({ recorded }), {
-      fileDiff: () => Promise.reject(new Error()),
+      shownDiff: () => Promise.reject(new Error()),
     });
     expect(files.map(({ change }) => known.hasLost(change.path))).toEqual([true, false]);
   });
@@ -101,7 +101,7 @@ describe("units that a job finished before a push called it off", () => {
       unit([contentHash("a.ts", ["handler"])], { beside: unreadHashes(guard, allHunks(guard), contentHash) }),
     ];
     const knownOf = (files: readonly ChangedFile[]) =>
-      findReviewedHunks(files, history({ recorded }), { fileDiff: () => Promise.reject(new Error()) }).known(
+      findReviewedHunks(files, history({ recorded }), { shownDiff: () => Promise.reject(new Error()) }).known(
         "a.ts",
       );
     expect(knownOf([handler, guard])).toEqual(new Set([1]));

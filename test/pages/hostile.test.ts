@@ -98,7 +98,7 @@ async function write(text: string): Promise<void> {
         coverage: {
           ...{ hunks_total: 2, hunks_served: 1, files_total: 1 },
           unserved: [{ path: text, hunks: 1 }],
-          files_skipped: [{ path: text, reason: text }],
+          files_skipped: [{ path: text, reason: text, account: "unread" }],
         },
       }),
     },

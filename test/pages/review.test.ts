@@ -69,7 +69,7 @@ const record: TrajectoryEntry[] = [
           files_total: 3,
           unserved: [{ path: "src/large.ts", hunks: 2 }],
         },
-        files_skipped: [{ path: "package-lock.json", reason: "lock file" }],
+        files_skipped: [{ path: "package-lock.json", reason: "lock file", account: "parsed" }],
       },
       warnings: ["The last file was read in part."],
     }),

@@ -190,7 +190,7 @@ describe("a review process", () => {
 
     expect(result.findings.map(({ finding }) => finding.path)).toEqual(["total.js"]);
     expect(result.coverage.files_skipped).toEqual([
-      { path: "large.txt", reason: expect.stringContaining("too large") },
+      { path: "large.txt", reason: expect.stringContaining("too large"), account: "unread" },
     ]);
   });
 

@@ -212,7 +212,8 @@ describe("the body of the summary", () => {
     listed(`\`\`\` <details> | ${"long ".repeat(200)}`),
   );
   const routed = fc.record({ finding, place }) satisfies fc.Arbitrary<PublishedFinding<FinalState>>;
-  const files = fc.array(fc.record({ path, reason: text }), { maxLength: 20 });
+  const accounts = fc.constantFrom("left_out" as const, "parsed" as const, "unread" as const);
+  const files = fc.array(fc.record({ path, reason: text, account: accounts }), { maxLength: 20 });
 
   const dismissal = fc.record({
     how: fc.constantFrom(...(["reaction", "reply", "resolved", "command", "deleted"] as const)),
@@ -258,7 +259,7 @@ describe("the body of the summary", () => {
     ...{ summary: text, files_skipped: files, warnings: fc.array(text, { maxLength: 3 }) },
     notices: fc.array(text, { maxLength: 3 }),
     dropped: fc.array(fc.record({ path, title: text, reason: text }).map(sampleDropped), { maxLength: 9 }),
-    masked: fc.array(fc.record({ path, line: fc.nat() }), { maxLength: 30 }),
+    masked: fc.array(fc.record({ path, line: fc.nat(), issued: fc.boolean() }), { maxLength: 30 }),
   });
   type Anything = typeof anything extends fc.Arbitrary<infer T> ? T : never;
   const rendered = (one: Anything) => {

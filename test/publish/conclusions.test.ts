@@ -1,4 +1,6 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { Account } from "../../src/diff/filter.ts";
 import { AppError } from "../../src/errors.ts";
 import { type Severity, severities } from "../../src/finding.ts";
 import {
@@ -9,6 +11,7 @@ import {
   reviewConclusion,
   withheldConclusion,
 } from "../../src/publish/conclusions.ts";
+import { StopReason } from "../../src/review/review-result.ts";
 import {
   lookedAtAgain,
   nothingReviewable,
@@ -83,7 +86,7 @@ describe("what a review concludes with", () => {
       sampleResult(skipping("binary that runs")),
       red,
     ],
-    ["success", "a file that nobody wrote by hand", sampleResult(skipping("generated")), policy],
+    ["success", "a file that the base calls generated", sampleResult(skipping("generated")), policy],
     ["neutral", "offline", { ...clean, mode: "offline", model: null, stop_reason: "no_model" }, policy],
     ["neutral", "a model that failed", { ...clean, stop_reason: "model_error" }, policy],
   ] as const)("is %s for %s", (conclusion, _name, result, how) => {
@@ -109,8 +112,8 @@ describe("what a review concludes with", () => {
   it("says which files were skipped and why, and what was not read, folded away", () => {
     const { coverage } = sampleResult();
     const files_skipped = [
-      { path: "yarn.lock", reason: "lock file" },
-      { path: "src/big.ts", reason: "too large (20345 changed lines)" },
+      { path: "yarn.lock", reason: "lock file", account: "parsed" as const },
+      { path: "src/big.ts", reason: "too large (20345 changed lines)", account: "unread" as const },
     ];
     const unserved = [{ path: "src/a.ts", hunks: 2 }];
     const { summary } = reviewConclusion(
@@ -141,6 +144,7 @@ describe("what a review concludes with", () => {
     const files_skipped = Array.from({ length: 5_000 }, (_, index) => ({
       path: `gen/${index}.ts`,
       reason: index < 4_000 ? "generated" : "vendored",
+      account: "left_out" as const,
     }));
     const coverage = { ...sampleResult().coverage, files_total: 5_002, files_skipped };
     const { summary } = reviewConclusion({ ...clean, coverage }, policy);
@@ -150,8 +154,8 @@ describe("what a review concludes with", () => {
   });
 
   it("speaks of no hunks where there are none", () => {
-    expect(reviewConclusion(sampleResult(nothingReviewable("binary")), policy).summary).toContain(
-      "Coverage: no hunks to review; 1 file skipped: binary (1).",
+    expect(reviewConclusion(sampleResult(nothingReviewable("image")), policy).summary).toContain(
+      "Coverage: no hunks to review; 1 file skipped: image (1).",
     );
   });
 
@@ -169,7 +173,7 @@ describe("what a review concludes with", () => {
   });
 
   it("does not praise what nobody had to read", () => {
-    expect(reviewConclusion(sampleResult(nothingReviewable("binary")), policy)).toMatchObject({
+    expect(reviewConclusion(sampleResult(nothingReviewable("image")), policy)).toMatchObject({
       conclusion: "success",
       title: "Nothing to review",
     });
@@ -369,4 +373,48 @@ describe("a test of a finding", () => {
         reviewConclusion(having("high"), policy).summary,
       );
   });
+});
+
+it("is a success only on complete evidence, and never red for what is neutral on its own", () => {
+  const skip = fc.constantFrom<Account[]>("left_out", "parsed", "neutral", "unread");
+  const none = fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, fc.nat(2));
+  const facts = fc.record({
+    ...{ total: fc.nat(3), unserved: none, unplaced: none, masked: none, unanalyzed: none, notJudged: none },
+    mode: fc.constantFrom("model" as const, "model" as const, "offline" as const),
+    stop: fc.oneof(
+      { weight: 3, arbitrary: fc.constant("finished" as const) },
+      fc.constantFrom(...StopReason.options),
+    ),
+    ...{ skips: fc.array(skip, { maxLength: 3 }), bases: fc.constantFrom(1, 1, 1, 2) },
+  });
+  const long = process.env.HUNKWISE_LONG === "1";
+  fc.assert(
+    fc.property(facts, ({ total, unserved, mode, stop, skips, bases, ...counts }) => {
+      const served = mode === "offline" ? 0 : Math.max(0, total - unserved);
+      const list = (count: number) => Array.from({ length: count }, (_, at) => `src/${at}.ts`);
+      const result = sampleResult({
+        ...{ mode, stop_reason: stop, merge_bases: bases, unanalyzed: list(counts.unanalyzed) },
+        findings: list(counts.notJudged).map((path) => ({
+          finding: sampleFinding({ path, verification: "not_judged", source: "ast-grep/py-eval" }),
+          placement: { kind: "inline" },
+        })),
+        masked: list(counts.masked).map((path) => ({ path, line: 1, issued: false })),
+        unplaced: { texts: list(counts.unplaced), total: counts.unplaced, hashes: [] },
+        coverage: {
+          ...{ hunks_total: total, hunks_served: served, unserved: [], files_total: total + skips.length },
+          files_skipped: skips.map((account, at) => ({ path: `skipped/${at}`, reason: "why", account })),
+        },
+      });
+      const { conclusion } = reviewConclusion(result, { threshold: "low", fail: true, limit: "failure" });
+      const isOpen =
+        Object.values(counts).some((count) => count > 0) ||
+        bases > 1 ||
+        stop !== "finished" ||
+        served < total;
+      const unread = skips.filter((account) => account === "neutral" || account === "unread");
+      expect(conclusion === "success").toBe(!isOpen && unread.length === 0);
+      if (!isOpen && !unread.includes("unread")) expect(conclusion).not.toBe("failure");
+    }),
+    { numRuns: long ? 20_000 : 1_000 },
+  );
 });

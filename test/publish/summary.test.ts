@@ -50,7 +50,7 @@ describe("the summary of a clean and complete review", () => {
   it("counts the files that were skipped, and names them in the fold", () => {
     const coverage = {
       ...sampleResult().coverage,
-      files_skipped: [{ path: "package-lock.json", reason: "lock file" }],
+      files_skipped: [{ path: "package-lock.json", reason: "lock file", account: "parsed" as const }],
     };
     expect(summary({ coverage })).toContain("3 hunks in 1 file read, 1 file skipped</summary>");
     expect(summary({ coverage })).toContain("Files skipped, and why:\n\n- `package-lock.json`: lock file");
@@ -62,13 +62,13 @@ describe("the summary of a clean and complete review", () => {
       hunks_served: 0,
       unserved: [],
       files_total: 1,
-      files_skipped: [{ path: "a.png", reason: "binary" }],
+      files_skipped: [{ path: "a.png", reason: "image", account: "parsed" as const }],
     };
     expect(summary({ coverage })).toMatch(/^<details><summary>Hunkwise: this change has no hunks to review/);
   });
 
   it("praises nothing either when there is something to be warned of", () => {
-    expect(summary({ ...nothingReviewable("binary"), warnings: ["the configuration is broken"] })).toMatch(
+    expect(summary({ ...nothingReviewable("image"), warnings: ["the configuration is broken"] })).toMatch(
       /^### Hunkwise: nothing to review\n/,
     );
   });
@@ -110,10 +110,10 @@ describe("a review that is not whole", () => {
     expect(text).toContain("**Not read**\n\n- `src/big.ts`: 3 hunks");
   });
 
-  it("names the files that were too large to be read", () => {
+  it("names the files that were not read", () => {
     const text = summary(skipping("overlong lines", "lock file"));
     expect(text).toContain("### Hunkwise: incomplete review");
-    expect(text).toContain("**Partial: 1 file was too large to be read; 3 of 3 hunks were read.**");
+    expect(text).toContain("**Partial: 1 file was not read (overlong lines); 3 of 3 hunks were read.**");
     expect(text).toContain("**Not read**\n\n- `src/skipped-0.ts`: overlong lines\n\n");
     expect(text).not.toMatch(/no (problems|issues)|✅/i);
   });
@@ -149,7 +149,11 @@ describe("the summary of a review whose findings were checked again", () => {
   });
 
   it("says what was hidden from the model, and of many where the first ones are", () => {
-    const masked = Array.from({ length: 25 }, (_, at) => ({ path: "src/a`b.ts", line: at + 1 }));
+    const masked = Array.from({ length: 25 }, (_, at) => ({
+      path: "src/a`b.ts",
+      line: at + 1,
+      issued: true,
+    }));
     expect(summary({ masked: masked.slice(0, 1) })).toContain(
       "\n- masked: 1 value on a changed line looks like a secret and was hidden from the model: ``src/a`b.ts:1``\n",
     );
@@ -236,8 +240,8 @@ describe("the summary of a review with findings", () => {
 
   it("folds coverage, cost and model away, under a line that says how much was read", () => {
     const files_skipped = [
-      ...["a.lock", "b.lock"].map((path) => ({ path, reason: "lock file" })),
-      { path: "big.ts", reason: "generated" },
+      ...["a.lock", "b.lock"].map((path) => ({ path, reason: "lock file", account: "parsed" as const })),
+      { path: "big.ts", reason: "generated", account: "left_out" as const },
     ];
     const coverage = { hunks_total: 121, hunks_served: 121, unserved: [], files_total: 11, files_skipped };
     const text = summary({ ...result, coverage });
@@ -307,6 +311,7 @@ describe("the summary of a review with findings", () => {
             files_skipped: Array.from({ length: 900 }, (_, index) => ({
               path: `${"q".repeat(200)}${index}`,
               reason: "too large",
+              account: "unread",
             })),
           },
         }),

@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import { leftOut, parsed, unread } from "../../src/diff/filter.ts";
 import { Category, type Finding, type Proof, Revision, severities } from "../../src/finding.ts";
 import type { ReviewResult, StopReason } from "../../src/review/review-result.ts";
 import { markdownPieces } from "../support/markdown-pieces.ts";
@@ -92,7 +93,9 @@ export const anyFinding: fc.Arbitrary<Finding> = fc
   .map(({ at, proof, ...over }) => sampleFinding({ ...at, ...over, ...(proof && { proof }) }));
 
 const stops: StopReason[] = ["finished", "cost_limit", "model_error", "no_model"];
-const skipped = fc.record({ path, reason: fc.constantFrom("lock file", "text with NUL bytes") });
+const skipped = fc
+  .constantFrom(leftOut("generated"), parsed("lock file"), unread("text with NUL bytes"))
+  .chain((skip) => path.map((where) => ({ path: where, ...skip })));
 
 /** Results of every outcome, with hostile text wherever a pull request or a model can put some. */
 export const anyResult: fc.Arbitrary<ReviewResult> = fc

@@ -57,14 +57,14 @@ Suggestion:
 `);
   });
 
-  it("names the files that were too large to be read", () => {
+  it("names the files that were not read", () => {
     const text = render(skipping("too large", "lock file"));
-    expect(text).toMatch(/^## Hunkwise: partial review\n\n\*\*Partial: 1 file was too large to be read; /);
+    expect(text).toMatch(/^## Hunkwise: partial review\n\n\*\*Partial: 1 file was not read \(too large\); /);
     expect(text).toContain("\n- not read: `src/skipped-0.ts` (too large)\n\n");
   });
 
   it("praises nothing when there was nothing to read", () => {
-    expect(render(nothingReviewable("binary"))).toMatch(/^## Hunkwise: nothing to review\n/);
+    expect(render(nothingReviewable("image"))).toMatch(/^## Hunkwise: nothing to review\n/);
   });
 
   it("never calls a partial or an offline review free of problems", () => {
@@ -101,7 +101,7 @@ Suggestion:
   });
 
   it("says what was hidden from the model", () => {
-    expect(render({ masked: [{ path: "src/a.ts", line: 3 }] })).toContain(
+    expect(render({ masked: [{ path: "src/a.ts", line: 3, issued: true }] })).toContain(
       "\n- masked: 1 value on a changed line looks like a secret and was hidden from the model: `src/a.ts:3`\n",
     );
   });

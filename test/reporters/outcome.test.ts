@@ -5,59 +5,58 @@ import { nothingReviewable, sampleResult, skipping } from "./sample-result.ts";
 const offline = { mode: "offline", model: null, stop_reason: "no_model" } as const;
 
 describe("a result with files that were skipped", () => {
-  it.each(["overlong lines", "too large", "too large (20001 changed lines)"])(
-    "for their size (%s) is partial: nobody read what somebody may have written",
-    (reason) => {
-      const result = sampleResult(skipping(reason, "lock file", reason));
-      expect(outcomeOf(result)).toBe("partial");
-      expect(outcomeSentence(result)).toBe(
-        "Partial: 2 files were too large to be read; 3 of 3 hunks were read",
-      );
-    },
-  );
+  it.each([
+    ["overlong lines", "overlong lines"],
+    ["too large (20001 changed lines)", "too large"],
+    ["lock file with packages from a new place (evil.example)", "lock file with packages from a new place"],
+    ["submodule at another commit", "submodule at another commit"],
+  ])("for %s is partial: nobody read what somebody may have written", (reason, kind) => {
+    const result = sampleResult(skipping(reason, "lock file", reason));
+    expect(outcomeOf(result)).toBe("partial");
+    expect(outcomeSentence(result)).toBe(`Partial: 2 files were not read (${kind}); 3 of 3 hunks were read`);
+  });
 
-  it.each(["lock file", "vendored", "generated", "binary", "symbolic link", "ignored by configuration"])(
-    "as %s is complete",
+  it.each(["lock file", "image", "generated", "ignored by configuration"])(
+    "as %s is complete: a program has read them, or the base does not want them read",
     (reason) => {
       const result = sampleResult(skipping(reason));
       expect([outcomeOf(result), outcomeSentence(result)]).toEqual(["complete", ""]);
     },
   );
 
-  it("whose change has no lines is partial where it does something all the same, and says what", () => {
+  it("of several kinds that nobody has read says each of them once", () => {
     const result = sampleResult(
       skipping("binary that runs", "submodule at another commit", "binary that runs"),
     );
-    expect(outcomeOf(result)).toBe("partial");
     expect(outcomeSentence(result)).toBe(
-      "Partial: 3 changes without lines were not read (binary that runs, submodule at another commit); 3 of 3 hunks were read",
+      "Partial: 3 files were not read (binary that runs, submodule at another commit); 3 of 3 hunks were read",
     );
   });
 
-  it("for their size alone has no hunks to speak of", () => {
+  it("that alone were changed has no hunks to speak of", () => {
     expect(outcomeSentence(sampleResult(nothingReviewable("too large")))).toBe(
-      "Partial: 1 file was too large to be read",
+      "Partial: 1 file was not read (too large)",
     );
   });
 
   it("names what else was left undone first", () => {
     const result = sampleResult({ ...skipping("overlong lines"), stop_reason: "turn_limit" });
     expect(outcomeSentence(result)).toBe(
-      "Partial: the limit of model turns was reached; 1 file was too large to be read; 3 of 3 hunks were read",
+      "Partial: the limit of model turns was reached; 1 file was not read (overlong lines); 3 of 3 hunks were read",
     );
   });
 
-  it("for their size is partial offline too, where the analyzers did not read them either", () => {
+  it("unread is partial offline too, where the analyzers did not read them either", () => {
     const result = sampleResult({ ...skipping("overlong lines"), ...offline });
     expect(outcomeOf(result)).toBe("partial");
     expect(outcomeSentence(result)).toMatch(
-      /^Offline: .*no model read this change; .*checked it; 1 file was too large to be read$/,
+      /^Offline: .*no model read this change; .*checked it; 1 file was not read \(overlong lines\)$/,
     );
   });
 });
 
 describe("what was hidden from the model", () => {
-  const masked = [{ path: "a.ts", line: 3 }];
+  const masked = [{ path: "a.ts", line: 3, issued: true }];
   const show = ({ path, line }: { path: string; line: number }) => `${path}:${line}`;
   const [secret] = sampleResult().findings.map(({ finding, placement }) => ({
     ...{ placement, finding: { ...finding, source: "secrets/github" } },

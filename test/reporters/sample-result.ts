@@ -1,3 +1,4 @@
+import type { Account } from "../../src/diff/filter.ts";
 import type { CodeLocation, Finding } from "../../src/finding.ts";
 import type { PostedFinding } from "../../src/ledger/entry.ts";
 import type { PullStatus } from "../../src/publish/pull-status.ts";
@@ -151,9 +152,21 @@ export function sampleDropped(over: Partial<DroppedFinding> = {}): DroppedFindin
   };
 }
 
+const accountOf = new Map<string, Account>([
+  ["lock file", "parsed"],
+  ["image", "parsed"],
+  ["generated", "left_out"],
+  ["ignored by configuration", "left_out"],
+  ["binary data", "neutral"],
+  ["submodule at another commit", "neutral"],
+  ["symbolic link to another place", "neutral"],
+]);
+
 /** All hunks were read, and files were skipped for these reasons. */
 export function skipping(...reasons: string[]): Partial<ReviewResult> {
-  const files_skipped = reasons.map((reason, at) => ({ path: `src/skipped-${at}.ts`, reason }));
+  const files_skipped = reasons.map((reason, at) => ({
+    ...{ path: `src/skipped-${at}.ts`, reason, account: accountOf.get(reason) ?? "unread" },
+  }));
   return { findings: [], coverage: { ...sampleResult().coverage, files_skipped } };
 }
 

@@ -118,8 +118,8 @@ Left out  2 findings; --format markdown and json list them with reasons
 
   it("says what of the change was hidden from the model, also where nothing was found", () => {
     const two = [
-      { path: "src/a.ts", line: 3 },
-      { path: "src/b.ts", line: 9 },
+      { path: "src/a.ts", line: 3, issued: true },
+      { path: "src/b.ts", line: 9, issued: true },
     ];
     const text = render({ findings: [], masked: two }).replaceAll(/\s+/g, " ");
     expect(text).toContain(
@@ -155,17 +155,17 @@ Left out  2 findings; --format markdown and json list them with reasons
     expect(text).not.toContain("no problems found");
   });
 
-  it("says that text was read by nobody because git takes it for binary", () => {
+  it("says once of each kind of file that nobody has read it", () => {
     const text = render(skipping("overlong lines", "text with NUL bytes", "text with NUL bytes"));
     expect(text.replaceAll("\n", " ")).toContain(
-      "Partial: 1 file was too large to be read; 2 files were text that git treats as binary; 3 of 3 hunks were read.",
+      "Partial: 3 files were not read (overlong lines, text with NUL bytes); 3 of 3 hunks were read.",
     );
   });
 
-  it("says first that files were too large to be read, and which", () => {
+  it("says first that files were not read, and which", () => {
     const text = render(skipping("overlong lines", "lock file"));
     expect(text.split("\n").slice(0, 3)).toEqual([
-      "Partial: 1 file was too large to be read; 3 of 3 hunks were read.",
+      "Partial: 1 file was not read (overlong lines); 3 of 3 hunks were read.",
       "  not read: src/skipped-0.ts (overlong lines)",
       "",
     ]);
@@ -173,7 +173,7 @@ Left out  2 findings; --format markdown and json list them with reasons
   });
 
   it("praises nothing when there was nothing to read", () => {
-    expect(render(nothingReviewable("binary"))).toMatch(
+    expect(render(nothingReviewable("image"))).toMatch(
       /^main\.\.\.topic: nothing to review · 1 file skipped · /,
     );
   });
@@ -204,7 +204,7 @@ Left out  2 findings; --format markdown and json list them with reasons
   it("names skipped files with their reasons, and counts the rest of many", () => {
     const files_skipped = Array.from({ length: 20 }, (_, index) => ({
       path: `gen/${index}.js`,
-      reason: "generated",
+      ...{ reason: "generated", account: "left_out" as const },
     }));
     const text = render({ coverage: { ...sampleResult().coverage, files_skipped } });
     expect(text).toContain("Skipped   gen/0.js: generated\n");
@@ -337,7 +337,7 @@ Left out  2 findings; --format markdown and json list them with reasons
           hunks_served: 1,
           unserved: [{ path: hostile, hunks: 1 }],
           files_total: 2,
-          files_skipped: [{ path: hostile, reason: hostile }],
+          files_skipped: [{ path: hostile, reason: hostile, account: "unread" }],
         },
         warnings: [hostile],
       },

@@ -35,7 +35,7 @@ describe("changed_files", () => {
     const skipped = files.filter((file) => !file.reviewable).map((file) => [file.path, file.skip_reason]);
     expect(Object.fromEntries(skipped)).toEqual({
       "empty.txt": "empty file",
-      "image.png": "binary",
+      "image.png": "binary data",
       link: "symbolic link to another place",
       "package-lock.json": "lock file",
       "wide.txt": "overlong lines",
@@ -49,7 +49,7 @@ describe("changed_files", () => {
     expect(lines[0]).toBe("13 changed files (A added, M modified, D deleted, R renamed, T type changed):");
     expect(lines).toContain("M src/a.ts +4 -1 1 hunk");
     expect(lines).toContain("M package-lock.json +1 -1 not reviewed: lock file");
-    expect(lines).toContain("A image.png not reviewed: binary");
+    expect(lines).toContain("A image.png not reviewed: binary data");
     expect(lines).toContain("A secrets/key.txt +1 -0 not reviewed: withheld by configuration");
   });
 

@@ -13,7 +13,7 @@ import { systemPrompt } from "../prompts/prompts.ts";
 import type { EarlierCommit } from "../review-run.ts";
 import { type CodeContext, codeContext } from "./code-context.ts";
 import { guidelinesSection } from "./guidelines.ts";
-import { overviewSection, unitSection } from "./overview.ts";
+import { listedFiles, overviewSection, unitSection } from "./overview.ts";
 import type { ContextParts, MessageParts, ShownCandidates } from "./parts.ts";
 import { annotationsSection, pullSections } from "./pull-request.ts";
 
@@ -57,13 +57,19 @@ interface ShownFile {
 const explained =
   "Each line has its number: context and added (+) lines that of the new file, removed (-) lines that of the old one. Changed functions are shown to their borders as far as there is room, so a hunk may be wider than git's.";
 
-/** Takes the files whose new hunks all fit the budget, and counts these as served. */
+/** Takes the files whose new hunks all fit the budget, and counts these as served, as well as those that the lists above tell in a line. */
 async function shownFiles(parts: MessageParts): Promise<ShownFiles> {
   const { files, diffs, coverage, known } = parts;
   const taken: ShownFile[] = [];
   let left = 0;
   let room = parts.diffBytes;
+  const listed = listedFiles(parts);
   for (const file of files.filter((one) => one.reviewable)) {
+    if (file.reading !== "hunks") {
+      if (file.reading === "line" && listed.has(file)) coverage?.serve(file.change.path, 1);
+      else left += 1;
+      continue;
+    }
     const read = known?.known(file.change.path) ?? none;
     const one = await shownFile(file, read, diffs, room);
     if (one === null) {

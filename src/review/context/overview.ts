@@ -1,6 +1,6 @@
 import { byteLength, cutAtLine } from "../../text/cut.ts";
 import { wrapUntrusted } from "../../text/fence.ts";
-import { changeLetters } from "../../tools/changed-files.ts";
+import { changeLetters, toldLine } from "../../tools/changed-files.ts";
 import { count, showPath } from "../../tools/show.ts";
 import type { ChangedFile } from "../../tools/tool.ts";
 import type { ReviewedHunks } from "../followup/known-change.ts";
@@ -41,22 +41,34 @@ export function unitSection(parts: MessageParts): string {
   return isWhole(parts) ? "" : listOf("The files of your unit", parts.files, parts.known);
 }
 
+/** The files that the lists name. */
+export function listedFiles(parts: MessageParts): ReadonlySet<ChangedFile> {
+  const files = isWhole(parts) ? parts.allFiles : parts.files;
+  return new Set(files.slice(0, files.length - cutList(files, parts.known).omittedLines));
+}
+
+const cutList = (files: readonly ChangedFile[], known: ReviewedHunks | null) =>
+  cutAtLine(files.map((file) => fileLine(file, known)).join("\n"), MAX_LIST_BYTES);
+
 function listOf(title: string, files: readonly ChangedFile[], known: ReviewedHunks | null): string {
-  const lines = files.map((file) => fileLine(file, known));
-  const text = cutAtLine(lines.join("\n"), MAX_LIST_BYTES);
+  const text = cutList(files, known);
   const more = text.omittedLines > 0 ? `\n${text.omittedLines} more files: see changed_files.` : "";
   return `# ${title} (${files.length})\n${wrapUntrusted("changed files", text.text)}${more}`;
 }
 
 function fileLine(file: ChangedFile, known: ReviewedHunks | null): string {
-  const { change, skipReason } = file;
+  const { change, reading, reviewable, skipReason } = file;
+  if (reviewable && reading === "line") return toldLine(file);
   const from = change.oldPath ? ` (was ${showPath(change.oldPath)})` : "";
   const state = skipReason ? `not reviewed: ${skipReason}` : hunksOf(file, known);
   return `${changeLetters[change.type]} ${showPath(change.path)}${from}  ${sizeOf(change)}  ${state}`;
 }
 
 function hunksOf(file: ChangedFile, known: ReviewedHunks | null): string {
-  const all = count(file.totalHunks, "hunk");
+  const all =
+    file.reading === "whole"
+      ? "all of it counts at this path: see diff_file"
+      : count(file.totalHunks, "hunk");
   const read = known?.known(file.change.path).size ?? 0;
   if (read === 0) return all;
   return isReadBefore(file, known)

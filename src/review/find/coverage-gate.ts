@@ -11,6 +11,7 @@ import {
   shownBytes,
 } from "../../diff/file-diff.ts";
 import { wrapUntrusted } from "../../text/fence.ts";
+import { toldLine } from "../../tools/changed-files.ts";
 import { noteShown } from "../../tools/diff-pages.ts";
 import { showPath } from "../../tools/show.ts";
 import type { ChangedFile, DiffSource } from "../../tools/tool.ts";
@@ -81,18 +82,26 @@ export function createUnreadHunks({ files, diffs, coverage, portionBytes }: Unre
     async next() {
       const slices: Slice[] = [];
       let room = portionBytes;
-      for (const { change } of files.filter((file) => coverage.unshown(file.change.path).length > 0)) {
-        const slice = sliceOf(await diffs.fileDiff(change, 3), room);
+      const unread = files.filter(({ change }) => coverage.unshown(change.path).length > 0);
+      const told = unread
+        .filter(({ reading }) => reading === "line")
+        .filter((file) => {
+          room -= shownBytes(toldLine(file)) + 1;
+          return room >= 0;
+        });
+      for (const file of unread.filter(({ reading }) => reading !== "line")) {
+        const slice = sliceOf(await diffs.shownDiff(file), room);
         // What does not fit behind others comes first next time; what never fits is skipped.
-        if (slice.hunks.length === 0 && slices.length > 0) break;
+        if (slice.hunks.length === 0 && slices.length + told.length > 0) break;
         if (slice.hunks.length === 0) continue;
         slices.push(slice);
         room -= shownBytes(textOf(slice)) + 1;
       }
-      if (slices.length === 0) return null;
+      if (slices.length + told.length === 0) return null;
       return {
-        text: wrapUntrusted("diff", slices.map(textOf).join("\n")),
+        text: wrapUntrusted("diff", [...told.map(toldLine), ...slices.map(textOf)].join("\n")),
         shown() {
+          for (const { change } of told) coverage.serve(change.path, 1);
           for (const { diff, hunks, partsShown: counts } of slices) {
             noteShown(coverage, diff, hunks);
             for (const [key, count] of counts) partsShown.set(key, count);
@@ -210,5 +219,5 @@ function refusal(unread: readonly { path: string; hunks: number }[], isShownNext
   const named = unread.slice(0, NAMED_FILES).map((one) => `${showPath(one.path)} (${one.hunks} unread)`);
   const more = unread.length > NAMED_FILES ? `\nand ${unread.length - NAMED_FILES} more files` : "";
   const what = isShownNext ? "The first of them follow" : "Read them with diff_file, then finish";
-  return `${hunks} hunks were never read. ${what}:\n${named.join("\n")}${more}`;
+  return `${hunks} hunks were never read. ${what}:\n${wrapUntrusted("paths", named.join("\n"))}${more}`;
 }

@@ -8,6 +8,7 @@ import { AppError, errorLine } from "../../errors.ts";
 import { type Finding, holdsSecret, isCertain } from "../../finding.ts";
 import type { Change, Workspace } from "../../git/workspace.ts";
 import { splitLines } from "../../text/cut.ts";
+import { wrapUntrusted } from "../../text/fence.ts";
 import { showPath } from "../../tools/show.ts";
 import type { ChangedFile, DiffSource, Rejection } from "../../tools/tool.ts";
 import type { ProgressEvent } from "../progress.ts";
@@ -66,7 +67,9 @@ export async function runAnalyzers(
     deps.progress({ type: "crash", where: `${name} on ${path}`, error: errorLine(error) });
   const { isOff = () => false } = deps;
   const all: AnalyzerFindings = { findings: [], silenced: [], unfinished: [] };
-  const present = files.filter((file) => file.reviewable && file.change.type !== "deleted");
+  const isPresent = ({ change, reading, reviewable }: ChangedFile) =>
+    reviewable && reading !== "line" && change.type !== "deleted";
+  const present = files.filter(isPresent);
   for (let at = 0; at < present.length; at += BATCH) {
     const batch = present.slice(at, at + BATCH);
     const readable = timeLimit.aborted ? [] : await analyzedFiles(batch, deps.workspace, deps.diffs);
@@ -309,7 +312,7 @@ export function unansweredRefusal(unanswered: readonly RuleMatch[]): string {
   const named = unanswered.slice(0, MOST_NAMED).map((one) => ruleMatchLine({ ...one, said: "" }));
   const more = unanswered.length > MOST_NAMED ? `\nand ${unanswered.length - MOST_NAMED} more` : "";
   const count = unanswered.length === 1 ? "1 rule match has" : `${unanswered.length} rule matches have`;
-  return `${count} no answer yet. Report each with report_finding and its id in \`candidates\`, or name it in \`rejected\` of finish_review with the reason:\n${named.join("\n")}${more}`;
+  return `${count} no answer yet. Report each with report_finding and its id in \`candidates\`, or name it in \`rejected\` of finish_review with the reason:\n${wrapUntrusted("rule matches", named.join("\n"))}${more}`;
 }
 
 /** A rule match as the model sees it. */

@@ -4,6 +4,7 @@ import { isExample, isTestFile } from "../../code/test-file.ts";
 import { isNestedName } from "../../config/repo-config.ts";
 import { pathFault } from "../../diff/paths.ts";
 import { isLockFile } from "../../diff/skipped-names.ts";
+import { whyOnlyPeople } from "../../diff/takes-effect.ts";
 import { redactText } from "../../secrets/redact.ts";
 
 /** Characters that may be invisible, or that file systems treat differently. */
@@ -23,58 +24,6 @@ export function isPlainPath(path: string): boolean {
   return names.every((name) => name !== "" && !dropped.test(name) && !shortName.test(name));
 }
 
-/** A path as file systems compare it that ignore case and Unicode normalization. */
-const foldedPath = (path: string): string => path.normalize("NFKC").toUpperCase().toLowerCase();
-
-/** Files that take effect before anyone has reviewed them: the reason, and a pattern of names. */
-const rules: readonly (readonly [reason: string, names: RegExp])[] = [
-  ["it decides who must approve changes", /^codeowners$/],
-  ["it changes the behaviour of git", /^\.(?:gitattributes|gitmodules|gitconfig|lfsconfig)$/],
-  [
-    "it decides what runs in CI, with the rights of the repository",
-    /^(?:jenkinsfile(?:\..*)?|.*\.jenkinsfile|\.?(?:gitlab-ci|travis|appveyor|cirrus|drone|wercker|codefresh|semaphore)\.(?:ya?ml|star|jsonnet)|(?:azure-pipelines|bitbucket-pipelines|cloudbuild|buildspec)[^/]*\.ya?ml)$/,
-  ],
-  [
-    "git runs what it names",
-    /^(?:\.pre-commit-(?:config|hooks)\.ya?ml|\.?lefthook(?:-local)?\.(?:ya?ml|toml|jsonc?)|\.?(?:lintstagedrc|lint-staged|simple-git-hooks|huskyrc|captainhook)(?:\..*)?|lint-staged\.config\..*|\.overcommit\.yml)$/,
-  ],
-  [
-    "it decides where packages come from, and what they may run",
-    /^(?:\.npmrc|\.yarnrc(?:\.ya?ml)?|\.pnpmfile\..*|pnpm-workspace\.yaml|\.?bunfig\.toml|pip\.(?:conf|ini)|\.pypirc|\.condarc|\.netrc|_netrc|\.gemrc|nuget\.config|uv\.toml|poetry\.toml|gradle-wrapper\.properties|maven-wrapper\.properties|\.bazelrc|\.bazelversion)$/,
-  ],
-  [
-    "it decides what is fetched and run when packages are installed",
-    /^(?:(?:dev-|test-)?requirements[^/]*\.(?:txt|in)|constraints\.txt|pyproject\.toml|setup\.(?:py|cfg)|pipfile|environment\.ya?ml|gemfile|gems\.rb|.*\.gemspec|cargo\.toml|go\.(?:mod|work)|composer\.json|deno\.jsonc?|pom\.xml|(?:build|settings)\.gradle(?:\.kts)?|libs\.versions\.toml|mix\.exs|package\.swift|podfile|pubspec\.yaml|flake\.nix|module\.bazel)$/,
-  ],
-  [
-    "it controls programs of people who open the repository",
-    /^(?:agents?\.md|agents\.override\.md|claude(?:\.local)?\.md|gemini\.md|copilot-instructions\.md|\.?mcp\.json|opencode\.jsonc?|\.(?:cursor|windsurf|cline|roo)rules.*|\.goosehints|\.aider.*|\.envrc|\.?mise(?:\..*)?\.toml|\.tool-versions|.*\.code-workspace|\.devcontainer\.json|devfile\.ya?ml|\.gitpod\..*|\.replit|\.dir-locals\.el|\.n?vimrc|\.exrc|\.nvim\.lua|\.(?:gdb|lldb)init)$/,
-  ],
-];
-
-/** The same for folders with everything in them. */
-const folders: readonly (readonly [reason: string, path: RegExp])[] = [
-  ["it decides what runs in CI, with the rights of the repository", /^\.github\/(?:workflows|actions)\//],
-  ["it configures the repository on GitHub", /^\.github\//],
-  [
-    "it decides what runs in CI, with the rights of the repository",
-    /^\.(?:circleci|buildkite|woodpecker|teamcity|gitea|forgejo|gitlab|gitlab-ci|semaphore|harness|tekton|azuredevops|azure-pipelines|jenkins|drone|dagger)\//,
-  ],
-  [
-    "it decides what is fetched and run when packages are installed",
-    /(?:^|\/)requirements\/[^/]+\.(?:txt|in)$/,
-  ],
-  ["git runs the files there", /(?:^|\/)\.?(?:husky|githooks|git-hooks|lefthook)\//],
-  [
-    "it decides where packages come from, and what they may run",
-    /(?:^|\/)\.(?:cargo|mvn|bundle|yarn|pnpm)\//,
-  ],
-  [
-    "it controls programs of people who open the repository",
-    /(?:^|\/)\.(?:vscode|vs|idea|fleet|zed|nova|cursor|claude|codex|gemini|agents?|opencode|roo|kiro|amazonq|augment|clinerules|aider|continue|windsurf|devcontainer|codesandbox|idx)\//,
-  ],
-];
-
 /**
  * Why only a person may change the file at this path; null if a fix may. Case is ignored, because some file systems ignore it. Each
  * segment is checked as a file name too, because a folder of that name would replace the file.
@@ -82,14 +31,10 @@ const folders: readonly (readonly [reason: string, path: RegExp])[] = [
 export function protectionOf(path: string): string | null {
   if (pathFault(path) !== undefined) return "it is not a path of a file in the repository";
   if (!isPlainPath(path)) return "its name does not mean the same file on every machine";
-  const folded = foldedPath(path);
-  for (const name of folded.split("/")) {
-    if (isNestedName(name)) return "it is the configuration of these reviews";
-    const rule = rules.find(([, names]) => names.test(name));
-    if (rule) return rule[0];
-    if (isLockFile(name)) return "it is a lock file, which only a package manager writes";
-  }
-  return folders.find(([, pattern]) => pattern.test(folded))?.[0] ?? null;
+  const folded = path.normalize("NFKC").toUpperCase().toLowerCase().split("/");
+  if (folded.some(isNestedName)) return "it is the configuration of these reviews";
+  if (folded.some(isLockFile)) return "it is a lock file, which only a package manager writes";
+  return whyOnlyPeople(path);
 }
 
 /** A file before or after a fix. */

@@ -32,12 +32,12 @@ export interface ReviewedHunks {
  * are more of them now, all of them are new, because the new one cannot be told from the others.
  *
  * A reviewed change that was taken back may have made the rest harmless, and no hunk shows that it is gone. So if a file lost a
- * reviewed change and nothing in it is new, the whole file is new; if a whole file is gone and nothing is new, the whole change is.
+ * reviewed change and nothing in it is new, or all of it is gone, the whole change is new.
  */
 export function findReviewedHunks(
   files: readonly ChangedFile[],
   history: Pick<History, "reviewed" | "key"> | null,
-  diffs: Pick<DiffSource, "fileDiff">,
+  diffs: Pick<DiffSource, "shownDiff">,
 ): ReviewedHunks {
   const reviewed = history?.reviewed ?? null;
   const byPath = new Map(files.map((file) => [file.change.path, file]));
@@ -47,13 +47,13 @@ export function findReviewedHunks(
   async function isKnownLine(path: string, side: Side, line: number): Promise<boolean> {
     const file = byPath.get(path);
     if (!file || knownIn(path).size === 0) return false;
-    const { hunks } = await diffs.fileDiff(file.change, 3);
+    const { hunks } = await diffs.shownDiff(file);
     return knownIn(path).has(hunks.findIndex((hunk) => holds(hunk, side, line)) + 1);
   }
   async function isNewPlace({ path, start_line, end_line }: Finding["evidence"][number]): Promise<boolean> {
     const file = byPath.get(path);
     if (!file?.reviewable) return false;
-    const { hunks } = await diffs.fileDiff(file.change, 3);
+    const { hunks } = await diffs.shownDiff(file);
     const isIn = ({ newStart, newLines }: Hunk) => newStart <= end_line && start_line < newStart + newLines;
     return hunks.some((hunk, at) => isIn(hunk) && !knownIn(path).has(at + 1));
   }
@@ -136,11 +136,9 @@ function compare(
   const hasNew = ({ change, reviewable, totalHunks }: ChangedFile) =>
     reviewable && totalHunks > (known.get(change.path)?.size ?? 0);
   // A file without a readable line counts as gone.
-  const withLines = files.filter(({ reviewable, totalHunks }) => reviewable && totalHunks > 0);
-  const marks = new Set(withLines.map((file) => fileMark(firstName(file))));
-  const isFileGone = [...gone].some((mark) => !marks.has(mark)) && !files.some(hasNew);
-  for (const file of files)
-    if (isFileGone || (gone.has(fileMark(firstName(file))) && !hasNew(file))) known.delete(file.change.path);
+  const withNew = files.filter((file) => file.reading !== "line" && hasNew(file));
+  const isNew = new Set(withNew.map((file) => fileMark(firstName(file))));
+  if ([...gone].some((mark) => !isNew.has(mark))) known.clear();
   return { known, lost: new Set(lost.map(markOf)) };
 }
 
@@ -166,7 +164,7 @@ export const countReviewed = (files: readonly ChangedFile[], known: Pick<Reviewe
 export async function filesWithNewHunks(
   files: readonly ChangedFile[],
   known: ReviewedHunks,
-  diffs: Pick<DiffSource, "fileDiff">,
+  diffs: Pick<DiffSource, "shownDiff">,
 ): Promise<ChangedFile[]> {
   const toRead: ChangedFile[] = [];
   for (const file of files) {
@@ -180,9 +178,9 @@ export async function filesWithNewHunks(
 async function withoutHunks(
   file: ChangedFile,
   read: ReadonlySet<number>,
-  diffs: Pick<DiffSource, "fileDiff">,
+  diffs: Pick<DiffSource, "shownDiff">,
 ): Promise<ChangedFile> {
-  const diff = await diffs.fileDiff(file.change, 3).catch(nullIfTooLarge);
+  const diff = await diffs.shownDiff(file).catch(nullIfTooLarge);
   if (!diff) return file;
   const { hunks, note } = newHunks(diff, read);
   const around = file.diffBytes - shownBytes(renderHunks(diff.hunks));

@@ -1,10 +1,10 @@
 import { hash } from "node:crypto";
 import pMap from "p-map";
 import { type ParsedText, parseText } from "../../code/parse.ts";
-import type { Definition } from "../../code/source.ts";
+import type { Definition, DefinitionKind } from "../../code/source.ts";
 import { firstIndex } from "../../code/tree.ts";
 import { type DiffLine, type Hunk, signs } from "../../diff/file-diff.ts";
-import type { Workspace } from "../../git/workspace.ts";
+import type { FileText, Workspace } from "../../git/workspace.ts";
 import type { ChangedFile, DiffSource } from "../../tools/tool.ts";
 
 /*
@@ -20,6 +20,7 @@ import type { ChangedFile, DiffSource } from "../../tools/tool.ts";
  * - In documentation, which nothing runs: the hunk with the lines around it. A changelog grows with each rebase. Under another name, agents may
  *   obey it.
  * - In any other file that no parser understands: all of the file, before and after the change.
+ * - In all code: the touched definitions that the one around it calls, with their texts, and the names of those that call it.
  */
 
 /** Files that are read at the same time. */
@@ -35,17 +36,18 @@ export async function withSurroundings(
   files: readonly ChangedFile[],
   reading: Reading,
 ): Promise<ChangedFile[]> {
-  return await pMap(
-    files,
-    async (file) => {
-      if (file.changes.length === 0) return file;
-      const changes = isProse(file.change.path)
-        ? await inHunks(file, reading)
-        : await inParsedFile(file, reading);
-      return { ...file, changes: changes ?? inWholeFile(file) };
-    },
-    { concurrency: CONCURRENCY },
-  );
+  return bound(await pMap(files, (file) => surrounded(file, reading), { concurrency: CONCURRENCY }));
+}
+
+/** A file with the definitions that it touches and what is around each run; null if no parser understands it. */
+type Surrounded = { file: ChangedFile; links: { touched: Named[]; runs: Named[][] } | null };
+
+async function surrounded(file: ChangedFile, reading: Reading): Promise<Surrounded> {
+  if (file.changes.length === 0) return { file, links: null };
+  if (file.reading !== "hunks") return { file: { ...file, changes: inWholeFile(file) }, links: null };
+  const code = isProse(file.change.path) ? null : await readCode(file, reading);
+  const changes = isProse(file.change.path) ? await inHunks(file, reading) : code && inParsedFile(file, code);
+  return { file: { ...file, changes: changes ?? inWholeFile(file) }, links: code && linksOf(code) };
 }
 
 /** Path and mode decide whether and how a file is run. The diff shows neither. */
@@ -75,21 +77,27 @@ async function inHunks(file: ChangedFile, { diffs }: Reading): Promise<string[][
   });
 }
 
-/** Null if no parser understands the file. */
-async function inParsedFile(file: ChangedFile, { workspace, diffs }: Reading): Promise<string[][] | null> {
-  const { change } = file;
-  if (change.type !== "modified" && change.type !== "renamed") return null;
+type Code = { head: FileText; parsed: ParsedText; hunks: Run[][] };
+
+/** Null if it cannot be read, or if its runs are not those of the digests. */
+async function readCode(file: ChangedFile, { workspace, diffs }: Reading): Promise<Code | null> {
+  const { change, changes } = file;
   const [diff, head] = await Promise.all([
     diffs.fileDiff(change, 3).catch(() => null),
     workspace.readBlob(change.newOid).catch(() => null),
   ]);
-  if (!diff || !head || head.binary || head.encoding !== "utf8") return null;
-  const parsed = await parseText(change.path, head.text);
-  if (!parsed?.tree?.isSound()) return null;
-  const runs = diff.hunks.map(runsOf);
-  const isSame = runs.every((of, hunk) => of.length === file.changes[hunk]?.length);
-  if (!isSame || runs.length !== file.changes.length) return null;
-  return identify(file, runs, createPlaces(head.text, parsed, parsed.tree));
+  if (!diff || !head || head.binary) return null;
+  const hunks = diff.hunks.map(runsOf);
+  const isSame = hunks.every((of, hunk) => of.length === changes[hunk]?.length);
+  const parsed = isSame && hunks.length === changes.length ? await parseText(change.path, head.text) : null;
+  return parsed && { head, parsed, hunks };
+}
+
+/** Null if the text of the file before the change, or all of it now, decides. */
+function inParsedFile(file: ChangedFile, { head, parsed, hunks }: Code): string[][] | null {
+  const isOld = file.change.type === "modified" || file.change.type === "renamed";
+  if (!isOld || head.encoding !== "utf8" || !parsed.tree?.isSound()) return null;
+  return identify(file, hunks, createPlaces(head.text, parsed, parsed.tree));
 }
 
 /** A run of changed lines. */
@@ -290,4 +298,78 @@ function numbered(texts: readonly string[]): unknown[] {
     return counts.get(text);
   });
   return texts.map((text, at) => [text, numbers[at], counts.get(text)]);
+}
+
+/** Some lines: the touched definitions in them, what they call, and a digest. */
+type Named = { names: string[]; calls: string[]; text: string };
+
+const types: readonly DefinitionKind[] = ["class", "interface", "type", "module", "extension"];
+const constructors = /^(?:constructor|initialize|init|__init__|__construct)$/;
+/** Decorators and components are called without brackets. */
+const marked = /[@<][\p{L}\p{N}_$.]+/gu;
+const unique = (names: readonly string[]) => [...new Set(names)].toSorted();
+
+function linksOf({ head, parsed: { source, tree }, hunks }: Code): Surrounded["links"] {
+  const lines = head.text.split("\n");
+  const values = source.definitions.filter(({ kind }) => !types.includes(kind));
+  const typeStarts = new Set(source.definitions.map(({ kind, start }) => types.includes(kind) && start));
+  const statements = tree?.statements().filter(({ start }) => !typeStarts.has(start)) ?? [];
+  const unitAt = new Map<number, Lines>();
+  for (const unit of [...statements, ...joined(values)])
+    for (let at = unit.start; at <= unit.end; at++) unitAt.set(at, unit);
+  const changed = hunks.map((of) => of.map(touchedBy));
+  const all = changed.flat();
+  const next = (line: number) => all[firstIndex(all, ({ end }) => end >= line)]?.start ?? Infinity;
+  const touched = values.filter(({ start, end }) => next(start) <= end);
+  const read = ({ start, end }: Lines): Named => {
+    const text = lines.slice(start - 1, end).join("\n");
+    const within = touched.filter((one) => start <= one.end && one.start <= end);
+    const calls = source.calls(start, end).map(({ name }) => name);
+    const marks = text.match(marked)?.map((mark) => mark.slice(1).split(".").at(-1) ?? "") ?? [];
+    return {
+      names: unique(within.map(({ name, container }) => (constructors.test(name) && container) || name)),
+      calls: unique([...calls, ...marks]),
+      text: digestOf(text),
+    };
+  };
+  const known = new Map<string, Named>();
+  const around = (run: Lines) => {
+    const start = unitAt.get(run.start)?.start ?? run.start;
+    const end = unitAt.get(run.end)?.end ?? run.end;
+    const named = known.get(`${start}-${end}`) ?? read({ start, end });
+    known.set(`${start}-${end}`, named);
+    return named;
+  };
+  return { touched: touched.map(read), runs: changed.map((of) => of.map(around)) };
+}
+
+/** Where lines went, those beside them count as touched. */
+function touchedBy({ at, added, lines: { length } }: Run): Lines {
+  const beside = length > added ? 1 : 0;
+  return { start: at - beside, end: at + added - 1 + beside };
+}
+
+/** The digests of runs with the touched definitions that they call, also indirectly, and the names of those that call them. */
+function bound(all: readonly Surrounded[]): ChangedFile[] {
+  const touched = all.flatMap(({ links }) => links?.touched ?? []);
+  const by = (key: "names" | "calls") =>
+    Map.groupBy(
+      touched.flatMap((one) => one[key].map((name) => ({ name, one }))),
+      ({ name }) => name,
+    );
+  const callersOf = new Map(
+    Array.from(by("calls"), ([name, of]) => [name, digestOf(unique(of.flatMap(({ one }) => one.names)))]),
+  );
+  let texts = new Map<string, string>();
+  const named = (names: string[], digests = texts) =>
+    names.map((name) => [name, digests.get(name)]).filter(([, digest]) => digest);
+  const textOf = ({ one: { text, calls } }: { one: Named }) => digestOf(text, named(calls));
+  for (let depth = 0; depth < 3; depth++)
+    texts = new Map(Array.from(by("names"), ([name, of]) => [name, digestOf(of.map(textOf).toSorted())]));
+  return all.map(({ file, links }) => {
+    const changes = links?.runs.map((of, hunk) =>
+      of.map((run, at) => digestOf(file.changes[hunk]?.[at], named(run.calls), named(run.names, callersOf))),
+    );
+    return changes ? { ...file, changes } : file;
+  });
 }

@@ -229,9 +229,12 @@ const BUNDLE_SHARE = 1 / 5;
  */
 export async function planUnits(options: PlanOptions): Promise<Plan> {
   const { unitBytes, totalBytes, candidates } = options;
-  const files = options.files
+  const all = options.files
     .filter((file) => file.reviewable && file.totalHunks > 0)
     .toSorted((a, b) => (a.change.path < b.change.path ? -1 : 1));
+  // A line needs no loop of its own.
+  const told = all.filter(({ reading }) => reading === "line");
+  const files = told.length === all.length ? all : all.filter(({ reading }) => reading !== "line");
   const links = await findLinks(files, options.headStart);
   const ranked = files
     .map((file, id) => ({ id, file, risk: riskOf(file, links.users[id] ?? 0, candidates) }))
@@ -247,7 +250,9 @@ export async function planUnits(options: PlanOptions): Promise<Plan> {
     diffBytes: unit.reduce((sum, bundle) => sum + bundle.bytes, 0),
     risk: unit[0]?.risk ?? 0,
   }));
-  return { units, left };
+  const [first, ...others] = units;
+  if (!first || files === all) return { units, left };
+  return { units: [{ ...first, files: [...first.files, ...told] }, ...others], left };
 }
 
 function riskOf(file: ChangedFile, users: number, candidates: PlanOptions["candidates"]): number {

@@ -71,10 +71,11 @@ describe("--only", () => {
   it("reviews no other files, and names them as left out, in every format", async () => {
     const json = await jsonOf("--only", "*.yml", "--only", "./cart.py");
     expect(pathsOf(json)).toEqual(["cart.py"]);
+    const leftOut = { reason: "left out by --only", account: "left_out" };
     expect(json.coverage.files_skipped).toEqual([
-      { path: "lib/a.key", reason: "left out by --only" },
-      { path: "lib/cart.py", reason: "left out by --only" },
-      { path: "package-lock.json", reason: "left out by --only" },
+      { path: "lib/a.key", ...leftOut },
+      { path: "lib/cart.py", ...leftOut },
+      { path: "package-lock.json", ...leftOut },
     ]);
     for (const format of ["pretty", "markdown", "sarif", "prompt"]) {
       const { stdout } = await review("--only", "/cart.py", "--format", format);
@@ -136,7 +137,9 @@ describe("--only", () => {
     try {
       const json = await jsonOf("--only", "/cart.py");
       expect(pathsOf(json)).toEqual(["cart.py"]);
-      expect(json.coverage.files_skipped).toContainEqual({ path: ".env", reason: "left out by --only" });
+      expect(json.coverage.files_skipped).toContainEqual({
+        ...{ path: ".env", reason: "left out by --only", account: "left_out" },
+      });
       expect(pathsOf(await jsonOf("--only", ".env"))).toEqual([".env"]);
     } finally {
       rmSync(join(repo.dir, ".env"));

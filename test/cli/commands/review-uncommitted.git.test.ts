@@ -237,10 +237,11 @@ describe("an untracked file that nobody has decided to share", () => {
     };
     const run = await runCli(["review", "--repo", repo.dir, "--format", "json"], { env });
     const result = ReviewJson.parse(JSON.parse(run.stdout));
+    const account = "left_out";
     expect(result.coverage.files_skipped).toEqual([
-      { path: ".env", reason: "untracked and named like a secret: only scanned for secrets" },
-      { path: "cache.dat", reason: "untracked and binary: only scanned for secrets" },
-      { path: "dump.txt", reason: "untracked and more than 1 MB: only scanned for secrets" },
+      { path: ".env", reason: "untracked and named like a secret: only scanned for secrets", account },
+      { path: "cache.dat", reason: "untracked and binary: only scanned for secrets", account },
+      { path: "dump.txt", reason: "untracked and more than 1 MB: only scanned for secrets", account },
     ]);
     const secrets = result.findings.filter(({ rule }) => rule?.startsWith("secrets/"));
     expect(secrets.map(({ path, line }) => `${path}:${line}`).toSorted()).toEqual([
@@ -291,7 +292,7 @@ it("what cannot be captured is named in the report", async () => {
 describe("a submodule with changes inside", () => {
   let inner: GitRepo;
   const allow = ["-c", "protocol.file.allow=always"];
-  const unread = { path: "sub", reason: "submodule with uncommitted changes" };
+  const unread = { path: "sub", reason: "submodule with uncommitted changes", account: "neutral" };
 
   beforeEach(() => {
     using deepest = GitRepo.create();
@@ -343,7 +344,7 @@ describe("a submodule with changes inside", () => {
     inner.write({ "s.txt": "changed\n" }).git("-c", "core.fsmonitor=", "commit", "-qam", "Inside");
     const { outcome, coverage } = await json("--uncommitted");
     expect(outcome).toBe("partial");
-    expect(coverage.files_skipped).toEqual([{ path: "sub", reason: "submodule at another commit" }]);
+    expect(coverage.files_skipped).toEqual([{ ...unread, reason: "submodule at another commit" }]);
   });
 });
 

@@ -83,7 +83,8 @@ describe("the formats of a review", () => {
       ...{ path: "cart.py", line: 1, side: "RIGHT", placement: "inline" },
       ...{ rule: "ast-grep/py-mutable-default", quote: "def total(items, seen=[]):" },
     });
-    expect(json.coverage.files_skipped).toEqual([{ path: "package-lock.json", reason: "lock file" }]);
+    const lock = { path: "package-lock.json", reason: "lock file", account: "parsed" };
+    expect(json.coverage.files_skipped).toEqual([lock]);
   });
 
   it("names the files for whose language there is no rule, if no model reads them", async () => {

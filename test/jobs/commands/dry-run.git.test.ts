@@ -68,7 +68,7 @@ describe("a dry run", () => {
 
   it("fits however many files were skipped", () => {
     const files_skipped = Array.from({ length: 3_000 }, (_, n) => ({
-      ...{ path: `vendor/${n}/index.js`, reason: "vendored" },
+      ...{ path: `vendor/${n}/index.js`, reason: "vendored", account: "unread" as const },
     }));
     const { coverage } = sampleResult();
     const text = renderDryRun(sampleResult({ coverage: { ...coverage, files_skipped } }), 60_000);

@@ -11,9 +11,10 @@ function unread(texts: readonly string[], portionBytes: number) {
   const change = { path: "a.ts" } as ChangedFile["change"];
   const coverage = createCoverage([{ path: "a.ts", hunks: texts.length }]);
   const changes = texts.map((text) => [text]);
-  const facts = { totalHunks: texts.length, diffBytes: 0, changes, reviewable: true, skipReason: null };
-  const files = [{ change, ...facts }];
-  const diffs = { fileDiff: async () => diff, files: async () => files, warnings: () => [] };
+  const facts = { reading: "hunks" as const, totalHunks: texts.length, diffBytes: 0, changes };
+  const files = [{ change, ...facts, reviewable: true, skipReason: null, account: null }];
+  const [fileDiff, shownDiff] = [async () => diff, async () => diff];
+  const diffs = { fileDiff, shownDiff, files: async () => files, warnings: () => [] };
   return { coverage, hunks: createUnreadHunks({ files, diffs, coverage, portionBytes }) };
 }
 

@@ -194,7 +194,14 @@ const named = Object.entries(scenarios).map(([name, make], at) => ({
 }));
 const content = (all: readonly string[]) => text(all).replace("\0\n", "");
 let rounds: ReadRound[];
-let known: ReviewedHunks;
+/** Each scenario is a pull request of its own. */
+function knownOf(file: string, maxChanges?: number): ReviewedHunks {
+  const own = (round: ReadRound | undefined): ReadRound => ({
+    ...(round as ReadRound),
+    files: round?.files.filter(({ change }) => /^f\d+/.exec(change.path)?.[0] === file) ?? [],
+  });
+  return knownIn(own(rounds[1]), allRead(own(rounds[0]), maxChanges));
+}
 beforeAll(async () => {
   const round = (at: 0 | 1) => ({
     base: Object.fromEntries(
@@ -205,12 +212,12 @@ beforeAll(async () => {
     ),
   });
   rounds = await readRounds([round(0), round(1)]);
-  known = knownIn(rounds[1] as ReadRound, allRead(rounds[0] as ReadRound));
 });
 
 describe("what is new after a round that read everything", () => {
   it.each(named)("of $name: hunks $isNew", ({ file, head, isNew, hunks = [2, 2], lost = false }) => {
     const path = head ?? `${file}.txt`;
+    const known = knownOf(file);
     const hunksOf = (round: number, of: string) =>
       rounds[round]?.files.find((one) => one.change.path === of)?.totalHunks;
     expect([hunksOf(0, `${file}.txt`), hunksOf(1, path)]).toEqual(hunks);
@@ -222,6 +229,7 @@ describe("what is new after a round that read everything", () => {
   it("knows a line by the hunk that it stands in", async () => {
     const index = named.findIndex(({ name }) => name === "another edit of a changed line");
     const path = `f${index}.txt`;
+    const known = knownOf(`f${index}`);
     expect(await known.isKnownLine(path, "RIGHT", 11)).toBe(true);
     expect(await known.isKnownLine(path, "LEFT", 11)).toBe(true);
     expect(await known.isKnownLine(path, "RIGHT", 13)).toBe(true);
@@ -232,6 +240,7 @@ describe("what is new after a round that read everything", () => {
 
   it("misses what a file had that the change no longer touches", () => {
     const at = named.findIndex(({ name }) => name === "the same change made in another file");
+    const known = knownOf(`f${at}`);
     expect(known.hasLost(`f${at}.txt`)).toBe(true);
     expect(known.hasLost("never-there.txt")).toBe(false);
   });
@@ -261,6 +270,31 @@ describe("what was read and is taken away again", () => {
     expect(newIn(second, knownIn(second, allRead(first)), "b.js")).toEqual([1]);
     expect(newIn(third, knownIn(third, allRead(first)), "b.js")).toEqual([]);
   });
+});
+
+describe("a file that lost what was read, or is gone, and has nothing new", () => {
+  it.each(["a.js", "b.js"])(
+    "makes the rest of the change new, whatever is new elsewhere: in %s",
+    async (path) => {
+      const base = { "a.js": "check();\n", "b.js": `guard();\n${"x();\n".repeat(9)}`, "c.js": "log();\n" };
+      const head = { "a.js": "checkMore();\n", "b.js": "wipe();\n", "c.js": "logAll();\n" };
+      const more = { ...base, ...head, "b.js": `wipe();\n${"x();\n".repeat(9)}more();\n` };
+      const [first, second] = (await readRounds([
+        { base, head: more },
+        {
+          base,
+          head: {
+            ...more,
+            "c.js": "logNone();\n",
+            [path]: path === "a.js" ? base["a.js"] : more["b.js"].slice(0, -8),
+          },
+        },
+      ])) as [ReadRound, ReadRound];
+      const known = knownIn(second, allRead(first));
+      expect(newIn(second, known, "b.js")).toEqual(path === "a.js" ? [1, 2] : [1]);
+      expect(newIn(second, known, "c.js")).toEqual([1]);
+    },
+  );
 });
 
 describe("a file of which everything that was read is gone", () => {
@@ -298,7 +332,7 @@ describe("what is new where whole files are remembered", () => {
   it.each(named)("of $name: all hunks or none", ({ file, head, isNew, lost = false }) => {
     const path = head ?? `${file}.txt`;
     const second = rounds[1] as ReadRound;
-    const whole = knownIn(second, allRead(rounds[0] as ReadRound, 0));
+    const whole = knownOf(file, 0);
     const total = second.files.find((one) => one.change.path === path)?.totalHunks ?? 0;
     const isSame = isNew.length === 0 && !lost;
     expect(newIn(second, whole, path)).toHaveLength(isSame ? 0 : total);

@@ -102,8 +102,11 @@ describe("what is new of a change", () => {
             left.flatMap((hunk) => hunks[hunk - 1] ?? []),
           );
         }
-        const known = knownIn(second, reviewedNow(first.files, coverageWithout(unread), contentHash));
         for (const [path, seen] of read) {
+          // Each file is a pull request of its own.
+          const own = ({ files }: ReadRound) => files.filter(({ change }) => change.path === path);
+          const reviewed = reviewedNow(own(first), coverageWithout(unread), contentHash);
+          const known = knownIn({ ...second, files: own(second) }, reviewed);
           const hunks = await hunksOf(second, path);
           const now = hunks.flat();
           const expected = hunks.flatMap((changes, hunk) =>

@@ -58,7 +58,7 @@ describe("the files that are to be read", () => {
 
   it("are as they were where nothing of them was read, and left out where nothing is new", async () => {
     const files = [changedFile({ path: "a.ts" }), changedFile({ path: "b.ts" })];
-    const noDiff = { fileDiff: () => Promise.reject(new Error("no diff is read")) };
+    const noDiff = { shownDiff: () => Promise.reject(new Error("no diff is read")) };
     expect(await filesWithNewHunks(files, known({}, 1), noDiff)).toEqual(files);
     expect(await filesWithNewHunks(files, known({ "b.ts": [1] }, 1), noDiff)).toEqual(files.slice(0, 1));
   });
@@ -77,9 +77,9 @@ describe("the files that are to be read", () => {
             ...changedFile({ path: "a.ts", diffBytes: shown(hunks) }),
             totalHunks: hunks.length,
           };
-          const fileDiff = async () => diff;
+          const shownDiff = async () => diff;
           const [left] = await filesWithNewHunks([file], known({ "a.ts": [read] }, hunks.length), {
-            fileDiff,
+            shownDiff,
           });
           const { note } = newHunks(diff, new Set([read]));
           const others = hunks.filter((_, at) => at + 1 !== read);

@@ -4,6 +4,7 @@ import { withSurroundings } from "../../../src/review/followup/surroundings.ts";
 import { createDiffSource } from "../../../src/tools/diff-source.ts";
 import type { ChangedFile } from "../../../src/tools/tool.ts";
 import { GitRepo } from "../../support/git-repo.ts";
+import { seeded } from "../../support/seeded.ts";
 import { openRepository } from "../../tools/context.ts";
 import { contentHash, coverageWithout, knownIn } from "./rounds.ts";
 
@@ -219,5 +220,110 @@ describe("a run of changed lines that was read", () => {
       ],
     ];
     expect(await newOf(pairs, js)).toEqual([1]);
+  });
+});
+
+const padded = (name: string, statements: readonly string[]) =>
+  `function ${name}() {\n${pad(`${name} a`)}\n${statements.map((one) => `  ${one}\n`).join("")}${pad(`${name} b`)}\n}\n`;
+
+/** Functions by name with their statements; every second one is in another file. */
+type Program = Record<string, readonly string[]>;
+const fileOf = (program: Program, file: number) =>
+  Object.entries(program)
+    .filter((_, at) => at % 2 === file)
+    .map(([name, statements]) => padded(name, statements))
+    .join("");
+
+/** Names of the functions of `first` that were read and still count as read in `second`. */
+async function keptOf(
+  all: readonly { base: Program; first: Program; second: Program }[],
+): Promise<Set<string>> {
+  const textsOf = (head: "first" | "second") =>
+    all.flatMap((one) =>
+      [0, 1].map((file) => ({ base: fileOf(one.base, file), head: fileOf(one[head], file) })),
+    );
+  const [first = [], second = []] = await roundsOf([textsOf("first"), textsOf("second")], js);
+  const read = new Set(first.flatMap(({ changes }) => changes.flat()));
+  const kept = new Set<string>();
+  for (const [at, { base, second: head }] of all.entries())
+    for (const file of [0, 1]) {
+      const names = Object.keys(base).filter(
+        (name, place) => place % 2 === file && differs(name, base, head),
+      );
+      const found = second.find(({ change }) => change.path === `f${2 * at + file}-${js}`);
+      expect(found?.changes.length ?? 0).toBe(names.length);
+      for (const [hunk, name] of names.entries())
+        if (found?.changes[hunk]?.every((digest) => read.has(digest))) kept.add(name);
+    }
+  return kept;
+}
+
+const differs = (name: string, one: Program, other: Program) => String(one[name]) !== String(other[name]);
+
+describe("what the definition around a run calls, and what calls it", () => {
+  const base: Program = { run: ["log();"], check: ["log();"], inner: [], enter: ["run();"], other: [] };
+  const first: Program = { ...base, run: ["log();", "check();", "wipe();"] };
+  const rows: [string, Program, Program][] = [
+    ["a guard in a called function", { check: ["log();", "stop();"] }, { check: ["log();"] }],
+    ["a guard that is weakened", { check: ["stop();"] }, { check: ["stop(0);"] }],
+    ["a guard two calls away", { check: ["inner();"], inner: ["stop();"] }, { inner: [] }],
+    ["a guard in the caller", { enter: ["stop();", "run();"] }, { enter: ["run();"] }],
+  ];
+
+  it.each(rows)("makes it new with a typo elsewhere: %s", async (_, more, less) => {
+    const read = { ...first, ...more };
+    const kept = await keptOf([{ base, first: read, second: { ...read, ...less, other: ["typo();"] } }]);
+    expect(kept).not.toContain("run");
+    const same = await keptOf([{ base, first: read, second: { ...read, other: ["typo();"] } }]);
+    expect(same).toContain("run");
+  });
+
+  it("decides for programs at random, and nothing else does", async () => {
+    const random = seeded(20_261_130);
+    const below = (limit: number) => Math.floor(random() * limit);
+    const programs = Array.from({ length: 60 }, (_, number) => {
+      const names = Array.from({ length: 8 }, (_, at) => `p${number}f${at}`);
+      const statements = () =>
+        Array.from({ length: below(3) }, () =>
+          random() < 0.7 ? `${names[below(8)]}();` : `log(${below(3)});`,
+        );
+      const edited = (program: Program, share: number): Program =>
+        Object.fromEntries(
+          names.map((name) => [name, random() < share ? statements() : (program[name] ?? [])]),
+        );
+      const base = edited({}, 1);
+      const first = edited(base, 0.5);
+      const second = edited(first, 0.15);
+      // Taken back.
+      for (const name of names) if (random() < 0.15) second[name] = base[name] ?? [];
+      return { base, first, second };
+    });
+    const kept = await keptOf(programs);
+    let [isNew, isSame] = [0, 0];
+    for (const { base, first, second } of programs) {
+      const names = Object.keys(base);
+      const changed = (name: string) => differs(name, first, second);
+      const calls = (name: string) => names.filter((one) => second[name]?.includes(`${one}();`));
+      for (const name of names.filter((one) => differs(one, base, first) && differs(one, base, second))) {
+        if (changed(name) || calls(name).some(changed)) {
+          expect([name, kept.has(name)]).toEqual([name, false]);
+          isNew += 1;
+        }
+        const linked = new Set([name]);
+        for (const one of linked)
+          for (const other of names)
+            if (
+              calls(one).includes(other) ||
+              first[other]?.includes(`${one}();`) ||
+              calls(other).includes(one)
+            )
+              linked.add(other);
+        if (![...linked].some(changed)) {
+          expect([name, kept.has(name)]).toEqual([name, true]);
+          isSame += 1;
+        }
+      }
+    }
+    expect(Math.min(isNew, isSame)).toBeGreaterThan(10);
   });
 });

@@ -30,7 +30,8 @@ export function changedFile({
     deletions: removed,
     ...over,
   };
-  return { change, totalHunks: 1, diffBytes, changes: [["digest"]], reviewable: true, skipReason: null };
+  const facts = { totalHunks: 1, diffBytes, changes: [["digest"]] };
+  return { change, reading: "hunks", ...facts, reviewable: true, skipReason: null, account: null };
 }
 
 export const changedFiles = (paths: readonly string[], diffBytes = 100) =>
