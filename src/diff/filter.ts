@@ -1,7 +1,7 @@
 import { BINARY_LOCK, hasLockName, lockAccount } from "./lock-sources.ts";
 import { type BaseWord, type Origin, saidByBase, skipByOrigin } from "./origin.ts";
 import { createPathMatcher, isPathTooLong } from "./paths.ts";
-import { EXECUTABLE, effectWithoutLines } from "./without-lines.ts";
+import { EXECUTABLE, effectWithoutLines, type ListedChange } from "./without-lines.ts";
 
 /**
  * What accounts for a changed file that no model reads. `left_out`: the base branch or whoever asked for the review does not want it read.
@@ -41,16 +41,8 @@ export const TEXT_AS_BINARY = "text with NUL bytes";
 /** For text beyond 20 MB, which git does not diff. */
 export const TOO_LARGE_FOR_DIFF = `${TOO_LARGE} (more than 20 MB)`;
 
-/** The filter's input for a changed file. Modes are git's six octal digits. */
-export interface FilteredChange {
-  path: string;
-  oldPath: string | null;
-  oldMode: string;
-  newMode: string;
-  oldOid: string;
-  newOid: string;
-  /** Null if git considers the file binary. */
-  additions: number | null;
+/** The filter's input for a changed file. */
+export interface FilteredChange extends ListedChange {
   deletions: number | null;
 }
 

@@ -146,7 +146,6 @@ async function hiddenText(workspace: Workspace, { path, newMode, newOid }: Chang
   const start = await workspace.headStart(path, PROBED_BYTES).catch(() => null);
   if (start === null || !readsAsText(path, start)) return null;
   if (start.text.includes("\0")) return TEXT_AS_BINARY;
-  const isTooLarge = (error: unknown) => error instanceof AppError && error.code === "too_large";
   // The file may also have been binary before.
   return workspace.readBlob(newOid).then(
     () => TEXT_AS_BINARY,
@@ -163,7 +162,7 @@ async function lockSources(workspace: Workspace, change: Change): Promise<string
     const after = await textOf(newMode, newOid);
     return after === null ? null : lockSourceReason(path, await textOf(oldMode, oldOid), after);
   } catch (error) {
-    if (error instanceof AppError && error.code === "too_large") return UNREADABLE_LOCK;
+    if (isTooLarge(error)) return UNREADABLE_LOCK;
     throw error;
   }
 }
