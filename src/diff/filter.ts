@@ -30,6 +30,9 @@ export const WITHHELD = "withheld by configuration";
 /** For a file whose name is not private: a pull request may have given it the text or the history of a private one. */
 const PRIVATE_TEXT = "text of a private file";
 
+/** A file that was public moves to a private path. */
+const MOVED_PRIVATE = "moved to a private path";
+
 /** Reasons of files that were skipped for their size, here or when their diff was read. */
 export const OVERLONG_LINES = "overlong lines";
 export const TOO_LARGE = "too large";
@@ -130,7 +133,7 @@ export function createFilter(patterns: PathPatterns): Filter {
   const skipByPatterns = (paths: readonly string[], path: string) => {
     if (paths.every(isLeftOut)) return leftOut(NOT_SELECTED);
     if (!paths.some(isPrivate)) return null;
-    return byName(path) ? leftOut(WITHHELD) : unread(PRIVATE_TEXT);
+    return paths.every(byName) ? leftOut(WITHHELD) : unread(byName(path) ? MOVED_PRIVATE : PRIVATE_TEXT);
   };
   return async (change, base, unseen) => {
     const paths = change.oldPath === null ? [change.path] : [change.path, change.oldPath];
@@ -148,6 +151,10 @@ export function createFilter(patterns: PathPatterns): Filter {
   };
 }
 
+/** Whether it is a lock file before and after the change, and no program. */
+const isLock = ({ path, oldPath, newMode }: FilteredChange) =>
+  hasLockName(path) && (oldPath === null || hasLockName(oldPath)) && newMode !== EXECUTABLE;
+
 /** @param skips why each of its paths is skipped */
 async function withLines(
   change: FilteredChange,
@@ -155,7 +162,7 @@ async function withLines(
   skips: readonly (Origin | null)[],
   size: Skip | null,
 ): Promise<Skip<Account | "named"> | null> {
-  if (hasLockName(change.path) && !skips.includes(null)) {
+  if (isLock(change) && !skips.includes(null)) {
     const sources = await unseen.lockSources();
     return sources === null ? parsed("lock file") : { reason: sources, account: lockAccount(sources) };
   }
@@ -185,15 +192,22 @@ async function withoutLines(
   unseen: Unseen,
   isLeftOut: boolean,
 ): Promise<Skip | null> {
-  const { path, oldPath, newMode, oldOid, newOid, additions } = change;
+  const { path, oldPath, newMode, newOid, additions } = change;
   if ([path, oldPath ?? ""].some(isPathTooLong)) return unread(PATH_TOO_LONG);
-  // An ordinary file now decides which packages are installed.
-  const isNewLock = oldPath !== null && hasLockName(path) && !hasLockName(oldPath);
-  if (isToldInALine(change)) return isNewLock && oldOid === newOid ? unread(NEW_LOCK) : null;
+  if (isToldInALine(change))
+    return oldPath === null || !hasLockName(path) ? null : await movedLock(change, unseen);
   if (!newMode.startsWith("100")) return effectWithoutLines(change);
   if (additions === null) return binary(change, unseen, isLeftOut);
-  if (newMode !== EXECUTABLE && emptyOnPurpose.test(path)) return parsed(EMPTY);
+  const isOnPurpose = oldPath === null && newMode !== EXECUTABLE && emptyOnPurpose.test(path);
+  if (isOnPurpose && emptyBlobs.has(newOid)) return parsed(EMPTY);
   return isLeftOut ? leftOut(EMPTY) : { reason: EMPTY, account: "neutral" };
+}
+
+/** A lock file at another path decides which packages are installed there. */
+async function movedLock(change: FilteredChange, unseen: Unseen): Promise<Skip | null> {
+  if (!isLock(change)) return unread(NEW_LOCK);
+  const sources = await unseen.lockSources();
+  return sources === null ? null : { reason: sources, account: lockAccount(sources) };
 }
 
 async function binary(change: FilteredChange, unseen: Unseen, isLeftOut: boolean): Promise<Skip | null> {

@@ -95,9 +95,10 @@ const registered: readonly RegExp[] = [
   /(?:^|\/)app\/(?:.*\/)?(?:page|route|layout|template|default|(?:global-)?error|not-found|loading|sitemap|robots|manifest)\.[jt]sx?$/,
   /(?:^|\/)(?:routes|server\/(?:api|middleware|plugins))\//,
   /^(?:(?:netlify\/|supabase\/)?functions|api)\/.*\.(?:[cm]?[jt]sx?|py|go|rb|php)$/,
-  /(?:^|\/)(?:config\/(?:initializers|environments)|migrations|db\/migrate|alembic\/versions|management\/commands)\//,
+  /(?:^|\/)(?:config\/(?:initializers|environments)|migrations|db\/migrat(?:e|ion)|alembic\/versions|management\/commands)\//,
   /(?:^|\/)app\/(?:providers|http\/middleware|console\/commands)\//,
   /(?:^|\/)(?:docker-entrypoint(?:-init\w*)?|cron|init|rc\d?|profile|conf|sudoers|udev\/rules)\.d\//,
+  /\.tf$|(?:^|\/)(?:lib\/tasks|mu-plugins|web-inf|vars|roles|k8s|kubernetes|manifests)\/|(?:^|\/)(?:public\/.*\.php|hooks\.(?:server|client)\.[jt]s|crontab)$/,
   /(?:^|\/)(?:cron\.(?:hourly|daily|weekly|monthly)|systemd\/system)\/|\.(?:service|timer|socket)$/,
 ];
 
@@ -109,19 +110,6 @@ export function takesEffect(path: string): boolean {
   const whole = folded(path);
   const name = posix.basename(whole);
   return names.some(([, one]) => one.test(name)) || folders.some(([, one]) => one.test(whole));
-}
-
-/** Names in lower case of files that act on the folder they are in, and move with it. */
-const ofTheirFolder =
-  /^(?:package\.json|tsconfig[\w.-]*\.json|[\w.-]+\.config\.[cm]?[jt]s|makefile|cmakelists\.txt|meson\.build|dockerfile|conftest\.py|pyproject\.toml|setup\.(?:py|cfg)|requirements[^/]*\.(?:txt|in)|cargo\.toml|go\.mod|pom\.xml|build\.(?:bazel|gradle(?:\.kts)?|rs)|gemfile|composer\.json|.*\.(?:cs|vb|fs|vcx)proj)$/;
-
-/** Whether a moved file acts at its new path as it did: its folder moved, and neither is the repository's own. */
-export function movesWithFolder(path: string, oldPath: string): boolean {
-  const [name, oldName] = [path, oldPath].map((one) => posix.basename(folded(one)));
-  const isBelow = [path, oldPath].every(
-    (one) => one.includes("/") && !folders.some(([, row]) => row.test(folded(one))),
-  );
-  return isBelow && name === oldName && ofTheirFolder.test(name ?? "");
 }
 
 /** Whether it takes effect, or a framework finds it, at this path: what moves there or away, or gets another mode, is read whole. */

@@ -139,7 +139,7 @@ function learning(below: Workspace, masks: Masks, learnBlob: LearnBlob): Workspa
     diffBlobs: (from, to, contextLines) => learned(below.diffBlobs(from, to, contextLines), [from, to]),
     async commits(max) {
       const commits = await below.commits(max);
-      for (const { message } of commits) await masks.learn(message);
+      for (const { message } of commits) await masks.learn(message, true);
       return commits;
     },
     async search(query, signal) {

@@ -4,7 +4,7 @@ import { grammarOf } from "../code/languages.ts";
 import { sparesIn } from "../config/load-config.ts";
 import { patternWarnings } from "../config/parse-config.ts";
 import { type Finding, isCertain, isOfOwnRule, toolOf } from "../finding.ts";
-import { issuedSecretsIn, secretFormsIn } from "../secrets/forms.ts";
+import { isIssuedLiteral, secretFormsIn } from "../secrets/forms.ts";
 import type { TextRange } from "../secrets/ranges.ts";
 import type { ChangedFile } from "../tools/tool.ts";
 import { findConfigChanges } from "./config-changes.ts";
@@ -41,6 +41,7 @@ import {
   type MaskedLine,
   type ReviewResult,
   type Unplaced,
+  unreadMasks,
 } from "./review-result.ts";
 import { type ReviewDependencies, startRun } from "./review-run.ts";
 import { withCheckedSuggestion } from "./suggestion/check-suggestion.ts";
@@ -50,12 +51,16 @@ import { leftWarnings, noToolFindings, toolFindings } from "./tool-results/tool-
 async function maskedLines(
   files: readonly ChangedFile[],
   findings: readonly Pick<Finding, "path" | "line" | "source">[],
-  deps: Pick<ReviewDependencies, "workspace" | "diffs" | "masking">,
+  deps: Pick<ReviewDependencies, "workspace" | "diffs" | "masking" | "models">,
 ): Promise<MaskedLine[]> {
+  if (!deps.models) return [];
   const all: MaskedLine[] = [];
   for (const file of files) {
     const { change } = file;
-    if (!file.reviewable || change.type === "deleted" || file.reading === "line") continue;
+    if (!file.reviewable) continue;
+    // A path is shown in headings, where it would be masked as well.
+    if (secretFormsIn(change.path).length > 0) all.push({ path: change.path, line: 1, issued: false });
+    if (change.type === "deleted" || file.reading === "line") continue;
     const told = findings.filter(({ path, source }) => path === change.path && source.startsWith("secrets/"));
     all.push(...(await maskedIn(file, new Set(told.map(({ line }) => line)), deps)));
   }
@@ -74,23 +79,16 @@ async function maskedIn(
   const added = new Set(
     hunks.flatMap(({ lines }) => lines.flatMap((line) => (line.kind === "added" ? [line.newLine] : []))),
   );
-  const issued = issuedSecretsIn(file.text);
-  const isIssued = ({ start, end }: TextRange) => issued.some((one) => one.start <= start && end <= one.end);
   // A line with several values is one place, and only as good as the worst of them.
   const byLine = new Map<number, boolean>();
   for (const range of await masking.masks.secretsIn(file.text)) {
     const lines = linesOf(file.text, range);
     const first = reading === "whole" ? lines[0] : lines.find((line) => added.has(line));
     if (first === undefined || lines.some((line) => told.has(line))) continue;
-    const isRead = isIssued(range) && fillsLiteral(file.text, range);
-    byLine.set(first, isRead && byLine.get(first) !== false);
+    byLine.set(first, isIssuedLiteral(file.text, range) && byLine.get(first) !== false);
   }
   return [...byLine].map(([line, issued]) => ({ path: change.path, line, issued }));
 }
-
-/** Whether nothing around a value makes it a part of a name or a call. */
-const fillsLiteral = (text: string, { start, end }: TextRange) =>
-  !/[\w.$]/.test(text.charAt(start - 1)) && !/^(?:[\w$([]|\.\w)/.test(text.slice(end, end + 2));
 
 function linesOf(text: string, { start, end }: TextRange): number[] {
   const first = text.slice(0, start).split("\n").length;
@@ -156,8 +154,11 @@ export async function reviewChange(input: ReviewInput, deps: ReviewDependencies)
     },
   );
   const { head, base, mergeBase, mergeBases = 1, headTree = null, baseTree } = deps.workspace.shas;
+  const masked = await maskedLines(files, review.findings, deps);
+  const hidden = unreadMasks({ masked }).map(({ path }) => path);
+  const read = { ...review, unfinished: new Set([...hidden, ...(review.unfinished ?? [])]) };
   const ledger =
-    history && ledgerOf({ deps, files, coverage, known }, review, refused === null ? null : history);
+    history && ledgerOf({ deps, files, coverage, known }, read, refused === null ? null : history);
   return {
     head_sha: head,
     head_tree: headTree,
@@ -187,7 +188,7 @@ export async function reviewChange(input: ReviewInput, deps: ReviewDependencies)
     ],
     effort: input.config.effort,
     dropped: [...review.dropped],
-    masked: deps.models ? await maskedLines(files, review.findings, deps) : [],
+    masked,
     predicted: review.predicted && { ...review.predicted, cost_usd: null },
     ledger,
     unplaced: unplacedOf({ files, coverage, known }, review, ledger),

@@ -337,16 +337,31 @@ const unescaped = (written: string) => written.replaceAll(escapes, (found) => " 
 
 /** Secrets that are recognisable by their form. Linear in the text's length. */
 export const secretFormsIn = (written: string): TextRange[] => [
-  ...issuedSecretsIn(written),
+  ...issuedSecretsIn(unescaped(written)),
   ...assignedSecretsIn(unescaped(written)),
 ];
 
-/** Those of a form that their issuer or a protocol gives them, whatever they are assigned to. */
-export function issuedSecretsIn(written: string): TextRange[] {
-  const text = unescaped(written);
+function issuedSecretsIn(text: string): TextRange[] {
   const small = text.toLowerCase();
   const known = secretForms.filter(({ hints }) => hints.some((hint) => small.includes(hint)));
   return [...privateKeysIn(text), ...known.flatMap((form) => placesOf(form, text))];
+}
+
+const opening = /(["'`])(?:(?:bearer|token) )?$/i;
+const plainValue = /^[\w+/=.:~-]+$/;
+
+/**
+ * Whether what is masked there is certainly a secret and no code: a private key, or a token that has a form of its own, whatever stands around it, and
+ * that fills a literal.
+ */
+export function isIssuedLiteral(text: string, { start, end }: TextRange): boolean {
+  const holds = (ranges: readonly TextRange[], from: number, to: number) =>
+    ranges.some((one) => one.start <= from && to <= one.end);
+  if (holds(privateKeysIn(text), start, end)) return true;
+  const value = text.slice(start, end);
+  const quote = opening.exec(text.slice(Math.max(0, start - 8), start))?.[1];
+  if (quote === undefined || quote !== text.charAt(end) || !plainValue.test(value)) return false;
+  return holds(issuedSecretsIn(value), 0, value.length);
 }
 
 function placesOf({ pattern, accept }: SecretForm, text: string): TextRange[] {

@@ -65,7 +65,7 @@ export function toldLine({ change }: ChangedFile): string {
   const { path, oldPath, type, oldMode, newMode } = change;
   const from = oldPath === null ? "" : ` (was ${showPath(oldPath)})`;
   const mode = oldMode === newMode ? "same content" : `same content, mode ${oldMode} -> ${newMode}`;
-  return `${changeLetters[type]} ${showPath(path)}${from}  ${type === "deleted" ? "it had no lines" : mode}`;
+  return `${changeLetters[type]} ${showPath(path)}${from}  ${type === "deleted" ? "git shows no lines of it" : mode}`;
 }
 
 /** Two paths of any length fit into one answer. */

@@ -33,7 +33,7 @@ import {
 } from "../diff/origin.ts";
 import { isPlainSnapshot } from "../diff/snapshot.ts";
 import { countLines, MAX_DIFF_LINES, surveyPatch } from "../diff/survey.ts";
-import { isFoundByPath, movesWithFolder } from "../diff/takes-effect.ts";
+import { isFoundByPath } from "../diff/takes-effect.ts";
 import { effectWithoutLines, LINK, LINK_OUT, leadsOut } from "../diff/without-lines.ts";
 import { AppError, errorLine } from "../errors.ts";
 import type { Change, Workspace } from "../git/workspace.ts";
@@ -155,12 +155,14 @@ async function hiddenText(workspace: Workspace, { path, newMode, newOid }: Chang
 
 /** Both states of a lock file are read completely, because a single line is enough for an attack. */
 async function lockSources(workspace: Workspace, change: Change): Promise<string | null> {
-  const { path, oldMode, oldOid, newMode, newOid } = change;
+  const { path, oldPath, oldMode, oldOid, newMode, newOid } = change;
   const textOf = async (mode: string, oid: string) =>
     mode.startsWith("100") ? (await workspace.readBlob(oid)).text : null;
   try {
     const after = await textOf(newMode, newOid);
-    return after === null ? null : lockSourceReason(path, await textOf(oldMode, oldOid), after);
+    // What was in use at another path is not in use here.
+    const before = oldPath === null ? await textOf(oldMode, oldOid) : null;
+    return after === null ? null : lockSourceReason(path, before, after);
   } catch (error) {
     if (isTooLarge(error)) return UNREADABLE_LOCK;
     throw error;
@@ -170,13 +172,19 @@ async function lockSources(workspace: Workspace, change: Change): Promise<string
 /** Names of files that a program of ours may read whole. */
 const formats = /\.(?:png|jpe?g|gif|webp|avif|ico|snap)$/i;
 
-/** The format by which a program of ours has read all of a file that cannot be run; null if there is none. */
-async function knownFormat(workspace: Workspace, { path, newMode, newOid }: Change): Promise<string | null> {
+/** The format by which a program of ours has read all of a file that cannot be run, and all that was there before; null if there is none. */
+async function knownFormat(workspace: Workspace, change: Change): Promise<string | null> {
+  const { path, oldPath, oldMode, oldOid, newMode, newOid } = change;
   if (newMode !== "100644" || !formats.test(path)) return null;
+  const format = await formatOf(workspace, path, newOid);
+  const isNew = !oldMode.startsWith("100");
+  return isNew || format === (await formatOf(workspace, oldPath ?? path, oldOid)) ? format : null;
+}
+
+async function formatOf(workspace: Workspace, path: string, oid: string): Promise<string | null> {
   try {
-    if (!path.endsWith(".snap"))
-      return isWholeImage(path, await workspace.readBytes(newOid)) ? "image" : null;
-    const { binary, encoding, text } = await workspace.readBlob(newOid);
+    if (!path.endsWith(".snap")) return isWholeImage(path, await workspace.readBytes(oid)) ? "image" : null;
+    const { binary, encoding, text } = await workspace.readBlob(oid);
     return !binary && encoding === "utf8" && isPlainSnapshot(text) ? "snapshot" : null;
   } catch (error) {
     if (isTooLarge(error)) return null;
@@ -275,8 +283,7 @@ function isReadWhole({ path, oldPath, oldMode, newMode }: Change): boolean {
   if (!newMode.startsWith("100") || !oldMode.startsWith("100")) return false;
   if (oldPath === null) return oldMode !== newMode && isFoundByPath(path);
   const isOther = posix.extname(path) !== posix.extname(oldPath) || isTestFile(path) !== isTestFile(oldPath);
-  const isFound = isFoundByPath(path) || isFoundByPath(oldPath);
-  return isOther || (isFound && !movesWithFolder(path, oldPath));
+  return isOther || isFoundByPath(path) || isFoundByPath(oldPath);
 }
 
 function readingOf(change: Change): Reading {
@@ -300,6 +307,8 @@ const unseen: Survey = { hunks: 0, bytes: 0, changes: [], unreadable: null };
 const toldInALine: Survey = { hunks: 1, bytes: 0, changes: [[""]], unreadable: null };
 
 const reviewable = { reviewable: true, skipReason: null, account: null };
+/** In a broken tree: only one of them would be shown. */
+const TWICE = "path that the tree names twice";
 const NOTHING_TO_SHOW = "no line to show";
 
 /** A file with why it may not be reviewable. */
@@ -318,6 +327,7 @@ const linesOf = ({ change: { additions, deletions } }: ChangedFile) => (addition
  * are few changed lines in them, the smallest first.
  */
 function withNamed(all: readonly Described[]): ChangedFile[] {
+  const times = Map.groupBy(all, ({ file }) => file.change.path);
   const [named, others] = [true, false].map((is) =>
     all.filter(({ skip }) => (skip?.account === "named") === is),
   );
@@ -329,9 +339,11 @@ function withNamed(all: readonly Described[]): ChangedFile[] {
     if (room >= 0 && file.totalHunks > 0) read.add(file);
   }
   return all.map(({ file, skip }) => {
-    if (skip === null || read.has(file)) return file;
-    const account = skip.account === "named" ? "unread" : skip.account;
-    return { ...file, changes: [], reviewable: false, skipReason: skip.reason, account };
+    const isTwice = (times.get(file.change.path)?.length ?? 0) > 1;
+    if (!isTwice && (skip === null || read.has(file))) return file;
+    const { reason, account } = isTwice || skip === null ? unread(TWICE) : skip;
+    const decided = account === "named" ? "unread" : account;
+    return { ...file, changes: [], reviewable: false, skipReason: reason, account: decided };
   });
 }
 

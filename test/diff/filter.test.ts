@@ -44,7 +44,8 @@ const filterBy = (patterns: PathPatterns) => {
 };
 const same = { newOid: "1".repeat(40), additions: 0, deletions: 0 };
 const binary = { additions: null, deletions: null };
-const empty = { oldMode: "000000", oldOid: "0".repeat(40), additions: 0, deletions: 0 };
+const emptyBlob = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
+const empty = { oldMode: "000000", oldOid: "0".repeat(40), newOid: emptyBlob, additions: 0, deletions: 0 };
 const gone = { newMode: "000000", newOid: "0".repeat(40) };
 
 describe("createFilter", () => {

@@ -204,6 +204,37 @@ const fates: readonly ((id: string, n: number) => Fate)[] = [
   }),
   (id) => ({ pushes: [{ [`src/${id}.ts`]: `call${id}("${SLANDERED}");\n` }], by: "model" }),
   (id) => ({ pushes: [{ [`${id}.js`]: `const session_token="q8Zx2${id}Lm9vK4tR7pW1";\n` }], by: "nobody" }),
+  (id, n) => ({
+    pushes: [
+      [
+        { [`${id}.js`]: `export let password;password=run(unescape(location.hash.slice(${n})))\n` },
+        { [`${id}.sh`]: `ping http://a:q9Zx2;reboot${n};A@h\n` },
+        { [`pages/session_token=q8Zx2${id}Lm9vK4tR7pW1.js`]: lines(`page${id}`, 3) },
+      ][n % 3] as Files,
+    ],
+    by: "nobody",
+  }),
+  (id) => ({
+    pushes: [
+      {
+        [`src/${id}/boot.js`]: `run(decode("q8Zx2${id}Lm9vK4tR7pW1aB"));\n`,
+        [`src/${id}/other.js`]: `const session_token="q8Zx2${id}Lm9vK4tR7pW1aB";\n`,
+      },
+      { [`src/${id}/other.js`]: "const nothing = 1;\n" },
+    ],
+    by: "model",
+    again: `src/${id}/boot.js`,
+  }),
+  (id, n) => {
+    const [from, to] = [`src/${id}/guard.js`, ["docs/I.snap", "I/yarn.lock", "private/I.js"][n % 3]];
+    const text = lines(`guard${id}`, 40);
+    const around = n % 3 === 0 ? `exports[\`a 1\`] = \`\n${text}\`;\n` : `# ${id}\n${text}`;
+    return {
+      base: { [from]: text },
+      pushes: [{ [from]: null, [(to ?? "").replace("I", id)]: around }],
+      by: "model",
+    };
+  },
   (id) => ({
     base: { [`docs/${id}.md`]: lines(`prose${id}`, 9) },
     pushes: [
@@ -264,7 +295,7 @@ async function review(repo: GitRepo, head: string, history: History, ends: strin
     ...silent,
     respond: async (request, signal) => silent.respond(await masking.request(request), signal),
   };
-  const patterns = { ignore: ["ignored/**"], private: [] };
+  const patterns = { ignore: ["ignored/**"], private: ["private/**"] };
   const result = await reviewChange(
     reviewInput({ history, config: { paths: patterns }, pull: pullText({ body: words }) }),
     {

@@ -1,5 +1,5 @@
 import { mildestMinimum } from "../../config/repo-config.ts";
-import { type FileDiff, renderHunks, shownBytes } from "../../diff/file-diff.ts";
+import { type FileDiff, headingFacts, renderHunks, shownBytes } from "../../diff/file-diff.ts";
 import { createPathMatcher } from "../../diff/paths.ts";
 import type { Message } from "../../llm/model.ts";
 import { byteLength, cutAtLine, cutLine } from "../../text/cut.ts";
@@ -109,7 +109,10 @@ async function shownFile(
   if (leastBytes > room) return null;
   const diff = await diffs.fileDiff(change, 3);
   const { hunks, note } = newHunks(diff, read);
-  const shown = { heading: `## ${showPath(change.path)}${headingNote(note)}`, diff: { ...diff, hunks } };
+  const shown = {
+    heading: `## ${showPath(change.path)}${headingFacts(diff)}${headingNote(note)}`,
+    diff: { ...diff, hunks },
+  };
   const text = fileText(shown);
   return byteLength(text) > room || shownBytes(text) > room ? null : shown;
 }

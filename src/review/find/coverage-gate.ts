@@ -5,6 +5,7 @@ import {
   divideHunk,
   type FileDiff,
   type Hunk,
+  headingFacts,
   hunkHeader,
   renderHunks,
   renderLine,
@@ -56,8 +57,8 @@ export function createUnreadHunks({ files, diffs, coverage, portionBytes }: Unre
   /** As many uncovered hunks, or parts of them, as fit into `room` bytes. */
   function sliceOf(diff: FileDiff, room: number): Slice {
     const slice: Slice = { diff, hunks: [], partsShown: new Map() };
-    const most = portionBytes - headingBytes(diff.path);
-    let left = room - headingBytes(diff.path);
+    const most = portionBytes - shownBytes(headingOf(diff));
+    let left = room - shownBytes(headingOf(diff));
     for (const number of coverage.unshown(diff.path)) {
       const hunk = diff.hunks[number - 1];
       if (!hunk) continue;
@@ -112,8 +113,8 @@ export function createUnreadHunks({ files, diffs, coverage, portionBytes }: Unre
   };
 }
 
-const textOf = ({ diff, hunks }: Slice) => `## ${showPath(diff.path)}\n${renderHunks(hunks)}`;
-const headingBytes = (path: string) => shownBytes(showPath(path)) + 4;
+const headingOf = (diff: FileDiff) => `## ${showPath(diff.path)}${headingFacts(diff)}\n`;
+const textOf = ({ diff, hunks }: Slice) => `${headingOf(diff)}${renderHunks(hunks)}`;
 const lineBytes = (line: DiffLine) => shownBytes(renderLine(line)) + 1;
 const bytesOf = (hunk: Hunk) =>
   shownBytes(hunkHeader(hunk)) + HEADER_MARGIN + hunk.lines.reduce((sum, line) => sum + lineBytes(line), 0);
