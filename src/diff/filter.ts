@@ -1,6 +1,7 @@
 import { BINARY_LOCK, hasLockName, lockAccount } from "./lock-sources.ts";
 import { type BaseWord, type Origin, saidByBase, skipByOrigin } from "./origin.ts";
 import { createPathMatcher, isPathTooLong } from "./paths.ts";
+import { isFoundByPath } from "./takes-effect.ts";
 import { EXECUTABLE, effectWithoutLines, type ListedChange } from "./without-lines.ts";
 
 /**
@@ -78,6 +79,9 @@ const emptyBlobs = new Set([
 /** Whether a change has no line, and one line tells all of it: a file is moved, gets another mode, or is gone. */
 export function isToldInALine(change: FilteredChange): boolean {
   const { oldMode, newMode, oldOid, newOid, additions, deletions } = change;
+  // An empty file that nothing finds by its path.
+  if (oldMode === ABSENT)
+    return newMode === "100644" && emptyBlobs.has(newOid) && !isFoundByPath(change.path);
   if (newMode === ABSENT) return (additions ?? 0) + (deletions ?? 0) === 0 || !oldMode.startsWith("100");
   // Git calls any new empty file a renamed one if another is gone.
   return (
@@ -194,12 +198,12 @@ async function withoutLines(
 ): Promise<Skip | null> {
   const { path, oldPath, newMode, newOid, additions } = change;
   if ([path, oldPath ?? ""].some(isPathTooLong)) return unread(PATH_TOO_LONG);
+  const isOnPurpose = oldPath === null && newMode !== EXECUTABLE && emptyOnPurpose.test(path);
+  if (isOnPurpose && emptyBlobs.has(newOid)) return parsed(EMPTY);
   if (isToldInALine(change))
     return oldPath === null || !hasLockName(path) ? null : await movedLock(change, unseen);
   if (!newMode.startsWith("100")) return effectWithoutLines(change);
   if (additions === null) return binary(change, unseen, isLeftOut);
-  const isOnPurpose = oldPath === null && newMode !== EXECUTABLE && emptyOnPurpose.test(path);
-  if (isOnPurpose && emptyBlobs.has(newOid)) return parsed(EMPTY);
   return isLeftOut ? leftOut(EMPTY) : { reason: EMPTY, account: "neutral" };
 }
 

@@ -88,7 +88,7 @@ export function howToAccept({ coverage }: ReviewResult): string {
     .map(({ path }) => JSON.stringify(`/${path.replaceAll(/[*?[\]\\!]/g, "\\$&")}`));
   const line = untrustedCode(`paths: { ignore: [${patterns.join(", ")}] }`);
   const more = named.length > mostAccepted ? `, and so on for ${named.length - mostAccepted} more` : "";
-  return `Files that a tool seems to have written have more changed lines than are read of such files. To leave them out on purpose, the base branch says ${line} in \`.github/hunkwise.yml\`${more}.`;
+  return `Some files look generated or vendored, and have too many changed lines to be read. If they need no review, the base branch can say so with ${line} in \`.github/hunkwise.yml\`${more}.`;
 }
 
 const placeLine = (path: string, what: string) => `- ${untrustedCode(path)}: ${untrustedLine(what)}`;

@@ -120,6 +120,10 @@ export function unreadPlaces(result: ReviewResult): { path: string; what: string
   return [
     ...unserved.map(({ path, hunks }) => ({ path, what: plural(hunks, "hunk") })),
     ...unreadFiles(result).map(({ path, reason }) => ({ path, what: reason })),
+    ...unreadMasks(result).map(({ path, line }) => ({
+      path: `${path}:${line}`,
+      what: "looks like a secret, so the model saw a mask",
+    })),
   ];
 }
 

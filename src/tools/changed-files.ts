@@ -64,6 +64,7 @@ export const changeLetters: Record<ChangeType, string> = {
 export function toldLine({ change }: ChangedFile): string {
   const { path, oldPath, type, oldMode, newMode } = change;
   const from = oldPath === null ? "" : ` (was ${showPath(oldPath)})`;
+  if (type === "added") return `A ${showPath(path)}  an empty file`;
   const mode = oldMode === newMode ? "same content" : `same content, mode ${oldMode} -> ${newMode}`;
   return `${changeLetters[type]} ${showPath(path)}${from}  ${type === "deleted" ? "git shows no lines of it" : mode}`;
 }

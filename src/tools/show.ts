@@ -1,11 +1,14 @@
 import { shownBytes } from "../diff/file-diff.ts";
 
+/** White space, and letters that look like it. */
+const blank = /[\s\u115f\u1160\u2800\u3164\uffa0]/;
+
 /**
  * A path as the model reads and repeats it. One with white space is quoted as a JSON string, which the path tools accept: renderings do not
  * escape line feeds and tabs, and a name that its author wrote as a sentence must not read like one of ours.
  */
 export function showPath(path: string): string {
-  return /\s/.test(path) || path.startsWith('"') ? JSON.stringify(path) : path;
+  return blank.test(path) || path.startsWith('"') ? JSON.stringify(path) : path;
 }
 
 /** A number with its noun: `1 file`, `2,000 files`. */

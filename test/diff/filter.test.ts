@@ -130,7 +130,7 @@ describe("createFilter", () => {
     ["neutral: submodule at another commit", { oldMode: "160000", newMode: "160000" }],
     ["neutral: symbolic link to another place", { oldMode: "000000", newMode: "120000" }],
     ["neutral: symbolic link to another place", { oldMode: "120000", newMode: "120000", ...same }],
-    ["neutral: empty file", empty],
+    ["neutral: empty file", { ...empty, path: "CODEOWNERS" }],
     ["unread: path too long", { ...same, oldPath: "x".repeat(4_095) }],
     ...["a/.gitkeep", ".keep", "src/py.typed", "src/__init__.py"].map(
       (path): [string, Partial<FilteredChange>] => ["parsed: empty file", { ...empty, path }],

@@ -146,14 +146,8 @@ const fates: readonly ((id: string, n: number) => Fate)[] = [
     ],
     by: "nobody",
   }),
-  (id, n) => ({
-    pushes: [
-      [{ [`${id}/CODEOWNERS`]: "" }, { [`${id}/pytest.ini`]: "" }, { [`${id}/empty.txt`]: "" }][
-        n % 3
-      ] as Files,
-    ],
-    by: "nobody",
-  }),
+  (id, n) => ({ pushes: [{ [`${id}/${n % 2 ? "CODEOWNERS" : "pytest.ini"}`]: "" }], by: "nobody" }),
+  (id) => ({ pushes: [{ [`${id}/empty.txt`]: "" }], by: "model" }),
   (id, n) => ({
     pushes: [
       [

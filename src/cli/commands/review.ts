@@ -8,7 +8,12 @@ import { NOT_SELECTED } from "../../diff/filter.ts";
 import { AppError } from "../../errors.ts";
 import { atLeast, type Severity, severities } from "../../finding.ts";
 import type { StartedProcess } from "../../process/start-process.ts";
-import { countBySeverity, isUnread, outcomeOf, outcomeSentence } from "../../reporters/outcome.ts";
+import {
+  countBySeverity,
+  isPartialBesidesNeutral,
+  isUnread,
+  outcomeSentence,
+} from "../../reporters/outcome.ts";
 import { plainLine } from "../../reporters/terminal-style.ts";
 import { isModelErrorWarning, type ReviewResult } from "../../review/review-result.ts";
 import type { ToolResult } from "../../review/tool-results/tool-result.ts";
@@ -485,5 +490,5 @@ export function exitCodeOf(
   );
   if (reached) return exitCodes.found;
   const unread = requireModel && result.usage.requests === 0 && result.coverage.hunks_total > 0;
-  return unread || outcomeOf(result) === "partial" ? exitCodes.incomplete : exitCodes.clean;
+  return unread || isPartialBesidesNeutral(result) ? exitCodes.incomplete : exitCodes.clean;
 }

@@ -4,6 +4,7 @@ import { type ParsedText, parseText } from "../../code/parse.ts";
 import type { Definition, DefinitionKind } from "../../code/source.ts";
 import { firstIndex } from "../../code/tree.ts";
 import { type DiffLine, type Hunk, signs } from "../../diff/file-diff.ts";
+import { takesEffect } from "../../diff/takes-effect.ts";
 import type { FileText, Workspace } from "../../git/workspace.ts";
 import type { ChangedFile, DiffSource } from "../../tools/tool.ts";
 
@@ -17,8 +18,8 @@ import type { ChangedFile, DiffSource } from "../../tools/tool.ts";
  * - Outside of functions: the statements that it touches and those before and behind it, and which of several equal ones they are.
  * - In both cases: what else the change adds and removes outside of functions, before the place and behind it. A line there may
  *   decide whether the rest of the file runs, and nothing new would be left of it when it goes.
- * - In documentation, which nothing runs: the hunk with the lines around it. A changelog grows with each rebase. Under another name, agents may
- *   obey it.
+ * - In documentation, which nothing runs: the hunk with the lines around it. A changelog grows with each rebase. Not under a name that agents
+ *   obey.
  * - In any other file that no parser understands: all of the file, before and after the change.
  * - In all code: the touched definitions that the one around it calls, with their texts, and the names of those that call it.
  */
@@ -64,7 +65,7 @@ function inWholeFile(file: ChangedFile): string[][] {
 }
 
 /** By extension: `README.py` is code, and so are `.mdx` and some `.txt` files. */
-const isProse = (path: string) => /\.(?:md|markdown|rst|adoc|asciidoc)$/i.test(path);
+const isProse = (path: string) => /\.(?:md|markdown|rst|adoc|asciidoc)$/i.test(path) && !takesEffect(path);
 
 /** Null if the diff cannot be read. */
 async function inHunks(file: ChangedFile, { diffs }: Reading): Promise<string[][] | null> {

@@ -233,8 +233,8 @@ function claimSection(
     `## Claim ${number}`,
     wrapUntrusted("claim", `${title} (${category})`),
     ruleOfClaim(run.rules, finding.rule),
-    `Place: ${showPath(path)}, ${lines} ${where}:`,
-    wrapUntrusted("code", code),
+    `Its code, ${lines} ${where} of the file that is named first:`,
+    wrapUntrusted("code", `${showPath(path)}\n${code}`),
     places(finding, listBytes),
     alike(siblings, listBytes),
   ]
@@ -266,7 +266,8 @@ export async function changeAround(run: PlaceRun, spots: readonly Spot[]): Promi
   if (near.size === 0) return "";
   const some = near.size < parts.length ? ` (${near.size} of ${parts.length} parts)` : "";
   const diff = renderHunks(parts.filter((part) => near.has(part)));
-  return `# What the change does to ${showPath(file.change.path)}${some}\n${wrapUntrusted("diff", diff)}`;
+  const text = wrapUntrusted("diff", `## ${showPath(file.change.path)}\n${diff}`);
+  return `# What the change does there${some}\n${text}`;
 }
 
 const lineBytes = (line: DiffLine) => shownBytes(renderLine(line)) + 1;
