@@ -5,7 +5,7 @@ import { sparesIn } from "../config/load-config.ts";
 import { patternWarnings } from "../config/parse-config.ts";
 import { type Finding, isCertain, isOfOwnRule, toolOf } from "../finding.ts";
 import { isIssuedLiteral, secretFormsIn } from "../secrets/forms.ts";
-import type { TextRange } from "../secrets/ranges.ts";
+import { type TextRange, withoutRanges } from "../secrets/ranges.ts";
 import type { ChangedFile } from "../tools/tool.ts";
 import { findConfigChanges } from "./config-changes.ts";
 import type { AnchorFile } from "./find/anchor.ts";
@@ -58,8 +58,9 @@ async function maskedLines(
   for (const file of files) {
     const { change } = file;
     if (!file.reviewable) continue;
-    // A path is shown in headings, where it would be masked as well.
-    if (secretFormsIn(change.path).length > 0) all.push({ path: change.path, line: 1, issued: false });
+    // A path is shown in headings, where it is masked as well.
+    const inPath = secretFormsIn(change.path);
+    if (inPath.length > 0) all.push({ path: withoutRanges(change.path, inPath), line: 1, issued: false });
     if (change.type === "deleted" || file.reading === "line") continue;
     const told = findings.filter(({ path, source }) => path === change.path && source.startsWith("secrets/"));
     all.push(...(await maskedIn(file, new Set(told.map(({ line }) => line)), deps)));

@@ -34,7 +34,6 @@ describe("changed_files", () => {
     });
     const skipped = files.filter((file) => !file.reviewable).map((file) => [file.path, file.skip_reason]);
     expect(Object.fromEntries(skipped)).toEqual({
-      "empty.txt": "empty file",
       "image.png": "binary data",
       link: "symbolic link to another place",
       "package-lock.json": "lock file",

@@ -233,8 +233,7 @@ function claimSection(
     `## Claim ${number}`,
     wrapUntrusted("claim", `${title} (${category})`),
     ruleOfClaim(run.rules, finding.rule),
-    `Its code, ${lines} ${where} of the file that is named first:`,
-    wrapUntrusted("code", `${showPath(path)}\n${code}`),
+    wrapUntrusted("code", `Place: ${showPath(path)}, ${lines} ${where}:\n${code}`),
     places(finding, listBytes),
     alike(siblings, listBytes),
   ]
