@@ -257,13 +257,6 @@ export function headerFacts(header: readonly string[]): string[] {
   return facts;
 }
 
-/** What a heading says beside the path, because no line of a hunk does: ` (was src/old.ts) (mode 100644 -> 100755)`. */
-export const headingFacts = ({ header }: Pick<FileDiff, "header">): string =>
-  headerFacts(header)
-    .filter((fact) => fact !== "new file" && fact !== "deleted")
-    .map((fact) => ` (${fact})`)
-    .join("");
-
 export const NO_NEWLINE = "\\ No newline at end of file";
 
 export const signs = { context: " ", added: "+", removed: "-" } as const satisfies Record<

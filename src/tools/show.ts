@@ -1,4 +1,4 @@
-import { shownBytes } from "../diff/file-diff.ts";
+import { type FileDiff, headerFacts, shownBytes } from "../diff/file-diff.ts";
 
 /** White space, and letters that look like it. */
 const blank = /[\s\u115f\u1160\u2800\u3164\uffa0]/;
@@ -9,6 +9,13 @@ const blank = /[\s\u115f\u1160\u2800\u3164\uffa0]/;
  */
 export function showPath(path: string): string {
   return blank.test(path) || path.startsWith('"') ? JSON.stringify(path) : path;
+}
+
+/** The heading of a file's hunks, with what none of their lines says: `## src/b.ts (was src/a.ts) (mode 100644 -> 100755)`. */
+export function headingOf({ path, oldPath, header }: FileDiff): string {
+  const modes = headerFacts(header).filter((fact) => /^mode |executable/.test(fact));
+  const facts = [...(oldPath === null ? [] : [`was ${showPath(oldPath)}`]), ...modes];
+  return `## ${showPath(path)}${facts.map((fact) => ` (${fact})`).join("")}`;
 }
 
 /** A number with its noun: `1 file`, `2,000 files`. */

@@ -1,10 +1,10 @@
 import { mildestMinimum } from "../../config/repo-config.ts";
-import { type FileDiff, headingFacts, renderHunks, shownBytes } from "../../diff/file-diff.ts";
+import { type FileDiff, renderHunks, shownBytes } from "../../diff/file-diff.ts";
 import { createPathMatcher } from "../../diff/paths.ts";
 import type { Message } from "../../llm/model.ts";
 import { byteLength, cutAtLine, cutLine } from "../../text/cut.ts";
 import { wrapUntrusted } from "../../text/fence.ts";
-import { count, showPath } from "../../tools/show.ts";
+import { count, headingOf, showPath } from "../../tools/show.ts";
 import type { ChangedFile, DiffSource } from "../../tools/tool.ts";
 import { ruleMatchLine } from "../find/rule-matches.ts";
 import { countReviewed, headingNote, newHunks } from "../followup/known-change.ts";
@@ -110,7 +110,7 @@ async function shownFile(
   const diff = await diffs.fileDiff(change, 3);
   const { hunks, note } = newHunks(diff, read);
   const shown = {
-    heading: `## ${showPath(change.path)}${headingFacts(diff)}${headingNote(note)}`,
+    heading: `${headingOf(diff)}${headingNote(note)}`,
     diff: { ...diff, hunks },
   };
   const text = fileText(shown);

@@ -5,7 +5,6 @@ import {
   divideHunk,
   type FileDiff,
   type Hunk,
-  headingFacts,
   hunkHeader,
   renderHunks,
   renderLine,
@@ -14,7 +13,7 @@ import {
 import { wrapUntrusted } from "../../text/fence.ts";
 import { toldLine } from "../../tools/changed-files.ts";
 import { noteShown } from "../../tools/diff-pages.ts";
-import { showPath } from "../../tools/show.ts";
+import { headingOf, showPath } from "../../tools/show.ts";
 import type { ChangedFile, DiffSource } from "../../tools/tool.ts";
 import type { ReviewedHunks } from "../followup/known-change.ts";
 import { type RuleMatch, unansweredRefusal } from "./rule-matches.ts";
@@ -57,8 +56,8 @@ export function createUnreadHunks({ files, diffs, coverage, portionBytes }: Unre
   /** As many uncovered hunks, or parts of them, as fit into `room` bytes. */
   function sliceOf(diff: FileDiff, room: number): Slice {
     const slice: Slice = { diff, hunks: [], partsShown: new Map() };
-    const most = portionBytes - shownBytes(headingOf(diff));
-    let left = room - shownBytes(headingOf(diff));
+    const most = portionBytes - (shownBytes(headingOf(diff)) + 1);
+    let left = room - (shownBytes(headingOf(diff)) + 1);
     for (const number of coverage.unshown(diff.path)) {
       const hunk = diff.hunks[number - 1];
       if (!hunk) continue;
@@ -113,8 +112,7 @@ export function createUnreadHunks({ files, diffs, coverage, portionBytes }: Unre
   };
 }
 
-const headingOf = (diff: FileDiff) => `## ${showPath(diff.path)}${headingFacts(diff)}\n`;
-const textOf = ({ diff, hunks }: Slice) => `${headingOf(diff)}${renderHunks(hunks)}`;
+const textOf = ({ diff, hunks }: Slice) => `${headingOf(diff)}\n${renderHunks(hunks)}`;
 const lineBytes = (line: DiffLine) => shownBytes(renderLine(line)) + 1;
 const bytesOf = (hunk: Hunk) =>
   shownBytes(hunkHeader(hunk)) + HEADER_MARGIN + hunk.lines.reduce((sum, line) => sum + lineBytes(line), 0);

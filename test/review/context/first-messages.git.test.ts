@@ -38,7 +38,7 @@ describe("the first message", () => {
         'R "is\\nthere.ts" (was "was\\there.ts")  +1 -1  1 hunk',
         'c1 "odd\\nname.ts":1 a constant (rules/constant)',
         '## "odd\\nname.ts"',
-        '## "is\\nthere.ts"',
+        '## "is\\nthere.ts" (was "was\\there.ts")',
       ]),
     );
     // What was served is told by the path itself.
