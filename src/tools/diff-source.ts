@@ -347,8 +347,11 @@ function withNamed(all: readonly Described[]): ChangedFile[] {
   });
 }
 
-/** Bytes around a file's hunks: `## `, its path and two line feeds. */
-const headingBytes = (path: string) => shownBytes(showPath(path)) + 5;
+/** Bytes around a file's hunks: `## `, its path and two line feeds, an old path and a mode. */
+const headingBytes = ({ path, oldPath, oldMode, newMode }: Change) => {
+  const was = oldPath === null ? 0 : shownBytes(` (was ${showPath(oldPath)})`);
+  return shownBytes(showPath(path)) + 5 + was + (oldMode === newMode ? 0 : " (mode 100644 -> 100755)".length);
+};
 
 /** The changed files of a workspace, read once and again after edits, and their diffs, of which the last ones are cached. */
 export function createDiffSource(
@@ -399,7 +402,7 @@ export function createDiffSource(
     const filtered = await skipReason(change, word, unseen);
     const withheld = filtered?.reason === NOT_SELECTED ? undefined : workspace.withheld.get(change.path);
     const hindered = unreadable ?? (hunks === 0 ? NOTHING_TO_SHOW : null);
-    const diffBytes = bytes === 0 ? 0 : bytes + headingBytes(change.path);
+    const diffBytes = bytes === 0 ? 0 : bytes + headingBytes(change);
     return {
       file: { ...{ change, reading, totalHunks: hunks, diffBytes, changes }, ...reviewable },
       skip: withheld === undefined ? await skipFor(change, filtered, hindered) : leftOut(withheld),
