@@ -84,7 +84,7 @@ it("changes-without-lines: are named and are not green, and are as red as findin
 it("changes without lines that do nothing by themselves are green", async () => {
   await using shared = await startSharedApp({ everyRole: finish });
   const { conclusion } = await review(shared, {
-    ...{ "docs/moved.md": null, "docs/moved-on.md": text("prose"), "docs/logo.png": png },
+    ...{ "docs/moved.md": null, "docs/moved-on.md": text("prose"), "docs/icon.png": png },
     "package-lock.json": locked(`${registry}/left-pad-1.3.1.tgz`),
     ...{ "script.sh": { mode: "100755", data: text("echo") }, "lib/module": null },
   });
