@@ -63,7 +63,7 @@ describe("a server with pull requests that expand", patient, () => {
       expect(ofFiles.check()?.output.title).toBe("Incomplete review: found 1 high");
       const words = "- `line.js`: too large (more than 20 MB)";
       for (const text of [ofFiles.summary(), ofFiles.check()?.output.summary]) {
-        expect(text).toContain("**Partial: 1 file was too large to be read; 1 of 1 hunks were read.**");
+        expect(text).toContain("**Partial: 1 file was not read (too large); 1 of 1 hunks were read.**");
         expect(text).toContain(words);
       }
     },

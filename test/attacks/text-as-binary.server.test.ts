@@ -27,6 +27,6 @@ describe("a file that git calls binary", patient, () => {
     await pull.tell("opened");
     await pull.concluded("failure");
     expect(pull.check()?.output.title).toMatch(/^Incomplete review/);
-    expect(pull.check()?.output.summary).toContain("1 file was text that git treats as binary");
+    expect(pull.check()?.output.summary).toContain("1 file was not read (text with NUL bytes)");
   });
 });
