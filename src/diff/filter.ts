@@ -5,9 +5,12 @@ import { isFoundByPath } from "./takes-effect.ts";
 import { EXECUTABLE, effectWithoutLines, type ListedChange } from "./without-lines.ts";
 
 /**
- * What accounts for a changed file that no model reads. `left_out`: the base branch or whoever asked for the review does not want it read.
- * `parsed`: a program of ours that knows its format has read all of it. Nobody has read the others: `neutral` keeps a check from being green
- * and never makes it red, because such changes are frequent and nobody can have them read; `unread` counts as a limit.
+ * What accounts for a changed file that no model reads.
+ *
+ * - `left_out`: the base branch, or the person who asked for the review, leaves it out.
+ * - `parsed`: a program of ours that knows its format has read all of it.
+ * - `neutral`: nobody has read it. The check is not green, and never red because of it: such changes are frequent, and no model can read them.
+ * - `unread`: nobody has read it, and it counts as a limit.
  */
 export const accounts = ["left_out", "parsed", "neutral", "unread"] as const;
 export type Account = (typeof accounts)[number];
@@ -155,6 +158,8 @@ export function createFilter(patterns: PathPatterns): Filter {
   };
 }
 
+const lockSkip = (reason: string): Skip => ({ reason, account: lockAccount(reason) });
+
 /** Whether it is a lock file before and after the change, and no program. */
 const isLock = ({ path, oldPath, newMode }: FilteredChange) =>
   hasLockName(path) && (oldPath === null || hasLockName(oldPath)) && newMode !== EXECUTABLE;
@@ -168,7 +173,7 @@ async function withLines(
 ): Promise<Skip<Account | "named"> | null> {
   if (isLock(change) && !skips.includes(null)) {
     const sources = await unseen.lockSources();
-    return sources === null ? parsed("lock file") : { reason: sources, account: lockAccount(sources) };
+    return sources === null ? parsed("lock file") : lockSkip(sources);
   }
   const format = await unseen.knownFormat();
   const isTakenBack = format === "snapshot" && skips.includes(null);
@@ -211,7 +216,7 @@ async function withoutLines(
 async function movedLock(change: FilteredChange, unseen: Unseen): Promise<Skip | null> {
   if (!isLock(change)) return unread(NEW_LOCK);
   const sources = await unseen.lockSources();
-  return sources === null ? null : { reason: sources, account: lockAccount(sources) };
+  return sources === null ? null : lockSkip(sources);
 }
 
 async function binary(change: FilteredChange, unseen: Unseen, isLeftOut: boolean): Promise<Skip | null> {
@@ -220,7 +225,7 @@ async function binary(change: FilteredChange, unseen: Unseen, isLeftOut: boolean
   const hidden = newMode === EXECUTABLE ? null : await unseen.hiddenText();
   if (isLeftOut) return leftOut("binary");
   if (hidden !== null) return unread(hidden);
-  if (hasLockName(path)) return { reason: BINARY_LOCK, account: lockAccount(BINARY_LOCK) };
+  if (hasLockName(path)) return lockSkip(BINARY_LOCK);
   const format = await unseen.knownFormat();
   return format === null ? effectWithoutLines(change) : parsed(format);
 }

@@ -32,20 +32,20 @@ function need(isMet: boolean): asserts isMet {
 function inputOf(bytes: Buffer) {
   let at = 0;
   /** Where the next bytes start. */
-  const skip = (length: number) => {
+  const advance = (length: number) => {
     need(length >= 0 && length <= bytes.length - at);
     at += length;
     return at - length;
   };
   return {
     metadata: 0,
-    skip,
-    skipTo: (byte: number) => skip(bytes.indexOf(byte, at) - at),
-    take: (length: number) => bytes.subarray(skip(length), at),
-    text: (length: number) => bytes.toString("latin1", skip(length), at),
+    advance,
+    advanceTo: (byte: number) => advance(bytes.indexOf(byte, at) - at),
+    take: (length: number) => bytes.subarray(advance(length), at),
+    text: (length: number) => bytes.toString("latin1", advance(length), at),
     /** A number of so many bytes, the first of which weighs most. */
-    big: (length: number) => bytes.readUIntBE(skip(length), length),
-    little: (length: number) => bytes.readUIntLE(skip(length), length),
+    big: (length: number) => bytes.readUIntBE(advance(length), length),
+    little: (length: number) => bytes.readUIntLE(advance(length), length),
     position: () => at,
     left: () => bytes.length - at,
   };
@@ -128,7 +128,7 @@ function jpeg(input: Input): void {
     // Frames, tables, scans, the distance of restarts, comments, and what a program adds.
     need([0xc0, 0xc1, 0xc2, 0xc4, 0xdb, 0xda, 0xdd, 0xfe].includes(marker) || marker >> 4 === 0xe);
     const length = input.big(2);
-    input.skip(length - 2);
+    input.advance(length - 2);
     input.metadata += length;
     if (marker <= 0xc2) frames++;
     if (marker === 0xda) scans++;
@@ -139,7 +139,7 @@ function jpeg(input: Input): void {
 /** Fill bytes may precede a marker. In the data of a scan, 255 is followed by 0 or is the start of a restart marker. */
 function jpegMarker(input: Input, isInScan: boolean): number {
   for (;;) {
-    if (isInScan) input.skipTo(0xff);
+    if (isInScan) input.advanceTo(0xff);
     need(input.big(1) === 0xff);
     let marker = 0xff;
     while (marker === 0xff) marker = input.big(1);
@@ -149,7 +149,7 @@ function jpegMarker(input: Input, isInScan: boolean): number {
 
 /** https://www.w3.org/Graphics/GIF/spec-gif89a.txt */
 function gif(input: Input): void {
-  const skipColours = (flags: number) => input.skip(flags & 0x80 ? 6 << (flags & 7) : 0);
+  const skipColours = (flags: number) => input.advance(flags & 0x80 ? 6 << (flags & 7) : 0);
   need(/^GIF8[79]a$/.test(input.text(6)));
   skipColours(input.take(7).readUInt8(4));
   let pictures = 0;
@@ -171,7 +171,7 @@ function gif(input: Input): void {
 /** The number of bytes in the blocks up to an empty one. */
 function skipBlocks(input: Input): number {
   const start = input.position();
-  for (let size = input.big(1); size > 0; size = input.big(1)) input.skip(size);
+  for (let size = input.big(1); size > 0; size = input.big(1)) input.advance(size);
   return input.position() - start - 1;
 }
 
@@ -228,13 +228,13 @@ function bitmap(input: Input): void {
   need(width > 0 && height > 0 && input.little(2) <= 1);
   const bits = input.little(2);
   need([1, 4, 8, 16, 24, 32].includes(bits) && input.little(4) === 0);
-  input.skip(12);
+  input.advance(12);
   const colours = input.little(4) || (bits <= 8 ? 2 ** bits : 0);
-  input.skip(4 + 4 * colours);
+  input.advance(4 + 4 * colours);
   const bytesOf = (bitsInPixel: number) => 4 * Math.ceil((width * bitsInPixel) / 32) * height;
-  input.skip(bytesOf(bits));
+  input.advance(bytesOf(bits));
   need(colours <= 256 && [0, bytesOf(1), (width * height) / 4].includes(input.left()));
-  input.skip(input.left());
+  input.advance(input.left());
 }
 
 const readers = new Map(Object.entries({ png, jpg: jpeg, jpeg, gif, webp, avif, ico }));

@@ -4,7 +4,7 @@ import { grammarOf } from "../code/languages.ts";
 import { sparesIn } from "../config/load-config.ts";
 import { patternWarnings } from "../config/parse-config.ts";
 import { type Finding, isCertain, isOfOwnRule, toolOf } from "../finding.ts";
-import { isIssuedLiteral, secretFormsIn } from "../secrets/forms.ts";
+import { issuedLiteralsIn, secretFormsIn } from "../secrets/forms.ts";
 import { type TextRange, withoutRanges } from "../secrets/ranges.ts";
 import type { ChangedFile } from "../tools/tool.ts";
 import { findConfigChanges } from "./config-changes.ts";
@@ -80,13 +80,14 @@ async function maskedIn(
   const added = new Set(
     hunks.flatMap(({ lines }) => lines.flatMap((line) => (line.kind === "added" ? [line.newLine] : []))),
   );
+  const isIssued = issuedLiteralsIn(file.text);
   // A line with several values is one place, and only as good as the worst of them.
   const byLine = new Map<number, boolean>();
   for (const range of await masking.masks.secretsIn(file.text)) {
     const lines = linesOf(file.text, range);
     const first = reading === "whole" ? lines[0] : lines.find((line) => added.has(line));
     if (first === undefined || lines.some((line) => told.has(line))) continue;
-    byLine.set(first, isIssuedLiteral(file.text, range) && byLine.get(first) !== false);
+    byLine.set(first, isIssued(range) && byLine.get(first) !== false);
   }
   return [...byLine].map(([line, issued]) => ({ path: change.path, line, issued }));
 }

@@ -351,17 +351,20 @@ const opening = /(["'`])(?:(?:bearer|token) )?$/i;
 const plainValue = /^[\w+/=.:~-]+$/;
 
 /**
- * Whether what is masked there is certainly a secret and no code: a private key, or a token that has a form of its own, whatever stands around it, and
- * that fills a literal.
+ * Tells which masked places of a text are certainly secrets and no code: a private key, or a token that has a form of its own and fills a quoted
+ * literal.
  */
-export function isIssuedLiteral(text: string, { start, end }: TextRange): boolean {
+export function issuedLiteralsIn(text: string): (place: TextRange) => boolean {
+  const keys = privateKeysIn(text);
   const holds = (ranges: readonly TextRange[], from: number, to: number) =>
     ranges.some((one) => one.start <= from && to <= one.end);
-  if (holds(privateKeysIn(text), start, end)) return true;
-  const value = text.slice(start, end);
-  const quote = opening.exec(text.slice(Math.max(0, start - 8), start))?.[1];
-  if (quote === undefined || quote !== text.charAt(end) || !plainValue.test(value)) return false;
-  return holds(issuedSecretsIn(value), 0, value.length);
+  return ({ start, end }) => {
+    if (holds(keys, start, end)) return true;
+    const value = text.slice(start, end);
+    const quote = opening.exec(text.slice(Math.max(0, start - 8), start))?.[1];
+    if (quote === undefined || quote !== text.charAt(end) || !plainValue.test(value)) return false;
+    return holds(issuedSecretsIn(value), 0, value.length);
+  };
 }
 
 function placesOf({ pattern, accept }: SecretForm, text: string): TextRange[] {
