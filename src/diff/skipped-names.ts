@@ -39,20 +39,9 @@ const folders = new Map([
   ...["__snapshots__", "vcr_cassettes"].map((name) => [name, "snapshot"] as const),
 ]);
 
-/** Folders that hold written code, also below them: `src/cmd/dist/` is a program that is called dist. */
-const writtenFolders = new Set(
-  "src source sources test tests __tests__ spec specs testing cmd internal".split(" "),
-);
-
-/** What builds for browsers and Node leave in `dist/`: code of other languages there is written by hand. */
-const buildOutput =
-  /\.(?:[cm]?jsx?|d\.[cm]?ts|css|html?|json|map|wasm|svg|txt|xml|webmanifest|woff2?|ttf|eot|png|ico)$/;
-
-/** Whether a file is below a `dist` folder that a build fills. */
-function isBuilt(folders: readonly string[], name: string): boolean {
-  const at = folders.indexOf("dist");
-  return at >= 0 && buildOutput.test(name) && !folders.slice(0, at).some((one) => writtenFolders.has(one));
-}
+/** What builds for browsers and Node leave in `dist/`: code of other languages there, and below written code, is written by hand. */
+const built =
+  /^(?!(?:.*\/)?(?:src|sources?|tests?|__tests__|specs?|testing|cmd|internal)\/)(?:.*\/)?dist\/.*\.(?:[cm]?jsx?|d\.[cm]?ts|css|html?|json|map|wasm|svg|txt|xml|webmanifest|woff2?|ttf|eot|png|ico)$/;
 
 const vendoredPaths = [
   // Each `yarn install` runs releases and plugins.
@@ -86,7 +75,7 @@ export function reasonByName(path: string): string | null {
     const reason = folders.get(segment);
     if (reason !== undefined) return reason;
   }
-  if (isBuilt(segments, name)) return "generated";
+  if (built.test(path)) return "generated";
   if (vendoredPaths.some((folder) => `/${path}`.includes(folder))) return "vendored";
   if (generatedEndings.some((ending) => name.endsWith(ending)) || generatedInfix.test(name))
     return "generated";

@@ -46,14 +46,19 @@ describe("the record of a server's review", patient, () => {
       const first = rows.at(-1);
 
       const { stdout } = await runCli(["runs", first?.id ?? ""], { env });
-      expect(stdout).toMatch(
-        /HIGH src\/numbers\.js:2 Two is not three \(\w+, inline\)\s+http\S+#discussion_r\d+\n/,
+      const { loops, results, written, totals }: RunSummary = JSON.parse(stdout);
+      const discussion = expect.stringMatching(/#discussion_r\d+$/);
+      const finding = { severity: "high", path: "src/numbers.js", line: 2, title: "Two is not three" };
+      expect(results).toMatchObject([
+        { findings: [{ finding, placement: { kind: "inline" }, url: discussion }] },
+      ]);
+      expect(written.map(({ request }) => request)).toEqual(
+        expect.arrayContaining([
+          expect.stringMatching(/^POST .*\/pulls\/1\/reviews$/),
+          expect.stringMatching(/^POST .*\/issues\/1\/comments$/),
+        ]),
       );
-      expect(stdout).toMatch(/- POST \/pulls\/1\/reviews\s+http\S+#pullrequestreview-\d+\n/);
-      expect(stdout).toMatch(/- POST \/issues\/1\/comments\s+http\S+#issuecomment-\d+\n/);
-      expect(stdout).toMatch(/2 turns, [\d,]+ tokens/);
-      const summary = await runCli(["runs", first?.id ?? "", "--json"], { env });
-      const { loops } = JSON.parse(summary.stdout) as RunSummary;
+      expect(totals.paid.turns).toBe(2);
       const calls = loops.flatMap(({ steps }) =>
         steps.flatMap((one) => (one.kind === "turn" ? one.calls : [])),
       );
@@ -102,14 +107,22 @@ describe("the record of what people asked for", patient, () => {
         const of = ["--repository", `octo-org/${repository.name}`];
         const { stdout } = await runCli(["runs", ...of, "--json"], { env });
         const rows: Row[] = JSON.parse(stdout);
-        const told: Record<string, RegExp> = {
-          ask: /octocat asked: Why is two wrong\?[\s\S]*Answered; finished\.[\s\S]*Because \*\*two\*\* is not\./,
-          fix: /- src\/numbers\.js:2 Two is not three[\s\S]*1 of 1 finding repaired;[\s\S]*0 findings;[\s\S]*push octo-org\/\S+ \S+\s+http\S+\/commit\/[0-9a-f]{40}\n/,
+        const told: Record<string, object> = {
+          ask: {
+            asked: { by: "octocat", question: "Why is two wrong?" },
+            results: [{ text: "Because **two** is not.", stop_reason: "finished" }],
+          },
+          fix: {
+            asked: { targets: [{ path: "src/numbers.js", line: 2, title: "Two is not three" }] },
+            results: [{ repairs: [{ repaired: true }] }, { findings: [] }],
+          },
         };
-        for (const [task, text] of Object.entries(told)) {
+        for (const [task, summary] of Object.entries(told)) {
           const row = rows.find((one) => one.task === task);
           expect(row).toMatchObject({ state: "done", requested_by: "octocat", tokens: expect.any(Number) });
-          expect((await runCli(["runs", row?.id ?? ""], { env })).stdout).toMatch(text);
+          const { stdout: shown } = await runCli(["runs", row?.id ?? ""], { env });
+          expect(JSON.parse(shown)).toMatchObject(summary);
+          if (task === "fix") expect(shown).toMatch(/push octo-org\/\S+ \S+"/);
         }
         expect(model?.requests.length).toBe(asked);
       },

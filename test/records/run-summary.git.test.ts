@@ -1,9 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { TrajectoryEntry } from "../../src/agent/trajectory.ts";
-import { renderRun } from "../../src/cli/commands/runs.ts";
 import { figuresOf } from "../../src/cli/run-sources.ts";
 import { summaryOf } from "../../src/records/run-summary.ts";
-import { columns, createStyle } from "../../src/reporters/terminal-style.ts";
 import type { AnswerResult } from "../../src/review/answer/answer-input.ts";
 import type { FixResult } from "../../src/review/fix/fix-input.ts";
 import type { ProveResult } from "../../src/review/prove/prove-input.ts";
@@ -106,27 +104,10 @@ const proving: TrajectoryEntry[] = [
   { kind: "result", head: "h", base: "b", result: proved },
 ];
 
-const about = {
-  ...{ id: "2e5b6475", source: "server" as const, task: "review", repository: "o/n", pull: 7, range: null },
-  ...{ began_at: new Date(at).toISOString(), requested_by: "ann" },
-} as const;
-
 const recordOf = (written: readonly TrajectoryEntry[]) =>
   written.map((entry, index) => ({ at: at + index * 1_000, claim: 1, entry }));
 const summarized = (written: readonly TrajectoryEntry[]) => summaryOf(recordOf(written), at);
 
-function text(written: readonly TrajectoryEntry[], width = 100): string {
-  const row = {
-    ...about,
-    ended_at: null,
-    state: "failed",
-    reason: "no luck",
-    ...figuresOf(recordOf(written)),
-  };
-  return renderRun({ row, version: "0.1.0", summary: summarized(written) }, createStyle(false, width));
-}
-
-const oneLine = (words: string) => words.replaceAll(/\s+/g, " ");
 const paid = { turns: 1, tokens: 1_000, cached_tokens: 0, cost_usd: 0.02 };
 
 describe("the summary of a run", () => {
@@ -241,53 +222,6 @@ describe("the summary of a run", () => {
     ]);
     expect(results).toEqual([]);
     expect(loops).toHaveLength(2);
-  });
-});
-
-describe("the text of a run", () => {
-  it.each([
-    "requested by ann",
-    "failed: no luck",
-    "read 1 file · found 1 · refuted 1 · 2 turns, 2,000 tokens, $0.0400",
-    `(f1, inline) ${page}#discussion_r6`,
-    "- refuted: a.ts:3 Off by one",
-    `- POST /pulls/7/reviews ${page}#pullrequestreview-5`,
-    "- push o/n topic https://github.com/o/n/commit/c",
-  ])("of a review says: %s", (words) => {
-    expect(oneLine(text(review))).toContain(words);
-  });
-
-  it("of an answer says what was asked and answered", () => {
-    const words = oneLine(text(answering));
-    expect(words).toContain("ann asked: Why \\u{1B}[2J\\u{202E}\\u{E0041}?");
-    expect(words).toContain("Answered; finished. Because of **this**.");
-  });
-
-  it("of a fix says what was to repair and what became of it", () => {
-    const words = oneLine(text(fixing));
-    expect(words).toContain("To repair: - src/cart.ts:6 Assigns");
-    expect(words).toContain("1 of 2 findings repaired; finished. - repaired: 101 Compares.");
-    expect(words).toContain("- changed src/cart.ts - removed \\u{1B}[2J");
-  });
-
-  it("of a proof says what was to prove and what a test shows", () => {
-    const words = oneLine(text(proving));
-    expect(words).toContain("ran 1 test");
-    expect(words).toContain("To prove: - src/cart.ts:6 No total \\u{1B}[2J");
-    expect(words).toContain(
-      "Tests written; finished. - f9 Not shown by a test: it passes at the head \\u{1B}",
-    );
-  });
-
-  it("fits the terminal and moves no cursor, whatever was read and answered", () => {
-    for (const told of [review, answering, fixing, proving])
-      for (const width of [80, 140]) {
-        const shown = text(told, width);
-        const tooLong = shown.split("\n").filter((line) => columns(line) > width);
-        // Text without spaces, as Japanese is, breaks nowhere: the terminal wraps it.
-        expect(tooLong.filter((line) => !line.includes(wide))).toEqual([]);
-        expect(shown).not.toMatch(/[[\p{Cc}\p{Cf}]--[\n]]/v);
-      }
   });
 });
 

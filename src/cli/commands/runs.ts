@@ -1,9 +1,7 @@
 import { Command } from "@commander-js/extra-typings";
 import { AppError } from "../../errors.ts";
-import type { Asked, ResultSummary, RunSummary } from "../../records/run-summary.ts";
-import { dollars, duration, plural, thousands } from "../../reporters/outcome.ts";
-import { markSentence, notShownSentence, passingSentence } from "../../reporters/proof-words.ts";
-import { clip, columns, createStyle, plainLine, type Style, wrap } from "../../reporters/terminal-style.ts";
+import { dollars, thousands } from "../../reporters/outcome.ts";
+import { clip, columns, createStyle, plainLine } from "../../reporters/terminal-style.ts";
 import { escapeUnseen } from "../../text/escape-invisible.ts";
 import {
   type CommandContext,
@@ -13,7 +11,7 @@ import {
   paragraphs,
   wholeNumber,
 } from "../command.ts";
-import { requireWritable, styleOf, wantsColour, write, writePrivate } from "../output.ts";
+import { requireWritable, wantsColour, write, writePrivate } from "../output.ts";
 import type { RunFilter, RunRow, RunSources, WholeRun } from "../run-sources.ts";
 
 const declare = () =>
@@ -21,13 +19,13 @@ const declare = () =>
     .description(
       paragraphs(
         "Lists recorded reviews and fixes of this machine; with a server's environment (an App, or DATABASE_URL and HUNKWISE_DATA_DIR) " +
-          "also all of the server's jobs. With ID, shows what one run was asked, read, found, posted and spent. Nothing is changed.",
+          "also all of the server's jobs. With ID, prints what one run was asked, read, found, posted and spent, as JSON. Nothing is changed.",
         "A record contains code, and the secrets in that code. They are removed from printed text; an exported record keeps them.",
         "Exit code: 0 success, 2 usage or failure.",
       ),
     )
     .argument("[ID]", "show this run; the first characters of its id are enough")
-    .option("--json", "print JSON; for one run, with every turn and call")
+    .option("--json", "print the list as JSON")
     .option("--export <FILE>", "write the complete record of run ID to this file; - prints it", optionText)
     .option("--repository <NAME>", "list only runs of this repository, owner/name or a folder", optionText)
     .option("--pull <NUMBER>", "list only runs of this pull request", wholeNumber())
@@ -52,7 +50,7 @@ export const runs = (io: CommandContext) =>
     const { openRunSources } = await import("../run-sources.ts");
     await using sources = await openRunSources();
     if (id === undefined) await list(sources, filter, json, io);
-    else if (file === undefined) await show(await sources.find(id), json, io);
+    else if (file === undefined) await show(await sources.find(id), io);
     else await exportRun(sources, id, file, io);
   });
 
@@ -70,18 +68,13 @@ async function list(
   await write(stdout, text);
 }
 
-async function show(run: WholeRun, isJson: boolean, { stdout }: CommandIo): Promise<void> {
-  const { redactStrings, redactText } = await import("../../secrets/redact.ts");
+/** With every turn and call. */
+async function show({ row, header, entries }: WholeRun, { stdout }: CommandIo): Promise<void> {
+  const { redactStrings } = await import("../../secrets/redact.ts");
   const { summaryOf } = await import("../../records/run-summary.ts");
-  const summary = summaryOf(run.entries, Date.parse(run.header.began_at));
-  const { row } = run;
-  const { version } = run.header;
-  if (isJson) {
-    await write(stdout, asJson(await redactStrings({ run: row, version, ...summary }, plainKeys)));
-    return;
-  }
-  const style = styleOf(stdout);
-  await write(stdout, await redactText(renderRun({ row, version, summary }, style)));
+  const summary = summaryOf(entries, Date.parse(header.began_at));
+  const shown = { run: row, version: header.version, ...summary };
+  await write(stdout, asJson(await redactStrings(shown, plainKeys)));
 }
 
 const asJson = (value: unknown) => `${escapeUnseen(JSON.stringify(value, null, 2))}\n`;
@@ -177,119 +170,4 @@ function padded(cell: string, width: number, isNumber = false): string {
   const text = clip(cell, width);
   const space = " ".repeat(Math.max(0, width - columns(text)));
   return isNumber ? space + text : text + space;
-}
-
-interface ShownRun {
-  row: RunRow;
-  /** The version of Hunkwise that recorded the run. */
-  version: string;
-  summary: RunSummary;
-}
-
-/** One run in a few lines for people at a terminal: how it ended, the request, the results and what was written. */
-export function renderRun({ row, version, summary }: ShownRun, style: Style): string {
-  const subject =
-    row.pull === null ? `${row.range ?? ""} in ${row.repository}` : `${row.repository}#${row.pull}`;
-  const { commits, attempts, totals } = summary;
-  const facts = [
-    `${row.began_at.slice(0, 19).replace("T", " ")} UTC`,
-    row.ended_at === null ? "" : duration(Date.parse(row.ended_at) - Date.parse(row.began_at)),
-    attempts > 1 ? plural(attempts, "attempt") : "",
-    commits ? `${commits.merge_base.slice(0, 7)}..${commits.head.slice(0, 7)}` : "",
-    row.requested_by === null ? "" : `requested by ${row.requested_by}`,
-    `Hunkwise ${version}`,
-  ];
-  const lines = (text: string) => wrap(plainLine(text), style.width);
-  const sections = [
-    [
-      style.bold(clip(plainLine(`${row.id} · ${row.task} of ${subject}`), style.width)),
-      ...lines(joined(facts)).map(style.dim),
-      ...lines(`${row.state}${row.reason ? `: ${row.reason}` : ""}`).map(
-        alarming.has(row.state) ? style.alarm : String,
-      ),
-      ...lines(totalsLine(totals)),
-    ],
-    askedLines(summary.asked).flatMap(lines),
-    ...summary.results.map((result) => resultLines(result).flatMap(lines)),
-    summary.written.flatMap(({ request, url }) =>
-      lines(`- ${request.replace(/\/repos\/[^/]+\/[^/]+/, "")}${url === null ? "" : ` ${url}`}`),
-    ),
-  ];
-  return `${sections
-    .map((section) => section.filter((line) => line !== ""))
-    .filter((section) => section.length > 0)
-    .map((section) => section.join("\n"))
-    .join("\n\n")}\n`;
-}
-
-const joined = (facts: readonly string[]) => facts.filter((fact) => fact !== "").join(" · ");
-
-function totalsLine({
-  files_read,
-  searches,
-  test_runs,
-  findings,
-  refuted,
-  paid,
-}: RunSummary["totals"]): string {
-  const cached = paid.cached_tokens === 0 ? "" : ` (${thousands(paid.cached_tokens)} cached)`;
-  const price = paid.cost_usd === null ? "no price" : dollars(paid.cost_usd);
-  return joined([
-    files_read === 0 ? "" : `read ${plural(files_read, "file")}`,
-    searches === 0 ? "" : `searched ${plural(searches, "time")}`,
-    test_runs === 0 ? "" : `ran ${plural(test_runs, "test")}`,
-    findings === null ? "" : `found ${findings}`,
-    refuted === 0 ? "" : `refuted ${refuted}`,
-    paid.turns === 0
-      ? ""
-      : `${plural(paid.turns, "turn")}, ${plural(paid.tokens, "token")}${cached}, ${price}`,
-  ]);
-}
-
-function askedLines(asked: Asked | null): string[] {
-  if (asked === null) return [];
-  if (asked.what === "answer")
-    return [`${asked.by} asked${asked.path === null ? "" : ` on ${asked.path}`}: ${asked.question}`];
-  return [
-    asked.what === "fix" ? "To repair:" : "To prove:",
-    ...asked.targets.map(({ path, line, title }) => `- ${path}:${line ?? "?"} ${title}`),
-  ];
-}
-
-function resultLines(result: ResultSummary): string[] {
-  const ended = result.stop_reason.replaceAll("_", " ");
-  switch (result.what) {
-    case "review":
-      return [
-        `${plural(result.findings.length, "finding")}; ${ended}.`,
-        ...result.findings.map(
-          ({ finding: { severity, path, line, title, id }, placement, url }) =>
-            `- ${severity.toUpperCase()} ${path}:${line} ${title} (${id}, ${placement.kind})${url === null ? "" : ` ${url}`}`,
-        ),
-        ...result.dropped.map(
-          ({ verdict, path, line, title, reason }) =>
-            `- ${verdict.replaceAll("_", " ")}: ${path}:${line} ${title}${reason === "" ? "" : `: ${reason}`}`,
-        ),
-        ...result.warnings.map((warning) => `- warning: ${warning}`),
-      ];
-    case "answer":
-      return [`${result.text === null ? "No answer" : "Answered"}; ${ended}.`, result.text ?? ""];
-    case "fix":
-      return [
-        `${result.repairs.filter(({ repaired }) => repaired).length} of ${plural(result.repairs.length, "finding")} repaired; ${ended}.`,
-        ...result.repairs.map(
-          ({ id, repaired, note }) => `- ${repaired ? "repaired" : "not repaired"}: ${id} ${note}`,
-        ),
-        ...result.edits.map(({ path, change }) => `- ${change} ${path}`),
-      ];
-    case "prove":
-      return [
-        `Tests written; ${ended}.`,
-        ...result.proofs.map(({ id, proof }) => {
-          const proved = { proof, source: "model" };
-          const said = markSentence(proved) || notShownSentence(proved) || passingSentence(proved);
-          return `- ${id} ${said}`;
-        }),
-      ];
-  }
 }

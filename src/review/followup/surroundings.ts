@@ -21,7 +21,7 @@ import type { ChangedFile, DiffSource } from "../../tools/tool.ts";
  * - In documentation, which nothing runs: the hunk with the lines around it. A changelog grows with each rebase. Not under a name that agents
  *   obey.
  * - In any other file that no parser understands: all of the file, before and after the change.
- * - In all code: the touched definitions that the one around it calls, with their texts, and the names of those that call it.
+ * - In all code: the texts of the touched definitions that the one around it calls, and the names of those that call it.
  */
 
 /** Files that are read at the same time. */
@@ -350,7 +350,7 @@ function touchedBy({ at, added, lines: { length } }: Run): Lines {
   return { start: at - beside, end: at + added - 1 + beside };
 }
 
-/** The digests of runs with the touched definitions that they call, also indirectly, and the names of those that call them. */
+/** The digests of runs with the texts of the touched definitions that they call, and the names of those that call them. */
 function bound(all: readonly Surrounded[]): ChangedFile[] {
   const touched = all.flatMap(({ links }) => links?.touched ?? []);
   const by = (key: "names" | "calls") =>
@@ -358,18 +358,18 @@ function bound(all: readonly Surrounded[]): ChangedFile[] {
       touched.flatMap((one) => one[key].map((name) => ({ name, one }))),
       ({ name }) => name,
     );
-  const callersOf = new Map(
-    Array.from(by("calls"), ([name, of]) => [name, digestOf(unique(of.flatMap(({ one }) => one.names)))]),
-  );
-  let texts = new Map<string, string>();
-  const named = (names: string[], digests = texts) =>
-    names.map((name) => [name, digests.get(name)]).filter(([, digest]) => digest);
-  const textOf = ({ one: { text, calls } }: { one: Named }) => digestOf(text, named(calls));
-  for (let depth = 0; depth < 3; depth++)
-    texts = new Map(Array.from(by("names"), ([name, of]) => [name, digestOf(of.map(textOf).toSorted())]));
+  const [called, callers] = [by("names"), by("calls")];
+  const textsOf = (name: string) =>
+    called
+      .get(name)
+      ?.map(({ one }) => one.text)
+      .toSorted() ?? [];
+  const namesOf = (name: string) => unique(callers.get(name)?.flatMap(({ one }) => one.names) ?? []);
   return all.map(({ file, links }) => {
     const changes = links?.runs.map((of, hunk) =>
-      of.map((run, at) => digestOf(file.changes[hunk]?.[at], named(run.calls), named(run.names, callersOf))),
+      of.map(({ names, calls }, at) =>
+        digestOf(file.changes[hunk]?.[at], calls.map(textsOf), names.map(namesOf)),
+      ),
     );
     return changes ? { ...file, changes } : file;
   });
