@@ -177,7 +177,7 @@ effort: medium
 minimum_severity: low
 rules:
   debugger-leftovers: off
-  secrets/github:
+  secrets/github-token:
     off: ["test/fixtures/**"]
 max_comments: 6
 comment_severity: medium
@@ -287,7 +287,7 @@ const POLICY_RULES = `The file of an organisation, or of a user, is \`.github/hu
 - Lists are concatenated, the organisation's first. \`rules\` are joined by name. For every other key, the repository's value counts, or else the organisation's.
 - For keys in \`policy.enforce\`, only the organisation's value counts, or the default if its file does not set the key. Values in the file of a repository, in files of folders and in a change of them have no effect, and the summary of a pull request that changes them says so. Options of the command line and inputs of the Action still can lower \`minimum_severity\` and \`budget.cost_usd\`. If \`paths.ignore\` is enforced, the input \`paths\` has no effect; if \`instructions\` is enforced, neither has the input of that name.
 - \`paths.private\` only grows: patterns of a repository are added even if the key is enforced, and its exceptions apply only to its own list.
-- A rule that is enforced by its name (\`rules.secrets\`) cannot be switched off under any of its names (\`secrets\`, \`secrets/github\`, \`github\`).
+- A rule that is enforced by its name (\`rules.secrets\`) cannot be switched off under any of its names (\`secrets\`, \`secrets/github-token\`, \`github\`).
 - \`policy.month\` limits all repositories of the installation together. If it is used up, the check run says so, and the next month (UTC) continues. The Action has no memory of what other runs spent, so there the limit holds for each run.
 
 If the organisation's file has a policy and does not parse or validate, or cannot be read, no model reads anything in any of its repositories, and the check run says so. GitHub reports a private repository \`.github\` that a token cannot read as one that does not exist, so Hunkwise cannot know that there is a policy. Install the App on \`.github\`, and set \`HUNKWISE_POLICY=required\` on the server; in the Action, set \`policy: required\` and give \`organization-token\` a token that can read the contents of \`.github\`. Then no model reads anything in a repository unless a policy was found.

@@ -159,10 +159,12 @@ export function atLeast(severity: Severity, threshold: Severity): boolean {
   return severities.indexOf(severity) <= severities.indexOf(threshold);
 }
 
+/** Whether it is about a secret that has the form of its issuer. */
+export const isIssuedSecret = ({ source }: Pick<Finding, "source">): boolean => source.startsWith("secrets/");
+
 /** Whether the anchored code contains a secret: then no report shows that code, and the finding itself quotes nothing. */
-export function holdsSecret({ source }: Pick<Finding, "source">): boolean {
-  return source.startsWith("secrets/");
-}
+export const holdsSecret = (finding: Pick<Finding, "source">): boolean =>
+  isIssuedSecret(finding) || finding.source.startsWith("secret-values/");
 
 /** Analyzers whose findings are certain: for these, a program is more reliable than any model. */
 const certainAnalyzers = [

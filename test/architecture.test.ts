@@ -153,7 +153,6 @@ const owners: Record<string, string[]> = {
   pg: ["queue"],
   "prom-client": ["metrics"],
   "@ast-grep": ["code"],
-  "@secretlint": ["secrets", "analyzers"],
   pino: ["logger"],
   yauzl: ["process"],
   hono: ["pages"],

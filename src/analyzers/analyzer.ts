@@ -32,6 +32,8 @@ export interface Diagnostic {
 /** No network, no repository code, no file system except its own rules. */
 export interface Analyzer {
   name: string;
+  /** Whether it also looks at changed files that nobody reviews: vendored, generated and ignored ones, and lock files. */
+  readsEvery?: true;
   /** Loads everything that the first file needs. */
   prepare?(): Promise<unknown>;
   analyze(file: AnalyzedFile, signal: AbortSignal): Promise<Diagnostic[]>;

@@ -107,7 +107,7 @@ const Settings = z.strictObject({
     .superRefine(checkRules)
     .default({})
     .describe(
-      "Rules by name. Analyzer rules that are switched off: the key is a rule as findings name it (`secrets/github`, `ast-grep/py-eval`), a rule without its analyzer (`py-eval`), or an analyzer (`focused-tests`); the value is `off`, or `off:` with patterns of the files for which the rule is off. Rules of your own for the model: the key is a new name, the value a definition (see below).",
+      "Rules by name. Analyzer rules that are switched off: the key is a rule as findings name it (`secrets/github-token`, `ast-grep/py-eval`), a rule without its analyzer (`py-eval`), or an analyzer (`focused-tests`); the value is `off`, or `off:` with patterns of the files for which the rule is off. Rules of your own for the model: the key is a new name, the value a definition (see below).",
     ),
   max_comments: z
     .int()

@@ -37,6 +37,10 @@ const PRIVATE_TEXT = "text of a private file";
 /** A file that was public moves to a private path. */
 const MOVED_PRIVATE = "moved to a private path";
 
+/** Whether nothing at all reads a file, because it is private. */
+export const isPrivateReason = (reason: string | null): boolean =>
+  [WITHHELD, PRIVATE_TEXT, MOVED_PRIVATE].some((one) => one === reason);
+
 /** Reasons of files that were skipped for their size, here or when their diff was read. */
 export const OVERLONG_LINES = "overlong lines";
 export const TOO_LARGE = "too large";

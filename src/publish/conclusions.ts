@@ -1,5 +1,5 @@
 import { AppError, type ErrorCode, publicLine } from "../errors.ts";
-import { atLeast, type Finding, type Severity } from "../finding.ts";
+import { atLeast, type Finding, isIssuedSecret, type Severity } from "../finding.ts";
 import type { CheckRunUpdate } from "../github/pull-request-api.ts";
 import { mayHold, type OpenFinding } from "../ledger/entry.ts";
 import {
@@ -96,7 +96,11 @@ export function reviewConclusion(
   const open = [...found, ...earlier].filter((one) => counts(one) && mayHold(one));
   const blocking = [...found, ...earlier].filter((one) => isBlocking(one, policy));
   const outcome = outcomeOf(result);
-  const isGreen = outcome === "complete" && open.length === 0 && blocking.length === 0;
+  // Even one in a test or an example waits for a person, whatever the threshold.
+  const hasSecret = [...found, ...earlier].some(
+    ({ source }) => source !== null && isIssuedSecret({ source }),
+  );
+  const isGreen = outcome === "complete" && open.length === 0 && blocking.length === 0 && !hasSecret;
   const isLimited = isPartialBesidesNeutral(result) && !ourFaults.has(result.stop_reason);
   const otherwise = isGreen ? "success" : isLimited ? limitConclusion(policy) : "neutral";
   const conclusion = blocking.length > 0 || (open.length > 0 && policy.fail) ? "failure" : otherwise;
@@ -109,6 +113,7 @@ export function reviewConclusion(
     result.refused === null ? "" : said(result.refused),
     blockingSentence(blocking),
     open.length > 0 ? `${plural(open.length, "finding")} at or above the threshold "${threshold}".` : "",
+    hasSecret ? "A secret keeps this check from passing until somebody with write access dismisses it." : "",
     earlier.length > 0 ? `Open from earlier reviews: ${countBySeverity(earlier)}.` : "",
     settledSentence(around),
     shownSentence(result),

@@ -7,7 +7,6 @@ import {
   type RuleOutcome,
   type RuleReport,
   unreadFiles,
-  unreadMasks,
   wasAnswered,
   whyStopped,
 } from "../review/review-result.ts";
@@ -81,7 +80,7 @@ function whyUnread({ stop_reason, coverage }: ReviewResult): string {
 /** What something did not look at; empty if there is nothing. */
 function unlookedWords(result: ReviewResult): string {
   const files = unreadFiles(result);
-  const masks = unreadMasks(result).length;
+  const masks = result.masked.length;
   // What is in brackets is about one file, not its kind: "too large (20,345 changed lines)". Only our own words are shown here.
   const kindOf = ({ reason }: { reason: string }) =>
     /^[a-z][a-z -]{1,60}(?=$| \()/i.exec(reason)?.[0] ?? "other reasons";
@@ -120,7 +119,7 @@ export function unreadPlaces(result: ReviewResult): { path: string; what: string
   return [
     ...unserved.map(({ path, hunks }) => ({ path, what: plural(hunks, "hunk") })),
     ...unreadFiles(result).map(({ path, reason }) => ({ path, what: reason })),
-    ...unreadMasks(result).map(({ path, line }) => ({
+    ...result.masked.map(({ path, line }) => ({
       path: `${path}:${line}`,
       what: "looks like a secret, so the model saw a mask",
     })),

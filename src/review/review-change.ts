@@ -3,8 +3,8 @@ import { hasRules } from "../analyzers/analyze-change.ts";
 import { grammarOf } from "../code/languages.ts";
 import { sparesIn } from "../config/load-config.ts";
 import { patternWarnings } from "../config/parse-config.ts";
-import { type Finding, isCertain, isOfOwnRule, toolOf } from "../finding.ts";
-import { issuedLiteralsIn, secretFormsIn } from "../secrets/forms.ts";
+import { type Finding, holdsSecret, isCertain, isOfOwnRule, toolOf } from "../finding.ts";
+import { secretFormsIn } from "../secrets/forms.ts";
 import { type TextRange, withoutRanges } from "../secrets/ranges.ts";
 import type { ChangedFile } from "../tools/tool.ts";
 import { findConfigChanges } from "./config-changes.ts";
@@ -41,29 +41,31 @@ import {
   type MaskedLine,
   type ReviewResult,
   type Unplaced,
-  unreadMasks,
 } from "./review-result.ts";
 import { type ReviewDependencies, startRun } from "./review-run.ts";
 import { withCheckedSuggestion } from "./suggestion/check-suggestion.ts";
 import { leftWarnings, noToolFindings, toolFindings } from "./tool-results/tool-findings.ts";
 
-/** The first line of each added value that was masked for the model and that no finding of the secrets analyzer reports. */
+/**
+ * The first line of each added value that was masked for the model, and that no secret found by a rule explains: reported, rejected by a model, or
+ * accepted by the base's configuration. The model could not read it, so it must not count as reviewed.
+ */
 async function maskedLines(
   files: readonly ChangedFile[],
-  findings: readonly Pick<Finding, "path" | "line" | "source">[],
+  told: readonly { path: string; line: number }[],
   deps: Pick<ReviewDependencies, "workspace" | "diffs" | "masking" | "models">,
 ): Promise<MaskedLine[]> {
   if (!deps.models) return [];
   const all: MaskedLine[] = [];
   for (const file of files) {
-    const { change } = file;
+    const { path, type } = file.change;
     if (!file.reviewable) continue;
     // A path is shown in headings, where it is masked as well.
-    const inPath = secretFormsIn(change.path);
-    if (inPath.length > 0) all.push({ path: withoutRanges(change.path, inPath), line: 1, issued: false });
-    if (change.type === "deleted" || file.reading === "line") continue;
-    const told = findings.filter(({ path, source }) => path === change.path && source.startsWith("secrets/"));
-    all.push(...(await maskedIn(file, new Set(told.map(({ line }) => line)), deps)));
+    const inPath = secretFormsIn(path);
+    if (inPath.length > 0) all.push({ path: withoutRanges(path, inPath), line: 1 });
+    if (type === "deleted" || file.reading === "line") continue;
+    const lines = new Set(told.filter((one) => one.path === path).map(({ line }) => line));
+    all.push(...(await maskedIn(file, lines, deps)).map((line) => ({ path, line })));
   }
   return all;
 }
@@ -72,24 +74,23 @@ async function maskedIn(
   { change, reading }: ChangedFile,
   told: ReadonlySet<number>,
   { workspace, diffs, masking }: Pick<ReviewDependencies, "workspace" | "diffs" | "masking">,
-): Promise<MaskedLine[]> {
+): Promise<number[]> {
   const file = await workspace.readBlob(change.newOid).catch(() => null);
   if (!masking || file === null || file.binary) return [];
-  if (secretFormsIn(file.text).length === 0 && !masking.masks.holdsSecret(file.text)) return [];
+  const forms = secretFormsIn(file.text);
+  if (forms.length === 0 && !masking.masks.holdsSecret(file.text)) return [];
   const { hunks } = await diffs.fileDiff(change, 0);
   const added = new Set(
     hunks.flatMap(({ lines }) => lines.flatMap((line) => (line.kind === "added" ? [line.newLine] : []))),
   );
-  const isIssued = issuedLiteralsIn(file.text);
-  // A line with several values is one place, and only as good as the worst of them.
-  const byLine = new Map<number, boolean>();
-  for (const range of await masking.masks.secretsIn(file.text)) {
+  const isIssued = ({ start, end }: TextRange) =>
+    forms.some((form) => form.isIssued && form.start <= start && end <= form.end);
+  const firsts = (await masking.masks.secretsIn(file.text)).flatMap((range) => {
     const lines = linesOf(file.text, range);
-    const first = reading === "whole" ? lines[0] : lines.find((line) => added.has(line));
-    if (first === undefined || lines.some((line) => told.has(line))) continue;
-    byLine.set(first, isIssued(range) && byLine.get(first) !== false);
-  }
-  return [...byLine].map(([line, issued]) => ({ path: change.path, line, issued }));
+    const first = reading === "whole" && !isIssued(range) ? lines[0] : lines.find((line) => added.has(line));
+    return first === undefined || lines.some((line) => told.has(line)) ? [] : [first];
+  });
+  return [...new Set(firsts)];
 }
 
 function linesOf(text: string, { start, end }: TextRange): number[] {
@@ -156,8 +157,13 @@ export async function reviewChange(input: ReviewInput, deps: ReviewDependencies)
     },
   );
   const { head, base, mergeBase, mergeBases = 1, headTree = null, baseTree } = deps.workspace.shas;
-  const masked = await maskedLines(files, review.findings, deps);
-  const hidden = unreadMasks({ masked }).map(({ path }) => path);
+  const told = [
+    ...review.findings.filter(holdsSecret),
+    ...analysis.silenced.filter(holdsSecret),
+    ...review.dropped.filter(({ rule }) => rule !== null && holdsSecret({ source: rule })),
+  ];
+  const masked = await maskedLines(files, told, deps);
+  const hidden = masked.map(({ path }) => path);
   const read = { ...review, unfinished: new Set([...hidden, ...(review.unfinished ?? [])]) };
   const ledger =
     history && ledgerOf({ deps, files, coverage, known }, read, refused === null ? null : history);

@@ -123,16 +123,7 @@ export const RuleReport = z.strictObject({
 export type RuleReport = z.infer<typeof RuleReport>;
 
 /** A changed line with a value that looks like a secret, which was masked for the model. */
-export const MaskedLine = z.strictObject({
-  path: z.string(),
-  line: z.int(),
-  issued: z
-    .boolean()
-    .default(false)
-    .describe(
-      "Whether it has the form that an issuer gives its secrets, and fills a literal. Code can make any other mask by the name of a variable, so with one the review is partial.",
-    ),
-});
+export const MaskedLine = z.strictObject({ path: z.string(), line: z.int() });
 export type MaskedLine = z.infer<typeof MaskedLine>;
 
 /** Most reports of the model that a result shows. */
@@ -213,7 +204,7 @@ export const ReviewResult = z.strictObject({
   warnings: z.array(z.string()),
   effort: Effort,
   dropped: z.array(DroppedFinding),
-  /** Masked lines that no finding reports; results of older versions have none. */
+  /** Masked lines that no rule explains, so the review is partial; results of older versions have none. */
   masked: z.array(MaskedLine).default([]),
   unplaced: Unplaced.default({ texts: [], total: 0, hashes: [] }),
   /** Null if no model is asked. */
@@ -236,10 +227,6 @@ export function unreadFiles({ coverage }: Pick<ReviewResult, "coverage">): Skipp
   const of = (wanted: string) => coverage.files_skipped.filter(({ account }) => account === wanted);
   return [...of("unread"), ...of("neutral")];
 }
-
-/** Masked values that may be code. */
-export const unreadMasks = ({ masked }: Pick<ReviewResult, "masked">): MaskedLine[] =>
-  masked.filter(({ issued }) => !issued);
 
 /** What the reports that could not be placed say, and how many more there are: untrusted text, a line each. */
 export function unplacedTexts({ unplaced: { texts, total } }: Pick<ReviewResult, "unplaced">): string[] {
@@ -284,7 +271,7 @@ export function isComplete(result: ReviewResult): boolean {
     notJudged(result).length === 0 &&
     result.unplaced.total === 0 &&
     result.unanalyzed.length === 0 &&
-    unreadMasks(result).length === 0 &&
+    result.masked.length === 0 &&
     result.merge_bases === 1 &&
     unreadFiles(result).length === 0
   );

@@ -1,6 +1,14 @@
 import { isPlaceholder, isWordLike, looksMixed, looksRandom, partsOfName } from "./randomness.ts";
 import type { TextRange } from "./ranges.ts";
 
+/** A secret in a text. */
+export interface FoundSecret extends TextRange {
+  /** What it is, for people: "GitHub token". */
+  kind: string;
+  /** Whether its own form shows who issued it. Otherwise, only a name or the code around it says that it is a secret. */
+  isIssued: boolean;
+}
+
 /**
  * A format that identifies a secret. Each pattern is linear: it only starts at the beginning of a run of its characters, and its repeated
  * parts cannot be split in two ways.
@@ -12,13 +20,22 @@ interface SecretForm {
   pattern: RegExp;
   /** Whether a match of the pattern is a secret. */
   accept(found: string): boolean;
+  isIssued: boolean;
 }
 
 type Accept = SecretForm["accept"];
 
-const form = (kind: string, hints: string, pattern: RegExp, accept: Accept = noPlaceholder): SecretForm => ({
-  ...{ kind, hints: hints.split(" "), pattern, accept },
-});
+const form = (
+  kind: string,
+  hints: string,
+  pattern: RegExp,
+  accept: Accept = noPlaceholder,
+  isIssued = true,
+): SecretForm => ({ kind, hints: hints.split(" "), pattern, accept, isIssued });
+
+/** A form that other values have as well: a model or a person judges each. */
+const likely = (kind: string, hints: string, pattern: RegExp, accept: Accept = noPlaceholder) =>
+  form(kind, hints, pattern, accept, false);
 
 function noPlaceholder(found: string): boolean {
   return !isPlaceholder(found);
@@ -26,7 +43,8 @@ function noPlaceholder(found: string): boolean {
 
 /** For forms of any length, with characters that names have as well. */
 function random(found: string): boolean {
-  return noPlaceholder(found) && !isWordLike(found.replace(/^[a-z]+[-_.]/, ""));
+  const rest = found.replace(/^[a-z]+[-_.]/, "");
+  return noPlaceholder(found) && (!isWordLike(rest) || /^(?=.*\d)[A-Za-z\d]+$/.test(rest));
 }
 
 function randomWithDigit(found: string): boolean {
@@ -67,15 +85,30 @@ const codeHosts: SecretForm[] = [
 ];
 
 const clouds: SecretForm[] = [
-  form("AWS access key id", "akia asia", /(?<!\w)(?:AKIA|ASIA)[A-Z2-7]{16}(?!\w)/g),
-  form("AWS secret access key", "aws", /(?<![\w/+.-])[A-Za-z\d/+]{40}(?![\w/+=.-])/g, looksLikeAwsKey),
+  form(
+    "AWS access key id",
+    "akia asia abia acca",
+    /(?<!\w)(?:AKIA|ASIA|ABIA|ACCA)(?!IOSFODNN7)[A-Z2-7]{16}(?!\w)/g,
+  ),
+  form(
+    "AWS secret access key",
+    "secret",
+    /(?<=secret[-_]?(?:access)?[-_]?key["']?\s{0,3}(?::=|=>|[:=])\s{0,3}["'`]?)(?!wJalrXUtnFEMI)[A-Za-z\d/+]{40}(?![\w/+=])/gi,
+    looksLikeAwsKey,
+  ),
+  likely("AWS secret access key", "aws", /(?<![\w/+.-])[A-Za-z\d/+]{40}(?![\w/+=.-])/g, looksLikeAwsKey),
   form(
     "AWS session token",
     "iqojb3jpz2lu fwogzxivyxdz",
     /(?<![\w/+])(?:IQoJb3JpZ2lu|FwoGZXIvYXdz)[\w/+]{60,}={0,2}/g,
   ),
-  form("AWS Bedrock key", "absk", /(?<!\w)ABSK[\w/+]{100,}={0,2}/g),
-  form("Google API key", "aiza", /(?<![\w-])AIza[\w-]{35}(?![\w-])/g),
+  form(
+    "AWS Bedrock key",
+    "absk bedrock-api-key-",
+    /(?<!\w)(?:ABSK[\w/+]{100,}|bedrock-api-key-YmVkcm9jay5hbWF6b25hd3MuY29t[\w/+]*)={0,2}/g,
+  ),
+  // Many are public: those of maps and of Firebase are part of pages and apps.
+  likely("Google API key", "aiza", /(?<![\w-])AIza[\w-]{35}(?![\w-])/g),
   form("Google OAuth client secret", "gocspx-", /(?<![\w-])GOCSPX-[\w-]{28}(?![\w-])/g),
   form("Google OAuth token", "ya29.", /(?<![\w-])ya29\.[\w-]{40,}/g),
   form("Google refresh token", "1//0", /(?<![\w/:])1\/\/0[\w-]{40,}/g),
@@ -93,7 +126,7 @@ const clouds: SecretForm[] = [
   form("Databricks token", "dapi", /(?<!\w)dapi[\da-f]{32}(?:-\d)?(?!\w)/g),
   form("Tailscale key", "tskey-", /(?<![\w-])tskey-[a-z]+-[\w-]{20,}/g),
   form("Supabase key", "sbp_ sb_secret_", /(?<!\w)(?:sbp_[\da-f]{40}|sb_secret_[\w-]{24,})/g),
-  form("PlanetScale key", "pscale_", /(?<!\w)pscale_(?:tkn|pw|oauth)_[\w.-]{30,}/g),
+  form("PlanetScale key", "pscale_", /(?<!\w)pscale_(?:tkn|pw|oauth)_[\w=.-]{30,}/g),
   form("Netlify or Render key", "nfp_ rnd_", /(?<!\w)(?:nfp|rnd)_[A-Za-z0-9]{24,}(?!\w)/g, randomWithDigit),
 ];
 
@@ -101,23 +134,23 @@ const messages: SecretForm[] = [
   form(
     "Slack token",
     "xox xapp-",
-    /(?<![\w-])(?:xox[abeoprs](?:\.xox[bp])?|xapp)-[\w-]{20,}/g,
+    /(?<![\w-])(?:xox[abeoprs](?:\.xox[bp])?|xapp)-(?=[\w-]{20})(?:\w+-)*[A-Za-z\d]{10,}(?![\w-])/g,
     randomWithDigit,
   ),
   form(
     "Slack webhook",
     "hooks.slack.com",
-    /(?<=hooks\.slack\.com\/(?:services|workflows|triggers)\/)[A-Z\d]{8,}\/[\w/-]{20,}/g,
+    /(?<=hooks\.slack\.com\/(?:services|workflows|triggers)\/)[\w/+-]{32,}/g,
     randomWithDigit,
   ),
   form("Twilio key", "sk", /(?<!\w)SK[\da-f]{32}(?!\w)/g),
-  form("SendGrid key", "sg.", /(?<![\w.-])SG\.[\w-]{16,32}\.[\w-]{30,64}/g, randomWithDigit),
+  form("SendGrid key", "sg.", /(?<![\w.-])SG\.[\w=-]{16,32}\.[\w=-]{30,64}/g, randomWithDigit),
   form("Mailgun key", "key-", /(?<![\w-])key-[\da-f]{32}(?!\w)/g),
   form("Mailgun key", "-", /(?<![\w-])[\da-f]{32}-[\da-f]{8}-[\da-f]{8}(?![\w-])/g),
   form("Mailchimp key", "-us", /(?<![\w-])[\da-f]{32}-us\d{1,2}(?!\w)/g),
   form("Brevo key", "xkeysib- xsmtpsib-", /(?<![\w-])x(?:key|smtp)sib-[\da-f]{64}-\w{16}/g),
   form("Telegram bot token", ":aa", /(?<![\w:])\d{8,10}:AA[\w-]{33}(?![\w-])/g),
-  form("Discord bot token", ".", /(?<![\w.-])[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,42}(?![\w-])/g, random),
+  likely("Discord bot token", ".", /(?<![\w.-])[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,42}(?![\w-])/g, random),
   form(
     "Discord webhook",
     "/api/webhooks/",
@@ -126,9 +159,9 @@ const messages: SecretForm[] = [
 ];
 
 const money: SecretForm[] = [
-  form("Stripe key", "sk_live_ sk_test_ rk_live_ rk_test_", /(?<!\w)[rs]k_(?:live|test)_[A-Za-z\d]{16,}/g),
+  form("Stripe key", "k_live_ k_test_ k_prod_", /(?<!\w)[rs]k_(?:live|test|prod)_[A-Za-z\d]{16,}/g),
   form("Stripe webhook secret", "whsec_", /(?<!\w)whsec_[\w/+]{24,}={0,2}/g, random),
-  form("Shopify token", "shp", /(?<!\w)shp(?:at|ca|pa|ss|tka)_[\da-fA-F]{32}/g),
+  form("Shopify token", "shp", /(?<!\w)shp(?:at|ca|pa|ss|tka)_[A-Za-z\d]{32,}/g),
   form("Square token", "eaaa sq0", /(?<![\w-])(?:EAAA[\w-]{60}|sq0(?:atp|csp|idp)-[\w-]{22,43})(?![\w-])/g),
 ];
 
@@ -149,7 +182,14 @@ const packages: SecretForm[] = [
 ];
 
 const models: SecretForm[] = [
-  form("OpenAI or Anthropic key", "sk-", /(?<![\w-])sk-[\w-]{16,}/g, randomWithDigit),
+  form("OpenAI key", "t3blbkfj", /(?<![\w-])sk-(?:[a-z]{2,10}-)?[\w-]{20,80}T3BlbkFJ[\w-]{20,80}/g),
+  form(
+    "Anthropic key",
+    "sk-ant-",
+    /(?<![\w-])sk-ant-(?:(?!api|admin)[a-z]{2,10}\d\d-[\w-]{24,}|(?:api|admin)\d\d-[\w-]{80,}AA(?![\w-]))/g,
+    random,
+  ),
+  likely("key of a model's provider", "sk-", /(?<![\w-])sk-[\w-]{16,}/g, randomWithDigit),
   form("Hugging Face token", "hf_ api_org_", /(?<!\w)(?:hf|api_org)_[A-Za-z]{34}(?!\w)/g),
   form("Groq key", "gsk_", /(?<!\w)gsk_[A-Za-z\d]{40,}/g),
   form("xAI key", "xai-", /(?<![\w-])xai-\w{60,}/g),
@@ -170,11 +210,15 @@ const operations: SecretForm[] = [
   form(
     "New Relic key",
     "nrak- nrii- nrjs- nral",
-    /(?<![\w-])(?:NRAK-[A-Z\d]{27}|NR(?:II|JS|BR|SP)-[\w-]{19,32}|[\da-f]{36}NRAL)(?![\w-])/g,
+    /(?<![\w-])(?:NRAK-[A-Za-z\d]{27}|NR(?:II|JS|BR|SP)-[\w-]{19,32}|[\da-f]{36}NRAL)(?![\w-])/g,
   ),
-  form("Sentry token", "sntryu_ sntrys_ sntrya_ sntryi_", /(?<!\w)sntry[aisu]_[\w/+=]{40,}/g),
+  form(
+    "Sentry token",
+    "sntryu_ sntrys_ sntrya_ sntryi_",
+    /(?<!\w)(?:sntryu_[\da-f]{64}|sntrys_eyJpYXQiO[\w/+]{10,}={0,2}_[\w/+]{43}|sntry[ai]_[\w/+=]{40,})(?![\w/+=])/g,
+  ),
   form("Vault token", "hvs. hvb. hvr.", /(?<![\w.-])hv[brs]\.[\w-]{24,}/g, random),
-  form("Vault token", "s.", /(?<![\w.-])s\.[A-Za-z\d]{24}(?![\w-])/g, randomWithDigit),
+  likely("Vault token", "s.", /(?<![\w.-])s\.[A-Za-z\d]{24}(?![\w-])/g, randomWithDigit),
   form("Terraform token", ".atlasv1.", /(?<![\w.-])\w{14}\.atlasv1\.[\w-]{60,}/g),
   form("Pulumi token", "pul-", /(?<![\w-])pul-[\da-f]{40}(?!\w)/g),
   form(
@@ -192,7 +236,7 @@ const work: SecretForm[] = [
   form(
     "Notion token",
     "secret_ ntn_",
-    /(?<!\w)(?:secret_[A-Za-z\d]{43}|ntn_[A-Za-z\d]{40,})(?!\w)/g,
+    /(?<!\w)(?:secret_[A-Za-z\d]{43}|ntn_\d{11}[A-Za-z\d]{35})(?!\w)/g,
     randomWithDigit,
   ),
   form("Postman key", "pmak-", /(?<![\w-])PMAK-[\da-f]{24}-[\da-f]{34}/g),
@@ -203,23 +247,31 @@ const work: SecretForm[] = [
   form("Dropbox token", "sl.", /(?<![\w.-])sl\.[\w-]{100,}/g),
 ];
 
+/** What people write in place of a password. */
+const madeUp =
+  /^(?:x+|\*+|\.+|pass(?:w(?:or)?d)?|pwd|pw|secret|changeme|test|admin|root|user(?:name)?|postgres|mysql|mongo|guest|tiger|token|%.*)$/i;
+const isMadeUp = (password: string) => madeUp.test(password);
+/** Hosts that no one else can reach, or that are made up. */
+const localHost =
+  "(?:localhost|127\\.[\\d.]+|0\\.0\\.0\\.0|\\[::1\\]|[\\w-]+|[\\w.-]*\\.(?:local|localhost|test|internal|invalid)|(?:[\\w.-]*\\.)?(?:example|host|domain|server)\\.\\w+)";
+const urlPassword = new RegExp(
+  `(?<=://[\\w.%+-]{0,100}:)[^\\s:/@"'\`<>{}$\\\\]{1,200}(?=@[^\\s/])(?!@${localHost}(?:[:/?#"'\`\\s,;)]|$))`,
+  "gi",
+);
+
 const anywhere: SecretForm[] = [
-  form("JSON web token", "eyj", /(?<![\w-])eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{16,}(?:\.[\w-]+)*/g),
+  likely("JSON web token", "eyj", /(?<![\w-])eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{16,}(?:\.[\w-]+)*/g),
   form("age key", "age-secret-key-", /(?<!\w)AGE-SECRET-KEY-1[A-Z\d]{50,}/g),
-  form(
-    "URL with a password",
-    "://",
-    /(?<=:\/\/[\w.%+-]{0,100}:)[^\s:/@"'`<>{}$\\]{6,200}(?=@[^\s/])/g,
-    looksLikePassword,
-  ),
-  form(
+  form("URL with a password", "://", urlPassword, (found) => looksRandom(found, 8) && !isMadeUp(found)),
+  likely("URL with a password", "://", urlPassword, (found) => noPlaceholder(found) && !isMadeUp(found)),
+  likely(
     "password in a connection string",
     "password= pwd=",
     /(?<=[;?&](?:password|pwd)=)[^\s;&"'`<>{}$\\]{8,200}/gi,
     looksLikePassword,
   ),
-  form("login in a header", "basic", /(?<=\bbasic\s{1,3})[\w/+]{12,}={0,2}/gi, isLogin),
-  form(
+  likely("login in a header", "basic", /(?<=\bbasic\s{1,3})[\w/+]{12,}={0,2}/gi, isLogin),
+  likely(
     "token in a header",
     "bearer token",
     /(?<=authorization["']?\s{0,3}[:=]\s{0,3}["'`]?(?:bearer|token)\s{1,3})[\w~/+.-]{20,}={0,2}/gi,
@@ -240,21 +292,45 @@ const secretForms: readonly SecretForm[] = [
   ...anywhere,
 ];
 
-/**
- * A name, an assignment operator, and a value, in the syntax of code, configuration and shells. A match starts at the beginning of a name.
- */
-const assignment =
-  /(?<![\w.-])([\w.-]{2,80})(["'`]?\s{0,3}(?::=|=>|[:=])\s{0,3}["'`]?)([^\s"'`,;(){}[\]<>$\\]{8,500})/dg;
+/** What the forms of issuers find, for people. */
+export const issuedKinds: readonly string[] = [
+  ...new Set(["private key", ...secretForms.filter(({ isIssued }) => isIssued).map(({ kind }) => kind)]),
+];
 
-/** Endings of a name whose value is a secret. */
+/** Endings of a name whose value is a secret. A longer name around it changes nothing, so no name hides another one. */
 const secretName =
-  /(?:pass(?:word|wd|phrase)?|pwd|secret|token|api_?key|app_?key|access_?key|account_?key|private_?key|signing_?key|encryption_?key|master_?key|auth_?key|secret_?key|credentials?|_pat)$/i;
-const hints = /pass|pwd|secret|token|key|credential|_pat/i;
+  "(?:pass(?:word|wd|phrase)?|pwd|secret|token|(?:api|app|access|account|private|signing|encryption|master|auth|secret|client|license)[-_.]?key|credentials?|[-_.]pat)";
+const nameHints = /pass|pwd|secret|token|key|credential|[-_.]pat/i;
+
+/** Before such an ending: the value is public, or no secret on its own. */
+const isPublic = /(?:public[-_.]?key|[cx]srf|page|next|continuation|sync|cancell?ation|design|com)[-_.]?$/i;
+
+/** A quotation mark, also an escaped one. */
+const quote = "\\\\{0,3}[\"'`]";
+const value = "([^\\s\"'`,;(){}[\\]<>$\\\\&]{8,500})";
+/** What is between a name and its value. */
+const between = [
+  // An assignment, a comparison or a field, also with a type.
+  `(?:${quote})?\\]?(?:\\s{1,2}[\\w*]{1,20})?\\s{0,3}(?::\\s{0,2}[\\w<>&|?.* ]{1,30}=|:{0,3}=|[?.+]=|=>|={2,3}|:)\\s{0,3}[bru@]?(?:${quote})?`,
+  // Arguments.
+  `(?:${quote}\\s{0,2},\\s{0,2}|\\()${quote}`,
+  // An element of XML, and a name beside a value: `key="Token" value="..."`.
+  `>\\s{0,60}|(?:${quote})?[\\s,]{1,40}(?:${quote})?value(?:${quote})?\\s{0,3}[=:]\\s{0,3}(?:${quote})?`,
+  // A block of YAML, and a here-document.
+  `\\s{0,3}(?::\\s{0,2}[|>][-+]?|<<[-~]?["']?\\w{1,20}["']?)\\n\\s{0,40}`,
+].join("|");
+const assignments = [
+  new RegExp(`${secretName}\\d{0,2}(?:${between})${value}`, "gi"),
+  // An option, a line of a Dockerfile, and one of a .netrc.
+  new RegExp(`(?:--|\\bENV |\\blogin \\S{1,80} )[\\w-]{0,40}?${secretName}\\s{1,3}["']?${value}`, "gi"),
+];
 
 /** Code after the value: a call or a member access is not a literal. */
 const goesOn = /[(){}[\]<>$]/;
 
 const fewestCharacters = 12;
+/** Of a password, which people may have to type. */
+const fewestOfPassword = 8;
 
 /** A word of a name has three letters. */
 const word = /^(?:[A-Z]{3}|[A-Za-z][a-z]{2})/;
@@ -264,28 +340,47 @@ const fewestParts = 3;
 const publicValue = /^(?:0x[\da-f]{40}$|pk_(?:test|live)_)/i;
 
 /** Whether the value is public, or the name of a token or key in code. */
-function isNoSecret(value: string): boolean {
-  if (publicValue.test(value)) return true;
-  const parts = partsOfName(value) ?? [];
+function isNoSecret(found: string): boolean {
+  if (publicValue.test(found)) return true;
+  const parts = partsOfName(found) ?? [];
   return parts.length >= fewestParts && parts.some((part) => word.test(part));
 }
 
-/** Values that look random and are assigned to a name like `password`. Linear in the text's length. */
-function assignedSecretsIn(text: string): TextRange[] {
-  if (!hints.test(text)) return [];
-  const found: TextRange[] = [];
-  for (const { 1: name = "", 3: value = "", indices } of text.matchAll(assignment)) {
-    const [start, end] = indices?.[3] ?? [0, 0];
-    if (!secretName.test(name.replaceAll("-", "_")) || goesOn.test(text.charAt(end))) continue;
-    if (looksRandom(value, fewestCharacters) && !isNoSecret(value)) found.push({ start, end });
+/** Whether the value of a name like `password` is random. */
+function isSecretValue(name: string, found: string): boolean {
+  if (isNoSecret(found)) return false;
+  if (looksRandom(found, fewestCharacters)) return true;
+  const isMixed = [/[a-z]/, /[A-Z]/, /\d/].every((kind) => kind.test(found));
+  return /^(?:pass|pwd)/i.test(name) && isMixed && looksRandom(found, fewestOfPassword);
+}
+
+/** Values that look random and belong to a name like `password`. Linear in the text's length. */
+function assignedSecretsIn(text: string): FoundSecret[] {
+  if (!nameHints.test(text)) return [];
+  const all: FoundSecret[] = [];
+  for (const pattern of assignments) {
+    pattern.lastIndex = 0;
+    for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
+      const { 0: whole, 1: secret = "", index } = match;
+      const end = pattern.lastIndex;
+      const start = end - secret.length;
+      // An address may hold another name and its value.
+      pattern.lastIndex = start;
+      const isElement =
+        /^\s{0,60}<\//.test(text.slice(end, end + 64)) && /[>\s]/.test(text.charAt(start - 1));
+      if (goesOn.test(text.charAt(end)) && !isElement) continue;
+      if (isPublic.test(text.slice(Math.max(0, index - 16), index)) || !isSecretValue(whole, secret))
+        continue;
+      all.push({ kind: "secret value", isIssued: false, start, end });
+    }
   }
-  return found;
+  return all;
 }
 
 /** The beginning of a key in PEM or PuTTY format. */
 const beginning = /-----BEGIN (?:[A-Z\d]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----|Private-Lines: \d{1,4}(?!\d)/g;
 /** Text between the lines of a quoted key: line ends, including escaped ones, marks of quotes, diffs and strings. */
-const between = /(?:\\[nrt]|[\s>|"'`,;.\\*+[\]()]|-(?!----)|\d{1,7} +│)*/y;
+const betweenLines = /(?:\\[nrt]|[\s>|"'`,;.\\*+[\]()]|-(?!----)|\d{1,7} +│)*/y;
 const ending = /-{5,6}END [A-Z\d ]{0,40}-----/y;
 /** A header that PGP and encrypted keys have before their body. */
 const headerLine = /[A-Z][A-Za-z-]{2,20}: [^\n\\]{0,200}/y;
@@ -297,14 +392,15 @@ const mostHeaders = 6;
 const fewestKeyCharacters = 40;
 
 /** Private keys, from the first line to the last, or to the end of their characters. Linear in the text's length. */
-function privateKeysIn(text: string): TextRange[] {
+function privateKeysIn(text: string): FoundSecret[] {
   if (!text.includes("PRIVATE KEY") && !text.includes("Private-Lines")) return [];
-  const found: TextRange[] = [];
-  for (const match of text.matchAll(beginning)) {
-    const body = bodyAt(text, match.index + match[0].length);
-    if (body.characters >= fewestKeyCharacters) found.push({ start: match.index, end: body.end });
+  const all: FoundSecret[] = [];
+  for (const { 0: first, index: start } of text.matchAll(beginning)) {
+    const { end, characters } = bodyAt(text, start + first.length);
+    const isReal = characters >= fewestKeyCharacters && !isPlaceholder(text.slice(start + first.length, end));
+    if (isReal) all.push({ kind: "private key", isIssued: true, start, end });
   }
-  return found;
+  return all;
 }
 
 /** The number of key characters that follow, and the end of the key with its last line. */
@@ -317,7 +413,7 @@ function bodyAt(text: string, start: number): { end: number; characters: number 
   let characters = 0;
   let headers = 0;
   for (let at = start; ; ) {
-    at += length(between, at);
+    at += length(betweenLines, at);
     const last = length(ending, at);
     if (last > 0) return { end: at + last, characters };
     const line = length(lineOfKey, at) || length(shortLine, at);
@@ -335,40 +431,20 @@ const escapes = /\\(?:[nrt]|u[\da-fA-F]{4}(?:\[[\d;]{0,10}m)?)|\u001b\[[\d;]{0,1
 
 const unescaped = (written: string) => written.replaceAll(escapes, (found) => " ".repeat(found.length));
 
-/** Secrets that are recognisable by their form. Linear in the text's length. */
-export const secretFormsIn = (written: string): TextRange[] => [
-  ...issuedSecretsIn(unescaped(written)),
-  ...assignedSecretsIn(unescaped(written)),
-];
+/** Secrets that are recognisable by their form, or by the name to which they belong. Linear in the text's length. */
+export function secretFormsIn(written: string): FoundSecret[] {
+  const text = unescaped(written);
+  return [...issuedSecretsIn(text), ...assignedSecretsIn(text)];
+}
 
-function issuedSecretsIn(text: string): TextRange[] {
+function issuedSecretsIn(text: string): FoundSecret[] {
   const small = text.toLowerCase();
   const known = secretForms.filter(({ hints }) => hints.some((hint) => small.includes(hint)));
-  return [...privateKeysIn(text), ...known.flatMap((form) => placesOf(form, text))];
+  return [...privateKeysIn(text), ...known.flatMap((one) => placesOf(one, text))];
 }
 
-const opening = /(["'`])(?:(?:bearer|token) )?$/i;
-const plainValue = /^[\w+/=.:~-]+$/;
-
-/**
- * Tells which masked places of a text are certainly secrets and no code: a private key, or a token that has a form of its own and fills a quoted
- * literal.
- */
-export function issuedLiteralsIn(text: string): (place: TextRange) => boolean {
-  const keys = privateKeysIn(text);
-  const holds = (ranges: readonly TextRange[], from: number, to: number) =>
-    ranges.some((one) => one.start <= from && to <= one.end);
-  return ({ start, end }) => {
-    if (holds(keys, start, end)) return true;
-    const value = text.slice(start, end);
-    const quote = opening.exec(text.slice(Math.max(0, start - 8), start))?.[1];
-    if (quote === undefined || quote !== text.charAt(end) || !plainValue.test(value)) return false;
-    return holds(issuedSecretsIn(value), 0, value.length);
-  };
-}
-
-function placesOf({ pattern, accept }: SecretForm, text: string): TextRange[] {
+function placesOf({ kind, isIssued, pattern, accept }: SecretForm, text: string): FoundSecret[] {
   return [...text.matchAll(pattern)]
     .filter(([found]) => accept(found))
-    .map(({ 0: found, index }) => ({ start: index, end: index + found.length }));
+    .map(({ 0: found, index }) => ({ kind, isIssued, start: index, end: index + found.length }));
 }

@@ -1,3 +1,5 @@
+import { hash } from "node:crypto";
+
 /** Frequent pairs of letters in words, also in code: half of all pairs there, and a tenth in random letters. */
 const commonPairs = new Set(
   `th he in er an re on at en nd ti es or te of ed is it al ar st to nt ng se ha as ou io le ve co me de hi
@@ -24,15 +26,52 @@ function pairsOf(run: string): string[] {
 
 /** Texts that people write in place of a secret. Not conclusive for long values: a secret may contain such a name by chance. */
 const placeholder =
-  /example|your|placeholder|change[-_]?me|replace|redacted|dummy|insert|todo|0123456789|123456789/i;
-const sameCharacter = /([^\n])\1{5}/;
+  /example|sample|your|placeholder|change[-_]?me|replace|redacted|dummy|insert|todo|fake|foobar|0123456789|123456789/i;
 const fewestOfRandom = 16;
 const longestPlaceholder = 40;
+const shortestRun = 4;
 
-/** Whether the value is a placeholder for a secret: the same character over and over, or words that say so. */
+/**
+ * SHA-256 of keys that their issuers publish for tests: those of Stripe's documentation, of the emulators of Azure Storage and Cosmos DB,
+ * and the token on jwt.io. As hashes, because no scanner should find them here.
+ */
+const published = new Set([
+  "2cafc0970149a84f3b9e62eaf169f36f59907a3b3e31f7b82e68c69cd27f7326",
+  "f2d6ca16515033e5dce14eba840b979d27b5cbae24bb3e5bf484339667f86397",
+  "2d1f7723aabc5c7a51fcdc2463c99b5f3fdbc57cf3134db4ac12913c35976e6f",
+  "0011cc25eb4320717494d2703e8cba85743e71b500283c21c8b88147992f9059",
+  "aa6547439583c3a275d4542a0df6c1ad6a863971be9f2a2220f027cc02aef615",
+  "7f75367e7881255134e1375e723d1dea8ad5f6a4fdb79d938df1f1754a830606",
+  "da816f9f2c16e6c5390e7636cadc40c43551bf0bbcf8f36c65539e6633a9c5e8",
+]);
+
+/**
+ * Whether the value is a placeholder for a secret: mostly the same characters or a sequence of them, the same part over and over, words that
+ * say so, or a key that its issuer publishes.
+ */
 export function isPlaceholder(value: string): boolean {
-  if (sameCharacter.test(value) && new Set(value).size < fewestOfRandom) return true;
-  return value.length <= longestPlaceholder && placeholder.test(value);
+  if (value.length <= longestPlaceholder && placeholder.test(value)) return true;
+  if (new Set(value).size < fewestOfRandom && /([^\n])\1{5}/.test(value)) return true;
+  const body = value.replace(/^(?:[A-Za-z\d]{1,8}[-_.]){1,3}/, "");
+  const repeated = /([a-z]{1,12}?|[A-Z]{1,12}?|\d{1,12}?)\1{2,}/.exec(body)?.[0].length ?? 0;
+  return isMadeOfRuns(body) || repeated * 3 > body.length * 2 || published.has(hash("sha256", value));
+}
+
+/** Whether most characters continue a run such as "aaaa", "4567" or "dcba". */
+function isMadeOfRuns(value: string): boolean {
+  let inRuns = 0;
+  let run = 1;
+  let step = 0;
+  for (let at = 1; at <= value.length; at++) {
+    const next = at < value.length ? value.charCodeAt(at) - value.charCodeAt(at - 1) : NaN;
+    if (next === step && Math.abs(next) <= 1) {
+      run += 1;
+      continue;
+    }
+    if (run >= shortestRun) inRuns += run;
+    [run, step] = [2, next];
+  }
+  return inRuns * 2 > value.length;
 }
 
 /** Whether a value of at least `fewest` characters is almost certainly random: no words, and characters of several kinds. */

@@ -1,9 +1,7 @@
 import { setImmediate } from "node:timers/promises";
-import { secretFormsIn } from "./forms.ts";
+import { type FoundSecret, secretFormsIn } from "./forms.ts";
 import { liveSecretsIn } from "./live-secrets.ts";
-import { isPlaceholder } from "./randomness.ts";
 import { type TextRange, valuesIn, withoutRanges } from "./ranges.ts";
-import { isMadeUpAddress, lintSecrets } from "./secretlint.ts";
 
 /** `text` without any secret that is registered or recognisable by its form. For lines, and as the last check before text leaves. */
 export function withoutSecrets(text: string): string {
@@ -16,12 +14,8 @@ function knownSecretsIn(text: string): TextRange[] {
 
 /** Size of one search step: some milliseconds. A secret that is longer than the overlap may be missed between two pieces. */
 const pieces = { size: 64 * 1024, overlap: 8 * 1024 };
-const lintedPieces = { size: 16 * 1024, overlap: 2 * 1024 };
 
-/**
- * Like `withoutSecrets`, and also removes what secretlint finds. Yields to other work between pieces of the text, so the text can have any
- * length.
- */
+/** Like `withoutSecrets`, for a text of any length: yields to other work between pieces of it. */
 export async function redactText(text: string): Promise<string> {
   return withoutRanges(text, await secretsIn(text));
 }
@@ -31,34 +25,30 @@ export async function redactLines(text: string): Promise<string> {
   return withoutRanges(text, valuesIn(text, await secretsIn(text)));
 }
 
-/** Secrets that either scanner finds in a text of any length, in no order. Ranges may overlap. */
+/** Registered secrets and those with a form, in a text of any length and in no order. Ranges may overlap. */
 export async function secretsIn(text: string): Promise<TextRange[]> {
   const ranges: TextRange[] = [];
-  for await (const { piece, at } of eachPiece(text, pieces)) ranges.push(...moved(knownSecretsIn(piece), at));
-  for await (const { piece, at } of eachPiece(text, lintedPieces))
-    ranges.push(...moved(await lintedIn(piece), at));
+  for await (const { piece, at } of eachPiece(text)) ranges.push(...moved(knownSecretsIn(piece), at));
   return ranges;
 }
 
-async function* eachPiece(text: string, { size, overlap }: typeof pieces) {
+/** Like `secretFormsIn`, for a text of any length. The same secret may be found twice. */
+export async function formsInWhole(text: string): Promise<FoundSecret[]> {
+  const found: FoundSecret[] = [];
+  for await (const { piece, at } of eachPiece(text)) found.push(...moved(secretFormsIn(piece), at));
+  return found;
+}
+
+async function* eachPiece(text: string) {
+  const { size, overlap } = pieces;
   for (let at = 0; at === 0 || at + overlap < text.length; at += size - overlap) {
     if (at > 0) await setImmediate();
     yield { piece: text.slice(at, at + size), at };
   }
 }
 
-function moved(ranges: readonly TextRange[], by: number): TextRange[] {
-  return ranges.map(({ start, end }) => ({ start: start + by, end: end + by }));
-}
-
-/** secretlint reports a cloud's key file as a whole; only the key in it is secret, and that has a form of its own. */
-async function lintedIn(text: string): Promise<TextRange[]> {
-  const matches = await lintSecrets(text, "txt");
-  return matches.filter(({ rule, start, end }) => {
-    const found = text.slice(start, end);
-    return rule !== "gcp" && !isMadeUpAddress(found) && !isPlaceholder(found);
-  });
-}
+const moved = <Range extends TextRange>(ranges: readonly Range[], by: number): Range[] =>
+  ranges.map((range) => ({ ...range, start: range.start + by, end: range.end + by }));
 
 /**
  * A structure with every string in it redacted. Strings and lists of strings below a key in `kept` stay unchanged: paths, hashes and names,

@@ -28,14 +28,14 @@ describe("the analysis of a change", () => {
       wholeFile("b.json", "{\n"),
       wholeFile("b.test.ts", 'it.only("x", () => {});\n'),
       wholeFile("c.py", "<<<<<<< HEAD\na = 1\n=======\na = 2\n>>>>>>> b\n"),
-      wholeFile("d.env", `GITHUB=ghp_${"aB3dE6gH9j".repeat(4).slice(0, 36)}\n`),
+      wholeFile("d.env", `GITHUB=ghp_${"aB3dE6gH9jq7Zk39xPvLm2wRt0cF5iJ8kL4n"}\n`),
     ];
     const { diagnostics: found } = await analyzeChange(files, { signal, analyzers });
     expect(found.map((one) => `${one.path}:${one.line} ${one.source}`)).toEqual([
       "b.json:1 broken-data/json",
       "b.test.ts:1 focused-tests/javascript-only",
       "c.py:1 merge-markers/conflict",
-      "d.env:1 secrets/github",
+      "d.env:1 secrets/github-token",
       "z.ts:1 debugger-leftovers/javascript",
       "z.ts:2 ast-grep/js-compare-nan",
     ]);

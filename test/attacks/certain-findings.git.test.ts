@@ -163,7 +163,7 @@ const told = (line: number): PriorFinding => ({
     code: null,
   },
   ...{
-    source: "secrets/github",
+    source: "secrets/github-token",
     files: [],
     title: "A GitHub token is in this file",
     text: "It is.",

@@ -332,7 +332,6 @@ describe("what tools would load from the repository", () => {
     expect([run.code, run.stderr]).toEqual([1, expect.any(String)]);
     const found: { path: string; line: number }[] = JSON.parse(run.stdout).findings;
     const places = found.map(({ path, line }) => `${path}:${line}`);
-    // Found by our own rules and by secretlint's, which the repository turns off.
     expect(places).toEqual(expect.arrayContaining(["cart.py:1", "cart.py:4"]));
     expect(sentinel.said).toBe("nothing ran");
   });

@@ -112,7 +112,7 @@ function hostileResult() {
     dropped: all.map((text, nth) =>
       sampleDropped({ id: `d${nth}`, path: text, title: text, reason: word(nth + 1) }),
     ),
-    masked: all.map((path, line) => ({ path, line, issued: line % 2 === 0 })),
+    masked: all.map((path, line) => ({ path, line })),
     ledger: sampleUpdate({ settled: all.map((text) => ({ path: text, title: text, reason: text })) }),
   });
 }

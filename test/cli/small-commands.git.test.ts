@@ -156,7 +156,7 @@ describe("hunkwise config", () => {
   it("shows where each value comes from, with an organisation's policy and files of folders too", async () => {
     using repo = faultyRepo({
       ".github/hunkwise.yml":
-        "effort: low\ncheck: { fail: false }\nrules: { py-eval: off, secrets/github: off }\npaths: { ignore: [gen/] }\n",
+        "effort: low\ncheck: { fail: false }\nrules: { py-eval: off, secrets/github-token: off }\npaths: { ignore: [gen/] }\n",
       "lib/.hunkwise.yml": "paths: { ignore: [x], private: [y] }\nminimum_severity: high\n",
     });
     using other = faultyRepo({});
@@ -176,7 +176,7 @@ describe("hunkwise config", () => {
       "  fail: true # organisation, enforced",
       "  threshold: high # default, enforced",
       "minimum_severity: low # default, enforced",
-      "  secrets/github: off # .github/hunkwise.yml, without effect: enforced",
+      "  secrets/github-token: off # .github/hunkwise.yml, without effect: enforced",
       "  labels: [] # default",
       "    # organisation and .github/hunkwise.yml and files of folders\n    - docs/\n    - gen/\n    - /lib/**/x",
       "    # files of folders\n    - /lib/**/y",

@@ -139,24 +139,24 @@ describe("an organisation's policy", () => {
   it("keeps one rule, also under the names of its analyzer and without it", () => {
     const config = join(
       { rules: { "secrets/generic": { off: ["fixtures/"] } } },
-      { rules: { github: "off", "secrets/github": "off", secrets: "off", "py-eval": "off" } },
+      { rules: { github: "off", "secrets/github-token": "off", secrets: "off", "py-eval": "off" } },
       ["rules.secrets"],
     );
     const isOff = createRuleSwitch(config);
     const off = (source: string, path: string) => isOff({ source, path });
-    expect(off("secrets/github", "a.ts")).toBe(false);
+    expect(off("secrets/github-token", "a.ts")).toBe(false);
     expect(off("secrets/generic", "a.ts")).toBe(false);
     expect(off("secrets/generic", "fixtures/a.ts")).toBe(true);
     expect(off("ast-grep/py-eval", "a.py")).toBe(true);
     expect(
       createRuleSwitch(join({}, { rules: { secrets: "off" } }, ["rules.github"]))({
-        source: "secrets/github",
+        source: "secrets/github-token",
         path: "a",
       }),
     ).toBe(false);
     expect(
       createRuleSwitch(join({}, { rules: { secrets: "off" } }, ["rules"]))({
-        source: "secrets/github",
+        source: "secrets/github-token",
         path: "a",
       }),
     ).toBe(false);
@@ -215,7 +215,7 @@ describe("an organisation's policy", () => {
       organization: { effort: "high", check: { fail: true }, paths: { ignore: ["a"] }, rules: { a: "off" } },
       repository: {
         ...{ effort: "low", max_comments: 1, paths: { ignore: ["b"] } },
-        rules: { b: "off", "secrets/github": "off" },
+        rules: { b: "off", "secrets/github-token": "off" },
       },
     };
     const policy = RepoConfig.parse({ policy: { enforce: ["check", "rules.secrets"] } }).policy;
@@ -223,7 +223,7 @@ describe("an organisation's policy", () => {
     expect(["effort", "max_comments", "language", "check.fail", "check.limit"].map(origin)).toEqual([
       ...["FILE", "FILE", "default", "organisation, enforced", "default, enforced"],
     ]);
-    expect(["paths.ignore", "rules.a", "rules.b", "rules.secrets/github"].map(origin)).toEqual([
+    expect(["paths.ignore", "rules.a", "rules.b", "rules.secrets/github-token"].map(origin)).toEqual([
       ...["organisation and FILE", "organisation", "FILE", "FILE, without effect: enforced"],
     ]);
   });

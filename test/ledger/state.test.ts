@@ -112,7 +112,7 @@ describe("a state that has to fit", () => {
     });
     const [mild, certain, bad, worst] = [
       one("mild", "model", "low"),
-      one("certain", "secrets/github", "low"),
+      one("certain", "secrets/github-token", "low"),
       one("bad", "model", "high"),
       one("worst", "model", "critical"),
     ];

@@ -94,7 +94,7 @@ describe("the fold for coding agents", () => {
   });
 
   it.each([
-    ["the code of a secret", { source: "secrets/aws", quote: "AKIA" }, "AKIA"],
+    ["the code of a secret", { source: "secrets/aws-secret-access-key", quote: "AKIA" }, "AKIA"],
     ["a replacement that the comment leaves out", { suggestion: "if (a\u202e) {}" }, "202E"],
   ])("does not show %s", (_what, over, text) => {
     expect(foldedPrompt(withFold(over))).toBeDefined();

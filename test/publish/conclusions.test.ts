@@ -398,7 +398,7 @@ it("is a success only on complete evidence, and never red for what is neutral on
           finding: sampleFinding({ path, verification: "not_judged", source: "ast-grep/py-eval" }),
           placement: { kind: "inline" },
         })),
-        masked: list(counts.masked).map((path) => ({ path, line: 1, issued: false })),
+        masked: list(counts.masked).map((path) => ({ path, line: 1 })),
         unplaced: { texts: list(counts.unplaced), total: counts.unplaced, hashes: [] },
         coverage: {
           ...{ hunks_total: total, hunks_served: served, unserved: [], files_total: total + skips.length },

@@ -54,7 +54,7 @@ describe("the comment of a finding", () => {
     });
     // A name that was cut would be another one.
     expect(marked({ symbol: "x".repeat(201) })).toMatchObject({ symbol: null });
-    expect(marked({ source: "secrets/aws", quote: "AKIA" })).toMatchObject({ code: null });
+    expect(marked({ source: "secrets/aws-secret-access-key", quote: "AKIA" })).toMatchObject({ code: null });
     expect(marked({ quote: "" })).toMatchObject({ code: null });
   });
 
@@ -215,7 +215,11 @@ describe("the comment of a finding that had a second look", () => {
   it.each(["confirmed", "uncertain", "unverified"] as const)(
     "repeats no note on a secret: %s",
     (verification) => {
-      const text = line({ source: "secrets/aws", verification, verification_note: "the key is AKIA1" });
+      const text = line({
+        source: "secrets/aws-secret-access-key",
+        verification,
+        verification_note: "the key is AKIA1",
+      });
       expect(text).not.toContain("AKIA1");
     },
   );
@@ -332,7 +336,7 @@ AssertionError [ERR_ASSERTION]: 0 !== 2
   });
 
   it("says nothing of a test where the finding is a secret, which it may repeat", () => {
-    const secret = { source: "secrets/aws", quote: "AKIA" };
+    const secret = { source: "secrets/aws-secret-access-key", quote: "AKIA" };
     expect(line({ ...secret, proof: sampleProof({ now: "AKIA" }) })).toBe(line(secret));
   });
 
@@ -375,7 +379,7 @@ AssertionError [ERR_ASSERTION]: 0 !== 2
   });
 
   it("shows no secret that an output hides between colours, and keeps the rest of the comment", () => {
-    const output = "key ghp_0123456789abcdefghij\u001b[0mklmnopqrstuvwxyzAB";
+    const output = "key ghp_q7Zk39xPvLm2wRt0aB1c\u001b[0mD3eF5gH6iJ8kL4nM9o";
     const text = line({ proof: sampleProof({ runs: [{ on: "head", exit_code: 1, output }] }) });
     expect(text).toContain("```text\nkey [secret]\n```");
     expect(proofIn(text)).not.toBeNull();

@@ -152,7 +152,6 @@ describe("the summary of a review whose findings were checked again", () => {
     const masked = Array.from({ length: 25 }, (_, at) => ({
       path: "src/a`b.ts",
       line: at + 1,
-      issued: true,
     }));
     expect(summary({ masked: masked.slice(0, 1) })).toContain(
       "\n- masked: 1 value on a changed line looks like a secret and was hidden from the model: ``src/a`b.ts:1``\n",

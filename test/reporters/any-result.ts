@@ -81,7 +81,7 @@ export const anyFinding: fc.Arbitrary<Finding> = fc
     body: hostileText,
     quote: hostileText,
     suggestion: fc.option(fc.oneof(fc.constantFrom("", "\n", "a\r\nb\r", "x".repeat(7_000)), hostileText)),
-    source: fc.constantFrom("model", "ast-grep/py-eval", "secrets/github"),
+    source: fc.constantFrom("model", "ast-grep/py-eval", "secrets/github-token"),
     verification: fc.constantFrom("confirmed" as const, "uncertain" as const, "not_judged" as const),
     verification_note: fc.option(hostileText),
     evidence: fc.array(fc.record({ path, start_line: line, end_line: fc.constant(9), note: hostileText }), {

@@ -19,7 +19,7 @@ describe("a code frame", () => {
   });
 
   it("shows no code where it holds a secret", () => {
-    expect(codeFrame(sampleFinding({ line: 6, source: "secrets/github" }), sampleSource)).toEqual([]);
+    expect(codeFrame(sampleFinding({ line: 6, source: "secrets/github-token" }), sampleSource)).toEqual([]);
   });
 
   it("ends at both ends of the file", () => {

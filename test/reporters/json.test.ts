@@ -130,7 +130,11 @@ describe("the JSON report", () => {
 
   it("repeats no note on a secret and no quote", () => {
     const finding = sampleFinding({
-      ...{ source: "secrets/aws", verification_note: "the key is AKIA1", quote: "key = AKIA1" },
+      ...{
+        source: "secrets/aws-secret-access-key",
+        verification_note: "the key is AKIA1",
+        quote: "key = AKIA1",
+      },
     });
     const text = renderJson(sampleResult({ findings: [{ finding, placement: { kind: "inline" } }] }));
     expect(text).not.toContain("AKIA1");
@@ -162,7 +166,7 @@ describe("the JSON report of a finding with a test", () => {
   });
 
   it("has nothing of it for a secret, and for a certain finding that it does not show", () => {
-    expect(proofOf({ proof: sampleProof(), source: "secrets/aws" })).toBeUndefined();
+    expect(proofOf({ proof: sampleProof(), source: "secrets/aws-secret-access-key" })).toBeUndefined();
     expect(
       proofOf({ proof: sampleProof({ kind: "ran_right" }), source: "broken-data/json" }),
     ).toBeUndefined();

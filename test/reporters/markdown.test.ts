@@ -94,14 +94,16 @@ Suggestion:
   });
 
   it("has no empty block for the code of a secret, which is not shown", () => {
-    const finding = sampleFinding({ source: "secrets/aws", quote: "", suggestion: null });
+    const finding = sampleFinding({ source: "secrets/aws-secret-access-key", quote: "", suggestion: null });
     const text = render({ findings: [{ finding, placement: { kind: "inline" } }] });
-    expect(text).toContain("`src/cart.ts:6` · correctness · `secrets/aws`\n\n`item.price = 0` sets");
+    expect(text).toContain(
+      "`src/cart.ts:6` · correctness · `secrets/aws-secret-access-key`\n\n`item.price = 0` sets",
+    );
     expect(text).not.toContain("```");
   });
 
   it("says what was hidden from the model", () => {
-    expect(render({ masked: [{ path: "src/a.ts", line: 3, issued: true }] })).toContain(
+    expect(render({ masked: [{ path: "src/a.ts", line: 3 }] })).toContain(
       "\n- masked: 1 value on a changed line looks like a secret and was hidden from the model: `src/a.ts:3`\n",
     );
   });

@@ -56,10 +56,10 @@ describe("a result with files that were skipped", () => {
 });
 
 describe("what was hidden from the model", () => {
-  const masked = [{ path: "a.ts", line: 3, issued: true }];
+  const masked = [{ path: "a.ts", line: 3 }];
   const show = ({ path, line }: { path: string; line: number }) => `${path}:${line}`;
   const [secret] = sampleResult().findings.map(({ finding, placement }) => ({
-    ...{ placement, finding: { ...finding, source: "secrets/github" } },
+    ...{ placement, finding: { ...finding, source: "secrets/github-token" } },
   }));
 
   it("is told beside the secrets that are reported, which were hidden as well", () => {

@@ -27,8 +27,8 @@ describe("a finding for a coding agent", () => {
   });
 
   it("names the rule, and says why a secret's code is missing", () => {
-    expect(quoted({ rule: "secrets/aws", code: null })).toBe(
-      "File: src/a.ts\nPlace: line 7\nFinding: It leaks\nRule: secrets/aws\n\nThe handle stays open.\n\nThe code is not shown, because it contains a secret.",
+    expect(quoted({ rule: "secrets/aws-secret-access-key", code: null })).toBe(
+      "File: src/a.ts\nPlace: line 7\nFinding: It leaks\nRule: secrets/aws-secret-access-key\n\nThe handle stays open.\n\nThe code is not shown, because it contains a secret.",
     );
   });
 

@@ -48,9 +48,13 @@ describe("the prompt for a coding agent", () => {
   });
 
   it("shows nothing of a secret", () => {
-    const prompt = promptOf({ source: "secrets/aws", quote: "AKIA1", verification_note: "AKIA1" });
+    const prompt = promptOf({
+      source: "secrets/aws-secret-access-key",
+      quote: "AKIA1",
+      verification_note: "AKIA1",
+    });
     expect(prompt).toContain("The code is not shown, because it contains a secret.");
-    expect(prompt).toContain("\nRule: secrets/aws\n");
+    expect(prompt).toContain("\nRule: secrets/aws-secret-access-key\n");
     expect(prompt).not.toContain("AKIA1");
     expect(prompt).not.toContain("item.price === 0 |");
   });

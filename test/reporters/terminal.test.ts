@@ -100,7 +100,10 @@ Left out  2 findings; --format markdown and json list them with reasons
   });
 
   it("repeats no note on a secret", () => {
-    const finding = sampleFinding({ source: "secrets/aws", verification_note: "the key is AKIA1" });
+    const finding = sampleFinding({
+      source: "secrets/aws-secret-access-key",
+      verification_note: "the key is AKIA1",
+    });
     expect(render({ findings: [{ finding, placement: { kind: "inline" } }] })).not.toContain("AKIA1");
   });
 
@@ -118,8 +121,8 @@ Left out  2 findings; --format markdown and json list them with reasons
 
   it("says what of the change was hidden from the model, also where nothing was found", () => {
     const two = [
-      { path: "src/a.ts", line: 3, issued: true },
-      { path: "src/b.ts", line: 9, issued: true },
+      { path: "src/a.ts", line: 3 },
+      { path: "src/b.ts", line: 9 },
     ];
     const text = render({ findings: [], masked: two }).replaceAll(/\s+/g, " ");
     expect(text).toContain(
@@ -280,9 +283,11 @@ Left out  2 findings; --format markdown and json list them with reasons
   });
 
   it("leaves no empty lines for the code of a secret, which is not shown", () => {
-    const finding = sampleFinding({ source: "secrets/aws", quote: "", suggestion: null });
+    const finding = sampleFinding({ source: "secrets/aws-secret-access-key", quote: "", suggestion: null });
     const text = render({ findings: [{ finding, placement: { kind: "inline" } }] });
-    expect(text).toContain("  src/cart.ts:6 · correctness · secrets/aws\n\n  `item.price = 0` sets");
+    expect(text).toContain(
+      "  src/cart.ts:6 · correctness · secrets/aws-secret-access-key\n\n  `item.price = 0` sets",
+    );
     expect(text).not.toMatch(/\n\n\n/);
   });
 

@@ -80,23 +80,16 @@ describe("a long text", () => {
     );
   });
 
-  it("is redacted of what one scanner alone knows, wherever the pieces of that scanner meet", async () => {
-    const password = "correct-horse";
+  it("is redacted of a registered secret wherever its pieces meet", async () => {
     // Too short to be found in parts.
     const short = writeOut("{base62:20}", random);
     registerSecret(short);
-    const linted = `https://deploy:${password}@git.corp.net/app.git`;
     const long = filler.repeat(2_600);
-    for (const [known, telling, boundaries] of [
-      [short, short, [65_536, 57_344, 72_000, 131_072]],
-      [linted, password, [16_384, 14_336, 17_500, 32_768, 34_816]],
-    ] as const)
-      for (const boundary of boundaries)
-        for (const back of [0, 1, Math.floor(known.length / 2), known.length - 1, known.length]) {
-          const at = boundary - back;
-          const clean = await redactText(`${long.slice(0, at - 1)} ${known} ${filler}`);
-          expect(clean.includes(telling), `${back} before ${boundary}`).toBe(false);
-        }
+    for (const boundary of [65_536, 57_344, 72_000, 131_072])
+      for (const back of [0, 1, Math.floor(short.length / 2), short.length - 1, short.length]) {
+        const clean = await redactText(`${long.slice(0, boundary - back - 1)} ${short} ${filler}`);
+        expect(clean.includes(short), `${back} before ${boundary}`).toBe(false);
+      }
   });
 
   it("does not hold up other work while it is looked at", async () => {
@@ -111,7 +104,7 @@ describe("a long text", () => {
   });
 });
 
-describe("what secretlint reports", () => {
+describe("what only looks like a secret", () => {
   it.each([
     ["a placeholder as password", "https://deploy:changeme@git.corp.net/app.git"],
     ["a machine that others cannot reach", "postgres://app:q8Zr4TnL2w@localhost/shop"],
@@ -168,9 +161,8 @@ describe("a structure", () => {
     });
   });
 
-  it("is found a secret in by secretlint where the table of forms has none", async () => {
+  it("is found the password of an address in, even one of words", async () => {
     const url = `https://deploy:${"correct-horse"}@git.corp.net/app.git`;
-    expect(withoutSecrets(url)).toBe(url);
     expect(await redactText(url)).not.toContain("correct-horse");
   });
 });

@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { analyzeChange, sharedAnalyzers, type UnfinishedFile } from "../../analyzers/analyze-change.ts";
 import type { AnalyzedFile, Analyzer, Diagnostic } from "../../analyzers/analyzer.ts";
 import { type EffectiveConfig, isEnforced, isRuleEnforced } from "../../config/repo-config.ts";
-import { NOT_SELECTED } from "../../diff/filter.ts";
+import { isPrivateReason, NOT_SELECTED } from "../../diff/filter.ts";
 import { createPathMatcher } from "../../diff/paths.ts";
 import { AppError, errorLine } from "../../errors.ts";
 import { type Finding, holdsSecret, isCertain } from "../../finding.ts";
@@ -52,8 +52,8 @@ export interface AnalyzerFindings {
 }
 
 /**
- * Runs the analyzers on the reviewable files, and the one for secrets on uncommitted files that no model may see. A crash of an analyzer is
- * reported as progress.
+ * Runs the analyzers on the reviewable files, and those that read every file on the others and on uncommitted files that no model may see. Files
+ * that are private or not selected are left alone. A crash of an analyzer is reported as progress.
  */
 export async function runAnalyzers(
   files: readonly ChangedFile[],
@@ -67,33 +67,39 @@ export async function runAnalyzers(
     deps.progress({ type: "crash", where: `${name} on ${path}`, error: errorLine(error) });
   const { isOff = () => false } = deps;
   const all: AnalyzerFindings = { findings: [], silenced: [], unfinished: [] };
-  const isPresent = ({ change, reading, reviewable }: ChangedFile) =>
-    reviewable && reading !== "line" && change.type !== "deleted";
-  const present = files.filter(isPresent);
-  for (let at = 0; at < present.length; at += BATCH) {
-    const batch = present.slice(at, at + BATCH);
-    const readable = timeLimit.aborted ? [] : await analyzedFiles(batch, deps.workspace, deps.diffs);
-    const found = await analyzeChange(readable, { signal, timeLimit, analyzers, onCrash });
-    for (const finding of await findingsOf(found.diagnostics, readable, idOf))
-      (isOff(finding) ? all.silenced : all.findings).push(finding);
-    all.unfinished.push(...inOrder(batch, [...unread(batch, readable), ...found.unfinished]));
-  }
+  const readers = analyzers.filter(({ readsEvery }) => readsEvery);
   const { withheld } = deps.workspace;
-  const isScanned = ({ change: { path }, skipReason }: ChangedFile) =>
+  const present = files.filter(
+    ({ change, reading }) => reading !== "line" && change.type !== "deleted" && !withheld.has(change.path),
+  );
+  const scanned = present.filter(isOnlyScanned);
+  for (const [some, using] of [
+    [present.filter(({ reviewable }) => reviewable), analyzers],
+    [scanned, readers],
+  ] as const)
+    for (let at = 0; at < some.length; at += BATCH) {
+      const batch = some.slice(at, at + BATCH);
+      const readable = timeLimit.aborted ? [] : await analyzedFiles(batch, deps.workspace, deps.diffs);
+      const found = await analyzeChange(readable, { signal, timeLimit, analyzers: using, onCrash });
+      for (const finding of await findingsOf(found.diagnostics, readable, idOf))
+        (isOff(finding) ? all.silenced : all.findings).push(finding);
+      if (using === analyzers)
+        all.unfinished.push(...inOrder(batch, [...unread(batch, readable), ...found.unfinished]));
+    }
+  const isUncommitted = ({ change: { path }, skipReason }: ChangedFile) =>
     withheld.has(path) && skipReason !== NOT_SELECTED;
-  for (const { change } of files.filter(isScanned)) {
-    const scan = {
-      signal,
-      timeLimit,
-      analyzers: analyzers.filter(({ name }) => name === "secrets"),
-      onCrash,
-    };
+  for (const { change } of files.filter(isUncommitted)) {
+    const scan = { signal, timeLimit, analyzers: readers, onCrash };
     const { diagnostics, unfinished, file } = await scanWhole(change, deps.workspace, scan);
     all.findings.push(...(await findingsOf(diagnostics, [file], idOf)));
     all.unfinished.push(...unfinished.slice(0, 1));
   }
   return all;
 }
+
+/** Whether nobody reviews a file, but programs may look at it. What is too large for that counts as unread already, or is left out. */
+const isOnlyScanned = ({ reviewable, skipReason, change: { additions } }: ChangedFile) =>
+  !reviewable && (additions ?? 0) > 0 && skipReason !== NOT_SELECTED && !isPrivateReason(skipReason);
 
 /** Characters of a part; analyzers leave longer texts out. */
 const PART = 500_000;
@@ -321,7 +327,7 @@ export const ruleMatchLine = ({ id, finding, said }: RuleMatch): string =>
 
 /**
  * Returns a check whether the configuration switches off a finding's rule, everywhere or in its file. A key of `rules` is a rule
- * ("secrets/github", "ast-grep/py-eval"), a rule without its analyzer ("py-eval"), or an analyzer ("focused-tests"). For a rule that the
+ * ("secrets/github-token", "ast-grep/py-eval"), a rule without its analyzer ("py-eval"), or an analyzer ("focused-tests"). For a rule that the
  * organisation enforces under any of these names, only the organisation's own `rules` count.
  */
 export function createRuleSwitch({

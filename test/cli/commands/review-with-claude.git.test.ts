@@ -40,7 +40,7 @@ const answers = [
 const findings = (stdout: string) =>
   ReviewJson.parse(JSON.parse(stdout)).findings.map(({ path, line, rule }) => [path, line, rule]);
 const found = [
-  ["key.py", 1, "secrets/github"],
+  ["key.py", 1, "secrets/github-token"],
   ["cart.py", 1, null],
 ];
 

@@ -113,7 +113,7 @@ describe("/prove", () => {
   it("needs a finding: it says which to name in the conversation, and what a thread of others lacks", async () => {
     await prove(null);
     expect(on.said().at(-1)).toContain("Which finding? Write `/prove` in the thread of a finding.");
-    const certain = await on.finding("f1", "high", "src/cart.js", "secrets/aws-key");
+    const certain = await on.finding("f1", "high", "src/cart.js", "secrets/aws-secret-access-key-key");
     await prove(certain, { commentId: 9_002 });
     expect(on.ours(certain)).toEqual([expect.stringContaining("needs no test")]);
     expect(model.requests).toEqual([]);

@@ -174,7 +174,7 @@ describe("the id of a secret", () => {
     const diffs = createDiffSource(workspace, { ignore: [], private: [] });
     const { signal } = new AbortController();
     const found = await runAnalyzers(await diffs.files(), { workspace, diffs, key, signal, progress() {} });
-    expect(found.findings).toMatchObject([{ line: 1, quote: "", source: "secrets/privatekey" }]);
+    expect(found.findings).toMatchObject([{ line: 1, quote: "", source: "secrets/private-key" }]);
     return found.findings[0]?.id;
   }
 

@@ -11,8 +11,8 @@ const isOff = (yaml: string, source: string, path = "src/a.py") => {
 
 describe("a rule of the analyzers", () => {
   it("is on where the configuration says nothing of it", () => {
-    expect(isOff("effort: low\n", "secrets/github")).toBe(false);
-    expect(isOff("rules:\n  secrets/aws: off\n", "secrets/github")).toBe(false);
+    expect(isOff("effort: low\n", "secrets/github-token")).toBe(false);
+    expect(isOff("rules:\n  secrets/aws-secret-access-key: off\n", "secrets/github-token")).toBe(false);
   });
 
   it("is switched off by its name, by its name without the analyzer, or with its whole analyzer", () => {
@@ -22,10 +22,10 @@ describe("a rule of the analyzers", () => {
   });
 
   it("is switched off only in files that match its patterns", () => {
-    const yaml = 'rules:\n  secrets/github:\n    off: ["test/fixtures/**", "!test/fixtures/real.py"]\n';
-    expect(isOff(yaml, "secrets/github", "test/fixtures/keys.py")).toBe(true);
-    expect(isOff(yaml, "secrets/github", "test/fixtures/real.py")).toBe(false);
-    expect(isOff(yaml, "secrets/github", "src/keys.py")).toBe(false);
+    const yaml = 'rules:\n  secrets/github-token:\n    off: ["test/fixtures/**", "!test/fixtures/real.py"]\n';
+    expect(isOff(yaml, "secrets/github-token", "test/fixtures/keys.py")).toBe(true);
+    expect(isOff(yaml, "secrets/github-token", "test/fixtures/real.py")).toBe(false);
+    expect(isOff(yaml, "secrets/github-token", "src/keys.py")).toBe(false);
   });
 
   it("is refused as a value that is neither off nor patterns", () => {

@@ -39,7 +39,7 @@ const aboutNan = comment({
   title: "Nothing is equal to NaN",
 });
 const aboutKey = comment({
-  source: "secrets/github",
+  source: "secrets/github-token",
   category: "security",
   code: null,
   title: "A GitHub token is in this file",
@@ -175,7 +175,7 @@ describe("a certain finding without a comment of its own", () => {
   });
 
   it("is settled when the rule does not match any more, and goes on while nobody knows", async () => {
-    const one = carried({ source: "secrets/github", severity: "critical" });
+    const one = carried({ source: "secrets/github-token", severity: "critical" });
     const { ledger, asked } = await later("fixed", { carried: [one] });
     expect(ledger.settled).toMatchObject([{ path: "cart.ts", reason: "The rule no longer matches." }]);
     expect(asked("recheck")).toEqual([]);
