@@ -3,8 +3,8 @@ import { hasRules } from "../analyzers/analyze-change.ts";
 import { grammarOf } from "../code/languages.ts";
 import { sparesIn } from "../config/load-config.ts";
 import { patternWarnings } from "../config/parse-config.ts";
-import { type Finding, holdsSecret, isCertain, isOfOwnRule, toolOf } from "../finding.ts";
-import { secretFormsIn } from "../secrets/forms.ts";
+import { type Finding, holdsSecret, isCertain, isIssuedSecret, isOfOwnRule, toolOf } from "../finding.ts";
+import { isLiteral, secretFormsIn } from "../secrets/forms.ts";
 import { type TextRange, withoutRanges } from "../secrets/ranges.ts";
 import type { ChangedFile } from "../tools/tool.ts";
 import { findConfigChanges } from "./config-changes.ts";
@@ -46,13 +46,21 @@ import { type ReviewDependencies, startRun } from "./review-run.ts";
 import { withCheckedSuggestion } from "./suggestion/check-suggestion.ts";
 import { leftWarnings, noToolFindings, toolFindings } from "./tool-results/tool-findings.ts";
 
+/** What was found out about a masked value; `isIssued`: by its own form. */
+interface Told {
+  path: string;
+  line: number;
+  isIssued: boolean;
+}
+
 /**
  * The first line of each added value that was masked for the model, and that no secret found by a rule explains: reported, rejected by a model, or
- * accepted by the base's configuration. The model could not read it, so it must not count as reviewed.
+ * accepted by the base's configuration. The model could not read it, so it must not count as reviewed. If only a name makes it a secret, it
+ * must be all of a literal: anything else may be code.
  */
 async function maskedLines(
   files: readonly ChangedFile[],
-  told: readonly { path: string; line: number }[],
+  told: readonly Told[],
   deps: Pick<ReviewDependencies, "workspace" | "diffs" | "masking" | "models">,
 ): Promise<MaskedLine[]> {
   if (!deps.models) return [];
@@ -64,15 +72,15 @@ async function maskedLines(
     const inPath = secretFormsIn(path);
     if (inPath.length > 0) all.push({ path: withoutRanges(path, inPath), line: 1 });
     if (type === "deleted" || file.reading === "line") continue;
-    const lines = new Set(told.filter((one) => one.path === path).map(({ line }) => line));
-    all.push(...(await maskedIn(file, lines, deps)).map((line) => ({ path, line })));
+    const here = told.filter((one) => one.path === path);
+    all.push(...(await maskedIn(file, here, deps)).map((line) => ({ path, line })));
   }
   return all;
 }
 
 async function maskedIn(
   { change, reading }: ChangedFile,
-  told: ReadonlySet<number>,
+  told: readonly Told[],
   { workspace, diffs, masking }: Pick<ReviewDependencies, "workspace" | "diffs" | "masking">,
 ): Promise<number[]> {
   const file = await workspace.readBlob(change.newOid).catch(() => null);
@@ -88,7 +96,10 @@ async function maskedIn(
   const firsts = (await masking.masks.secretsIn(file.text)).flatMap((range) => {
     const lines = linesOf(file.text, range);
     const first = reading === "whole" && !isIssued(range) ? lines[0] : lines.find((line) => added.has(line));
-    return first === undefined || lines.some((line) => told.has(line)) ? [] : [first];
+    const isTold = told.some(
+      ({ line, isIssued: is }) => lines.includes(line) && (is || isLiteral(change.path, file.text, range)),
+    );
+    return first === undefined || isTold ? [] : [first];
   });
   return [...new Set(firsts)];
 }
@@ -158,10 +169,9 @@ export async function reviewChange(input: ReviewInput, deps: ReviewDependencies)
   );
   const { head, base, mergeBase, mergeBases = 1, headTree = null, baseTree } = deps.workspace.shas;
   const told = [
-    ...review.findings.filter(holdsSecret),
-    ...analysis.silenced.filter(holdsSecret),
-    ...review.dropped.filter(({ rule }) => rule !== null && holdsSecret({ source: rule })),
-  ];
+    ...[...review.findings, ...analysis.silenced],
+    ...review.dropped.map(({ path, line, rule }) => ({ path, line, source: rule ?? "" })),
+  ].flatMap((one) => (holdsSecret(one) ? [{ ...one, isIssued: isIssuedSecret(one) }] : []));
   const masked = await maskedLines(files, told, deps);
   const hidden = masked.map(({ path }) => path);
   const read = { ...review, unfinished: new Set([...hidden, ...(review.unfinished ?? [])]) };

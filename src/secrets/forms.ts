@@ -443,6 +443,18 @@ function issuedSecretsIn(text: string): FoundSecret[] {
   return [...privateKeysIn(text), ...known.flatMap((one) => placesOf(one, text))];
 }
 
+/** Formats in which a value without quotation marks is a text as well. */
+const data =
+  /(?:^|[./])(?:env|ya?ml|json[5c]?|toml|ini|cfg|conf|properties|xml|md|txt|netrc|npmrc)(?:\.[\w-]+)?$/i;
+const plainValue = /^[\w+/=.:~-]+$/;
+
+/** Whether a place is certainly a value and no code: characters of a token, and all of a literal. */
+export function isLiteral(path: string, text: string, { start, end }: TextRange): boolean {
+  const mark = /(["'`])(?:(?:bearer|token) )?$/i.exec(text.slice(Math.max(0, start - 8), start))?.[1];
+  const isQuoted = mark !== undefined && mark === text.charAt(end);
+  return plainValue.test(text.slice(start, end)) && (isQuoted || data.test(path));
+}
+
 function placesOf({ kind, isIssued, pattern, accept }: SecretForm, text: string): FoundSecret[] {
   return [...text.matchAll(pattern)]
     .filter(([found]) => accept(found))

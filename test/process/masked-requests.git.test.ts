@@ -191,7 +191,9 @@ const reviewer: Script = ({ role, turn, text }) => {
     return [{ name: "report_resolution", arguments: { state: "present", reason: "It is there." } }];
   if (role === "compare") return [{ name: "same_problems", arguments: { pairs: [] } }];
   if (role === "answer") return [{ name: "reply", arguments: { text: `It says ${shownBug(text)}` } }];
-  return [{ name: "finish_review", arguments: { summary: "Changes how it connects." } }];
+  const matches = new Set(Array.from(text.matchAll(/^(c\d+) /gm), ([, id]) => id));
+  const rejected = Array.from(matches, (candidate) => ({ candidate, reason: "It is a sample." }));
+  return [{ name: "finish_review", arguments: { summary: "Changes how it connects.", rejected } }];
 };
 
 interface Served extends AsyncDisposable {

@@ -197,12 +197,14 @@ const fates: readonly ((id: string, n: number) => Fate)[] = [
     by: "model",
   }),
   (id) => ({ pushes: [{ [`src/${id}.ts`]: `call${id}("${SLANDERED}");\n` }], by: "model" }),
-  (id) => ({ pushes: [{ [`${id}.js`]: `const session_token="q8Zx2${id}Lm9vK4tR7pW1";\n` }], by: "nobody" }),
+  // A rule finds it, and the model answers the match.
+  (id) => ({ pushes: [{ [`${id}.js`]: `const session_token="q8Zx2${id}Lm9vK4tR7pW1";\n` }], by: "program" }),
+  (id) => ({ pushes: [{ [`${id}.rb`]: `session_token=q8Zx2${id}.Lm9vK4tR7pW1\n` }], by: "nobody" }),
   (id, n) => ({
     pushes: [
       [
         { [`${id}.js`]: `export let password;password=run(unescape(location.hash.slice(${n})))\n` },
-        { [`${id}.sh`]: `ping http://a:q9Zx2;reboot${n};A@h\n` },
+        { [`${id}.sh`]: `ping http://a:q9Zx2;reboot${n};A@h.shop.io\n` },
         { [`pages/session_token=q8Zx2${id}Lm9vK4tR7pW1.js`]: lines(`page${id}`, 3) },
       ][n % 3] as Files,
     ],

@@ -98,8 +98,12 @@ export async function runAnalyzers(
 }
 
 /** Whether nobody reviews a file, but programs may look at it. What is too large for that counts as unread already, or is left out. */
-const isOnlyScanned = ({ reviewable, skipReason, change: { additions } }: ChangedFile) =>
-  !reviewable && (additions ?? 0) > 0 && skipReason !== NOT_SELECTED && !isPrivateReason(skipReason);
+const isOnlyScanned = ({ reviewable, skipReason, change: { additions, newMode } }: ChangedFile) =>
+  !reviewable &&
+  newMode.startsWith("100") &&
+  (additions ?? 0) > 0 &&
+  skipReason !== NOT_SELECTED &&
+  !isPrivateReason(skipReason);
 
 /** Characters of a part; analyzers leave longer texts out. */
 const PART = 500_000;
