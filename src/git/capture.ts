@@ -4,6 +4,7 @@ import { basename, dirname, isAbsolute, join, relative } from "node:path";
 import pMap from "p-map";
 import { SUBMODULE_EDITED } from "../diff/without-lines.ts";
 import { AppError } from "../errors.ts";
+import { isNamedLikeSecret } from "../secrets/file-names.ts";
 import { BINARY_PROBE_BYTES, looksBinary, splitRecords } from "../text/decode.ts";
 import { fileStart } from "./confined-file.ts";
 import { decodeName } from "./names.ts";
@@ -52,10 +53,6 @@ const MAX_CAPTURED_BYTES = 1024 ** 3;
 const MAX_UNTRACKED = 10_000;
 /** An untracked file beyond this size is data. */
 const MAX_UNTRACKED_BYTES = 1024 * 1024;
-
-/** Usual names of files with secrets, which people forget to ignore. A key of SSH has no extension. */
-const secretNames =
-  /^(?:\.env(?!.*\.(?:example|sample|template|dist)$).*|.*\.(?:pem|key|p12|pfx|jks|keystore)|id_(?:[^.]*|(?:rsa|dsa|ecdsa|ed25519).*)|\.(?:npmrc|netrc|pypirc|pgpass|git-credentials))$/i;
 
 /**
  * A copy of the index of a work tree for a capture: like `copyIndex`, but git may lack an index or a commit, and compares and ignores files
@@ -436,7 +433,7 @@ const SLASH = 47;
 /** Why no model may see an untracked file: nobody has decided yet that it belongs to the repository. Null if one may. */
 function whyWithheld(index: CopiedIndex, name: Buffer, bytes: number): string | null {
   const because = (what: string) => `untracked and ${what}: only scanned for secrets`;
-  if (secretNames.test(basename(name.toString("latin1")))) return because("named like a secret");
+  if (isNamedLikeSecret(decodeName(name))) return because("named like a secret");
   if (bytes > MAX_UNTRACKED_BYTES) return because("more than 1 MB");
   return looksBinary(startOf(index, name)) ? because("binary") : null;
 }

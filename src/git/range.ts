@@ -4,6 +4,8 @@ import { join, resolve } from "node:path";
 import { distance } from "fastest-levenshtein";
 import { type SimpleGit, simpleGit } from "simple-git";
 import { AppError } from "../errors.ts";
+import { isNamedLikeSecret, NAMED_LIKE_SECRET } from "../secrets/file-names.ts";
+import { splitRecords } from "../text/decode.ts";
 import {
   type Capture,
   captureChanges,
@@ -15,6 +17,7 @@ import {
   workTreeStamp,
 } from "./capture.ts";
 import { requireComparable } from "./compare-trees.ts";
+import { decodeName } from "./names.ts";
 import { type Git, gitEnvironment, hardenedConfig, isObjectName, runGit } from "./run-git.ts";
 import { createScratchRepository, makeTempFolder, removeFolder } from "./scratch.ts";
 import { type CopiedIndex, copyIndex, isDirty, type LocalRepository, lendWorkTree } from "./work-tree.ts";
@@ -727,13 +730,29 @@ interface Opened {
   uncommitted?: Uncommitted;
 }
 
-async function opened(opening: Opening, { shas, files, withheld, uncommitted = undefined, ...rest }: Opened) {
+async function opened(
+  opening: Opening,
+  { shas, files, withheld: captured = [], uncommitted = undefined, ...rest }: Opened,
+) {
   const { git, gitDir, source, signal } = opening;
   await requireWhole(opening, shas);
   const root = source.workTree ?? source.gitDir;
-  const place: RevisionPlace = { ...git, gitDir, root, files, shas, ...(withheld && { withheld }) };
+  const withheld = [...(await namedLikeSecrets(opening, shas)), ...captured];
+  const place: RevisionPlace = { ...git, gitDir, root, files, shas, withheld };
   const behind = await commitsBehind(place, signal);
   return { ...rest, place, behind, workTree: source.workTree, uncommitted: uncommitted ?? null };
+}
+
+/** New files that are named like secrets: somebody may have added them by accident. */
+async function namedLikeSecrets(
+  { git, gitDir, signal }: Opening,
+  { mergeBase, head, baseTree = mergeBase }: Shas,
+) {
+  const options = ["-r", "-z", "--name-only", "--no-renames", "--diff-filter=A"];
+  const args = ["diff-tree", ...options, baseTree, head, "--"];
+  const { stdout } = await runGit({ git, gitDir, signal, what: "list new files", args });
+  const paths = splitRecords(stdout).map(decodeName).filter(isNamedLikeSecret);
+  return paths.map((path): [string, string] => [path, NAMED_LIKE_SECRET]);
 }
 
 interface HeadFilesOptions {

@@ -37,6 +37,7 @@ import { isFoundByPath } from "../diff/takes-effect.ts";
 import { effectWithoutLines, LINK, LINK_OUT, leadsOut } from "../diff/without-lines.ts";
 import { AppError, errorLine } from "../errors.ts";
 import type { Change, Workspace } from "../git/workspace.ts";
+import { NAMED_LIKE_SECRET } from "../secrets/file-names.ts";
 import { count, showPath } from "./show.ts";
 import type { ChangedFile, DiffSource, Reading } from "./tool.ts";
 
@@ -347,6 +348,9 @@ function withNamed(all: readonly Described[]): ChangedFile[] {
   });
 }
 
+/** Untracked files are nobody's decision yet. A staged or committed one is part of the change. */
+const skipWithheld = (reason: string) => (reason === NAMED_LIKE_SECRET ? unread : leftOut)(reason);
+
 /** Bytes around a file's hunks: `## `, its path and two line feeds, an old path and a mode. */
 const headingBytes = ({ path, oldPath, oldMode, newMode }: Change) => {
   const was = oldPath === null ? 0 : shownBytes(` (was ${showPath(oldPath)})`);
@@ -405,7 +409,7 @@ export function createDiffSource(
     const diffBytes = bytes === 0 ? 0 : bytes + headingBytes(change);
     return {
       file: { ...{ change, reading, totalHunks: hunks, diffBytes, changes }, ...reviewable },
-      skip: withheld === undefined ? await skipFor(change, filtered, hindered) : leftOut(withheld),
+      skip: withheld === undefined ? await skipFor(change, filtered, hindered) : skipWithheld(withheld),
     };
   }
 

@@ -489,6 +489,7 @@ describe("a capture", () => {
       ".npmrc": expect.stringContaining("named like a secret"),
       "big.sql": "untracked and more than 1 MB: only scanned for secrets",
       "photo.dat": "untracked and binary: only scanned for secrets",
+      "b/staged.key": "named like a secret: only scanned for secrets",
     });
     expect((await changed()).filter((one) => one.startsWith("added"))).toHaveLength(12);
   });

@@ -257,6 +257,38 @@ describe("an untracked file that nobody has decided to share", () => {
     expect(run.stdout + run.stderr).not.toContain(key);
   });
 
+  it("is named like a secret, staged or committed: it is unread, and the same file is read where the base tracks it", async () => {
+    repo.commit("settings", { "base.env": "MODE=tracked-words\n" });
+    repo.git("branch", "--force", "main");
+    repo.git("switch", "--quiet", "--create", "more");
+    repo.commit("more settings", {
+      "prod.env": "MODE=withheld-words\n",
+      "base.env": "MODE=tracked-words-2\n",
+    });
+    repo.write({ ".env": `TOKEN=${key}\nMODE=withheld-words\n`, ".env.example": "MODE=example-words\n" });
+    repo.git("add", "--all");
+    const finish = { tool_calls: [{ name: "finish_review", arguments: { summary: "Read." } }] };
+    await using fake = await startFakeOpenAi({ script: () => finish });
+    const env = {
+      ...{ OPENAI_BASE_URL: fake.url, OPENAI_API_KEY: "test-key", HUNKWISE_MODEL: "fake-model" },
+      HUNKWISE_PROTOCOL: "native",
+    };
+    const run = await runCli(["review", "--repo", repo.dir, "--format", "json"], { env });
+    const result = ReviewJson.parse(JSON.parse(run.stdout));
+    const reason = "named like a secret: only scanned for secrets";
+    expect(result.coverage.files_skipped).toEqual([
+      { path: ".env", reason, account: "unread" },
+      { path: "prod.env", reason, account: "unread" },
+    ]);
+    expect(result.findings.map(({ path, line, rule }) => `${path}:${line} ${rule}`)).toEqual([
+      ".env:1 secrets/github-token",
+    ]);
+    const sent = JSON.stringify(fake.requests.map(({ body }) => body.messages));
+    expect(sent).toContain("tracked-words-2");
+    expect(sent).toContain("example-words");
+    expect(sent).not.toMatch(/withheld-words/);
+  });
+
   it("is found out alone as well, without a model", async () => {
     repo.write({ ".env": files[".env"] });
     const { code, stdout } = await review("--uncommitted");
@@ -273,11 +305,6 @@ describe("an untracked file that nobody has decided to share", () => {
     ]);
     expect(read.stdout).toContain("withheld");
     expect(read.stdout).not.toContain("MODE");
-  });
-
-  it("is no longer one after git add", async () => {
-    repo.write({ ".env": files[".env"] }).git("add", ".env");
-    expect((await json()).coverage.files_skipped).toEqual([]);
   });
 });
 
