@@ -53,9 +53,9 @@ function randomWithDigit(found: string): boolean {
 
 /** Whether base64 holds `name:password`. */
 function isLogin(encoded: string): boolean {
-  return /^[\x20-\x39\x3b-\x7e]{0,100}:[\x20-\x7e]{6,}$/.test(
-    Buffer.from(encoded, "base64").toString("latin1"),
-  );
+  const decoded = Buffer.from(encoded, "base64").toString("latin1");
+  const password = /^[\x20-\x39\x3b-\x7e]{0,100}:([\x20-\x7e]{6,})$/.exec(decoded)?.[1];
+  return password !== undefined && !isMadeUp(password) && noPlaceholder(password);
 }
 
 function looksLikePassword(value: string): boolean {
@@ -249,13 +249,13 @@ const work: SecretForm[] = [
 
 /** What people write in place of a password. */
 const madeUp =
-  /^(?:x+|\*+|\.+|pass(?:w(?:or)?d)?|pwd|pw|secret|changeme|test|admin|root|user(?:name)?|postgres|mysql|mongo|guest|tiger|token|%.*)$/i;
+  /^(?:x+|\*+|\.+|pass(?:w(?:or)?d)?|pwd|pw|secret|changeme|test|admin|root|user(?:name)?|postgres|mysql|mongo|guest|tiger|token|[%[].*)$/i;
 const isMadeUp = (password: string) => madeUp.test(password);
 /** Hosts that no one else can reach, or that are made up. */
 const localHost =
   "(?:localhost|127\\.[\\d.]+|0\\.0\\.0\\.0|\\[::1\\]|[\\w-]+|[\\w.-]*\\.(?:local|localhost|test|internal|invalid)|(?:[\\w.-]*\\.)?(?:example|host|domain|server)\\.\\w+)";
 const urlPassword = new RegExp(
-  `(?<=://[\\w.%+-]{0,100}:)[^\\s:/@"'\`<>{}$\\\\]{1,200}(?=@[^\\s/])(?!@${localHost}(?:[:/?#"'\`\\s,;)]|$))`,
+  `(?<=://[\\w.%+-]{0,100}:)[^\\s:/@"'\`<>{}$\\\\]{4,200}(?=@[^\\s/])(?!@${localHost}(?:[:/?#"'\`\\s,;)]|$))`,
   "gi",
 );
 
@@ -311,7 +311,7 @@ const value = "([^\\s\"'`,;(){}[\\]<>$\\\\&]{8,500})";
 /** What is between a name and its value. */
 const between = [
   // An assignment, a comparison or a field, also with a type.
-  `(?:${quote})?\\]?(?:\\s{1,2}[\\w*]{1,20})?\\s{0,3}(?::\\s{0,2}[\\w<>&|?.* ]{1,30}=|:{0,3}=|[?.+]=|=>|={2,3}|:)\\s{0,3}[bru@]?(?:${quote})?`,
+  `(?:${quote})?\\]?(?:\\s{1,2}(?:string|str))?\\s{0,3}(?::\\s{0,2}[\\w<>&|?.* ]{1,30}=|:{0,3}=|[?.+]=|=>|={2,3}|:)\\s{0,3}[bru@]?(?:${quote})?`,
   // Arguments.
   `(?:${quote}\\s{0,2},\\s{0,2}|\\()${quote}`,
   // An element of XML, and a name beside a value: `key="Token" value="..."`.
@@ -334,16 +334,16 @@ const fewestOfPassword = 8;
 
 /** A word of a name has three letters. */
 const word = /^(?:[A-Z]{3}|[A-Za-z][a-z]{2})/;
-const fewestParts = 3;
+const camelCase = /^[A-Za-z][a-z]+(?:[A-Z][a-z]+)+$/;
 
 /** The address of an account or a coin, which is shorter than a key, and values that their issuer calls public. */
 const publicValue = /^(?:0x[\da-f]{40}$|pk_(?:test|live)_)/i;
 
 /** Whether the value is public, or the name of a token or key in code. */
 function isNoSecret(found: string): boolean {
-  if (publicValue.test(found)) return true;
+  if (publicValue.test(found) || camelCase.test(found) || /[^!-~]/.test(found)) return true;
   const parts = partsOfName(found) ?? [];
-  return parts.length >= fewestParts && parts.some((part) => word.test(part));
+  return parts.length > 1 && parts.some((part) => word.test(part));
 }
 
 /** Whether the value of a name like `password` is random. */
