@@ -1,9 +1,18 @@
+import { setImmediate as nextTick } from "node:timers/promises";
 import { grammarOf } from "../code/languages.ts";
+import { parseText } from "../code/parse.ts";
 import { isTestFile } from "../code/test-file.ts";
 import type { Severity } from "../finding.ts";
 import { escapeInvisible } from "../text/escape-invisible.ts";
 import { fence } from "../text/fence.ts";
-import { type AnalyzedFile, type Analyzer, addedLinesOf, type Diagnostic, lineEnds } from "./analyzer.ts";
+import {
+  type AddedLine,
+  type AnalyzedFile,
+  type Analyzer,
+  addedLinesOf,
+  type Diagnostic,
+  lineEnds,
+} from "./analyzer.ts";
 import {
   askedIn,
   hiddenIn,
@@ -12,7 +21,7 @@ import {
   type HiddenKind as WithinLine,
 } from "./hidden-in-line.ts";
 import { hiddenLineEnds } from "./hidden-line-ends.ts";
-import { kindsOfText, type TextKind } from "./hidden-places.ts";
+import { kindsOfText } from "./hidden-places.ts";
 
 type HiddenKind = WithinLine | "comment-ends" | "line-ends";
 
@@ -89,43 +98,61 @@ export function createHiddenCharactersAnalyzer(): Analyzer {
         else byKind.set(kind, [found]);
       };
       const lines = addedLinesOf(file);
-      const texts = new Map(lines.map(({ line, text }) => [line, text]));
-      for (const { ends, line, at } of await hiddenLineEnds(file, lines)) {
-        const text = texts.get(line) ?? "";
-        add(ends === "comment" ? "comment-ends" : "line-ends", { line, text, at });
-        texts.set(line, text.replace(/[\x85\u2028\u2029]/g, " "));
+      const ends = new Map((await hiddenLineEnds(file, lines)).map((one) => [one.line, one]));
+      for (const { line, text } of lines) {
+        const end = ends.get(line);
+        if (end) add(end.ends === "comment" ? "comment-ends" : "line-ends", { line, text, at: end.at });
       }
-      // A byte order mark.
-      texts.set(1, texts.get(1)?.replace(/^\ufeff/, " ") ?? "");
-      const starts = [0, ...lineEnds(file.text).map((end) => end + 1)];
-      const wanted = lines.flatMap(({ line }) =>
-        askedIn(texts.get(line) ?? "").map((at) => (starts[line - 1] ?? 0) + at),
-      );
-      const { kindAt, ...context } = await contextOf(file, wanted);
-      for (const { line } of wanted.length > 0 ? lines : []) {
-        const text = texts.get(line) ?? "";
-        const start = starts[line - 1] ?? 0;
-        const ofLine = { ...context, kindAt: kindAt && ((at: number) => kindAt(start + at)) };
-        for (const found of hiddenIn(text, ofLine)) add(found.kind, { line, text, ...found });
+      const pieces = piecesOf(file, lines, (line) => ends.has(line));
+      const asked: number[] = [];
+      for (const { text, start } of pieces) {
+        asked.push(...askedIn(text).map((at) => start + at));
+        await nextTick();
+      }
+      const context = await contextOf(file, asked);
+      for (const { line, text, start } of asked.length > 0 ? pieces : []) {
+        for (const found of hiddenIn(text, context, start)) add(found.kind, { line, text, ...found });
+        await nextTick();
       }
       return [...byKind].flatMap(([kind, lines]) => toDiagnostic(file, kind, lines));
     },
   };
 }
 
-/** What is ordinary in a file. A program that cannot be parsed is never taken for a text or a test. */
-async function contextOf(file: AnalyzedFile, wanted: readonly number[]): Promise<LineContext & FileContext> {
-  const { path } = file;
-  const kindAt = await kindsOfText(file, wanted);
-  const isTest = isTestFile(path);
-  if (kindAt) return { isText: programByLanguage.test(path), isTest, kindAt };
-  const isText = [prose, translated, byLanguage].some((kind) => kind.test(path));
-  return { isText, isTest: recorded.test(path) || (isTest && grammarOf(path) === null), kindAt };
+/** A long line is read in pieces, which each end before a character of ASCII. */
+const piece = /.{1,20000}(?=[ -~]|$)|.{1,20000}/gsv;
+
+/** The lines that are not plain, without a byte order mark, and without line ends where these are already reported. */
+function piecesOf(
+  { text: whole }: AnalyzedFile,
+  lines: readonly AddedLine[],
+  isEnded: (line: number) => boolean,
+) {
+  const starts = [0, ...lineEnds(whole).map((end) => end + 1)];
+  return lines.flatMap(({ line, text }) => {
+    if (!/[^\t\f -~]/.test(text)) return [];
+    const rest = isEnded(line) ? text.replace(/[\x85\u2028\u2029]/g, " ") : text;
+    const read = line === 1 ? rest.replace(/^\ufeff/, " ") : rest;
+    return Array.from(read.matchAll(piece), ({ 0: part, index }) => ({
+      ...{ line, text: part, start: (starts[line - 1] ?? 0) + index },
+    }));
+  });
 }
 
-interface FileContext {
-  /** The kind of text at an index of the file; null if no parser knows. */
-  kindAt: ((index: number) => TextKind) | null;
+/**
+ * What is ordinary in a file. A program that its parser does not read to the end is no translation, because a part of it may only look
+ * like a string.
+ */
+async function contextOf(file: AnalyzedFile, wanted: readonly number[]): Promise<LineContext> {
+  const { path, text } = file;
+  const kindAt = await kindsOfText(file, wanted);
+  const isTest = isTestFile(path);
+  if (kindAt) {
+    const isText = programByLanguage.test(path) && (await parseText(path, text))?.tree?.isSound() === true;
+    return { isText, isTest, kindAt };
+  }
+  const isText = [prose, translated, byLanguage].some((kind) => kind.test(path));
+  return { isText, isTest: recorded.test(path) || (isTest && grammarOf(path) === null) };
 }
 
 interface FoundLine {

@@ -60,28 +60,30 @@ export type HiddenKind = "bidirectional" | "terminal" | "invisible" | "look-alik
 
 /** What decides which characters are ordinary in a line. */
 export interface LineContext {
-  /** Text that is written for people: prose or, in a program, translations. */
+  /** Text that is written for people: prose or, in strings of a program, translations. */
   isText: boolean;
   /** Tests hold odd characters as data. */
   isTest: boolean;
-  /** The kind of text at an index of the line, if a parser has read the file. */
-  kindAt?: ((at: number) => TextKind) | null;
+  /** The kind of text at an index of the file, if a parser has read it. */
+  kindAt?: (index: number) => TextKind;
 }
 
 /** `code` forms names; a `literal` is a string or a comment, or any part of what no parser reads; `data` is what a test is about. */
 type Place = "code" | "literal" | "text" | "data";
 
-function placeOf(at: number, { isText, isTest, kindAt }: LineContext): Place {
-  const kind = kindAt?.(at) ?? "string";
+function placeOf(index: number, { isText, isTest, kindAt }: LineContext): Place {
+  const kind = kindAt?.(index) ?? "string";
   if (kind === "code") return "code";
-  if (isTest) return kind === "string" || kind === "text" ? "data" : "text";
-  return isText || kind === "text" ? "text" : "literal";
+  const isComment = kind === "comment" || kind === "block comment";
+  if (isTest) return isComment ? "text" : "data";
+  return (isText && !isComment) || kind === "text" ? "text" : "literal";
 }
 
 /** Characters without ink: ignorable, format and control characters, separators; and U+2800, which no property tells. */
 const unseen = /[[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}\p{Zl}\p{Zp}\u2800]--[\t\n\f\r]]/gv;
 
-const emoji = "(?:\\p{RGI_Emoji}|\\p{Extended_Pictographic}(?:\\p{Emoji_Modifier}|[\\uFE0E\\uFE0F])?)";
+const emoji =
+  "(?:(?=\\p{Emoji})\\p{RGI_Emoji}|\\p{Extended_Pictographic}(?:\\p{Emoji_Modifier}|[\\uFE0E\\uFE0F])?)";
 /** Letters without capitals, and their marks: their scripts need joiners, or have no spaces. Not those of Chinese, Japanese and Korean. */
 const joined =
   "[[\\p{Lo}\\p{M}]--[\\p{DI}\\p{Ideographic}\\p{scx=Latn}\\p{sc=Zinh}\\p{sc=Hang}\\p{sc=Hira}\\p{sc=Kana}]]";
@@ -100,14 +102,17 @@ const needed = new RegExp(
     `(?<=${jamo})[\\u115F\\u1160]|[\\u115F\\u1160](?=${jamo})`,
     // Format characters with ink, such as the Arabic sign of a year.
     "[[\\p{Cf}--\\p{DI}]--[\\uFFF9-\\uFFFB]]",
-    "\\u2800*[\\u2801-\\u28FF][\\u2800-\\u28FF]*",
+    "(?<!\\u2800)\\u2800*[\\u2801-\\u28FF][\\u2800-\\u28FF]*",
   ].join("|"),
   "gv",
 );
 
-/** Ordinary in text: ignorable letters and marks, what joins, breaks and directs words, signs of formulas. */
+/**
+ * Ordinary in text: ignorable letters and marks; what joins, breaks and directs words; signs of formulas; C1 controls, which wrongly decoded
+ * text is full of.
+ */
 const ordinaryInText =
-  /[[[\p{L}\p{M}]--\p{VS}]\p{Join_Control}\p{Bidi_Control}\p{Zl}\p{Zp}\x85\xad\u200b\u2060-\u2064\u2800\ufeff]/v;
+  /[[[\p{L}\p{M}]--\p{VS}]\p{Join_Control}\p{Bidi_Control}\p{Zl}\p{Zp}\x80-\x9f\xad\u200b\u2060-\u2064\u2800\ufeff]/v;
 /** This many may encode a text. */
 const run = /\p{DI}{8}/v;
 
@@ -115,6 +120,7 @@ const run = /\p{DI}{8}/v;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const terminal = /[\x1b\x9b]/;
 const bidirectional = /\p{Bidi_Control}/u;
+const splitWord = /[\w$]\p{Bidi_Control}+[\w$]/u;
 const tag = /[\u{e0000}-\u{e007f}]/u;
 
 /** Letters of scripts that are written from right to left. */
@@ -144,10 +150,14 @@ interface Hidden {
   word?: MixedWord;
 }
 
-/** The hidden features of a line, the first of each kind. Linear in its length. */
-export function hiddenIn(line: string, context: LineContext): Hidden[] {
+/**
+ * The hidden features of a line, the first of each kind. Linear in its length.
+ *
+ * @param start the line's index in the file
+ */
+export function hiddenIn(line: string, context: LineContext, start = 0): Hidden[] {
   if (isPlain(line)) return [];
-  const placeAt = (at: number) => placeOf(at, context);
+  const placeAt = (at: number) => placeOf(start + at, context);
   const found = new Map<HiddenKind, Hidden>();
   const reorders = reordered(line, placeAt);
   if (reorders >= 0) found.set("bidirectional", { kind: "bidirectional", at: reorders });
@@ -164,7 +174,7 @@ export function hiddenIn(line: string, context: LineContext): Hidden[] {
 function kindsIn(line: string, placeAt: (at: number) => Place, isReordered: boolean) {
   const others = line.replace(needed, (text) => " ".repeat(text.length));
   const long = others.search(run);
-  const isRightToLeft = rightToLeft.test(line);
+  const isRightToLeft = rightToLeft.test(line) && !splitWord.test(line);
   const isOrdinary = (character: string, at: number, place: Place) => {
     if (place === "code" || at === long) return false;
     if (others[at] === " " || (isRightToLeft && bidirectional.test(character))) return true;

@@ -1,3 +1,4 @@
+import { setImmediate as nextTick } from "node:timers/promises";
 import { grammarOf, loadAstGrep, type SgNode } from "../code/languages.ts";
 import { isNestedTooDeep, isWorthParsing } from "../code/parse.ts";
 import { extentOf, firstIndex } from "../code/tree.ts";
@@ -23,7 +24,8 @@ export async function kindsOfText(
   const root = (await (await loadAstGrep()).parseAsync(grammar.dialect, text)).root();
   const known = new Map<number, TextKind>();
   const open: { node: SgNode; around: TextKind }[] = [{ node: root, around: "code" }];
-  for (let next = open.pop(); next; next = open.pop()) {
+  for (let next = open.pop(), count = 1; next; next = open.pop(), count++) {
+    if (count % 100 === 0) await nextTick();
     const { from, to } = extentOf(next.node);
     const first = firstIndex(wanted, (index) => index >= from);
     const end = firstIndex(wanted, (index) => index >= to);
