@@ -91,18 +91,14 @@ export function createHiddenCharactersAnalyzer(): Analyzer {
   return {
     name: "hidden-characters",
     async analyze(file) {
-      const byKind = new Map<HiddenKind, FoundLine[]>();
-      const add = (kind: HiddenKind, found: FoundLine) => {
-        const known = byKind.get(kind);
-        if (known) known.push(found);
-        else byKind.set(kind, [found]);
-      };
       const lines = addedLinesOf(file);
       const ends = new Map((await hiddenLineEnds(file, lines)).map((one) => [one.line, one]));
-      for (const { line, text } of lines) {
+      const found: FoundLine[] = lines.flatMap(({ line, text }) => {
         const end = ends.get(line);
-        if (end) add(end.ends === "comment" ? "comment-ends" : "line-ends", { line, text, at: end.at });
-      }
+        return end
+          ? [{ kind: end.ends === "comment" ? "comment-ends" : "line-ends", line, text, at: end.at }]
+          : [];
+      });
       const pieces = piecesOf(file, lines, (line) => ends.has(line));
       const asked: number[] = [];
       for (const { text, start } of pieces) {
@@ -111,10 +107,10 @@ export function createHiddenCharactersAnalyzer(): Analyzer {
       }
       const context = await contextOf(file, asked);
       for (const { line, text, start } of asked.length > 0 ? pieces : []) {
-        for (const found of hiddenIn(text, context, start)) add(found.kind, { line, text, ...found });
+        found.push(...hiddenIn(text, context, start).map((one) => ({ line, text, ...one })));
         await nextTick();
       }
-      return [...byKind].flatMap(([kind, lines]) => toDiagnostic(file, kind, lines));
+      return [...Map.groupBy(found, ({ kind }) => kind).values()].flatMap((same) => toDiagnostic(file, same));
     },
   };
 }
@@ -156,6 +152,7 @@ async function contextOf(file: AnalyzedFile, wanted: readonly number[]): Promise
 }
 
 interface FoundLine {
+  kind: HiddenKind;
   line: number;
   text: string;
   at: number;
@@ -163,8 +160,9 @@ interface FoundLine {
   word?: MixedWord | undefined;
 }
 
-function toDiagnostic(file: AnalyzedFile, kind: HiddenKind, [first, ...others]: FoundLine[]): Diagnostic[] {
+function toDiagnostic(file: AnalyzedFile, [first, ...others]: FoundLine[]): Diagnostic[] {
   if (!first) return [];
+  const { kind } = first;
   const { severity, title, body } = wordings[kind];
   const more = others.length === 0 ? "" : `\n\nThe same applies to ${named(others)}.`;
   return [
