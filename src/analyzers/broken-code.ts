@@ -4,7 +4,7 @@ import { type Analyzer, baseText } from "./analyzer.ts";
 import { brokenFile, isBrokenOnPurpose, lineOfChange } from "./data-formats.ts";
 
 /** The languages whose parser was wrong about at most one in 2,000 real changes: the table is in docs/analyzers.md. */
-export const proven: ReadonlySet<string> = new Set(["go", "java", "javascript", "python"]);
+export const proven: ReadonlySet<string> = new Set(["go", "java", "javascript", "php", "python", "ruby"]);
 
 /** In tags, browsers and compilers take signs such as `&` that the parser refuses: programs with tags are a language of their own. */
 const tags = /<\/[A-Za-z>]|\/>/;

@@ -1,5 +1,6 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { createBrokenCodeAnalyzers } from "../../src/analyzers/broken-code.ts";
+import { createBrokenCodeAnalyzers, proven } from "../../src/analyzers/broken-code.ts";
 import { isCertain } from "../../src/finding.ts";
 import { editedFile, wholeFile } from "./analyzed-file.ts";
 
@@ -24,7 +25,15 @@ describe("code that no longer parses", () => {
     expect(await find(editedFile(path, diff))).toMatchObject([{ line, source, category: "correctness" }]);
   });
 
-  it("is certain only in languages whose parser was measured", () => {
+  it("is certain in the languages whose parser the page about analyzers says to be right", () => {
+    const page = readFileSync(new URL("../../docs/analyzers.md", import.meta.url), "utf8");
+    const rows = [...page.matchAll(/^\| `(\w+)` \| ([\d,]+) \| \d+ \| (\d+) \| (certain|judged)/gm)];
+    expect(rows.length).toBeGreaterThan(10);
+    for (const [, language = "", changes = "", wrong, verdict] of rows) {
+      const isRight = Number(wrong) * 2_000 <= Number(changes.replace(",", ""));
+      expect([language, verdict]).toEqual([language, isRight ? "certain" : "judged"]);
+      expect(proven.has(language)).toBe(isRight);
+    }
     expect(isCertain({ source: "broken-code/go" })).toBe(true);
     expect(isCertain({ source: "parse-errors/rust" })).toBe(false);
   });
