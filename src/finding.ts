@@ -173,6 +173,7 @@ const certainAnalyzers = [
   "hidden-characters",
   "hiding-attributes",
   "broken-data",
+  "broken-code",
 ] as const;
 
 /**

@@ -3,6 +3,7 @@ import { setImmediate as nextTick } from "node:timers/promises";
 import { worstFirst } from "../finding.ts";
 import { type AnalyzedFile, type Analyzer, type Diagnostic, seamLines } from "./analyzer.ts";
 import { createAstGrepAnalyzer } from "./ast-grep.ts";
+import { createBrokenCodeAnalyzers } from "./broken-code.ts";
 import { createBrokenDataAnalyzer, dataFormatOf } from "./data-formats.ts";
 import { createHiddenCharactersAnalyzer } from "./hidden-characters.ts";
 import { createHidingAttributesAnalyzer } from "./hiding-attributes.ts";
@@ -37,6 +38,7 @@ export function createAnalyzers(): Analyzer[] {
     createDebuggerLeftoversAnalyzer(),
     createFocusedTestsAnalyzer(),
     createBrokenDataAnalyzer(),
+    ...createBrokenCodeAnalyzers(),
     createSecretsAnalyzer(),
     createAstGrepAnalyzer((language) => loadRules(rulesFolder, language)),
   ];

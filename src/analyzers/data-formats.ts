@@ -4,11 +4,10 @@ import { extensionOf } from "../code/languages.ts";
 import { isTestFile } from "../code/test-file.ts";
 import { type AnalyzedFile, type Analyzer, baseText, type Diagnostic, seamLines } from "./analyzer.ts";
 
-type DataFormat = "JSON" | "YAML";
+type DataFormat = "JSON" | "YAML" | "TOML";
 
 /** The place of a parser's first error. `message` contains none of the file's text. */
 interface DataError {
-  format: DataFormat;
   /** 1-indexed. */
   line: number;
   message: string;
@@ -31,6 +30,7 @@ const templated = /\{\{|\{%|<%|^[ \t]*#[ \t]*(?:if|for)\b.*:[ \t]*$|\$\{\{?\s*#|
 export function dataFormatOf(path: string): DataFormat | null {
   const extension = extensionOf(path);
   if (["json", "jsonc", "webmanifest", "code-workspace"].includes(extension)) return "JSON";
+  if (extension === "toml") return "TOML";
   return ["yml", "yaml"].includes(extension) ? "YAML" : null;
 }
 
@@ -47,7 +47,8 @@ async function readData(
   text: string,
 ): Promise<{ error: DataError | null } | null> {
   if (isTooDeep(text) || (format === "YAML" && text.length > maximumYamlCharacters)) return null;
-  return { error: await (format === "JSON" ? jsonError(path, text) : yamlError(text)) };
+  if (format === "JSON") return { error: await jsonError(path, text) };
+  return { error: await (format === "YAML" ? yamlError(text) : tomlError(text)) };
 }
 
 async function jsonError(path: string, text: string): Promise<DataError | null> {
@@ -60,7 +61,7 @@ async function jsonError(path: string, text: string): Promise<DataError | null> 
   const [first] = errors;
   if (!first) return null;
   const message = jsonMessages[jsonc.printParseErrorCode(first.error)] ?? "the syntax is wrong";
-  return { format: "JSON", line: lineAt(text, first.offset), message };
+  return { line: lineAt(text, first.offset), message };
 }
 
 function parsesAsJson(text: string): boolean {
@@ -102,7 +103,7 @@ async function yamlError(text: string): Promise<DataError | null> {
   const offset = error?.pos[0] ?? firstRepeatedKey(yaml, documents);
   if (offset === null) return null;
   const message = error ? yamlMessage(error.code) : "a key occurs twice in the same mapping";
-  return { format: "YAML", line: lineCounter.linePos(offset).line, message };
+  return { line: lineCounter.linePos(offset).line, message };
 }
 
 /** The index of the first duplicate key. */
@@ -150,7 +151,7 @@ function isTooDeep(text: string): boolean {
 }
 
 /** Whether {@link faultInData} supports a path. */
-export const isData = (path: string) => dataFormatOf(path) !== null || extensionOf(path) === "toml";
+export const isData = (path: string) => dataFormatOf(path) !== null;
 
 /**
  * Why a JSON, YAML or TOML file cannot be read as intended: its first error, or a duplicate key; null if it can. A file that is too large
@@ -158,20 +159,19 @@ export const isData = (path: string) => dataFormatOf(path) !== null || extension
  */
 export async function faultInData(path: string, text: string): Promise<string | null> {
   const format = dataFormatOf(path);
-  if (format === null) return tomlFault(text);
-  const reading = await readData(format, path, text);
-  if (reading === null) return "it is nested too deeply or too large";
+  const reading = format && (await readData(format, path, text));
+  if (!reading) return "it is nested too deeply or too large";
   return reading.error?.message ?? (format === "JSON" ? repeatedKey(text) : null);
 }
 
-async function tomlFault(text: string): Promise<string | null> {
+async function tomlError(text: string): Promise<DataError | null> {
   const toml = await import("smol-toml");
   try {
     toml.parse(text, { maxDepth: 100 });
     return null;
   } catch (error) {
     if (!(error instanceof toml.TomlError)) throw error;
-    return "the TOML parser stops";
+    return { line: error.line, message: "the TOML parser stops" };
   }
 }
 
@@ -207,41 +207,42 @@ const onPurpose = /broken|invalid|malformed|corrupt|bad|wrong|error|fail/i;
 /** Markers of a merge conflict break every format, and another analyzer reports them. */
 const conflict = /^(?:<{7}|>{7})(?: |$)/m;
 
-/** Finds JSON and YAML files that can no longer be parsed, if this change broke them. */
+/** Whether a text is broken for a known reason: a conflict, or a test's need. Blank texts are not data. */
+export const isBrokenOnPurpose = ({ path, text }: Pick<AnalyzedFile, "path" | "text">): boolean =>
+  text.trim() === "" || conflict.test(text) || (isTestFile(path) && onPurpose.test(path));
+
+/** Finds JSON, YAML and TOML files that can no longer be parsed, if this change broke them. */
 export function createBrokenDataAnalyzer(): Analyzer {
   return {
     name: "broken-data",
     async analyze(file) {
       const format = dataFormatOf(file.path);
-      if (!format || file.text.trim() === "" || conflict.test(file.text)) return [];
-      if (isTestFile(file.path) && onPurpose.test(file.path)) return [];
+      if (!format || isBrokenOnPurpose(file)) return [];
       const error = await firstError(format, file.path, file.text);
       if (!error) return [];
       const before = baseText(file);
       const wasBroken = before !== null && (await firstError(format, file.path, before)) !== null;
       const line = wasBroken ? error.line : lineOfChange(file, error.line);
-      return file.addedLines.has(line) || !wasBroken ? [brokenDataDiagnostic(file, line, error)] : [];
+      const source = `broken-data/${format.toLowerCase()}`;
+      const told = { line, title: `The file is not valid ${format}`, category: "data", source } as const;
+      return file.addedLines.has(line) || !wasBroken ? [brokenFile(file, told, error)] : [];
     },
   };
 }
 
 /** The changed line nearest to the parser's error; lines before it come first. */
-function lineOfChange(file: AnalyzedFile, line: number): number {
+export function lineOfChange(file: AnalyzedFile, line: number): number {
   const changed = [...new Set([...file.addedLines, ...seamLines(file)])].sort((a, b) => a - b);
   return changed.findLast((one) => one <= line) ?? changed[0] ?? line;
 }
 
-function brokenDataDiagnostic(file: AnalyzedFile, line: number, error: DataError): Diagnostic {
+/** A finding at a changed line, about a parser's error. */
+export function brokenFile(
+  file: AnalyzedFile,
+  { line, ...told }: Pick<Diagnostic, "line" | "title" | "category" | "source">,
+  error: Pick<DataError, "line" | "message">,
+): Diagnostic {
   const place = line === error.line ? "here" : `on line ${error.line}, because of what changed here`;
-  return {
-    path: file.path,
-    line,
-    startLine: null,
-    severity: "high",
-    category: "data",
-    title: `The file is not valid ${error.format}`,
-    body: `Parsing fails ${place}: ${error.message}. Programs that read this file will reject all of it.`,
-    suggestion: null,
-    source: `broken-data/${error.format.toLowerCase()}`,
-  };
+  const body = `Parsing fails ${place}: ${error.message}. Programs that read this file will reject all of it.`;
+  return { ...told, path: file.path, line, startLine: null, severity: "high", body, suggestion: null };
 }

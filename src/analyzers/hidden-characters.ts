@@ -1,10 +1,27 @@
+import { setImmediate as nextTick } from "node:timers/promises";
+import { grammarOf } from "../code/languages.ts";
+import { parseText } from "../code/parse.ts";
 import { isTestFile } from "../code/test-file.ts";
 import type { Severity } from "../finding.ts";
 import { escapeInvisible } from "../text/escape-invisible.ts";
 import { fence } from "../text/fence.ts";
-import { type AnalyzedFile, type Analyzer, addedLinesOf, type Diagnostic } from "./analyzer.ts";
-import { hiddenIn, type LineContext, mixedWord, type HiddenKind as WithinLine } from "./hidden-in-line.ts";
+import {
+  type AddedLine,
+  type AnalyzedFile,
+  type Analyzer,
+  addedLinesOf,
+  type Diagnostic,
+  lineEnds,
+} from "./analyzer.ts";
+import {
+  askedIn,
+  hiddenIn,
+  type LineContext,
+  type MixedWord,
+  type HiddenKind as WithinLine,
+} from "./hidden-in-line.ts";
 import { hiddenLineEnds } from "./hidden-line-ends.ts";
+import { kindsOfText } from "./hidden-places.ts";
 
 type HiddenKind = WithinLine | "comment-ends" | "line-ends";
 
@@ -21,25 +38,15 @@ const wordings: Record<HiddenKind, Wording> = {
     title: "Bidirectional controls show this line in a different order from the one in which it runs",
     body: "The line contains characters that reverse the order of the text around them, so code can look like a comment, and a comment like code (CVE-2021-42574). Remove them, or write them as escapes if a program needs them.",
   },
-  "tag-characters": {
+  terminal: {
     severity: "high",
-    title: "The line contains text in invisible tag characters",
-    body: "Tag characters are invisible, but programs and language models read them. Only the flags of a few regions need them. Remove them.",
+    title: "The line contains a sequence that a terminal obeys",
+    body: "A terminal that shows this file, its diff or a log of it obeys the sequence: it can erase lines, show other text in their place, or set its title. Write the character as an escape, such as `\\x1b`.",
   },
-  "variation-selectors": {
+  invisible: {
     severity: "high",
-    title: "The line contains invisible variation selectors without effect",
-    body: "A variation selector changes the look of the character before it. If it cannot do that, it is invisible, and several in a row can hide any data. Remove them.",
-  },
-  "blank-letters": {
-    severity: "high",
-    title: "The line contains an invisible letter",
-    body: "A Hangul filler is an invisible letter. It can be the name of a variable, a parameter or a key that no one sees. Remove it, or write it as an escape.",
-  },
-  "zero-width": {
-    severity: "medium",
-    title: "The line contains zero-width characters that nothing needs",
-    body: "They are invisible, so two different names, keys or addresses look the same, and many of them in a row can hide data. Remove them, or write them as escapes if a program needs them.",
+    title: "The line contains characters that no one can see",
+    body: "Programs and language models read them, and people do not: two different names or values look the same, an invisible letter can be a name, and zero-width characters, variation selectors and tag characters can hide any text. Remove them, or write them as escapes if a program needs them.",
   },
   "look-alikes": {
     severity: "medium",
@@ -60,9 +67,14 @@ const wordings: Record<HiddenKind, Wording> = {
 
 const prose = /\.(?:md|mdx|markdown|rst|adoc|txt|html?|tex|org)$/i;
 const translated = /\.(?:po|pot|xlf|xliff|arb|strings|resx|ftl|srt|vtt|csv|tsv)$/i;
-/** Paths of texts in one language: `locales/fa.json`, `i18n/ar-EG.ts`, `values-iw/strings.xml`. */
+/** Paths of texts in one language: `locales/fa.json`, `values-iw/strings.xml`. They are data, which forms no names. */
 const byLanguage =
-  /(?:^|\/)(?:_?locales?|i18n|l10n|lang|translations?)\/(?:.*\.(?:json|ya?ml|properties|toml|xml|ini)|(?:.*\/)?[a-z]{2,3}(?:[-_][a-z]{2,4})*\.\w{1,4})$|\/values-[\w-]+\/[^/]*\.xml$/i;
+  /(?:^|\/)(?:_?locales?|i18n|l10n|lang|translations?)\/.*\.(?:json|ya?ml|properties|toml|xml|ini)$|\/values-[\w-]+\/[^/]*\.xml$/i;
+/** Paths of programs whose strings are such texts: `i18n/ar-EG.ts`. */
+const programByLanguage =
+  /(?:^|\/)(?:_?locales?|i18n|l10n|lang|translations?)\/(?:.*\/)?[a-z]{2,3}(?:[-_][a-z]{2,4})*\.\w{1,4}$/i;
+/** Recordings of terminals, and snapshots of what a program wrote to one. */
+const recorded = /\.(?:cast|ans|ansi|snap)$/i;
 
 /** Maximum characters shown of a line, and how many of them before the hidden ones. */
 const SHOWN = 160;
@@ -72,47 +84,85 @@ const MORE = 10;
 
 /**
  * Finds characters that a reader of a diff cannot see: text that is shown in another order, characters without ink, letters that look like
- * others, line ends that no viewer shows. One finding for each kind and file. Emoji, right-to-left languages, joiners of Indic and Arabic
- * scripts and variants of Chinese characters are ordinary.
+ * others, line ends that no viewer shows, sequences that a terminal obeys. One finding for each kind and file. In code, each such character
+ * counts; in strings, comments and text, those that nothing there needs.
  */
 export function createHiddenCharactersAnalyzer(): Analyzer {
   return {
     name: "hidden-characters",
     async analyze(file) {
-      const context = contextOf(file.path);
-      const byKind = new Map<HiddenKind, FoundLine[]>();
-      const add = (kind: HiddenKind, found: FoundLine) => {
-        const known = byKind.get(kind);
-        if (known) known.push(found);
-        else byKind.set(kind, [found]);
-      };
       const lines = addedLinesOf(file);
-      for (const { line, text: whole } of lines) {
-        // A byte order mark.
-        const text = line === 1 ? whole.replace(/^\ufeff/, "") : whole;
-        for (const { kind, at } of hiddenIn(text, context)) add(kind, { line, text, at });
+      const ends = new Map((await hiddenLineEnds(file, lines)).map((one) => [one.line, one]));
+      const found: FoundLine[] = lines.flatMap(({ line, text }) => {
+        const end = ends.get(line);
+        return end
+          ? [{ kind: end.ends === "comment" ? "comment-ends" : "line-ends", line, text, at: end.at }]
+          : [];
+      });
+      const pieces = piecesOf(file, lines, (line) => ends.has(line));
+      const asked: number[] = [];
+      for (const { text, start } of pieces) {
+        asked.push(...askedIn(text).map((at) => start + at));
+        await nextTick();
       }
-      const texts = new Map(lines.map(({ line, text }) => [line, text]));
-      for (const { ends, line, at } of await hiddenLineEnds(file, lines))
-        add(ends === "comment" ? "comment-ends" : "line-ends", { line, text: texts.get(line) ?? "", at });
-      return [...byKind].flatMap(([kind, lines]) => toDiagnostic(file, kind, lines));
+      const context = await contextOf(file, asked);
+      for (const { line, text, start } of asked.length > 0 ? pieces : []) {
+        found.push(...hiddenIn(text, context, start).map((one) => ({ line, text, ...one })));
+        await nextTick();
+      }
+      return [...Map.groupBy(found, ({ kind }) => kind).values()].flatMap((same) => toDiagnostic(file, same));
     },
   };
 }
 
-function contextOf(path: string): LineContext {
+/** A long line is read in pieces, which each end before a character of ASCII. */
+const piece = /.{1,20000}(?=[ -~]|$)|.{1,20000}/gsv;
+
+/** The lines that are not plain, without a byte order mark, and without line ends where these are already reported. */
+function piecesOf(
+  { text: whole }: AnalyzedFile,
+  lines: readonly AddedLine[],
+  isEnded: (line: number) => boolean,
+) {
+  const starts = [0, ...lineEnds(whole).map((end) => end + 1)];
+  return lines.flatMap(({ line, text }) => {
+    if (!/[^\t\f -~]/.test(text)) return [];
+    const rest = isEnded(line) ? text.replace(/[\x85\u2028\u2029]/g, " ") : text;
+    const read = line === 1 ? rest.replace(/^\ufeff/, " ") : rest;
+    return Array.from(read.matchAll(piece), ({ 0: part, index }) => ({
+      ...{ line, text: part, start: (starts[line - 1] ?? 0) + index },
+    }));
+  });
+}
+
+/**
+ * What is ordinary in a file. A program that its parser does not read to the end is no translation, because a part of it may only look
+ * like a string.
+ */
+async function contextOf(file: AnalyzedFile, wanted: readonly number[]): Promise<LineContext> {
+  const { path, text } = file;
+  const kindAt = await kindsOfText(file, wanted);
+  const isTest = isTestFile(path);
+  if (kindAt) {
+    const isText = programByLanguage.test(path) && (await parseText(path, text))?.tree?.isSound() === true;
+    return { isText, isTest, kindAt };
+  }
   const isText = [prose, translated, byLanguage].some((kind) => kind.test(path));
-  return { isText, isTest: isTestFile(path) };
+  return { isText, isTest: recorded.test(path) || (isTest && grammarOf(path) === null) };
 }
 
 interface FoundLine {
+  kind: HiddenKind;
   line: number;
   text: string;
   at: number;
+  /** Its word that looks like another one. */
+  word?: MixedWord | undefined;
 }
 
-function toDiagnostic(file: AnalyzedFile, kind: HiddenKind, [first, ...others]: FoundLine[]): Diagnostic[] {
+function toDiagnostic(file: AnalyzedFile, [first, ...others]: FoundLine[]): Diagnostic[] {
   if (!first) return [];
+  const { kind } = first;
   const { severity, title, body } = wordings[kind];
   const more = others.length === 0 ? "" : `\n\nThe same applies to ${named(others)}.`;
   return [
@@ -143,10 +193,9 @@ function shown({ text, at }: FoundLine): string {
   return escapeInvisible(part).trim();
 }
 
-function spelledWord({ text }: FoundLine): string {
-  const found = mixedWord(text);
-  const spelled = found?.word.replace(/[^\w$]/gu, spell).slice(0, SHOWN);
-  return `${spelled} looks like ${found?.looksLike.slice(0, SHOWN)}`;
+function spelledWord({ word }: FoundLine): string {
+  const spelled = word?.word.replace(/[^\w$]/gu, spell).slice(0, SHOWN);
+  return `${spelled} looks like ${word?.looksLike.slice(0, SHOWN)}`;
 }
 
 const spell = (letter: string) => `\\u{${(letter.codePointAt(0) ?? 0).toString(16).toUpperCase()}}`;

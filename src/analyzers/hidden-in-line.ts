@@ -1,3 +1,5 @@
+import type { TextKind } from "./hidden-places.ts";
+
 /**
  * Letters that look like a Latin one in every common font, mapped to that letter. Merely similar letters are left out, and so are the Greek
  * small letters used in formulas. https://www.unicode.org/Public/security/latest/confusables.txt
@@ -28,7 +30,7 @@ const foreignWord = /(?<![\p{L}\p{N}_$])[\p{Script=Cyrillic}\p{Script=Greek}]{3}
 const bentAbbreviation = /^[A-Z\d]{2,}[^\w$]{1,3}$/;
 
 /** A word with letters that look Latin but are not. */
-interface MixedWord {
+export interface MixedWord {
   /** Its index in the line. */
   at: number;
   word: string;
@@ -37,39 +39,89 @@ interface MixedWord {
 }
 
 /**
- * The first word of a line in which some letters are Latin and all others only look Latin. A Latin abbreviation with an ending of another
+ * The words of a line in which some letters are Latin and all others only look Latin. A Latin abbreviation with an ending of another
  * language does not count if the line contains words of that language.
  */
-export function mixedWord(line: string): MixedWord | undefined {
+function mixedWords(line: string): MixedWord[] {
   let isForeign: boolean | undefined;
-  for (const { 0: found, index } of line.matchAll(word)) {
-    if (!/[A-Za-z]/.test(found)) continue;
+  return [...line.matchAll(word)].flatMap(({ 0: found, index: at }) => {
+    if (!/[A-Za-z]/.test(found)) return [];
     const others = found.match(/[^\w$]/gu) ?? [];
-    if (others.length === 0 || !others.every((letter) => latinOf.has(letter))) continue;
+    if (others.length === 0 || !others.every((letter) => latinOf.has(letter))) return [];
     if (bentAbbreviation.test(found)) isForeign ??= foreignWord.test(line);
-    if (bentAbbreviation.test(found) && isForeign) continue;
+    if (bentAbbreviation.test(found) && isForeign) return [];
     const looksLike = found.replace(/[^\w$]/gu, (letter) => latinOf.get(letter) ?? letter);
-    return { at: index, word: found, looksLike };
-  }
-  return undefined;
+    return [{ at, word: found, looksLike }];
+  });
 }
 
 /** The ways in which a line can differ from how it looks. */
-export type HiddenKind =
-  | "bidirectional"
-  | "tag-characters"
-  | "variation-selectors"
-  | "blank-letters"
-  | "zero-width"
-  | "look-alikes";
+export type HiddenKind = "bidirectional" | "terminal" | "invisible" | "look-alikes";
 
-/** The kind of file, which decides which characters are ordinary. */
+/** What decides which characters are ordinary in a line. */
 export interface LineContext {
-  /** Prose, or texts in several languages. */
+  /** Text that is written for people: prose or, in strings of a program, translations. */
   isText: boolean;
   /** Tests hold odd characters as data. */
   isTest: boolean;
+  /** The kind of text at an index of the file, if a parser has read it. */
+  kindAt?: (index: number) => TextKind;
 }
+
+/** `code` forms names; a `literal` is a string or a comment, or any part of what no parser reads; `data` is what a test is about. */
+type Place = "code" | "literal" | "text" | "data";
+
+function placeOf(index: number, { isText, isTest, kindAt }: LineContext): Place {
+  const kind = kindAt?.(index) ?? "string";
+  if (kind === "code") return "code";
+  const isComment = kind === "comment" || kind === "block comment";
+  if (isTest) return isComment ? "text" : "data";
+  return (isText && !isComment) || kind === "text" ? "text" : "literal";
+}
+
+/** Characters without ink: ignorable, format and control characters, separators; and U+2800, which no property tells. */
+const unseen = /[[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}\p{Zl}\p{Zp}\u2800]--[\t\n\f\r]]/gv;
+
+const emoji =
+  "(?:(?=\\p{Emoji})\\p{RGI_Emoji}|\\p{Extended_Pictographic}(?:\\p{Emoji_Modifier}|[\\uFE0E\\uFE0F])?)";
+/** Letters without capitals, and their marks: their scripts need joiners, or have no spaces. Not those of Chinese, Japanese and Korean. */
+const joined =
+  "[[\\p{Lo}\\p{M}]--[\\p{DI}\\p{Ideographic}\\p{scx=Latn}\\p{sc=Zinh}\\p{sc=Hang}\\p{sc=Hira}\\p{sc=Kana}]]";
+const jamo = "[[\\u1100-\\u11ff\\ua960-\\ua97f\\ud7b0-\\ud7ff]--\\p{DI}]";
+
+/** Text in which such characters are needed. */
+const needed = new RegExp(
+  [
+    `${emoji}(?:\\u200D${emoji})*`,
+    // A selector chooses a form of a symbol, a Chinese character or a Mongolian letter.
+    "(?<=[[\\p{S}\\p{P}]--\\p{ASCII}])[\\uFE00-\\uFE0F]|(?<=\\p{Ideographic})\\p{VS}|(?<=\\p{sc=Mong})[\\u180B-\\u180F]",
+    `(?<=${joined})[\\u200B-\\u200D]|[\\u200B-\\u200D](?=${joined})`,
+    // It keeps a name from being a mention.
+    "(?<=[@#])\\u200B",
+    // Old Hangul syllables without a first consonant or a vowel.
+    `(?<=${jamo})[\\u115F\\u1160]|[\\u115F\\u1160](?=${jamo})`,
+    // Format characters with ink, such as the Arabic sign of a year.
+    "[[\\p{Cf}--\\p{DI}]--[\\uFFF9-\\uFFFB]]",
+    "(?<!\\u2800)\\u2800*[\\u2801-\\u28FF][\\u2800-\\u28FF]*",
+  ].join("|"),
+  "gv",
+);
+
+/**
+ * Ordinary in text: ignorable letters and marks; what joins, breaks and directs words; signs of formulas; C1 controls, which wrongly decoded
+ * text is full of.
+ */
+const ordinaryInText =
+  /[[[\p{L}\p{M}]--\p{VS}]\p{Join_Control}\p{Bidi_Control}\p{Zl}\p{Zp}\x80-\x9f\xad\u200b\u2060-\u2064\u2800\ufeff]/v;
+/** This many may encode a text. */
+const run = /\p{DI}{8}/v;
+
+/** ESC and CSI, after which a terminal erases, moves or disguises what it has shown (ECMA-48). */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const terminal = /[\x1b\x9b]/;
+const bidirectional = /\p{Bidi_Control}/u;
+const splitWord = /[\w$]\p{Bidi_Control}+[\w$]/u;
+const tag = /[\u{e0000}-\u{e007f}]/u;
 
 /** Letters of scripts that are written from right to left. */
 const rightToLeft = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u;
@@ -81,57 +133,76 @@ const override = /^[\u202d\u202e]/;
 /** Characters of code that a phrase within a stretch does not need. */
 const codeSign = /["'`;{}=*/#\\]/;
 
-const tag = /[\u{e0000}-\u{e007f}]/u;
-/** Flags of England, Scotland and Wales: a black flag, tags, and the closing tag. */
-const flag = /\u{1f3f4}[\u{e0030}-\u{e0039}\u{e0061}-\u{e007a}]{1,6}\u{e007f}/gu;
+/** The indices of a line about which {@link hiddenIn} asks, in order. */
+export function askedIn(line: string): number[] {
+  if (isPlain(line)) return [];
+  const characters = Array.from(line.matchAll(unseen), ({ index }) => index);
+  return [...characters, ...mixedWords(line).map(({ at }) => at)].sort((a, b) => a - b);
+}
 
-/** Chooses one form of the Chinese character before it. */
-const ideographVariant = /(?<=\p{Ideographic})[\u{e0100}-\u{e01ef}]/gu;
-const selector = /[\u{e0100}-\u{e01ef}]|[\ufe00-\ufe0f]{2}|(?<=[A-Za-z0-9_$])[\ufe00-\ufe0f](?=[A-Za-z_$])/u;
-
-/** Invisible letters, which may form names. Two of them are fillers in old Hangul syllables. */
-const blankLetter =
-  /[\u3164\uffa0]|(?<![\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7ff])[\u115f\u1160](?![\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7ff])/u;
-
-const zeroWidthInWord =
-  /[A-Za-z0-9_$](?:[\u061c\u180e\u200b-\u200f\u2060-\u2064\u206a-\u206f\ufeff])+[A-Za-z0-9_$([=]/;
-/** This many of them may encode a text. */
-const zeroWidthRun = /[\u200b-\u200d\u2060-\u2064\ufeff]{8}/;
+const isPlain = (line: string) => !/[^\t\n\r -~]/.test(line);
 
 /** A hidden feature of a line, and its index. */
 interface Hidden {
   kind: HiddenKind;
   at: number;
+  /** The word that looks like another one. */
+  word?: MixedWord;
 }
 
-/** The hidden features of a line, at most one of each kind. Linear in its length. */
-export function hiddenIn(line: string, { isText, isTest }: LineContext): Hidden[] {
-  if (!/[^\t\n\r -~]/.test(line)) return [];
-  const plain = line.replace(flag, spaces).replace(ideographVariant, spaces);
-  const isData = isText || isTest;
-  const run = line.search(zeroWidthRun);
-  const found: Hidden[] = [
-    { kind: "bidirectional", at: reordered(line, isText) },
-    { kind: "tag-characters", at: plain.search(tag) },
-    { kind: "variation-selectors", at: isTest ? -1 : plain.search(selector) },
-    { kind: "blank-letters", at: isText ? -1 : line.search(blankLetter) },
-    { kind: "zero-width", at: run < 0 && !isData ? line.search(zeroWidthInWord) : run },
-    { kind: "look-alikes", at: isData ? -1 : (mixedWord(line)?.at ?? -1) },
-  ];
-  return found.filter(({ at }) => at >= 0);
+/**
+ * The hidden features of a line, the first of each kind. Linear in its length.
+ *
+ * @param start the line's index in the file
+ */
+export function hiddenIn(line: string, context: LineContext, start = 0): Hidden[] {
+  if (isPlain(line)) return [];
+  const placeAt = (at: number) => placeOf(start + at, context);
+  const found = new Map<HiddenKind, Hidden>();
+  const reorders = reordered(line, placeAt);
+  if (reorders >= 0) found.set("bidirectional", { kind: "bidirectional", at: reorders });
+  const kindOf = kindsIn(line, placeAt, reorders >= 0);
+  for (const { 0: character, index: at } of line.matchAll(unseen)) {
+    const kind = kindOf(character, at);
+    if (kind && !found.has(kind)) found.set(kind, { kind, at });
+  }
+  const word = mixedWords(line).find(({ at }) => ["code", "literal"].includes(placeAt(at)));
+  return [...found.values(), ...(word ? [{ kind: "look-alikes" as const, at: word.at, word }] : [])];
 }
 
-const spaces = (text: string) => " ".repeat(text.length);
+/** Tells what a character without ink is at its index; null if it is ordinary there. */
+function kindsIn(line: string, placeAt: (at: number) => Place, isReordered: boolean) {
+  const others = line.replace(needed, (text) => " ".repeat(text.length));
+  const long = others.search(run);
+  const isRightToLeft = rightToLeft.test(line) && !splitWord.test(line);
+  const isOrdinary = (character: string, at: number, place: Place) => {
+    if (place === "code" || at === long) return false;
+    if (others[at] === " " || (isRightToLeft && bidirectional.test(character))) return true;
+    return place === "data" ? !tag.test(character) : place === "text" && ordinaryInText.test(character);
+  };
+  return (character: string, at: number): "terminal" | "invisible" | null => {
+    const place = placeAt(at);
+    if (terminal.test(character)) return place === "data" ? null : "terminal";
+    // The finding about another order names it.
+    if (isReordered && bidirectional.test(character)) return null;
+    return isOrdinary(character, at, place) ? null : "invisible";
+  };
+}
 
 /**
  * The index of control characters that suspiciously change the display order of a line; -1 if there are none. Around words of a
- * right-to-left language they are ordinary: in code if the stretch contains no code, in prose anywhere in the line.
+ * right-to-left language they are ordinary: in a literal if the stretch contains no code, in text anywhere in the line.
  */
-function reordered(line: string, isText: boolean): number {
+function reordered(line: string, placeAt: (at: number) => Place): number {
   for (const { 0: whole, 1: embedded, 2: isolated, index } of line.matchAll(stretch)) {
     const inner = embedded ?? isolated ?? "";
-    if (isText && override.test(whole) && !rightToLeft.test(line)) return index;
-    if (!isText && (codeSign.test(inner) || !rightToLeft.test(inner))) return index;
+    const place = placeAt(index);
+    if (place === "code") return index;
+    const isHarmless =
+      place === "text"
+        ? !override.test(whole) || rightToLeft.test(line)
+        : !codeSign.test(inner) && rightToLeft.test(inner);
+    if (!isHarmless) return index;
   }
   return -1;
 }

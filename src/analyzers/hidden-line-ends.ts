@@ -1,7 +1,6 @@
-import { extensionOf, grammarOf, loadAstGrep, type SgNode } from "../code/languages.ts";
-import { isNestedTooDeep, isWorthParsing } from "../code/parse.ts";
-import { extentOf, firstIndex } from "../code/tree.ts";
+import { extensionOf } from "../code/languages.ts";
 import { type AddedLine, type AnalyzedFile, lineEnds } from "./analyzer.ts";
+import { kindsOfText, type TextKind } from "./hidden-places.ts";
 
 /** The characters that end a line in a language, besides a line feed. */
 interface LineTerminators {
@@ -61,9 +60,6 @@ interface HiddenLineEnd {
   at: number;
 }
 
-/** The kind of text at an index. "comment" is only a comment that ends with its line. */
-type TextKind = "code" | "comment" | "other";
-
 /** A line end with the blanks after it. */
 interface LineEnd extends Omit<HiddenLineEnd, "ends"> {
   text: string;
@@ -86,7 +82,10 @@ export async function hiddenLineEnds(
   const characters = isOldMac(file.text) ? terminators.characters.replace("\\r", "") : terminators.characters;
   const candidates = characters === "" ? [] : lineEndsIn(file.text, lines, characters);
   if (candidates.length === 0) return [];
-  const placeAt = await placesIn(file, candidates);
+  const placeAt = await kindsOfText(
+    file,
+    candidates.flatMap(({ place }) => [place - 1, place]),
+  );
   const found = new Map<number, HiddenLineEnd>();
   const comments = new Map<number, number>();
   for (const one of candidates) {
@@ -120,8 +119,9 @@ function endedAt(
   placeAt: (index: number) => TextKind,
   { comment, isData }: LineTerminators,
 ): HiddenLineEnd["ends"] | undefined {
-  if (placeAt(place) === "other") return undefined;
-  const isComment = placeAt(place) === "comment" || placeAt(place - 1) === "comment";
+  const kind = placeAt(place);
+  if (kind !== "code" && kind !== "comment") return undefined;
+  const isComment = kind === "comment" || placeAt(place - 1) === "comment";
   if (!isComment) return isData ? undefined : "code";
   return beginsAt(comment, text, next) ? undefined : "comment";
 }
@@ -149,44 +149,4 @@ function commentIn(line: string, comment: RegExp): number {
     for (at += 1; at < line.length && line.charAt(at) !== sign; at++) if (line.charAt(at) === "\\") at += 1;
   }
   return -1;
-}
-
-/** Nodes must be queried one by one: tens of thousands block the process for seconds. */
-const mostInTree = 1_000;
-
-/** Looks up kinds of text in the syntax tree; null if there is no tree, or there are too many candidates. */
-async function placesIn(
-  { path, text }: Pick<AnalyzedFile, "path" | "text">,
-  candidates: readonly LineEnd[],
-): Promise<((index: number) => TextKind) | null> {
-  const grammar = grammarOf(path);
-  if (!grammar || candidates.length > mostInTree || !isWorthParsing(text) || isNestedTooDeep(text))
-    return null;
-  const root = (await loadAstGrep()).parse(grammar.dialect, text).root();
-  const wanted = candidates.flatMap(({ place }) => [place - 1, place]);
-  const known = new Map<number, TextKind>();
-  const open: { node: SgNode; around: TextKind }[] = [{ node: root, around: "code" }];
-  for (let next = open.pop(); next; next = open.pop()) {
-    const { from, to } = extentOf(next.node);
-    const first = firstIndex(wanted, (index) => index >= from);
-    const end = firstIndex(wanted, (index) => index >= to);
-    if (first >= end) continue;
-    const here = placeOf(next.node, text, from) ?? next.around;
-    for (const index of wanted.slice(first, end)) known.set(index, here);
-    // Nodes within are popped later, and are more precise.
-    for (const node of next.node.children()) open.push({ node, around: here });
-  }
-  return (index) => known.get(index) ?? "code";
-}
-
-const literal = /string|heredoc|nowdoc|regex|char(?:acter)?_literal|template_literal|jsx_text|^text/;
-/** Code within a string. */
-const inserted = /^(?:template_substitution|interpolation|interpolated_expression)$/;
-
-/** Undefined for a node of the same kind of text as the one around it. */
-function placeOf(node: SgNode, text: string, from: number): TextKind | undefined {
-  const kind = String(node.kind());
-  if (inserted.test(kind)) return "code";
-  if (/comment|^hash_bang/.test(kind)) return text.startsWith("/*", from) ? "other" : "comment";
-  return literal.test(kind) ? "other" : undefined;
 }

@@ -4,7 +4,7 @@ import { extensionOf, type Grammar, grammarOf, grammarsOf, loadAstGrep } from ".
 import { createLayoutSource } from "./layout-source.ts";
 import { shapes } from "./shapes/all-shapes.ts";
 import { once, type Source } from "./source.ts";
-import { CachedNode, indexLines, type Located, locateKinds } from "./tree.ts";
+import { CachedNode, extentOf, indexLines, type Located, locateKinds } from "./tree.ts";
 import { createTreeSource } from "./tree-source.ts";
 
 /** A syntax tree takes up to 200 bytes for each character of dense code: a larger file takes too much memory. */
@@ -119,6 +119,8 @@ export interface ParsedTree {
   statements(): { start: number; end: number }[];
   /** Whether the parser understood the whole text and inserted nothing. */
   isSound(): boolean;
+  /** The line, from 1, at which the parser first failed or inserted something; null if the tree is sound. */
+  faultLine(): number | null;
 }
 
 /** A token is one or two nodes of a tree: 120 bytes in the densest of the languages that were measured, with the text beside it. */
@@ -187,8 +189,13 @@ export async function parseAnew(
       start: index.lineAt(from),
       end: index.lineAt(Math.max(from, to - 1)),
     }));
-  const isSound = () => root.node.find({ rule: { any: [{ kind: "ERROR" }, { regex: "^$" }] } }) === null;
-  return { source, tree: { dialect, located, statements, isSound } };
+  const fault = once(() => root.node.find({ rule: { any: [{ kind: "ERROR" }, { regex: "^$" }] } }));
+  const isSound = () => fault() === null;
+  const faultLine = () => {
+    const node = fault();
+    return node && index.lineAt(extentOf(node).from);
+  };
+  return { source, tree: { dialect, located, statements, isSound, faultLine } };
 }
 
 /** Known kinds, by dialect: each query of the parser costs as much as parsing a word. */

@@ -3,6 +3,7 @@
 /** Names of the analyzers, and of their rules in `rules/`. */
 export const builtInRules: ReadonlySet<string> = new Set([
   "ast-grep",
+  "broken-code",
   "broken-data",
   "debugger-leftovers",
   "focused-tests",
@@ -62,6 +63,7 @@ export const builtInRules: ReadonlySet<string> = new Set([
   "js-typeof-typo",
   "merge-markers",
   "own-rules",
+  "parse-errors",
   "py-assert-tuple",
   "py-bare-except-pass",
   "py-blocking-call-in-async",

@@ -102,3 +102,18 @@ describe("broken YAML", () => {
     expect(await find("deploy/a.yaml", text)).toEqual([]);
   });
 });
+
+describe("broken TOML", () => {
+  it.each([
+    ["an open string", 'a = 1\nb = "x\n', 2],
+    ["a key that occurs twice", "a = 1\na = 2\n", 2],
+    ["a table that occurs twice", "[a]\nb = 1\n[a]\nc = 1\n", 3],
+  ])("with %s is found at its line", async (_, text, line) => {
+    expect(await find("pyproject.toml", text)).toMatchObject([{ line, source: "broken-data/toml" }]);
+  });
+
+  it.each([
+    ["a whole file", '[a]\nb = [1, 2]\n[[c]]\nd = "x"\n'],
+    ["a template", "name = {{ name }}\n"],
+  ])("is not %s", async (_, text) => expect(await find("Cargo.toml", text)).toEqual([]));
+});
