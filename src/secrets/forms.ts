@@ -262,7 +262,7 @@ const urlPassword = new RegExp(
 const anywhere: SecretForm[] = [
   likely("JSON web token", "eyj", /(?<![\w-])eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{16,}(?:\.[\w-]+)*/g),
   form("age key", "age-secret-key-", /(?<!\w)AGE-SECRET-KEY-1[A-Z\d]{50,}/g),
-  form("URL with a password", "://", urlPassword, (found) => looksRandom(found, 8) && !isMadeUp(found)),
+  form("URL with a password", "://", urlPassword, (found) => looksLikePassword(found) && !isMadeUp(found)),
   likely("URL with a password", "://", urlPassword, (found) => noPlaceholder(found) && !isMadeUp(found)),
   likely(
     "password in a connection string",
@@ -311,7 +311,7 @@ const value = "([^\\s\"'`,;(){}[\\]<>$\\\\&]{8,500})";
 /** What is between a name and its value. */
 const between = [
   // An assignment, a comparison or a field, also with a type.
-  `(?:${quote})?\\]?(?:\\s{1,2}(?:string|str))?\\s{0,3}(?::\\s{0,2}[\\w<>&|?.* ]{1,30}=|:{0,3}=|[?.+]=|=>|={2,3}|:)\\s{0,3}[bru@]?(?:${quote})?`,
+  `(?:${quote})?\\]?(?:\\s{1,2}(?:string|str))?\\s{0,3}(?::\\s{0,2}[\\w<>&|?.* ]{1,30}=|:{0,3}=|[?.+]=|=>|={2,3}|:)\\s{0,3}(?:[bru@]?${quote})?`,
   // Arguments.
   `(?:${quote}\\s{0,2},\\s{0,2}|\\()${quote}`,
   // An element of XML, and a name beside a value: `key="Token" value="..."`.
@@ -326,7 +326,7 @@ const assignments = [
 ];
 
 /** Code after the value: a call or a member access is not a literal. */
-const goesOn = /[(){}[\]<>$]/;
+const goesOn = /[({[<$]/;
 
 const fewestCharacters = 12;
 /** Of a password, which people may have to type. */

@@ -9,7 +9,7 @@ const commonPairs = new Set(
 );
 
 const shareOfCommonPairs = 0.25;
-const shareOfRuns = 0.4;
+const shareOfRuns = 0.5;
 
 /** Whether a text mostly consists of words, like names in code, and is not random. */
 export function isWordLike(text: string): boolean {
@@ -54,7 +54,7 @@ export function isPlaceholder(value: string): boolean {
   if (new Set(value).size < fewestOfRandom && /([^\n])\1{5}/.test(value)) return true;
   const body = value.replace(/^(?:[A-Za-z\d]{1,8}[-_.]){1,3}/, "");
   const repeated = /([a-z]{1,12}?|[A-Z]{1,12}?|\d{1,12}?)\1{2,}/.exec(body)?.[0].length ?? 0;
-  return isMadeOfRuns(body) || repeated * 3 > body.length * 2 || published.has(hash("sha256", value));
+  return isMadeOfRuns(body) || repeated * 5 > body.length * 3 || published.has(hash("sha256", value));
 }
 
 /** Whether most characters continue a run such as "aaaa", "4567" or "dcba". */

@@ -94,3 +94,20 @@ export function lookAlikes(seed: number): LookAlike[] {
     texts.map((text) => ({ kind, text: writeOut(text, random) })),
   );
 }
+
+/** Each syntax with five secrets in five places, and with five values that are none: 300 lines of each. */
+export function inSyntaxes(seed: number): { secrets: Planted[]; others: LookAlike[] } {
+  const random = seeded(seed);
+  const corpus: { secrets: string[]; others: string[]; syntaxes: Record<string, string[]> } =
+    read("syntaxes.json");
+  const places = Object.entries(corpus.syntaxes).flatMap(([kind, texts]) =>
+    texts.map((text) => ({ kind, text })),
+  );
+  const put = ({ kind, text }: LookAlike, secret: string) => ({
+    ...{ kind, secret, text: text.replaceAll("§", () => secret) },
+  });
+  return {
+    secrets: places.flatMap((one) => corpus.secrets.map((form) => put(one, writeOut(form, random)))),
+    others: places.flatMap((one) => corpus.others.map((value) => put(one, value))),
+  };
+}
