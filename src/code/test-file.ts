@@ -11,7 +11,7 @@ export function isTestFile(path: string): boolean {
 }
 
 const prose =
-  /\.(?:md|mdx|markdown|rst|adoc|txt|ipynb)$|(?:^|\/)(?:docs?|documentation|examples?|samples?)\//i;
+  /\.(?:md|mdx|markdown|rst|adoc|txt|ipynb|example|sample|template|tmpl|dist)$|(?:^|\/)(?:docs?|documentation|examples?|samples?)\//i;
 
 /** Whether a path looks like documentation or an example. */
 export function isExample(path: string): boolean {

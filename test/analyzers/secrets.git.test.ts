@@ -1,7 +1,9 @@
 import { execFileSync } from "node:child_process";
 import { generateKeyPairSync, randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { createSecretsAnalyzer } from "../../src/analyzers/secrets.ts";
+import { issuedKinds } from "../../src/secrets/forms.ts";
 import { editedFile, wholeFile } from "./analyzed-file.ts";
 
 const { signal } = new AbortController();
@@ -130,6 +132,14 @@ describe("secrets", () => {
     const found = await find("deploy/key.json", `${text}\n`);
     expect(found).toMatchObject([{ line: 4, source: "secrets/private-key" }]);
     expect(JSON.stringify(found)).not.toContain(privateKey.split("\n")[2]);
+  });
+
+  it("names each kind of its table in the documentation", () => {
+    const page = readFileSync(new URL("../../docs/analyzers.md", import.meta.url), "utf8").replaceAll(
+      "\n",
+      " ",
+    );
+    expect(issuedKinds.filter((kind) => !page.includes(kind))).toEqual([]);
   });
 
   it("works in a process without an environment", () => {
