@@ -1,0 +1,296 @@
+import { posix } from "node:path";
+import { bunLock } from "./bun.ts";
+import { bundlerLock } from "./bundler.ts";
+import { cargoLock } from "./cargo.ts";
+import { composerLock } from "./composer.ts";
+import { goSum } from "./go.ts";
+import { DEFAULT, groupOf, HERE, type Lock, type LockEntry } from "./lock.ts";
+import { npmLock } from "./npm.ts";
+import { NotRead, plainText } from "./parse.ts";
+import { hostOf } from "./place.ts";
+import { pnpmLock } from "./pnpm.ts";
+import { pipfileLock, poetryLock, uvLock } from "./python.ts";
+import { yarnLock } from "./yarn.ts";
+
+/** What no tool writes, or only for somebody who wants another program to be installed. */
+export interface LockFault {
+  /** Where the entry begins, 1-indexed; 1 if that is not known. */
+  line: number;
+  /** Name and version. */
+  entry: string;
+  /** `address`: it contradicts the entry. `host`: it is new. `name`: the package was from elsewhere. */
+  what: "address" | "host" | "name" | "hash" | "needs" | "unreachable";
+  /** What the entry does, as the end of a sentence, without any character that could be markup. */
+  text: string;
+  /** The place, for `host` and `name`. */
+  place?: string;
+}
+
+export type LockReading =
+  | { kind: "unread"; reason: string }
+  /** `neutral`: what changed and is no fault, although nobody has read it. */
+  | { kind: "read"; faults: LockFault[]; neutral: string | null };
+
+type Reader = (text: string, folder: string) => Lock;
+
+const readers = new Map<string, Reader>([
+  ...(["package-lock.json", "npm-shrinkwrap.json"] as const).map((name) => [name, npmLock] as const),
+  ...(["gemfile.lock", "gems.locked"] as const).map((name) => [name, bundlerLock] as const),
+  ...(["go.sum", "go.work.sum"] as const).map((name) => [name, goSum] as const),
+  ...([
+    ["yarn.lock", yarnLock],
+    ["pnpm-lock.yaml", pnpmLock],
+    ["bun.lock", bunLock],
+    ["uv.lock", uvLock],
+  ] as const),
+  ...([
+    ["poetry.lock", poetryLock],
+    ["pipfile.lock", pipfileLock],
+    ["cargo.lock", cargoLock],
+  ] as const),
+  ["composer.lock", composerLock],
+]);
+
+/** The reason of lock files whose format is not read. */
+export const NO_PARSER = "lock file in a format that is not read";
+
+/**
+ * Reads both states of a lock file whole and compares each package: where it comes from, its hashes, what it depends on, and whether anything
+ * needs it. `before` is null for a new file, whose places are only named.
+ */
+export function compareLocks(path: string, before: string | null, after: string): LockReading {
+  const read = readers.get(posix.basename(path).toLowerCase());
+  if (read === undefined) return { kind: "unread", reason: NO_PARSER };
+  const folder = posix.dirname(path);
+  const states: Lock[] = [];
+  for (const [text, which] of [
+    [after, ""],
+    [before, " before the change"],
+  ] as const) {
+    try {
+      if (text !== null) states.push(read(plainText(text), folder));
+    } catch (error) {
+      if (!(error instanceof NotRead)) throw error;
+      return { kind: "unread", reason: `lock file that cannot be read${which} (${error.message})` };
+    }
+  }
+  const [now, then = null] = states;
+  return now === undefined ? { kind: "unread", reason: NO_PARSER } : compared(now, then, after);
+}
+
+const idOf = ({ name, version }: LockEntry) => `${name} ${version}`;
+const scopeOf = (name: string) => /^@[^/]+\//.exec(name)?.[0] ?? "";
+/** A registry counts as a whole; on a host of repositories, a new package has a new repository. */
+const sourcesOf = ({ kind, places }: LockEntry) => (kind === "registry" ? places : places.map(hostOf));
+
+/** The facts of the base. Keys are names of packages, with their version for what belongs to a version. */
+function factsOf({ entries }: Lock) {
+  const each = <T>(key: (entry: LockEntry) => string, values: (entry: LockEntry) => Iterable<T>) =>
+    groupOf(entries.flatMap((entry) => [...values(entry)].map((value) => [key(entry), value] as const)));
+  const name = (entry: LockEntry) => entry.name;
+  const all = entries.flatMap((entry) =>
+    [...entry.hashes].map(([key, hashes]) => [`${idOf(entry)} ${key}`, hashes] as const),
+  );
+  const facts = entries.flatMap((entry) =>
+    [...entry.fixed].map(([key, value]) => [`${idOf(entry)} ${key}`, value] as const),
+  );
+  return {
+    versions: new Set(entries.map(idOf)),
+    sources: new Set(entries.flatMap(sourcesOf)),
+    places: each(name, ({ places }) => places),
+    scopes: each(
+      ({ name }) => scopeOf(name),
+      ({ places }) => places,
+    ),
+    faults: each(name, ({ fault }) => [fault]),
+    commits: each(name, ({ commit }) => [commit]),
+    hashed: new Set(entries.filter(({ hashes }) => hashes.size > 0).map(name)),
+    hashedIds: new Set(entries.filter(({ hashes }) => hashes.size > 0).map(({ id }) => id)),
+    artefacts: each(idOf, ({ hashes }) => hashes.keys()),
+    hashes: groupOf(all.flatMap(([key, hashes]) => [...hashes].map((hash) => [key, hash] as const))),
+    facts: groupOf(facts),
+  };
+}
+
+type Facts = ReturnType<typeof factsOf>;
+type Fault = Pick<LockFault, "what" | "text" | "place">;
+
+function compared(now: Lock, then: Lock | null, text: string): LockReading {
+  const base = then === null ? null : factsOf(then);
+  const moved = base === null ? null : movedTo(now, base);
+  const stray = strayIn(now, then);
+  const isSame = now.settings === then?.settings;
+  const lineOf = lineFinder(text);
+  const faults = now.entries.flatMap((entry) => {
+    const found: (Fault | null)[] = [
+      entry.fault === null || base?.faults.get(entry.name)?.has(entry.fault) === true
+        ? null
+        : { what: "address", text: entry.fault },
+      base === null ? null : placeFault(entry, base, moved),
+      base === null ? null : hashFault(entry, base),
+      base === null || !isSame ? null : needsFault(entry, base),
+      stray.has(entry.id) && !(base?.versions.has(idOf(entry)) ?? false)
+        ? { what: "unreachable", text: "is needed by nothing" }
+        : null,
+    ];
+    return found
+      .filter((one) => one !== null)
+      .map((one) => ({
+        ...one,
+        line: lineOf(entry.line),
+        entry: plainly(idOf(entry).trim()),
+        text: plainly(one.text),
+      }));
+  });
+  return { kind: "read", faults, neutral: neutralOf(now, base, moved) };
+}
+
+/** Text that stands for itself wherever it is shown: names of hosts, packages and folders use few characters. */
+const plainly = (text: string) => text.replace(/[^\w ./:@,()+#~=-]/g, "?").slice(0, 200);
+
+/** The one new registry that now has all packages, of which at least two were elsewhere; null if there is none. */
+function movedTo(now: Lock, base: Facts): string | null {
+  const fetched = now.entries.filter(({ kind, places }) => kind === "registry" && places.length > 0);
+  const places = new Set(fetched.flatMap((entry) => entry.places));
+  const [only = ""] = places;
+  const moved = new Set(fetched.map(({ name }) => name).filter((name) => base.places.has(name)));
+  return places.size === 1 && !base.sources.has(only) && moved.size > 1 ? only : null;
+}
+
+function placeFault(entry: LockEntry, base: Facts, moved: string | null): Fault | null {
+  const { name, places } = entry;
+  const known = base.places.get(name);
+  const scope = scopeOf(name);
+  const inScope = scope === "" ? undefined : base.scopes.get(scope);
+  const fresh = places.find((place, at) => {
+    if (place === moved || known?.has(place) === true) return false;
+    if (known !== undefined && known.size > 0) return true;
+    if (place === HERE) return false;
+    return (
+      !base.sources.has(sourcesOf(entry)[at] ?? place) ||
+      (entry.kind === "registry" && inScope?.has(place) === false)
+    );
+  });
+  if (fresh === undefined) return null;
+  const before = [...(known ?? inScope ?? [])].slice(0, 3).join(", ");
+  if (base.sources.has(fresh) || fresh === HERE)
+    return {
+      what: "name",
+      place: fresh,
+      text: `now comes from ${fresh}, and ${known === undefined ? `packages of ${scope}` : "it"} came from ${before}`,
+    };
+  return {
+    what: "host",
+    place: fresh,
+    text: `comes from ${fresh}, ${before === "" ? "which nothing came from before" : `and came from ${before}`}`,
+  };
+}
+
+const strengths = ["none", "md5", "sha1", "sha224", "sha256", "sha384", "sha512"];
+
+/** The strongest algorithm of each artefact; Yarn's kinds of archives have numbers. */
+function strengthsOf(keys: Iterable<string>): Map<string, number> {
+  const found = new Map<string, number>();
+  for (const key of keys) {
+    const [artefact = "", algorithm = ""] = key.split(" ");
+    const strength = strengths.includes(algorithm)
+      ? strengths.indexOf(algorithm)
+      : Number.parseInt(algorithm, 10) || 0;
+    found.set(artefact, Math.max(found.get(artefact) ?? 0, strength));
+  }
+  return found;
+}
+
+function hashFault(entry: LockEntry, base: Facts): Fault | null {
+  const { name, kind, hashes } = entry;
+  const id = idOf(entry);
+  const fault = (text: string) => ({ what: "hash", text }) as const;
+  const keys = base.artefacts.get(id);
+  const hadHash = (keys !== undefined && kind !== "folder") || base.hashedIds.has(entry.id);
+  const isUpdate = kind === "registry" && base.hashed.has(name) && !base.versions.has(id);
+  if (hashes.size === 0) return hadHash || isUpdate ? fault("has no hash any more") : null;
+  if (keys === undefined) return null;
+  const isOther = [...hashes].some(([key, now]) => {
+    const known = base.hashes.get(`${id} ${key}`);
+    return known !== undefined && [...now].some((hash) => !known.has(hash));
+  });
+  if (isOther) return fault("has another hash than the same version had before");
+  const before = strengthsOf(keys);
+  const now = [...strengthsOf(hashes.keys())];
+  if (!now.some(([artefact]) => before.has(artefact)))
+    return fault("has none of the hashes that the same version had before");
+  const isWeaker = now.some(([artefact, strength]) => strength < (before.get(artefact) ?? 0));
+  return isWeaker ? fault("only has a hash of a weaker kind than before") : null;
+}
+
+function needsFault(entry: LockEntry, base: Facts): Fault | null {
+  if (entry.kind === "folder" || !base.versions.has(idOf(entry))) return null;
+  const other = [...entry.fixed].find(
+    ([key, value]) => base.facts.get(`${idOf(entry)} ${key}`)?.has(value) !== true,
+  );
+  return other === undefined
+    ? null
+    : { what: "needs", text: `has another ${other[0]} than the same version had before` };
+}
+
+/** The ids of entries that the roots do not reach; none if the format has no roots. */
+function strayIn(now: Lock, then: Lock | null): ReadonlySet<string> {
+  const hasRoots = [now, then].some((lock) => lock?.entries.some(({ isRoot }) => isRoot));
+  if (!hasRoots || now.entries.every(({ needs }) => needs === null)) return new Set();
+  const byId = new Map(now.entries.map((entry) => [entry.id, entry]));
+  const stray = new Set(byId.keys());
+  // What is in the repository is reviewed, needed or not.
+  const open = now.entries.filter(({ isRoot, kind }) => isRoot || kind === "folder");
+  for (const { id } of open) stray.delete(id);
+  for (let one = open.pop(); one !== undefined; one = open.pop()) {
+    for (const id of one.needs ?? []) {
+      const next = byId.get(id);
+      if (next !== undefined && stray.delete(id)) open.push(next);
+    }
+  }
+  return stray;
+}
+
+const most = 3;
+
+function neutralOf(now: Lock, base: Facts | null, moved: string | null): string | null {
+  if (moved !== null) return `lock file whose packages all come from another registry (${plainly(moved)})`;
+  if (base === null) {
+    // Composer has a repository for each package.
+    const named = now.entries.filter(({ kind, commit }) => kind !== "repository" || commit !== null);
+    const places = new Set(named.flatMap(sourcesOf).filter((place) => place !== DEFAULT && place !== HERE));
+    const rest = places.size > most ? ` and ${places.size - most} more` : "";
+    return places.size === 0
+      ? null
+      : `new lock file with packages from other places (${plainly([...places].slice(0, most).join(", "))}${rest})`;
+  }
+  const isOther = ({ name, commit }: LockEntry) =>
+    commit !== null && base.commits.get(name)?.has(commit) !== true;
+  if (now.entries.some(isOther)) return "lock file with a package at another commit";
+  const isBare = ({ kind, hashes, name }: LockEntry) =>
+    kind === "registry" && hashes.size === 0 && !base.places.has(name);
+  return base.hashed.size > 0 && now.entries.some(isBare)
+    ? "lock file with a new package without a hash"
+    : null;
+}
+
+/** Finds the line with which an entry begins; the text is only split if one is asked for. */
+function lineFinder(text: string): (wanted: string) => number {
+  let lines: Map<string, number> | undefined;
+  return (wanted) => {
+    if (lines === undefined) {
+      lines = new Map();
+      const trimmed = text.split("\n").map((line) => line.trim());
+      for (const [at, line] of trimmed.entries()) {
+        for (const key of [
+          line,
+          `${line}\n${trimmed[at + 1] ?? ""}`,
+          line.replace(/^['"](.*)['"]:$/, "$1:"),
+          line.replace(/ \[".*$/, " ["),
+        ])
+          if (!lines.has(key)) lines.set(key, at + 1);
+      }
+    }
+    return lines.get(wanted) ?? lines.get(wanted.split("\n")[0] ?? "") ?? 1;
+  };
+}
